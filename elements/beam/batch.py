@@ -54,7 +54,7 @@ from femb.layout.element import Batch
 from femb.layout.layout import Layout
 from femb.layout.stacking import Shift
 from femb.layout.views import ModelView, OutputStates
-from femb.numerics.compiler.bound_calls import Bound
+from femb.numerics.compiler.bound_calls import Bound, BoundSequence
 from femb.numerics.compiler.compile import inlined, kernel
 from femb.numerics.compiler.lanes import LANES, every, groups, groups_of, kinds, lanes
 from femb.numerics.newton import LARGEST_ROTATION
@@ -432,8 +432,13 @@ class BeamBatch(BeamElements):
         return self.index, *self._kinds, self.has_mass_offset
 
     def matrices_each(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
-        blocks = self.offset, self.stride
-        self.check(matrices(*self._groups, *blocks, q, v, self.fixed, True, mass, damping, stiffness))
+        self.bound_matrices(u, q, v, mass, damping, stiffness)()
+
+    def bound_matrices(
+        self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats
+    ) -> Callable[[], object]:
+        rest = self.offset, self.stride, q, v, self.fixed, True, mass, damping, stiffness
+        return Bound(matrices, *self._groups, *rest, check=self.check)
 
     def add_masses(self, q: Floats, offset: Ints, stride: Ints, mass: Floats) -> None:
         self.check(matrices(*self._groups, offset, stride, q, q, self.fixed, False, mass, mass, mass))
@@ -483,9 +488,12 @@ class BeamBatch(BeamElements):
         return (own,) if self.damped else ()
 
     def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
-        if self.damped:
-            state = (q, v, v, self.fixed, self.gravity)
-            self.check(forces(*self._groups, *state, *DAMPING, -1.0, out, NO_SECTION, NO_ROWS))
+        self.bound_nonconservative(u, q, v, out)()
+
+    def bound_nonconservative(self, u: Floats, q: Floats, v: Floats, out: Floats) -> Callable[[], object]:
+        state = (q, v, v, self.fixed, self.gravity)
+        rest = *state, *DAMPING, -1.0, out, NO_SECTION, NO_ROWS
+        return BoundSequence([Bound(forces, *self._groups, *rest, check=self.check)] if self.damped else [])
 
     def internal_loads(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
         """Section forces and moments of every beam, including the contributions of loads along beams."""

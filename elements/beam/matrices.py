@@ -22,7 +22,7 @@ from femb.elements.beam.strain import (
     shape_gradient,
     strains,
 )
-from femb.numerics.compiler.compile import inlined, kernel
+from femb.numerics.compiler.compile import inlined, kernel_with_entry
 from femb.numerics.compiler.lanes import LANES, choose, every, lanes
 from femb.numerics.vector3 import add_torque_tangent, rotate, rotate_back
 
@@ -236,7 +236,7 @@ def folded(first, whole, count):
     return -1
 
 
-@kernel
+@kernel_with_entry
 def matrices(
     index, kind, ends, data, has_mass_offset, offset, stride, coordinates, speeds, fixed, with_stiffness, masses,
     dampings, stiffnesses

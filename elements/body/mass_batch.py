@@ -67,7 +67,7 @@ def residual(index, data, q, v, a, gravity, out):
                 out[state, j + 3 + o] += torque[o] + c1[o] + c2[o]
 
 
-@kernel
+@kernel_with_entry
 def add_mass(index, data, offset, stride, q, out):
     """Add the 6 x 6 mass matrices at every state to block data (s, size)."""
     R, inertia, s, A = np.empty((3, 3)), np.empty((3, 3)), np.empty(3), np.empty((6, 6))
@@ -208,6 +208,11 @@ class MassBatch(MassiveElements):
 
     def matrices_each(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
         self.mass_each(q, mass)
+
+    def bound_matrices(
+        self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats
+    ) -> Callable[[], object]:
+        return Bound(add_mass, self.index, self.data, self.offset, self.stride, q, mass)
 
     def add_masses(self, q: Floats, offset: Ints, stride: Ints, mass: Floats) -> None:
         add_mass(self.index, self.data, offset, stride, q, mass)

@@ -322,16 +322,23 @@ class ExactBatch(SectionRecords):
             self.nonconservative_force(u, q, v, both)
             out[:, -1] += np.sum((both - force if self.damped else both) * v, axis=1)
 
-    def _tangents(self, free: Floats, q: Floats, v: Floats, a: Floats, exact: bool, *matrices: Floats) -> None:
+    def _tangents(self, free: Floats, q: Floats, v: Floats, a: Floats, exact: bool, *matrices: Floats) -> Bound:
         state, blocks = (q, v, a, self.fixed, self.gravity), (self.offset, self.stride)
-        self.check(kernels.tangents(*self.elements(free), *state, exact, *blocks, *matrices))
+        return Bound(kernels.tangents, *self.elements(free), *state, exact, *blocks, *matrices, check=self.check)
 
     def matrices_each(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
-        self._tangents(self.free(u), q, v, v, False, mass, damping, stiffness)
+        self._tangents(self.free(u), q, v, v, False, mass, damping, stiffness)()
+
+    def bound_matrices(
+        self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats
+    ) -> Callable[[], object]:
+        if self.inputs:
+            return super().bound_matrices(u, q, v, mass, damping, stiffness)
+        return self._tangents(self.free(u), q, v, v, False, mass, damping, stiffness)
 
     def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
         u, q, v, a, damping, stiffness = (part[None] for part in (u, q, v, a, damping, stiffness))
-        self._tangents(self.free(u), q, v, a, True, damping, damping, stiffness)
+        self._tangents(self.free(u), q, v, a, True, damping, damping, stiffness)()
 
     def add_masses(self, q: Floats, offset: Ints, stride: Ints, mass: Floats) -> None:
         kernels.masses(self.index, *self._kinds, q, self.fixed, offset, stride, mass)

@@ -36,7 +36,7 @@ from femb.elements.exact.force import (
     point_accelerations,
     point_forces,
 )
-from femb.numerics.compiler.compile import inlined, kernel
+from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
 from femb.numerics.compiler.lanes import LANES, choose, every, lanes
 from femb.numerics.vector3 import rotate, rotate_back
 
@@ -323,7 +323,7 @@ def scatter_group(local, first, offset, stride, data):
         scatter_frames(local[:, :, m], offset[first + m], stride[first + m], data)
 
 
-@kernel
+@kernel_with_entry
 def tangents(
     index, kind, ends, data, free, own, q, v, a, fixed, gravity, exact, offset, stride, mass, damping, stiffness
 ):  # fmt: skip

@@ -334,7 +334,7 @@ def constraints(index, data, u, q, v, fixed, position, gamma):
                 gamma[s, index[n, ROW]] = right
 
 
-@kernel
+@kernel_with_entry
 def jacobian(index, data, offset, stride, u, q, v, fixed, out, position, gamma):
     """Evaluate as ``constraints``; J and J^T are added to block data (s, size), to the diagonal one for a row not in
     force.
@@ -358,15 +358,15 @@ def jacobian(index, data, offset, stride, u, q, v, fixed, out, position, gamma):
                         out[s, offset[n, g, 4] + k * stride[n, g, 4]] += J[3 * g + k]
 
 
-@kernel
-def constraint_power(index, data, u, q, v, fixed, multipliers, out):
-    """out (s,) += lambda . Phi_t, the power of the inputs."""
+@kernel_with_entry
+def constraint_power(index, data, u, q, v, fixed, multipliers, column, out):
+    """out (s, n_w)[:, column] += lambda . Phi_t, the power of the inputs."""
     J, R, W = np.empty(12), np.empty((2, 3, 3)), np.empty((22, 3))
     for s in range(q.shape[0]):
         for n in range(index.shape[0]):
             if index[n, INPUT] >= 0 and not inactive(index[n], u[s]):
                 _, phi_t, _ = row(index[n], data[n], u[s], q[s], v[s], fixed, J, R, W)
-                out[s] += multipliers[s, index[n, ROW]] * phi_t
+                out[s, column] += multipliers[s, index[n, ROW]] * phi_t
 
 
 # Kernels for the second derivatives of rows of constraints, and for the tangents of J^T lambda and J v.
@@ -454,7 +454,7 @@ def row_tangent(index, data, u, q, v, fixed, K, T):
                 K[k, n] += X[c, k] * Y[c, n] + Y[c, k] * X[c, n]
 
 
-@kernel
+@kernel_with_entry
 def constraint_tangent(index, data, offset, stride, u, q, v, fixed, multipliers, out):
     """Add d(J^T lambda)/dq H, and d(J v + Phi_t)/dq H in the rows of the multipliers, to block data."""
     K, T = np.empty((12, 12)), np.empty(12)

@@ -231,7 +231,28 @@ class ConstraintSet:
             args = (self.index, self.data, self.offset, self.stride)
             kernels.constraint_tangent(*args, u, q, v, self.fixed, multipliers, stiffness)
 
-    def constraint_power(self, u: Floats, q: Floats, v: Floats, multipliers: Floats, out: Floats) -> None:
-        """out (s,) += lambda . Phi_t, the power of the inputs of the rows."""
-        if self.row_numbers:
-            kernels.constraint_power(self.index, self.data, u, q, v, self.fixed, multipliers, out)
+    def bound_matrices(
+        self, u: Floats, q: Floats, v: Floats, multipliers: Floats, damping: Floats, stiffness: Floats
+    ) -> Callable[[], object]:
+        """``jacobian`` and ``constraint_tangent`` of the state in these arrays (1, .), whose entries change."""
+        from femb.numerics.compiler.bound_calls import Bound, BoundSequence
+
+        if not self.row_numbers:
+            return BoundSequence([])
+        blocks, spare = (self.index, self.data, self.offset, self.stride), np.empty((2, 1, self.count))
+        state, one = (u, q, v, self.fixed), (u[0], q[0], v[0], self.fixed, multipliers[0])
+        return BoundSequence(
+            [
+                Bound(kernels.jacobian, *blocks, *state, damping, *spare),
+                Bound(kernels.constraint_tangent, *blocks, *one, stiffness[0]),
+            ]
+        )
+
+    def bound_power(
+        self, u: Floats, q: Floats, v: Floats, multipliers: Floats, column: int, out: Floats
+    ) -> Callable[[], object]:
+        """The call that adds lambda . Phi_t, the power of the inputs of the rows, to a column of out (s, n_w)."""
+        from femb.numerics.compiler.bound_calls import Bound, BoundSequence
+
+        arguments = self.index, self.data, u, q, v, self.fixed, multipliers, column, out
+        return BoundSequence([Bound(kernels.constraint_power, *arguments)] if self.row_numbers else [])

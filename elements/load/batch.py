@@ -18,7 +18,7 @@ from femb.layout.layout import Layout, Station
 from femb.layout.stacking import Shift, shifted
 from femb.layout.views import BlockPattern, OutputStates
 from femb.numerics.compiler.bound_calls import Bound, BoundSequence
-from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
+from femb.numerics.compiler.compile import inlined, kernel_with_entry
 from femb.numerics.rotations import rotation_matrix
 from femb.numerics.vector3 import (
     IN_Q,
@@ -76,7 +76,7 @@ def forces(index, data, u, q, v, sign, out):
                 add_point_force(sign, F, other, data[k, AT], j, out[s])
 
 
-@kernel
+@kernel_with_entry
 def tangent(index, data, offset, stride, u, q, out):
     """Add d(-force)/dq H to block data: the change of directions and arms with the frame at constant inputs."""
     R, w, A = np.empty((3, 3)), np.empty((2, 3)), np.empty((6, 6))
@@ -231,18 +231,30 @@ class LoadBatch(ForceBatch):
             block[path] = block[path] + own if path in block else own
         return with_commands(block, continuous_commands(batches, frames.u, frames.q, frames.v))
 
+    def bound_nonconservative(self, u: Floats, q: Floats, v: Floats, out: Floats) -> Callable[[], object]:
+        return BoundSequence([Bound(add, rows.index, rows.data, u, q, v, 1.0, out) for add, rows in self._kinds])
+
     def matrices_each(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
         # torques that are constant in their frame have none
         if len(self.forces.index) or len(self.torques.index):
             super().matrices_each(u, q, v, mass, damping, stiffness)
 
+    def bound_matrices(
+        self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats
+    ) -> Callable[[], object]:
+        return self._tangents(u[0], q[0], v[0], damping[0], stiffness[0])
+
     def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
-        forces, torques = self.forces, self.torques
+        self._tangents(u, q, v, damping, stiffness)()
+
+    def _tangents(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> BoundSequence:
+        forces, torques, calls = self.forces, self.torques, []
         if len(forces.index):
-            tangent(forces.index, forces.data, forces.offset, forces.stride, u, q, stiffness)
+            calls.append(Bound(tangent, forces.index, forces.data, forces.offset, forces.stride, u, q, stiffness))
         if len(torques.index):
-            blocks = torques.offset, torques.stride
-            torque_kernels.tangent(torques.index, torques.data, *blocks, u, q, v, damping, stiffness)
+            blocks = torques.index, torques.data, torques.offset, torques.stride
+            calls.append(Bound(torque_kernels.tangent, *blocks, u, q, v, damping, stiffness))
+        return BoundSequence(calls)
 
     def singularity_vectors(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """Vectors (s, k, 2) that vanish at gimbal lock, for every torque that is not defined there, and their rates."""

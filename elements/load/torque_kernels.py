@@ -16,7 +16,7 @@ Source: Choi, USC thesis 2014, equations (2), (6) to (11), (36), (37).
 import numpy as np
 
 from femb.elements.load.euler_basis import basis, basis_change
-from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
+from femb.numerics.compiler.compile import inlined, kernel_with_entry
 from femb.numerics.vector3 import IN_Q, IN_V, add_skew, dot, rotation, scatter
 
 INPUT, INPUTS, BASIS, FIRST_AXIS = range(2, 6)
@@ -76,7 +76,7 @@ def steady_torques(index, data, u, q, v, sign, out):
                     out[s, j + 3 + o] += sign * data[k, MATRIX + 3 * o + i] * u[s, first + i]
 
 
-@kernel
+@kernel_with_entry
 def tangent(index, data, offset, stride, u, q, v, damping, stiffness):
     """Add d(-torque)/dv and d(-torque)/dq H at constant inputs to block data.
 

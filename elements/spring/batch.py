@@ -106,7 +106,7 @@ def energy(index, data, q, v, fixed, out):
             out[s, 1] += 0.5 * data[k, STIFFNESS] * (length - data[k, FREE]) ** 2
 
 
-@kernel
+@kernel_with_entry
 def tangent(index, data, offset, stride, u, q, v, fixed, damping, stiffness):
     """Add d(D^T n f)/dv and d(D^T n f)/dq H to block data.
 
@@ -228,9 +228,20 @@ class PairBatch(ForceBatch):
     def bound_residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
         return Bound(self.kernels.forces, self.index, self.data, u, q, v, self.fixed, 1.0, 1.0, out)
 
+    def bound_nonconservative(self, u: Floats, q: Floats, v: Floats, out: Floats) -> Callable[[], object]:
+        return Bound(self.kernels.forces, self.index, self.data, u, q, v, self.fixed, 0.0, -1.0, out)
+
     def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
-        blocks = self.offset, self.stride
-        self.kernels.tangent(self.index, self.data, *blocks, u, q, v, self.fixed, damping, stiffness)
+        self._tangents(u, q, v, damping, stiffness)()
+
+    def bound_matrices(
+        self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats
+    ) -> Callable[[], object]:
+        return self._tangents(u[0], q[0], v[0], damping[0], stiffness[0])
+
+    def _tangents(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> Bound:
+        blocks = self.index, self.data, self.offset, self.stride
+        return Bound(self.kernels.tangent, *blocks, u, q, v, self.fixed, damping, stiffness)
 
     def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:
         self.kernels.energy(self.index, self.data, q, v, self.fixed, out)

@@ -250,7 +250,7 @@ def slopes(index, data, q, v, fixed, by_turn, rate_by_turn, rate_by_spin, R):
                     rate_by_turn[k, m, o] += w[x] * db[m, x, o]
 
 
-@kernel
+@kernel_with_entry
 def tangent(index, data, offset, stride, u, q, v, fixed, damping, stiffness):
     """Add the derivatives of the torques by v, and by q H, to block data.
 

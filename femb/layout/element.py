@@ -282,6 +282,12 @@ class Batch:
         """Add mass, d(residual)/dv and the iteration tangent d(residual)/dq H at one state to block data."""
         self.force_tangent(u, q, v, damping, stiffness)
 
+    def bound_matrices(
+        self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats
+    ) -> Callable[[], object]:
+        """``matrices_each`` of these arrays, as ``bound_residual``."""
+        return partial(self.matrices_each, u, q, v, mass, damping, stiffness)
+
     def gaps(self, discrete: DiscreteState, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """Functions (s, k) of the state that are zero where the stiffness jumps, and their rates; steps end there.
         k = 0 for elements whose stiffness never jumps, or changes over a range that steps resolve."""
@@ -349,6 +355,10 @@ class Batch:
 
     def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         """out (s, n_v) += forces without a potential: loads and dampers, not gravity or springs."""
+
+    def bound_nonconservative(self, u: Floats, q: Floats, v: Floats, out: Floats) -> Callable[[], object]:
+        """``nonconservative_force`` of these arrays, as ``bound_residual``."""
+        return partial(self.nonconservative_force, u, q, v, out)
 
     def accounts(self, own: str) -> tuple[str, ...]:
         """The accounts of the budget to which its forces without a potential do work; own : that of its class. The last

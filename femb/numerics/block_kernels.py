@@ -272,6 +272,13 @@ def factor_blocks(
     return -1
 
 
+@kernel_with_entry
+def begin_scale(n_v, excluded, diagonal_scale):
+    """diagonal_scale (n,) or (0,) as ``factor`` takes it, with these rows of constraints (n_c,) excluded."""
+    for i in range(diagonal_scale.size):
+        diagonal_scale[i] = -np.inf if i >= n_v and excluded[i - n_v] else 0.0
+
+
 @kernel
 def pivot_ratios(start, n_v, diagonal, data, pivots, rank, diagonal_scale, ratios):
     """ratios (n_c,) of the pivots of constraint rows to their ``diagonal_scale``."""
@@ -389,6 +396,14 @@ def multiply_blocks(start, diagonal, order, first, later, lower, upper, data, x,
             m = start[later[e] + 1] - p
             add_vector(data, lower[e], n, m, x, p, y, o)
             add_vector(data, upper[e], m, n, x, o, y, p)
+
+
+@kernel_with_entry
+def clear(data):
+    """Zero block data (s, size), or forces (s, n_v)."""
+    for i in range(data.shape[0]):
+        for k in range(data.shape[1]):
+            data[i, k] = 0.0
 
 
 @kernel

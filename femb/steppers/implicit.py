@@ -15,9 +15,10 @@ from femb.layout.discrete import DiscreteState
 from femb.numerics.compiler.bound_calls import Bound, BoundSequence
 from femb.steppers.contract import Statistics
 from femb.steppers.radau_kernels import CONVERGED, frame_rotations, right_hand_side, rotate_frames, rotate_frames_back
-from femb.steppers.step_program import BoundSolution, Call, Convergence, StepProgram
+from femb.steppers.step_program import NOTHING, BoundSolution, Call, Convergence, StepProgram
 from femb.steppers.variable_step import EnergyWatch, T, VariableStep
 from femb.system.block_lu import DEPENDENT, Factorisation, Factors, Matrix, Solver
+from femb.system.velocity_coordinates import BoundMatrices
 
 # Vibrations above a frequency are damped, not followed: the part of an error estimate that controls the steps.
 #
@@ -182,6 +183,7 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
         self._factored_for, self._fresh = 0.0, False
         # what kernels read of a step: its length (s) or the shift of the method (1/s), and where matrices were formed
         self._length, self._matrices_q = np.empty(1), np.empty(form.n_q)
+        self._bound_matrices: BoundMatrices | None = None
         # whether the error estimate is above the tolerance before it is filtered, and its value then
         self._hidden, self._unfiltered = False, np.zeros(form.n_v)
         self._initial_form = form
@@ -243,17 +245,38 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
     def _form_matrices(self, u: Floats, q: Floats, v: Floats) -> tuple[Matrix, Matrix, Matrix]:
         """Form the matrices M, C, K at a state; they are not factorised yet."""
         form = self.form
+        self._form_at(u, q, v)
         if self._exact and form is form.system:
             matrices = form.system.exact_matrices(u, q, v, self.a, self.multipliers)
+        elif self._bound_matrices is not None:
+            self._bound_matrices()
+            matrices = self._bound_matrices.arrays
         else:
             matrices = form.matrices(u, q, v, self.multipliers)
-        self._matrices = matrices
-        arrays = (each.copy() for each in (u, q, v, self.a, self.multipliers))
-        self._formed_at = (form.system.discrete, *arrays)
-        self._matrices_q[:] = q
-        self._factored_for, self._fresh = 0.0, True
+        return self._have_formed(matrices)
+
+    def _bind_matrices(self) -> None:
+        """Allocate the state at which matrices are formed, and bind the kernels that form them to it, if all have."""
+        form = self.form
+        sizes = len(self._u), form.n_q, form.n_v, form.n_v, form.n_c
+        self._matrices, self._formed = None, np.zeros(sum(sizes))
+        self._formed_arrays = tuple(np.split(self._formed, np.cumsum(sizes)[:-1]))
+        u, q, v, _, multipliers = (each[None] for each in self._formed_arrays)
+        self._matrices_q, system = q[0], form.system
+        self._bound_matrices = system.bound_matrices(u, q, v, multipliers) if form is system else None
+
+    def _form_at(self, u: Floats, q: Floats, v: Floats) -> None:
+        """Let matrices be formed at this state."""
+        self._matrices, self._factored_for = None, 0.0
+        np.concatenate((u, q, v, self.a, self.multipliers), out=self._formed)
+        self._formed_at = self.form.system.discrete, *self._formed_arrays
+
+    def _have_formed(self, matrices: tuple[Matrix, Matrix, Matrix]) -> tuple[Matrix, Matrix, Matrix]:
+        """Take matrices that were formed at the state of ``_form_at``."""
+        # another tuple tells that the arrays have other entries
+        self._matrices, self._fresh = (*matrices,), True
         self.statistics.jacobians += 1
-        return matrices
+        return self._matrices
 
     @property
     def state_of_matrices(self) -> FormedAt:
@@ -393,6 +416,7 @@ class OneStateStepper(ImplicitStepper[T]):
         if self._allocated_for is form.system.batches and sizes == tuple(each.shape[1] for each in self._end):
             return
         self._allocated_for, self._factored = form.system.batches, None
+        self._bind_matrices()
         self._end = u, q, v, a, multipliers = tuple(np.empty((1, size)) for size in sizes)
         # the correction, and the rotations of frames since the matrices were formed
         self._x, self._rotations = np.empty(form.n_v + form.n_c), np.empty((1, len(form.corotated_frames[1]), 4))
@@ -454,7 +478,7 @@ class OneStateStepper(ImplicitStepper[T]):
         if not self._program.tried and not forming:
             self._program.put_together({})
         try:
-            return self._program.run(most, newton, forming, renew)[0] == CONVERGED
+            return self._program.run(most, newton, NOTHING, forming, renew)[0] == CONVERGED
         finally:
             self.statistics.evaluations += newton.done
             self.statistics.newton_iterations += newton.done

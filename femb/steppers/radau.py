@@ -155,10 +155,14 @@ class Radau(RadauEquations):
 
     def _reached(self, trial: Stages, h: float, end: float) -> tuple[Floats, Floats, Floats]:
         _, V, _, Q, L = self._stages
-        q = Q[2].copy()
-        self.form.normalise(q)
-        trial.q, trial.v = self.form.projected(trial.u[2], q, V[2].copy(), self._factors[0])
-        trial.power = self.form.budget_rates(trial.u, Q, V, L)
+        if self.form is self.form.system and self._program.reach_end():
+            (q, v), trial.power = self._end, self._powers.copy()
+            trial.q, trial.v = q[0].copy(), v[0].copy()
+        else:
+            q = Q[2].copy()
+            self.form.normalise(q)
+            trial.q, trial.v = self.form.projected(trial.u[2], q, V[2].copy(), self._factors[0])
+            trial.power = self.form.budget_rates(trial.u, Q, V, L)
         work = self.work + h * WEIGHTS.dot(trial.power)
         trial.v, trial.work = self._damped(end, trial.q, trial.v, work)
         return trial.q, trial.v, trial.work
@@ -171,7 +175,7 @@ class Radau(RadauEquations):
         self.h = min(next_h, self._ceiling)
         self._ceiling *= RECOVERY
         form, (Z, _, K, _, L) = self.form, self._stages
-        self._end[0][:], self._end[1][:] = trial.q, trial.v
+        self._end[0][0], self._end[1][0] = trial.q, trial.v
         self._find_trend.made()
         # At the start of a smooth interval, members out of equilibrium have accelerations that the step does not
         # resolve: there the dense output takes those of the collocation polynomial of v through (0, 0) and the stages.

@@ -7,8 +7,8 @@ import numpy as np
 
 from femb.numerics.compiler.bound_calls import call_each, call_for_number
 from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
-from femb.numerics.kinematics import error_norm, rates, tangents
-from femb.numerics.tableaux import RADAU_REAL
+from femb.numerics.kinematics import error_norm, normalise, rates, tangents
+from femb.numerics.tableaux import RADAU_COMPLEX, RADAU_REAL
 from femb.numerics.vector3 import hamilton, quaternion_times
 
 # Sweeps of quaternions, see stage_coordinates. For a literal number, numba would compile a variant of the kernel.
@@ -70,6 +70,22 @@ def rotate_by(c0, c1, c2, c3, o, p, x):
         x[o + 2] = c + c0 * h + c1 * g - c2 * f
     if p >= 0:
         x[p], x[p + 1], x[p + 2], x[p + 3] = hamilton(c0, c1, c2, c3, x[p], x[p + 1], x[p + 2], x[p + 3])
+
+
+@kernel_with_entry
+def shift_matrices(step, mass, damping, stiffness, real, pair):
+    """real, pair (size,), float and complex: the iteration matrices mu M + C + K/mu for both eigenvalues of A^-1.
+
+    step (1,) : its length h (s), mu = eigenvalue/h.
+    """
+    h = step[0]
+    mu, shift = RADAU_REAL / h, complex(RADAU_COMPLEX.real / h, RADAU_COMPLEX.imag / h)
+    reach, reach_of_pair = 1.0 / mu, 1.0 / shift
+    a, b, c, d = shift.real, shift.imag, reach_of_pair.real, reach_of_pair.imag
+    for i in range(real.size):
+        m, k = mass[i], stiffness[i]
+        real[i] = mu * m + damping[i] + reach * k
+        pair[i] = complex(a * m + damping[i] + c * k, b * m + d * k)
 
 
 @kernel_with_entry
@@ -272,7 +288,7 @@ TOO_STIFF = 0.5
 STAGNATING = 0.5
 # What an iteration remembers: the number of its corrections, their rate, ratio, and the last two sizes.
 DONE, RATE, RATIO, LAST, BEFORE = range(5)
-CONVERGED, GOES_ON, FAILED, UNDEFINED = 1, 0, -1, 2
+CONVERGED, GOES_ON, FAILED, UNDEFINED, UNPREPARED = 1, 0, -1, 2, 3
 
 
 def judged(limits: Any, memory: Any, size: float) -> int:
@@ -399,10 +415,23 @@ def finish_response(corotated_v, step, rotations, x, slope, multipliers, of_mult
         of_multipliers[0, k - n_v] = multipliers[0, k - n_v]
 
 
+# The end of a step, before it is projected on the constraints.
+
+
+@kernel_with_entry
+def end_of_stages(quaternion_q, Q, V, q, v):
+    """q (1, n_q), v (1, n_v): the last of the stages Q (3, n_q), V (3, n_v), with unit quaternions."""
+    for k in range(q.size):
+        q[0, k] = Q[2, k]
+    for k in range(v.size):
+        v[0, k] = V[2, k]
+    normalise(quaternion_q, q[0])
+
+
 # A whole trial step in one call: kernels that are bound to the arrays of the stepper, see ``bound_calls``.
 
 # Places in the numbers of a step, behind the memory of its iteration.
-OUTCOME, NORM, EVALUATIONS = range(5, 8)
+OUTCOME, NORM, EVALUATIONS, PREPARED, ENDED = range(5, 10)
 
 
 @inlined
@@ -415,24 +444,30 @@ def called(program):
 
 
 @kernel_with_entry
-def try_step(start, equations, correction, before, of_one, after, limits, numbers):
+def try_step(prepare, start, equations, correction, before, of_one, after, end, limits, numbers):
     """A step by Newton's iteration, with the estimate of its error, as ``StepProgram`` does it by the same kernels.
 
-    Bound kernels of its parts; without an estimate ``after`` is empty. limits : the largest number of iterations, and
-    those of ``judged``. numbers (8,) : its memory; whether the iteration CONVERGED, FAILED, GOES_ON, or met equations
-    that are UNDEFINED; the norm of the estimate, infinite where its equations are undefined; and the number of
-    evaluations for it.
+    Bound kernels of its parts; without an estimate ``after`` is empty. limits : the number of the first kernel of
+    ``prepare`` that is called, the largest number of iterations, and those of ``judged``. numbers (10,) : its memory;
+    whether the iteration CONVERGED, FAILED, GOES_ON, met equations that are UNDEFINED, or is UNPREPARED, as ``prepare``
+    failed; the norm of the estimate, infinite where its equations are undefined; the number of evaluations for it; how
+    many kernels of ``prepare`` are done; and whether ``end`` is, which follows an estimate up to one.
     """
-    for k in range(EVALUATIONS + 1):
+    for k in range(ENDED + 1):
         numbers[k] = 0.0
     numbers[NORM] = math.inf
+    first = int(limits[0])
+    numbers[PREPARED] = first + call_each(prepare[first:])
+    if numbers[PREPARED] < prepare.shape[0]:
+        numbers[OUTCOME] = UNPREPARED
+        return
     called(start)
     outcome = GOES_ON
-    for _ in range(int(limits[0])):
+    for _ in range(int(limits[1])):
         if call_each(equations) < equations.shape[0]:
             outcome = UNDEFINED
             break
-        outcome = judged_inside(limits[1:], numbers, called(correction))
+        outcome = judged_inside(limits[2:], numbers, called(correction))
         if outcome != GOES_ON:
             break
     numbers[OUTCOME] = outcome
@@ -440,3 +475,5 @@ def try_step(start, equations, correction, before, of_one, after, limits, number
         called(before)
         if call_each(of_one) == of_one.shape[0]:
             numbers[NORM], numbers[EVALUATIONS] = called(after), 1.0
+    if numbers[NORM] <= 1.0 and end.shape[0] > 0 and call_each(end) == end.shape[0]:
+        numbers[ENDED] = 1.0

@@ -25,19 +25,32 @@ from femb.steppers.implicit import ImplicitStepper
 from femb.steppers.radau_kernels import (
     CONVERGED,
     NEGLIGIBLE,
+    end_of_stages,
     estimate_force,
     estimate_size,
     find_trend,
     finish_iteration,
     finish_response,
+    shift_matrices,
     start_estimate,
     start_response,
     start_stages,
     take_difference,
     to_eigenvectors,
 )
-from femb.steppers.step_program import RESTORING, BoundSolution, Call, Calls, Convergence, StepProgram
+from femb.steppers.step_program import (
+    FACTORS,
+    MATRICES,
+    NOTHING,
+    RESTORING,
+    BoundSolution,
+    Call,
+    Calls,
+    Convergence,
+    StepProgram,
+)
 from femb.system.block_lu import DEPENDENT, NEARLY_DEPENDENT, Factorisation, Factors, Matrix, SingularError
+from femb.system.constraints import bound_projection, check_closed
 
 C, A, INVERSE, ESTIMATE = tableaux.RADAU_C, tableaux.RADAU_A, tableaux.RADAU_INVERSE, tableaux.RADAU_ESTIMATE
 # The nodes inside a step.
@@ -131,6 +144,8 @@ class RadauEquations(ImplicitStepper[Stages]):
     _factors: Sequence[Factors] = ()
     _stiffness: Matrix = None
     _trend: Trend
+    # the solver of the kernels that factorise
+    _bound_to: object = None
     # of ``_respond``, once inputs have changed
     _response: Calls | None = None
     # inputs, accelerations and multipliers at the present state before inputs changed there; None if they have not
@@ -159,7 +174,7 @@ class RadauEquations(ImplicitStepper[Stages]):
         self._state = np.empty(n_u + n_q + n_v + n_c + n_q + n_v)
         parts = [part[None] for part in np.split(self._state, np.cumsum([n_u, n_q, n_v, n_c, n_q]))]
         self._at, self._start = parts[:4], parts[4:]
-        self._end = np.empty(n_q), np.empty(n_v)
+        self._end = np.empty((1, n_q)), np.empty((1, n_v))
         # Z, V, K, Q, L of the stages, their inputs, and rotations of frames to them
         self._stages = (*np.empty((3, 3, n_v)), np.empty((3, n_q)), np.empty((3, n_c)))
         self._stage_inputs, self._rotations = np.empty((3, n_u)), np.empty((3, frames, 4))
@@ -169,6 +184,9 @@ class RadauEquations(ImplicitStepper[Stages]):
         # see ``start_estimate``
         self._estimate = (np.empty((1, n_v)), np.empty((1, n_q)), np.zeros((1, n_v + n_c)), np.empty((1, frames, 4)))
         self._before, self._factors = np.empty(n_u), ()
+        # rates of the budget at the stages
+        self._powers = np.empty((3, form.system.budget.size))
+        self._bind_matrices()
         self._bind()
 
     def _bind(self) -> None:
@@ -212,10 +230,17 @@ class RadauEquations(ImplicitStepper[Stages]):
             of_error,
             Bound(estimate_size, *coordinates, turning_v, *scales, h, q0, v0, rotations, rate, error_v, self._error_q),
         ]
-        self._program = StepProgram(start, equations, correction, before, of_one, after)
+        end: list[Call] = []
+        self._refactor, self._projection = BoundSequence([]), BoundSequence([])
+        if form is form.system:
+            rates = form.system.budget.bound_rates(form.system, self._stage_inputs, Q, V, L, self._powers)
+            end = [Bound(end_of_stages, coordinates[2], Q, V, *self._end), self._projection, rates]
+        self._program = StepProgram(
+            start, equations, correction, before, of_one, after, self._bound_matrices, self._refactor, end
+        )
 
         self._response = None
-        states, ends = (q0[0], v0[0], *self._end), np.empty((2, form.n_v))
+        states, ends = (q0[0], v0[0], self._end[0][0], self._end[1][0]), np.empty((2, form.n_v))
         self._find_trend = Calls(
             [Bound(find_trend, *turning, C, THROUGH_STAGES, h, trend, *states, V, Q, L, turns, ends)]
         )
@@ -261,6 +286,34 @@ class RadauEquations(ImplicitStepper[Stages]):
 
     # Matrices
 
+    def _prepare(self, h: float) -> int:
+        """What the program of a step of length h has to form anew; without kernels for it, it is formed here."""
+        if self._refactor.calls and self._bound_to is not self.form.solver:
+            # other rows of constraints are excluded
+            self._bind_factors(*self._factors)
+            self._program.take_apart()
+        if not self._refactor.calls or self._exact or self._dependent != DEPENDENT:
+            self._factorise(h)
+            return NOTHING
+        if self._matrices is None:
+            self._form_at(self._u, self.q, self.v)
+            self._fresh = True
+            return MATRICES
+        if abs(self._factored_for - h) <= SAME_LENGTH * h:
+            return NOTHING
+        self._factored_for = 0.0  # in case of an error
+        return FACTORS
+
+    def _have_prepared(self, anew: int, h: float) -> None:
+        """Note what the program has formed for a step of length h."""
+        if anew == MATRICES and self._bound_matrices is not None:
+            self._fresh = self._program.formed
+            if self._program.formed:
+                self._have_formed(self._bound_matrices.arrays)
+        if self._program.factorised:
+            self._factored_for = h
+            self.statistics.factorizations += 2
+
     def _factorise(self, h: float) -> None:
         _, _, stiffness = self._matrices or self._form_matrices(self._u, self.q, self.v)
         if self._factors and abs(self._factored_for - h) <= SAME_LENGTH * h:
@@ -276,12 +329,28 @@ class RadauEquations(ImplicitStepper[Stages]):
             for solution, factors in zip(self._solutions, (of_real, of_pair, of_real), strict=True):
                 solution.by(factors)
             self._stiffness, self._elastic.calls = None, []
+            self._bind_factors(of_real, of_pair)
             self._program.take_apart()
             if self._response is not None:
                 self._response.take_apart()
         if self._stiffness is not stiffness:
             self._stiffness = stiffness
             self._multiply_by(stiffness)
+
+    def _bind_factors(self, of_real: Factors, of_pair: Factors) -> None:
+        """Bind the kernels that factorise anew in the arrays of these factors, and project by them, if all have."""
+        system, solver = self.form.system, self.form.system.solver
+        self._bound_to = self.form.solver
+        self._refactor.calls, self._projection.calls = [], [check_closed] if system.n_c else []
+        if not (isinstance(of_real, Factorisation) and isinstance(of_pair, Factorisation)):
+            return
+        if self._bound_matrices is not None and self._each is one_after_another:
+            shifted = Bound(shift_matrices, self._length, *self._bound_matrices.arrays, of_real.data, of_pair.data)
+            self._refactor.calls = [shifted, of_real.bound(solver), of_pair.bound(solver)]
+        if system.n_c and self.form is system:
+            self._projection.calls = [
+                bound_projection(system, self._stage_inputs[2:], *self._end, of_real, check_closed)
+            ]
 
     def _multiply_by(self, stiffness: Matrix) -> None:
         """Let the error estimate take this stiffness."""
@@ -323,7 +392,7 @@ class RadauEquations(ImplicitStepper[Stages]):
     def _newton(self, h: float, end: float) -> Stages | None:
         """The stage equations by Newton's iteration, and the error estimate; None where it does not converge."""
         form, system, t = self.form, self.form.system, self.t
-        self._factorise(h)
+        anew = self._prepare(h)
         self._length[0], self._times = h, (t + FIRST * h, t + SECOND * h, left_limit(end, t))
         multipliers = self._replaced[2] if self._replaced else self.multipliers
         np.concatenate((self._u, self.q, self.v, multipliers, self.q, self.v), out=self._state)
@@ -341,9 +410,11 @@ class RadauEquations(ImplicitStepper[Stages]):
         most = MAX_WITH_FILTER if self._low_pass and self._fresh else MAX_ITERATIONS
         newton = Convergence(self.tolerance, most, doubted, RESTORING, DIVERGING, LEAST_RATE, ROUNDING)
         try:
-            outcome, norm, evaluations = self._program.run(most, newton)
+            outcome, norm, evaluations = self._program.run(most, newton, anew)
             self.statistics.evaluations += evaluations
         finally:
+            if anew != NOTHING:
+                self._have_prepared(anew, h)
             self.statistics.evaluations += 3 * newton.done
             self.statistics.newton_iterations += newton.done
         return Stages(u.copy(), newton.done, newton.rate, norm) if outcome == CONVERGED else None

@@ -11,7 +11,18 @@ from femb.base.types import Ints
 from femb.layout.element import TrialError
 from femb.numerics.block_kernels import solve
 from femb.numerics.compiler.bound_calls import Bound, BoundSequence, Known, call_each, program
-from femb.steppers.radau_kernels import CONVERGED, DONE, EVALUATIONS, GOES_ON, RATE, RATIO, UNDEFINED, judged, try_step
+from femb.steppers.radau_kernels import (
+    CONVERGED,
+    DONE,
+    ENDED,
+    GOES_ON,
+    RATE,
+    RATIO,
+    UNDEFINED,
+    UNPREPARED,
+    judged,
+    try_step,
+)
 from femb.system.block_lu import Factorisation, Factors
 
 # The second correction also removes the quadratic part of the first one, such as the stretch of members that turn: from
@@ -67,6 +78,9 @@ class Convergence:
 
 Call: TypeAlias = Callable[[], Any]
 
+# What a step forms before its iteration: nothing, factors of the matrices that there are, or also matrices.
+NOTHING, FACTORS, MATRICES = range(3)
+
 
 class BoundSolution(BoundSequence):
     """The solution for x (n,), in place, by factors that the next ones replace."""
@@ -98,6 +112,11 @@ class Calls(BoundSequence):
         """Let one call make all of them from now on, if each is a kernel."""
         self.tried, self._entries = True, program(self.calls, known)
 
+    @property
+    def entries(self) -> Ints:
+        """(n, 2) of the kernels that are put together, none if some are not."""
+        return np.zeros((0, 2), dtype=np.int64) if self._entries is None else self._entries
+
     def made(self) -> bool:
         """Make the calls, up to equations that are not defined; whether there are none."""
         if self._entries is not None:
@@ -109,26 +128,36 @@ class Calls(BoundSequence):
         return True
 
 
+def _listed(call: Call | None) -> list[Call]:
+    return [] if call is None else [call]
+
+
 class StepProgram:
     """A trial step as calls without arguments: kernels bound to the arrays of a stepper, and functions of Python where
     an input, an element or a solver has no kernel.
 
-    start : before the iteration. equations : of the iteration, which raise TrialError. correction : of the unknowns;
-    the last call returns its size. before, of_one, after : of the error estimate, around the equations of one state;
-    the last call returns its norm; none where there is no estimate.
+    matrices, factors : form them anew; they raise TrialError and SingularError. start : before the iteration.
+    equations : of the iteration, which raise TrialError. correction : of the unknowns; the last call returns its size.
+    before, of_one, after : of the error estimate, around the equations of one state; the last call returns its norm;
+    none where there is no estimate. end : what follows where that is at most one.
 
     Python makes the calls one by one. Once they are ``put_together``, one call of compiled code makes all of them, to
-    the same numbers.
+    the same numbers; matrices and the end may be left to Python.
+
+    formed, factorised : whether matrices and factors were formed for the last step. ended : whether ``end`` is made.
     """
 
     def __init__(
         self, start: Sequence[Call], equations: Call, correction: Sequence[Call], before: Sequence[Call] = (),
-        of_one: Call | None = None, after: Sequence[Call] = (),
+        of_one: Call | None = None, after: Sequence[Call] = (), matrices: Call | None = None,
+        factors: Call | None = None, end: Sequence[Call] = (),
     ) -> None:  # fmt: skip
         self._start, self._equations, self._correction = start, equations, correction
         self._before, self._of_one, self._after = before, of_one, after
-        # of ``try_step``
-        self._numbers = np.zeros(EVALUATIONS + 1)
+        self._matrices, self._factors, self._end = _listed(matrices), _listed(factors), Calls(end)
+        # of ``try_step``; the kernels that form matrices, none if Python does, and those that form matrices and factors
+        self._numbers, self._first, self._prepared = np.zeros(ENDED + 1), 0, 0
+        self.formed = self.factorised = self.ended = False
         self.take_apart()
 
     def take_apart(self) -> None:
@@ -137,29 +166,38 @@ class StepProgram:
         self._whole: Bound | None = None
         self._entry: Ints | None = None
         self._limits: tuple[float, ...] = ()
+        self._end.take_apart()
 
     def put_together(self, known: Known) -> None:
         """Let one compiled call make the step, if each part is a kernel."""
         self.tried = True
-        of_one = [] if self._of_one is None else [self._of_one]
-        parts = self._start, [self._equations], self._correction, self._before, of_one, self._after
+        parts = self._factors, self._start, [self._equations], self._correction
         programs: list[Ints] = []
-        for part in parts:
+        for part in (*parts, self._before, _listed(self._of_one), self._after):
             if (entries := program(part, known)) is None:
                 return
             programs.append(entries)
-        self._whole = Bound(try_step, *programs, (0.0,) * 8, self._numbers)
+        matrices = program(self._matrices, known)
+        if matrices is not None:
+            programs[0] = np.concatenate([matrices, programs[0]])
+        self._first, self._prepared = 0 if matrices is None else len(matrices), len(programs[0])
+        self._end.put_together(known)
+        self._whole = Bound(try_step, *programs, self._end.entries, (0.0,) * 9, self._numbers)
         self._entry = program([self._whole], known)
 
     def run(
-        self, most: int, newton: Convergence, forming: int = 0, form: Callable[[], None] | None = None
-    ) -> tuple[int, float, int]:
+        self, most: int, newton: Convergence, anew: int = NOTHING, forming: int = 0,
+        form: Callable[[], None] | None = None,
+    ) -> tuple[int, float, int]:  # fmt: skip
         """The outcome of ``judged`` for the iteration; the norm of the error estimate, infinity where there is none;
-        and the number of its evaluations. Raises TrialError.
+        and the number of its evaluations. Raises TrialError and SingularError.
 
-        most : the largest number of iterations. form : called before the first ``forming`` of them.
+        most : the largest number of iterations. anew : what is formed before, NOTHING, FACTORS or MATRICES too. form :
+        called before the first ``forming`` iterations.
         """
+        self.formed = self.factorised = self.ended = False
         if self._entry is None or forming:
+            self._prepare(anew)
             for call in self._start:
                 call()
             outcome = GOES_ON
@@ -171,16 +209,45 @@ class StepProgram:
                 if outcome != GOES_ON:
                     break
             return outcome, *(self.estimated() if outcome == CONVERGED else (inf, 0))
-        limits = float(most), *newton.limits
+        if anew == MATRICES and not self._first:
+            self._form_matrices()
+            anew = FACTORS
+        # the first kernel of those that form matrices and factors
+        first = (self._prepared, self._first, 0)[anew]
+        limits = float(first), float(most), *newton.limits
         if limits != self._limits:
             self._limits = limits
             for k, each in enumerate(limits):
                 self._whole.set("limits", each, k)  # type: ignore[union-attr]
         call_each(self._entry)
-        *newton.memory, found, norm, evaluations = self._numbers.tolist()
-        if found == UNDEFINED:
-            self._equations()  # raises the error that says why
+        *newton.memory, found, norm, evaluations, prepared, ended = self._numbers.tolist()
+        if anew == MATRICES:
+            self.formed = prepared >= self._first
+        self.factorised, self.ended = anew != NOTHING and found != UNPREPARED, ended == 1.0
+        # the same calls by Python raise the error that says why
+        if found == UNPREPARED:
+            self._prepare(FACTORS if self.formed else anew)
+        elif found == UNDEFINED:
+            self._equations()
         return int(found), norm, int(evaluations)
+
+    def _prepare(self, anew: int) -> None:
+        """Form factors, and matrices before them if these are asked for."""
+        if anew == MATRICES:
+            self._form_matrices()
+        if anew != NOTHING:
+            for call in self._factors:
+                call()
+            self.factorised = True
+
+    def _form_matrices(self) -> None:
+        for call in self._matrices:
+            call()
+        self.formed = True
+
+    def reach_end(self) -> bool:
+        """Make the calls of the end, unless the last step has; whether it could be."""
+        return self.ended or self._end.made()
 
     def estimated(self) -> tuple[float, int]:
         """The norm of the error estimate and the number of its evaluations; infinity and 0 without equations."""

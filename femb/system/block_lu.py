@@ -17,7 +17,8 @@ import numpy as np
 
 from femb.base.types import Bools, Floats, Ints
 from femb.layout.element import LowRank
-from femb.numerics.block_kernels import factor, multiply, pivot_ratios, shift, solve, solve_columns
+from femb.numerics.block_kernels import begin_scale, factor, multiply, pivot_ratios, shift, solve, solve_columns
+from femb.numerics.compiler.bound_calls import Bound, BoundSequence
 from femb.numerics.fronts import FrontalLU, Multifrontal, ZeroPivotError
 from femb.system.pattern import Pattern
 
@@ -91,14 +92,18 @@ class Factorisation:
     def factorise(self, solver: "LinearSolver", dependent: float) -> None:
         """Factorise what is in ``data``: at first, or a matrix of the same structure written to it. Raises
         SingularError."""
+        self.bound(solver, dependent)()
+
+    def bound(self, solver: "LinearSolver", dependent: float = DEPENDENT) -> BoundSequence:
+        """``factorise`` as bound kernels."""
         scale = self._diagonal_scale
-        if scale.size:
-            scale[: solver.pattern.n_v] = 0.0
-            scale[solver.pattern.n_v :] = np.where(solver.excluded_rows, -np.inf, 0.0)
-        bad = factor(*self.structure, solver.targets, self.data, self.pivots, self.rank, scale, dependent)
-        if bad >= 0:
-            start = solver.pattern.block_start
-            raise SingularError(int(start[bad]), int(start[bad + 1]))
+        arguments = *self.structure, solver.targets, self.data, self.pivots, self.rank, scale, dependent
+        return BoundSequence(
+            [
+                Bound(begin_scale, solver.pattern.n_v, solver.excluded_rows, scale),
+                Bound(factor, *arguments, check=partial(_check_regular, solver.pattern)),
+            ]
+        )
 
     @property
     def dependent(self) -> int:
@@ -144,6 +149,12 @@ class Factorisation:
         x = np.array(right, dtype=self.data.dtype, order="C")
         solve_columns(*self.arguments, x.shape[1], x.reshape(-1))
         return x
+
+
+def _check_regular(pattern: Pattern, block: int) -> None:
+    """Raise SingularError for the block that ``factor`` returned, unless it is -1."""
+    if block >= 0:
+        raise SingularError(*pattern.block_start[block : block + 2].tolist())
 
 
 def _negative_eigenvalues(LU: Floats, others: Ints) -> int:

@@ -6,16 +6,19 @@ the origin of the layout, inertial axes, and for each of ``supplies`` an electri
 Accounts follow from the classes of items and their batches (``Batch.accounts``, ``Batch.supply_account``).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from femb.base.types import Floats
+from femb.base.types import Floats, Ints
 from femb.elements.item import Item
 from femb.layout.element import Batch, ForceBatch
 from femb.layout.layout import Layout
-from femb.numerics.compiler.compile import kernel
+from femb.numerics.block_kernels import clear
+from femb.numerics.compiler.bound_calls import Bound, BoundSequence
+from femb.numerics.compiler.compile import kernel_with_entry
 from femb.numerics.vector3 import cross, rotate, rotation
 
 # Jumps of the velocities have no power: their work is added where they are.
@@ -24,10 +27,10 @@ JUMPS, DRIVERS = "jumps", "drivers"
 REST, ORIGIN = "rest", "origin"
 
 
-@kernel
-def balance(points_q, points_v, turns_q, turns_v, q, v, force, power, push, out):
-    """Balance of forces (s, n_v): out[:, power] += their power, and out[:, push : push + 6] += resultant and moment
-    about the origin, inertial axes; each is left out where its column is negative.
+@kernel_with_entry
+def balance(points_q, points_v, turns_q, turns_v, q, v, sign, force, power, push, out):
+    """Balance of sign times forces (s, n_v): out[:, power] += their power, and out[:, push : push + 6] += resultant
+    and moment about the origin, inertial axes; each is left out where its column is negative.
 
     points_q, points_v : first indices of frames in q and v; turns_q, turns_v : of their attitudes.
     """
@@ -38,7 +41,7 @@ def balance(points_q, points_v, turns_q, turns_v, q, v, force, power, push, out)
             total = 0.0
             for k in range(v.shape[1]):
                 total += force[s, k] * v[s, k]
-            out[s, power] += total
+            out[s, power] += sign * total
         if push < 0:
             continue
         for k in range(points_q.size):
@@ -46,8 +49,8 @@ def balance(points_q, points_v, turns_q, turns_v, q, v, force, power, push, out)
             if force[s, j] != 0.0 or force[s, j + 1] != 0.0 or force[s, j + 2] != 0.0:
                 cross(q[s, i : i + 3], force[s, j : j + 3], x)
                 for o in range(3):
-                    out[s, push + o] += force[s, j + o]
-                    out[s, push + 3 + o] += x[o]
+                    out[s, push + o] += sign * force[s, j + o]
+                    out[s, push + 3 + o] += sign * x[o]
         for k in range(turns_q.size):
             i, j = turns_q[k], turns_v[k]
             if force[s, j] != 0.0 or force[s, j + 1] != 0.0 or force[s, j + 2] != 0.0:
@@ -56,7 +59,7 @@ def balance(points_q, points_v, turns_q, turns_v, q, v, force, power, push, out)
                     x[o] = force[s, j + o]
                 rotate(R, x, y)
                 for o in range(3):
-                    out[s, push + 3 + o] += y[o]
+                    out[s, push + 3 + o] += sign * y[o]
 
 
 class Budget:
@@ -103,31 +106,36 @@ class Budget:
 
     def rates(self, system: Any, u: Floats, q: Floats, v: Floats, multipliers: Floats | None = None) -> Floats:
         """(s, n_w) of a system at s states; without ``multipliers`` (s, n_c) those of drivers are zero."""
-        out = np.zeros((len(q), self.size))
+        out = np.empty((len(q), self.size))
+        self.bound_rates(system, u, q, v, multipliers, out)()
+        return out
+
+    def bound_rates(
+        self, system: Any, u: Floats, q: Floats, v: Floats, multipliers: Floats | None, out: Floats
+    ) -> BoundSequence:
+        """The call that sets out (s, n_w) to ``rates`` of these arrays, whose entries change from call to call."""
+        calls: list[Callable[[], object]] = [Bound(clear, out)]
         for k, columns in self._powers:
             batch = system.batches[k]
             push = self._pushes.get(k, -1)
-            power = columns[0] if type(batch).add_powers is Batch.add_powers else -1
+            power = int(columns[0]) if type(batch).add_powers is Batch.add_powers else -1
             if power < 0:
-                part = np.zeros((len(q), len(columns)))
-                batch.add_powers(u, q, v, part)
-                out[:, columns] += part
+                calls.append(partial(_add_powers, batch, u, q, v, columns, out))
             elastic = push >= 0 and isinstance(batch, ForceBatch) and _has_potential(batch)
             if power >= 0 or (push >= 0 and not elastic):
-                force = np.zeros(v.shape)  # once for both
-                batch.nonconservative_force(u, q, v, force)
-                balance(*self._frames, q, v, force, power, -1 if elastic else push, out)
+                force = np.empty(v.shape)  # once for both
+                columns_of_force = power, -1 if elastic else push
+                calls += [Bound(clear, force), batch.bound_nonconservative(u, q, v, force)]
+                calls.append(Bound(balance, *self._frames, q, v, 1.0, force, *columns_of_force, out))
             if elastic:
-                force = np.zeros(v.shape)
-                batch.residual(u, q, v, v, force)
-                balance(*self._frames, q, v, -force, -1, push, out)
+                force = np.empty(v.shape)
+                calls += [Bound(clear, force), batch.bound_residual(u, q, v, v, force)]
+                calls.append(Bound(balance, *self._frames, q, v, -1.0, force, -1, push, out))
         for k, account in self._supplied:
-            out[:, self._in_supplies(account)] += system.batches[k].electrical_power(u, q, v).sum(axis=1)
+            calls.append(partial(_add_supply, system.batches[k], u, q, v, self._in_supplies(account), out))
         if multipliers is not None and self._drivers >= 0:
-            power = np.zeros(len(q))
-            system.constraint_set.constraint_power(u, q, v, multipliers, power)
-            out[:, self._drivers] += power
-        return out
+            calls.append(system.constraint_set.bound_power(u, q, v, multipliers, self._drivers, out))
+        return BoundSequence(calls)
 
     def of_drivers(self, power: Floats) -> Floats:
         """(s, n_w) of drivers with this power (s,)."""
@@ -175,6 +183,18 @@ class Budget:
     def _in_supplies(self, account: str) -> int:
         """The column of the electrical power of an account."""
         return 6 * len(self.impulses) + self.supplies.index(account)
+
+
+def _add_powers(batch: Batch, u: Floats, q: Floats, v: Floats, columns: Ints, out: Floats) -> None:
+    """Add the powers of a batch to these columns of out (s, n_w)."""
+    part = np.zeros((len(q), len(columns)))
+    batch.add_powers(u, q, v, part)
+    out[:, columns] += part
+
+
+def _add_supply(batch: Batch, u: Floats, q: Floats, v: Floats, column: int, out: Floats) -> None:
+    """Add the electrical power of a batch to a column of out (s, n_w)."""
+    out[:, column] += batch.electrical_power(u, q, v).sum(axis=1)
 
 
 def _has_potential(batch: Batch) -> bool:

@@ -18,10 +18,11 @@ import numpy as np
 from femb.base.types import Floats, Ints, Sparse
 from femb.elements.joint.constraint_kernels import FIRST, IN_FORCE, ROW, SECOND, row_tangent
 from femb.layout.element import TrialError
+from femb.numerics.compiler.bound_calls import Bound
 from femb.numerics.newton import largest
 from femb.numerics.vector3 import HAS_AXES, IN_V
 from femb.system.block_lu import DEPENDENT, NEARLY_DEPENDENT, AnyFactorisation, Factorisation, Factors, SingularError
-from femb.system.rigid_kernels import project
+from femb.system.rigid_kernels import project_by_factors
 from femb.system.velocity_coordinates import MotionEquations
 
 # Tolerances of Phi and of J v + Phi_t, in their units (m, 1 or rad, and per s).
@@ -74,6 +75,19 @@ def _by_factors(
     system: MotionEquations, u: Floats, q: Floats, v: Floats, factors: Factorisation
 ) -> tuple[Floats, Floats] | None:
     """Project as ``_projected`` in one compiled call; None where the iteration fails or would take other factors."""
+    q, v = q[None].copy(), v[None].copy()
+    closed = bound_projection(system, u[None], q, v, factors)() == -1
+    return (q[0], v[0]) if closed else None
+
+
+def bound_projection(
+    system: MotionEquations, u: Floats, q: Floats, v: Floats, factors: Factorisation,
+    check: Callable[[int], object] | None = None,
+) -> Bound:  # fmt: skip
+    """The call that projects q (1, n_q) and v (1, n_v) in place by factors of a state nearby.
+
+    Its result is -1; otherwise the iteration has failed, or would take other factors.
+    """
     rows, n_v, n_c = system.constraint_set, system.n_v, system.n_c
     *structure, data, pivots, rank, diagonal = factors.arguments
     work = data[None], pivots, rank, diagonal, np.empty(n_v + n_c), *np.zeros((3, 1, n_c)), np.empty((1, n_v)), data
@@ -81,12 +95,16 @@ def _by_factors(
     limits = position_limit(system), VELOCITY, SETTLED, OPEN, AT_MOST, PASSES
     matrix = *structure, system.solver.targets
     of_rows = rows.index, rows.data, rows.offset, rows.stride, rows.fixed
-    q, v = q[None].copy(), v[None].copy()
     none: Ints = np.zeros(0, dtype=np.int64)
     planes = np.arange(n_v), none, none, of_rows
-    of_factors = None, None, of_rows, matrix, planes, diagonal, DEPENDENT, system.coordinates, work
-    closed = project(*of_factors, spare, limits, u[None], q, v)
-    return (q[0], v[0]) if closed else None
+    of_factors = of_rows, matrix, planes, diagonal, system.coordinates, work
+    return Bound(project_by_factors, *of_factors, spare, limits, u, q, v, check=check)
+
+
+def check_closed(result: int = 0) -> None:
+    """Raise TrialError unless the ``bound_projection`` has returned -1: other factors may do it."""
+    if result != -1:
+        raise TrialError("the constraints could not be met by factors of a state nearby")
 
 
 def _projected(

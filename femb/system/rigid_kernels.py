@@ -23,7 +23,7 @@ from femb.elements.body import mass_batch as mass_kernels
 from femb.elements.joint import constraint_kernels
 from femb.numerics import kinematics
 from femb.numerics.block_kernels import factor, pivot_ratios, solve
-from femb.numerics.compiler.compile import inlined, kernel
+from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
 from femb.numerics.dop853_kernels import (
     EVALUATIONS,
     INSTANTS,
@@ -229,6 +229,12 @@ def project(bodies, points, rows, matrix, planes, scale, dependent, coordinates,
     constraint_kernels.constraints(index, entries, u, q, v, fixed, position, gamma)
     constraint_kernels.constraint_force(index, entries, u, q, v, fixed, free, force, rates)
     return largest(position[0]) <= ROUNDINGS * limits[0] and largest(rates[0]) <= ROUNDINGS * limit
+
+
+@kernel_with_entry
+def project_by_factors(rows, matrix, planes, scale, coordinates, work, spare, limits, u, q, v):
+    """``project`` by factors that are known; returns -1, or 0 where it does not succeed."""
+    return -1 if project(None, None, rows, matrix, planes, scale, 0.0, coordinates, work, spare, limits, u, q, v) else 0
 
 
 # Many steps of DOP853 of rigid bodies, points and joints in one call, far from singular configurations.

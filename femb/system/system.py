@@ -15,6 +15,7 @@ from femb.layout.discrete import ANGLES
 from femb.layout.element import Input
 from femb.layout.layout import Layout
 from femb.model.model import Model
+from femb.numerics.block_kernels import clear
 from femb.numerics.compiler.bound_calls import Bound, BoundSequence
 from femb.numerics.compiler.compile import kernel_with_entry
 from femb.system.degrees_of_freedom import check_pairs
@@ -28,14 +29,6 @@ if TYPE_CHECKING:
 #
 # The arguments of the kernels and the arrays of the result, which no iteration changes, are put together once; an
 # evaluation then calls the kernels one after the other, or compiled code does.
-
-
-@kernel_with_entry
-def clear(force: Floats) -> None:
-    """Zero the forces (s, n_v)."""
-    for i in range(force.shape[0]):
-        for k in range(force.shape[1]):
-            force[i, k] = 0.0
 
 
 @kernel_with_entry

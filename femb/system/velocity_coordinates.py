@@ -3,6 +3,7 @@
 The kinematic relation is q' = H(q) v, with retraction and scales of errors.
 """
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +15,8 @@ from femb.elements.joint.constraint_set import ConstraintSet
 from femb.layout.element import Batch, LowRank
 from femb.layout.layout import Layout
 from femb.numerics import kinematics, rotations
+from femb.numerics.block_kernels import clear
+from femb.numerics.compiler.bound_calls import Bound, BoundSequence
 from femb.numerics.components import norm
 from femb.system.block_lu import LinearSolver, Matrix, WithLowRank
 from femb.system.pattern import Pattern
@@ -121,6 +124,22 @@ def corotated_vectors(first: Ints) -> Ints:
     return np.stack([first, np.full(len(first), -1)], axis=1)
 
 
+class BoundMatrices(BoundSequence):
+    """``MotionEquations.matrices`` of the state in u, q, v and multipliers: arrays (1, .) whose entries change between
+    the calls, of a system without matrices of low rank.
+
+    Each call overwrites ``arrays``: mass, damping and tangent, block data. Raises FoldedError.
+    """
+
+    def __init__(self, system: "MotionEquations", u: Floats, q: Floats, v: Floats, multipliers: Floats) -> None:
+        data = np.zeros((3, system.pattern.size))
+        parts = data[0:1], data[1:2], data[2:3]
+        self.arrays: tuple[Floats, Floats, Floats] = data[0], data[1], data[2]
+        calls: list[Callable[[], object]] = [Bound(clear, data)]
+        calls += [batch.bound_matrices(u, q, v, *parts) for batch in system.batches]
+        super().__init__([*calls, system.constraint_set.bound_matrices(u, q, v, multipliers, *parts[1:])])
+
+
 class MotionEquations(VelocityCoordinates):
     """The equations of motion of batches and constraints, evaluated at states.
 
@@ -157,6 +176,12 @@ class MotionEquations(VelocityCoordinates):
         for batch in self.batches:
             batch.matrices(u, q, v, mass, damping, stiffness)
         return mass, *self._constrained(u, q, v, multipliers, damping, stiffness)
+
+    def bound_matrices(self, u: Floats, q: Floats, v: Floats, multipliers: Floats) -> BoundMatrices | None:
+        """``matrices`` of the state in these arrays; None where an element may ask for a part of low rank."""
+        if any(type(batch).low_rank_matrices is not Batch.low_rank_matrices for batch in self.batches):
+            return None
+        return BoundMatrices(self, u, q, v, multipliers)
 
     def _constrained(
         self, u: Floats, q: Floats, v: Floats, multipliers: Floats | None, damping: Floats, stiffness: Floats
