@@ -192,7 +192,7 @@ class ContinuousBatch(Batch):
         """A state with its joint coordinates unwrapped."""
         coordinates = np.zeros(0)
         if self.coordinates.count:
-            values = self.coordinates.measure(q[None], v[None])[0][0]
+            values = self.coordinates.motion(q[None], v[None])[0][0]
             first = self.first_input + self.angles.start
             coordinates = self.coordinates.unwrapped(values, u[first : first + self.coordinates.count])
         return Moment(q, v, np.nan, coordinates)

@@ -16,12 +16,21 @@ import numpy as np
 from femb.base.types import Floats, Ints
 from femb.elements.frame_index import indices_of_frames
 from femb.elements.joint import constraint_kernels as kernels
-from femb.elements.joint.constraint_kernels import FIRST, SECOND, rate_of, row
+from femb.elements.joint.constraint_kernels import (
+    FIRST,
+    FIRST_AXIS,
+    FIRST_POINT,
+    SECOND,
+    SECOND_AXIS,
+    SECOND_POINT,
+    rate_of,
+    row,
+)
 from femb.elements.joint.constraint_set import ZERO, ConstraintRow, ConstraintTable, multipliers_of
 from femb.layout.layout import JointLayout, Layout, Station
 from femb.numerics import rotations
 from femb.numerics.compiler.compile import inlined, kernel
-from femb.numerics.vector3 import HAS_AXES, IN_V
+from femb.numerics.vector3 import HAS_AXES, IN_V, cross, dot, frame_motion, rotate, rotate_back
 
 # Tables of the rows and coordinates of joints: primitives, and the axes of the two ends between which they act.
 
@@ -164,24 +173,58 @@ def row_words(spec: tuple[Any, ...]) -> str:
 # row. index, data : two rows for every coordinate.
 
 
+@inlined
+def dot_of_axes(data, R, e, out):
+    """The product of the axes of a DOT1 row; out (3,) : its derivative by the difference of the angular velocities of
+    its frames, first less second, inertial axes. e (2, 3) : work array."""
+    rotate(R[0], data[FIRST_AXIS : FIRST_AXIS + 3], e[0])
+    rotate(R[1], data[SECOND_AXIS], e[1])
+    cross(e[0], e[1], out)
+    return dot(e[0], e[1])
+
+
 @kernel
 def measure(index, data, is_angle, signs, q, v, fixed, values, rates, gradients):
-    """Set values and rates (s, m), and gradients (s, m, 12) on (rdot_i, omega_i, rdot_j, omega_j)."""
-    A, B = np.empty(12), np.empty(12)
-    u, R, W = np.zeros(1), np.empty((2, 3, 3)), np.empty((22, 3))
+    """Set values and rates (s, m), and, if wanted, gradients (s or 0, m, 12) on (rdot_i, omega_i, rdot_j, omega_j)."""
+    R, W = np.empty((2, 3, 3)), np.empty((16, 3))
+    r, rate, spin, e, arms, d = W[0:2], W[2:4], W[4:6], W[6:8], W[8:10], W[10]
+    # derivatives by the velocity of the second frame less that of the first, and by both angular velocities
+    along, turns, local = W[11], W[12:14], W[14]
     for s in range(q.shape[0]):
         for k in range(is_angle.size):
-            x, _, _ = row(index[2 * k], data[2 * k], u, q[s], v[s], fixed, A, R, W)
+            one = data[2 * k]
+            for end in range(2):
+                frame_motion(index[2 * k], 3 * end, q[s], v[s], fixed, R[end], r[end], rate[end], spin[end])
             if is_angle[k]:
-                y, _, _ = row(index[2 * k + 1], data[2 * k + 1], u, q[s], v[s], fixed, B, R, W)
+                x = dot_of_axes(one, R, e, turns[0])
+                y = dot_of_axes(data[2 * k + 1], R, e, turns[1])
                 f = signs[k] / (x * x + y * y)
-                for j in range(12):
-                    A[j] = f * (y * A[j] - x * B[j])
-                x = math.atan2(signs[k] * x, y)
-            values[s, k] = x
-            rates[s, k] = rate_of(index[2 * k], v[s], A)
-            for j in range(12):
-                gradients[s, k, j] = A[j]
+                for i in range(3):
+                    turns[0, i] = f * (y * turns[0, i] - x * turns[1, i])
+                    turns[1, i] = -turns[0, i]
+                    along[i] = 0.0
+                values[s, k] = math.atan2(signs[k] * x, y)
+            else:
+                rotate(R[0], one[FIRST_POINT], arms[0])
+                rotate(R[1], one[SECOND_POINT], arms[1])
+                rotate(R[0], one[FIRST_AXIS : FIRST_AXIS + 3], along)
+                for i in range(3):
+                    d[i] = r[1, i] + arms[1, i] - r[0, i]
+                # e.d changes by (w_i x e).d too
+                cross(along, d, turns[0])
+                cross(arms[1], along, turns[1])
+                values[s, k] = dot(along, d) - dot(along, arms[0])
+            x = 0.0
+            for i in range(3):
+                x += along[i] * (rate[1, i] - rate[0, i])
+            for end in range(2):
+                rotate_back(R[end], turns[end], local)
+                x += dot(local, spin[end])
+                if gradients.shape[0] > 0:
+                    for i in range(3):
+                        gradients[s, k, 6 * end + i] = (2.0 * end - 1.0) * along[i]
+                        gradients[s, k, 6 * end + 3 + i] = local[i]
+            rates[s, k] = x
 
 
 @inlined
@@ -279,12 +322,19 @@ class JointCoordinates:
 
     def measure(self, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats]:
         """Values, rates (s, m) and gradients (s, m, 12) on (rdot_i, omega_i, rdot_j, omega_j); angles within pi."""
-        values, rates = np.empty((2, len(q), self.count))
         gradients = np.empty((len(q), self.count, 12))
+        return *self._measured(q, v, gradients), gradients
+
+    def motion(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """Values and rates (s, m), as of ``measure``."""
+        return self._measured(q, v, np.empty((0, self.count, 12)))
+
+    def _measured(self, q: Floats, v: Floats, gradients: Floats) -> tuple[Floats, Floats]:
+        values, rates = np.empty((2, len(q), self.count))
         if self.count:  # a model without joints does not compile these kernels
             args = (self.index, self.data, self.is_angle, self.signs, q, v, self.fixed)
             measure(*args, values, rates, gradients)
-        return values, rates, gradients
+        return values, rates
 
     def accelerations(self, q: Floats, v: Floats, a: Floats) -> Floats:
         """Second rates (s, m) at s states with v' = a."""

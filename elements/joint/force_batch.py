@@ -246,7 +246,7 @@ class CoordinateForceBatch(ForceBatch):
         rows, sense, limits = self.limits
         if not rows.size:
             return super().gaps(discrete, q, v)
-        values, rates, _ = self.coordinates.measure(q, v)
+        values, rates = self.coordinates.motion(q, v)
         values = self.coordinates.unwrapped(values, discrete.angles[self.numbers])
         return sense * (values[:, rows] - limits), sense * rates[:, rows]
 
@@ -468,7 +468,7 @@ class StepperBatch(CoordinateForceBatch):
                 own[:, ENERGY] += each.torque / each.order * (1.0 - np.cos(angle))
 
     def longest_step(self, q: Floats, v: Floats) -> float:
-        rates = np.abs(self.coordinates.measure(q[None], v[None])[1][0])
+        rates = np.abs(self.coordinates.motion(q[None], v[None])[1][0])
         fastest = float(np.max(self.orders * rates))
         return 2.0 * math.pi / (STEPS_A_PERIOD * fastest) if fastest > 0.0 else math.inf
 

@@ -379,7 +379,7 @@ class JointTree:
             self._set_poses([self.frames[k] for k in self.structure.unmeasured], Q, q)
         numbers = np.flatnonzero(self.coordinate_index >= 0)
         if numbers.size:
-            values = joints.measure(Q[None], np.zeros((1, self.system.n_v)))[0][0]
+            values = joints.motion(Q[None], np.zeros((1, self.system.n_v)))[0][0]
             reference = self.system.discrete.angles if angles is None else angles
             q[self.coordinate_index[numbers]] = joints.unwrapped(values, reference)[numbers]
         return q

@@ -142,7 +142,7 @@ class SystemsAt:
     def joint_motion(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """Coordinates, unwrapped, and rates (k, m) of all joints at the states q (k, n_q), v (k, n_v)."""
         joints = self.systems[0].coordinates_of_joints
-        values, rates, _ = joints.measure(q, v)
+        values, rates = joints.motion(q, v)
         return joints.unwrapped(values, self.angles), rates
 
 

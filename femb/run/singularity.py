@@ -17,6 +17,7 @@ from femb.steppers.contract import (
     left_limit,
 )
 from femb.steppers.dense import HermiteStep
+from femb.steppers.runge_kutta import NO_STAGES
 from femb.system.constraints import mass_factors
 from femb.system.system import System
 
@@ -185,17 +186,28 @@ class SingularityCrossing:
         q, v = y[:n_q].copy(), y[self._in_v]
         system.normalise(q)
         u = system.inputs_at(left_limit(t, start) if t > start else t, q, v)
+        # once more than until the gaps are closed, since what remains of them is amplified by 1/s
+        found = None if system.rigid is None else system.rigid.projected(system, q, v, again=1)
+        q, v = self._projected_again(system, u, q, v) if found is None else found
+        y = np.concatenate([q, v, y[self._in_work]])
+        rate = np.zeros_like(y)
+        if system.has_stages:
+            system.stages(NO_STAGES, 0, 1, 0.0, y, rate[None])
+        else:
+            rate[:n_q] = system.rates(q[None], v[None])[0]
+            rate[self._in_v], multipliers = system.forward(u, q, v)
+            rate[self._in_work] = system.budget_rates(u[None], q[None], v[None], multipliers[None])[0]
+        return y, rate, rate[self._in_v]
+
+    @staticmethod
+    def _projected_again(system: System, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """q (n_q,) and v (n_v,) on the constraints, with a correction more."""
         q, v = system.projected(u, q, v)
-        # once more, since the remaining gaps are amplified by 1/s
         factors, x = mass_factors(system, u, q), np.zeros(system.n_v + system.n_c)
         x[system.n_v :] = -system.position_residual(u, q, v)
         q = system.retract(q, factors.solve(x)[: system.n_v])
         x[: system.n_v], x[system.n_v :] = 0.0, -system.velocity_residual(u, q, v)
-        v = v + factors.solve(x)[: system.n_v]
-        a, multipliers = system.forward(u, q, v)
-        power = system.budget_rates(u[None], q[None], v[None], multipliers[None])[0]
-        rate = np.concatenate([system.rates(q[None], v[None])[0], a, power])
-        return np.concatenate([q, v, y[self._in_work]]), rate, a
+        return q, v + factors.solve(x)[: system.n_v]
 
     @property
     def _in_v(self) -> slice:
@@ -229,6 +241,8 @@ def _of_system(stepper: Stepper[F]) -> TypeGuard[Stepper[System]]:
 
 def _angles(system: System, t: float, q: Floats, v: Floats) -> Floats:
     """The angles s (n_c,) of all rows at a state; zero for dependent rows."""
+    if system.rigid is not None:
+        return system.rigid.angles(system, q, v)
     return np.sqrt(mass_factors(system, system.inputs_at(t, q, v), q).pivot_ratios())
 
 

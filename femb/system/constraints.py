@@ -92,7 +92,7 @@ def bound_projection(
     *structure, data, pivots, rank, diagonal = factors.arguments
     work = data[None], pivots, rank, diagonal, np.empty(n_v + n_c), *np.zeros((3, 1, n_c)), np.empty((1, n_v)), data
     spare = np.zeros((1, n_c)), np.empty((1, system.n_q)), tuple(np.zeros((3, 1, n_c)))
-    limits = position_limit(system), VELOCITY, SETTLED, OPEN, AT_MOST, PASSES
+    limits = position_limit(system), VELOCITY, SETTLED, OPEN, AT_MOST, PASSES, 0
     matrix = *structure, system.solver.targets
     of_rows = rows.index, rows.data, rows.offset, rows.stride, rows.fixed
     none: Ints = np.zeros(0, dtype=np.int64)

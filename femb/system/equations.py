@@ -108,7 +108,7 @@ class NumberedModel(MotionEquations):
     def angles_along(self, q: Floats) -> Floats:
         """The joint coordinates (s + 1, m) at the present and at the ends q (s, n_q) of further steps, unwrapped."""
         joints, angles = self.coordinates_of_joints, [self.discrete.angles]
-        for values in joints.measure(q, np.zeros((len(q), self.n_v)))[0]:
+        for values in joints.motion(q, np.zeros((len(q), self.n_v)))[0]:
             angles.append(joints.unwrapped(values, angles[-1]))
         return np.array(angles)
 
@@ -128,13 +128,13 @@ class NumberedModel(MotionEquations):
 
     def discrete_at(self, q: Floats) -> DiscreteState:
         """The discrete state at a start, with the angles of joints within half a revolution."""
-        angles = self.coordinates_of_joints.measure(q[None], np.zeros((1, self.n_v)))[0][0]
+        angles = self.coordinates_of_joints.motion(q[None], np.zeros((1, self.n_v)))[0][0]
         arrays = {name: array.at_start(angles) for name, array in self.layout.discrete.items()}
         return DiscreteState({ANGLES: angles, **arrays})
 
     def joint_motion(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """Coordinates, unwrapped, and rates (m,) of all joints at one state, in the order of the layout."""
-        values, rates, _ = self.coordinates_of_joints.measure(q[None], v[None])
+        values, rates = self.coordinates_of_joints.motion(q[None], v[None])
         return self.coordinates_of_joints.unwrapped(values[0], self.discrete.angles), rates[0]
 
     def with_inputs(self, inputs: list[Input]) -> Self:

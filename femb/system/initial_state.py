@@ -24,6 +24,7 @@ from femb.numerics.components import norm
 from femb.numerics.newton import Iteration, largest, newton
 from femb.numerics.rotations import multiply, rotation_matrix
 from femb.system.block_lu import SingularError
+from femb.system.constraints import mass_factors
 from femb.system.degrees_of_freedom import RANK
 from femb.system.equations import Equations
 
@@ -151,7 +152,7 @@ def _check_drivers(system: Equations, q: Floats, words: str) -> None:
     if not layout.drivers:
         return
     coordinates = system.coordinates_of_joints
-    values = coordinates.measure(q[None], np.zeros((1, system.n_v)))[0][0]
+    values = coordinates.motion(q[None], np.zeros((1, system.n_v)))[0][0]
     for name, driver in layout.drivers.items():
         if driver.coordinate >= 0 and coordinates.is_angle[driver.coordinate]:
             wanted, value = driver.inputs[0].function(0.0)[0], values[driver.coordinate]
@@ -326,6 +327,10 @@ def _nearest(system: Equations, q: Floats, v: Floats, J: Sparse, right: Floats, 
     count = motions.shape[0]
     if not count:
         return v
+    if count == system.n_v:
+        found = _among_all(system, q, v, J, right)
+        if found is not None:
+            return found
     mass, reach, gap = motions @ system.mass_matrix(q) @ motions.T, J @ motions.T, right - J @ v
     if count > DENSE:
         from scipy.sparse import block_array, csc_array
@@ -359,6 +364,26 @@ def _nearest(system: Equations, q: Floats, v: Floats, J: Sparse, right: Floats, 
             # given velocities contradict each other: the ones that come nearest to all
             multipliers = lstsq(metric, gap, cond=RANK, lapack_driver="gelsy")[0]
     return np.asarray(v + motions.T @ (spread @ multipliers))
+
+
+def _among_all(system: Equations, q: Floats, v: Floats, J: Sparse, right: Floats) -> Floats | None:
+    """``_nearest`` among all velocities, by block elimination; None where the rows, of which the first are those of the
+    constraints, are not met."""
+    n_v, n_c = system.n_v, system.n_c
+    more = J[n_c:].toarray()
+    try:
+        factors = mass_factors(system, system.inputs_at(0.0, q, v), q)
+    except TrialError:
+        return None
+    # what multipliers of further rows do
+    spread = factors.solve_columns(np.vstack([more.T, np.zeros((n_c, len(more)))]))[:n_v]
+    solve = _solution(more @ spread)
+    for _ in range(2):
+        gap = right - J @ v
+        v = v + factors.solve(np.concatenate([np.zeros(n_v), gap[:n_c]]))[:n_v]
+        v = v + spread @ solve(right[n_c:] - more @ v)
+    left = np.max(np.abs(right - J @ v), initial=0.0)
+    return v if left <= SOLVED * (np.max(np.abs(v)) + np.max(np.abs(right))) else None
 
 
 def _solution(A: Floats) -> Callable[[Floats], Floats]:

@@ -3,6 +3,7 @@
 Source: docs/theory/constraints.md, section 6.
 """
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from femb.numerics.dop853_kernels import STEPS
 from femb.system.block_lu import DEPENDENT, SingularError
 from femb.system.constraints import AT_MOST, OPEN, PASSES, SETTLED, VELOCITY, position_limit, singular_mass
 from femb.system.planar import kept_unknowns
-from femb.system.rigid_kernels import project, stages, steps
+from femb.system.rigid_kernels import angles, project, stages, steps
 from femb.system.velocity_coordinates import MotionEquations
 
 NEAR = 4.0  # steps to a singular configuration from which on ``femb.run.singularity`` watches every step
@@ -58,16 +59,32 @@ class RigidBodies:
         n_q, n_v, _ = self._sizes
         arguments = self._arguments(system)
         bad = stages(*arguments, self._still, self._u, A, first, last, h, n_q, y0, K, y)
+        self._check(system, bad, y[:n_q], y[n_q : n_q + n_v])
+        return y
+
+    def _check(self, system: MotionEquations, bad: int, q: Floats, v: Floats) -> None:
+        """Raise TrialError for a singular block of the kept unknowns."""
         if bad >= 0:
             unknowns = self.kept.unknowns[slice(*self.kept.pattern.block_start[bad : bad + 2])]
             error = SingularError(int(unknowns[0]), int(unknowns[-1]) + 1)
-            raise singular_mass(system, error, y[:n_q], y[n_q : n_q + n_v]) from error
-        return y
+            raise singular_mass(system, error, q, v) from error
 
-    def projected(self, system: MotionEquations, q: Floats, v: Floats) -> tuple[Floats, Floats] | None:
-        """q (n_q,), v (n_v,) on the constraints; None where the iteration fails."""
+    def angles(self, system: MotionEquations, q: Floats, v: Floats) -> Floats:
+        """The angles (n_c,) of the rows of constraints to the span of the others at a state, as sines: zero of
+        dependent rows, one of those that planes leave out. Raises TrialError."""
+        found, kept = np.ones(self._sizes[2]), np.empty(len(self.kept.rows))
+        *arguments, _, work = self._arguments(system)
+        self._check(system, angles(*arguments, work, self._u, q[None], v[None], kept), q, v)
+        found[self.kept.rows] = kept
+        return found
+
+    def projected(self, system: MotionEquations, q: Floats, v: Floats, again: int = 0) -> tuple[Floats, Floats] | None:
+        """q (n_q,), v (n_v,) on the constraints; None where the iteration fails.
+
+        again : corrections after the one that would be the last, since accelerations amplify the gaps that it leaves.
+        """
         q, v = q[None].copy(), v[None].copy()
-        closed = project(*self._arguments(system), *self._closing(system), self._u, q, v)
+        closed = project(*self._arguments(system), *self._closing(system, again), self._u, q, v)
         return (q[0], v[0]) if closed else None
 
     def steps(self, system: MotionEquations, loop: Loop, states: bool) -> Floats:
@@ -81,32 +98,36 @@ class RigidBodies:
         steps(*self._arguments(system), *closing, *more, loop)
         return ends[: loop[4][STEPS]] if states else ends
 
-    def _closing(self, system: MotionEquations) -> tuple[Any, ...]:
+    def _closing(self, system: MotionEquations, again: int = 0) -> tuple[Any, ...]:
         """The arrays and limits of projections."""
         n_q, _, n_c = self._sizes
         spare = np.zeros((1, n_c)), np.empty((1, n_q)), tuple(np.zeros((3, 1, n_c)))
-        return spare, (position_limit(system), VELOCITY, SETTLED, OPEN, AT_MOST, PASSES)
+        return spare, (position_limit(system), VELOCITY, SETTLED, OPEN, AT_MOST, PASSES, again)
 
     def _arguments(self, system: MotionEquations) -> tuple[Any, ...]:
-        """The arguments of both kernels up to ``work``."""
+        """The arguments of the kernels up to ``work``."""
+        scale = np.zeros(0)
+        if self._sizes[2]:
+            scale = np.zeros(len(self.kept.velocities) + len(self.kept.rows))
+            scale[len(self.kept.velocities) :][system.solver.excluded_rows[self.kept.rows]] = -np.inf
+        return (*self._parts, self._matrix, self._planes, scale, DEPENDENT, system.coordinates, self._work)
+
+    @cached_property
+    def _work(self) -> tuple[Any, ...]:
+        """The work arrays of the kernels, which large models would wait for in every call."""
         kept = self.kept
-        n_w, n_r = len(kept.velocities), len(kept.rows)
-        n, scale, diagonal = n_w + n_r, np.zeros(0), np.zeros(0)
-        if n_r:
-            scale, diagonal = np.zeros((2, n))
-            scale[n_w:][system.solver.excluded_rows[kept.rows]] = -np.inf
-        data = np.empty((1, self._size))
-        work = (
+        n_r = len(kept.rows)
+        n, data = len(kept.velocities) + n_r, np.zeros((1, self._size))
+        return (
             data,
             np.empty(n, dtype=np.int64),
             np.empty(self._blocks, dtype=np.int64),
-            diagonal,
+            np.zeros(n if n_r else 0),
             np.empty(n),
             *np.zeros((3, 1, n_r)),
             np.empty((1, self._sizes[1])),
             np.empty(len(kept.gather)) if len(kept.gather) else data[0],
         )
-        return (*self._parts, self._matrix, self._planes, scale, DEPENDENT, system.coordinates, work)
 
 
 def _kept_rows(rows: tuple[Any, ...], kept: Ints) -> tuple[Any, ...]:

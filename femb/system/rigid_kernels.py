@@ -50,7 +50,9 @@ ROUNDINGS = 100.0
 def factorised(bodies, points, rows, matrix, planes, scale, dependent, work, u, q, v):
     """Factorise [M J^T; J 0], and set Phi and gamma; returns the singular block, or -1."""
     data, pivots, rank, diagonal, _, position, gamma, _, _, factors = work
-    data[:] = 0.0
+    gather = planes[2]
+    if gather.size == 0:
+        data[:] = 0.0
     index, entries, offset, stride, _ = bodies
     mass_kernels.add_mass(index, entries, offset, stride, q, data)
     _, masses, _, places = points
@@ -61,9 +63,11 @@ def factorised(bodies, points, rows, matrix, planes, scale, dependent, work, u, 
         constraint_kernels.jacobian(index, entries, offset, stride, u, q, v, fixed, data, position, gamma)
         for i in range(scale.size):
             diagonal[i] = scale[i]
-    gather = planes[2]
+    # entries that are not taken are of unknowns out of the planes: they may sum up, since nothing reads them
     for i in range(gather.size):
-        factors[i] = data[0, gather[i]] if gather[i] >= 0 else 0.0
+        factors[i] = 0.0
+        if gather[i] >= 0:
+            factors[i], data[0, gather[i]] = data[0, gather[i]], 0.0
     start, n_v, block, order, first, later, lower, upper, targets = matrix
     return factor(
         start, n_v, block, order, first, later, lower, upper, targets, factors, pivots, rank, diagonal, dependent
@@ -161,13 +165,14 @@ def project(bodies, points, rows, matrix, planes, scale, dependent, coordinates,
     The metric is that of the mass, or that of the factors in ``work`` if bodies is None; with these the iteration fails
     where it would take factors at a later state. spare : zeros (1, n_c), an array (1, n_q), and three for Phi, gamma
     and J v + Phi_t of all rows. limits : the largest Phi, the largest J v + Phi_t for v = 0, the change and the gap of
-    dependent rows that end the iteration, the number of iterations, and of those with the factors of the first.
+    dependent rows that end the iteration, the number of iterations, of those with the factors of the first, and of
+    those after the one that would be the last.
     """
     kept, dropped, _, all_rows = planes
     n_w, x, position, gamma, rates, force = kept.size, work[4], work[5], work[6], work[7], work[8]
     linear_q, linear_v, quaternion_q, omega_v = coordinates
     index, entries, _, _, fixed = rows
-    limit, velocity_limit, settled, open_rows, at_most, passes = limits
+    limit, velocity_limit, settled, open_rows, at_most, passes, again = limits
     free, step, gaps_of_all = spare
     factored = bodies is None  # at the present q, or at one near it
     for i in range(dropped.size):
@@ -176,11 +181,11 @@ def project(bodies, points, rows, matrix, planes, scale, dependent, coordinates,
         previous = size = change = 1e300
         if part == 1:
             limit = velocity_limit * (1.0 + largest(v[0]))
-        closed = False
+        closed, left = False, again
         for count in range(at_most):
             previous = size
             if part == 0:
-                if bodies is not None and (not factored or count >= passes):
+                if bodies is not None and (not factored or count >= passes or again > 0):
                     if factorised(bodies, points, rows, matrix, planes, scale, dependent, work, u, q, v) >= 0:
                         return False
                     factored = True
@@ -192,8 +197,10 @@ def project(bodies, points, rows, matrix, planes, scale, dependent, coordinates,
                 gaps = rates[0]
             size = largest(gaps)
             if is_closed(count, size, previous, change, limit, settled, open_rows):
-                closed = True
-                break
+                closed = left == 0
+                if closed:
+                    break
+                left -= 1
             if not size < 1e300:
                 return False
             if bodies is None and count >= passes:
@@ -247,6 +254,21 @@ BEFORE, KNOWN = 2, 3
 NEAR = -1.0
 
 
+@kernel
+def angles(bodies, points, rows, matrix, planes, scale, dependent, work, u, q, v, found):
+    """Set the angles (n_c,) of the rows to the span of the others, zero of excluded ones; returns the singular block,
+    or -1."""
+    start, n_v, block, _, _, _, _, _, _ = matrix
+    _, pivots, rank, diagonal, _, _, _, _, _, factors = work
+    found[:] = 0.0
+    bad = factorised(bodies, points, rows, matrix, planes, scale, dependent, work, u, q, v)
+    if bad < 0:
+        pivot_ratios(start, n_v, block, factors, pivots, rank, diagonal, found)
+        for i in range(found.size):
+            found[i] = math.sqrt(found[i])
+    return bad
+
+
 @inlined
 def is_far(bodies, points, rows, matrix, planes, scale, dependent, work, u, q, v, clock, ratios, earlier, near):
     """Whether no row of a closed loop is about to depend on others; excludes the rows that depend already.
@@ -255,17 +277,14 @@ def is_far(bodies, points, rows, matrix, planes, scale, dependent, work, u, q, v
     planned one. ratios, earlier (n_c,) : the angles of the rows at the state, which are set, and at the start of the
     last step. Source: ``femb.run.time_loop``.
     """
-    start, n_v, block, _, _, _, _, _, _ = matrix
-    _, pivots, rank, diagonal, _, _, _, _, _, factors = work
+    n_v = matrix[1]
     for i in range(ratios.size):
-        scale[n_v + i], ratios[i] = 0.0, 0.0
-    if factorised(bodies, points, rows, matrix, planes, scale, dependent, work, u, q, v) >= 0:
+        scale[n_v + i] = 0.0
+    if angles(bodies, points, rows, matrix, planes, scale, dependent, work, u, q, v, ratios) >= 0:
         return False
-    pivot_ratios(start, n_v, block, factors, pivots, rank, diagonal, ratios)
     passed = clock[TIME] - clock[BEFORE]
     longest = near * max(passed, clock[LENGTH])
     for i in range(ratios.size):
-        ratios[i] = math.sqrt(ratios[i])
         falls = clock[KNOWN] > 0.0 and 0.0 < ratios[i] < earlier[i]
         if falls and ratios[i] * passed <= longest * (earlier[i] - ratios[i]):
             clock[KNOWN] = NEAR
