@@ -251,7 +251,9 @@ class CoordinateForceBatch(ForceBatch):
         return sense * (values[:, rows] - limits), sense * rates[:, rows]
 
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
-        values, rates, _, L = self.measure(frames.u, frames.q, frames.v)
+        values, rates = (x.take(self.numbers, axis=1) for x in (frames.coordinates, frames.coordinate_rates))
+        L = np.zeros((*values.shape, 5))
+        self.set_laws(frames.u, values, rates, L)
         block: dict[str, Floats] = {}
         for k, item in enumerate(self.items):
             path = f"{item.table}/{item.name}"

@@ -37,6 +37,7 @@ from femb.system.forward import forward_balance
 from femb.system.relative_motion import (
     NODES,
     PLACES,
+    Links,
     absolute_accelerations,
     absolute_motion,
     links_of,
@@ -224,6 +225,18 @@ class Nodes:
         return self.instants.systems.part(self.order)
 
     @cached_property
+    def links(self) -> Links:
+        """The frames that others are relative to."""
+        return links_of(self.systems.systems[0].layout)
+
+    @cached_property
+    def relative(self) -> State:
+        """The motion of frames relative to those before."""
+        q, v = self.q.copy(), self.v.copy()
+        to_relative(*self.links, q, v)
+        return q, v
+
+    @cached_property
     def forward(self) -> tuple[Frames, Floats, Floats]:
         """The output at the nodes, whose accelerations and multipliers follow from the forces; accelerations relative
         to the frame before; and residual forces, as of ``forward_balance``."""
@@ -233,7 +246,7 @@ class Nodes:
         time, motion = self.instants.time[self.order], self.systems.joint_motion(*state)
         at = Frames(time, *state, none[0], self.u, a, multipliers, *motion, none[1])
         relative = a.copy()
-        to_relative_accelerations(links_of(system.layout)[0], self.q, relative)
+        to_relative_accelerations(self.links[0], self.q, relative)
         return at, relative, residual
 
     @cached_property
@@ -264,7 +277,7 @@ def _between(part: Instants, which: Ints, of_step: Ints, nodes: Nodes, motion_on
     through nodes, and their numbers."""
     if not len(which):
         return []
-    system, links = part.systems.systems[0], links_of(part.form.layout)
+    system, links = part.systems.systems[0], nodes.links
     forces = not motion_only and system.forces_recorded
     if forces and (rough := nodes.rough[of_step]).any() and not rough.all():
         parts = ((which[some], of_step[some]) for some in (~rough, rough))
@@ -272,9 +285,7 @@ def _between(part: Instants, which: Ints, of_step: Ints, nodes: Nodes, motion_on
     start, end, time, systems = part.start[which], part.end[which], part.time[which], part.systems.part(which)
     of = of_step[:, None] + len(nodes.solved) * np.arange(NODES)
     weights = weights_at(PLACES[None], np.zeros_like(of_step), (time - start) / (end - start))
-    q, v = nodes.q.copy(), nodes.v.copy()
-    to_relative(*links, q, v)
-    q, v = (summed(of, weights, x) for x in (q, v))
+    q, v = (summed(of, weights, x) for x in nodes.relative)
     absolute_motion(*links, system.coordinates[2], q, v)
     u = np.zeros((len(which), system.n_u))
     if part.form.n_c or system.inputs_of_state or not motion_only:

@@ -7,10 +7,11 @@ Source: docs/theory/loads.md, section 3.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache, partial
 from itertools import groupby
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -23,6 +24,9 @@ from femb.numerics import rotations
 from femb.recording.frames import Frames
 from femb.system.appendages import Appendage, appendages_of, attachment, roots
 from femb.system.system import System
+
+Pose: TypeAlias = Callable[[], tuple[Floats, Floats]]
+"""A function that gives position (k, 3) m and quaternion (k, 4) of a station."""
 
 # What deforms between an appendage and its parent: the forces of its interfaces on the parent, with inertia.
 
@@ -143,18 +147,17 @@ class RootLoads:
         """Force and torque (k, 3) of every appendage; block : section forces and moments of the beams."""
         result: dict[str, Floats] = {}
         for root in self.roots:
-            ends = [(f"beams/{name}", end) for name, end in root.ends]
-            if all(f"{path}/section_force" in block for path, _ in ends):
-                point, axes = self._pose(root, frames)
-                force, torque = self._connected(root, point, frames, system)
-                for (path, end), (name, _) in zip(ends, root.ends, strict=True):
-                    station = system.layout.beams[name].stations[end]
-                    add = self._of_beam(block, path, station, end, point, frames)
-                    force, torque = force + add[0], torque + add[1]
-                for body in root.flexible:
-                    add = body.about(point, system, frames)
-                    force, torque = force + add[0], torque + add[1]
-                loads = rotations.rotate_back(axes, np.stack([force, torque]))
+            if all(f"beams/{name}/section_force" in block for name, _ in root.ends):
+                pose = cache(partial(self._pose, root, frames))
+                loads = np.zeros((2, len(frames.time), 3))
+                for name, end in root.ends:
+                    loads += self._of_beam(root, pose, block, name, end, frames)
+                if root.touched or root.flexible:
+                    point, axes = pose()
+                    acting = np.stack(self._connected(root, point, frames, system))
+                    for body in root.flexible:
+                        acting += body.about(point, system, frames)
+                    loads += rotations.rotate_back(axes, acting)
                 result |= {f"appendages/{root.name}/{word}": loads[k] for k, word in enumerate(("force", "torque"))}
         return result
 
@@ -171,21 +174,35 @@ class RootLoads:
         return position, rotations.normalise(quaternion)
 
     def _of_beam(
-        self, block: Mapping[str, Floats], path: str, station: Station, end: int, point: Floats, frames: Frames
-    ) -> tuple[Floats, Floats]:
-        """Force and torque (k, 3) about a point of a beam on what its first (0) or last (-1) node is on."""
-        position, quaternion = station_pose(self.system.layout, station, frames.q)
+        self, root: RootPlace, pose: Pose, block: Mapping[str, Floats], name: str, end: int, frames: Frames
+    ) -> Floats:
+        """Force and torque (2, k, 3) of a beam on what its first (0) or last (-1) node is on, at the root, in its axes.
+
+        pose : of the root. A node on the root's own frame has a constant place there.
+        """
+        station, at = self.system.layout.beams[name].stations[end], root.station
+        if station.frame == at.frame:
+            arm, turn = (
+                station.offset - at.offset,
+                rotations.multiply(rotations.conjugate(at.rotation), station.rotation),
+            )
+            arm = rotations.rotate_back(at.rotation, arm)
+        else:
+            (point, axes), (position, quaternion) = pose(), station_pose(self.system.layout, station, frames.q)
+            arm, turn = (
+                rotations.rotate_back(axes, position - point),
+                rotations.multiply(rotations.conjugate(axes), quaternion),
+            )
         # on the start, the material beyond the face is the beam; on the end it is the parent
         sign = 1.0 if end == 0 else -1.0
-        loads = np.stack([block[f"{path}/{word}"][:, end, end] for word in ("section_force", "section_moment")])
-        force, moment = sign * rotations.rotate(quaternion, loads)
-        return force, moment + rotations.cross(position - point, force)
+        loads = np.stack([block[f"beams/{name}/{word}"][:, end, end] for word in ("section_force", "section_moment")])
+        result = sign * rotations.rotate(turn, loads)
+        result[1] += rotations.cross(arm, result[0])
+        return result
 
     def _connected(self, root: RootPlace, point: Floats, frames: Frames, system: System) -> tuple[Floats, Floats]:
         """Force and torque (k, 3) about a point by what has no mass: opposite to that on the appendage's frames."""
         force, torque = np.zeros_like(point), np.zeros_like(point)
-        if not root.touched:
-            return force, torque
         out = np.zeros_like(frames.v)
         for connector in root.connectors:
             u = connector.inputs(system, frames)
