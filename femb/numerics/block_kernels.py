@@ -18,6 +18,7 @@ from femb.numerics.compiler.lanes import (
     is_mixed,
     magnitude,
     minus_row,
+    number_at,
     place_of,
     put_row,
     row_at,
@@ -89,19 +90,17 @@ def substitute(data, D, n, r, pivots, o, x, X, m):
             substitute_rows(data, D, n, r, x, X + first, m, width)
             first += width
         return
-    for k in range(r):
-        for i in range(k + 1, r):
-            f = data[D + i * n + k]
-            for j in range(m):
-                x[X + i * m + j] -= f * x[X + k * m + j]
-    for k in range(r - 1, -1, -1):
-        inverse = 1.0 / data[D + k * n + k]
-        for j in range(m):
-            x[X + k * m + j] *= inverse
-        for i in range(k):
-            f = data[D + i * n + k]
-            for j in range(m):
-                x[X + i * m + j] -= f * x[X + k * m + j]
+    for j in range(X, X + m):
+        for i in range(1, r):
+            y = x[j + i * m]
+            for k in range(i):
+                y -= number_at(data, D + i * n + k) * number_at(x, j + k * m)
+            x[j + i * m] = y
+        for i in range(r - 1, -1, -1):
+            y = x[j + i * m]
+            for k in range(r - 1, i, -1):
+                y -= number_at(data, D + i * n + k) * number_at(x, j + k * m)
+            x[j + i * m] = 1.0 / data[D + i * n + i] * y
 
 
 @inlined
@@ -205,7 +204,7 @@ def subtract_vector(data, A, m, n, x, o, p):
     for i in range(m):
         s = x[p + i]
         for k in range(n):
-            s -= data[A + i * n + k] * x[o + k]
+            s -= number_at(data, A + i * n + k) * number_at(x, o + k)
         x[p + i] = s
 
 
@@ -377,7 +376,7 @@ def add_vector(data, A, m, n, x, o, y, p):
     for i in range(m):
         s = y[p + i]
         for k in range(n):
-            s += data[A + i * n + k] * x[o + k]
+            s += number_at(data, A + i * n + k) * number_at(x, o + k)
         y[p + i] = s
 
 

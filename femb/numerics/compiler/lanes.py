@@ -44,7 +44,7 @@ if _TYPES is not None:
     magnitude, place_of, is_mixed, has_place = _TYPES.magnitude, _TYPES.place_of, _TYPES.is_mixed, _TYPES.has_place
     places_in = _TYPES.places_in
     in_registers, row_at, put_row = _TYPES.in_registers, _TYPES.row_at, _TYPES.put_row
-    times_row, minus_row = _TYPES.times_row, _TYPES.minus_row
+    number_at, times_row, minus_row = _TYPES.number_at, _TYPES.times_row, _TYPES.minus_row
 else:
     LANES = 1
     # by numba alone, since a view of an array is counted as a reference to it
@@ -88,6 +88,11 @@ else:
     def places_in(lane: int, place: Any) -> Any:
         """The numbers in one lane, of an array of ``place_of``."""
         return place
+
+    @_inlined
+    def number_at(x: Any, at: Any) -> Any:
+        """Entry of an array (n,) at a place that is not negative."""
+        return x[at]
 
     @_inlined
     def in_registers(x: Any, count: Any) -> bool:
