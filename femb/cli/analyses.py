@@ -222,7 +222,7 @@ class Messages:
 @click.option("--workers", type=click.IntRange(min=0), metavar="N", help="Processes [cores]; 0: none but this one.")
 @click.option("--scheduler", metavar="ADDRESS", help="Run on the workers of this dask scheduler, as tcp://host:8786.")
 @click.option("--cluster", metavar="KIND", help="Start dask workers: local, or slurm, by jobs of one core.")
-@click.option("--together", is_flag=True, help="Integrate 50 runs at a time as one ensemble, in this process.")
+@click.option("--together", is_flag=True, help="Integrate 32 runs at a time as one ensemble, in this process.")
 @click.option("--optimize", type=click.IntRange(min=1), metavar="N", help="Search for the best, in at most N runs.")
 @click.option("--sobol", is_flag=True, help="Sobol indices of all variables, from runs x (variables + 2) runs.")
 @OUT

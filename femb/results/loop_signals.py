@@ -39,7 +39,7 @@ def loop_signals(results: NamedArrays) -> list[LoopSignal]:
             found += _signal(name, role, group, role)
         for read in json.loads(str(group.attributes.get("reads", "[]"))):
             table, item, word = (*read.split(".", 2), "")[:3]
-            known = getattr(results, table, {}).get(item) if table in results.tables else None
+            known = getattr(results, table, {}).get(item) if table in results.present else None
             if known is None:
                 continue
             if table == "sensors":
@@ -50,7 +50,7 @@ def loop_signals(results: NamedArrays) -> list[LoopSignal]:
         found += _signal(name, "command", group, "output", "sample_output")
         for command in json.loads(str(group.attributes.get("sets", "[]"))):
             table, item, word = command.split(".", 2)
-            known = getattr(results, table, {}).get(item) if table in results.tables else None
+            known = getattr(results, table, {}).get(item) if table in results.present else None
             if known is not None:
                 found += _signal(name, "acting", known, word)
                 found += _signal(name, "clips", known, "clips") or _signal(name, "clips", known, f"{word}_clips")

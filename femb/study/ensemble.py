@@ -36,7 +36,7 @@ from femb.steppers import make_stepper
 from femb.study.outputs import history
 from femb.system.block_lu import LowRankSolver
 from femb.system.budget import Budget
-from femb.system.pattern import Pattern
+from femb.system.pattern import StackedPattern
 from femb.system.system import System
 from femb.system.velocity_coordinates import VelocityCoordinates
 from femb.vibration.completion import system_of
@@ -62,7 +62,7 @@ class StackedSystem(System):
         VelocityCoordinates.__init__(self, layout)
         self.parts_q = [slice(shift.q, shift.q + member.n_q) for shift, member in zip(shifts, members, strict=True)]
         self.parts_v = [slice(shift.v, shift.v + member.n_v) for shift, member in zip(shifts, members, strict=True)]
-        self.pattern = Pattern.of(layout)
+        self.pattern = StackedPattern(layout, [member.pattern for member in members])
         self.solver = LowRankSolver(self.pattern)
         self.constraint_set = ConstraintSet(layout, ConstraintTable.empty())
         self.budget = Budget([], layout, False)
@@ -173,7 +173,7 @@ def refused(system: System) -> list[Problem]:
 
 METHODS = (AUTO, "radau", "bdf", "generalized-alpha", "rk")
 # Members of a group: the Python of a step is then a small part, and the matrices stay in the cache of a core.
-TOGETHER = 50
+TOGETHER = 32
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,16 +6,19 @@ import importlib
 import multiprocessing
 import os
 import signal
+import sys
 import threading
+import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -37,6 +40,7 @@ from femb.vibration.modes import Modes, modes
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
+    from multiprocessing.context import BaseContext
 
 
 # Part of the duration of a run that a trial takes.
@@ -195,6 +199,7 @@ class RunAnalyses:
 
 Runs = Mapping[int, Sequence[Any]]
 """The values of the variables by the number of the run."""
+NumberedRun: TypeAlias = tuple[int, Sequence[Any]]
 # Runs that are handed out in advance for each worker, so that none waits.
 AHEAD = 2
 # Pools that broke while a run was under way, before it gets a process of its own.
@@ -241,9 +246,10 @@ def lost(runner: Runner, number: int) -> StudyRow:
 def _one_pool(runner: Runner, runs: Runs, workers: int, suspects: list[int]) -> Iterator[StudyRow]:
     """Rows of a pool until it ends or breaks; then ``suspects`` has the runs that were under way."""
     waiting = iter(list(runs.items()))
-    context = multiprocessing.get_context("spawn")
+    context = _context()
     listener, lifeline = context.Pipe(duplex=False)
-    arguments = (runner, listener)
+    # a fork has also the end of the pipe that only this process may keep open
+    arguments = (runner, listener, lifeline if context.get_start_method() == "fork" else None)
     pool = concurrent.futures.ProcessPoolExecutor(workers, context, initializer=_begin_worker, initargs=arguments)
     under_way: dict[concurrent.futures.Future[StudyRow], int] = {}
     try:
@@ -271,10 +277,22 @@ def _one_pool(runner: Runner, runs: Runs, workers: int, suspects: list[int]) -> 
         listener.close()
 
 
+def _context() -> "BaseContext":
+    """The way in which processes start: as forks of this one, which has loaded modules and kernels for all of them.
+
+    Where other threads run, whose locks a fork would inherit, and on other systems, processes begin anew.
+    """
+    forks = sys.platform == "linux" and threading.active_count() == 1
+    return multiprocessing.get_context("fork" if forks else "spawn")
+
+
 def _start(pool: concurrent.futures.ProcessPoolExecutor) -> None:
     """Wait for the first worker. Raises SolveError where workers cannot start."""
     try:
-        pool.submit(os.getpid).result()
+        with warnings.catch_warnings():
+            # of threads of OpenBLAS, which ends and restarts them around a fork
+            warnings.simplefilter("ignore", DeprecationWarning)
+            pool.submit(os.getpid).result()
     except BrokenProcessPool as error:
         raise SolveError(
             "the processes of the study ended while they started. A script that asks for workers begins their work "
@@ -286,10 +304,12 @@ def _finished(future: "concurrent.futures.Future[StudyRow]") -> bool:
     return future.done() and not future.cancelled() and future.exception() is None
 
 
-def _begin_worker(runner: Runner, listener: "Connection") -> None:
+def _begin_worker(runner: Runner, listener: "Connection", inherited: "Connection | None") -> None:
     """Prepare a worker: it leaves Ctrl-C to the first process, and ends with it, also if that is killed."""
     global _runner
     _runner = runner
+    if inherited is not None:
+        inherited.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(listener,), daemon=True).start()
 
@@ -311,6 +331,8 @@ def _run(number: int, values: Sequence[Any]) -> StudyRow:
 # dask repeats the runs of a worker that is lost on the others. Source: docs.dask.org, Futures; jobqueue.dask.org.
 
 CLUSTERS = ("local", "slurm")
+# s; duration of the runs that a worker gets at a time, beside which the messages of dask take little.
+PORTION = 0.5
 # Memory of a Slurm job where dask's own configuration has none.
 MEMORY = "2GB"
 
@@ -347,14 +369,30 @@ def started(cluster: str, workers: int) -> Any:
     """A dask cluster of new workers with one thread each. Raises ResultError."""
     if cluster == "local":
         distributed = _package("distributed", "dask.distributed")
-        return distributed.LocalCluster(
-            n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
-        )
+        with _lean_workers():
+            return distributed.LocalCluster(
+                n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+            )
     jobqueue = _package("dask_jobqueue", "dask-jobqueue")
     memory = importlib.import_module("dask").config.get("jobqueue.slurm.memory", None) or MEMORY
     jobs = jobqueue.SLURMCluster(cores=1, processes=1, memory=memory)
     jobs.scale(jobs=workers)
     return jobs
+
+
+@contextmanager
+def _lean_workers() -> Iterator[None]:
+    """A context in which dask starts workers that hardly watch themselves; on Linux as forks of one process, which has
+    loaded the modules of all."""
+    words: dict[str, Any] = {"distributed.worker.profile.enabled": False, "distributed.admin.tick.interval": "1s"}
+    forks = sys.platform == "linux"
+    if forks:
+        words["distributed.worker.multiprocessing-method"] = "forkserver"
+    with importlib.import_module("dask").config.set(words):
+        if forks:
+            context = importlib.import_module("distributed.utils").get_mp_context()
+            context.set_forkserver_preload(["distributed", __name__])
+        yield
 
 
 def _package(module: str, name: str) -> Any:
@@ -377,34 +415,51 @@ def _warn_of_threads(client: Any) -> None:
 
 
 def _rows(client: Any, distributed: Any, runner: Runner, runs: Runs, workers: int | None) -> Iterator[StudyRow]:
-    waiting = iter(list(runs.items()))
-    under_way = distributed.as_completed()
-    numbers: dict[Any, int] = {}
+    """Rows of runs, of which workers get several at a time: as many as take them `PORTION`, fewer towards the end."""
+    waiting, under_way = list(runs.items())[::-1], distributed.as_completed()
+    portions: dict[Any, list[NumberedRun]] = {}
+    count, seconds = max(workers or 0, len(client.scheduler_info().get("workers", {})), 1), inf
 
-    def hand_out() -> None:
-        for number, values in waiting:
-            future = client.submit(_run_on_worker, runner, number, values, pure=False, retries=2)
-            numbers[future.key] = number
+    def hand_out(portion: list[NumberedRun]) -> None:
+        if portion:
+            future = client.submit(_run_on_worker, runner, portion, pure=False, retries=2)
+            portions[future.key] = portion
             under_way.add(future)
-            return
 
-    many = AHEAD * max(workers or 0, len(client.scheduler_info().get("workers", {})), 1)
-    for _ in range(many):
-        hand_out()
+    def next_portion() -> list[NumberedRun]:
+        size = max(1, min(int(PORTION / seconds), len(waiting) // (AHEAD * count)))
+        return [waiting.pop() for _ in range(min(size, len(waiting)))]
+
+    for _ in range(AHEAD * count):
+        hand_out(next_portion())
     for future in under_way:
-        number = numbers.pop(future.key)
+        portion = portions.pop(future.key)
         error = future.exception() if future.status == "error" else None
-        if error is not None:
-            row = lost(runner, number)
+        if error is None:
+            rows, taken = future.result()
+            # the first runs of a worker also load kernels
+            seconds = min(seconds, taken)
+            hand_out(next_portion())
+            yield from rows
+        elif len(portion) > 1:
+            # one of them ended the worker
+            for run in portion:
+                hand_out([run])
+        else:
+            row = lost(runner, portion[0][0])
             if not isinstance(error, distributed.scheduler.KilledWorker):
                 row = row._replace(message=f"{type(error).__name__}: {error}")
-        else:
-            row = future.result()
-        hand_out()
-        yield row
+            hand_out(next_portion())
+            yield row
 
 
-def _run_on_worker(runner: Runner, number: int, values: Sequence[Any]) -> StudyRow:
-    # a worker may have several threads; a run uses settings of the whole process
-    with _one_run:
-        return runner(number, values)
+def _run_on_worker(runner: Runner, portion: Sequence[NumberedRun]) -> tuple[list[StudyRow], float]:
+    """Rows of several runs, and the least CPU time (s) that one took."""
+    rows, least = [], inf
+    for run in portion:
+        # a worker may have several threads; a run uses settings of the whole process
+        with _one_run:
+            begin = time.process_time()
+            rows.append(runner(*run))
+            least = min(least, time.process_time() - begin)
+    return rows, least

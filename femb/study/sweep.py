@@ -379,7 +379,7 @@ def sweep(
     workers : number of processes; 0, the default, runs all in this process. A script that asks for processes needs
     ``if __name__ == "__main__":``, and a case that is a function must be one of a module.
     scheduler : the address of a dask scheduler, or cluster : "local" or "slurm", for workers of dask.distributed.
-    together : integrate the motions of 50 runs at a time as an ensemble, in this process; see ``simulate_ensemble``.
+    together : integrate the motions of 32 runs at a time as an ensemble, in this process; see ``simulate_ensemble``.
     again : start anew where ``out`` has runs of another study, or all runs of this one. progress : True for
     a bar; or called as ``progress(done, failed, total)`` before the first run and after every run.
 

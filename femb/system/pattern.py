@@ -5,6 +5,7 @@ frames and multipliers, row by row, in one flat array ("block data"), fill-in in
 that are computed once; block elimination is done in it; ``to_csc`` gives the matrix in scipy.sparse.
 """
 
+from collections.abc import Sequence
 from functools import cached_property
 from heapq import heapify, heappop, heappush
 from typing import Any
@@ -176,15 +177,20 @@ class Pattern:
         self.diagonal: Ints = offsets[:count]
         self.lower: Ints = offsets[count : count + len(later)]
         self.upper: Ints = offsets[count + len(later) : -1]
-        keys = np.concatenate([np.arange(count) * (count + 1), earlier * count + later, later * count + earlier])
-        order = np.argsort(keys)
-        self._keys, self._offsets = keys[order], offsets[:-1][order]
+        self._find(offsets[:-1])
         self.structure = (
             start, layout.n_v, self.diagonal, elimination.order, elimination.first, later, self.lower, self.upper
         )  # fmt: skip
         self.targets = np.zeros(0, dtype=np.int64) if self.net else self._targets(elimination)
         kept = layout.numbers.kept and not self.net
         self._found_offsets: Keeper[tuple[Ints, Ints]] | None = Keeper(KEPT_OFFSETS) if kept else None
+
+    def _find(self, offsets: Ints) -> None:
+        """Sort the offsets of the diagonal, lower and upper blocks by their rows and columns."""
+        count, (earlier, later) = len(self.sizes), self.edges.T
+        keys = np.concatenate([np.arange(count) * (count + 1), earlier * count + later, later * count + earlier])
+        order = np.argsort(keys)
+        self._keys, self._offsets = keys[order], offsets[order]
 
     @staticmethod
     def of(layout: Layout) -> "Pattern":
@@ -367,6 +373,52 @@ class Pattern:
 
         order, indices, pointers = self._in_columns
         return csc_array((data[order], indices, pointers), shape=(self.n, self.n))
+
+
+class StackedPattern(Pattern):
+    """The pattern of models that nothing couples: data of each as of its own pattern, one model after the other.
+
+    Elimination too goes from model to model, with matrices of one after the other in the processor's cache. alike : the
+    pattern of every model where all have the same, without multipliers; None otherwise.
+    """
+
+    def __init__(self, layout: Layout, patterns: Sequence[Pattern]) -> None:
+        self.n_v, self.n, self.block_start = layout.n_v, layout.n_v + layout.n_c, layout.block_start
+        self.sizes = np.diff(self.block_start)
+        self.block_of = np.repeat(np.arange(len(self.sizes)), self.sizes)
+        self.net, self._layout, self._found_offsets = False, None, None
+        self._patterns = patterns
+        self.alike = patterns[0] if all(each is patterns[0] for each in patterns) and not layout.n_c else None
+
+        def joined(parts: list[Ints], counts: list[int]) -> Ints:
+            """Numbers of all models, of parts with numbers in things of which each model has so many."""
+            return np.concatenate(
+                [part + first for part, first in zip(parts, np.cumsum([0, *counts[:-1]]), strict=True)]
+            )
+
+        blocks, data = [len(each.sizes) for each in patterns], [each.size for each in patterns]
+        edges = [len(each.edges) for each in patterns]
+        self.size = sum(data)
+        self.edges = joined([each.edges for each in patterns], blocks)
+        self.diagonal, self.lower, self.upper, self.targets = (
+            joined([getattr(each, word) for each in patterns], data)
+            for word in ("diagonal", "lower", "upper", "targets")
+        )
+        order = joined([each.structure[3] for each in patterns], blocks)
+        ends = joined([each.structure[4][1:] for each in patterns], edges)
+        self._find(np.concatenate([self.diagonal, self.lower, self.upper]))
+        self.structure = (
+            self.block_start, self.n_v, self.diagonal, order, np.concatenate([[0], ends]), self.edges[:, 1].copy(),
+            self.lower, self.upper,
+        )  # fmt: skip
+
+    @cached_property
+    def _rows_columns(self) -> tuple[Ints, Ints]:
+        starts = np.cumsum([0, *(each.n for each in self._patterns[:-1])])
+        parts = [(a + first, b + first) for each, first in zip(self._patterns, starts, strict=True)
+                 for a, b in [each.rows_columns()]]  # fmt: skip
+        rows, columns = zip(*parts, strict=True)
+        return np.concatenate(rows).astype(self._kind), np.concatenate(columns).astype(self._kind)
 
 
 def _ramps(first: Ints, counts: Ints) -> Ints:

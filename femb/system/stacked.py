@@ -19,6 +19,7 @@ from femb.numerics.compiler.lanes import LANES, lanes, places_in
 from femb.numerics.row_calls import RowCalls
 from femb.system.block_lu import DEPENDENT, Factors, LinearSolver, Matrix, SingularError, Unknowns
 from femb.system.constraints import OPEN, PASSES, SETTLED, VELOCITY, position_limit, projected, singular_mass
+from femb.system.pattern import StackedPattern
 from femb.system.velocity_coordinates import MotionEquations
 
 # Block elimination of k matrices of one structure in one call; see ``femb.numerics.block_kernels``.
@@ -316,8 +317,38 @@ class _One:
         return x
 
 
+class FactorsOfModels:
+    """Factors of k matrices of a ``StackedPattern`` of equal models: those of all models at k states in lanes."""
+
+    def __init__(self, solver: LinearSolver, data: Floats, space: Space | None) -> None:
+        models, self._n = data.reshape(-1, solver.pattern.size), solver.pattern.n
+        try:
+            self._factors = StackedFactors(solver, models, space=space)
+        except SingularError as error:
+            state, model = divmod(error.state, len(models) // len(data))
+            raise SingularError(error.first + model * self._n, error.last + model * self._n, state) from error
+
+    def solve(self, x: Floats) -> Floats:
+        """Solve as of ``StackedFactors``."""
+        self._factors.solve(x.reshape(*x.shape[:-2], -1, self._n))
+        return x
+
+    def of(self, k: int) -> Factors:
+        """Raise: constraints need the factors of one matrix, and equal models have none."""
+        raise NotImplementedError
+
+
+def _of_models(solver: LinearSolver) -> LinearSolver | None:
+    """The solver of each of equal models that are stacked."""
+    pattern = solver.pattern
+    alike = pattern.alike if isinstance(pattern, StackedPattern) else None
+    return LinearSolver(alike) if alike is not None else None
+
+
 def factors_each(solver: LinearSolver, data: Floats, space: Space | None = None) -> EachFactors:
     """Factors of k matrices, block data (k, size), which are left as they are, in a space. Raises SingularError."""
+    if (of_models := _of_models(solver)) is not None:
+        return FactorsOfModels(of_models, data, space)
     if not solver.pattern.net:
         return StackedFactors(solver, data, space=space)
     found: list[Factors] = []
@@ -331,6 +362,9 @@ def factors_each(solver: LinearSolver, data: Floats, space: Space | None = None)
 
 def products(solver: LinearSolver, data: Floats, x: Floats) -> Floats:
     """A x of k matrices, block data, and contiguous x (k, n) or (m, k, n)."""
+    if (of_models := _of_models(solver)) is not None:
+        n, size = of_models.pattern.n, of_models.pattern.size
+        return products(of_models, data.reshape(-1, size), x.reshape(*x.shape[:-2], -1, n)).reshape(x.shape)
     y = np.empty_like(x)
     start, _, *blocks = solver.structure
     groups = len(data) // LANES if takes_lanes(data) else 0

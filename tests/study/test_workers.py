@@ -60,10 +60,50 @@ def test_a_run_that_always_kills_its_worker_has_failed(table, tmp_path):
     assert rows.messages[2].startswith("the process of this run ended every time")
 
 
-def test_a_script_without_the_line_for_main_is_told_so(tmp_path):
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are forks on Linux alone")
+def test_forks_end_with_the_first_process_also_if_that_is_killed(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(
         "import femb\nfrom oracles.spring_study import build\n"
+        "femb.sweep(femb.Study(build, {'mass': {'values': [1.0] * 400}}, {'x': {'of': 'bodies.mass.position.x'}},"
+        " run={'duration': 200.0, 'rtol': 1e-10}), workers=2)\n"
+    )
+    with subprocess.Popen([sys.executable, str(script)]) as first:
+        forks = _wait_for(lambda: _children(first.pid), 2)
+        first.kill()
+    assert _wait_for(lambda: [pid for pid in forks if _ended(pid)], 2)
+
+
+def _ended(pid):
+    try:
+        return "\nState:\tZ" in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return True
+
+
+def _children(pid):
+    found = []
+    for status in Path("/proc").glob("[0-9]*/status"):
+        with suppress(OSError):  # it has ended
+            if f"\nPPid:\t{pid}\n" in status.read_text():
+                found.append(int(status.parent.name))
+    return found
+
+
+def _wait_for(found, count):
+    deadline = time.monotonic() + 60.0
+    while len(found()) < count:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    return found()
+
+
+def test_a_script_without_the_line_for_main_is_told_so(tmp_path):
+    script = tmp_path / "script.py"
+    # beside another thread, processes begin anew
+    script.write_text(
+        "import threading, time, femb\nfrom oracles.spring_study import build\n"
+        "threading.Thread(target=time.sleep, args=(100.0,), daemon=True).start()\n"
         "femb.sweep(femb.Study(build, {'mass': {'values': [1.0]}}, {'x': {'of': 'bodies.mass.position.x'}},"
         " run={'duration': 0.1}), workers=1)\n"
     )
@@ -119,7 +159,8 @@ def test_threads_of_one_worker_take_turns():
             time.sleep(0.01)
             inside.remove(number)
 
-    threads = [threading.Thread(target=cluster._run_on_worker, args=(Runner(), k, ())) for k in range(5)]
+    portions = [[(2 * k, ()), (2 * k + 1, ())] for k in range(5)]
+    threads = [threading.Thread(target=cluster._run_on_worker, args=(Runner(), each)) for each in portions]
     for thread in threads:
         thread.start()
     for thread in threads:
