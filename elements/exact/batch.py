@@ -33,7 +33,7 @@ from femb.layout.element import Batch, Input
 from femb.layout.layout import Layout
 from femb.layout.stacking import Shift
 from femb.layout.views import ModelView, OutputStates
-from femb.numerics.compiler.bound_calls import Bound
+from femb.numerics.compiler.bound_calls import Bound, BoundSequence
 from femb.numerics.compiler.compile import inlined, kernel
 from femb.numerics.compiler.lanes import LANES, SharedRows, groups, kinds, lanes, of_range, ungrouped
 
@@ -308,6 +308,13 @@ class ExactBatch(SectionRecords):
             # what the heating changes: its power is work of the inputs
             for sign, strains in ((-1.0, free), (1.0, 0.0 * free)):
                 self._forces(strains, state, ELASTIC, sign, out, NO_SECTION)
+
+    def bound_nonconservative(self, u: Floats, q: Floats, v: Floats, out: Floats) -> Callable[[], object]:
+        if self.inputs:
+            return super().bound_nonconservative(u, q, v, out)
+        rest = q, v, v, self.fixed, self.gravity, False, True, False, -1.0, out, NO_SECTION, NO_ROWS
+        calls = [Bound(forces, *self.elements(self.free(u)), *rest, check=self.check)] if self.damped else []
+        return BoundSequence(calls)
 
     def accounts(self, own: str) -> tuple[str, ...]:
         return (*([own] if self.damped else []), *([self.prestress_account] if self.inputs else []))

@@ -112,16 +112,12 @@ class Radau(RadauEquations):
         The first filter leaves an error of the size of the state in stiff components that are not in equilibrium
         with their forces; the second removes what an L-stable step will damp anyway.
         """
-        norm, (error_q, error_v) = trial.norm, self._errors
-        if norm == np.inf:
-            error_q, error_v = self.q, self.v
-        self._hidden, self._unfiltered = norm > 1.0, error_v
+        norm, self._hidden = trial.norm, self._program.unfiltered > 1.0
+        # an array that each trial step overwrites
+        self.error_v = self._error_v[0, : self.form.n_v] if norm < np.inf else self.v
         if self._low_pass and norm < np.inf:
-            return self._kept_norm(self._low_pass, error_q, error_v, self._estimate[3][0])
-        if 1.0 < norm < np.inf:
-            norm = self._filter_again()
-            error_v = self._errors[1] if norm < np.inf else self.v
-        self.error_v = error_v
+            self._unfiltered[:] = self.error_v
+            return self._kept_norm(self._low_pass, self._error_q[0], self._unfiltered, self._estimate[3][0])
         return norm
 
     def _factor(self, trial: Stages, h: float, error: float) -> float:
@@ -145,12 +141,12 @@ class Radau(RadauEquations):
             self._ceiling = BELOW_FAILURE * h
             h *= SHORTER if h < GROWN * self._old_h else 0.5
             self._old_h = 0.0
-        self._form_matrices(self._u, self.q, self.v)
+        self._matrices = None
         return h
 
     def _after_error(self, trial: Stages, h: float, error: float) -> float:
         if not self._fresh:
-            self._form_matrices(self._u, self.q, self.v)
+            self._matrices = None
         return h * max(MIN_FACTOR, self._factor(trial, h, error))
 
     def _reached(self, trial: Stages, h: float, end: float) -> tuple[Floats, Floats, Floats]:

@@ -380,6 +380,16 @@ def estimate_size(
     return max(norm, error_norm(start, size, atol, rtol, error_v[0], v0[0]))
 
 
+@kernel_with_entry
+def add_errors(error_q, error_v, q, v, unfiltered):
+    """Add errors (1, n_q), (1, n) to q (1, n_q), v (1, n_v), and keep those of v in unfiltered (n_v,)."""
+    for k in range(q.shape[1]):
+        q[0, k] += error_q[0, k]
+    for k in range(v.shape[1]):
+        unfiltered[k] = error_v[0, k]
+        v[0, k] += error_v[0, k]
+
+
 # Accelerations and multipliers after a change of inputs, which only predict the next stages. Their change is that of an
 # implicit step, in which stiff members are at rest already; see ``femb.steppers.radau_stages``.
 
@@ -431,7 +441,7 @@ def end_of_stages(quaternion_q, Q, V, q, v):
 # A whole trial step in one call: kernels that are bound to the arrays of the stepper, see ``bound_calls``.
 
 # Places in the numbers of a step, behind the memory of its iteration.
-OUTCOME, NORM, EVALUATIONS, PREPARED, ENDED = range(5, 10)
+OUTCOME, NORM, UNFILTERED, EVALUATIONS, PREPARED, ENDED = range(5, 11)
 
 
 @inlined
@@ -443,19 +453,32 @@ def called(program):
     return number
 
 
+@inlined
+def estimated(before, of_one, after, numbers):
+    """The norm of the error estimate, infinite where its equations are undefined; counts its evaluations."""
+    if after.shape[0] == 0:
+        return math.inf
+    called(before)
+    if call_each(of_one) < of_one.shape[0]:
+        return math.inf
+    numbers[EVALUATIONS] += 1.0
+    return called(after)
+
+
 @kernel_with_entry
-def try_step(prepare, start, equations, correction, before, of_one, after, end, limits, numbers):
+def try_step(prepare, start, equations, correction, before, of_one, after, again, end, limits, numbers):
     """A step by Newton's iteration, with the estimate of its error, as ``StepProgram`` does it by the same kernels.
 
     Bound kernels of its parts; without an estimate ``after`` is empty. limits : the number of the first kernel of
-    ``prepare`` that is called, the largest number of iterations, and those of ``judged``. numbers (10,) : its memory;
+    ``prepare`` that is called, the largest number of iterations, and those of ``judged``. numbers (11,) : its memory;
     whether the iteration CONVERGED, FAILED, GOES_ON, met equations that are UNDEFINED, or is UNPREPARED, as ``prepare``
-    failed; the norm of the estimate, infinite where its equations are undefined; the number of evaluations for it; how
-    many kernels of ``prepare`` are done; and whether ``end`` is, which follows an estimate up to one.
+    failed; the norm of the estimate, infinite where its equations are undefined; its value before it was filtered again
+    where it was above one; the number of evaluations for it; how many kernels of ``prepare`` are done; and whether
+    ``end`` is, which follows an estimate up to one.
     """
     for k in range(ENDED + 1):
         numbers[k] = 0.0
-    numbers[NORM] = math.inf
+    norm = numbers[NORM] = numbers[UNFILTERED] = math.inf
     first = int(limits[0])
     numbers[PREPARED] = first + call_each(prepare[first:])
     if numbers[PREPARED] < prepare.shape[0]:
@@ -471,9 +494,11 @@ def try_step(prepare, start, equations, correction, before, of_one, after, end, 
         if outcome != GOES_ON:
             break
     numbers[OUTCOME] = outcome
-    if outcome == CONVERGED and after.shape[0] > 0:
-        called(before)
-        if call_each(of_one) == of_one.shape[0]:
-            numbers[NORM], numbers[EVALUATIONS] = called(after), 1.0
-    if numbers[NORM] <= 1.0 and end.shape[0] > 0 and call_each(end) == end.shape[0]:
+    if outcome == CONVERGED:
+        norm = numbers[UNFILTERED] = estimated(before, of_one, after, numbers)
+        if again.shape[0] > 0 and 1.0 < norm < math.inf:
+            called(again)
+            norm = estimated(before, of_one, after, numbers)
+        numbers[NORM] = norm
+    if norm <= 1.0 and end.shape[0] > 0 and call_each(end) == end.shape[0]:
         numbers[ENDED] = 1.0

@@ -25,6 +25,7 @@ from femb.steppers.implicit import ImplicitStepper
 from femb.steppers.radau_kernels import (
     CONVERGED,
     NEGLIGIBLE,
+    add_errors,
     end_of_stages,
     estimate_force,
     estimate_size,
@@ -123,8 +124,8 @@ ROUNDING = 0.05
 
 @dataclass
 class Stages:
-    """A solved step: the inputs of its stages, number and rate of the iterations, and the norm of its error, filtered
-    once; then the state at its end."""
+    """A solved step: the inputs of its stages, number and rate of the iterations, and the norm of its error; then the
+    state at its end."""
 
     u: Floats
     iterations: int
@@ -155,6 +156,7 @@ class RadauEquations(ImplicitStepper[Stages]):
         super().__init__(form, run)
         self.tolerance = max(10.0 * np.finfo(float).eps / run.rtol, float(np.clip(run.rtol**0.5, *SOLVED)))
         self._dependent, self._ceiling = DEPENDENT, np.inf
+        self._newtons: dict[tuple[int, float], Convergence] = {}
         # how the real and the complex matrix are factorised and solved with
         at_the_same_time = form is form.system and divided(2 * len(form.system.pattern.diagonal))
         self._each = concurrently if at_the_same_time else one_after_another
@@ -230,13 +232,14 @@ class RadauEquations(ImplicitStepper[Stages]):
             of_error,
             Bound(estimate_size, *coordinates, turning_v, *scales, h, q0, v0, rotations, rate, error_v, self._error_q),
         ]
+        again = [] if self._low_pass else [Bound(add_errors, self._error_q, error_v, q, v, self._unfiltered)]
         end: list[Call] = []
         self._refactor, self._projection = BoundSequence([]), BoundSequence([])
         if form is form.system:
             rates = form.system.budget.bound_rates(form.system, self._stage_inputs, Q, V, L, self._powers)
             end = [Bound(end_of_stages, coordinates[2], Q, V, *self._end), self._projection, rates]
         self._program = StepProgram(
-            start, equations, correction, before, of_one, after, self._bound_matrices, self._refactor, end
+            start, equations, correction, before, of_one, after, self._bound_matrices, self._refactor, again, end
         )
 
         self._response = None
@@ -408,16 +411,22 @@ class RadauEquations(ImplicitStepper[Stages]):
             self._respond(*self._replaced)
         doubted = NEGLIGIBLE * self.tolerance if system.switches and not self._fresh else 0.0
         most = MAX_WITH_FILTER if self._low_pass and self._fresh else MAX_ITERATIONS
-        newton = Convergence(self.tolerance, most, doubted, RESTORING, DIVERGING, LEAST_RATE, ROUNDING)
+        newton = self._newtons.get((most, doubted))
+        if newton is None:
+            newton = Convergence(self.tolerance, most, doubted, RESTORING, DIVERGING, LEAST_RATE, ROUNDING)
+            self._newtons[most, doubted] = newton
+        newton.begin()
+        statistics = self.statistics
         try:
             outcome, norm, evaluations = self._program.run(most, newton, anew)
-            self.statistics.evaluations += evaluations
+            statistics.evaluations += evaluations
         finally:
             if anew != NOTHING:
                 self._have_prepared(anew, h)
-            self.statistics.evaluations += 3 * newton.done
-            self.statistics.newton_iterations += newton.done
-        return Stages(u.copy(), newton.done, newton.rate, norm) if outcome == CONVERGED else None
+            done = newton.done
+            statistics.evaluations += 3 * done
+            statistics.newton_iterations += done
+        return Stages(u.copy(), done, newton.rate, norm) if outcome == CONVERGED else None
 
     def _respond(self, before: Floats, a: Floats, multipliers: Floats) -> None:
         """Accelerations and multipliers after a change of inputs, which only predict the next stages.
@@ -435,16 +444,3 @@ class RadauEquations(ImplicitStepper[Stages]):
         if not self._response.made():
             self._at[0][0] = self._u  # undefined equations, as the step will tell
         self.multipliers = self._at[3][0].copy()
-
-    def _filter_again(self) -> float:
-        """Norm of the error estimate from forces at the state that its first value leads to."""
-        self._at[1] += self._error_q
-        self._at[2] += self._error_v[:, : self.form.n_v]
-        norm, evaluations = self._program.estimated()
-        self.statistics.evaluations += evaluations
-        return norm
-
-    @property
-    def _errors(self) -> tuple[Floats, Floats]:
-        """The last estimate of the errors of q (n_q,) and v (n_v,)."""
-        return self._error_q[0].copy(), self._error_v[0, : self.form.n_v].copy()

@@ -49,6 +49,10 @@ class Convergence:
         least: float = 0.0, rounding: float = 0.0,
     ) -> None:  # fmt: skip
         self.limits = (tolerance, float(iterations), doubted, restoring, diverging, least, rounding)
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin another iteration."""
         self.memory: list[float] = [0.0] * 5
 
     def reached(self, size: float) -> bool | None:
@@ -139,25 +143,28 @@ class StepProgram:
     matrices, factors : form them anew; they raise TrialError and SingularError. start : before the iteration.
     equations : of the iteration, which raise TrialError. correction : of the unknowns; the last call returns its size.
     before, of_one, after : of the error estimate, around the equations of one state; the last call returns its norm;
-    none where there is no estimate. end : what follows where that is at most one.
+    none where there is no estimate. again : between an estimate above one and another one that replaces it. end : what
+    follows where that is at most one.
 
     Python makes the calls one by one. Once they are ``put_together``, one call of compiled code makes all of them, to
     the same numbers; matrices and the end may be left to Python.
 
-    formed, factorised : whether matrices and factors were formed for the last step. ended : whether ``end`` is made.
+    formed, factorised : whether matrices and factors were formed for the last step. unfiltered : its first estimate.
+    ended : whether ``end`` is made.
     """
 
     def __init__(
         self, start: Sequence[Call], equations: Call, correction: Sequence[Call], before: Sequence[Call] = (),
         of_one: Call | None = None, after: Sequence[Call] = (), matrices: Call | None = None,
-        factors: Call | None = None, end: Sequence[Call] = (),
+        factors: Call | None = None, again: Sequence[Call] = (), end: Sequence[Call] = (),
     ) -> None:  # fmt: skip
         self._start, self._equations, self._correction = start, equations, correction
-        self._before, self._of_one, self._after = before, of_one, after
+        self._before, self._of_one, self._after, self._again = before, of_one, after, again
         self._matrices, self._factors, self._end = _listed(matrices), _listed(factors), Calls(end)
         # of ``try_step``; the kernels that form matrices, none if Python does, and those that form matrices and factors
         self._numbers, self._first, self._prepared = np.zeros(ENDED + 1), 0, 0
         self.formed = self.factorised = self.ended = False
+        self.unfiltered = inf
         self.take_apart()
 
     def take_apart(self) -> None:
@@ -173,7 +180,7 @@ class StepProgram:
         self.tried = True
         parts = self._factors, self._start, [self._equations], self._correction
         programs: list[Ints] = []
-        for part in (*parts, self._before, _listed(self._of_one), self._after):
+        for part in (*parts, self._before, _listed(self._of_one), self._after, self._again):
             if (entries := program(part, known)) is None:
                 return
             programs.append(entries)
@@ -208,7 +215,7 @@ class StepProgram:
                 outcome = judged(newton.limits, newton.memory, [call() for call in self._correction][-1])
                 if outcome != GOES_ON:
                     break
-            return outcome, *(self.estimated() if outcome == CONVERGED else (inf, 0))
+            return outcome, *(self._estimated() if outcome == CONVERGED else (inf, 0))
         if anew == MATRICES and not self._first:
             self._form_matrices()
             anew = FACTORS
@@ -220,7 +227,7 @@ class StepProgram:
             for k, each in enumerate(limits):
                 self._whole.set("limits", each, k)  # type: ignore[union-attr]
         call_each(self._entry)
-        *newton.memory, found, norm, evaluations, prepared, ended = self._numbers.tolist()
+        *newton.memory, found, norm, self.unfiltered, evaluations, prepared, ended = self._numbers.tolist()
         if anew == MATRICES:
             self.formed = prepared >= self._first
         self.factorised, self.ended = anew != NOTHING and found != UNPREPARED, ended == 1.0
@@ -249,8 +256,19 @@ class StepProgram:
         """Make the calls of the end, unless the last step has; whether it could be."""
         return self.ended or self._end.made()
 
-    def estimated(self) -> tuple[float, int]:
-        """The norm of the error estimate and the number of its evaluations; infinity and 0 without equations."""
+    def _estimated(self) -> tuple[float, int]:
+        """The norm of the error estimate and the number of its evaluations."""
+        norm, evaluations = self._estimate()
+        self.unfiltered = norm
+        if self._again and 1.0 < norm < inf:
+            for call in self._again:
+                call()
+            norm, more = self._estimate()
+            evaluations += more
+        return norm, evaluations
+
+    def _estimate(self) -> tuple[float, int]:
+        """The norm of one estimate and the number of its evaluations; infinity and 0 without equations."""
         if self._of_one is None:
             return inf, 0
         for call in self._before:

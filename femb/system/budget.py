@@ -118,7 +118,10 @@ class Budget:
         for k, columns in self._powers:
             batch = system.batches[k]
             push = self._pushes.get(k, -1)
-            power = int(columns[0]) if type(batch).add_powers is Batch.add_powers else -1
+            kind = type(batch)
+            # of one account, and kernels for its force
+            bound = kind.bound_nonconservative is not Batch.bound_nonconservative and len(columns) == 1
+            power = int(columns[0]) if bound or kind.add_powers is Batch.add_powers else -1
             if power < 0:
                 calls.append(partial(_add_powers, batch, u, q, v, columns, out))
             elastic = push >= 0 and isinstance(batch, ForceBatch) and _has_potential(batch)

@@ -15,17 +15,17 @@ from oracles.controlled_satellite import controlled_by_pd
 from scipy.special import ellipj
 
 from femb import Attachment, Beam, Ground, Load, Model, PointMass, RigidBody, Run, Section, SolveError, Tolerances
-from femb.elements import JointEnd, Revolute, Spherical, SpringDamper, SpringEnd
+from femb.elements import ExactBeam, JointDriver, JointEnd, Revolute, Spherical, SpringDamper, SpringEnd
 from femb.numerics import rotations
-from femb.numerics.compiler.bound_calls import AVAILABLE, call_each
-from femb.profiles import Step, Versine
+from femb.numerics.compiler.bound_calls import AVAILABLE, Bound, call_each
+from femb.profiles import Sine, Step, Versine
 from femb.run.simulate import simulate
 from femb.run.time_loop import Event, RunSummary, integrate
 from femb.steppers import make_stepper, radau_stages, step_program
 from femb.system.block_lu import Factorisation
 from femb.system.system import System
 
-X = (1.0, 0.0, 0.0)
+X, Z = (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)
 STEPPERS = {
     "radau": {"method": "radau", "rtol": 1e-9, "atol": Tolerances(1e-10, 1e-10, 1e-10)},
     "dop853": {"method": "rk", "rtol": 1e-9, "atol": Tolerances(1e-10, 1e-10, 1e-10)},
@@ -836,6 +836,17 @@ def masses_on_a_spring():
     return model
 
 
+def driven_arm():
+    """A damped exact beam that a driver swings, with a force on its end."""
+    model = Model(gravity=(0.0, 0.0, -9.81))
+    model.add(RigidBody("hub", mass=1.0, inertia=1.0))
+    model.add(Revolute("hinge", JointEnd("ground", axis=Z), JointEnd("hub", axis=Z)))
+    model.add(ExactBeam("arm", boom(damping=1e-3), 2.0, 3, start=Attachment("hub", direction=X)))
+    model.add(JointDriver("motor", "hinge", Sine(frequency=0.5, amplitude=0.4)))
+    model.add(Load("push", beam="arm", node=-1, force=(0.0, 0.0, 20.0)))
+    return model
+
+
 def motion_of(model, monkeypatch, compiled, duration, method="radau", **options):
     """Results of a run by trial steps of one call each or by Python, and how many were of one call."""
     calls = []
@@ -853,7 +864,7 @@ def motion_of(model, monkeypatch, compiled, duration, method="radau", **options)
 
 
 @pytest.mark.skipif(not AVAILABLE, reason="kernels have no entries in this version of numba")
-@pytest.mark.parametrize("make", [satellite, hinged_panel, controlled_by_pd, masses_on_a_spring])
+@pytest.mark.parametrize("make", [satellite, hinged_panel, controlled_by_pd, masses_on_a_spring, driven_arm])
 @pytest.mark.parametrize("method", ["radau", "bdf", "generalized-alpha"])
 def test_steps_of_one_call_are_those_of_python_to_the_last_bit(method, make, monkeypatch):
     model = make()
@@ -866,3 +877,24 @@ def test_steps_of_one_call_are_those_of_python_to_the_last_bit(method, make, mon
     assert one.arrays.keys() == other.arrays.keys()
     for path, values in one.arrays.items():
         np.testing.assert_array_equal(values, other.arrays[path], err_msg=path)
+
+
+@pytest.mark.skipif(not AVAILABLE, reason="kernels have no entries in this version of numba")
+@pytest.mark.parametrize("make", [satellite, driven_arm])
+def test_python_calls_no_kernel_of_a_step_of_radau(make, monkeypatch):
+    """Matrices, factors, iteration, estimate, projection and budget of a step are one call."""
+    stepper = make_stepper(System(make()), Run(duration=0.5, rtol=1e-6))
+    while stepper.t < 0.1:
+        stepper.step(0.1)
+    made, call = [], Bound.__call__
+
+    def noted(bound):
+        made.append(bound.kernel.__name__)
+        return call(bound)
+
+    monkeypatch.setattr(Bound, "__call__", noted)
+    before = stepper.statistics.jacobians
+    while stepper.t < 0.5:
+        stepper.step(0.5)
+    assert stepper.statistics.jacobians > before
+    assert made == []
