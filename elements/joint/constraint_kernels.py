@@ -473,3 +473,21 @@ def constraint_tangent(index, data, offset, stride, u, q, v, fixed, multipliers,
             if offset[n, 4, h] >= 0:
                 for m in range(3):
                     out[offset[n, 4, h] + m] += T[3 * h + m] + rate_of(index[n], v, K[:, 3 * h + m])
+
+
+@kernel
+def products(index, data, offset, stride, u, q, fixed, out):
+    """Add J^T J at one state to block data, which has the blocks between the two frames of every row."""
+    J, R, W, v = np.empty(12), np.empty((2, 3, 3)), np.empty((22, 3)), np.zeros(q.size)
+    last, begun = 0, NEW
+    for n in range(index.shape[0]):
+        if inactive(index[n], u):
+            continue
+        next_row(index[n], data[n], index[last], data[last], begun, u, q, v, fixed, J, R, W)
+        last, begun = n, FRAMES
+        for h in range(4):
+            for g in range(4):
+                if offset[n, g, h] >= 0:
+                    for k in range(3):
+                        for m in range(3):
+                            out[offset[n, g, h] + k * stride[n, g, h] + m] += J[3 * g + k] * J[3 * h + m]

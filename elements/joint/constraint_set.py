@@ -231,6 +231,11 @@ class ConstraintSet:
             args = (self.index, self.data, self.offset, self.stride)
             kernels.constraint_tangent(*args, u, q, v, self.fixed, multipliers, stiffness)
 
+    def products(self, u: Floats, q: Floats, data: Floats) -> None:
+        """Add J^T J at one state to block data, which has the blocks between the two frames of every row."""
+        if self.row_numbers:
+            kernels.products(self.index, self.data, self.offset, self.stride, u, q, self.fixed, data)
+
     def bound_matrices(
         self, u: Floats, q: Floats, v: Floats, multipliers: Floats, damping: Floats, stiffness: Floats
     ) -> Callable[[], object]:

@@ -88,9 +88,10 @@ def free_motions(motion: EigenProblem) -> FreeMotions:
     columns = _rigid_motions(motion, structures)
     if not columns.shape[1]:
         return FreeMotions(columns, columns, 0)
-    shapes = columns @ null_space(np.vstack([_constraint_rows(motion, columns), _stiffness_rows(motion, columns)]))
-    whole = _rigid_motions(motion, groups_of(layout, springs=True, rows=True))
-    rigid = whole @ null_space(np.vstack([_constraint_rows(motion, whole), _stiffness_rows(motion, whole)]))
+    shapes = _unresisted(motion, columns)
+    if not shapes.shape[1]:
+        return FreeMotions(shapes, shapes, 0)
+    rigid = _unresisted(motion, _rigid_motions(motion, groups_of(layout, springs=True, rows=True)))
     shapes, momenta = _orthonormal(motion, rigid, shapes)
     return FreeMotions(shapes, momenta, rigid.shape[1])
 
@@ -115,6 +116,15 @@ def _rigid_motions(motion: EigenProblem, groups: list[list[int]]) -> Floats:
             own = own[:3]
         columns.append(own.T)
     return np.hstack(columns)
+
+
+def _unresisted(motion: EigenProblem, columns: Floats) -> Floats:
+    """(n_v, r) combinations of motions D (n_v, d) that the constraints allow and no stiffness resists."""
+    rows = _constraint_rows(motion, columns)
+    if not null_space(rows).shape[1]:
+        return columns[:, :0]
+    found: Floats = columns @ null_space(np.vstack([rows, _stiffness_rows(motion, columns)]))
+    return found
 
 
 def _constraint_rows(motion: EigenProblem, columns: Floats) -> Floats:
@@ -158,8 +168,8 @@ def null_space(A: Floats) -> Floats:
     """(d, r) orthonormal vectors that A (m, d) takes to zero."""
     from scipy.linalg import qr, svd
 
-    if A.shape[1] == 0:
-        return np.zeros((0, 0))
+    if 0 in A.shape:
+        return np.eye(A.shape[1])
     if A.shape[0] > A.shape[1]:
         A = qr(A, mode="r")[0][: A.shape[1]]
     _, sizes, V = svd(A)

@@ -13,7 +13,7 @@ from typing import ClassVar, Self, TypeVar
 
 import numpy as np
 
-from femb.base.types import Bools, Floats, Ints
+from femb.base.types import Bools, Floats
 from femb.layout.layout import Layout
 from femb.numerics.newton import LARGEST_ROTATION, Iteration
 from femb.steppers.diagnosis import Repetition
@@ -34,6 +34,18 @@ def is_load(label: str) -> bool:
 def is_named(label: str, names: Collection[str]) -> bool:
     """Whether an input is of one of the loads of these names."""
     return any(label == f"loads.{name}" or label.startswith(f"loads.{name}.") for name in names)
+
+
+def weights_of(layout: Layout) -> Floats:
+    """(n_v,) by which squares of displacements (1/m2) and rotations are summed; a little for strains."""
+    weights = np.full(layout.n_v, OF_STRAINS)
+    extent = max(float(np.ptp([frame.position for frame in layout.frames], axis=0).max()), 1e-3 * layout.extent)
+    for frame, j in zip(layout.frames, layout.frame_v, strict=True):
+        if frame.freedom:
+            weights[j : j + 3] = 1.0 / (extent or 1.0) ** 2
+        if frame.freedom == 6:
+            weights[j + 3 : j + 6] = 1.0
+    return weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,16 +98,8 @@ class StaticEquations:
 
     @cached_property
     def weights(self) -> Floats:
-        """(n_v,) by which squares of displacements (1/m2) and rotations are summed; a little for strains."""
-        layout = self.twin.layout
-        weights = np.full(self.twin.n_v, OF_STRAINS)
-        extent = max(float(np.ptp([frame.position for frame in layout.frames], axis=0).max()), 1e-3 * layout.extent)
-        for frame, j in zip(layout.frames, layout.frame_v, strict=True):
-            if frame.freedom:
-                weights[j : j + 3] = 1.0 / (extent or 1.0) ** 2
-            if frame.freedom == 6:
-                weights[j + 3 : j + 6] = 1.0
-        return weights
+        """(n_v,) by which squares of displacements and rotations are summed."""
+        return weights_of(self.twin.layout)
 
     def advanced(self, q: Floats) -> None:
         """Count the turns of joints from an accepted state on, and ask functions of users for the same again."""
@@ -220,32 +224,11 @@ class StaticEquations:
         flags[self.states] = True
         return self.twin.pattern.entries_of(flags)
 
-    def products(self, jacobian: Floats) -> Floats:
-        """J^T J as block data, for J and J^T as block data."""
-        pattern, n_v = self.twin.pattern, self.twin.n_v
-        J = pattern.to_csc(jacobian)[n_v:, :n_v]
-        rows, columns = self._both_in_rows
-        out = np.zeros(pattern.size)
-        if rows.size:
-            places = self._places_in_rows
-            out[places] = np.asarray((J.T @ J).tocsr()[rows, columns]).ravel()
+    def products(self, u: Floats, q: Floats) -> Floats:
+        """J^T J as block data."""
+        out = np.zeros(self.twin.pattern.size)
+        self.twin.constraint_set.products(u, q, out)
         return out
-
-    @cached_property
-    def _places_in_rows(self) -> Ints:
-        """The entries of block data between velocities that rows of constraints take part in."""
-        twin = self.twin
-        touched = np.zeros(twin.pattern.n, dtype=bool)
-        for frame in {frame for pair in twin.layout.rows for frame in pair}:
-            j = twin.layout.frame_v[frame]
-            touched[j : j + twin.layout.frames[frame].freedom] = True
-        rows, columns = twin.pattern.rows_columns()
-        return np.flatnonzero(touched[rows] & touched[columns])
-
-    @cached_property
-    def _both_in_rows(self) -> tuple[Ints, Ints]:
-        rows, columns = self.twin.pattern.rows_columns()
-        return rows[self._places_in_rows], columns[self._places_in_rows]
 
     def reactions(self, u: Floats, q: Floats, multipliers: Floats) -> Floats:
         """J^T lambda (n_v,)."""

@@ -69,7 +69,7 @@ class PathMeasure:
         system = statics.under(found.load)
         stiffness, jacobian = statics.matrices(state, found.q, found.multipliers, system=system)
         if statics.twin.n_c:
-            stiffness += largest(stiffness) * statics.products(jacobian)
+            stiffness += largest(stiffness) * statics.products(state[0], found.q)
         change, matrix = statics.by_load(found.q, found.load), stiffness + jacobian
         if neutral is not None:
             change[neutral.held], matrix = 0.0, neutral.holding(matrix)
@@ -124,7 +124,7 @@ class LoadPath:
         self.free = any(motion.free for motion in motions)
         self.stiffness = Stiffness(self.statics)
         self.arc: PathMeasure | None = None
-        self.factors_of: tuple[Floats, AnyFactorisation] | None = None
+        self.factors_of: tuple[Floats, tuple[AnyFactorisation, float]] | None = None
 
     def begin(self) -> Equilibrium:
         """The equilibrium without the loads that the factor multiplies."""
@@ -167,8 +167,11 @@ class LoadPath:
                 errors.append(error)
         raise errors[0]
 
-    def _factors_of(self, start: Balanced) -> AnyFactorisation | None:
-        """The factors of the stiffness of a state, if it is the last one judged; they are not kept with its results."""
+    def _factors_of(self, start: Balanced) -> tuple[AnyFactorisation, float] | None:
+        """The factors of the stiffness of a state, and the weight of J^T J in it, if it is the last one judged.
+
+        They are not kept with its results.
+        """
         known, self.factors_of = self.factors_of, None
         return known[1] if known is not None and known[0] is start.q else None
 
@@ -214,8 +217,8 @@ class LoadPath:
         if self.spin2 or self.statics.in_orbit:
             return Equilibrium(found, NOT_JUDGED, 0.0, None, self.statics.twin.discrete)
         judged = self.stiffness.at(found)
-        if not self.statics.twin.n_c and not judged.neutral.count and judged.asymmetry <= SYMMETRIC:
-            self.factors_of = found.q, judged.factors
+        if not judged.neutral.count and judged.asymmetry <= SYMMETRIC:
+            self.factors_of = found.q, (judged.factors, judged.weight)
         return Equilibrium(found, judged.negative, judged.asymmetry, judged.neutral, self.statics.twin.discrete)
 
     def raised(self, before: Equilibrium, load: float) -> Equilibrium:

@@ -84,19 +84,20 @@ class Statics(StaticEquations):
         normal: EndPlane | None = None,
         gap: float = 0.0,
         neutral: NeutralMotions | None = None,
-        factors: AnyFactorisation | None = None,
+        factors: tuple[AnyFactorisation, float] | None = None,
     ) -> Balanced:
         """The balance at a load factor, from the state of another; or, with the plane ``normal`` to which the distance
         is ``gap``, with the load factor as an unknown that begins at ``load``.
 
         neutral : motions of the start that do not change where it is in balance: they are held, without a force.
-        factors : of the stiffness of the start, where it is known: the iteration begins with them.
+        factors : of the stiffness of the start, where they are known, and the weight of J^T J in it; the iteration
+        begins with them.
         Raises SolveError where the iteration does not end, with the reason that the regularisation gives.
         """
         twin, n_v = self.twin, self.twin.n_v
         scale, change = twin.error_scale(1e-12, Tolerances(1e-12, 1e-12, 1e-13))[0], np.zeros(n_v)
 
-        kept: list[tuple[AnyFactorisation, float]] = [] if factors is None else [(factors, 0.0)]
+        kept: list[tuple[AnyFactorisation, float]] = [] if factors is None else [factors]
 
         limits = [batch.largest_rotation for batch in twin.batches if batch.largest_rotation is not None]
 
@@ -105,7 +106,7 @@ class Statics(StaticEquations):
             weight = 0.0
             if regularisation.augmented and twin.n_c:
                 weight = largest(stiffness)
-                stiffness += weight * self.products(jacobian)
+                stiffness += weight * self.products(at.state[0], x.q)
             shift = regularisation.added(twin.pattern, partial(twin.mass_data, x.q), stiffness)
             matrix = stiffness + shift + jacobian
             return twin.solver.factorise(matrix if neutral is None else neutral.holding(matrix)), weight

@@ -27,13 +27,14 @@ ITERATIONS = 8  # of inverse iteration: each gains the ratio of the two lowest s
 class Stability:
     """negative : how many eigenvalues of the stiffness are negative. asymmetry : of the stiffness, relative.
 
-    stiffness : its symmetric part, block data; neutral : the motions without stiffness, which are not judged; factors :
-    of the stiffness with the constraints, these motions held.
+    stiffness : its symmetric part, block data, with J^T J by a ``weight``; neutral : the motions without stiffness,
+    which are not judged; factors : of the stiffness with the constraints, these motions held.
     """
 
     negative: int
     asymmetry: float
     stiffness: Floats
+    weight: float
     neutral: NeutralMotions
     factors: AnyFactorisation
 
@@ -50,33 +51,40 @@ class Stiffness:
     def __init__(self, statics: Statics) -> None:
         self.statics = statics
         self.pattern = statics.twin.pattern
+        self._last: tuple[Balanced, NeutralMotions] | None = None
 
     def at(self, found: Balanced) -> Stability:
         """The stability of an equilibrium, beside its neutral motions."""
         statics, system = self.statics, self.statics.under(found.load)
         stiffness, jacobian, asymmetry = self._symmetric(found)
-        size = largest(stiffness)
+        weight = largest(stiffness) if statics.twin.n_c else 0.0
         neutral = self._neutral(found, stiffness, jacobian)
-        if statics.twin.n_c:
-            stiffness += size * statics.products(jacobian)
+        if weight:
+            stiffness += weight * statics.products(statics.state(found.q, found.load)[0], found.q)
         try:
             factors = statics.twin.solver.factorise_symmetric(neutral.holding(stiffness + jacobian))
         except SingularError:
             stiffness += CRITICAL * scaled_mass(self.pattern, system.mass_data(found.q), stiffness)
             factors = statics.twin.solver.factorise_symmetric(neutral.holding(stiffness + jacobian))
-        return Stability(factors.negative_eigenvalues(), asymmetry, stiffness, neutral, factors)
+        return Stability(factors.negative_eigenvalues(), asymmetry, stiffness, weight, neutral, factors)
 
     def unmoved(self, found: Balanced, load: float) -> NeutralMotions | None:
         """The neutral motions of a state, if the forces at this load factor do not act along any of them; else None."""
         if self._without is not None:
             return self._without
-        stiffness, jacobian, _ = self._symmetric(found)
-        return self._neutral(found, stiffness, jacobian).unmoved(self.statics.forces(found.q, load)[1])
+        if self._last is None or self._last[0] is not found:
+            stiffness, jacobian, _ = self._symmetric(found)
+            self._neutral(found, stiffness, jacobian)
+        assert self._last is not None
+        motions = self._last[1]
+        return motions.unmoved(self.statics.forces(found.q, load)[1]) if motions.count else motions
 
     def _neutral(self, found: Balanced, stiffness: Floats, jacobian: Floats) -> NeutralMotions:
+        """The neutral motions of a state, which are kept for it."""
         if self._without is not None:
             return self._without
-        return neutral_motions(self.statics, found.q, found.multipliers, stiffness, jacobian)
+        self._last = found, neutral_motions(self.statics, found.q, found.multipliers, stiffness, jacobian)
+        return self._last[1]
 
     @cached_property
     def _without(self) -> NeutralMotions | None:

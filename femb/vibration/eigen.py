@@ -49,10 +49,14 @@ def real_modes(motion: EigenProblem, free: FreeMotions, count: int, at_most: boo
         count = max(1, min(count, freedoms(motion) - free.count))
     squares, shapes = lowest(motion, free, count)
     if squares[0] < 0.0:
-        moved = int(np.argmax(np.abs(shapes[:, 0])))
+        from femb.statics.equations import weights_of
+        from femb.statics.neutral import motion_name
+
+        layout = motion.system.layout
+        moved = motion_name(layout, motion.q, shapes[:, 0], weights_of(layout))
         raise ModelError(
             f"modes: the state is unstable: {int(np.sum(squares < 0.0))} of its motions have a negative stiffness, as "
-            f"beyond a buckling load; {motion.system.layout.velocity_labels()[moved]!r} moves most: reduce the load"
+            f"beyond a buckling load; in the first, most of all, {moved}: reduce the load"
         )
     largest = shapes[np.argmax(np.abs(shapes), axis=0), np.arange(count)]
     return squares, shapes * np.where(largest < 0.0, -1.0, 1.0)

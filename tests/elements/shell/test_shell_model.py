@@ -344,7 +344,7 @@ def test_modes_beyond_buckling_are_refused_however_few_are_wanted(hinged):
     metal = material(E, NU, RHO)
     plate = femb.Shell("p", (8, 8), square, thickness=H, material=metal, pretension=(-press, 0, 0), attach=attach)
     for count in (1, 2, 6):
-        with pytest.raises(femb.ModelError, match="the state is unstable"):
+        with pytest.raises(femb.ModelError, match=r"the state is unstable.*p, node .* moves along z"):
             femb.modes(model_of(plate, *lines), count)
 
 
