@@ -41,7 +41,11 @@ def single(part):
 
 
 @pytest.mark.parametrize(
-    "name", slow_but(["satellite_forced", "four_bar_misaligned"], sorted(path.stem for path in CASES.glob("*.toml")))
+    "name",
+    slow_but(
+        ["satellite_forced", "four_bar_misaligned", "thompson_connected"],
+        sorted(path.stem for path in CASES.glob("*.toml")),
+    ),
 )
 def test_many_instants_are_evaluated_as_each_alone(name):
     """All that is recorded, by the method of the case."""
@@ -116,6 +120,26 @@ def test_instants_between_nodes_are_as_if_corrected_alone(formulation):
         between, alone = many.appendages["right"][word][::50], few.appendages["right"][word]
         np.testing.assert_allclose(between, alone, rtol=0.0, atol=1e-5 * np.abs(alone).max(), err_msg=word)
     assert many.audit.force_balance[::50].max() < 1.1 * few.audit.force_balance.max()
+
+
+@pytest.mark.parametrize("name", ["satellite_forced", "satellite_two_arrays"])
+def test_errors_between_nodes_are_those_of_instants_alone(name):
+    """Against a run with a thousandth of the tolerance, at times between nodes in one run, alone in another."""
+    case = load_case(CASES / f"{name}.toml")
+    run = replace(case.run, duration=1.0, method="radau", rtol=1e-4)
+    many, few, fine = (
+        simulate(case.model, replace(run, output_interval=run.duration / count, rtol=rtol)).arrays
+        for count, rtol in ((400, run.rtol), (20, run.rtol), (20, 1e-3 * run.rtol))
+    )
+
+    def error(word, found):
+        wanted = {path: array for path, array in fine.items() if path.endswith(f"/{word}") and len(array) == 21}
+        size = max(np.abs(array).max() for array in wanted.values())
+        return max(np.abs(found(path) - array).max() for path, array in wanted.items()) / size
+
+    for word in ("position", "acceleration", "section_force", "section_moment", "force", "torque", "kinetic_energy"):
+        between, alone = error(word, lambda path: many[path][::20]), error(word, few.__getitem__)
+        assert between < 1.003 * alone + 1e-9, f"{word}: {between:.2e}, alone {alone:.2e}"
 
 
 @pytest.mark.parametrize("method", ["radau", "bdf", "generalized-alpha"])
