@@ -31,7 +31,7 @@ from femb.base.types import Bools, Floats, Ints
 from femb.layout.element import TrialError
 from femb.numerics.compiler.lanes import LANES
 from femb.recording.frames import Frames, SystemsAt, Through, frames_of, inputs_of, largest, projected_frames
-from femb.recording.instants import Instants, InStep, Part, in_steps, with_states
+from femb.recording.instants import Instants, InStep, Part, in_parts, with_states
 from femb.system.block_lu import SingularError
 from femb.system.forward import forward_balance
 from femb.system.relative_motion import (
@@ -326,7 +326,7 @@ def _rough(system: System, values: Floats) -> Bools:
 def _nodes(steps: Sequence[InStep], space: Space) -> Nodes:
     """The nodes of steps; those of a step share the matrix of one, which turns with the frames, unless there are
     constraints."""
-    count, instants = len(steps), in_steps([step.at(PLACES) for step in steps], nodes=False)
+    count, instants = len(steps), in_parts(steps, PLACES)
     system, mu = instants.systems.systems[0], STIFF / (instants.end - instants.start)
     of = np.arange(len(mu)).reshape(count, NODES).T
     before = _before(instants.time, instants.start, instants.end)

@@ -6,7 +6,7 @@ Their correction by the equations of motion is that of ``femb.recording.evaluati
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -148,11 +148,6 @@ class InStep:
         form = self.form
         return id(form.system.solver if form is form.system else form), *self.step.stages[0]
 
-    def at(self, places: Floats) -> "InStep":
-        """The instants where these parts (m,) of the step have passed."""
-        start, end = self.step.start, self.step.end
-        return InStep(self.form, self.step, start + places * (end - start))
-
     @property
     def q(self) -> Floats:
         """Coordinates (k, n_q) of the System."""
@@ -188,9 +183,9 @@ def in_steps(parts: Sequence[InStep], nodes: bool = True) -> Instants:
     states: Callable[[], States] = cache(partial(hermite_motion, steps, times))
     if form is form.system:
         # the angles of the last step, whatever the states
-        angles = np.array([part.form.system.discrete.angles for part in parts])[of_step]
-        each = [[part.form.system] * k for part, k in zip(parts, counts, strict=True)]
-        systems = SystemsAt([*chain.from_iterable(each)], angles)
+        own = [part.form.system for part in parts]
+        angles = np.array([system.discrete.angles for system in own])[of_step]
+        systems = SystemsAt([own[k] for k in of_step.tolist()], angles)
     else:
         of_parts = zip(parts, np.split(states()[0], np.cumsum(counts[:-1])), strict=True)
         systems = SystemsAt.joined([SystemsAt.of(part.form, q) for part, q in of_parts])
@@ -198,6 +193,13 @@ def in_steps(parts: Sequence[InStep], nodes: bool = True) -> Instants:
     return Instants(
         form, np.concatenate(times), states, rates, work, (start, end), systems, steps=parts if nodes else ()
     )  # fmt: skip
+
+
+def in_parts(parts: Sequence[InStep], places: Floats) -> Instants:
+    """The instants, without nodes, where the parts ``places`` (m,) of each of some steps of one formulation passed."""
+    start, end = np.array([(part.step.start, part.step.end) for part in parts]).T[:, :, None]
+    times = start + places * (end - start)
+    return in_steps([InStep(part.form, part.step, time) for part, time in zip(parts, times, strict=True)], nodes=False)
 
 
 def passed_instants(form: Formulation, steps: PassedSteps) -> Instants:
@@ -210,10 +212,13 @@ def passed_instants(form: Formulation, steps: PassedSteps) -> Instants:
 def with_states(parts: Iterable[Part]) -> Iterator[Frames | Instants]:
     """The parts, with the states inside steps."""
     inside: list[InStep] = []
+    of: tuple[Any, ...] = ()
     for part in parts:
-        if inside and not (isinstance(part, InStep) and part.family == inside[0].family):
+        family = part.family if isinstance(part, InStep) else ()
+        if inside and family != of:
             yield in_steps(inside)
             inside = []
+        of = family
         if isinstance(part, InStep):
             inside.append(part)
         else:

@@ -174,7 +174,7 @@ class Recording:
         self._end = float(frames.time[-1]), frames.q[-1], frames.v[-1], frames.coordinates[-1]
         del self._collected[:parts]
         self._waiting = sum(len(part.time) for part in self._collected)
-        self._writer.append(block)
+        self._writer.take(block)
         self._written = True
 
     def __enter__(self) -> Self:

@@ -236,6 +236,22 @@ def test_writers_keep_copies(tmp_path, expected):
     np.testing.assert_array_equal(Results.read(tmp_path / "r.h5").time, [1.0, 2.0])
 
 
+def test_a_block_that_is_taken_is_emptied(tmp_path):
+    """Its arrays are in the writer alone; those of a block that is refused stay."""
+    with MemoryWriter({}, {}) as memory, ResultWriter(tmp_path / "r.h5", {}, {}) as file:
+        for writer in (memory, file):
+            block = {"time": np.array([1.0, 2.0]), "bodies/hub/position": np.ones((2, 3))}
+            writer.take(block)
+            assert not block
+            unlike = {"time": np.zeros(1)}
+            with pytest.raises(ResultError, match="bodies/hub/position"):
+                writer.take(unlike)
+            assert unlike
+    for results in (Results(*memory.content()), Results.read(tmp_path / "r.h5")):
+        np.testing.assert_array_equal(results.time, [1.0, 2.0])
+        np.testing.assert_array_equal(results.arrays["bodies/hub/position"], 1.0)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

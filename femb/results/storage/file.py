@@ -67,6 +67,11 @@ class Writer(ABC):
     def append(self, block: Block) -> None:
         """Add k consecutive output times."""
 
+    def take(self, block: dict[str, np.ndarray]) -> None:
+        """Add k consecutive output times, and empty the block, so that memory never has all of its arrays twice."""
+        self.append(block)
+        block.clear()
+
     def keep(self, checkpoint: Arrays) -> None:  # noqa: B027
         """Record a checkpoint of the run after the output times so far, see `femb.results.storage.file`."""
 
@@ -138,8 +143,13 @@ class MemoryWriter(Writer):
 
     def append(self, block: Block) -> None:
         """Store a copy of the block."""
-        for path, array in self._checked(block).items():
-            self._series.setdefault(path, Growing(self._expected)).append(array)
+        self.take(dict(block))
+
+    def take(self, block: dict[str, np.ndarray]) -> None:
+        arrays = self._checked(block)
+        block.clear()
+        for path in list(arrays):
+            self._series.setdefault(path, Growing(self._expected)).append(arrays.pop(path))
 
     def finish(
         self, status: str, message: str = "", statistics: Mapping[str, Any] = NOTHING, more: Arrays = NOTHING
