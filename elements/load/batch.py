@@ -146,6 +146,12 @@ class LoadBatch(ForceBatch):
         result.torques = _LoadTable.stacked([batch.torques for batch in batches], shifts)
         result.steady_torques = _LoadTable.stacked([batch.steady_torques for batch in batches], shifts)
         result._recorded = []
+        result.singularities = tuple(each for batch in batches for each in batch.singularities)
+        result._locks = [
+            (i + shift.q, j + shift.v, first, last)
+            for batch, shift in zip(batches, shifts, strict=True)
+            for i, j, first, last in batch._locks
+        ]
         result._set_kinds()
         return result
 

@@ -1,20 +1,22 @@
 """Springs and dashpots between two points, evaluated together."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
+from femb.base.values import shallow_copy
 from femb.elements.frame_index import frame_indices, pair_starts, with_inputs
 from femb.elements.marker import SHORTEST
 from femb.layout.connections import Singularity
 from femb.layout.element import Batch, ForceBatch, Input, OutputRows, breakpoints_of, rows_of_law, unlike_inputs
 from femb.layout.layout import Layout
+from femb.layout.stacking import Shift, shifted
 from femb.layout.state import motion_rows
 from femb.layout.views import BlockPattern, LinearPoint, ModelView, OutputStates
 from femb.numerics.compiler.bound_calls import Bound
@@ -212,6 +214,18 @@ class PairBatch(ForceBatch):
         self.data: Floats = np.array([row.data for row in self.rows], dtype=float)
         self.inputs = tuple(row.given for row in self.rows if row.given is not None)
         self.singularities = tuple(each for row in self.rows for each in row.singularities)
+
+    @classmethod
+    def stacked(cls, batches: Sequence[Self], shifts: Sequence[Shift], layout: Layout) -> Self:
+        result = shallow_copy(batches[0])
+        for word in ("springs", "names", "ends", "rows"):
+            setattr(result, word, [each for batch in batches for each in getattr(batch, word)])
+        indices = [batch.local_index for batch in batches]
+        result.index = result.local_index = shifted(indices, shifts, [0, 3], [1, 4], FIRST_INPUT)
+        result.data, result.fixed = np.concatenate([batch.data for batch in batches]), layout.fixed
+        result.singularities = tuple(each for batch in batches for each in batch.singularities)
+        result.__dict__.pop("_singular", None)
+        return result
 
     def row(self, k: int, layout: Layout) -> PairRow:
         """The row of spring k."""

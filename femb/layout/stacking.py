@@ -65,7 +65,8 @@ def stacked_layout(layouts: Sequence[Layout]) -> tuple[Layout, list[Shift]]:
         in_v.append((shift.in_v(layout.frame_v), shift.in_v(layout.internal_v)))
         result.frames += layout.frames
         result.internal += layout.internal
-        result.couplings += [(tuple(f + frames for f in coupled), ()) for coupled, _ in layout.couplings]
+        for all_, own in ((result.couplings, layout.couplings), (result.spring_couplings, layout.spring_couplings)):
+            all_ += [(tuple(f + frames for f in coupled), ()) for coupled, _ in own]
         edges += [(a + blocks, b + blocks) for a, b in layout.edges]
         starts.append(layout.block_start[1:] + n_v)
         blocks += len(layout.block_start) - 1

@@ -66,12 +66,12 @@ class StackedSystem(System):
         self.solver = LowRankSolver(self.pattern)
         self.constraint_set = ConstraintSet(layout, ConstraintTable.empty())
         self.budget = Budget([], layout, False)
-        self.singular_batches = []
         self.batches = []
         inputs: list[Input] = []
         self.parts_u: list[Ints] = [np.full(member.n_u, -1) for member in members]
         for kind in dict.fromkeys(type(batch) for member in members for batch in member.batches):
             inputs += self._stack(kind, shifts, _width(inputs))
+        self.singular_batches = [batch for batch in self.batches if batch.singularities]
         self._set_inputs(inputs)
         self._functions = _functions(self.parts_of_inputs)
         for batch in self.batches:
@@ -151,23 +151,19 @@ def refused(system: System) -> list[Problem]:
     for update in system.layout.updates:
         problems.append(Problem((update.label,), "has discrete states"))
     simple = not (problems or any(input_.of_state for input_ in system.inputs))
-    if (
-        simple
-        and not system.n_c
-        and all(isinstance(batch, Stackable) and not batch.singularities for batch in system.batches)
-    ):
+    if simple and not system.n_c and all(isinstance(batch, Stackable) for batch in system.batches):
         return problems
     for item in system.model.items():
         batches = type(item).batches([item], system.layout, system.model)
         coupled = item.constraint_rows(system.layout) or item.constraint_inputs(system.layout)
         if coupled or not all(isinstance(batch, Stackable) for batch in batches):
             problems.append(
-                Problem((item.table, item.name), "is no body, point mass, beam, orbit, or load that depends on time")
+                Problem(
+                    (item.table, item.name), "is no body, point mass, beam, spring, orbit, or load that depends on time"
+                )
             )
         elif any(input_.of_state for batch in batches for input_ in batch.inputs):
             problems.append(Problem((item.table, item.name), "depends on the state of the model"))
-        elif any(batch.singularities for batch in batches):
-            problems.append(Problem((item.table, item.name), "has singular configurations"))
     return problems
 
 
@@ -228,13 +224,12 @@ def simulate_ensemble(
 ) -> Ensemble:
     """Integrate many models in time, in groups that take the same steps; one core.
 
-    models : those of bodies, point masses, beams, and loads that depend on time, under one gravity, or in orbits of
-    their own, are integrated together, whatever numbers they differ in. Others, as with joints, springs, sensors and
-    sampled controllers, have runs of their own: their results are those of ``femb.simulate``, to the last bit, and
-    ``alone`` of
-    the result tells why. run, or its fields as keyword options, as of ``femb.simulate``; in velocity
-    coordinates. together : members of a group; the results of a member depend on the others of its group within the
-    tolerance of the run.
+    models : those of bodies, point masses, beams, springs between them, and loads that depend on time, under one
+    gravity, or in orbits of their own, are integrated together, whatever numbers they differ in. Others, as with
+    joints, latches, sensors and sampled controllers, have runs of their own: their results are those of
+    ``femb.simulate``, to the last bit, and ``alone`` of the result tells why. run, or its fields as keyword options, as
+    of ``femb.simulate``; in velocity coordinates. together : members of a group; the results of a member depend on the
+    others of its group within the tolerance of the run.
     progress : True for a bar; or called as ``progress(done, total)`` after every group.
 
     The results of members that are integrated together have no audit, and ``statistics`` of their group. A member that

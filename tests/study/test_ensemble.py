@@ -92,6 +92,48 @@ def test_exact_beams_move_as_they_do_alone():
     check_members(femb.simulate_ensemble(models, **RUN), models)
 
 
+def sprung(stiffness, damping=0.0, **words):
+    """The spacecraft tied to a point by a spring and a dashpot about an axis, and pulled at the tip."""
+    model = spacecraft(**words)
+    anchor, hub = femb.SpringEnd(anchor=(0, 0.2, 3.0)), femb.SpringEnd("hub", at=(0, 0, 1.0))
+    model.add(femb.SpringDamper("stay", anchor, hub, stiffness=stiffness, damping=damping))
+    if damping:
+        ground = femb.SpringEnd("ground")
+        model.add(femb.TorsionSpringDamper("turn", ground, femb.SpringEnd("hub"), axis=(0, 1, 0), damping=damping))
+    far = femb.SpringEnd(anchor=(5.0, 0, 1.0))
+    model.add(femb.Pull("wire", femb.SpringEnd(beam="boom", node=-1), far, force=3.0, profile=Versine(0.2)))
+    return model
+
+
+def test_springs_act_as_in_runs_of_their_own():
+    models = [sprung(400.0), spacecraft(), sprung(900.0, 2.0, elements=2), cantilever((0, 0, 1.0), 20.0), sprung(100.0)]
+    got = femb.simulate_ensemble(models, **RUN)
+    assert got.note == ""
+    check_members(got, models)
+    name = "springs.stay.force"
+    for model, results in zip(models, got.results, strict=True):
+        if "stay" in results.springs:
+            mine, other = (history(each, name).values for each in (results, femb.simulate(model, **RUN)))
+            assert np.max(np.abs(mine - other)) <= 1e-5 * np.max(np.abs(other))
+
+
+def test_a_member_whose_spring_meets_its_anchor_ends_there():
+    def falling(stiffness):
+        model = femb.Model("falling")
+        model.add(femb.PointMass("mass", mass=1.0, position=(0, 0, 0.5)))
+        ends = femb.SpringEnd("ground"), femb.SpringEnd("mass")
+        model.add(femb.SpringDamper("stay", *ends, stiffness=stiffness, free_length=0.4))
+        model.add(femb.Load("push", body="mass", force=(0, 0, -20.0)))
+        return model
+
+    options = {"duration": 0.6, "output_interval": 0.02, "rtol": 1e-7, "method": "radau"}
+    got = femb.simulate_ensemble([falling(500.0), falling(1.0), falling(700.0)], **options)
+    assert got.failed.tolist() == [False, True, False]
+    with pytest.raises(femb.SolveError) as alone:
+        femb.simulate(falling(1.0), **options)
+    assert got.messages[1] == str(alone.value)
+
+
 def test_all_members_take_the_same_steps(ensemble):
     steps = {results.statistics["steps"] for results in ensemble.results}
     assert len(steps) == 1
@@ -183,16 +225,14 @@ def same_as_alone(results, model, **options):
 
 
 def test_what_cannot_be_integrated_together_has_a_run_of_its_own():
-    sprung = spacecraft()
-    sprung.add(
-        femb.SpringDamper("stay", femb.SpringEnd("ground"), femb.SpringEnd("hub", at=(0, 0, 1.0)), stiffness=10.0)
-    )
+    blown = spacecraft()
+    blown.add(femb.DistributedLoad("wind", beam="boom", force=(0, 0, 1.0)))
     heavy = spacecraft()
     heavy.gravity = (0, 0, -9.81)
     steered = spacecraft(profile=None)
     steered.add(femb.Load("control", body="hub", torque=lambda t, state: np.zeros(3)))
     for model, words in (
-        (sprung, "models[1].springs.stay: is no body, point mass, beam, orbit, or load that depends on time"),
+        (blown, "models[1].loads.wind: is no body, point mass, beam, spring, orbit, or load that depends on time"),
         (heavy, "models[1].gravity: is another than that of the members before"),
         (steered, "models[1].loads.control: depends on the state of the model"),
     ):
