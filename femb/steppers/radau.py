@@ -172,7 +172,7 @@ class Radau(RadauEquations):
         self._ceiling *= RECOVERY
         form, (Z, _, K, _, L) = self.form, self._stages
         self._end[0][0], self._end[1][0] = trial.q, trial.v
-        self._find_trend.made()
+        self._program.look_ahead()
         # At the start of a smooth interval, members out of equilibrium have accelerations that the step does not
         # resolve: there the dense output takes those of the collocation polynomial of v through (0, 0) and the stages.
         a = FROM_ZERO[0].dot(Z) / h if self._starting else self.a

@@ -441,7 +441,7 @@ def end_of_stages(quaternion_q, Q, V, q, v):
 # A whole trial step in one call: kernels that are bound to the arrays of the stepper, see ``bound_calls``.
 
 # Places in the numbers of a step, behind the memory of its iteration.
-OUTCOME, NORM, UNFILTERED, EVALUATIONS, PREPARED, ENDED = range(5, 11)
+OUTCOME, NORM, UNFILTERED, EVALUATIONS, PREPARED, ENDED, LOOKED_AHEAD = range(5, 12)
 
 
 @inlined
@@ -466,31 +466,31 @@ def estimated(before, of_one, after, numbers):
 
 
 @kernel_with_entry
-def try_step(prepare, start, equations, correction, before, of_one, after, again, end, limits, numbers):
+def try_step(prepare, start, equations, correction, before, of_one, after, again, end, ahead, limits, numbers):
     """A step by Newton's iteration, with the estimate of its error, as ``StepProgram`` does it by the same kernels.
 
-    Bound kernels of its parts; without an estimate ``after`` is empty. limits : the number of the first kernel of
-    ``prepare`` that is called, the largest number of iterations, and those of ``judged``. numbers (11,) : its memory;
-    whether the iteration CONVERGED, FAILED, GOES_ON, met equations that are UNDEFINED, or is UNPREPARED, as ``prepare``
-    failed; the norm of the estimate, infinite where its equations are undefined; its value before it was filtered again
-    where it was above one; the number of evaluations for it; how many kernels of ``prepare`` are done; and whether
-    ``end`` is, which follows an estimate up to one.
+    Bound kernels of its parts; without an estimate ``after`` is empty. limits : the largest number of iterations, and
+    those of ``judged``. numbers (12,), on entry with the first kernel of ``prepare`` that is called, as PREPARED : the
+    memory of the iteration; whether it CONVERGED, FAILED, GOES_ON, met equations that are UNDEFINED, or is UNPREPARED,
+    as ``prepare`` failed; the norm of the estimate, infinite where its equations are undefined, and of the first one,
+    before it is filtered again where it is above one; the number of evaluations for it; how many kernels of ``prepare``
+    are done; whether ``end`` is, after an estimate up to one, and ``ahead``, where the first one was.
     """
-    for k in range(ENDED + 1):
+    first = int(numbers[PREPARED])
+    for k in range(LOOKED_AHEAD + 1):
         numbers[k] = 0.0
     norm = numbers[NORM] = numbers[UNFILTERED] = math.inf
-    first = int(limits[0])
     numbers[PREPARED] = first + call_each(prepare[first:])
     if numbers[PREPARED] < prepare.shape[0]:
         numbers[OUTCOME] = UNPREPARED
         return
     called(start)
     outcome = GOES_ON
-    for _ in range(int(limits[1])):
+    for _ in range(int(limits[0])):
         if call_each(equations) < equations.shape[0]:
             outcome = UNDEFINED
             break
-        outcome = judged_inside(limits[2:], numbers, called(correction))
+        outcome = judged_inside(limits[1:], numbers, called(correction))
         if outcome != GOES_ON:
             break
     numbers[OUTCOME] = outcome
@@ -502,3 +502,6 @@ def try_step(prepare, start, equations, correction, before, of_one, after, again
         numbers[NORM] = norm
     if norm <= 1.0 and end.shape[0] > 0 and call_each(end) == end.shape[0]:
         numbers[ENDED] = 1.0
+        if numbers[UNFILTERED] <= 1.0 and ahead.shape[0] > 0:
+            called(ahead)
+            numbers[LOOKED_AHEAD] = 1.0

@@ -17,7 +17,7 @@ from femb.formulations.contract import ImplicitFormulation
 from femb.layout.element import TrialError
 from femb.numerics import tableaux
 from femb.numerics.block_kernels import multiply
-from femb.numerics.compiler.bound_calls import Bound, BoundSequence, Known
+from femb.numerics.compiler.bound_calls import Bound, BoundSequence
 from femb.numerics.kinematics import newton_tolerance
 from femb.numerics.threads import concurrently, divided, one_after_another
 from femb.steppers.contract import left_limit
@@ -238,15 +238,15 @@ class RadauEquations(ImplicitStepper[Stages]):
         if form is form.system:
             rates = form.system.budget.bound_rates(form.system, self._stage_inputs, Q, V, L, self._powers)
             end = [Bound(end_of_stages, coordinates[2], Q, V, *self._end), self._projection, rates]
-        self._program = StepProgram(
-            start, equations, correction, before, of_one, after, self._bound_matrices, self._refactor, again, end
-        )
-
-        self._response = None
         states, ends = (q0[0], v0[0], self._end[0][0], self._end[1][0]), np.empty((2, form.n_v))
-        self._find_trend = Calls(
-            [Bound(find_trend, *turning, C, THROUGH_STAGES, h, trend, *states, V, Q, L, turns, ends)]
-        )
+        ahead = [Bound(find_trend, *turning, C, THROUGH_STAGES, h, trend, *states, V, Q, L, turns, ends)]
+        # a filter changes the end, and a singularity may reject it
+        certain = not self._low_pass and not form.singular_batches
+        self._program = StepProgram(
+            start, equations, correction, before, of_one, after, self._bound_matrices, self._refactor, again, end,
+            ahead, certain,
+        )  # fmt: skip
+        self._response = None
 
     def _bound_response(self) -> Calls:
         """The kernels of ``_respond``, from the inputs ``_before`` to the present ones."""
@@ -404,9 +404,7 @@ class RadauEquations(ImplicitStepper[Stages]):
             for k, time in enumerate(self._times):
                 u[k] = form.inputs_at(time, self.q, self.v)
         if not self._program.tried:
-            known: Known = {}
-            self._program.put_together(known)
-            self._find_trend.put_together(known)
+            self._program.put_together({})
         if self._replaced:
             self._respond(*self._replaced)
         doubted = NEGLIGIBLE * self.tolerance if system.switches and not self._fresh else 0.0

@@ -14,8 +14,9 @@ from femb.numerics.compiler.bound_calls import Bound, BoundSequence, Known, call
 from femb.steppers.radau_kernels import (
     CONVERGED,
     DONE,
-    ENDED,
     GOES_ON,
+    LOOKED_AHEAD,
+    PREPARED,
     RATE,
     RATIO,
     UNDEFINED,
@@ -144,26 +145,29 @@ class StepProgram:
     equations : of the iteration, which raise TrialError. correction : of the unknowns; the last call returns its size.
     before, of_one, after : of the error estimate, around the equations of one state; the last call returns its norm;
     none where there is no estimate. again : between an estimate above one and another one that replaces it. end : what
-    follows where that is at most one.
+    follows where that is at most one. ahead : what prepares the next step, once this one is accepted; certain : whether
+    that is known where already the first estimate is at most one.
 
     Python makes the calls one by one. Once they are ``put_together``, one call of compiled code makes all of them, to
     the same numbers; matrices and the end may be left to Python.
 
     formed, factorised : whether matrices and factors were formed for the last step. unfiltered : its first estimate.
-    ended : whether ``end`` is made.
+    ended, looked_ahead : whether ``end`` and ``ahead`` are made.
     """
 
     def __init__(
         self, start: Sequence[Call], equations: Call, correction: Sequence[Call], before: Sequence[Call] = (),
         of_one: Call | None = None, after: Sequence[Call] = (), matrices: Call | None = None,
         factors: Call | None = None, again: Sequence[Call] = (), end: Sequence[Call] = (),
+        ahead: Sequence[Call] = (), certain: bool = False,
     ) -> None:  # fmt: skip
         self._start, self._equations, self._correction = start, equations, correction
         self._before, self._of_one, self._after, self._again = before, of_one, after, again
         self._matrices, self._factors, self._end = _listed(matrices), _listed(factors), Calls(end)
+        self._ahead, self._certain = Calls(ahead), certain
         # of ``try_step``; the kernels that form matrices, none if Python does, and those that form matrices and factors
-        self._numbers, self._first, self._prepared = np.zeros(ENDED + 1), 0, 0
-        self.formed = self.factorised = self.ended = False
+        self._numbers, self._first, self._prepared = np.zeros(LOOKED_AHEAD + 1), 0, 0
+        self.formed = self.factorised = self.ended = self.looked_ahead = False
         self.unfiltered = inf
         self.take_apart()
 
@@ -174,6 +178,7 @@ class StepProgram:
         self._entry: Ints | None = None
         self._limits: tuple[float, ...] = ()
         self._end.take_apart()
+        self._ahead.take_apart()
 
     def put_together(self, known: Known) -> None:
         """Let one compiled call make the step, if each part is a kernel."""
@@ -189,7 +194,9 @@ class StepProgram:
             programs[0] = np.concatenate([matrices, programs[0]])
         self._first, self._prepared = 0 if matrices is None else len(matrices), len(programs[0])
         self._end.put_together(known)
-        self._whole = Bound(try_step, *programs, self._end.entries, (0.0,) * 9, self._numbers)
+        self._ahead.put_together(known)
+        ahead = self._ahead.entries[: None if self._certain else 0]
+        self._whole = Bound(try_step, *programs, self._end.entries, ahead, (0.0,) * 8, self._numbers)
         self._entry = program([self._whole], known)
 
     def run(
@@ -202,7 +209,7 @@ class StepProgram:
         most : the largest number of iterations. anew : what is formed before, NOTHING, FACTORS or MATRICES too. form :
         called before the first ``forming`` iterations.
         """
-        self.formed = self.factorised = self.ended = False
+        self.formed = self.factorised = self.ended = self.looked_ahead = False
         if self._entry is None or forming:
             self._prepare(anew)
             for call in self._start:
@@ -219,18 +226,18 @@ class StepProgram:
         if anew == MATRICES and not self._first:
             self._form_matrices()
             anew = FACTORS
-        # the first kernel of those that form matrices and factors
-        first = (self._prepared, self._first, 0)[anew]
-        limits = float(first), float(most), *newton.limits
+        self._numbers[PREPARED] = (self._prepared, self._first, 0)[anew]
+        limits = float(most), *newton.limits
         if limits != self._limits:
             self._limits = limits
             for k, each in enumerate(limits):
                 self._whole.set("limits", each, k)  # type: ignore[union-attr]
         call_each(self._entry)
-        *newton.memory, found, norm, self.unfiltered, evaluations, prepared, ended = self._numbers.tolist()
+        *newton.memory, found, norm, self.unfiltered, evaluations, prepared, ended, ahead = self._numbers.tolist()
         if anew == MATRICES:
             self.formed = prepared >= self._first
         self.factorised, self.ended = anew != NOTHING and found != UNPREPARED, ended == 1.0
+        self.looked_ahead = ahead == 1.0
         # the same calls by Python raise the error that says why
         if found == UNPREPARED:
             self._prepare(FACTORS if self.formed else anew)
@@ -255,6 +262,11 @@ class StepProgram:
     def reach_end(self) -> bool:
         """Make the calls of the end, unless the last step has; whether it could be."""
         return self.ended or self._end.made()
+
+    def look_ahead(self) -> None:
+        """Make the calls that prepare the next step, unless the last step has."""
+        if not self.looked_ahead:
+            self._ahead.made()
 
     def _estimated(self) -> tuple[float, int]:
         """The norm of the error estimate and the number of its evaluations."""
