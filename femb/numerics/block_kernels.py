@@ -342,6 +342,12 @@ def factor_rows(data, D, n, pivots, o, diagonal_scale, dependent):
     return n
 
 
+@kernel
+def factor_of_rows(data, pivots, diagonal_scale, dependent):
+    """``factor_rows`` of one block (n, n), whose pivots and scale are (n,)."""
+    return factor_rows(data, 0, pivots.size, pivots, 0, diagonal_scale, dependent)
+
+
 @inlined
 def subtract_multiple(f, x, X, T, c):
     """Subtract f times the c numbers at X from those at T."""

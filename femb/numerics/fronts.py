@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from femb.base.types import Bools, Floats, Ints, Sparse
+from femb.numerics.block_kernels import factor_of_rows
 
 # Order of elimination of a finite element matrix: nested dissection by the positions of its nodes.
 #
@@ -389,7 +390,7 @@ class FrontalLU:
                 good = np.isfinite(pivots) & (pivots != 0.0)
                 if not good.all():
                     raise ZeroPivotError(int(fronts.order[front.start + int(np.argmin(good))]))
-                rows, columns = _after_exchanges(exchanges), np.arange(n)
+                rows, columns = _after_exchanges(exchanges, n), np.arange(n)
                 right = laswp(right, exchanges, overwrite_a=1) if m else right
             self.rank += len(rows)
             if m and len(rows):
@@ -449,9 +450,9 @@ class FrontalLU:
         return found
 
 
-def _after_exchanges(exchanges: Ints) -> Ints:
-    """The order of rows after exchanges of each with another."""
-    order = list(range(len(exchanges)))
+def _after_exchanges(exchanges: Ints, count: int) -> Ints:
+    """The order of so many rows after exchanges of the first ones with others."""
+    order = list(range(count))
     for k, other in enumerate(exchanges.tolist()):
         order[k], order[other] = order[other], order[k]
     return np.array(order)
@@ -461,18 +462,8 @@ def _of_rows(A: Any, scale: Floats, dependent: float) -> tuple[Ints, Any, Floats
     """LU of a front of multipliers with diagonal pivoting: the rows in the order of their pivots, without those that
     depend on others; L and U in one array; and the ratios of pivots to ``scale``, by row."""
     n, ratios = len(A), np.zeros(len(A))
-    A, order, scale = A.copy(), np.arange(n), scale.copy()
-    rank = n
-    for k in range(n):
-        sizes = np.where(scale[k:] > 0.0, np.abs(np.diagonal(A)[k:]), 0.0) / np.where(scale[k:] > 0.0, scale[k:], 1.0)
-        best = k + int(np.argmax(sizes))
-        if not sizes[best - k] > dependent:
-            rank = k
-            break
-        if best != k:
-            A[[k, best]], order[[k, best]], scale[[k, best]] = A[[best, k]], order[[best, k]], scale[[best, k]]
-            A[:, [k, best]] = A[:, [best, k]]
-        ratios[order[k]] = sizes[best - k]
-        A[k + 1 :, k] /= A[k, k]
-        A[k + 1 :, k + 1 :] -= np.outer(A[k + 1 :, k], A[k, k + 1 :])
-    return order[:rank], np.asfortranarray(A[:rank, :rank]), ratios
+    block, pivots, scale = np.array(A, order="C"), np.empty(n, dtype=np.int64), scale.copy()
+    rank = factor_of_rows(block.reshape(-1), pivots, scale, dependent)
+    order = _after_exchanges(pivots[:rank], n)[:rank]
+    ratios[order] = np.abs(np.diagonal(block)[:rank]) / scale[:rank]
+    return order, np.asfortranarray(block[:rank, :rank]), ratios
