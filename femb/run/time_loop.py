@@ -35,7 +35,14 @@ from femb.steppers.contract import (
     StepperState,
     located,
 )
-from femb.steppers.diagnosis import Repetition, cause, event_values, limiting_component, stiff_control
+from femb.steppers.diagnosis import (
+    Repetition,
+    cause,
+    event_values,
+    held_by_vibration,
+    limiting_component,
+    stiff_control,
+)
 
 # The wall and CPU time that a run takes.
 
@@ -63,12 +70,15 @@ class RunClock:
 # Steps over which the pace is measured; steps that a run may still need at that pace before it is given up.
 WINDOW, HOPELESS = 1000, 1e9
 EXPLICIT = "rk"
+# Methods of low order, and the steps still needed above which a vibration that keeps them short is said.
+OF_LOW_ORDER, MANY = ("generalized-alpha", "bdf"), 1e5
 
 
 class Pace:
     """Watches the steps of a run from time ``start`` to ``end`` (s).
 
-    warning : empty, or that explicit steps are held up by a function of a user that is stiff.
+    warning : empty, or that explicit steps are held up by a function of a user that is stiff, or those of a method of
+    low order by a vibration.
     """
 
     def __init__(self, start: float, end: float, max_steps: float) -> None:
@@ -97,9 +107,13 @@ class Pace:
         if len(self._times) <= WINDOW:
             return
         gained = t - self._times[0]
-        if steps >= self._next_look and stepper.run.method == EXPLICIT and not self.warning:
+        if steps >= self._next_look and not self.warning:
             # seldom: a probe takes a hundred evaluations
-            self._next_look, self.warning = 2 * steps, stiff_control(stepper, gained / WINDOW)
+            self._next_look, h, method = 2 * steps, gained / WINDOW, stepper.run.method
+            if method == EXPLICIT:
+                self.warning = stiff_control(stepper, h)
+            elif method in OF_LOW_ORDER and stepper.run.step is None and MANY * h < self._end - t:
+                self.warning = held_by_vibration(stepper, h, self._end)
         if steps % WINDOW == 0 and gained * self._max_steps < WINDOW * (self._end - t):
             reason = cause(stepper)
             if reason:
@@ -115,6 +129,8 @@ class Pace:
 
     def _reason(self, stepper: StepperState) -> str:
         worst, reason = limiting_component(stepper), cause(stepper)
+        if self.warning and not reason:
+            return f": {self.warning}"
         text = f"; what keeps the steps short is {worst}" if worst else ""
         advice = "; a filter, damping, a larger rtol or a smaller atol.time let steps pass over fast vibrations"
         return f"{text}. {reason}" if reason else text + (advice if worst else "")

@@ -356,6 +356,33 @@ def stiff_control(stepper: StepperState, h: float) -> str:
     )
 
 
+def held_by_vibration(stepper: StepperState, h: float, end: float) -> str:
+    """A sentence on the vibration that keeps steps at the length h (s) up to the time ``end`` (s); empty if unknown.
+
+    Its frequency is Rayleigh's quotient of the local error of velocities.
+    """
+    form, worst = stepper.form, limiting_component(stepper)
+    if not worst or stepper.error_v is None:
+        return ""
+    system, q, v = form.system, stepper.q, stepper.v
+    try:
+        mass, _, stiffness = system.matrices(system.inputs_at(stepper.t, q, v), q, v)
+    except (TrialError, InputError):
+        return ""
+    error = np.append(stepper.error_v, np.zeros(system.n_c))
+    inertia, force = (float(error @ system.solver.multiply(each, error)) for each in (mass, stiffness))
+    if not (inertia > 0.0 and force > 0.0):
+        return ""
+    method = stepper.run.method
+    others = " or 'bdf'" if method == "generalized-alpha" else ""
+    less = "a smaller spectral_radius damps it; a fixed step, a filter, " if others else ""
+    return (
+        f"at t = {stepper.t:.6g} s a vibration of {np.sqrt(force / inertia) / (2.0 * np.pi):.3g} Hz ({worst}) keeps "
+        f"the steps of {method} at {h:.2g} s, of which {(end - stepper.t) / h:.2g} are left: method = 'radau'{others} "
+        f"passes over it sooner; {less}a larger rtol, a smaller atol.time or damping do not follow it"
+    )
+
+
 def _largest_ratio(form: Formulation, which: int) -> tuple[float, Floats]:
     """Largest eigenvalue, by size, of M^-1 A within the constraints at the start, by power iteration, and its vector;
     zero if it cannot be computed. A : the matrix of this number among those of Newton's iteration."""

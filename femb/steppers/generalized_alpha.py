@@ -15,7 +15,7 @@ of the step's equations, never those that follow from the state alone: the remai
 stiffness, would go on as a vibration. Positions are projected on the constraints after each accepted step. Constraints
 are imposed on velocities (index 2), not on positions (index 3): with variable steps, accelerations of index 3 jump
 where the step changes, and the error test shortens the steps without end (docs/theory/constraints.md, section 6). The
-error estimate is the difference to a predictor one order higher, without the components that are stiffer than the step.
+error estimate is the difference to a formula one order higher, without the components that are stiffer than the step.
 
 J. Chung, G. M. Hulbert, J. Appl. Mech. 60 (1993) 371-375; O. Bruls, A. Cardona, M. Arnold, Mech. Mach. Theory 48 (2012)
 121-137 (on Lie groups); M. Arnold, O. Bruls, Multibody Syst. Dyn. 18 (2007) 185-202 (convergence with constraints).
@@ -120,6 +120,9 @@ SOLVED = 0.001
 SLOW = 0.2
 SAFETY, MIN_FACTOR, MAX_FACTOR = 0.9, 0.2, 3.0
 FILTERS = 2
+# Local errors of velocities count up to so many times, since the steps that follow integrate them; once in steps that
+# are short for this part of the shortest time of interest, whose vibrations bring them back.
+WEIGHT_OF_VELOCITIES, OF_TIME = 5.0, 0.01
 # Times that differ by less than this part of a step are equal but for rounding.
 SAME_TIME = 1e-6
 
@@ -144,7 +147,7 @@ class GeneralizedAlpha(OneStateStepper[_AlphaTrial]):
 
     order = 2
     share_of_longest = OF_LOW_ORDER
-    memory = (*OneStateStepper.memory, "A", "_slope", "_A_h", "_ends", "_from", "_stepped")
+    memory = (*OneStateStepper.memory, "A", "_slope", "_slope_h", "_A_h", "_ends", "_from", "_stepped")
 
     def __init__(self, form: ImplicitFormulation, run: Run) -> None:
         super().__init__(form, run)
@@ -190,8 +193,9 @@ class GeneralizedAlpha(OneStateStepper[_AlphaTrial]):
         # ends of the last steps of the smooth interval and the accelerations there; not its start, where accelerations
         # may be out of equilibrium
         self._ends: deque[tuple[float, Floats]] = deque(maxlen=self.order + 1)
+        # slope of the accelerations over the last step, its length (s), and the length of a step for which A is
         self._slope: Floats | None = None
-        self._A_h = 0.0
+        self._slope_h = self._A_h = 0.0
         self._matrices = None
         self._allocate()
         if not self.h:
@@ -250,7 +254,7 @@ class GeneralizedAlpha(OneStateStepper[_AlphaTrial]):
             if not self._exact:
                 self._exact = True
                 return h
-        return h if not self._fresh and isinstance(cause, str) else 0.5 * h
+        return h if not self._fresh and isinstance(cause, str) else super()._after_failure(h, cause)
 
     def _newton(self, h: float, end: float) -> _AlphaTrial | None:
         """The step's equations by Newton's iteration; None where it does not converge."""
@@ -293,14 +297,22 @@ class GeneralizedAlpha(OneStateStepper[_AlphaTrial]):
     # Error and acceptance
 
     def _error(self, trial: _AlphaTrial, h: float) -> float:
-        """Norm of the filtered difference to the predictor with the slope of the accelerations."""
+        """Norm of the filtered difference to the integrals of a parabola through accelerations at three ends of steps.
+
+        In the first step of a smooth interval it is a line through two.
+        """
         if self.fixed is not None:
             return 0.0
         form = self.form
-        slope = (trial.a - self.a) / h if self._slope is None else self._slope
-        predicted = np.empty_like(self.q)
-        retract(*form.coordinates, self.q, h * self.v + 0.5 * h * h * self.a + h**3 / 6.0 * slope, predicted)
-        error_q, error_v = trial.q - predicted, trial.v - (self.v + h * self.a + 0.5 * h * h * slope)
+        slope = (trial.a - self.a) / h
+        curvature = 0.0 * slope if self._slope is None else (slope - self._slope) / (h + self._slope_h)
+        way = h * self.v + h * h * (0.5 * self.a + h / 6.0 * slope - h * h / 12.0 * curvature)
+        smooth = np.empty_like(self.q)
+        retract(*form.coordinates, self.q, way, smooth)
+        weight = 1.0 + (WEIGHT_OF_VELOCITIES - 1.0) * h / (h + OF_TIME * self.run.atol.time)
+        error_q = trial.q - smooth
+        error_v = trial.v - (self.v + h * (self.a + 0.5 * h * slope - h * h / 6.0 * curvature))
+        error_v *= weight
         norm = self._norm(error_q, error_v, self.q, self.v)
         self._hidden, self._unfiltered = not norm <= 1.0, error_v
         if self._low_pass:
@@ -331,7 +343,7 @@ class GeneralizedAlpha(OneStateStepper[_AlphaTrial]):
     def _accept(self, trial: _AlphaTrial, h: float, end: float, error: float, cut: bool) -> AcceptedStep:
         self.h = self.fixed or self._next_length(h, self._factor(error), cut)
         start, old = self.t, (self.q, self.v, self.a, self.work, self.power)
-        self._slope, self._A_h = (trial.a - self.a) / h, h
+        self._slope, self._slope_h, self._A_h = (trial.a - self.a) / h, h, h
         self.t, (self.q, self.v), self.a, self.A = end, trial.end, trial.a, trial.A
         self.work, self.power, self.multipliers, self._u = trial.work, trial.power, trial.multipliers, trial.u
         self._stepped = True

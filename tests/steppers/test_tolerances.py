@@ -8,7 +8,7 @@ from steppers.test_steppers import free_body, jacobi
 from femb import Attachment, Beam, Load, Model, PointMass, RigidBody, Run, SpringDamper, SpringEnd, Tolerances
 from femb.profiles import Sine
 from femb.run.simulate import simulate
-from femb.steppers import make_stepper
+from femb.steppers import generalized_alpha, make_stepper
 from femb.system.system import System
 
 # By method: duration (s), short for low orders; order; and what rounding leaves of the angular velocity, whatever the
@@ -55,27 +55,41 @@ def oscillating(name, h):
     return make_stepper(System(model), Run(duration=1.0, method=name, rtol=0.1, first_step=h, max_step=h))
 
 
-def first_step(name, h):
-    """Estimate and true error, both in the norm of the tolerances, of the first step of the oscillator."""
+def steps_of_oscillator(name, h, count):
+    """Estimates and true errors (count, 2), both in the norm of the tolerances, of the first steps of the oscillator,
+    each against the exact motion from its start."""
     stepper = oscillating(name, h)
     estimates, estimate = [], stepper._error
     stepper._error = lambda trial, h: estimates.append(estimate(trial, h)) or estimates[-1]
-    q, v = stepper.q.copy(), stepper.v.copy()
-    assert stepper.step(1.0).end == h
-    (found,) = estimates
-    x, speed = 1.0 + 0.1 * np.cos(5 * h) + 0.08 * np.sin(5 * h), -0.5 * np.sin(5 * h) + 0.4 * np.cos(5 * h)
-    return found, stepper._norm(stepper.q - [x, 0, 0], stepper.v - [speed, 0, 0], q, v)
+    found = []
+    for _ in range(count):
+        q, v = stepper.q.copy(), stepper.v.copy()
+        end = stepper.step(stepper.t + h).end
+        x = 1.0 + (q[0] - 1.0) * np.cos(5 * h) + v[0] / 5.0 * np.sin(5 * h)
+        speed = 5.0 * (1.0 - q[0]) * np.sin(5 * h) + v[0] * np.cos(5 * h)
+        found.append((estimates[-1], stepper._norm(stepper.q - [x, 0, 0], stepper.v - [speed, 0, 0], q, v)))
+    assert len(estimates) == count
+    assert end == pytest.approx(count * h)
+    return np.array(found)
 
 
 @pytest.mark.parametrize(
     ("name", "order", "least", "most"), [("generalized-alpha", 3, 1.0, 1.2), ("bdf", 2, 0.7, 0.8), ("radau", 4, 1, 1e6)]
 )
-def test_the_error_estimate_of_a_first_step(name, order, least, most):
+def test_the_error_estimate_of_a_first_step(name, order, least, most, monkeypatch):
     """That of the method: nearly the error where both are of one order, and above it where the method is better."""
-    (long, wrong), (short, less) = first_step(name, 0.025), first_step(name, 0.0125)
+    monkeypatch.setattr(generalized_alpha, "WEIGHT_OF_VELOCITIES", 1.0)
+    ((long, wrong),), ((short, less),) = (steps_of_oscillator(name, h, 1) for h in (0.025, 0.0125))
     assert least < long / wrong < most
     assert least < short / less < most
     assert np.log2(long / short) == pytest.approx(order, abs=0.15)
+
+
+def test_the_error_estimate_of_generalized_alpha_is_its_local_error(monkeypatch):
+    """Within a tenth, in steps over half a period; without the weight of velocities, which makes it larger."""
+    monkeypatch.setattr(generalized_alpha, "WEIGHT_OF_VELOCITIES", 1.0)
+    estimates, errors = steps_of_oscillator("generalized-alpha", 0.01, 60)[1:].T
+    np.testing.assert_allclose(estimates, errors, rtol=0.1)
 
 
 def test_the_estimate_of_radau_is_that_of_its_authors():

@@ -1,5 +1,8 @@
 """Impacts on stiff springs and stops against closed forms: the bounce is followed, and its energy kept."""
 
+import re
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from checkout import CASES
@@ -92,6 +95,18 @@ def test_a_stiff_vibration_with_the_energy_of_the_motion_is_followed(method):
         simulate(pair(1e12, 0.0, contact=False), duration=1.0, method=method, max_steps=300)
     results = caught.value.results
     assert np.abs(results.audit.energy_error).max() < 10.0 * KEPT[method] * results.audit.kinetic_energy[0]
+
+
+@pytest.mark.parametrize("method", ["generalized-alpha", "bdf"])
+def test_the_vibration_that_keeps_steps_short_is_named_with_its_frequency(method):
+    """sqrt(2 k / m) / (2 pi) of two equal masses, before the run ends; with what passes over it."""
+    shown, frequency = [], np.sqrt(2e12) / (2.0 * np.pi)
+    progress = SimpleNamespace(message=shown.append, update=lambda t: None)
+    with pytest.raises(SolveError, match=f"max_steps = 1100 steps: .* keeps the steps of {method}") as caught:
+        simulate(pair(1e12, 0.0, contact=False), duration=1.0, method=method, max_steps=1100, progress=progress)
+    found = re.search(r"a vibration of (\S+) Hz \((a|b): velocity x\).*method = 'radau'", str(caught.value))
+    assert float(found[1]) == pytest.approx(frequency, rel=0.01)
+    assert any(found[0] in text for text in shown)
 
 
 @pytest.mark.parametrize("name", ["satellite_free", "satellite_forced"])
