@@ -22,12 +22,18 @@ def rigid_body() -> None:
     femb.simulate(model, duration=DURATION, output_interval=DURATION, output=MOTION, method="rk")
 
 
+def satellite() -> None:
+    """P1 with two elements in each boom."""
+    model = p1_satellite.model(2)
+    femb.simulate(model, duration=DURATION, output_interval=DURATION, output=MOTION, rtol=1e-5)
+
+
 def small_runs() -> dict[str, Callable[[], object]]:
     """Each run by what it is of."""
     words = {"duration": DURATION, "output_interval": DURATION}
     return {
         "rigid body": rigid_body,
-        "P1 satellite, N = 2": partial(p1_satellite.by_femb, 2, 1e-5, **words),
+        "P1 satellite, N = 2": satellite,
         "P2 chain of 10 rods": partial(p2_chain.by_femb, 10, 1e-4, **words),
         "P4 roll-up, 4 elements": partial(p4_statics.femb_roll, 4, 1),
         "P4 bend, 4 elements": partial(p4_statics.femb_bend, 4, 1),

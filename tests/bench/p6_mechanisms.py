@@ -247,3 +247,19 @@ def problems() -> list[Problem]:
         )
         for key, title, model, body, duration, theirs, settings, steps, reference, words in rows
     ]
+
+
+def main() -> None:
+    """Print the errors of A02 at nine tolerances about each of two: at one alone, the error is chance."""
+    exact = in_line()
+    for middle in (1e-4, 1e-5):
+        found = []
+        for rtol in middle * np.geomspace(0.6, 1.7, 9):
+            position = by_femb(windows, "rod_0", float(rtol), A02_TIME, output_interval=A02_TIME, **RK)
+            found.append(float(np.linalg.norm(position - exact)))
+        mean = float(np.sqrt(np.mean(np.square(found))))
+        print(f"rtol about {middle:.0e}: errors {min(found):.1e} to {max(found):.1e}, root mean square {mean:.1e}")
+
+
+if __name__ == "__main__":
+    main()
