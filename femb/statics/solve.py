@@ -10,14 +10,14 @@ Source: docs/theory/statics.md, equations (1) to (5).
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Protocol
 
 import numpy as np
 
 from femb.base.errors import SolveError
 from femb.base.options import Tolerances
-from femb.base.types import Floats
+from femb.base.types import ErrorScale, Floats
 from femb.layout.element import TrialError
 from femb.numerics.kinematics import error_norm
 from femb.numerics.newton import LARGEST_ROTATION, Iteration, largest, newton
@@ -95,7 +95,7 @@ class Statics(StaticEquations):
         Raises SolveError where the iteration does not end, with the reason that the regularisation gives.
         """
         twin, n_v = self.twin, self.twin.n_v
-        scale, change = twin.error_scale(1e-12, Tolerances(1e-12, 1e-12, 1e-13))[0], np.zeros(n_v)
+        scale, change = self._scale, np.zeros(n_v)
 
         kept: list[tuple[AnyFactorisation, float]] = [] if factors is None else [factors]
 
@@ -172,6 +172,11 @@ class Statics(StaticEquations):
         if neutral is not None and not self.in_balance(found, given):
             raise SolveError("no equilibrium found to start from: what turns freely at the start no longer does")
         return found
+
+    @cached_property
+    def _scale(self) -> ErrorScale:
+        """The tolerances of a step, which depend on the layout alone."""
+        return self.twin.error_scale(1e-12, Tolerances(1e-12, 1e-12, 1e-13))[0]
 
     def in_balance(self, found: Balanced, given: float = 0.0) -> bool:
         """Whether no force is left of the equations that a state solves, also along what an iteration held.

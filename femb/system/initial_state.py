@@ -6,7 +6,7 @@ Source: docs/theory/constraints.md, section 7.
 """
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -217,6 +217,13 @@ def consistent_start(
     scale = float(np.max(np.abs(v), initial=0.0)) + float(np.max(np.abs(right)))
     if np.max(np.abs(J @ v - right)) <= 1e-13 * scale:
         return v
+    # bodies on joints alone, of which no velocity is given
+    if not twists and not alone and sum(frame.freedom for frame in layout.frames) == system.n_v:
+        sizes = np.bincount(component)
+        if all(sizes[group] == 1 for group, frame in zip(component, layout.frames, strict=True) if frame.freedom):
+            found = _among_all(system, q, v, J, right)
+            if found is not None:
+                return found
     for groups in (together, component):
         v = _nearest(system, q, v, J, right, _rigid_motions(system, q, groups, twists, alone))
         if np.max(np.abs(J @ v - right)) <= 1e-10 * scale:
@@ -263,22 +270,22 @@ def _joint_rates(system: Equations, q: Floats) -> tuple[Sparse, Floats, list[str
     parts = [system.layout.joints[name].part for name in given]
     numbers = np.concatenate([np.arange(part.start, part.stop) for part in parts])
     owners = [name for name, rates in given.items() for _ in rates]
-    return _coordinate_rows(system, q)[numbers], np.concatenate(list(given.values())), owners
+    return _coordinate_rows(system, q, given)[numbers], np.concatenate(list(given.values())), owners
 
 
 def coordinate_rows(system: Equations, q: Floats) -> Floats:
     """(m, n_v): derivatives of the rates of all joint coordinates with respect to v."""
-    return np.asarray(_coordinate_rows(system, q).toarray())
+    return np.asarray(_coordinate_rows(system, q, system.layout.joints).toarray())
 
 
-def _coordinate_rows(system: Equations, q: Floats) -> Sparse:
-    """Rows of the coordinates of all joints as scipy.sparse.csr_array."""
+def _coordinate_rows(system: Equations, q: Floats, joints: Iterable[str]) -> Sparse:
+    """Rows of the coordinates of all joints as scipy.sparse.csr_array, with zeros for others than these."""
     from scipy.sparse import coo_array
 
     layout = system.layout
     gradients = system.coordinates_of_joints.measure(q[None], np.zeros((1, system.n_v)))[2][0]
     values, rows, columns = [np.zeros(0)], [np.zeros(0, dtype=int)], [np.zeros(0, dtype=int)]
-    for joint in layout.joints.values():
+    for joint in (layout.joints[name] for name in joints):
         numbers = np.arange(joint.part.start, joint.part.stop)
         for e, frame in enumerate((joint.first.frame, joint.second.frame)):
             axes = np.arange(layout.frames[frame].freedom)
@@ -327,10 +334,6 @@ def _nearest(system: Equations, q: Floats, v: Floats, J: Sparse, right: Floats, 
     count = motions.shape[0]
     if not count:
         return v
-    if count == system.n_v:
-        found = _among_all(system, q, v, J, right)
-        if found is not None:
-            return found
     mass, reach, gap = motions @ system.mass_matrix(q) @ motions.T, J @ motions.T, right - J @ v
     if count > DENSE:
         from scipy.sparse import block_array, csc_array
@@ -367,8 +370,10 @@ def _nearest(system: Equations, q: Floats, v: Floats, J: Sparse, right: Floats, 
 
 
 def _among_all(system: Equations, q: Floats, v: Floats, J: Sparse, right: Floats) -> Floats | None:
-    """``_nearest`` among all velocities, by block elimination; None where the rows, of which the first are those of the
-    constraints, are not met."""
+    """v plus the velocities of least kinetic energy with which J v = right, by block elimination.
+
+    The first rows are those of the constraints. None where the rows are not met.
+    """
     n_v, n_c = system.n_v, system.n_c
     more = J[n_c:].toarray()
     try:
