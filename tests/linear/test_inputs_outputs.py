@@ -67,7 +67,8 @@ def test_forces_in_a_beam_and_in_a_joint_by_differences(root, kind, batch_of):
     def measured(x, u):
         q, v = chart.after(x)
         a, multipliers = system.forward(u, q, v)
-        parts = SimpleNamespace(u=u[None], q=q[None], v=v[None], a=a[None], multipliers=multipliers[None])
+        state = {"u": u, "q": q, "v": v, "a": a, "multipliers": multipliers}
+        parts = SimpleNamespace(time=np.zeros(1), **{word: values[None] for word, values in state.items()})
         batch = next(each for each in system.batches if isinstance(each, batch_of))
         heat = (u[None],) if batch_of is ExactBatch else ()
         section = batch.section_forces(q[None], v[None], a[None], *heat)[0]
