@@ -298,7 +298,7 @@ def _between(part: Instants, which: Ints, of_step: Ints, nodes: Nodes, motion_on
     if not forces:
         return [(which, frames_of(systems, time, u, q, v, work, motion_only=True))]
     if rough.any():
-        return [(which, frames_of(systems, time, u, q, v, work, part.a[which]))]
+        return [(which, frames_of(systems, time, u, q, v, work, part.alone(which).a))]
     at, relative, residual = nodes.forward
     a, multipliers, residual = (summed(of, weights, x) for x in (relative, at.multipliers, residual))
     absolute_accelerations(links[0], q, a)

@@ -176,10 +176,10 @@ def unbalanced(system: System, u: Floats, q: Floats, v: Floats, a: Floats, multi
 def largest(system: System, residual: Floats) -> Floats:
     """(k, 2): the largest force (N) and moment (N m) on a frame, of residuals (k, n_v)."""
     layout, result = system.layout, np.zeros((len(residual), 2))
-    freedom, axes = np.array([frame.freedom for frame in layout.frames]), np.arange(3)
     for part in range(2):
-        first = layout.frame_v[freedom > 3 * part] + 3 * part
-        result[:, part] = np.linalg.norm(residual[:, first[:, None] + axes], axis=2).max(axis=1, initial=0.0)
+        first = layout.frame_v[layout.freedom > 3 * part] + 3 * part
+        squares = sum(residual[:, first + axis] ** 2 for axis in range(3))
+        result[:, part] = np.sqrt(np.max(squares, axis=1, initial=0.0))
     return result
 
 
