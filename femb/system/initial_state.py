@@ -397,7 +397,8 @@ def _solution(A: Floats) -> Callable[[Floats], Floats]:
     from scipy.linalg import LinAlgError, cho_factor, solve_triangular
     from scipy.linalg.lapack import dpstrf
 
-    size, rank = np.sqrt(np.diag(A)), len(A)
+    # a zero of the diagonal may be negative by rounding
+    size, rank = np.sqrt(np.maximum(np.diag(A), 0.0)), len(A)
     size[size == 0.0] = 1.0
     scaled, order = A / size / size[:, None], np.arange(len(A))
     try:
