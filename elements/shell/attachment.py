@@ -4,7 +4,7 @@ Source: docs/theory/shell.md.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 
@@ -18,6 +18,14 @@ from femb.numerics import rotations
 
 # A named point, and a node of a host, is on a node within this part of the shortest edge.
 ON_NODE = 0.05
+
+
+class MeshedItem(Protocol):
+    """A shell, as others that share its nodes see it (``femb.elements.shell.shell.Shell``, which imports this file)."""
+
+    @property
+    def geometry(self) -> ShellMesh:
+        """Its mesh, with the named sets of nodes."""
 
 
 def attached(
@@ -76,7 +84,7 @@ def _nodes_of_shell(
     path: tuple[str, ...], layout: Layout, model: ModelView, name: str, edge: str, places: Floats, near: float
 ) -> list[int]:
     """The frames of the nodes of a neighbour that are at places (k, 3). Raises ModelError where there is none."""
-    shells: dict[str, Any] = {item.name: item for item in model.items() if item.table == "shells"}
+    shells: dict[str, MeshedItem] = {item.name: item for item in model.items() if item.table == "shells"}
     if name not in shells:
         names = ", ".join(map(repr, shells))
         raise ModelError.at(path, f"got {name!r}, which is no shell{nearest(name, shells)}; shells: {names}")

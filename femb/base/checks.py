@@ -325,13 +325,6 @@ class Checks:
                 self.require(field, value is None or value > 0.0, "must be greater than 0")
                 self.require(field, value is None or value >= 1.0 / LARGEST, f"must be at least {1.0 / LARGEST:g}")
 
-    def not_negative(self, *fields: str) -> None:
-        """Fields that must be numbers of at least zero."""
-        for field in fields:
-            if field not in self.bad:
-                value = getattr(self.item, field)
-                self.require(field, value is None or value >= 0.0, "must be at least 0")
-
     def numbers(self, *fields: str) -> None:
         """Fields that must be lists of finite numbers, at least one; stored as tuples."""
         for field in fields:

@@ -11,7 +11,7 @@ import pytest
 import femb.elements
 import femb.model.model
 from femb.base.checks import Checks
-from femb.base.types import Unit, Vector
+from femb.base.types import NOT_NEGATIVE, Unit, Vector
 from femb.case import CaseError, load_case
 from femb.case.build import read_table
 from femb.case.text import key_lines, line_of
@@ -132,11 +132,11 @@ class Spring(Item):
     start: Attachment
     stiffness: Annotated[float | Vector, Unit("N/m")]
     colours: tuple[str, ...] = ()
-    damping: float | None = None
+    damping: Annotated[float | None, NOT_NEGATIVE] = None
 
     def __post_init__(self) -> None:
-        with Checks(self, "gadgets", self.name) as check:
-            check.not_negative("damping")
+        with Checks(self, "gadgets", self.name):
+            pass
 
 
 @pytest.fixture
