@@ -24,7 +24,7 @@ BELOW = 0.5
 SYMMETRIC = 1e-7
 ROUGH = 1e-2
 FIRST_SHIFT = -1.0  # (rad/s)2, and smaller and smaller parts of it until the lowest mode is near
-FARTHER = 4.0  # of the shift of an unstable state, until nothing is below it
+FARTHER, FARTHEST = 4.0, 60  # of the shift of an unstable state, until nothing is below it, and how often
 SEED = 1
 # Below this number of freedoms, and where most modes are wanted, all of them are computed at once.
 SMALL = 60
@@ -202,7 +202,14 @@ def _factors_and_shift(motion: EigenProblem, free: FreeMotions) -> tuple[AnyFact
         if abs(shift) >= 0.01 * abs(previous):
             break
     # of an unstable state, the nearest eigenvalue is not the lowest: none may be below the shift
-    while factors.negative_eigenvalues():
+    tried = 0
+    while below := factors.negative_eigenvalues():
+        if tried == FARTHEST:
+            raise SolveError(
+                f"modes: {below} eigenvalues are below {shift:.3g} (rad/s)^2, as where a mass matrix is not positive "
+                "definite: look for bodies of files whose mass is negative, or take kind = 'modal' with fewer modes"
+            )
+        tried += 1
         shift = -FARTHER * (abs(shift) or abs(float(_lanczos(motion, free, 1, factors, shift, ROUGH)[0][0])))
         factors = _factors(motion, shift)
     return factors, shift

@@ -1,5 +1,7 @@
 """Modes, participation and effective masses against closed forms, tables and the linearised model."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from models import FREE, hub, of_parts, slender, slender_boom, winged_satellite
@@ -22,11 +24,14 @@ from femb import (
     linearize,
     static,
 )
-from femb.base.errors import ModelError
+from femb.base.errors import ModelError, SolveError
 from femb.handover import hybrid_coordinates
 from femb.numerics.rotations import from_axis_angle, rotation_matrix
 from femb.profiles import Polynomial
+from femb.small_motions.eigenproblem import EigenProblem
+from femb.small_motions.free_motions import free_motions
 from femb.system.system import System
+from femb.vibration.eigen import lowest
 from femb.vibration.mode_sweep import mode_sweep
 from femb.vibration.modes import modes
 from femb.vibration.solution import solution
@@ -334,6 +339,13 @@ def test_an_unstable_state_is_named():
         pytest.raises(ModelError, match="unstable: 1 of its motions have a negative stiffness"),
     ):
         modes(model, 2, start="equilibrium")
+
+
+def test_no_shift_is_below_the_eigenvalues_of_a_negative_mass():
+    """Its search ends, and says why."""
+    motion = EigenProblem.of(System(of_parts(slender_boom(30, root="ground"))), False)
+    with pytest.raises(SolveError, match=r"eigenvalues are below -.* mass matrix is not positive definite"):
+        lowest(replace(motion, mass=-motion.mass, stiffness=-motion.stiffness), free_motions(motion), 2)
 
 
 @pytest.mark.parametrize("inertia", [1.0, 0.3, 1e-3])
