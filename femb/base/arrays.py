@@ -84,9 +84,9 @@ class Frozen(ReadOnly[np.ndarray]):
 
 
 class LazyArrays(ByName[np.ndarray]):
-    """Arrays that are loaded on first use; their shapes are known before."""
+    """Arrays that are loaded on first use, maybe with others beside them; their shapes are known before."""
 
-    def __init__(self, shapes: Mapping[str, tuple[int, ...]], load: Callable[[str], np.ndarray]) -> None:
+    def __init__(self, shapes: Mapping[str, tuple[int, ...]], load: Callable[[str], Mapping[str, np.ndarray]]) -> None:
         self.shapes = dict(shapes)
         super().__init__(self.shapes)
         self._load = load
@@ -96,7 +96,7 @@ class LazyArrays(ByName[np.ndarray]):
         if name not in self._loaded:
             if name not in self.shapes:
                 raise KeyError(name)
-            self._loaded[name] = frozen(self._load(name))
+            self._loaded |= {each: frozen(array) for each, array in self._load(name).items()}
         return self._loaded[name]
 
 

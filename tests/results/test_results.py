@@ -192,6 +192,25 @@ def test_write_gives_a_file_that_reads_back_the_same(tmp_path):
     assert_same(results, Results.read(tmp_path / "r.h5"))
 
 
+def test_the_audit_of_a_run_is_read_at_once(tmp_path, monkeypatch):
+    """Whatever arrays of it are asked for, one after another."""
+    block, static, attributes = satellite()
+    with ResultWriter(tmp_path / "results.h5", static, attributes) as writer:
+        writer.append(block)
+        writer.finish("complete")
+    audit, opened = Results(*writer.content()).audit, []
+
+    class Counted(h5py.File):
+        def __init__(self, *arguments, **words):
+            opened.append(arguments)
+            super().__init__(*arguments, **words)
+
+    monkeypatch.setattr(h5py, "File", Counted)
+    for name in ("energy_error", "work", "linear_momentum"):
+        np.testing.assert_array_equal(audit[name], block[f"audit/{name}"])
+    assert len(opened) == 1
+
+
 def test_results_without_times_read_back(tmp_path):
     Results({}, {"modes/frequency": np.array([1.0, 2.0])}).write(tmp_path / "modes.h5")
     read = Results.read(tmp_path / "modes.h5")

@@ -147,6 +147,9 @@ def _of_journal(journal: JournalReader) -> Content:
     return Content(joined(list(journal.blocks())), visible(journal.static), journal.attributes)
 
 
+TOGETHER = ("audit/", "budget/")
+
+
 def lazily(
     file: OpenFile,
     path: Path,
@@ -154,16 +157,18 @@ def lazily(
     static: Mapping[str, tuple[int, ...]],
     attributes: Attributes,
 ) -> Content:
-    """Results with arrays of known shapes that are read from a file on first use; groups without attributes are left
-    out."""
+    """Results with arrays of known shapes that are read from a file on first use, those of the audit and of budgets,
+    which are small, together; groups without attributes are left out."""
     import h5py
 
-    def load(name: str) -> np.ndarray:
+    def load(name: str) -> dict[str, np.ndarray]:
+        kind = f"{name.partition('/')[0]}/"
+        names = [each for each in series if each.startswith(kind)] if kind in TOGETHER and name in series else [name]
         with reading(path), h5py.File(file, "r") as content:
-            array = read_array(content[name])
-            if name == "time":
-                _check_time(array, attributes)
-            return array
+            arrays = {each: read_array(content[each]) for each in names}
+        if name == "time":
+            _check_time(arrays[name], attributes)
+        return arrays
 
     kept = {name: values for name, values in attributes.items() if values}
     return Content(LazyArrays(series, load), LazyArrays(static, load), kept)
