@@ -166,8 +166,8 @@ def lazily(
         names = [each for each in series if each.startswith(kind)] if kind in TOGETHER and name in series else [name]
         with reading(path), h5py.File(file, "r") as content:
             arrays = {each: read_array(content[each]) for each in names}
-        if name == "time":
-            _check_time(arrays[name], attributes)
+            if name == "time":
+                _check_time(arrays[name], attributes)
         return arrays
 
     kept = {name: values for name, values in attributes.items() if values}
