@@ -3,13 +3,14 @@
 Source: docs/theory/modes.md, sections 1 to 4.
 """
 
+import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from femb.base.errors import ModelError
+from femb.base.errors import FembWarning, ModelError
 from femb.base.types import Floats
 from femb.base.values import check_flag, shown
 from femb.model.model import Model
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 
 # The shift of complex modes, as part of the lowest frequency that stiffness and mass alone have.
 BELOW = 0.3
+# Of the lowest frequency: the rate of a shell above which its centrifugal stresses change modes by a per cent and more.
+SPUN = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,8 +140,31 @@ def solution(
         squares, real = real_modes(motion, free, count, at_most)
         known = precision(motion, free, squares, real)
         eigenvalues, shapes = 1j * np.sqrt(squares), real.astype(complex)
+    if not loaded:
+        _warn_of_stresses(system, float(np.min(np.abs(eigenvalues))))
     state = "spinning" if motion.spinning else "loaded" if loaded else "unloaded"
     return Solution(motion, free, state, eigenvalues, shapes, known, rigid)
+
+
+def _warn_of_stresses(system: "System", lowest: float) -> None:
+    """Warn where shells are heated at the start, or turn fast beside the lowest frequency (rad/s)."""
+    why = [
+        f"load {load.name!r} heats its shell"
+        for load in system.model.loads.values()
+        if getattr(load, "heats", False) and load.profile(0.0) != 0.0
+    ]
+    for name, shell in system.layout.shells.items():
+        rates = system.v0[system.layout.frame_v[shell.own][:, None] + np.arange(3, 6)]
+        rate = float(np.max(np.linalg.norm(rates, axis=1), initial=0.0))
+        if rate > SPUN * lowest:
+            why.append(f"shell {name!r} turns at {rate:.3g} rad/s")
+    if why:
+        warnings.warn(
+            f"modes: {', '.join(why)}: these modes have no stiffness of such stresses, as those of a structure at rest "
+            'and without loads; take start = "equilibrium"',
+            FembWarning,
+            stacklevel=5,
+        )
 
 
 def _lowest_square(motion: EigenProblem, free: FreeMotions) -> float:

@@ -1,5 +1,6 @@
 """Shells in models: what carries them, motion, statics, modes, root loads, and every exit."""
 
+import re
 import warnings
 from dataclasses import replace
 
@@ -467,6 +468,24 @@ def test_torques_about_the_normal_of_a_curved_shell_are_said():
             warnings.simplefilter("always")
             System(model)
         assert any("weak drilling resists" in str(each.message) for each in caught) is said
+
+
+@pytest.mark.parametrize(
+    ("spin", "heat", "said"),
+    [(3.0, 0.0, r"shell 'p' turns at 3 rad/s"), (0.0, 5.0, r"load 'sun' heats its shell"), (0.1, 0.0, None)],
+)
+def test_modes_as_given_say_which_stresses_they_leave_out(spin, heat, said):
+    """Of the spin of a soft panel, and of heat; not of a slow turn."""
+    rod = femb.RigidBody("rod", mass=1.0, inertia=1.0, angular_velocity=(0.0, 0.0, spin))
+    warm = femb.Material(E, E / 2.0 / (1.0 + NU), RHO, expansion=1e-5)
+    panel = femb.Shell("p", (2, 2), CORNERS, thickness=1e-3, material=warm, attach={"edge4": "rod"})
+    model = model_of(rod, panel, femb.SurfaceLoad("sun", shell="p", temperature=heat, profile=lambda t: heat))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = femb.modes(model, 2)
+    assert 0.1 < 0.1 * 2.0 * np.pi * found.frequencies[0] < 3.0
+    texts = [str(each.message) for each in caught]
+    assert [bool(re.search(rf'{said}.*take start = "equilibrium"', text)) for text in texts] == [True] * bool(said)
 
 
 @pytest.mark.parametrize("spectral_radius", [0.9, 0.5])
