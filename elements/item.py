@@ -406,6 +406,11 @@ class RecordedArrays(Batch):
 
         return BoundSequence([])
 
+    def bound_matrices(
+        self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats
+    ) -> Callable[[], object]:
+        return self.bound_residual(u, q, v, v, mass)
+
     def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
         """Nothing."""
 

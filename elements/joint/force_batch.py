@@ -126,7 +126,7 @@ def law_forces(frames, rows, is_angle, signs, fixed, index, data, u, q, v, elast
         generalized_forces(frames, gradients, L, elastic, rest, out[s : s + 1])
 
 
-@kernel
+@kernel_with_entry
 def law_powers(frames, rows, is_angle, signs, fixed, index, data, columns, u, q, v, out):
     """out (s, k) += power of the forces without a potential, of each law in its column of ``columns`` (n,)."""
     n = is_angle.size
@@ -334,7 +334,10 @@ class JointForceBatch(CoordinateForceBatch):
         return np.array([accounts.index(item.account()) for item in self.items], dtype=np.int64)
 
     def add_powers(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
-        law_powers(*self._arguments, self._columns, u, q, v, out)
+        self.bound_powers(u, q, v, out)()
+
+    def bound_powers(self, u: Floats, q: Floats, v: Floats, out: Floats) -> Callable[[], object]:
+        return Bound(law_powers, *self._arguments, self._columns, u, q, v, out)
 
     def allocate(self, pattern: BlockPattern) -> None:
         super().allocate(pattern)

@@ -21,7 +21,7 @@ from femb.layout.element import Batch
 from femb.layout.layout import Layout
 from femb.layout.stacking import Shift, shifted
 from femb.layout.views import BlockPattern, ModelView, OutputStates
-from femb.numerics.compiler.bound_calls import Bound
+from femb.numerics.compiler.bound_calls import Bound, BoundSequence
 from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
 from femb.numerics.vector3 import assign, cross, dot, rotate, rotate_back, rotation, scatter
 
@@ -140,7 +140,7 @@ def add_loads(index, data, harmonics, u, q, v, sign, R, F, T, c, out):
             out[j + 3 + o] += sign * (c[o] + T[0, o])
 
 
-@kernel
+@kernel_with_entry
 def loads(index, data, harmonics, u, q, v, out):
     """out (s, n_v) += motor, friction and harmonics."""
     R, w = np.empty((3, 3)), np.empty((7, 3))
@@ -149,7 +149,7 @@ def loads(index, data, harmonics, u, q, v, out):
             add_loads(index[k], data[k], harmonics, u[s], q[s], v[s], 1.0, R, w[:3], w[3:6], w[6], out[s])
 
 
-@kernel
+@kernel_with_entry
 def powers(index, data, harmonics, u, q, v, out):
     """out (s, 2 or 3) += power of motors, of friction, and of harmonics where there are any."""
     R, w = np.empty((3, 3)), np.empty((7, 3))
@@ -211,7 +211,7 @@ def residual(index, data, harmonics, u, q, v, a, gravity, out):
             add_loads(index[n], data[n], harmonics, u[state], q[state], v[state], -1.0, R, w[:3], w[3:6], c, out[state])
 
 
-@kernel
+@kernel_with_entry
 def add_mass(index, data, offset, stride, q, out):
     """Add the mass of what the spin adds, at every state, to block data (s, size)."""
     R, M, w = np.empty((3, 3)), np.empty((7, 7)), np.empty((9, 3))
@@ -245,7 +245,7 @@ def add_mass(index, data, offset, stride, q, out):
             scatter(M, STARTS, SIZES, offset[n], stride[n], out[state])
 
 
-@kernel
+@kernel_with_entry
 def tangent(index, data, harmonics, offset, stride, q, v, a, gravity, damping, stiffness):
     """Add the exact d(residual)/dv and d(residual)/dq H to block data."""
     R, w = np.empty((3, 3)), np.empty((20, 3))
@@ -524,9 +524,18 @@ class WheelBatch(MassiveElements):
         self.mass(q, mass)
         self.tangent(u, q, v, np.zeros(len(v)), damping, stiffness)
 
+    def bound_matrices(
+        self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats
+    ) -> Callable[[], object]:
+        masses = Bound(add_mass, self.index, self.data, self.offset, self.stride, q, mass)
+        return BoundSequence([masses, self._tangent(q[0], v[0], np.zeros(v.shape[1]), damping[0], stiffness[0])])
+
     def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
+        self._tangent(q, v, a, damping, stiffness)()
+
+    def _tangent(self, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> Bound:
         arrays = self.index, self.data, self.harmonics, self.offset, self.stride
-        tangent(*arrays, q, v, a, self.weight, damping, stiffness)
+        return Bound(tangent, *arrays, q, v, a, self.weight, damping, stiffness)
 
     def inertial(self) -> Self:
         other = shallow_copy(self)
@@ -541,7 +550,10 @@ class WheelBatch(MassiveElements):
         return (f"{own}_motor", f"{own}_friction", *([f"{own}_harmonics"] if len(self.harmonics) else []))
 
     def add_powers(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
-        powers(self.index, self.data, self.harmonics, u, q, v, out)
+        self.bound_powers(u, q, v, out)()
+
+    def bound_powers(self, u: Floats, q: Floats, v: Floats, out: Floats) -> Callable[[], object]:
+        return Bound(powers, self.index, self.data, self.harmonics, u, q, v, out)
 
     def motor_torque(self, u: Floats) -> Floats:
         """(s, n) N m: of the motor of each wheel, but for continuous commands."""
@@ -574,4 +586,7 @@ class WheelBatch(MassiveElements):
         return result
 
     def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
-        loads(self.index, self.data, self.harmonics, u, q, v, out)
+        self.bound_nonconservative(u, q, v, out)()
+
+    def bound_nonconservative(self, u: Floats, q: Floats, v: Floats, out: Floats) -> Callable[[], object]:
+        return Bound(loads, self.index, self.data, self.harmonics, u, q, v, out)

@@ -371,6 +371,10 @@ class Batch:
         self.nonconservative_force(u, q, v, force)
         out[:, 0] += np.einsum("sv,sv->s", force, v)
 
+    def bound_powers(self, u: Floats, q: Floats, v: Floats, out: Floats) -> Callable[[], object]:
+        """``add_powers`` of these arrays, as ``bound_residual``."""
+        return partial(self.add_powers, u, q, v, out)
+
     def supply_account(self, own: str) -> str:
         """The account of the budget that has the electrical energy of its motors; empty for none. own : as above."""
         return ""

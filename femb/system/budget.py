@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from femb.base.types import Floats, Ints
+from femb.base.types import Floats
 from femb.elements.item import Item
 from femb.layout.element import Batch, ForceBatch
 from femb.layout.layout import Layout
@@ -60,6 +60,14 @@ def balance(points_q, points_v, turns_q, turns_v, q, v, sign, force, power, push
                 rotate(R, x, y)
                 for o in range(3):
                     out[s, push + 3 + o] += sign * y[o]
+
+
+@kernel_with_entry
+def add_columns(part, columns, out):
+    """Add part (s, k) to these columns (k,) of out (s, n_w)."""
+    for s in range(part.shape[0]):
+        for k in range(columns.size):
+            out[s, columns[k]] += part[s, k]
 
 
 class Budget:
@@ -123,7 +131,9 @@ class Budget:
             bound = kind.bound_nonconservative is not Batch.bound_nonconservative and len(columns) == 1
             power = int(columns[0]) if bound or kind.add_powers is Batch.add_powers else -1
             if power < 0:
-                calls.append(partial(_add_powers, batch, u, q, v, columns, out))
+                part = np.empty((len(q), len(columns)))
+                calls += [Bound(clear, part), batch.bound_powers(u, q, v, part)]
+                calls.append(Bound(add_columns, part, columns, out))
             elastic = push >= 0 and isinstance(batch, ForceBatch) and _has_potential(batch)
             if power >= 0 or (push >= 0 and not elastic):
                 force = np.empty(v.shape)  # once for both
@@ -186,13 +196,6 @@ class Budget:
     def _in_supplies(self, account: str) -> int:
         """The column of the electrical power of an account."""
         return 6 * len(self.impulses) + self.supplies.index(account)
-
-
-def _add_powers(batch: Batch, u: Floats, q: Floats, v: Floats, columns: Ints, out: Floats) -> None:
-    """Add the powers of a batch to these columns of out (s, n_w)."""
-    part = np.zeros((len(q), len(columns)))
-    batch.add_powers(u, q, v, part)
-    out[:, columns] += part
 
 
 def _add_supply(batch: Batch, u: Floats, q: Floats, v: Floats, column: int, out: Floats) -> None:
