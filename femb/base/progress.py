@@ -89,7 +89,8 @@ def _bar(**words: Any) -> Any:
         warnings.simplefilter("ignore")
         from tqdm.auto import tqdm
 
-        return tqdm(**words)
+        # without tqdm's thread, which looks after bars that skip updates: beside it processes of a study are no forks
+        return type("Bar", (tqdm,), {"monitor_interval": 0})(miniters=0, **words)
 
 
 @contextlib.contextmanager

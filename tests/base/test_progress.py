@@ -1,5 +1,7 @@
 """Progress bars of calls from Python."""
 
+import threading
+
 import numpy as np
 import pytest
 from models import of_parts
@@ -47,6 +49,14 @@ def test_counted_work(capsys):
         tell(1, 2)
         tell(2, 2)
     assert "2/2" in capsys.readouterr().err
+
+
+def test_a_bar_starts_no_thread(capsys):
+    # beside a thread, processes of a study would not be forks
+    before = threading.active_count()
+    with counted(quiet=False, always=True) as tell:
+        tell(1, 2)
+        assert threading.active_count() == before
 
 
 def test_an_interrupted_call_keeps_its_results_in_memory():
