@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from math import inf
 from pkgutil import resolve_name
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -30,8 +30,7 @@ from femb.layout.state import station_motion
 from femb.layout.views import ModelView, OutputStates, StartPoses
 
 
-@dataclass(frozen=True, eq=False)
-class StartPose:
+class StartPose(NamedTuple):
     """Given position (3,) m, inertial axes, and quaternion (4,), body to inertial, at the start; None if not given."""
 
     position: Floats | None = None
@@ -247,6 +246,8 @@ class HoldsCommands(Item):
     @classmethod
     def clips(cls, items: "list[Any]", layout: Layout) -> list[Batch]:
         """The batch that records how often commands of items were clipped, of those that are set."""
+        if not layout.discrete:
+            return []
         names = [(item.name, word) for item in items for word in item.commands(layout)]
         arrays = {f"{cls.table}/{name}/{word}_clips": clip_count(f"{cls.table}.{name}.{word}") for name, word in names}
         return RecordedArrays.of(arrays, layout)

@@ -57,9 +57,9 @@ class Marker(Brief):
         """
         with Checks(self) as fields:
             self.check_host(fields)
-            if self.body is not None and self.beam is None and not {"body", "node"} & fields.bad:
-                fields.require("node", self.node == -1, "but a body has no nodes: give beam and node, or body and at")
-            if self.directions and not {*self.directions} & fields.bad:
+            if self.node != -1 and self.body is not None and self.beam is None and "body" not in fields.bad:
+                fields.require("node", False, "but a body has no nodes: give beam and node, or body and at")
+            if self.directions and fields.bad.isdisjoint(self.directions):
                 self._check_directions(fields)
             problems = list(fields.problems)
             fields.problems.clear()
@@ -74,7 +74,8 @@ class Marker(Brief):
 
     def _check_directions(self, check: Checks) -> None:
         # in Python numbers, for which numpy's calls take longer
-        first, second = (getattr(self, word) for word in self.directions)
+        along, across = self.directions
+        first, second = getattr(self, along), getattr(self, across)
         if first is None or second is None:
             return
         (x0, x1, x2), (y0, y1, y2) = x, y = first.tolist(), second.tolist()

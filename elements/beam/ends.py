@@ -146,15 +146,15 @@ def end_rows(beams: Sequence[BeamLayout], corners: Floats) -> Floats:
     pairs = np.flatnonzero(begins)[:, None] + (0, 1)
     rows = np.zeros((len(pairs), 2, QUATERNION + 4))
     rows[..., OFFSET:AXES], rotation = offsets[pairs], quaternions[pairs]
-    bent = np.any(corners != IDENTITY, axis=1)
+    bent = (corners != IDENTITY).any(axis=1)
     if bent.any():
         rotation[bent, 0] = multiply(rotation[bent, 0], corners[bent])
     rows[..., QUATERNION:] = rotation
     rows[..., AXES:QUATERNION] = np.eye(3).ravel()
-    turned = np.any(rotation != IDENTITY, axis=-1)
+    turned = (rotation != IDENTITY).any(axis=-1)
     if turned.any():
         rows[turned, AXES:QUATERNION] = rotation_matrix(rotation[turned]).reshape(-1, 9)
-    rows[..., 0] = turned | np.any(rows[..., OFFSET:AXES] != 0.0, axis=-1)
+    rows[..., 0] = turned | rows[..., OFFSET:AXES].any(axis=-1)
     return rows
 
 

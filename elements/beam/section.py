@@ -28,6 +28,7 @@ from femb.elements.beam.laminate import Material, Ply, material_named, tube_iner
 from femb.elements.beam.section_matrices import mass_parts, mass_problem, stiffness_problem
 from femb.elements.beam.section_shapes import rectangle, shape_problem, shape_properties
 from femb.elements.item import Item
+from femb.numerics.components import kept
 from femb.numerics.rotations import cross_matrix
 
 # Checks of a section: each of its stiffness and its inertia in one form, and complete.
@@ -393,11 +394,8 @@ class Section(Item):
     def _compliance(self) -> Floats:
         if self.stiffness_matrix is not None and len(self.stiffness_matrix) == 6:
             return frozen_array(np.linalg.inv(self.stiffness_matrix))
-        result = np.zeros((6, 6))
-        result[np.ix_(UNSHEARED, UNSHEARED)] = np.linalg.inv(self.stiffness())
-        if self.shear_stiffness is not None:
-            result[1, 1], result[2, 2] = 1.0 / np.asarray(self.shear_stiffness)
-        return frozen_array(result)
+        shear = None if self.shear_stiffness is None else np.asarray(self.shear_stiffness, dtype=float)
+        return _compliance_of(self.stiffness(), shear)
 
     def mass(self) -> Floats:
         """(6, 6) momentum and angular momentum per length, about the reference axis, per velocity and spin;
@@ -408,13 +406,7 @@ class Section(Item):
     def _mass(self) -> Floats:
         if self.mass_matrix is not None:
             return frozen_array(self.mass_matrix)
-        m, c = self.line_mass(), np.array([0.0, *self.offset()])
-        tilde = cross_matrix(c)
-        result = np.zeros((6, 6))
-        result[:3, :3] = m * np.eye(3)
-        result[:3, 3:], result[3:, :3] = -m * tilde, m * tilde
-        result[3:, 3:] = np.diag(self.inertia()) - m * tilde @ tilde
-        return frozen_array(result)
+        return _mass_of(self.line_mass(), self.inertia(), np.array([0.0, *self.offset()]))
 
     def line_mass(self) -> float:
         """Mass per length, kg/m."""
@@ -449,6 +441,27 @@ class Section(Item):
         z, y = np.sqrt(12.0 * stiffness[2:] / stiffness[0])
         scale = np.sqrt(self.area / (y * z)) if self.area is not None else 1.0
         return rectangle(scale * y, scale * z)
+
+
+@kept
+def _compliance_of(stiffness: Floats, shear: Floats | None) -> Floats:
+    """The compliance (6, 6) of a section by its stiffness (4, 4) and that to shear (2,); read-only."""
+    result = np.zeros((6, 6))
+    result[np.ix_(UNSHEARED, UNSHEARED)] = np.linalg.inv(stiffness)
+    if shear is not None:
+        result[1, 1], result[2, 2] = 1.0 / shear
+    return frozen_array(result)
+
+
+@kept
+def _mass_of(m: float, inertia: Floats, c: Floats) -> Floats:
+    """The mass (6, 6) per length of a section by its line mass, inertia (3,) and mass centre c (3,); read-only."""
+    tilde = cross_matrix(c)
+    result = np.zeros((6, 6))
+    result[:3, :3] = m * np.eye(3)
+    result[:3, 3:], result[3:, :3] = -m * tilde, m * tilde
+    result[3:, 3:] = np.diag(inertia) - m * tilde @ tilde
+    return frozen_array(result)
 
 
 # Sections of beams from files, by station.

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated, Any
 
 import numpy as np
@@ -11,11 +12,13 @@ from femb.base.html import Brief
 from femb.base.types import POSITIVE, Arguments, Floats, Ints, Unit, Vector
 from femb.base.values import frozen_array
 from femb.numerics import rotations
-from femb.numerics.components import norm
+from femb.numerics.components import kept, norm
 
 # Samples per element of a function of the length, which a spline of degree 5 interpolates.
 SAMPLES = 32
 IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
+# Straight shapes that are kept: a model has many alike, and the next model of a study has the same ones.
+KEPT = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,13 +66,17 @@ def section_axes(direction: Any, up: Any = None) -> Floats:
 
     The default of ``up`` is y, or z where the direction is within 25 degrees of y.
     """
-    x = np.asarray(direction, dtype=float)
+    return _section_axes(np.asarray(direction, dtype=float), None if up is None else np.asarray(up, dtype=float))
+
+
+@kept
+def _section_axes(x: Floats, up: Floats | None) -> Floats:
     x = x / norm(x)
     if up is None:
         up = np.array([0.0, 1.0, 0.0]) if abs(x[1]) < np.cos(np.radians(25.0)) else np.array([0.0, 0.0, 1.0])
     y = up - x * (x @ up)
     y /= norm(y)
-    return rotations.from_matrix(np.stack([x, y, rotations.cross(x, y)], axis=1))
+    return frozen_array(rotations.from_matrix(np.stack([x, y, rotations.cross(x, y)], axis=1)))
 
 
 def uniform_shape(length: float, elements: int, curvature: Any = None) -> BeamShape:
@@ -78,19 +85,24 @@ def uniform_shape(length: float, elements: int, curvature: Any = None) -> BeamSh
     curvature (3,) : twist and curvatures about the section's y and z axes, 1/m: (0, 0, 1/R) is an arc of radius R
     towards y, (t, 0, 0) a straight beam with twist t, all three a helix. None is straight.
     """
-    s = np.linspace(0.0, length, elements + 1)
-    straight = curvature is None or not np.any(curvature)
-    positions, quaternions = np.zeros((elements + 1, 3)), np.tile(IDENTITY, (elements + 1, 1))
-    positions[:, 0] = s
-    if not straight:
-        k = np.asarray(curvature, dtype=float)
-        quaternions = rotations.exponential(s[:, None] * k)
-        from femb.elements.beam.strain import helix
+    straight = _straight_shape(length, elements)
+    if curvature is None or not np.any(curvature):
+        return straight
+    from femb.elements.beam.strain import helix
 
-        for x, position in zip(s, positions, strict=True):
-            helix(x * k, x, position, np.empty((3, 3)))
-    lengths, corners = np.full(elements, length / elements), np.tile(IDENTITY, (elements, 1))
-    return BeamShape(positions, quaternions, lengths, corners, straight)
+    k, s, positions = np.asarray(curvature, dtype=float), straight.positions[:, 0], np.zeros((elements + 1, 3))
+    for x, position in zip(s, positions, strict=True):
+        helix(x * k, x, position, np.empty((3, 3)))
+    quaternions = rotations.exponential(s[:, None] * k)
+    return BeamShape(positions, quaternions, straight.lengths, straight.corners, False)
+
+
+@lru_cache(KEPT)
+def _straight_shape(length: float, elements: int) -> BeamShape:
+    """A straight beam; the arrays are read-only."""
+    positions = frozen_array(np.linspace((0.0, 0.0, 0.0), (length, 0.0, 0.0), elements + 1))
+    quaternions, corners = (frozen_array(np.tile(IDENTITY, (count, 1))) for count in (elements + 1, elements))
+    return BeamShape(positions, quaternions, frozen_array(np.full(elements, length / elements)), corners, True)
 
 
 def path_shape(path: Any, length: float | None, elements: int, up: Any, up_at_end: bool) -> BeamShape:

@@ -185,9 +185,12 @@ class MassBatch(MassiveElements):
     in_v, sizes = [IN_V], (6,)
 
     def __init__(self, layout: Layout, gravity: Floats, entries: list[tuple[int, float, Floats, Floats]]) -> None:
-        frames = np.array([frame for frame, *_ in entries])
+        frames = [frame for frame, *_ in entries]
         self.index = np.stack([layout.frame_q[frames], layout.frame_v[frames]], axis=1)
-        self.data = np.array([[m, *offset, *np.ravel(inertia)] for _, m, offset, inertia in entries])
+        self.data = np.empty((len(entries), 13))
+        self.data[:, 0] = [mass for _, mass, *_ in entries]
+        self.data[:, 1:4] = [offset for _, _, offset, _ in entries]
+        self.data[:, 4:] = np.array([inertia for *_, inertia in entries]).reshape(-1, 9)
         self.gravity: Floats = np.array(gravity)
 
     @classmethod

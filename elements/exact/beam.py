@@ -165,7 +165,18 @@ class ExactBeam(ShapedBeam):
         return spanwise.moments(spanwise.expansion, self.shape.lengths, 1)
 
     def element_properties(self, model: ModelView) -> "ElementProperties":
-        """The properties of its elements."""
+        """The properties of its elements; those of a few with one section are kept, for beams that are alike."""
+        from femb.elements.exact.element_data import MOST_KEPT, PROPERTIES
+
+        spanwise = self.spanwise(model)
+        if not spanwise.uniform or self.elements > MOST_KEPT:
+            return self._element_properties(spanwise)
+        (section,) = spanwise.sections
+        arrays = section.compliance(), section.mass(), np.array(section.damping)
+        key = self.shape, bool(section.shears), *[array.tobytes() for array in arrays]
+        return PROPERTIES.get(key, lambda: self._element_properties(spanwise))
+
+    def _element_properties(self, spanwise: "Spanwise") -> "ElementProperties":
         from femb.elements.exact.element_data import (
             BY_DIRECTION,
             ElementProperties,
@@ -174,7 +185,7 @@ class ExactBeam(ShapedBeam):
             reference_changes,
         )
 
-        spanwise, shape = self.spanwise(model), self.shape
+        shape = self.shape
         lengths = shape.lengths
         if shape.straight:
             # without the rounding of positions, so that equal elements have equal parameters

@@ -50,8 +50,9 @@ BY_DIRECTION = -1.0
 GAUSS, GAUSS_WEIGHTS = np.polynomial.legendre.leggauss(16)
 # A station this close to a node, in lengths of the element, is at the node.
 AT_NODE = 1e-9
-# Elements whose parameters are kept, and the last results of ``element_rows``, by all that they depend on.
+# Elements whose properties and parameters are kept, by all that they depend on.
 MOST_KEPT = 64
+PROPERTIES: "Keeper[ElementProperties]" = Keeper(64)
 ROWS: Keeper[Floats] = Keeper(16)
 # Integrals from -1/2 to 1/2 of the powers.
 OF_POWERS = np.array([1.0, 0.0, 1.0 / 12.0, 0.0, 1.0 / 80.0])

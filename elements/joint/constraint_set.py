@@ -92,7 +92,7 @@ class ConstraintTable(NamedTuple):
 
 def multipliers_of(layout: Layout, numbers: Any) -> Ints:
     """The multipliers of rows by their numbers in the layout; -1 of no row."""
-    return np.append(layout.row_c, -1)[np.asarray(numbers, dtype=np.int64)]
+    return layout.numbers.multipliers[np.asarray(numbers, dtype=np.int64)]
 
 
 def rows_of(items: Iterable[Any], layout: Layout) -> tuple[list[ConstraintRow], tuple[Input, ...]]:

@@ -111,6 +111,19 @@ def make_row(
     return row._replace(**more) if more else row
 
 
+@cache
+def _table_of(specs: tuple[tuple[Any, ...], ...]) -> tuple[list[int], dict[str, tuple[list[int], list[int]]]]:
+    """The codes of the primitives of a table, and by field the rows that have an axis there and the numbers of the
+    axes."""
+    axes: dict[str, tuple[list[int], list[int]]] = {}
+    for k, (word, *numbers) in enumerate(specs):
+        for field, number in zip(PRIMITIVES[word].axes, numbers, strict=True):
+            rows, of_rows = axes.setdefault(field, ([], []))
+            rows.append(k)
+            of_rows.append(number)
+    return [PRIMITIVES[word].code for word, *_ in specs], axes
+
+
 def joint_table(
     layout: Layout, first: list[Station], second: list[Station], specs: Sequence[tuple[Any, ...]], numbers: Ints
 ) -> ConstraintTable:
@@ -121,8 +134,8 @@ def joint_table(
     n, k = len(first), len(specs)
     index: Ints = np.full((n, k, kernels.SIZE), -1, dtype=np.int64)
     data = np.zeros((n, k, kernels.NUMBERS))
-    offset, axes = (np.array([[getattr(end, word) for end in ends] for ends in (first, second)])
-                    for word in ("offset", "axes"))  # fmt: skip
+    offset = np.array([end.offset for end in (*first, *second)]).reshape(2, n, 3)
+    axes = np.array([end.axes for end in (*first, *second)]).reshape(2, n, 3, 3)
     for column, part, ends, place in (
         (kernels.FIRST, kernels.FIRST_POINT, first, offset[0]),
         (kernels.SECOND, kernels.SECOND_POINT, second, offset[1]),
@@ -130,15 +143,12 @@ def joint_table(
         index[:, :, column : column + 3] = indices_of_frames(layout, [end.frame for end in ends])[:, None]
         data[:, :, part] = place[:, None]
     index[:, :, kernels.ROW] = multipliers_of(layout, numbers)
-    for i, spec in enumerate(specs):
-        primitive = PRIMITIVES[spec[0]]
-        index[:, i, kernels.PRIMITIVE] = primitive.code
-        for field, axis in zip(primitive.axes, spec[1:], strict=True):
-            if field == "second_axis":
-                data[:, i, kernels.SECOND_AXIS] = axes[1][:, :, axis]
-            else:
-                of_first = UNIT_VECTORS[axis] if field == "inertial" else axes[0][:, :, axis]
-                data[:, i, kernels.FIRST_AXIS : kernels.FIRST_AXIS + 3] = of_first
+    codes, axes_of_rows = _table_of(tuple(specs))
+    index[:, :, kernels.PRIMITIVE] = codes
+    columns = {"inertial": UNIT_VECTORS[None], "first_axis": axes[0], "second_axis": axes[1]}
+    for field, (rows, which) in axes_of_rows.items():
+        part = kernels.SECOND_AXIS if field == "second_axis" else slice(kernels.FIRST_AXIS, kernels.FIRST_AXIS + 3)
+        data[:, rows, part] = columns[field][:, :, which].transpose(0, 2, 1)
     sizes = kernels.SIZE, kernels.NUMBERS
     return ConstraintTable(numbers.ravel(), index.reshape(-1, sizes[0]), data.reshape(-1, sizes[1]))
 

@@ -218,7 +218,7 @@ class Joint(Item):
             parts = (of_first, rotation, of_second) if first_known else (of_second, rotation.T, of_first)
             quaternion = rotations.multiply(axes, _turn(*parts))
         end = point - rotations.rotate(quaternion, unknown.at)
-        if offset.any():
+        if any(offset.tolist()):
             distance = rotations.rotate(axes if first_known else quaternion, of_first @ offset)
             end += distance if first_known else -distance
         return end, quaternion

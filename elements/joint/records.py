@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
 
 from femb.base.quantity import Group, Quantity
 from femb.base.types import Floats
+from femb.elements.joint.coordinates import JointCoordinates
 from femb.elements.records import RecordedSystem, Records, StationMotions
 from femb.layout.element import ForceColumns, OutputRows
 from femb.layout.layout import JointLayout, Layout, Station
@@ -158,14 +160,21 @@ def on_frames(layout: Layout, joint: JointLayout, row: Floats, n_v: int) -> Floa
     return wide
 
 
+@cache
+def _names(coordinates: tuple[Any, ...]) -> str:
+    return json.dumps([each.name for each in coordinates])
+
+
 def joint_records(names: list[str], system: RecordedSystem) -> Records:
     """Reaction on the second end, at its point, in the axes of the first; coordinates, rates and accelerations."""
     layout = system.layout
     joints = {name: layout.joints[name] for name in names}
-    words = {kind: json.dumps([x.name for x in kind]) for kind in {joint.coordinates for joint in joints.values()}}
-    attributes = {f"joints/{name}": {"names": words[joint.coordinates]} for name, joint in joints.items()}
-    numbers = [np.arange(joint.part.start, joint.part.stop) for joint in joints.values()]
-    coordinates = system.coordinates_of_joints.picked(np.concatenate([np.zeros(0, dtype=np.int64), *numbers]))
+    attributes = {f"joints/{name}": {"names": _names(joint.coordinates)} for name, joint in joints.items()}
+
+    @cache
+    def coordinates() -> JointCoordinates:
+        numbers = [number for joint in joints.values() for number in range(joint.part.start, joint.part.stop)]
+        return system.coordinates_of_joints.picked(np.array(numbers, dtype=np.int64))
 
     def motion(frames: OutputStates) -> dict[str, Floats]:
         block: dict[str, Floats] = {}
@@ -177,7 +186,7 @@ def joint_records(names: list[str], system: RecordedSystem) -> Records:
 
     def series(frames: OutputStates) -> dict[str, Floats]:
         block = motion(frames)
-        accelerations, first = coordinates.accelerations(frames.q, frames.v, frames.a), 0
+        accelerations, first = coordinates().accelerations(frames.q, frames.v, frames.a), 0
         forces, torques = joint_reactions(system, list(joints.values()), frames)
         for number, (name, joint) in enumerate(joints.items()):
             path, count = f"joints/{name}", len(joint.coordinates)

@@ -19,7 +19,6 @@ from femb.layout.stacking import Shift, shifted
 from femb.layout.views import BlockPattern, OutputStates
 from femb.numerics.compiler.bound_calls import Bound, BoundSequence
 from femb.numerics.compiler.compile import inlined, kernel_with_entry
-from femb.numerics.rotations import rotation_matrix
 from femb.numerics.vector3 import (
     IN_Q,
     IN_V,
@@ -123,7 +122,7 @@ class LoadBatch(ForceBatch):
                     self._force(load, station, source)
                     self._recorded.append(_RecordedLoad(load.name, "force", self.forces, len(self.forces.index) - 1))
             if load.torque is not None or load.damping is not None:
-                axes = rotation_matrix(station.rotation)
+                axes = station.axes
                 for source in self._inputs(load, "torque", inputs):
                     rows = self._torque(load, station, source)
                     self._recorded.append(_RecordedLoad(load.name, "torque", rows, len(rows.index) - 1, axes))
@@ -186,7 +185,7 @@ class LoadBatch(ForceBatch):
         kind = BODY if load.frame == "body" else INERTIAL
         if load.frame == "body":
             # station axes, which differ from frame axes at a beam node
-            matrix = rotation_matrix(station.rotation) @ matrix
+            matrix = station.axes @ matrix
         if self.layout.frames[station.frame].freedom == 3:
             kind = POINT
         frame = self.layout.frame_q[station.frame], self.layout.frame_v[station.frame]
@@ -195,7 +194,7 @@ class LoadBatch(ForceBatch):
     def _torque(self, load: Any, station: Station, source: tuple[Floats, int, int]) -> "_LoadTable":
         """Add a torque to a table; returns the table."""
         matrix, first, count = source
-        axes = rotation_matrix(station.rotation)
+        axes = station.axes
         frame = self.layout.frame_q[station.frame], self.layout.frame_v[station.frame]
         if load.frame == "body" and load.damping is None:
             self.steady_torques.add([*frame, first, count], (axes @ matrix).ravel())

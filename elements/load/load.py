@@ -16,7 +16,6 @@ from femb.layout.element import Batch
 from femb.layout.layout import Layout
 from femb.layout.views import ModelView
 from femb.numerics.euler import gimbal_distance
-from femb.numerics.rotations import rotation_matrix
 from femb.numerics.turns import EulerSequence
 from femb.profiles import Constant, Profile, check_profile
 
@@ -150,7 +149,7 @@ class Load(AtPoint, HoldsCommands):
         columns = np.zeros((3, layout.n_v))
         if layout.frames[station.frame].freedom:
             j = layout.frame_v[station.frame] + 3
-            columns[:, j : j + 3] = rotation_matrix(station.rotation).T
+            columns[:, j : j + 3] = station.axes.T
         return columns
 
     @staticmethod

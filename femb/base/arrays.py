@@ -130,7 +130,10 @@ class Growing:
         array, first, count = self._array, self._count, self._count + len(rows)
         if array is None:
             expected = min(self._expected, RESERVED * len(rows) // (rows.nbytes or 1))
-            array = np.empty((max(expected, count), *rows.shape[1:]), rows.dtype)
+            if expected <= count:
+                self._array, self._count = rows.copy(), count
+                return
+            array = np.empty((expected, *rows.shape[1:]), rows.dtype)
         elif rows.dtype is not array.dtype:
             kind = np.promote_types(array.dtype, rows.dtype)
             if kind != array.dtype:

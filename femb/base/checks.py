@@ -4,7 +4,7 @@ import dataclasses
 import types
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from math import inf, sqrt
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -122,7 +122,7 @@ def alternative_of(option: Any) -> Alternative:
     match mark_of(option):
         case Shape(dims, nonzero, unit):
             problem = _direction_problem if nonzero else array_problem
-            return Alternative(lambda value: problem(value, dims), _unit_vector if unit else frozen_array)
+            return Alternative(partial(problem, shape=dims), _unit_vector if unit else frozen_array)
         case OneOf(allowed):
             return Alternative(_is_word(allowed))
         case Arguments(text):
@@ -149,11 +149,11 @@ def _all_of(kind: Any, value: Any) -> bool:
     return isinstance(value, list | tuple) and all(isinstance(each, kind) for each in value)
 
 
-def _direction_problem(value: Any, dims: tuple[int | None, ...]) -> str | None:
-    """Why a value is no array of ``dims`` that is not zero."""
-    problem = array_problem(value, dims)
+def _direction_problem(value: Any, shape: tuple[int | None, ...]) -> str | None:
+    """Why a value is no array of a ``shape`` that is not zero."""
+    problem = array_problem(value, shape)
     if problem is None and not any(value):
-        return f"got {shown(value)}, {'a direction' if dims == (3,) else 'a quaternion'} must not be zero"
+        return f"got {shown(value)}, {'a direction' if shape == (3,) else 'a quaternion'} must not be zero"
     return problem
 
 
@@ -163,7 +163,7 @@ def _unit_vector(value: Any) -> Floats:
     length = sqrt(vector @ vector)
     if length != 1.0:
         vector /= length
-    vector.flags.writeable = False
+    vector.setflags(write=False)
     return vector
 
 
@@ -282,12 +282,15 @@ class Checks:
             if field.required:
                 self.fail(field.name, "is missing")
             return
-        fitting, problem = first_fit(field.alternatives, value)
-        if not problem and fitting is not None and fitting.stored is not None:
-            value = fitting.stored(value)
-            object.__setattr__(self.item, field.name, value)
-        if not problem and field.bound is not None:
-            problem = bound_problem(field.bound, value)
+        for option in field.alternatives:
+            if option.problem(value) is None:
+                if option.stored is not None:
+                    value = option.stored(value)
+                    object.__setattr__(self.item, field.name, value)
+                problem = None if field.bound is None else bound_problem(field.bound, value)
+                break
+        else:
+            problem = first_fit(field.alternatives, value)[1]
         if problem:
             self.fail(field.name, problem)
 

@@ -1,7 +1,7 @@
 """Options of a run: the catalogue of methods, duration, tolerances; the ``[run]`` table of a case file."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
@@ -286,12 +286,11 @@ class Run:
         length = {"first_step", "max_step"} if self.controls_error else {"step"}
         used = length | set(self.stepper.options) - (set() if self.controls_error else {"filter"})
         unused = (special | {"step", "first_step", "max_step"}) - used
-        default = {field.name: field.default for field in fields(self)}
         method = repr(self.method) + (f" with tableau {self.tableau!r}" if "tableau" in self.stepper.options else "")
         return [
             f"run.{name}: {getattr(self, name)!r} has no effect, method {method} does not use it"
-            for name in default
-            if name in unused and getattr(self, name) != default[name]
+            for name in type(self).__annotations__
+            if name in unused and getattr(self, name) != getattr(type(self), name)
         ]
 
     def output_count(self) -> int:

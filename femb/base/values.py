@@ -175,7 +175,7 @@ def name_problem(name: Any) -> str | None:
 def frozen_array(value: Any) -> Floats:
     """A read-only float copy of ``value``."""
     array = np.array(value, dtype=float)
-    array.flags.writeable = False
+    array.setflags(write=False)
     return array
 
 

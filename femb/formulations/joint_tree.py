@@ -141,7 +141,9 @@ class FramePlace(NamedTuple):
 class TreeStructure:
     """The part of a joint tree that models of one topology have in common.
 
-    unmeasured : the frames with coordinates that are none of a joint. The others are described for ``JointTree``.
+    unmeasured : the frames with coordinates that are none of a joint. quaternions : the frames with axes, the places
+    (n, 4) of their quaternions in the System's q, and the parents of all frames. The others are described for
+    ``JointTree``.
     """
 
     places: list[FramePlace]
@@ -152,6 +154,7 @@ class TreeStructure:
     coordinate_index: Ints
     coordinates: Coordinates
     unmeasured: list[int]
+    quaternions: tuple[Ints, Ints, Ints]
 
 
 STRUCTURES: Keeper[TreeStructure] = Keeper(KEPT)
@@ -268,15 +271,19 @@ class JointTree:
         measured = set(coordinate_index.tolist())
         # kernels need contiguous arguments
         linear_q, linear_v, quaternion_q, omega_v = (np.ascontiguousarray(row) for row in (*of_linear, *of_spherical))
+        index = packed_index(frames, layout)
+        turning = np.flatnonzero(index[:, SIZE] == 6)
+        parents = np.array([place.parent for place in places], dtype=np.int64)
         return TreeStructure(
             places,
             n_q + count,
             n_u + count,
             retained,
-            packed_index(frames, layout),
+            index,
             coordinate_index,
             (linear_q, linear_v, quaternion_q, omega_v),
             [k for k, frame in enumerate(frames) if not measured.issuperset(range(frame.q.start, frame.q.stop))],
+            (turning, index[turning, FRAME_Q, None] + np.arange(3, 7), parents),
         )
 
     def _frame(self, place: "FramePlace") -> TreeFrame:
@@ -329,12 +336,10 @@ class JointTree:
     def _same_signs(self) -> None:
         """Choose the signs of Z so that quaternions of frames have the same signs as in the System at the start."""
         Q = self.to_system(self.q0[None], np.zeros((1, self.n_u)))[0][0]
-        turning = self.index[:, SIZE] == 6
-        places = self.index[turning, FRAME_Q][:, None] + np.arange(3, 7)
+        turning, places, parents = self.structure.quaternions
         signs = np.ones(len(self.frames) + 1)
-        signs[:-1][turning] = np.copysign(1.0, np.sum(Q[places] * self.system.q0[places], axis=1))
+        signs[turning] = np.copysign(1.0, (Q[places] * self.system.q0[places]).sum(axis=1))
         # the parent of a root is the last of the signs
-        parents = np.array([place.parent for place in self.structure.places], dtype=np.int64)
         self.data[:, ZERO] *= (signs[:-1] * signs[parents])[:, None]
 
     @cached_property

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,13 +22,17 @@ for _array in (_ORIGIN, _AXES):
     _array.flags.writeable = False
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Station:
     """A point with axes fixed to a frame: offset (3,) m in the frame's axes, rotation (4,) station to frame."""
 
     frame: int
-    offset: Floats = field(default_factory=lambda: _ORIGIN)
-    rotation: Floats = field(default_factory=lambda: _AXES)
+    offset: Floats
+    rotation: Floats
+
+    def __init__(self, frame: int, offset: Floats = _ORIGIN, rotation: Floats = _AXES) -> None:
+        # a third of the time of the constructor that dataclasses make: a model has many stations
+        vars(self).update(frame=frame, offset=offset, rotation=rotation)
 
     @property
     def on_frame(self) -> bool:
@@ -100,8 +104,7 @@ class FlexibleLayout:
     modes: list[int]
 
 
-@dataclass(frozen=True, eq=False)
-class JointLayout:
+class JointLayout(NamedTuple):
     """A joint's ends as stations whose axes are the joint's, the numbers of its rows, and its coordinates.
 
     part : slice of its coordinates in those of all joints. same_way : the axes that its rows keep parallel but that
@@ -187,6 +190,7 @@ class Layout(Numbering):
         self.locked_inertia: Callable[[], Floats]
         self._shared: dict[tuple[InternalQuantity, int], int] = {}
         self._inertial: int | None = None
+        self._frames_on: dict[Any, frozenset[int]] = {}
         self.origin: Floats = np.zeros(3)
         self.origin_velocity: Floats = np.zeros(3)
 
@@ -325,12 +329,21 @@ class Layout(Numbering):
         node: Station = self.beams[marker.beam].stations[marker.node]
         return node.frame
 
+    def frames_on(self, item: Any) -> frozenset[int]:
+        """The frames of an item's markers."""
+        found = self._frames_on.get(item)
+        if found is None:
+            found = self._frames_on[item] = frozenset([self.frame_of(marker) for marker in item.markers.values()])
+        return found
+
     def internal_tolerances(self, atol: Tolerances, rtol: float) -> tuple[Floats, Floats, Bools]:
         """Absolute tolerances (S,) of the internal coordinates and (S,) of their rates, and whether they are angles.
 
         That of the coordinate of a first-order state is infinite. Its own is for the default relative tolerance, with
         which it changes as those of coordinates do.
         """
+        if not self.internal:
+            return np.zeros(0), np.zeros(0), np.zeros(0, dtype=bool)
         values = dict(zip(TOLERANCES, atol.values(rtol), strict=True))
         share = Tolerances().values(rtol)[0] / Tolerances().values(DEFAULT_RTOL)[0]
         quantities = [coordinate.quantity for coordinate in self.internal]
@@ -342,10 +355,11 @@ class Layout(Numbering):
         angles = [each.unit == "rad" and not each.first_order for each in quantities]
         return np.array(of_q, dtype=float), np.array(of_v, dtype=float), np.array(angles, dtype=bool)
 
-    @property
+    @cached_property
     def extent(self) -> float:
         """Largest distance (m) of a frame from ``origin`` at the start."""
-        return max((math.sqrt(frame.position.dot(frame.position)) for frame in self.frames), default=0.0)
+        positions = np.array([frame.position for frame in self.frames]).reshape(-1, 3)
+        return math.sqrt((positions * positions).sum(axis=1).max(initial=0.0))
 
     def pose(self, station: Station) -> tuple[Floats, Floats]:
         """Start position and quaternion of a station."""

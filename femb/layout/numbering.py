@@ -194,8 +194,7 @@ Coupling: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
 """Frames and internal coordinates that an element couples."""
 
 
-@dataclass(frozen=True, eq=False)
-class Frame:
+class Frame(NamedTuple):
     """A body or a beam node in its start pose: position (m) from ``Layout.origin``, quaternion frame to inertial.
 
     freedom : number of velocities: 6, 3 for a point, 0 for a fixed frame.
@@ -260,6 +259,11 @@ class Numbers:
         """(F,) bool: whether a frame moves and has axes."""
         result: Bools = self.freedom == 6
         return result
+
+    @cached_property
+    def multipliers(self) -> Ints:
+        """(n_c + 1,): the multiplier of every row, and at last -1 of no row."""
+        return np.append(self.row_c, -1)
 
     @cached_property
     def coordinates(self) -> tuple[Ints, Ints, Ints, Ints]:

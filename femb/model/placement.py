@@ -5,6 +5,7 @@ the origin with the inertial axes.
 """
 
 import heapq
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -17,7 +18,7 @@ from femb.base.values import vector
 from femb.elements import Attachment, FlexibleBody, Ground, Interface, PointMass
 from femb.elements.beam.line import LineItem
 from femb.elements.beam.shape import section_axes
-from femb.elements.item import Item
+from femb.elements.item import Item, StartPose
 from femb.elements.marker import Marker
 from femb.model.model import Model
 from femb.numerics import rotations
@@ -46,14 +47,16 @@ class Poses:
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self.origin = _origin(model)
+        # the ground always exists
+        self.given = {"ground": StartPose()} | {name: body.start_pose() for name, body in model.bodies.items()}
+        self.origin = _origin(model, self.given)
         self.bodies: dict[str, Pose] = {}
         self.beams: dict[str, Pose] = {}
         self.clamps: dict[str, tuple[Floats | None, Floats | None]] = {}
 
     def given_pose(self, name: str) -> Pose:
         """Pose in the description of a body; by default the inertial origin and axes."""
-        given = self.model.body(name).start_pose()
+        given = self.given[name]
         position = (given.position if given.position is not None else np.zeros(3)) - self.origin
         quaternion = given.quaternion
         return position, quaternion if quaternion is not None else np.array([1.0, 0.0, 0.0, 0.0])
@@ -85,9 +88,9 @@ class Poses:
             raise ModelError.at(path, f"{what} {at} but its place on {end.host} is at {wanted} m: {advice}")
 
 
-def _origin(model: Model) -> Floats:
-    """The origin of the positions of a model, (3,) m; see ``Poses``."""
-    poses = [(body, body.start_pose().position) for body in model.bodies.values()]
+def _origin(model: Model, start: Mapping[str, StartPose]) -> Floats:
+    """The origin of the positions of a model, (3,) m, by the ``start`` of its bodies; see ``Poses``."""
+    poses = [(body, start[name].position) for name, body in model.bodies.items()]
     fixed = [position for body, position in poses if position is not None and isinstance(body, Ground)]
     given = [position for body, position in poses if position is not None and not isinstance(body, Ground)]
     free = [(beam, end) for beam in model.beams.values() for end in (beam.start or beam.end,)]
@@ -207,7 +210,7 @@ def _section_at(poses: Poses, beam: LineItem, end: Attachment, other_known: bool
 def _place_body_at(poses: Poses, beam: LineItem, end: Attachment, point: Floats, axes: Floats) -> None:
     """Set the pose of a body so that its attachment is at ``point`` with the axes of the section."""
     name = str(end.body)
-    quaternion = poses.model.body(name).start_pose().quaternion
+    quaternion = poses.given[name].quaternion
     clamp_axes = _path_section(poses, beam, end)
     if clamp_axes is None and end.direction is not None:
         clamp_axes = section_axes(end.direction, end.up)
@@ -393,11 +396,12 @@ class Placement(Poses):
         return sorted(items, key=lambda item: rank.get((item.table, item.name), 0))
 
     def _place_given(self) -> None:
-        for name, body in self.model.bodies.items():
-            if body.start_pose().position is not None:
+        for name, start in self.given.items():
+            if start.position is not None:
                 self.bodies[name] = self.given_pose(name)
-        used = {marker.body for item in self.model.items() for marker in item.markers.values()}
-        if "ground" in used and "ground" not in self.bodies:
+        if "ground" not in self.bodies and any(
+            marker.body == "ground" for item in self.model.items() for marker in item.markers.values()
+        ):
             self.bodies["ground"] = self.given_pose("ground")
         if self.bodies:
             return
@@ -425,10 +429,11 @@ class Placement(Poses):
             if known[0] == known[1]:
                 continue
             near, far = (joint.first, joint.second) if known[0] else (joint.second, joint.first)
-            if far.body is None or isinstance(self.model.body(far.body), Ground):
+            body = None if far.body is None else self.model.body(far.body)
+            if far.body is None or body is None or isinstance(body, Ground):
                 continue
             at, axes = self.host(near)
-            given = self.model.body(far.body).start_pose().quaternion
+            given = self.given[far.body].quaternion
             pose = joint.other_pose(known[0], at + rotations.rotate(axes, near.at), axes, given)
             if pose is not None:
                 self.bodies[far.body] = pose

@@ -25,11 +25,11 @@ Result = TypeVar("Result")
 
 # Results of a function that are kept, and the shapes of its arguments by the number of bytes.
 KEPT = 512
-SHAPES = {24: (3,), 32: (4,), 72: (3, 3)}
+SHAPES = {16: (2,), 24: (3,), 32: (4,), 72: (3, 3), 128: (4, 4)}
 
 
 def kept(function: Callable[..., Result]) -> Callable[..., Result]:
-    """A pure function of float arrays (3,), (4,) or (3, 3), whole numbers and None, that keeps its last results.
+    """A pure function of float arrays of these shapes, numbers and None, that keeps its last results.
 
     A model has many parts alike, and the next model of a sweep has the same ones. The arrays that the function takes
     and gives are read-only.

@@ -105,11 +105,15 @@ def _libraries() -> Any:
     import scipy.linalg  # noqa: F401 - loads its library
     from threadpoolctl import ThreadpoolController
 
-    return ThreadpoolController()
+    return ThreadpoolController().select(user_api="blas")
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """A context in which numpy and scipy compute with one thread; the earlier number holds again after it."""
-    with _libraries().limit(limits=1, user_api="blas"):
+    libraries = _libraries()
+    if all(library.num_threads == 1 for library in libraries.lib_controllers):
+        yield
+        return
+    with libraries.limit(limits=1):
         yield

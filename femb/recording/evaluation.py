@@ -398,7 +398,8 @@ def _after_jump(system: SystemsAt, frames: Frames, k: int, motion_only: bool) ->
     """The output, at instant k that after a jump of the inputs, if they jump there."""
     at = slice(k, k + 1)
     time, q, v = frames.time[at], frames.q[at], frames.v[at]
-    if np.allclose(inputs_of(system, time, q, v), frames.u[at], SMOOTH, 0.0):
+    there, before = inputs_of(system, time, q, v), frames.u[at]
+    if np.array_equal(there, before) or np.allclose(there, before, SMOOTH, 0.0):
         return frames
     after = projected_frames(system, time, q, v, frames.work[at], motion_only)
     after = replace(after, unbalanced=frames.unbalanced[at])

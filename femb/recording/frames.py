@@ -175,9 +175,8 @@ def unbalanced(system: System, u: Floats, q: Floats, v: Floats, a: Floats, multi
 
 def largest(system: System, residual: Floats) -> Floats:
     """(k, 2): the largest force (N) and moment (N m) on a frame, of residuals (k, n_v)."""
-    layout, result = system.layout, np.zeros((len(residual), 2))
-    for part in range(2):
-        first = layout.frame_v[layout.freedom > 3 * part] + 3 * part
+    result = np.zeros((len(residual), 2))
+    for part, first in enumerate(system.layout.numbers.groups[1][:2]):
         squares = sum(residual[:, first + axis] ** 2 for axis in range(3))
         result[:, part] = np.sqrt(np.max(squares, axis=1, initial=0.0))
     return result

@@ -240,7 +240,7 @@ def acting_from_outside(system: System) -> dict[str, tuple[str, ...]]:
     if any(fixed & {*frames} and {*frames} - fixed for frames in (*linked, *layout.rows)):
         found.append(("the ground", momenta))
     for item in system.items:
-        on = {layout.frame_of(marker) for marker in item.markers.values()}
+        on = layout.frames_on(item)
         if item.changes_momenta and (not on or on - fixed):
             found.append((f"{item.table}.{item.name}", item.changes_momenta))
     return {word: tuple(name for name, changed in found if word in changed) for word in momenta}

@@ -236,10 +236,10 @@ class _Links:
         for item in system.items:
             if item.deforms:
                 continue
-            on = {layout.frame_of(marker) for marker in item.markers.values()}
+            on = layout.frames_on(item)
             if item.joint_coordinate is not None:
                 joint = layout.joints[item.joint_coordinate[0]]
-                on = {joint.first.frame, joint.second.frame}
+                on = frozenset((joint.first.frame, joint.second.frame))
             if not held.isdisjoint(on):
                 for frame in on - held:
                     self.items.setdefault(frame, []).append(item)
@@ -259,7 +259,7 @@ def _root(system: System, appendage: Appendage, links: _Links, taken: set[str]) 
     on = {layout.beams[name].stations[end].frame for name, end in ends}
     on |= {k for number in rows for k in layout.rows[number] if k in held}
     on |= {frame for body in flexible for frame in body.frames}
-    on |= {layout.frame_of(marker) for item in items for marker in item.markers.values()} & held
+    on |= {frame for item in items for frame in layout.frames_on(item)} & held
     names = {frame: name for name, frame in layout.bodies.items() if frame in on}
     station, parent = Station(-1, -layout.origin), "ground"
     if len(on) == 1:

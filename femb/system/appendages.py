@@ -36,7 +36,7 @@ def appendages_of(layout: Layout, model: Model, held: set[int]) -> list[Appendag
             items[k].append(path)
     known = [set(paths) for paths in items]
     for item in model.items():
-        if held & {layout.frame_of(marker) for marker in item.markers.values()}:
+        if not held.isdisjoint(layout.frames_on(item)):
             for k in {number[frame] for frame in item.frames(layout) if frame in number}:
                 if f"{item.table}.{item.name}" in known[k]:
                     names.setdefault(k, item.name)
@@ -90,4 +90,4 @@ def _frames_of_items(layout: Layout, model: Model) -> Iterator[tuple[str, list[i
     for name, line in layout.hinges.items():
         yield f"hinges.{name}", [end.frame for joint in line for end in (joint.first, joint.second)]
     for name, spring in model.springs.items():
-        yield f"springs.{name}", [layout.frame_of(marker) for marker in spring.markers.values()]
+        yield f"springs.{name}", sorted(layout.frames_on(spring))

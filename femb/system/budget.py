@@ -107,10 +107,8 @@ class Budget:
         self._powers = [(k, np.array([column[name] for name in accounts])) for k, accounts in names]
         self._pushes = {k: 6 * self.impulses.index(name) for k, name in pushing}
         self._drivers = column.get(DRIVERS, -1)
-        freedom = np.array([frame.freedom for frame in layout.frames])
-        moving, turning = freedom > 0, freedom == 6
-        q, v = layout.frame_q, layout.frame_v
-        self._frames = q[moving], v[moving], q[turning] + 3, v[turning] + 3
+        (positions, quaternions, _), (velocities, omegas, _) = layout.numbers.groups
+        self._frames = positions, velocities, quaternions, omegas
 
     def rates(self, system: Any, u: Floats, q: Floats, v: Floats, multipliers: Floats | None = None) -> Floats:
         """(s, n_w) of a system at s states; without ``multipliers`` (s, n_c) those of drivers are zero."""

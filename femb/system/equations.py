@@ -9,6 +9,7 @@ equation (1), docs/theory/rigid_body.md and docs/theory/constraints.md.
 
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
+from itertools import accumulate
 from math import inf, isfinite, nextafter
 from typing import Any, Self
 
@@ -145,7 +146,7 @@ class NumberedModel(MotionEquations):
 
     def _set_inputs(self, inputs: list[Input]) -> None:
         """Set the inputs, and the part of u (n_u,) of each."""
-        ends = np.cumsum([input_.width for input_ in inputs], dtype=int).tolist()
+        ends = list(accumulate(input_.width for input_ in inputs))
         self.inputs, self.n_u = inputs, ends[-1] if ends else 0
         self._no_inputs = np.zeros(self.n_u)
         self.parts_of_inputs = [
@@ -201,6 +202,8 @@ class NumberedModel(MotionEquations):
     @cached_property
     def has_gaps(self) -> bool:
         """Whether there are functions of ``gaps``."""
+        if not any(batch.switches for batch in self.batches):
+            return False
         no_states = np.empty((0, self.n_q)), np.empty((0, self.n_v))
         return bool(self.gaps(*no_states)[0].shape[1])
 

@@ -22,7 +22,7 @@ from femb.model.model import Model
 from femb.numerics import rotations
 from femb.numerics.components import norm
 from femb.numerics.newton import Iteration, largest, newton
-from femb.numerics.rotations import multiply, rotation_matrix
+from femb.numerics.rotations import rotation_matrix
 from femb.system.block_lu import SingularError
 from femb.system.constraints import mass_factors
 from femb.system.degrees_of_freedom import RANK
@@ -124,11 +124,9 @@ def _check_branches(system: Equations, q: Floats) -> None:
     layout, problems = system.layout, []
     joints = {name: joint for name, joint in layout.joints.items() if joint.same_way}
     if joints:
-        ends = [getattr(joint, word) for word in ("first", "second") for joint in joints.values()]
-        first, second = _end_axes(layout, ends, q).reshape(2, -1, 3, 3)
-        along = np.einsum("jka,jka->ja", first, second)
-        turned = set(np.flatnonzero(np.any(along < 0.0, axis=1)).tolist())
-        for k, (name, joint) in enumerate(joints.items() if turned else ()):
+        first, second = _end_axes(layout, [end for joint in joints.values() for end in (joint.first, joint.second)], q)
+        along = (first * second).sum(axis=1)
+        for k, (name, joint) in enumerate(joints.items() if along.min() < 0.0 else ()):
             cosines = along[k]
             problems += [
                 Problem(
@@ -163,14 +161,14 @@ def _check_drivers(system: Equations, q: Floats, words: str) -> None:
         raise ModelError(*problems)
 
 
-def _end_axes(layout: Layout, ends: list[Station], q: Floats) -> Floats:
-    """(n, 3, 3) axes of stations at one state, as columns, inertial."""
-    frames = [layout.frames[end.frame] for end in ends]
-    starts = [int(layout.frame_q[end.frame]) for end in ends]
-    quaternions = [
-        q[i + 3 : i + 7] if frame.freedom == 6 else frame.quaternion for frame, i in zip(frames, starts, strict=True)
-    ]
-    return rotation_matrix(multiply(np.array(quaternions), np.array([end.rotation for end in ends])))
+def _end_axes(layout: Layout, ends: list[Station], q: Floats) -> tuple[Floats, Floats]:
+    """(n, 3, 3) axes of the first and of the second end of n joints at one state, as columns, inertial."""
+    number = {frame: k for k, frame in enumerate(dict.fromkeys([end.frame for end in ends]))}
+    places = [(layout.frames[k], layout.frame_q[k] + 3) for k in number]
+    quaternions = [q[i : i + 4] if frame.freedom == 6 else frame.quaternion for frame, i in places]
+    of_frames = rotation_matrix(np.array(quaternions))
+    axes = of_frames[[number[end.frame] for end in ends]] @ np.array([end.axes for end in ends])
+    return axes[0::2], axes[1::2]
 
 
 # Start velocities that satisfy the constraints, nearest to the given ones in the metric of the mass.

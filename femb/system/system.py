@@ -87,9 +87,10 @@ class System(Equations):
             return
         if self.n_c:
             check_pairs(self, q)
-            q = assembled(self, q, assemble)
-            self.discrete = self.discrete_at(q)
-            self.__dict__.pop("discrete_inputs", None)
+            start, q = q, assembled(self, q, assemble)
+            if q is not start:
+                self.discrete = self.discrete_at(q)
+                self.__dict__.pop("discrete_inputs", None)
         v = start_velocities(self, q)
         self.layout.origin_velocity = shared_velocity(self, v)
         if self.layout.origin_velocity.any():

@@ -17,7 +17,6 @@ from femb.layout.layout import Layout
 from femb.numerics import kinematics, rotations
 from femb.numerics.block_kernels import clear
 from femb.numerics.compiler.bound_calls import Bound, BoundSequence
-from femb.numerics.components import norm
 from femb.system.block_lu import LinearSolver, Matrix, WithLowRank
 from femb.system.pattern import Pattern
 
@@ -92,9 +91,8 @@ class VelocityCoordinates:
         rotations about them through the origin.
         """
         layout, axes = self.layout, np.eye(3)
-        freedom = np.array([frame.freedom for frame in layout.frames])
         out, three = np.zeros((6, layout.n_v)), np.arange(3)
-        moving, turning = freedom > 0, freedom == 6
+        moving, turning = layout.numbers.moving, layout.numbers.turning
         positions = q[layout.frame_q[moving, None] + three]
         columns = layout.frame_v[moving, None] + three
         out[:3, columns] = axes[:, None]
@@ -121,7 +119,9 @@ class VelocityCoordinates:
 
 def corotated_vectors(first: Ints) -> Ints:
     """(F, 2) for ``VelocityCoordinates.corotated_frames``, for frames with the first velocity at index first (F,)."""
-    return np.stack([first, np.full(len(first), -1)], axis=1)
+    result: Ints = np.full((len(first), 2), -1)
+    result[:, 0] = first
+    return result
 
 
 class BoundMatrices(BoundSequence):
@@ -212,8 +212,7 @@ class MotionEquations(VelocityCoordinates):
     @cached_property
     def resolution(self) -> float:
         """Size of gaps of constraints (m) that are rounding errors of the positions at the start."""
-        farthest = max(norm(frame.position) for frame in self.layout.frames)
-        return ROUNDINGS * float(np.finfo(float).eps) * farthest
+        return ROUNDINGS * float(np.finfo(float).eps) * self.layout.extent
 
     def constraints(self, u: Floats, q: Floats, v: Floats, data: Floats | None = None) -> tuple[Floats, Floats]:
         """Phi and gamma (s, n_c), where J v' = gamma; J and J^T are added to block data (s, size)."""

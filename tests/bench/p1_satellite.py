@@ -35,10 +35,10 @@ def model(elements: int) -> femb.Model:
     return found
 
 
-def by_femb(elements: int, rtol: float, duration: float = DURATION, what: str = "position") -> np.ndarray:
+def by_femb(elements: int, rtol: float, duration: float = DURATION, what: str = "position", **more: Any) -> np.ndarray:
     """The position, or the deflection, of the right tip; of all nodes the same is recorded."""
     output = MOTION_OF_BEAMS if what == "position" else MOTION
-    options: Any = {"output_interval": DURATION / 1000, "output": output}
+    options: Any = {"output_interval": DURATION / 1000, "output": output} | more
     found = femb.simulate(model(elements), duration=duration, rtol=rtol, **options)
     return getattr(found.beams["right"], what)[::EVERY, -1]
 

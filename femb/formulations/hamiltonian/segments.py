@@ -124,7 +124,8 @@ class Tree:
     @cached_property
     def parent_rows(self) -> Ints:
         """(n + 1,): rows of the parents, with the base as row 0 and segment k as row k + 1; read-only."""
-        rows: Ints = np.append(0, self.parent + 1).astype(np.int64)
+        rows: Ints = np.zeros(self.n + 1, dtype=np.int64)
+        rows[1:] = self.parent + 1
         rows.flags.writeable = False
         return rows
 
