@@ -38,7 +38,7 @@ def compile_first(model: "Model", progress: "Reporter | None" = None) -> None:
         return
     if not slow_kernels(model):
         if progress is not None:
-            progress.message("compiling kernels: once on this machine, 5 to 10 s")
+            progress.message("compiling kernels: once on this machine, 4 to 8 s")
         return
     if kernel_cache().folder is None:
         # Without a cache a second process cannot pass on its kernels.
@@ -46,7 +46,7 @@ def compile_first(model: "Model", progress: "Reporter | None" = None) -> None:
             progress.message("compiling kernels, 15 to 30 s: they cannot be kept")
         return
     if progress is not None:
-        progress.message("compiling kernels: once on this machine, 10 to 15 s")
+        progress.message("compiling kernels: once on this machine, 8 to 15 s")
     silent = subprocess.DEVNULL
     # Both processes must import the same files to share the cache; a checkout in the current folder would come first.
     paths = os.pathsep.join([str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH", "")])

@@ -121,3 +121,82 @@ def test_versions_that_were_not_tested_are_not_known(version, monkeypatch):
 def test_an_inside_that_lacks_a_name_is_not_known(monkeypatch):
     monkeypatch.delattr("numba.core.compiler.CompilerBase.compile_extra")
     assert not kernel_compiler._known()
+
+
+TABLE = np.array([[0.25, -1.5], [3.0, 0.125], [-2.0, 7.0]])
+
+
+def checked(x, k):
+    if x[k] > 1e3:
+        raise ValueError("too large")
+    return x[k]
+
+
+def entries(x, numbers, columns, stop, step, out, call):
+    work, sums = np.empty((2, 3)), np.zeros(2)
+    last = x[0, 0]
+    for i in range(x.shape[0]):
+        row, again = x[i], np.zeros(3)
+        for j in range(-1, x.shape[1] - 1):
+            again[j] += row[j] + TABLE[j, i % 2]
+            work[i, j] = again[j] * x[i, -1] + call(x[i], j)
+            last = again[2]
+        x[i, 0] -= again[-3]
+    for k in range(stop, -stop, step):
+        sums[k] += work[k % 2, 0]
+        for m in range(k):
+            sums[m % 2] -= x[0, m]
+    for k in range(2, -1, -1):
+        out[0, k], out[-1, k] = work[0, k] + last, sums[numbers[k]] * columns[k, 1] + work[1][k]
+    return sums[0], work.shape
+
+
+@pytest.mark.parametrize("step", [-1, -2, 1])
+def test_entries_rows_ranges_and_small_arrays_are_those_of_python(step):
+    """Negative and unsigned places, columns that are not contiguous, ranges of all steps, arrays inside loops."""
+
+    def results(call, function):
+        x, out = np.arange(6.0).reshape(2, 3) ** 1.5 - 3.0, np.full((2, 3), np.nan)
+        numbers, columns = np.array([1, 0, 1], np.uint8), (np.arange(12.0) ** 0.5).reshape(3, 4)[:, ::2]
+        return *function(x, numbers, columns, 1, step, out, call), x.tobytes(), out.tobytes()
+
+    options = {"error_model": "numpy", "pipeline_class": KernelCompiler}
+    assert results(njit(**options)(checked), njit(**options)(entries)) == results(checked, entries)
+
+
+def kept(x):
+    return small_copy(x)[1]
+
+
+@njit(pipeline_class=KernelCompiler)
+def small_copy(x):
+    made = np.empty((2, 3))
+    made[0], made[1] = x[0], x[1]
+    return made
+
+
+def test_small_arrays_are_on_the_stack_unless_they_are_returned():
+    def total(x):
+        turned = np.empty((3, 3))
+        for i in range(3):
+            for j in range(3):
+                turned[i, j] = x[j, i]
+        found = 0.0
+        for i in range(3):
+            found += turned[0, i] * turned[i, 1]
+        return found
+
+    x = np.arange(9.0).reshape(3, 3)
+    kernel = njit(pipeline_class=KernelCompiler)(total)
+    assert kernel(x) == total(x)
+    (code,) = kernel.inspect_llvm().values()
+    assert "NRT_" not in code.split("cpython")[0]
+    assert np.array_equal(njit(pipeline_class=KernelCompiler)(kept)(x), x[1])
+
+
+def test_errors_pass_through_calls():
+    inside = njit(pipeline_class=KernelCompiler)(checked)
+    kernel = njit(pipeline_class=KernelCompiler)(lambda x, k: 2.0 * inside(x, k))
+    assert kernel(np.array([1.0, 2e3]), 0) == 2.0
+    with pytest.raises(ValueError, match="too large"):
+        kernel(np.array([1.0, 2e3]), 1)

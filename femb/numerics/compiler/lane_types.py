@@ -114,22 +114,12 @@ def lanes(typingctx: Any, array: Any) -> Any:
     result = types.Array(NUMBERS, array.ndim - 1, "C", readonly=not array.mutable, aligned=False)
 
     def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        from numba.np.arrayobj import make_array, populate_array
+        from femb.numerics.compiler.lean_lowering import DATA, view
 
-        given = make_array(array)(context, builder, args[0])
-        view = make_array(result)(context, builder)
-        shape = cgutils.unpack_tuple(builder, given.shape, array.ndim)[:-1]
-        strides = cgutils.unpack_tuple(builder, given.strides, array.ndim)[:-1]
-        populate_array(
-            view,
-            data=builder.bitcast(given.data, context.get_data_type(NUMBERS).as_pointer()),
-            shape=shape,
-            strides=strides,
-            itemsize=8 * LANES,
-            meminfo=given.meminfo,
-            parent=given.parent,
-        )
-        return impl_ret_borrowed(context, builder, result, view._getvalue())
+        data = builder.bitcast(builder.extract_value(args[0], DATA), context.get_data_type(NUMBERS).as_pointer())
+        width, kind = ir.Constant(ir.IntType(64), 8 * LANES), context.get_value_type(result)
+        made = view(builder, kind, args[0], data, range(array.ndim - 1), width)
+        return impl_ret_borrowed(context, builder, result, made)
 
     return signature(result, array), code
 
