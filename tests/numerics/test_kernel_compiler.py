@@ -194,6 +194,16 @@ def test_small_arrays_are_on_the_stack_unless_they_are_returned():
     assert np.array_equal(njit(pipeline_class=KernelCompiler)(kept)(x), x[1])
 
 
+def test_kernels_that_allocate_by_assignment_count_references():
+    def turned(x):
+        made = np.empty((2, 2))
+        made[:] = x.T
+        return made[0, 1] + made[1, 0] * 3.0
+
+    x = np.arange(4.0).reshape(2, 2)
+    assert njit(pipeline_class=KernelCompiler)(turned)(x) == turned(x)
+
+
 def test_errors_pass_through_calls():
     inside = njit(pipeline_class=KernelCompiler)(checked)
     kernel = njit(pipeline_class=KernelCompiler)(lambda x, k: 2.0 * inside(x, k))

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba.core import cgutils, types
+from numba.core import cgutils, errors, types
 from numba.core import ir as statements
 from numba.core.analysis import compute_cfg_from_blocks, compute_use_defs, must_use_alloca
 from numba.core.callconv import RETCODE_NONE, RETCODE_OK, CPUCallConv, Status
@@ -183,10 +183,12 @@ def _constant(func_ir: Any, name: Any) -> Any:
     return found.value if isinstance(found, (statements.Const, statements.Global, statements.FreeVar)) else None
 
 
-def _on_stack(fndesc: Any, func_ir: Any) -> tuple[dict[int, tuple[int, ...]], bool]:
-    """The calls whose arrays are on the stack, by their id, with their shapes; whether no others allocate."""
+def _on_stack(fndesc: Any, func_ir: Any, left: int) -> tuple[dict[int, tuple[int, ...]], bool]:
+    """The calls whose arrays are on the stack, by their id, with their shapes; whether no others allocate.
+
+    left : the bytes for them.
+    """
     found: dict[int, tuple[int, ...]] = {}
-    left = LARGEST_STACK
     returned = others = _has_arrays(fndesc.restype)
     in_loops = {label for loop in compute_cfg_from_blocks(func_ir.blocks).loops().values() for label in loop.body}
     for label, block in func_ir.blocks.items():
@@ -213,6 +215,8 @@ def _on_stack(fndesc: Any, func_ir: Any) -> tuple[dict[int, tuple[int, ...]], bo
 class LeanLower(Lower):  # type: ignore[misc]
     """numba's translation of a function to LLVM's language, with less for what kernels consist of."""
 
+    largest_stack = LARGEST_STACK
+
     def __init__(self, context: Any, library: Any, fndesc: Any, func_ir: Any, metadata: Any = None) -> None:
         self._stack: dict[int, tuple[int, ...]] = {}
         self._constants: dict[int, Any] = {}
@@ -226,7 +230,7 @@ class LeanLower(Lower):  # type: ignore[misc]
         if self.lean:
             context = LeanContext.of(context)
             if context.enable_nrt:
-                self._stack, alone = _on_stack(fndesc, func_ir)
+                self._stack, alone = _on_stack(fndesc, func_ir, self.largest_stack)
                 context.enable_nrt = not alone
         super().__init__(context, library, fndesc, func_ir, metadata)
 
@@ -438,13 +442,24 @@ class LeanLower(Lower):  # type: ignore[misc]
         return store_item(self.context, self.builder, kind, value, address)
 
 
+class CountingLower(LeanLower):
+    """The translation with arrays that numba allocates, and counts references to."""
+
+    largest_stack = 0
+
+
 @register_pass(mutates_CFG=True, analysis_only=False)
 class LeanLowering(BaseNativeLowering):  # type: ignore[misc]
     """numba's pass that translates a function to LLVM's language, with ``LeanLower``."""
 
     _name = "lean_lowering"
+    lowering_class = LeanLower
 
-    @property
-    def lowering_class(self) -> Any:
-        """The class that translates."""
-        return LeanLower
+    def run_pass(self, state: Any) -> bool:
+        """Translate a function."""
+        try:
+            return bool(super().run_pass(state))
+        except errors.NumbaRuntimeError:
+            # numba allocates for something else, such as an assignment of an array to part of another
+            self.lowering_class = CountingLower
+            return bool(super().run_pass(state))
