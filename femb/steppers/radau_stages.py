@@ -290,7 +290,7 @@ class RadauEquations(ImplicitStepper[Stages]):
     # Matrices
 
     def _prepare(self, h: float) -> int:
-        """What the program of a step of length h has to form anew; without kernels for it, it is formed here."""
+        """Decide what the program of a step of length h forms anew; form it here where it has no kernels."""
         if self._refactor.calls and self._bound_to is not self.form.solver:
             # other rows of constraints are excluded
             self._bind_factors(*self._factors)

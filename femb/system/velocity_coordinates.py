@@ -178,7 +178,10 @@ class MotionEquations(VelocityCoordinates):
         return mass, *self._constrained(u, q, v, multipliers, damping, stiffness)
 
     def bound_matrices(self, u: Floats, q: Floats, v: Floats, multipliers: Floats) -> BoundMatrices | None:
-        """``matrices`` of the state in these arrays; None where an element may ask for a part of low rank."""
+        """``matrices`` of the state u, q, v, ``multipliers`` in these arrays (1, n), bound to kernels.
+
+        None where an element may ask for a part of low rank.
+        """
         if any(type(batch).low_rank_matrices is not Batch.low_rank_matrices for batch in self.batches):
             return None
         return BoundMatrices(self, u, q, v, multipliers)

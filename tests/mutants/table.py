@@ -197,7 +197,7 @@ MUTANTS = (
            "return local - local[:1]", "return local",
            "tests/results/test_deflection.py", "deflection of a beam that is curved at rest"),
     Mutant("femb/recording/frames.py",
-           "first = layout.frame_v[freedom > 3 * part] + 3 * part", "first = layout.frame_v[freedom > 3 * part]",
+           "residual[:, first + axis] ** 2", "residual[:, first - 3 * part + axis] ** 2",
            "tests/results/test_audit.py", "balance of moments"),
     Mutant("femb/results/sobol.py",
            "0.5 * np.mean((f_A - mixed) ** 2, axis=1)", "0.5 * np.mean((f_B - mixed) ** 2, axis=1)",
