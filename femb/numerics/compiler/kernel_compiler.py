@@ -27,7 +27,7 @@ import numba
 import numpy as np
 
 # The first and the last tested version of numba (major, minor).
-TESTED = (0, 60), (0, 68)
+TESTED = (0, 62), (0, 68)
 # Functions that allocate arrays: only kernels that call one need reference counting. A kernel that allocates with
 # another function does not compile ("NRT required but not enabled"); then add the name of that function here.
 ALLOCATING = {"copy", "empty", "empty_like", "eye", "zeros", "zeros_like"}

@@ -152,7 +152,7 @@ class LeanContext(CPUContext):  # type: ignore[misc]
 
     @property
     def call_conv(self) -> Any:
-        """How kernels are called."""
+        """The convention by which kernels are called."""
         return LeanCalls(self)
 
 
