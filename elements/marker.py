@@ -57,7 +57,12 @@ class Marker(Brief):
         """
         with Checks(self) as fields:
             self.check_host(fields)
-            if self.node != -1 and self.body is not None and self.beam is None and "body" not in fields.bad:
+            if (
+                fields.bad.isdisjoint(("node", "body"))
+                and self.node != -1
+                and self.body is not None
+                and self.beam is None
+            ):
                 fields.require("node", False, "but a body has no nodes: give beam and node, or body and at")
             if self.directions and fields.bad.isdisjoint(self.directions):
                 self._check_directions(fields)

@@ -84,6 +84,10 @@ REFUSED = [
     (lambda: Beam("b", "s", 6.0, 1, start=HUB, path=Path(curve=lambda s: (np.cos(s), np.sin(s), 0))), "by 344 degrees"),
     (lambda: Beam("b", "s", 6.0, 1, start=HUB, path=Path(curve=lambda s: 1 / 0)), "path.curve: fails: ZeroDivision"),
     (lambda: Load("l", body="a", node=2, force=(1, 0, 0)), "l.node: got 2, but a body has no nodes"),
+    (
+        lambda: Load("l", body="a", node=np.array([1, 2]), force=(1, 0, 0)),
+        r"l.node: got \[1, 2\], wanted a whole number",
+    ),
     (lambda: PointMass("p", mass=1.0, on=Place("a", node=0)), "p.on.node: got 0, but a body has no nodes"),
     (lambda: PointMass("p", mass=1.0, on="a"), "p.on: got 'a', wanted a Place"),
     (
