@@ -277,12 +277,17 @@ def _one_pool(runner: Runner, runs: Runs, workers: int, suspects: list[int]) -> 
         listener.close()
 
 
+def _has_forks() -> bool:
+    """Whether a process can go on as two: elsewhere than on Linux, libraries may not bear it."""
+    return sys.platform == "linux" and hasattr(os, "fork")
+
+
 def _context() -> "BaseContext":
     """The way in which processes start: as forks of this one, which has loaded modules and kernels for all of them.
 
     Where other threads run, whose locks a fork would inherit, and on other systems, processes begin anew.
     """
-    forks = sys.platform == "linux" and threading.active_count() == 1
+    forks = _has_forks() and threading.active_count() == 1
     return multiprocessing.get_context("fork" if forks else "spawn")
 
 
@@ -385,7 +390,7 @@ def _lean_workers() -> Iterator[None]:
     """A context in which dask starts workers that hardly watch themselves; on Linux as forks of one process, which has
     loaded the modules of all."""
     words: dict[str, Any] = {"distributed.worker.profile.enabled": False, "distributed.admin.tick.interval": "1s"}
-    forks = sys.platform == "linux"
+    forks = _has_forks()
     if forks:
         words["distributed.worker.multiprocessing-method"] = "forkserver"
     with importlib.import_module("dask").config.set(words):

@@ -215,8 +215,9 @@ def consistent_start(
     scale = float(np.max(np.abs(v), initial=0.0)) + float(np.max(np.abs(right)))
     if np.max(np.abs(J @ v - right)) <= 1e-13 * scale:
         return v
-    # bodies on joints alone, of which no velocity is given
-    if not twists and not alone and sum(frame.freedom for frame in layout.frames) == system.n_v:
+    # bodies on joints alone, of which no velocity is given; of many given rates the matrix would be dense
+    few = rates.shape[0] <= DENSE
+    if few and not twists and not alone and sum(frame.freedom for frame in layout.frames) == system.n_v:
         sizes = np.bincount(component)
         if all(sizes[group] == 1 for group, frame in zip(component, layout.frames, strict=True) if frame.freedom):
             found = _among_all(system, q, v, J, right)
