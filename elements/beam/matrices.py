@@ -145,6 +145,17 @@ def attachment_stiffness(force1, force2, ends, R, work, A):
 
 
 @inlined
+def add_from_shape(B, AB, K):
+    """K (11, 11) += B^T AB for a sparse B (8, 11) and AB (8, 11)."""
+    for m in range(8):
+        for i in range(11):
+            x = B[m, i]
+            if not every(x == 0.0):
+                for k in range(11):
+                    K[i, k] += x * AB[m, k]
+
+
+@inlined
 def ends_stiffness(K8, B, KB, K):
     """K (11, 11) = B^T K8 B with a sparse B (8, 11); KB (8, 11) is a work array.
 
@@ -158,12 +169,7 @@ def ends_stiffness(K8, B, KB, K):
             if not every(x == 0.0):
                 for i in range(8):
                     KB[i, j] += x * K8[k, i]
-    for k in range(8):
-        for i in range(11):
-            x = B[k, i]
-            if not every(x == 0.0):
-                for j in range(11):
-                    K[i, j] += x * KB[k, j]
+    add_from_shape(B, KB, K)
 
 
 @inlined

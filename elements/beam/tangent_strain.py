@@ -9,6 +9,7 @@ import math
 import numpy as np
 
 from femb.elements.beam.force import inner_stiffness, inner_strains, relax
+from femb.elements.beam.matrices import add_from_shape
 from femb.elements.beam.strain import (
     DAMPING,
     HERMITE,
@@ -274,17 +275,6 @@ def add_to_ends(B, A, AB, K):
                 for m in range(8):
                     AB[m, k] += A[m, n] * x
     add_from_shape(B, AB, K)
-
-
-@inlined
-def add_from_shape(B, AB, K):
-    """K (11, 11) += B^T AB for a sparse B (8, 11) and AB (8, 11)."""
-    for m in range(8):
-        for i in range(11):
-            x = B[m, i]
-            if not every(x == 0.0):
-                for k in range(11):
-                    K[i, k] += x * AB[m, k]
 
 
 @inlined
