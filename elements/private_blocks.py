@@ -77,15 +77,18 @@ class MassiveElements(Batch):
     def allocate(self, pattern: BlockPattern) -> None:
         self.offset, self.stride = pattern.offsets(self.index[:, self.in_v])
 
-    def add_masses(self, q: Floats, offset: Ints, stride: Ints, mass: Floats) -> None:
-        """Add the mass at each of s states to block data (s, size) with these blocks."""
+    def bound_masses(self, q: Floats, offset: Ints, stride: Ints, mass: Floats) -> Callable[[], object]:
+        """The call that adds the mass at each of s states to block data (s, size) with these blocks."""
         raise NotImplementedError
 
     def mass(self, q: Floats, mass: Floats) -> None:
         self.mass_each(q[None], mass[None])
 
     def mass_each(self, q: Floats, mass: Floats) -> None:
-        self.add_masses(q, self.offset, self.stride, mass)
+        self.bound_mass(q, mass)()
+
+    def bound_mass(self, q: Floats, mass: Floats) -> Callable[[], object]:
+        return self.bound_masses(q, self.offset, self.stride, mass)
 
     def alone(self) -> tuple[Self, PrivateBlocks]:
         """The elements with velocities and block data of their own."""
@@ -98,7 +101,7 @@ class MassiveElements(Batch):
     def element_masses(self, q: Floats) -> list[tuple[Ints, Floats]]:
         private = PrivateBlocks(self.index[:, self.in_v], self.sizes)
         out = np.zeros(private.count * private.n**2)
-        self.add_masses(q[None], private.offset, private.stride, out[None])
+        self.bound_masses(q[None], private.offset, private.stride, out[None])()
         return [(private.indices, private.matrices(out))]
 
     def inertial(self) -> Self:

@@ -440,8 +440,9 @@ class BeamBatch(BeamElements):
         rest = self.offset, self.stride, q, v, self.fixed, True, mass, damping, stiffness
         return Bound(matrices, *self._groups, *rest, check=self.check)
 
-    def add_masses(self, q: Floats, offset: Ints, stride: Ints, mass: Floats) -> None:
-        self.check(matrices(*self._groups, offset, stride, q, q, self.fixed, False, mass, mass, mass))
+    def bound_masses(self, q: Floats, offset: Ints, stride: Ints, mass: Floats) -> Callable[[], object]:
+        rest = offset, stride, q, q, self.fixed, False, mass, mass, mass
+        return Bound(matrices, *self._groups, *rest, check=self.check)
 
     def inertial(self) -> Self:
         other = self.without_stiffness()

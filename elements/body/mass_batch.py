@@ -176,6 +176,14 @@ def points_residual(in_v, masses, weight, a, out):
             out[state, in_v[k]] += masses[k] * a[state, in_v[k]] - weight[k]
 
 
+@kernel_with_entry
+def add_point_masses(entries, masses, mass):
+    """Add masses (n,) to these entries (n,) of block data (s, size)."""
+    for state in range(mass.shape[0]):
+        for k in range(entries.size):
+            mass[state, entries[k]] += masses[k]
+
+
 class MassBatch(MassiveElements):
     """Masses and inertias at offsets in moving frames with axes.
 
@@ -215,10 +223,10 @@ class MassBatch(MassiveElements):
     def bound_matrices(
         self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats
     ) -> Callable[[], object]:
-        return Bound(add_mass, self.index, self.data, self.offset, self.stride, q, mass)
+        return self.bound_mass(q, mass)
 
-    def add_masses(self, q: Floats, offset: Ints, stride: Ints, mass: Floats) -> None:
-        add_mass(self.index, self.data, offset, stride, q, mass)
+    def bound_masses(self, q: Floats, offset: Ints, stride: Ints, mass: Floats) -> Callable[[], object]:
+        return Bound(add_mass, self.index, self.data, offset, stride, q, mass)
 
     def inertial(self) -> Self:
         return self.weighed(np.zeros(3))
@@ -281,6 +289,9 @@ class PointBatch(Batch):
 
     def mass_each(self, q: Floats, mass: Floats) -> None:
         mass[:, self.entries] += self.masses
+
+    def bound_mass(self, q: Floats, mass: Floats) -> Callable[[], object]:
+        return Bound(add_point_masses, self.entries, self.masses, mass)
 
     def element_masses(self, q: Floats) -> list[tuple[Ints, Floats]]:
         places: Ints = self.in_v.reshape(-1, 3)

@@ -347,8 +347,8 @@ class ExactBatch(SectionRecords):
         u, q, v, a, damping, stiffness = (part[None] for part in (u, q, v, a, damping, stiffness))
         self._tangents(self.free(u), q, v, a, True, damping, damping, stiffness)()
 
-    def add_masses(self, q: Floats, offset: Ints, stride: Ints, mass: Floats) -> None:
-        kernels.masses(self.index, *self._kinds, q, self.fixed, offset, stride, mass)
+    def bound_masses(self, q: Floats, offset: Ints, stride: Ints, mass: Floats) -> Callable[[], object]:
+        return Bound(kernels.masses, self.index, *self._kinds, q, self.fixed, offset, stride, mass)
 
     def inertial(self) -> Self:
         other = self.without_stiffness().strained(np.zeros(0), np.full(self.own.shape, np.nan))

@@ -374,7 +374,7 @@ def tangents(
     return -1
 
 
-@kernel
+@kernel_with_entry
 def masses(index, kind, ends, data, q, fixed, offset, stride, mass):
     """Add the mass matrices of all elements at s states q (s, n_q) to block data (s, size)."""
     poses, p, R = np.empty((2, 7, LANES)), lanes(np.empty((3, 4, LANES))), lanes(np.empty((4, 3, 3, LANES)))

@@ -221,9 +221,16 @@ class ConstraintSet:
 
     def jacobian_each(self, u: Floats, q: Floats, v: Floats, data: Floats, position: Floats, gamma: Floats) -> None:
         """Add J and J^T at each of s states to block data (s, size); position, gamma : as of ``constraints``."""
-        if self.row_numbers:
-            args = (self.index, self.data, self.offset, self.stride)
-            kernels.jacobian(*args, u, q, v, self.fixed, data, position, gamma)
+        self.bound_jacobian(u, q, v, data, position, gamma)()
+
+    def bound_jacobian(
+        self, u: Floats, q: Floats, v: Floats, data: Floats, position: Floats, gamma: Floats
+    ) -> Callable[[], object]:
+        """``jacobian_each`` of these arrays, whose entries change from call to call."""
+        from femb.numerics.compiler.bound_calls import Bound, BoundSequence
+
+        arguments = self.index, self.data, self.offset, self.stride, u, q, v, self.fixed, data, position, gamma
+        return BoundSequence([Bound(kernels.jacobian, *arguments)] if self.row_numbers else [])
 
     def constraint_tangent(self, u: Floats, q: Floats, v: Floats, multipliers: Floats, stiffness: Floats) -> None:
         """Add d(J^T lambda)/dq H and d(J v + Phi_t)/dq H at one state to block data."""
@@ -245,10 +252,10 @@ class ConstraintSet:
         if not self.row_numbers:
             return BoundSequence([])
         blocks, spare = (self.index, self.data, self.offset, self.stride), np.empty((2, 1, self.count))
-        state, one = (u, q, v, self.fixed), (u[0], q[0], v[0], self.fixed, multipliers[0])
+        one = u[0], q[0], v[0], self.fixed, multipliers[0]
         return BoundSequence(
             [
-                Bound(kernels.jacobian, *blocks, *state, damping, *spare),
+                self.bound_jacobian(u, q, v, damping, *spare),
                 Bound(kernels.constraint_tangent, *blocks, *one, stiffness[0]),
             ]
         )

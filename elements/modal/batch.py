@@ -41,7 +41,7 @@ from femb.elements.private_blocks import FreeBody, PrivateBlocks
 from femb.layout.element import Batch, FoldedError
 from femb.layout.layout import Layout, Station, unfixed_frames
 from femb.layout.views import BlockPattern, OutputStates
-from femb.numerics.compiler.bound_calls import Bound
+from femb.numerics.compiler.bound_calls import Bound, BoundSequence
 from femb.numerics.compiler.compile import kernel
 from femb.numerics.vector3 import IN_Q, IN_V, cross, dot, rotate, rotate_back
 
@@ -297,22 +297,26 @@ class ModalBatch(Batch):
         other.index = unfixed_frames(self.index, n_q, n_v, [IN_Q], [IN_V])
         return other
 
-    def _forces(self, q: Floats, v: Floats, a: Floats, factors: tuple[float, float, float, float], out: Floats) -> None:
-        self._check(forces(self.index, *self.arrays, q, v, a, self.fixed, self.gravity, *factors, out))
+    def _forces(
+        self, q: Floats, v: Floats, a: Floats, factors: tuple[float, float, float, float], out: Floats
+    ) -> Bound:
+        arguments = *self.arrays, q, v, a, self.fixed, self.gravity, *factors, out
+        return Bound(forces, self.index, *arguments, check=self._check)
 
     def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
-        self._forces(q, v, a, (1.0, 1.0, 1.0, 1.0), out)
+        self.bound_residual(u, q, v, a, out)()
 
     def bound_residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
-        arguments = self.index, *self.arrays, q, v, a, self.fixed, self.gravity, 1.0, 1.0, 1.0, 1.0, out
-        return Bound(forces, *arguments, check=self._check)
+        return self._forces(q, v, a, (1.0, 1.0, 1.0, 1.0), out)
 
     def accounts(self, own: str) -> tuple[str, ...]:
         return () if self.undamped else (own,)
 
     def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
-        if not self.undamped:
-            self._forces(q, v, v, (0.0, 0.0, 1.0, -1.0), out)
+        self.bound_nonconservative(u, q, v, out)()
+
+    def bound_nonconservative(self, u: Floats, q: Floats, v: Floats, out: Floats) -> Callable[[], object]:
+        return BoundSequence([] if self.undamped else [self._forces(q, v, v, (0.0, 0.0, 1.0, -1.0), out)])
 
     def _matrices(
         self,
@@ -323,20 +327,28 @@ class ModalBatch(Batch):
         mass: Floats,
         damping: Floats,
         stiffness: Floats,
-    ) -> None:
+    ) -> Bound:
         blocks = self.starts, self.sizes, self.offset, self.stride
-        state = q, v, a, self.fixed, self.gravity
-        self._check(matrices(self.index, *self.arrays, *state, *blocks, *words, mass, damping, stiffness))
+        arguments = *self.arrays, q, v, a, self.fixed, self.gravity, *blocks, *words, mass, damping, stiffness
+        return Bound(matrices, self.index, *arguments, check=self._check)
 
     def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
-        self._matrices(q, v, np.zeros(v.shape), (True, True), mass, damping, stiffness)
+        self._matrices(q, v, np.zeros(v.shape), (True, True), mass, damping, stiffness)()
+
+    def bound_matrices(
+        self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats
+    ) -> Callable[[], object]:
+        return self._matrices(q[0], v[0], np.zeros(v.shape[1]), (True, True), mass[0], damping[0], stiffness[0])
 
     def mass(self, q: Floats, mass: Floats) -> None:
+        self.bound_mass(q[None], mass[None])()
+
+    def bound_mass(self, q: Floats, mass: Floats) -> Callable[[], object]:
         still = np.zeros(self._velocities())
-        self._matrices(q, still, still, (True, False), mass, mass, mass)
+        return self._matrices(q[0], still, still, (True, False), mass[0], mass[0], mass[0])
 
     def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
-        self._matrices(q, v, a, (False, True), stiffness, damping, stiffness)
+        self._matrices(q, v, a, (False, True), stiffness, damping, stiffness)()
 
     def _velocities(self) -> int:
         """A length of v that contains all velocities of the body."""
@@ -367,7 +379,7 @@ class ModalBatch(Batch):
         other.arrays = place, rests, rigid, linear, inertial, quad, psi2
 
         def change(v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
-            other._matrices(q, v, a, (False, True), stiffness, damping, stiffness)
+            other._matrices(q, v, a, (False, True), stiffness, damping, stiffness)()
 
         return [(private.indices, private.by_columns(change))]
 

@@ -61,7 +61,7 @@ from femb.elements.modal.kernels import (
     times_inverse_back,
     turn_rates,
 )
-from femb.numerics.compiler.compile import inlined, kernel
+from femb.numerics.compiler.compile import inlined, kernel_with_entry
 from femb.numerics.vector3 import cross, dot, product, rotate, rotate_back, scatter
 
 # Kernels: mass matrix and tangents of a body by the motion of its frame and its coordinates; (7), (9), (10).
@@ -330,14 +330,14 @@ def strained_rows(psi2, x, W, E_q, E_v, E_a, J, P_q, P_v, P_a):
                 P_a[at, j] -= by * E_a[m, j] + by_acc * W[m, j] + 2.0 * by_rate * E_q[m, j]
 
 
-@kernel
+@kernel_with_entry
 def matrices(
     index, stations, rests, rigid, linear, pairs, quad, psi2, q, v, a, fixed, gravity, starts, sizes, offset, stride,
     with_mass, with_tangent, mass, damping, stiffness,
 ):  # fmt: skip
     """Add the mass, d(residual)/dv and d(residual)/dq H at one state to block data.
 
-    Returns 0, or the number of an interface whose rotation relative to the root has reached half a turn.
+    Returns -1, or the number of an interface whose rotation relative to the root has reached half a turn.
     """
     k, n, size = stations.shape[0], psi2.shape[1], linear.shape[0]
     first, p, z = 6 * (k - 1), 6 + size, 6 + n
@@ -400,7 +400,7 @@ def matrices(
     if with_tangent:
         scatter(C, starts, sizes, offset, stride, damping)
         scatter(K, starts, sizes, offset, stride, stiffness)
-    return 0
+    return -1
 
 
 @inlined

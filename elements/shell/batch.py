@@ -261,13 +261,15 @@ class ShellBatch(Batch):
     def bound_residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
         if self.inputs:
             return super().bound_residual(u, q, v, a, out)
-        return self._bound((q, v, a), ALL, out)
+        return self._bound((q, v, a), ALL, 1.0, out)
 
     def bound_inertia(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
-        return self._bound((q, v, a), INERTIAL, out)
+        return self._bound((q, v, a), INERTIAL, 1.0, out)
 
-    def _bound(self, state: tuple[Floats, ...], parts: tuple[bool, bool, bool], out: Floats) -> Callable[[], object]:
-        rest = (NO_FREE, *state, self.fixed, self.gravity, *parts, 1.0, out)
+    def _bound(
+        self, state: tuple[Floats, ...], parts: tuple[bool, bool, bool], sign: float, out: Floats
+    ) -> Callable[[], object]:
+        rest = (NO_FREE, *state, self.fixed, self.gravity, *parts, sign, out)
 
         def of_range(cells: Cells, part: slice, rows: Floats) -> Bound:
             index, kind = cells.index[part], cells.kind[groups_of(part)]
@@ -285,6 +287,11 @@ class ShellBatch(Batch):
             # what the heating changes: its power is work of the inputs
             for sign, heat in ((-1.0, self._free(u)), (1.0, cold)):
                 self._forces(heat, (q, v, v), (True, False, False), sign, out)
+
+    def bound_nonconservative(self, u: Floats, q: Floats, v: Floats, out: Floats) -> Callable[[], object]:
+        if self.inputs:
+            return super().bound_nonconservative(u, q, v, out)
+        return self._bound((q, v, v), (False, True, False), -1.0, out) if self.damped else BoundSequence([])
 
     # Matrices
 
@@ -309,9 +316,14 @@ class ShellBatch(Batch):
         self.mass_each(q[None], mass[None])
 
     def mass_each(self, q: Floats, mass: Floats) -> None:
+        self.bound_mass(q, mass)()
+
+    def bound_mass(self, q: Floats, mass: Floats) -> Callable[[], object]:
+        calls = []
         for cells, blocks in zip(self.cells, self.blocks, strict=True):
-            corners, weights = cells.shared[2:4]
-            tangents.add_masses(cells.index, cells.kind, corners, weights, q, self.fixed, *blocks, mass)
+            arguments = cells.index, cells.kind, *cells.shared[2:4], q, self.fixed, *blocks, mass
+            calls.append(Bound(tangents.add_masses, *arguments))
+        return BoundSequence(calls)
 
     def element_masses(self, q: Floats) -> list[tuple[Ints, Floats]]:
         found = []

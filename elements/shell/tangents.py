@@ -29,7 +29,7 @@ from femb.elements.shell.kernels import (
     vector_forces,
 )
 from femb.elements.shell.wrinkles import add_wrinkle_stiffness, add_wrinkles
-from femb.numerics.compiler.compile import inlined, kernel
+from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
 from femb.numerics.compiler.lanes import LANES, choose, every, lanes
 from femb.numerics.vector3 import dot
 
@@ -428,7 +428,7 @@ def tangents(
             scatter_group(n, K, first, offset, stride, stiffness[s])
 
 
-@kernel
+@kernel_with_entry
 def add_masses(index, kind, corner, mass, q, fixed, offset, stride, masses):
     """Add the mass matrices of all elements at s states to block data (s, size)."""
     n = corner.shape[1]

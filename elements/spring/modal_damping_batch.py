@@ -158,15 +158,20 @@ class ModalDampingBatch(ForceBatch):
             self.blocks.append(tuple(part[:, 0, 0] for part in pattern.offsets(starts[:, None])))
 
     def add_forces(self, u: Floats, q: Floats, v: Floats, elastic: float, rest: float, out: Floats) -> None:
-        for group in self.groups:
-            forces(*group.arguments, q, v, self.fixed, rest, np.empty((len(q), len(group.c))), out)
+        self._bound(q, v, rest, out)()
 
-    def bound_residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
+    def _bound(self, q: Floats, v: Floats, rest: float, out: Floats) -> BoundSequence:
         rooms = [np.empty((len(q), len(group.c))) for group in self.groups]
         pairs = zip(self.groups, rooms, strict=True)
         return BoundSequence(
-            [Bound(forces, *group.arguments, q, v, self.fixed, 1.0, room, out) for group, room in pairs]
+            [Bound(forces, *group.arguments, q, v, self.fixed, rest, room, out) for group, room in pairs]
         )
+
+    def bound_residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
+        return self._bound(q, v, 1.0, out)
+
+    def bound_nonconservative(self, u: Floats, q: Floats, v: Floats, out: Floats) -> Callable[[], object]:
+        return self._bound(q, v, -1.0, out)
 
     def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
         """Nothing: the derivatives of ``matrices`` leave these forces out."""

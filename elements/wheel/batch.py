@@ -517,8 +517,8 @@ class WheelBatch(MassiveElements):
     def bound_residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
         return Bound(residual, self.index, self.data, self.harmonics, u, q, v, a, self.weight, out)
 
-    def add_masses(self, q: Floats, offset: Ints, stride: Ints, mass: Floats) -> None:
-        add_mass(self.index, self.data, offset, stride, q, mass)
+    def bound_masses(self, q: Floats, offset: Ints, stride: Ints, mass: Floats) -> Callable[[], object]:
+        return Bound(add_mass, self.index, self.data, offset, stride, q, mass)
 
     def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
         self.mass(q, mass)
@@ -527,8 +527,8 @@ class WheelBatch(MassiveElements):
     def bound_matrices(
         self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats
     ) -> Callable[[], object]:
-        masses = Bound(add_mass, self.index, self.data, self.offset, self.stride, q, mass)
-        return BoundSequence([masses, self._tangent(q[0], v[0], np.zeros(v.shape[1]), damping[0], stiffness[0])])
+        tangent = self._tangent(q[0], v[0], np.zeros(v.shape[1]), damping[0], stiffness[0])
+        return BoundSequence([self.bound_mass(q, mass), tangent])
 
     def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
         self._tangent(q, v, a, damping, stiffness)()

@@ -311,6 +311,10 @@ class Batch:
             for state in zip(q, mass, strict=True):
                 self.mass(*state)
 
+    def bound_mass(self, q: Floats, mass: Floats) -> Callable[[], object]:
+        """``mass_each`` of one state in these arrays (1, .), as ``bound_residual``."""
+        return partial(self.mass_each, q, mass)
+
     def element_masses(self, q: Floats) -> "list[tuple[Ints, Floats]]":
         """The mass matrices of the elements, each on its own, at one state; their sum is ``mass``.
         Groups of e elements alike: places (e, g) of their velocities, negative where these are held, and M (e, g, g).

@@ -23,7 +23,9 @@ from femb.numerics.dop853_kernels import MAX_FACTOR, MIN_FACTOR, SAFETY, error_s
 from femb.steppers.contract import AcceptedStep, PassedSteps, Statistics, check_fixed_step, lands, left_limit
 from femb.steppers.dense import Dop853Step, End, HermiteStep, StepLoop
 from femb.steppers.diagnosis import largest_frequency
+from femb.steppers.stage_program import StageProgram
 from femb.steppers.variable_step import VariableStep
+from femb.system.system import BoundRates
 
 # The base of explicit Runge-Kutta methods: the state as one array, its rate, stages, and projections.
 
@@ -41,6 +43,7 @@ class Explicit:
     statistics: Statistics
     error_v: Floats | None = None
     memory: ClassVar[tuple[str, ...]] = ("t", "y", "rate", "statistics")
+    _kept_program: StageProgram | None = None
 
     def recalled(self) -> None:
         """Take up the state of the memory."""
@@ -50,6 +53,16 @@ class Explicit:
     def _compiles(self) -> bool:
         """Whether the formulation, in any discrete state, may have its rates as one compiled function."""
         return isinstance(self.form, WithStages)
+
+    @property
+    def _program(self) -> StageProgram | None:
+        """Stages of the present system as calls of kernels; None for forms with rates of their own."""
+        system = self.form.system
+        if self.form is not system or system.has_stages or not BoundRates.serves(system):
+            return None
+        if self._kept_program is None or not self._kept_program.is_of(system):
+            self._kept_program = StageProgram(system)
+        return self._kept_program
 
     def _go_to(self, t: float, y: Floats) -> None:
         """Set the time and the state y, with q (n_q,), v (n_v,) and the budget (n_w,) as its parts."""
@@ -72,17 +85,8 @@ class Explicit:
         self.restart()
 
     def _rate(self, t: float, y: Floats) -> Floats:
-        form = self.form
-        self.statistics.evaluations += 1
-        rate = np.zeros_like(y)
-        if self._compiles and (compiled := cast(WithStages, form)).has_stages:
-            compiled.stages(NO_STAGES, 0, 1, 0.0, y, rate[None])
-            return rate
-        q, v = y[: self.n_q], y[self._in_v]
-        u = form.inputs_at(t, q, v)
-        rate[: self.n_q] = form.rates(q[None], v[None])[0]
-        rate[self._in_v], multipliers = form.forward(u, q, v)
-        rate[self._in_work] = form.budget_rates(u[None], q[None], v[None], multipliers[None])[0]
+        rate: Floats = np.zeros(y.size)
+        self._evaluate(NO_STAGES, 0, [t], 0.0, y, rate[None])
         return rate
 
     def _stages(
@@ -90,13 +94,29 @@ class Explicit:
     ) -> Floats:
         """Set rows ``first`` to ``last`` - 1 of the stages K of a step, start to end (s); returns the last state."""
         A, C = tableau
+        times = [left_limit(end, start) if c == 1.0 else start + h * c for c in C[first:last].tolist()]
+        return self._evaluate(A, first, times, h, y0, K)
+
+    def _evaluate(self, A: Floats, first: int, times: list[float], h: float, y0: Floats, K: Floats) -> Floats:
+        """Set the stages K at these times (s) from the first one on; returns the last state."""
+        last = first + len(times)
+        self.statistics.evaluations += len(times)
         if self._compiles and (form := cast(WithStages, self.form)).has_stages:
-            self.statistics.evaluations += last - first
             return form.stages(A, first, last, h, y0, K)
-        for s in range(first, last):
+        if (program := self._program) is not None:
+            return program.stages(self.form.system, A, first, times, h, y0, K)
+        for s, t in enumerate(times, first):
             y = y0 + h * (A[s, :s] @ K[:s])
-            K[s] = self._rate(left_limit(end, start) if C[s] == 1.0 else start + h * C[s], y)
+            self._set_rate(t, y, K[s])
         return y
+
+    def _set_rate(self, t: float, y: Floats, rate: Floats) -> None:
+        """Set the rate (n,) of a state y at the time t (s), by the methods of the formulation."""
+        form, q, v = self.form, y[: self.n_q], y[self._in_v]
+        u = form.inputs_at(t, q, v)
+        rate[: self.n_q] = form.rates(q[None], v[None])[0]
+        rate[self._in_v], multipliers = form.forward(u, q, v)
+        rate[self._in_work] = form.budget_rates(u[None], q[None], v[None], multipliers[None])[0]
 
     def _project(self, t: float, y: Floats) -> Floats:
         """y with unit quaternions and on the constraints, in place; returns its rate."""

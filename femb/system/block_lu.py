@@ -76,9 +76,9 @@ class SingularError(ArithmeticError):
 
 
 class Factorisation:
-    """Factors of one matrix, which overwrite ``data``."""
+    """Factors of one matrix, which overwrite ``data``; none yet without ``dependent``."""
 
-    def __init__(self, solver: "LinearSolver", data: Matrix, dependent: float) -> None:
+    def __init__(self, solver: "LinearSolver", data: Matrix, dependent: float | None = None) -> None:
         self.structure, self.data = solver.structure, data
         n = solver.pattern.n
         self.pivots: Ints = np.empty(n, dtype=np.int64)
@@ -87,7 +87,8 @@ class Factorisation:
         # arguments of the kernel ``solve`` before the right-hand side
         self.arguments = (*self.structure, data, self.pivots, self.rank, self._diagonal_scale)
         self._solve = partial(solve, *self.arguments)
-        self.factorise(solver, dependent)
+        if dependent is not None:
+            self.factorise(solver, dependent)
 
     def factorise(self, solver: "LinearSolver", dependent: float) -> None:
         """Factorise what is in ``data``: at first, or a matrix of the same structure written to it. Raises

@@ -36,13 +36,14 @@ from femb.elements.spring.batch import PairBatch
 from femb.export.csv import export_csv
 from femb.layout.element import Batch, ForceBatch
 from femb.numerics import rotations
+from femb.numerics.compiler.bound_calls import call_each, program
 from femb.pictures.words import channels
 from femb.profiles import Polynomial
 from femb.recording.frames import Frames
 from femb.recording.record import Recorder
 from femb.results.results import Results
 from femb.system.forward import forward_each
-from femb.system.system import System
+from femb.system.system import BoundRates, System
 from femb.vibration.completion import completed
 
 TURN = rotations.exponential(np.array([0.7, -1.1, 0.4]))
@@ -542,6 +543,26 @@ def test_mass_and_kinetic_energy(kind, systems):
         v = v * mechanical(system)
         close(system.energy_momentum(q[None], v[None], u[None])[0, 0], 0.5 * v @ M @ v, 1e-13)
         np.testing.assert_array_equal(dense(system, system.matrices(u, q, v)[0]), M)
+
+
+@every_kind
+def test_bound_rates_are_those_of_the_equations_to_the_last_bit(kind, systems):
+    system = systems(kind)
+    if not BoundRates.serves(system):
+        return
+    rates = BoundRates(system)
+    entries = program([rates])
+    for seed in SEEDS:
+        _, u, q, v, _ = state(system, seed)
+        a, multipliers = system.forward(u, q, v)
+        work = system.budget_rates(u[None], q[None], v[None], multipliers[None])[0]
+        rates.u[0] = u
+        rates.y[:] = np.concatenate([q, v, 0.0 * work])
+        for call in [rates, *([] if entries is None else [lambda: call_each(entries)])]:
+            rates.rate[:] = np.nan
+            call()
+            wanted = np.concatenate([system.rates(q[None], v[None])[0], a, work])
+            np.testing.assert_array_equal(rates.rate, wanted)
 
 
 @every_kind

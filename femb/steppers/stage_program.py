@@ -1,0 +1,70 @@
+"""Stages of an explicit step as calls of bound kernels, by Python or in one call."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from femb.base.types import Floats, Ints
+from femb.numerics.compiler.bound_calls import call_each, program
+from femb.numerics.compiler.compile import kernel
+from femb.numerics.dop853_kernels import copy_to, stage_state
+from femb.system.system import BoundRates, System
+
+
+@kernel
+def set_state(A: Floats, s: int, h: float, y0: Floats, K: Floats, y: Floats) -> None:
+    """``stage_state``, called by Python."""
+    stage_state(A, s, h, y0, K, y)
+
+
+@kernel
+def make_stages(
+    calls: Ints, A: Floats, first: int, last: int, h: float, y0: Floats, K: Floats, U: Floats, u: Floats, y: Floats,
+    rate: Floats,
+) -> int:  # fmt: skip
+    """Set rows ``first`` to ``last`` - 1 of the stages K (., n), by bound kernels that set the rate (n,) of y (n,) with
+    the inputs u (1, n_u): those of U (., n_u) in turn. Returns the stage at which one fails, or -1.
+    """
+    for s in range(first, last):
+        stage_state(A, s, h, y0, K, y)
+        for k in range(u.shape[1]):
+            u[0, k] = U[s - first, k]
+        if call_each(calls) != calls.shape[0]:
+            return s
+        copy_to(K[s], rate)
+    return -1
+
+
+class StageProgram:
+    """Stages of explicit steps of a system, in any of its discrete states."""
+
+    def __init__(self, system: System) -> None:
+        self._rates = BoundRates(system)
+        self._entries = program([self._rates], {})
+
+    def is_of(self, system: System) -> bool:
+        """Whether it serves this system."""
+        return self._rates.is_of(system)
+
+    def stages(
+        self, system: System, A: Floats, first: int, times: Sequence[float], h: float, y0: Floats, K: Floats
+    ) -> Floats:
+        """Set rows of the stages K of a step of length h (s) from y0 (n,), those at these times (s), from ``first`` on;
+        returns the last state. A : coefficients. Raises TrialError.
+        """
+        rates, last = self._rates, first + len(times)
+        if self._entries is not None and not system.inputs_of_state:
+            U = np.empty((len(times), system.n_u))
+            if system.n_u:
+                for k, t in enumerate(times):
+                    U[k] = system.inputs_at(t, system.q0, system.v0)
+            if make_stages(self._entries, A, first, last, h, y0, K, U, rates.u, rates.y, rates.rate) >= 0:
+                rates()  # raises, and says why
+            return rates.y.copy()
+        for s, t in enumerate(times, first):
+            set_state(A, s, h, y0, K, rates.y)
+            rates.u[0] = system.inputs_at(t, *rates.state)
+            if self._entries is None or call_each(self._entries) != len(self._entries):
+                rates()
+            K[s] = rates.rate
+        return rates.y.copy()
