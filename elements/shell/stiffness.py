@@ -17,12 +17,15 @@ TRIANGLE_POINTS = np.array([[1.0, 1.0], [4.0, 1.0], [1.0, 4.0]]) / 6.0
 R_SIGNS, S_SIGNS = np.array([-1.0, 1.0, 1.0, -1.0]), np.array([-1.0, -1.0, 1.0, 1.0])
 # Corners at the ends of its edges A, B, C, D: where they lead to and where they begin.
 EDGES = np.array([[2, 3], [1, 0], [2, 1], [3, 0]])
+# The corner after each corner of a triangle.
+AFTER = np.array([1, 2, 0])
 # Elements at a time.
 PORTION = 2000
 # Strains that may be the rounding of positions: a sheet of no stress is taut.
 LEAST_STRAIN = 1e-12
 # Drilling in proportion to the membrane and to the bending stiffness: equation (10).
-MEAN_DRILLING, REST_DRILLING, LEAST_DRILLING = 0.25, 0.1, 1e-6
+# the means of triangles, two for each node, would hold walls beside their nodes.
+MEAN_DRILLING, REST_DRILLING, LEAST_DRILLING = {4: 0.25, 3: 0.025}, 0.1, 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,15 +224,12 @@ def elements_of(
     C_own, T = turned_stiffness(C, angle)
     free_own = np.zeros((len(x), free.shape[1], 8))
     free_own[:, :, :6] = free @ np.linalg.inv(np.swapaxes(T, 1, 2))[:, :6, :6]
-    compliance = np.asarray(np.linalg.inv(C_own), dtype=float)
     build = _quadrilaterals if x.shape[1] == 4 else _triangles
-    found = build(x, d, axes, compliance, C_own, free_own, stiff_drilling)
+    found = build(x, d, axes, C_own, free_own, stiff_drilling)
     return _membranes(found, C_own) if membrane else found
 
 
-def _quadrilaterals(
-    x: Floats, d: Floats, axes: Floats, compliance: Floats, C: Floats, free: Floats, stiff: bool
-) -> ShellElements:
+def _quadrilaterals(x: Floats, d: Floats, axes: Floats, C: Floats, free: Floats, stiff: bool) -> ShellElements:
     """Elements with four corners: sections 3 and 3.1."""
     count = len(x)
     xr, xs, xd = combinations(x)
@@ -278,7 +278,7 @@ def _quadrilaterals(
         return P
 
     P = [stress(r, s) for r, s, _, _ in frames]
-    found = _condensed(P, N, dA, compliance, free, stress(0.0, 0.0))
+    found = _condensed(P, N, dA, np.asarray(np.linalg.inv(C)), free, stress(0.0, 0.0))
     return _with_drilling(x, d, found, C, dA, axes, stiff)
 
 
@@ -286,8 +286,13 @@ def _membranes(found: ShellElements, C: Floats) -> ShellElements:
     """The elements with hardly any stiffness of drilling: where nodes are held it would carry the shear of a wrinkled
     membrane."""
     n, S = found.weights.shape[1], found.stiffness.copy()
-    S[:, -n:, -n:] = (LEAST_DRILLING * C[:, 2, 2] * found.area)[:, None, None] * np.eye(n)
+    S[:, -n:, -n:] = (LEAST_DRILLING * _shear_of_all_axes(C, 0) * found.area)[:, None, None] * np.eye(n)
     return replace(found, stiffness=S)
+
+
+def _shear_of_all_axes(C: Floats, o: int) -> Floats:
+    """(e,) mean over all axes of A66 (o = 0) or D66 (o = 3), which does not depend on the numbering of corners."""
+    return np.asarray((C[:, o, o] + C[:, o + 1, o + 1] - 2.0 * C[:, o, o + 1] + 4.0 * C[:, o + 2, o + 2]) / 8.0)
 
 
 def _condensed(
@@ -324,8 +329,9 @@ def _with_drilling(
     m, k = natural + n, S.shape[1]
     whole = np.zeros((count, m, m))
     whole[:, :k, :k] = S
-    mean, rest = MEAN_DRILLING * C[:, 2, 2] * area, REST_DRILLING * C[:, 5, 5]
-    rest = np.maximum(rest, LEAST_DRILLING * C[:, 2, 2] * area)
+    membrane = _shear_of_all_axes(C, 0) * area
+    mean, rest = MEAN_DRILLING[n] * membrane, REST_DRILLING * _shear_of_all_axes(C, 3)
+    rest = np.maximum(rest, LEAST_DRILLING * membrane)
     ones = np.full((n, n), 1.0 / n)
     whole[:, natural:, natural:] += mean[:, None, None] * ones
     if not stiff:
@@ -385,38 +391,51 @@ def _add_allman(x: Floats, axes: Floats, frames: list[Any], share: Floats, N: li
         n[:, :3, 15:] -= E - mean
 
 
-def _triangles(
-    x: Floats, d: Floats, axes: Floats, compliance: Floats, C: Floats, free: Floats, stiff: bool
-) -> ShellElements:
+def _triangles(x: Floats, d: Floats, axes: Floats, C: Floats, free: Floats, stiff: bool) -> ShellElements:
     """Elements with three corners, whose drilling is weak: section 10."""
-    count = len(x)
-    xr, xs = x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]
-    area = 0.5 * np.linalg.norm(np.cross(xr, xs), axis=1)
-    J = np.stack([np.stack([_dot(a, axes[:, :, k]) for k in range(2)], -1) for a in (xr, xs)], axis=1)
+    count, dA = len(x), areas(x) / 3.0
+    plane = (x[:, AFTER] - x) @ axes[:, :, :2]
+    J = np.stack([plane[:, 0], -plane[:, 2]], axis=1)
     j = np.linalg.inv(J)
-    vr, vs = _directions(J)
-    T = _to_cartesian(J)
-    dA = np.tile(area / 3.0, (3, 1))
+    slopes = np.stack([-j[:, :, 0] - j[:, :, 1], j[:, :, 0], j[:, :, 1]], axis=1)
+    constant = np.zeros((6, 6))
+    constant[range(6), [0, 2, 1, 3, 4, 5]] = [1.0, 1.0, -1.0, 1.0, 1.0, 1.0]
+    constant[2, [0, 2]] = 1.0
+    mean = _to_cartesian(J)[:, :6, :6] @ constant
+    # bending that stretches the wall as it likes: of a wall beside the corners it is that about its own middle
+    B, shear = C[:, :3, 3:6], C[:, 6:, 6:]
+    bending = C[:, 3:6, 3:6] - np.swapaxes(B, 1, 2) @ np.linalg.solve(C[:, :3, :3], B)
+    lengths = np.linalg.norm(plane, axis=2)
+    share = _shear_share(plane / lengths[:, :, None], lengths, bending, shear)
+    bows = plane * (-1.5 * (1.0 - share) / lengths**2)[:, :, None]
 
-    def rows(r: float, s: float) -> Floats:
-        N = np.zeros((8, 9))
-        N[0, 0] = N[1, 2] = N[3, 3] = N[4, 4] = N[5, 5] = 1.0
-        N[2, :3] = [1.0, -1.0, 1.0]
-        c1, c2, c3 = np.eye(3)[0], -np.eye(3)[2], -np.ones(3)
-        N[6, 6:], N[7, 6:] = c1 + s * c3, c2 - r * c3
-        return T @ N
+    def sheared(r: float, s: float) -> Floats:
+        return np.asarray(j @ np.array([[1.0 - s, -s, -s], [r, r, r - 1.0]]) * share[:, None])
 
-    def stress(r: float, s: float) -> Floats:
-        P = np.zeros((count, 8, 9))
-        P[:, range(6), range(6)] = 1.0
-        a, b = r - 1.0 / 3.0, s - 1.0 / 3.0
-        for k in range(2):
-            P[:, 6 + k, 6 + k] = 1.0
-            P[:, 3:6, 6 + k] = vr * (a * j[:, k, 0])[:, None] + vs * (b * j[:, k, 1])[:, None]
-        P[:, 6:, 8] = J[:, 0] * b - J[:, 1] * a
-        P[:, 3:6, 8] = (vr - vs) * (a * b + 1.0 / 36.0)
-        return P
+    S, recovery, unstressed = np.zeros((count, 9, 9)), np.zeros((count, 8, 9)), np.zeros((*free.shape[:2], 9))
+    S[:, :6, :6] = np.swapaxes(mean, 1, 2) @ C[:, :6, :6] @ mean * (3.0 * dA)[:, None, None]
+    for r, s in TRIANGLE_POINTS:
+        shape, strains = np.array([1.0 - r - s, r, s]), sheared(r, s)
+        turns = 4.0 * (shape[:, None] * slopes[:, AFTER] + shape[AFTER, None] * slopes)
+        twists = turns[..., 0] * bows[..., 1] + turns[..., 1] * bows[..., 0]
+        curved = np.concatenate([np.swapaxes(turns * bows, 1, 2), twists[:, None]], axis=1)
+        for by, C_of in ((curved, bending), (strains, shear)):
+            S[:, 6:, 6:] += np.swapaxes(by, 1, 2) @ C_of @ by * dA[:, None, None]
+    recovery[:, :6, :6], recovery[:, 6:, 6:] = C[:, :6, :6] @ mean, shear @ sheared(1.0 / 3.0, 1.0 / 3.0)
+    unstressed[:, :, :6] = free[:, :, :6] @ np.swapaxes(np.linalg.inv(mean), 1, 2)
+    points = np.zeros((count, 3, 3, 9))
+    points[..., :6] = mean[:, None, :3]
+    found = 0.5 * (S + np.swapaxes(S, 1, 2)), recovery, points, unstressed
+    return _with_drilling(x, d, found, C, np.tile(dA, (3, 1)), axes, False)
 
-    P, N = [stress(r, s) for r, s in TRIANGLE_POINTS], [rows(r, s) for r, s in TRIANGLE_POINTS]
-    found = _condensed(P, N, dA, compliance, free, stress(1.0 / 3.0, 1.0 / 3.0))
-    return _with_drilling(x, d, found, C, dA, axes, False)
+
+def _shear_share(along: Floats, lengths: Floats, bending: Floats, shear: Floats) -> Floats:
+    """Share (e, 3) of the strains of edges that is shear, the rest bends the edges: equation (18).
+
+    along (e, 3, 2) : directions of the edges. lengths (e, 3) m. bending (e, 3, 3) N m, shear (e, 2, 2) N/m : stiffness.
+    """
+    curved = np.stack([along[..., 0] ** 2, along[..., 1] ** 2, 2.0 * along[..., 0] * along[..., 1]], axis=2)
+    stiffness = np.einsum("eki,eij,ekj->ek", curved, bending, curved)
+    compliance = np.einsum("eki,eij,ekj->ek", along, np.linalg.inv(shear), along)
+    ratio = 12.0 * stiffness * compliance / lengths**2
+    return np.asarray(ratio / (1.0 + ratio))

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from oracles.shell import PATCH, QUADS, Supported, material, patch_fields, shell_on, triangulated
 
+import femb
 from femb.elements.shell.mesh import ShellMesh
 from femb.numerics import rotations
 
@@ -58,16 +59,20 @@ def test_rigid_motion_on_top_of_a_deformation(corners):
     np.testing.assert_allclose(second, first, rtol=0.0, atol=1e-13)
 
 
-@pytest.mark.parametrize("turn", [1, 2, 3])
-def test_corners_numbered_from_another_one(turn):
-    """The same energy at the same positions; and mirrored, with the normal on the other side."""
-    mesh, rng = warped(4), np.random.default_rng(1)
-    other = ShellMesh(mesh.nodes, mesh.normals, np.roll(mesh.quads, turn, axis=1), mesh.triangles, {})
-    mirrored = ShellMesh(mesh.nodes, -mesh.normals, mesh.quads[:, ::-1], mesh.triangles, {})
-    dx = 0.2 * rng.standard_normal((4, 6))
+@pytest.mark.parametrize(("corners", "turn"), [(4, 1), (4, 2), (4, 3), (3, 1), (3, 2)])
+def test_corners_numbered_from_another_one(corners, turn):
+    """The same energy at the same positions; and mirrored, with the normal on the other side. Plies in two
+    directions lie beside the corners, so that bending is coupled to stretching and twist."""
+    mesh, rng = warped(corners), np.random.default_rng(1)
+    quads, triangles = (np.roll(cells, turn, axis=1) for cells in (mesh.quads, mesh.triangles))
+    other = ShellMesh(mesh.nodes, mesh.normals, quads, triangles, {})
+    mirrored = ShellMesh(mesh.nodes, -mesh.normals, mesh.quads[:, ::-1], mesh.triangles[:, ::-1], {})
+    dx = 0.2 * rng.standard_normal((corners, 6))
     energies = []
-    for each in (mesh, other, mirrored):
-        one = supported(each)
+    for each, side in ((mesh, 1), (other, 1), (mirrored, -1)):
+        plies = [femb.Ply(0.05, side * angle, material="carbon T300/5208") for angle in (0.3, 1.2)][::side]
+        shell = shell_on(each, plies=plies, offset=0.03 * side)
+        one = Supported(shell, np.zeros((corners, 6), dtype=bool))
         x = np.zeros(one.system.n_v)
         frames = [one.system.layout.frames[k] for k in one.system.layout.shells["s"].frames]
         for place, frame, step in zip(one.places, frames, dx, strict=True):

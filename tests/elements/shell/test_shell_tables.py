@@ -111,20 +111,19 @@ def twisted(n, m, axis, kind="quads"):
     ("case", "wanted"),
     [
         (lambda: [roof(n) for n in (4, 8)], [1.053, 1.007]),
-        (lambda: [roof(n, "triangles", 1) for n in (4, 8)], [0.691, 0.873]),
+        (lambda: [roof(n, "triangles", cut) for n in (4, 8) for cut in (0, 1)], [0.756, 0.685, 0.887, 0.867]),
         (lambda: [pinched(n) for n in (4, 8)], [0.395, 0.763]),
-        (lambda: [pinched(n, "triangles", 1) for n in (4,)], [0.411]),
+        (lambda: [pinched(n, "triangles") for n in (4, 8)], [0.462, 0.851]),
         (lambda: [pinched_hemisphere(n) for n in (4, 8)], [1.037, 1.004]),
-        (lambda: [pinched_hemisphere(4, "triangles")], [0.946]),
+        (lambda: [pinched_hemisphere(n, "triangles") for n in (4, 8)], [1.061, 1.027]),
         (lambda: [twisted(12, 2, axis) for axis in (2, 1)], [0.996, 0.988]),
-        (lambda: [twisted(12, 2, axis, "triangles") for axis in (2, 1)], [0.980, 0.833]),
+        (lambda: [twisted(12, 2, axis, "triangles") for axis in (2, 1)], [0.981, 0.834]),
     ],
     ids=["roof", "roof triangles", "cylinder", "cylinder triangles", "hemisphere", "hemisphere triangles", "twisted",
          "twisted triangles"],
 )  # fmt: skip
-def test_linear_benchmarks(case, wanted, request):
-    # the last digit; of triangles that of another weight of drilling
-    np.testing.assert_allclose(case(), wanted, rtol=0.0, atol=2.5e-3 if "triangles" in request.node.name else 1e-3)
+def test_linear_benchmarks(case, wanted):
+    np.testing.assert_allclose(case(), wanted, rtol=0.0, atol=1e-3)
 
 
 @pytest.mark.slow
@@ -138,7 +137,7 @@ def test_linear_benchmarks_on_fine_meshes():
 def straight(shift, drilling="weak", kind="quads", component=1, cut=0):
     """Beam of MacNeal and Harder, 6 x 0.2 x 0.1, of six elements, under a unit load at its tip; shift : of the nodes
     on both sides, (5,) and (5,). component : of displacements, or 3, the twist by a couple: the difference of the
-    deflections by the width. cut : the first corner of triangles."""
+    deflections by the width. cut : the corner from which triangles are cut."""
     lines = np.tile(np.arange(7.0), (2, 1))
     lines[:, 1:-1] += shift
     nodes = np.column_stack([lines.ravel(), np.repeat([0.0, 0.2], 7), np.zeros(14)])
@@ -176,20 +175,14 @@ def test_beam_by_all_loads_and_a_curved_one():
 
 
 def test_beam_of_triangles_by_all_loads():
-    """Pull and bending out of the plane are right; in the plane, straight, distorted and curved beams lock."""
-    found = [straight(0.0, kind="triangles", component=k) for k in (0, 2)]
+    """Pull and bending out of the plane are right, the twist of a strip that one triangle spans is too soft; in the
+    plane, straight, distorted and curved beams lock."""
+    found = [straight(0.0, kind="triangles", component=k) for k in (0, 2, 3)]
     found += [straight(shift, kind="triangles", component=2) for shift in (TRAPEZOIDS, PARALLELOGRAMS)]
-    np.testing.assert_allclose(found, [0.992, 0.973, 0.969, 0.963], atol=1e-3)
+    found += [curved(2, "triangles", cut) / 0.5022 for cut in (0, 1)]
+    np.testing.assert_allclose(found, [0.992, 0.976, 1.176, 0.967, 0.957, 0.991, 0.995], atol=1e-3)
     found = [straight(shift, kind="triangles") for shift in (0.0, TRAPEZOIDS, PARALLELOGRAMS)]
     np.testing.assert_allclose([*found, curved(0, "triangles") / 0.08734], [0.03, 0.02, 0.01, 0.02], atol=6e-3)
-
-
-def test_triangles_depend_on_their_first_corner():
-    """Twist of the straight beam and the curved one out of its plane: those of the table are cut from corner 3."""
-    found = [straight(0.0, kind="triangles", component=3, cut=3), curved(2, "triangles", 3) / 0.5022]
-    np.testing.assert_allclose(found, [2.26, 0.930], rtol=0.0, atol=5e-3)
-    found = [curved(2, "triangles", cut) / 0.5022 for cut in range(3)]
-    np.testing.assert_allclose(found, [0.893, 1.165, 1.184], rtol=0.0, atol=1e-3)
 
 
 def curved(component, kind="quads", cut=0):
@@ -212,32 +205,51 @@ def curved(component, kind="quads", cut=0):
 MORLEY = [[0, 0, 0], [1, 0, 0], [1 + np.sqrt(0.75), 0.5, 0], [np.sqrt(0.75), 0.5, 0]]
 
 
-@pytest.mark.parametrize(
-    ("corners", "clamped", "point", "reference", "wanted"),
-    [
-        (None, True, True, 0.005612, [0.883, 0.970]),
-        (None, True, False, 0.00126532, [0.980, 0.994]),
-        (None, False, True, 0.0116008, [1.007, 0.999]),
-        (None, False, False, 0.00406235, [0.989, 0.998]),
-        (MORLEY, False, False, 4.08e-4, [0.947, 0.957]),
-    ],
-    ids=["clamped, point", "clamped, uniform", "simple, point", "simple, uniform", "Morley"],
-)
-def test_deflections_of_plates(corners, clamped, point, reference, wanted):
+def plate(n, corners, clamped, point, kind="quads", h=1e-3, offset=0.0):
+    """The deflection of the middle of n x n, times D, under a force there or a uniform load."""
+    mesh = quadrilateral(np.array(corners, dtype=float), n, n)
+    edges = np.unique(np.concatenate([mesh.sets[f"edge{k}"] for k in range(1, 5)]))
+    rules = [(edges, range(6) if clamped else [2]), (mesh.sets["corner1"], [0, 1, 5]), (mesh.sets["corner2"], [1])]
+    loads, middle = np.zeros((len(mesh.nodes), 6)), (n + 1) * (n // 2) + n // 2
+    if point:
+        loads[middle, 2] = 1.0
+    else:
+        np.add.at(loads[:, 2], mesh.quads.ravel(), shape_weights(mesh.nodes[mesh.quads]).sum(axis=2).ravel())
+    mesh = triangulated(mesh) if kind == "triangles" else mesh
+    shell = shell_on(mesh, thickness=h, material=material(1e9, 0.3), offset=offset)
+    one = Supported(shell, held(mesh, *rules))
+    return one.linear(one.loads(loads))[middle, 2] * 1e9 * h**3 / 12.0 / 0.91
+
+
+SQUARE = [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]]
+PLATES = {
+    "clamped, point": ((SQUARE, True, True), 0.005612, [0.883, 0.970], [1.021, 1.007]),
+    "clamped, uniform": ((SQUARE, True, False), 0.00126532, [0.980, 0.994], [1.029, 1.006]),
+    "simple, point": ((SQUARE, False, True), 0.0116008, [1.007, 0.999], [1.053, 1.021]),
+    "simple, uniform": ((SQUARE, False, False), 0.00406235, [0.989, 0.998], [0.964, 1.001]),
+    "Morley": ((MORLEY, False, False), 4.08e-4, [0.947, 0.957], [1.545, 1.105]),
+}
+
+
+@pytest.mark.parametrize("name", PLATES)
+def test_deflections_of_plates(name):
     """Of 4 x 4 and 8 x 8: squares of L/h 1000 under a force in the middle and a uniform load, and Morley's plate."""
-    found, h = [], 1e-3 if corners is None else 1e-2
-    for n in (4, 8):
-        mesh = quadrilateral(np.array(corners or [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], dtype=float), n, n)
-        edges = np.unique(np.concatenate([mesh.sets[f"edge{k}"] for k in range(1, 5)]))
-        rules = [(edges, range(6) if clamped else [2]), (mesh.sets["corner1"], [0, 1, 5]), (mesh.sets["corner2"], [1])]
-        one = Supported(shell_on(mesh, thickness=h, material=material(1e9, 0.3)), held(mesh, *rules))
-        loads, middle = np.zeros((len(mesh.nodes), 6)), (n + 1) * (n // 2) + n // 2
-        if point:
-            loads[middle, 2] = 1.0
-        else:
-            np.add.at(loads[:, 2], mesh.quads.ravel(), shape_weights(mesh.nodes[mesh.quads]).sum(axis=2).ravel())
-        found.append(one.linear(one.loads(loads))[middle, 2] * 1e9 * h**3 / 12.0 / 0.91 / reference)
-    np.testing.assert_allclose(found, wanted, atol=2.5e-3)
+    words, reference, quads, triangles = PLATES[name]
+    h = 1e-2 if name == "Morley" else 1e-3
+    for kind, wanted in (("quads", quads), ("triangles", triangles)):
+        found = [plate(n, *words, kind, h) / reference for n in (4, 8)]
+        np.testing.assert_allclose(found, wanted, atol=2.5e-3 if kind == "quads" else 1e-3)
+
+
+def test_triangles_of_thick_plates_and_of_walls_beside_their_nodes():
+    """Clamped plates of L/h 5 and 10, which shear deflects most, bend as those of quadrilaterals; a wall beside its
+    nodes by its thickness bends as one on them."""
+    for h in (0.1, 0.2):
+        found = [plate(8, SQUARE, True, False, kind, h) for kind in ("quads", "triangles")]
+        np.testing.assert_allclose(found[1], found[0], rtol=7e-3)
+    for kind, limit in (("quads", 1.5e-3), ("triangles", 3e-3)):
+        on, beside = (plate(8, SQUARE, False, False, kind, 1e-2, offset) for offset in (0.0, 1e-2))
+        np.testing.assert_allclose(beside, on, rtol=limit)
 
 
 @pytest.mark.slow
@@ -355,12 +367,12 @@ def test_large_rotations_on_fine_meshes():
     for n, wanted in ((32, [11.916, 0.002]), (64, [11.975, 0.0])):
         roll_up(n, wanted)
     for n, kind, wanted in ((16, "quads", [4.080, 8.264]), (24, "quads", [4.076, 8.198]),
-                            (16, "triangles", [4.021, 7.982])):  # fmt: skip
+                            (16, "triangles", [4.039, 8.004])):  # fmt: skip
         one, loads, sets = hemisphere(n, kind)
         q, count = one.equilibrium(one.loads(200.0 * loads))
         x = one.displacements(q)
         found = [x[sets["corner1"][0], 0], -x[sets["corner2"][0], 1]]
-        np.testing.assert_allclose(found, wanted, atol=2e-3 if kind == "quads" else 1e-2)
+        np.testing.assert_allclose(found, wanted, atol=2e-3)
         assert count <= 10
     one, f, sets = annulus(10, 80)
     q = None
