@@ -8,6 +8,7 @@ import math
 import numpy as np
 
 from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
+from femb.numerics.compiler.lanes import LANES, lanes
 from femb.numerics.vector3 import (
     HAS_AXES,
     IN_Q,
@@ -61,9 +62,9 @@ SPRING, FRICTION, STOPS, MOTOR = range(4)
 
 
 @inlined
-def relative_orientation(index, data, u, q, fixed, pd, y):
-    """p_d, and y = conj(p_d) conj(p_i) p_j with p_i, p_j of unit length."""
-    pi, pj, x = np.empty(4), np.empty(4), np.empty(4)
+def relative_orientation(index, data, u, q, fixed, pd, y, work):
+    """p_d, and y = conj(p_d) conj(p_i) p_j with p_i, p_j of unit length; work (3, 4)."""
+    pi, pj, x = work[0], work[1], work[2]
     i, j, first = index[FIRST + IN_Q], index[SECOND + IN_Q], index[INPUT]
     for k in range(4):
         pi[k] = q[i + 3 + k] if i >= 0 else fixed[-1 - i, 3 + k]
@@ -79,18 +80,17 @@ def relative_orientation(index, data, u, q, fixed, pd, y):
 
 
 @inlined
-def orientation(index, data, u, q, fixed, wi, wj, J):
-    """Phi, Phi_t and gamma of an ORIENTATION row; sets J."""
-    pd, y = np.empty(4), np.empty(4)
-    relative_orientation(index, data, u, q, fixed, pd, y)
+def orientation(index, data, u, q, fixed, wi, wj, J, R, work):
+    """Phi, Phi_t and gamma of an ORIENTATION row; sets J. R (3, 3), work (13, 4)."""
+    pd, y, rate, a, b = work[3], work[4], work[5], work[6], work[7]
+    wd, ad, local, full, unit = work[8], work[9], work[10], work[11], work[12]
+    relative_orientation(index, data, u, q, fixed, pd, y, work)
     first = index[INPUT]
-    wd, ad, local, R = np.zeros(3), np.zeros(3), np.empty(3), np.empty((3, 3))
-    if first >= 0:
-        for k in range(3):
-            wd[k], ad[k] = u[first + 4 + k], u[first + 7 + k]
+    for k in range(3):
+        wd[k] = u[first + 4 + k] if first >= 0 else 0.0
+        ad[k] = u[first + 7 + k] if first >= 0 else 0.0
     rotation(pd, R)
     rotate_back(R, wi, local)
-    full, rate, a, b = np.empty(3), np.empty(4), np.empty(4), np.empty(4)
     cross(wd, local, full)
     for k in range(3):
         ad[k] -= full[k]
@@ -107,7 +107,6 @@ def orientation(index, data, u, q, fixed, wi, wj, J):
     gamma += 0.5 * b[c + 1]
     times_quaternion_into(wd, y, b)
     phi_t = -0.5 * b[c + 1]
-    unit = np.zeros(3)
     for k in range(3):
         unit[0], unit[1], unit[2] = 0.0, 0.0, 0.0
         unit[k] = 1.0
@@ -125,7 +124,7 @@ def orientation_tangent(index, data, u, q, fixed, K, T):
     pd, y, a, b = np.empty(4), np.empty(4), np.empty(4), np.empty(4)
     R, units, wd = np.empty((3, 3)), np.zeros((2, 3, 3)), np.zeros(3)
     first, c = index[INPUT], int(data[CONSTANT]) + 1
-    relative_orientation(index, data, u, q, fixed, pd, y)
+    relative_orientation(index, data, u, q, fixed, pd, y, np.empty((3, 4)))
     rotation(pd, R)
     for k in range(3):
         units[1, k, k] = 1.0
@@ -179,7 +178,7 @@ def rotation_gradient(a, R, y, local, out):
 
 @inlined
 def row(index, data, u, q, v, fixed, J, R, W):
-    """Phi, Phi_t and gamma of a row; sets J (12,). R (2, 3, 3), W (22, 3) : work arrays."""
+    """Phi, Phi_t and gamma of a row; sets J (12,). R (3, 3, 3), W (22, 4) : work arrays."""
     return next_row(index, data, index, data, NEW, u, q, v, fixed, J, R, W)
 
 
@@ -213,17 +212,21 @@ def next_row(index, data, last_index, last_data, begun, u, q, v, fixed, J, R, W)
     for k in range(12):
         J[k] = 0.0
     if kind == ORIENTATION:
-        return orientation(index, data, u, q, fixed, wi, wj, J)
+        return orientation(index, data, u, q, fixed, wi, wj, J, R[2], W[6:])
     f, f1, f2 = 0.0, 0.0, 0.0
     if first >= 0:
         f, f1, f2 = u[first], u[first + 1], u[first + 2]
     work, ei, ei1, ei2 = W[6], W[7], W[8], W[9]
     if kind in (DOT1, ANGLE):
-        ej, ej1, ej2, a, local = W[10], W[11], W[12], W[13], W[14]
-        cosine, sine, b = math.cos(f), math.sin(f), data[SECOND_AXIS]
+        ej, ej1, ej2, a, m, local = W[10], W[11], W[12], W[13], W[14], W[15]
+        b = data[SECOND_AXIS]
         for k in range(3):
-            g, h = data[FIRST_AXIS + k], data[FIRST_AXIS_2 + k]
-            a[k] = g if kind == DOT1 else cosine * h - sine * g
+            a[k] = data[FIRST_AXIS + k]
+        if kind == ANGLE:
+            cosine, sine = math.cos(f), math.sin(f)
+            for k in range(3):
+                g, h = data[FIRST_AXIS + k], data[FIRST_AXIS_2 + k]
+                a[k], m[k] = cosine * h - sine * g, -cosine * g - sine * h
         spin_terms(Ri, wi, a, ei, ei1, ei2, work)
         spin_terms(Rj, wj, b, ej, ej1, ej2, work)
         rotation_gradient(a, Ri, ej, local, J[3:6])
@@ -232,9 +235,7 @@ def next_row(index, data, last_index, last_data, begun, u, q, v, fixed, J, R, W)
         if kind == DOT1:
             return dot(ei, ej) - data[CONSTANT] - f, -f1, gamma + f2
         # n' = f' m and n'' = f'' m - f'^2 n with m = -cos f g - sin f h
-        m, m0, m1, m2 = W[15], W[16], W[17], W[18]
-        for k in range(3):
-            m[k] = -cosine * data[FIRST_AXIS + k] - sine * data[FIRST_AXIS_2 + k]
+        m0, m1, m2 = W[16], W[17], W[18]
         spin_terms(Ri, wi, m, m0, m1, m2, work)
         along = dot(m0, ej)
         gamma -= f2 * along - f1 * f1 * dot(ei, ej) + 2.0 * f1 * (dot(m1, ej) + dot(m0, ej1))
@@ -301,37 +302,96 @@ def add_row_force(index, factor, J, out):
                 out[j + k] += factor * J[6 * e + k]
 
 
+# Kernels of states take LANES of them at once, see ``femb.numerics.compiler.lanes``: their rows are the same.
+
+# What is found of a row: J, Phi, Phi_t and gamma.
+PHI, PHI_T, GAMMA, FOUND = 12, 13, 14, 15
+
+
+@inlined
+def all_rows(index, data, u, q, v, fixed, R, W, found):
+    """found (n, 15) of the rows at a state; R (3, 3, 3), W (22, 4) : work arrays."""
+    for n in range(index.shape[0]):
+        own, last, begun = found[n], max(n - 1, 0), NEW if n == 0 else FRAMES
+        own[PHI], own[PHI_T], own[GAMMA] = next_row(
+            index[n], data[n], index[last], data[last], begun, u, q, v, fixed, own[:PHI], R, W
+        )
+
+
+@inlined
+def take_states(x, first, out):
+    """out (n, LANES) = rows of x (s, n) from ``first`` on; the last one fills the lanes left over."""
+    for m in range(LANES):
+        i = min(first + m, x.shape[0] - 1)
+        for k in range(x.shape[1]):
+            out[k, m] = x[i, k]
+
+
+@inlined
+def rows_of_states(index, data, first, u, q, v, fixed, here, found):
+    """found (n, 15, LANES) of the rows at the states from ``first`` on; here (n_u + n_q + n_v, LANES) : work array."""
+    n_u, n = u.shape[1], u.shape[1] + q.shape[1]
+    take_states(u, first, here[:n_u])
+    take_states(q, first, here[n_u:n])
+    take_states(v, first, here[n:])
+    R, W, state = np.empty((3, 3, 3, LANES)), np.empty((22, 4, LANES)), lanes(here)
+    all_rows(index, data, state[:n_u], state[n_u:n], state[n:], fixed, lanes(R), lanes(W), lanes(found))
+
+
+@inlined
+def add_force(index, found, u, v, multipliers, force, rates):
+    """Add the force, and set the rates, of one state."""
+    for n in range(index.shape[0]):
+        c = index[n, ROW]
+        if inactive(index[n], u):
+            rates[c] = multipliers[c]
+            continue
+        rates[c] = rate_of(index[n], v, found[n]) + found[n, PHI_T]
+        add_row_force(index[n], multipliers[c], found[n], force)
+
+
 @kernel_with_entry
 def constraint_force(index, data, u, q, v, fixed, multipliers, force, rates):
     """force (s, n_v) += J^T lambda, rates (s, n_c) = J v + Phi_t, or the multiplier for a row that is not in force."""
-    J, R, W = np.empty(12), np.empty((2, 3, 3)), np.empty((22, 3))
-    for s in range(q.shape[0]):
-        last, begun = 0, NEW
-        for n in range(index.shape[0]):
-            c = index[n, ROW]
-            if inactive(index[n], u[s]):
-                rates[s, c] = multipliers[s, c]
-                continue
-            _, phi_t, _ = next_row(index[n], data[n], index[last], data[last], begun, u[s], q[s], v[s], fixed, J, R, W)
-            last, begun = n, FRAMES
-            rates[s, c] = rate_of(index[n], v[s], J) + phi_t
-            add_row_force(index[n], multipliers[s, c], J, force[s])
+    here = np.empty((u.shape[1] + q.shape[1] + v.shape[1], LANES))
+    found = np.empty((index.shape[0], FOUND, LANES))
+    for first in range(0, q.shape[0], LANES):
+        rows_of_states(index, data, first, u, q, v, fixed, here, found)
+        for s in range(first, min(first + LANES, q.shape[0])):
+            add_force(index, found[:, :, s - first], u[s], v[s], multipliers[s], force[s], rates[s])
+
+
+@inlined
+def put_terms(index, found, u, position, gamma):
+    """Set Phi and gamma of one state."""
+    for n in range(index.shape[0]):
+        if not inactive(index[n], u):
+            position[index[n, ROW]], gamma[index[n, ROW]] = found[n, PHI], found[n, GAMMA]
 
 
 @kernel
 def constraints(index, data, u, q, v, fixed, position, gamma):
     """position (s, n_c) = Phi, and gamma (s, n_c)."""
-    J, R, W = np.empty(12), np.empty((2, 3, 3)), np.empty((22, 3))
-    for s in range(q.shape[0]):
-        last, begun = 0, NEW
-        for n in range(index.shape[0]):
-            if not inactive(index[n], u[s]):
-                phi, _, right = next_row(
-                    index[n], data[n], index[last], data[last], begun, u[s], q[s], v[s], fixed, J, R, W
-                )
-                last, begun = n, FRAMES
-                position[s, index[n, ROW]] = phi
-                gamma[s, index[n, ROW]] = right
+    here = np.empty((u.shape[1] + q.shape[1] + v.shape[1], LANES))
+    found = np.empty((index.shape[0], FOUND, LANES))
+    for first in range(0, q.shape[0], LANES):
+        rows_of_states(index, data, first, u, q, v, fixed, here, found)
+        for s in range(first, min(first + LANES, q.shape[0])):
+            put_terms(index, found[:, :, s - first], u[s], position[s], gamma[s])
+
+
+@inlined
+def add_jacobian(index, offset, stride, found, u, out):
+    """Add J and J^T of one state to block data (size,)."""
+    for n in range(index.shape[0]):
+        if inactive(index[n], u):
+            out[offset[n, 4, 4]] += 1.0
+            continue
+        for g in range(4):
+            if offset[n, 4, g] >= 0:
+                for k in range(3):
+                    out[offset[n, 4, g] + k] += found[n, 3 * g + k]
+                    out[offset[n, g, 4] + k * stride[n, g, 4]] += found[n, 3 * g + k]
 
 
 @kernel_with_entry
@@ -339,29 +399,19 @@ def jacobian(index, data, offset, stride, u, q, v, fixed, out, position, gamma):
     """Evaluate as ``constraints``; J and J^T are added to block data (s, size), to the diagonal one for a row not in
     force.
     """
-    J, R, W = np.empty(12), np.empty((2, 3, 3)), np.empty((22, 3))
-    for s in range(q.shape[0]):
-        last, begun = 0, NEW
-        for n in range(index.shape[0]):
-            if inactive(index[n], u[s]):
-                out[s, offset[n, 4, 4]] += 1.0
-                continue
-            phi, _, right = next_row(
-                index[n], data[n], index[last], data[last], begun, u[s], q[s], v[s], fixed, J, R, W
-            )
-            last, begun = n, FRAMES
-            position[s, index[n, ROW]], gamma[s, index[n, ROW]] = phi, right
-            for g in range(4):
-                if offset[n, 4, g] >= 0:
-                    for k in range(3):
-                        out[s, offset[n, 4, g] + k] += J[3 * g + k]
-                        out[s, offset[n, g, 4] + k * stride[n, g, 4]] += J[3 * g + k]
+    here = np.empty((u.shape[1] + q.shape[1] + v.shape[1], LANES))
+    found = np.empty((index.shape[0], FOUND, LANES))
+    for first in range(0, q.shape[0], LANES):
+        rows_of_states(index, data, first, u, q, v, fixed, here, found)
+        for s in range(first, min(first + LANES, q.shape[0])):
+            put_terms(index, found[:, :, s - first], u[s], position[s], gamma[s])
+            add_jacobian(index, offset, stride, found[:, :, s - first], u[s], out[s])
 
 
 @kernel_with_entry
 def constraint_power(index, data, u, q, v, fixed, multipliers, column, out):
     """out (s, n_w)[:, column] += lambda . Phi_t, the power of the inputs."""
-    J, R, W = np.empty(12), np.empty((2, 3, 3)), np.empty((22, 3))
+    J, R, W = np.empty(12), np.empty((3, 3, 3)), np.empty((22, 4))
     for s in range(q.shape[0]):
         for n in range(index.shape[0]):
             if index[n, INPUT] >= 0 and not inactive(index[n], u[s]):
@@ -478,7 +528,7 @@ def constraint_tangent(index, data, offset, stride, u, q, v, fixed, multipliers,
 @kernel
 def products(index, data, offset, stride, u, q, fixed, out):
     """Add J^T J at one state to block data, which has the blocks between the two frames of every row."""
-    J, R, W, v = np.empty(12), np.empty((2, 3, 3)), np.empty((22, 3)), np.zeros(q.size)
+    J, R, W, v = np.empty(12), np.empty((3, 3, 3)), np.empty((22, 4)), np.zeros(q.size)
     last, begun = 0, NEW
     for n in range(index.shape[0]):
         if inactive(index[n], u):

@@ -20,16 +20,20 @@ from femb.elements.joint.constraint_kernels import (
     FIRST,
     FIRST_AXIS,
     FIRST_POINT,
+    FOUND,
+    GAMMA,
+    PHI,
     SECOND,
     SECOND_AXIS,
     SECOND_POINT,
     rate_of,
-    row,
+    rows_of_states,
 )
 from femb.elements.joint.constraint_set import ZERO, ConstraintRow, ConstraintTable, multipliers_of
 from femb.layout.layout import JointLayout, Layout, Station
 from femb.numerics import rotations
 from femb.numerics.compiler.compile import inlined, kernel
+from femb.numerics.compiler.lanes import LANES
 from femb.numerics.vector3 import HAS_AXES, IN_V, cross, dot, frame_motion, rotate, rotate_back
 
 # Tables of the rows and coordinates of joints: primitives, and the axes of the two ends between which they act.
@@ -238,24 +242,27 @@ def measure(index, data, is_angle, signs, q, v, fixed, values, rates, gradients)
 
 
 @inlined
-def row_rates(index, data, u, q, v, a, fixed, J, R, W):
-    """The dot product x of a row, its rate J v, and its second rate J a - gamma."""
-    x, _, gamma = row(index, data, u, q, v, fixed, J, R, W)
-    return x, rate_of(index, v, J), rate_of(index, a, J) - gamma
+def row_rates(index, found, v, a):
+    """The dot product x of a row of ``rows_of_states``, its rate J v, and its second rate J a - gamma."""
+    return found[PHI], rate_of(index, v, found), rate_of(index, a, found) - found[GAMMA]
 
 
 @kernel
 def second_rates(index, data, is_angle, signs, q, v, a, fixed, out):
     """Set the second rates out (s, m) of coordinates at s states with v' = a (s, n_v)."""
-    J, u, R, W = np.empty(12), np.zeros(1), np.empty((2, 3, 3)), np.empty((22, 3))
-    for i in range(q.shape[0]):
-        for k in range(is_angle.size):
-            s, s1, s2 = row_rates(index[2 * k], data[2 * k], u, q[i], v[i], a[i], fixed, J, R, W)
-            if is_angle[k]:
-                c, c1, c2 = row_rates(index[2 * k + 1], data[2 * k + 1], u, q[i], v[i], a[i], fixed, J, R, W)
-                w = s * s + c * c
-                s2 = signs[k] * (c * s2 - s * c2 - 2.0 * (c * s1 - s * c1) * (s * s1 + c * c1) / w) / w
-            out[i, k] = s2
+    no_inputs, here = np.empty((q.shape[0], 0)), np.empty((q.shape[1] + v.shape[1], LANES))
+    found = np.empty((index.shape[0], FOUND, LANES))
+    for first in range(0, q.shape[0], LANES):
+        rows_of_states(index, data, first, no_inputs, q, v, fixed, here, found)
+        for i in range(first, min(first + LANES, q.shape[0])):
+            for k in range(is_angle.size):
+                n = 2 * k
+                s, s1, s2 = row_rates(index[n], found[n, :, i - first], v[i], a[i])
+                if is_angle[k]:
+                    c, c1, c2 = row_rates(index[n + 1], found[n + 1, :, i - first], v[i], a[i])
+                    w = s * s + c * c
+                    s2 = signs[k] * (c * s2 - s * c2 - 2.0 * (c * s1 - s * c1) * (s * s1 + c * c1) / w) / w
+                out[i, k] = s2
 
 
 @kernel

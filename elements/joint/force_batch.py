@@ -139,7 +139,7 @@ def law_powers(frames, rows, is_angle, signs, fixed, index, data, columns, u, q,
 
 @inlined
 def coordinate_tangent(frames, rows, n, angle, sign, q, v, fixed, J, B, D, E, R, W):
-    """J (12,) and D (12, 12) = dJ/dq H of coordinate n; B, E, R (2, 3, 3) and W (22, 3) : work arrays.
+    """J (12,) and D (12, 12) = dJ/dq H of coordinate n; B, E, R (3, 3, 3) and W (22, 4) : work arrays.
 
     An angle atan2(s S, C) has J = (s/w)(C J_S - S J_C), w = S^2 + C^2, and
     D = (s/w)(C D_S - S D_C + J_S J_C^T - J_C J_S^T) - (2/w) J (S J_S + C J_C)^T.
@@ -166,7 +166,7 @@ def coordinate_tangent(frames, rows, n, angle, sign, q, v, fixed, J, B, D, E, R,
 def tangent(index, frames, rows, signs, offset, stride, q, v, fixed, L, damping, stiffness):
     """Add C and K at every state to block data (s, size)."""
     J, B = np.empty(12), np.empty(12)
-    D, E, R, W = np.empty((12, 12)), np.empty((12, 12)), np.empty((2, 3, 3)), np.empty((22, 3))
+    D, E, R, W = np.empty((12, 12)), np.empty((12, 12)), np.empty((3, 3, 3)), np.empty((22, 4))
     for s in range(q.shape[0]):
         for n in range(index.shape[0]):
             coordinate_tangent(frames, rows, n, index[n, IS_ANGLE], signs[n], q[s], v[s], fixed, J, B, D, E, R, W)
