@@ -15,7 +15,6 @@ E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, section IV.8: 
 
 import math
 from collections import deque
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -30,8 +29,8 @@ from femb.numerics.vector3 import hamilton
 from femb.steppers.contract import OF_LOW_ORDER, AcceptedStep, left_limit
 from femb.steppers.dense import Nodes, through_nodes
 from femb.steppers.implicit import OneStateStepper
-from femb.steppers.radau_kernels import frame_rotations, rotate_frames
-from femb.steppers.step_program import RESTORING, Convergence
+from femb.steppers.step_kernels import frame_rotations, rotate_frames, size_of_error
+from femb.steppers.step_program import RESTORING, Call
 from femb.steppers.variable_step import WORTHWHILE
 
 # Backward differences of a multistep method in quasi-constant-step form.
@@ -99,18 +98,9 @@ class BackwardDifferences:
             return
         self.h, self.order, self.equal = h, order, 0
 
-    def predict(self) -> tuple[Floats, Floats]:
-        """Predicted value (n,) and slope (n,) of the next step."""
-        k = self.order
-        return self.D[: k + 1].sum(axis=0), GAMMA[1 : k + 1] @ self.D[1 : k + 1] / self.h
-
     def advance(self, d: Floats) -> None:
         """Append the value that differs by d (n,) from the predicted one."""
-        D, k = self.D, self.order
-        D[k + 2] = d - D[k + 1]
-        D[k + 1] = d
-        for j in range(k, -1, -1):
-            D[j] += D[j + 1]
+        append(self.D, self.order, d)
         self.equal += 1
 
 
@@ -167,35 +157,104 @@ def implicit_coordinates(linear_q, linear_v, quaternion_q, omega_v, mu, known, v
 
 
 @kernel_with_entry
+def predict(D, gamma, numbers, predicted, slope):
+    """predicted, slope (n,): of the next step, by the differences D. numbers (4,) : mu, 1/mu, order, h; see ``ALPHA``
+    and ``GAMMA``."""
+    order, h = int(numbers[2]), numbers[3]
+    for k in range(predicted.size):
+        predicted[k], slope[k] = D[0, k], 0.0
+    for j in range(1, order + 1):
+        for k in range(predicted.size):
+            predicted[k] += D[j, k]
+            slope[k] += gamma[j] * D[j, k]
+    for k in range(predicted.size):
+        slope[k] /= h
+
+
+@kernel_with_entry
 def start_end(
-    linear_q, linear_v, quaternion_q, omega_v, corotated_q, matrices_q, shift, known, v_predicted, v_slope, d, q, v, a,
-    rotations,
+    linear_q, linear_v, quaternion_q, omega_v, corotated_q, matrices_q, numbers, q_predicted, q_slope, v_predicted,
+    v_slope, known, d, q, v, a, rotations,
 ):  # fmt: skip
     """The state q (1, n_q), v, a (1, n_v) before the first iteration, with d (n_v,) = 0, and the rotations (1, F, 4) of
-    frames to it from ``matrices_q`` (n_q,). shift (1,) : mu, 1/s. known (n_q,) : of ``implicit_coordinates``."""
+    frames to it from ``matrices_q`` (n_q,). known (n_q,) : of ``implicit_coordinates``."""
+    mu = numbers[0]
+    for k in range(known.size):
+        known[k] = q_predicted[k] - q_slope[k] / mu
     for k in range(d.size):
         d[k], v[0, k], a[0, k] = 0.0, v_predicted[k], v_slope[k]
-    implicit_coordinates(linear_q, linear_v, quaternion_q, omega_v, shift[0], known, v[0], q[0])
+    implicit_coordinates(linear_q, linear_v, quaternion_q, omega_v, mu, known, v[0], q[0])
     frame_rotations(corotated_q, matrices_q, q, rotations)
 
 
 @kernel_with_entry
 def finish_correction(
-    linear_q, linear_v, quaternion_q, omega_v, corotated_v, scale, shift, known, v_predicted, v_slope, reference,
+    linear_q, linear_v, quaternion_q, omega_v, corotated_v, scale, numbers, known, v_predicted, v_slope, reference,
     rotations, x, d, q, v, a, multipliers,
 ):  # fmt: skip
     """Apply a correction x (n,) of velocities and multipliers (1, n_c): d (n_v,) += x, rotated to the end of the step,
     and the state that follows. Returns the norm of x at the velocities ``reference`` (n_v,)."""
     rotate_frames(rotations[0], corotated_v, x)
-    n_v = d.size
+    n_v, mu = d.size, numbers[0]
     for k in range(n_v):
         d[k] += x[k]
-        v[0, k], a[0, k] = v_predicted[k] + d[k], v_slope[k] + shift[0] * d[k]
+        v[0, k], a[0, k] = v_predicted[k] + d[k], v_slope[k] + mu * d[k]
     for k in range(n_v, x.size):
         multipliers[0, k - n_v] += x[k]
-    implicit_coordinates(linear_q, linear_v, quaternion_q, omega_v, shift[0], known, v[0], q[0])
+    implicit_coordinates(linear_q, linear_v, quaternion_q, omega_v, mu, known, v[0], q[0])
     start, size, atol, rtol = scale
     return error_norm(start, size, atol, rtol, x, reference)
+
+
+@kernel_with_entry
+def find_errors(
+    scale_q, scale_v, constants, numbers, q0, v0, q_predicted, v_predicted, q, v, error_q, error_v, unfiltered, raw
+):  # fmt: skip
+    """error_q (1, n_q), error_v (1, n): constants[order] times the differences of q, v (1, ...) from those predicted.
+
+    unfiltered (n_v,), raw (1,) : the errors of v and the norm before they are filtered.
+    """
+    constant = constants[int(numbers[2])]
+    for k in range(q_predicted.size):
+        error_q[0, k] = constant * (q[0, k] - q_predicted[k])
+    for k in range(v_predicted.size):
+        unfiltered[k] = error_v[0, k] = constant * (v[0, k] - v_predicted[k])
+    raw[0] = size_of_error(scale_q, scale_v, q0[0], v0[0], error_q[0], unfiltered)
+
+
+@kernel_with_entry
+def find_increment(quaternion_q, numbers, solved, q, v, power, predicted, slope, increment):
+    """increment (n,): of the history, to q, v, power (1, ...) at the end; see ``BackwardDifferences.advance``.
+
+    Quaternions in q, of unit length, take the lengths of those in ``solved`` (1, n_q).
+    """
+    n_q, n_v = q.size, v.size
+    for k in range(n_q):
+        increment[k] = q[0, k]
+    for k in range(quaternion_q.size):
+        i = quaternion_q[k]
+        f = 0.0
+        for m in range(i, i + 4):
+            f += solved[0, m] * solved[0, m]
+        f = math.sqrt(f)
+        for m in range(i, i + 4):
+            increment[m] *= f
+    for k in range(n_q):
+        increment[k] -= predicted[k]
+    for k in range(n_v):
+        increment[n_q + k] = v[0, k] - predicted[n_q + k]
+    for k in range(power.size):
+        increment[n_q + n_v + k] = (power[0, k] - slope[n_q + n_v + k]) / numbers[0]
+
+
+@kernel
+def append(D, order, d):
+    """Append the value that differs by d (n,) from the predicted one to the differences D."""
+    for k in range(d.size):
+        D[order + 2, k] = d[k] - D[order + 1, k]
+        D[order + 1, k] = d[k]
+        for j in range(order, -1, -1):
+            D[j, k] += D[j + 1, k]
 
 
 @kernel
@@ -225,39 +284,29 @@ SOLVED = 0.01
 DIVERGING = 2.0
 # Iterations in which the full Newton method forms new matrices.
 FORMING = 3
+# How often an error estimate above the tolerance is filtered again, usually and in the first steps of a smooth
+# interval; and the error assigned to a step that passes only then.
+FILTERS, FILTERS_AT_START, FIRST_STEPS = 2, 5, 4
+PASSED = 0.5
 # The factorisation is reused while mu differs by at most this fraction from the mu it was computed for.
 REFACTOR = 0.1
 # Rate of convergence above which new matrices are formed for the next step.
 SLOW = 0.2
 
 
-@dataclass
-class SolvedStep:
-    """A solved step: the increment d of the history, the state at its end, the frames' rotations since the matrices
-    were formed."""
-
-    d: Floats
-    q: Floats
-    v: Floats
-    a: Floats
-    u: Floats
-    multipliers: Floats
-    power: Floats
-    rotations: Floats
-    iterations: int
-
-
-class BdfEquations(OneStateStepper[SolvedStep]):
+class BdfEquations(OneStateStepper):
     """The equations of a step and their solution by Newton's iteration, with reused matrices or in full."""
 
-    share_of_longest = OF_LOW_ORDER
+    share_of_longest, same_length = OF_LOW_ORDER, REFACTOR
 
     def __init__(self, form: ImplicitFormulation, run: Run) -> None:
         super().__init__(form, run)
         self.tolerance = max(10.0 * np.finfo(float).eps / run.rtol, SOLVED)
         self.history = BackwardDifferences(form.n_q + form.n_v + form.system.budget.size)
         self._in_v, self._in_work = slice(form.n_q, form.n_q + form.n_v), slice(form.n_q + form.n_v, None)
-        self._slow = False
+        self._iterations = 0
+        # steps at the start of a smooth interval that are left
+        self._settling = FIRST_STEPS
 
     @property
     def order(self) -> int:
@@ -265,90 +314,80 @@ class BdfEquations(OneStateStepper[SolvedStep]):
         return self.history.order
 
     def _allocate_start(self) -> None:
-        form = self.form
-        # the known part of q, predicted velocities and their slope, velocities at the start, correction of velocities
-        self._of_step = np.empty(form.n_q), *np.empty((4, form.n_v))
-        self._scale = (*self.scale_v[:2], np.empty(len(self.scale_v[0])), 0.0)
+        n_q, n_v, n = self.form.n_q, self.form.n_v, self.history.D.shape[1]
+        self._start = np.empty((1, n_q)), np.empty((1, n_v))
+        # see ``predict``; predicted values and their slope, and the increment of the history
+        self._numbers, (self._predicted, self._slope, self._increment) = np.empty(4), np.empty((3, n))
+        # the known part of q, and the correction of velocities
+        self._known, self._d = np.empty(n_q), np.empty(n_v)
+        self._limits = np.empty(len(self.scale_v[0]))
 
-    def _factorise(self, mu: float) -> None:
-        if self._factored_for <= 0.0 or abs(mu / self._factored_for - 1.0) > REFACTOR:
-            self._factorise_shifted(mu)
-            self._factored_for = mu
+    def _shifts(self, length: float) -> list[tuple[complex, complex]]:
+        return [(length, 1.0 / length)]
 
-    def _solve(self, h: float, end: float) -> SolvedStep | None:
+    def _solve(self, h: float, end: float) -> float | None:
         self.history.change(h, self.order)
-        trial = self._newton(h, end, full=False) or self._newton(h, end, full=True)
-        if trial and self.form.singular_batches:
-            self.form.check_singularities(self.t, np.stack([self.q, trial.q]), np.stack([self.v, trial.v]))
-        return trial
+        norm = self._newton(h, end, full=False)
+        if norm is None:
+            norm = self._newton(h, end, full=True)
+        if norm is not None and self.form.singular_batches:
+            q, v = self._end[1:3]
+            self.form.check_singularities(self.t, np.vstack([self.q, q]), np.vstack([self.v, v]))
+        return norm
 
     def _after_failure(self, h: float, cause: str | Exception) -> float:
         self._matrices = None
         return 0.5 * h
 
-    def _newton(self, h: float, end: float, full: bool) -> SolvedStep | None:
+    def _newton(self, h: float, end: float, full: bool) -> float | None:
         """The step's equations by Newton's iteration, full or with reused matrices; None where it does not converge.
 
         The prediction along tangents strains members that rotate. Reused matrices lack the geometric stiffness of this
         strain. Where it dominates the stiffness against rotation, the first iteration rotates the member and the second
         rotates it back, or the iteration diverges; matrices formed in each iteration converge.
         """
-        form, n_q = self.form, self.form.n_q
-        mu = ALPHA[self.order] / h
-        predicted, slope = self.history.predict()
-        v_predicted, v_slope = predicted[self._in_v], slope[self._in_v]
-        if not full:
-            if self._matrices is None or self._slow:
-                self._form_matrices(self._u, self.q, self.v)
-            self._factorise(mu)
-        for kept, values in zip(
-            self._of_step, (predicted[:n_q] - slope[:n_q] / mu, v_predicted, v_slope, self.v), strict=False
-        ):
-            kept[:] = values
-        u, q, v, a, multipliers = self._end
-        multipliers[0], t = self.multipliers, left_limit(end, self.t)
-        newton_tolerance(self.scale_q, self.scale_v, self.q, self.v, np.array([1.0 / mu]), self._scale[2])
-        doubted = self.tolerance if not full and form.system.switches else 0.0
-        diverging = np.inf if full else DIVERGING
-        newton = Convergence(self.tolerance, MAX_ITERATIONS, doubted, RESTORING, diverging)
-        if not self._iterated(mu, t, MAX_ITERATIONS, newton, FORMING if full else 0):
-            return None
-        self._slow = newton.rate > SLOW
-        at = u[0].copy(), multipliers[0].copy()
-        q_end, v_end = self._projected(at[0], q[0].copy(), v[0].copy())
-        power = self._power(at[0], q_end, v_end, at[1])
-        d = np.concatenate([q_end - predicted[:n_q], v_end - v_predicted, (power - slope[self._in_work]) / mu])
-        return SolvedStep(d, q_end, v_end, a[0].copy(), *at, power, self._rotations[0].copy(), newton.done)
+        mu = float(ALPHA[self.order]) / h
+        self._numbers[:] = mu, 1.0 / mu, self.order, self.history.h
+        (q, v), multipliers = self._start, self._end[4]
+        q[0], v[0], multipliers[0] = self.q, self.v, self.multipliers
+        doubted = self.tolerance if not full and self.form.system.switches else 0.0
+        newton = self._judge(self.tolerance, MAX_ITERATIONS, doubted, RESTORING, math.inf if full else DIVERGING)
+        repeats = FILTERS_AT_START if self._settling else FILTERS
+        norm = self._iterated(mu, left_limit(end, self.t), MAX_ITERATIONS, newton, repeats, FORMING if full else 0)
+        if norm is not None:
+            self._too_old, self._iterations = newton.rate > SLOW, newton.done
+        return norm
 
-    def _kernels(self) -> tuple[Bound, Bound]:
-        coordinates, (quaternion_q, corotated_v) = self.form.coordinates, self.form.corotated_frames
+    def _kernels(self) -> tuple[list[Call], Bound, list[Call], list[Call]]:
+        form, numbers, scales = self.form, self._numbers, (self.scale_q, self.scale_v)
+        coordinates, (quaternion_q, corotated_v) = form.coordinates, form.corotated_frames
         _, q, v, a, multipliers = self._end
-        known, v_predicted, v_slope, reference, d = self._of_step
-        of_step, rotations = (self._length, known, v_predicted, v_slope), self._rotations
-        start = Bound(start_end, *coordinates, quaternion_q, self._matrices_q, *of_step, d, q, v, a, rotations)
+        (q0, v0), rotations, predicted, slope = self._start, self._rotations, self._predicted, self._slope
+        (q_predicted, v_predicted, _), (q_slope, v_slope, _) = (
+            np.split(each, [form.n_q, form.n_q + form.n_v]) for each in (predicted, slope)
+        )
+        known, d, scale = self._known, self._d, (*self.scale_v[:2], self._limits, 0.0)
+        start: list[Call] = [
+            Bound(predict, self.history.D, GAMMA, numbers, predicted, slope),
+            Bound(newton_tolerance, *scales, q0[0], v0[0], numbers[1:], self._limits),
+            Bound(
+                start_end, *coordinates, quaternion_q, self._matrices_q, numbers, q_predicted, q_slope, v_predicted,
+                v_slope, known, d, q, v, a, rotations,
+            ),
+        ]  # fmt: skip
         finish = Bound(
-            finish_correction, *coordinates, corotated_v, self._scale, *of_step, reference, rotations, self._x, d, q, v,
-            a, multipliers,
+            finish_correction, *coordinates, corotated_v, scale, numbers, known, v_predicted, v_slope, v0[0], rotations,
+            self._x, d, q, v, a, multipliers,
         )  # fmt: skip
-        return start, finish
-
-    def _projected(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
-        """A solution projected on the constraints; the lengths of its quaternions do not change."""
-        if not self.form.n_c:
-            return q, v
-        index = self.form.coordinates[2][:, None] + np.arange(4)
-        lengths = np.sqrt(np.sum(q[index] ** 2, axis=1, keepdims=True))
-        unit = q.copy()
-        unit[index] /= lengths
-        unit, v = self.form.projected(u, unit, v, self._factored)
-        unit[index] *= lengths
-        return unit, v
+        errors = Bound(
+            find_errors, *scales, ERROR, numbers, q0, v0, q_predicted, v_predicted, q, v, self._error_q, self._error_v,
+            self._unfiltered, self._raw,
+        )  # fmt: skip
+        of_history = self._power_at_end, predicted, slope, self._increment
+        increment = Bound(find_increment, coordinates[2], numbers, q, *self._reached_state, *of_history)
+        return start, finish, [errors], [increment]
 
 
-# How often an error estimate above the tolerance is filtered again, usually and in the first steps of a smooth
-# interval; and the error assigned to a step that passes only then.
-FILTERS, FILTERS_AT_START, FIRST_STEPS = 2, 5, 4
-PASSED = 0.5
 SAFETY, MIN_FACTOR, MAX_FACTOR = 0.9, 0.2, 10.0
 # Rejections of one step after which the history is discarded.
 MAX_REJECTED = 3
@@ -367,7 +406,7 @@ class Bdf(BdfEquations):
 
     estimates_after_jump = False
     lands_on_openings = False
-    memory = (*BdfEquations.memory, "history", "_ends", "_settling", "_slow")
+    memory = (*BdfEquations.memory, "history", "_ends", "_settling")
 
     def __init__(self, form: ImplicitFormulation, run: Run) -> None:
         super().__init__(form, run)
@@ -396,9 +435,13 @@ class Bdf(BdfEquations):
         self._allocate()
         self._form_matrices(self._u, self.q, self.v)
         self._factorise(ALPHA[1] / longest)
-        x, a = np.zeros(form.n_q), self.a
+        (q0, v0), q = self._start, self._end[1]
+        q0[0], v0[0], q[0] = self.q, self.v, self.q
+        frame_rotations(form.corotated_frames[0], self._matrices_q, q, self._rotations)
+        self._error_q[0], self._error_v[0, : form.n_v] = 0.0, self.a
         for _ in range(2):
-            x, a = self._filtered(self._factored_for, x, a, self.q)
+            self._pass_on.number()
+        a = self._error_v[0, : form.n_v].copy()
         rate = form.rates(self.q[None], self.v[None])[0]
         size, change = self._size_and_change(rate, a)
         # over this step the motion departs from a straight line by about the tolerance
@@ -408,28 +451,31 @@ class Bdf(BdfEquations):
         value = np.concatenate([self.q, self.v, self.work])
         self.history.begin(value, np.concatenate([rate, a, self.power]), self.h)
 
-    def _after_error(self, trial: SolvedStep, h: float, error: float) -> float:
+    def _after_error(self, trial: float, h: float, error: float) -> float:
         """The step to try after an error above the tolerance; lowers the order where that allows a longer step."""
         if self._rejections >= MAX_REJECTED and self.order > 1:
             self._begin(MIN_FACTOR * h)
             return self.h
-        factor, k = self._growth(self.order, error, trial), self.order
+        factor, k = self._growth(self.order, error), self.order
         if k > 1:
-            lower = self._growth(k - 1, self._error_of(k - 1, self.history.D[k] + trial.d, trial), trial)
+            _, q, v, *_ = self._end
+            motion = slice(self.form.n_q + self.form.n_v)
+            difference = np.concatenate([q[0], v[0]]) - self._predicted[motion]
+            lower = self._growth(k - 1, self._error_of(k - 1, self.history.D[k, motion] + difference))
             if lower > factor:
                 factor, k = lower, k - 1
         h *= min(max(factor, MIN_FACTOR), 0.9)
         self.history.change(h, k)
         return h
 
-    def _growth(self, order: int, error: float, trial: SolvedStep) -> float:
+    def _growth(self, order: int, error: float) -> float:
         """Step-size factor with which a method of this order would just meet the tolerance."""
-        safety = SAFETY * (2 * MAX_ITERATIONS + 1) / (2 * MAX_ITERATIONS + trial.iterations)
-        return safety * error ** (-1.0 / (order + 1)) if error > 0.0 else np.inf
+        safety = SAFETY * (2 * MAX_ITERATIONS + 1) / (2 * MAX_ITERATIONS + self._iterations)
+        return float(safety * error ** (-1.0 / (order + 1))) if error > 0.0 else math.inf
 
     # Error and acceptance
 
-    def _error(self, trial: SolvedStep, h: float) -> float:
+    def _error(self, trial: float, h: float) -> float:
         """Norm of the error of a solved step.
 
         Filtered once, the estimate still contains stiff components that are not in equilibrium with their forces, at
@@ -437,59 +483,45 @@ class Bdf(BdfEquations):
         and as velocities they are larger in shorter steps: filtering again removes them, a shorter step does not. A
         step that passes only then does not justify a longer one.
         """
-        error_q, error_v = self._estimate(self.order, trial.d, trial)
-        norm = self._norm(error_q, error_v, self.q, self.v)
-        n_q, raw = self.form.n_q, ERROR[self.order] * trial.d
-        self._hidden, self._unfiltered = (
-            not self._norm(raw[:n_q], raw[self._in_v], self.q, self.v) <= 1.0,
-            raw[self._in_v],
-        )
-        for _ in range(FILTERS_AT_START if self._settling else FILTERS):
-            if norm <= 1.0:
-                break
-            error_q, error_v = self._filtered(self._factored_for, error_q, error_v, trial.q, trial.rotations)
-            norm = max(PASSED, self._norm(error_q, error_v, self.q, self.v))
-        self.error_v = error_v
-        return norm
+        self._hidden = not self._raw[0] <= 1.0
+        self.error_v = self._error_v[0, : self.form.n_v].copy()
+        return max(PASSED, trial) if self._program.unfiltered > 1.0 else trial
 
-    def _complete(self, trial: SolvedStep, h: float, end: float) -> bool:
+    def _complete(self, trial: float, h: float, end: float) -> bool:
+        self._program.reach_end()
         return not self._hidden or super()._complete(trial, h, end)
 
-    def _reached(self, trial: SolvedStep, h: float, end: float) -> tuple[Floats, Floats, Floats]:
-        q = trial.q.copy()
-        self.form.normalise(q)
+    def _reached(self, trial: float, h: float, end: float) -> tuple[Floats, Floats, Floats]:
+        q, v = self._reached_state
         # the work as the formula integrates it
-        work = self.history.D[: self.order + 1, self._in_work].sum(axis=0) + trial.d[self._in_work]
-        return q, trial.v, work
+        work = self.history.D[: self.order + 1, self._in_work].sum(axis=0) + self._increment[self._in_work]
+        return q[0].copy(), v[0].copy(), work
 
     def _after_impact(self, h: float) -> float:
         self._begin(0.25 * h)
         return self.h
 
-    def _error_of(self, order: int, difference: Floats, trial: SolvedStep) -> float:
-        """Norm of the error of the same step at another order."""
-        return self._norm(*self._estimate(order, difference, trial), self.q, self.v)
-
-    def _estimate(self, order: int, difference: Floats, trial: SolvedStep) -> tuple[Floats, Floats]:
-        """Error (q, v) of an order from the difference one above it, filtered.
+    def _error_of(self, order: int, difference: Floats) -> float:
+        """Norm of the error of the same step at another order, from the difference one above it, filtered.
 
         A difference contains stiff components faster than the step in full; the formula damps them.
         """
-        n_q = self.form.n_q
+        n_q, n_v = self.form.n_q, self.form.n_v
         error = ERROR[order] * difference
-        return self._filtered(self._factored_for, error[:n_q], error[self._in_v], trial.q, trial.rotations)
+        self._error_q[0], self._error_v[0, :n_v] = error[:n_q], error[self._in_v]
+        return self._pass_on.number()
 
-    def _plan(self, h: float, error: float, trial: SolvedStep) -> float:
+    def _plan(self, h: float, error: float) -> float:
         """Length of the next step; sets its order to the present or a neighbour, whichever allows the longest step."""
         history = self.history
         k = history.order
         if history.equal <= k:
             return h
-        best, order = self._growth(k, error, trial), k
+        best, order = self._growth(k, error), k
         present = best
         for other in (k - 1, k + 1):
             if 1 <= other <= self.max_order:
-                growth = self._growth(other, self._error_of(other, history.D[other + 1], trial), trial)
+                growth = self._growth(other, self._error_of(other, history.D[other + 1]))
                 if growth > best:
                     best, order = growth, other
         if best < WORTHWHILE and present >= SAFETY:
@@ -498,19 +530,19 @@ class Bdf(BdfEquations):
         history.change(longer, order)
         return longer
 
-    def _accept(self, trial: SolvedStep, h: float, end: float, error: float, cut: bool) -> AcceptedStep:
+    def _accept(self, trial: float, h: float, end: float, error: float, cut: bool) -> AcceptedStep:
         form, history, n_q = self.form, self.history, self.form.n_q
-        start = self.t
-        history.advance(trial.d)
+        start, (u, _, _, a, multipliers) = self.t, self._end
+        history.advance(self._increment)
         normalise_history(form.coordinates[2], history.D)
-        self.t, self.q, self.v = end, history.D[0, :n_q].copy(), history.D[0, self._in_v].copy()
-        self.a, self.work, self.power, self._u = trial.a, history.D[0, self._in_work].copy(), trial.power, trial.u
-        self.multipliers = trial.multipliers
-        self._settling = max(self._settling - 1, 0)
+        D = history.D[: history.order + 1].copy()
+        self.t, self.q, self.v, self.work = end, D[0, :n_q], D[0, self._in_v], D[0, self._in_work]
+        self.a, self.power, self._u = a[0].copy(), self._power_at_end[0].copy(), u[0].copy()
+        self.multipliers = multipliers[0].copy()
+        self._settling, self._fresh = max(self._settling - 1, 0), False
         # no node at the start of a smooth interval, whose accelerations may be out of equilibrium
         self._ends.append((end, self.a))
         last = list(self._ends)[-(history.order + 1) :]
         nodes = ([t for t, _ in last], [a for _, a in last])
-        step = PolynomialStep(form, start, end, history.D[: history.order + 1].copy(), nodes)
-        self.h = self._plan(h, error, trial)
-        return step
+        self.h = self._plan(h, error)
+        return PolynomialStep(form, start, end, D, nodes)

@@ -23,7 +23,6 @@ J. Chung, G. M. Hulbert, J. Appl. Mech. 60 (1993) 371-375; O. Bruls, A. Cardona,
 
 import math
 from collections import deque
-from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
@@ -38,8 +37,8 @@ from femb.numerics.vector3 import hamilton
 from femb.steppers.contract import OF_LOW_ORDER, AcceptedStep, check_fixed_step, left_limit
 from femb.steppers.dense import HermiteStep, Nodes, through_nodes
 from femb.steppers.implicit import OneStateStepper
-from femb.steppers.radau_kernels import NEGLIGIBLE, frame_rotations, rotate_frames
-from femb.steppers.step_program import Convergence
+from femb.steppers.step_kernels import NEGLIGIBLE, frame_rotations, rotate_frames, size_of_error
+from femb.steppers.step_program import Call
 
 # Kernels of the generalized-alpha stepper.
 
@@ -75,20 +74,29 @@ def states(linear_q, linear_v, quaternion_q, omega_v, weights, h, q0, v0, a0, A0
 
 @kernel_with_entry
 def start_end(
-    linear_q, linear_v, quaternion_q, omega_v, corotated_q, matrices_q, weights, step, q0, v0, a0, A0, a, q, v, A, work,
-    rotations,
+    linear_q, linear_v, quaternion_q, omega_v, corotated_q, matrices_q, weights, lengths, q0, v0, a0, A0, slope, a, q,
+    v, A, work, rotations,
 ):  # fmt: skip
     """The state q (1, n_q), v (1, n_v), A (1, n_v) of ``states`` before the first iteration, and the rotations
-    (1, F, 4) of frames to it from ``matrices_q`` (n_q,); a (1, n_v). step (1,) : its length, s. work : see
-    ``finish_correction``."""
-    h = step[0]
+    (1, F, 4) of frames to it from ``matrices_q`` (n_q,); a (1, n_v), extrapolated with this slope (n_v,).
+
+    lengths (3,) s : of the step; of the one for which A0 is; of the one with the slope. A0 is the acceleration at
+    t + (alpha_m - alpha_f) h: it changes with the length of the step, or the method would be of first order with
+    variable steps. work : see ``finish_correction``.
+    """
+    h = lengths[0]
+    later = (weights[0] - weights[1]) * h
+    for k in range(a0.size):
+        if lengths[1] != h:
+            A0[k] = a0[k] + later * slope[k]
+        a[0, k] = a0[k] + h * slope[k]
     states(linear_q, linear_v, quaternion_q, omega_v, weights, h, q0[0], v0, a0, A0, a[0], q[0], v[0], A[0], work[0][0])
     frame_rotations(corotated_q, matrices_q, q, rotations)
 
 
 @kernel_with_entry
 def finish_correction(
-    linear_q, linear_v, quaternion_q, omega_v, corotated_v, scale_q, scale_v, weights, step, share, q0, v0, a0, A0,
+    linear_q, linear_v, quaternion_q, omega_v, corotated_v, scale_q, scale_v, weights, lengths, share, q0, v0, a0, A0,
     rotations, x, a, multipliers, work, q, v, A,
 ):  # fmt: skip
     """Apply a correction x (n,) of velocities and multipliers: a += x / (share h), and ``states``. Returns its norm.
@@ -97,7 +105,7 @@ def finish_correction(
     (1, n_c). work : (1, n_v) and (1, n_q).
     """
     rotate_frames(rotations[0], corotated_v, x)
-    n_v, h = v0.size, step[0]
+    n_v, h = v0.size, lengths[0]
     change, rate = work
     for k in range(n_v):
         a[0, k] += x[k] / (share * h)
@@ -111,6 +119,31 @@ def finish_correction(
     norm = max(norm, error_norm(start, size, atol, rtol, x, v0))
     states(linear_q, linear_v, quaternion_q, omega_v, weights, h, q0[0], v0, a0, A0, a[0], q[0], v[0], A[0], change[0])
     return norm
+
+
+@kernel_with_entry
+def find_errors(
+    linear_q, linear_v, quaternion_q, omega_v, scale_q, scale_v, more, short, lengths, q0, v0, a0, last_slope, q, v, a,
+    way, slope, error_q, error_v, unfiltered, raw,
+):  # fmt: skip
+    """error_q (1, n_q), error_v (1, n): q and v (1, ...) less the integrals of a parabola through accelerations at
+    three ends of steps; of a line through two in the first step of a smooth interval.
+
+    more, short : errors of velocities are weighted with 1 + more h / (h + short). slope (n_v,) : of the accelerations.
+    unfiltered (n_v,), raw (1,) : the errors of v and the norm before they are filtered. way (1, n_v) : work.
+    """
+    h, before = lengths[0], lengths[2]
+    weight = 1.0 + more * h / (h + short)
+    for k in range(v0.size):
+        s = (a[0, k] - a0[k]) / h
+        c = (s - last_slope[k]) / (h + before) if before > 0.0 else 0.0
+        way[0, k] = h * v0[k] + h * h * (0.5 * a0[k] + h / 6.0 * s - h * h / 12.0 * c)
+        unfiltered[k] = weight * (v[0, k] - (v0[k] + h * (a0[k] + 0.5 * h * s - h * h / 6.0 * c)))
+        slope[k], error_v[0, k] = s, unfiltered[k]
+    retract(linear_q, linear_v, quaternion_q, omega_v, q0[0], way[0], error_q[0])
+    for k in range(error_q.shape[1]):
+        error_q[0, k] = q[0, k] - error_q[0, k]
+    raw[0] = size_of_error(scale_q, scale_v, q0[0], v0, error_q[0], unfiltered)
 
 
 MAX_ITERATIONS = 8
@@ -127,22 +160,7 @@ WEIGHT_OF_VELOCITIES, OF_TIME = 5.0, 0.01
 SAME_TIME = 1e-6
 
 
-@dataclass
-class _AlphaTrial:
-    """A solved step: the state at its end, before and after its projection on the constraints."""
-
-    q: Floats
-    v: Floats
-    a: Floats
-    A: Floats
-    multipliers: Floats
-    u: Floats
-    end: tuple[Floats, Floats] = field(init=False)
-    power: Floats = field(init=False)
-    work: Floats = field(init=False)
-
-
-class GeneralizedAlpha(OneStateStepper[_AlphaTrial]):
+class GeneralizedAlpha(OneStateStepper):
     """Variable-step generalized-alpha; see ``femb.steppers.contract`` for the meaning of its attributes."""
 
     order = 2
@@ -213,10 +231,14 @@ class GeneralizedAlpha(OneStateStepper[_AlphaTrial]):
         return self._from + (count + 1) * h if counted else self.t + h
 
     def _allocate_start(self) -> None:
-        form = self.form
-        # q, v, a and A at the start, A at the end, and work
-        self._start, self._A_end = (np.empty((1, form.n_q)), *np.empty((3, form.n_v))), np.empty((1, form.n_v))
-        self._work = np.empty((1, form.n_v)), np.empty((1, form.n_q))
+        n_q, n_v = self.form.n_q, self.form.n_v
+        # q, v, a and A at the start, the slope of the accelerations before; A at the end, the slope to there, and work
+        self._at_start = np.empty(n_q + 4 * n_v)
+        q, v, *rates = np.split(self._at_start, n_q + n_v * np.arange(4))
+        self._start, self._rates = (q[None], v[None]), rates
+        self._A_end, self._slope_to_end, self._no_slope = np.empty((1, n_v)), np.empty(n_v), np.zeros(n_v)
+        self._lengths = np.empty(3)
+        self._work = np.empty((1, n_v)), np.empty((1, n_q))
 
     def _first_step(self) -> float:
         """A step over which the accelerations change velocities by about the root of the tolerance."""
@@ -227,25 +249,25 @@ class GeneralizedAlpha(OneStateStepper[_AlphaTrial]):
 
     # Newton
 
-    def _factorise(self, h: float) -> None:
-        self._fresh = False
-        if self._matrices is None:
-            self._form_matrices(self._u, self.q, self.v)
-        if self._factored_for != h:
-            self._factorise_shifted(*self._shift(h))
-            self._factored_for = h
+    def _shifts(self, length: float) -> list[tuple[complex, complex]]:
+        return [(1.0 / (self.gamma_a * length), self.beta_a * length / self.gamma_a)]
 
-    def _shift(self, h: float) -> tuple[float, float]:
-        """The weights of M and K in the iteration matrix of a step h (s)."""
-        return 1.0 / (self.gamma_a * h), self.beta_a * h / self.gamma_a
-
-    def _solve(self, h: float, end: float) -> _AlphaTrial | None:
-        trial = self._newton(h, end)
-        if trial is not None:
-            q, v = trial.end = self.form.projected(trial.u, trial.q, trial.v, self._factored)
-            if self.form.singular_batches:
-                self.form.check_singularities(self.t, np.stack([self.q, q]), np.stack([self.v, v]))
-        return trial
+    def _solve(self, h: float, end: float) -> float | None:
+        slope = self._no_slope if self._slope is None else self._slope
+        np.concatenate((self.q, self.v, self.a, self.A, slope), out=self._at_start)
+        self._lengths[:] = h, h if self._slope is None else self._A_h, self._slope_h
+        self._end[4][0], system = self.multipliers, self.form.system
+        doubted = NEGLIGIBLE * self.tolerance if system.switches and not self._fresh else 0.0
+        newton = self._judge(self.tolerance, math.inf, doubted, 1.0)
+        repeats = 0 if self._low_pass else FILTERS - 1
+        norm = self._iterated(h, left_limit(end, self.t), MAX_ITERATIONS, newton, repeats)
+        if norm is None:
+            return None
+        self._too_old = newton.done > 1 and newton.ratio > SLOW
+        if self.form.singular_batches:
+            q, v = self._end[1:3]
+            self.form.check_singularities(self.t, np.vstack([self.q, q]), np.vstack([self.v, v]))
+        return norm
 
     def _after_failure(self, h: float, cause: str | Exception) -> float:
         self._matrices = None
@@ -256,101 +278,65 @@ class GeneralizedAlpha(OneStateStepper[_AlphaTrial]):
                 return h
         return h if not self._fresh and isinstance(cause, str) else super()._after_failure(h, cause)
 
-    def _newton(self, h: float, end: float) -> _AlphaTrial | None:
-        """The step's equations by Newton's iteration; None where it does not converge."""
-        form = self.form
-        self._factorise(h)
-        a, old_A = self.a, self.A
-        if self._slope is not None:
-            a = self.a + h * self._slope
-            if h != self._A_h:
-                # A is the acceleration at t + (alpha_m - alpha_f) h: it changes with the length of the step, or the
-                # method would be of first order with variable steps
-                self.A, self._A_h = self.a + (self.alpha_m - self.alpha_f) * h * self._slope, h
-            old_A = self.A
-        u, q, v, at, multipliers = self._end
-        for kept, values in zip(self._start, (self.q, self.v, self.a, old_A), strict=True):
-            kept[:] = values
-        at[0], multipliers[0], t = a, self.multipliers, left_limit(end, self.t)
-        reused = not self._fresh and form.system.switches
-        newton = Convergence(self.tolerance, np.inf, NEGLIGIBLE * self.tolerance if reused else 0.0, restoring=1.0)
-        if not self._iterated(h, t, MAX_ITERATIONS, newton):
-            return None
-        self._slow = newton.done > 1 and newton.ratio > SLOW
-        return _AlphaTrial(*(each[0].copy() for each in (q, v, at, self._A_end, multipliers, u)))
-
-    def _kernels(self) -> tuple[Bound, Bound]:
+    def _kernels(self) -> tuple[list[Call], Bound, list[Call], list[Call]]:
         coordinates, (quaternion_q, corotated_v) = self.form.coordinates, self.form.corotated_frames
         _, q, v, a, multipliers = self._end
-        weights, A, rotations = (self.alpha_m, self.alpha_f, self.gamma, self.beta), self._A_end, self._rotations
-        of_step = weights, self._length
+        (q0, (v0,)), (a0, A0, slope), scales = self._start, self._rates, (self.scale_q, self.scale_v)
+        A, rotations, lengths = self._A_end, self._rotations, self._lengths
+        weights = self.alpha_m, self.alpha_f, self.gamma, self.beta
         start = Bound(
-            start_end, *coordinates, quaternion_q, self._matrices_q, *of_step, *self._start, a, q, v, A, self._work,
-            rotations,
+            start_end, *coordinates, quaternion_q, self._matrices_q, weights, lengths, q0, v0, a0, A0, slope, a, q, v,
+            A, self._work, rotations,
         )  # fmt: skip
         finish = Bound(
-            finish_correction, *coordinates, corotated_v, self.scale_q, self.scale_v, *of_step, self.gamma_a,
-            *self._start, rotations, self._x, a, multipliers, self._work, q, v, A,
+            finish_correction, *coordinates, corotated_v, *scales, weights, lengths, self.gamma_a, q0, v0, a0, A0,
+            rotations, self._x, a, multipliers, self._work, q, v, A,
         )  # fmt: skip
-        return start, finish
+        of_weight = WEIGHT_OF_VELOCITIES - 1.0, OF_TIME * self.run.atol.time
+        errors = Bound(
+            find_errors, *coordinates, *scales, *of_weight, lengths, q0, v0, a0, slope, q, v, a, self._work[0],
+            self._slope_to_end, self._error_q, self._error_v, self._unfiltered, self._raw,
+        )  # fmt: skip
+        return [start], finish, [errors] if self.fixed is None else [], []
 
     # Error and acceptance
 
-    def _error(self, trial: _AlphaTrial, h: float) -> float:
-        """Norm of the filtered difference to the integrals of a parabola through accelerations at three ends of steps.
-
-        In the first step of a smooth interval it is a line through two.
-        """
+    def _error(self, trial: float, h: float) -> float:
+        """Norm of the difference to the integrals of a parabola through accelerations, filtered once or twice."""
         if self.fixed is not None:
             return 0.0
-        form = self.form
-        slope = (trial.a - self.a) / h
-        curvature = 0.0 * slope if self._slope is None else (slope - self._slope) / (h + self._slope_h)
-        way = h * self.v + h * h * (0.5 * self.a + h / 6.0 * slope - h * h / 12.0 * curvature)
-        smooth = np.empty_like(self.q)
-        retract(*form.coordinates, self.q, way, smooth)
-        weight = 1.0 + (WEIGHT_OF_VELOCITIES - 1.0) * h / (h + OF_TIME * self.run.atol.time)
-        error_q = trial.q - smooth
-        error_v = trial.v - (self.v + h * (self.a + 0.5 * h * slope - h * h / 6.0 * curvature))
-        error_v *= weight
-        norm = self._norm(error_q, error_v, self.q, self.v)
-        self._hidden, self._unfiltered = not norm <= 1.0, error_v
-        if self._low_pass:
-            return self._kept_norm(self._low_pass, error_q, error_v, self._rotations[0])
-        mu, reach = self._shift(h)
-        for _ in range(FILTERS):
-            error_q, error_v = self._filtered(mu, error_q, error_v, self.q, self._rotations[0], reach=reach)
-            norm = self._norm(error_q, error_v, self.q, self.v)
-            if norm <= 1.0:
-                break
-        self.error_v = error_v
-        return norm
+        self._hidden = not self._raw[0] <= 1.0
+        self.error_v = self._error_v[0, : self.form.n_v]
+        return self._kept_norm(self._low_pass) if self._low_pass else trial
 
     def _factor(self, error: float) -> float:
         """Step-size factor."""
         return MAX_FACTOR if error == 0.0 else min(MAX_FACTOR, max(MIN_FACTOR, SAFETY * error ** (-1.0 / 3.0)))
 
-    def _after_error(self, trial: _AlphaTrial, h: float, error: float) -> float:
+    def _after_error(self, trial: float, h: float, error: float) -> float:
         return h * min(self._factor(error), 0.9)
 
-    def _reached(self, trial: _AlphaTrial, h: float, end: float) -> tuple[Floats, Floats, Floats]:
-        trial.power = self._power(trial.u, *trial.end, trial.multipliers)
-        q, v = trial.end
-        v, trial.work = self._damped(end, q, v, self.work + 0.5 * h * (self.power + trial.power))
-        trial.end = q, v
-        return q, v, trial.work
+    def _reached(self, trial: float, h: float, end: float) -> tuple[Floats, Floats, Floats]:
+        self._program.reach_end()
+        q, v = (each[0].copy() for each in self._reached_state)
+        power = self._power_at_end[0].copy()
+        v, work = self._damped(end, q, v, self.work + 0.5 * h * (self.power + power))
+        self._next = q, v, work, power
+        return q, v, work
 
-    def _accept(self, trial: _AlphaTrial, h: float, end: float, error: float, cut: bool) -> AcceptedStep:
+    def _accept(self, trial: float, h: float, end: float, error: float, cut: bool) -> AcceptedStep:
         self.h = self.fixed or self._next_length(h, self._factor(error), cut)
         start, old = self.t, (self.q, self.v, self.a, self.work, self.power)
-        self._slope, self._slope_h, self._A_h = (trial.a - self.a) / h, h, h
-        self.t, (self.q, self.v), self.a, self.A = end, trial.end, trial.a, trial.A
-        self.work, self.power, self.multipliers, self._u = trial.work, trial.power, trial.multipliers, trial.u
-        self._stepped = True
-        if self._slow:
-            self._matrices = None
-        self._ends.append((end, trial.a))
-        new = (self.q, self.v, self.a, self.work, self.power)
+        u, _, _, a, multipliers = self._end
+        a = a[0].copy()
+        self._slope = self._slope_to_end.copy() if self.fixed is None else (a - self.a) / h
+        self._slope_h = self._A_h = h
+        self.t, self.a, self.A = end, a, self._A_end[0].copy()
+        self.q, self.v, self.work, self.power = self._next
+        self.multipliers, self._u = multipliers[0].copy(), u[0].copy()
+        self._stepped, self._fresh = True, False
+        self._ends.append((end, a))
+        new = (self.q, self.v, a, self.work, self.power)
         return HermiteStep(self.form, start, end, old, new, nodes=self._nodes())
 
     def _nodes(self) -> Nodes:

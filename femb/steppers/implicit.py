@@ -1,161 +1,36 @@
 """The base of implicit steppers with error control: start, matrices, Newton's rate of convergence, filter, energy."""
 
 from abc import abstractmethod
-from dataclasses import dataclass, replace
-from functools import cached_property
-from math import comb, expm1, inf, pi
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property, partial
 from typing import Any, ClassVar, cast
 
 import numpy as np
 
 from femb.base.options import Run
-from femb.base.types import ErrorScale, Floats
-from femb.formulations.contract import Formulation, ImplicitFormulation
+from femb.base.types import Floats
+from femb.formulations.contract import ImplicitFormulation
 from femb.layout.discrete import DiscreteState
-from femb.numerics.compiler.bound_calls import Bound, BoundSequence
-from femb.steppers.contract import Statistics
-from femb.steppers.radau_kernels import CONVERGED, frame_rotations, right_hand_side, rotate_frames, rotate_frames_back
-from femb.steppers.step_program import NOTHING, BoundSolution, Call, Convergence, StepProgram
+from femb.numerics.compiler.bound_calls import Bound, BoundSequence, Known
+from femb.numerics.threads import one_after_another
+from femb.steppers.error_filter import ErrorFilter
+from femb.steppers.low_pass import AGAIN, HELD_UP, PASSES, FilterStatistics, LowPass
+from femb.steppers.step_kernels import CONVERGED, frame_rotations, last_state, right_hand_side, shift_matrix
+from femb.steppers.step_program import (
+    FACTORS,
+    MATRICES,
+    NOTHING,
+    BoundSolution,
+    Call,
+    Calls,
+    Convergence,
+    StepProgram,
+)
 from femb.steppers.variable_step import EnergyWatch, T, VariableStep
-from femb.system.block_lu import DEPENDENT, Factorisation, Factors, Matrix, Solver
+from femb.system.block_lu import DEPENDENT, Factorisation, Factors, Matrix
+from femb.system.constraints import bound_projection
 from femb.system.velocity_coordinates import BoundMatrices
-
-# Vibrations above a frequency are damped, not followed: the part of an error estimate that controls the steps.
-#
-# An implicit method damps vibrations that are faster than its steps. Undamped, small ones nevertheless keep the steps
-# short, because the error estimate sees them as long as the steps resolve them. With ``run.filter``, a frequency f in
-# Hz,
-# the estimate e of coordinates and velocities passes four times through a step of length 1/mu of the linear equations,
-#
-#     mu (x - e_q) = H y,    mu M (y - e_v) + C y + K x = 0,    mu = 2 pi f,
-#
-# which weights the error of an undamped vibration of frequency g by 1/(1 + (g/f)^2)^4, and leaves that of rigid
-# motions.
-#
-# Vibrations far above the tolerances, as those that an impact excites, would nevertheless be followed up to several
-# times f, where the weight is small enough. They are taken out of the velocities by ``LowPass.quieted``: at once at an
-# impact, and within a few periods of f where they hold up the steps, by their error or because Newton's iteration
-# fails. Source: docs/theory/integration.md, section 9.
-
-# How often an estimate passes the filter, and how often it passes it again to tell which vibrations are left in it.
-PASSES, AGAIN = 4, 8
-# An estimate that falls below this part when it passes again is one of vibrations above nine tenths of the frequency.
-HELD_UP = 0.01
-# Degree of the polynomial that tells the fast part of velocities, and the order of its zero at rigid motions.
-DEGREE, ORDER = 8, 5
-# Its coefficients from the power ORDER on: the chance of at least ORDER successes in DEGREE trials.
-FAST = [(-1) ** (k - ORDER) * comb(k - 1, ORDER - 1) * comb(DEGREE, k) for k in range(ORDER, DEGREE + 1)]
-# Rate at which fast velocities are damped, relative to 2 pi f: twice a vibration's own, and a little more.
-DAMPING_RATE = 1.5
-# Periods of f over which they are damped: after an impact, and after a step that they held up.
-PERIODS = 5.0
-# Number of components of a position in the groups of an ErrorScale.
-POSITION = 3
-
-
-@dataclass
-class FilterStatistics(Statistics):
-    """Counts of a run with a filter.
-
-    filter : Hz. kept_error : sum over the steps of the largest local error of a position that the filter kept, m: the
-    order of magnitude of the error of the motion, as long as errors do not grow by themselves; zero in coordinates
-    without positions. damped : J, the energy of the vibrations that were taken out of the velocities; it is part of
-    the work, and that of vibrations which only the steps damp is in the energy error.
-    """
-
-    filter: float = 0.0
-    kept_error: float = 0.0
-    damped: float = 0.0
-
-    def add(self, low_pass: "LowPass") -> None:
-        """Count an accepted step."""
-        errors = low_pass.kept[low_pass.points]
-        self.damped += low_pass.lost
-        self.kept_error += float(np.sqrt(np.max(np.sum(errors**2, axis=1), initial=0.0)))
-
-
-class LowPass:
-    """The filter of a run: its factors; ``kept``, the estimate of q (n_q,) after it in the last step tried; and
-    ``points`` (k, 3), the indices of positions in q. until : s, fast vibrations are damped in steps up to there. lost :
-    their energy (J) in the last step."""
-
-    memory: ClassVar[tuple[str, ...]] = ("until",)
-
-    def __init__(self, frequency: float, scale_q: ErrorScale) -> None:
-        self.frequency, self.mu, self.until = frequency, 2.0 * pi * frequency, -inf
-        first, size, _, _ = scale_q
-        self.points = first[size == POSITION][:, None] + np.arange(POSITION)
-        self.kept: Floats = np.zeros(0)
-        self.lost = 0.0
-        self._of: object = None
-        self._factors: Factors | None = None
-
-    def factors(self, solver: Solver, matrices: tuple[Matrix, Matrix, Matrix]) -> Factors:
-        """Factors of the step of length 1/mu, formed anew only for new matrices."""
-        if self._factors is None or self._of is not matrices:
-            self._factors, self._of = solver.factorise(solver.shifted(*matrices, self.mu)), matrices
-        return self._factors
-
-    def damp_from(self, t: float) -> None:
-        """Damp fast vibrations for some periods of the frequency from the time t (s) on."""
-        self.until = t + PERIODS / self.frequency
-
-    def after_impact(self, form: Formulation, t: float, q: Floats, v: Floats) -> tuple[Floats, float]:
-        """Velocities without the fast vibrations that an impact has excited, and their energy (J)."""
-        self.damp_from(t)
-        return self.quieted(form, t, q, v, 1.0)
-
-    def damped(self, form: Formulation, start: float, end: float, q: Floats, v: Floats) -> tuple[Floats, float]:
-        """Velocities at the end of a step (s) after the damping of fast vibrations in it, and the energy (J) that they
-        lost. An impact goes on as long as a gap is closed; a function of the user may be one."""
-        system = form.system
-        if start >= self.until or any(input_.differentiated for input_ in system.inputs):
-            return v, 0.0
-        if system.has_gaps and np.any(system.gaps(*form.to_system(q[None], v[None]))[0] < 0.0):
-            return v, 0.0
-        return self.quieted(form, end, q, v, -expm1(-DAMPING_RATE * self.mu * (end - start)))
-
-    def quieted(self, form: Formulation, t: float, q: Floats, v: Floats, share: float) -> tuple[Floats, float]:
-        """Velocities (n_v,) at a state on the constraints, less a share of the vibrations above the frequency; and the
-        energy (J) that they lose.
-
-        Momentum and the rates of constraints are kept. The stiffness is that of members without stresses; velocities
-        stay as they are where their kinetic energy would grow.
-
-        Source: docs/theory/integration.md, equations (9) and (10).
-        """
-        system = form.system
-        Q, V = (states[0] for states in form.to_system(q[None].copy(), v[None].copy()))
-        u = system.inputs_at(t, Q, V)
-        damping, stiffness, rows = np.zeros((3, system.pattern.size))
-        still = np.zeros(system.n_v)
-        for batch in system.batches:
-            # stresses of unresolved axial vibrations would make a slow motion of a slender member look fast
-            unstressed = batch.strained(Q, 0.0 * batch.own_strains(u, Q, still))
-            unstressed.tangent(u, Q, still, still, damping, stiffness)
-        system.constraint_set.jacobian(u, Q, rows)
-        data = system.solver.shifted(system.mass_data(Q), rows, stiffness, 1j * self.mu, 1.0 / self.mu + 0.0j)
-        factors = system.solver.factorise(data)
-
-        def part(x: Floats) -> Floats:
-            y = system.solver.multiply(stiffness, np.concatenate([x, np.zeros(system.n_c)])) / (self.mu + 0.0j)
-            y[system.n_v :] = 0.0
-            factors.solve(y)
-            return y.real[: system.n_v]
-
-        power = V
-        for _ in range(ORDER):
-            power = part(power)
-        fast = FAST[-1] * power
-        for coefficient in FAST[-2::-1]:
-            fast = part(fast) + coefficient * power
-        fast[system.layout.first_order_v] = 0.0
-        slower = V - share * fast
-        before, after = system.energy_momentum(np.stack([Q, Q]), np.stack([V, slower]))[:, 0]
-        if not after <= before:
-            return v, 0.0
-        return form.from_system(Q, slower)[1], float(before - after)
-
 
 # Where matrices were formed: the discrete state, and as arrays inputs, q, v, accelerations and multipliers.
 FormedAt = tuple[Any, ...]
@@ -166,11 +41,17 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
 
     # whether the step length after a jump is estimated anew; if not, it is at most the one planned before
     estimates_after_jump = True
+    # the part by which the length of a step, or the shift of its method, may differ from that of the factors
+    same_length: ClassVar[float] = 0.0
+    # factors of the matrices of a step, and the solver of the kernels that form them
+    _factors: Sequence[Factors] = ()
+    _bound_to: object = None
+    _program: StepProgram
     memory = (
         *VariableStep.memory,
         *("_exact", "_low_pass"),
         *("t", "q", "v", "work", "a", "multipliers", "power", "_u"),
-        *("state_of_matrices", "_factored_for", "_fresh"),
+        *("state_of_matrices", "_factored_for", "_fresh", "_too_old"),
     )
 
     def __init__(self, form: ImplicitFormulation, run: Run) -> None:
@@ -178,7 +59,10 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
         self.q, self.v, self.work = form.q0.copy(), form.v0.copy(), form.system.budget.none()
         self._matrices: tuple[Matrix, Matrix, Matrix] | None = None
         self._formed_at: FormedAt = ()
-        self._factored: Factors | None = None
+        # how the matrices of a step are factorised, which rows of constraints count as dependent
+        self._each, self._dependent = one_after_another, DEPENDENT
+        # whether the next step forms matrices anew, since those of the last one served it badly
+        self._too_old = False
         # mu or h of the factorisation, zero for none; and whether the matrices are of the present step
         self._factored_for, self._fresh = 0.0, False
         # what kernels read of a step: its length (s) or the shift of the method (1/s), and where matrices were formed
@@ -186,6 +70,8 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
         self._bound_matrices: BoundMatrices | None = None
         # whether the error estimate is above the tolerance before it is filtered, and its value then
         self._hidden, self._unfiltered = False, np.zeros(form.n_v)
+        self._newtons: dict[tuple[float, ...], Convergence] = {}
+        self._filters: tuple[ErrorFilter, ...] = ()
         self._initial_form = form
         # the part of the error that controls the steps, and whether Newton's iteration takes exact tangents
         self._low_pass: LowPass | None = None
@@ -300,18 +186,6 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
         self.form, self.a, self.multipliers = of_state
         self._factored_for, self._fresh, self.statistics = of_matrices
 
-    def _factors_for(
-        self, mu: complex, earlier: Factors | None, dependent: float = DEPENDENT, reach: float | None = None
-    ) -> Factors:
-        """Factors of mu M + C + reach K, in the arrays of earlier ones of blocks, to which kernels are bound."""
-        matrices, solver = self._matrices, cast(Any, self.form.solver)
-        assert matrices is not None
-        if type(earlier) is Factorisation and type(matrices[1]) is np.ndarray:
-            solver.refactorise(earlier, matrices, mu, dependent, reach)
-            return earlier
-        factors: Factors = solver.factorise(solver.shifted(*matrices, mu, reach), dependent)
-        return factors
-
     def _equations_of(
         self, set_inputs: Call, u: Floats, q: Floats, v: Floats, a: Floats, multipliers: Floats, switched: bool = False
     ) -> tuple[Call, Floats]:
@@ -332,59 +206,205 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
 
         return evaluate, result
 
+    # Arrays and kernels of a step
+
+    def _allocate_shared(self) -> None:
+        """Allocate what the steps of all methods have, and bind the kernels that form matrices."""
+        form = self.form
+        n_q, n_v, n = form.n_q, form.n_v, form.n_v + form.n_c
+        # the error estimate, in the first n_v of its velocities; mu and reach of the factors
+        self._error_q, self._error_v, self._weights = np.empty((1, n_q)), np.empty((1, n)), np.empty(2)
+        self._unfiltered, self._factors, self._filters = np.zeros(n_v), (), ()
+        # the kernels that form factors and project by them, once these are known
+        self._refactor, self._projection = BoundSequence([]), BoundSequence([])
+        # the end of a step on the constraints
+        self._reached_state = np.empty((1, n_q)), np.empty((1, n_v))
+        if self._low_pass:
+            self._low_pass.filter = self._low_pass.of = None
+        self._bind_matrices()
+
     @abstractmethod
+    def _solutions(self) -> Sequence[tuple[BoundSolution, int]]:
+        """The solutions of a step, and of which of its factors each is one."""
+
+    @abstractmethod
+    def _shifts(self, length: float) -> Sequence[tuple[complex, complex]]:
+        """Weights mu of M and reach of K in the matrices of a step of this length or shift; those of errors first."""
+
+    @abstractmethod
+    def _bound_shift(self) -> Bound:
+        """The kernel that forms these matrices in the arrays of their factors."""
+
+    @abstractmethod
+    def _state_of_filter(self) -> tuple[Floats, Floats, tuple[Floats, Floats]]:
+        """Arrays of the coordinates at which ``run.filter`` takes an error, of the rotations of frames to them, and of
+        the start of a step."""
+
+    @abstractmethod
+    def _inputs_at_end(self) -> Floats:
+        """(1, n_u) the array of inputs at the end of a step."""
+
+    def _bound_filter(self, weights: Floats, q: Floats, rotations: Floats, start: tuple[Floats, Floats]) -> ErrorFilter:
+        scales = self.scale_q, self.scale_v
+        return ErrorFilter(self.form, scales, weights, q, rotations, start, self._error_q, self._error_v)
+
+    def _bound_end(self, Q: Floats, V: Floats) -> list[Call]:
+        """The calls that lead to the end of a step on the constraints, from the last of states."""
+        self._copy_end = Bound(last_state, self.form.coordinates[2], Q, V, *self._reached_state)
+        return [self._copy_end, self._projection]
+
+    def _bound_rates(self, u: Floats, q: Floats, v: Floats, multipliers: Floats, out: Floats) -> BoundSequence:
+        """The call that sets out to the rates of the budget at states in given arrays."""
+        system = self.form.system
+        if self.form is system:
+            return system.budget.bound_rates(system, u, q, v, multipliers, out)
+        return BoundSequence([lambda: np.copyto(out, self.form.budget_rates(u, q, v, multipliers))])
+
+    def _project_anew(self, result: int | None = None) -> None:
+        """Project the end of a step by other factors, unless the kernel has returned -1. Raises TrialError."""
+        if result != -1:
+            # matrices of a state too far away
+            self._too_old = self._too_old or result is not None
+            self._copy_end()
+            q, v = (each[0] for each in self._reached_state)
+            q[:], v[:] = self.form.projected(self._inputs_at_end()[0], q.copy(), v.copy(), self._factors[0])
+
+    # Factors
+
+    def _take_apart(self) -> None:
+        """Let Python make the calls of a step, some of which have been replaced."""
+        self._program.take_apart()
+
+    def _has_factors_for(self, length: float) -> bool:
+        return bool(self._factors) and abs(length - self._factored_for) <= self.same_length * self._factored_for
+
+    def _take_weights(self, length: float) -> None:
+        mu, reach = self._shifts(length)[0]
+        self._weights[0], self._weights[1] = mu.real, reach.real
+
+    def _prepare(self, length: float) -> int:
+        """Decide what the program of a step forms anew; form it here where it has no kernels."""
+        if self._refactor.calls and self._bound_to is not self.form.solver:
+            # other rows of constraints are excluded
+            self._bind_factors()
+            self._take_apart()
+        if self._too_old and not self._fresh:
+            self._matrices, self._too_old = None, False
+        if not self._refactor.calls or self._exact or self._dependent != DEPENDENT:
+            self._factorise(length)
+            return NOTHING
+        if self._matrices is None:
+            self._form_at(self._u, self.q, self.v)
+            self._fresh, anew = True, MATRICES
+        elif self._has_factors_for(length):
+            return NOTHING
+        else:
+            anew = FACTORS
+        self._factored_for = 0.0  # in case of an error
+        self._take_weights(length)
+        return anew
+
+    def _have_prepared(self, anew: int, length: float) -> None:
+        """Note what the program has formed for a step."""
+        if anew == MATRICES and self._bound_matrices is not None:
+            self._fresh = self._program.formed
+            if self._program.formed:
+                self._have_formed(self._bound_matrices.arrays)
+        if self._program.factorised:
+            self._factored_for = length
+            self.statistics.factorizations += len(self._factors)
+
     def _factorise(self, length: float) -> None:
-        """Factorise the iteration matrix for the step length or shift of a method, if that is to be done."""
+        """Factorise the matrices of a step, if that is to be done."""
+        matrices = self._matrices or self._form_matrices(self._u, self.q, self.v)
+        if self._has_factors_for(length):
+            return
+        self._factored_for = 0.0  # in case of an error
+        self._take_weights(length)
+        shifts = self._shifts(length)
+        earlier = self._factors or (None,) * len(shifts)
+        parts = zip(shifts, earlier, strict=True)
+        self._factors = self._each([partial(self._factors_for, mu, old, reach) for (mu, reach), old in parts])
+        self._factored_for = length
+        self.statistics.factorizations += len(self._factors)
+        if any(new is not old for new, old in zip(self._factors, earlier, strict=True)):
+            for solution, number in self._solutions():
+                solution.by(self._factors[number])
+            self._bind_factors()
+            self._take_apart()
+        self._multiply_by(matrices)
 
-    def _filtered(
-        self,
-        mu: float,
-        error_q: Floats,
-        error_v: Floats,
-        q: Floats,
-        rotations: Floats | None = None,
-        factors: Factors | None = None,
-        reach: float | None = None,
-    ) -> tuple[Floats, Floats]:
-        """An error filtered by a step to q: x, y with x = error_q + reach H y, mu M (y - error_v) + C y + K x = 0.
+    def _factors_for(self, mu: complex, earlier: Factors | None, reach: complex) -> Factors:
+        """Factors of mu M + C + reach K, in the arrays of earlier ones of blocks, to which kernels are bound."""
+        matrices, solver = self._matrices, cast(Any, self.form.solver)
+        assert matrices is not None
+        if type(earlier) is Factorisation and type(matrices[1]) is np.ndarray:
+            solver.refactorise(earlier, matrices, mu, self._dependent, reach)
+            return earlier
+        factors: Factors = solver.factorise(solver.shifted(*matrices, mu, reach), self._dependent)
+        return factors
 
-        rotations (F, 4) : of frames since the matrices were formed; None for no rotation. factors : of the iteration
-        matrix for mu, by default the present one. reach : s, the weight of K in that matrix, by default 1/mu.
-        """
-        form, n_v = self.form, self.form.n_v
-        mass, _, stiffness = self._matrices  # type: ignore[misc]
-        free = np.zeros(form.n_c)
-        in_v = np.concatenate([error_v, free])
-        in_q = np.concatenate([form.tangents(q, error_q[None])[0], free])
-        if rotations is not None:
-            rotate_frames_back(rotations, form.corotated_frames[1], in_v)
-            rotate_frames_back(rotations, form.corotated_frames[1], in_q)
-        y = mu * form.solver.multiply(mass, in_v) - form.solver.multiply(stiffness, in_q)
-        y[n_v:] = 0.0
-        y = (factors or self._factored).solve(y)[:n_v]  # type: ignore[union-attr]
-        if rotations is not None:
-            rotate_frames(rotations, form.corotated_frames[1], y)
-        return error_q + form.rates(q[None], y[None])[0] * (1.0 / mu if reach is None else reach), y
+    def _multiply_by(self, matrices: tuple[Matrix, Matrix, Matrix]) -> None:
+        """Let errors be filtered with these matrices."""
+        for each in self._filters:
+            each.of(matrices, self.form.solver, self._factors[0])
 
-    def _kept_norm(self, low_pass: LowPass, error_q: Floats, error_v: Floats, rotations: Floats | None = None) -> float:
-        """Norm of the part of an error estimate at the present state that ``run.filter`` keeps.
+    def _bind_factors(self) -> None:
+        """Bind the kernels that factorise anew in the arrays of the factors, and project by them, if all have."""
+        system, solver = self.form.system, self.form.system.solver
+        self._bound_to = self.form.solver
+        first, blocks = self._factors[0], all(isinstance(each, Factorisation) for each in self._factors)
+        self._refactor.calls, self._projection.calls = [], []
+        if blocks and self._bound_matrices is not None and self._each is one_after_another:
+            bound = [cast(Factorisation, each).bound(solver) for each in self._factors]
+            self._refactor.calls = [self._bound_shift(), *bound]
+        if blocks and self.form is system and system.n_c:
+            ends = self._inputs_at_end(), *self._reached_state
+            self._projection.calls = [bound_projection(system, *ends, cast(Factorisation, first), self._project_anew)]
+        elif self.form is not system or system.n_c:
+            self._projection.calls = [self._project_anew]
+
+    def _judge(self, *limits: float) -> Convergence:
+        """Begin an iteration with these limits."""
+        if (newton := self._newtons.get(limits)) is None:
+            newton = self._newtons[limits] = Convergence(*limits)
+        newton.begin()
+        return newton
+
+    # Errors
+
+    def _kept_norm(self, low_pass: LowPass) -> float:
+        """Norm of the part of the error estimate that ``run.filter`` keeps, in place.
 
         Damping is asked for, and the energy of a step need not balance, unless an impact may take part in it.
         """
         self._hidden = self._hidden and (self.form.system.has_gaps or self.form.system.switches)
-        factors = low_pass.factors(self.form.solver, self._matrices)  # type: ignore[arg-type]
+        pass_on = self._passes(low_pass)
         least = np.inf
         for _ in range(PASSES):
-            error_q, error_v = self._filtered(low_pass.mu, error_q, error_v, self.q, rotations, factors)
-            norm = self._norm(error_q, error_v, self.q, self.v)
+            norm = pass_on()
             # a negative stiffness, as under compression, amplifies an error
             if norm < least:
-                least, low_pass.kept, self.error_v = norm, error_q, error_v
+                least, low_pass.kept = norm, self._error_q[0].copy()
+                self.error_v = self._error_v[0, : self.form.n_v].copy()
         for _ in range(AGAIN):
-            error_q, error_v = self._filtered(low_pass.mu, error_q, error_v, self.q, rotations, factors)
-        if self._norm(error_q, error_v, self.q, self.v) < HELD_UP * least:
+            norm = pass_on()
+        if norm < HELD_UP * least:
             low_pass.damp_from(self.t)
         return least
+
+    def _passes(self, low_pass: LowPass) -> ErrorFilter:
+        """The filter of a run at the present step."""
+        matrices, solver = self._matrices, cast(Any, self.form.solver)
+        assert matrices is not None
+        if low_pass.filter is None:
+            weights = np.array([low_pass.mu, 1.0 / low_pass.mu])
+            low_pass.filter = self._bound_filter(weights, *self._state_of_filter())
+        if low_pass.of is not matrices:
+            low_pass.of, factors = matrices, solver.factorise(solver.shifted(*matrices, low_pass.mu))
+            low_pass.filter.solution.by(factors)
+            low_pass.filter.of(matrices, solver, factors)
+        return low_pass.filter
 
     def _complete(self, trial: T, h: float, end: float) -> bool:
         q, v, work = self._reached(trial, h, end)
@@ -399,15 +419,16 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
         """q (n_q,), v (n_v,) and work (J) at the end of a solved step, on the constraints. Raises TrialError."""
 
 
-class OneStateStepper(ImplicitStepper[T]):
+class OneStateStepper(ImplicitStepper[float]):
     """An implicit stepper with Newton's iteration on the equations of one state, that at the end of the step.
 
     ``_end``: inputs, q, v, accelerations and multipliers there, arrays (1, .) that the iteration overwrites.
+    ``_start``: q and v at the start of the step. A solved step is the norm of its error.
     """
 
     _allocated_for: object = None
     _end: tuple[Floats, ...] = ()
-    _program: StepProgram
+    _start: tuple[Floats, Floats]
 
     def _allocate(self) -> None:
         """Allocate the arrays of steps, whose sizes depend on the discrete state; those that fit are kept."""
@@ -415,17 +436,29 @@ class OneStateStepper(ImplicitStepper[T]):
         sizes = (len(self._u), form.n_q, form.n_v, form.n_v, form.n_c)
         if self._allocated_for is form.system.batches and sizes == tuple(each.shape[1] for each in self._end):
             return
-        self._allocated_for, self._factored = form.system.batches, None
-        self._bind_matrices()
+        self._allocated_for = form.system.batches
+        self._allocate_shared()
         self._end = u, q, v, a, multipliers = tuple(np.empty((1, size)) for size in sizes)
-        # the correction, and the rotations of frames since the matrices were formed
+        # the correction, the rotations of frames since the matrices were formed, and the rates of the budget
         self._x, self._rotations = np.empty(form.n_v + form.n_c), np.empty((1, len(form.corotated_frames[1]), 4))
+        self._power_at_end = np.empty((1, form.system.budget.size))
+        # the norm of the error estimate before it is filtered
+        self._raw = np.zeros(1)
         self._allocate_start()
         self._solution = BoundSolution(self._x)
         equations, result = self._equations_of(self._set_inputs, u, q, v, a, multipliers)
-        start, finish = self._kernels()
+        start, finish, errors, ends = self._kernels()
         turned = Bound(right_hand_side, form.corotated_frames[1], self._rotations, result, self._x)
-        self._program = StepProgram([start], equations, [turned, self._solution, finish])
+        self._filter = self._bound_filter(self._weights, *self._state_of_filter())
+        self._filters, self._pass_on = (self._filter,), Calls([self._filter])
+        rates = self._bound_rates(u, *self._reached_state, multipliers, self._power_at_end)
+        end: list[Call] = [*self._bound_end(q, v), rates, *ends]
+        # with ``run.filter``, Python passes the error on
+        size = [] if self._low_pass or not errors else [self._filter]
+        self._program = StepProgram(
+            start, equations, [turned, self._solution, finish], errors, size, self._bound_matrices, self._refactor,
+            end=end,
+        )  # fmt: skip
 
     def _set_inputs(self) -> None:
         """Evaluate the inputs at the end of the step, at the present state of the iteration."""
@@ -437,33 +470,46 @@ class OneStateStepper(ImplicitStepper[T]):
         """Allocate what a step knows before its iteration."""
 
     @abstractmethod
-    def _kernels(self) -> tuple[Bound, Bound]:
-        """The kernels of the state and the rotations before the first iteration, and of a correction, which returns its
-        size. They read the length of the step (s), or the shift of the method (1/s), in ``_length``."""
+    def _kernels(self) -> tuple[list[Call], Bound, list[Call], list[Call]]:
+        """The kernels of the state and the rotations before the first iteration; of a correction, which returns its
+        size; of the error, none without an estimate; and of what follows the projection of the end."""
 
     def recalled(self) -> None:
         """Allocate the arrays of steps before matrices are formed again."""
+        self._allocated_for = None
         self._allocate()
         super().recalled()
 
-    def _factorise_shifted(self, mu: float, reach: float | None = None) -> None:
-        """Factorise mu M + C + reach K."""
-        self._factored_for = 0.0  # in case of an error
-        factors = self._factors_for(mu, self._factored, reach=reach)
-        if factors is not self._factored:
-            self._factored = factors
-            self._solution.by(factors)
-            self._program.take_apart()
-        self.statistics.factorizations += 1
+    def _solutions(self) -> Sequence[tuple[BoundSolution, int]]:
+        return (self._solution, 0), (self._filter.solution, 0)
 
-    def _iterated(self, h: float, t: float, most: int, newton: Convergence, forming: int = 0) -> bool:
-        """Whether Newton's iteration converges for the state at t (s). Raises TrialError.
+    def _take_apart(self) -> None:
+        super()._take_apart()
+        self._pass_on.take_apart()
 
-        h : the length of the step (s), or the shift of the method. forming : the number of iterations for which
-        matrices are formed anew.
+    def _bound_shift(self) -> Bound:
+        assert self._bound_matrices is not None
+        return Bound(
+            shift_matrix, self._weights, *self._bound_matrices.arrays, cast(Factorisation, self._factors[0]).data
+        )
+
+    def _inputs_at_end(self) -> Floats:
+        return self._end[0]
+
+    def _state_of_filter(self) -> tuple[Floats, Floats, tuple[Floats, Floats]]:
+        return self._end[1], self._rotations, self._start
+
+    def _iterated(
+        self, length: float, t: float, most: int, newton: Convergence, repeats: int = 0, forming: int = 0
+    ) -> float | None:  # fmt: skip
+        """The norm of the error if Newton's iteration converges for the state at t (s), else None. Raises TrialError.
+
+        length : of the step (s), or the shift of the method. repeats : of the filter. forming : the number of
+        iterations for which matrices are formed anew.
         """
         form, (u, q, v, *_) = self.form, self._end
-        self._length[0], self._time = h, t
+        anew = NOTHING if forming else self._prepare(length)
+        self._time = t
         if not form.inputs_of_state:
             u[0] = form.inputs_at(t, self.q, self.v)
 
@@ -471,14 +517,19 @@ class OneStateStepper(ImplicitStepper[T]):
             if form.inputs_of_state:
                 self._set_inputs()
             self._form_matrices(u[0], q[0], v[0])
-            self._factorise(h)
+            self._factorise(length)
             newton.rate = 0.0
             frame_rotations(form.corotated_frames[0], self._matrices_q, q, self._rotations)
 
         if not self._program.tried and not forming:
-            self._program.put_together({})
+            known: Known = {}
+            self._program.put_together(known)
+            self._pass_on.put_together(known)
         try:
-            return self._program.run(most, newton, NOTHING, forming, renew)[0] == CONVERGED
+            outcome, norm, _ = self._program.run(most, newton, anew, repeats, forming, renew)
+            return norm if outcome == CONVERGED else None
         finally:
+            if anew != NOTHING:
+                self._have_prepared(anew, length)
             self.statistics.evaluations += newton.done
             self.statistics.newton_iterations += newton.done

@@ -117,7 +117,7 @@ class Radau(RadauEquations):
         self.error_v = self._error_v[0, : self.form.n_v] if norm < np.inf else self.v
         if self._low_pass and norm < np.inf:
             self._unfiltered[:] = self.error_v
-            return self._kept_norm(self._low_pass, self._error_q[0], self._unfiltered, self._estimate[3][0])
+            return self._kept_norm(self._low_pass)
         return norm
 
     def _factor(self, trial: Stages, h: float, error: float) -> float:
@@ -150,15 +150,9 @@ class Radau(RadauEquations):
         return h * max(MIN_FACTOR, self._factor(trial, h, error))
 
     def _reached(self, trial: Stages, h: float, end: float) -> tuple[Floats, Floats, Floats]:
-        _, V, _, Q, L = self._stages
-        if self.form is self.form.system and self._program.reach_end():
-            (q, v), trial.power = self._end, self._powers.copy()
-            trial.q, trial.v = q[0].copy(), v[0].copy()
-        else:
-            q = Q[2].copy()
-            self.form.normalise(q)
-            trial.q, trial.v = self.form.projected(trial.u[2], q, V[2].copy(), self._factors[0])
-            trial.power = self.form.budget_rates(trial.u, Q, V, L)
+        self._program.reach_end()
+        (q, v), trial.power = self._reached_state, self._powers.copy()
+        trial.q, trial.v = q[0].copy(), v[0].copy()
         work = self.work + h * WEIGHTS.dot(trial.power)
         trial.v, trial.work = self._damped(end, trial.q, trial.v, work)
         return trial.q, trial.v, trial.work
@@ -171,7 +165,8 @@ class Radau(RadauEquations):
         self.h = min(next_h, self._ceiling)
         self._ceiling *= RECOVERY
         form, (Z, _, K, _, L) = self.form, self._stages
-        self._end[0][0], self._end[1][0] = trial.q, trial.v
+        if self._low_pass:
+            self._reached_state[1][0] = trial.v
         self._program.look_ahead()
         # At the start of a smooth interval, members out of equilibrium have accelerations that the step does not
         # resolve: there the dense output takes those of the collocation polynomial of v through (0, 0) and the stages.
@@ -185,8 +180,7 @@ class Radau(RadauEquations):
         self._fresh = False
         if self._dependent != DEPENDENT:
             self._dependent, self._factored_for = DEPENDENT, 0.0
-        if renew:
-            self._matrices, self._factored_for = None, 0.0
+        self._too_old = self._too_old or renew
         new = (self.q, self.v, self.a, self.work, self.power)
         nodes = ((start, start + FIRST * h, start + SECOND * h, end), (a, K[0], K[1], K[2]))
         return HermiteStep(form, start, end, old, new, ((FIRST, SECOND), trial.power[:2]), nodes)

@@ -1,75 +1,17 @@
 """Kernels of the Radau stepper: the small dense algebra between residual and linear solves."""
 
 import math
-from typing import Any
 
 import numpy as np
 
-from femb.numerics.compiler.bound_calls import call_each, call_for_number
-from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
-from femb.numerics.kinematics import error_norm, normalise, rates, tangents
+from femb.numerics.compiler.compile import inlined, kernel_with_entry
+from femb.numerics.kinematics import error_norm, rates, tangents
 from femb.numerics.tableaux import RADAU_COMPLEX, RADAU_REAL
-from femb.numerics.vector3 import hamilton, quaternion_times
+from femb.numerics.vector3 import quaternion_times
+from femb.steppers.step_kernels import frame_rotations, rotate_frames, rotate_frames_back
 
 # Sweeps of quaternions, see stage_coordinates. For a literal number, numba would compile a variant of the kernel.
 LATER_SWEEPS, FIRST_SWEEPS = np.int64(2), np.int64(3)
-
-
-@kernel
-def frame_rotations(quaternion_q, q, Q, rotations):
-    """rotations (s, F, 4): unit quaternions, inertial axes, of the frames from q (n_q,) to states Q (s, n_q)."""
-    for i in range(Q.shape[0]):
-        for k in range(quaternion_q.size):
-            o = quaternion_q[k]
-            a0, a1, a2, a3 = Q[i, o], Q[i, o + 1], Q[i, o + 2], Q[i, o + 3]
-            b0, b1, b2, b3 = q[o], q[o + 1], q[o + 2], q[o + 3]
-            f = (a0 * a0 + a1 * a1 + a2 * a2 + a3 * a3) * (b0 * b0 + b1 * b1 + b2 * b2 + b3 * b3)
-            f = 1.0 / math.sqrt(f)
-            # the conjugate of q conj(Q) is Q conj(q)
-            c0, c1, c2, c3 = hamilton(b0, b1, b2, b3, a0, -a1, -a2, -a3)
-            rotations[i, k, 0], rotations[i, k, 1] = f * c0, -f * c1
-            rotations[i, k, 2], rotations[i, k, 3] = -f * c2, -f * c3
-
-
-@kernel
-def rotate_frames(rotations, corotated_v, x):
-    """Rotate the components of x (n,) in inertial axes by the rotations (F, 4) of the frames, in place.
-
-    corotated_v (F, 2) : indices of the translational components, and of the components of quaternion rates; negative
-    for none. Angular velocities in body axes do not change; rates of quaternions are multiplied from the left.
-    """
-    for k in range(corotated_v.shape[0]):
-        c0, c1, c2, c3 = rotations[k, 0], rotations[k, 1], rotations[k, 2], rotations[k, 3]
-        rotate_by(c0, c1, c2, c3, corotated_v[k, 0], corotated_v[k, 1], x)
-
-
-@kernel
-def rotate_frames_back(rotations, corotated_v, x):
-    """The inverse of ``rotate_frames``."""
-    for k in range(corotated_v.shape[0]):
-        c0, c1, c2, c3 = rotations[k, 0], rotations[k, 1], rotations[k, 2], rotations[k, 3]
-        rotate_by(c0, -c1, -c2, -c3, corotated_v[k, 0], corotated_v[k, 1], x)
-
-
-@kernel_with_entry
-def right_hand_side(corotated_v, rotations, residual, x):
-    """x (n,): minus the residual (1, n), rotated back by the rotations (1, F, 4) of frames since the matrices."""
-    for k in range(x.size):
-        x[k] = -residual[0, k]
-    rotate_frames_back(rotations[0], corotated_v, x)
-
-
-@inlined
-def rotate_by(c0, c1, c2, c3, o, p, x):
-    """Rotate the vector at x[o:] and the quaternion at x[p:], unless o or p is negative, by the quaternion c."""
-    if o >= 0:
-        a, b, c = x[o], x[o + 1], x[o + 2]
-        f, g, h = 2.0 * (c2 * c - c3 * b), 2.0 * (c3 * a - c1 * c), 2.0 * (c1 * b - c2 * a)
-        x[o] = a + c0 * f + c2 * h - c3 * g
-        x[o + 1] = b + c0 * g + c3 * f - c1 * h
-        x[o + 2] = c + c0 * h + c1 * g - c2 * f
-    if p >= 0:
-        x[p], x[p + 1], x[p + 2], x[p + 3] = hamilton(c0, c1, c2, c3, x[p], x[p + 1], x[p + 2], x[p + 3])
 
 
 @kernel_with_entry
@@ -278,78 +220,33 @@ def find_trend(turning_q, turning_v, C, through, step, trend, q0, v0, q1, v1, V,
     lengths[0], lengths[1] = h, length
 
 
-# Convergence of a simplified Newton iteration; see ``femb.steppers.step_program.Convergence``.
-
-# Corrections below this fraction of the tolerance may be rounding and give no rate of convergence.
-NEGLIGIBLE = 1e-3
-# With matrices of a contact that has ended all of Newton's corrections are small, and their ratio is above this.
-TOO_STIFF = 0.5
-# Ratio of successive corrections above which they do not decrease, if they are small.
-STAGNATING = 0.5
-# What an iteration remembers: the number of its corrections, their rate, ratio, and the last two sizes.
-DONE, RATE, RATIO, LAST, BEFORE = range(5)
-CONVERGED, GOES_ON, FAILED, UNDEFINED, UNPREPARED = 1, 0, -1, 2, 3
-
-
-def judged(limits: Any, memory: Any, size: float) -> int:
-    """CONVERGED, FAILED, or GOES_ON where a correction of this size does not tell.
-
-    limits : tolerance, iterations, doubted, restoring, diverging, least and rounding of a ``Convergence``. memory (5,).
-    """
-    tolerance, iterations, doubted_below, restoring, diverging, least, rounding = limits
-    memory[DONE] += 1.0
-    if not math.isfinite(size):
-        return FAILED
-    done, last, before = memory[DONE], memory[LAST], memory[BEFORE]
-    memory[LAST], memory[BEFORE] = size, last
-    doubted, negligible = 0.0 < size <= doubted_below, size <= NEGLIGIBLE * tolerance
-    if done == 1.0:
-        return CONVERGED if negligible and not doubted else GOES_ON
-    ratio = memory[RATIO] = size / last if last > 0.0 else 1.0
-    if doubted and ratio > TOO_STIFF:
-        return FAILED
-    if negligible:
-        return CONVERGED
-    if done == 2.0 and ratio >= restoring:
-        if ratio > diverging and size > rounding:
-            return FAILED
-        return CONVERGED if size <= tolerance else GOES_ON
-    if done > 2.0 and ratio > STAGNATING and size <= rounding:
-        return CONVERGED
-    memory[RATE] = ratio
-    # where the last correction was small by chance, the present one is large beside it
-    expected = min(ratio, math.sqrt(size / before)) if before > 0.0 else ratio
-    if ratio >= 1.0 or expected ** (iterations - done) / (1.0 - expected) * size > tolerance:
-        return FAILED
-    rate = max(ratio, least if ratio > NEGLIGIBLE else 0.0)
-    return CONVERGED if rate / (1.0 - rate) * size <= tolerance else GOES_ON
-
-
-judged_inside = inlined(judged)
-
 # The error estimate; see Radau._error.
 
 
 @kernel_with_entry
 def start_estimate(
     linear_q, linear_v, quaternion_q, omega_v, corotated_q, corotated_v, matrices_q, weights, step, q0, q, v, Z, Q,
-    change, rate, drift, rotations,
+    change, drift, rotations, error_q,
 ):  # fmt: skip
     """The kinematic terms of the error estimate at q, v (1, ...) of a step from q0 (1, n_q), from its stages Z and Q.
 
-    change (1, n_v) : minus the weighted sum of Z over h. rate (1, n_q) : H(q) v plus that of Q - q0. drift (1, n), zero
-    on entry : rate as velocities, rotated back by rotations (1, F, 4) to the attitude of frames at matrices_q (n_q,).
+    change (1, n_v) : minus the weighted sum of Z over h. error_q (1, n_q) : H(q) v plus that of Q - q0, over mu. drift
+    (1, n), zero on entry : the same times mu as velocities, rotated back by rotations (1, F, 4) to the attitude of
+    frames at matrices_q (n_q,).
     """
     h = step[0]
     a, b, c = weights[0] / h, weights[1] / h, weights[2] / h
     for k in range(change.shape[1]):
         change[0, k] = -(a * Z[0, k] + b * Z[1, k] + c * Z[2, k])
-    rates(linear_q, linear_v, quaternion_q, omega_v, q, v, rate)
-    for k in range(rate.shape[1]):
-        rate[0, k] += a * (Q[0, k] - q0[0, k]) + b * (Q[1, k] - q0[0, k]) + c * (Q[2, k] - q0[0, k])
-    tangents(linear_q, linear_v, quaternion_q, omega_v, q0, rate, drift)
+    rates(linear_q, linear_v, quaternion_q, omega_v, q, v, error_q)
+    for k in range(error_q.shape[1]):
+        error_q[0, k] += a * (Q[0, k] - q0[0, k]) + b * (Q[1, k] - q0[0, k]) + c * (Q[2, k] - q0[0, k])
+    tangents(linear_q, linear_v, quaternion_q, omega_v, q0, error_q, drift)
     frame_rotations(corotated_q, matrices_q, q0, rotations)
     rotate_frames_back(rotations[0], corotated_v, drift[0])
+    mu = RADAU_REAL / h
+    for k in range(error_q.shape[1]):
+        error_q[0, k] /= mu
 
 
 @kernel_with_entry
@@ -361,23 +258,6 @@ def estimate_force(corotated_v, n_v, rotations, step, residual, elastic, x):
         x[0, k] = -residual[0, k] - elastic[k] / mu
     for k in range(n_v, elastic.size):
         x[0, k] = 0.0
-
-
-@kernel_with_entry
-def estimate_size(
-    linear_q, linear_v, quaternion_q, omega_v, corotated_v, scale_q, scale_v, step, q0, v0, rotations, rate, error_v,
-    error_q,
-):  # fmt: skip
-    """Norm of the estimate; error_v (1, n) is rotated to q0, error_q (1, n_q) = (H(q0) error_v + rate) / mu."""
-    mu = RADAU_REAL / step[0]
-    rotate_frames(rotations[0], corotated_v, error_v[0])
-    rates(linear_q, linear_v, quaternion_q, omega_v, q0, error_v, error_q)
-    for k in range(error_q.shape[1]):
-        error_q[0, k] = (error_q[0, k] + rate[0, k]) / mu
-    start, size, atol, rtol = scale_q
-    norm = error_norm(start, size, atol, rtol, error_q[0], q0[0])
-    start, size, atol, rtol = scale_v
-    return max(norm, error_norm(start, size, atol, rtol, error_v[0], v0[0]))
 
 
 @kernel_with_entry
@@ -423,85 +303,3 @@ def finish_response(corotated_v, step, rotations, x, slope, multipliers, of_mult
     for k in range(n_v, x.size):
         multipliers[0, k - n_v] += x[k]
         of_multipliers[0, k - n_v] = multipliers[0, k - n_v]
-
-
-# The end of a step, before it is projected on the constraints.
-
-
-@kernel_with_entry
-def end_of_stages(quaternion_q, Q, V, q, v):
-    """q (1, n_q), v (1, n_v): the last of the stages Q (3, n_q), V (3, n_v), with unit quaternions."""
-    for k in range(q.size):
-        q[0, k] = Q[2, k]
-    for k in range(v.size):
-        v[0, k] = V[2, k]
-    normalise(quaternion_q, q[0])
-
-
-# A whole trial step in one call: kernels that are bound to the arrays of the stepper, see ``bound_calls``.
-
-# Places in the numbers of a step, behind the memory of its iteration.
-OUTCOME, NORM, UNFILTERED, EVALUATIONS, PREPARED, ENDED, LOOKED_AHEAD = range(5, 12)
-
-
-@inlined
-def called(program):
-    """The number that the last of bound kernels returns, which are called one after the other."""
-    number = 0.0
-    for k in range(program.shape[0]):
-        number = call_for_number(program[k, 0], program[k, 1])
-    return number
-
-
-@inlined
-def estimated(before, of_one, after, numbers):
-    """The norm of the error estimate, infinite where its equations are undefined; counts its evaluations."""
-    if after.shape[0] == 0:
-        return math.inf
-    called(before)
-    if call_each(of_one) < of_one.shape[0]:
-        return math.inf
-    numbers[EVALUATIONS] += 1.0
-    return called(after)
-
-
-@kernel_with_entry
-def try_step(prepare, start, equations, correction, before, of_one, after, again, end, ahead, limits, numbers):
-    """A step by Newton's iteration, with the estimate of its error, as ``StepProgram`` does it by the same kernels.
-
-    Bound kernels of its parts; without an estimate ``after`` is empty. limits : the largest number of iterations, and
-    those of ``judged``. numbers (12,), on entry with the first kernel of ``prepare`` that is called, as PREPARED : the
-    memory of the iteration; whether it CONVERGED, FAILED, GOES_ON, met equations that are UNDEFINED, or is UNPREPARED,
-    as ``prepare`` failed; the norm of the estimate, infinite where its equations are undefined, and of the first one,
-    before it is filtered again where it is above one; the number of evaluations for it; how many kernels of ``prepare``
-    are done; whether ``end`` is, after an estimate up to one, and ``ahead``, where the first one was.
-    """
-    first = int(numbers[PREPARED])
-    for k in range(LOOKED_AHEAD + 1):
-        numbers[k] = 0.0
-    norm = numbers[NORM] = numbers[UNFILTERED] = math.inf
-    numbers[PREPARED] = first + call_each(prepare[first:])
-    if numbers[PREPARED] < prepare.shape[0]:
-        numbers[OUTCOME] = UNPREPARED
-        return
-    called(start)
-    outcome = GOES_ON
-    for _ in range(int(limits[0])):
-        if call_each(equations) < equations.shape[0]:
-            outcome = UNDEFINED
-            break
-        outcome = judged_inside(limits[1:], numbers, called(correction))
-        if outcome != GOES_ON:
-            break
-    numbers[OUTCOME] = outcome
-    if outcome == CONVERGED:
-        norm = numbers[UNFILTERED] = estimated(before, of_one, after, numbers)
-        if again.shape[0] > 0 and 1.0 < norm < math.inf:
-            called(again)
-            norm = estimated(before, of_one, after, numbers)
-        numbers[NORM] = norm
-    if norm <= 1.0 and end.shape[0] > 0 and call_each(end) == end.shape[0]:
-        numbers[ENDED] = 1.0
-        if numbers[UNFILTERED] <= 1.0 and ahead.shape[0] > 0:
-            called(ahead)
-            numbers[LOOKED_AHEAD] = 1.0

@@ -7,7 +7,7 @@ IV.8 (transformation, Newton's iteration).
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -16,19 +16,14 @@ from femb.base.types import Bools, Floats
 from femb.formulations.contract import ImplicitFormulation
 from femb.layout.element import TrialError
 from femb.numerics import tableaux
-from femb.numerics.block_kernels import multiply
-from femb.numerics.compiler.bound_calls import Bound, BoundSequence
+from femb.numerics.compiler.bound_calls import Bound
 from femb.numerics.kinematics import newton_tolerance
 from femb.numerics.threads import concurrently, divided, one_after_another
 from femb.steppers.contract import left_limit
 from femb.steppers.implicit import ImplicitStepper
 from femb.steppers.radau_kernels import (
-    CONVERGED,
-    NEGLIGIBLE,
     add_errors,
-    end_of_stages,
     estimate_force,
-    estimate_size,
     find_trend,
     finish_iteration,
     finish_response,
@@ -39,19 +34,9 @@ from femb.steppers.radau_kernels import (
     take_difference,
     to_eigenvectors,
 )
-from femb.steppers.step_program import (
-    FACTORS,
-    MATRICES,
-    NOTHING,
-    RESTORING,
-    BoundSolution,
-    Call,
-    Calls,
-    Convergence,
-    StepProgram,
-)
-from femb.system.block_lu import DEPENDENT, NEARLY_DEPENDENT, Factorisation, Factors, Matrix, SingularError
-from femb.system.constraints import bound_projection, check_closed
+from femb.steppers.step_kernels import CONVERGED, NEGLIGIBLE, finish_filter
+from femb.steppers.step_program import NOTHING, RESTORING, BoundProduct, BoundSolution, Call, Calls, StepProgram
+from femb.system.block_lu import DEPENDENT, NEARLY_DEPENDENT, Factorisation, Matrix, SingularError
 
 C, A, INVERSE, ESTIMATE = tableaux.RADAU_C, tableaux.RADAU_A, tableaux.RADAU_INVERSE, tableaux.RADAU_ESTIMATE
 # The nodes inside a step.
@@ -141,12 +126,8 @@ class RadauEquations(ImplicitStepper[Stages]):
     """The stage equations of Radau IIA(5) and their solution by simplified Newton iteration."""
 
     _allocated_for: tuple[Any, ...] | None = None
-    # the real and the complex ones, and the stiffness that the error estimate takes
-    _factors: Sequence[Factors] = ()
-    _stiffness: Matrix = None
+    same_length = SAME_LENGTH
     _trend: Trend
-    # the solver of the kernels that factorise
-    _bound_to: object = None
     # of ``_respond``, once inputs have changed
     _response: Calls | None = None
     # inputs, accelerations and multipliers at the present state before inputs changed there; None if they have not
@@ -155,8 +136,7 @@ class RadauEquations(ImplicitStepper[Stages]):
     def __init__(self, form: ImplicitFormulation, run: Run) -> None:
         super().__init__(form, run)
         self.tolerance = max(10.0 * np.finfo(float).eps / run.rtol, float(np.clip(run.rtol**0.5, *SOLVED)))
-        self._dependent, self._ceiling = DEPENDENT, np.inf
-        self._newtons: dict[tuple[int, float], Convergence] = {}
+        self._ceiling = np.inf
         # how the real and the complex matrix are factorised and solved with
         at_the_same_time = form is form.system and divided(2 * len(form.system.pattern.diagonal))
         self._each = concurrently if at_the_same_time else one_after_another
@@ -172,39 +152,40 @@ class RadauEquations(ImplicitStepper[Stages]):
         if kept is not None and kept[:-1] == self._allocated_for[:-1] and kept[-1] is form.system.batches:
             return
         self._trend = Trend.at_rest(n_v, n_c)
-        # the state of the error estimate: u, q, v and multipliers; q and v at the start of the step, and at its end
+        # the state of the error estimate: u, q, v and multipliers; q and v at the start of the step
         self._state = np.empty(n_u + n_q + n_v + n_c + n_q + n_v)
         parts = [part[None] for part in np.split(self._state, np.cumsum([n_u, n_q, n_v, n_c, n_q]))]
-        self._at, self._start = parts[:4], parts[4:]
-        self._end = np.empty((1, n_q)), np.empty((1, n_v))
+        self._at, self._start = parts[:4], (parts[4], parts[5])
         # Z, V, K, Q, L of the stages, their inputs, and rotations of frames to them
         self._stages = (*np.empty((3, 3, n_v)), np.empty((3, n_q)), np.empty((3, n_c)))
         self._stage_inputs, self._rotations = np.empty((3, n_u)), np.empty((3, frames, 4))
         # right-hand sides in eigenvectors of A^-1, and that of the estimate
         self._real, self._pair = np.empty(n_v + n_c), np.empty(n_v + n_c, dtype=complex)
-        self._error_q, self._error_v = np.empty((1, n_q)), np.empty((1, n_v + n_c))
         # see ``start_estimate``
-        self._estimate = (np.empty((1, n_v)), np.empty((1, n_q)), np.zeros((1, n_v + n_c)), np.empty((1, frames, 4)))
-        self._before, self._factors = np.empty(n_u), ()
+        self._estimate = np.empty((1, n_v)), np.zeros((1, n_v + n_c)), np.empty((1, frames, 4))
+        self._before = np.empty(n_u)
         # rates of the budget at the stages
         self._powers = np.empty((3, form.system.budget.size))
-        self._bind_matrices()
+        self._allocate_shared()
         self._bind()
 
     def _bind(self) -> None:
         """Bind the kernels of a step to its arrays."""
         form, h, (q0, v0), trend = self.form, self._length, self._start, tuple(self._trend)
         Z, V, K, Q, L = self._stages
-        change, rate, drift, rotations = self._estimate
+        change, drift, rotations = self._estimate
         u, q, v, multipliers = self._at
-        real, pair, turns, error_v = self._real, self._pair, self._rotations, self._error_v
+        real, pair, turns, error_q, error_v = self._real, self._pair, self._rotations, self._error_q, self._error_v
         _, turning_v = turning = form.corotated_frames
         coordinates, at_matrices = form.coordinates, self._matrices_q
         scale = (*self.scale_v[:2], np.empty(len(self.scale_v[0])), 0.0)
         scales, elastic = (self.scale_q, self.scale_v), np.empty(form.n_v + form.n_c)
-        solutions = self._solutions = BoundSolution(real), BoundSolution(pair), BoundSolution(error_v[0])
-        of_real, of_pair, of_error = solutions
-        self._stretched, self._elastic = (drift[0], elastic), BoundSequence([])
+        of_real, of_pair, of_error = self._of_stages = (
+            BoundSolution(real),
+            BoundSolution(pair),
+            BoundSolution(error_v[0]),
+        )
+        self._elastic = BoundProduct(drift[0], elastic)
 
         start = [
             Bound(
@@ -222,43 +203,46 @@ class RadauEquations(ImplicitStepper[Stages]):
                 real, pair, Z, V, K, Q, L,
             ),
         ]  # fmt: skip
-        before = [
-            Bound(start_estimate, *coordinates, *turning, at_matrices, ESTIMATE, h, q0, q, v, Z, Q, *self._estimate)
-        ]
         of_one, force = self._equations_of(lambda: None, u, q, v, change, multipliers)
-        after: list[Call] = [
+        errors: list[Call] = [
+            Bound(
+                start_estimate, *coordinates, *turning, at_matrices, ESTIMATE, h, q0, q, v, Z, Q, *self._estimate,
+                error_q,
+            ),
+            of_one,
+        ]  # fmt: skip
+        size: list[Call] = [
             self._elastic,
             Bound(estimate_force, turning_v, form.n_v, rotations, h, force, elastic, error_v),
             of_error,
-            Bound(estimate_size, *coordinates, turning_v, *scales, h, q0, v0, rotations, rate, error_v, self._error_q),
-        ]
-        again = [] if self._low_pass else [Bound(add_errors, self._error_q, error_v, q, v, self._unfiltered)]
-        end: list[Call] = []
-        self._refactor, self._projection = BoundSequence([]), BoundSequence([])
-        if form is form.system:
-            rates = form.system.budget.bound_rates(form.system, self._stage_inputs, Q, V, L, self._powers)
-            end = [Bound(end_of_stages, coordinates[2], Q, V, *self._end), self._projection, rates]
-        states, ends = (q0[0], v0[0], self._end[0][0], self._end[1][0]), np.empty((2, form.n_v))
+            Bound(
+                finish_filter, *coordinates, turning_v, *scales, self._weights, q0, q0, v0, rotations, error_q, error_v
+            ),
+        ]  # fmt: skip
+        again: list[Call] = [Bound(add_errors, error_q, error_v, q, v, self._unfiltered), *errors]
+        rates = self._bound_rates(self._stage_inputs, Q, V, L, self._powers)
+        end: list[Call] = [*self._bound_end(Q, V), rates]
+        states, ends = (q0[0], v0[0], *(each[0] for each in self._reached_state)), np.empty((2, form.n_v))
         ahead = [Bound(find_trend, *turning, C, THROUGH_STAGES, h, trend, *states, V, Q, L, turns, ends)]
         # a filter changes the end, and a singularity may reject it
         certain = not self._low_pass and not form.singular_batches
         self._program = StepProgram(
-            start, equations, correction, before, of_one, after, self._bound_matrices, self._refactor, again, end,
-            ahead, certain,
+            start, equations, correction, errors, size, self._bound_matrices, self._refactor, again, end, ahead,
+            certain,
         )  # fmt: skip
         self._response = None
 
     def _bound_response(self) -> Calls:
         """The kernels of ``_respond``, from the inputs ``_before`` to the present ones."""
         form, (u, q, v, multipliers), trend = self.form, self._at, self._trend
-        change, _, _, rotations = self._estimate
+        change, _, rotations = self._estimate
         (turning_q, turning_v), x = form.corotated_frames, self._real
         switched, force = self._equations_of(lambda: None, u, q, v, change, multipliers, switched=True)
         difference = Bound(take_difference, force[:, : form.n_v], u, self._before, x)
         parts: list[Call] = [
             switched, difference, switched, difference,
             Bound(start_response, turning_q, turning_v, self._matrices_q, q, rotations, x),
-            self._solutions[0],
+            self._of_stages[0],
             Bound(finish_response, turning_v, self._length, rotations, x, trend.slope, multipliers, trend.multipliers),
         ]  # fmt: skip
         return Calls(parts)
@@ -289,83 +273,31 @@ class RadauEquations(ImplicitStepper[Stages]):
 
     # Matrices
 
-    def _prepare(self, h: float) -> int:
-        """Decide what the program of a step of length h forms anew; form it here where it has no kernels."""
-        if self._refactor.calls and self._bound_to is not self.form.solver:
-            # other rows of constraints are excluded
-            self._bind_factors(*self._factors)
-            self._program.take_apart()
-        if not self._refactor.calls or self._exact or self._dependent != DEPENDENT:
-            self._factorise(h)
-            return NOTHING
-        if self._matrices is None:
-            self._form_at(self._u, self.q, self.v)
-            self._fresh = True
-            return MATRICES
-        if abs(self._factored_for - h) <= SAME_LENGTH * h:
-            return NOTHING
-        self._factored_for = 0.0  # in case of an error
-        return FACTORS
+    def _solutions(self) -> Sequence[tuple[BoundSolution, int]]:
+        return tuple(zip(self._of_stages, (0, 1, 0), strict=True))
 
-    def _have_prepared(self, anew: int, h: float) -> None:
-        """Note what the program has formed for a step of length h."""
-        if anew == MATRICES and self._bound_matrices is not None:
-            self._fresh = self._program.formed
-            if self._program.formed:
-                self._have_formed(self._bound_matrices.arrays)
-        if self._program.factorised:
-            self._factored_for = h
-            self.statistics.factorizations += 2
+    def _shifts(self, length: float) -> list[tuple[complex, complex]]:
+        real, pair = REAL / length, COMPLEX / length
+        return [(real, 1.0 / real), (pair, 1.0 / pair)]
 
-    def _factorise(self, h: float) -> None:
-        _, _, stiffness = self._matrices or self._form_matrices(self._u, self.q, self.v)
-        if self._factors and abs(self._factored_for - h) <= SAME_LENGTH * h:
-            return
-        self._factored_for = 0.0  # in case of an error
-        earlier = self._factors or (None, None)
-        shifts = zip((REAL / h, COMPLEX / h), earlier, strict=True)
-        self._factors = self._each([partial(self._factors_for, mu, old, self._dependent) for mu, old in shifts])
-        self._factored_for = h
-        self.statistics.factorizations += 2
-        of_real, of_pair = self._factors
-        if self._factors != [*earlier]:
-            for solution, factors in zip(self._solutions, (of_real, of_pair, of_real), strict=True):
-                solution.by(factors)
-            self._stiffness, self._elastic.calls = None, []
-            self._bind_factors(of_real, of_pair)
-            self._program.take_apart()
-            if self._response is not None:
-                self._response.take_apart()
-        if self._stiffness is not stiffness:
-            self._stiffness = stiffness
-            self._multiply_by(stiffness)
+    def _bound_shift(self) -> Bound:
+        assert self._bound_matrices is not None
+        of_factors = (cast(Factorisation, each).data for each in self._factors)
+        return Bound(shift_matrices, self._length, *self._bound_matrices.arrays, *of_factors)
 
-    def _bind_factors(self, of_real: Factors, of_pair: Factors) -> None:
-        """Bind the kernels that factorise anew in the arrays of these factors, and project by them, if all have."""
-        system, solver = self.form.system, self.form.system.solver
-        self._bound_to = self.form.solver
-        self._refactor.calls, self._projection.calls = [], [check_closed] if system.n_c else []
-        if not (isinstance(of_real, Factorisation) and isinstance(of_pair, Factorisation)):
-            return
-        if self._bound_matrices is not None and self._each is one_after_another:
-            shifted = Bound(shift_matrices, self._length, *self._bound_matrices.arrays, of_real.data, of_pair.data)
-            self._refactor.calls = [shifted, of_real.bound(solver), of_pair.bound(solver)]
-        if system.n_c and self.form is system:
-            self._projection.calls = [
-                bound_projection(system, self._stage_inputs[2:], *self._end, of_real, check_closed)
-            ]
+    def _inputs_at_end(self) -> Floats:
+        return self._stage_inputs[2:]
 
-    def _multiply_by(self, stiffness: Matrix) -> None:
-        """Let the error estimate take this stiffness."""
-        x, y = self._stretched
-        solver: Any = self.form.solver
-        if type(self._factors[0]) is not Factorisation:
-            self._elastic.calls = [lambda: np.copyto(y, solver.multiply(stiffness, x))]
-        elif self._elastic.calls:
-            self._elastic.calls[0].point("data", stiffness)  # type: ignore[attr-defined]
-        else:
-            structure = solver.structure
-            self._elastic.calls = [Bound(multiply, structure[0], *structure[2:], stiffness, x, y)]
+    def _state_of_filter(self) -> tuple[Floats, Floats, tuple[Floats, Floats]]:
+        return self._start[0], self._estimate[2], self._start
+
+    def _take_apart(self) -> None:
+        super()._take_apart()
+        if self._response is not None:
+            self._response.take_apart()
+
+    def _multiply_by(self, matrices: tuple[Matrix, Matrix, Matrix]) -> None:
+        self._elastic.by(matrices[2], self.form.solver, type(self._factors[0]) is Factorisation)
 
     def _exclude_nearly_dependent(self) -> bool:
         """Exclude nearly dependent rows in this step; False where that has been tried, or matrices are reused.
@@ -409,15 +341,11 @@ class RadauEquations(ImplicitStepper[Stages]):
             self._respond(*self._replaced)
         doubted = NEGLIGIBLE * self.tolerance if system.switches and not self._fresh else 0.0
         most = MAX_WITH_FILTER if self._low_pass and self._fresh else MAX_ITERATIONS
-        newton = self._newtons.get((most, doubted))
-        if newton is None:
-            newton = Convergence(self.tolerance, most, doubted, RESTORING, DIVERGING, LEAST_RATE, ROUNDING)
-            self._newtons[most, doubted] = newton
-        newton.begin()
+        newton = self._judge(self.tolerance, most, doubted, RESTORING, DIVERGING, LEAST_RATE, ROUNDING)
         statistics = self.statistics
         try:
-            outcome, norm, evaluations = self._program.run(most, newton, anew)
-            statistics.evaluations += evaluations
+            outcome, norm, estimates = self._program.run(most, newton, anew, 0 if self._low_pass else 1)
+            statistics.evaluations += estimates
         finally:
             if anew != NOTHING:
                 self._have_prepared(anew, h)

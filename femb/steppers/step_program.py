@@ -7,11 +7,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from femb.base.types import Ints
+from femb.base.types import Floats, Ints
 from femb.layout.element import TrialError
-from femb.numerics.block_kernels import solve
+from femb.numerics.block_kernels import multiply, solve
 from femb.numerics.compiler.bound_calls import Bound, BoundSequence, Known, call_each, program
-from femb.steppers.radau_kernels import (
+from femb.steppers.step_kernels import (
     CONVERGED,
     DONE,
     GOES_ON,
@@ -21,10 +21,11 @@ from femb.steppers.radau_kernels import (
     RATIO,
     UNDEFINED,
     UNPREPARED,
+    called,
     judged,
     try_step,
 )
-from femb.system.block_lu import Factorisation, Factors
+from femb.system.block_lu import Factorisation, Factors, Matrix
 
 # The second correction also removes the quadratic part of the first one, such as the stretch of members that turn: from
 # this fraction of the first one on, it does not tell the rate.
@@ -100,6 +101,25 @@ class BoundSolution(BoundSequence):
         self.calls = [Bound(solve, *factors.arguments, self._x) if blocks else partial(factors.solve, self._x)]  # type: ignore[attr-defined]
 
 
+class BoundProduct(BoundSequence):
+    """The product y (n,) of a matrix that is replaced by others, and x (n,)."""
+
+    def __init__(self, x: Floats, y: Floats) -> None:
+        super().__init__([])
+        self._x, self._y = x, y
+
+    def by(self, matrix: Matrix, solver: Any, blocks: bool) -> None:
+        """Take this matrix from now on; blocks : whether it is block data."""
+        x, y = self._x, self._y
+        if not blocks:
+            self.calls = [lambda: np.copyto(y, solver.multiply(matrix, x))]
+        elif self.calls and isinstance(self.calls[0], Bound):
+            self.calls[0].point("data", matrix)
+        else:
+            structure = solver.structure
+            self.calls = [Bound(multiply, structure[0], *structure[2:], matrix, x, y)]
+
+
 class Calls(BoundSequence):
     """Calls without arguments, in order: by Python, or once they are ``put_together`` by one call of compiled code, to
     the same numbers."""
@@ -132,6 +152,11 @@ class Calls(BoundSequence):
             return False
         return True
 
+    def number(self) -> float:
+        """Make the calls; returns the number that the last one does."""
+        result: float = self() if self._entries is None else called(self._entries)
+        return result
+
 
 def _listed(call: Call | None) -> list[Call]:
     return [] if call is None else [call]
@@ -143,10 +168,10 @@ class StepProgram:
 
     matrices, factors : form them anew; they raise TrialError and SingularError. start : before the iteration.
     equations : of the iteration, which raise TrialError. correction : of the unknowns; the last call returns its size.
-    before, of_one, after : of the error estimate, around the equations of one state; the last call returns its norm;
-    none where there is no estimate. again : between an estimate above one and another one that replaces it. end : what
-    follows where that is at most one. ahead : what prepares the next step, once this one is accepted; certain : whether
-    that is known where already the first estimate is at most one.
+    errors : form an estimate of the error, by equations that raise TrialError; the last call of ``size`` returns its
+    norm, zero without any. again : in place of ``errors``, for another estimate that replaces one above one. end : what
+    follows where it is at most one; raises TrialError. ahead : what prepares the next step, once this one is accepted;
+    certain : whether that is known where already the first estimate is at most one.
 
     Python makes the calls one by one. Once they are ``put_together``, one call of compiled code makes all of them, to
     the same numbers; matrices and the end may be left to Python.
@@ -156,13 +181,12 @@ class StepProgram:
     """
 
     def __init__(
-        self, start: Sequence[Call], equations: Call, correction: Sequence[Call], before: Sequence[Call] = (),
-        of_one: Call | None = None, after: Sequence[Call] = (), matrices: Call | None = None,
-        factors: Call | None = None, again: Sequence[Call] = (), end: Sequence[Call] = (),
-        ahead: Sequence[Call] = (), certain: bool = False,
+        self, start: Sequence[Call], equations: Call, correction: Sequence[Call], errors: Sequence[Call] = (),
+        size: Sequence[Call] = (), matrices: Call | None = None, factors: Call | None = None,
+        again: Sequence[Call] = (), end: Sequence[Call] = (), ahead: Sequence[Call] = (), certain: bool = False,
     ) -> None:  # fmt: skip
         self._start, self._equations, self._correction = start, equations, correction
-        self._before, self._of_one, self._after, self._again = before, of_one, after, again
+        self._errors, self._size, self._again = errors, size, again
         self._matrices, self._factors, self._end = _listed(matrices), _listed(factors), Calls(end)
         self._ahead, self._certain = Calls(ahead), certain
         # of ``try_step``; the kernels that form matrices, none if Python does, and those that form matrices and factors
@@ -185,7 +209,7 @@ class StepProgram:
         self.tried = True
         parts = self._factors, self._start, [self._equations], self._correction
         programs: list[Ints] = []
-        for part in (*parts, self._before, _listed(self._of_one), self._after, self._again):
+        for part in (*parts, self._errors, self._size, self._again):
             if (entries := program(part, known)) is None:
                 return
             programs.append(entries)
@@ -196,18 +220,18 @@ class StepProgram:
         self._end.put_together(known)
         self._ahead.put_together(known)
         ahead = self._ahead.entries[: None if self._certain else 0]
-        self._whole = Bound(try_step, *programs, self._end.entries, ahead, (0.0,) * 8, self._numbers)
+        self._whole = Bound(try_step, *programs, self._end.entries, ahead, (0.0,) * 9, self._numbers)
         self._entry = program([self._whole], known)
 
     def run(
-        self, most: int, newton: Convergence, anew: int = NOTHING, forming: int = 0,
+        self, most: int, newton: Convergence, anew: int = NOTHING, repeats: int = 0, forming: int = 0,
         form: Callable[[], None] | None = None,
     ) -> tuple[int, float, int]:  # fmt: skip
-        """The outcome of ``judged`` for the iteration; the norm of the error estimate, infinity where there is none;
-        and the number of its evaluations. Raises TrialError and SingularError.
+        """The outcome of ``judged`` for the iteration; the norm of the error estimate, infinity where its equations are
+        undefined; and the number of estimates. Raises TrialError and SingularError.
 
-        most : the largest number of iterations. anew : what is formed before, NOTHING, FACTORS or MATRICES too. form :
-        called before the first ``forming`` iterations.
+        most : the largest number of iterations. anew : what is formed before, NOTHING, FACTORS or MATRICES too.
+        repeats : how often an estimate above one is replaced. form : called before the first ``forming`` iterations.
         """
         self.formed = self.factorised = self.ended = self.looked_ahead = False
         if self._entry is None or forming:
@@ -222,18 +246,18 @@ class StepProgram:
                 outcome = judged(newton.limits, newton.memory, [call() for call in self._correction][-1])
                 if outcome != GOES_ON:
                     break
-            return outcome, *(self._estimated() if outcome == CONVERGED else (inf, 0))
+            return outcome, *(self._estimated(repeats) if outcome == CONVERGED else (inf, 0))
         if anew == MATRICES and not self._first:
             self._form_matrices()
             anew = FACTORS
         self._numbers[PREPARED] = (self._prepared, self._first, 0)[anew]
-        limits = float(most), *newton.limits
+        limits = float(most), *newton.limits, float(repeats)
         if limits != self._limits:
             self._limits = limits
             for k, each in enumerate(limits):
                 self._whole.set("limits", each, k)  # type: ignore[union-attr]
         call_each(self._entry)
-        *newton.memory, found, norm, self.unfiltered, evaluations, prepared, ended, ahead = self._numbers.tolist()
+        *newton.memory, found, norm, self.unfiltered, estimates, prepared, ended, ahead = self._numbers.tolist()
         if anew == MATRICES:
             self.formed = prepared >= self._first
         self.factorised, self.ended = anew != NOTHING and found != UNPREPARED, ended == 1.0
@@ -243,7 +267,7 @@ class StepProgram:
             self._prepare(FACTORS if self.formed else anew)
         elif found == UNDEFINED:
             self._equations()
-        return int(found), norm, int(evaluations)
+        return int(found), norm, int(estimates)
 
     def _prepare(self, anew: int) -> None:
         """Form factors, and matrices before them if these are asked for."""
@@ -259,35 +283,35 @@ class StepProgram:
             call()
         self.formed = True
 
-    def reach_end(self) -> bool:
-        """Make the calls of the end, unless the last step has; whether it could be."""
-        return self.ended or self._end.made()
+    def reach_end(self) -> None:
+        """Make the calls of the end, unless the last step has. Raises TrialError."""
+        if not self.ended and not self._end.made():
+            self._end()
 
     def look_ahead(self) -> None:
         """Make the calls that prepare the next step, unless the last step has."""
         if not self.looked_ahead:
             self._ahead.made()
 
-    def _estimated(self) -> tuple[float, int]:
-        """The norm of the error estimate and the number of its evaluations."""
-        norm, evaluations = self._estimate()
+    def _estimated(self, repeats: int) -> tuple[float, int]:
+        """The norm of the error estimate and the number of estimates."""
+        norm, count = self._estimate(self._errors)
         self.unfiltered = norm
-        if self._again and 1.0 < norm < inf:
-            for call in self._again:
-                call()
-            norm, more = self._estimate()
-            evaluations += more
-        return norm, evaluations
+        for _ in range(repeats):
+            if not 1.0 < norm < inf:
+                break
+            norm, more = self._estimate(self._again)
+            count += more
+        return norm, count
 
-    def _estimate(self) -> tuple[float, int]:
-        """The norm of one estimate and the number of its evaluations; infinity and 0 without equations."""
-        if self._of_one is None:
-            return inf, 0
-        for call in self._before:
-            call()
+    def _estimate(self, errors: Sequence[Call]) -> tuple[float, int]:
+        """The norm of one estimate and 1; infinity and 0 where its equations are undefined."""
         try:
-            self._of_one()
+            for call in errors:
+                call()
         except TrialError:
             return inf, 0
-        norm: float = [call() for call in self._after][-1]
+        norm = 0.0
+        for call in self._size:
+            norm = call()
         return norm, 1

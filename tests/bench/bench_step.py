@@ -1,10 +1,10 @@
-"""What a step costs: the slewed satellite of 5 nodes, how much of it is Python, and long chains."""
+"""What a step costs: the slewed satellite of 5 nodes, a driven arm, how much of it is Python, and long chains."""
 
 import sys
 import time
 from typing import Any
 
-from bench_models import chain, satellite
+from bench_models import chain, satellite, spun_arm
 from numba.core.dispatcher import Dispatcher
 
 from femb import Run
@@ -60,6 +60,24 @@ def in_kernels(run: Any) -> tuple[Any, float, int]:
     return result, Timed.total, Timed.calls
 
 
+def report(name: str, make: Any, duration: float, rtol: float, method: str) -> None:
+    """How much of a step is Python."""
+
+    def run() -> Any:
+        return stepped(make(), duration, rtol=rtol, method=method)
+
+    run()
+    # pairs, since a shared machine may be slower when the other half is measured
+    pairs = [(run()[1], *in_kernels(run)) for _ in range(20)]
+    steps, calls = pairs[0][1][0].statistics.steps, pairs[0][3]
+    plain, _, kernels, _ = sorted(pairs, key=lambda each: each[0] - each[2])[len(pairs) // 2]
+    print(
+        f"{name}: {steps} steps, {1e6 * plain / steps:.0f} us a step, kernels {1e6 * kernels / steps:.0f} us in "
+        f"{calls / steps:.1f} calls, Python and numpy {1e6 * (plain - kernels) / steps:.0f} us "
+        f"({100 * (1 - kernels / plain):.0f} %)"
+    )
+
+
 def main() -> None:
     for forced in (True, False):
         stepped(satellite(forced=forced), 10.0)
@@ -81,17 +99,13 @@ def main() -> None:
         f"satellite forced 0.1 s by rk: {s.steps} steps ({s.rejected} rejected), {1e6 * taken / s.steps:.0f} us a step"
     )
 
-    def run() -> Any:
-        return stepped(satellite(), 10.0, rtol=1e-6)
-
-    # pairs, since a shared machine may be slower when the other half is measured
-    pairs = [(run()[1], *in_kernels(run)) for _ in range(40)]
-    steps, calls = pairs[0][1][0].statistics.steps, pairs[0][3]
-    plain, _, kernels, _ = sorted(pairs, key=lambda each: each[0] - each[2])[len(pairs) // 2]
-    print(
-        f"satellite forced: kernels {1e6 * kernels / steps:.0f} us a step in {calls / steps:.1f} calls, Python and "
-        f"numpy {1e6 * (plain - kernels) / steps:.0f} us a step ({100 * (1 - kernels / plain):.0f} %)"
-    )
+    # of other methods, the time of a case that some hundred steps take
+    for name, make, rtol, durations in (
+        ("satellite forced", satellite, 1e-6, (10.0, 2.0, 2.0)),
+        ("driven arm of P3", spun_arm, 1e-3, (20.0, 20.0, 20.0)),
+    ):
+        for method, duration in zip(("radau", "generalized-alpha", "bdf"), durations, strict=True):
+            report(f"{name}, {method}, {duration:g} s", make, duration, rtol, method)
     stepped(chain(2), 1e-3)  # so that what only a chain needs is compiled
     for elements in (100, 1000, 5000):
         system = System(chain(elements))

@@ -1,6 +1,5 @@
 """P3: the arm of Simo and Vu-Quoc, driven to 6 rad/s in 15 s, 20 s in all; beside Exudyn's beams."""
 
-from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -10,56 +9,18 @@ import numpy as np
 import femb
 
 from .beams import exudyn_section
+from .bench_models import AXIAL, BENDING, LENGTH, MASS, SHEAR, SPIN, TORSION, angle, spun_arm
 from .harness import FEMB, MOTION_OF_BEAMS, Contender, Problem
 
-LENGTH, MASS, SPIN = 10.0, 1.2, (1.2e-3, 6e-4, 6e-4)
-AXIAL, SHEAR, TORSION, BENDING = 2.8e7, 1e7, 1e4, 1.4e4
-RATE, RISE, DURATION = 6.0, 15.0, 20.0
+DURATION = 20.0
 OUTPUTS, EVERY = 1000, 25
 BEAM, PLANE, CABLE = "Exudyn, 3-D exact beam", "Exudyn, 2-D exact beam", "Exudyn, 2-D cubic cable"
 
 
-def angle(t: float) -> tuple[float, float, float]:
-    """The driven angle, its rate and its acceleration."""
-    turns = 2.0 * np.pi / RISE
-    if t >= RISE:
-        return RATE * (t - 0.5 * RISE), RATE, 0.0
-    phi = RATE / RISE * (0.5 * t**2 + (np.cos(turns * t) - 1.0) / turns**2)
-    return phi, RATE / RISE * (t - np.sin(turns * t) / turns), RATE / RISE * (1.0 - np.cos(turns * t))
-
-
-@dataclass(frozen=True)
-class SpinUp:
-    """The motion of the driver."""
-
-    breakpoints: tuple[float, ...] = (RISE,)
-
-    def __call__(self, t: float) -> float:
-        return angle(t)[0]
-
-    def derivatives(self, t: float) -> tuple[float, float, float]:
-        return angle(t)
-
-
 def by_femb(elements: int, rtol: float, duration: float = DURATION, **options: Any) -> np.ndarray:
     """Positions of the tip at 40 times."""
-    z, x = (0.0, 0.0, 1.0), (1.0, 0.0, 0.0)
-    section = femb.Section(
-        "arm",
-        axial_stiffness=AXIAL,
-        shear_stiffness=(SHEAR, SHEAR),
-        torsional_stiffness=TORSION,
-        bending_stiffness=(BENDING, BENDING),
-        mass_per_length=MASS,
-        inertia_per_length=SPIN,
-    )
-    model = femb.Model("spin-up")
-    model.add(femb.RigidBody("hub", mass=1.0, inertia=1.0))
-    model.add(femb.Revolute("hinge", femb.JointEnd("ground", axis=z), femb.JointEnd("hub", axis=z)))
-    model.add(femb.ExactBeam("arm", section, LENGTH, elements, start=femb.Attachment("hub", direction=x)))
-    model.add(femb.JointDriver("motor", "hinge", SpinUp()))
     words = {"output_interval": DURATION / OUTPUTS} | options
-    found = femb.simulate(model, duration=duration, rtol=rtol, output=MOTION_OF_BEAMS, **words)
+    found = femb.simulate(spun_arm(elements), duration=duration, rtol=rtol, output=MOTION_OF_BEAMS, **words)
     return found.beams["arm"].position[::EVERY, -1]
 
 

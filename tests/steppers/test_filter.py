@@ -26,7 +26,7 @@ from femb.elements import (
 )
 from femb.formulations import make_formulation
 from femb.run.method_choice import with_method
-from femb.steppers.implicit import LowPass
+from femb.steppers.low_pass import LowPass
 from femb.steppers.radau import Radau
 from femb.system.system import System
 

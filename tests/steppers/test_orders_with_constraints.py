@@ -102,7 +102,7 @@ class FixedStep(bdf.Bdf):
     def _error(self, trial, h):
         return 0.0
 
-    def _plan(self, h, error, trial):
+    def _plan(self, h, error):
         return h
 
 
