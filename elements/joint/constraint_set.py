@@ -12,6 +12,7 @@ from femb.elements.frame_index import indices_of_frames, pair_starts, with_input
 from femb.elements.joint import constraint_kernels as kernels
 from femb.layout.element import Input
 from femb.layout.layout import Layout
+from femb.layout.stacking import Shift, shifted
 from femb.layout.views import BlockPattern
 from femb.numerics.vector3 import IN_Q, IN_V
 
@@ -137,6 +138,22 @@ class ConstraintSet:
         tables = [kind.constraint_table(list(group), layout) for kind, group in groupby(items, lambda item: type(item))]
         some = [table for table in tables if table.numbers.size or table.inputs]
         return ConstraintSet(layout, ConstraintTable.joined(some) if some else ConstraintTable.empty(), items)
+
+    @classmethod
+    def stacked(cls, sets: "Sequence[ConstraintSet]", shifts: Sequence[Shift], layout: Layout) -> "ConstraintSet":
+        """One set of the rows of sets, each of a model; see ``femb.layout.stacking.Stackable``."""
+        result = cls(layout, ConstraintTable.empty())
+        result.inputs = tuple(input_ for each in sets for input_ in each.inputs)
+        result.data = np.concatenate([each.data for each in sets])
+        frames = [kernels.FIRST, kernels.SECOND]
+        tables = [each.local_index for each in sets]
+        in_q, in_v = ([column + place for column in frames] for place in (IN_Q, IN_V))
+        index = shifted(tables, shifts, in_q, in_v, (kernels.INPUT, kernels.IN_FORCE))
+        index[:, kernels.ROW] += np.repeat([shift.c for shift in shifts], [len(table) for table in tables])
+        result.index = result.local_index = index
+        # the numbers of rows are not needed: members' own sets record their reactions
+        result.row_numbers = (-1,) * len(index)
+        return result
 
     @cached_property
     def rows(self) -> list[ConstraintRow]:

@@ -31,10 +31,11 @@ from femb.elements.joint.constraint_kernels import (
 )
 from femb.elements.joint.constraint_set import ZERO, ConstraintRow, ConstraintTable, multipliers_of
 from femb.layout.layout import JointLayout, Layout, Station
+from femb.layout.stacking import Shift, shifted
 from femb.numerics import rotations
 from femb.numerics.compiler.compile import inlined, kernel
 from femb.numerics.compiler.lanes import LANES
-from femb.numerics.vector3 import HAS_AXES, IN_V, cross, dot, frame_motion, rotate, rotate_back
+from femb.numerics.vector3 import HAS_AXES, IN_Q, IN_V, cross, dot, frame_motion, rotate, rotate_back
 
 # Tables of the rows and coordinates of joints: primitives, and the axes of the two ends between which they act.
 
@@ -327,6 +328,17 @@ class JointCoordinates:
         self.index: Ints
         _, self.index, self.data, _ = ConstraintTable.joined(tables) if tables else ConstraintTable.empty()
         self.fixed = layout.fixed
+
+    @staticmethod
+    def stacked(parts: "Sequence[JointCoordinates]", shifts: Sequence[Shift], layout: Layout) -> "JointCoordinates":
+        """The coordinates of several models; see ``femb.layout.stacking.Stackable``."""
+        result = copy(parts[0])
+        result.count, result.fixed = sum(each.count for each in parts), layout.fixed
+        for word in ("is_angle", "signs", "data"):
+            setattr(result, word, np.concatenate([getattr(each, word) for each in parts]))
+        in_q, in_v = ([first + place for first in (FIRST, SECOND)] for place in (IN_Q, IN_V))
+        result.index = shifted([each.index for each in parts], shifts, in_q, in_v)
+        return result
 
     def picked(self, numbers: Ints) -> "JointCoordinates":
         """The coordinates with these numbers, of which some may be repeated."""

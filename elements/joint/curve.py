@@ -14,7 +14,7 @@ from femb.base.types import NOT_NEGATIVE, Floats, Numbers, OneOf, Unit
 from femb.base.values import shown
 from femb.elements.joint.force import JointForce
 from femb.elements.spring.spring import SpringResults
-from femb.layout.discrete import DiscreteState, Update
+from femb.layout.discrete import Crossing, DiscreteState, Update
 from femb.layout.element import Input
 from femb.layout.layout import Layout
 from femb.layout.views import ModelView, StartPoses, StateView
@@ -231,16 +231,17 @@ class JointCurve(JointForce):
                 lost = self.lost(k, c) * (-1.0 if on else 1.0)
                 return {snapped: 0.0 if on else float(k), dissipated: float(discrete[dissipated]) + lost}
 
-            def zero(t: float, state: StateView, discrete: DiscreteState) -> float:
-                c = float(state.coordinates[number])
-                return snap.side * (snap.back - c if discrete[snapped] == k else c - snap.at)
+            def crossing(discrete: DiscreteState) -> Crossing:
+                on = discrete[snapped] == k
+                return Crossing(number, snap.back, -snap.side) if on else Crossing(number, snap.at, snap.side)
 
             layout.add_update(
                 Update(
                     label,
                     switch,
-                    zero=zero,
+                    zero=lambda t, state, discrete: crossing(discrete).value(t, state),
                     direction=1,
+                    crossing=crossing,
                     watched=lambda discrete: bool(discrete[snapped] in (0, k)),
                     order=2,
                     recorded=True,

@@ -1,15 +1,16 @@
 """Forces along coordinates of joints, evaluated together: springs, friction, stops, motors, curves and steppers."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
+from femb.base.values import shallow_copy
 from femb.elements.frame_index import pair_starts, with_inputs
 from femb.elements.joint.constraint_kernels import (
     FRICTION,
@@ -27,6 +28,7 @@ from femb.layout.commands import continuous_commands, with_commands
 from femb.layout.discrete import DiscreteState
 from femb.layout.element import Batch, ForceBatch, Input, OutputRows, rows_of_law, unlike_inputs
 from femb.layout.layout import Layout
+from femb.layout.stacking import Shift, shifted
 from femb.layout.state import RATE
 from femb.layout.views import BlockPattern, LinearPoint, ModelView, OutputStates
 from femb.numerics.compiler.bound_calls import Bound
@@ -195,6 +197,27 @@ class CoordinateForceBatch(ForceBatch):
         self.index[:, IS_ANGLE] = coordinates.is_angle
         self.limits = np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0)
 
+    @classmethod
+    def stacked(cls, batches: Sequence[Self], shifts: Sequence[Shift], layout: Layout) -> Self:
+        """One batch of several models; its inputs are all angles, then the others of one model after the other."""
+        result = shallow_copy(batches[0])
+        result.items = [item for batch in batches for item in batch.items]
+        result.coordinates = JointCoordinates.stacked([batch.coordinates for batch in batches], shifts, layout)
+        result.numbers = np.concatenate(
+            [batch.numbers + shift.joints for batch, shift in zip(batches, shifts, strict=True)]
+        )
+        rows, senses, values = zip(*(batch.limits for batch in batches), strict=True)
+        firsts = _starts([len(batch.items) for batch in batches])
+        moved = [each + first for each, first in zip(rows, firsts, strict=True)]
+        result.limits = np.concatenate(moved), np.concatenate(senses), np.concatenate(values)
+        result.switches = any(batch.switches for batch in batches)
+        result._stack(batches, shifts)
+        return result
+
+    def _stack(self, batches: Sequence[Self], shifts: Sequence[Shift]) -> None:
+        """Take the parameters of the laws of batches, each of a model."""
+        self.index = np.concatenate([batch.index for batch in batches])
+
     def allocate(self, pattern: BlockPattern) -> None:
         self.offset, self.stride = pattern.offsets(pair_starts(self.coordinates.index[::2]))
 
@@ -291,6 +314,12 @@ def coordinates_of(items: list[Any], layout: Layout) -> tuple[JointCoordinates, 
     return JointCoordinates(layout).picked(numbers), numbers
 
 
+def _starts(counts: Sequence[int]) -> Ints:
+    """Where the things of each begin, of which it has so many."""
+    result: Ints = np.cumsum([0, *counts[:-1]], dtype=np.int64)
+    return result
+
+
 class JointForceBatch(CoordinateForceBatch):
     """Forces of the laws of ``laws``."""
 
@@ -323,6 +352,12 @@ class JointForceBatch(CoordinateForceBatch):
     def joined(batches: list["JointForceBatch"]) -> "JointForceBatch":
         """One batch of all forces."""
         return JointForceBatch([item for batch in batches for item in batch.items], batches[0].layout)
+
+    def _stack(self, batches: Sequence[Self], shifts: Sequence[Shift]) -> None:
+        self.index = self.local_index = shifted([batch.local_index for batch in batches], shifts, [], [], [INPUT])
+        self.index[:, LAST] = np.arange(len(self.items))
+        self.data = np.concatenate([batch.data for batch in batches])
+        self.__dict__.pop("_columns", None)
 
     def accounts(self, own: str) -> tuple[str, ...]:
         return tuple(dict.fromkeys(item.account() for item in self.items))
@@ -422,6 +457,15 @@ class CurveBatch(CoordinateForceBatch):
             self.damping, u, values, rates, L,
         )  # fmt: skip
 
+    def _stack(self, batches: Sequence[Self], shifts: Sequence[Shift]) -> None:
+        super()._stack(batches, shifts)
+        curves, knots = [len(batch.starts) - 1 for batch in batches], [len(batch.knots) for batch in batches]
+        self.own = np.concatenate([batch.own + k for batch, k in zip(batches, _starts(curves), strict=True)])
+        starts = [batch.starts[:-1] + k for batch, k in zip(batches, _starts(knots), strict=True)]
+        self.starts = np.append(np.concatenate(starts), sum(knots))
+        for word in ("knots", "pieces", "energies", "damping"):
+            setattr(self, word, np.concatenate([getattr(batch, word) for batch in batches]))
+
     def _dissipated(self, u: Floats) -> Floats:
         """(s,) J, lost by snapping since the start."""
         first = self.first_input + len(self.items) + 1
@@ -450,6 +494,11 @@ class StepperBatch(CoordinateForceBatch):
         super().__init__(items, *coordinates_of(items, layout), (each for item in items for each in item.inputs()))
         self.orders = np.array([max((each.order for each in item.harmonics or ()), default=0.0) for item in items])
         self.limits_steps = bool(self.orders.any())
+
+    def _stack(self, batches: Sequence[Self], shifts: Sequence[Shift]) -> None:
+        super()._stack(batches, shifts)
+        self.orders = np.concatenate([batch.orders for batch in batches])
+        self.limits_steps = any(batch.limits_steps for batch in batches)
 
     def given(self, u: Floats) -> Floats:
         """(s, n) rad: targets without the errors of the motors."""

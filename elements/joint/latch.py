@@ -12,7 +12,7 @@ from femb.base.values import whole_number
 from femb.elements.joint.constraint_set import ConstraintRow
 from femb.elements.joint.coordinates import coordinate_row
 from femb.elements.joint.on_coordinate import OnCoordinate
-from femb.layout.discrete import DiscreteState, Update
+from femb.layout.discrete import Crossing, DiscreteState, Update
 from femb.layout.element import Input
 from femb.layout.layout import LatchLayout, Layout
 from femb.layout.views import ModelView, StartPoses, StateView
@@ -69,19 +69,15 @@ class Latch(OnCoordinate):
         def switch(t: float, state: StateView, discrete: DiscreteState) -> dict[str, Any]:
             return {on: 1.0 - discrete[on], at: state.coordinates[number]}
 
-        def zero(t: float, state: StateView, discrete: DiscreteState) -> float:
-            if self.when is not None:
-                return self.when(t, state)
-            if self.time is not None:
-                return t - self.time
-            return float(state.coordinates[number]) - self.at  # type: ignore[operator]
+        place = Crossing(number, self.at or 0.0) if self.time is None else Crossing(-1, self.time)
 
         layout.add_update(
             Update(
                 f"latches.{self.name}",
                 switch,
-                zero=zero,
+                zero=lambda t, state, discrete: place.value(t, state) if self.when is None else self.when(t, state),
                 direction=self.direction,
+                crossing=(lambda discrete: place) if self.when is None else None,
                 watched=lambda discrete: latch.engaged(discrete) == self.engaged,
                 order=2,
                 recorded=True,

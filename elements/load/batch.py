@@ -307,7 +307,7 @@ class _LoadTable:
     def stacked(tables: "Sequence[_LoadTable]", shifts: Sequence[Shift]) -> "_LoadTable":
         """The table of the loads of several models."""
         result = copy(tables[0])
-        index = shifted([table.local_index for table in tables], shifts, [IN_Q], [IN_V], INPUT)
+        index = shifted([table.local_index for table in tables], shifts, [IN_Q], [IN_V], [INPUT])
         result.index = result.local_index = index
         result.data = np.concatenate([table.data for table in tables])
         return result

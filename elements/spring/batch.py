@@ -221,7 +221,7 @@ class PairBatch(ForceBatch):
         for word in ("springs", "names", "ends", "rows"):
             setattr(result, word, [each for batch in batches for each in getattr(batch, word)])
         indices = [batch.local_index for batch in batches]
-        result.index = result.local_index = shifted(indices, shifts, [0, 3], [1, 4], FIRST_INPUT)
+        result.index = result.local_index = shifted(indices, shifts, [0, 3], [1, 4], [FIRST_INPUT])
         result.data, result.fixed = np.concatenate([batch.data for batch in batches]), layout.fixed
         result.singularities = tuple(each for batch in batches for each in batch.singularities)
         result.__dict__.pop("_singular", None)

@@ -452,7 +452,7 @@ class WheelBatch(MassiveElements):
     @classmethod
     def stacked(cls, batches: Sequence[Self], shifts: Sequence[Shift], layout: Layout) -> Self:
         result = copy(batches[0])
-        result.places = shifted([batch.places for batch in batches], shifts, [IN_Q, ANGLE], [IN_V, SPEED], INPUTS)
+        result.places = shifted([batch.places for batch in batches], shifts, [IN_Q, ANGLE], [IN_V, SPEED], [INPUTS])
         before = np.cumsum([0, *(len(batch.harmonics) for batch in batches[:-1])])
         result.places[:, FIRST:] += np.repeat(before, [len(batch.places) for batch in batches])[:, None]
         result.data = np.concatenate([batch.data for batch in batches])

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf, isnan
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -130,6 +130,19 @@ class UpdateArrays:
         return int(self.parts[name].start)
 
 
+class Crossing(NamedTuple):
+    """A zero of sign (c - level), where c is the coordinate of joints with a number, unwrapped, or the time, -1."""
+
+    number: int
+    level: float
+    sign: float = 1.0
+
+    def value(self, t: float, state: StateView) -> float:
+        """The function at an instant (s)."""
+        c = t if self.number < 0 else float(state.coordinates[self.number])
+        return self.sign * (c - self.level)
+
+
 @dataclass(frozen=True, eq=False)
 class Update:
     """A change of discrete states, and what it waits for: any of the four.
@@ -139,7 +152,8 @@ class Update:
     period, phase : s; a clock, with the samples phase + k period, k = 0, 1, 2 ...; the array ``count`` of the update is
     the number of samples so far. instant : function of the discrete state, which gives the next instant (s), infinity
     for none. zero : function (t, state, discrete) that passes through zero, with direction 1 or -1 only rising or
-    falling; watched where ``watched`` of the discrete state says so. after_steps : whether after every step.
+    falling; watched where ``watched`` of the discrete state says so. crossing : function of the discrete state that
+    gives the ``Crossing`` that the zero is, if it is one. after_steps : whether after every step.
 
     At one instant updates with a lower ``order`` come first, then those declared first; each sees the arrays that those
     before it have changed, and all of them the same motion. Sensors have the order 0, controllers 1, what they set 2.
@@ -161,6 +175,7 @@ class Update:
     zero: Callable[[float, StateView, DiscreteState], float] | None = None
     direction: int = 0
     watched: Callable[[DiscreteState], bool] | None = None
+    crossing: Callable[[DiscreteState], Crossing] | None = None
     after_steps: bool = False
     order: int = 0
     recorded: bool = False

@@ -11,18 +11,20 @@ from typing import Any, Protocol, Self, runtime_checkable
 import numpy as np
 
 from femb.base.types import Ints
-from femb.layout.layout import Layout
+from femb.layout.layout import JointLayout, Layout, Station
 from femb.layout.numbering import Numbers
 
 
 @dataclass(frozen=True)
 class Shift:
-    """The start of one model's unknowns among those of all: in q, in v, in the inputs of the batches of one class,
-    and in the poses of fixed frames."""
+    """The start of one model's unknowns among those of all: in q, in v, in the multipliers, in the coordinates of
+    joints, in the inputs of the batches of one class, and in the poses of fixed frames."""
 
     q: int
     v: int
     fixed: int
+    c: int = 0
+    joints: int = 0
     inputs: int = 0
 
     def in_q(self, index: Ints) -> Ints:
@@ -47,19 +49,21 @@ class Stackable(Protocol):
 
 
 def stacked_layout(layouts: Sequence[Layout]) -> tuple[Layout, list[Shift]]:
-    """A finished layout of the frames and internal coordinates of several layouts, and where each begins.
+    """A finished layout of the frames, internal coordinates, rows and joints of several layouts, and where each begins.
 
-    Of layouts without rows of constraints. Items have no names in it.
+    Blocks of rows follow all blocks of velocities. Joints have the numbers of their layouts before their names, other
+    items no names.
     """
     result = Layout()
     shifts: list[Shift] = []
     in_q: list[tuple[Ints, Ints]] = []
     in_v: list[tuple[Ints, Ints]] = []
+    row_c: list[Ints] = []
     starts: list[Ints] = [np.zeros(1, dtype=np.int64)]
-    n_q = n_v = fixed = blocks = 0
-    edges: list[tuple[int, int]] = []
-    for layout in layouts:
-        shift, frames = Shift(n_q, n_v, fixed), len(result.frames)
+    starts_of_rows: list[Ints] = []
+    n_q = n_v = n_c = fixed = joints = 0
+    for number, layout in enumerate(layouts):
+        shift, frames, rows = Shift(n_q, n_v, fixed, n_c, joints), len(result.frames), len(result.rows)
         shifts.append(shift)
         in_q.append((shift.in_q(layout.frame_q), shift.in_q(layout.internal_q)))
         in_v.append((shift.in_v(layout.frame_v), shift.in_v(layout.internal_v)))
@@ -67,28 +71,34 @@ def stacked_layout(layouts: Sequence[Layout]) -> tuple[Layout, list[Shift]]:
         result.internal += layout.internal
         for all_, own in ((result.couplings, layout.couplings), (result.spring_couplings, layout.spring_couplings)):
             all_ += [(tuple(f + frames for f in coupled), ()) for coupled, _ in own]
-        edges += [(a + blocks, b + blocks) for a, b in layout.edges]
-        starts.append(layout.block_start[1:] + n_v)
-        blocks += len(layout.block_start) - 1
-        n_q, n_v, fixed = n_q + layout.n_q, n_v + layout.n_v, fixed + len(layout.fixed)
+        result.rows += [(first + frames, second + frames) for first, second in layout.rows]
+        result.row_labels += layout.row_labels
+        for name, joint in layout.joints.items():
+            result.joints[f"{number}.{name}"] = _moved(joint, frames, rows, joints)
+            joints += len(joint.coordinates)
+        row_c.append(layout.row_c + n_c)
+        ends, last = layout.block_start[1:], int(np.searchsorted(layout.block_start, layout.n_v))
+        starts.append(ends[:last] + n_v)
+        starts_of_rows.append(ends[last:] - layout.n_v + n_c)
+        n_q, n_v, n_c, fixed = n_q + layout.n_q, n_v + layout.n_v, n_c + layout.n_c, fixed + len(layout.fixed)
     frame_q, internal_q = (np.concatenate(parts) for parts in zip(*in_q, strict=True))
     frame_v, internal_v = (np.concatenate(parts) for parts in zip(*in_v, strict=True))
     result.take(
         Numbers(
             n_q=n_q,
             n_v=n_v,
-            n_c=0,
+            n_c=n_c,
             frame_q=frame_q,
             frame_v=frame_v,
             internal_q=internal_q,
             internal_v=internal_v,
-            edges=edges,
+            edges=[],
             eliminated_after={},
             freedom=np.concatenate([layout.freedom for layout in layouts]),
-            row_c=np.zeros(0, dtype=np.int64),
-            block_start=np.concatenate(starts),
+            row_c=np.concatenate(row_c),
+            block_start=np.concatenate([*starts, *(n_v + each for each in starts_of_rows)]),
             is_tree=all(layout.is_tree for layout in layouts),
-            has_loops=False,
+            has_loops=any(layout.has_loops for layout in layouts),
             fixed_frames=[],
         )
     )
@@ -96,18 +106,25 @@ def stacked_layout(layouts: Sequence[Layout]) -> tuple[Layout, list[Shift]]:
     return result, shifts
 
 
+def _moved(joint: JointLayout, frames: int, rows: int, coordinates: int) -> JointLayout:
+    """A joint with its frames, rows and coordinates counted from these numbers on."""
+    first, second = (Station(end.frame + frames, end.offset, end.rotation) for end in (joint.first, joint.second))
+    part = slice(joint.part.start + coordinates, joint.part.stop + coordinates)
+    return joint._replace(first=first, second=second, rows=[row + rows for row in joint.rows], part=part)
+
+
 def shifted(
-    indices: Sequence[Ints], shifts: Sequence[Shift], in_q: list[int], in_v: list[int], first_input: int | None = None
+    indices: Sequence[Ints], shifts: Sequence[Shift], in_q: list[int], in_v: list[int], inputs: Sequence[int] = ()
 ) -> Ints:
     """The rows (n, k) of index arrays, each of a model, with the indices of all models.
 
-    in_q, in_v : columns of indices in q and in v. first_input : column of input numbers of the batch, -1 for none.
+    in_q, in_v : columns of indices in q and in v. inputs : columns of input numbers of the batch, -1 for none.
     """
     result = []
     for index, shift in zip(indices, shifts, strict=True):
         moved = index.copy()
         moved[:, in_q], moved[:, in_v] = shift.in_q(index[:, in_q]), shift.in_v(index[:, in_v])
-        if first_input is not None:
-            moved[:, first_input] += np.where(index[:, first_input] >= 0, shift.inputs, 0)
+        for column in inputs:
+            moved[:, column] += np.where(index[:, column] >= 0, shift.inputs, 0)
         result.append(moved)
     return np.concatenate(result)

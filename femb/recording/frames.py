@@ -4,6 +4,7 @@ States inside steps come from ``femb.recording.instants``.
 """
 
 from dataclasses import dataclass, fields
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -127,10 +128,13 @@ class SystemsAt:
         return SystemsAt([self.systems[k] for k in some.tolist()], self.angles[some])
 
     @property
-    def alike(self) -> bool:
-        """Whether no discrete state but the angles of joints changed between the states."""
-        first = self.systems[0].discrete
-        return all(system.discrete.alike(first) for system in dict.fromkeys(self.systems))
+    def alike(self) -> list[slice]:
+        """The states, one after the other, between which no discrete state but the angles of joints changed."""
+        starts = [0]
+        for k, (before, system) in enumerate(pairwise(self.systems), 1):
+            if system is not before and not system.discrete.alike(self.systems[starts[-1]].discrete):
+                starts.append(k)
+        return [slice(*each) for each in pairwise([*starts, len(self.systems)])]
 
     def at(self, k: int) -> System:
         """The System at one state."""
@@ -215,10 +219,13 @@ def frames_of(
 def inputs_of(systems: SystemsAt, times: Floats, q: Floats, v: Floats) -> Floats:
     """u (k, n_u) at times and states."""
     system = systems.systems[0]
-    if not system.inputs_of_state and systems.alike:
-        together = system.inputs_of_times(times, systems.angles)
-        if together is not None:
-            return together
+    if not system.inputs_of_state:
+        found = [
+            systems.systems[some.start].inputs_of_times(times[some], systems.angles[some]) for some in systems.alike
+        ]
+        known = [each for each in found if each is not None]
+        if len(known) == len(found):
+            return known[0] if len(known) == 1 else np.concatenate(known)
     u = np.empty((len(times), system.n_u))
     for k, t in enumerate(times.tolist()):
         u[k] = systems.at(k).inputs_at(t, q[k], v[k])

@@ -7,8 +7,8 @@ import math
 import time
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -158,19 +158,21 @@ def integrate(
     max_steps: float = np.inf,
     checkpoints: Checkpoints | None = None,
     motion_only: bool = False,
+    until: Callable[[Stepper[F], AcceptedStep], bool] | None = None,
 ) -> Iterator[Part]:
     """Yield the output of a run at ``times`` (T,), from times[0] = the stepper's time to times[-1].
 
     Instants inside steps are evaluated by ``femb.recording.instants.evaluated``, which is cheaper for many at once.
 
     summary is filled during the run. checkpoints : where they are written, and the one to continue from, if any; then
-    the output is that of the later times. motion_only : as of ``femb.recording.frames.frames_of``. Raises SolveError
-    after the output up to the last state has been yielded.
+    the output is that of the later times. motion_only : as of ``femb.recording.frames.frames_of``. until : called after
+    every step and its events; the run ends where it is true. Raises SolveError after the output up to the last state
+    has been yielded.
     """
     clock = RunClock()
     try:
         yield from _integrate(
-            form, stepper, times, summary, clock, events, progress, max_steps, checkpoints, motion_only
+            form, stepper, times, summary, clock, events, progress, max_steps, checkpoints, motion_only, until
         )
     finally:
         clock.add_to(stepper.statistics)
@@ -187,6 +189,7 @@ def _integrate(
     max_steps: float,
     checkpoints: Checkpoints | None,
     motion_only: bool,
+    until: Callable[[Stepper[F], AcceptedStep], bool] | None,
 ) -> Iterator[Part]:
     """``integrate``; clock : of the times of a checkpoint."""
     instants, end, user_events = times.tolist(), float(times[-1]), events
@@ -208,7 +211,7 @@ def _integrate(
         yield _last_state(form, stepper, motion_only)
         done = 1
     crossing = SingularityCrossing.of(stepper)
-    many = stepper if isinstance(stepper, StepperOfMany) else None
+    many = stepper if isinstance(stepper, StepperOfMany) and until is None else None
     pace, repetition = Pace(stepper.t, end, max_steps), Repetition()
     shown = stepper.t
     landings, updates = Landings(form, float(times[0]), end), form.layout.updates
@@ -266,7 +269,7 @@ def _integrate(
                     yield passed_instants(form, passed)
             else:
                 if events:
-                    stops, values = _find_events(form, events, step, values, summary)
+                    stops, values = find_events(form, events, step, values, summary)
                 reached = instant if step.end == limit else step.end
                 last = stops[0].t if stops else reached
                 count = bisect_right(instants, last)
@@ -289,7 +292,7 @@ def _integrate(
                 return
             stepper.form = form = form.at(stepper.q) if passed is None else passed.after(form, stepper.q)
             if stops:
-                form, sides = _switch(form, stepper, step, stops, summary)
+                form, sides = switch(form, stepper, step, stops, summary)
                 if crossing:
                     crossing.reset()
                 events = (*user_events, *update_events(form))
@@ -298,6 +301,8 @@ def _integrate(
                 changed = bool(updates)
             if after_steps and stepper.t < limit:
                 changed = go_on(after_steps, False) or changed
+            if until is not None and passed is None and until(stepper, step):
+                return
         if stepper.t < limit:
             continue
         stepper.t = instant
@@ -357,7 +362,7 @@ class Zero(NamedTuple):
     side: float
 
 
-def _find_events(
+def find_events(
     form: Formulation, events: tuple[Event, ...], step: AcceptedStep, start_values: list[float], summary: RunSummary
 ) -> tuple[list[Zero], list[float]]:
     """Record the zeros of events in a step, up to the first that ends it.
@@ -396,8 +401,17 @@ def _find_events(
     return [], values
 
 
-def _switch(
-    form: F, stepper: Stepper[F], step: AcceptedStep, stops: list[Zero], summary: RunSummary
+class Jumping(Protocol[F]):
+    """A stepper that goes back to an instant within a step, with another state."""
+
+    form: F
+
+    def jump(self, t: float, q: Floats, v: Floats, work: Floats) -> None:
+        """Restart from there."""
+
+
+def switch(
+    form: F, stepper: Jumping[F], step: AcceptedStep, stops: list[Zero], summary: RunSummary
 ) -> tuple[F, dict[Update | None, float]]:
     """Carry out the updates of ``stops`` and set the stepper to that instant; returns the new formulation, and the sign
     of the function of those whose zero is still there."""

@@ -161,6 +161,15 @@ class HermiteStep:
     def __call__(self, times: Floats) -> tuple[Floats, Floats, Floats]:
         return hermite_states([self], [times])
 
+    def part(self, form: Formulation, in_q: slice, in_v: slice, late: float) -> "HermiteStep":
+        """The step of a formulation whose state is a part of this one, without work, by a clock that is ``late`` (s)
+        behind."""
+        none = np.zeros(form.system.budget.size)
+        states = [(q[in_q], v[in_v], a[in_v], none, none) for q, v, a, *_ in (self.state0, self.state1)]
+        stages = self.stages[0], [none] * len(self.stages[0])
+        nodes = self.nodes and ([t + late for t in self.nodes[0]], [a[in_v] for a in self.nodes[1]])
+        return HermiteStep(form, self.start + late, self.end + late, states[0], states[1], stages, nodes)
+
     def accelerations(self, times: Floats) -> Floats:
         """v' (s, n_v) at times inside the step."""
         if self.nodes is not None:

@@ -224,6 +224,11 @@ class GeneralizedAlpha(OneStateStepper):
         self._stepped = False
         super().jump(t, q, v, work)
 
+    def move(self, t: float, q: Floats, v: Floats, h: float) -> None:
+        """Restart at another state; its accelerations are not those of the last step."""
+        self._stepped = False
+        super().move(t, q, v, h)
+
     def _time_after(self, h: float) -> float:
         """The time at the end of a step; fixed steps are counted, so that rounding does not accumulate."""
         count = round((self.t - self._from) / h)

@@ -10,7 +10,7 @@ import numpy as np
 
 from femb.base.options import Run
 from femb.base.types import Floats
-from femb.formulations.contract import ImplicitFormulation
+from femb.formulations.contract import Formulation, ImplicitFormulation
 from femb.layout.discrete import DiscreteState
 from femb.numerics.compiler.bound_calls import Bound, BoundSequence, Known
 from femb.numerics.threads import one_after_another
@@ -99,16 +99,26 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
             work = self.form.system.budget.jumped(work, -lost)
         self._set(t, q, v, work)
 
+    def after_impact(self, form: Formulation, t: float, q: Floats, v: Floats) -> Floats:
+        return v if self._low_pass is None else self._low_pass.quieted(form, t, q, v, 1.0)[0]
+
     def land(self, t: float, q: Floats, v: Floats, work: Floats) -> None:
         """Restart at a contact, whose impact is followed; when it is over, a filter damps what it has excited."""
         if self._low_pass is not None:
             self._low_pass.damp_from(t)
         self._set(t, q, v, work)
 
-    def _set(self, t: float, q: Floats, v: Floats, work: Floats) -> None:
+    def move(self, t: float, q: Floats, v: Floats, h: float) -> None:
+        """Restart at another state; a filter goes on to damp what an impact before may have excited."""
+        if self._low_pass is not None:
+            self._low_pass.damp_from(t)
+        self._set(t, q, v, self.work, h)
+
+    def _set(self, t: float, q: Floats, v: Floats, work: Floats, h: float = 0.0) -> None:
+        """Restart at a state with a step of h (s), of zero with an estimated one."""
         self.t, self.q, self.v, self.work = t, q, v, work
-        if self.estimates_after_jump:
-            self.h = 0.0
+        if h or self.estimates_after_jump:
+            self.h = h
         self._matrices, self._factored_for = None, 0.0
         self.restart()
 

@@ -333,6 +333,15 @@ class VariableStep(ABC, Generic[F, T]):
         """Restart where a contact begins or ends, an instant within the last step or shortly after it."""
         self.jump(t, q, v, work)
 
+    def move(self, t: float, q: Floats, v: Floats, h: float) -> None:
+        """Restart at another state, to which no impact has led, with a step of h (s), of zero with an estimated one."""
+        self.h = h or self.h
+        self.jump(t, q, v, self.work)
+
+    def after_impact(self, form: Formulation, t: float, q: Floats, v: Floats) -> Floats:
+        """Velocities (n_v,) with which a formulation goes on from a state after an impact at the time t (s)."""
+        return v
+
     # Implemented by methods
 
     @abstractmethod

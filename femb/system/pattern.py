@@ -389,36 +389,55 @@ class StackedPattern(Pattern):
         self.net, self._layout, self._found_offsets = False, None, None
         self._patterns = patterns
         self.alike = patterns[0] if all(each is patterns[0] for each in patterns) and not layout.n_c else None
+        counts = [int(np.searchsorted(each.block_start, each.n_v)) for each in patterns]
+        rows = [len(each.sizes) - count for each, count in zip(patterns, counts, strict=True)]
+        # blocks of rows follow the blocks of velocities of all models
+        first, first_row = _starts(counts), sum(counts) + _starts(rows) - np.array(counts)
+
+        def blocks(word: int) -> Ints:
+            """Numbers of blocks in the structures of all models, as those of all."""
+            own = [np.asarray(each.structure[word]) for each in patterns]
+            places = zip(own, counts, first.tolist(), first_row.tolist(), strict=True)
+            return np.concatenate([np.where(each < count, each + a, each + b) for each, count, a, b in places])
 
         def joined(parts: list[Ints], counts: list[int]) -> Ints:
             """Numbers of all models, of parts with numbers in things of which each model has so many."""
-            return np.concatenate(
-                [part + first for part, first in zip(parts, np.cumsum([0, *counts[:-1]]), strict=True)]
-            )
+            return np.concatenate([part + first for part, first in zip(parts, _starts(counts), strict=True)])
 
-        blocks, data = [len(each.sizes) for each in patterns], [each.size for each in patterns]
-        edges = [len(each.edges) for each in patterns]
+        data, edges = [each.size for each in patterns], [len(each.edges) for each in patterns]
         self.size = sum(data)
-        self.edges = joined([each.edges for each in patterns], blocks)
-        self.diagonal, self.lower, self.upper, self.targets = (
-            joined([getattr(each, word) for each in patterns], data)
-            for word in ("diagonal", "lower", "upper", "targets")
+        self.lower, self.upper, self.targets = (
+            joined([getattr(each, word) for each in patterns], data) for word in ("lower", "upper", "targets")
         )
-        order = joined([each.structure[3] for each in patterns], blocks)
-        ends = joined([each.structure[4][1:] for each in patterns], edges)
+        diagonal = [each.diagonal + start for each, start in zip(patterns, _starts(data), strict=True)]
+        kinds = [(each[:count], each[count:]) for each, count in zip(diagonal, counts, strict=True)]
+        self.diagonal = np.concatenate([part for kind in zip(*kinds, strict=True) for part in kind])
+        order, later = blocks(3), blocks(5)
+        starts = np.append(0, joined([each.structure[4][1:] for each in patterns], edges))
+        self.edges = np.stack([np.repeat(order, np.diff(starts)), later], axis=1)
         self._find(np.concatenate([self.diagonal, self.lower, self.upper]))
         self.structure = (
-            self.block_start, self.n_v, self.diagonal, order, np.concatenate([[0], ends]), self.edges[:, 1].copy(),
-            self.lower, self.upper,
+            self.block_start, self.n_v, self.diagonal, order, starts, later, self.lower, self.upper,
         )  # fmt: skip
 
     @cached_property
     def _rows_columns(self) -> tuple[Ints, Ints]:
-        starts = np.cumsum([0, *(each.n for each in self._patterns[:-1])])
-        parts = [(a + first, b + first) for each, first in zip(self._patterns, starts, strict=True)
-                 for a, b in [each.rows_columns()]]  # fmt: skip
-        rows, columns = zip(*parts, strict=True)
+        of_rows = [each.n - each.n_v for each in self._patterns]
+        first, first_row = _starts([each.n_v for each in self._patterns]), self.n_v + _starts(of_rows)
+        rows, columns = zip(
+            *(
+                [np.where(own < each.n_v, own + start, own - each.n_v + start_row) for own in each.rows_columns()]
+                for each, start, start_row in zip(self._patterns, first, first_row, strict=True)
+            ),
+            strict=True,
+        )
         return np.concatenate(rows).astype(self._kind), np.concatenate(columns).astype(self._kind)
+
+
+def _starts(counts: Sequence[int]) -> Ints:
+    """Where the things of each begin, of which it has so many."""
+    result: Ints = np.cumsum([0, *counts[:-1]], dtype=np.int64)
+    return result
 
 
 def _ramps(first: Ints, counts: Ints) -> Ints:

@@ -250,7 +250,10 @@ def test_what_cannot_be_integrated_together_has_a_run_of_its_own():
     steered = spacecraft(profile=None)
     steered.add(femb.Load("control", body="hub", torque=lambda t, state: np.zeros(3)))
     for model, words in (
-        (blown, "models[1].loads.wind: is no body, point mass, beam, spring, orbit, or load that depends on time"),
+        (
+            blown,
+            "models[1].loads.wind: is no body, point mass, beam, spring, joint, orbit, or load that depends on time",
+        ),
         (heavy, "models[1].gravity: is another than that of the members before"),
         (steered, "models[1].loads.control: depends on the state of the model"),
     ):
@@ -269,16 +272,6 @@ def test_what_cannot_be_integrated_together_has_a_run_of_its_own():
         femb.simulate_ensemble([spacecraft()], duration=0.1, method="gauss", step=1e-3)
     with pytest.raises(femb.ModelError, match=r"models\[0\]: got 3"):
         femb.simulate_ensemble([3], **RUN)
-
-
-@pytest.mark.slow  # compiles the kernels of joints
-def test_joints_have_runs_of_their_own():
-    hinged = spacecraft()
-    hinged.add(femb.RigidBody("panel", mass=5.0, inertia=1.0))
-    hinged.add(femb.Revolute("hinge", femb.JointEnd("hub", at=(0, 0, 1.0), axis=(0, 1, 0)), femb.JointEnd("panel")))
-    ensemble = femb.simulate_ensemble([spacecraft(), hinged], **RUN)
-    assert ensemble.alone[1].startswith("models[1].joints.hinge: is no body")
-    same_as_alone(ensemble.results[1], hinged)
 
 
 def controlled(seed, bandwidth=0.5):
