@@ -1,6 +1,7 @@
 """What is installed is what is there, and importing femb costs next to nothing."""
 
 import ast
+import os
 import re
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from checkout import ROOT
 import femb
 from femb.elements import registry
 from femb.elements.item import Item
+from femb.numerics.threads import has_forks
 from femb.run import warmup
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -259,6 +261,21 @@ def test_every_extra_that_a_message_names_is_one():
     assert found < set(extras)
 
 
+@pytest.mark.skipif(not has_forks(), reason="processes do not fork here")
+def test_forks_compile_both_halves_and_what_fails_there_is_left_to_the_run(tmp_path, monkeypatch, capfd):
+    def compile_half(name):
+        (tmp_path / name).write_text(f"{os.getpid()}")
+        raise RuntimeError(name)
+
+    monkeypatch.setattr(warmup, "can_fork", lambda: True)  # whatever threads other tests have left
+    monkeypatch.setattr(warmup, "is_compiled", lambda model: False)
+    monkeypatch.setattr(warmup, "_compile_forces", lambda system: compile_half("first"))
+    monkeypatch.setattr(warmup, "_compile_second_half", lambda kinds: compile_half(*kinds))
+    warmup.compile_first(warmup._clamped_beam().model)
+    assert len({os.getpid(), *(int((tmp_path / name).read_text()) for name in ("first", "Beam"))}) == 3
+    assert capfd.readouterr() == ("", "")
+
+
 def test_both_processes_that_compile_are_of_the_same_files(tmp_path, monkeypatch):
     """Though a folder named femb is in the current one, as in a checkout where another femb is installed."""
     started = []
@@ -270,6 +287,7 @@ def test_both_processes_that_compile_are_of_the_same_files(tmp_path, monkeypatch
         def wait(self):
             pass
 
+    monkeypatch.setattr(warmup, "can_fork", lambda: False)
     monkeypatch.setattr(warmup.subprocess, "Popen", Recorded)
     monkeypatch.setattr(warmup, "is_compiled", lambda model: False)
     monkeypatch.setattr(warmup, "_compile_forces", lambda system: None)

@@ -6,6 +6,8 @@ every number of threads: each part is computed as it is by one thread, and parts
 """
 
 import os
+import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
@@ -35,6 +37,16 @@ def thread_count() -> int:
         return limit
     asked = os.environ.get("FEMB_THREADS", "")
     return max(1, min(int(asked), core_count())) if asked.isdigit() else core_count()
+
+
+def has_forks() -> bool:
+    """Whether a process can go on as two: elsewhere than on Linux, libraries may not bear it."""
+    return sys.platform == "linux" and hasattr(os, "fork")
+
+
+def can_fork() -> bool:
+    """Whether this process can fork now: where other threads run, a fork would inherit their locks."""
+    return has_forks() and threading.active_count() == 1
 
 
 @contextmanager

@@ -1,22 +1,28 @@
 """Compile the kernels of beams on first use, in two processes.
 
-Compilation is single-threaded and most of the time of the first run on a machine; a second process therefore compiles
-half of the kernels into the same cache. A kernel of both halves is compiled by the process that needs it first; each
-half therefore starts with kernels that the other does not need. ``python -m femb.run.warmup``, ``femb warmup`` and
-the first run on the command line compile both halves. A library call compiles in its own process.
+Compilation is single-threaded and most of the time of the first run on a machine; two processes therefore compile
+half of the kernels each into the same cache. A kernel of both halves is compiled by the process that needs it first;
+each half therefore starts with kernels that the other does not need. Where a process can fork, both are forks of this
+one: they have loaded what compilation takes, and end without the collection of its garbage, and this one stays small.
+Elsewhere this process compiles one half. ``python -m femb.run.warmup``, ``femb warmup`` and the first run on the
+command line compile both halves. A library call compiles in its own process.
 """
 
 import gc
+import multiprocessing
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from femb.numerics.threads import can_fork
 
 OF_EVERY_RUN = "femb.numerics.kinematics:rates"
 
@@ -29,7 +35,7 @@ if TYPE_CHECKING:
 def compile_first(model: "Model", progress: "Reporter | None" = None) -> None:
     """Compile the kernels of a run of a model with beams, shells or flexible bodies, if they are not in the cache.
 
-    Sends a message to ``progress``. Starts a second process; no other function of femb does. Raises ModelError with
+    Sends a message to ``progress``. Starts other processes; no other function of femb does. Raises ModelError with
     every problem of the model.
     """
     from femb.numerics.compiler.compile import kernel_cache
@@ -47,15 +53,54 @@ def compile_first(model: "Model", progress: "Reporter | None" = None) -> None:
         return
     if progress is not None:
         progress.message("compiling kernels: once on this machine, 8 to 15 s")
-    silent = subprocess.DEVNULL
+    kinds = sorted({type(item).__name__ for item in model.items() if item.slow_kernel})
+    (_compile_in_forks if can_fork() else _compile_beside)(model, kinds)
+
+
+def _compile_in_forks(model: "Model", kinds: list[str]) -> None:
+    """Compile both halves in forks of this process."""
+    # with what compilation imports, which the forks share
+    _compile_one()
+    forks = [_fork(_compile_second_half, kinds)]
+    try:
+        from femb.vibration.completion import system_of
+
+        forks.append(_fork(_compile_forces, system_of(model, assemble=True)))
+        for fork in forks:
+            fork.join()
+    finally:
+        # after an error or an interruption; finished kernels are in the cache, the next run compiles the others
+        for fork in forks:
+            fork.terminate()
+            fork.join()
+
+
+def _fork(compile_half: Callable[..., None], *args: Any) -> multiprocessing.process.BaseProcess:
+    """A fork of this process that compiles a half."""
+    fork = multiprocessing.get_context("fork").Process(target=_silently, args=(compile_half, *args))
+    with warnings.catch_warnings():
+        # of threads of OpenBLAS, which ends and restarts them around a fork
+        warnings.simplefilter("ignore", DeprecationWarning)
+        fork.start()
+    return fork
+
+
+def _silently(compile_half: Callable[..., None], *args: Any) -> None:
+    """Compile a half without messages: what fails here is compiled, and told, by the run."""
+    gc.disable()
+    with open(os.devnull, "w") as sys.stderr:
+        compile_half(*args)
+
+
+def _compile_beside(model: "Model", kinds: list[str]) -> None:
+    """Compile one half in this process, and the other in a second one."""
     # Both processes must import the same files to share the cache; a checkout in the current folder would come first.
     paths = os.pathsep.join([str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH", "")])
-    kinds = sorted({type(item).__name__ for item in model.items() if item.slow_kernel})
     process = subprocess.Popen(
         [sys.executable, "-P", "-m", "femb.run.warmup", "second", *kinds],
         env={**os.environ, "PYTHONPATH": paths.rstrip(os.pathsep)},
-        stdout=silent,
-        stderr=silent,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
     )
     try:
         with _no_collection():
@@ -117,12 +162,20 @@ def _compile_second_half(kinds: list[str]) -> None:
     """Compile solution and time steps, by a run without beams, and then the matrices of beams of these classes."""
     from femb.run.simulate import simulate
 
-    # Complex numbers first: the first process starts with real ones and the vector algebra of bodies.
+    # Complex numbers first: the other process starts with real ones and the vector algebra of bodies.
     _compile_solving(1.0j)
     simulate(_one_body(), duration=1e-3)
     for kind in kinds:
         beam = _clamped_beam(kind)
         beam.matrices(np.zeros(0), beam.q0, beam.v0)
+
+
+def _compile_one() -> None:
+    """Compile the kinematics of one body."""
+    from femb.system.system import System
+
+    system = System(_one_body())
+    system.rates(system.q0[None], system.v0[None])
 
 
 def _compile_solving(unit: complex) -> None:

@@ -6,7 +6,6 @@ import importlib
 import multiprocessing
 import os
 import signal
-import sys
 import threading
 import time
 import warnings
@@ -28,7 +27,7 @@ from femb.base.types import Floats
 from femb.case import read_case
 from femb.case.compose import override
 from femb.model.model import Model
-from femb.numerics.threads import core_count, limited_threads, one_blas_thread
+from femb.numerics.threads import can_fork, core_count, has_forks, limited_threads, one_blas_thread
 from femb.results.results import Results
 from femb.run.simulate import simulate
 from femb.run.static import static
@@ -277,18 +276,12 @@ def _one_pool(runner: Runner, runs: Runs, workers: int, suspects: list[int]) -> 
         listener.close()
 
 
-def _has_forks() -> bool:
-    """Whether a process can go on as two: elsewhere than on Linux, libraries may not bear it."""
-    return sys.platform == "linux" and hasattr(os, "fork")
-
-
 def _context() -> "BaseContext":
     """The way in which processes start: as forks of this one, which has loaded modules and kernels for all of them.
 
     Where other threads run, whose locks a fork would inherit, and on other systems, processes begin anew.
     """
-    forks = _has_forks() and threading.active_count() == 1
-    return multiprocessing.get_context("fork" if forks else "spawn")
+    return multiprocessing.get_context("fork" if can_fork() else "spawn")
 
 
 def _start(pool: concurrent.futures.ProcessPoolExecutor) -> None:
@@ -390,7 +383,7 @@ def _lean_workers() -> Iterator[None]:
     """A context in which dask starts workers that hardly watch themselves; on Linux as forks of one process, which has
     loaded the modules of all."""
     words: dict[str, Any] = {"distributed.worker.profile.enabled": False, "distributed.admin.tick.interval": "1s"}
-    forks = _has_forks()
+    forks = has_forks()
     if forks:
         words["distributed.worker.multiprocessing-method"] = "forkserver"
     with importlib.import_module("dask").config.set(words):

@@ -63,6 +63,8 @@ def test_an_extension_that_raises_is_done_without(monkeypatch):
     assert lanes._extension() is None
 
 
+HIDE = "sys.modules['femb.numerics.compiler.{}'] = None\n"
+
 # One kernel of lanes, of arithmetic and choices, on eight elements in groups.
 SMALL = """
 import sys
@@ -96,11 +98,13 @@ print(KNOWN, LANES, *map(float.hex, out.ravel().tolist()))
     ("hidden", "environment", "wanted"),
     [
         ("", {"FEMB_PLAIN_NUMBA": "1"}, (False, 1)),
-        slow(("sys.modules['femb.numerics.compiler.lane_types'] = None", {}, (True, 1))),
+        slow((HIDE.format("lane_types"), {}, (True, 1))),
+        slow((HIDE.format("lean_lowering"), {}, (True, 4))),
+        slow((HIDE.format("lane_types") + HIDE.format("lean_lowering"), {}, (True, 1))),
     ],
-    ids=["plain numba", "one lane"],
+    ids=["plain numba", "one lane", "numba's lowering", "one lane and numba's lowering"],
 )
-def test_a_small_kernel_computes_the_same_without_lanes(tmp_path, hidden, environment, wanted):
+def test_a_small_kernel_computes_the_same_without_extensions(tmp_path, hidden, environment, wanted):
     """Quickly, what the next test does with the kernels of a beam; to the last bit, against numpy."""
     (tmp_path / "small.py").write_text(SMALL.replace("HIDDEN", hidden))
     done = subprocess.run(
@@ -110,7 +114,8 @@ def test_a_small_kernel_computes_the_same_without_lanes(tmp_path, hidden, enviro
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
+    assert (done.returncode, done.stderr) == (0, "")
+    assert {path.name.split("-")[0] for path in tmp_path.rglob("*.nbc")} == {"__main__.each", "__main__.formula"}
     known, count, *numbers = done.stdout.split()
     assert (known == "True", int(count)) == wanted
     x = np.linspace(-2.0, 2.0, 8)

@@ -134,10 +134,10 @@ if KNOWN:
             _warn(self._reason)
 
     class _Place:
-        """The folder, in the words of numba's locators."""
+        """The folder, and the file of the function for numba's messages, in the words of numba's locators."""
 
-        def __init__(self, folder: Path) -> None:
-            self._folder = folder
+        def __init__(self, folder: Path, function: Callable[..., Any]) -> None:
+            self._folder, self._py_file = folder, function.__code__.co_filename
 
         def ensure_cache_path(self) -> None:
             self._folder.mkdir(mode=0o700, exist_ok=True)
@@ -152,7 +152,7 @@ if KNOWN:
             self._name, self._py_func, self._options = repr(function), function, sorted(options.items())
             self._cache_path = str(folder)
             self._impl = self._impl_class.__new__(self._impl_class)
-            self._impl._locator = _Place(folder)
+            self._impl._locator, self._impl._lineno = _Place(folder, function), function.__code__.co_firstlineno
             self.enable()
 
         @cached_property

@@ -3,7 +3,8 @@
 The search for cyclic garbage waits while a kernel is compiled, which saves a quarter of the time, and passes that find
 nothing to do in kernels are left out. Other measures go beyond numba's public interface. During a compilation the
 overload of an operator for given operand types is resolved once instead of at every use, which saves a third of the
-compile time; numba's list of its own modules is read once, and no messages of overloads that do not fit are coloured.
+compile time; numba's list of its own modules is read once, no messages of overloads that do not fit are coloured, no
+calls of LLVM are noted, and variables are followed between blocks as far as machine code needs it.
 LLVM optimises a kernel once, with those it calls; numba does it before they are linked and twice afterwards, with the
 same results and a twentieth more time. Kernels that only kernels call are shortened, and optimised in their callers.
 Entries of arrays and loops are written in few instructions, which saves a quarter (`lean_lowering`).
@@ -44,7 +45,7 @@ CODE_NAMES = (
 NEEDLESS = {
     *("WithLifting", "InlineClosureLikes", "RewriteDynamicRaises", "MakeFunctionToJitFunction", "InlineInlinables"),
     *("FindLiterallyCalls", "LiteralUnroll", "LiteralPropagationSubPipelinePass", "NopythonRewrites"),
-    *("AnnotateTypes", "DumpParforDiagnostics"),
+    *("InlineOverloads", "AnnotateTypes", "DumpParforDiagnostics"),
 }
 
 
@@ -56,7 +57,7 @@ def _known() -> bool:
     ):
         return False
     try:
-        from numba.core import types
+        from numba.core import event, postproc, transforms, types
         from numba.core.codegen import CPUCodegen, JITCodeLibrary
         from numba.core.compiler import Compiler, DefaultPassBuilder
         from numba.core.compiler_lock import global_compiler_lock
@@ -81,6 +82,10 @@ def _known() -> bool:
         (CPUDispatcher, "_numba_type_"),
         (CPUDispatcher, "typeof_pyval"),
         (BaseTuple, "from_types"),
+        (postproc.PostProcessor, "run"),
+        (postproc.PostProcessor, "_insert_var_dels"),
+        (event, "start_event"),
+        (event, "end_event"),
     )
     functions = (
         global_compiler_lock,
@@ -90,6 +95,8 @@ def _known() -> bool:
         from_dtype,
         map_layout,
         NativeLowering,
+        postproc.VariableLifetime,
+        transforms.canonicalize_cfg,
     )
     return all(map(callable, functions)) and all(hasattr(kind, name) for kind, name in names)
 
@@ -123,13 +130,14 @@ def _options(function: Callable[..., Any]) -> dict[str, Any]:
 if KNOWN:
     import llvmlite.binding as llvm
     from llvmlite import ir
-    from numba.core import types
+    from numba.core import event, postproc, transforms, types
     from numba.core.codegen import JITCodeLibrary
     from numba.core.compiler import Compiler, DefaultPassBuilder
     from numba.core.compiler_lock import global_compiler_lock
     from numba.core.compiler_machinery import PassManager
     from numba.core.cpu import CPUContext
     from numba.core.errors import termcolor
+    from numba.core.postproc import PostProcessor
     from numba.core.registry import CPUDispatcher
     from numba.core.typed_passes import NativeLowering
     from numba.core.types.containers import BaseTuple
@@ -181,49 +189,67 @@ if KNOWN:
         builder.ret(builder.select(status.is_error, ir.Constant(word, -2), result))
         library.add_ir_module(module)
 
-    @contextmanager
-    def _cached_overloads() -> Iterator[None]:
-        """Cache the overload of each operator and operand types; numba tries some ten, twice, for every addition.
+    def _resolved_once(operator: Any, context: Any, args: Any, kws: Any) -> Any:
+        """The overload of an operator for these operand types; numba tries some ten, twice, for every addition."""
+        if kws:
+            return _resolve(operator, context, args, kws)
+        if (operator, args) not in _overloads:
+            _overloads[operator, args] = _resolve(operator, context, args, kws)
+        return _overloads[operator, args]
 
-        For each that does not fit it writes a message and colours it, and for many it imports all of its modules again.
-        """
-        operators: Any = types.Function
-        if "get_call_type" in vars(operators):
-            # already cached: this kernel is called by the one that is being compiled
+    def _load_once(context: Any) -> None:
+        """Load what numba knows; it imports all of its modules again for many operators."""
+        if not _loaded:
+            _load(context)
+            _loaded.append(True)
+        for registry in tuple(context._registries):
+            context.install_registry(registry)  # what was registered since
+
+    def _prepare_blocks(processor: Any, emit_dels: bool = False, extend_lifetimes: bool = False) -> None:
+        """Prepare a function for the next pass, without the variables at the start of each block: generators have a use
+        for them, and they take two thirds of the time."""
+        function = processor.func_ir
+        if function.is_generator:
+            _prepare(processor, emit_dels, extend_lifetimes)
+            return
+        function.blocks = transforms.canonicalize_cfg(function.blocks)
+        function.variable_lifetime = postproc.VariableLifetime(function.blocks)
+        function.generator_info = None
+        if emit_dels:
+            processor._insert_var_dels(extend_lifetimes=extend_lifetimes)
+
+    _resolve, _load, _prepare = types.Function.get_call_type, CPUContext.load_additional_registries, PostProcessor.run
+    # What takes the place of numba's functions during a compilation. The last three make what nobody
+    # reads: colours in messages of overloads that do not fit, and notes of the start and end of every call of LLVM.
+    LEANER = (
+        (types.Function, "get_call_type", _resolved_once),
+        (CPUContext, "load_additional_registries", _load_once),
+        (CPUContext, "create_cfunc_wrapper", _add_entry),
+        (PostProcessor, "run", _prepare_blocks),
+        (type(termcolor()), "_markup", lambda self, text, *style, **more: text),
+        (event, "start_event", lambda kind, data=None: None),
+        (event, "end_event", lambda kind, data=None, exc_details=None: None),
+    )
+
+    @contextmanager
+    def _leaner() -> Iterator[None]:
+        """With the functions ``LEANER``."""
+        if any(vars(owner).get(name) is function for owner, name, function in LEANER):
+            # this kernel is called by the one that is being compiled
             yield
             return
-        resolve, load = operators.get_call_type, CPUContext.load_additional_registries
-        wrapper = CPUContext.create_cfunc_wrapper
-
-        def get_call_type(operator: Any, context: Any, args: Any, kws: Any) -> Any:
-            if kws:
-                return resolve(operator, context, args, kws)
-            if (operator, args) not in _overloads:
-                _overloads[operator, args] = resolve(operator, context, args, kws)
-            return _overloads[operator, args]
-
-        def load_once(context: Any) -> None:
-            if not _loaded:
-                load(context)
-                _loaded.append(True)
-            for registry in tuple(context._registries):
-                context.install_registry(registry)  # what was registered since
-
-        colours: Any = type(termcolor())
-        markup = vars(colours).get("_markup")
-        operators.get_call_type = get_call_type
-        CPUContext.load_additional_registries = load_once
-        CPUContext.create_cfunc_wrapper = _add_entry
-        if markup is not None:
-            colours._markup = lambda self, text, *style, **more: text
+        before = [(owner, name, vars(owner).get(name)) for owner, name, _ in LEANER]
         try:
+            for owner, name, function in LEANER:
+                if hasattr(owner, name):
+                    setattr(owner, name, function)
             yield
         finally:
-            del operators.get_call_type
-            CPUContext.load_additional_registries = load
-            CPUContext.create_cfunc_wrapper = wrapper
-            if markup is not None:
-                colours._markup = markup
+            for owner, name, own in before:
+                if own is not None:
+                    setattr(owner, name, own)
+                elif name in vars(owner):
+                    delattr(owner, name)  # it was inherited
 
     @contextmanager
     def _without_collection() -> Iterator[None]:
@@ -247,7 +273,7 @@ if KNOWN:
             return NativeLowering
 
     class KernelCompiler(Compiler):
-        """numba's compiler with cached overloads."""
+        """numba's compiler, leaner."""
 
         def __init__(self, *parts: Any) -> None:
             # Stored kernels that take lanes import what defines them. If that happened while numba compiles, operators
@@ -271,7 +297,7 @@ if KNOWN:
             if self.state.library is None:
                 self.state.library = Code(self.state.targetctx.codegen(), func.__qualname__)
                 self.state.library.enable_object_caching()
-            with global_compiler_lock, _cached_overloads(), _without_collection():
+            with global_compiler_lock, _leaner(), _without_collection():
                 return super().compile_extra(func)
 
     class Code(JITCodeLibrary):
@@ -308,6 +334,7 @@ if KNOWN:
             manager.add_sroa_pass()
             manager.add_simplify_cfg_pass()
             manager.add_instruction_combine_pass()
+            manager.add_global_dead_code_eliminate_pass()  # of kernels that it calls: numba's code refers to them
             manager.run(
                 self._final_module, llvm.create_pass_builder(codegen._tm, llvm.create_pipeline_tuning_options())
             )

@@ -17,6 +17,8 @@ from numba.core.typeconv import Conversion
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import intrinsic, lower_builtin, lower_cast, models, register_model
 
+from femb.numerics.compiler.array_parts import DATA, view
+
 LANES = 4
 
 
@@ -114,8 +116,6 @@ def lanes(typingctx: Any, array: Any) -> Any:
     result = types.Array(NUMBERS, array.ndim - 1, "C", readonly=not array.mutable, aligned=False)
 
     def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        from femb.numerics.compiler.lean_lowering import DATA, view
-
         data = builder.bitcast(builder.extract_value(args[0], DATA), context.get_data_type(NUMBERS).as_pointer())
         width, kind = ir.Constant(ir.IntType(64), 8 * LANES), context.get_value_type(result)
         made = view(builder, kind, args[0], data, range(array.ndim - 1), width)

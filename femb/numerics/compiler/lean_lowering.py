@@ -13,7 +13,7 @@ references to arrays and allocates nothing when it is called.
 
 import math
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import accumulate
 from typing import Any
 
@@ -32,8 +32,8 @@ from numba.core.types.containers import BaseTuple
 from numba.core.typing import signature
 from numba.np.arrayobj import load_item, store_item
 
-# The parts of numba's description of an array.
-MEMINFO, PARENT, COUNT, ITEMSIZE, DATA, SHAPE, STRIDES = range(7)
+from femb.numerics.compiler.array_parts import DATA, MEMINFO, PARENT, SHAPE, STRIDES, put_together, view
+
 # Of arrays on the stack of one kernel, in bytes: threads may have no more than some 500,000.
 LARGEST_STACK = 65536 if sys.platform != "win32" else 0
 # Functions that make arrays; the first two may have theirs on the stack.
@@ -81,28 +81,6 @@ class LeanBuilder(ir.IRBuilder):  # type: ignore[misc]
         if _is_integer(lhs, 0):
             return rhs
         return lhs if _is_integer(rhs, 0) else super().add(lhs, rhs, name, flags)
-
-
-def put_together(builder: Any, kind: Any, parts: Iterable[Any]) -> Any:
-    """A value of LLVM's type from its parts."""
-    value = ir.Constant(kind, ir.Undefined)
-    for k, part in enumerate(parts):
-        value = builder.insert_value(value, part, k)
-    return value
-
-
-def view(builder: Any, kind: Any, array: Any, data: Any, axes: range, itemsize: Any = None) -> Any:
-    """A view of some axes of an array, of LLVM's type of arrays ``kind``, from an address."""
-    shape, strides = ([builder.extract_value(array, (part, k)) for k in axes] for part in (SHAPE, STRIDES))
-    count = _ONE
-    for each in shape:
-        count = builder.mul(count, each, flags=["nsw"])
-    parts = [
-        *(builder.extract_value(array, part) for part in (MEMINFO, PARENT)),
-        *(count, builder.extract_value(array, ITEMSIZE) if itemsize is None else itemsize, data),
-        *(put_together(builder, kind.elements[k], part) for k, part in ((SHAPE, shape), (STRIDES, strides))),
-    ]
-    return put_together(builder, kind, parts)
 
 
 def _fixed(kind: Any, data: Any, shape: tuple[int, ...], width: int) -> list[Any]:
