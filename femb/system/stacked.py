@@ -5,7 +5,6 @@ of one register (``femb.numerics.compiler.lanes``), with the same operations in 
 those of one state at a time.
 """
 
-import math
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Protocol, TypeAlias
@@ -113,84 +112,6 @@ def multiply_groups(start, diagonal, order, first, later, lower, upper, data, x,
             spread(result, s, y[m])
 
 
-@inlined
-def left_out(start, n_v, pivots, rank, rows):
-    """Set the numbers of the rows of multipliers that a factorisation left out; returns how many they are."""
-    count = 0
-    for b in range(rank.size):
-        o, n = start[b], start[b + 1] - start[b]
-        if o < n_v or rank[b] == n:
-            continue
-        for i in range(n):
-            rows[count + i] = o - n_v + i
-        for k in range(rank[b]):
-            i = pivots[o + k]
-            rows[count + k], rows[count + i] = rows[count + i], rows[count + k]
-        for k in range(rank[b], n):
-            rows[count + k - rank[b]] = rows[count + k]
-        count += n - rank[b]
-    return count
-
-
-@inlined
-def subtract_projection(n, x):
-    """Subtract from x its projection on the unit vector n."""
-    along = 0.0
-    for i in range(n.size):
-        along += n[i] * x[i]
-    for i in range(n.size):
-        x[i] -= along * n[i]
-
-
-@kernel
-def least_norm_each(start, n_v, diagonal, order, first, later, lower, upper, data, pivots, rank, J, dependent, x):
-    """Multipliers x (k, n_c) of least norm with the same J^T x, in place, by the factors of k matrices [A J^T; J 0].
-
-    J (k, size) : block data of J and J^T alone. A row that was left out is a combination c of the others, J_d = c J,
-    which the factors give; x becomes orthogonal to all such (c, -1). dependent : largest |J_d - c J| / |J_d|.
-    """
-    n, n_c = start[-1], x.shape[1]
-    column, force, gap = np.empty(n), np.empty(n), np.empty(n)
-    rows = np.empty(n_c + 1, dtype=np.int64)
-    for s in range(x.shape[0]):
-        count = left_out(start, n_v, pivots[s], rank[s], rows)
-        if count == 0:
-            continue
-        N, found = np.empty((count, n_c)), 0
-        for m in range(count):
-            column[:] = 0.0
-            column[n_v + rows[m]] = 1.0
-            multiply_blocks(start, diagonal, order, first, later, lower, upper, J[s], column, force)
-            size = 0.0
-            for i in range(n):
-                column[i] = force[i] if i < n_v else 0.0
-                size += column[i] * column[i]
-            solve_blocks(start, n_v, diagonal, order, first, later, lower, upper, data[s], pivots[s], rank[s], column)
-            for i in range(n_v):
-                column[i] = 0.0
-            multiply_blocks(start, diagonal, order, first, later, lower, upper, J[s], column, gap)
-            off = 0.0
-            for i in range(n_v):
-                off += (force[i] - gap[i]) ** 2
-            if not off <= dependent * dependent * size:
-                continue
-            column[n_v + rows[m]] -= 1.0
-            combination = N[found]
-            for i in range(n_c):
-                combination[i] = column[n_v + i]
-            # twice, since nearly parallel combinations lose digits
-            for _ in range(2):
-                for other in range(found):
-                    subtract_projection(N[other], combination)
-            size = 0.0
-            for i in range(n_c):
-                size += combination[i] * combination[i]
-            for i in range(n_c):
-                combination[i] /= math.sqrt(size)
-            subtract_projection(combination, x[s])
-            found += 1
-
-
 # Numbers of a matrix from which lanes, which are three times as fast, save more than they take to be compiled: that of
 # one or two free bodies has fewer.
 FEWEST = 100
@@ -199,10 +120,6 @@ FEWEST = 100
 def takes_lanes(data: Floats) -> bool:
     """Whether matrices (k, size) are treated in lanes."""
     return bool(LANES > 1 and data.shape[1] >= FEWEST)
-
-
-# Distance of a row of J from the combination of others, relative to its size, up to which it depends on them.
-PARALLEL = 1e-10
 
 
 class EachFactors(Protocol):
@@ -238,11 +155,10 @@ class Space:
 class StackedFactors:
     """Factors of k matrices, block data (k, size), which are left as they are. Raises SingularError with its ``state``.
 
-    together : whether those that can be are factorised in lanes, which ``least_norm`` cannot use. space : of the
-    factors.
+    Those that can be are factorised in lanes. space : of the factors.
     """
 
-    def __init__(self, solver: LinearSolver, data: Floats, together: bool = True, space: Space | None = None) -> None:
+    def __init__(self, solver: LinearSolver, data: Floats, space: Space | None = None) -> None:
         space = Space() if space is None else space
         k, n, n_v = len(data), solver.pattern.n, solver.pattern.n_v
         pivots: Ints = np.empty((k, n), dtype=np.int64)
@@ -251,7 +167,7 @@ class StackedFactors:
         if n > n_v:
             none[n_v:][solver.excluded_rows] = -np.inf
         scale = np.tile(none, (k, 1))
-        groups = k // LANES if together and takes_lanes(data) else 0
+        groups = k // LANES if takes_lanes(data) else 0
         grouped, own = space.array("in lanes", groups, data.shape[1], LANES), space.array("alone", *data.shape)
         self._together: Bools = np.zeros(groups, dtype=bool)
         self._structure, self._arrays, self._grouped = solver.structure, (own, pivots, rank), grouped
@@ -286,12 +202,6 @@ class StackedFactors:
             for each in sides:
                 arguments = *self._structure, own, pivots, rank, self._no_scale[0], each
                 RowCalls(solve, (8, 9, 10, 12), *arguments).call(self._alone)
-        return x
-
-    def least_norm(self, J: Floats, x: Floats) -> Floats:
-        """Multipliers x (k, n_c) of least norm with the same J^T x, in place; J (k, size) : J and J^T alone."""
-        assert not self._together.any()
-        least_norm_each(*self._structure, *self._arrays, J, PARALLEL, x)
         return x
 
     def of(self, k: int) -> Factors:
@@ -472,6 +382,15 @@ def matrices_each(
     return ListedMatrices(system, u, q, v, mu) if low_rank else StackedMatrices(system, u, q, v, mu, space)
 
 
+# Multipliers of least norm.
+
+# Distance of a row of J from the combination of others, relative to its size, up to which it depends on them.
+PARALLEL = 1e-10
+# What is added to J^T J, relative to its diagonal; iterations; and forces J^T x, relative to J and x, after which there
+# is one more.
+SLIGHT, MOST, UNCHANGED = 1e-8, 300, 1e-11
+
+
 def least_multipliers(system: MotionEquations, u: Floats, q: Floats, multipliers: Floats) -> Floats:
     """The multipliers (k, n_c) of least norm with the same forces J^T lambda, at k states.
 
@@ -480,15 +399,54 @@ def least_multipliers(system: MotionEquations, u: Floats, q: Floats, multipliers
     """
     if not system.n_c or not system.layout.has_loops:
         return multipliers
-    data, J = np.zeros((2, len(q), system.pattern.size))
-    system.constraints(u, q, np.zeros((len(q), system.n_v)), J)
-    if system.pattern.net:
-        rows = [system.pattern.to_csc(each)[system.n_v :, : system.n_v] for each in J]
-        parts = [each[:, np.unique(each.tocoo().col)].toarray().T for each in rows]
-        return np.array([np.linalg.lstsq(A, A @ x, PARALLEL)[0] for A, x in zip(parts, multipliers, strict=True)])
-    for batch in system.batches:
-        batch.mass_each(q, data)
-    return StackedFactors(system.solver, data + J, together=False).least_norm(J, multipliers.copy())
+    found, space = [np.zeros((0, system.n_c))], Space()
+    for some in portions(system, len(q)):
+        J = space.zeros("J", len(q[some]), system.pattern.size)
+        system.constraints(u[some], q[some], np.zeros((len(J), system.n_v)), J)
+        found.append((_least_of_net if system.pattern.net else _least)(system, J, multipliers[some]))
+    return np.concatenate(found)
+
+
+def _least_of_net(system: MotionEquations, J: Floats, multipliers: Floats) -> Floats:
+    """``least_multipliers`` by dense least squares; J (k, size) : block data of J and J^T alone."""
+    rows = [system.pattern.to_csc(each)[system.n_v :, : system.n_v] for each in J]
+    parts = [each[:, np.unique(each.tocoo().col)].toarray().T for each in rows]
+    return np.array([np.linalg.lstsq(A, A @ x, PARALLEL)[0] for A, x in zip(parts, multipliers, strict=True)])
+
+
+def _least(system: MotionEquations, J: Floats, x: Floats) -> Floats:
+    """``least_multipliers`` by iteration for the motion w whose J w is nearest to x: this is the result.
+
+    What is left of x loses J w in each step, with (J^T J + e D) w = J^T x, D being the diagonal of J^T J:
+
+        [e D  J^T] [w]   [J^T x]
+        [J    -1 ] [.] = [0    ]
+
+    A motion that stretches J by much less than the root of e, as where a row depends on others but for the error of the
+    state, stays in what is left.
+    """
+    solver, n_v = LinearSolver(system.pattern), system.n_v
+    rows, columns = system.pattern.rows_columns()
+    of_rows, diagonal = np.flatnonzero((rows >= n_v) & (columns < n_v)), np.flatnonzero(rows == columns)
+    diagonal = diagonal[np.argsort(rows[diagonal])]
+    squares = np.array([np.bincount(columns[of_rows], each[of_rows] ** 2, n_v) for each in J])
+    data = J.copy()
+    data[:, diagonal[:n_v]] = SLIGHT * np.where(squares > 0.0, squares, 1.0)
+    data[:, diagonal[n_v:]] = -1.0
+    factors, wide, left = factors_each(solver, data), np.zeros((len(J), system.pattern.n)), x.copy()
+    limit = UNCHANGED * np.sqrt(np.max(squares, axis=1)) * np.linalg.norm(x, axis=1)
+    for _ in range(MOST):
+        wide[:, :n_v], wide[:, n_v:] = 0.0, left
+        force = products(solver, J, wide)[:, :n_v]
+        done = np.linalg.norm(force, axis=1) <= limit
+        wide[:, :n_v], wide[:, n_v:] = force, 0.0
+        factors.solve(wide)
+        wide[:, n_v:] = 0.0
+        left -= products(solver, J, wide)[:, n_v:]
+        if done.all():
+            break
+    result: Floats = x - left
+    return result
 
 
 def mass_factors(

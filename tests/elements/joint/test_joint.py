@@ -22,6 +22,7 @@ from femb.numerics import rotations
 from femb.run.time_loop import output_frames
 from femb.system.degrees_of_freedom import freedom
 from femb.system.pattern import Pattern
+from femb.system.stacked import least_multipliers
 from femb.system.system import System
 
 TURNING = ("DOT1", "DOT2", "ANGLE", "ORIENTATION")
@@ -449,6 +450,18 @@ def test_what_is_left_open_gets_the_least_multipliers():
     _, plain = system.forward(frames.u[0], q, v)
     np.testing.assert_allclose(J.T @ plain, force, atol=1e-10)
     assert np.linalg.norm(plain) > np.linalg.norm(frames.multipliers[0])
+
+
+@pytest.mark.parametrize("gap", [0.0, 1e-12])
+def test_least_multipliers_of_any_with_the_same_forces(gap):
+    """Against singular values, at states whose dependent rows depend on the others only up to a gap."""
+    system, random = System(four_bar()), np.random.default_rng(5)
+    u, x = np.zeros((5, system.n_u)), 1e3 * random.standard_normal((5, system.n_c))
+    q = system.q0 + gap * random.standard_normal((5, system.n_q))
+    found = least_multipliers(system, u, q, x)
+    J = system.jacobian(u[0], system.q0).toarray()
+    np.testing.assert_allclose(found @ J, x @ J, rtol=0.0, atol=1e-8)
+    np.testing.assert_allclose(found, x @ J @ np.linalg.pinv(J, rcond=1e-10), rtol=0.0, atol=1e-7)
 
 
 # In a run
