@@ -122,7 +122,13 @@ class MemberGroup:
         inside = self._times[(self._times > start) & self._shared]
         times = np.unique(np.concatenate([[start, run.duration], inside]))
         until = self._until if len(self._watched.members) or not self._shared else None
-        parts = list(integrate(self._form, stepper, times, RunSummary([]), max_steps=run.most_steps, until=until))
+        parts: list[Part] = []
+        try:
+            parts += integrate(self._form, stepper, times, RunSummary([]), max_steps=run.most_steps, until=until)
+        except SolveError:
+            # perhaps by the motion of a member that has left: the others go on without it
+            if not self._left:
+                raise
         for k, late in enumerate(self._late):
             if k not in self._left:
                 self._left[k] = self._reached(k, stepper, stepper.t + late)

@@ -202,6 +202,24 @@ def test_what_has_a_run_of_its_own_is_named():
         assert got.alone == ("", words)
 
 
+def falling(push):
+    """A block pushed along a rail through the anchor of its spring, where its length would vanish, which it latches
+    before."""
+    model = femb.Model("falling")
+    model.add(femb.RigidBody("block", 1.0, 0.1))
+    model.add(femb.Prismatic("rail", femb.Ground().at((0, 0, 0.5), direction=Z), femb.JointEnd("block", axis=Z)))
+    ends = femb.SpringEnd("ground"), femb.SpringEnd("block")
+    model.add(femb.SpringDamper("stay", *ends, stiffness=1.0, free_length=0.4))
+    model.add(femb.Load("push", body="block", force=(0, 0, -push)))
+    model.add(femb.Latch("catch", "rail", at=-0.4))
+    return model
+
+
+def test_what_a_member_would_do_without_its_latch_does_not_stop_the_others():
+    models = [falling(push) for push in (9.0, 4.0, 3.8, 3.6)]
+    check(femb.simulate_ensemble(models, **RUN), models)
+
+
 def panels(number, elements=1, damping=1e-2, driven=True):
     """A satellite with two flexible panels that springs unfold, or that turn on, until they latch one by one."""
     stiffness, springs = 1.0 + np.random.default_rng(number).uniform(-0.2, 0.2, 2)
@@ -247,6 +265,7 @@ def test_flexible_panels_vibrate_as_alone_after_they_have_latched():
             assert np.max(np.abs(force - other)) < 3e-3 * np.max(np.abs(other))
 
 
+@pytest.mark.slow  # follows the vibrations for comparison
 def test_a_filter_takes_fast_vibrations_out_of_a_member_at_its_latch():
     models, options = (
         [panels(number, damping=0.0, driven=False) for number in range(2)],
