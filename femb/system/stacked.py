@@ -370,7 +370,11 @@ TOGETHER = 1 << 16
 
 def portions(system: MotionEquations, count: int) -> Iterator[slice]:
     """The slices of ``count`` states whose matrices are formed together."""
-    together = max(1, TOGETHER // max(1, system.pattern.size))
+    size = max(1, system.pattern.size)
+    together = max(1, TOGETHER // size)
+    if LANES * size <= 2 * TOGETHER:
+        # full groups of lanes save more than memory beyond the cache costs
+        together = max(LANES, together // LANES * LANES)
     yield from (slice(first, first + together) for first in range(0, count, together))
 
 
