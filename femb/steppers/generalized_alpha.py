@@ -23,7 +23,6 @@ J. Chung, G. M. Hulbert, J. Appl. Mech. 60 (1993) 371-375; O. Bruls, A. Cardona,
 
 import math
 from collections import deque
-from itertools import pairwise
 
 import numpy as np
 
@@ -165,7 +164,7 @@ class GeneralizedAlpha(OneStateStepper):
 
     order = 2
     share_of_longest = OF_LOW_ORDER
-    memory = (*OneStateStepper.memory, "A", "_slope", "_slope_h", "_A_h", "_ends", "_from", "_stepped")
+    memory = (*OneStateStepper.memory, "A", "_slope", "_slope_h", "_A_h", "_ends", "_means", "_from", "_stepped")
 
     def __init__(self, form: ImplicitFormulation, run: Run) -> None:
         super().__init__(form, run)
@@ -208,9 +207,10 @@ class GeneralizedAlpha(OneStateStepper):
             self._evaluate()
         self._stepped = False
         self.A = self.a.copy()
-        # ends of the last steps of the smooth interval and the accelerations there; not its start, where accelerations
-        # may be out of equilibrium
+        # ends of the last steps of the smooth interval and the accelerations there, and their means; not its start,
+        # where accelerations may be out of equilibrium
         self._ends: deque[tuple[float, Floats]] = deque(maxlen=self.order + 1)
+        self._means: deque[tuple[float, Floats]] = deque(maxlen=self.order)
         # slope of the accelerations over the last step, its length (s), and the length of a step for which A is
         self._slope: Floats | None = None
         self._slope_h = self._A_h = 0.0
@@ -340,6 +340,9 @@ class GeneralizedAlpha(OneStateStepper):
         self.q, self.v, self.work, self.power = self._next
         self.multipliers, self._u = multipliers[0].copy(), u[0].copy()
         self._stepped, self._fresh = True, False
+        if self._ends:
+            before, last = self._ends[-1]
+            self._means.append((0.5 * (before + end), 0.5 * (last + a)))
         self._ends.append((end, a))
         new = (self.q, self.v, a, self.work, self.power)
         return HermiteStep(self.form, start, end, old, new, nodes=self._nodes())
@@ -349,7 +352,5 @@ class GeneralizedAlpha(OneStateStepper):
 
         Vibrations much faster than the steps change their sign from end to end; the means of steps do not contain them.
         """
-        nodes = list(self._ends)
-        if len(nodes) > self.order:
-            nodes = [(0.5 * (t + s), 0.5 * (a + b)) for (t, a), (s, b) in pairwise(nodes)]
+        nodes = self._means if len(self._ends) > self.order else self._ends
         return [t for t, _ in nodes], [a for _, a in nodes]

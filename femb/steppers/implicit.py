@@ -1,7 +1,7 @@
 """The base of implicit steppers with error control: start, matrices, Newton's rate of convergence, filter, energy."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, ClassVar, cast
@@ -16,7 +16,7 @@ from femb.numerics.compiler.bound_calls import Bound, BoundSequence, Known
 from femb.numerics.threads import one_after_another
 from femb.steppers.error_filter import ErrorFilter
 from femb.steppers.low_pass import AGAIN, HELD_UP, PASSES, FilterStatistics, LowPass
-from femb.steppers.step_kernels import CONVERGED, frame_rotations, last_state, right_hand_side, shift_matrix
+from femb.steppers.step_kernels import CONVERGED, DONE, frame_rotations, last_state, right_hand_side, shift_matrix
 from femb.steppers.step_program import (
     FACTORS,
     MATRICES,
@@ -41,6 +41,8 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
 
     # whether the step length after a jump is estimated anew; if not, it is at most the one planned before
     estimates_after_jump = True
+    # at which the equations of a step are evaluated
+    states: ClassVar[int] = 1
     # the part by which the length of a step, or the shift of its method, may differ from that of the factors
     same_length: ClassVar[float] = 0.0
     # factors of the matrices of a step, and the solver of the kernels that form them
@@ -381,6 +383,30 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
         newton.begin()
         return newton
 
+    def _fill_inputs(self, times: Sequence[float], out: Floats) -> None:
+        """Set out (s, n_u) to the inputs at s times (s), which do not depend on the state."""
+        form = self.form
+        if form is form.system:
+            form.system.inputs_along(times, self.q, self.v, out)
+        else:
+            for k, t in enumerate(times):
+                out[k] = form.inputs_at(t, self.q, self.v)
+
+    def _run_program(
+        self, length: float, anew: int, most: int, newton: Convergence, repeats: int = 0, forming: int = 0,
+        form: Callable[[], None] | None = None,
+    ) -> float | None:  # fmt: skip
+        """The norm of the error if the iteration of a prepared step converges, else None; see ``StepProgram.run``."""
+        try:
+            outcome, norm = self._program.run(most, newton, anew, repeats, forming, form)
+            return norm if outcome == CONVERGED else None
+        finally:
+            if anew != NOTHING:
+                self._have_prepared(anew, length)
+            done = int(newton.memory[DONE])
+            self.statistics.evaluations += self.states * done
+            self.statistics.newton_iterations += done
+
     # Errors
 
     def _kept_norm(self, low_pass: LowPass) -> float:
@@ -521,7 +547,7 @@ class OneStateStepper(ImplicitStepper[float]):
         anew = NOTHING if forming else self._prepare(length)
         self._time = t
         if not form.inputs_of_state:
-            u[0] = form.inputs_at(t, self.q, self.v)
+            self._fill_inputs((t,), u)
 
         def renew() -> None:
             if form.inputs_of_state:
@@ -535,11 +561,4 @@ class OneStateStepper(ImplicitStepper[float]):
             known: Known = {}
             self._program.put_together(known)
             self._pass_on.put_together(known)
-        try:
-            outcome, norm, _ = self._program.run(most, newton, anew, repeats, forming, renew)
-            return norm if outcome == CONVERGED else None
-        finally:
-            if anew != NOTHING:
-                self._have_prepared(anew, length)
-            self.statistics.evaluations += newton.done
-            self.statistics.newton_iterations += newton.done
+        return self._run_program(length, anew, most, newton, repeats, forming, renew)

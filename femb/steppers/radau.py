@@ -25,7 +25,7 @@ from femb.base.types import Floats
 from femb.formulations.contract import ImplicitFormulation
 from femb.steppers.contract import AcceptedStep
 from femb.steppers.dense import HermiteStep
-from femb.steppers.radau_stages import FIRST, MAX_ITERATIONS, SECOND, A, C, RadauEquations, Stages
+from femb.steppers.radau_stages import FIRST, MAX_ITERATIONS, SECOND, A, C, RadauEquations
 from femb.steppers.variable_step import WORTHWHILE
 from femb.system.block_lu import DEPENDENT
 
@@ -106,13 +106,13 @@ class Radau(RadauEquations):
             self._reset_excluded()
         return super().step(limit)
 
-    def _error(self, trial: Stages, h: float) -> float:
+    def _error(self, trial: float, h: float) -> float:
         """Norm of Hairer's filtered estimate; where it is above one, filtered once more.
 
         The first filter leaves an error of the size of the state in stiff components that are not in equilibrium
         with their forces; the second removes what an L-stable step will damp anyway.
         """
-        norm, self._hidden = trial.norm, self._program.unfiltered > 1.0
+        norm, self._hidden = trial, self._program.unfiltered > 1.0
         # an array that each trial step overwrites
         self.error_v = self._error_v[0, : self.form.n_v] if norm < np.inf else self.v
         if self._low_pass and norm < np.inf:
@@ -120,10 +120,10 @@ class Radau(RadauEquations):
             return self._kept_norm(self._low_pass)
         return norm
 
-    def _factor(self, trial: Stages, h: float, error: float) -> float:
+    def _factor(self, h: float, error: float) -> float:
         """Step-size factor: Gustafsson's prediction from the last two steps, at most that of the last step."""
         # fewer iterations allow a longer step
-        safety = 0.9 * (2 * MAX_ITERATIONS + 1) / (2 * MAX_ITERATIONS + trial.iterations)
+        safety = 0.9 * (2 * MAX_ITERATIONS + 1) / (2 * MAX_ITERATIONS + self._newton_of_step.done)
         if error == 0.0:
             return safety * MAX_FACTOR
         factor = error**-0.25
@@ -144,29 +144,30 @@ class Radau(RadauEquations):
         self._matrices = None
         return h
 
-    def _after_error(self, trial: Stages, h: float, error: float) -> float:
+    def _after_error(self, trial: float, h: float, error: float) -> float:
         if not self._fresh:
             self._matrices = None
-        return h * max(MIN_FACTOR, self._factor(trial, h, error))
+        return h * max(MIN_FACTOR, self._factor(h, error))
 
-    def _reached(self, trial: Stages, h: float, end: float) -> tuple[Floats, Floats, Floats]:
+    def _reached(self, trial: float, h: float, end: float) -> tuple[Floats, Floats, Floats]:
         self._program.reach_end()
-        (q, v), trial.power = self._reached_state, self._powers.copy()
-        trial.q, trial.v = q[0].copy(), v[0].copy()
-        work = self.work + h * WEIGHTS.dot(trial.power)
-        trial.v, trial.work = self._damped(end, trial.q, trial.v, work)
-        return trial.q, trial.v, trial.work
+        q, v = (each[0].copy() for each in self._reached_state)
+        powers = self._powers.copy()
+        v, work = self._damped(end, q, v, self.work + h * WEIGHTS.dot(powers))
+        self._next = q, v, work, powers
+        return q, v, work
 
-    def _accept(self, trial: Stages, h: float, end: float, error: float, cut: bool) -> AcceptedStep:
-        renew = trial.rate > SLOW and trial.iterations > 2
-        factor = min(MAX_FACTOR, self._factor(trial, h, error))
+    def _accept(self, trial: float, h: float, end: float, error: float, cut: bool) -> AcceptedStep:
+        newton = self._newton_of_step
+        renew = newton.rate > SLOW and newton.done > 2
+        factor = min(MAX_FACTOR, self._factor(h, error))
         self._old_error, self._old_h = max(error, 1e-4), h
         next_h = self._next_length(h, factor, cut, 1.0 if renew else WORTHWHILE)
         self.h = min(next_h, self._ceiling)
         self._ceiling *= RECOVERY
         form, (Z, _, K, _, L) = self.form, self._stages
         if self._low_pass:
-            self._reached_state[1][0] = trial.v
+            self._reached_state[1][0] = self._next[1]
         self._program.look_ahead()
         # At the start of a smooth interval, members out of equilibrium have accelerations that the step does not
         # resolve: there the dense output takes those of the collocation polynomial of v through (0, 0) and the stages.
@@ -174,16 +175,17 @@ class Radau(RadauEquations):
         old = (self.q, self.v, a, self.work, self._start_power if self._replaced else self.power)
         self._starting, self._replaced = False, None
         start = self.t
-        self.t, self.q, self.v, self.work, self.power = end, trial.q, trial.v, trial.work, trial.power[2]
+        self.q, self.v, self.work, powers = self._next
         K = K.copy()
-        self.a, self.multipliers, self._u = K[2], L[2].copy(), trial.u[2]
+        self.t, self.power, self.a, self.multipliers = end, powers[2], K[2], L[2].copy()
+        self._u = self._stage_inputs[2].copy()
         self._fresh = False
         if self._dependent != DEPENDENT:
             self._dependent, self._factored_for = DEPENDENT, 0.0
         self._too_old = self._too_old or renew
         new = (self.q, self.v, self.a, self.work, self.power)
         nodes = ((start, start + FIRST * h, start + SECOND * h, end), (a, K[0], K[1], K[2]))
-        return HermiteStep(form, start, end, old, new, ((FIRST, SECOND), trial.power[:2]), nodes)
+        return HermiteStep(form, start, end, old, new, ((FIRST, SECOND), powers[:2]), nodes)
 
 
 def _power(form: ImplicitFormulation, u: Floats, q: Floats, v: Floats) -> Floats:

@@ -5,7 +5,6 @@ IV.8 (transformation, Newton's iteration).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple, cast
 
@@ -34,8 +33,16 @@ from femb.steppers.radau_kernels import (
     take_difference,
     to_eigenvectors,
 )
-from femb.steppers.step_kernels import CONVERGED, NEGLIGIBLE, finish_filter
-from femb.steppers.step_program import NOTHING, RESTORING, BoundProduct, BoundSolution, Call, Calls, StepProgram
+from femb.steppers.step_kernels import NEGLIGIBLE, finish_filter
+from femb.steppers.step_program import (
+    RESTORING,
+    BoundProduct,
+    BoundSolution,
+    Call,
+    Calls,
+    Convergence,
+    StepProgram,
+)
 from femb.system.block_lu import DEPENDENT, NEARLY_DEPENDENT, Factorisation, Matrix, SingularError
 
 C, A, INVERSE, ESTIMATE = tableaux.RADAU_C, tableaux.RADAU_A, tableaux.RADAU_INVERSE, tableaux.RADAU_ESTIMATE
@@ -107,26 +114,11 @@ LEAST_RATE = 0.05
 ROUNDING = 0.05
 
 
-@dataclass
-class Stages:
-    """A solved step: the inputs of its stages, number and rate of the iterations, and the norm of its error; then the
-    state at its end."""
-
-    u: Floats
-    iterations: int
-    rate: float
-    norm: float
-    q: Floats = field(init=False)
-    v: Floats = field(init=False)
-    work: Floats = field(init=False)
-    power: Floats = field(init=False)
-
-
-class RadauEquations(ImplicitStepper[Stages]):
+class RadauEquations(ImplicitStepper[float]):
     """The stage equations of Radau IIA(5) and their solution by simplified Newton iteration."""
 
     _allocated_for: tuple[Any, ...] | None = None
-    same_length = SAME_LENGTH
+    states, same_length = 3, SAME_LENGTH
     _trend: Trend
     # of ``_respond``, once inputs have changed
     _response: Calls | None = None
@@ -137,6 +129,8 @@ class RadauEquations(ImplicitStepper[Stages]):
         super().__init__(form, run)
         self.tolerance = max(10.0 * np.finfo(float).eps / run.rtol, float(np.clip(run.rtol**0.5, *SOLVED)))
         self._ceiling = np.inf
+        # of the last step tried: its iteration
+        self._newton_of_step = Convergence(self.tolerance, MAX_ITERATIONS)
         # how the real and the complex matrix are factorised and solved with
         at_the_same_time = form is form.system and divided(2 * len(form.system.pattern.diagonal))
         self._each = concurrently if at_the_same_time else one_after_another
@@ -312,7 +306,7 @@ class RadauEquations(ImplicitStepper[Stages]):
 
     # A trial step
 
-    def _solve(self, h: float, end: float) -> Stages | None:
+    def _solve(self, h: float, end: float) -> float | None:
         try:
             trial = self._newton(h, end)
             if trial is not None and self.form.singular_batches:
@@ -324,17 +318,15 @@ class RadauEquations(ImplicitStepper[Stages]):
             return self._solve(h, end)
         return self._solve(h, end) if trial is None and self._exclude_nearly_dependent() else trial
 
-    def _newton(self, h: float, end: float) -> Stages | None:
-        """The stage equations by Newton's iteration, and the error estimate; None where it does not converge."""
+    def _newton(self, h: float, end: float) -> float | None:
+        """The norm of the error estimate after Newton's iteration; None where it does not converge."""
         form, system, t = self.form, self.form.system, self.t
         anew = self._prepare(h)
         self._length[0], self._times = h, (t + FIRST * h, t + SECOND * h, left_limit(end, t))
         multipliers = self._replaced[2] if self._replaced else self.multipliers
         np.concatenate((self._u, self.q, self.v, multipliers, self.q, self.v), out=self._state)
-        u = self._stage_inputs
         if not form.inputs_of_state:
-            for k, time in enumerate(self._times):
-                u[k] = form.inputs_at(time, self.q, self.v)
+            self._fill_inputs(self._times, self._stage_inputs)
         if not self._program.tried:
             self._program.put_together({})
         if self._replaced:
@@ -342,17 +334,10 @@ class RadauEquations(ImplicitStepper[Stages]):
         doubted = NEGLIGIBLE * self.tolerance if system.switches and not self._fresh else 0.0
         most = MAX_WITH_FILTER if self._low_pass and self._fresh else MAX_ITERATIONS
         newton = self._judge(self.tolerance, most, doubted, RESTORING, DIVERGING, LEAST_RATE, ROUNDING)
-        statistics = self.statistics
-        try:
-            outcome, norm, estimates = self._program.run(most, newton, anew, 0 if self._low_pass else 1)
-            statistics.evaluations += estimates
-        finally:
-            if anew != NOTHING:
-                self._have_prepared(anew, h)
-            done = newton.done
-            statistics.evaluations += 3 * done
-            statistics.newton_iterations += done
-        return Stages(u.copy(), done, newton.rate, norm) if outcome == CONVERGED else None
+        self._newton_of_step = newton
+        norm = self._run_program(h, anew, most, newton, 0 if self._low_pass else 1)
+        self.statistics.evaluations += self._program.estimates
+        return norm
 
     def _respond(self, before: Floats, a: Floats, multipliers: Floats) -> None:
         """Accelerations and multipliers after a change of inputs, which only predict the next stages.

@@ -55,9 +55,7 @@ class StageProgram:
         rates, last = self._rates, first + len(times)
         if self._entries is not None and not system.inputs_of_state:
             U = np.empty((len(times), system.n_u))
-            if system.n_u:
-                for k, t in enumerate(times):
-                    U[k] = system.inputs_at(t, system.q0, system.v0)
+            system.inputs_along(times, system.q0, system.v0, U)
             if make_stages(self._entries, A, first, last, h, y0, K, U, rates.u, rates.y, rates.rate) >= 0:
                 rates()  # raises, and says why
             return rates.y.copy()

@@ -176,7 +176,8 @@ class StepProgram:
     Python makes the calls one by one. Once they are ``put_together``, one call of compiled code makes all of them, to
     the same numbers; matrices and the end may be left to Python.
 
-    formed, factorised : whether matrices and factors were formed for the last step. unfiltered : its first estimate.
+    formed, factorised : whether matrices and factors were formed for the last step. unfiltered : its first estimate;
+    estimates : their number.
     ended, looked_ahead : whether ``end`` and ``ahead`` are made.
     """
 
@@ -192,7 +193,7 @@ class StepProgram:
         # of ``try_step``; the kernels that form matrices, none if Python does, and those that form matrices and factors
         self._numbers, self._first, self._prepared = np.zeros(LOOKED_AHEAD + 1), 0, 0
         self.formed = self.factorised = self.ended = self.looked_ahead = False
-        self.unfiltered = inf
+        self.unfiltered, self.estimates = inf, 0
         self.take_apart()
 
     def take_apart(self) -> None:
@@ -200,7 +201,7 @@ class StepProgram:
         self.tried = False
         self._whole: Bound | None = None
         self._entry: Ints | None = None
-        self._limits: tuple[float, ...] = ()
+        self._limits: tuple[object, int, int] | None = None
         self._end.take_apart()
         self._ahead.take_apart()
 
@@ -226,14 +227,15 @@ class StepProgram:
     def run(
         self, most: int, newton: Convergence, anew: int = NOTHING, repeats: int = 0, forming: int = 0,
         form: Callable[[], None] | None = None,
-    ) -> tuple[int, float, int]:  # fmt: skip
-        """The outcome of ``judged`` for the iteration; the norm of the error estimate, infinity where its equations are
-        undefined; and the number of estimates. Raises TrialError and SingularError.
+    ) -> tuple[int, float]:  # fmt: skip
+        """The outcome of ``judged`` for the iteration, and the norm of the error estimate, infinity where its equations
+        are undefined. Raises TrialError and SingularError.
 
         most : the largest number of iterations. anew : what is formed before, NOTHING, FACTORS or MATRICES too.
         repeats : how often an estimate above one is replaced. form : called before the first ``forming`` iterations.
         """
         self.formed = self.factorised = self.ended = self.looked_ahead = False
+        self.estimates = 0
         if self._entry is None or forming:
             self._prepare(anew)
             for call in self._start:
@@ -246,18 +248,19 @@ class StepProgram:
                 outcome = judged(newton.limits, newton.memory, [call() for call in self._correction][-1])
                 if outcome != GOES_ON:
                     break
-            return outcome, *(self._estimated(repeats) if outcome == CONVERGED else (inf, 0))
+            return outcome, self._estimated(repeats) if outcome == CONVERGED else inf
         if anew == MATRICES and not self._first:
             self._form_matrices()
             anew = FACTORS
         self._numbers[PREPARED] = (self._prepared, self._first, 0)[anew]
-        limits = float(most), *newton.limits, float(repeats)
+        limits = newton.limits, most, repeats
         if limits != self._limits:
             self._limits = limits
-            for k, each in enumerate(limits):
+            for k, each in enumerate((most, *newton.limits, repeats)):
                 self._whole.set("limits", each, k)  # type: ignore[union-attr]
         call_each(self._entry)
         *newton.memory, found, norm, self.unfiltered, estimates, prepared, ended, ahead = self._numbers.tolist()
+        self.estimates = int(estimates)
         if anew == MATRICES:
             self.formed = prepared >= self._first
         self.factorised, self.ended = anew != NOTHING and found != UNPREPARED, ended == 1.0
@@ -267,7 +270,7 @@ class StepProgram:
             self._prepare(FACTORS if self.formed else anew)
         elif found == UNDEFINED:
             self._equations()
-        return int(found), norm, int(estimates)
+        return int(found), norm
 
     def _prepare(self, anew: int) -> None:
         """Form factors, and matrices before them if these are asked for."""
@@ -293,25 +296,24 @@ class StepProgram:
         if not self.looked_ahead:
             self._ahead.made()
 
-    def _estimated(self, repeats: int) -> tuple[float, int]:
-        """The norm of the error estimate and the number of estimates."""
-        norm, count = self._estimate(self._errors)
-        self.unfiltered = norm
+    def _estimated(self, repeats: int) -> float:
+        """The norm of the error estimate."""
+        norm = self.unfiltered = self._estimate(self._errors)
         for _ in range(repeats):
             if not 1.0 < norm < inf:
                 break
-            norm, more = self._estimate(self._again)
-            count += more
-        return norm, count
+            norm = self._estimate(self._again)
+        return norm
 
-    def _estimate(self, errors: Sequence[Call]) -> tuple[float, int]:
-        """The norm of one estimate and 1; infinity and 0 where its equations are undefined."""
+    def _estimate(self, errors: Sequence[Call]) -> float:
+        """The norm of one estimate, infinity where its equations are undefined."""
         try:
             for call in errors:
                 call()
         except TrialError:
-            return inf, 0
+            return inf
         norm = 0.0
         for call in self._size:
             norm = call()
-        return norm, 1
+        self.estimates += 1
+        return norm

@@ -305,6 +305,25 @@ class NumberedModel(MotionEquations):
         except Exception:
             return None
 
+    def inputs_along(self, times: Sequence[float], q: Floats, v: Floats, out: Floats) -> None:
+        """Set out (s, n_u) to ``inputs_at`` s times and one state, on which none depends. Raises as that."""
+        if self._other_inputs:
+            try:
+                if len(self._other_inputs) < len(self.inputs):
+                    out[:] = self.discrete_inputs
+                for input_, part in self._other_inputs:
+                    function, place = input_.function, part.start if input_.width == 1 else part
+                    for k, t in enumerate(times):
+                        out[k, place] = function(t)
+                if isfinite(out.sum()):
+                    return
+            except Exception:
+                pass
+            for k, t in enumerate(times):
+                out[k] = self.inputs_at(t, q, v)
+        elif self.n_u:
+            out[:] = self.discrete_inputs
+
     def inputs_of_times(self, times: Floats, angles: Floats) -> Floats | None:
         """u (s, n_u) at s times with the joint coordinates ``angles`` (s, m) in the discrete state, of inputs that do
         not depend on the state; None if one fails, as ``inputs_at`` will tell."""

@@ -290,6 +290,7 @@ def test_another_discrete_state_is_read_in_the_next_step(name):
     other = system.with_discrete(system.discrete)
     asked = []
     other.inputs_at = lambda t, q, v: asked.append(t) or system.inputs_at(t, q, v)
+    other.inputs_along = lambda times, *states: asked.extend(times) or system.inputs_along(times, *states)
     stepper.form = other
     start = stepper.t
     stepper.step(1.0)
