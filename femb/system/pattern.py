@@ -379,7 +379,7 @@ class StackedPattern(Pattern):
     """The pattern of models that nothing couples: data of each as of its own pattern, one model after the other.
 
     Elimination too goes from model to model, with matrices of one after the other in the processor's cache. alike : the
-    pattern of every model where all have the same, without multipliers; None otherwise.
+    pattern of every model where all have the same; None otherwise.
     """
 
     def __init__(self, layout: Layout, patterns: Sequence[Pattern]) -> None:
@@ -388,7 +388,7 @@ class StackedPattern(Pattern):
         self.block_of = np.repeat(np.arange(len(self.sizes)), self.sizes)
         self.net, self._layout, self._found_offsets = False, None, None
         self._patterns = patterns
-        self.alike = patterns[0] if all(each is patterns[0] for each in patterns) and not layout.n_c else None
+        self.alike = patterns[0] if all(each is patterns[0] for each in patterns) else None
         counts = [int(np.searchsorted(each.block_start, each.n_v)) for each in patterns]
         rows = [len(each.sizes) - count for each, count in zip(patterns, counts, strict=True)]
         # blocks of rows follow the blocks of velocities of all models

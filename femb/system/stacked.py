@@ -230,22 +230,26 @@ class _One:
 class FactorsOfModels:
     """Factors of k matrices of a ``StackedPattern`` of equal models: those of all models at k states in lanes."""
 
-    def __init__(self, solver: LinearSolver, data: Floats, space: Space | None) -> None:
-        models, self._n = data.reshape(-1, solver.pattern.size), solver.pattern.n
+    def __init__(self, solver: LinearSolver, of_model: LinearSolver, data: Floats, space: Space | None) -> None:
+        self._whole, self._data, self._unknowns = solver, data, _unknowns_of_models(solver, of_model)
+        models = data.reshape(-1, of_model.pattern.size)
         try:
-            self._factors = StackedFactors(solver, models, space=space)
+            self._factors = StackedFactors(of_model, models, space=space)
         except SingularError as error:
             state, model = divmod(error.state, len(models) // len(data))
-            raise SingularError(error.first + model * self._n, error.last + model * self._n, state) from error
+            first, last = self._unknowns[model, [error.first, error.last - 1]].tolist()
+            raise SingularError(first, last + 1, state) from error
 
     def solve(self, x: Floats) -> Floats:
         """Solve as of ``StackedFactors``."""
-        self._factors.solve(x.reshape(*x.shape[:-2], -1, self._n))
+        own = np.ascontiguousarray(x[..., self._unknowns])
+        self._factors.solve(own.reshape(*x.shape[:-2], -1, own.shape[-1]))
+        x[..., self._unknowns] = own
         return x
 
     def of(self, k: int) -> Factors:
-        """Raise: constraints need the factors of one matrix, and equal models have none."""
-        raise NotImplementedError
+        """The factors of one matrix, formed anew."""
+        return self._whole.factorise(self._data[k].copy())
 
 
 def _of_models(solver: LinearSolver) -> LinearSolver | None:
@@ -255,10 +259,17 @@ def _of_models(solver: LinearSolver) -> LinearSolver | None:
     return LinearSolver(alike) if alike is not None else None
 
 
+def _unknowns_of_models(solver: LinearSolver, of_model: LinearSolver) -> Ints:
+    """(m, n) of all unknowns those of each of m equal models: velocities, then multipliers."""
+    n_v, n_c = of_model.pattern.n_v, of_model.pattern.n - of_model.pattern.n_v
+    number = np.arange(solver.pattern.n_v // n_v)[:, None]
+    return np.hstack([number * n_v + np.arange(n_v), solver.pattern.n_v + number * n_c + np.arange(n_c)])
+
+
 def factors_each(solver: LinearSolver, data: Floats, space: Space | None = None) -> EachFactors:
     """Factors of k matrices, block data (k, size), which are left as they are, in a space. Raises SingularError."""
     if (of_models := _of_models(solver)) is not None:
-        return FactorsOfModels(of_models, data, space)
+        return FactorsOfModels(solver, of_models, data, space)
     if not solver.pattern.net:
         return StackedFactors(solver, data, space=space)
     found: list[Factors] = []
@@ -273,8 +284,11 @@ def factors_each(solver: LinearSolver, data: Floats, space: Space | None = None)
 def products(solver: LinearSolver, data: Floats, x: Floats) -> Floats:
     """A x of k matrices, block data, and contiguous x (k, n) or (m, k, n)."""
     if (of_models := _of_models(solver)) is not None:
-        n, size = of_models.pattern.n, of_models.pattern.size
-        return products(of_models, data.reshape(-1, size), x.reshape(*x.shape[:-2], -1, n)).reshape(x.shape)
+        unknowns, y = _unknowns_of_models(solver, of_models), np.empty_like(x)
+        own = np.ascontiguousarray(x[..., unknowns])
+        together = own.reshape(*x.shape[:-2], -1, own.shape[-1])
+        y[..., unknowns] = products(of_models, data.reshape(-1, of_models.pattern.size), together).reshape(own.shape)
+        return y
     y = np.empty_like(x)
     start, _, *blocks = solver.structure
     groups = len(data) // LANES if takes_lanes(data) else 0
