@@ -107,7 +107,7 @@ class RootPlace:
     ends: tuple[tuple[str, int], ...]
     rows: tuple[int, ...]
     touched: tuple[int, ...]
-    connectors: tuple[Connector, ...]
+    connectors: Callable[[], tuple[Connector, ...]]
     flexible: tuple[FlexibleRoot, ...]
 
 
@@ -204,7 +204,7 @@ class RootLoads:
         """Force and torque (k, 3) about a point by what has no mass: opposite to that on the appendage's frames."""
         force, torque = np.zeros_like(point), np.zeros_like(point)
         out = np.zeros_like(frames.v)
-        for connector in root.connectors:
+        for connector in root.connectors():
             u = connector.inputs(system, frames)
             connector.batch.residual(u, frames.q, frames.v, frames.a, out)
         if root.rows:
@@ -269,7 +269,8 @@ def _root(system: System, appendage: Appendage, links: _Links, taken: set[str]) 
     name = appendage.name
     while name in taken:
         name += "'"
-    return RootPlace(name, parent, appendage, station, ends, rows, touched, _connectors(system, items), flexible)
+    connectors = cache(partial(_connectors, system, items))  # many runs record no loads
+    return RootPlace(name, parent, appendage, station, ends, rows, touched, connectors, flexible)
 
 
 def _connectors(system: System, items: list[Item]) -> tuple[Connector, ...]:

@@ -349,7 +349,9 @@ def _merged(batches: list[tuple[Batch, list[Item]]]) -> list[tuple[Batch, list[I
         if batch.joins:
             groups.setdefault(type(batch), []).append((batch, items))
     joined = [
-        (group[0][0].joined([batch for batch, _ in group]), [item for _, items in group for item in items])
+        group[0]
+        if len(group) == 1
+        else (group[0][0].joined([batch for batch, _ in group]), [item for _, items in group for item in items])
         for group in groups.values()
     ]
     return single + joined
