@@ -5,6 +5,7 @@ All quantities, and the motion alone.
 
 import time
 from pathlib import Path
+from runpy import run_path
 
 from bench_models import chain, satellite
 
@@ -17,11 +18,12 @@ OUTPUTS = (2, 100, 1000)
 
 
 def main() -> None:
-    tree = load_case(CASES / "thompson_connected.toml")
+    tree, windows = load_case(CASES / "thompson_connected.toml"), run_path(str(CASES / "iftomm_a02_four_bar.py"))
     runs = {
         "satellite, 5 nodes, radau": (satellite(), {"duration": 10.0, "method": "radau"}),
         "satellite, 5 nodes, rk": (satellite(), {"duration": 0.1, "method": "rk"}),
         "tree, reduced, rk": (tree.model, {"duration": 2.0, "method": "rk", "formulation": "reduced"}),
+        "40 windows of A02, rk": (windows["build"](40), {"duration": 4.0, "method": "rk"}),
         "chain of 100, radau": (chain(100), {"duration": 0.02, "method": "radau", "max_step": 1e-3}),
     }
     for name, (model, words) in runs.items():
