@@ -3,38 +3,50 @@
     x' = A(t) x over a period T gives x(T) = Phi x(0);    (Phi - 1) dx = -(state at T less state at 0)
 
 The motion is integrated and linearised at the three points of Gauss's rule in each of many intervals; Phi follows by
-the collocation method of order 6 at these points. The eigenvalues of Phi are the Floquet multipliers: the motion is
-stable if all are within the unit circle. Source: docs/theory/linearisation.md, equations (15) and (16).
+the collocation method of order 6 at these points. Where explicit steps would follow vibrations that the intervals do
+not resolve, radau makes a step in each, and Newton's iteration takes the derivative of these steps in place of Phi. The
+eigenvalues of Phi are the Floquet multipliers: the motion is stable if all are within the unit circle. Source:
+docs/theory/linearisation.md, equations (15) and (16).
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
 
 from femb.base.errors import ModelError, SolveError
 from femb.base.html import Brief
-from femb.base.options import Run, Tolerances
+from femb.base.options import AUTO, Run, Tolerances
 from femb.base.types import Complexes, Floats
+from femb.base.values import shown
 from femb.linear.linearise import state_space
 from femb.linear.point import OperatingPoint
 from femb.linear.second_order import chart_of, second_order
 from femb.linear.state_space import StateSpace, names_of_states
 from femb.model.model import Model
 from femb.numerics.newton import Iteration, largest, newton
-from femb.numerics.tableaux import GAUSS
+from femb.numerics.tableaux import GAUSS, RADAU_A, RADAU_C
 from femb.recording.evaluation import evaluated
 from femb.results.array_file import write_arrays
+from femb.run.method_choice import facts_of
 from femb.run.time_loop import RunSummary, integrate
 from femb.system.system import System
 from femb.vibration.completion import system_of
+
+if TYPE_CHECKING:
+    from femb.steppers.contract import Stepper
 
 ITERATIONS = 20
 LARGEST_STEP = 0.3  # rad, m, or their rates, of one iteration
 PERIODIC = 1e-9  # rad, m, or their rates: tolerance of the state after a period
 SINGULAR = 1e-7  # singular values of Phi - 1 below this, relative to the largest, count as zero, as of a free motion
 NODES, WEIGHTS, STAGES = GAUSS[3]
+# Intervals of a period by default, and the largest product of one with a rate (rad/s, 1/s) that it resolves.
+INTERVALS, RESOLVED = {"rk": 40, "radau": 160}, 2.0
+OF_STAGES = 1e-7  # least relative tolerance of the stages of radau
+CONTRACTING = 0.1  # by which a correction reduces the change over a period, or else its derivative is formed anew
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +54,7 @@ class Periodic(Brief):
     """A periodic motion.
 
     point : its start. period : s. monodromy (n, n) : Phi; states (n,) : names of its rows and columns. error : the
-    largest difference of the states after a period, rad, m, or their rates.
+    largest difference of the states after a period, rad, m, or their rates. method, intervals : of the integration.
     """
 
     point: OperatingPoint
@@ -50,6 +62,8 @@ class Periodic(Brief):
     monodromy: Floats
     states: tuple[str, ...]
     error: float
+    method: str = "rk"
+    intervals: int = 40
 
     @property
     def multipliers(self) -> Complexes:
@@ -72,37 +86,51 @@ def periodic(
     period: float,
     *,
     vary: Sequence[str] | None = None,
-    intervals: int = 40,
+    method: str = AUTO,
+    intervals: int | None = None,
     rtol: float = 1e-11,
     atol: float = 1e-12,
 ) -> Periodic:
     """A periodic motion of given period (s). It is sought near the start of a model, or of a System of it.
 
-    vary : names of states, as in `linearize`, that may change; by default all. intervals : of the period, for the
-    linearised motion. rtol, atol : relative and absolute tolerances of the integration. Angles of joints are periodic
-    modulo 2 pi.
+    vary : names of states, as in `linearize`, that may change; by default all. method : "rk" follows every vibration;
+    "radau" makes equal steps, one for each interval, in which those that it does not resolve are at rest. By default
+    radau where 40 intervals do not resolve what is fastest at the start, such as axial vibrations of metal booms.
+    intervals : of the period, for the linearised motion; by default 40, with radau 160. rtol, atol : relative and
+    absolute tolerances of the integration. Angles of joints are periodic modulo 2 pi.
 
-    Raises ModelError: a period that is not positive, an unknown name, closed loops; SolveError where the iteration does
-    not converge, or the motion cannot be integrated.
+    Raises ModelError: a period that is not positive, an unknown name or method, closed loops; SolveError where the
+    iteration does not converge, or the motion cannot be integrated.
     """
     if not period > 0.0:
         raise ModelError(f"periodic motion: got the period {period}, must be greater than 0 (s)")
+    if method not in (AUTO, "rk", "radau"):
+        raise ModelError(f"periodic motion: got the method {shown(method)}, wanted 'auto', 'rk' or 'radau'")
+    system = system_of(model)
+    if method == AUTO:
+        method = _method(system, period, intervals or INTERVALS["rk"])
+    count = intervals or INTERVALS[method]
+    tolerances = (rtol, atol) if method == "rk" else (max(rtol, OF_STAGES), max(atol, 0.1 * OF_STAGES))
+    derivative: Floats | None = None
 
-    def after_a_period(start: _Start) -> tuple[Floats, Floats]:
+    def after_a_period(start: _Start) -> tuple[Floats, _Flow]:
         if start.chart.local_difference is None:
             raise ModelError("periodic motion: coordinates of closed loops differ from state to state; open the loop")
-        end, Phi = _flow(start.system, period, intervals, rtol, atol)
-        return start.chart.local_difference(*end)[start.kept], Phi
+        flow = _flow(start.system, period, method, count, *tolerances)
+        return start.chart.local_difference(*flow.end)[start.kept], flow
 
-    def correction(it: Iteration[_Start, tuple[Floats, Floats]]) -> Floats:
-        states, (change, Phi) = it.x.states, it.residual
+    def correction(it: Iteration[_Start, tuple[Floats, _Flow]]) -> Floats:
+        nonlocal derivative
+        states, (change, flow) = it.x.states, it.residual
         columns = [_index(states, name) for name in vary] if vary is not None else list(range(len(states)))
+        if derivative is None or it.size > CONTRACTING * it.previous:
+            derivative = flow.derivative()
         step = np.zeros(len(states))
-        step[columns] = _shortest((Phi - np.eye(len(states)))[:, columns], -change)
+        step[columns] = _shortest((derivative - np.eye(len(states)))[:, columns], -change)
         return step
 
     end = newton(
-        _Start(system_of(model)),
+        _Start(system),
         after_a_period,
         correction,
         lambda start, step, _: start.after(step),
@@ -110,14 +138,14 @@ def periodic(
         iterations=ITERATIONS,
         residual_size=lambda residual: largest(residual[0]),
     )
-    states, (change, Phi) = end.x.states, end.residual
+    states, (change, flow) = end.x.states, end.residual
     if not end.converged:
         worst = states[int(np.argmax(np.abs(change)))]
         raise SolveError(
             f"no motion of period {period:.6g} s found near the start: {worst} is still off by {end.size:.3g} after "
-            "it; start nearer, or with another period"
+            f"it; start nearer, or with another period{'' if method == 'rk' else f', or more intervals than {count}'}"
         )
-    return Periodic(end.x.point, period, Phi, states, end.size)
+    return Periodic(end.x.point, period, flow.monodromy(), states, end.size, method, count)
 
 
 class _Start:
@@ -161,34 +189,73 @@ def _index(states: tuple[str, ...], name: str) -> int:
     return states.index(name)
 
 
-def _flow(
-    system: System, period: float, intervals: int, rtol: float, atol: float
-) -> tuple[tuple[Floats, Floats], Floats]:
-    """The state q, v after a period, and Phi."""
+# A point along a motion: the time (s), coordinates and velocities.
+Along: TypeAlias = tuple[float, Floats, Floats]
+
+
+@dataclass(eq=False)
+class _Flow:
+    """A motion over a period: its end q, v, and three points in each of several intervals, with their lengths (s).
+
+    at_gauss : at the points of Gauss's rule. at_stages : those that the end depends on, of radau; empty for rk.
+    """
+
+    system: System
+    end: tuple[Floats, Floats]
+    at_gauss: list[tuple[float, list[Along]]]
+    at_stages: list[tuple[float, list[Along]]]
+
+    def derivative(self) -> Floats:
+        """The derivative (n, n) of the end by the start: that of the steps of radau, and else the monodromy."""
+        return self._collocated(self.at_stages, RADAU_A[2], RADAU_A) if self.at_stages else self.monodromy()
+
+    def monodromy(self) -> Floats:
+        """Phi (n, n), by collocation of order 6."""
+        return self._collocated(self.at_gauss, WEIGHTS, STAGES)
+
+    def _collocated(self, intervals: list[tuple[float, list[Along]]], weights: Floats, stages: Floats) -> Floats:
+        Phi: Floats | None = None
+        for length, points in intervals:
+            A = [self._A(*each) for each in points]
+            n = len(A[0])
+            # K_i = A_i (1 + h sum_j a_ij K_j)
+            blocks = [[(i == j) * np.eye(n) - length * stages[i, j] * A[i] for j in range(3)] for i in range(3)]
+            slopes = np.linalg.solve(np.block(blocks), np.vstack(A)).reshape(3, n, n)
+            step = np.eye(n) + length * np.tensordot(weights, slopes, 1)
+            Phi = step if Phi is None else step @ Phi
+        assert Phi is not None
+        return Phi
+
+    def _A(self, t: float, q: Floats, v: Floats) -> Floats:
+        point = OperatingPoint.of(self.system, q, v, t)
+        return state_space(point, second_order(point, chart_of(point)), ()).A
+
+
+def _flow(system: System, period: float, method: str, intervals: int, rtol: float, atol: float) -> _Flow:
+    """The motion from the start of a system."""
     from femb.steppers import make_stepper
+    from femb.steppers.radau import EqualSteps
 
     tolerance = Tolerances(position=atol, quaternion=atol, strain=atol, time=1.0)
-    run = Run(duration=period, method="rk", rtol=rtol, atol=tolerance)
+    run = Run(duration=period, method=method, rtol=rtol, atol=tolerance)
     length = period / intervals
-    inner = (length * (np.arange(intervals)[:, None] + NODES)).ravel()
-    times = np.concatenate([[0.0], inner, [period]])
-    frames = evaluated(list(integrate(system, make_stepper(system, run), times, RunSummary([]))))
-    q, v = frames.q, frames.v
-    Phi: Floats | None = None
-    for k in range(intervals):
-        A = []
-        for m in range(3 * k + 1, 3 * k + 4):
-            point = OperatingPoint.of(system, q[m], v[m], float(times[m]))
-            chart = chart_of(point)
-            A.append(state_space(point, second_order(point, chart), ()).A)
-        n = len(A[0])
-        # K_i = A_i (1 + h sum_j a_ij K_j)
-        blocks = [[(i == j) * np.eye(n) - length * STAGES[i, j] * A[i] for j in range(3)] for i in range(3)]
-        slopes = np.linalg.solve(np.block(blocks), np.vstack(A)).reshape(3, n, n)
-        step = np.eye(n) + length * np.tensordot(WEIGHTS, slopes, 1)
-        Phi = step if Phi is None else step @ Phi
-    assert Phi is not None
-    return (q[-1], v[-1]), Phi
+    equal = None if method == "rk" else EqualSteps(system, run, length)
+    stepper = make_stepper(system, run) if equal is None else cast("Stepper[System]", equal)
+    times = np.concatenate([[0.0], (length * (np.arange(intervals)[:, None] + NODES)).ravel(), [period]])
+    frames = evaluated(list(integrate(system, stepper, times, RunSummary([]))))
+    points = list(zip(times.tolist(), frames.q, frames.v, strict=True))
+    at_gauss = [(length, points[k : k + 3]) for k in range(1, 3 * intervals, 3)]
+    at_stages: list[tuple[float, list[Along]]] = []
+    if equal is not None:
+        for start, h, q, v in equal.stages:
+            at_stages.append((h, list(zip((start + h * RADAU_C).tolist(), q, v, strict=True))))
+    return _Flow(system, (frames.q[-1], frames.v[-1]), at_gauss, at_stages)
+
+
+def _method(system: System, period: float, intervals: int) -> str:
+    """The method of a motion: radau, if the intervals do not resolve the fastest vibration and decay at the start."""
+    facts = facts_of(system)
+    return "radau" if max(2.0 * np.pi * facts.frequency, facts.decay) * period > RESOLVED * intervals else "rk"
 
 
 # Multi-blade coordinates: the motion of the blades of a rotor in the non-rotating frame.

@@ -16,6 +16,7 @@ step-size control); the application to M v' = f with q' = H v is described in do
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -186,6 +187,31 @@ class Radau(RadauEquations):
         new = (self.q, self.v, self.a, self.work, self.power)
         nodes = ((start, start + FIRST * h, start + SECOND * h, end), (a, K[0], K[1], K[2]))
         return HermiteStep(form, start, end, old, new, ((FIRST, SECOND), powers[:2]), nodes)
+
+
+class EqualSteps(Radau):
+    """Steps of a given length, whatever their errors, whose end is a smooth function of the start.
+
+    Shorter are those that end at a limit, or for which the iteration fails. stages : start and length (s) of each step,
+    with q (3, n_q) and v (3, n_v) at its stages. What a step does not resolve is at rest at its end.
+    """
+
+    def __init__(self, form: ImplicitFormulation, run: Run, length: float) -> None:
+        super().__init__(form, replace(run, method="radau", first_step=length, max_step=length))
+        self.stages: list[tuple[float, float, Floats, Floats]] = []
+        # without the stresses' part of the stiffness the iteration converges only where steps follow vibrations
+        self._exact = True
+
+    def _error(self, trial: float, h: float) -> float:
+        return 0.0
+
+    def _accept(self, trial: float, h: float, end: float, error: float, cut: bool) -> AcceptedStep:
+        # the prediction of the next step may have turned the velocities
+        Z, _, _, Q, _ = self._stages
+        q = Q.copy()
+        self.form.normalise(q)
+        self.stages.append((self.t, h, q, self.v + Z))
+        return super()._accept(trial, h, end, error, cut)
 
 
 def _power(form: ImplicitFormulation, u: Floats, q: Floats, v: Floats) -> Floats:

@@ -332,7 +332,7 @@ class RadauEquations(ImplicitStepper[float]):
         if self._replaced:
             self._respond(*self._replaced)
         doubted = NEGLIGIBLE * self.tolerance if system.switches and not self._fresh else 0.0
-        most = MAX_WITH_FILTER if self._low_pass and self._fresh else MAX_ITERATIONS
+        most = MAX_WITH_FILTER if (self._low_pass or self._exact) and self._fresh else MAX_ITERATIONS
         newton = self._judge(self.tolerance, most, doubted, RESTORING, DIVERGING, LEAST_RATE, ROUNDING)
         self._newton_of_step = newton
         norm = self._run_program(h, anew, most, newton, 0 if self._low_pass else 1)

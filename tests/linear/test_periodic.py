@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
-from models import of_parts
+from models import of_parts, steps_to
 
 import femb
+from femb import Run
 from femb.linear import linearize, periodic
 from femb.profiles import Sine
+from femb.steppers import make_stepper
 from femb.system.system import System
 
 
@@ -116,6 +118,33 @@ def test_free_body_in_own_axes():
     nutation = 2.0 * np.sqrt((2.0 - 1.0) * (2.0 - 1.4) / (1.0 * 1.4))
     assert np.min(np.abs(found.multipliers - np.exp(1j * np.pi * nutation))) < 1e-9
     assert np.min(np.abs(wanted - np.exp(1j * np.pi * nutation))) < 1e-12
+
+
+def boom_on_an_axle(rate, stiffness=1e6):
+    """A stiff boom that a driver turns about a horizontal axle, under gravity."""
+    section = femb.Section("rod", axial_stiffness=stiffness, torsional_stiffness=8.0, bending_stiffness=(40.0, 60.0),
+                           mass_per_length=0.3, inertia_per_length=(3e-4, 1e-4, 2e-4))  # fmt: skip
+    return of_parts(
+        femb.RigidBody("hub", mass=20.0, inertia=0.5),
+        femb.Revolute("axle", femb.JointEnd("ground", axis=(0, 0, 1)), femb.JointEnd("hub", axis=(0, 0, 1))),
+        femb.JointDriver("motor", joint="axle", motion=lambda t: (rate * t, rate, 0.0)),
+        femb.Beam("boom", section, 1.0, 1, start=femb.Attachment("hub", direction=(1, 0, 0))),
+        gravity=(0.0, -9.81, 0.0),
+    )
+
+
+def test_a_stiff_rotor_by_equal_implicit_steps():
+    """Its weight bends a boom as a vibration forced with the rate does; it comes back by explicit steps too."""
+    rate = 4.0
+    period = 2.0 * np.pi / rate
+    found = periodic(boom_on_an_axle(rate), period, intervals=40)
+    assert (found.method, found.intervals) == ("radau", 40)
+    assert found.error < 1e-9
+    np.testing.assert_allclose(np.abs(found.multipliers), 1.0, atol=1e-5)
+    stepper = make_stepper(found.point.system.starting_at(found.point.q, found.point.v), Run(period, method="rk"))
+    steps_to(stepper, period)
+    tip = slice(7, 10)
+    np.testing.assert_allclose(stepper.q[tip], found.point.q[tip], atol=1e-6)
 
 
 def test_what_is_refused():
