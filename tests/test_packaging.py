@@ -270,9 +270,9 @@ def test_forks_compile_both_halves_and_what_fails_there_is_left_to_the_run(tmp_p
     monkeypatch.setattr(warmup, "can_fork", lambda: True)  # whatever threads other tests have left
     monkeypatch.setattr(warmup, "is_compiled", lambda model: False)
     monkeypatch.setattr(warmup, "_compile_forces", lambda system: compile_half("first"))
-    monkeypatch.setattr(warmup, "_compile_second_half", lambda kinds: compile_half(*kinds))
-    warmup.compile_first(warmup._clamped_beam().model)
-    assert len({os.getpid(), *(int((tmp_path / name).read_text()) for name in ("first", "Beam"))}) == 3
+    monkeypatch.setattr(warmup, "_compile_steps", lambda: compile_half("second"))
+    warmup.compile_first(warmup._clamped_beam())
+    assert len({os.getpid(), *(int((tmp_path / name).read_text()) for name in ("first", "second"))}) == 3
     assert capfd.readouterr() == ("", "")
 
 
@@ -291,7 +291,7 @@ def test_both_processes_that_compile_are_of_the_same_files(tmp_path, monkeypatch
     monkeypatch.setattr(warmup.subprocess, "Popen", Recorded)
     monkeypatch.setattr(warmup, "is_compiled", lambda model: False)
     monkeypatch.setattr(warmup, "_compile_forces", lambda system: None)
-    warmup.compile_first(warmup._clamped_beam().model)
+    warmup.compile_first(warmup._clamped_beam())
     monkeypatch.undo()
     ((command, options),) = started
     (tmp_path / "femb").mkdir()

@@ -1,11 +1,11 @@
 """Compile the kernels of beams on first use, in two processes.
 
-Compilation is single-threaded and most of the time of the first run on a machine; two processes therefore compile
-half of the kernels each into the same cache. A kernel of both halves is compiled by the process that needs it first;
-each half therefore starts with kernels that the other does not need. Where a process can fork, both are forks of this
-one: they have loaded what compilation takes, and end without the collection of its garbage, and this one stays small.
-Elsewhere this process compiles one half. ``python -m femb.run.warmup``, ``femb warmup`` and the first run on the
-command line compile both halves. A library call compiles in its own process.
+Compilation is single-threaded and most of the time of the first run on a machine; two processes therefore compile half
+of the kernels each into the same cache: those of elements and outputs, and those of steps. A kernel of both halves is
+compiled by the process that needs it first; each half therefore starts with kernels that the other does not need. Where
+a process can fork, both are forks of this one: they have loaded what compilation takes, and end without the collection
+of its garbage, and this one stays small. Elsewhere this process compiles one half. ``python -m femb.run.warmup``,
+``femb warmup`` and the first run on the command line compile both halves. A library call compiles in its own process.
 """
 
 import gc
@@ -15,13 +15,14 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from femb.base.errors import FembError
 from femb.numerics.threads import can_fork
 
 OF_EVERY_RUN = "femb.numerics.kinematics:rates"
@@ -53,15 +54,14 @@ def compile_first(model: "Model", progress: "Reporter | None" = None) -> None:
         return
     if progress is not None:
         progress.message("compiling kernels: once on this machine, 8 to 15 s")
-    kinds = sorted({type(item).__name__ for item in model.items() if item.slow_kernel})
-    (_compile_in_forks if can_fork() else _compile_beside)(model, kinds)
+    (_compile_in_forks if can_fork() else _compile_beside)(model)
 
 
-def _compile_in_forks(model: "Model", kinds: list[str]) -> None:
+def _compile_in_forks(model: "Model") -> None:
     """Compile both halves in forks of this process."""
     # with what compilation imports, which the forks share
     _compile_one()
-    forks = [_fork(_compile_second_half, kinds)]
+    forks = [_fork(_compile_steps)]
     try:
         from femb.vibration.completion import system_of
 
@@ -92,12 +92,12 @@ def _silently(compile_half: Callable[..., None], *args: Any) -> None:
         compile_half(*args)
 
 
-def _compile_beside(model: "Model", kinds: list[str]) -> None:
+def _compile_beside(model: "Model") -> None:
     """Compile one half in this process, and the other in a second one."""
     # Both processes must import the same files to share the cache; a checkout in the current folder would come first.
     paths = os.pathsep.join([str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH", "")])
     process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "femb.run.warmup", "second", *kinds],
+        [sys.executable, "-P", "-m", "femb.run.warmup", "second"],
         env={**os.environ, "PYTHONPATH": paths.rstrip(os.pathsep)},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -140,7 +140,7 @@ def _no_collection() -> Iterator[None]:
 
 
 def _compile_forces(system: "System") -> None:
-    """Compile kinematics, solution, and forces and energies of all batches, slow ones first; matrices of the others."""
+    """Compile kinematics, solution, and forces, energies and matrices of all batches, slow ones first, and outputs."""
     q, v = system.q0, system.v0
     rates = system.rates(q[None], v[None])
     _compile_solving(1.0)
@@ -154,27 +154,46 @@ def _compile_forces(system: "System") -> None:
     for batch in slow + others:
         batch.residual(u[None], q[None], v[None], np.zeros((1, system.n_v)), force)
         batch.energy_momentum(q[None], v[None], energy)
-    for batch in others:
+    for batch in slow + others:
         batch.matrices(u, q, v, *blocks)
+    with suppress(FembError):  # the run tells of a state without accelerations
+        _compile_outputs(system)
 
 
-def _compile_second_half(kinds: list[str]) -> None:
-    """Compile solution and time steps, by a run without beams, and then the matrices of beams of these classes."""
+def _compile_outputs(system: "System") -> None:
+    """Compile what is evaluated at an output instant."""
+    from femb.base.options import Output
+    from femb.recording.frames import output_frames
+    from femb.recording.record import Recorder
+
+    q, v = system.q0[None], system.v0[None]
+    work = system.budget.rates(system, system.inputs_at(0.0, q[0], v[0])[None], q, v)
+    Recorder(system, Output()).block(output_frames(system, np.zeros(1), q, v, work))
+
+
+def _compile_steps() -> None:
+    """Compile solution, also of several matrices at once, and time steps, by a run of a body."""
+    from femb.numerics.compiler.lanes import LANES
     from femb.run.simulate import simulate
+    from femb.system.stacked import FEWEST, factors_each, products
+    from femb.system.system import System
 
     # Complex numbers first: the other process starts with real ones and the vector algebra of bodies.
     _compile_solving(1.0j)
-    simulate(_one_body(), duration=1e-3)
-    for kind in kinds:
-        beam = _clamped_beam(kind)
-        beam.matrices(np.zeros(0), beam.q0, beam.v0)
+    simulate(_bodies(1), duration=1e-3)
+    # enough bodies for matrices that are treated in lanes
+    count = -(-FEWEST // 36)
+    solver = System(_bodies(count)).solver
+    data, x = np.tile(np.eye(6).ravel(), (LANES, count)), np.ones((LANES, 6 * count))
+    factors_each(solver, data).solve(x)
+    products(solver, data, x)
 
 
 def _compile_one() -> None:
     """Compile the kinematics of one body."""
     from femb.system.system import System
 
-    system = System(_one_body())
+    system = System(_bodies(1))
     system.rates(system.q0[None], system.v0[None])
 
 
@@ -182,39 +201,39 @@ def _compile_solving(unit: complex) -> None:
     """Compile factorisation and solution, without multipliers, for numbers of the type of ``unit``."""
     from femb.system.system import System
 
-    solver = System(_one_body()).solver
+    solver = System(_bodies(1)).solver
     solver.factorise(unit * np.eye(6).ravel()).solve(unit * np.ones(6))
 
 
-def _one_body() -> "Model":
+def _bodies(count: int) -> "Model":
     from femb.elements import RigidBody
     from femb.model.model import Model
 
     model = Model()
-    model.add(RigidBody("b", mass=1.0, inertia=1.0))
+    for k in range(count):
+        model.add(RigidBody(f"b{k}", mass=1.0, inertia=1.0))
     return model
 
 
-def _clamped_beam(kind: str = "Beam") -> "System":
+def _clamped_beam() -> "Model":
     from femb import elements
     from femb.model.model import Model
-    from femb.system.system import System
 
     section = elements.Section("s", 1e-4, (1e-9, 1e-9), 1e-9, 1e3, 1e9, 1e9)
     model = Model()
     start = elements.Ground().at(direction=(1.0, 0.0, 0.0))
-    model.add(getattr(elements, kind)("b", section, 1.0, 1, start=start))
-    return System(model)
+    model.add(elements.Beam("b", section, 1.0, 1, start=start))
+    return model
 
 
 def main(arguments: list[str]) -> bool:
-    """Compile all kernels of a run of beams, and return whether they are in the cache; with the argument "second" and
-    names of classes of beams, the half of the second process."""
-    if arguments[:1] == ["second"]:
+    """Compile all kernels of a run of beams, and return whether they are in the cache; with the argument "second" the
+    half of the second process."""
+    if arguments == ["second"]:
         with _no_collection():
-            _compile_second_half(arguments[1:])
+            _compile_steps()
         return True
-    model = _clamped_beam().model
+    model = _clamped_beam()
     compile_first(model)
     return is_compiled(model)
 
