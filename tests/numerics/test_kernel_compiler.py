@@ -194,6 +194,23 @@ def test_small_arrays_are_on_the_stack_unless_they_are_returned():
     assert np.array_equal(njit(pipeline_class=KernelCompiler)(kept)(x), x[1])
 
 
+def test_loops_are_unrolled_where_the_number_of_passes_is_known():
+    """It is not that of an array, whose sum is then written once and not several times."""
+
+    @kernel_compiler.compiled
+    def kernel(x, y):
+        s = 0.0
+        for k in range(x.size):
+            s += x[k]
+        for k in range(3):
+            s *= y[k]
+        return s
+
+    assert kernel(np.arange(5.0), np.ones(3)) == 10.0
+    (code,) = kernel.inspect_llvm().values()
+    assert (code.count(" fadd double"), code.count(" fmul double")) == (1, 3)
+
+
 def test_kernels_that_allocate_by_assignment_count_references():
     def turned(x):
         made = np.empty((2, 2))
