@@ -150,15 +150,24 @@ class StackedSystem(System):
         return inputs
 
     def inputs_at(self, t: float, q: Floats, v: Floats) -> Floats:
-        """u (n_u,); equal functions of time are evaluated once. Raises as that of a single system."""
-        u = self.discrete_inputs.copy()
+        """u (n_u,); see ``inputs_along``."""
+        u: Floats = np.empty((1, self.n_u))
+        self.inputs_along((t,), q, v, u)
+        return np.asarray(u[0])
+
+    def inputs_along(self, times: Sequence[float], q: Floats, v: Floats, out: Floats) -> None:
+        """Set out (s, n_u); equal functions of time are evaluated once. Raises as that of a single system."""
+        out[:] = self.discrete_inputs
         try:
             for function, places in self._functions:
-                u[places] = function(t)
+                for u, t in zip(out, times, strict=True):
+                    u[places] = function(t)
         except Exception:
-            u[:] = np.nan
-        # one by one, for the input at fault
-        return u if np.all(np.isfinite(u)) else super().inputs_at(t, q, v)
+            out[:] = np.nan
+        if not np.isfinite(out).all():
+            # one by one, for the input at fault
+            for u, t in zip(out, times, strict=True):
+                u[:] = super().inputs_at(t, q, v)
 
     def inputs_of_times(self, times: Floats, angles: Floats) -> Floats | None:
         """u (s, n_u) at s times; equal functions of time are evaluated once. None as that of a single system."""
