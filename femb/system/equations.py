@@ -306,7 +306,7 @@ class NumberedModel(MotionEquations):
             return None
 
     def inputs_along(self, times: Sequence[float], q: Floats, v: Floats, out: Floats) -> None:
-        """Set out (s, n_u) to ``inputs_at`` s times and one state, on which none depends. Raises as that."""
+        """Set out (s, n_u) to ``inputs_at`` s times, s, and one state, on which none depends. Raises as that."""
         if self._other_inputs:
             try:
                 if len(self._other_inputs) < len(self.inputs):
