@@ -12,6 +12,7 @@ from femb.base.errors import ModelError
 from femb.base.html import Brief
 from femb.base.types import Complexes, Floats
 from femb.base.values import nearest, numbers_of, shown
+from femb.numerics.linear_systems import singular_values
 from femb.results.array_file import Arrays, write_arrays
 
 # Of what responds: with more rounding digits are lost.
@@ -88,7 +89,7 @@ class FrequencyResponse(Brief):
     @property
     def singular_values(self) -> Floats:
         """(f, min(p, m)) singular values of the transfer matrices, largest first."""
-        return np.asarray(np.linalg.svd(self.values, compute_uv=False))
+        return singular_values(self.values)
 
     def write(self, path: str | Path) -> Path:
         """Write frequencies, real and imaginary parts and names to a .npz or a results file .h5; returns the path.

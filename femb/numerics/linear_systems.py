@@ -72,6 +72,11 @@ NARROW = 1e-4
 RIGID = 1e-7
 
 
+def singular_values(matrices: Complexes) -> Floats:
+    """(f, min(p, m)) singular values of matrices (f, p, m), largest first."""
+    return np.asarray(np.linalg.svd(matrices, compute_uv=False))
+
+
 def resolving(
     eigenvalues: Complexes, first: float | None = None, last: float | None = None, in_band: int = IN_BAND
 ) -> Floats:

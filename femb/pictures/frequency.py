@@ -8,7 +8,7 @@ import numpy as np
 
 from femb.base.errors import ResultError
 from femb.base.types import Complexes, Floats
-from femb.numerics.linear_systems import continuous, resolving
+from femb.numerics.linear_systems import continuous, resolving, singular_values
 from femb.pictures.drawing import LINES, PALETTE, coloured, styled
 from femb.results.sweep import DAMPING, OF_MODES, Sweep
 
@@ -52,8 +52,7 @@ def draw_response(
     figure = _figure(what)
     axes: list[Any] = figure.get_axes()
     if what == "singular-values":
-        singular = np.linalg.svd(values, compute_uv=False)
-        for k, column in enumerate(singular.T):
+        for k, column in enumerate(singular_values(values).T):
             axes[0].loglog(frequencies, column, label=f"singular value {k + 1}")
         axes[0].set(xlabel="frequency (Hz)", ylabel="singular value (SI units)")
         return _finished(figure)

@@ -375,7 +375,7 @@ def held_by_vibration(stepper: StepperState, h: float, end: float) -> str:
         return ""
     method = stepper.run.method
     others = " or 'bdf'" if method == "generalized-alpha" else ""
-    less = "a smaller spectral_radius damps it; a fixed step, a filter, " if others else ""
+    less = "a fixed step, a filter, " if others else ""
     return (
         f"at t = {stepper.t:.6g} s a vibration of {np.sqrt(force / inertia) / (2.0 * np.pi):.3g} Hz ({worst}) keeps "
         f"the steps of {method} at {h:.2g} s, of which {(end - stepper.t) / h:.2g} are left: method = 'radau'{others} "
