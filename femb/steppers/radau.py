@@ -43,6 +43,11 @@ FROM_ZERO = np.linalg.inv(C[:, None] ** np.arange(1, 4))
 WEIGHTS = A[2]
 
 
+# Periods of a filter's frequency in a step for which the iteration fails, up to which vibrations above it hold it up. A
+# longer step fails where the motion below it turns members far, and to damp what is above would be an error.
+FOLLOWING = 0.02
+
+
 class Radau(RadauEquations):
     """Variable-step Radau IIA(5); see ``femb.steppers.contract`` for the meaning of its attributes."""
 
@@ -133,7 +138,7 @@ class Radau(RadauEquations):
         return float(safety * factor)
 
     def _after_failure(self, h: float, cause: str | Exception) -> float:
-        if self._fresh and self._low_pass:
+        if self._fresh and self._low_pass and h * self._low_pass.frequency < FOLLOWING:
             self._low_pass.damp_from(self.t)
         if self._fresh and self._low_pass and not self._exact:
             # without the stresses' part of the stiffness the iteration converges only where steps follow vibrations
