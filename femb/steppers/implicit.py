@@ -67,13 +67,12 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
         self._too_old = False
         # mu or h of the factorisation, zero for none; and whether the matrices are of the present step
         self._factored_for, self._fresh = 0.0, False
-        # what kernels read of a step: its length (s) or the shift of the method (1/s), and where matrices were formed
-        self._length, self._matrices_q = np.empty(1), np.empty(form.n_q)
+        # the coordinates at which matrices were formed, as kernels read them
+        self._matrices_q = np.empty(form.n_q)
         self._bound_matrices: BoundMatrices | None = None
         # whether the error estimate is above the tolerance before it is filtered, and its value then
         self._hidden, self._unfiltered = False, np.zeros(form.n_v)
         self._newtons: dict[tuple[float, ...], Convergence] = {}
-        self._filters: tuple[ErrorFilter, ...] = ()
         self._initial_form = form
         # the part of the error that controls the steps, and whether Newton's iteration takes exact tangents
         self._low_pass: LowPass | None = None
@@ -226,7 +225,7 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
         n_q, n_v, n = form.n_q, form.n_v, form.n_v + form.n_c
         # the error estimate, in the first n_v of its velocities; mu and reach of the factors
         self._error_q, self._error_v, self._weights = np.empty((1, n_q)), np.empty((1, n)), np.empty(2)
-        self._unfiltered, self._factors, self._filters = np.zeros(n_v), (), ()
+        self._unfiltered, self._factors = np.zeros(n_v), ()
         # the kernels that form factors and project by them, once these are known
         self._refactor, self._projection = BoundSequence([]), BoundSequence([])
         # the end of a step on the constraints
@@ -356,10 +355,9 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
         factors: Factors = solver.factorise(solver.shifted(*matrices, mu, reach), self._dependent)
         return factors
 
+    @abstractmethod
     def _multiply_by(self, matrices: tuple[Matrix, Matrix, Matrix]) -> None:
-        """Let errors be filtered with these matrices."""
-        for each in self._filters:
-            each.of(matrices, self.form.solver, self._factors[0])
+        """Let errors be estimated with these matrices."""
 
     def _bind_factors(self) -> None:
         """Bind the kernels that factorise anew in the arrays of the factors, and project by them, if all have."""
@@ -486,7 +484,7 @@ class OneStateStepper(ImplicitStepper[float]):
         start, finish, errors, ends = self._kernels()
         turned = Bound(right_hand_side, form.corotated_frames[1], self._rotations, result, self._x)
         self._filter = self._bound_filter(self._weights, *self._state_of_filter())
-        self._filters, self._pass_on = (self._filter,), Calls([self._filter])
+        self._pass_on = Calls([self._filter])
         rates = self._bound_rates(u, *self._reached_state, multipliers, self._power_at_end)
         end: list[Call] = [*self._bound_end(q, v), rates, *ends]
         # with ``run.filter``, Python passes the error on
@@ -518,6 +516,9 @@ class OneStateStepper(ImplicitStepper[float]):
 
     def _solutions(self) -> Sequence[tuple[BoundSolution, int]]:
         return (self._solution, 0), (self._filter.solution, 0)
+
+    def _multiply_by(self, matrices: tuple[Matrix, Matrix, Matrix]) -> None:
+        self._filter.of(matrices, self.form.solver, self._factors[0])
 
     def _take_apart(self) -> None:
         super()._take_apart()

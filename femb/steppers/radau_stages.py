@@ -128,7 +128,8 @@ class RadauEquations(ImplicitStepper[float]):
     def __init__(self, form: ImplicitFormulation, run: Run) -> None:
         super().__init__(form, run)
         self.tolerance = max(10.0 * np.finfo(float).eps / run.rtol, float(np.clip(run.rtol**0.5, *SOLVED)))
-        self._ceiling = np.inf
+        # the longest step after a failure, and the length of a step (s) as kernels read it
+        self._ceiling, self._length = np.inf, np.empty(1)
         # of the last step tried: its iteration
         self._newton_of_step = Convergence(self.tolerance, MAX_ITERATIONS)
         # how the real and the complex matrix are factorised and solved with
