@@ -421,11 +421,11 @@ def least_multipliers(system: MotionEquations, u: Floats, q: Floats, multipliers
     for some in portions(system, len(q)):
         J = space.zeros("J", len(q[some]), system.pattern.size)
         system.constraints(u[some], q[some], np.zeros((len(J), system.n_v)), J)
-        found.append((_least_of_net if system.pattern.net else _least)(system, J, multipliers[some]))
+        found.append((_least_dense if system.pattern.net else _least)(system, J, multipliers[some]))
     return np.concatenate(found)
 
 
-def _least_of_net(system: MotionEquations, J: Floats, multipliers: Floats) -> Floats:
+def _least_dense(system: MotionEquations, J: Floats, multipliers: Floats) -> Floats:
     """``least_multipliers`` by dense least squares; J (k, size) : block data of J and J^T alone."""
     rows = [system.pattern.to_csc(each)[system.n_v :, : system.n_v] for each in J]
     parts = [each[:, np.unique(each.tocoo().col)].toarray().T for each in rows]
@@ -440,8 +440,8 @@ def _least(system: MotionEquations, J: Floats, x: Floats) -> Floats:
         [e D  J^T] [w]   [J^T x]
         [J    -1 ] [.] = [0    ]
 
-    A motion that stretches J by much less than the root of e, as where a row depends on others but for the error of the
-    state, stays in what is left.
+    A motion that stretches J by much less than the root of e stays in what is left: where a row depends on others but
+    for the error of the state. Where that changes forces, beside a singular posture, dense least squares take over.
     """
     solver, n_v = LinearSolver(system.pattern), system.n_v
     rows, columns = system.pattern.rows_columns()
@@ -464,6 +464,8 @@ def _least(system: MotionEquations, J: Floats, x: Floats) -> Floats:
         if done.all():
             break
     result: Floats = x - left
+    if not done.all():
+        result[~done] = _least_dense(system, J[~done], x[~done])
     return result
 
 

@@ -452,16 +452,21 @@ def test_what_is_left_open_gets_the_least_multipliers():
     assert np.linalg.norm(plain) > np.linalg.norm(frames.multipliers[0])
 
 
-@pytest.mark.parametrize("gap", [0.0, 1e-12])
+@pytest.mark.parametrize("gap", [0.0, 1e-12, 1e-7, 1e-5, 1e-3])
 def test_least_multipliers_of_any_with_the_same_forces(gap):
-    """Against singular values, at states whose dependent rows depend on the others only up to a gap."""
+    """Against singular values, at states whose dependent rows depend on the others only up to a gap: to what rounding
+    leaves of the error of a state, and independent where the gap is larger."""
     system, random = System(four_bar()), np.random.default_rng(5)
     u, x = np.zeros((5, system.n_u)), 1e3 * random.standard_normal((5, system.n_c))
     q = system.q0 + gap * random.standard_normal((5, system.n_q))
     found = least_multipliers(system, u, q, x)
-    J = system.jacobian(u[0], system.q0).toarray()
-    np.testing.assert_allclose(found @ J, x @ J, rtol=0.0, atol=1e-8)
-    np.testing.assert_allclose(found, x @ J @ np.linalg.pinv(J, rcond=1e-10), rtol=0.0, atol=1e-7)
+    independent = gap > 1e-10
+    for k in range(5):
+        J = system.jacobian(u[k], q[k] if independent else system.q0).toarray()
+        np.testing.assert_allclose(found[k] @ J, x[k] @ J, rtol=0.0, atol=1e-7 if independent else 1e-8)
+        # where the iteration ends, forces are right to 1e-11, which the gap divides; beyond, dense least squares are
+        wanted = x[k] @ J @ np.linalg.pinv(J, rcond=1e-10)
+        np.testing.assert_allclose(found[k], wanted, rtol=0.0, atol=1e-3 if independent else 1e-7)
 
 
 # In a run
