@@ -11,6 +11,8 @@ EXACT = "tests/elements/exact/test_exact_element.py"
 ITEMS = "tests/contracts/test_items.py"
 JOINT_FORCES = "tests/elements/joint/test_force.py"
 MODAL = "tests/elements/modal/test_identities.py"
+SHELL = "tests/elements/shell/test_shell_element.py"
+SHELL_TABLES = "tests/elements/shell/test_shell_tables.py"
 WHEEL = "tests/elements/wheel/test_reaction_wheel.py"
 
 # fmt: off
@@ -324,5 +326,32 @@ OF_ITEMS = (
     Mutant("elements/modal/data.py",
            "2.0 * ratio * np.sqrt(", "ratio * np.sqrt(",
            "tests/elements/modal", "damping ratio of modes"),
+    # --- shells
+    Mutant("elements/shell/stiffness.py",
+           "2.0 * along[..., 0] * along[..., 1]", "along[..., 0] * along[..., 1]",
+           SHELL + "::test_corners_numbered_from_another_one", "bending stiffness along the edge of a triangle"),
+    Mutant("elements/shell/stiffness.py",
+           "bows = plane * (-1.5 *", "bows = plane * (-1.0 *",
+           SHELL_TABLES + "::test_deflections_of_plates", "curvature of the bow of an edge"),
+    Mutant("elements/shell/stiffness.py",
+           "bending = C[:, 3:6, 3:6] - np.swapaxes", "bending = C[:, 3:6, 3:6] - 0.0 * np.swapaxes",
+           SHELL_TABLES + "::test_triangles_of_thick_plates_and_of_walls_beside_their_nodes",
+           "bending of a wall about its own middle"),
+    Mutant("elements/shell/stiffness.py",
+           "C[:, o + 1, o + 1] - 2.0 *", "C[:, o + 1, o + 1] + 2.0 *",
+           SHELL + "::test_corners_numbered_from_another_one", "drilling by the mean of all axes"),
+    Mutant("elements/shell/stiffness.py",
+           "[2 * a * c, 2 * b * d, a * d + b * c]", "[a * c, b * d, a * d + b * c]",
+           SHELL + "::test_patch_of_macneal_and_harder", "shear strain by natural strains"),
+    Mutant("elements/shell/kernels.py",
+           "fx[i, k] += m - p", "fx[i, k] += m",
+           ITEMS + "::test_exact_tangent[Shell]", "forces of the drilling strain on its corner"),
+    Mutant("elements/shell/kernels.py",
+           "out[0] = a[1] * c[2] - a[2] * c[1] + w[0] * wc - c[0] * ww",
+           "out[0] = a[1] * c[2] - a[2] * c[1] + w[0] * wc",
+           ITEMS + "::test_energy_and_momentum[Shell]", "centripetal acceleration beside a node"),
+    Mutant("elements/shell/laminate.py",
+           "C[:3, 3:6] = C[3:6, :3] = -offset * membrane", "C[:3, 3:6] = C[3:6, :3] = offset * membrane",
+           "tests/elements/shell/test_laminate.py", "coupling of a wall beside its reference surface"),
 )
 # fmt: on

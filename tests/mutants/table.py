@@ -4,6 +4,7 @@ from .items import OF_ITEMS
 from .mutant import Mutant
 
 CONTACT_ENDS = "test_a_step_ends_where_a_contact_ends_also_in_a_stepper_with_its_memory"
+ENSEMBLES = "tests/study/test_ensemble_joints.py"
 MODES = "tests/vibration/test_modes.py"
 STEPPERS = "tests/steppers/test_steppers.py"
 TREES = "tests/formulations/test_hamiltonian_models.py"
@@ -425,5 +426,13 @@ MUTANTS = (
     Mutant("femb/pictures/picture.py",
            'modes/{word}"][k - 1]) for word', 'modes/{word}"][0]) for word',
            "tests/pictures/test_plots.py tests/vibration/test_shapes.py", "titles of pictures of modes"),
+    # --- members of ensembles
+    Mutant("femb/study/stacked_system.py",
+           "self.function(min(clock + self.late, self.last))", "self.function(min(clock, self.last))",
+           ENSEMBLES, "functions of time by the clock of a member"),
+    Mutant("femb/study/together.py",
+           "found.append((k, number + form.parts_joints[k].start, level, sign, update.direction))",
+           "found.append((k, number, level, sign, update.direction))",
+           ENSEMBLES + "::test_members_latch_at_instants_of_their_own", "the coordinate of a latch"),
 )
 # fmt: on

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import femb
-from femb.elements.shell.laminate import wall_of_plies
+from femb.elements.shell.laminate import wall_of_plies, wall_of_sheet
 
 
 def test_one_material_has_five_sixths_of_its_shear():
@@ -49,3 +49,12 @@ def test_offset_moves_the_reference_surface(offset):
     middle = wall_of_plies([femb.Ply(2e-3, 0.0, material="aluminium 2014-T6")], 0.0).stiffness
     np.testing.assert_allclose(wall[:3, 3:6], -offset * middle[:3, :3], rtol=1e-12, atol=1e-9)
     np.testing.assert_allclose(wall[3:6, 3:6], middle[3:6, 3:6] + offset**2 * middle[:3, :3], rtol=1e-12)
+
+
+@pytest.mark.parametrize("offset", [0.0, 3e-3])
+def test_sheet_with_the_stiffnesses_of_a_ply_is_that_ply(offset):
+    ply = femb.Ply(2e-3, 0.4, material="carbon T300/5208")
+    wall, middle = wall_of_plies([ply], offset), wall_of_plies([ply], 0.0).stiffness
+    sheet = wall_of_sheet(middle[:3, :3], middle[3:6, 3:6], middle[6:, 6:], ply.thickness, ply.density, offset)
+    np.testing.assert_allclose(sheet.stiffness, wall.stiffness, rtol=1e-12, atol=1e-9 * wall.stiffness.max())
+    np.testing.assert_allclose(sheet.mass, wall.mass, rtol=1e-12, atol=1e-15)
