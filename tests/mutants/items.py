@@ -353,5 +353,8 @@ OF_ITEMS = (
     Mutant("elements/shell/laminate.py",
            "C[:3, 3:6] = C[3:6, :3] = -offset * membrane", "C[:3, 3:6] = C[3:6, :3] = offset * membrane",
            "tests/elements/shell/test_laminate.py", "coupling of a wall beside its reference surface"),
+    Mutant("elements/shell/load_batch.py",
+           "K = np.tensordot(of_r, xr, 1) - np.tensordot", "K = np.tensordot(of_r, xr, 1) + np.tensordot",
+           ITEMS + "::test_exact_tangent", "derivative of the normal by its corners"),
 )
 # fmt: on
