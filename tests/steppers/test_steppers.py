@@ -216,7 +216,8 @@ def test_order_of_dense_output(problem, name, monkeypatch):
 
 @every_stepper
 def test_dense_output_is_continuous(name):
-    """In q, v and work at every step's ends; v is a slope, with the rounding of q over the step."""
+    """In q, v and work at every step's ends, and q also just inside of them; v is a slope, with the rounding of q over
+    the step."""
     system = System(stubby_beam())
     stepper = make_stepper(system, Run(duration=2.0, **STEPPERS[name]))
     before, length = (system.q0, system.v0, 0.0), 1.0
@@ -226,6 +227,10 @@ def test_dense_output_is_continuous(name):
         rounding = 5e-14 / min(length, step.end - step.start)
         np.testing.assert_allclose(v[0], before[1], rtol=0.0, atol=1e-13 + rounding)
         assert work[0] == pytest.approx(before[2], abs=1e-14)
+        near = 1e-5 * (step.end - step.start)
+        inside = step(np.array([step.start + near, step.end - near]))[0]
+        wanted = q + np.array([[near], [-near]]) * system.rates(q, v)
+        np.testing.assert_allclose(inside, wanted, rtol=0.0, atol=1e-9)
         before, length = (q[1], v[1], work[1]), step.end - step.start
 
 
