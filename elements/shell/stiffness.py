@@ -23,8 +23,8 @@ AFTER = np.array([1, 2, 0])
 PORTION = 2000
 # Strains that may be the rounding of positions: a sheet of no stress is taut.
 LEAST_STRAIN = 1e-12
-# Drilling in proportion to the membrane and to the bending stiffness: equation (10).
-# the means of triangles, two for each node, would hold walls beside their nodes.
+# Drilling in proportion to the membrane and to the bending stiffness, equation (10). The mean by corners: two triangles
+# belong to a node, and as stiff as quadrilaterals they would hold walls beside their nodes.
 MEAN_DRILLING, REST_DRILLING, LEAST_DRILLING = {4: 0.25, 3: 0.025}, 0.1, 1e-6
 
 
