@@ -127,8 +127,8 @@ def export(
             check_free(folder, force)
             paths = exporters[form](data, folder, every=every, progress=progress, **options)
         if at is not None and not quiet:
-            found = min(data.time, key=lambda time: abs(time - at))
-            click.echo(f"the output time nearest to {at:g} s is {found:.6g} s", err=True)
+            nearest = data.time[[abs(data.time - at).argmin()]]
+            click.echo(f"the output time nearest to {at:g} is {data.instants(nearest, '.6g')[0]}", err=True)
         say(*paths, quiet=quiet)
 
 

@@ -39,7 +39,7 @@ def export_csv(
     progress : called as ``progress(done, total)`` after every file.
 
     One line per output time, separated by commas; the first line names the columns with their unit:
-    ``time [s]``, ``position_x [m]``, ``node3_position_x [m]``, ``element0_start_strain [-]``. Nodes and elements
+    ``time [s]`` (of states ``state``, of modes ``mode``), ``position_x [m]``, ``node3_position_x [m]``, ``element0_start_strain [-]``. Nodes and elements
     count from 0, quaternions have the components w (scalar), x, y, z. Numbers have all digits.
     Raises ResultError where there is nothing to write, for an unknown frame, and where the folder cannot be written.
     """
@@ -53,7 +53,8 @@ def export_csv(
     with writing(folder) as drafts:
         for done, (file, group) in enumerate(zip(files, groups.values(), strict=True), start=1):
             arrays = {name: array[times] for name, array in _series(results, group).items()}
-            _write_table(drafts.new(file), results.time[times], group, arrays)
+            first = results.counted or "time [s]"
+            _write_table(drafts.new(file), first, results.time[times], group, arrays)
             if progress is not None:
                 progress(done, len(groups))
     return [folder / file for file in files]
@@ -69,8 +70,8 @@ def _series(results: Results, group: Group) -> dict[str, Floats]:
     return {name: array for name, array in group.arrays.items() if f"{group.path}/{name}" in results.series}
 
 
-def _write_table(path: Path, time: Floats, group: Group, arrays: dict[str, Floats]) -> None:
-    names = ["time [s]"]
+def _write_table(path: Path, first: str, time: Floats, group: Group, arrays: dict[str, Floats]) -> None:
+    names = [first]
     for name, array in arrays.items():
         names += _column_names(group, name, array.shape[1:])
     # Row by row, because a table of text is several times the size of the numbers.

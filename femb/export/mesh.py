@@ -10,7 +10,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 from xml.etree import ElementTree
 
 import numpy as np
@@ -37,7 +37,7 @@ FIELDS: Mapping[str, tuple[int, ...]] = {
     "stress": (6,),
     "von_mises": (),
 }
-"""Fields and their components; parts without one have zeros, since a mesh needs a value at every point."""
+"""Fields and their components; parts without one have NaN, since a mesh needs a value at every point."""
 
 
 @dataclass(frozen=True)
@@ -53,12 +53,27 @@ class Mesh:
 
 @dataclass(frozen=True)
 class Scene:
-    """Parts at some output times, relative to the frame of a view; named ``"lines"`` or ``"solids"``."""
+    """Parts at some output times, relative to the frame of a view; named ``"lines"`` or ``"solids"``.
+
+    start (P, 3) m : the points from which displacements count.
+    """
 
     name: str
     parts: Sequence[Part]
     view: View
     instants: Sequence[int]
+    start: Floats
+
+    @classmethod
+    def of(cls, name: str, results: Results, frame: str, subdivisions: int, instants: Sequence[int]) -> Self:
+        """The scene of all parts of results."""
+
+        def parts(of: Results) -> list[Part]:
+            return parts_of(of, name == "solids", subdivisions)
+
+        begin = results.undisplaced
+        start = View.of(begin, frame).points(0, np.concatenate([part.state(0).points for part in parts(begin)]))
+        return cls(name, parts(results), View.of(results, frame), instants, start)
 
     def meshes(self) -> Iterator[Mesh]:
         """The mesh at each instant; cells and cell data are constant."""
@@ -71,7 +86,6 @@ class Scene:
             "element": [part.element for part in self.parts],
         }
         fields = [name for name in FIELDS if any(name in state.fields for state in first)]
-        start = self.view.points(0, np.concatenate([state.points for state in first]))
         for k in self.instants:
             states = [part.state(k) for part in self.parts]
             inertial = np.concatenate([state.points for state in states])
@@ -79,7 +93,7 @@ class Scene:
             quaternions = np.concatenate([state.quaternions for state in states])
             points = self.view.points(k, inertial)
             point_data = {
-                "displacement": points - start,
+                "displacement": points - self.start,
                 "velocity": self.view.velocities(k, inertial, velocities),
                 "quaternion": self.view.quaternions(k, quaternions),
             }
@@ -130,7 +144,8 @@ class SceneExporter:
         subdivisions : number of line segments per element.
         progress : called as ``progress(done, total)`` after every output time.
 
-        Point data: ``displacement`` (m, from the first output time), ``velocity`` (m/s) and ``quaternion``
+        Point data: ``displacement`` (m, from the first output time, of modes from the state about which they
+        vibrate), ``velocity`` (m/s) and ``quaternion``
         (body or section to the frame, scalar first), all relative to the frame; ``strain``;
         ``section_force`` (N) and ``section_moment`` (N m) in section axes; ``deflection`` (m) in the axes of
         the body the beam is clamped to, and ``acceleration`` (m/s2, of a beam that of its centre line) in inertial
@@ -138,18 +153,17 @@ class SceneExporter:
         ``stress_behind`` and ``stress_in_front`` of the normal (Pa; 11, 22, 12), the means of the elements at a node in
         material axes; of flexible bodies with stresses ``stress`` (Pa; xx, yy, zz, xy, yz, zx, body axes) and
         ``von_mises``. Cell data: ``element``, and ``component``, a number that
-        ``legend.json`` explains.
+        ``legend.json`` explains. Parts without a field have NaN.
         Raises ResultError where there is nothing to draw or the folder cannot be written.
         """
         folder = Path(folder)
         instants = chosen_times(results, every, at)
         if subdivisions < 1:
             raise ResultError(f"subdivisions is {subdivisions}; an element is drawn with 1 or more")
-        view = View.of(results, frame)
         if not results.bodies and not results.beams and not results.shells:
             raise ResultError("these results have neither bodies nor beams nor shells, so there is no mesh to export")
         names = ["lines", "solids"] if solids else ["lines"]
-        scenes = [Scene(name, parts_of(results, name == "solids", subdivisions), view, instants) for name in names]
+        scenes = [Scene.of(name, results, frame, subdivisions, instants) for name in names]
         done = count()
 
         def advance() -> None:
@@ -163,7 +177,7 @@ class SceneExporter:
 
 
 def _field(state: PartState, name: str) -> Floats:
-    return state.fields[name] if name in state.fields else np.zeros((len(state.points), *FIELDS[name]))
+    return state.fields[name] if name in state.fields else np.full((len(state.points), *FIELDS[name]), np.nan)
 
 
 def _write_scene(scene: Scene, times: Floats, drafts: Drafts, advance: Callable[[], None]) -> str:

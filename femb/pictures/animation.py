@@ -78,7 +78,7 @@ def animate(
         solid.set_verts([face for face, _ in faces])
         solid.set_facecolor([colour for _, colour in faces])
         solid.set_edgecolor([colour for _, colour in faces])
-        clock.set_text(f"{results.time[k]:.{decimals}f} s")
+        clock.set_text(results.instants(results.time[k : k + 1], f".{decimals}f")[0])
 
     _write(figure, path, instants, show, fps, dpi, progress)
     return path
@@ -92,9 +92,8 @@ def _instants(results: Results, times: tuple[float | None, float | None], speed:
     first = time[0] if times[0] is None else max(times[0], time[0])
     last = time[-1] if times[1] is None else min(times[1], time[-1])
     if first > last:
-        raise ResultError(
-            f"no motion from {times[0]} to {times[1]} s: the results go from {time[0]:g} to {time[-1]:g} s"
-        )
+        start, end = results.instants(time[[0, -1]])
+        raise ResultError(f"no motion from {times[0]} to {times[1]}: the results go from {start} to {end}")
     rate = speed or max(1.0, (last - first) / LENGTH)
     images = max(2, round((last - first) / rate * fps) + 1)
     if images > IMAGE_LIMIT:

@@ -147,7 +147,8 @@ def between(results: Results, times: Span) -> np.ndarray:
     if last is not None:
         inside &= time <= last + 1e-9 * abs(last)
     if not inside.any() and time.size:
-        raise ResultError(f"no output time from {first} to {last} s: the results go from {time[0]:g} to {time[-1]:g} s")
+        start, end = results.instants(time[[0, -1]])
+        raise ResultError(f"no output time from {first} to {last}: the results go from {start} to {end}")
     return inside
 
 
@@ -268,8 +269,7 @@ def _drawn(
     time, shown_rows = results.time[between(results, wanted.times)], shown_rows[:ROW_LIMIT]
     if spectrum is not None:
         return table(*spectra(time, shown_rows, spectrum), title, FREQUENCY)
-    # the times of statics count states
-    return table(time, shown_rows, title, "state" if results.method == "static" else TIME)
+    return table(time, shown_rows, title, results.counted or TIME)
 
 
 def _instead(results: Results) -> str:

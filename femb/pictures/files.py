@@ -24,7 +24,8 @@ def chosen_times(results: Results, every: int, at: float | None = None) -> list[
         return list(range(0, results.time.size, every))
     first, last = float(results.time[0]), float(results.time[-1])
     if not first <= at <= last:
-        raise ResultError(f"at is {at:g} s; the output times are from {first:g} s to {last:g} s")
+        start, end = results.instants(results.time[[0, -1]])
+        raise ResultError(f"at is {at:g}; the output times are from {start} to {end}")
     if every != 1:
         raise ResultError(f"at is given beside every = {every}: give one of them")
     return [int(np.argmin(np.abs(results.time - at)))]

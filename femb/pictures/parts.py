@@ -57,7 +57,10 @@ class BeamLine:
         self.element = np.repeat(np.arange(self.length.size), subdivisions)
 
     def state(self, k: int) -> PartState:
-        """The outline at every station, moving with the section, with fields linear along the elements."""
+        """The outline at every station, moving with the section, with fields linear along the elements.
+
+        Section loads are parabolas through both ends and the middle: exact under a uniform load.
+        """
         sections = self.sections({**self.beam.at(k), "corner": self.beam.corner}, self.xi)
         points = geometry.sweep(sections.position, sections.axes, self.outline)
         arms = points - sections.position[..., None, :]
@@ -72,9 +75,11 @@ class BeamLine:
         fields: dict[str, Floats] = {}
         if "strain" in beam:
             fields["strain"] = along(beam.strain[k][..., None], self.xi).reshape(-1)
-        for name in ("section_force", "section_moment"):
+        for name, middle in (("section_force", "midpoint_force"), ("section_moment", "midpoint_moment")):
             if name in beam:
-                fields[name] = along(beam[name][k], self.xi).reshape(-1, 3)
+                ends, bulge = beam[name][k], 4.0 * (self.xi * (1.0 - self.xi))[:, None]
+                excess = beam[middle][k] - ends.mean(axis=1) if middle in beam else np.zeros_like(ends[:, 0])
+                fields[name] = (along(ends, self.xi) + bulge * excess[:, None]).reshape(-1, 3)
         for name in ("deflection", "acceleration"):
             if name in beam:
                 fields[name] = along(element_ends(beam[name][k]), self.xi).reshape(-1, 3)

@@ -81,7 +81,7 @@ def picture(
     figure, axes, footer = page(faces, paths, camera, frame, 150)
     # Edges in the colour of the face close the gaps between neighbours.
     axes.add_collection(PolyCollection(faces, facecolors=colours, edgecolors=colours, linewidths=0.7))
-    _draw_times(footer, results.time[instants], shades)
+    _draw_times(footer, results.instants(results.time[instants], ".3g"), shades)
     return save(figure, Path(path), dpi)
 
 
@@ -216,7 +216,7 @@ def end_paths(results: Results, view: View, instants: Sequence[int]) -> list[Flo
     return [view.points(between, beam.position[between, -1]) for beam in results.beams.values()]
 
 
-def _draw_times(footer: Any, times: Floats, shades: Floats) -> None:
+def _draw_times(footer: Any, times: Sequence[str], shades: Floats) -> None:
     """A colour patch and the time of each instant; of many instants only the first and last time."""
     from matplotlib.colors import to_rgb
     from matplotlib.patches import Rectangle
@@ -228,7 +228,7 @@ def _draw_times(footer: Any, times: Floats, shades: Floats) -> None:
         colour = (1.0 - shade) * first + shade * last
         footer.add_patch(Rectangle((left + i * step, 0.42), step, 0.12, facecolor=colour))
         if len(times) <= NAMED_TIMES or i in (0, len(times) - 1):
-            footer.text(left + (i + 0.5) * step, 0.24, f"{time:.3g} s", fontsize=9, color=INK, ha="center", va="center")
+            footer.text(left + (i + 0.5) * step, 0.24, time, fontsize=9, color=INK, ha="center", va="center")
 
 
 # A picture of mode shapes, a field for each mode: the unloaded structure light, the mode dark.

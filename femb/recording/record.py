@@ -298,6 +298,9 @@ def still(system: System, time: Floats, q: Floats, v: Floats, method: str) -> Re
         series |= record.series(frames)
         static |= record.static
         attributes |= record.attributes
+    for batch in system.batches:  # deformations of flexible bodies
+        of_batch = batch.records(frames, system.batches) if batch.records_motion and not batch.inputs else {}
+        series |= {path: array for path, array in of_batch.items() if path.partition("/")[0] in {"bodies", *deforming}}
     head = {"femb_version": __version__, "title": system.model.title, "method": method, "status": "complete"}
     return Results(series, static, {"": head, **attributes})
 

@@ -232,6 +232,7 @@ class ByQuantity:
 
 # Results at a glance: their text and their table in a notebook.
 
+UNDISPLACED = "undisplaced/"  # beginning of the paths of the constant arrays of `Results.undisplaced`
 LARGEST = (("energy error", "energy_error", " J"), ("constraint violation", "constraint_position", ""))
 
 
@@ -239,6 +240,7 @@ def parts_of(results: Results) -> list[str]:
     """Status and times, the names of items by kind, and the largest errors of the audit."""
     time = results.time
     times = f"{time.size} times {time[0]:g} to {time[-1]:g} s" if time.size else "no times"
+    times = f"{results.counted}s {time[0]:g} to {time[-1]:g}" if time.size and results.counted else times
     kinds: dict[str, Groups[Any]]
     kinds = {"bodies": results.bodies, "beams": results.beams, "shells": results.shells, "joints": results.joints}
     kinds["drivers"] = results.drivers
@@ -354,6 +356,15 @@ class Results(ByQuantity):
         return self.series["time"] if "time" in self.series else np.zeros(0)
 
     @property
+    def counted(self) -> str:
+        """What the output times count: "state" of statics, "mode" of modes; empty where they are times in s."""
+        return "state" if self.method == "static" else "mode" if "modes/frequencies" in self.arrays else ""
+
+    def instants(self, times: Floats, form: str = "g") -> list[str]:
+        """Output times as words: "0.5 s", "state 3", "mode 2"; form : of a number of seconds."""
+        return [f"{self.counted} {time:g}" if self.counted else f"{time:{form}} s" for time in times.tolist()]
+
+    @property
     def events(self) -> tuple[EventRecord, ...]:
         """The events of the run in order of time: latches, and the requested events; empty until the run has ended."""
         return event_records(self.static)
@@ -400,6 +411,15 @@ class Results(ByQuantity):
     def frame(self) -> str:
         """The frame that bodies and beams are seen from, see `in_frame`."""
         return str(self._root("frame") or "inertial")
+
+    @property
+    def undisplaced(self) -> Results:
+        """The instant that displacements count from: of modes the state about which they vibrate, else the first one."""
+        state = {name.removeprefix(UNDISPLACED): self.static[name] for name in self.static if UNDISPLACED in name}
+        if not state:
+            return self
+        others = {name: self.static[name] for name in self.static if UNDISPLACED not in name}
+        return Results({"time": np.zeros(1), **{k: x[None] for k, x in state.items()}}, others, self.attributes)
 
     def in_frame(self, frame: str) -> Results:
         """The results with the motion of bodies and beams relative to a moving frame.

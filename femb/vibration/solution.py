@@ -16,7 +16,7 @@ from femb.base.values import check_flag, shown
 from femb.model.model import Model
 from femb.numerics import rotations
 from femb.recording.record import still
-from femb.results.results import Results
+from femb.results.results import UNDISPLACED, Results
 from femb.small_motions.eigenproblem import EigenProblem
 from femb.small_motions.free_motions import FreeMotions, free_motions
 from femb.vibration.completion import system_of
@@ -270,8 +270,9 @@ class ModeShapes:
         return float(np.max(np.ptp(points, axis=0))) or 1.0
 
     def _results(self, time: Floats, changes: Floats, v: Floats) -> Results:
-        """Results of displacements and velocities (t, n_v) from the state."""
+        """Results of displacements and velocities (t, n_v) from the state, which is that of `Results.undisplaced`."""
         system = self.motion.system
+        time, changes, v = (np.concatenate([each, np.zeros_like(each[:1])]) for each in (time, changes, v))
         layout, q = system.layout, np.tile(self.motion.q, (len(changes), 1))
         q[:, layout.internal_q] += changes[:, layout.internal_v]
         for frame, i, j in zip(layout.frames, layout.frame_q, layout.frame_v, strict=True):
@@ -279,4 +280,9 @@ class ModeShapes:
             if frame.freedom == 6:
                 turn = rotations.exponential(changes[:, j + 3 : j + 6])
                 q[:, i + 3 : i + 7] = rotations.multiply(q[:, i + 3 : i + 7], turn)
-        return still(system, time, q, v, "modes")
+        found = still(system, time, q, v, "modes")
+        series = {path: array[:-1] for path, array in found.series.items()}
+        state = {f"{UNDISPLACED}{path}": array[-1] for path, array in found.series.items() if path != "time"}
+        for path in [path for path in series if path.endswith("/position")]:
+            series[path.replace("position", "displacement")] = series[path] - state[f"{UNDISPLACED}{path}"]
+        return Results(series, {**found.static, **state}, found.attributes)
