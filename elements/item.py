@@ -181,6 +181,10 @@ class Item(Brief):
 
     # The results
 
+    def angular(self, layout: Layout) -> tuple[bool, ...]:
+        """Whether each coordinate that it measures is an angle, not a length, of quantities in "m or rad" and so on."""
+        return ()
+
     @classmethod
     @cache
     def given_quantities(cls) -> dict[str, Quantity]:

@@ -9,6 +9,9 @@ from femb.base.types import Floats
 from femb.elements.body.results import DISPLACEMENT, Moving, since_first
 from femb.numerics import euler, rotations
 
+ENDS, STATIONS = ("start", "end"), ("start", "middle", "end")
+"""Places in an element."""
+
 # Stresses at the recovery points of beams, from section forces and moments.
 #
 #     sigma = N/A + M_y z/I_y - M_z y/I_z,    tau = |M_x|/W_t,    von Mises = sqrt(sigma^2 + 3 tau^2)
@@ -88,12 +91,14 @@ class BeamResults(Moving):
         "-",
         "axial strain at both ends of every element",
         level="deformation",
-        components=("start", "end"),
+        components=ENDS,
         label="axial strain",
     )
     # Both act on the face whose outward normal is the tangent: a positive first force is tension.
-    section_force = Quantity("(T, e, 2, 3)", "N", "at both ends of every element, section axes, tension positive")
-    section_moment = Quantity("(T, e, 2, 3)", "N m", "at both ends of every element, section axes")
+    section_force = Quantity(
+        "(T, e, 2, 3)", "N", "at both ends of every element, section axes, tension positive", places=ENDS
+    )
+    section_moment = Quantity("(T, e, 2, 3)", "N m", "at both ends of every element, section axes", places=ENDS)
     midpoint_force = Quantity("(T, e, 3)", "N", "in the middle of every element, section axes, tension positive")
     midpoint_moment = Quantity("(T, e, 3)", "N m", "in the middle of every element, section axes")
     axial_stress = Quantity(
@@ -101,15 +106,21 @@ class BeamResults(Moving):
         "Pa",
         "of axial force and bending at start, middle and end of every element, at the recovery points; not in the file",
         otherwise=axial_stress,
+        places=STATIONS,
     )
     shear_stress = Quantity(
         "(T, e, 3)",
         "Pa",
         "largest of torsion in the section, same places; not in the file",
         otherwise=shear_stress,
+        components=STATIONS,
     )
     von_mises = Quantity(
-        "(T, e, 3, p)", "Pa", "of `axial_stress` and `shear_stress`; not in the file", otherwise=von_mises
+        "(T, e, 3, p)",
+        "Pa",
+        "of `axial_stress` and `shear_stress`; not in the file",
+        otherwise=von_mises,
+        places=STATIONS,
     )
     recovery_points = Quantity("(p, 2)", "m", "points of the section for stresses, y and z")
     stress_section = Quantity(

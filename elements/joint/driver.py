@@ -32,7 +32,7 @@ Follow = Callable[[float], Any]
 
 
 class DriverResults(Group):
-    """Prescribed motion and force of a driver; the attribute ``names`` has the n components of the force.
+    """Prescribed motion and force of a driver; the attribute ``names`` has the c components of the force.
 
     The power of the drive is the sum of force times rate.
     """
@@ -41,23 +41,23 @@ class DriverResults(Group):
     shown: ClassVar[tuple[str, ...] | None] = ("value", "rate", "force")
 
     value = Quantity(
-        "(T, n)",
+        "(T, c)",
         "m or rad",
-        "prescribed value: a coordinate of a joint, a distance, n components of a position; of an orientation (T, 4), "
+        "prescribed value: a coordinate of a joint, a distance, c components of a position; of an orientation (T, 4), "
         "the quaternion of the second end relative to the first",
     )
     rate = Quantity(
-        "(T, n)",
+        "(T, c)",
         "m/s or rad/s",
         "of the value; of an orientation the angular velocity (T, 3) of the second end relative to the first, in the "
         "axes of the second",
     )
     force = Quantity(
-        "(T, n)",
+        "(T, c)",
         "N or N m",
         "of the drive, positive if it acts towards larger values: the force or torque on the second end, with the "
         "opposite one on the first; of an orientation the torque (T, 3) in the axes of the second. The sum of force "
-        "times rate is the power of the drive. The attribute `names` (JSON) names the n components",
+        "times rate is the power of the drive. The attribute `names` (JSON) names the c components",
     )
 
 
@@ -71,6 +71,8 @@ class Driver(Item):
 
     table: ClassVar[str] = "drivers"
     results: ClassVar[type[Group]] = DriverResults
+    # Attribute of its results, see ``Group.columns_of``: of quantities with other units and components than the rest.
+    columns: ClassVar[Mapping[str, str]] = {}
 
     name: str
 
@@ -100,6 +102,9 @@ class Driver(Item):
     def unit(self, layout: Layout) -> str:
         """The unit of what it drives, m or rad."""
         return "m"
+
+    def angular(self, layout: Layout) -> tuple[bool, ...]:
+        return (self.unit(layout) == "rad",)
 
     def force_by_pose(self, point: LinearPoint, force: Floats) -> Floats | None:
         """(n, n_v): the change of its ``force`` (n,) with the pose at constant multipliers; None of no change."""
@@ -281,6 +286,9 @@ class DistanceDriver(_BetweenPoints):
         scale = float(entry.inputs[0].function(0.0)[0])
         return [make_row(layout, entry.rows[0], ("distance",), entry.first, entry.second, scale, follows=0)]
 
+    def angular(self, layout: Layout) -> tuple[bool, ...]:
+        return (self.unit(layout) == "rad",)
+
     def force_by_pose(self, point: LinearPoint, force: Floats) -> Floats:
         """The change by the distance, with which the force grows at constant multipliers."""
         layout = point.system.layout
@@ -423,6 +431,7 @@ class OrientationDriver(PlaceDriver):
     """
 
     kind: ClassVar[str] = "orientation"
+    columns: ClassVar[Mapping[str, str]] = {"columns": '{"value": {"unit": "-", "names": ["w", "x", "y", "z"]}}'}
     acts_on_attitude: ClassVar[bool] = True
 
     first: Place

@@ -288,6 +288,9 @@ class Joint(Item):
         """The column of a ``quantity`` at the ``point``: a force along a coordinate."""
         return coordinate_force(point, point.system.layout.joints[self.name], quantity)
 
+    def angular(self, layout: Layout) -> tuple[bool, ...]:
+        return tuple(coordinate.is_angle for coordinate in self.coordinates)
+
     @staticmethod
     def records(items: list[Any], system: RecordedSystem) -> Records:
         return joint_records([item.name for item in items], system)

@@ -36,3 +36,6 @@ class OnCoordinate(Item):
         joint, k = self.joint_and_index(layout)
         result: Coordinate = joint.coordinates[k]
         return result
+
+    def angular(self, layout: Layout) -> tuple[bool, ...]:
+        return (self.coordinate_of(layout).is_angle,)

@@ -221,7 +221,8 @@ def driver_records(drivers: list[Any], system: RecordedSystem) -> Records:
     """Values of the driven quantities, their rates, and the forces of the drivers."""
     layout = system.layout
     attributes = {
-        f"drivers/{driver.name}": {"names": json.dumps(layout.drivers[driver.name].components)} for driver in drivers
+        f"drivers/{driver.name}": {"names": json.dumps(layout.drivers[driver.name].components)} | driver.columns
+        for driver in drivers
     }
 
     def series(frames: OutputStates) -> dict[str, Floats]:

@@ -30,9 +30,9 @@ class LoadResults(Group):
 
     force = Quantity(
         "(T,)",
-        "N",
-        "(T, 3), inertial axes; of a pull between two points (T,), towards each other; of the motor of a joint (T,), "
-        "N or N m, positive if it acts towards larger coordinates",
+        "N or N m",
+        "(T, 3) N, inertial axes; of a pull between two points (T,), towards each other; of the motor of a joint (T,), "
+        "positive if it acts towards larger coordinates",
     )
     torque = Quantity(
         "(T, 3)",

@@ -10,6 +10,7 @@ from femb.base.types import Floats
 from femb.elements.body.results import DISPLACEMENT, Moving, since_first
 
 IN_PLANE = ("11", "22", "12")
+SIDES = ("behind", "in_front")  # of the normal
 
 
 # Stresses of plies and surfaces, from the resultants. Source: docs/theory/shell.md, section 9.
@@ -93,7 +94,7 @@ class ShellResults(Moving):
         components=IN_PLANE,
     )
     shear_force = Quantity(
-        "(T, e, 2)", "N/m", "through the thickness, in the middle of every element", components=("1", "2")
+        "(T, e, 2)", "N/m", "through the thickness, in the middle of every element", components=("13", "23")
     )
     membrane_strain = Quantity(
         "(T, e, 3)", "-", "of the reference surface in the middle of every element", components=IN_PLANE
@@ -111,6 +112,7 @@ class ShellResults(Moving):
         "across the fibres, and shear; not in the file",
         otherwise=ply_stress_at,
         components=IN_PLANE,
+        places=SIDES,
     )
     surface_stress = Quantity(
         "(T, e, 2, 3)",
@@ -119,14 +121,18 @@ class ShellResults(Moving):
         "the file",
         otherwise=surface_stress_at,
         components=IN_PLANE,
+        places=SIDES,
     )
-    surface_von_mises = Quantity("(T, e, 2)", "Pa", "of `surface_stress`; not in the file", otherwise=surface_von_mises)
+    surface_von_mises = Quantity(
+        "(T, e, 2)", "Pa", "of `surface_stress`; not in the file", otherwise=surface_von_mises, components=SIDES
+    )
     failure_index = Quantity(
         "(T, e, p, 2)",
         "-",
         "of plies with `strengths`: 1 at failure by the criterion of Tsai and Wu, in proportion to the load; not in "
         "the file",
         otherwise=failure_index_at,
+        components=SIDES,
     )
     rotation = Quantity(
         "(T, n, 4)", "-", "quaternion of the rotation of the nodes from the reference shape", level="motion"

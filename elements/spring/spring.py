@@ -48,10 +48,14 @@ class TwoEndItem(Item):
     """Base class of items between two ends."""
 
     results: ClassVar[type[Group]] = SpringResults
+    of_angles: ClassVar[bool] = False  # whether it measures angles of its ends, not their distance
 
     name: str
     start: SpringEnd
     end: SpringEnd
+
+    def angular(self, layout: Layout) -> tuple[bool, ...]:
+        return (self.of_angles,)
 
     @property
     def markers(self) -> dict[tuple[str, ...], Place]:
@@ -206,6 +210,7 @@ class TorsionSpringDamper(TwoEndItem):
 
     table: ClassVar[str] = "springs"
     kind: ClassVar[str] = "torsion"
+    of_angles: ClassVar[bool] = True
     batch: ClassVar[str] = "femb.elements.spring.torsion_batch:TorsionBatch"
     acts_on_attitude: ClassVar[bool] = True
 
@@ -246,6 +251,7 @@ class EulerSpringDamper(TwoEndItem):
 
     table: ClassVar[str] = "springs"
     kind: ClassVar[str] = "euler"
+    of_angles: ClassVar[bool] = True
     batch: ClassVar[str] = "femb.elements.spring.torsion_batch:TorsionBatch"
     acts_on_attitude: ClassVar[bool] = True
 

@@ -15,14 +15,19 @@ GroupType = TypeVar("GroupType", bound="Group")
 
 
 LEVELS = ("motion", "deformation", "forces")
+COMPONENTS = {"3": ("x", "y", "z"), "4": ("w", "x", "y", "z")}
+"""Names of the components of vectors and quaternions, by their number in a `Quantity`'s shape."""
+LENGTHS = {"x", "y", "z", "stroke", "distance"}  # names of coordinates and components of drivers in m, not rad
+AXES = {"T": "time", "n": "node", "e": "element", "c": "coordinate"}
 
 
 class Quantity:
     """A named array of a `Group`, read as an attribute; knows its shape, unit and meaning.
 
-    shape : of the array, such as "(T, 3)": T output times; letters are sizes. unit : "-" for none. meaning : with the
-    axes. components : names of the last axis; by default x, y, z of three and w, x, y, z of four. label : in figures,
-    by default the name.
+    shape : of the array, such as "(T, 3)": T output times; letters are sizes. unit : "-" for none, "A or B" of lengths
+    or of angles. meaning : with the axes. components : names of the last axis; by default x, y, z of three and w, x, y,
+    z of four. places : names of an axis of numbered size before it, as the ends of elements. label : in figures, by
+    default the name.
     level : what it depends on: "motion" (positions and velocities), "deformation" (small coordinates beside positions)
     or "forces" (accelerations, reactions, inputs).
     A run records it from what gives it, or from the records of its item (``Item.records``, ``Batch.records``):
@@ -48,6 +53,7 @@ class Quantity:
         of: Callable[[Any, Any], Floats] | None = None,
         rows: Callable[[Any, Any], Any] | None = None,
         components: tuple[str, ...] = (),
+        places: tuple[str, ...] = (),
         label: str = "",
     ) -> None:
         if level not in LEVELS:
@@ -56,7 +62,7 @@ class Quantity:
         self.otherwise, self.recorded, self.of = otherwise, recorded, of
         self.coordinate, self.rate, self.rows = coordinate, rate, rows
         self.level = "motion" if coordinate or rate else level
-        self.components, self.label = components, label
+        self.components, self.places, self.label = components, places, label
         self.__doc__ = f"{shape} {unit}: {meaning}."
 
     @property
@@ -146,12 +152,49 @@ class Group:
         return result
 
     def columns_of(self, name: str) -> tuple[str, tuple[str, ...]]:
-        """The unit of a quantity and the names of its components: those that its item has recorded of itself, in the
-        attribute "columns", else those declared; "own" and none where they are not known."""
+        """The unit of a quantity, or those of all columns with commas where they differ, and the names of its
+        components: those that its item has recorded of itself, in the attribute "columns", else those declared; "own"
+        and none where they are not known."""
         given = json.loads(str(self.attributes.get("columns", "{}"))).get(name, {})
         quantity = self.quantities().get(name)
         unit, components = ("own", ()) if quantity is None else (quantity.unit, quantity.components)
-        return given.get("unit", unit), tuple(given.get("names", components))
+        if quantity is None or quantity.sizes[-1] in ("c", "k"):
+            components = self.column_names
+        unit, names = given.get("unit", unit), tuple(given.get("names", components))
+        length, _, angle = unit.partition(" or ")
+        units = [angle if angular else length for angular in self.angular] if angle else []
+        unit = ", ".join(units[:1] if len(set(units)) == 1 else units) or unit
+        return unit, names
+
+    def axes_of(self, name: str, shape: tuple[int, ...]) -> list[tuple[str, tuple[str, ...]]]:
+        """Of every axis of the array of a quantity, the time too, its declared size, as "n" of nodes, and the names of
+        its places; none where they are numbered."""
+        quantity, (_, components) = self.quantities().get(name), self.columns_of(name)
+        # some quantities are a number for some items and a vector for others
+        fits = quantity is not None and len(quantity.sizes) == len(shape)
+        sizes = quantity.sizes if quantity is not None and fits else ["T", *map(str, shape[1:])]
+        found = [(size, COMPONENTS.get(size, ())) for size in sizes]
+        if quantity is not None and fits and quantity.places:
+            found[-2] = sizes[-2], quantity.places
+        return [*found[:-1], (sizes[-1], components)] if len(components) == shape[-1] and len(shape) > 1 else found
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """The names of its coordinates or components, from its attribute."""
+        try:
+            names: Any = json.loads(str(self.attributes.get("names", "[]")))
+            return tuple(str(name) for name in names)
+        except (ValueError, TypeError):  # a damaged attribute leaves the numbers without names
+            return ()
+
+    @property
+    def angular(self) -> tuple[bool, ...]:
+        """Whether its coordinates, or its single motion, are angles, not lengths: from its attribute, in older files by
+        what is recorded."""
+        if "angular" in self.attributes:
+            return tuple(json.loads(str(self.attributes["angular"])))
+        motion = ("angle" in self,) if "angle" in self.quantities() else ()
+        return tuple(name not in LENGTHS for name in self.column_names) or motion
 
     def at(self, k: int) -> dict[str, np.ndarray]:
         """Its arrays at output time k, and its constant arrays."""

@@ -127,8 +127,9 @@ def export(
             check_free(folder, force)
             paths = exporters[form](data, folder, every=every, progress=progress, **options)
         if at is not None and not quiet:
-            nearest = data.time[[abs(data.time - at).argmin()]]
-            click.echo(f"the output time nearest to {at:g} is {data.instants(nearest, '.6g')[0]}", err=True)
+            nearest = data.time[abs(data.time - at).argmin()]
+            wanted, found = data.instants([at, nearest], ".6g")
+            click.echo(f"the output time nearest to {wanted} is {found}", err=True)
         say(*paths, quiet=quiet)
 
 

@@ -1,16 +1,16 @@
 """Tables of time histories as text, for spreadsheets and other programs; numpy only."""
 
 from collections.abc import Callable, Iterator
-from itertools import product
+from itertools import cycle, product
 from pathlib import Path
 
 import numpy as np
 
 from femb.base.errors import ResultError
-from femb.base.quantity import Group
+from femb.base.quantity import AXES, Group
 from femb.base.types import Floats
+from femb.elements.beam.results import ENDS
 from femb.pictures.files import chosen_times, writing
-from femb.results.names import COMPONENTS
 from femb.results.results import Results
 from femb.results.view import INERTIAL
 
@@ -39,8 +39,9 @@ def export_csv(
     progress : called as ``progress(done, total)`` after every file.
 
     One line per output time, separated by commas; the first line names the columns with their unit:
-    ``time [s]`` (of states ``state``, of modes ``mode``), ``position_x [m]``, ``node3_position_x [m]``, ``element0_start_strain [-]``. Nodes and elements
-    count from 0, quaternions have the components w (scalar), x, y, z. Numbers have all digits.
+    ``time [s]`` (of states ``state``, of modes ``mode``), ``position_x [m]``, ``node3_position_x [m]``,
+    ``element0_start_strain [-]``. Nodes and elements count from 0, quaternions have the components w (scalar), x, y, z.
+    Numbers have all digits.
     Raises ResultError where there is nothing to write, for an unknown frame, and where the folder cannot be written.
     """
     folder = Path(folder)
@@ -85,28 +86,20 @@ def _write_table(path: Path, first: str, time: Floats, group: Group, arrays: dic
 def _column_names(group: Group, name: str, shape: tuple[int, ...]) -> Iterator[str]:
     """Names of the columns of an array whose rows have that shape, in C order.
 
-    The axes are those of the quantity's declared shape, such as (T, e, 2, 3): nodes and elements come before the name,
-    components after it. Arrays that are no quantity have numbered components and no unit.
+    The axes are those of the quantity's declared shape, such as (T, e, 2, 3): nodes, elements and places in these come
+    before the name, components after it. Arrays that are no quantity have numbered components and no unit.
     """
-    quantity, (own, names) = group.quantities().get(name), group.columns_of(name)
-    axes, unit = [""] * len(shape), ""
-    if quantity is not None:
-        unit = f" [{own}]" if own != "own" else ""
-        declared = quantity.sizes[1:]
-        # Some quantities are a number for some items and a vector for others.
-        axes = declared if len(declared) == len(shape) else [str(size) for size in shape]
-    if name == "time":  # of the last sample, beside the first column
-        name = f"{group.word}_time"
-    if len(shape) == 1 and len(names) == shape[0]:
-        yield from (f"{name}_{each}{unit}" for each in names)
-        return
+    unit, axes = group.columns_of(name)[0], group.axes_of(name, (0, *shape))[1:]
+    units = cycle([f" [{each}]" if each != "own" else "" for each in unit.split(", ")])
+    label = f"{group.word}_time" if name == "time" else name  # of the last sample, beside the first column
     for indices in product(*map(range, shape)):
         prefix, suffix = "", ""
-        for axis, index in zip(axes, indices, strict=True):
-            if axis in ("n", "e"):
-                prefix += f"{'node' if axis == 'n' else 'element'}{index}_"
-            elif axis == "2":
-                prefix += ("start_", "end_")[index]
+        for (size, names), index in zip(axes, indices, strict=True):
+            place = names[index] if names else str(index)
+            if size in ("n", "e"):
+                prefix += f"{AXES[size]}{place}_"
+            elif prefix and names == ENDS:
+                prefix += f"{place}_"
             else:
-                suffix += f"_{COMPONENTS[axis][index]}" if axis in COMPONENTS else f"_{index}"
-        yield f"{prefix}{name}{suffix}{unit}"
+                suffix += f"_{place}"
+        yield f"{prefix}{label}{suffix}{next(units)}"

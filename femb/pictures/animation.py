@@ -92,8 +92,9 @@ def _instants(results: Results, times: tuple[float | None, float | None], speed:
     first = time[0] if times[0] is None else max(times[0], time[0])
     last = time[-1] if times[1] is None else min(times[1], time[-1])
     if first > last:
-        start, end = results.instants(time[[0, -1]])
-        raise ResultError(f"no motion from {times[0]} to {times[1]}: the results go from {start} to {end}")
+        unit = "" if results.counted else " s"
+        span = f"from {time[0]:g} to {time[-1]:g}{unit}"
+        raise ResultError(f"no motion from {times[0]} to {times[1]}{unit}: the results go {span}")
     rate = speed or max(1.0, (last - first) / LENGTH)
     images = max(2, round((last - first) / rate * fps) + 1)
     if images > IMAGE_LIMIT:

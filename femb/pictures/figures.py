@@ -147,8 +147,9 @@ def between(results: Results, times: Span) -> np.ndarray:
     if last is not None:
         inside &= time <= last + 1e-9 * abs(last)
     if not inside.any() and time.size:
-        start, end = results.instants(time[[0, -1]])
-        raise ResultError(f"no output time from {first} to {last}: the results go from {start} to {end}")
+        unit = "" if results.counted else " s"
+        span = f"from {time[0]:g} to {time[-1]:g}{unit}"
+        raise ResultError(f"no output time from {first} to {last}{unit}: the results go {span}")
     return inside
 
 

@@ -24,8 +24,8 @@ def chosen_times(results: Results, every: int, at: float | None = None) -> list[
         return list(range(0, results.time.size, every))
     first, last = float(results.time[0]), float(results.time[-1])
     if not first <= at <= last:
-        start, end = results.instants(results.time[[0, -1]])
-        raise ResultError(f"at is {at:g}; the output times are from {start} to {end}")
+        wrong, start, end = results.instants([at, first, last])
+        raise ResultError(f"at is {wrong}; the output times are from {start} to {end}")
     if every != 1:
         raise ResultError(f"at is given beside every = {every}: give one of them")
     return [int(np.argmin(np.abs(results.time - at)))]

@@ -1,6 +1,8 @@
 """Subject: the results of a figure, the items it shows, and their rows of panels."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 
 import numpy as np
@@ -145,10 +147,14 @@ class Subject:
         known = words()
         kinds = kinds or (known[word].kinds if word in known else (*self.results.tables, "audit"))
         selected: list[Channel] = []
-        for kind, group, node in self.chosen(kinds):
+        chosen = self.chosen(kinds)
+        tables = Counter(name for _, name in {(kind, group.name) for kind, group, _ in chosen})
+        for kind, group, node in chosen:
             node = _shown_node(group, word, node)
             ends_only = kind == "beams" and node is None
-            selected += self.element_ends(group, word) if ends_only else channels(kind, group, word, node)
+            found = self.element_ends(group, word) if ends_only else channels(kind, group, word, node)
+            table = f"{kind}." if tables[group.name] > 1 else ""
+            selected += [replace(each, item=table + each.item) for each in found]
         if component:
             selected = [part for channel in selected for part in [channel.only(component)] if part is not None]
         alike: dict[tuple[str, str, int], list[Channel]] = {}

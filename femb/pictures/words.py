@@ -8,13 +8,14 @@ those of `LABELLED`, whose labels, units or components no declaration says. A wo
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import cycle
 
 import numpy as np
 
 from femb.base.quantity import Group, Quantity
 from femb.base.types import Floats
 from femb.results.groups import groups
-from femb.results.names import LINEAR, array_of, at_node, coordinates_of
+from femb.results.names import array_of, at_node
 
 XYZ = ("x", "y", "z")
 WXYZ = ("$p_0$", "$p_1$", "$p_2$", "$p_3$")
@@ -153,6 +154,7 @@ MEASURES = {
     "force": (("torque", "N m", "torque"), ("force", "N", "force")),
 }
 """Words of coordinates and their forces: label, unit and scale of angles, and of lengths."""
+LENGTHS = ("m", "m/s", "m/s2", "N")
 
 
 def channels(kind: str, group: Group, name: str, node: int | None = None) -> list[Channel]:
@@ -191,15 +193,15 @@ def channels(kind: str, group: Group, name: str, node: int | None = None) -> lis
 def _coordinates(kind: str, group: Group, name: str, values: Floats) -> list[Channel]:
     """Channels of columns that may be angles or lengths, torques or forces, grouped by unit."""
     values = values.reshape(len(values), -1)
-    if kind == "drivers" and name == "value" and _is_orientation(group):
+    unit, given = group.columns_of(name)
+    if unit == "-":
         return [Channel(group.name, "quaternion", "", WXYZ, values, "one")]
-    names = _names(group, values.shape[1])
-    of_point = kind == "loads" and values.shape[1] == 3 and "length" not in group and "angle" not in group
-    if name == "force" and (kind == "joints" or of_point):
+    if name == "force" and (kind == "joints" or (kind == "loads" and values.shape[1] == 3)):
         return [Channel(group.name, "force", "N", XYZ, values, "force")]
+    names = list(given) if len(given) == values.shape[1] else _unnamed(values.shape[1])
     columns_of: dict[bool, list[int]] = {}
-    for k, coordinate in enumerate(names):
-        columns_of.setdefault(_is_length(kind, group, coordinate), []).append(k)
+    for k, own in zip(range(len(names)), cycle(unit.split(", "))):
+        columns_of.setdefault(own in LENGTHS, []).append(k)
     result = []
     for length, columns in columns_of.items():
         label, unit, scale = MEASURES[name][length]
@@ -209,24 +211,9 @@ def _coordinates(kind: str, group: Group, name: str, values: Floats) -> list[Cha
     return result
 
 
-def _names(group: Group, count: int) -> list[str]:
-    """Names of the coordinates or components of an item."""
-    names = coordinates_of(group)
-    if len(names) == count:
-        return names
+def _unnamed(count: int) -> list[str]:
+    """Names of coordinates without names."""
     return list(ANGLES) if count == 3 else [""] if count == 1 else [str(k) for k in range(count)]
-
-
-def _is_length(kind: str, group: Group, name: str) -> bool:
-    """Whether a coordinate is a length, not an angle; of springs and loads by the quantities they record."""
-    if kind == "drivers" and _is_orientation(group):
-        return False
-    return "length" in group if kind in ("springs", "loads") else name in LINEAR
-
-
-def _is_orientation(group: Group) -> bool:
-    """Whether a driver prescribes an orientation, whose value is a quaternion."""
-    return "value" in group and group["value"].shape[1:] == (4,)
 
 
 def _numbered(shape: tuple[int, ...], name: str = "") -> list[str]:

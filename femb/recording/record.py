@@ -364,6 +364,9 @@ class Recorder:
             result[""]["declared"] = declarations(foreign)
         for record in self.records:
             result |= record.attributes
+        for item in self.system.items:
+            if (angular := item.angular(self.layout)) and item.results is not Group:
+                result.setdefault(f"{item.table}/{item.name}", {})["angular"] = json.dumps(angular)
         for path, words in attachments(self.system).items():
             if path in result:  # point masses at a body or beam have no group of their own
                 result[path] |= words

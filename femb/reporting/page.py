@@ -41,7 +41,6 @@ OF_NODES = ("position", "velocity", "deflection", "displacement", "acceleration"
 SECTION = ("section_force", "section_moment", "strain")
 ANGLES = "euler_angles"
 ANGULAR = ("rad", "rad/s", "rad/s2")  # units of coordinates, also of springs and drivers, that are told in degrees
-OF_COORDINATES = ("coordinates", "rates", "accelerations")
 OF_MOTION = ("velocity", "angular_velocity", "acceleration", "angular_acceleration", "rate", "rates", "accelerations")
 
 
@@ -106,10 +105,8 @@ def quantities_of(results: Results) -> Iterator[tuple[str, str, Sequence[str], F
             if array.ndim > 2:
                 continue
             own, names = group.columns_of(name)
-            unit = _unit(group, own) if name in kinds else ""
+            unit = own if name in kinds else ""
             labels = names if array.ndim == 2 and len(names) == array.shape[1] else _labels(group, array)
-            if group.path.startswith("joints/") and name in OF_COORDINATES:
-                unit = _unit_of_coordinates(unit, labels)
             if unit in ANGULAR and (name in MEASURES or name == "angle"):
                 unit, array = unit.replace("rad", "deg"), DEGREES * array  # as in figures
             yield path, unit if unit not in ("-", "own") else "", labels, array
@@ -143,21 +140,6 @@ def _of_beam(beam: BeamResults) -> Iterator[tuple[str, str, Sequence[str], Float
             for place, values in (("start", array[:, 0, 0]), ("end", array[:, -1, 1])):
                 unit = kinds[name].unit
                 yield f"{beam.path}/{name} at {place}", "" if unit == "-" else unit, labels, values
-
-
-def _unit(group: Group, unit: str) -> str:
-    """The own unit of a spring, motor or pull, in place of both that its kind may have."""
-    along, _, about = unit.partition(" or ")
-    if about and {"length", "angle"} & {*group.arrays}:
-        return along if "length" in group else about
-    return unit
-
-
-def _unit_of_coordinates(unit: str, names: Sequence[str]) -> str:
-    """The unit of the coordinates of a joint, if all are angles or all are strokes."""
-    along, _, about = unit.partition(" or ")
-    angles = {name.endswith("angle") for name in names}
-    return unit if len(angles) != 1 or not about else about if angles == {True} else along
 
 
 def _labels(group: Group, array: Floats) -> Sequence[str]:

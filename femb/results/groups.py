@@ -12,8 +12,10 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+import numpy as np
+
 from femb.base.arrays import Arrays, Attributes
-from femb.base.quantity import LEVELS, Group, Groups, Quantity
+from femb.base.quantity import AXES, LEVELS, Group, Groups, Quantity
 from femb.base.types import Floats
 from femb.elements.beam.results import BeamResults
 from femb.elements.body.results import BodyResults
@@ -190,6 +192,33 @@ def joined(kinds: tuple[type[Item], ...]) -> type[Group]:
         return classes[0]
     own = [one for one in classes if not any(other is not one and issubclass(other, one) for other in classes)]
     return type(classes[0].__name__, tuple(own), {"word": classes[0].word})
+
+
+class ArrayAttributes:
+    """The attributes ``units``, ``axes``, ``components`` (JSON) and ``meaning`` of the arrays of a file, which readers
+    other than femb find at each array; attributes : of its groups."""
+
+    def __init__(self, attributes: Attributes, paths: Iterable[str]) -> None:
+        self._attributes, self._arrays = attributes, dict.fromkeys(paths, np.zeros(0))
+        self._groups: dict[str, Group | None] = {}
+
+    def __call__(self, path: str, shape: tuple[int, ...]) -> dict[str, str]:
+        """Those of an array by its path; none of what no item declares."""
+        if path == "time":
+            counted = self._attributes.get("", {}).get("method") in ("static", "modes")
+            return {"units": "-" if counted else "s", "axes": '["time"]'}
+        of, _, word = path.rpartition("/")
+        if of not in self._groups:
+            kind = groups().get(of.partition("/")[0])
+            self._groups[of] = None if kind is None else kind(of, self._arrays, self._attributes)
+        group = self._groups[of]
+        if group is None or word not in (known := group.quantities()):
+            return {}
+        axes = group.axes_of(word, shape)
+        names = {"components": json.dumps(axes[-1][1])} if axes and axes[-1][1] else {}
+        dims = [AXES.get(size, "component" if k == len(axes) - 1 else "place") for k, (size, _) in enumerate(axes)]
+        unit = group.columns_of(word)[0]
+        return {"units": unit, "axes": json.dumps(dims), **names, "meaning": known[word].meaning}
 
 
 # Declarations in a file: those of items of other packages, which a process that reads it may not have.

@@ -11,12 +11,10 @@ and a quantity of a beam without a node the largest magnitude along it. The name
 models (``femb.linear.channels``), where these have the same quantity.
 """
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
 
 import numpy as np
 
@@ -30,12 +28,9 @@ from femb.results.groups import NamedArrays
 
 # A named quantity of a group of results, with its array, unit and components.
 
-COMPONENTS = {"3": ("x", "y", "z"), "4": ("w", "x", "y", "z")}
-"""Names of the components of vectors and quaternions, by their number in a `Quantity`'s shape."""
 COMPUTED = {"euler_angles": "rad", "euler_rates": "rad/s", "quaternion_rate": "1/s", "rotation_rate": "1/s"}
 """Quantities that groups compute and that no `Quantity` declares, and their units."""
 STRESSES = ("axial_stress", "shear_stress", "von_mises")
-LINEAR = {"x", "y", "z", "stroke", "distance"}  # names of coordinates and components of drivers in m, not rad
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,20 +64,18 @@ class Named:
         """The name of the component; nothing for all components."""
         if self.component is None:
             return ()
-        names = components_of(self.group, self.array)
+        names = components_of(self.group, self.word, self.array)
         return (names[self.component] if names else str(self.component),)
 
     @property
-    def axes(self) -> list[str]:
-        """The declared sizes of the axes of `values` after the time; those of its shape where it has others."""
+    def axes(self) -> list[tuple[str, tuple[str, ...]]]:
+        """Of the axes of `values` after the time the declared size and the names, see `Group.axes_of`."""
         if self.component is not None:
-            return [str(size) for size in self.values.shape[1:]]
+            return [(str(size), ()) for size in self.values.shape[1:]]
         quantity = self.group.quantities().get(self.word)
-        declared = [] if quantity is None else quantity.sizes[1:]
-        if self.node is not None:
-            declared = declared[2:] if declared[:2] == ["e", "2"] else declared[1:]
-        shape = self.array.shape[1:]
-        return declared if len(declared) == len(shape) else [str(size) for size in shape]
+        of_ends = quantity is not None and quantity.sizes[1:3] == ["e", "2"]
+        left_out = (0,) * (0 if self.node is None else 1 + of_ends)
+        return self.group.axes_of(self.word, (0, *left_out, *self.array.shape[1:]))[1 + len(left_out) :]
 
 
 def at_node(group: Group, word: str, array: Floats, node: int) -> Floats | None:
@@ -106,15 +99,14 @@ def at_node(group: Group, word: str, array: Floats, node: int) -> Floats | None:
 def unit_of(group: Group, word: str) -> str:
     """The unit of a quantity, "" where it is unknown or differs between items."""
     unit = group.columns_of(word)[0]
-    return "" if " or " in unit or unit in ("-", "own") else unit
+    return "" if " or " in unit or ", " in unit or unit in ("-", "own") else unit
 
 
 def unit_of_coordinate(group: Group, word: str, coordinate: str) -> str:
-    """The unit of a coordinate of a joint, its rate or acceleration; "" of other quantities."""
-    powers = {"coordinates": "", "rates": "/s", "accelerations": "/s2"}
-    if not group.path.startswith("joints/") or word not in powers or coordinate not in coordinates_of(group):
-        return ""
-    return ("m" if coordinate in LINEAR else "rad") + powers[word]
+    """The unit of a coordinate of a joint or a component of a driver, where these differ; "" of other quantities."""
+    unit, names = group.columns_of(word)
+    of_each = dict(zip(names, unit.split(", "), strict=False)) if ", " in unit else {}
+    return of_each.get(coordinate, "")
 
 
 def array_of(group: Group, word: str) -> tuple[Floats | None, str]:
@@ -132,21 +124,9 @@ def array_of(group: Group, word: str) -> tuple[Floats | None, str]:
     return (array, unit_of(group, word)) if array.dtype.kind in "biuf" and array.ndim else (None, "")
 
 
-def components_of(group: Group, array: Floats) -> list[str]:
-    """The names of the last axis of an array (T, ..., k), those of the item before x, y, z; empty for numbers."""
-    names = coordinates_of(group)
-    if array.ndim == 2 and len(names) == array.shape[-1]:
-        return names
-    return list(COMPONENTS.get(str(array.shape[-1]), ()))
-
-
-def coordinates_of(group: Group) -> list[str]:
-    """The names of a group's coordinates or components, from its attribute."""
-    try:
-        names: Any = json.loads(str(group.attributes.get("names", "[]")))
-        return [str(name) for name in names]
-    except (ValueError, TypeError):  # a damaged attribute leaves the numbers without names
-        return []
+def components_of(group: Group, word: str, array: Floats) -> tuple[str, ...]:
+    """The names of the last axis of an array (T, ..., k) of a quantity; empty for numbers."""
+    return group.axes_of(word, array.shape)[-1][1] if array.ndim > 1 else ()
 
 
 DERIVED = {
@@ -236,7 +216,7 @@ def _words(results: NamedArrays, group: Group) -> list[str]:
     words += [word for word, of in DERIVED.items() if word in known and word not in group and _has(group, of)]
     if group.path.startswith("joints/"):
         ends = [ending for ending, word in COORDINATES.items() if word in group]
-        words += [f"{name}{ending}" for name in coordinates_of(group) for ending in ends]
+        words += [f"{name}{ending}" for name in group.column_names for ending in ends]
     return words
 
 
@@ -262,9 +242,9 @@ def _named(results: NamedArrays, group: Group, rest: str) -> Named | None:
     """A quantity of a group; None where there is none of that name."""
     if group.path.startswith("joints/"):
         for ending, word in COORDINATES.items():
-            coordinate, names = rest.removesuffix(ending), coordinates_of(group)
+            coordinate, names = rest.removesuffix(ending), group.column_names
             if rest.endswith(ending) and coordinate in names and word in group:
-                unit = unit_of_coordinate(group, word, coordinate)
+                unit = unit_of(group, word) or unit_of_coordinate(group, word, coordinate)
                 return Named(group, word, None, group[word], unit, names.index(coordinate))
     node: int | None = None
     if isinstance(group, BeamResults):
@@ -285,7 +265,7 @@ def _named(results: NamedArrays, group: Group, rest: str) -> Named | None:
         return Named(group, word, node, array, unit)
     if array.ndim < 2 or (word in STRESSES and node is None):
         return None
-    names = components_of(group, array)
+    names = components_of(group, word, array)
     column = names.index(component) if component in names else -1
     if column < 0 and component.isdecimal() and array.ndim == 2 and int(component) < array.shape[-1]:
         column = int(component)

@@ -8,7 +8,7 @@ here; only numpy is needed, except for files.
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import product
 from pathlib import Path
@@ -19,15 +19,15 @@ import numpy as np
 from femb.base.arrays import NOTHING, Arrays, Attributes, Content, ReadOnly, listing, read_only, shapes_of
 from femb.base.errors import ResultError
 from femb.base.html import Shown, table
-from femb.base.quantity import Group, Groups
+from femb.base.quantity import AXES, COMPONENTS, Group, Groups
 from femb.base.types import Floats
 from femb.base.values import check_text
+from femb.elements.beam.results import ENDS
+from femb.elements.shell.results import IN_PLANE
 from femb.results import spectrum as spectra
 from femb.results.groups import Audit, EventRecord, event_records, groups, table_names, tables_of, with_declarations
 from femb.results.names import (
-    COMPONENTS,
     Named,
-    coordinates_of,
     named,
     short_names,
     unit_of,
@@ -63,13 +63,8 @@ if TYPE_CHECKING:
 
 # Results as tables of other libraries, which are imported on first use.
 
-DIMENSIONS = {"3": "axis", "4": "component", "2": "end"}
-# Dimensions that the quantities of an item share, by the letter of their size.
-OF_ITEM = {
-    "beams": {"n": "node", "e": "element"},
-    "shells": {"n": "node", "e": "element"},
-    "joints": {"c": "coordinate"},
-}
+# Dimensions that quantities share, by the names of their places; others are named by those of their item.
+DIMENSIONS = {COMPONENTS["3"]: "axis", COMPONENTS["4"]: "component", ENDS: "end", IN_PLANE: "in_plane"}
 
 
 def to_pandas(results: Results, names: tuple[str, ...]) -> pandas.DataFrame:
@@ -99,20 +94,19 @@ def to_xarray(results: Results, names: tuple[str, ...]) -> xarray.Dataset:
         raise ResultError("pip install 'femb[xarray]': xarray is not installed") from error
     variables = {}
     sizes: dict[str, int] = {}
-    coordinates = {"time": ("time", results.time, {"units": "s"}), "axis": list("xyz"), "component": list("wxyz")}
+    coordinates: dict[str, Any] = {"time": ("time", results.time, {"units": "s"} if not results.counted else {})}
     for quantity in _chosen(results, names):
         dims = []
-        for k, (letter, size) in enumerate(zip(quantity.axes, quantity.values.shape[1:], strict=True)):
-            table, _, name = quantity.group.path.partition("/")
-            word = OF_ITEM.get(table, {}).get(letter, "")
-            dim = f"{table}.{name}.{word}" if word else DIMENSIONS.get(letter, "")
+        for k, ((letter, places), size) in enumerate(zip(quantity.axes, quantity.values.shape[1:], strict=True)):
+            item = quantity.group.path.replace("/", ".")
+            dim = f"{item}.{AXES[letter]}" if letter in AXES else DIMENSIONS.get(places, "")
             if not dim or sizes.setdefault(dim, size) != size:
                 dim = f"{quantity.path}.{k}"
-            elif letter == "c" and len(own := coordinates_of(quantity.group)) == size:
-                coordinates[dim] = own
+            if places:
+                coordinates[dim] = list(places)
             dims.append(dim)
-        declared = quantity.group.quantities().get(quantity.word)
-        unit = declared.unit if declared is not None else quantity.unit
+        unit = quantity.group.columns_of(quantity.word)[0]
+        unit = quantity.unit if unit == "own" else unit
         variables[quantity.path] = (("time", *dims), quantity.values, {"units": unit} if unit else {})
     used = {"time", *(dim for dims, _, _ in variables.values() for dim in dims)}
     attributes = {"title": results.title, "method": results.method, "status": results.status}
@@ -133,11 +127,8 @@ def _chosen(results: Results, names: tuple[str, ...]) -> list[Named]:
 
 def _labels(quantity: Named) -> list[tuple[str, ...]]:
     """The names of the components of a quantity: numbers, x, y, z of vectors, and names of coordinates of joints."""
-    own = coordinates_of(quantity.group)
-    if quantity.values.ndim == 2 and len(own) == quantity.values.shape[1]:
-        return [(name,) for name in own]
     sizes = zip(quantity.axes, quantity.values.shape[1:], strict=True)
-    return list(product(*(COMPONENTS.get(letter) or list(map(str, range(size))) for letter, size in sizes)))
+    return list(product(*(names or map(str, range(size)) for (_, names), size in sizes)))
 
 
 # Arrays, figures, tables and spectra of quantities by name; `femb.results.names` reads the names.
@@ -360,9 +351,9 @@ class Results(ByQuantity):
         """What the output times count: "state" of statics, "mode" of modes; empty where they are times in s."""
         return "state" if self.method == "static" else "mode" if "modes/frequencies" in self.arrays else ""
 
-    def instants(self, times: Floats, form: str = "g") -> list[str]:
+    def instants(self, times: Iterable[float], form: str = "g") -> list[str]:
         """Output times as words: "0.5 s", "state 3", "mode 2"; form : of a number of seconds."""
-        return [f"{self.counted} {time:g}" if self.counted else f"{time:{form}} s" for time in times.tolist()]
+        return [f"{self.counted} {time:g}" if self.counted else f"{time:{form}} s" for time in times]
 
     @property
     def events(self) -> tuple[EventRecord, ...]:
@@ -414,7 +405,7 @@ class Results(ByQuantity):
 
     @property
     def undisplaced(self) -> Results:
-        """The instant that displacements count from: of modes the state about which they vibrate, else the first one."""
+        """The instant that displacements count from: of modes the state about which they vibrate, else the first."""
         state = {name.removeprefix(UNDISPLACED): self.static[name] for name in self.static if UNDISPLACED in name}
         if not state:
             return self

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from meshio.xdmf import TimeSeriesReader
 from oracles.synthetic_results import BOX, DRIFT, LENGTH, OUTLINE, SPIN, START, bent_beam, satellite
 
+import femb
 from femb.base.errors import ResultError
 from femb.cli import cli
 from femb.export.catalogue import export_csv, export_vtu, export_xdmf
@@ -76,8 +77,8 @@ def test_lines_follow_the_motion(tmp_path):
         np.testing.assert_allclose(mesh.point_data["velocity"], velocity, atol=1e-13)
         attitude = mesh.point_data["quaternion"]
         np.testing.assert_allclose(np.abs(attitude[:11] @ quaternion), 1.0, atol=1e-14)
-        np.testing.assert_allclose(mesh.point_data["section_force"][:, 0], [0.0, *s, *s], atol=1e-13)
-        np.testing.assert_array_equal(mesh.point_data["strain"], 0.0)
+        np.testing.assert_allclose(mesh.point_data["section_force"][:, 0], [np.nan, *s, *s], atol=1e-13)
+        np.testing.assert_array_equal(mesh.point_data["strain"], [np.nan, *[0.0] * 20])
         assert mesh.point_data["section_moment"].shape == (21, 3)
 
 
@@ -250,7 +251,7 @@ def test_a_time_series_of_lines_follows_the_motion(tmp_path):
         np.testing.assert_allclose(mesh.point_data["displacement"], expected - START - local, atol=1e-13)
         velocity = DRIFT + rotations.rotate(quaternion, np.cross(SPIN, local))
         np.testing.assert_allclose(mesh.point_data["velocity"], velocity, atol=1e-13)
-        np.testing.assert_allclose(mesh.point_data["section_force"][:, 0], [0.0, *s, *s], atol=1e-13)
+        np.testing.assert_allclose(mesh.point_data["section_force"][:, 0], [np.nan, *s, *s], atol=1e-13)
         found = np.insert(mesh.point_data["quaternion_vector"], 0, mesh.point_data["quaternion_scalar"], axis=1)
         left = rotations.multiply(quaternion, [0.0, 0.0, 0.0, 1.0])
         for part, wanted in ((found[:11], quaternion), (found[11:], left)):
@@ -518,3 +519,36 @@ def test_straight_sides_may_have_corners():
     areas = [geometry.signed_area(square[t]) for t in triangles]
     assert min(areas) > 0.0
     assert sum(areas) == 4.0
+
+
+def test_section_loads_inside_an_element_are_those_of_its_middle(tmp_path):
+    """The moment of a simply supported beam of one element under its weight: rho A g L^2 / 8 in the middle."""
+    text = """
+gravity = [0, 0, -9.81]
+[sections.s]
+shape = { rectangle = [0.03, 0.03] }
+youngs_modulus = 7e11
+shear_modulus = 2.7e11
+density = 2700.0
+[beams.b]
+section = "s"
+length = 1.0
+elements = 1
+start = { at = [0, 0, 0], direction = [1, 0, 0] }
+[joints.left]
+kind = "revolute"
+first = { body = "ground", axis = [0, 1, 0] }
+second = { beam = "b", node = 0 }
+[joints.right]
+kind = "revolute"
+first = { body = "ground", at = [1, 0, 0], axis = [0, 1, 0] }
+second = { beam = "b", node = -1 }
+[run]
+duration = 1.0
+"""
+    (tmp_path / "case.toml").write_text(text)
+    results = femb.static(femb.load_case(tmp_path / "case.toml").model)
+    (lines,) = export_vtu(results, tmp_path, solids=False, subdivisions=4)
+    moment = np.abs(files_of(lines)[-1][1].point_data["section_moment"][1:, 1])
+    whole = 2700.0 * 9e-4 * 9.81 / 8.0
+    np.testing.assert_allclose(moment, whole * np.array([0.0, 0.75, 1.0, 0.75, 0.0]), atol=1e-5 * whole)

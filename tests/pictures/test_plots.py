@@ -678,3 +678,12 @@ def test_spectra_are_drawn(tmp_path):
     assert (tmp_path / "hub.position.png").exists()
     listed = CliRunner().invoke(cli, ["plot", str(tmp_path / "r.h5"), "--list"]).output
     assert "hub.displacement" in listed
+
+
+def test_items_of_one_name_in_two_tables_are_told_apart():
+    """In the legend of a panel that shows both."""
+    position = np.arange(6.0).reshape(2, 3)
+    arrays = {"bodies/boom/position": position, "beams/boom/position": np.stack([position, 2.0 * position], axis=1)}
+    both = Results({"time": np.arange(2.0), **arrays, "bodies/hub/position": -position})
+    ((first, *_),) = Subject(both).rows("position")
+    assert first.labels == ["bodies.boom", "hub", "beams.boom[1]"]

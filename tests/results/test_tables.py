@@ -1,5 +1,7 @@
 """Results as tables of pandas and xarray, spectra, and what notebooks show of results and models."""
 
+import json
+
 import numpy as np
 import pytest
 from models import of_parts
@@ -7,6 +9,7 @@ from models import of_parts
 import femb
 from femb.base.errors import ModelError, ResultError
 from femb.elements import Ground, Load, PointMass, RigidBody
+from femb.export.catalogue import export_csv
 from femb.results.results import Results
 
 T = np.arange(1000) * 0.01
@@ -139,3 +142,31 @@ def test_items_are_removed():
     with pytest.raises(ModelError, match="wanted an item of this model"):
         model.remove(body)
     assert model.joints == model.drivers == model.latches == model.sections == {}
+
+
+def test_components_of_shells_and_stresses_have_their_names(tmp_path):
+    """In tables of all kinds: 11, 22, 12 of membrane forces, 13 and 23 of shear, places in elements of stresses."""
+    xarray = pytest.importorskip("xarray")
+    force = np.arange(12.0).reshape(2, 2, 3)
+    arrays = {"membrane_force": force, "shear_force": force[..., :2]}
+    shell = Results({"time": np.arange(2.0), **{f"shells/panel/{word}": x for word, x in arrays.items()}})
+    assert list(shell.to_pandas())[:6] == [
+        f"shells.panel.membrane_force.{e}.{c}" for e in (0, 1) for c in ("11", "22", "12")
+    ]
+    data = shell.to_xarray()
+    assert isinstance(data, xarray.Dataset)
+    np.testing.assert_array_equal(data["shells.panel.membrane_force"].sel(in_plane="12"), force[..., 2])
+    shear = data["shells.panel.shear_force"]
+    assert list(shear[shear.dims[-1]].values) == ["13", "23"]
+    (table,) = export_csv(shell, tmp_path)
+    head = table.read_text().split("\n")[0].split(",")
+    assert head[1:4] == [f"element0_membrane_force_{c} [N/m]" for c in ("11", "22", "12")]
+    assert head[-1] == "element1_shear_force_23 [N/m]"
+
+
+@pytest.mark.parametrize(("angular", "unit", "force"), [([True], "rad", "N m"), ([False], "m", "N")])
+def test_units_are_those_of_the_item(angular, unit, force):
+    """What a spring of unknown motion measures its item has recorded."""
+    block = {"time": np.arange(2.0), "springs/s/force": np.arange(2.0), "springs/s/rate": np.ones(2)}
+    spring = Results(block, {}, {"springs/s": {"angular": json.dumps(angular)}}).springs["s"]
+    assert (spring.columns_of("force")[0], spring.columns_of("rate")[0]) == (force, f"{unit}/s")

@@ -1,5 +1,6 @@
 """Mode shapes as results: displacements are those of the shape, velocities their rates; films, meshes and pictures."""
 
+import meshio
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -7,6 +8,7 @@ from click.testing import CliRunner
 from femb import Attachment, Beam, Model, RigidBody, Section
 from femb.base.errors import ModelError, ResultError
 from femb.cli import cli
+from femb.export.catalogue import export_vtu
 from femb.pictures.figures import plot
 from femb.pictures.picture import draw_modes
 from femb.results.results import Results
@@ -48,6 +50,27 @@ def test_velocities_are_the_rates_of_a_period(satellite):
     rate = np.fft.ifft(2j * np.pi / period * np.fft.fftfreq(16, 1 / 16)[:, None] * np.fft.fft(position, axis=0), axis=0)
     np.testing.assert_allclose(velocity, rate.real, rtol=0, atol=1e-11 * np.max(np.abs(velocity)))
     assert np.max(np.abs(velocity)) > 0.01
+
+
+def test_displacements_count_from_the_state_about_which_it_vibrates(satellite, tmp_path):
+    """A, 0, -A, 0, A in a period: in results, read again, and in exported meshes."""
+    motion = satellite.motion.one_period(1, frames=4)
+    motion.write(tmp_path / "period.h5")
+    for results in (motion, Results.read(tmp_path / "period.h5")):
+        moved = results.beams["boom"].displacement
+        assert np.abs(moved[0]).max() > 0.01
+        for got, part in zip(moved, (1.0, 0.0, -1.0, 0.0, 1.0), strict=True):
+            np.testing.assert_allclose(got, part * moved[0], atol=1e-15)
+        (lines,) = export_vtu(results, tmp_path, solids=False, subdivisions=1)
+        for k in range(5):
+            data = meshio.read(lines.with_name(f"lines_{k:04d}.vtu")).point_data["displacement"]
+            np.testing.assert_allclose(data[1::2], moved[k, :-1], atol=1e-15)
+
+
+def test_pictures_of_modes_and_states_count_them(satellite):
+    assert satellite.results().instants([0.0, 3.0]) == ["mode 0", "mode 3"]
+    assert satellite.motion.one_period(1).instants([0.25]) == ["0.25 s"]
+    assert Results({"time": np.arange(2.0)}, {}, {"": {"method": "static"}}).instants([1.0]) == ["state 1"]
 
 
 def test_larger_scale_and_unknown_modes(satellite):

@@ -21,6 +21,7 @@ import numpy as np
 
 from femb.base.arrays import NOTHING, Arrays, Attributes, Block, Content, Growing, visible
 from femb.base.errors import ResultError
+from femb.results.groups import ArrayAttributes
 from femb.results.storage.hdf5 import ORDERED, OpenFile, write_hdf5
 from femb.results.storage.journal import JournalReader, ResultJournal
 from femb.results.storage.read import FRAMES, RECORD, Earlier, is_finished, lazily, opened, part_of, read_content
@@ -231,7 +232,8 @@ class ResultWriter(Writer):
                         record = np.frombuffer(journal.record, np.uint8)
                         static = static | {RECORD: record, FRAMES: np.array(journal.kept)}
                     content = journal.attributes, static, journal.frames, journal.blocks()
-                    series = write_hdf5(draft, *content, compression=self._compression)
+                    about = ArrayAttributes(journal.attributes, (*static, *journal.names))
+                    series = write_hdf5(draft, *content, compression=self._compression, about=about)
                 self._written = content[0], {name: np.shape(array) for name, array in static.items()}, series
                 if status == "complete" or not is_finished(self.path):
                     draft.replace(self.path)
@@ -261,7 +263,8 @@ def write_content(content: Content, path: str | Path) -> None:
         try:
             blocks = [content.series] if content.series else []
             frames = len(content.series["time"]) if content.series else 0
-            write_hdf5(draft, _started(content.attributes), content.static, frames, blocks)
+            about = ArrayAttributes(content.attributes, (*content.static, *content.series))
+            write_hdf5(draft, _started(content.attributes), content.static, frames, blocks, about=about)
             draft.replace(path)
         finally:
             draft.unlink(missing_ok=True)

@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -157,6 +157,14 @@ ALWAYS_ADMITTED_BYTES = 1 << 24
 ORDERED = ("bodies", "beams", "joints", "drivers")
 # Largest depth of nested groups.
 DEPTH = 16
+# Attributes of arrays for other programs; readers of femb pass over them, since the quantities are declared.
+DESCRIBING = ("units", "axes", "components", "meaning")
+About: TypeAlias = Callable[[str, tuple[int, ...]], Mapping[str, str]]
+
+
+def nothing_about(path: str, shape: tuple[int, ...]) -> Mapping[str, str]:
+    """No attributes of an array."""
+    return {}
 
 
 def write_hdf5(
@@ -166,9 +174,11 @@ def write_hdf5(
     frames: int,
     blocks: Iterable[Block],
     compression: int = 0,
+    about: About = nothing_about,
 ) -> dict[str, tuple[int, ...]]:
     """Write a new file; ``blocks`` have the output times in order, ``frames`` of them in all; compression : level of
-    gzip of the arrays over time. Returns the shapes of these arrays.
+    gzip of the arrays over time; about : the attributes of an array by its path and shape. Returns the shapes of the
+    arrays over time.
 
     Raises OSError where there is no room, TypeError or ValueError where a value cannot be stored; the file is then
     invalid.
@@ -180,7 +190,7 @@ def write_hdf5(
             file.create_group(kind, track_order=True)
         groups = _FileGroups(file)
         for name, array in static.items():
-            _create(groups, name, np.asarray(array))
+            _describe(_create(groups, name, np.asarray(array)), about(name, np.shape(array)))
         for group, values in attributes.items():
             item = file[group or "/"] if not group or group in file else file.create_group(group)
             for name, value in values.items():
@@ -194,6 +204,7 @@ def write_hdf5(
                 if name not in series:
                     together = together or written_together(block)
                     series[name] = _create_series(groups, name, frames, array, together, compression)
+                    _describe(series[name], about(name, array.shape))
                 _fill(series[name], done, array)
             done += len(next(iter(block.values())))
         shapes = {name: dataset.shape for name, dataset in series.items()}
@@ -214,7 +225,15 @@ class _FileGroups(dict[str, Any]):
         return self[path]
 
 
-def _create(groups: _FileGroups, path: str, array: np.ndarray) -> None:
+def _describe(dataset: Any, attributes: Mapping[str, str]) -> None:
+    """Write the attributes of a dataset."""
+    import h5py
+
+    for name, text in attributes.items():
+        h5py.Dataset(dataset).attrs[name] = text
+
+
+def _create(groups: _FileGroups, path: str, array: np.ndarray) -> Any:
     import h5py
 
     if array.dtype.kind == "U":
@@ -226,6 +245,7 @@ def _create(groups: _FileGroups, path: str, array: np.ndarray) -> None:
     dataset = _dataset(groups, path, array.dtype, array.shape, None, chunks)
     if array.size:
         dataset.write(h5py.h5s.ALL, h5py.h5s.ALL, np.ascontiguousarray(array))
+    return dataset
 
 
 def _create_series(
@@ -312,7 +332,8 @@ class Listing:
             raise ResultError(f"{path}: a {type(item).__name__}, not an array or a group")
         elif depth > DEPTH:
             raise ResultError(f"{path}: more than {DEPTH} groups within each other")
-        self.attributes[path] = {key: _plain(value) for key, value in item.attrs.items()}
+        passed = DESCRIBING if isinstance(item, h5py.Dataset) else ()
+        self.attributes[path] = {key: _plain(item.attrs[key]) for key in item.attrs if key not in passed}
         # Not h5py's visititems, whose order is the alphabet, not that of the model.
         for name in item if isinstance(item, h5py.Group) else ():
             below = f"{path}/{name}" if path else name

@@ -197,6 +197,11 @@ class JournalReader:
         self.dropped = size - end
 
     @property
+    def names(self) -> list[str]:
+        """The paths of the arrays over time."""
+        return [name for name, *_ in self._form]
+
+    @property
     def checkpoint(self) -> dict[str, np.ndarray]:
         """The arrays of the last checkpoint."""
         return arrays_of(self.record) if self.record else {}
