@@ -165,7 +165,7 @@ class Loop(Tabled):
         return tuple(found)
 
     def nearest_mode(self, omega: float) -> Mode | None:
-        """The vibration whose frequency is nearest to omega, rad/s; None where there is none."""
+        """The vibration whose frequency is nearest to omega, rad/s, above zero; None where there is none."""
         return min(self.modes(), key=lambda mode: abs(np.log(omega / mode.omega)), default=None)
 
     # Stability
@@ -561,7 +561,7 @@ def _margin_lines(of: Loop, margins: Margins) -> list[str]:
     ]
     rows.append((margins.at, f"peak of the sensitivity {margins.sensitivity:.6g}"))
     for w, text in sorted(rows):
-        near = of.nearest_mode(w)
+        near = of.nearest_mode(w) if w else None
         name = f"; nearest mode {near.number}" if near else ""
         lines.append(f"{w:12.6g} rad/s{w / (2.0 * np.pi):12.6g} Hz  {text}{name}")
     return lines

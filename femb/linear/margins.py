@@ -107,7 +107,7 @@ class OpenedLoop:
             for i in reversed(range(start, end)):
                 pivot = each - triangle[i, i]
                 x[i] += triangle[i, i + 1 : end] @ x[i + 1 : end]
-                x[i] /= np.where(pivot == 0.0, np.finfo(float).tiny ** 0.5, pivot)
+                x[i] /= np.where(pivot == 0.0, np.finfo(float).tiny ** 0.1, pivot)
         found = (self._left @ x).reshape(k, len(points), k)
         return np.asarray(np.moveaxis(found, 1, 0) + self.D)
 
@@ -136,7 +136,10 @@ class InjectedLoop:
 
     def one(self, omega: float) -> complex:
         """L at one frequency, rad/s."""
-        return 1.0 / self._response(omega) - 1.0
+        try:
+            return 1.0 / self._response(omega) - 1.0
+        except np.linalg.LinAlgError:  # exactly a pole of the closed loop, as at zero frequency
+            return complex(np.inf)
 
     def grid(self) -> Floats:
         """Frequencies (f,), rad/s, that resolve the poles of the closed loop, their aliases, and those of the opened
@@ -163,8 +166,8 @@ class Margins:
     crossovers (a,) rad/s : where |L| = 1. phase_margins (a,) degrees, in (-180, 180] : the phase of L there less -180.
     delay_margins (a,) s : the delays in the channel that lead each of them to -1.
 
-    phase_crossovers (b,) rad/s : where L is real and negative. gain_margins (b,) : 1/|L| there; below one the gain may
-    be smaller by this factor.
+    phase_crossovers (b,) rad/s : where L is real and negative, from zero frequency on. gain_margins (b,) : 1/|L| there;
+    below one the gain may be smaller by this factor.
 
     distance, at : least |1 + L|, and its frequency, rad/s; the peak of the sensitivity is 1/distance.
     """
@@ -230,12 +233,12 @@ def margins_of(channel: str, loop: OpenedLoop | InjectedLoop) -> Margins:
     ordinate = values.imag.copy()
     if loop.period is not None:
         ordinate[-1] = ordinate[-2]  # at half the rate L is real: the rest is rounding
-    turning = _roots(imaginary, omega, ordinate)
-    if loop.period is not None:
-        turning = np.append(turning, omega[-1])
+    # L is real at zero frequency too, and infinite there with an integrator
+    ends = np.array([0.0]) if loop.period is None else np.array([0.0, omega[-1]])
+    turning = np.sort(np.concatenate([_roots(imaginary, omega, ordinate), ends]))
     at_turning = loop(turning)
     real = (at_turning.real < 0.0) & (np.abs(at_turning) < POLE) & (np.abs(at_turning) > NOTHING)
-    distance, at = _nearest(loop, omega, np.abs(1.0 + values))
+    distance, at = min(_nearest(loop, omega, np.abs(1.0 + values)), (float(abs(1.0 + at_turning[0])), 0.0))
     turning, at_turning = turning[real], at_turning[real]
     return Margins(
         channel, omega, values, crossovers, phase, turning, 1.0 / np.abs(at_turning), distance, at

@@ -88,6 +88,7 @@ class StateSpace(Brief):
     def __post_init__(self) -> None:
         n, m, p = len(self.states), len(self.inputs), len(self.outputs)
         for name, shape in (("A", (n, n)), ("B", (n, m)), ("C", (p, n)), ("D", (p, m))):
+            object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=float))
             if np.shape(getattr(self, name)) != shape:
                 raise ModelError(
                     f"state space: {name} has shape {np.shape(getattr(self, name))}, wanted {shape}: there are {n} "

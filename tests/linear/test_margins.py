@@ -1,0 +1,120 @@
+"""Margins at the ends of the frequency axis, and which of several counts: by closed forms and python-control."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import femb
+from femb import LinearLaw, StateSpace
+
+# An inverted pendulum: J a'' = m g l a + torque.
+J, MGL, KP, KD = 2.1, 19.62, 60.0, 12.0
+
+
+def pendulum():
+    A = np.array([[0.0, 1.0], [MGL / J, 0.0]])
+    return StateSpace(A, [[0.0], [1.0 / J]], np.eye(2), np.zeros((2, 1)), ("a", "w"), ("torque",), ("angle", "rate"))
+
+
+def law(period=None, ki=0.0, gain=1.0, delay=0.0):
+    """KP + KD s + ki/s."""
+    D = [[-gain * KP, -gain * KD]]
+    words = {"period": period, "delay": delay, "inputs": ("angle", "rate"), "outputs": ("torque",)}
+    if not ki:
+        return LinearLaw("pd", [], [], [], D, **words)
+    own = ([[0.0]], [[1.0, 0.0]]) if period is None else ([[1.0]], [[period, 0.0]])
+    return LinearLaw("pid", *own, [[-gain * ki]], D, **words)
+
+
+@pytest.mark.parametrize("period", [None, 0.02])
+def test_the_low_gain_margin_of_an_unstable_plant_is_at_zero_frequency(period):
+    """L(0) = -KP / (m g l): a smaller gain does not hold the pendulum up."""
+    (margins,) = femb.loop(pendulum(), [law(period)]).margins()
+    assert margins.phase_crossovers[0] == 0.0
+    assert margins.gain_margin[0] == pytest.approx(MGL / KP, rel=1e-12)
+    for factor, stable in ((1.001, True), (0.999, False)):
+        assert femb.loop(pendulum(), [law(period, gain=factor * MGL / KP)]).stable == stable
+
+
+@pytest.mark.parametrize("period", [None, 0.02])
+def test_an_integrator_takes_the_low_gain_margin_away_from_zero_frequency(period):
+    """L(0) is infinite then, and the margin is where the integral and the rate balance."""
+    (margins,) = femb.loop(pendulum(), [law(period, ki=5.0)]).margins()
+    assert np.all(margins.phase_crossovers > 0.1)
+    low = margins.gain_margin[0]
+    for factor, stable in ((1.001, True), (0.999, False)):
+        assert femb.loop(pendulum(), [law(period, ki=5.0, gain=factor * low)]).stable == stable
+    if period is None:
+        control = pytest.importorskip("control")
+        s = control.tf([1.0, 0.0], [1.0])
+        wanted = control.stability_margins((KP + KD * s + 5.0 / s) / (J * s * s - MGL), returnall=True)
+        assert low == pytest.approx(wanted[0][0], rel=1e-9)
+
+
+def test_a_free_body_bears_any_smaller_gain():
+    """Two integrators: |L| grows without end at zero frequency."""
+    plant = replace(pendulum(), A=np.array([[0.0, 1.0], [0.0, 0.0]]))
+    for period in (None, 0.02):
+        (margins,) = femb.loop(plant, [law(period)]).margins()
+        assert margins.gain_margin[0] == 0.0
+        assert np.all(margins.phase_crossovers > 0.0)
+
+
+@pytest.mark.parametrize("period", [None, 5.0])
+def test_the_low_gain_margin_of_a_satellite_that_gravity_gradient_turns_over(period):
+    """In pitch the gradient turns by 3 n^2 (yaw - roll inertia) a, n from the gravity of the Earth at 7,178.137 km."""
+    model, n = femb.Model("on its side"), np.sqrt(398600.4418e9 / 7178137.0**3)
+    model.add(femb.RigidBody("hub", 100.0, (60.0, 150.0, 120.0), angular_velocity=(0.0, -n, 0.0)))
+    model.add(femb.elements.GravityGradient("gravity", altitude=800e3, radial=(0, 0, -1), normal=(0, -1, 0)))
+    gradient = 3.0 * n**2 * 60.0
+    kp = gradient / 0.147
+    turn, rate, torque = "bodies.hub.turn.y", "bodies.hub.angular_velocity.y", "bodies.hub.torque.y"
+    pitch = LinearLaw(
+        "pitch", [], [], [], [[-kp, -1.4 * np.sqrt(150.0 * kp)]], period, inputs=(turn, rate), outputs=(torque,)
+    )
+    plant = femb.linearize(model, inputs=["bodies.hub.torque"], outputs=[turn, rate])
+    (margins,) = femb.loop(plant, [pitch]).margins()
+    assert margins.gain_margin[0] == pytest.approx(0.147, rel=1e-6)
+
+
+def test_the_least_distance_may_be_at_zero_frequency():
+    """With KP hardly above m g l the loop is nearest to -1 there."""
+    loop = femb.loop(pendulum(), [law(gain=1.1 * MGL / KP)])
+    (margins,) = loop.margins()
+    assert (margins.distance, margins.at) == (pytest.approx(0.1, rel=1e-9), 0.0)
+    assert "0 rad/s           0 Hz  peak of the sensitivity 10" in loop.table()
+
+
+def test_the_gain_margin_at_half_the_rate_is_that_of_the_sampled_plant():
+    """L(-1) of held commands, from the exact sampled matrices; beyond it a pole z passes through -1."""
+    T, mu = 0.02, np.sqrt(MGL / J)
+    c, s = np.cosh(mu * T), np.sinh(mu * T)
+    P, Q = np.array([[c, s / mu], [mu * s, c]]), np.array([(c - 1.0) / mu**2, s / mu]) / J
+    at_half = KP * np.array([1.0, KD / KP]) @ np.linalg.solve(-np.eye(2) - P, Q)
+    (margins,) = femb.loop(pendulum(), [law(T)]).margins()
+    assert margins.phase_crossovers[-1] == pytest.approx(np.pi / T, rel=1e-12)
+    assert margins.gain_margin[1] == pytest.approx(-1.0 / at_half, rel=1e-10)
+    for factor, stable in ((0.999, True), (1.001, False)):
+        assert femb.loop(pendulum(), [law(T, gain=factor * margins.gain_margin[1])]).stable == stable
+
+
+def test_the_phase_margin_is_that_of_the_least_size():
+    """Of several crossovers, some of which lack phase the other way round."""
+    found = femb.loop(pendulum(), [law()]).margins()[0]
+    several = replace(found, phase_margins=np.array([63.0, -128.0, 52.6, -70.0]))
+    assert several.phase_margin == 52.6
+    assert replace(found, phase_margins=np.array([63.0, -28.0, 52.6])).phase_margin == -28.0
+
+
+def test_the_largest_delay_of_more_than_twenty_periods():
+    """Of a slow loop with quick samples: that of the continuous law, less half the period that samples hold."""
+    fast = femb.loop(pendulum(), [law(0.002)])
+    assert fast.largest_delay() == (np.inf, pytest.approx(np.nan, nan_ok=True))
+    delay, omega = fast.largest_delay(limit=0.4)
+    (margins,) = femb.loop(pendulum(), [law()]).margins()
+    assert delay > 20 * 0.002
+    assert delay == pytest.approx(margins.delay_margin - 0.001, rel=1e-4)
+    assert omega == pytest.approx(margins.crossovers[0], rel=1e-3)
+    for factor, stable in ((0.99, True), (1.01, False)):
+        assert fast.delayed(factor * delay).stable == stable
