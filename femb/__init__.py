@@ -12,8 +12,6 @@ from importlib.util import find_spec
 
 from femb.base.lazy import public_names
 
-__version__ = "0.1.0"
-
 # What ``femb.<tab>`` shows: a model, what it is usually made of, what is done with it. All other public names are there
 # too: ``femb.__all__`` has them, ``femb.elements`` shows all kinds of items.
 EVERYDAY = (
@@ -55,6 +53,8 @@ def __getattr__(name):
         return _known(name, _own()[0][name].value())
     if name == "__all__":
         return sorted(_public())
+    if name == "__version__":  # on first use, since a checkout asks git
+        return _known(name, import_module("femb.base.version").version())
     if name.startswith("_"):
         raise AttributeError(f"module 'femb' has no attribute {name!r}")
     if name.islower() and find_spec(f"femb.{name}") is not None:  # a module, as in femb.profiles.Versine

@@ -14,6 +14,7 @@ import pytest
 from checkout import ROOT
 
 import femb
+from femb.base.version import of_checkout
 from femb.elements import registry
 from femb.elements.item import Item
 from femb.numerics.threads import has_forks
@@ -98,8 +99,42 @@ def test_elements_are_not_importable_at_the_top_level():
     assert "ImportError: the element library is imported as femb.elements" in result.stderr
 
 
-def test_version_is_written_once_as_the_project_has_it():
-    assert PROJECT["project"]["version"] == femb.__version__
+def test_the_version_is_that_of_the_commit(tmp_path):
+    """In a clone, without and with a tag, as setuptools-scm gives it to a distribution; changes show in it."""
+    scm = pytest.importorskip("setuptools_scm")
+    if subprocess.run(["git", "clone", "-q", str(ROOT), str(tmp_path / "c")], capture_output=True).returncode:
+        pytest.skip("not a checkout of git")
+    clone = tmp_path / "c"
+
+    def git(*words: str) -> str:
+        names = ("-c", "user.name=n", "-c", "user.email=e@e")
+        done = subprocess.run(["git", *names, *words], cwd=clone, capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+
+    def same() -> str:
+        found, wanted = of_checkout(clone), scm.get_version(str(clone))
+        assert found[: len(wanted) - 4] == wanted[:-4], "digits of the commit may be more or less"
+        assert ("+g" in found) == ("+g" in wanted)
+        return found
+
+    for tag in git("tag").split():
+        git("tag", "-d", tag)
+    assert same().partition("+g")[2] == git("rev-parse", "HEAD")[:9]
+    git("tag", "v1.2.3")
+    assert same() == "1.2.3"
+    git("commit", "-q", "--allow-empty", "-m", "more")
+    assert same().startswith("1.2.4.dev1+g")
+    (clone / "README.md").write_text("changed")
+    first = of_checkout(clone)
+    (clone / "README.md").write_text("changed again")
+    assert first != of_checkout(clone)
+    assert "version" in PROJECT["project"]["dynamic"]
+
+
+def test_sources_without_a_repository_have_the_version_that_is_installed(tmp_path):
+    with pytest.raises((OSError, subprocess.SubprocessError)):
+        of_checkout(tmp_path)
+    assert re.match(r"\d+(\.\d+)*", femb.__version__)
 
 
 def test_public_names_exist():

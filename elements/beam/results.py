@@ -4,13 +4,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from femb.base.quantity import Group, Quantity
+from femb.base.quantity import ENDS, Group, Quantity
 from femb.base.types import Floats
 from femb.elements.body.results import DISPLACEMENT, Moving, since_first
 from femb.numerics import euler, rotations
 
-ENDS, STATIONS = ("start", "end"), ("start", "middle", "end")
-"""Places in an element."""
+STATIONS = ("start", "middle", "end")  # places in an element
 
 # Stresses at the recovery points of beams, from section forces and moments.
 #

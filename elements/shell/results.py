@@ -5,11 +5,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from femb.base.errors import ResultError
-from femb.base.quantity import Group, Quantity
+from femb.base.quantity import IN_PLANE, Group, Quantity
 from femb.base.types import Floats
 from femb.elements.body.results import DISPLACEMENT, Moving, since_first
 
-IN_PLANE = ("11", "22", "12")
 SIDES = ("behind", "in_front")  # of the normal
 
 

@@ -17,6 +17,8 @@ GroupType = TypeVar("GroupType", bound="Group")
 LEVELS = ("motion", "deformation", "forces")
 COMPONENTS = {"3": ("x", "y", "z"), "4": ("w", "x", "y", "z")}
 """Names of the components of vectors and quaternions, by their number in a `Quantity`'s shape."""
+IN_PLANE = ("11", "22", "12")  # of plates
+ENDS = ("start", "end")  # of elements
 LENGTHS = {"x", "y", "z", "stroke", "distance"}  # names of coordinates and components of drivers in m, not rad
 AXES = {"T": "time", "n": "node", "e": "element", "c": "coordinate"}
 

@@ -46,8 +46,17 @@ class Commands(click.Group):
         return self.commands.get(cmd_name)
 
 
+VERSION_HELP = "Show the version and exit."
+
+
+def _version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not context.resilient_parsing:
+        click.echo(f"femb {femb.__version__}")
+        context.exit()
+
+
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(femb.__version__, prog_name="femb", message="%(prog)s %(version)s")
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help=VERSION_HELP)
 def cli() -> None:
     """Rigid-flexible multibody dynamics.
 

@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from femb.base.errors import ResultError
-from femb.base.quantity import AXES, Group
+from femb.base.quantity import AXES, ENDS, Group
 from femb.base.types import Floats
-from femb.elements.beam.results import ENDS
 from femb.pictures.files import chosen_times, writing
 from femb.results.results import Results
 from femb.results.view import INERTIAL

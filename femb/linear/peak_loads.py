@@ -16,11 +16,11 @@ import numpy as np
 from femb.base.arrays import listing
 from femb.base.errors import ResultError
 from femb.base.html import Tabled
-from femb.base.quantity import Group
+from femb.base.quantity import IN_PLANE, Group
 from femb.base.types import Bools, Floats
 from femb.base.values import names_of, span_of
 from femb.elements.beam.results import BeamResults, section_loads
-from femb.elements.shell.results import IN_PLANE, ShellResults, failure_index_at, surface_stress_at, von_mises
+from femb.elements.shell.results import ShellResults, failure_index_at, surface_stress_at, von_mises
 from femb.results.array_file import Arrays, write_arrays
 from femb.results.results import Results
 

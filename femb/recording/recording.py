@@ -7,9 +7,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+import numpy as np
+
 from femb.base.arrays import CHECKPOINT, NOTHING, Arrays, Block, joined
 from femb.base.errors import ResultError, SolveError
-from femb.base.memory import recall, remembered
+from femb.base.memory import LAYOUT, layout_of, remembered
 from femb.base.options import EVERYTHING, Output
 from femb.base.progress import Reporter
 from femb.base.types import Floats
@@ -62,13 +64,13 @@ class Recording:
             attributes[""]["method_reason"] = reason
         if earlier is not None:
             earlier.check_model(static)
+            earlier.recall(self._recorder, "recorder")
         self._writer: Writer = MemoryWriter(static, attributes, expected)
         if out is not None:
             names = names_of(system.layout).items() if options else ()
             static = static | {f"{CHECKPOINT}names/{part}": array for part, array in names}
-            self._writer = ResultWriter(out, static, attributes, output.compression, earlier)
-        if earlier is not None:
-            recall(self._recorder, earlier.part("recorder"))
+            kinds = {f"{item.table}/{item.name}": item.results for item in system.items}
+            self._writer = ResultWriter(out, static, attributes, output.compression, earlier, kinds)
         self._block = min(BLOCK, 1 + VELOCITIES // (1 + system.n_v))
         # output instants collected, in all
         self._waiting = 0
@@ -134,7 +136,8 @@ class Recording:
         self._write()
         if self._end is not None:
             self._last = named_state(self._recorder.system, *self._end)
-        parts = {"recorder/": remembered(self._recorder), "last/": self._last, "": arrays}
+        memory = remembered(self._recorder) | {LAYOUT: np.array(layout_of(Recorder))}
+        parts = {"recorder/": memory, "last/": self._last, "": arrays}
         kept = {f"{CHECKPOINT}{name}{path}": array for name, part in parts.items() for path, array in part.items()}
         self._writer.keep(kept)
 

@@ -196,10 +196,16 @@ def joined(kinds: tuple[type[Item], ...]) -> type[Group]:
 
 class ArrayAttributes:
     """The attributes ``units``, ``axes``, ``components`` (JSON) and ``meaning`` of the arrays of a file, which readers
-    other than femb find at each array; attributes : of its groups."""
+    other than femb find at each array.
 
-    def __init__(self, attributes: Attributes, paths: Iterable[str]) -> None:
+    attributes : of its groups. kinds : of groups by path or by table, by default of all tables.
+    """
+
+    def __init__(
+        self, attributes: Attributes, paths: Iterable[str], kinds: Mapping[str, type[Group]] | None = None
+    ) -> None:
         self._attributes, self._arrays = attributes, dict.fromkeys(paths, np.zeros(0))
+        self._kinds = groups() if kinds is None else {**OF_NO_ITEM, **kinds}
         self._groups: dict[str, Group | None] = {}
 
     def __call__(self, path: str, shape: tuple[int, ...]) -> dict[str, str]:
@@ -209,7 +215,7 @@ class ArrayAttributes:
             return {"units": "-" if counted else "s", "axes": '["time"]'}
         of, _, word = path.rpartition("/")
         if of not in self._groups:
-            kind = groups().get(of.partition("/")[0])
+            kind = self._kinds.get(of) or self._kinds.get(of.partition("/")[0])
             self._groups[of] = None if kind is None else kind(of, self._arrays, self._attributes)
         group = self._groups[of]
         if group is None or word not in (known := group.quantities()):

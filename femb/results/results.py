@@ -19,11 +19,9 @@ import numpy as np
 from femb.base.arrays import NOTHING, Arrays, Attributes, Content, ReadOnly, listing, read_only, shapes_of
 from femb.base.errors import ResultError
 from femb.base.html import Shown, table
-from femb.base.quantity import AXES, COMPONENTS, Group, Groups
+from femb.base.quantity import AXES, COMPONENTS, ENDS, IN_PLANE, Group, Groups
 from femb.base.types import Floats
 from femb.base.values import check_text
-from femb.elements.beam.results import ENDS
-from femb.elements.shell.results import IN_PLANE
 from femb.results import spectrum as spectra
 from femb.results.groups import Audit, EventRecord, event_records, groups, table_names, tables_of, with_declarations
 from femb.results.names import (

@@ -13,7 +13,7 @@ import numpy as np
 
 from femb.base.arrays import Arrays
 from femb.base.errors import ContinuationError
-from femb.base.memory import WithMemory, recall, remembered
+from femb.base.memory import LAYOUT, WithMemory, layout_of, remembered
 from femb.base.types import Floats
 from femb.formulations.contract import Formulation
 from femb.layout.discrete import DiscreteState
@@ -88,6 +88,7 @@ class Checkpoints:
             return
         begin, discrete = time.perf_counter(), form.system.discrete
         arrays: dict[str, np.ndarray] = {f"stepper/{path}": array for path, array in remembered(stepper).items()}
+        arrays[f"stepper/{LAYOUT}"] = np.array(layout_of(type(stepper)))
         arrays |= {f"discrete/{name}": array for name, array in discrete.items()}
         arrays["loop/values"] = np.array(values, dtype=float)
         arrays["loop/warning"], arrays["loop/stopped_by"] = (
@@ -107,9 +108,12 @@ class Checkpoints:
         formulation and the values of events. wanted : the number of the user's events. Raises ContinuationError."""
         assert self.earlier is not None
         loop, events = self.earlier.part("loop"), self.earlier.part("events")
-        form = form.with_discrete(DiscreteState(self.earlier.part("discrete")))
+        discrete = self.earlier.part("discrete")
+        if {*discrete} != {*form.system.discrete}:
+            raise self.earlier.of_other_layout()
+        form = form.with_discrete(DiscreteState(discrete))
         stepper.form = form
-        recall(stepper, self.earlier.part("stepper"))
+        self.earlier.recall(stepper, "stepper")
         records = zip(events["time"].tolist(), events["name"].tolist(), events["energy_loss"].tolist(), strict=True)
         summary.events[:] = [EventRecord(*record) for record in records]
         summary.samples = {path: list(array) for path, array in self.earlier.part("samples").items()}

@@ -132,7 +132,8 @@ def _check_same(earlier: Earlier, options: dict[str, Any], case_text: str) -> No
         raise ContinuationError(f"{earlier.path}: is no run in time with a checkpoint, and cannot be continued")
     if root.get("femb_version") != __version__:
         raise ContinuationError(
-            f"{earlier.path}: was made by femb {root.get('femb_version')}, this is {__version__}; continue it with that"
+            f"{earlier.path}: was made by femb {root.get('femb_version')}, this is {__version__}; continue it with "
+            "that, or carry out the run from its beginning"
         )
     differences = _text_difference(str(root.get("case", "")), case_text)
     there["duration"] = there.pop(BEFORE, there["duration"])

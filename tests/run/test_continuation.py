@@ -11,17 +11,19 @@ from fragile_runs import Kill, KilledError
 from long_runs import slow
 
 import femb
-from femb.base.errors import ModelError, ResultError
+from femb.base.errors import ContinuationError, ModelError, ResultError
 from femb.base.memory import recall, remembered
 from femb.cli import cli
 from femb.elements import Ground, JointEnd, JointFriction, JointStops, Latch, PointMass, Revolute, RigidBody
 from femb.profiles import Polynomial
+from femb.recording.record import Recorder
 from femb.results.results import Results
 from femb.results.storage.journal import arrays_of
 from femb.results.storage.read import RECORD, unfinished
 from femb.run import checkpoints
 from femb.run.events import Event
 from femb.run.overview import overview
+from femb.steppers.runge_kutta import RungeKutta4
 
 METHODS = {
     "rk4": {"method": "rk", "tableau": "rk4", "step": 0.01},
@@ -263,6 +265,34 @@ def test_what_cannot_be_continued_is_refused(tmp_path, often):
     same(run(hinged(), None), run(hinged(), file, resume=True))
     assert not hasattr(Results.read(file).static, "checkpoint")
     assert not [name for name in Results.read(file).arrays if name.startswith("checkpoint")]
+
+
+@pytest.mark.parametrize("part", ["stepper", "recorder"])
+def test_a_checkpoint_of_another_layout_says_what_to_do(tmp_path, often, monkeypatch, part):
+    """Where an attribute has another name than in the code that wrote it, and where nothing tells the layout."""
+    file = tmp_path / "r.h5"
+    with pytest.raises(KilledError):
+        run(hinged(), file, progress=Kill(0.2))
+    made = femb.__version__
+    kind = Recorder if part == "recorder" else RungeKutta4
+    with monkeypatch.context() as change:
+        change.setattr(kind, "memory", (*kind.memory, "system"))
+        with pytest.raises(
+            ContinuationError, match="of another layout than those of this femb: continue it with"
+        ) as said:
+            run(hinged(), file, resume=True)
+        assert f"a checkpoint of femb {made}" in str(said.value)
+    same(run(hinged(), None), run(hinged(), file, resume=True))
+
+
+def test_other_quantities_than_before_are_refused(tmp_path, often, monkeypatch):
+    file = tmp_path / "r.h5"
+    with pytest.raises(KilledError):
+        run(hinged(), file, progress=Kill(0.2))
+    whole = Recorder.block
+    monkeypatch.setattr(Recorder, "block", lambda self, *words: {**whole(self, *words), "audit/new": words[0].time})
+    with pytest.raises(ResultError, match="the earlier part of the run has other quantities, as audit/new: continue"):
+        run(hinged(), file, resume=True)
 
 
 def test_a_run_that_an_event_ended_is_not_extended_but_starts_another(tmp_path):

@@ -21,6 +21,7 @@ import numpy as np
 
 from femb.base.arrays import NOTHING, Arrays, Attributes, Block, Content, Growing, visible
 from femb.base.errors import ResultError
+from femb.base.quantity import Group
 from femb.results.groups import ArrayAttributes
 from femb.results.storage.hdf5 import ORDERED, OpenFile, write_hdf5
 from femb.results.storage.journal import JournalReader, ResultJournal
@@ -175,7 +176,7 @@ class ResultWriter(Writer):
         Its folder is created. An existing file stays until `finish` has written the new one.
     static, attributes : as in `femb.Results`
     compression : level of gzip of arrays over time, 1 to 9, or 0 for none
-    earlier : the part of a run that this one continues.
+    earlier : the part of a run that this one continues. kinds : of groups by path, see `ArrayAttributes`.
 
     Before `finish`, ``Results.read`` reads the journal, `part_of` the path. Raises ResultError where the file cannot be
     written, or another run writes to it.
@@ -188,8 +189,9 @@ class ResultWriter(Writer):
         attributes: Attributes,
         compression: int = 0,
         earlier: Earlier | None = None,
+        kinds: Mapping[str, type[Group]] | None = None,
     ) -> None:
-        self.path, self._compression = Path(path), compression
+        self.path, self._compression, self._kinds = Path(path), compression, kinds
         self.file = part_of(self.path)
         self._checked = _Checked()
         self._written: tuple[Attributes, Shapes, Shapes] | None = None
@@ -232,7 +234,7 @@ class ResultWriter(Writer):
                         record = np.frombuffer(journal.record, np.uint8)
                         static = static | {RECORD: record, FRAMES: np.array(journal.kept)}
                     content = journal.attributes, static, journal.frames, journal.blocks()
-                    about = ArrayAttributes(journal.attributes, (*static, *journal.names))
+                    about = ArrayAttributes(journal.attributes, (*static, *journal.names), self._kinds)
                     series = write_hdf5(draft, *content, compression=self._compression, about=about)
                 self._written = content[0], {name: np.shape(array) for name, array in static.items()}, series
                 if status == "complete" or not is_finished(self.path):

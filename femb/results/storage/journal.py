@@ -30,7 +30,7 @@ import numpy as np
 
 from femb.base.arrays import NOTHING, Arrays, Attributes, Block
 from femb.base.descriptors import is_locked, lock, opened, renamed, write_at
-from femb.base.errors import ResultError
+from femb.base.errors import ContinuationError, ResultError
 from femb.results.storage.hdf5 import OpenFile
 
 MAGIC = b"femb journal 1\n"
@@ -103,6 +103,11 @@ class ResultJournal:
             form = [(name, array.dtype.str, array.shape[1:]) for name, array in block.items()]
             self._append(b"FORM", json.dumps(form).encode())
             self._form = form
+        if odd := {*block} ^ {name for name, *_ in self._form}:
+            raise ContinuationError(
+                f"{self.path}: the earlier part of the run has other quantities, as {min(odd)}: continue it with the "
+                "femb that made it, or carry out the run from its beginning"
+            )
         rows = [np.ascontiguousarray(block[name], dtype).ravel().view(np.uint8).data for name, dtype, _ in self._form]
         self._append(b"ROWS", COUNT.pack(len(block["time"])), *rows)
 

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from femb.base.arrays import CHECKPOINT, Arrays, Attributes, Content, LazyArrays, joined, listing, visible
+from femb.base.arrays import CHECKPOINT, NOTHING, Arrays, Attributes, Content, LazyArrays, joined, listing, visible
 from femb.base.descriptors import is_locked
 from femb.base.errors import ContinuationError, ResultError
+from femb.base.memory import LAYOUT, layout_of, recall
 from femb.base.quantity import selection_note
 from femb.base.values import shown
 from femb.results.storage.hdf5 import Listing, OpenFile, read_array
@@ -289,6 +290,23 @@ class Earlier:
                 raise ContinuationError(
                     f"{self.path}: has the run of another model, which cannot be continued: {name} differs"
                 )
+
+    def recall(self, owner: object, name: str) -> None:
+        """Set the memory of an object to a part of the checkpoint. Raises ContinuationError: its layout is another."""
+        arrays = self.part(name)
+        if str(arrays.pop(LAYOUT, "")) != layout_of(type(owner)):
+            raise self.of_other_layout()
+        recall(owner, arrays)
+
+    def of_other_layout(self) -> ContinuationError:
+        """The error of a checkpoint that this code does not understand."""
+        made = self.attributes.get("", NOTHING).get("femb_version", "of an unknown version")
+        node = str(made).partition("+g")[2].partition(".")[0]
+        get = f" (git checkout {node})" if node else ""
+        return ContinuationError(
+            f"{self.path}: has a checkpoint of femb {made}, of another layout than those of this femb: continue it "
+            f"with that{get}, or carry out the run from its beginning"
+        )
 
     def part(self, name: str) -> dict[str, np.ndarray]:
         """The arrays of one part of the checkpoint, such as "stepper", by their paths in it."""
