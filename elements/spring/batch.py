@@ -52,16 +52,17 @@ SIZES = np.array([3, 3, 3, 3])
 
 @inlined
 def line(index, data, q, v, fixed, R, w, d, rate, n):
-    """Length and its rate; sets R (2, 3, 3), w (2, 3) of the ends, d, its rate, and the direction n (zero if d = 0)."""
+    """Length and its rate; sets R (2, 3, 3), w (2, 3) of the ends, d, its rate, and the direction n. Of coincident ends
+    it is that in which they part, or zero."""
     work = np.empty((4, 3))
     point_motion(index, FIRST, data[FIRST_POINT], q, v, fixed, R[0], work[0], work[1], w[0])
     point_motion(index, SECOND, data[SECOND_POINT], q, v, fixed, R[1], work[2], work[3], w[1])
     for k in range(3):
         d[k] = work[2, k] - work[0, k]
         rate[k] = work[3, k] - work[1, k]
-    length = math.sqrt(dot(d, d))
+    length, speed = math.sqrt(dot(d, d)), math.sqrt(dot(rate, rate))
     for k in range(3):
-        n[k] = d[k] / length if length > 0.0 else 0.0
+        n[k] = d[k] / length if length > 0.0 else rate[k] / speed if speed > 0.0 else 0.0
     return length, dot(n, rate)
 
 
@@ -116,13 +117,14 @@ def tangent(index, data, offset, stride, u, q, v, fixed, damping, stiffness):
 
         C = c D^T n n^T D,    K = D^T (k n n^T + c n (P d')^T / l + f P / l) D + c D^T n n^T E + change of the arms,
 
-    where E is the change of d' with rotations at constant v: -+ R w~, w = omega x point.
+    where E is the change of d' with rotations at constant v: -+ R w~, w = omega x point. The damper of coincident
+    ends, of which n is the direction in which they part, exerts c d': there c n n^T is c.
     """
     R, w, work = np.empty((2, 3, 3)), np.empty((2, 3)), np.empty((5, 3))
     d, rate, n, across, local = work[0], work[1], work[2], work[3], work[4]
     D, E = np.zeros((3, 12)), np.zeros((3, 12))
-    C, K, middle = np.empty((12, 12)), np.empty((12, 12)), np.empty((3, 3))
-    along, rotated_rate = np.empty(12), np.empty(12)
+    C, K, middle, drag = np.empty((12, 12)), np.empty((12, 12)), np.empty((3, 3)), np.empty((3, 3))
+    by_rate, by_pose = np.empty((3, 12)), np.empty((3, 12))
     for k in range(index.shape[0]):
         length, speed = line(index[k], data[k], q, v, fixed, R, w, d, rate, n)
         stiff, damp, first = data[k, STIFFNESS], data[k, DAMPING], index[k, INPUT]
@@ -146,15 +148,19 @@ def tangent(index, data, offset, stride, u, q, v, fixed, damping, stiffness):
             for p in range(3):
                 middle[o, p] = (stiff - over) * n[o] * n[p] + damp * n[o] * across[p]
             middle[o, o] += over
-        for x in range(12):
-            along[x] = n[0] * D[0, x] + n[1] * D[1, x] + n[2] * D[2, x]
-            rotated_rate[x] = damp * (n[0] * E[0, x] + n[1] * E[1, x] + n[2] * E[2, x])
+        for o in range(3):
+            for p in range(3):
+                drag[o, p] = damp * n[o] * n[p] if length > 0.0 else damp if o == p else 0.0
+        for o in range(3):
+            for y in range(12):
+                by_rate[o, y] = by_pose[o, y] = 0.0
+                for p in range(3):
+                    by_rate[o, y] += drag[o, p] * D[p, y]
+                    by_pose[o, y] += middle[o, p] * D[p, y] + drag[o, p] * E[p, y]
         for x in range(12):
             for y in range(12):
-                C[x, y] = damp * along[x] * along[y]
-                K[x, y] = along[x] * rotated_rate[y]
-                for o in range(3):
-                    K[x, y] += D[o, x] * (middle[o, 0] * D[0, y] + middle[o, 1] * D[1, y] + middle[o, 2] * D[2, y])
+                C[x, y] = D[0, x] * by_rate[0, y] + D[1, x] * by_rate[1, y] + D[2, x] * by_rate[2, y]
+                K[x, y] = D[0, x] * by_pose[0, y] + D[1, x] * by_pose[1, y] + D[2, x] * by_pose[2, y]
         for e in range(2):
             rotate_back(R[e], n, local)
             add_torque_tangent(f if e == 1 else -f, local, data[k, 3 * e : 3 * e + 3], 6 * e + 3, K)
@@ -288,7 +294,8 @@ class SpringBatch(PairBatch):
         """Tension, length and its rate of every spring."""
         d, change = self._vectors(np.arange(len(self.index)), frames.q, frames.v)
         length = np.linalg.norm(d, axis=-1)
-        rate = np.sum(d * change, axis=-1) / np.where(length > 0.0, length, 1.0)
+        parting = np.linalg.norm(change, axis=-1)
+        rate = np.where(length > 0.0, np.sum(d * change, axis=-1) / np.where(length > 0.0, length, 1.0), parting)
         force = self.data[:, STIFFNESS] * (length - self.data[:, FREE]) + self.data[:, DAMPING] * rate
         block: dict[str, Floats] = {}
         for k, name in enumerate(self.names):

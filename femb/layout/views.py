@@ -126,7 +126,8 @@ class OutputStates(Protocol):
 
 
 class LinearPoint(Protocol):
-    """A state with its accelerations and reactions (``femb.linear.point.OperatingPoint``), for rows of linear outputs.
+    """A state with its accelerations and reactions, for rows of linear outputs
+    (``femb.small_motions.point.OperatingPoint``).
 
     t : s. system : the System. u (n_u,), q (n_q,), v (n_v,), a (n_v,), multipliers (n_c,).
     """

@@ -3,10 +3,10 @@
 from femb.linear.begin import operating_point
 from femb.linear.linearise import linearize
 from femb.linear.periodic import Periodic, multiblade, periodic
-from femb.linear.point import OperatingPoint
 from femb.linear.response import FrequencyResponse
 from femb.linear.state_space import StateSpace
 from femb.linear.trim import trim
+from femb.small_motions.point import OperatingPoint
 
 __all__ = [
     "FrequencyResponse",

@@ -9,10 +9,10 @@ from femb.base.errors import ModelError
 from femb.base.options import STARTS
 from femb.base.values import check_flag, check_table
 from femb.linear.chart import Chart
-from femb.linear.point import OperatingPoint, with_differences
 from femb.linear.second_order import chart_of
 from femb.linear.trim import trimmed
 from femb.model.model import Model
+from femb.small_motions.point import OperatingPoint, with_differences
 from femb.vibration.completion import system_of
 
 if TYPE_CHECKING:

@@ -22,8 +22,8 @@ from femb.base.types import Floats, Ints
 from femb.formulations.contract import Coordinates
 from femb.formulations.joint_tree_kernels import SPHERICAL
 from femb.layout.connections import axes_of_points
-from femb.linear.point import OperatingPoint
 from femb.numerics import kinematics, rotations
+from femb.small_motions.point import OperatingPoint
 from femb.system.system import System
 
 if TYPE_CHECKING:

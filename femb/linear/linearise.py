@@ -21,14 +21,14 @@ from femb.base.values import check_flag, names_of, shallow_copy
 from femb.elements.control.linear_law import LinearLaw
 from femb.elements.control.signals import is_true
 from femb.linear.begin import operating_point
-from femb.linear.channels import ForceInput, LinearOutput, default_outputs, inputs_of, output
 from femb.linear.chart import driven_inputs
 from femb.linear.loop import Loop
-from femb.linear.point import OperatingPoint, with_differences
 from femb.linear.second_order import SecondOrder
 from femb.linear.state_space import StateSpace, names_of_states
 from femb.linear.trim import Balance, why_changing
 from femb.model.model import Model
+from femb.small_motions.channels import ForceInput, LinearOutput, default_outputs, inputs_of, output
+from femb.small_motions.point import OperatingPoint, with_differences
 from femb.small_motions.spin_watch import warn_of_spin
 from femb.vibration.completion import system_of
 
@@ -68,7 +68,7 @@ def linearize(
 
     model : or an OperatingPoint of ``trim`` or ``operating_point``. The state is given by q (n_q,), v (n_v,),
     coordinates and velocities of the System, or by start, at_rest, trim, vary and state as of ``operating_point``, the
-    options of ``femb linearize``. t : s. outputs : names (femb.linear.channels), by default the motion of all
+    options of ``femb linearize``. t : s. outputs : names (femb.small_motions.channels), by default the motion of all
     bodies and joints. inputs : names, by default the factors of loads and motors, and the
     motion of every driver, its rate and its acceleration.
 

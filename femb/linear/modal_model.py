@@ -17,11 +17,11 @@ from femb.base.errors import ModelError
 from femb.base.html import Brief
 from femb.base.types import Bools, Floats, Ints, Sparse
 from femb.base.values import as_numbers, given_numbers, shown
-from femb.linear.point import OperatingPoint
 from femb.model.model import Model
 from femb.numerics import rotations
 from femb.results.array_file import read_arrays, write_arrays
 from femb.run.simulate import mass_properties
+from femb.small_motions.point import OperatingPoint
 from femb.system.system import System
 from femb.vibration.completion import system_of
 
@@ -231,8 +231,8 @@ def modal_model(
     """
     from femb.base.options import Run
     from femb.linear.chart import frames_chart
-    from femb.linear.point import OperatingPoint
     from femb.linear.second_order import second_order
+    from femb.small_motions.point import OperatingPoint
     from femb.statics.start import started
 
     if model.tables["joints"]:

@@ -19,12 +19,12 @@ from femb.base.html import Brief
 from femb.base.types import Complexes, Floats
 from femb.base.values import shown
 from femb.layout.element import LowRank
-from femb.linear.point import check_differentiable
 from femb.linear.response import FrequencyResponse, checked_frequencies
 from femb.linear.rows import Rows, grounded, rows_of
 from femb.model.model import Model
 from femb.small_motions.eigenproblem import EigenProblem
 from femb.small_motions.free_motions import FreeMotions, free_motions
+from femb.small_motions.point import check_differentiable
 from femb.system.block_lu import AnyFactorisation, SingularError
 from femb.vibration.completion import system_of
 from femb.vibration.damping_ratios import ratio_of_modes, with_ratio
@@ -255,7 +255,7 @@ def linear_model(
     system = system_of(model, start == "assembled")
     loaded = start == "equilibrium"
     if loaded:
-        _without_feedback(system)
+        check_differentiable(system, 0.0, system.q0, system.v0)
         system = started(system, run)
     bodies = system.layout.bodies
     for word, name in (("held", held), ("hub", hub)):
@@ -265,17 +265,6 @@ def linear_model(
     motion = _motion(system, loaded, held, hub)
     hub = hub or held
     return LinearModel(motion, rows_of(motion, inputs, outputs, hub, held, loaded), hub)
-
-
-def _without_feedback(system: "System") -> None:
-    """Raises ModelError where loads or springs are functions of the state that the tangents do not contain."""
-    for each in system.inputs:
-        if each.of_state and not each.differentiated:
-            raise ModelError(
-                f"{each.label}: is a function of the state, which is no part of a sparse linear model: linearize "
-                "without truncation, or leave the load out"
-            )
-    check_differentiable(system, 0.0, system.q0, system.v0)
 
 
 def _motion(system: "System", loaded: bool, held: str | None, hub: str | None) -> EigenProblem:

@@ -22,7 +22,6 @@ from femb.base.options import AUTO, Run, Tolerances
 from femb.base.types import Complexes, Floats
 from femb.base.values import shown
 from femb.linear.linearise import state_space
-from femb.linear.point import OperatingPoint
 from femb.linear.second_order import chart_of, second_order
 from femb.linear.state_space import StateSpace, names_of_states
 from femb.model.model import Model
@@ -32,6 +31,7 @@ from femb.recording.evaluation import evaluated
 from femb.results.array_file import write_arrays
 from femb.run.method_choice import facts_of
 from femb.run.time_loop import RunSummary, integrate
+from femb.small_motions.point import OperatingPoint
 from femb.system.system import System
 from femb.vibration.completion import system_of
 

@@ -17,13 +17,13 @@ from femb.linear.linearise import state_space
 from femb.linear.model import linear_model
 from femb.linear.orders import state_space_of
 from femb.linear.periodic import Periodic, multiblade, periodic
-from femb.linear.point import OperatingPoint
 from femb.linear.second_order import second_order
 from femb.linear.state_space import StateSpace, pole_lines
 from femb.linear.trim import Balance, fastest, moves, why_turning, why_unsteady
 from femb.model.model import Model
 from femb.numerics import euler, rotations
 from femb.results.array_file import write_arrays
+from femb.small_motions.point import OperatingPoint
 from femb.vibration.completion import system_of
 from femb.vibration.complex_modes import rotations_of
 from femb.vibration.damping_ratios import source_of

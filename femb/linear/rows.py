@@ -1,6 +1,6 @@
 """Inputs and outputs of a sparse linear model by name, as columns of forces and rows on its coordinates.
 
-Beside those of ``femb.linear.channels``:
+Beside those of ``femb.small_motions.channels``:
 
 ground.acceleration, bodies.HELD.acceleration            input: the base accelerates; inertial axes, three columns
 ground.angular_acceleration, bodies.HELD.angular_acceleration    about the origin, about the body's; own axes
@@ -21,12 +21,12 @@ import numpy as np
 from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.base.values import nearest
-from femb.linear.channels import ForceInput, LinearOutput, default_outputs, inputs_of, output
 from femb.linear.chart import driven_inputs, driver_slopes
-from femb.linear.point import OperatingPoint
 from femb.numerics import rotations
+from femb.small_motions.channels import ForceInput, LinearOutput, default_outputs, inputs_of, output
 from femb.small_motions.eigenproblem import EigenProblem, Flags
 from femb.small_motions.free_motions import free_motions
+from femb.small_motions.point import OperatingPoint
 from femb.small_motions.spinning import own_axes_derivatives
 from femb.system.appendages import Appendage
 from femb.system.moving_ground import MovingGround

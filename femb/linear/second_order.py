@@ -18,9 +18,9 @@ from femb.elements.joint.constraint_set import ConstraintRow
 from femb.formulations.joint_tree import JointTree, coordinate_names
 from femb.formulations.reduced.null_space import TreeTangent
 from femb.linear.chart import Chart, OwnAxes, driven_coordinates, frames_chart, resting_chart, solved
-from femb.linear.point import OperatingPoint
 from femb.numerics import rotations
 from femb.numerics.rotations import cross_matrix
+from femb.small_motions.point import OperatingPoint
 from femb.system.system import System
 
 # FrameMotion of frames and of vectors on them, with changes to first order in coordinates and speeds.

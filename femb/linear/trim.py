@@ -20,10 +20,10 @@ from femb.base.errors import ModelError, SolveError
 from femb.base.types import Bools, Floats, Ints
 from femb.layout.element import Input
 from femb.linear.chart import Chart
-from femb.linear.point import OperatingPoint
 from femb.linear.second_order import SecondOrder, chart_of, second_order
 from femb.model.model import Model
 from femb.numerics.newton import Iteration, largest, newton
+from femb.small_motions.point import OperatingPoint
 from femb.system import rigid_motion
 from femb.system.system import System
 from femb.vibration.completion import system_of

@@ -8,7 +8,7 @@ audit.QUANTITY, statistics.WORD           of the whole run
 
 A last .x, .y, .z, .w, name or number selects a component. As one number over time, `history`, a vector is its magnitude
 and a quantity of a beam without a node the largest magnitude along it. The names are those of the outputs of linear
-models (``femb.linear.channels``), where these have the same quantity.
+models (``femb.small_motions.channels``), where these have the same quantity.
 """
 
 from collections import Counter

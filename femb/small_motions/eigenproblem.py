@@ -9,7 +9,7 @@ Source: docs/theory/modes.md, section 1.
 """
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -21,6 +21,7 @@ from femb.base.errors import FembWarning, ModelError
 from femb.base.types import Floats, Ints, Sparse
 from femb.layout.element import LowRank
 from femb.model.model import Model
+from femb.small_motions.point import OperatingPoint, without_derivatives
 from femb.small_motions.spinning import in_own_axes
 from femb.small_motions.strains import ExactProducts
 from femb.system.block_lu import AnyFactorisation
@@ -31,20 +32,28 @@ from femb.system.system import System
 if TYPE_CHECKING:
     from scipy.sparse import csc_array
 
+    from femb.layout.numbering import Coupling
+
 Flags = NDArray[np.bool_]
 # Largest force (N) that a pretension leaves at rest, as part of its energy over the extent of the model.
 OPEN = 1e-3
+# Of the terms of a derivative in axes that turn: less is rounding.
+ROUNDING = 1e-13
 
 
 class FreeLayout(MovingGround, CoupledLayout):
     """A layout in which the ground can move, and in which the tangent of reactions is complete.
 
-    held : name of a body that is held, or None.
+    held : name of a body that is held, or None. coupled : frames and internal coordinates that users' functions couple.
     """
 
-    def __init__(self, held: str | None = None) -> None:
+    def __init__(self, held: str | None = None, coupled: "Sequence[Coupling]" = ()) -> None:
         super().__init__()
-        self.held = held
+        self.held, self.coupled = held, coupled
+
+    def finish(self) -> None:
+        self.spring_couplings += self.coupled
+        super().finish()
 
     def held_frames(self) -> list[int]:
         return [*self.grounded, *([] if self.held is None else [self.bodies[self.held]])]
@@ -57,8 +66,8 @@ class EigenProblem:
     q (n_q,), v (n_v,) : the state. held (n_v,) : velocities of what does not move. axes (n_v, n_v) : inertial
     velocities by those in the frames' own axes where displacements are along these, as in a rotation; else None.
     u (n_u,), a (n_v,), multipliers (n_c,) : inputs, accelerations and reactions of the state.
-    low_rank : what damping and stiffness lack of the derivatives of modal damping. exact : products with
-    stiffness and damping in which nothing large cancels.
+    low_rank : what damping and stiffness lack of the derivatives, as those of modal damping. exact : products with
+    stiffness and damping in which nothing large cancels. left_out : forces that the matrices do not contain, in words.
     """
 
     system: System
@@ -75,6 +84,7 @@ class EigenProblem:
     multipliers: Floats
     low_rank: LowRank
     exact: ExactProducts
+    left_out: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -106,7 +116,7 @@ class EigenProblem:
     ) -> "EigenProblem":
         q, v, a = start_of(system, free), _velocities(system, free, system.v0), np.zeros(free.n_v)
         free = free.at(q)
-        u = free.inputs_at(0.0, q, v)
+        u, left_out = free.inputs_at(0.0, q, v), _of_motion(free, v) if not loaded else []
         multipliers = np.zeros(free.n_c)
         spinning = free.moves(v)
         if loaded:
@@ -118,27 +128,44 @@ class EigenProblem:
             kept, places = np.zeros_like(v), free.layout.first_order_v
             if states:
                 kept[places] = v[places]
-            free, u, v, spinning = free.with_gravity(np.zeros(3)), _without_loads(free, u), kept, False
+            free, v, spinning = free.with_gravity(np.zeros(3)), kept, False
+            u = _without_loads(free, free.inputs_at(0.0, q, v))
             free = free.with_batches([batch.unstrained(u, q) or batch for batch in free.batches])
             _warn_of_pretension(free, layout.held_frames(), u, q)
         damping, stiffness = free.tangent(u, q, v, a)
+        point = OperatingPoint(free, 0.0, u, q, v, a, multipliers)
+        functions = point.of_functions()
+        within, rest = _within(free, functions)
+        if rest.rank and not layout.coupled:
+            layout = FreeLayout(layout.held, _coupled(free, functions))
+            free = System(system.model, assemble=None, layout=layout).with_discrete(free.discrete)
+            return cls._about(system, free, layout, loaded, own_axes, states)
+        unknown = without_derivatives(free, 0.0, q, v)
+        left_out += [f"{label}, a function of the state without derivatives" for label in unknown]
         if spinning and (why := why_changing(system)):
             raise ModelError(
                 f"modes: the state is not steady: {why}; leave out what does not turn with it, as weight across the "
                 "axis or springs of unlike stiffness, take femb.periodic, or start at rest"
             )
-        low_rank = free.low_rank_tangent(u, q, v)
+        damping, stiffness = damping + within[0], stiffness + within[1]
+        low_rank = LowRank.joined([free.low_rank_tangent(u, q, v), rest], free.n_v)
         jacobian = np.zeros(free.pattern.size)
         free.constraint_set.jacobian(u, q, jacobian)
         free.constraint_set.constraint_tangent(u, q, v, multipliers, stiffness)
         mass, axes = free.mass_data(q).copy(), None
-        exact = ExactProducts(free, u, q, v, a, multipliers, mass, spinning or own_axes)
+        exact = ExactProducts(free, u, q, v, a, multipliers, mass, spinning or own_axes, functions=within)
         if spinning or own_axes:
-            mass, damping, stiffness, jacobian, axes = in_own_axes(free, q, v, a, mass, damping, stiffness, jacobian)
-            # a shape that does not change in these axes has no rates of deformation, so that there is no stiffness
-            low_rank = LowRank(axes.T @ low_rank.left, axes.T @ low_rank.damping, np.zeros_like(low_rank.stiffness))
+            moving = mass, damping, stiffness, jacobian
+            mass, damping, stiffness, jacobian, axes, rates = in_own_axes(free, q, v, a, *moving)
+            of_pose = rates.T @ low_rank.damping + axes.T @ low_rank.stiffness
+            sizes = abs(rates).T @ np.abs(low_rank.damping) + abs(axes).T @ np.abs(low_rank.stiffness)
+            # a shape that does not change in these axes has no rates of deformation: what is left there is rounding
+            of_pose[np.abs(of_pose) <= ROUNDING * np.max(sizes, axis=0, initial=0.0)] = 0.0
+            low_rank = LowRank(axes.T @ low_rank.left, axes.T @ low_rank.damping, of_pose)
         nothing = np.zeros(free.n_v, dtype=bool)
-        motion = cls(free, q, v, mass, damping, stiffness, jacobian, nothing, axes, u, a, multipliers, low_rank, exact)
+        matrices = mass, damping, stiffness, jacobian
+        state, products = (u, a, multipliers), (low_rank, exact)
+        motion = cls(free, q, v, *matrices, nothing, axes, *state, *products, tuple(left_out))
         return motion.holding(*layout.held_frames())
 
     @property
@@ -270,6 +297,46 @@ class EigenProblem:
         """J x (n_c,)."""
         whole = np.append(x, np.zeros(self.system.n_c))
         return self.system.solver.multiply(self.jacobian, whole)[self.system.n_v :]
+
+
+def _within(system: System, functions: LowRank) -> tuple[tuple[Floats, Floats], LowRank]:
+    """Damping and stiffness of users' functions as block data, and what of them has no blocks."""
+    data, outside = np.zeros((2, system.pattern.size)), np.zeros(functions.rank, dtype=bool)
+    for k, (left, *by) in enumerate(zip(functions.left.T, functions.damping.T, functions.stiffness.T, strict=True)):
+        rows, columns = np.flatnonzero(left), np.flatnonzero(np.any(by, axis=0))
+        places = system.pattern.places(np.repeat(rows, len(columns)), np.tile(columns, len(rows)))
+        outside[k] = np.any(places < 0)
+        if not outside[k]:
+            for part, derivative in zip(data, by, strict=True):
+                np.add.at(part, places, np.outer(left[rows], derivative[columns]).ravel())
+    rest = LowRank(functions.left[:, outside], functions.damping[:, outside], functions.stiffness[:, outside])
+    return (data[0], data[1]), rest
+
+
+def _coupled(system: System, functions: LowRank) -> "list[Coupling]":
+    """Frames and internal coordinates between which users' functions act."""
+    layout = system.layout
+    found: list[Coupling] = []
+    for column in range(functions.rank):
+        used = np.any([part[:, column] for part in (functions.left, functions.damping, functions.stiffness)], axis=0)
+        frames = tuple(
+            k
+            for k, (frame, first) in enumerate(zip(layout.frames, layout.frame_v, strict=True))
+            if np.any(used[first : first + frame.freedom])
+        )
+        found.append((frames, tuple(np.flatnonzero(used[layout.internal_v]).tolist())))
+    return found
+
+
+def _of_motion(system: System, v: Floats) -> list[str]:
+    """What is left out of modes at rest: rotations of bodies in the velocities of a start v (n_v,)."""
+    rates = {
+        name: float(np.linalg.norm(v[system.layout.frame_v[frame] + 3 : system.layout.frame_v[frame] + 6]))
+        for name, frame in system.layout.bodies.items()
+    }
+    turning = [f"{name} ({rate:.4g} rad/s)" for name, rate in rates.items() if rate > 0.0]
+    what = f"the rotation of {', '.join(turning)} at the start, with its gyroscopic and centrifugal forces"
+    return [what] if turning else []
 
 
 def _velocities(system: System, free: System, v: Floats) -> Floats:

@@ -32,8 +32,9 @@ def in_own_axes(
     stiffness: Floats,
     jacobian: Floats,
     checked: bool = True,
-) -> tuple[Floats, Floats, Floats, Floats, csc_array]:
-    """Block data of M, C + G, K and J of a state q, v with accelerations a, and H: inertial velocities by own speeds.
+) -> tuple[Floats, Floats, Floats, Floats, csc_array, csc_array]:
+    """Block data of M, C + G, K and J of a state q, v with accelerations a, and inertial velocities by the rates p'
+    of own displacements, H, and by these, eta_p - H E.
 
     mass, damping, stiffness, jacobian : block data in the System's coordinates. checked : whether to raise ModelError
     where the state is not steady.
@@ -44,15 +45,16 @@ def in_own_axes(
     rounding = ROUNDING * np.abs(K.diagonal()) / np.maximum(M.diagonal(), np.finfo(float).tiny)
     rounding = rounding if checked else np.full(n, np.inf)
     H, eta_p, alpha_p, alpha_w, E = own_axes_derivatives(system, q, v, a, rounding)
+    by_pose = eta_p - H @ E
     matrices = (
         H.T @ M @ H,
         H.T @ (M @ (alpha_w - H @ E) + C @ H),
-        H.T @ (M @ (alpha_p - alpha_w @ E) + C @ (eta_p - H @ E) + K @ H),
+        H.T @ (M @ (alpha_p - alpha_w @ E) + C @ by_pose + K @ H),
     )
     whole = block_diag([H, eye_array(system.n_c)], format="csc")
     rows = whole.T @ pattern.to_csc(jacobian) @ whole
     result = [pattern.from_csc(_widened(matrix, pattern.n)) for matrix in matrices]
-    return result[0], result[1], result[2], pattern.from_csc(rows), H
+    return result[0], result[1], result[2], pattern.from_csc(rows), H, by_pose
 
 
 def _widened(matrix: csc_array, n: int) -> csc_array:

@@ -31,7 +31,8 @@ class ExactProducts:
     """Products with the stiffness and the damping of a state q, v, a (n_q,), (n_v,), (n_v,) under inputs u (n_u,).
 
     multipliers (n_c,) : reactions. mass : block data. own_axes : whether displacements are along each frame's own axes.
-    transposed : whether the damping is, as in the adjoint equations.
+    transposed : whether the damping is, as in the adjoint equations. functions : damping and stiffness of users'
+    functions of the state as block data, beyond those of the elements.
     """
 
     system: System
@@ -43,6 +44,7 @@ class ExactProducts:
     mass: Floats
     own_axes: bool
     transposed: bool = False
+    functions: tuple[Floats, Floats] | None = None
 
     def stiffness(self, x: Floats) -> Floats:
         """K x (n_v,)."""
@@ -68,12 +70,14 @@ class ExactProducts:
         for batch in system.batches:
             # the damping of a shape that does not change in the axes of its frames has no stiffness
             (batch.without_stiffness() or batch).tangent(*state, damping, stiffness)
+        if self.functions is not None:
+            damping, stiffness = damping + self.functions[0], stiffness + self.functions[1]
         system.constraint_set.constraint_tangent(*state[:3], self.multipliers, stiffness)
         if not self.own_axes:
             return stiffness, self._of_adjoint(damping), None
         nothing = np.zeros(system.pattern.size)
         moving = (self.mass, damping, stiffness, nothing)
-        _, damping, stiffness, _, axes = in_own_axes(system, *state[1:], *moving, checked=False)
+        _, damping, stiffness, _, axes, _ = in_own_axes(system, *state[1:], *moving, checked=False)
         return stiffness, self._of_adjoint(damping), axes.tocsr()
 
     def _of_adjoint(self, damping: Floats) -> Floats:

@@ -106,11 +106,12 @@ class Modes(Tabled):
         ]
 
     def _held_states(self) -> list[str]:
-        """A line on first-order states that the modes hold, where there are any."""
-        if not self.left_out:
-            return []
-        what = f"{', '.join(self.left_out)}: held, without gyroscopic moments of wheels, which damped modes have"
-        return [f"left out: {what} (--damped, damped=True)"]
+        """Lines on first-order states that the modes hold, and on forces that they do not have."""
+        lines = [f"left out: {what}" for what in self.motion.motion.left_out]
+        if self.left_out:
+            what = f"{', '.join(self.left_out)}: held, without gyroscopic moments of wheels, which damped modes have"
+            lines.append(f"left out: {what} (--damped, damped=True)")
+        return lines
 
     def _unstable(self) -> list[str]:
         """Lines on what grows."""

@@ -23,13 +23,13 @@ from femb.layout.element import Batch, Input
 from femb.layout.layout import Station
 from femb.layout.numbering import InternalQuantity
 from femb.layout.state import internal_rows, station_acceleration, station_motion
-from femb.linear.channels import default_outputs, known_outputs, output
 from femb.linear.chart import driven_inputs, driver_slopes
-from femb.linear.point import OperatingPoint, with_differences
 from femb.linear.state_space import StateSpace
 from femb.numerics import rotations
 from femb.numerics.vector3 import scatter
 from femb.recording.frames import Frames
+from femb.small_motions.channels import default_outputs, known_outputs, output
+from femb.small_motions.point import OperatingPoint, with_differences
 from femb.system.system import System
 
 STEP = 1e-3

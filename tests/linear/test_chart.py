@@ -7,9 +7,9 @@ from oracles.random_trees import random_model, random_state
 
 from femb.formulations.joint_tree import JointTree, Root
 from femb.linear.chart import frames_chart
-from femb.linear.point import OperatingPoint
 from femb.linear.second_order import closed_chart, second_order, tree_chart
 from femb.numerics import kinematics, rotations
+from femb.small_motions.point import OperatingPoint
 from femb.system.system import System
 
 ROOTS = (Root(), Root(velocity="body"), Root(velocity="body", point=(0.1, 0.2, 0.3)), Root(point=(0.1, -0.2, 0.3)))

@@ -11,9 +11,9 @@ from femb.elements.beam.batch import BeamBatch
 from femb.elements.exact.batch import ExactBatch
 from femb.elements.joint.records import joint_reactions
 from femb.linear.linearise import state_space
-from femb.linear.point import OperatingPoint
 from femb.linear.second_order import chart_of, second_order
 from femb.numerics import rotations
+from femb.small_motions.point import OperatingPoint
 from femb.system.system import System
 
 STEP = 1e-6

@@ -22,10 +22,10 @@ from femb.linear import StateSpace, linearize, multiblade, operating_point, trim
 from femb.linear.chart import resting_chart
 from femb.linear.linearise import state_space
 from femb.linear.periodic import labels, transformation
-from femb.linear.point import OperatingPoint
 from femb.linear.second_order import chart_of, second_order
 from femb.linear.trim import Balance, why_unsteady
 from femb.numerics import rotations
+from femb.small_motions.point import OperatingPoint
 from femb.statics.equilibrium import steady_start
 from femb.system.system import System
 

@@ -5,13 +5,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.sparse import csc_array, csr_array
 
 from femb.base.errors import ModelError
 from femb.base.html import Brief
 from femb.base.types import Floats, Sparse
-from femb.layout.element import Batch, Differentiated, Input, WithoutDerivatives
-from femb.linear.channels import output
+from femb.layout.element import Batch, Differentiated, Input, LowRank, WithoutDerivatives
+from femb.small_motions.channels import output
 from femb.steppers.diagnosis import Repetition
 from femb.system.constraints import reaction_stiffness
 from femb.system.system import System
@@ -38,16 +37,24 @@ def with_differences(system: "System") -> "System":
     return system.with_inputs([replace(each, by_differences=True) if each.of_state else each for each in system.inputs])
 
 
+def without_derivatives(system: "System", t: float, q: Floats, v: Floats) -> list[str]:
+    """The names of loads and springs that are functions of the state and whose derivatives are not known."""
+    state = system.state(t, q, v) if system.inputs_of_state else None
+    return [
+        each.label
+        for each in system.inputs
+        if each.of_state and not each.by_differences and _unknown(each, each.function(t, state))
+    ]
+
+
 def check_differentiable(system: "System", t: float, q: Floats, v: Floats) -> None:
     """Raises ModelError, by name, for loads and springs that are functions of the state without derivatives."""
-    state = system.state(t, q, v)
-    for each in system.inputs:
-        if each.of_state and not each.by_differences and _unknown(each, each.function(t, state)):
-            raise ModelError(
-                f"{each.label}: is a function of the state whose derivatives are not known, so that it cannot be "
-                "linearised; springs and motors may return (force, by length, by rate), loads a femb.Differentiated, "
-                "and laws of aerodynamic loads and of drags return them; or ask for differences (--differences)"
-            )
+    for label in without_derivatives(system, t, q, v):
+        raise ModelError(
+            f"{label}: is a function of the state whose derivatives are not known, so that it cannot be "
+            "linearised; springs and motors may return (force, by length, by rate), loads a femb.Differentiated, "
+            "and laws of aerodynamic loads and of drags return them; or ask for differences (--differences)"
+        )
 
 
 def feedback(point: "OperatingPoint", batch: Batch | None = None) -> list[Feedback]:
@@ -66,7 +73,7 @@ def feedback(point: "OperatingPoint", batch: Batch | None = None) -> list[Feedba
         value = each.function(point.t, state)
         if isinstance(value, Differentiated):
             found.append(_returned(point, part.start, value, each.label))
-        elif _unknown(each, value):
+        elif each.by_differences and _unknown(each, value):
             found.append(_differences(point, part.start, each))
     return found
 
@@ -176,18 +183,24 @@ class OperatingPoint(Brief):
         """
         n, to_csc = self.system.n_v, self.system.pattern.to_csc
         damping, stiffness = (to_csc(data)[:n, :n] for data in self.system.tangent(self.u, self.q, self.v, self.a))
-        for each in feedback(self):
-            batch = next(b for b in reversed(self.system.batches) if b.inputs and b.first_input <= each.first)
-            for k, (by_pose, by_velocity) in enumerate(zip(each.by_pose, each.by_velocity, strict=True)):
-                if np.any(by_pose) or np.any(by_velocity):
-                    force = csc_array(self.force_of(batch, each.first + k)[:, None])
-                    stiffness = stiffness - force @ csr_array(by_pose[None])
-                    damping = damping - force @ csr_array(by_velocity[None])
-        low_rank = self.system.low_rank_tangent(self.u, self.q, self.v)
+        low_rank = LowRank.joined([self.system.low_rank_tangent(self.u, self.q, self.v), self.of_functions()], n)
         if not low_rank.rank:
             return damping, stiffness
         full = low_rank.sparse()
         return damping + full[0], stiffness + full[1]
+
+    def of_functions(self) -> LowRank:
+        """The derivatives of the residual by users' functions of the state, beyond those in the tangents of the
+        elements."""
+        batches, left, damping, stiffness = self.system.batches, [], [], []
+        for each in feedback(self):
+            batch = next(b for b in reversed(batches) if b.inputs and b.first_input <= each.first)
+            for k, (by_pose, by_velocity) in enumerate(zip(each.by_pose, each.by_velocity, strict=True)):
+                if np.any(by_pose) or np.any(by_velocity):
+                    left.append(-self.force_of(batch, each.first + k))
+                    damping.append(by_velocity)
+                    stiffness.append(by_pose)
+        return LowRank(*(np.reshape(rows, (-1, self.system.n_v)).T for rows in (left, damping, stiffness)))
 
     @cached_property
     def jacobian(self) -> Sparse:
