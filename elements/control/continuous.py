@@ -109,6 +109,8 @@ def without_accelerations(item: InLoop, law: LinearControl) -> tuple[LinearContr
 class ContinuousBatch(Batch):
     """All continuous controllers of a model."""
 
+    feeds_back = True
+
     def __init__(self, items: Sequence[InLoop], layout: Layout, model: ModelView) -> None:
         self.layout, self.coordinates = layout, JointCoordinates(layout)
         self.n_v = len(layout.start_velocities())

@@ -225,6 +225,7 @@ class Batch:
     joins: ClassVar[bool] = False
     # Index of the first input in u; the system sets it.
     first_input: int = 0
+    feeds_back: ClassVar[bool] = False  # whether its low-rank tangent is of few frames, with a stiffness, as of a law
     # Whether vibrations of the elements have no or hardly any damping.
     undamped: bool = False
     slow_to_compile: ClassVar[bool] = False  # whether two processes share the compilation of its kernels

@@ -44,7 +44,8 @@ ROUNDING = 1e-13
 class FreeLayout(MovingGround, CoupledLayout):
     """A layout in which the ground can move, and in which the tangent of reactions is complete.
 
-    held : name of a body that is held, or None. coupled : frames and internal coordinates that users' functions couple.
+    held : name of a body that is held, or None. coupled : frames and internal coordinates that functions of the
+    state couple.
     """
 
     def __init__(self, held: str | None = None, coupled: "Sequence[Coupling]" = ()) -> None:
@@ -134,7 +135,12 @@ class EigenProblem:
             _warn_of_pretension(free, layout.held_frames(), u, q)
         damping, stiffness = free.tangent(u, q, v, a)
         point = OperatingPoint(free, 0.0, u, q, v, a, multipliers)
-        functions = point.of_functions()
+        few: list[LowRank] = [point.of_functions()]
+        many: list[LowRank] = []
+        for batch in free.batches:
+            if (part := batch.low_rank_tangent(u, q, v)) is not None:
+                (few if batch.feeds_back else many).append(part)
+        functions = LowRank.joined(few, free.n_v)
         within, rest = _within(free, functions)
         if rest.rank and not layout.coupled:
             layout = FreeLayout(layout.held, _coupled(free, functions))
@@ -148,7 +154,7 @@ class EigenProblem:
                 "axis or springs of unlike stiffness, take femb.periodic, or start at rest"
             )
         damping, stiffness = damping + within[0], stiffness + within[1]
-        low_rank = LowRank.joined([free.low_rank_tangent(u, q, v), rest], free.n_v)
+        low_rank = LowRank.joined([*many, rest], free.n_v)
         jacobian = np.zeros(free.pattern.size)
         free.constraint_set.jacobian(u, q, jacobian)
         free.constraint_set.constraint_tangent(u, q, v, multipliers, stiffness)
@@ -300,7 +306,7 @@ class EigenProblem:
 
 
 def _within(system: System, functions: LowRank) -> tuple[tuple[Floats, Floats], LowRank]:
-    """Damping and stiffness of users' functions as block data, and what of them has no blocks."""
+    """Damping and stiffness of functions of the state as block data, and what of them has no blocks."""
     data, outside = np.zeros((2, system.pattern.size)), np.zeros(functions.rank, dtype=bool)
     for k, (left, *by) in enumerate(zip(functions.left.T, functions.damping.T, functions.stiffness.T, strict=True)):
         rows, columns = np.flatnonzero(left), np.flatnonzero(np.any(by, axis=0))
@@ -314,7 +320,7 @@ def _within(system: System, functions: LowRank) -> tuple[tuple[Floats, Floats], 
 
 
 def _coupled(system: System, functions: LowRank) -> "list[Coupling]":
-    """Frames and internal coordinates between which users' functions act."""
+    """Frames and internal coordinates between which functions of the state act."""
     layout = system.layout
     found: list[Coupling] = []
     for column in range(functions.rank):
@@ -364,8 +370,9 @@ def _warn_of_pretension(system: System, held: list[int], u: Floats, q: Floats) -
 
 
 def _without_loads(system: System, u: Floats) -> Floats:
-    """Inputs with loads of zero; drivers and latches keep theirs."""
-    keep = {id(input_) for input_ in system.constraint_set.inputs}
+    """Inputs with loads of zero; drivers, latches and references of controllers keep theirs."""
+    keep = {id(input_) for batch in system.batches if batch.feeds_back for input_ in batch.inputs}
+    keep |= {id(input_) for input_ in system.constraint_set.inputs}
     u = u.copy()
     for input_, part in system.parts_of_inputs:
         if id(input_) not in keep and not (input_.of_state or input_.of_discrete):

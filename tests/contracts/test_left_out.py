@@ -12,7 +12,7 @@ from oracles.finite_differences import slope
 
 import femb
 from femb.small_motions.eigenproblem import EigenProblem
-from femb.small_motions.point import OperatingPoint, with_differences
+from femb.small_motions.point import OperatingPoint
 from femb.system.system import System
 
 K = np.array([[2e3, 300.0, 0.0], [-300.0, 1e3, 50.0], [0.0, 20.0, 500.0]])
@@ -63,3 +63,134 @@ def test_modes_have_every_force(kind):
         compared(found, wanted)
         exact = motion.exact_stiffness(dx) + motion.exact_damping(dv) + low.left @ (low.stiffness.T @ dx)
         compared(np.where(motion.held, 0.0, exact), np.where(motion.held, 0.0, wanted), 1e-6)
+
+
+def railed(*items):
+    """A mass on a rail with a spring."""
+    ends = [femb.JointEnd(name, axis=(1, 0, 0)) for name in ("ground", "a")]
+    spring = femb.JointSpringDamper("s", joint="rail", stiffness=1000.0, damping=1.0)
+    body = femb.RigidBody("a", mass=10.0, inertia=(0.1, 0.1, 0.1))
+    return of_parts(body, femb.Prismatic("rail", *ends), spring, *items)
+
+
+def bearing(k, c, of="a", on="a"):
+    """A load on a body by the motion of a body, and its derivatives."""
+
+    def law(t, state):
+        body = state.bodies[of]
+        by = {f"bodies.{of}.position": -k, f"bodies.{of}.velocity": -c}
+        return femb.Differentiated(-k @ body.position - c @ body.velocity, by)
+
+    return femb.Load(f"from {of} on {on}", body=on, force=law)
+
+
+@pytest.mark.parametrize("start", ["as_given", "equilibrium"])
+def test_a_load_that_returns_its_derivatives_acts_in_modes(start):
+    """-c/2m + i sqrt(k/m - (c/2m)^2), as the linear model."""
+    for more, damping in ((2000.0, 1.0), (0.0, -4.0)):
+        load = bearing(np.diag([more, 0.0, 0.0]), np.diag([damping - 1.0, 0.0, 0.0]))
+        wanted = -damping / 20.0 + 1j * np.sqrt((1000.0 + more) / 10.0 - (damping / 20.0) ** 2)
+        found = femb.modes(railed(load), 1, damped=True, start=start).eigenvalues
+        np.testing.assert_allclose(found, [wanted], rtol=1e-12)
+    real = femb.modes(railed(bearing(np.diag([2000.0, 0.0, 0.0]), 0.0 * C)), 1, start=start).eigenvalues
+    np.testing.assert_allclose(real, [1j * np.sqrt(300.0)], rtol=1e-12)
+
+
+def test_loads_between_bodies_that_nothing_else_couples():
+    """Cross-coupled bearings of two free bodies: the poles of the linear model, and of the truncated one."""
+
+    def pair():
+        bodies = [
+            femb.RigidBody(name, 3.0, (1.0, 1.2, 1.5), position=(x, 0, 0)) for name, x in (("a", 0.0), ("b", 0.0))
+        ]
+        springs = [
+            femb.SpringDamper(
+                f"{name}{k}{side}",
+                femb.SpringEnd(name, at=0.3 * side * np.eye(3)[k - 1]),
+                femb.SpringEnd(anchor=9.0 * np.eye(3)[k]),
+                stiffness=500.0 + 100.0 * side,
+            )
+            for name in "ab"
+            for k in range(3)
+            for side in (1, -1)
+        ]
+        return of_parts(*bodies, *springs, bearing(K, C, "a", "b"), bearing(K.T, 2.0 * C, "b", "a"))
+
+    system = System(pair())
+    point = OperatingPoint.of(system)
+    assert not np.any(system.low_rank_tangent(point.u, point.q, point.v).left)
+    wanted = femb.linearize(pair()).eigenvalues()
+    found = femb.modes(pair(), damped=True).eigenvalues
+    assert len(found) > 5
+    np.testing.assert_allclose([np.min(np.abs(wanted - each)) for each in found], 0.0, atol=1e-8)
+
+
+def controlled(item):
+    """A hub with a boom in the loop of a continuous controller or a load that is a law."""
+    section = femb.Section("boom", 2.5e-3, (5.2e-7, 5.2e-7), 1.04e-6, 2800.0, 7.17e10, 2.68e10)
+    hub = femb.RigidBody("hub", mass=22.4, inertia=0.149)
+    boom = femb.Beam("boom", section, 2.0, 2, start=hub.at((0.1, 0, 0), direction=(1, 0, 0)))
+    torque = femb.Load("t", body="hub", torque=(0.0, 0.0, 0.0), frame="body")
+    return of_parts(hub, boom, torque, item)
+
+
+def attitude_law(t, state):
+    hub, eye = state.bodies["hub"], np.eye(3)
+    torque = -600.0 * np.array(hub.quaternion[1:]) - 20.0 * hub.angular_velocity
+    return femb.Differentiated(torque, {"bodies.hub.turn": -300.0 * eye, "bodies.hub.angular_velocity": -20.0 * eye})
+
+
+LOOPS = {
+    "law": femb.Load("law", body="hub", torque=attitude_law, frame="body"),
+    "continuous": femb.PDController(
+        "c", attitude="bodies.hub", rate="bodies.hub", proportional=300.0, derivative=20.0, outputs=("loads.t.torque",)
+    ),
+}
+
+
+@pytest.mark.parametrize("item", LOOPS.values(), ids=LOOPS)
+@pytest.mark.parametrize("start", ["as_given", "equilibrium"])
+def test_loops_of_laws_and_continuous_controllers_act_in_modes_and_truncated_models(item, start):
+    """The six slowest poles that are not zero: those of the linear model."""
+    wanted = femb.linearize(controlled(item)).eigenvalues()
+    wanted = wanted[np.argsort(np.abs(wanted))][6:12]
+    found = femb.modes(controlled(item), 4, damped=True, start=start)
+    assert found.rigid == 3
+    assert np.all(np.abs(wanted) > 1.0)
+    np.testing.assert_allclose([np.min(np.abs(wanted - each)) for each in found.eigenvalues], 0.0, atol=1e-6)
+    words = {"inputs": ["bodies.hub.torque"], "outputs": ["bodies.hub.turn"], "start": start, "damping": 1e-12}
+    for order in ({"craig_bampton": 8}, {"modes": 8}):
+        poles = femb.linearize(controlled(item), hub="hub", **order, **words).eigenvalues()
+        np.testing.assert_allclose([np.min(np.abs(poles / each - 1.0)) for each in wanted], 0.0, atol=3e-4)
+
+
+def test_a_damper_of_a_spring_without_length_acts():
+    """-c/2m + i sqrt(k/m - (c/2m)^2) of a mass drawn to a point: in modes, the linear model and a run."""
+    ends = femb.SpringEnd("a"), femb.SpringEnd(anchor=(0.0, 0.0, 0.0))
+    spring = femb.SpringDamper("p", *ends, stiffness=1000.0, damping=20.0, free_length=0.0)
+    wanted = -1.0 + 1j * np.sqrt(100.0 - 1.0)
+
+    def free(**words):
+        return of_parts(femb.RigidBody("a", mass=10.0, inertia=1.0, **words), spring)
+
+    np.testing.assert_allclose(femb.modes(free(), damped=True).eigenvalues, [wanted] * 3, rtol=1e-12)
+    poles = femb.linearize(free()).eigenvalues()
+    np.testing.assert_allclose(np.sort(np.abs(poles))[-6:], 10.0, rtol=1e-12)
+    # through the point at 1 m/s
+    run = femb.simulate(free(velocity=(0.6, 0.0, 0.8)), duration=0.8, rtol=1e-10, output_interval=0.1)
+    t = run.time
+    along = np.exp(-t) * np.sin(wanted.imag * t) / wanted.imag
+    np.testing.assert_allclose(run.bodies["a"].position, np.outer(along, [0.6, 0.0, 0.8]), atol=1e-7)
+    np.testing.assert_allclose(run.springs["p"].force[0], 20.0, rtol=1e-12)
+
+
+def test_what_modes_at_rest_leave_out_is_named():
+    """The rotation of the start, and functions of the state without derivatives."""
+    model = railed(femb.Load("law", body="a", force=lambda t, state: -1e3 * state.bodies["a"].position))
+    model.add(femb.RigidBody("rotor", 1.0, 1.0, angular_velocity=(0.0, 0.0, 628.0)))
+    table = femb.modes(model).table()
+    assert (
+        "left out: the rotation of rotor (628 rad/s) at the start, with its gyroscopic and centrifugal forces" in table
+    )
+    assert "left out: loads.law.force, a function of the state without derivatives" in table
+    assert "left out" not in femb.modes(railed(), start="equilibrium").table()
