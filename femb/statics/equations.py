@@ -301,7 +301,7 @@ class NoShift(Regularisation):
 class Briefly(NoShift):
     """Regularisation on an arc, where a shorter step is the better attempt."""
 
-    iterations = 15
+    iterations = 10
 
 
 @dataclass

@@ -38,6 +38,16 @@ class PathTangent:
         """The component of the load factor in products."""
         return self.of_load * self.load
 
+    @property
+    def size(self) -> float:
+        """The length of its displacements."""
+        return float(np.sqrt(self.along(self.x)))
+
+    @property
+    def slope(self) -> float:
+        """Change of the load factor over the length of the displacements."""
+        return self.load / max(self.size, 1e-300)
+
     def along(self, x: Floats) -> float:
         """The product with displacements and rotations (n_v,)."""
         return float(self.x @ (self.weights * x))
@@ -50,14 +60,18 @@ class PathTangent:
 class PathMeasure:
     """Measures lengths along the path: the root mean square of all frames' motions, and the load factor over ``unit``.
 
-    A displacement counts by the extent of the model, a rotation in rad.
+    A displacement counts by the extent of the model, a rotation in rad. In the planes that steps end in, the load
+    factor counts no more than the displacements of the first tangent: those of shallow structures are small, and load
+    factors near their limit points are not reached.
+
+    slope : of the load factor where the path begins.
     """
 
     def __init__(self, statics: Statics, unit: float) -> None:
-        self.statics = statics
+        self.statics, self.unit = statics, unit
         weights = statics.weights
         self.weights = weights / sum(frame.freedom > 0 for frame in statics.twin.layout.frames)
-        self.of_load = 1.0 / unit**2
+        self.of_load = self.slope = 0.0
 
     def tangent(
         self, found: Balanced, neutral: NeutralMotions | None, before: PathTangent | None = None
@@ -80,12 +94,38 @@ class PathMeasure:
                 "arc length: a motion has no stiffness where the path begins; hold it, or leave out arc length"
             ) from error
         x = x if neutral is None else neutral.without(x)
-        length = float(np.sqrt(x @ (self.weights * x) + self.of_load))
+        of_x = float(x @ (self.weights * x))
+        if not self.of_load:
+            self.of_load, self.slope = min(1.0 / self.unit**2, of_x or np.inf), 1.0 / max(np.sqrt(of_x), 1e-300)
+        length = float(np.sqrt(of_x + self.of_load))
         forward = PathTangent(x / length, 1.0 / length, self.weights, self.of_load)
         back = PathTangent(-forward.x, -forward.load, self.weights, self.of_load)
         return forward if before is None or forward.product(before) > 0.0 else back
 
+    def length(self, tangent: PathTangent) -> float:
+        """The length of a tangent, with the load factor over ``unit``."""
+        return float(np.hypot(tangent.size, tangent.load / self.unit))
 
+    def follows(self, tangent: PathTangent, x: Floats, load: float, ahead: PathTangent) -> bool:
+        """Whether a step by displacements x (n_v,) and a load factor goes along the path between its two tangents.
+
+        The displacements turn little on the way, and the load factor changes by the mean of its slopes.
+        """
+        size = float(np.sqrt(x @ (self.weights * x)))
+        if not tangent.size * size * ahead.size:
+            return True
+        if min(tangent.along(x) / tangent.size, ahead.along(x) / ahead.size) < np.cos(TURN) * size:
+            return False
+        slopes = np.array([tangent.slope, ahead.slope])
+        wanted = UNEVEN * np.mean(np.abs(slopes)) + UNEVEN_START * self.slope
+        return bool(abs(load - np.mean(slopes) * size) <= wanted * size)
+
+
+TURN = 0.5  # rad, between the displacements of a step and the tangents at its ends
+# Change of the load factor beside that by the mean slope, relative to the slopes' mean size and the first slope.
+UNEVEN, UNEVEN_START = 0.25, 0.02
+SHORTEST = 1e-6  # of the longest step on an arc
+TOGETHER = 1.0 / 256.0  # the same: eigenvalues that change their sign in so short a step do so together
 SMALLEST = 1.0 / 512.0  # of a load step that fails
 SMALLEST_SPIN = 1.0 / 32.0  # the same of the rate of rotation
 QUICK = 7  # iterations of a step on an arc after which the next one is as long
@@ -272,28 +312,46 @@ class LoadPath:
         iteration is quick, and up to twice as long where nothing bends.
         """
         self.arc = PathMeasure(self.statics, abs(factor))
-        state, tangent, length = self.begin(), None, 0.0
+        state, sense, longest = self.begin(), np.sign(factor), 2.0 / steps
         yield state
-        sense = np.sign(factor)
+        tangent = self.direction(state, None, sense)
+        length = self.arc.length(tangent) / max(abs(tangent.load), 1e-12) * abs(factor) / steps
         for _ in range(MOST_STATES * steps):
-            tangent = self.direction(state, tangent, sense)
-            length = length or abs(factor) / steps / max(abs(tangent.load), 1e-12)
-            longest = 2.0 / steps
             length = min(length, longest)
             while True:
                 try:
-                    new = self.step(state, tangent, length)
+                    new, ahead = self.followed(state, tangent, length, TOGETHER * longest)
                     break
                 except SolveError:
+                    self.statics.advanced(state.found.q)
                     length *= 0.5
-                    if length < SMALLEST * longest:
+                    if length < SHORTEST * longest:
                         raise
             length *= float(np.clip(np.sqrt(QUICK / max(1, new.found.iterations)), 0.5, 1.5))
             if sense * new.load >= abs(factor):
                 yield self.raised(new, factor)
                 return
-            state = new
+            state, tangent = new, ahead
             yield state
+
+    def followed(
+        self, state: Equilibrium, tangent: PathTangent, length: float, together: float
+    ) -> tuple[Equilibrium, PathTangent]:
+        """The next equilibrium on the path and the tangent there. Raises SolveError where a shorter step is needed.
+
+        At a limit point one eigenvalue changes its sign, elsewhere those of modes; several in a step longer than
+        ``together``, or none at a limit point, are those of another path.
+        """
+        assert self.arc is not None
+        new = self.step(state, tangent, length / self.arc.length(tangent))
+        ahead = self.direction(new, tangent, 0.0)
+        change = self.statics.twin.tangents(state.found.q, (new.found.q - state.found.q)[None])[0]
+        if not self.arc.follows(tangent, change, new.load - state.load, ahead):
+            raise SolveError("the path turns within a step")
+        limit = tangent.load * ahead.load < 0.0 and new.negative != NOT_JUDGED
+        if length > together and not int(limit) <= abs(new.negative - state.negative) <= 1:
+            raise SolveError("eigenvalues of the stiffness change their sign that the path does not account for")
+        return new, ahead
 
     def direction(self, state: Equilibrium, before: PathTangent | None, sense: float) -> PathTangent:
         """The tangent to the path at an equilibrium."""

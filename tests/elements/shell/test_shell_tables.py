@@ -265,13 +265,36 @@ def test_hinged_roof_snaps_along_its_arc_length(thickness, limit):
     for edge in ("edge1", "edge3"):
         model.add(femb.HingeLine(edge, {"body": "ground"}, {"shell": "roof", "edge": edge}))
     model.add(femb.Load("push", body="roof.top", force=(0.0, 0.0, -1.0)))
-    found = femb.static(model, factor=3000.0, steps=8 if thickness > 0.01 else 20, arc_length=True)
+    steps = 8 if thickness > 0.01 else 20
+    first = femb.static(model, factor=3000.0, steps=steps, arc_length=True, critical=1)
+    np.testing.assert_allclose(first.critical_load_factors, limit, rtol=3e-3)
+    found = femb.static(model, factor=3000.0, steps=steps, arc_length=True)
     load, down = found.load_factor, -found.bodies["roof.top"].displacement[:, 2]
     peak = int(np.argmax(load[down < 0.016]))
-    np.testing.assert_allclose(load[peak], limit, rtol=3e-3)
     assert load[peak:].min() < (600.0 if thickness > 0.01 else -300.0)
     assert load[-1] == pytest.approx(3000.0)
     assert down[-1] > 0.028
+
+
+def test_laminated_roof_passes_its_limit_point():
+    """The roof of plies 90/0/90, two of whose eigenvalues change their sign past the limit load: long steps of the
+    load miss neither. The limit load is that of short steps."""
+    lamina = {"youngs_moduli": (3.3e9, 1.1e9), "shear_modulus": 0.66e9, "poissons_ratio": 0.25, "density": 1000.0}
+    lamina["transverse_shear"] = (0.66e9, 0.66e9)
+    plies = [femb.Ply(0.0127 / 3.0, np.radians(angle), **lamina) for angle in (90, 0, 90)]
+    surface = {"cylinder": [2.54, 0.508, 0.2]}
+    model = femb.Model("roof")
+    model.add(femb.Shell("roof", (8, 8), surface=surface, direction=(1, 0, 0), plies=plies, points={"top": 40}))
+    for edge in ("edge1", "edge3"):
+        model.add(femb.HingeLine(edge, {"body": "ground"}, {"shell": "roof", "edge": edge}))
+    model.add(femb.Load("push", body="roof.top", force=(0.0, 0.0, -1.0)))
+    found = femb.static(model, factor=3000.0, arc_length=True)
+    assert found.negative_eigenvalues.max() == 2
+    falling = np.flatnonzero(np.diff(found.load_factor) < 0.0)
+    assert found.negative_eigenvalues[falling + 1].min() == 1
+    assert found.stability[-1] == "stable"
+    first = femb.static(model, factor=3000.0, arc_length=True, critical=1)
+    np.testing.assert_allclose(first.critical_load_factors, 1758.7, rtol=1e-4)
 
 
 def cantilever(n, length=10.0, drilling=None):
