@@ -166,7 +166,7 @@ def _states(texts: tuple[str, ...]) -> dict[str, float]:
 @click.option("--hub", metavar="BODY", help="The body that carries the appendages, of a plant in modes.")
 @click.option("--modes", type=int, metavar="N", help="Keep N modes of the plant, with the static share of the others.")
 @click.option("--craig-bampton", type=int, metavar="N", help="Keep the hub's motions and N modes of each appendage.")
-@damping_of("every mode of these")
+@damping_of("every mode of these", "none")
 @click.option("--channel", "channels", multiple=True, metavar="NAME", help="Margins of this channel only [all].")
 @click.option("--largest-delay", "delays", is_flag=True, help="Look for the delay that all sampled laws bear together.")
 @click.option("--figure", type=click.Choice(LOOPS), default="all", show_default=True, help="What loop.png shows.")

@@ -167,7 +167,7 @@ WRITING = together(OUT, SET, FORCE, QUIET)
 SPAN, CAMERA = together(FROM, TO), together(FRAME, AZIMUTH, ELEVATION)
 
 
-def damping_of(modes: str) -> Callable[[Command], Command]:
-    """The option of a damping ratio of some modes."""
-    text = f"Of {modes}, in place of [modal_damping, else 0.005]."
+def damping_of(modes: str, default: str = "0.005") -> Callable[[Command], Command]:
+    """The option of a damping ratio of some modes, and its default value where the model has no modal damping."""
+    text = f"Of {modes}, in place of [modal_damping, else {default}]."
     return click.option("--damping", type=float, metavar="RATIO", help=text)

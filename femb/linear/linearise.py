@@ -31,6 +31,7 @@ from femb.small_motions.channels import ForceInput, LinearOutput, default_output
 from femb.small_motions.point import OperatingPoint, with_differences
 from femb.small_motions.spin_watch import warn_of_spin
 from femb.vibration.completion import system_of
+from femb.vibration.damping_ratios import damping_in_words, without_default
 
 if TYPE_CHECKING:
     from femb.case import Case
@@ -230,6 +231,7 @@ def state_space(
         | {each: driven[each] for each in chosen if isinstance(each, str)}
         | {name: part.unit for part in parts for name in part.names},
         title=point.system.model.title,
+        damping=damping_in_words(point.system.model, None, False),
     )
 
 
@@ -291,7 +293,8 @@ def loop(
 
     model : or a case, or a state space of its plant. laws : linear laws of the controllers, by default those of the
     model. inputs, outputs : names of more inputs and outputs of the plant, for responses; None for those that
-    ``femb.linearize`` has by default. words : others, as of ``femb.linearize``.
+    ``femb.linearize`` has by default. words : others, as of ``femb.linearize``; modes of a truncated plant have no
+    damping by default, beside the model's own.
 
     Raises ModelError: as of ``linearize`` and ``Loop``; a System or an operating point with continuous controllers.
     """
@@ -304,6 +307,10 @@ def loop(
         if laws is None:
             raise ModelError("loop: a state space has no controllers: give laws, too")
         return Loop(model, tuple(laws))
+    if any(words.get(order) is not None for order in ("modes", "craig_bampton", "balanced")):
+        system = model.system if isinstance(model, OperatingPoint) else model
+        of = system if isinstance(system, Model) else system.model
+        words["damping"] = without_default(of, words.get("damping"))
     found = () if laws is None else tuple(laws)
     if laws is None:
         found = laws_of(model.system if isinstance(model, OperatingPoint) else system_of(model))

@@ -524,6 +524,8 @@ def loop_table(of: Loop, margins: Sequence[Margins]) -> str:
         most = f"{np.max(np.abs(growing)):.2g} rad/s at most"
         rounding = f"these are what rounding leaves of zero beside the fastest vibration, {most}"
         lines.append(f"{rounding}: take the plant in modes (--modes, modes=)")
+    if of.plant.damping:
+        lines.append(f"damping: {of.plant.damping}")
     if of.plant.unsteady:
         lines.append(f"about a state that is not steady: {of.plant.unsteady}")
     for law, sensor, main in zip(of.laws, sensing, setting, strict=True):

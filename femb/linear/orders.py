@@ -35,7 +35,7 @@ from femb.linear.truncate_spinning import SpinningReduction, elastic_modes, spin
 from femb.small_motions.eigenproblem import EigenProblem
 from femb.small_motions.free_motions import free_motions
 from femb.vibration.appendages import relative_rates
-from femb.vibration.damping_ratios import check_ratio, source_of
+from femb.vibration.damping_ratios import check_ratio, damping_in_words, source_of
 from femb.vibration.eigen import freedoms
 from femb.vibration.flexibility import Flexibility
 
@@ -303,7 +303,9 @@ def state_space_of(
         space = modal(model, modes, damping=damping).state_space(frequencies)
     else:
         space = full_order(model, damping)
-    return replace(space, units=model.units, title=model.motion.system.model.title)
+    of = model.motion.system.model
+    words = damping_in_words(of, damping, space.truncation is not None)
+    return replace(space, units=model.units, title=of.title, damping=words)
 
 
 def beside_states(model: LinearModel, truncated: Callable[[LinearModel], StateSpace]) -> StateSpace:
@@ -361,7 +363,7 @@ def beside_states(model: LinearModel, truncated: Callable[[LinearModel], StateSp
         np.hstack([rates[:, : k + n], nothing]), rates[:, k + n :],
         np.hstack([y[:, : k + n], rows.position[:, z[read]]]), y[:, k + n :],
         (*space.states, *names, *(f"{names[j]} integral" for j in read)), rows.inputs, rows.outputs,
-        units=model.units,
+        units=model.units, title=space.title, damping=space.damping,
     )  # fmt: skip
     if space.truncation is None:
         return found

@@ -64,7 +64,8 @@ class StateSpace(Brief):
 
     truncation : of a truncated model its error, else None. units : SI, of inputs and outputs by name, where known.
     unsteady : of a state that is not steady the reason, so that eigenvalues are those of an instant; else empty.
-    dt : s, the period of a sampled system; None of a continuous one. title : of the model.
+    dt : s, the period of a sampled system; None of a continuous one. title : of the model. damping : where that of the
+    model comes from, in words; empty where it is not known.
 
     Raises ModelError where the shapes of the matrices do not agree with the numbers of names.
     """
@@ -81,6 +82,7 @@ class StateSpace(Brief):
     unsteady: str = ""
     dt: float | None = None
     title: str = ""
+    damping: str = ""
 
     def _repr_html_(self) -> str:
         return _html_of(self)
@@ -237,16 +239,15 @@ class StateSpace(Brief):
 
         In a results file they are in the group ``linear``, names as lists of text. ``input_units`` and ``output_units``
         have a unit for each name, empty where it is not known. ``unsteady`` is a list of one text, or of none about a
-        steady state, ``title`` one of the title of the model. Of a truncated model there are also
-        truncation_frequencies (f,) Hz, and truncation_error and truncation_bound (f, p, m), relative. Raises
-        ResultError.
+        steady state, ``title`` one of the title of the model, ``damping`` one of the source of its damping. Of a
+        truncated model there are also truncation_frequencies (f,) Hz, and truncation_error and truncation_bound
+        (f, p, m), relative. Raises ResultError.
         """
         arrays = {name: getattr(self, name) for name in (*"ABCD", *NAMES)}
         for word in UNITS:
             arrays[word] = tuple(self.units.get(name, "") for name in getattr(self, UNITS[word]))
         arrays["unsteady"] = (self.unsteady,) if self.unsteady else ()
-        if self.title:
-            arrays["title"] = (self.title,)
+        arrays |= {word: (getattr(self, word),) for word in ("title", "damping") if getattr(self, word)}
         if self.truncation is not None:
             arrays |= self.truncation.arrays()
         if self.dt is not None:
@@ -257,7 +258,7 @@ class StateSpace(Brief):
     def read(cls, path: str | Path) -> "StateSpace":
         """Read the file at ``path``, written by ``write``. Raises ResultError."""
         found = read_arrays(
-            path, "ABCD", NAMES, "state space", optional=(*UNITS, "unsteady", "title", "dt"), group="linear"
+            path, "ABCD", NAMES, "state space", optional=(*UNITS, "unsteady", "title", "damping", "dt"), group="linear"
         )
         return cls._of(found)
 
@@ -267,7 +268,7 @@ class StateSpace(Brief):
         missing = [name for name in (*"ABCD", *NAMES) if f"linear/{name}" not in results.arrays]
         if missing:
             raise ResultError(f"these results have no linear model, which femb linearize writes: {results!r}")
-        lists = (*NAMES, *UNITS, "unsteady", "title", "dt")
+        lists = (*NAMES, *UNITS, "unsteady", "title", "damping", "dt")
         names = {name: tuple(map(str, np.ravel(results.arrays.get(f"linear/{name}", ())))) for name in lists}
         return cls._of({name: np.array(results.arrays[f"linear/{name}"], dtype=float) for name in "ABCD"} | names)
 
@@ -283,8 +284,8 @@ class StateSpace(Brief):
             if unit
         }
         dt = float(found["dt"][0]) if found["dt"] else None
-        unsteady, title = ("".join(found[word]) for word in ("unsteady", "title"))
-        return cls(**matrices, **names, units=units, dt=dt, unsteady=unsteady, title=title)
+        words: dict[str, Any] = {word: "".join(found[word]) for word in ("unsteady", "title", "damping")}
+        return cls(**matrices, **names, units=units, dt=dt, **words)
 
 
 # The error of a truncated linear model over frequency.

@@ -41,11 +41,25 @@ def source_of(model: Model, given: float | None) -> str:
     """The source of the damping of modes, in words: a ratio that is given, the case's modal damping, or the default."""
     items: dict[str, ModalDamping] = model.tables[ModalDamping.table]
     ratio = ratio_of_modes(model, given)
+    if ratio == 0.0:
+        return "no damping of modes"
     if ratio is None:
         return f"modal damping of the case, {'; '.join(item.description for item in items.values())}"
     if given is None:
         return f"{100.0 * ratio:.3g} % damping in each, by default"
     return f"{100.0 * ratio:.3g} % damping in each, as given" + (" in place of that of the case" if items else "")
+
+
+def without_default(model: Model, given: float | None) -> float | None:
+    """The ``given`` ratio, or zero in place of a default one, which no verdict or margin may rest on."""
+    return given if given is not None or model.tables[ModalDamping.table] else 0.0
+
+
+def damping_in_words(model: Model, given: float | None, truncated: bool) -> str:
+    """All damping of a linear model of full order, or of one truncated to modes, and where it comes from."""
+    ratio = ratio_of_modes(model, given)
+    of_modes = ratio is None or (ratio > 0.0 and (truncated or given is not None))
+    return "the model's own dampers" + (f", and {source_of(model, given)}" if of_modes else " alone")
 
 
 def with_ratio(motion: EigenProblem, ratio: float, momenta: Floats, omega: Floats) -> EigenProblem:

@@ -5,6 +5,7 @@ Numbers without a formula are those of an independent program: docs/theory/contr
 
 import numpy as np
 import pytest
+from checkout import CASES
 from models import of_parts, thin_panel
 from oracles.controlled_satellite import LOCKED, PERIOD, WHEELS, attitude_law, satellite
 from scipy.linalg import expm
@@ -150,6 +151,38 @@ def test_where_rounding_leaves_no_zero_the_table_says_so():
     assert "not stable" in text
     assert "these are what rounding leaves of zero beside the fastest vibration" in text
     assert femb.loop(held_panel(1e-3), modes=20).table().startswith("1 controller; the closed loop is stable\n")
+
+
+def test_no_damping_by_default_decides_on_stability():
+    """An undamped array under a delayed law grows at every order; a ratio that is given stands in the head."""
+    model = femb.load_case(CASES / "satellite_two_arrays.toml").model
+    wheels = ("w0", "w1", "w2")
+    for name, axis in zip(wheels, np.eye(3), strict=True):
+        model.add(femb.ReactionWheel(name, body="hub", axis=axis, spin_inertia=0.05))
+    model.add(
+        femb.PDController(
+            "law", attitude="bodies.hub", rate="bodies.hub", bandwidth=0.05, damping_ratio=0.7, wheels=wheels,
+            period=0.1, delay=0.1,
+        )
+    )  # fmt: skip
+    orders = {"full": {}, "modes": {"modes": 12}, "Craig-Bampton": {"hub": "hub", "craig_bampton": 8}}
+    loops = {name: femb.loop(model, **words) for name, words in orders.items()}
+    for loop in loops.values():
+        assert loop.growth() == pytest.approx(loops["full"].growth(), rel=1e-5)
+        assert not loop.stable
+        assert loop.table().splitlines()[1] == "damping: the model's own dampers alone"
+    damped = femb.loop(model, hub="hub", craig_bampton=8, damping=0.005)
+    assert damped.stable
+    assert damped.table().splitlines()[1] == "damping: the model's own dampers, and 0.5 % damping in each, as given"
+
+
+def test_a_plant_with_a_default_damping_says_so(tmp_path):
+    """Also from a file."""
+    plant = femb.linearize(thin_panel(damping=0.0), inputs=["bodies.hub.torque"], outputs=["bodies.hub.turn"], modes=4)
+    law = LinearLaw("idle", [], [], [], [[0.0]], inputs=("bodies.hub.turn.x",), outputs=("bodies.hub.torque.x",))
+    for one in (plant, StateSpace.read(plant.write(tmp_path / "plant.npz"))):
+        head = femb.loop(one, [law]).table().splitlines()[1]
+        assert head == "damping: the model's own dampers, and 0.5 % damping in each, by default"
 
 
 # An oscillator on a free mass: positions 0, 1, rates 2, 3; the force acts on the first.
