@@ -442,6 +442,14 @@ class WheelBatch(MassiveElements):
         )
         self.limits_steps = bool(self.orders.any())
         self.layout, self.items = layout, items
+        self.disturbing = {
+            f"{item.table}.{item.name}": (
+                item.number(layout),
+                [*([own] if own else []), *(row[ORDER] for row in item.loads)],
+            )
+            for own, item in zip(unbalanced.tolist(), items, strict=True)
+            if own or item.loads
+        }
         self.contained = {k: item for k, item in enumerate(items) if item.in_flexible(model)}
 
     def weighed(self, gravity: Floats) -> Self:
@@ -541,6 +549,13 @@ class WheelBatch(MassiveElements):
         other = shallow_copy(self)
         other.index, other.weight = self.index.copy(), np.zeros(3)
         other.index[:, LAST] = other.index[:, FIRST]
+        return other
+
+    def balanced(self) -> Self:
+        other = shallow_copy(self)
+        other.index, other.data = self.index.copy(), self.data.copy()
+        other.index[:, LAST] = other.index[:, FIRST]
+        other.data[:, [STATIC, DYNAMIC]] = 0.0
         return other
 
     def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:

@@ -249,6 +249,9 @@ class Batch:
     limits_steps: bool = False
     # The places at which its elements with mass are on frames: TABLE.NAME of the element and the frame of each.
     interfaces: Sequence[tuple[str, int]] = ()
+    # Of its elements whose forces turn with a known angle, by TABLE.NAME: the number of the internal coordinate whose
+    # value is the speed, and the orders of the forces; see ``balanced``.
+    disturbing: Mapping[str, tuple[int, Sequence[float]]] = {}
     # Singular configurations: a femb.layout.connections.Singularity for each vector of singularity_vectors.
     singularities: tuple[Any, ...] = ()
 
@@ -434,6 +437,10 @@ class Batch:
         other = shallow_copy(self)
         other.gravity = gravity
         return other
+
+    def balanced(self) -> Self:
+        """The batch without forces that turn with a known angle and have no mean over a turn, as those of imbalance."""
+        return self
 
     def without_stiffness(self) -> Self | None:
         """The batch without elastic and damping forces, of elements of two frames whose elastic force turns with them;

@@ -13,7 +13,7 @@ from femb.linear.second_order import chart_of
 from femb.linear.trim import trimmed
 from femb.model.model import Model
 from femb.small_motions.point import OperatingPoint, with_differences
-from femb.vibration.completion import system_of
+from femb.vibration.completion import mean_system_of
 
 if TYPE_CHECKING:
     from femb.system.system import System
@@ -58,7 +58,7 @@ def prepared(
         check_table("state", state)
     if not isinstance(start, str) or start not in STARTS:
         raise ModelError(f"start: got {start!r}, must be one of {', '.join(map(repr, STARTS))}")
-    system = system_of(model, start == "assembled")
+    system = mean_system_of(model, start == "assembled")
     system = with_differences(system) if differences else system
     if start == "equilibrium":
         from femb.statics.equilibrium import in_equilibrium

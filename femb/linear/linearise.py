@@ -30,7 +30,7 @@ from femb.model.model import Model
 from femb.small_motions.channels import ForceInput, LinearOutput, default_outputs, inputs_of, output
 from femb.small_motions.point import OperatingPoint, with_differences
 from femb.small_motions.spin_watch import warn_of_spin
-from femb.vibration.completion import system_of
+from femb.vibration.completion import mean_system_of, system_of
 from femb.vibration.damping_ratios import damping_in_words, without_default
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def linearize(
             raise ModelError("linearize: got an operating point and a state beside it: give one of the two")
         point = model
     elif q is not None or v is not None:
-        system = system_of(model)
+        system = mean_system_of(model)
         point = OperatingPoint.of(with_differences(system) if differences else system, q, v, t)
     else:
         point = operating_point(

@@ -23,7 +23,7 @@ from femb.results.array_file import read_arrays, write_arrays
 from femb.run.simulate import mass_properties
 from femb.small_motions.point import OperatingPoint
 from femb.system.system import System
-from femb.vibration.completion import system_of
+from femb.vibration.completion import mean_system_of
 
 if TYPE_CHECKING:
     from femb.linear.second_order import SecondOrder
@@ -244,7 +244,7 @@ def modal_model(
     if not loaded:
         model = copy(model)
         model.gravity = np.zeros(3)
-    system = started(system_of(model, start == "assembled"), Run(duration=1.0, start=start))
+    system = started(mean_system_of(model, start == "assembled"), Run(duration=1.0, start=start))
     point = _at_rest(OperatingPoint.of(system, system.q0, np.zeros(system.n_v)), loaded)
     equations = second_order(point, frames_chart(point))
     H, K = equations.chart.H, equations.stiffness

@@ -26,7 +26,7 @@ from femb.small_motions.eigenproblem import EigenProblem
 from femb.small_motions.free_motions import FreeMotions, free_motions
 from femb.small_motions.point import check_differentiable
 from femb.system.block_lu import AnyFactorisation, SingularError
-from femb.vibration.completion import system_of
+from femb.vibration.completion import mean_system_of
 from femb.vibration.damping_ratios import ratio_of_modes, with_ratio
 
 if TYPE_CHECKING:
@@ -252,7 +252,7 @@ def linear_model(
     from femb.statics.start import started
 
     run = Run(duration=1.0, start=start)  # refuses unknown starts
-    system = system_of(model, start == "assembled")
+    system = mean_system_of(model, start == "assembled")
     loaded = start == "equilibrium"
     if loaded:
         check_differentiable(system, 0.0, system.q0, system.v0)

@@ -45,6 +45,7 @@ SINGULAR = 1e-7  # singular values of Phi - 1 below this, relative to the larges
 NODES, WEIGHTS, STAGES = GAUSS[3]
 # Intervals of a period by default, and the largest product of one with a rate (rad/s, 1/s) that it resolves.
 INTERVALS, RESOLVED = {"rk": 40, "radau": 160}, 2.0
+WHOLE = 1e-3  # of a turn of a wheel with imbalance after a period
 OF_STAGES = 1e-7  # least relative tolerance of the stages of radau
 CONTRACTING = 0.1  # by which a correction reduces the change over a period, or else its derivative is formed anew
 
@@ -117,7 +118,9 @@ def periodic(
         if start.chart.local_difference is None:
             raise ModelError("periodic motion: coordinates of closed loops differ from state to state; open the loop")
         flow = _flow(start.system, period, method, count, *tolerances)
-        return start.chart.local_difference(*flow.end)[start.kept], flow
+        change = start.chart.local_difference(*flow.end)[start.kept]
+        change[start.steady_speeds(flow.end[0])] = 0.0
+        return change, flow
 
     def correction(it: Iteration[_Start, tuple[Floats, _Flow]]) -> Floats:
         nonlocal derivative
@@ -156,6 +159,21 @@ class _Start:
         self.chart = chart_of(self.point)
         # first-order states are periodic, not their integrals, which nothing reads
         self.kept, self.states = names_of_states(self.chart.names, system.layout.first_order_names)
+
+    def steady_speeds(self, end: Floats) -> list[int]:
+        """The states that are speeds of wheels with imbalance, after a period that ends at q (n_q,): their motors hold
+        them, against the mean torque that the motion of the whole has on an imbalance. Raises SolveError."""
+        layout, places = self.system.layout, []
+        for name, (number, orders) in (pair for each in self.system.batches for pair in each.disturbing.items()):
+            turns = (end - self.system.q0)[layout.internal_q[number]] / (2.0 * np.pi)
+            if any(abs(order * turns - round(order * turns)) > WHOLE for order in orders):
+                raise SolveError(
+                    f"periodic motion: the disturbances of {name} have another period: it turns {turns:.6g} times; "
+                    "wanted a period of whole turns, or a wheel without imbalance and harmonics"
+                )
+            speed = layout.first_order_names[layout.first_order_v.tolist().index(layout.internal_v[number])]
+            places.append(self.states.index(speed))
+        return places
 
     def after(self, step: Floats) -> "_Start":
         """The start after a change of the states."""
@@ -228,7 +246,11 @@ class _Flow:
 
     def _A(self, t: float, q: Floats, v: Floats) -> Floats:
         point = OperatingPoint.of(self.system, q, v, t)
-        return state_space(point, second_order(point, chart_of(point)), ()).A
+        space = state_space(point, second_order(point, chart_of(point)), ())
+        # angles of wheels are known motions, and no states
+        integrals = {f"{name} integral" for name in self.system.layout.first_order_names}
+        kept = [k for k, name in enumerate(space.states) if name not in integrals]
+        return space.A[np.ix_(kept, kept)]
 
 
 def _flow(system: System, period: float, method: str, intervals: int, rtol: float, atol: float) -> _Flow:

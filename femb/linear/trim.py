@@ -26,7 +26,7 @@ from femb.numerics.newton import Iteration, largest, newton
 from femb.small_motions.point import OperatingPoint
 from femb.system import rigid_motion
 from femb.system.system import System
-from femb.vibration.completion import system_of
+from femb.vibration.completion import mean_system_of
 
 # Least-squares solution of linear equations, with scaling, and with the rank determined from rounding errors.
 #
@@ -364,7 +364,7 @@ def trim(model: Model | System, *, vary: Sequence[str] | None = None, t: float =
 
 def trimmed(model: Model | System, vary: Sequence[str] | None, t: float) -> tuple[OperatingPoint, dict[str, float]]:
     """The steady state of ``trim``, and the speeds of the start that it does not have, by names of coordinates."""
-    system = system_of(model)
+    system = mean_system_of(model)
     q, v = _near(system)
     given = Balance.of(OperatingPoint.of(system, q, v, t))
     if vary is not None:

@@ -117,7 +117,14 @@ class EigenProblem:
     ) -> "EigenProblem":
         q, v, a = start_of(system, free), _velocities(system, free, system.v0), np.zeros(free.n_v)
         free = free.at(q)
-        u, left_out = free.inputs_at(0.0, q, v), _of_motion(free, v) if not loaded else []
+        left_out = _of_motion(free, v) if not loaded else []
+        left_out += [
+            f"imbalance and harmonics of {', '.join(batch.disturbing)}, whose mean over a turn is zero"
+            for batch in free.batches
+            if batch.disturbing
+        ]
+        system, free = system.balanced(), free.balanced()
+        u = free.inputs_at(0.0, q, v)
         multipliers = np.zeros(free.n_c)
         spinning = free.moves(v)
         if loaded:

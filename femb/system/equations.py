@@ -385,6 +385,12 @@ class Equations(NumberedModel):
         other.__dict__.pop("rigid", None)
         return other
 
+    def balanced(self) -> Self:
+        """The equations without forces of known phase, as the imbalance and the harmonics of wheels: in the mean over
+        turns at a steady speed they change neither forces nor their derivatives."""
+        disturbing = any(batch.disturbing for batch in self.batches)
+        return self.with_batches([batch.balanced() for batch in self.batches]) if disturbing else self
+
     def with_own_strains(self, q: Floats, own: Sequence[Floats]) -> Self:
         """The equations with strains of their own; ``tangent`` at q takes the stresses of the strains ``own``, arrays
         (e,) by batch, and so do the forces of batches with ``own_force``.

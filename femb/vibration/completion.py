@@ -54,6 +54,11 @@ def system_of(model: "Model | System", assemble: bool | None = False) -> "System
     return System(completed(model), assemble=assemble) if isinstance(model, Model) else model
 
 
+def mean_system_of(model: "Model | System", assemble: bool | None = False) -> "System":
+    """``system_of``, in the mean over turns of its wheels, about which small motions have constant coefficients."""
+    return system_of(model, assemble).balanced()
+
+
 def check_figures_of(model: Model) -> None:
     """Raise ModelError where a figure of a model names what its results do not have."""
     if model.figures:

@@ -19,7 +19,7 @@ from femb.recording.record import still
 from femb.results.results import UNDISPLACED, Results
 from femb.small_motions.eigenproblem import EigenProblem
 from femb.small_motions.free_motions import FreeMotions, free_motions
-from femb.vibration.completion import system_of
+from femb.vibration.completion import mean_system_of
 from femb.vibration.complex_modes import (
     Complex,
     RigidStates,
@@ -116,7 +116,7 @@ def solution(
     from femb.statics.start import started
 
     run = Run(duration=1.0, start=start)  # refuses unknown starts
-    system = system_of(model, start == "assembled")
+    system = mean_system_of(model, start == "assembled")
     loaded = start == "equilibrium"
     if loaded:
         system = started(system, run)

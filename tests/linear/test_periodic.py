@@ -157,3 +157,37 @@ def test_what_is_refused():
     model.add(femb.Load("push", body="b", force=(1.0, 0, 0), profile=Sine(frequency=1.0, mean=1.0)))
     with pytest.raises(femb.SolveError, match=r"no motion of period 1 s found near the start: .* is still off by"):
         periodic(model, 1.0, intervals=4)
+
+
+def shaken(**words):
+    """A mass on a spring with damper on a rail, shaken at the speed of its wheel."""
+    rail = femb.Prismatic("rail", femb.JointEnd("ground", axis=(1, 0, 0)), femb.JointEnd("a", axis=(1, 0, 0)))
+    rotor = {"mass": 1.0, "spin_inertia": 0.02, "transverse_inertia": 0.02, "speed": 50.0}
+    return of_parts(
+        femb.RigidBody("a", mass=2.0, inertia=1.0),
+        rail,
+        femb.JointSpringDamper("s", "rail", stiffness=800.0, damping=4.0),
+        femb.JointMotor("shaker", "rail", force=3.0, profile=lambda t: np.cos(50.0 * t)),
+        femb.ReactionWheel("w", "a", axis=(0, 0, 1), **rotor, **words),
+    )
+
+
+def test_a_wheel_with_imbalance_turns_at_a_known_rate():
+    """Multipliers of the balanced wheel, exp(-c T/2m) in size and 1 of its speed; the amplitude by the imbalance."""
+    T, imbalance = 2.0 * np.pi / 50.0, 1e-4
+    found, without = (femb.periodic(shaken(**words), T) for words in ({"static_imbalance": imbalance}, {}))
+    assert found.states == without.states
+    sizes = [1.0, *2 * [np.exp(-4.0 * T / 6.0)]]
+    np.testing.assert_allclose(np.abs(without.multipliers), sizes, rtol=1e-8)
+    np.testing.assert_allclose(np.abs(found.multipliers), sizes, rtol=1e-6)
+    # the force s Omega^2 beside that of the shaker, by the direction of the imbalance at the start
+    gain = 1.0 / (800.0 - 3.0 * 50.0**2 + 4.0 * 50.0j)
+    parts = [
+        each.point.q[each.point.system.layout.frame_q[each.point.system.layout.bodies["a"]]]
+        for each in (found, without)
+    ]
+    np.testing.assert_allclose(parts[1], (3.0 * gain).real, rtol=1e-6)
+    change = parts[0] - parts[1]
+    assert min(abs(abs(change) / (imbalance * 2500.0) - abs(x)) for x in (gain.real, gain.imag)) < 1e-3 * abs(gain)
+    with pytest.raises(femb.SolveError, match=r"the disturbances of wheels.w have another period: it turns 1\.2999"):
+        femb.periodic(shaken(static_imbalance=imbalance), 1.3 * T)

@@ -118,3 +118,73 @@ duration = 1.0
     out = CliRunner().invoke(cli, ["modes", str(case), "--damped", "--out", str(tmp_path / "out")])
     assert out.exit_code == 0, out.output
     assert f"{J_S * SPEED / np.sqrt(J1 * J2) / (2.0 * np.pi):.6g}" in out.output
+
+
+DISTURBED = {
+    "static_imbalance": 1e-3,
+    "dynamic_imbalance": 1e-4,
+    "harmonics": [femb.WheelHarmonic(2.5, radial_force=1e-5, axial_force=2e-5, rocking_torque=1e-5, axial_torque=1e-5)],
+}
+
+
+def sprung(**words):
+    """A mass on a spring with damper on a rail, and a wheel whose disturbances push along the rail."""
+    rail = femb.Prismatic("rail", femb.JointEnd("ground", axis=(1, 0, 0)), femb.JointEnd("a", axis=(1, 0, 0)))
+    rotor = {"mass": 1.0, "spin_inertia": 0.02, "transverse_inertia": 0.02, "speed": 50.0}
+    return of_parts(
+        femb.RigidBody("a", mass=2.0, inertia=1.0),
+        rail,
+        femb.JointSpringDamper("s", "rail", stiffness=800.0, damping=4.0),
+        femb.ReactionWheel("w", "a", axis=Z, **rotor, **words),
+    )
+
+
+@pytest.mark.parametrize("start", ["as_given", "equilibrium"])
+def test_disturbances_of_a_wheel_of_known_angle_are_in_no_mode(start):
+    """-c/2m + i sqrt(k/m - (c/2m)^2) of the whole mass, stable, as of the balanced wheel; and they are named."""
+    found = femb.modes(sprung(**DISTURBED), damped=True, start=start)
+    wanted = -4.0 / 6.0 + 1j * np.sqrt(800.0 / 3.0 - (4.0 / 6.0) ** 2)
+    np.testing.assert_allclose(found.eigenvalues, [wanted], rtol=1e-12)
+    assert "left out: imbalance and harmonics of wheels.w, whose mean over a turn is zero" in found.table()
+    assert "unstable" not in found.table()
+    assert "imbalance" not in femb.modes(sprung(), damped=True, start=start).table()
+    poles = femb.linearize(sprung(**DISTURBED), start=start).eigenvalues()
+    np.testing.assert_allclose(poles[np.argsort(np.abs(poles))], [0.0, wanted.conjugate(), wanted], atol=1e-12)
+
+
+def test_models_with_disturbing_wheels_are_those_with_balanced_ones():
+    """A free satellite: its modes, its linear model and the truncated one, to the last digits; none grows."""
+
+    def satellite(**words):
+        root = femb.Attachment("hub", at=(0.1, 0.0, 0.0), direction=(1.0, 0.0, 0.0))
+        rotor = {"mass": 0.5, "transverse_inertia": 2e-3, "spin_inertia": 4e-3, "speed": 200.0}
+        wheel = femb.ReactionWheel("w", "hub", at=(0.1, 0.2, 0.0), axis=(1, 1, 0), **rotor, **words)
+        return of_parts(hub(inertia=(1.0, 1.2, 1.5)), femb.Beam("boom", slender(), 1.0, 3, start=root), wheel)
+
+    with_it, without = satellite(**DISTURBED), satellite()
+    found, wanted = (femb.modes(each, 8, damped=True).eigenvalues for each in (with_it, without))
+    np.testing.assert_allclose(found, wanted, rtol=1e-10, atol=1e-10)
+    for words in ({}, {"modes": 4}, {"hub": "hub", "craig_bampton": 4}):
+        spaces = [femb.linearize(each, inputs=["wheels.w.torque"], **words) for each in (with_it, without)]
+        np.testing.assert_allclose(spaces[0].A, spaces[1].A, rtol=1e-9, atol=1e-9 * np.abs(spaces[1].A).max())
+
+
+def test_a_campbell_diagram_over_the_speed_of_a_wheel():
+    """Whirl on soft bearings, J_s Omega/2 I -+ root((J_s Omega/2 I)^2 + k/I), of a wheel with imbalance."""
+    k, I_r = 40.0, 0.2
+
+    def rotor(speed):
+        ends = femb.JointEnd("ground", axis=(1, 0, 0)), femb.JointEnd("rotor", axis=(0, 1, 0))
+        springs = [
+            femb.JointSpringDamper(name, "bearing", stiffness=k, coordinate=name)
+            for name in ("first_angle", "second_angle")
+        ]
+        wheel = femb.ReactionWheel("w", "rotor", axis=Z, spin_inertia=J_S, speed=speed, static_imbalance=1e-5)
+        body = femb.RigidBody("rotor", 2.0, (I_r, I_r, 0.3))
+        return of_parts(body, femb.Universal("bearing", *ends), *springs, wheel)
+
+    speeds = np.array([0.0, 100.0, 200.0, 300.0])
+    found = femb.mode_sweep(rotor, speeds, 2, damped=True, unit="rad/s")
+    half = 0.5 * J_S * speeds / I_r
+    root = np.sqrt(half**2 + k / I_r)
+    np.testing.assert_allclose(2.0 * np.pi * found.frequencies, np.array([root - half, root + half]).T, rtol=1e-9)
