@@ -96,10 +96,10 @@ class Radau(RadauEquations):
         if not self.h:
             self.h = self._first_step()
 
-    def land(self, t: float, q: Floats, v: Floats, work: Floats) -> None:
-        """Land as in ``VariableStep``; the next step length does not depend on the error of the last step."""
+    def _set(self, t: float, q: Floats, v: Floats, work: Floats, h: float = 0.0) -> None:
+        """Restart as in ``ImplicitStepper``; the next step length does not depend on the last step and its error."""
         self._old_h = 0.0
-        super().land(t, q, v, work)
+        super()._set(t, q, v, work, h)
 
     def _first_step(self) -> float:
         """A hundredth of the time over which the state changes by its own size."""
