@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from warnings import warn
 
-from femb.base.errors import ModelError
+from femb.base.errors import FembWarning, ModelError
 from femb.base.values import shown
 from femb.handover.craig_bampton import CraigBampton
 from femb.handover.flex42 import write_flex42
@@ -84,6 +85,7 @@ class HandOver:
 
     def flex42(self, folder: Path) -> list[Path]:
         """Bodies, nodes and modes for the simulator 42."""
+        self._say_wheels("42")
         return write_flex42(
             self.model,
             folder,
@@ -98,16 +100,19 @@ class HandOver:
 
     def sliding_masses(self, folder: Path) -> list[Path]:
         """The first mode of each appendage as a sliding mass, sliding_masses.json."""
+        self._say_wheels("sliding masses")
         return [sliding_masses(self.plant).write(folder / "sliding_masses.json")]
 
     def hinged_panels(self, folder: Path) -> list[Path]:
         """The first mode of each appendage as a hinged panel, hinged_panels.json."""
+        self._say_wheels("hinged panels")
         return [hinged_panels(self.plant).write(folder / "hinged_panels.json")]
 
     def port(self, folder: Path) -> list[Path]:
         """The appendage between the hub and the child port, port.npz, .mat and .h5."""
         if self.child is None:
             raise ModelError("hand-over: the port needs the point of its child port: --child ITEM")
+        self._say_wheels("port")
         found = port(self.model, self.child, self.count, held=self.hub, start=self.start, damping=self.damping)
         return [found.state_space().write(folder / f"port{suffix}") for suffix in ARRAYS]
 
@@ -125,6 +130,15 @@ class HandOver:
                 none = "no loads, motors or drivers" if word == "inputs" else "neither moving bodies nor joints"
                 raise ModelError(f"hand-over: an FMU without {word}: the model has {none}; name some, as {example}")
         return [write_fmu(space, folder / "linear.fmu", step=self.step)]
+
+    def _say_wheels(self, what: str) -> None:
+        if self.plant.gyroscopic is not None:
+            warn(
+                f"{what}: the files have the mass of wheels, but not the gyroscopic moments of those that spin: add "
+                "these as wheels in the other program",
+                FembWarning,
+                stacklevel=2,
+            )
 
     def _reduced(self, folder: Path, suffixes: Sequence[str]) -> list[Path]:
         files: list[Path] = []

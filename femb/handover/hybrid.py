@@ -2,6 +2,8 @@
 
     M v' + L^T eta'' = W,    eta'' + 2 zeta omega eta' + omega^2 eta = -L v',    M = M_hub + sum of M_rr
 
+beside the gyroscopic moments of wheels that spin, by the rates of both.
+
 The data that attitude control takes of flexible satellites: frequencies, damping, participation about one point, rigid
 masses. Source: docs/theory/modes.md, equations (11) and (12).
 """
@@ -23,7 +25,9 @@ from femb.elements.marker import Place
 from femb.linear.state_space import StateSpace
 from femb.model.model import Model
 from femb.results.array_file import flat, nested, write_arrays
+from femb.small_motions.eigenproblem import EigenProblem
 from femb.vibration.appendages import (
+    HeldBody,
     ModeRows,
     appendages,
     default_points,
@@ -44,6 +48,7 @@ if TYPE_CHECKING:
 
 FORMAT = "femb hybrid coordinates 1"
 UNITS = "SI: m, kg, s, rad; frequency in Hz; six-vectors are translation x, y, z, then rotation x, y, z"
+MATRICES = ("damper_matrix", "gyroscopic_matrix")
 FORCES = tuple(f"hub.force.{axis}" for axis in "xyz") + tuple(f"hub.torque.{axis}" for axis in "xyz")
 
 
@@ -56,6 +61,7 @@ class HybridCoordinates(Brief):
     points : named points for sensors and forces, with the displacement of each by the modes of its appendage.
     dampers (6 + k, 6 + k) or None : damping of the model's own dampers, by the rates of the hub and of all modes, with
     its modal damping or the ratio given in place of that; without the default ratio.
+    gyroscopic (6 + k, 6 + k) or None : moments of wheels that spin, by the same rates; None where none does.
     """
 
     hub: str
@@ -66,6 +72,7 @@ class HybridCoordinates(Brief):
     state: str
     points: tuple[ModeRows, ...] = ()
     dampers: Floats | None = None
+    gyroscopic: Floats | None = None
 
     @classmethod
     def of(cls, modes: Modes) -> "HybridCoordinates":
@@ -74,7 +81,8 @@ class HybridCoordinates(Brief):
             raise ModelError("hybrid coordinates: the modes are of no held body: give held = the hub")
         root = modes.root
         parts = tuple(part.about(root.point, root.axes) for part in modes.appendages)
-        return cls(root.name, root.point, root.axes, root.mass, parts, modes.state)
+        gyroscopic = of_wheels(modes.motion.motion, motions_of(modes.motion.motion, root, parts))
+        return cls(root.name, root.point, root.axes, root.mass, parts, modes.state, gyroscopic=gyroscopic)
 
     @property
     def mass(self) -> Floats:
@@ -85,24 +93,23 @@ class HybridCoordinates(Brief):
         """The coordinates of the ``count`` lowest modes of each appendage; rigid masses stay whole."""
         parts = tuple(part.first(count) for part in self.appendages)
         points = tuple(point.first(count) for point in self.points)
-        dampers = self.dampers
-        if dampers is not None:
-            of_modes = [np.arange(len(part.frequencies)) < count for part in self.appendages]
-            kept = np.concatenate([np.ones(6, dtype=bool), *of_modes])
-            dampers = dampers[np.ix_(kept, kept)]
-        return replace(self, appendages=parts, points=points, dampers=dampers)
+        of_modes = [np.arange(len(part.frequencies)) < count for part in self.appendages]
+        kept = np.concatenate([np.ones(6, dtype=bool), *of_modes])
+        by_rates = (self.dampers, self.gyroscopic)
+        dampers, gyroscopic = (None if each is None else each[np.ix_(kept, kept)] for each in by_rates)
+        return replace(self, appendages=parts, points=points, dampers=dampers, gyroscopic=gyroscopic)
 
     def damping_matrix(self, dampers: bool = False) -> Floats:
-        """(6 + k, 6 + k) by the rates of the hub and of all modes, of the ratios.
+        """(6 + k, 6 + k) by the rates of the hub and of all modes, of the ratios and of wheels that spin.
 
-        dampers : of the model's own dampers instead. Raises ModelError where these are not known.
+        dampers : of the model's own dampers in place of the ratios. Raises ModelError where these are not known.
         """
-        if dampers:
-            if self.dampers is None:
-                raise ModelError("hybrid coordinates: the model's own dampers are not known: take hybrid_coordinates")
-            return self.dampers
+        if dampers and self.dampers is None:
+            raise ModelError("hybrid coordinates: the model's own dampers are not known: take hybrid_coordinates")
         rates = [4.0 * np.pi * part.damping * part.frequencies for part in self.appendages]
-        return np.diag(np.concatenate([np.zeros(6), *rates]))
+        found = self.dampers if dampers else np.diag(np.concatenate([np.zeros(6), *rates]))
+        assert found is not None
+        return found if self.gyroscopic is None else found + self.gyroscopic
 
     def rows(self, name: str) -> Floats:
         """(6, 6 + k): displacement and rotation of a named point by those of the hub and by all modes.
@@ -185,13 +192,13 @@ class HybridCoordinates(Brief):
     def _document(self) -> dict[str, Any]:
         from femb import __version__
 
-        dampers = {} if self.dampers is None else {"damper_matrix": self.dampers}
+        by_rates = zip(MATRICES, (self.dampers, self.gyroscopic), strict=True)
         return {
             "format": FORMAT,
             "femb": __version__,
             "units": UNITS,
             "state": self.state,
-            **dampers,
+            **{word: each for word, each in by_rates if each is not None},
             "hub": {
                 "name": self.hub,
                 "point": self.point,
@@ -241,8 +248,8 @@ class HybridCoordinates(Brief):
                 for row in owner.get("mode_rows", ())
             )
             point, axes, mass = (np.array(hub[word], dtype=float) for word in ("point", "axes", "mass_matrix"))
-            dampers = np.array(document["damper_matrix"], dtype=float) if "damper_matrix" in document else None
-            return cls(hub["name"], point, axes, mass, parts, document["state"], points, dampers)
+            by_rates = [np.array(document[word], dtype=float) if word in document else None for word in MATRICES]
+            return cls(hub["name"], point, axes, mass, parts, document["state"], points, *by_rates)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ResultError(f"{path}: cannot be read as hybrid coordinates ({error})") from error
 
@@ -321,11 +328,34 @@ def hybrid_coordinates(
             raise ModelError(f"points: {name}: is neither on {held!r} nor on an appendage of it")
         at = rows_of(motion, station, root.axes, shapes[owner])
         rows.append(ModeRows(name, owner, place_of(motion, station, root.point, root.axes), at))
-    basis = np.hstack([rigid_motions(motion, root.point, root.axes), *(shapes[part.name] for part in parts)])
-    dampers = basis.T @ np.array([motion.times(motion.damping, x) for x in basis.T]).T
+    basis = motions_of(motion, root, parts)
+    gyroscopic = of_wheels(motion, basis)
+    dampers = basis.T @ motion.times(motion.damping, basis)
+    if gyroscopic is not None and found.state == "loaded":  # with the speeds of wheels in its damping
+        dampers -= gyroscopic
     if damping is not None:
         rates = [4.0 * np.pi * part.damping * part.frequencies for part in parts]
         dampers += np.diag(np.concatenate([np.zeros(6), *rates]))
     else:
         dampers += (basis.T @ motion.low_rank.left) @ (motion.low_rank.damping.T @ basis)
-    return HybridCoordinates(held, root.point, root.axes, root.mass, tuple(parts), found.state, tuple(rows), dampers)
+    return HybridCoordinates(
+        held, root.point, root.axes, root.mass, tuple(parts), found.state, tuple(rows), dampers, gyroscopic
+    )
+
+
+def motions_of(motion: EigenProblem, root: HeldBody, parts: Sequence[Participation]) -> Floats:
+    """(n_v, 6 + k) motions of a hub with all that it carries, and modes of its appendages."""
+    return np.hstack([rigid_motions(motion, root.point, root.axes), *(part.shapes for part in parts)])
+
+
+def of_wheels(motion: EigenProblem, basis: Floats) -> Floats | None:
+    """(k, k) moments of the wheels that spin at the start on motions (n_v, k), by their rates; None where none does."""
+    system, still = motion.system, np.zeros(motion.system.n_v)
+    places = system.layout.first_order_v
+    speeds = still.copy()
+    speeds[places] = system.v0[places]
+    if not np.any(speeds):
+        return None
+    spun, at_rest = (system.tangent(motion.u, motion.q, v, still)[0] for v in (speeds, still))
+    found = basis.T @ motion.times(spun - at_rest, basis)
+    return np.asarray(found) if np.any(found) else None
