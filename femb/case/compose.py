@@ -14,7 +14,7 @@ from typing import Any
 
 from femb.base.errors import ModelError, Problem
 from femb.base.values import LARGEST, shown, whole_number
-from femb.case.text import CaseError, KeyPath, dotted, key_lines, located, parse_toml, text_of, typed_key
+from femb.case.text import DEEPEST, CaseError, KeyPath, dotted, key_lines, located, parse_toml, text_of, typed_key
 
 # Patterns of a case file: items that are repeated, with numbers and names that differ.
 #
@@ -320,6 +320,8 @@ def parse_override(text: str) -> tuple[KeyPath, Any]:
             path = typed_key(text[: sign.start()])
         except ValueError:
             continue  # inside a quoted key
+        if len(path) > DEEPEST:
+            raise refused(f"{text[:40]}...", f"tables are nested too deeply: {len(path)} keys, at most {DEEPEST}")
         return path, _parsed(text, text[sign.end() :].strip())
     raise refused(text, "wanted KEY=VALUE, such as beams.right.elements=4")
 

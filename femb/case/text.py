@@ -235,11 +235,21 @@ def text_of(path: Path, wanted: str = "a case file (TOML or Python)") -> str:
         raise CaseError.of_file(path, f"is not UTF-8 text; wanted {wanted}", line) from error
 
 
+DEEPEST = 50  # of tables and lists in each other
+
+
 def parse_toml(path: Path, text: str) -> dict[str, Any]:
     """The tables of a TOML text; path : of its file, for messages. Raises CaseError with the line of a problem."""
     try:
         # With a newline at the end, errors of the last line have its number instead of "at end of document".
-        return tomllib.loads(text if text.endswith("\n") else text + "\n")
+        document = tomllib.loads(text if text.endswith("\n") else text + "\n")
+        level: list[Any] = [document]
+        for _ in range(DEEPEST):
+            level = [part for each in level for part in (each.values() if isinstance(each, dict) else each)]
+            level = [part for part in level if isinstance(part, dict | list)]
+            if not level:
+                return document
+        raise RecursionError
     except RecursionError:
         raise CaseError.of_file(path, "lists or tables are nested too deeply", 1) from None
     except ValueError as error:

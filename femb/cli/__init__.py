@@ -10,6 +10,7 @@ Only click is imported here; commands import their modules when they run, so tha
 import atexit
 import gc
 import signal
+import sys
 import warnings
 from importlib import import_module
 from typing import Any
@@ -17,7 +18,7 @@ from typing import Any
 import click
 
 import femb
-from femb.cli.output import print_warning, with_json
+from femb.cli.output import INTERRUPTED, print_warning, with_json
 
 # The module of each command, in the order of the help.
 COMMANDS = {
@@ -39,6 +40,21 @@ class Commands(click.Group):
 
     def list_commands(self, ctx: click.Context | None) -> list[str]:
         return list(COMMANDS)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        found = super().resolve_command(ctx, args)
+        if getattr(signal.getsignal(signal.SIGINT), "__module__", "").endswith("__main__"):  # of the imports until here
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        return found
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            click.echo("interrupted", err=True)
+            sys.exit(INTERRUPTED)
 
     def get_command(self, ctx: click.Context | None, cmd_name: str) -> click.Command | None:
         if cmd_name in COMMANDS and cmd_name not in self.commands:

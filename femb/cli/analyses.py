@@ -11,7 +11,7 @@ import click
 
 from femb.base.errors import ContinuationError
 from femb.base.progress import LoadProgress, Progress, counted
-from femb.cli.options import CASE, FORCE, OUT, QUIET, SET, WRITING, OptionError
+from femb.cli.options import ALLOW, CASE, FORCE, OUT, QUIET, SET, WRITING, OptionError
 from femb.cli.output import (
     FAILED,
     INTERRUPTED,
@@ -219,6 +219,7 @@ class Messages:
 
 @click.command()
 @click.argument("study", type=click.Path(path_type=Path), metavar="STUDY")
+@ALLOW
 @click.option("--workers", type=click.IntRange(min=0), metavar="N", help="Processes [cores]; 0: none but this one.")
 @click.option("--scheduler", metavar="ADDRESS", help="Run on the workers of this dask scheduler, as tcp://host:8786.")
 @click.option("--cluster", metavar="KIND", help="Start dask workers: local, or slurm, by jobs of one core.")
@@ -296,4 +297,8 @@ def sweep(
                 paths.append(plot(table.results(), folder / "sobol.png", f"sobol of {', '.join(found)}"))
         say("\n\n".join(texts), "", *paths, values, quiet=quiet)
         if table.failed.all():
+            if quiet:
+                click.echo(
+                    f"all {len(table)} runs failed, the first by: {' '.join(table.messages[0].split())}", err=True
+                )
             sys.exit(FAILED)

@@ -125,17 +125,15 @@ def _allow_code(context: click.Context, option: click.Parameter, value: bool) ->
 
 
 # With every case comes the permission to run functions in Python that it names.
-CASE = together(
-    click.argument("case", type=click.Path(path_type=Path), metavar="CASE"),
-    click.option(
-        "--allow-code",
-        is_flag=True,
-        expose_value=False,
-        is_eager=True,
-        callback=_allow_code,
-        help="Let controllers of the case call functions of Python files; read these first.",
-    ),
+ALLOW = click.option(
+    "--allow-code",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_allow_code,
+    help="Let controllers call functions of Python files, and a study name one; read these first.",
 )
+CASE = together(click.argument("case", type=click.Path(path_type=Path), metavar="CASE"), ALLOW)
 RESULTS = click.argument("results", type=click.Path(path_type=Path), metavar="RESULTS")
 SET = click.option(
     "--set",

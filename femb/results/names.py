@@ -20,7 +20,7 @@ import numpy as np
 
 from femb.base.arrays import listing
 from femb.base.errors import ResultError
-from femb.base.quantity import Group
+from femb.base.quantity import AXES, COMPONENTS, Group
 from femb.base.types import Floats
 from femb.base.values import shown
 from femb.elements.beam.results import BeamResults
@@ -126,7 +126,11 @@ def array_of(group: Group, word: str) -> tuple[Floats | None, str]:
 
 def components_of(group: Group, word: str, array: Floats) -> tuple[str, ...]:
     """The names of the last axis of an array (T, ..., k) of a quantity; empty for numbers."""
-    return group.axes_of(word, array.shape)[-1][1] if array.ndim > 1 else ()
+    if array.ndim < 2:
+        return ()
+    size, names = group.axes_of(word, array.shape)[-1]
+    # errors and outputs of laws are vectors where there are three
+    return names or (() if size in AXES else COMPONENTS.get(str(array.shape[-1]), ()))
 
 
 DERIVED = {

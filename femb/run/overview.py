@@ -121,6 +121,8 @@ def _rotations(system: "System") -> tuple[dict[str, float], tuple[float, str]]:
 
 # Young's and shear moduli (Pa) and densities (kg/m3) of what structures are made of, from foams to diamond.
 MODULUS, DENSITY = (1e5, 2e12), (5.0, 3e4)
+# Shear modulus by Young's modulus: from fibres along a beam to a laminate of +-45 degrees, twice as far.
+SHEAR = (0.005, 3.0)
 TURN = 2.0 * np.pi
 LONGEST, THINNEST = 1000.0, 1.0  # m of a beam; length of a beam by the radius of gyration of its section
 GRAVITY = 300.0  # m/s2
@@ -238,6 +240,12 @@ def _sections(model: Model) -> Iterator[str]:
             value = getattr(section, word)
             if value is not None and not MODULUS[0] <= value <= MODULUS[1]:
                 yield f"{at}.{word}: {value:g} Pa is that of no material; GPa are to be multiplied by 1e9"
+        stretch, shear = section.youngs_modulus, section.shear_modulus
+        if stretch and shear and not SHEAR[0] * stretch <= shear <= SHEAR[1] * stretch:
+            yield (
+                f"{at}.shear_modulus: {shear:g} Pa beside a youngs_modulus of {stretch:g} Pa: is one of them in "
+                "another unit? Of an isotropic material it is 0.33 to 0.5 times as large"
+            )
         if section.density is not None and not DENSITY[0] <= section.density <= DENSITY[1]:
             yield f"{at}.density: {section.density:g} kg/m3 is that of no material; g/cm3 are to be multiplied by 1e3"
         if section.area is not None and section.second_moments is not None:

@@ -236,7 +236,7 @@ def _integrate(
         events = (*user_events, *waited)
         return True
 
-    if updates or jumps:
+    if (updates or jumps) and stepper.t < end:  # a run interrupted after its last step has nothing left to do
         go_on(landings.due(stepper.t, form.system.discrete), jumps)
     while stepper.t < end:
         limit, instant, jumps = landings.after(stepper.t, form.system.discrete)

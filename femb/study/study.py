@@ -1,5 +1,6 @@
 """Study: the description of many runs of one case and of what they vary, from a file or from Python."""
 
+import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from femb.base.html import Brief
 from femb.base.options import Run
 from femb.base.types import POSITIVE, Floats, OneOf, SeveralForms
 from femb.base.values import shown
+from femb.case import ALLOW_CODE
 from femb.case.build import kind_in, read_table
 from femb.case.compose import override
 from femb.case.json_schema import DRAFT, NAMES, SchemaWriter, described
@@ -518,6 +520,11 @@ def read_study(
     case = document.get("case")
     if case is not None and not isinstance(case, str):
         problems[("case",)] = f"got {shown(case)}, wanted the path of a case file"
+    elif str(case).endswith(".py") and os.environ.get(ALLOW_CODE) != "1":
+        problems[("case",)] = (
+            f"{case} is code in Python, which runs only if you allow it: read it, then give --allow-code, or in Python "
+            "a femb.Study of that case"
+        )
     words: dict[str, Any] = {
         key: document[key] for key in KEYS if key in document and key != SET and (key,) not in problems
     }

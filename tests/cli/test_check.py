@@ -237,6 +237,7 @@ def test_the_vibration_of_two_bodies_on_a_spring():
 
 IMPLAUSIBLE = [
     ("sections.bar.youngs_modulus=70", "sections.bar.youngs_modulus: 70 Pa is that of no material"),
+    ("sections.bar.shear_modulus=7e11", "sections.bar.shear_modulus: 7e+11 Pa beside a youngs_modulus of 7e+10 Pa"),
     ("sections.bar.density=2.7", "sections.bar.density: 2.7 kg/m3 is that of no material"),
     ("sections.bar.area=100", "sections.bar.second_moments: [1e-08, 1e-08] m4 do not belong to an area of 100 m2"),
     ("beams.boom.length=2000", "beams.boom.length: 2000 m; mm are to be multiplied"),

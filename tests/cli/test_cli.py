@@ -11,7 +11,7 @@ from pathlib import Path
 import checkout
 import numpy as np
 import pytest
-from shared_runs import invoked
+from shared_runs import invoked, said
 
 import femb
 from femb.base.errors import ModelError, ResultError, SolveError
@@ -407,3 +407,37 @@ def test_help_loads_no_numerical_library():
     code = "import sys, femb.cli; print([m for m in ('numpy', 'numba', 'scipy', 'h5py') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+INTERRUPTED = """
+import os, signal, sys
+
+class Interrupts:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            sys.meta_path.remove(self)
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupts())
+sys.argv = ["femb", "run", {case!r}, "--out", {out!r}]
+from femb.__main__ import main
+main()
+"""
+
+
+@pytest.mark.parametrize("module", ["click", "femb.cli.output", "femb.case", "numpy", "femb.run.simulate"])
+def test_an_interruption_while_modules_are_imported_is_one_line(tmp_path, module):
+    code = INTERRUPTED.format(module=module, case=str(checkout.CASES / "l_frame.toml"), out=str(tmp_path / "out"))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=checkout.CASES.parent)
+    assert (done.returncode, done.stderr, done.stdout) == (130, "interrupted\n", "")
+
+
+def test_tables_nested_too_deeply_are_one_line(tmp_path):
+    """20,000 keys with dots between them, in a file and on the command line."""
+    many = ".".join(["a"] * 20_000)
+    for text in (f"{many} = 1\n", f"[{many}]\nb = 1\n"):
+        (tmp_path / "deep.toml").write_text(text)
+        assert said("check", tmp_path / "deep.toml", code=2).endswith("1: lists or tables are nested too deeply\n")
+    output = said("check", checkout.CASES / "l_frame.toml", "--set", f"{many}=1", code=2)
+    assert output.endswith("tables are nested too deeply: 20000 keys, at most 50\n")
+    assert output.count("\n") == 1

@@ -163,3 +163,24 @@ def is_alive(pid):
         return False
     state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False).stdout
     return bool(state.strip()) and not state.startswith("Z")
+
+
+def test_a_study_whose_runs_all_fail_says_so_in_one_line(study):
+    """Also where nothing but errors is printed."""
+    output = said("sweep", study, "--workers", 0, "--quiet", "--set", "run.max_steps=1", code=1)
+    assert output.startswith("all 4 runs failed, the first by: ")
+    assert output.count("\n") == 1
+
+
+def test_a_study_of_a_python_case_asks_first(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("FEMB_ALLOW_CODE", "0")
+    path = written(tmp_path, STUDY.replace("spring.toml", "spring.py"))
+    text = path.read_text().splitlines()
+    path.write_text("\n".join('case = "spring.py"' if line.startswith("case") else line for line in text))
+    (tmp_path / "spring.py").write_text("import pathlib\npathlib.Path('ran').touch()\n")
+    output = said("sweep", path, "--workers", 0, code=2)
+    assert "case: spring.py is code in Python, which runs only if you allow it: read it, then give" in output
+    assert not (tmp_path / "ran").exists()
+    said("sweep", path, "--workers", 0, "--allow-code", code=2)
+    assert (tmp_path / "ran").exists()

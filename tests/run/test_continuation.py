@@ -2,6 +2,7 @@
 
 import shutil
 from dataclasses import replace
+from unittest.mock import Mock
 
 import h5py
 import numpy as np
@@ -18,6 +19,7 @@ from femb.elements import Ground, JointEnd, JointFriction, JointStops, Latch, Po
 from femb.profiles import Polynomial
 from femb.recording.record import Recorder
 from femb.results.results import Results
+from femb.results.storage.file import ResultWriter
 from femb.results.storage.journal import arrays_of
 from femb.results.storage.read import RECORD, unfinished
 from femb.run import checkpoints
@@ -267,6 +269,21 @@ def test_what_cannot_be_continued_is_refused(tmp_path, often):
     assert not [name for name in Results.read(file).arrays if name.startswith("checkpoint")]
 
 
+def test_a_run_interrupted_at_its_last_instant_resumes_to_the_same_samples(tmp_path, monkeypatch):
+    """After its last step, before its results are complete: what a clock would do at the end is left out again."""
+    (tmp_path / "case.toml").write_text(SAMPLED)
+    case = femb.load_case(tmp_path / "case.toml")
+    whole, file = femb.simulate(case.model, case.run), tmp_path / "r.h5"
+    finish = ResultWriter.finish
+    monkeypatch.setattr(ResultWriter, "finish", Mock(side_effect=[KilledError, KilledError]))
+    with pytest.raises(KilledError):
+        femb.simulate(case.model, case.run, out=file)
+    monkeypatch.setattr(ResultWriter, "finish", finish)
+    again = femb.simulate(case.model, case.run, out=file, resume=True)
+    assert len(whole.sensors["gyro"].sample_time) == 4
+    assert {name: x.shape for name, x in again.arrays.items()} == {name: x.shape for name, x in whole.arrays.items()}
+
+
 @pytest.mark.parametrize("part", ["stepper", "recorder"])
 def test_a_checkpoint_of_another_layout_says_what_to_do(tmp_path, often, monkeypatch, part):
     """Where an attribute has another name than in the code that wrote it, and where nothing tells the layout."""
@@ -306,6 +323,19 @@ def test_a_run_that_an_event_ended_is_not_extended_but_starts_another(tmp_path):
     assert ended.time[-1] == pytest.approx(0.123)
 
 
+SAMPLED = """
+[bodies.hub]
+mass = 1.0
+inertia = [1.0, 2.0, 3.0]
+angular_velocity = [0.1, 0.2, 0.3]
+[sensors.gyro]
+kind = "gyro"
+body = "hub"
+period = 0.1
+[run]
+duration = 0.4
+output_interval = 0.2
+"""
 CASE = """
 [bodies.top]
 mass = 2.0
