@@ -442,6 +442,67 @@ def test_rods_and_springs(tmp_path):
     np.testing.assert_allclose(other.stiffness.toarray(), found, atol=1e-9)
 
 
+# the same joins in m, kg, N and in mm, t, N
+BOTH = {
+    1.0: ["GRID,1,,0.,0.,0.", "GRID,2,,.3,.5,.1", "CONM2,8,1,,2.\n,.1,,.2,,,.3", "CONM2,9,2,,3.\n,.1,,.2,,,.3"],
+    1e-3: ["GRID,1,,0.,0.,0.", "GRID,2,,300.,500.,100.", "CONM2,8,1,,.002\n,100.,,200.,,,300.",
+           "CONM2,9,2,,.003\n,100.,,200.,,,300."],
+}  # fmt: skip
+METALS = {1.0: MATERIALS, 1e-3: "MAT1,1,7.+4,,.3,2.7-9\n"}
+JOINS = {
+    "rod": ("CROD,5,4,1,2\nPROD,4,1,1.-4,2.-9,,.5", "CROD,5,4,1,2\nPROD,4,1,100.,2000.,,5.-7"),
+    "conrod": ("CONROD,5,1,2,1,1.-4,2.-9,,.5", "CONROD,5,1,2,1,100.,2000.,,5.-7"),
+    "scalar": ("CELAS2,5,1000.,1,2,2,2", "CELAS2,5,1.,1,2,2,2"),
+    "turn": ("CELAS1,6,4,1,5,2,5\nPELAS,4,50.", "CELAS1,6,4,1,5,2,5\nPELAS,4,50000."),
+    "bush": ("CBUSH,5,4,1,2,0.,0.,1.\n,.2\nPBUSH,4,K,1.+3,2.+3,3.+3,4.,5.,6.",
+             "CBUSH,5,4,1,2,0.,0.,1.\n,.2\nPBUSH,4,K,1.,2.,3.,4.+3,5.+3,6.+3"),
+    "rigid": ("GRID,3,,.1,.2,.3\nRBE2,7,1,123456,3\nCELAS2,5,1000.,3,2,2,2",
+              "GRID,3,,100.,200.,300.\nRBE2,7,1,123456,3\nCELAS2,5,1.,3,2,2,2"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("join", JOINS)
+def test_rods_springs_and_rigid_elements_in_millimetres(tmp_path, join):
+    """Stiffness and mass of two bodies and what joins them are those of the same file in metres."""
+    found = []
+    for (unit, both), cards in zip(BOTH.items(), JOINS[join], strict=True):
+        path = file_of(tmp_path / f"{len(found)}.bdf", *both, cards, METALS[unit])
+        fe = read_structure(path, unit)
+        order = fe.dofs[np.argsort(fe.numbers)].ravel()
+        found.append([each.toarray()[np.ix_(order, order)] for each in (fe.stiffness, fe.mass)])
+    for mine, other in zip(*found, strict=True):
+        assert np.abs(mine).max() > 0.0
+        np.testing.assert_allclose(other, mine, rtol=1e-10, atol=1e-12 * np.abs(mine).max())
+
+
+TURNED = "CORD2R,7,,0.,0.,0.,1.,0.,0.\n,0.,1.,0."  # z along x, x along y, y along z
+COMPONENTS = {
+    "scalar": ("CELAS2,5,1000.,1,{0},2,{0}", [(1, 2), (2, 3), (3, 1)]),
+    "turn": ("CELAS2,5,50.,1,{0},2,{0}", [(4, 5), (5, 6), (6, 4)]),
+    "bush": ("CBUSH,5,4,1,2,{0}\nPBUSH,4,K,1.+3,2.+3,3.+3,4.,5.,6.", [("0.,0.,1.", "1.,0.,0.")]),
+    "rigid": ("CELAS2,5,1000.,1,{1},2,{1}\nCELAS2,6,50.,1,{2},2,{2}\nRBE2,7,1,{0},2",
+              [((1, 2, 5), (2, 3, 6)), ((13, 1, 4), (12, 2, 5)), ((45, 3, 6), (56, 1, 4))]),
+}  # fmt: skip
+CASES_OF_AXES = [(name, own, basic) for name, (_, pairs) in COMPONENTS.items() for own, basic in pairs]
+
+
+@pytest.mark.parametrize(("join", "own", "basic"), CASES_OF_AXES)
+def test_components_are_along_the_displacement_axes_of_grids(tmp_path, join, own, basic):
+    """In turned axes a component is that of the basic axis that it is along: the same frequencies of two bodies."""
+    found = []
+    for axes, which in (("7", own), ("", basic)):
+        both = [card + f",{axes}" if card.startswith("GRID") else card for card in BOTH[1.0]]
+        both = [card.replace("CONM2,8,1,,", "CONM2,8,1,0,").replace("CONM2,9,2,,", "CONM2,9,2,0,") for card in both]
+        values = which if isinstance(which, tuple) else (which,)
+        card = COMPONENTS[join][0].format(*values, *[""] * 2)
+        fe = read_structure(file_of(tmp_path / f"{len(found)}.bdf", *both, TURNED, card, MATERIALS))
+        free = null_space(fe.joints.toarray()) if fe.joints is not None else np.eye(fe.size)
+        K, M = (free.T @ each.toarray() @ free for each in (fe.stiffness, fe.mass))
+        found.append(eigh(K, M, eigvals_only=True))
+    assert found[0].max() > 1.0
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-9, atol=1e-9 * found[1].max())
+
+
 def test_a_shell_of_a_case_takes_the_walls_of_its_file(tmp_path):
     """As the panel of corners; a group is one property, grids are sets, plies have stresses; a wall goes before."""
     cards = [*grids(4, 2), *quads(4, 2, 2, ",30."), "PCOMP,2,,,,,,,SYM\n,8,.001,45.,YES,,,-45.", MATERIALS]

@@ -1,5 +1,6 @@
 """Models that are refused or warned of, by name."""
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -238,3 +239,18 @@ def test_linear_cells_that_do_not_lock():
     assert too_stiff(quadratic, np.ones(quadratic.size)) == ("", 0.0)
     with pytest.warns(FembWarning, match=r"mesh: its linear cells \(tetra\) are far too stiff in bending"):
         reduced(bar((2, 1, 1), "tetra"))
+
+
+@pytest.mark.parametrize(("length", "mass"), [(4.0, 300.0), (4e3, 0.3)])
+def test_a_body_without_modes_has_its_size_and_mass_judged(length, mass):
+    """A plate of 4 m by 2 m as one interface: its size is the root of the polar inertia by the mass; in mm and t."""
+    sides = length * np.array([1.0, 0.5, 0.0])
+    inertia = mass / 12.0 * (np.sum(sides**2) - sides**2)
+    M = np.diag([mass] * 3 + list(inertia))
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        body = craig_bampton_body(M, np.zeros((6, 6)), ["root"], np.zeros((1, 3)))
+    np.testing.assert_allclose(body.inertia, M[3:, 3:])
+    size = np.sqrt(np.sum(inertia) / mass)
+    wanted = [] if length == 4.0 else [f"size {size:.3g} m, mass {mass:.3g} kg: check the units"]
+    assert [str(each.message).split(", which")[0] for each in said] == wanted

@@ -326,3 +326,35 @@ def test_bad_points_are_named():
         section(recovery_points=[[0.1, 0.2, 0.3]])
     with pytest.raises(femb.ModelError, match=r"torsion_modulus: got -1\.0, must be greater than 0"):
         section(torsion_modulus=-1.0)
+
+
+PORTALS = {
+    "one body": (1, ((0.2, 0.3, 0.0), (0.2, 1.3, -0.4)), ((1, 0, 0), (1, 0, 0))),
+    "two bodies": (2, ((0.2, 0.3, 0.0), (0.2, 1.3, -0.4)), ((1, 0, 0), (1, 0, 0))),
+    "one point": (1, ((0.2, 0.3, -0.4), (0.2, 0.3, -0.4)), ((1, 0, 0), (0.6, 0.8, 0.0))),
+}
+
+
+@pytest.mark.parametrize("name", PORTALS)
+def test_beams_side_by_side_at_a_root_have_their_own_arms(name):
+    """Of a portal of two beams on one body, on two, or at one point: they carry the load at its place together."""
+    grounds, starts, directions = PORTALS[name]
+    model, of = femb.Model("portal"), section()
+    feet = [model.add(femb.Ground(f"foot {k}")) for k in range(grounds)]
+    ends = np.array(starts) + 2.0 * np.array(directions)
+    model.add(femb.RigidBody("top", mass=1.0, inertia=1.0, position=ends.mean(axis=0)))
+    for k, beam in enumerate("ab"):
+        foot = feet[k % grounds].at(starts[k], direction=directions[k], up=(0, 0.6, 0.8))
+        model.add(femb.Beam(beam, of, length=2.0, elements=2, start=foot))
+        axes = {"axis": (0.0, 0.0, 1.0), "reference": (1.0, 0.0, 0.0)}
+        on_top = femb.JointEnd("top", at=ends[k] - ends.mean(axis=0), **axes)
+        model.add(femb.Fixed(f"weld {beam}", on_top, femb.JointEnd(beam=beam, node=-1)))
+    force = np.array([3.0, -5.0, 7.0])
+    model.add(femb.Load("push", body="top", at=(0.1, 0.2, 0.3), force=force))
+    results = femb.static(model, steps=1)
+    (root,) = results.appendages.values()
+    top = results.bodies["top"]
+    place = top.position[-1] + rotations.rotate(top.quaternion[-1], [0.1, 0.2, 0.3])
+    np.testing.assert_allclose(root.force[-1], force, rtol=0.0, atol=1e-6)
+    np.testing.assert_allclose(root.torque[-1], np.cross(place - root.point, force), rtol=0.0, atol=1e-6)
+    assert np.any(root.point) == (name == "one point")

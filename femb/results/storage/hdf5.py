@@ -69,6 +69,8 @@ def chunk_shape(shape: tuple[int, ...], itemsize: int, together: int = 1) -> tup
 class OpenFile(io.RawIOBase):
     """A file to read, which stays the same also when another file takes its name; each process has its own offset."""
 
+    _file = -1  # of one that cannot be opened, which Python closes all the same
+
     def __init__(self, path: Path, flags: int = os.O_RDONLY) -> None:
         super().__init__()
         if path.is_dir():
@@ -101,7 +103,7 @@ class OpenFile(io.RawIOBase):
 
     def close(self) -> None:
         """Close the file."""
-        if not self.closed:
+        if not self.closed and self._file >= 0:
             os.close(self._file)
         super().close()
 
@@ -144,7 +146,7 @@ class ForgivingFile(OpenFile):
 
     def close(self) -> None:
         """Flush the file to the disk and close it."""
-        if not self.closed:
+        if not self.closed and self._file >= 0:
             self._try(os.fsync, self._file)
         super().close()
 
