@@ -27,6 +27,7 @@ from femb.layout.commands import Command, add_command, clip_count, clipped_comma
 from femb.layout.element import Batch, Input
 from femb.layout.layout import Layout, Station
 from femb.layout.state import station_motion
+from femb.layout.symmetry import EVERY, NO_MOTION, Surroundings, Symmetry, with_host
 from femb.layout.views import ModelView, OutputStates, StartPoses
 
 
@@ -60,6 +61,7 @@ class Item(Brief):
     deforms : whether it has mass and deforms between its points: results have its deflection, and the load on what
         carries it contains its inertia.
     resists_flight : whether its force depends on the inertial velocity of one host, as in air.
+    turns_with_host : whether its forces turn with what they act on, whatever its attitude in space, as a thruster's.
     follows_origin : whether positions are relative to a moving origin that the item itself gives.
     slow_kernel : "module:name" of its kernel that takes longest to compile, if two processes share the compilation of
         all at the first use.
@@ -77,6 +79,7 @@ class Item(Brief):
     has_dofs: ClassVar[bool] = False
     deforms: ClassVar[bool] = False
     resists_flight: ClassVar[bool] = False
+    turns_with_host: ClassVar[bool] = False
     follows_origin: ClassVar[bool] = False
     slow_kernel: ClassVar[str] = ""
     batch: ClassVar[str] = ""
@@ -125,6 +128,16 @@ class Item(Brief):
         What acts between two ends changes none, unless one of them is on the ground.
         """
         return ("linear", "angular") if self.table == "loads" else ()
+
+    def symmetry(self, around: Surroundings) -> Symmetry | None:
+        """The rigid motions of what it acts on that it does not notice, in its surroundings, and momenta that it keeps;
+        None where it does not say. By default what acts between moving frames alone notices none.
+        """
+        if self.turns_with_host:
+            return with_host(self.changes_momenta)
+        if self.has_dofs and around.hold(self.frames(around.layout)):
+            return NO_MOTION
+        return None if self.changes_momenta or around.hold(self.frames(around.layout)) else EVERY
 
     @property
     def sets(self) -> tuple[str, ...]:

@@ -105,6 +105,7 @@ class Thruster(AtPoint):
 
     table: ClassVar[str] = "thrusters"
     kind: ClassVar[str] = "thruster"
+    turns_with_host: ClassVar[bool] = True
     acts_on_attitude: ClassVar[bool] = True
     results: ClassVar[type[Group]] = ThrusterResults
     batch: ClassVar[str] = "femb.elements.actuator.thruster:ThrusterBatch"

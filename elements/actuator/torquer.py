@@ -18,6 +18,7 @@ from femb.layout.commands import Command
 from femb.layout.discrete import DiscreteState
 from femb.layout.element import Input, breakpoints_of
 from femb.layout.layout import Layout
+from femb.layout.symmetry import AXES, NONE, Surroundings, Symmetry, along, twists
 from femb.layout.views import ModelView, StartPoses
 from femb.numerics import rotations
 from femb.profiles import Constant, Profile
@@ -94,6 +95,12 @@ class MagneticTorquer(AtPoint):
     def changes_momenta(self) -> tuple[str, ...]:
         """Angular momentum."""
         return ("angular",)
+
+    def symmetry(self, around: Surroundings) -> Symmetry:
+        """Translations, and turns about a field that is the same everywhere; its torque is across the field."""
+        fields = [item.direction for item in around.model.items() if item.table == "fields"]
+        turns = NONE if any(field is None for field in fields) else along(*fields)
+        return Symmetry.of(twists(AXES, turns))
 
     def _state(self, word: str) -> str:
         return f"magnetic_torquers.{self.name}.{word}"

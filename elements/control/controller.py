@@ -46,6 +46,7 @@ from femb.layout.commands import Command, TakesCommands
 from femb.layout.discrete import DiscreteState, Update, UpdateArrays
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
+from femb.layout.symmetry import EVERY, NO_MOTION, Surroundings, Symmetry
 from femb.layout.views import ModelView, StartPoses, StateView
 from femb.numerics.compiler.bound_calls import Bound
 
@@ -176,6 +177,10 @@ class Controller(Item):
         return law.on_plant(self, layout, model)
 
     # The contract of items
+
+    def symmetry(self, around: Surroundings) -> Symmetry:
+        """None of a continuous one, which reads attitudes and places; it acts through the items that it sets."""
+        return EVERY if self.period is not None else Symmetry(NO_MOTION.motions, EVERY.momenta, at_speed=False)
 
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
         """The discrete states of its last sample, its queue, and the updates; or the first-order states."""

@@ -49,6 +49,11 @@ class MagneticField(Item):
         """
         raise NotImplementedError
 
+    @property
+    def direction(self) -> Floats | None:
+        """(3,) along which it is at all times and places; None where it changes."""
+        return None
+
     def gradient(self, motion: OrbitalMotion | None, t: float, position: Floats) -> Floats:
         """(3, 3) T/m: the derivative of ``at``, with the same ``motion``, by the position (3,) m at the time t (s); by
         default zero."""
@@ -135,6 +140,11 @@ class UniformField(MagneticField):
     name: str
     field: Annotated[Vector, Unit("T")]
     profile: Profile = Constant()  # noqa: RUF009 - frozen
+
+    @property
+    def direction(self) -> Floats:
+        """(3,) its own."""
+        return np.asarray(self.field)
 
     def at(self, motion: OrbitalMotion | None, t: float, position: Floats) -> Floats:
         return float(self.profile(t)) * np.asarray(self.field)

@@ -23,6 +23,15 @@ from femb.elements.records import RecordedSystem, Records
 from femb.layout.element import Input, OutputRows, breakpoints_of, raised
 from femb.layout.layout import DriverLayout, Layout, Station
 from femb.layout.state import motion_rows, station_motion
+from femb.layout.symmetry import (
+    AXES,
+    EVERY,
+    TRANSLATIONS,
+    Surroundings,
+    Symmetry,
+    along_components,
+    twists,
+)
 from femb.layout.views import LinearPoint, ModelView, StartPoses
 from femb.numerics import euler, rotations
 from femb.numerics.turns import EulerSequence
@@ -281,6 +290,14 @@ class DistanceDriver(_BetweenPoints):
 
         return [Input(3, positive, breakpoints=given.breakpoints, label=given.label)]
 
+    def symmetry(self, around: Surroundings) -> Symmetry:
+        """Rotations about the point that is fixed in space."""
+        entry = around.layout.drivers[self.name]
+        if not around.hold([entry.first.frame, entry.second.frame]):
+            return EVERY
+        fixed = entry.first if entry.first.frame in around.fixed else entry.second
+        return Symmetry.of(twists(turns=AXES, point=around.pose(fixed)[0]))
+
     def constraint_rows(self, layout: Layout) -> list[ConstraintRow]:
         entry = layout.drivers[self.name]
         scale = float(entry.inputs[0].function(0.0)[0])
@@ -354,12 +371,22 @@ class PositionDriver(_BetweenPoints):
     def inputs(self) -> list[Input]:
         return [motion_input(self.name, axis, getattr(self, axis)) for axis in self.driven]
 
-    def constraint_rows(self, layout: Layout) -> list[ConstraintRow]:
-        entry = layout.drivers[self.name]
+    def _directions(self, entry: DriverLayout) -> list[Floats]:
+        """The driven directions (3,), in space or in axes of the first end's frame."""
         axes = np.eye(3) if self.axis is None else axes_of(self.axis, self.reference)
         if self.frame == "first":
             axes = entry.first.axes @ axes
-        driven = [axes[:, DIRECTIONS.index(axis)] for axis in self.driven]
+        return [axes[:, DIRECTIONS.index(axis)] for axis in self.driven]
+
+    def symmetry(self, around: Surroundings) -> Symmetry:
+        """What leaves the driven components as they are."""
+        entry = around.layout.drivers[self.name]
+        first = Station(entry.first.frame, entry.first.offset)
+        return along_components(around, first, entry.second, np.array(self._directions(entry)), self.frame)
+
+    def constraint_rows(self, layout: Layout) -> list[ConstraintRow]:
+        entry = layout.drivers[self.name]
+        driven = self._directions(entry)
         return component_rows(entry.rows, entry.first, entry.second, driven, self.frame)
 
 
@@ -466,6 +493,11 @@ class OrientationDriver(PlaceDriver):
         (of_ends,) = entry.inputs
         of_frames = replace(of_ends, function=lambda t: _of_frames(entry, of_ends.function(t)))
         layout.drivers[self.name] = replace(entry, inputs=(of_frames,))
+
+    def symmetry(self, around: Surroundings) -> Symmetry:
+        """Translations, against an end that is fixed in space."""
+        entry = around.layout.drivers[self.name]
+        return Symmetry.of(TRANSLATIONS) if around.hold([entry.first.frame, entry.second.frame]) else EVERY
 
     def inputs(self) -> list[Input]:
         """The motion of the axes of the second end relative to those of the first."""

@@ -104,6 +104,11 @@ class JointFriction(JointForce):
     stribeck_rate: Annotated[float | None, Unit("rad/s", stroke="m/s"), POSITIVE] = None
     viscous: Annotated[float, Unit("N m s/rad", stroke="N s/m"), NOT_NEGATIVE] = 0.0
 
+    @property
+    def by_rate_alone(self) -> bool:
+        """Yes: it is friction."""
+        return True
+
     def check(self, check: Checks) -> None:
         super().check(check)
         if self.static is not None and not check.bad:
@@ -149,6 +154,11 @@ class JointMotor(JointForce, HoldsCommands):
     def changes_momenta(self) -> tuple[str, ...]:
         """None: it acts between the two ends of its joint."""
         return ()
+
+    @property
+    def by_rate_alone(self) -> bool:
+        """Whether its force is given; a function may depend on anything."""
+        return not callable(self.force)
 
     @property
     def _command(self) -> str:
@@ -244,6 +254,11 @@ class JointSpringDamper(JointForce):
     damping: Annotated[float, Unit("N m s/rad", stroke="N s/m"), NOT_NEGATIVE] = 0.0
     free: Annotated[float, Unit("rad", stroke="m")] = 0.0
     force: Annotated[Callable[[float, float], Any], Arguments("(coordinate, rate) -> N m or N")] | None = None
+
+    @property
+    def by_rate_alone(self) -> bool:
+        """Whether it is a damper alone."""
+        return self.stiffness == 0.0 and self.force is None
 
     def check(self, check: Checks) -> None:
         super().check(check)

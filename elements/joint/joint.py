@@ -47,6 +47,7 @@ from femb.elements.records import RecordedSystem, Records
 from femb.layout.element import ForceColumns, Input, OutputRows
 from femb.layout.layout import JointLayout, Layout, Station
 from femb.layout.state import RATE
+from femb.layout.symmetry import EVERY, Surroundings, Symmetry, along_components, twists
 from femb.layout.views import LinearPoint, ModelView, StartPoses
 from femb.numerics import rotations
 from femb.numerics.components import kept
@@ -73,6 +74,9 @@ class Joint(Item):
     also: ClassVar[tuple[str, ...]] = ()
     acts_on_attitude: ClassVar[bool] = True
     rows: ClassVar[tuple[tuple[Any, ...], ...]]
+    # what the first, or the second, end allows where it is fixed in space: translations along, turns about (capitals)
+    # its axes, of any size and in any order
+    leaves: ClassVar[tuple[str, str]] = ("", "")
     coordinates: ClassVar[tuple[Coordinate, ...]] = ()
     needs_axis: ClassVar[bool] = True
 
@@ -244,6 +248,17 @@ class Joint(Item):
         """Axes (3, 3) of the second end at zero angles, from those of the first, in the same axes."""
         return first
 
+    def symmetry(self, around: Surroundings) -> Symmetry:
+        """What the end that is fixed in space allows."""
+        entry = around.layout.joints[self.name]
+        if not around.hold([entry.first.frame, entry.second.frame]):
+            return EVERY
+        of_first = entry.first.frame in around.fixed
+        end, words = (entry.first, self.leaves[0]) if of_first else (entry.second, self.leaves[1])
+        point, axes = around.pose(end)
+        shifts, turns = ([k for k, word in enumerate(letters) if word in words] for letters in ("xyz", "XYZ"))
+        return Symmetry.of(twists(axes.T[shifts], axes.T[turns], point))
+
     def constraint_rows(self, layout: Layout) -> list[ConstraintRow]:
         """The rows of its table."""
         entry = layout.joints[self.name]
@@ -327,6 +342,7 @@ class Revolute(Joint):
     kind = "revolute"
     also = ("hinge",)
     rows = SPHERICAL + PARALLEL
+    leaves = ("Z", "Z")
     coordinates = (ANGLE,)
 
 
@@ -336,6 +352,7 @@ class Spherical(Joint):
     kind = "spherical"
     also = ("ball",)
     rows = SPHERICAL
+    leaves = ("XYZ", "XYZ")
     needs_axis = False
     acts_on_attitude = False
 
@@ -361,6 +378,7 @@ class Universal(_TwoAxes):
     kind = "universal"
     also = ("hooke", "cardan")
     rows = (*SPHERICAL, ("dot1", Z, Z))
+    leaves = ("Z", "Z")
     coordinates = (Coordinate("first_angle", (Y, X), (Z, Z)), Coordinate("second_angle", (Z, Z), (Y, X), -1.0))
 
 
@@ -374,6 +392,7 @@ class Perpendicular(_TwoAxes):
     kind: ClassVar[str] = "perpendicular"
     also: ClassVar[tuple[str, ...]] = ("dot_1",)
     rows: ClassVar = (("dot1", Z, Z),)
+    leaves: ClassVar = ("xyzZ", "xyzZ")
 
     angle: Annotated[float, Unit("rad")] = np.pi / 2
 
@@ -397,6 +416,7 @@ class Parallel(Joint):
 
     kind = "parallel"
     rows = PARALLEL
+    leaves = ("xyzZ", "xyzZ")
     coordinates = (ANGLE,)
 
 
@@ -405,6 +425,7 @@ class Cylindrical(Joint):
 
     kind = "cylindrical"
     rows = PARALLEL + LINE
+    leaves = ("zZ", "zZ")
     coordinates = (ANGLE, STROKE)
 
 
@@ -414,6 +435,7 @@ class Prismatic(Joint):
     kind = "prismatic"
     also = ("translational",)
     rows = (*PARALLEL, *LINE, ("dot1", X, Y))
+    leaves = ("z", "z")
     coordinates = (STROKE,)
 
 
@@ -422,6 +444,7 @@ class Planar(Joint):
 
     kind = "planar"
     rows = PARALLEL + PLANE
+    leaves = ("xyZ", "xyZ")
     coordinates = (Coordinate("x", (X,)), Coordinate("y", (Y,)), ANGLE)
 
 
@@ -430,6 +453,7 @@ class PointOnLine(Joint):
 
     kind = "point_on_line"
     rows = LINE
+    leaves = ("zZ", "XYZ")
     coordinates = (STROKE,)
 
     def turns(self, marker: Marker) -> bool:
@@ -443,6 +467,7 @@ class PointOnPlane(Joint):
     kind = "point_on_plane"
     also = ("dot_2",)
     rows = PLANE
+    leaves = ("xyZ", "XYZ")
     coordinates = (Coordinate("x", (X,)), Coordinate("y", (Y,)))
 
     def turns(self, marker: Marker) -> bool:
@@ -470,6 +495,7 @@ class Distance(Joint):
     kind: ClassVar[str] = "distance"
     also: ClassVar[tuple[str, ...]] = ("rod", "double_spherical")
     rows: ClassVar = (("distance",),)
+    leaves: ClassVar = ("XYZ", "XYZ")
     needs_axis: ClassVar[bool] = False
     acts_on_attitude: ClassVar[bool] = False
 
@@ -561,6 +587,10 @@ class Components(Joint):
 
     def other_pose(self, *args: Any) -> None:
         """None, whatever ``args``: it does not determine the pose of a body."""
+
+    def symmetry(self, around: Surroundings) -> Symmetry:
+        first, second = around.layout.station(self.first), around.layout.station(self.second)
+        return along_components(around, first, second, self.directions, self.frame)
 
     def constraint_rows(self, layout: Layout) -> list[ConstraintRow]:
         rows = layout.joints[self.name].rows

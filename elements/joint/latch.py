@@ -15,6 +15,7 @@ from femb.elements.joint.on_coordinate import OnCoordinate
 from femb.layout.discrete import Crossing, DiscreteState, Update
 from femb.layout.element import Input
 from femb.layout.layout import LatchLayout, Layout
+from femb.layout.symmetry import EVERY, Surroundings, Symmetry
 from femb.layout.views import ModelView, StartPoses, StateView
 
 
@@ -53,6 +54,10 @@ class Latch(OnCoordinate):
         check.exactly_one("at", "time", "when")
         known = whole_number(self.direction) and self.direction in (-1, 0, 1)
         check.require("direction", known, "must be -1, 0 or 1")
+
+    def symmetry(self, around: Surroundings) -> Symmetry:
+        """What leaves its coordinate as it is, while it is engaged."""
+        return super().symmetry(around) if around.discrete[self._entry(around.layout).on] else EVERY
 
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
         """One more row of its joint."""

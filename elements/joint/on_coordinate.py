@@ -1,9 +1,12 @@
 """Base class of items that act on a coordinate of a joint: forces, drivers, latches and stepper motors."""
 
+import numpy as np
+
 from femb.base.checks import Checks
 from femb.elements.item import Item
-from femb.elements.joint.coordinates import Coordinate
+from femb.elements.joint.coordinates import Coordinate, Z
 from femb.layout.layout import JointLayout, Layout
+from femb.layout.symmetry import AXES, EVERY, NONE, Surroundings, Symmetry, across, twists
 
 
 class OnCoordinate(Item):
@@ -16,9 +19,39 @@ class OnCoordinate(Item):
         check.require("joint", isinstance(self.joint, str), "wanted the name of a joint")
 
     @property
+    def by_rate_alone(self) -> bool:
+        """Whether it does not depend on the coordinate, but on its rate at most."""
+        return False
+
+    @property
     def joint_coordinate(self) -> tuple[str, str | None]:
         """Names of the joint and of the coordinate, None for the first."""
         return self.joint, self.coordinate
+
+    def frames(self, layout: Layout) -> list[int]:
+        """The frames of its joint."""
+        joint, _ = self.joint_and_index(layout)
+        return [joint.first.frame, joint.second.frame]
+
+    def symmetry(self, around: Surroundings) -> Symmetry:
+        """What leaves its coordinate as it is, of the motions that the joint has; or by a rate alone that rate."""
+        if not around.hold(self.frames(around.layout)):
+            return EVERY
+        joint, k = self.joint_and_index(around.layout)
+        coordinate, of_first = joint.coordinates[k], joint.first.frame in around.fixed
+        point, axes = around.pose(joint.first if of_first else joint.second)
+        if coordinate.is_angle:
+            own = coordinate.first if of_first else coordinate.second
+            # an angle between axes of which one is that of the rotation does not change
+            turned = axes[:, 3 - sum(own)] if own[0] != own[1] else np.zeros(3)
+            kept, moved = twists(AXES, across(turned), point), EVERY.motions
+        else:
+            along = axes[:, coordinate.first[0]]
+            kept = twists(across(along), along[None], point) if of_first else twists(turns=AXES, point=point)
+            # the axis of a stroke that the other end carries does not turn where it is that of the joint
+            shifts = AXES if of_first else along[None] if coordinate.first == (Z,) else NONE
+            moved = twists(shifts, along[None] if of_first else AXES, point)
+        return Symmetry(moved, kept, at_speed=False) if self.by_rate_alone else Symmetry.of(kept)
 
     def joint_and_index(self, layout: Layout) -> tuple[JointLayout, int]:
         """The joint, and the index of the coordinate in the joint."""

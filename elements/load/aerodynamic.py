@@ -19,6 +19,7 @@ from femb.elements.marker import Place
 from femb.layout.element import Batch, Input, breakpoints_of
 from femb.layout.layout import Layout, Station
 from femb.layout.state import station_motion
+from femb.layout.symmetry import TRANSLATIONS, Surroundings, Symmetry, in_air
 from femb.layout.views import ModelView, OutputStates
 from femb.numerics import rotations
 from femb.profiles import Constant, Profile
@@ -90,6 +91,11 @@ class AerodynamicLoad(AtPoint):
             check.fail("force_by_velocity", "no coefficient is given, and no law: the load would be nothing")
         if self.law is not None and given:
             check.fail(given[0], "given beside a law, which says the whole load: give one of the two")
+
+    def symmetry(self, around: Surroundings) -> Symmetry:
+        """Translations at rest, and turns that keep the wind; a law knows the attitude."""
+        by_coefficients = in_air(self.wind)
+        return by_coefficients if self.law is None else replace(by_coefficients, motions=TRANSLATIONS)
 
     @property
     def on(self) -> Place:

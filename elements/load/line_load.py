@@ -16,6 +16,7 @@ from femb.elements.load.load import LoadResults
 from femb.elements.marker import Place
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
+from femb.layout.symmetry import AXES, NO_MOTION, Surroundings, Symmetry, in_air, of_directions, with_host
 from femb.layout.views import ModelView, StartPoses
 from femb.profiles import Constant, Profile
 
@@ -102,6 +103,14 @@ class DistributedLoad(OnBeam):
         if problem := finite_problem(self.stations, stations) or order_problem(stations):
             check.fail("stations", problem)
         object.__setattr__(self, "stations", frozen_array(stations))
+
+    def symmetry(self, around: Surroundings) -> Symmetry:
+        """In axes of the section all motions; else those that keep its directions."""
+        if self.frame == "body":
+            return with_host(self.changes_momenta)
+        # three directions of a function, which are not known
+        force, torque = (AXES if callable(each) else () if each is None else each for each in (self.force, self.torque))
+        return of_directions(force, torque)
 
     def values(self, s: Floats, length: float) -> Floats:
         """Force and torque (n, 6) per length at the lengths s (n,) from the start of a beam of that length."""
@@ -257,6 +266,10 @@ class Drag(OnBeam):
         elif given != ["viscous"]:
             for word in ("density", "width"):
                 check.require(word, getattr(self, word) > 0.0, f"must be above 0, since {given[0]!r} is given")
+
+    def symmetry(self, around: Surroundings) -> Symmetry:
+        """Translations at rest, and turns that keep the wind; none of a law, which may depend on anything."""
+        return NO_MOTION if self.law is not None else in_air(self.wind)
 
     @property
     def numbers(self) -> Floats:

@@ -14,6 +14,17 @@ from femb.elements.item import AtPoint, HoldsCommands
 from femb.layout.commands import Command
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
+from femb.layout.symmetry import (
+    AXES,
+    NO_MOTION,
+    TRANSLATIONS,
+    Surroundings,
+    Symmetry,
+    intersection,
+    of_directions,
+    twists,
+    with_host,
+)
 from femb.layout.views import ModelView
 from femb.numerics.euler import gimbal_distance
 from femb.numerics.turns import EulerSequence
@@ -116,6 +127,29 @@ class Load(AtPoint, HoldsCommands):
     def changes_momenta(self) -> tuple[str, ...]:
         """Angular momentum, and without a force no linear one."""
         return ("angular",) if self.force is None else ("linear", "angular")
+
+    def symmetry(self, around: Surroundings) -> Symmetry:
+        """In body axes all motions; else those that keep its directions. A function may depend on anything."""
+        force, torque = self.force, self.torque
+        if callable(force) or callable(torque):
+            return NO_MOTION
+        if self.frame == "body":
+            return with_host(self.changes_momenta)
+        none = np.zeros(3)
+        turning = [none if torque is None else torque]
+        if self.frame != "inertial":
+            # Euler angles: a turn about the first axis changes the first of them alone
+            first = AXES["xyz".index(self.sequence[0])]
+            return Symmetry(twists(AXES, first[None]), with_host(("angular",)).momenta)
+        symmetry = of_directions([none if force is None else force], turning)
+        if self.damping is None:
+            return symmetry
+        damping = np.broadcast_to(self.damping, 3)
+        alike = [AXES[k] for k in range(3) if damping[k - 2] == damping[k - 1]]
+        turns = AXES if len(alike) == 3 else np.array(alike).reshape(-1, 3)
+        kept = Symmetry.of(twists(AXES, turns))
+        motions = intersection([symmetry.motions, kept.motions])
+        return Symmetry(motions, intersection([symmetry.momenta, TRANSLATIONS]))
 
     @property
     def acts_on_attitude(self) -> bool:  # type: ignore[override]

@@ -16,6 +16,7 @@ from femb.elements.load.load import LoadResults
 from femb.elements.records import RecordedSystem, Records
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
+from femb.layout.symmetry import NO_MOTION, TRANSLATIONS, Surroundings, Symmetry
 from femb.layout.views import ModelView, OutputStates
 from femb.numerics import orbits as kepler
 from femb.numerics.orbits import EARTH, EARTH_RADIUS
@@ -122,6 +123,10 @@ class Orbit(Item):
         normal /= np.linalg.norm(normal)
         return np.stack([up, np.cross(normal, up), normal], axis=1)
 
+    def symmetry(self, around: Surroundings) -> Symmetry:
+        """None: gravity depends on the place, and its direction turns."""
+        return NO_MOTION
+
     @property
     def period(self) -> float:
         """Time of one revolution, s; infinite of a parabola or hyperbola."""
@@ -217,6 +222,11 @@ class GravityGradient(Item):
         if abs(cosine) > 1e-6:
             angle = np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0)))
             check.fail("normal", f"is at {angle:.6g} deg from 'radial', wanted 90 deg: it is normal to the orbit")
+
+    def symmetry(self, around: Surroundings) -> Symmetry:
+        """Translations of the whole model about whose mass centre it is."""
+        of_centre = self.origin is None and not around.fixed
+        return Symmetry.of(TRANSLATIONS) if of_centre else NO_MOTION
 
     @property
     def orbital_rate(self) -> float:

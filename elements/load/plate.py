@@ -10,6 +10,7 @@ from femb.base.errors import ModelError
 from femb.base.quantity import Group
 from femb.base.types import NOT_NEGATIVE, POSITIVE, Floats, Unit, UnitVector, Vector
 from femb.base.values import nearest
+from femb.elements.environment.orbital_frame import orbital_motion
 from femb.elements.environment.plates import AirLaw, PlateLaw, SunLaw
 from femb.elements.item import AtPoint
 from femb.elements.load.at_stations import StationForces
@@ -17,6 +18,7 @@ from femb.elements.load.load import LoadResults
 from femb.elements.marker import Place
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
+from femb.layout.symmetry import AXES, TRANSLATIONS, Surroundings, Symmetry, along, in_air, twists
 from femb.layout.views import ModelView, OutputStates, StartPoses
 from femb.numerics import rotations
 from femb.numerics.orbits import EARTH_RADIUS
@@ -57,6 +59,10 @@ class Plate(AtPoint):
     def markers(self) -> dict[tuple[str, ...], Place]:
         """Its centre; a load on a shell has none."""
         return super().markers if self.shell is None else {}
+
+    def frames(self, layout: Layout) -> list[int]:
+        """That of its centre, or those of its shell."""
+        return super().frames(layout) if self.shell is None else list(layout.shells[self.shell].frames)
 
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
         """Nothing to declare. Raises ModelError where there is no such shell."""
@@ -130,6 +136,10 @@ class SolarPressure(Plate):
                 "diffuse", f"got {self.specular:.6g} + {self.diffuse:.6g} of the light, wanted at most 1 together"
             )
 
+    def symmetry(self, around: Surroundings) -> Symmetry:
+        """Translations, and turns about the direction to the sun."""
+        return Symmetry(twists(AXES, along(np.asarray(self.sun))), np.zeros((0, 6)))
+
 
 @dataclass(frozen=True, eq=False)
 class PlateDrag(Plate):
@@ -170,6 +180,11 @@ class PlateDrag(Plate):
         super().check(check)
         if self.density is None and "density" not in check.bad:
             check.fail("density", "is missing")
+
+    def symmetry(self, around: Surroundings) -> Symmetry:
+        """Translations at rest, and turns that keep the wind; in orbit its direction changes."""
+        moving = orbital_motion(around.model) is not None
+        return Symmetry(TRANSLATIONS, TRANSLATIONS[:0], at_speed=False) if moving else in_air(self.wind)
 
 
 class PlateBatch(StationForces):

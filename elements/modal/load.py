@@ -34,6 +34,7 @@ class ModalLoad(Item):
 
     table: ClassVar[str] = "loads"
     kind: ClassVar[str] = "modal"
+    turns_with_host: ClassVar[bool] = True
     results: ClassVar[type[Group]] = LoadResults
 
     name: str

@@ -19,6 +19,7 @@ from femb.elements.joint.records import joint_reactions
 from femb.elements.marker import Marker, Place, axes_of
 from femb.elements.records import RecordedSystem, Records
 from femb.layout.layout import JointLayout, Layout, Station
+from femb.layout.symmetry import EVERY, Surroundings, Symmetry, twists
 from femb.layout.views import ModelView, OutputStates, StartPoses
 from femb.numerics import rotations
 
@@ -93,6 +94,16 @@ class HingeLine(Item):
     def frames(self, layout: Layout) -> list[int]:
         """The frames of the nodes of both edges."""
         return [end.frame for joint in layout.hinges[self.name] for end in (joint.first, joint.second)]
+
+    def symmetry(self, around: Surroundings) -> Symmetry:
+        """Rotations about the line, where it is on what is fixed and has no stiffness."""
+        if not around.hold(self.frames(around.layout)):
+            return EVERY
+        joint = around.layout.hinges[self.name][0]
+        point, axes = around.pose(joint.first if joint.first.frame in around.fixed else joint.second)
+        turn = twists(turns=axes[:, Z][None], point=point)
+        none = turn[:0]
+        return Symmetry(none if self.stiffness else turn, none if self.stiffness or self.damping else turn)
 
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
         """A joint at every node of the line. Raises ModelError."""

@@ -17,6 +17,7 @@ from femb.base.values import nearest
 from femb.elements.item import Item
 from femb.elements.load.load import LoadResults
 from femb.layout.layout import Layout
+from femb.layout.symmetry import EVERY, Surroundings, Symmetry, of_directions
 from femb.layout.views import ModelView, StartPoses
 from femb.profiles import Constant, Profile
 
@@ -77,6 +78,16 @@ class SurfaceLoad(Item):
     def changes_momenta(self) -> tuple[str, ...]:
         """None of heat alone: its stresses are in equilibrium."""
         return () if all(getattr(self, word) is None for word in WORDS[:3]) else ("linear", "angular")
+
+    def frames(self, layout: Layout) -> list[int]:
+        """Those of its shell."""
+        return list(layout.shells[self.shell].frames)
+
+    def symmetry(self, around: Surroundings) -> Symmetry:
+        """Motions that keep its directions in space; pressure and heat have none."""
+        given = [np.asarray(force) for force in (self.force, self.edge_force) if force is not None]
+        symmetry = of_directions(given) if given else EVERY
+        return symmetry if self.pressure is None else Symmetry(symmetry.motions, np.zeros((0, 6)))
 
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
         """Nothing to declare. Raises ModelError where there is no such shell or edge, or no expansion."""

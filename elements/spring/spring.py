@@ -14,6 +14,7 @@ from femb.elements.item import Item
 from femb.elements.load.load import LoadResults
 from femb.elements.marker import SHORTEST, Place, SpringEnd, check_markers
 from femb.layout.layout import Layout, Station
+from femb.layout.symmetry import AXES, EVERY, TRANSLATIONS, Surroundings, Symmetry, twists
 from femb.layout.views import ModelView, StartPoses
 from femb.numerics import rotations
 from femb.numerics.euler import gimbal_distance
@@ -61,6 +62,19 @@ class TwoEndItem(Item):
     def markers(self) -> dict[tuple[str, ...], Place]:
         """Its markers, by field; an anchor is none."""
         return {(word,): end for word, end in (("start", self.start), ("end", self.end)) if end.anchor is None}
+
+    def frames(self, layout: Layout) -> list[int]:
+        """The frames of both ends, an anchor too."""
+        return [layout.frame_of(self.start), layout.frame_of(self.end)]
+
+    def symmetry(self, around: Surroundings) -> Symmetry:
+        """Rotations about the end that is fixed in space; of items that turn against axes, translations."""
+        fixed = [end for end in (self.start, self.end) if around.layout.frame_of(end) in around.fixed]
+        if len(fixed) != 1:
+            return EVERY
+        if self.acts_on_attitude:
+            return Symmetry.of(TRANSLATIONS)
+        return Symmetry.of(twists(turns=AXES, point=around.pose(around.layout.station(fixed[0]))[0]))
 
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
         """Couple its two frames."""

@@ -160,6 +160,7 @@ class ReactionWheel(Item):
 
     table: ClassVar[str] = "wheels"
     kind: ClassVar[str] = "reaction"
+    turns_with_host: ClassVar[bool] = True
     results: ClassVar[type[Group]] = WheelResults
     acts_on_attitude: ClassVar[bool] = True
 

@@ -17,6 +17,7 @@ import pytest
 from models import of_parts
 from oracles.finite_differences import INERTIA, residual_change, slope
 from oracles.modal_example import Particles
+from oracles.rigid_motions import check_known_motions
 
 import femb
 from femb import elements as e
@@ -789,3 +790,11 @@ def test_items_are_found_by_name_and_removed(kind):
     assert not any(part in model.items() for part in item.parts())
     with pytest.raises(femb.ModelError, match="wanted an item of this model"):
         model.remove(item)
+
+
+@every_kind
+def test_declared_motions_and_momenta(kind, systems):
+    """What items say that they do not notice; between bodies here, against the ground in test_known_motions."""
+    for seed in SEEDS:
+        t, _, q, v, a = state(systems(kind), seed, on_constraints=True)
+        check_known_motions(systems(kind), t, q, v, a)

@@ -1,0 +1,131 @@
+"""What a model knows about itself: the rigid motions of its structures that nothing resists, and the momenta that stay.
+
+Items declare what they notice (``femb.elements.item.Item.symmetry``); nothing is measured. A structure is what hangs
+together by beams, shells, springs and joints, without what is fixed. Source: docs/theory/known_motions.md.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from femb.base.errors import ModelError
+from femb.base.types import Floats
+from femb.layout.connections import groups_of
+from femb.layout.symmetry import SAME, Surroundings, Symmetry, intersection, of_directions, twists
+
+if TYPE_CHECKING:
+    from femb.system.system import System
+
+
+@dataclass(frozen=True, eq=False)
+class KnownStructure:
+    """A structure of moving ``frames``, and what acts on it from its surroundings: ``limits``, symmetries by names of
+    items.
+
+    grounded : whether joints, springs or elements connect it with what is fixed. centre (3,), size (m) : the mean place
+    of its frames, and the farthest distance from there. silent : names of items that do not say what they notice.
+    """
+
+    label: str
+    frames: tuple[int, ...]
+    grounded: bool
+    limits: tuple[tuple[str, Symmetry], ...]
+    silent: tuple[str, ...]
+    centre: Floats
+    size: float
+
+    @cached_property
+    def motions(self) -> Floats:
+        """(k, 6) twists that nothing notices, with respect to the origin of the layout."""
+        return self._common([symmetry.motions for _, symmetry in self.limits])
+
+    @cached_property
+    def momenta(self) -> Floats:
+        """(j, 6) twists whose momenta nothing changes: the sum of momentum times velocity and of the angular momentum
+        about the origin times the angular velocity."""
+        return self._common([symmetry.momenta for _, symmetry in self.limits])
+
+    @cached_property
+    def boosts(self) -> Floats:
+        """(b, 6) translations at any constant velocity that nothing notices."""
+        if not all(symmetry.at_speed for _, symmetry in self.limits):
+            return np.zeros((0, 6))
+        return self._common([self.motions, twists(np.eye(3))])
+
+    def _common(self, spaces: Iterable[Floats]) -> Floats:
+        return self._from_own(intersection([np.eye(6), *map(self.own, spaces)]))
+
+    def own(self, motions: Floats) -> Floats:
+        """(k, 6) orthonormal twists about the centre, with lengths in its size, of twists (k, 6) about the origin."""
+        if not len(motions):
+            return motions
+        moved = np.hstack([(motions[:, :3] + np.cross(motions[:, 3:], self.centre)) / self.size, motions[:, 3:]])
+        return np.asarray(np.linalg.qr(moved.T)[0].T)
+
+    def _from_own(self, motions: Floats) -> Floats:
+        moved = self.size * motions[:, :3] - np.cross(motions[:, 3:], self.centre)
+        return np.hstack([moved, motions[:, 3:]])
+
+    def leaves(self, motion: Floats) -> bool:
+        """Whether nothing notices a twist (6,)."""
+        return not self.against(motion)
+
+    def against(self, motion: Floats) -> tuple[str, ...]:
+        """Names of what notices a twist (6,)."""
+        one = self.own(motion[None])
+        noticing = (name for name, symmetry in self.limits if not _contains(self.own(symmetry.motions), one))
+        return (*noticing, *self.silent)
+
+
+def _contains(space: Floats, motions: Floats) -> bool:
+    """Whether orthonormal rows (k, 6) span others (j, 6)."""
+    return bool(np.all(np.linalg.norm(motions - motions @ space.T @ space, axis=1) <= SAME))
+
+
+def known_motions(
+    system: "System", q: Floats | None = None, fixed: Iterable[int] = (), loaded: bool = True
+) -> tuple[KnownStructure, ...]:
+    """The structures of a system at q (n_q,), by default its start, with what acts on each.
+
+    fixed : frames that are held, beside those of the ground. loaded : whether weight and loads count.
+    Raises ModelError: an item that does not say what it notices, where another one leaves something to it.
+    """
+    layout, model, q = system.layout, system.model, system.q0 if q is None else q
+    still = frozenset(fixed) | {k for k, frame in enumerate(layout.frames) if not frame.freedom}
+    around = Surroundings(layout, model, q, still, system.discrete)
+    links = [set(frames) for frames, _ in (*layout.couplings, *layout.spring_couplings)]
+    links += [set(pair) for pair in layout.rows]
+    touched = {k for link in links if link & still for k in link}
+    acting = []
+    for item in system.items:
+        if not loaded and (item.table == "loads" or item.changes_momenta):
+            continue
+        symmetry = item.symmetry(around)
+        if symmetry is None or not symmetry.whole:
+            acting.append((f"{item.table}.{item.name}", set(item.frames(layout)), symmetry))
+    if loaded and np.any(model.gravity):
+        acting.append(("gravity", set(), of_directions([np.asarray(model.gravity, dtype=float)])))
+    result = []
+    for group in groups_of(layout, springs=True, rows=True, without=still):
+        own = set(group)
+        places = np.array([q[i : i + 3] for i in layout.frame_q[group]])
+        centre = places.mean(axis=0)
+        size = float(np.linalg.norm(places - centre, axis=1).max()) or layout.extent or 1.0
+        limits = [(name, symmetry) for name, on, symmetry in acting if symmetry and (not on or on & own)]
+        silent = tuple(name for name, on, symmetry in acting if symmetry is None and (not on or on & own))
+        label = layout.frames[group[0]].label
+        result.append(KnownStructure(label, tuple(group), bool(touched & own), tuple(limits), silent, centre, size))
+    return tuple(result)
+
+
+def check_said(structures: Iterable[KnownStructure], what: str) -> None:
+    """Refuse items that do not say what they notice, where something is left to them."""
+    for structure in structures:
+        if structure.silent and (len(structure.motions) or len(structure.momenta)):
+            raise ModelError(
+                f"{what}: {structure.silent[0]} does not say which rigid motions it leaves to {structure.label!r}: "
+                "give its class a method 'symmetry', as docs/howto/add_an_element.md shows"
+            )
