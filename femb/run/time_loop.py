@@ -41,6 +41,7 @@ from femb.steppers.diagnosis import (
     event_values,
     held_by_vibration,
     limiting_component,
+    rounding_of_forces,
     stiff_control,
 )
 
@@ -114,6 +115,8 @@ class Pace:
                 self.warning = stiff_control(stepper, h)
             elif method in OF_LOW_ORDER and stepper.run.step is None and MANY * h < self._end - t:
                 self.warning = held_by_vibration(stepper, h, self._end)
+            elif MANY * h < self._end - t:
+                self.warning = rounding_of_forces(stepper)
         if steps % WINDOW == 0 and gained * self._max_steps < WINDOW * (self._end - t):
             reason = cause(stepper)
             if reason:

@@ -15,6 +15,7 @@ from femb.base.values import shown
 from femb.formulations.contract import Formulation
 from femb.layout.element import Batch, InputError, TrialError
 from femb.layout.state import State
+from femb.numerics.kinematics import error_norm
 from femb.steppers.contract import ABOVE_TOLERANCE, StepperState
 from femb.system.block_lu import Factors
 from femb.system.constraints import mass_factors
@@ -92,6 +93,11 @@ LOST = 1e-3
 SHIFT = 1e-6
 # Product of a step and a rate of decay above which the step is at the limit of stability, and not of accuracy.
 STIFF = 2.5
+# Inertia of a body beside its mass on the arm of a joint: of reactions there no more than six digits are left.
+TINY = 1e-10
+# Change of velocities by the rounding of forces, relative to the tolerance, that governs the steps.
+ROUNDED = 0.02
+EPS = float(np.finfo(float).eps)
 # Power iterations for the largest natural frequency.
 POWER_ITERATIONS = 60
 
@@ -112,7 +118,7 @@ def step_failure(stepper: StepperState, h: float, why: str | Exception) -> Solve
 
 def cause(stepper: StepperState) -> str:
     """A sentence on what no step can follow at the present state of a stepper; empty if nothing is found."""
-    return misbehaving_input(stepper) or lost_inertia(stepper)
+    return misbehaving_input(stepper) or lost_inertia(stepper) or tiny_inertia(stepper) or rounding_of_forces(stepper)
 
 
 def misbehaving_input(stepper: StepperState) -> str:
@@ -263,11 +269,65 @@ def lost_inertia(stepper: StepperState) -> str:
     return f"{item!r} {ADVICE}." if item else ""
 
 
+def tiny_inertia(stepper: StepperState) -> str:
+    """A sentence on a body whose inertia is rounding beside its mass on the arm of a joint; empty if there is none."""
+    system = stepper.form.system
+    layout, mass = system.layout, system.pattern.to_csc(system.mass_data(system.q0))
+    for name, joint in layout.joints.items():
+        for station in (joint.first, joint.second):
+            frame, j = layout.frames[station.frame], layout.frame_v[station.frame]
+            if frame.freedom != 6:
+                continue
+            own = mass[j : j + 6, j : j + 6].toarray()
+            least, on_arm = np.linalg.eigvalsh(own[3:, 3:])[0], own[0, 0] * float(station.offset @ station.offset)
+            if least < TINY * on_arm:
+                return (
+                    f"{frame.label!r} has an inertia of {least:.2g} kg m2, rounding beside that of its mass on the arm "
+                    f"of {np.linalg.norm(station.offset):.3g} m to joint {name!r}, {on_arm:.3g} kg m2: give it the "
+                    "inertia of its size (2/5 m r2 of a sphere), make it a point mass on a rod (kind = 'distance'), or "
+                    "take formulation = 'reduced'"
+                )
+    return ""
+
+
+def rounding_of_forces(stepper: StepperState) -> str:
+    """A sentence on tolerances that are below what the rounding of forces leaves of a step; empty if they are not.
+
+    Coordinates that differ in their last digits have forces that differ by these roundings. Steps beside which the
+    response of velocities counts cannot become longer: an estimate of errors that are smaller does not fall with them.
+    """
+    form, run, error = stepper.form, stepper.run, stepper.error_v
+    h = getattr(stepper, "h", 0.0)
+    if not isinstance(form, System) or error is None or not h:
+        return ""
+    u, still, signs = form.inputs_at(stepper.t, stepper.q, stepper.v), np.zeros((1, form.n_v)), np.array([-1.0, 1.0])
+    q = np.stack([stepper.q, stepper.q * (1.0 + EPS * np.random.default_rng(0).choice(signs, form.n_q))])
+    forces = [form.residual(u[None], each[None], stepper.v[None], still)[0] for each in q]
+    mass, damping, stiffness = form.matrices(u, stepper.q, stepper.v)
+    jacobian = np.zeros(form.pattern.size)
+    form.constraint_set.jacobian(u, stepper.q, jacobian)
+    x = np.append(forces[1] - forces[0], np.zeros(form.n_c))
+    form.solver.factorise(mass / h + damping + h * stiffness + jacobian).solve(x)
+    size = float(error_norm(*form.error_scale(run.rtol, run.atol)[1], x[: form.n_v], stepper.v))
+    if not size > ROUNDED:
+        return ""
+    return (
+        f"The tolerances are below the rounding of the forces: this alone moves {_largest(form, stepper, x)} by "
+        f"{size:.1g} of its tolerance in a step of {h:.1g} s, and an estimate of errors counts it several times; take "
+        f"an rtol (and atol) that is ten times as large or more, rtol = {10.0 * run.rtol:.0e}"
+    )
+
+
 def limiting_component(stepper: StepperState) -> str:
     """The velocity with the largest local error in the last step tried, such as 'hub: velocity x'; empty if unknown."""
     form, error = stepper.form, stepper.error_v
     if error is None or not isinstance(form, System) or not np.all(np.isfinite(error)):
         return ""
+    return _largest(form, stepper, error)
+
+
+def _largest(form: System, stepper: StepperState, error: Floats) -> str:
+    """The velocity with the largest error (n_v,) beside its tolerance."""
     start, size, atol, rtol = form.error_scale(stepper.run.rtol, stepper.run.atol)[1]
     parts = [slice(i, i + n) for i, n in zip(start, np.abs(size), strict=True)]
     ratios = [
