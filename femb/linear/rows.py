@@ -340,8 +340,7 @@ def _on_own_axes(motion: EigenProblem, of: LinearOutput) -> tuple[Floats, Floats
     """Rows on p, p', p'' of rows on pose, velocity and acceleration."""
     if motion.axes is None:
         return of.pose, of.velocity, of.acceleration
-    checked = np.full(motion.system.n_v, np.inf)  # the state is steady: the matrices were made so
-    H, eta_p, alpha_p, alpha_w, E = own_axes_derivatives(motion.system, motion.q, motion.v, motion.a, checked)
+    H, eta_p, alpha_p, alpha_w, E = own_axes_derivatives(motion.system, motion.q, motion.v, motion.a)
     velocity, acceleration = of.velocity, of.acceleration
     return (
         np.asarray(of.pose @ H + velocity @ (eta_p - H @ E) + acceleration @ (alpha_p - alpha_w @ E)),

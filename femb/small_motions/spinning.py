@@ -10,15 +10,16 @@ import numpy as np
 from scipy.sparse import block_diag, csc_array, eye_array
 
 from femb.base.errors import ModelError
-from femb.base.types import Floats
-from femb.layout.connections import axes_of_points
+from femb.base.types import Floats, Ints
+from femb.layout.connections import axes_of_points, groups_of
+from femb.layout.layout import Layout
 from femb.numerics import rotations
 from femb.small_motions.spin_watch import warn_of_spin
 from femb.system.system import System
 
-# m/s2 and rad/s2, relative to the accelerations of the state: what counts as steady.
+# Unbalanced forces of a steady rotation, relative to those that balance in it.
 STEADY = 1e-6
-# Rounding of accelerations: of positions (1 m), times the stiffness per mass of a node.
+# Rounding of forces: of positions, times the stiffness.
 ROUNDING = 16.0 * np.finfo(float).eps
 
 
@@ -42,9 +43,9 @@ def in_own_axes(
     warn_of_spin(system, v)
     pattern, n = system.pattern, system.n_v
     M, C, K = (pattern.to_csc(data)[:n, :n] for data in (mass, damping, stiffness))
-    rounding = ROUNDING * np.abs(K.diagonal()) / np.maximum(M.diagonal(), np.finfo(float).tiny)
-    rounding = rounding if checked else np.full(n, np.inf)
-    H, eta_p, alpha_p, alpha_w, E = own_axes_derivatives(system, q, v, a, rounding)
+    if checked:
+        _check_steady(system, q, v, a, M, K)
+    H, eta_p, alpha_p, alpha_w, E = own_axes_derivatives(system, q, v, a)
     by_pose = eta_p - H @ E
     matrices = (
         H.T @ M @ H,
@@ -63,8 +64,58 @@ def _widened(matrix: csc_array, n: int) -> csc_array:
     return csc_array((part.data, (part.row, part.col)), shape=(n, n))
 
 
-def own_axes_derivatives(system: System, q: Floats, v: Floats, a: Floats, rounding: Floats) -> tuple[csc_array, ...]:
-    """H, eta_p, alpha_p, alpha_w, E (n_v, n_v) of ``femb.linear.chart``, sparse; rounding (n_v,) : of a."""
+def _check_steady(system: System, q: Floats, v: Floats, a: Floats, M: csc_array, K: csc_array) -> None:
+    """Raise ModelError where accelerations a (n_v,) are not those of rotations at a state q, v.
+
+    What they lack is a force, by the mass: it is compared with the forces that balance in the rotation of its
+    structure. The accelerations of turns of hardly any inertia, which rounding makes large, are small as forces.
+    """
+    layout, extent, n = system.layout, system.layout.extent or 1.0, len(v)
+    line, turn, R = _axes(system, q)
+    own = line[:, 0] + 3 == turn[:, 0]
+    spins = np.einsum("fij,fj->fi", R, v[turn])
+    rotation, missing, rates, sizes = np.zeros(n), np.zeros(n), np.zeros(n), np.ones(n)
+    rotation[line] = np.cross(spins, v[line])
+    missing[line] = a[line] - rotation[line]
+    missing[turn[own]] = a[turn[own]]
+    rates[line] = rates[turn[own]] = np.linalg.norm(spins, axis=1)[:, None]
+    sizes[line] = extent
+    balanced = np.abs(M @ rotation)
+    allowed = STEADY * M.diagonal() * rates**2 * sizes + ROUNDING * (abs(K) @ sizes)
+    for frames in groups_of(layout, springs=True, rows=True):
+        columns = np.concatenate([layout.frame_v[k] + np.arange(layout.frames[k].freedom) for k in frames])
+        force = float(np.sum(balanced[columns]))
+        allowed[columns] += STEADY * force * extent / sizes[columns]
+    excess = np.abs(M @ missing) - allowed
+    frame = max(range(len(layout.frames)), key=lambda k: np.max(excess[_places(layout, k)], initial=-np.inf))
+    if np.max(excess[_places(layout, frame)], initial=0.0) > 0.0:
+        unbalanced = (M @ missing)[_places(layout, frame)]
+        raise ModelError(
+            f"modes: the state is not steady: {layout.frames[frame].label!r} lacks a force of "
+            f"{np.linalg.norm(unbalanced[:3]):.3g} N and a moment of {np.linalg.norm(unbalanced[3:]):.3g} N m to turn "
+            "with its structure; start from 'equilibrium', or at rest"
+        )
+
+
+def _places(layout: Layout, frame: int) -> slice:
+    """The velocities of a frame."""
+    first = int(layout.frame_v[frame])
+    return slice(first, first + layout.frames[frame].freedom)
+
+
+def _axes(system: System, q: Floats) -> tuple[Ints, Ints, Floats]:
+    """Of f frames and points that have axes: their velocities and those of the axes' turns (f, 3), and the axes."""
+    layout = system.layout
+    owners = {k: k for k, frame in enumerate(layout.frames) if frame.freedom == 6} | dict(axes_of_points(layout))
+    which, axes_of = list(owners), list(owners.values())
+    line = layout.frame_v[which][:, None] + np.arange(3)
+    turn = layout.frame_v[axes_of][:, None] + np.arange(3, 6)
+    R = rotations.rotation_matrix(rotations.normalise(q[layout.frame_q[axes_of][:, None] + np.arange(3, 7)]))
+    return line, turn, R
+
+
+def own_axes_derivatives(system: System, q: Floats, v: Floats, a: Floats) -> tuple[csc_array, ...]:
+    """H, eta_p, alpha_p, alpha_w, E (n_v, n_v) of ``femb.linear.chart``, sparse."""
     layout = system.layout
     turning = dict(axes_of_points(layout))
     alone = [
@@ -77,21 +128,9 @@ def own_axes_derivatives(system: System, q: Floats, v: Floats, a: Floats, roundi
             f"modes: {alone[0]!r} is a free point mass, connected with nothing that has axes, so that none turn with "
             "it: leave its velocity out, or give it an inertia as a rigid body"
         )
-    owners = {k: k for k, frame in enumerate(layout.frames) if frame.freedom == 6} | turning
-    which, axes_of = list(owners), list(owners.values())
-    line = layout.frame_v[which][:, None] + np.arange(3)
-    turn = layout.frame_v[axes_of][:, None] + np.arange(3, 6)
-    R = rotations.rotation_matrix(rotations.normalise(q[layout.frame_q[axes_of][:, None] + np.arange(3, 7)]))
+    line, turn, R = _axes(system, q)
     omega, speeds = v[turn], np.einsum("fji,fj->fi", R, v[line])
     A = np.einsum("fji,fj->fi", R, a[line])
-    steady = np.abs(np.concatenate([A - np.cross(omega, speeds), a[turn]], axis=1))
-    allowed = STEADY * max(1.0, float(np.max(np.abs(a)))) + np.concatenate([rounding[line], rounding[turn]], axis=1)
-    if np.any(steady > allowed):
-        frame = which[int(np.argmax(np.max(steady - allowed, axis=1)))]
-        raise ModelError(
-            f"modes: the state is not steady: {layout.frames[frame].label!r} accelerates in its own axes by "
-            f"{np.max(steady):.3g}; start from 'equilibrium', or at rest"
-        )
     spin, slide, pull = (rotations.cross_matrix(x) for x in (omega, speeds, A))
     n = system.n_v
     identity = np.ones(n)
@@ -101,7 +140,7 @@ def own_axes_derivatives(system: System, q: Floats, v: Floats, a: Floats, roundi
     eta_p = _blocks(n, [(line, turn, -R @ slide)])
     alpha_p = _blocks(n, [(line, turn, -R @ pull)])
     alpha_w = _blocks(n, [(line, line, R @ spin), (line, turn, -R @ slide)])
-    own = [k == owner for k, owner in owners.items()]
+    own = line[:, 0] + 3 == turn[:, 0]
     E = _blocks(n, [(line, line, -spin), (line, turn, -slide), (turn[own], turn[own], -spin[own])])
     return H, eta_p, alpha_p, alpha_w, E
 
