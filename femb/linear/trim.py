@@ -23,8 +23,8 @@ from femb.linear.chart import Chart
 from femb.linear.second_order import SecondOrder, chart_of, second_order
 from femb.model.model import Model
 from femb.numerics.newton import Iteration, largest, newton
+from femb.small_motions import steady
 from femb.small_motions.point import OperatingPoint
-from femb.system import rigid_motion
 from femb.system.system import System
 from femb.vibration.completion import mean_system_of
 
@@ -239,7 +239,7 @@ def why_turning(balance: Balance) -> str:
     """The reason why small motions about a steady one have no constant coefficients, as in bearings of unlike
     stiffness; empty where they have."""
     point = balance.point
-    return "" if point.at_rest else rigid_motion.why_changing(point.system.starting_at(point.q, point.v))
+    return "" if point.at_rest else steady.why_changing(point.system.starting_at(point.q, point.v))
 
 
 def why_accelerated(balance: Balance) -> str:

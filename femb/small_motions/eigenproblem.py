@@ -23,10 +23,11 @@ from femb.layout.element import LowRank
 from femb.model.model import Model
 from femb.small_motions.point import OperatingPoint, without_derivatives
 from femb.small_motions.spinning import in_own_axes
+from femb.small_motions.steady import why_changing
 from femb.small_motions.strains import ExactProducts
 from femb.system.block_lu import AnyFactorisation
 from femb.system.moving_ground import CoupledLayout, MovingGround, start_of
-from femb.system.rigid_motion import about_mass_centres, why_changing
+from femb.system.rigid_motion import about_mass_centres
 from femb.system.system import System
 
 if TYPE_CHECKING:

@@ -78,7 +78,8 @@ def _check_steady(system: System, q: Floats, v: Floats, a: Floats, M: csc_array,
     rotation[line] = np.cross(spins, v[line])
     missing[line] = a[line] - rotation[line]
     missing[turn[own]] = a[turn[own]]
-    rates[line] = rates[turn[own]] = np.linalg.norm(spins, axis=1)[:, None]
+    rate = np.linalg.norm(spins, axis=1)[:, None]
+    rates[line], rates[turn[own]] = rate, rate[own]
     sizes[line] = extent
     balanced = np.abs(M @ rotation)
     allowed = STEADY * M.diagonal() * rates**2 * sizes + ROUNDING * (abs(K) @ sizes)

@@ -85,6 +85,7 @@ class NumberedModel(MotionEquations):
             self.batches = [batch for batch, _ in built]
         of_items = _merged(built)
         self.batches = [batch for batch, _ in of_items]
+        self.items_of_batches = [items for _, items in of_items]
         self.singular_batches = [batch for batch in self.batches if batch.singularities]
         self.constraint_set = ConstraintSet.of(self.items, layout)
         inputs: list[Input] = []

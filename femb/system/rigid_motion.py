@@ -22,9 +22,6 @@ NEARLY_PRINCIPAL = 1e-6
 ROUNDING = 1e-10  # of forces relative to the largest one
 STEADY = 1e-9  # of start velocities that are a rotation, and of the energy that does not change in it
 TURNED = (0.7, 2.1)  # rad, rotations that tell whether energy or forces change in it
-CHANGED = 1e-6  # of forces, relative to the centrifugal forces
-BESIDE = 1e-3  # of the extent: how far beside the axis, and by how many rad, forces are compared
-FORCE_ROUNDING = 64.0 * np.finfo(float).eps
 # Advice where a simulation cannot start in equilibrium.
 START = "remove loads that act at the start, or start as given"
 
@@ -80,44 +77,6 @@ def about_mass_centres(system: System) -> System:
     )
     invariant = np.max(np.abs(with_it - without)) <= ROUNDING * max(1.0, float(np.max(np.abs(with_it))))
     return system.starting_at(system.q0, v) if invariant else system
-
-
-def why_changing(system: System) -> str:
-    """The reason why a rotation at the start is not steady, though its forces are in balance; else empty.
-
-    The net force or moment on a structure that turns then changes with its attitude, there or beside its axis: by its
-    weight across the axis, or in bearings of unlike stiffness. In orbit, where the direction of the weight turns too,
-    it is not looked for.
-    """
-    if any(item.follows_origin for item in system.model.items()):
-        return ""
-    layout, extent, still = system.layout, system.layout.extent or 1.0, np.zeros((1, system.n_v))
-    motions = [RigidMotion(system, group) for group in groups_of(layout, springs=True, rows=True)]
-    turning = [motion for motion in motions if motion.omega.any()]
-    if not turning:
-        return ""
-    u = system.inputs_at(0.0, system.q0, system.v0)[None]
-    stiffness = system.tangent(u[0], system.q0, system.v0, still[0])[1]
-    rounding = FORCE_ROUNDING * float(np.max(np.abs(stiffness), initial=0.0)) * extent
-    for motion in turning:
-        point, mass = motion.centre(system.q0), motion.total_mass(system.q0)
-        centrifugal = mass * float(motion.omega @ motion.omega) * extent
-        for state in motion.beside(point, BESIDE * extent):
-            nets = []
-            for turn, q, v in motion.turned(point, *state):
-                force = np.where(motion.mask, system.residual(u, q[None], v[None], still)[0], 0.0)
-                net = system.rigid_velocities(q) @ force
-                moment = rotations.rotate_back(turn, net[3:] - rotations.cross(point, net[:3]))
-                if motion.driven:  # what its driver carries
-                    moment = moment - (moment @ motion.omega) / (motion.omega @ motion.omega) * motion.omega
-                nets.append(np.concatenate([rotations.rotate_back(turn, net[:3]), moment / extent]))
-            changes = np.max(np.abs(np.array(nets) - nets[0]), axis=0)
-            if np.max(changes) > CHANGED * max(centrifugal, float(np.max(np.abs(nets)))) + rounding:
-                return (
-                    f"what acts on the structure of {motion.labels!r} changes by {np.max(changes[:3]):.3g} N and "
-                    f"{extent * np.max(changes[3:]):.3g} N m as it turns"
-                )
-    return ""
 
 
 class RigidMotion:
@@ -202,24 +161,6 @@ class RigidMotion:
                     q_after[i + 3 : i + 7] = rotations.multiply(turn, q[i + 3 : i + 7])
             yield turn, q_after, v_after
 
-    def beside(self, point: Floats, distance: float) -> Iterator[tuple[Floats, Floats]]:
-        """The start q (n_q,), v (n_v,) of the rotation, moved as a whole across the axis through ``point`` (3,) by a
-        distance (m), and tilted by BESIDE."""
-        layout, system = self.system.layout, self.system
-        across = np.linalg.svd(self.omega[None])[2][1]
-        for shift, tilt in ((0.0, 0.0), (distance, 0.0), (0.0, BESIDE)):
-            turn, q, v = rotations.from_axis_angle(across, tilt), system.q0.copy(), system.v0.copy()
-            for k in self.frames:
-                i, j = layout.frame_q[k], layout.frame_v[k]
-                arm = system.q0[i : i + 3] - point
-                moved = rotations.rotate(turn, arm) + shift * across
-                q[i : i + 3] = point + moved
-                v[j : j + 3] += rotations.cross(self.omega, moved - arm)
-                if layout.frames[k].freedom == 6:
-                    q[i + 3 : i + 7] = rotations.multiply(turn, system.q0[i + 3 : i + 7])
-                    v[j + 3 : j + 6] = rotations.rotate_back(q[i + 3 : i + 7], self.omega)
-            yield q, v
-
     def total_mass(self, q: Floats) -> float:
         """kg, of the moving parts."""
         return self._mass_centre(q)[0]
@@ -293,7 +234,10 @@ class RigidMotion:
         """Refuse a net force or moment on a free structure, and a moment about the axis of one that turns freely."""
         if not self.free:
             moment = self.neutral(q).T @ force if self.omega.any() else np.zeros(0)
-            if np.any(np.abs(moment) > UNBALANCED * np.max(np.abs(force))):
+            rotation = np.zeros((2, len(force)))
+            self.state(q, *rotation)
+            largest = max(float(np.max(np.abs(force))), float(np.sum(np.abs(self.system.mass_matrix(q) @ rotation[1]))))
+            if np.any(np.abs(moment) > UNBALANCED * largest):
                 raise SolveError(
                     f"no steady motion to start from: the structure of {self.labels!r} would need a moment of "
                     f"{moment[0]:.3g} N m about its axis to keep its angular velocity; add a driver, {START}"

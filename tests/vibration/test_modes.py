@@ -259,9 +259,9 @@ def test_a_rotor_in_sprung_bearings(across, steady):
             assert np.min(np.abs(found - wanted)) < 1e-6 * whirl
         assert linearize(model, start="equilibrium").unsteady == ""
     else:
-        with pytest.raises(ModelError, match="not steady: what acts on the structure of"):
+        with pytest.raises(ModelError, match=r"not steady: springs\..* do not turn with the structure of"):
             modes(model, 6, start="equilibrium")
-        assert "changes by" in linearize(model, start="equilibrium").unsteady
+        assert "do not turn" in linearize(model, start="equilibrium").unsteady
 
 
 def test_equal_bendings_at_the_end_of_a_sweep_are_followed_together():
