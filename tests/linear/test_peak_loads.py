@@ -8,7 +8,21 @@ import shared_runs
 from long_runs import slow
 from shared_runs import said
 
-from femb import Model, PointMass, ResultError, Results, peak_loads, plot, simulate
+from femb import (
+    Beam,
+    Ground,
+    Load,
+    Model,
+    Path,
+    PointMass,
+    ResultError,
+    Results,
+    Section,
+    peak_loads,
+    plot,
+    simulate,
+    static,
+)
 from femb.elements.beam.results import section_loads
 from femb.pictures.figures import request, rows
 
@@ -134,3 +148,22 @@ def test_bad_requests_are_named(results, tmp_path):
     model.add(PointMass("stone", mass=1.0))
     with pytest.raises(ResultError, match="no appendages, beams, shells, joints or springs"):
         peak_loads(simulate(model, duration=0.1))
+
+
+def test_extremes_of_the_axial_stress_and_their_places_on_uneven_elements():
+    """A rod of elements of 1 m and 2 m, pulled, and bent between a force down at its end and one up beside it: the
+    largest moment is where the elements meet, N / A +- M c / I on both sides of the section."""
+    radius, pull, push = 0.05, 100.0, 100.0
+    rod = Section("rod", shape={"circle": radius}, material="aluminium 6061-T6")
+    model = Model("uneven")
+    path = Path(points=[(0, 0, 0), (1, 0, 0), (3, 0, 0)], kinks=True)
+    model.add(Beam("b", rod, elements=2, start=Ground().at(direction=(1, 0, 0)), path=path))
+    model.add(Load("tip", beam="b", force=(pull, 0, -push)))
+    model.add(Load("up", beam="b", node=1, force=(0, 0, 3.0 * push)))
+    found = peak_loads(static(model))
+    np.testing.assert_allclose(found.envelopes["b"].position, [0.0, 0.5, 1.0, 1.0, 2.0, 3.0], atol=1e-12)
+    peak = by_load(found.peaks, "beams/b")["axial stress"]
+    of_force, of_moment = pull / (np.pi * radius**2), 2.0 * push * radius / (0.25 * np.pi * radius**4)
+    assert peak.maximum == pytest.approx(of_force + of_moment, rel=1e-3)
+    assert peak.minimum == pytest.approx(of_force - of_moment, rel=1e-3)
+    assert (peak.place_of_maximum, peak.place_of_minimum) == ("1 m", "1 m")

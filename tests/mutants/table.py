@@ -166,7 +166,8 @@ MUTANTS = (
            "side of a contact in a resumed run"),
     Mutant("femb/steppers/variable_step.py",
            "np.where(g1 < 0.0, -side, side)", "side",
-           "tests/elements/joint/test_impacts.py::" + CONTACT_ENDS, "side of a contact after its step"),
+           "tests/elements/joint/test_impacts.py::"
+           "test_each_contact_is_landed_on_also_where_openings_are_not", "side of a contact after its step"),
     Mutant("femb/steppers/gauss.py",
            "carry[k] = total - (new - y[k])", "carry[k] = 0.0",
            "tests/formulations/test_hamiltonian.py::test_gauss_carries_the_rounding_of_its_sums",

@@ -513,3 +513,28 @@ def test_bad_options(options, message):
 def test_arc_length_needs_a_load():
     with pytest.raises(femb.ModelError, match="there is no load and no weight whose factor could change"):
         femb.static(cantilever(), arc_length=True)
+
+
+def test_a_case_without_a_run(tmp_path):
+    """Statics need no [run]: the middle of a rod of two elements sags by F l^3 / 3 E I of its free end at the end."""
+    text = """
+    [sections.rod]
+    axial_stiffness = 1e6
+    torsional_stiffness = 1.0
+    bending_stiffness = [1.0, 1.0]
+    mass_per_length = 1.0
+    inertia_per_length = [2e-4, 1e-4, 1e-4]
+    [beams.b]
+    section = "rod"
+    length = 1.0
+    elements = 2
+    start = { body = "ground", direction = [1, 0, 0] }
+    [loads.P]
+    beam = "b"
+    force = [0, 0, -1e-3]
+    """
+    file = tmp_path / "rod.toml"
+    for run in ("", '[run]\nduration = 1.0\nstart = "assembled"\n'):
+        file.write_text(text.replace("\n    ", "\n") + run)
+        found = femb.static(file, steps=1)
+        assert found.beams["b"].position[-1, -1, 2] == pytest.approx(-1e-3 / 3.0, rel=1e-5)

@@ -1,5 +1,9 @@
 """Distributed loads: virtual work by automatic differentiation, tangents, closed forms, a ring under pressure."""
 
+import os
+import subprocess
+import sys
+
 import autograd.numpy as anp
 import numpy as np
 import pytest
@@ -10,6 +14,7 @@ from oracles.finite_differences import only, residual_change
 
 from femb import Beam, DistributedLoad, ExactBeam, Ground, Model, ModelError, RigidBody, simulate, static
 from femb.elements.beam.strain import FEW, TWIST_POINTS, TWIST_WEIGHTS
+from femb.elements.exact.line_load import ExactLineLoadBatch
 from femb.elements.load.line_load_batch import LineLoadBatch
 from femb.layout.state import State
 from femb.numerics import rotations
@@ -304,3 +309,38 @@ def test_refused(words, field):
     with pytest.raises(ModelError) as caught:
         DistributedLoad("q", beam="b", **words)
     assert [problem.item for problem in caught.value.problems] == [("loads", "q", field)]
+
+
+def exact_and_loaded():
+    """Free exact beams off a hub, under loads in both frames, of forces and torques of all degrees."""
+    model = Model()
+    hub = model.add(RigidBody("hub", mass=1.7, inertia=(2.0, 1.5, 1.8)))
+    soft = soft_rod(axial_stiffness=3.0, bending_stiffness=(0.8, 1.4), torsional_stiffness=1.1)
+    model.add(ExactBeam("b", soft, 2.4, 2, start=hub.at((0.3, 0.1, -0.2), direction=(1, 0.4, 0.2), up=(0, 1, 2))))
+    for frame in ("inertial", "body"):
+        model.add(DistributedLoad(f"both {frame}", beam="b", frame=frame, force=FORCE, torque=TORQUE))
+    return model
+
+
+def check_tangent_of_exact_beams():
+    """The tangent of loads on exact beams against differences of their forces; also run as plain Python."""
+    system = only(exact_and_loaded(), ExactLineLoadBatch)
+    q, v, a, u = bent(system, 3)
+    _, stiffness = system.tangent(u, q, v, a)
+    dense = system.pattern.to_csc(stiffness).toarray()
+    for dx in np.random.default_rng(9).standard_normal((4, system.n_v)):
+        wanted = residual_change(system, q, v, a, u, dx, 0.0 * dx)
+        assert np.abs(wanted).max() > 0.1
+        np.testing.assert_allclose(dense @ dx, wanted, atol=1e-7 * np.abs(wanted).max())
+
+
+def test_exact_tangent_of_exact_beams():
+    check_tangent_of_exact_beams()
+
+
+def test_tangent_of_exact_beams_stays_within_its_arrays():
+    """The same in plain Python, where numpy refuses an index past the end of an array; compiled it would overwrite."""
+    words = f"import runpy; runpy.run_path({__file__!r})['check_tangent_of_exact_beams']()"
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", words], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

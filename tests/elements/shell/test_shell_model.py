@@ -426,6 +426,8 @@ WORDS = {"elements": (2, 2), "corners": CORNERS, "thickness": H, "material": mat
         ({"surface": {"disc": [1.0, 0.0]}}, "wanted one of corners, surface and mesh"),
         ({"corners": None, "surface": {"dish": [1.0]}}, "wanted one of"),
         ({"corners": None, "surface": {"disc": [1.0, 2.0]}}, "inner radius must be less"),
+        ({"corners": None, "surface": {"cylinder": [np.nan, 1.0, 1.0]}}, "cylinder wants radius, length, angle"),
+        ({"corners": None, "surface": {"cylinder": [1.0, np.inf, 1.0]}}, "cylinder wants radius, length, angle"),
         ({"material": None}, "the wall needs it"),
         ({"thickness": None}, "no wall"),
         ({"material": "cheese"}, "must be one of"),
