@@ -1,6 +1,7 @@
 """Geometrically exact beam, flexible in shear."""
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 
 from femb.base.checks import Checks
-from femb.base.errors import ModelError
+from femb.base.errors import FembWarning, ModelError
 from femb.base.types import POSITIVE, Floats, Numbers, SeveralForms, Unit, Vector
 from femb.base.values import as_numbers, finite_problem, frozen_array, order_problem, shown
 from femb.elements.beam.line import SectionStrains, ShapedBeam
@@ -29,9 +30,10 @@ class ExactBeam(ShapedBeam):
     """A beam of equal elements that bends, twists, stretches and shears, for any rotation between its nodes.
 
     section : a Section, or its name in the model; one without shear stiffness makes a beam that does not shear.
-    sections and stations : instead, two or more Sections or names at lengths from 0 to that of the beam (m); stiffness,
-    mass, damping and expansion are linear between them. Or sections is a file: a blade of BeamDyn, a table (.csv), or
-    one section of VABS or BECAS; in a case file relative to its folder.
+    sections and stations : instead, two or more Sections or names at lengths from 0 to that of the beam (m). Between
+    two whose stiffness follows from shapes of one kind, the sizes of the shape are linear; otherwise stiffness and mass
+    are, and always damping and expansion. Or sections is a file: a blade of BeamDyn, a table (.csv), or one section of
+    VABS or BECAS; in a case file relative to its folder.
 
     Raises ModelError: beside the problems of a Beam, stations out of order or not from the start to the end, sections
     of which some shear and some do not, a file that cannot be read or whose matrices are not those of sections.
@@ -150,12 +152,15 @@ class ExactBeam(ShapedBeam):
         return Spanwise(np.zeros(1) if self.sections is None else self.stations, self.sections_along(model))
 
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
-        """The nodes. Raises ModelError if some of its sections shear and some do not."""
+        """The nodes. Raises ModelError if some of its sections shear and some do not. Warns of sections that change
+        much between stations without a common shape."""
         sections = self.sections_along(model)
         rigid = [each.name for each in sections if not each.shears]
         if 0 < len(rigid) < len(sections):
             what = f"{rigid[0]!r} has no shear stiffness and others have one: give it to all or to none"
             raise ModelError.at((self.table, self.name, "sections"), what)
+        if remark := self.spanwise(model).remark():
+            warnings.warn(f"beams.{self.name}.sections: {remark}", FembWarning, stacklevel=2)
         super().declare_dofs(layout, placement, model)
 
     def expansions(self, model: ModelView) -> Floats:

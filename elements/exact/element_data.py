@@ -6,6 +6,7 @@ Source: docs/theory/exact_beam.md, sections 3, 4 and 9.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -15,6 +16,7 @@ from femb.base.values import Keeper
 from femb.elements.beam.ends import AXES, OFFSET, QUATERNION
 from femb.elements.beam.section import UNSHEARED, Section
 from femb.elements.beam.shape import BeamShape
+from femb.elements.beam.taper import is_taper, section_between
 from femb.layout.views import ModelView
 from femb.numerics import rotations
 
@@ -41,15 +43,23 @@ ALL_COLUMNS = COLUMNS + 108
 BY_DIRECTION = -1.0
 
 
-# Sections along a beam: one for all of it, or several at stations, linear between them.
+# Sections along a beam: one for all of it, or several at stations.
 #
-# Stiffness, mass, damping and expansion are linear in the length between two stations; elements take their integrals.
+# Between two stations of one shape its sizes are linear in the length, and stiffness and mass follow from them;
+# otherwise, as damping and expansion always, these are linear. Elements take their integrals.
 # Source: docs/theory/exact_beam.md, sections 3, 4 and 9.
 
 # Gauss points and weights of a piece of an element between two stations; compliances are rational functions there.
 GAUSS, GAUSS_WEIGHTS = np.polynomial.legendre.leggauss(16)
+# Parts of the way between two stations of one shape where its sections are computed, and from the values there to the
+# coefficients of the polynomial through them: of solid sections it is exact, of walls to rounding.
+TAPER = 0.5 - 0.5 * np.cos(np.pi * np.arange(17) / 16)
+TO_CHEBYSHEV = np.linalg.inv(np.polynomial.chebyshev.chebvander(2.0 * TAPER - 1.0, 16))
 # A station this close to a node, in lengths of the element, is at the node.
 AT_NODE = 1e-9
+# Change of the bending stiffness from which it matters that it is linear; pieces shorter than a part of the beam are
+# jumps.
+LINEAR_CHANGE, JUMP = 0.1, 0.01
 # Elements whose properties and parameters are kept, by all that they depend on.
 MOST_KEPT = 64
 PROPERTIES: "Keeper[ElementProperties]" = Keeper(64)
@@ -132,59 +142,56 @@ class Spanwise:
         return k, k + 1, np.asarray((s - first) / (last - first))
 
     @cached_property
-    def _compliances(self) -> Floats:
-        return np.array([section.compliance() for section in self.sections])
+    def _tapers(self) -> dict[int, list[Section]]:
+        """The sections at ``TAPER`` behind the stations, by their number, from which the shape changes to the next."""
+        return {
+            k: [section_between(*pair, part) for part in TAPER.tolist()]
+            for k, pair in enumerate(pairwise(self.sections))
+            if pair[0] is not pair[1] and is_taper(*pair)
+        }
 
-    @cached_property
-    def _masses(self) -> Floats:
-        return np.array([section.mass() for section in self.sections])
-
-    @cached_property
-    def _dampings(self) -> Floats:
-        return np.array([np.broadcast_to(section.damping, 6) for section in self.sections])
+    def _along(self, of: Callable[[Section], Any], s: float | Floats) -> Floats:
+        """A property of the sections at lengths s (...) m from the start."""
+        k, m, part = self._between(s)
+        given = np.array([of(section) for section in self.sections])
+        # in this order, that between equal sections is exact
+        result = np.asarray(given[k] + part.reshape(*part.shape, *[1] * (given.ndim - 1)) * (given[m] - given[k]))
+        for number, sections in self._tapers.items():
+            rows = (k == number) & (m > k)
+            powers = np.polynomial.chebyshev.chebvander(2.0 * part[rows] - 1.0, len(TAPER) - 1)
+            result[rows] = np.tensordot(powers @ TO_CHEBYSHEV, [of(section) for section in sections], 1)
+        return result
 
     def compliance(self, s: float | Floats) -> Floats:
         """(..., 6, 6) at lengths s (...) m from the start."""
-        k, m, part = self._between(s)
-        result: Floats = self._compliances[k]
-        if self.uniform:
-            return result
+        k, m, _ = self._between(s)
+        result: Floats = np.array([section.compliance() for section in self.sections])[k]
         # that of one section is exact
         names = np.array([id(section) for section in self.sections])
         mixed = names[k] != names[m]
         if np.any(mixed):
-            shears = bool(self.sections[0].shears)
-            given = np.linalg.inv(self._compliances) if shears else np.array([x.stiffness() for x in self.sections])
-            k, m, part = k[mixed], m[mixed], part[mixed][:, None, None]
-            inverse = np.linalg.inv((1.0 - part) * given[k] + part * given[m])
-            if not shears:
-                unsheared = np.zeros((len(k), 6, 6))
+            inner = np.asarray(s, dtype=float)[mixed]
+            if self.sections[0].shears:
+                result[mixed] = np.linalg.inv(self._along(lambda each: np.linalg.inv(each.compliance()), inner))
+            else:
+                unsheared = np.zeros((*inner.shape, 6, 6))
                 rows, columns = np.ix_(UNSHEARED, UNSHEARED)
-                unsheared[:, rows, columns] = inverse
-                inverse = unsheared
-            result[mixed] = inverse
+                unsheared[..., rows, columns] = np.linalg.inv(self._along(Section.stiffness, inner))
+                result[mixed] = unsheared
         return result
 
     def mass(self, s: float | Floats) -> Floats:
         """(..., 6, 6) per length at lengths s (...) m from the start."""
-        k, m, part = self._between(s)
-        if self.uniform:
-            return np.asarray(self._masses[k])
-        # in this order, that between equal sections is exact
-        return np.asarray(self._masses[k] + part[..., None, None] * (self._masses[m] - self._masses[k]))
+        return self._along(Section.mass, s)
 
     @property
     def damped_by_direction(self) -> bool:
         """Whether the damping coefficients differ, between directions or along the beam."""
-        return bool(np.ptp(self._dampings) > 0.0)
+        return bool(np.ptp([_damping(section) for section in self.sections]) > 0.0)
 
     def damping(self, s: float | Floats) -> Floats:
         """(..., 6) coefficients of damping in proportion to the stiffness, s."""
-        k, m, part = self._between(s)
-        if self.uniform:
-            return np.asarray(self._dampings[k])
-        part = part[..., None]
-        return np.asarray((1.0 - part) * self._dampings[k] + part * self._dampings[m])
+        return self._along(_damping, s)
 
     def viscous_compliance(self, s: float | Floats) -> Floats:
         """(..., 6, 6) F V F by the compliance F and the damping matrix V = sqrt(d_i d_j) K_ij at lengths s: (13b)."""
@@ -196,15 +203,36 @@ class Spanwise:
         V[..., rows, columns] = root[..., strains, None] * root[..., None, strains] * stiffness
         return np.asarray(F @ V @ F)
 
-    @cached_property
-    def _expansions(self) -> Floats:
-        return np.array([np.nan if each.expansion is None else each.expansion for each in self.sections])
+    def remark(self) -> str:
+        """By how much bending changes most between stations without a common shape, where it is linear; or nothing."""
+        found = []
+        for k, (first, last) in enumerate(pairwise(self.sections)):
+            a, b = (np.diag(each.stiffness())[2:] for each in (first, last))
+            change, where = np.abs(b - a) / np.maximum(a, b), self.stations[k : k + 2]
+            if np.ptp(where) > JUMP * self.stations[-1] and not is_taper(first, last):
+                found += [
+                    (float(x), *where, axis, min(p, q) / max(p, q))
+                    for x, p, q, axis in zip(change, a, b, "yz", strict=True)
+                ]
+        if not found or max(found)[0] <= LINEAR_CHANGE:
+            return ""
+        change, start, end, axis, ratio = max(found)
+        root = ratio**0.25
+        # means of the compliance, of a stiffness that is linear and of one whose fourth root is
+        more = (root**-3 - 1.0) / (3.0 * (1.0 - root)) / (np.log(ratio) / (ratio - 1.0)) - 1.0
+        return (
+            f"the bending stiffness about {axis} changes by {100.0 * change:.3g} % between the stations {start:.6g} "
+            f"and {end:.6g} m, and is linear there; a solid taper, with linear sizes, bends {100.0 * more:.3g} % more "
+            "under the same moment: give both sections a shape of one kind, or more stations"
+        )
 
     def expansion(self, s: float | Floats) -> Floats:
         """(...) coefficients of thermal expansion, 1/K; nan where a section has none."""
-        k, m, part = self._between(s)
-        first, last = self._expansions[k], self._expansions[m]
-        return np.asarray(first + part * (last - first))
+        return self._along(lambda each: np.nan if each.expansion is None else each.expansion, s)
+
+
+def _damping(section: Section) -> Floats:
+    return np.broadcast_to(section.damping, 6)
 
 
 # Axial strain, twist and curvatures among the six strains.

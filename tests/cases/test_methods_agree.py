@@ -14,6 +14,9 @@ from long_runs import slow_but
 
 from femb import ModelError, Results, Tolerances, load_case, simulate
 
+# sections that are linear between stations, as tables of blades are
+pytestmark = pytest.mark.filterwarnings("ignore:beams.* and is linear there")
+
 PULSE = '{ shape = "versine", duration = 0.01 }'
 
 

@@ -47,6 +47,9 @@ from femb.system.forward import forward_each
 from femb.system.system import BoundRates, System
 from femb.vibration.completion import completed
 
+# sections that are linear between stations, as tables of blades are
+pytestmark = pytest.mark.filterwarnings("ignore:beams.* and is linear there")
+
 TURN = rotations.exponential(np.array([0.7, -1.1, 0.4]))
 SHIFT = np.array([0.3, -0.8, 1.7])
 SECTION = e.Section("tube", 2e-3, (3e-4, 4e-4), 5e-4, 1.2e3, 5e3, 2e3, damping=1e-2)

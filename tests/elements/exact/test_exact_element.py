@@ -10,6 +10,9 @@ from femb.elements.exact.element_data import DAMPING, MASSES, MEAN, natural_coor
 from femb.numerics import rotations
 from femb.system.system import System
 
+# sections that are linear between stations, as tables of blades are
+pytestmark = pytest.mark.filterwarnings("ignore:beams.* and is linear there")
+
 COUPLING = np.random.default_rng(6).standard_normal((6, 6))
 STIFFNESS = 1e3 * (COUPLING @ COUPLING.T + 4.0 * np.eye(6))
 C = np.array([0.0, 0.03, -0.02])

@@ -9,6 +9,9 @@ from femb.numerics.rotations import cross_matrix, rotation_matrix
 from femb.system.moving_ground import mass_properties
 from femb.system.system import System
 
+# sections that are linear between stations, as tables of blades are
+pytestmark = pytest.mark.filterwarnings("ignore:beams.* and is linear there")
+
 CLAMPED = Attachment(body="ground", direction=(1.0, 0.0, 0.0))
 STATIONS = (0.0, 0.31, 0.8, 2.0)
 # Mass per length, inertia, mass centre and a factor of the stiffness at each.

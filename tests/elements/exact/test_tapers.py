@@ -1,0 +1,136 @@
+"""Tapers between sections of one shape: sizes are linear there, and all else follows."""
+
+import numpy as np
+import pytest
+from scipy.linalg import eigh
+
+import femb
+from femb import ExactBeam, Model, Ply, Section
+from femb.elements.beam.section import read_sections
+from femb.system.moving_ground import mass_properties
+from femb.system.system import System
+
+SOFT = femb.Material(1e6, 4e5, 1000.0)
+SHAPES = {
+    "circle": ([0.05], [0.01]), "tube": ([0.05, 0.01], [0.02, 0.006]), "rectangle": ([0.1, 0.02], [0.03, 0.02]),
+    "box": ([0.1, 0.08, 0.01], [0.05, 0.03, 0.005]), "i": ([0.1, 0.08, 0.01, 0.005], [0.05, 0.08, 0.006, 0.004]),
+    "channel": ([0.1, 0.08, 0.01, 0.005], [0.05, 0.06, 0.006, 0.005]),
+}  # fmt: skip
+
+
+def sized(kind, sizes, **words):
+    return Section(f"{kind} {sizes[0]:g}", shape={kind: list(sizes)} if len(sizes) > 1 else {kind: sizes[0]}, **words)
+
+
+def beam_of(sections, stations=(0.0, 1.0), elements=2):
+    start = femb.Attachment(body="ground", direction=(0.0, 0.0, 1.0))
+    beam = ExactBeam("b", sections=sections, stations=stations, length=1.0, elements=elements, start=start)
+    model = Model()
+    model.add(beam)
+    return model, beam
+
+
+@pytest.mark.parametrize("stations", [(0.0, 1.0), (0.0, 0.3, 1.0)])
+@pytest.mark.parametrize("elements", [1, 2, 8])
+def test_cone(elements, stations):
+    """Deflection P L3 / (3 E I_root) R / r of a cone under a force at its tip, and its volume."""
+    sections = [sized("circle", [0.05 - 0.04 * s], material=SOFT) for s in stations]
+    model, _ = beam_of(sections, stations, elements)
+    mass, centre, _ = mass_properties(System(model))
+    wanted = np.pi / 3.0 * (0.05**2 + 0.05 * 0.01 + 0.01**2)
+    assert mass == pytest.approx(1000.0 * wanted, rel=1e-14)
+    # the frustum's centre: (R2 + 2 R r + 3 r2) / (4 (R2 + R r + r2))
+    assert centre[2] == pytest.approx((25.0 + 10.0 + 3.0) / (4.0 * 31.0), rel=1e-14)
+    model.add(femb.Load("tip", beam="b", force=(1e-6, 0.0, 0.0)))
+    tip = femb.static(model).beams["b"].deflection[-1, -1, 0]
+    assert tip == pytest.approx(1e-6 / (3.0 * 1e6 * np.pi / 4.0 * 0.05**3 * 0.01), rel=1e-8)
+
+
+@pytest.mark.parametrize("words", [{}, {"shear_stiffness": (1e3, 2e3)}])
+@pytest.mark.parametrize("kind", SHAPES)
+def test_sections_between_are_those_of_the_sizes_between(kind, words):
+    """At every place, of every shape: stiffness, mass and compliance of the section with the sizes there."""
+    ends = [sized(kind, sizes, material=SOFT, non_structural_mass=0.1, mass_axis=(0.01, 0.02), **words)
+            for sizes in SHAPES[kind]]  # fmt: skip
+    model, beam = beam_of(ends)
+    spanwise = beam.spanwise(model)
+    for s in (0.0, 0.17, 0.5, 0.93, 1.0):
+        sizes = (1.0 - s) * np.array(SHAPES[kind][0]) + s * np.array(SHAPES[kind][1])
+        given = sized(kind, sizes, material=SOFT, non_structural_mass=0.1, mass_axis=(0.01, 0.02))
+        found = np.linalg.inv(spanwise.compliance(s)[np.ix_([0, 3, 4, 5], [0, 3, 4, 5])])
+        np.testing.assert_allclose(found, given.stiffness(), rtol=1e-8, atol=1e-12)
+        np.testing.assert_allclose(spanwise.mass(s), given.mass(), rtol=1e-12, atol=1e-15)
+        if words:  # the same share of G A, in which the ends differ
+            shares = [np.array(words["shear_stiffness"]) / each.area for each in ends]
+            wanted = given.area * ((1.0 - s) * shares[0] + s * shares[1])
+            np.testing.assert_allclose(1.0 / np.diag(spanwise.compliance(s))[1:3], wanted, rtol=1e-12)
+
+
+def test_laminated_tube():
+    """Plies of two thicknesses on a mandrel that tapers."""
+
+    def tube(s):
+        walls = 1e-3 * (1.0 - 0.5 * s), 2e-3 * (1.0 - 0.5 * s)
+        plies = [Ply(wall, angle, material="carbon AS/3501") for wall, angle in zip(walls, (0.5, -0.5), strict=True)]
+        return Section(f"t{s:g}", shape={"tube": [0.05 - 0.03 * s, sum(walls)]}, plies=plies)
+
+    model, beam = beam_of([tube(0.0), tube(1.0)])
+    for s in (0.2, 0.8):
+        found = np.linalg.inv(beam.spanwise(model).compliance(s)[np.ix_([0, 3, 4, 5], [0, 3, 4, 5])])
+        np.testing.assert_allclose(found, tube(s).stiffness(), rtol=1e-10, atol=1e-3)
+        np.testing.assert_allclose(beam.spanwise(model).mass(s), tube(s).mass(), rtol=1e-12, atol=1e-15)
+
+
+def test_frequencies_of_a_cone_are_those_of_many_pieces():
+    """The first of a solid cone that tapers to a fifth, by many uniform elements of Euler and Bernoulli."""
+    model, _ = beam_of([sized("circle", [r], material=SOFT) for r in (0.05, 0.01)], elements=8)
+    found = femb.modes(model, count=1).frequencies[0]
+    n = 240
+    h = 1.0 / n
+    scale = np.diag([1.0, h, 1.0, h])
+    bend = scale @ [[12, 6, -12, 6], [6, 4, -6, 2], [-12, -6, 12, -6], [6, 2, -6, 4]] @ scale / h**3
+    mass = scale @ [[156, 22, 54, -13], [22, 4, 13, -3], [54, 13, 156, -22], [-13, -3, -22, 4]] @ scale * h / 420.0
+    turn = scale @ [[36, 3, -36, 3], [3, 4, -3, -1], [-36, -3, 36, -3], [3, -1, -3, 4]] @ scale / (30.0 * h)
+    M, K = np.zeros((2, 2 * n + 2, 2 * n + 2))
+    for k in range(n):
+        r, rows = 0.05 - 0.04 * (k + 0.5) * h, slice(2 * k, 2 * k + 4)
+        K[rows, rows] += 1e6 * np.pi * r**4 / 4.0 * bend
+        M[rows, rows] += 1000.0 * np.pi * (r**2 * mass + r**4 / 4.0 * turn)
+    wanted = np.sqrt(eigh(K[2:, 2:], M[2:, 2:], eigvals_only=True)[0]) / (2.0 * np.pi)
+    assert found == pytest.approx(wanted, rel=3e-5)
+
+
+def test_other_sections_say_what_their_linear_stiffness_is_worth():
+    """A change of 99.84 % of a circle without its shape: the mean compliance by quadrature, which the text has."""
+    areas = [np.pi * r**2 for r in (0.05, 0.01)]
+    plain = [Section(f"s{k}", area=a, second_moments=(a * a / (4 * np.pi),) * 2, torsion_constant=a * a / (2 * np.pi),
+                     youngs_modulus=1e6, shear_modulus=4e5, density=1000.0) for k, a in enumerate(areas)]  # fmt: skip
+    x = (np.arange(200000) + 0.5) / 200000
+    more = np.mean((1.0 - 0.8 * x) ** -4.0) / np.mean(1.0 / (1.0 - x * (1.0 - 0.2**4))) - 1.0
+    with pytest.warns(femb.FembWarning, match=rf"beams\.b.*99\.8 %.*0 and 1 m.*{100 * more:.3g} % more"):
+        System(beam_of(plain)[0])
+    mixed = [sized("circle", [0.05], material=SOFT), sized("rectangle", [0.1, 0.05], material=SOFT)]
+    with pytest.warns(femb.FembWarning, match="give both sections a shape of one kind"):
+        System(beam_of(mixed)[0])
+
+
+def test_small_changes_jumps_and_tapers_are_silent():
+    """Warnings are errors in tests."""
+    ends = [sized("circle", [r], material=SOFT) for r in (0.05, 0.01)]
+    System(beam_of(ends)[0])
+    words = {"axial_stiffness": 1e6, "torsional_stiffness": 70.0, "mass_per_length": 1.0}
+    words["inertia_per_length"] = (2e-4, 1e-4, 1e-4)
+    close = [Section(f"s{b:g}", bending_stiffness=(b, 140.0), **words) for b in (100.0, 91.0)]
+    System(beam_of(close)[0])
+    jump = [ends[0], ends[0], close[0], close[0]]
+    System(beam_of(jump, (0.0, 0.5, 0.501, 1.0))[0])
+
+
+def test_tables_of_stations_have_no_shapes(tmp_path):
+    """A file of matrices is linear between its stations, and says so."""
+    rows = ["station,K11,K22,K33,K44,K55,K66,M11,M22,M33,M44,M55,M66"]
+    rows += [f"{s},1e6,1e5,1e5,70,{b},140,1,1,1,2e-4,1e-4,1e-4" for s, b in ((0.0, 100.0), (1.0, 25.0))]
+    (tmp_path / "blade.csv").write_text("\n".join(rows))
+    table = read_sections(tmp_path / "blade.csv")
+    with pytest.warns(femb.FembWarning, match="about y changes by 75 %"):
+        System(beam_of(table.sections, table.stations)[0])
