@@ -194,7 +194,9 @@ class OperatingPoint(Brief):
         elements."""
         batches, left, damping, stiffness = self.system.batches, [], [], []
         for each in feedback(self):
-            batch = next(b for b in reversed(batches) if b.inputs and b.first_input <= each.first)
+            batch = next((b for b in reversed(batches) if b.inputs and b.first_input <= each.first), None)
+            if batch is None:
+                continue
             for k, (by_pose, by_velocity) in enumerate(zip(each.by_pose, each.by_velocity, strict=True)):
                 if np.any(by_pose) or np.any(by_velocity):
                     left.append(-self.force_of(batch, each.first + k))

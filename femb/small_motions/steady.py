@@ -1,11 +1,12 @@
 """Whether the forces on a rotating structure turn with it, so that small motions about it have constant coefficients.
 
-Forces between parts of a structure turn with it. Those of its surroundings do where they are alike in all attitudes
-about the axis, as isotropic bearings: each is compared with itself after turns, in axes that turn.
+What does not notice a rotation turns with it, as items say (``femb.system.known_motions``). What notices it may still
+be alike in all attitudes about the axis, as isotropic bearings: it is compared with itself after turns, in axes that
+turn.
 Source: docs/theory/modes.md, section 1.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +15,7 @@ from femb.base.types import Floats
 from femb.layout.connections import groups_of
 from femb.numerics import rotations
 from femb.small_motions.point import OperatingPoint
+from femb.system.known_motions import known_motions
 from femb.system.rigid_motion import RigidMotion
 from femb.system.system import System
 
@@ -37,23 +39,33 @@ def why_changing(system: System) -> str:
     """
     if any(item.follows_origin for item in system.model.items()):
         return ""
-    weight, weightless = np.array(system.model.gravity, dtype=float), system.with_gravity(np.zeros(3))
-    described = system.layout.start_coordinates()
+    structures, weight = known_motions(system), np.array(system.model.gravity, dtype=float)
     for group in groups_of(system.layout, springs=True, rows=True):
         motion = RigidMotion(system, group)
         if not motion.omega.any():
             continue
-        axis = motion.omega / np.linalg.norm(motion.omega)
+        axis, centre = motion.omega / np.linalg.norm(motion.omega), motion.centre(system.q0)
+        structure = next(each for each in structures if motion.owner in each.frames)
+        noticing = structure.against(np.concatenate([rotations.cross(centre, axis), axis]))
         if np.linalg.norm(rotations.cross(axis, weight)) > TANGENT_CHANGED * np.linalg.norm(weight):
             return f"the weight of {motion.labels!r} is across its axis"
-        v = system.v0.copy()
-        motion.about(described).state(described, v, np.zeros_like(v))
-        changing = [*_changing_tangents(weightless, motion, described, v), *_changing_forces(weightless, motion)]
+        changing = list(dict.fromkeys(_changing(system.with_gravity(np.zeros(3)), motion, noticing)))
         if changing:
-            names = list(dict.fromkeys(changing))
-            more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
-            return f"{', '.join(names[:LISTED])}{more} do not turn with the structure of {motion.labels!r}"
+            more = f" and {len(changing) - LISTED} more" if len(changing) > LISTED else ""
+            return f"{', '.join(changing[:LISTED])}{more} do not turn with the structure of {motion.labels!r}"
     return ""
+
+
+def _changing(system: System, motion: RigidMotion, noticing: Sequence[str]) -> Iterator[str]:
+    """The names of those items that notice a rotation whose forces or tangents change as the structure turns."""
+    described, v = system.layout.start_coordinates(), system.v0.copy()
+    motion.about(described).state(described, v, np.zeros_like(v))
+    for number, items in enumerate(system.items_of_batches):
+        names = [name for name in (f"{item.table}.{item.name}" for item in items) if name in noticing]
+        if names and (_tangent_changes(system, motion, number, described, v) or _force_changes(system, motion, number)):
+            yield from names
+    if noticing:
+        yield from _changing_joints(system, motion, described, v)
 
 
 def _turned(system: System, motion: RigidMotion, q: Floats, v: Floats) -> "Iterator[tuple[csc_array, Floats, Floats]]":
@@ -69,77 +81,56 @@ def _turned(system: System, motion: RigidMotion, q: Floats, v: Floats) -> "Itera
         yield block_diag([*blocks, eye_array(system.n_v - at)], format="csc"), q_after, v_after
 
 
-def _names(system: System, number: int) -> list[str]:
-    return [f"{item.table}.{item.name}" for item in system.items_of_batches[number]]
-
-
-def _changing_tangents(system: System, motion: RigidMotion, q: Floats, v: Floats) -> Iterator[str]:
-    """The names of items whose tangents, or constraints, change as a structure turns from a state q, v."""
-    n, layout = system.n_v, system.layout
+def _tangent_changes(system: System, motion: RigidMotion, number: int, q: Floats, v: Floats) -> bool:
+    """Whether the tangents of a batch, with functions of the state, change as a structure turns from a state q, v."""
+    n, batch = system.n_v, system.batches[number]
+    alone = system.with_batches([batch])
     found: list[list[csc_array]] = []
-    rows: list[Floats] = []
+    for axes, q_after, v_after in _turned(system, motion, q, v):
+        u = system.inputs_at(0.0, q_after, v_after)
+        point = OperatingPoint(alone, 0.0, u, q_after, v_after, np.zeros(n), np.zeros(system.n_c))
+        found.append([axes.T @ matrix @ axes for matrix in point.tangents])
+    for first, *others in zip(*found, strict=True):
+        largest = _of_frames(system, _row_sizes(first))
+        allowed = TANGENT_CHANGED * largest + ROUNDING * np.max(largest)
+        if any(np.any(motion.mask & (_row_sizes(other - first) > allowed)) for other in others):
+            return True
+    return False
+
+
+def _force_changes(system: System, motion: RigidMotion, number: int) -> bool:
+    """Whether the forces of a batch in the start change as the structure turns."""
+    n, batch, still = system.n_v, system.batches[number], np.zeros((1, system.n_v))
+    sizes, forces = np.full(n, system.layout.extent or 1.0), []
+    for axes, q, v in _turned(system, motion, system.q0, system.v0):
+        force = still.copy()
+        batch.residual(system.inputs_at(0.0, q, v)[None], q[None], v[None], still, force)
+        forces.append(np.where(motion.mask, axes.T @ force[0], 0.0))
+    data = np.zeros((2, system.pattern.size))
+    batch.tangent(system.inputs_at(0.0, system.q0, system.v0), system.q0, system.v0, still[0], *data)
+    damping, stiffness = (abs(system.pattern.to_csc(part)[:n, :n]) for part in data)
+    largest = _of_frames(system, np.abs(forces[0]))
+    rounded = stiffness @ sizes + damping @ np.abs(system.v0) + np.max(largest)
+    changes = np.max(np.abs(np.array(forces) - forces[0]), axis=0)
+    return bool(np.any(changes > FORCE_CHANGED * largest + ROUNDING * rounded))
+
+
+def _changing_joints(system: System, motion: RigidMotion, q: Floats, v: Floats) -> Iterator[str]:
+    """The places where joints with the ground hold other directions as a structure turns from a state q, v."""
+    layout = system.layout
     driven = {row for driver in layout.drivers.values() for row in driver.rows}
     held: dict[int, list[int]] = {}
     for k, pair in enumerate(layout.rows):
         moving = [frame for frame in pair if frame in motion.frames]
         if len(moving) == 1 and k not in driven:
             held.setdefault(moving[0], []).append(int(layout.row_c[k]))
-    for axes, q_after, v_after in _turned(system, motion, q, v):
-        u = system.inputs_at(0.0, q_after, v_after)
-        matrices = []
-        for batch in system.batches:
-            data = np.zeros((2, system.pattern.size))
-            batch.tangent(u, q_after, v_after, np.zeros(n), *data)
-            parts = [system.pattern.to_csc(part)[:n, :n] for part in data]
-            if (low_rank := batch.low_rank_tangent(u, q_after, v_after)) is not None and low_rank.rank:
-                if batch.feeds_back:
-                    parts = [a + b for a, b in zip(parts, low_rank.sparse(), strict=True)]
-                else:  # between parts of the structure; of its rates rounding is left
-                    rounded = np.max(np.abs(low_rank.left), axis=0) @ np.max(np.abs(low_rank.damping), axis=0)
-                    parts = [part * (abs(part) > ROUNDING * rounded) for part in parts]
-            matrices += parts
-        point = OperatingPoint(system, 0.0, u, q_after, v_after, np.zeros(n), np.zeros(system.n_c))
-        matrices += point.of_functions().sparse()
-        found.append([axes.T @ matrix @ axes for matrix in matrices])
-        rows.append((system.jacobian(u, q_after) @ axes).toarray() if held else np.zeros((0, n)))
-    labels = [name for k in range(len(system.batches)) for name in 2 * [_names(system, k)]]
-    labels += 2 * [[each.label for each in system.inputs if each.of_state]]
-    for first, *others, names in zip(*found, labels, strict=True):
-        largest = _of_frames(system, _row_sizes(first))
-        allowed = TANGENT_CHANGED * largest + ROUNDING * np.max(largest)
-        if any(np.any(motion.mask & (_row_sizes(other - first) > allowed)) for other in others):
-            yield from names
+    states = list(_turned(system, motion, q, v)) if held else []
+    rows = [(system.jacobian(system.inputs_at(0.0, *at), at[0]) @ axes).toarray() for axes, *at in states]
     for frame, numbers in held.items():
         place = slice(int(layout.frame_v[frame]), int(layout.frame_v[frame]) + layout.frames[frame].freedom)
         spans = [np.linalg.pinv(part[numbers, place], rcond=EXACT) @ part[numbers, place] for part in rows]
         if any(np.max(np.abs(span - spans[0])) > TANGENT_CHANGED for span in spans[1:]):
             yield f"joints of {layout.frames[frame].label!r} with the ground"
-
-
-def _changing_forces(system: System, motion: RigidMotion) -> Iterator[str]:
-    """The names of items whose forces in the start change as the structure turns."""
-    still, sizes = np.zeros((1, system.n_v)), np.ones(system.n_v)
-    turns = np.concatenate([system.layout.frame_v[k] + 3 + np.arange(3) for k in motion.frames])
-    sizes[turns - 3] = system.layout.extent or 1.0
-    states = [(*each, system.inputs_at(0.0, *each[1:])) for each in _turned(system, motion, system.q0, system.v0)]
-    for number, batch in enumerate(system.batches):
-        forces = []
-        for axes, q, v, u in states:
-            force = still.copy()
-            batch.residual(u[None], q[None], v[None], still, force)
-            forces.append(np.where(motion.mask, axes.T @ force[0], 0.0))
-        data = np.zeros((2, system.pattern.size))
-        batch.tangent(states[0][3], system.q0, system.v0, still[0], *data)
-        n, speeds = system.n_v, np.abs(system.v0)
-        damping, stiffness = (abs(system.pattern.to_csc(part)[:n, :n]) for part in data)
-        terms = stiffness @ sizes + damping @ speeds
-        if (low_rank := batch.low_rank_tangent(states[0][3], system.q0, system.v0)) is not None:
-            terms += np.max(low_rank.damping_sizes(speeds), initial=0.0)
-        largest = _of_frames(system, np.abs(forces[0]))
-        allowed = FORCE_CHANGED * largest + ROUNDING * (terms + np.max(largest))
-        changes = np.max(np.abs(np.array(forces) - forces[0]), axis=0)
-        if np.any(changes > allowed):
-            yield from _names(system, number)
 
 
 def _row_sizes(matrix: "csc_array") -> Floats:
