@@ -403,7 +403,8 @@ class Placement(Poses):
             marker.body == "ground" for item in self.model.items() for marker in item.markers.values()
         ):
             self.bodies["ground"] = self.given_pose("ground")
-        if self.bodies:
+        # a free beam has a pose of its own, by which joints place bodies
+        if self.bodies or any(not any(beam.attached) for beam in self.model.beams.values()):
             return
         for name, body in self.model.bodies.items():
             carried = isinstance(body, FlexibleBody) and body.start is not None

@@ -7,7 +7,7 @@ Source: docs/theory/constraints.md, section 7.
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -488,13 +488,16 @@ def shared_velocity(system: Equations, v: Floats) -> Floats:
 
 
 def _leaders(given: list[tuple[StartMotion, Twist]], component: list[int]) -> tuple[dict[int, Twist], list[Problem]]:
-    """The motion of every structure with a given velocity, by the first item that gives one."""
+    """The motion of every structure with a given velocity, by the first items that give one and its rotation."""
     twists: dict[int, Twist] = {}
     problems: list[Problem] = []
-    for motion, twist in given:
-        if motion.alone:
-            continue
-        leader = twists.setdefault(component[motion.station.frame], twist)
+    together = [(component[motion.station.frame], twist) for motion, twist in given if not motion.alone]
+    for group, twist in together:
+        leader = twists.setdefault(group, twist)
+        if leader.omega is None:
+            twists[group] = replace(leader, omega=twist.omega)
+    for group, twist in together:
+        leader = twists[group]
         expected, omega = leader.at(twist.point)
         spin, distance = norm(omega), norm(twist.point - leader.point)
         speed = norm(_or_zero(leader.velocity)) + spin * distance
