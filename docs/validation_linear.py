@@ -133,7 +133,7 @@ def fmu_response(interval: float) -> Numbers:
     import fmpy
 
     time = interval * np.arange(round(3.0 / interval) + 1)
-    names = [("time", float), ("loads.wheel.torque", float)]
+    names = [("time", float), ("loads.wheel.torque.factor", float)]
     table = np.array([(t, 1.0 if t < 0.5 - 1e-9 else 0.0) for t in time], dtype=names)
     with tempfile.TemporaryDirectory() as folder:
         path = write_fmu(space(OFFSET), FilePath(folder) / "machine.fmu")

@@ -39,7 +39,7 @@ from femb.elements.control.sample_kernels import (
     sample,
 )
 from femb.elements.control.sensor import Sensor, columns_of_item
-from femb.elements.control.signals import Signal, is_of, known_signals, named_item, signal_of
+from femb.elements.control.signals import ARRIVED, Signal, is_of, known_signals, named_item, signal_of
 from femb.elements.item import Item, RecordedArrays
 from femb.elements.records import RecordedSystem, Records
 from femb.layout.commands import Command, TakesCommands
@@ -146,6 +146,10 @@ class Controller(Item):
         units = {each.command.unit for each in settings}
         return sum(each.command.width for each in settings), units.pop() if len(units) == 1 else "own"
 
+    def axes_of_value(self, layout: Layout, model: ModelView) -> tuple[Floats | None, str]:
+        """The mount and the frame of its output as a signal: see ``Signal``."""
+        return None, "inertial"
+
     def limits(self, layout: Layout, model: ModelView) -> Floats:
         """(k,) limits of its commands, in their units."""
         settings = self.settings(layout, model)
@@ -204,11 +208,21 @@ class Controller(Item):
                 bind=sampled.bound_sample,
             )
         )  # fmt: skip
-        if self.delay > 0.0 and self.sets:
+        read = any(
+            is_of(name, "controllers", self.name)
+            for other in model.items()
+            if isinstance(other, Controller)
+            for name in other.reads
+        )
+        if self.delay > 0.0 and (self.sets or read):
             count = queue.slots(self._path, self.delay, self.period)
             layout.add_discrete(self.array("queue"), queue.empty(count, width), carried=False)
-            action, instant = sampled.act, sampled.next_action
-            layout.add_update(Update(f"{label}.action", action, instant=instant, order=ACTS, bind=sampled.bound_action))
+            if read:
+                layout.add_discrete(self.array(ARRIVED), np.zeros(width))
+            # what only other laws read arrives before these sample, as the values of sensors do
+            order, bind = ACTS if self.sets else 0, sampled.bound_action
+            acts = Update(f"{label}.action", sampled.act, instant=sampled.next_action, order=order, bind=bind)
+            layout.add_update(acts)
 
     def _check_names(self, layout: Layout, model: ModelView) -> None:
         """Raise ModelError for commands and signals that are not in the model."""
@@ -302,6 +316,11 @@ class ControllerSamples:
         return self.item.law(self.layout, self.model)
 
     @cached_property
+    def arrives(self) -> bool:
+        """Whether other laws read its outputs after a delay."""
+        return self.item.array(ARRIVED) in self.layout.discrete
+
+    @cached_property
     def _kept(self) -> list[tuple[str, str]]:
         """Paths of what a sample records, and the discrete states."""
         words = ("time", "output", "state") if self.states else ("time", "output")
@@ -329,9 +348,7 @@ class ControllerSamples:
             where = f"controllers.{item.name}: sample {number}, t = {instant:.6g} s"
             raised = "" if isinstance(error, FembError) else f"raised {type(error).__name__}: "
             raise SolveError(f"{where}: {raised}{error}") from error
-        if not self.settings:
-            return changes
-        if item.delay > 0.0:
+        if names["queue"] in discrete:
             changes[names["queue"]] = queue.pushed(discrete[names["queue"]], instant + item.delay, u)
         else:
             self._set(u, t, discrete, changes)
@@ -352,6 +369,8 @@ class ControllerSamples:
         changes: dict[str, Any] = {waiting: rest}
         for u in values:
             self._set(u, t, discrete, changes)
+            if self.arrives:
+                changes[self.item.array(ARRIVED)] = u
         return changes
 
     # As kernels
@@ -395,7 +414,7 @@ class ControllerSamples:
     def _bound(self, arrays: UpdateArrays) -> tuple[Ints, Floats, Floats, Ints, Floats] | None:
         """Arguments of both kernels; None where an item does more than hold a command."""
         commands, names, places = [each.command for each in self.settings], self.names, np.zeros(7, dtype=np.int64)
-        if not all(each.held for each in commands):
+        if self.arrives or not all(each.held for each in commands):
             return None
         for k, word in {COUNT: "samples", OUTPUT: "output", TIME: "time", STATE: "state", QUEUE: "queue"}.items():
             if names[word] in arrays.parts:

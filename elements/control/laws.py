@@ -21,7 +21,7 @@ from femb.elements.control.signals import NO_ARRAYS, TRUE, Moment, Signal, signa
 from femb.elements.records import RecordedSystem, Records
 from femb.layout.element import breakpoints_of
 from femb.layout.layout import Layout
-from femb.layout.views import ModelView, OutputStates, StateView
+from femb.layout.views import ModelView, OutputStates
 from femb.numerics import rotations
 from femb.profiles import Profile
 
@@ -119,13 +119,14 @@ class PDController(Controller):
 
     def errors(self, layout: Layout, model: ModelView) -> Errors:
         """The errors of the law, (e, e')."""
-        signals = [in_host_axes(each, model) for each in self.signals(layout, model)]
+        signals = [each.in_host_axes() for each in self.signals(layout, model)]
         if self.attitude is not None:
-            axes = self.reference.axes(model, (self.table, self.name, "reference"))
             if signals[0].width != 4:
                 raise ModelError.at(self._path, f"reads {self.reads[0]!r}, which is no attitude")
+            frame = signals[0].frame
+            axes = self.reference.axes(model, (self.table, self.name, "reference"), frame)
             rate = signals[1] if len(signals) > 1 else Signal("zero", "rad/s", 3, lambda state, discrete: np.zeros(3))
-            return AttitudeErrors(signals[0], rate, axes, self.reference.breakpoints, self.reference.fixed)
+            return AttitudeErrors(signals[0], rate, axes, self.reference.breakpoints, self.reference.fixed_in(frame))
         for name, signal in zip(self.reads, signals, strict=True):
             if signal.width != 1:
                 raise ModelError.at(self._path, f"reads {name!r} with {signal.width} numbers, wanted one")
@@ -292,22 +293,6 @@ class PIDController(PDController):
         return LinearControl(realisation, pd.errors, pd.limits, np.ones(n, dtype=bool), pd.allocation, tracking)
 
 
-def in_host_axes(signal: Signal, model: ModelView) -> Signal:
-    """The value of a sensor with axes of its own as that of its body."""
-    sensor = sensor_of(model, signal.name)
-    if not isinstance(sensor, PlacedSensor) or sensor.turned is None:
-        return signal
-    axes, value = rotations.normalise(sensor.axes), signal.value
-
-    def turned(state: StateView, discrete: Any) -> Floats:
-        given = value(state, discrete)
-        if len(given) == 4:
-            return np.asarray(rotations.multiply(given, rotations.conjugate(axes)))
-        return np.asarray(rotations.rotate(axes, given))
-
-    return replace(signal, value=turned, gain=sensor.turned.T, place=None)
-
-
 def _with(name: str, word: str) -> str:
     """The signal of a body or node that is named without a quantity."""
     table, *parts = name.split(".")
@@ -388,8 +373,16 @@ class LinearController(Controller):
                 check.fail("system", f"got {shown(self.system)}, wanted a state space with A, B, C and D")
                 return None
             dt = getattr(self.system, "dt", None)
-            if dt and dt is not True and self.period is None:
+            if dt and dt is not True:
+                if self.period is not None and abs(float(dt) / self.period - 1.0) > SAME_PERIOD:
+                    check.fail("period", f"got {self.period:g} s, but the system is sampled every {float(dt):g} s")
                 object.__setattr__(self, "period", float(dt))
+            elif dt is True and self.period is None:
+                check.fail("period", "is missing: the system is sampled, with a dt that it does not tell")
+            elif not dt and self.period is not None:
+                sampled = f'control.sample_system(system, {self.period:g}, "tustin")'
+                text = "is of samples, but the system is continuous: leave the period out, or sample the system"
+                check.fail("period", f"{text}: {sampled}")
             object.__setattr__(self, "system", None)
             return [None if matrix.size == 0 else matrix for matrix in matrices]
         if self.file is not None and "file" not in check.bad:
@@ -445,6 +438,8 @@ def _sizes(first: Floats | None, other: Floats | None) -> int:
     return next((matrix.shape[1] for matrix in (first, other) if matrix is not None), 0)
 
 
+# Of a period: as much may a dt differ that is the same.
+SAME_PERIOD = 1e-9
 FILTERS = ("low_pass", "notch", "lead")
 
 
@@ -495,6 +490,11 @@ class FilterController(Controller):
     @property
     def sets(self) -> tuple[str, ...]:
         return self.outputs
+
+    def axes_of_value(self, layout: Layout, model: ModelView) -> tuple[Floats | None, str]:
+        """Those of its input: a filter on each component leaves axes as they are."""
+        source = signal_of(layout, model, self.input)
+        return source.mount, source.frame
 
     def _width(self, layout: Layout, model: ModelView) -> int:
         name = self.input

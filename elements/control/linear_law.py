@@ -97,6 +97,7 @@ class LinearLaw:
     margins are those of a loop that is opened at one of them. By default they are the outputs one by one.
 
     An output may also be the name of an input of other laws, which read its last value: that of a filter or a sensor.
+    starts : whether until its first value arrives that is D times what it reads at the start, as of sensors, not zero.
 
     Raises ModelError: shapes and names that do not agree, numbers that are not finite, a period that is not above zero.
     """
@@ -114,6 +115,7 @@ class LinearLaw:
     units: Mapping[str, str] = field(default_factory=dict)
     allocation: Floats | None = None
     channels: tuple[str, ...] = ()
+    starts: bool = False
 
     def __post_init__(self) -> None:
         what = f"controllers.{self.name}"

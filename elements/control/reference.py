@@ -43,30 +43,35 @@ class AttitudeReference:
             if self.angle is not None and "angle" not in check.bad:
                 check.require("angle", hasattr(self.angle, "derivatives"), "wanted a profile with two derivatives")
 
-    @property
-    def fixed(self) -> bool:
-        """Whether it does not move."""
-        return self.angle is None and self.relative_to == "inertial"
+    def fixed_in(self, frame: str) -> bool:
+        """Whether it does not move, and is read in a frame, "inertial" or "orbit", in which it rests."""
+        return self.angle is None and self.relative_to == frame == "inertial"
 
     @property
     def breakpoints(self) -> tuple[float, ...]:
         """The instants (s) at which it is not smooth."""
         return breakpoints_of(self.angle) if self.angle is not None else ()
 
-    def axes(self, model: ModelView, path: tuple[str, ...]) -> Axes:
+    def axes(self, model: ModelView, path: tuple[str, ...], frame: str = "inertial") -> Axes:
         """Its axes by time, in a ``model``: a quaternion (4,) and an angular velocity (3,) rad/s, of the time (s).
 
-        path : of the item that has it, for messages. Raises ModelError: no orbit.
+        path : of the item that has it, for messages. frame : to whose axes the quaternion leads, "inertial" or
+        "orbit", those of the attitude that is compared with it; the velocity is always inertial. Raises ModelError: no
+        orbit.
         """
         base = rotations.normalise(self.quaternion)
-        orbit = orbit_of(model, path) if self.relative_to == "orbit" else None
+        orbit = orbit_of(model, path) if "orbit" in (self.relative_to, frame) else None
         unit = None if self.axis is None else np.asarray(self.axis, dtype=float) / np.linalg.norm(self.axis)
 
         def at(t: float) -> tuple[Floats, Floats]:
             quaternion, rate = base, np.zeros(3)
             if orbit is not None:
                 of_orbit, turning = orbit(t)
-                rate, quaternion = rotations.rotate_back(base, turning), rotations.multiply(of_orbit, base)
+                if self.relative_to == "orbit":
+                    rate = rotations.rotate_back(base, turning)
+                if frame != self.relative_to:
+                    lead = of_orbit if frame == "inertial" else rotations.conjugate(of_orbit)
+                    quaternion = rotations.multiply(lead, base)
             if unit is not None:
                 angle, speed, _ = self.angle.derivatives(t)  # type: ignore[union-attr]
                 turn = rotations.from_axis_angle(unit, angle)

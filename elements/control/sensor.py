@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
+from math import inf
 from typing import Annotated, Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -53,6 +54,9 @@ def normals(key: tuple[int, int], sample: int, count: int) -> Floats:
     return result
 
 
+# The order of the values at the start among updates of one instant: before all sensors.
+BEFORE = -1
+
 Sizes: TypeAlias = float | Vector
 """A number for all components, or three."""
 
@@ -75,9 +79,10 @@ class Sensor(Item):
     """The base of all sensors.
 
     period, phase : s, of its samples phase + k period; by default those of the controller that reads it. delay : s,
-    from a sample to its value. scale : a factor. quantum : in the unit of the value. rounding : to it, "round" or
-    "floor". range : in the unit of the value, the largest size of a component. bias : constant, in the unit of the
-    value. noise : in the unit of the value, the standard deviation of normal numbers at each sample.
+    from a sample to its value; before the first one its value is that of the motion at the start, without noise. scale
+    : a factor. quantum : in the unit of the value. rounding : to it, "round" or "floor". range : in the unit of the
+    value, the largest size of a component. bias : constant, in the unit of the value. noise : in the unit of the value,
+    the standard deviation of normal numbers at each sample.
     """
 
     table: ClassVar[str] = "sensors"
@@ -97,6 +102,10 @@ class Sensor(Item):
         """The number of components of its value, and their unit."""
         return self.width, self.unit
 
+    def axes_of_value(self, layout: Layout, model: ModelView) -> tuple[Floats | None, str]:
+        """The mount of its value, and the frame of an attitude: see ``Signal``."""
+        return None, "inertial"
+
     def linear_law(self, layout: Layout, model: ModelView) -> LinearLaw:
         """Its gains on the outputs of the linear plant, at its samples."""
         truth = self.truth(layout, model)
@@ -105,7 +114,7 @@ class Sensor(Item):
         period, phase = self.clock(model)
         nothing = np.zeros((0, 0)), np.zeros((0, D.shape[1])), np.zeros((len(D), 0))
         read = truth.linear or component_names(f"{self.table}.{self.name}.{TRUE}", len(outputs))
-        return LinearLaw(self.name, *nothing, D, period, phase, self.delay, read, outputs)
+        return LinearLaw(self.name, *nothing, D, period, phase, self.delay, read, outputs, starts=True)
 
     # Its true quantity as an output of linear models (``femb.layout.element.GivesOutputs``)
 
@@ -157,9 +166,9 @@ class Sensor(Item):
             value = np.clip(value, -self.range, self.range)
         return value
 
-    def start_value(self) -> Floats:
-        """(k,) its value before the first sample, in its unit."""
-        return np.zeros(self.width)
+    def at_start(self, layout: Layout, model: ModelView) -> Signal:
+        """The quantity that it has before its first value arrives: the true one at the start."""
+        return self.truth(layout, model)
 
     # The contract of items
 
@@ -188,15 +197,19 @@ class Sensor(Item):
         return period, phase
 
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
-        """The discrete states of its last sample, and the update at each sample."""
+        """The discrete states of its last sample, and the updates at the start and at each sample."""
         period, phase = self.clock(model)
-        start = self.start_value()
+        start = np.eye(self.width)[0] if self.width == 4 else np.zeros(self.width)
         layout.add_discrete(self.array("value"), start)
         layout.add_discrete(self.array("true"), start)
         layout.add_discrete(self.array("time"), 0.0, carried=False)
         for word, value in self.more_arrays().items():
             layout.add_discrete(self.array(word), value)
         sampled = SampledSensor(self, layout, model, period, phase)
+        if self.delay > 0.0 or phase > 0.0:
+            layout.add_discrete(self.array("started"), 0.0)
+            begin = Update(f"sensors.{self.name}.start", sampled.start, instant=sampled.first, order=BEFORE)
+            layout.add_update(begin)
         if self.delay > 0.0:
             count = queue.slots((self.table, self.name), self.delay, period)
             layout.add_discrete(self.array("queue"), queue.empty(count, self.width), carried=False)
@@ -265,6 +278,16 @@ class SampledSensor:
     def truth(self) -> Signal:
         """The true quantity; the numbers of the layout are known after its declarations."""
         return self.item.truth(self.layout, self.model)
+
+    def first(self, discrete: DiscreteState) -> float:
+        """The instant (s) of the value at the start; infinity after it."""
+        return 0.0 if discrete.number(self.item.array("started")) == 0.0 else inf
+
+    def start(self, t: float, state: StateView, discrete: DiscreteState) -> dict[str, Any]:
+        """The value that controllers read until the first sample arrives: that of the motion at the start."""
+        item = self.item
+        true = item.at_start(self.layout, self.model).value(state, discrete)
+        return {item.array("value"): item.converted(true), item.array("true"): true, item.array("started"): 1.0}
 
     def sample(self, t: float, state: StateView, discrete: DiscreteState) -> dict[str, Floats]:
         """The arrays of a sample."""

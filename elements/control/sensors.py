@@ -76,6 +76,9 @@ class PlacedSensor(AtPoint, Sensor):
         """The motion of its point."""
         return station_signal(layout, layout.station(self.on), word, f"{self.place}.{word}")
 
+    def axes_of_value(self, layout: Layout, model: ModelView) -> tuple[Floats | None, str]:
+        return None if self.turned is None else rotations.normalise(self.axes), "inertial"
+
     def in_own_axes(self, signal: Signal) -> Signal:
         """A vector ``signal`` in the axes of the host as one in the axes of the sensor."""
         return signal if self.turned is None else signal.in_axes(self.turned)
@@ -97,8 +100,8 @@ class AttitudeSensor(PlacedSensor):
     bias: Annotated[Sizes, Unit("rad")] = 0.0
     relative_to: Annotated[str, OneOf(("inertial", "orbit"))] = "inertial"
 
-    def start_value(self) -> Floats:
-        return np.array(IDENTITY)
+    def axes_of_value(self, layout: Layout, model: ModelView) -> tuple[Floats | None, str]:
+        return super().axes_of_value(layout, model)[0], self.relative_to
 
     def truth(self, layout: Layout, model: ModelView) -> Signal:
         signal = self.motion(layout, "attitude")
@@ -199,6 +202,10 @@ class Gyro(PlacedSensor):
         turned = Signal(rate.name, "rad", 3, lambda state, discrete: state.v[places], rate.linear)
         return self.in_own_axes(turned)
 
+    def at_start(self, layout: Layout, model: ModelView) -> Signal:
+        """The angular velocity, also of an integrating one."""
+        return self.in_own_axes(self.motion(layout, "angular_velocity"))
+
     def linear_outputs(self, layout: Layout) -> Mapping[str, bool]:
         """Its true quantity; of a mean over a period none."""
         return {} if self.integrating else super().linear_outputs(layout)
@@ -221,7 +228,7 @@ class Gyro(PlacedSensor):
         assert law.period is not None
         turned = tuple(f"{self.table}.{self.name}.{each.name}" for each in TURNED)
         mean = law.D / law.period
-        return replace(law, A=np.zeros((3, 3)), B=np.eye(3), C=-mean, D=mean, inputs=turned)
+        return replace(law, A=np.zeros((3, 3)), B=np.eye(3), C=-mean, D=mean, inputs=turned, starts=False)
 
     @staticmethod
     def batches(items: list["Gyro"], layout: Layout, model: ModelView) -> list[Batch]:

@@ -34,6 +34,8 @@ RowsOf: TypeAlias = Callable[[float, Floats, Floats], Rows]
 AXES = ("x", "y", "z")
 TRUE = "true"
 """The word of the true quantity of a sensor."""
+ARRIVED = "arrived"
+"""The word of the outputs of a controller after its delay, which other laws read."""
 MOTION = {"position": 0, "attitude": 1, "velocity": 2, "angular_velocity": 3}
 """Quantities of a station, and their places in its motion."""
 UNITS = {"position": "m", "attitude": "-", "velocity": "m/s", "angular_velocity": "rad/s", "turn": "rad"}
@@ -49,7 +51,9 @@ class Signal:
     velocities; None of a signal that is held between samples. held : the name of its array, of a held signal. gain (k,
     m) : from the outputs ``linear`` to its components; None for one by one. place : where its numbers are, "q", "v" or
     the name of a discrete state, and the first of them; None where they are computed. integrated : of a signal that
-    needs accelerations, two of positions and velocities: it is the rate of the first plus the second.
+    needs accelerations, two of positions and velocities: it is the rate of the first plus the second. mount (4,) : the
+    quaternion from its axes to those of its host; None where these are the same. frame : of an attitude, the axes that
+    it is relative to, "inertial" or "orbit".
     """
 
     name: str
@@ -62,6 +66,26 @@ class Signal:
     gain: Floats | None = None
     place: tuple[str, int] | None = None
     integrated: "tuple[Signal, Signal] | None" = None
+    mount: Floats | None = None
+    frame: str = "inertial"
+
+    def in_host_axes(self) -> "Signal":
+        """The same attitude or vector in the axes of the host."""
+        if self.mount is None:
+            return self
+        mount, value, own = self.mount, self.value, self.gain
+        matrix = rotations.rotation_matrix(mount)
+
+        def turned(state: StateView, discrete: Discrete) -> Floats:
+            given = value(state, discrete)
+            if len(given) == 4:
+                return np.asarray(rotations.multiply(given, rotations.conjugate(mount)))
+            return np.asarray(rotations.rotate(mount, given))
+
+        gain = matrix if own is None else matrix @ own
+        return replace(
+            self, value=turned, gain=gain, rows=turned_rows(matrix, self.rows), place=None, integrated=None, mount=None
+        )
 
     def in_axes(self, matrix: Floats) -> "Signal":
         """A vector in other axes: its components times ``matrix`` (3, 3)."""
@@ -90,6 +114,7 @@ class Signal:
             place=self.place and (self.place[0], self.place[1] + k),
             gain=None if self.gain is None else self.gain[k : k + 1],
             integrated=self.integrated and (self.integrated[0].component(k), self.integrated[1].component(k)),
+            mount=None,
         )
 
 
@@ -203,17 +228,19 @@ def _held(layout: Layout, model: ModelView, table: str, rest: str) -> Signal | N
         if item.table == table == "sensors" and rest == f"{item.name}.{TRUE}":
             true = item.truth(layout, model)
             linear = true.linear or component_names(f"{table}.{rest}", 3 if true.width == 4 else true.width)
-            return replace(true, name=f"{table}.{rest}", linear=linear)  # type: ignore[no-any-return]
+            mount, frame = item.axes_of_value(layout, model)
+            return replace(true, name=f"{table}.{rest}", linear=linear, mount=mount, frame=frame)  # type: ignore[no-any-return]
         if item.table == table and rest in (item.name, f"{item.name}.{word}"):
             return _of_array(f"{table}.{item.name}", word, item, layout, model)
     return None
 
 
 def _of_array(name: str, word: str, item: Any, layout: Layout, model: ModelView) -> Signal:
-    array = f"{name}.{word}"
+    array = f"{name}.{ARRIVED if f'{name}.{ARRIVED}' in layout.discrete else word}"
     width, unit = item.width_and_unit(layout, model)
+    mount, frame = item.axes_of_value(layout, model)
     value, linear = (lambda state, discrete: discrete[array]), law_outputs(name, width)
-    return Signal(name, unit, width, value, linear, held=array, place=(array, 0))
+    return Signal(name, unit, width, value, linear, held=array, place=(array, 0), mount=mount, frame=frame)
 
 
 def law_outputs(name: str, width: int) -> tuple[str, ...]:

@@ -188,22 +188,23 @@ class JointMotor(JointForce, HoldsCommands):
     @classmethod
     def batches(cls, items: list[Any], layout: Layout, model: ModelView) -> list[Batch]:
         """One batch of all motors, with a force of its own for each command."""
-        own = [_WithCommand(item) if command_array(item._command) in layout.discrete else item for item in items]
-        commands = [_MotorCommand(each.motor) for each in own if isinstance(each, _WithCommand)]
-        return [*super().batches([*own, *commands], layout, model), *JointMotor.clips(items, layout)]
+        commands = [_MotorCommand(item) for item in items if command_array(item._command) in layout.discrete]
+        return [*super().batches([*items, *commands], layout, model), *JointMotor.clips(items, layout)]
 
     def numbers(self) -> list[float]:
-        return [1.0 if callable(self.force) else self.force, 0.0, 0.0, 0.0, 0.0]
+        """A factor of one: the input is the force itself, whatever it is at the start."""
+        return [1.0, 0.0, 0.0, 0.0, 0.0]
 
     def input(self) -> Input:
-        force = self.force
+        force, profile, label = self.force, self.profile, self._command
         if callable(force):
-            return Input.of_law(force, self._command)
-        return Input.of_profile(self.profile, self._command)
+            return Input.of_law(force, label)
+        value = float(force)
+        return Input(1, lambda t: value * profile(t), breakpoints=breakpoints_of(profile), label=label, unit="N m or N")
 
 
-class _WithCommand:
-    """A motor that a controller sets: its force is an input of linear models in N m or N, not as a factor."""
+class _MotorCommand:
+    """The command of a motor, as a force of its own."""
 
     def __init__(self, motor: JointMotor) -> None:
         self.motor = motor
@@ -214,16 +215,6 @@ class _WithCommand:
     def numbers(self) -> list[float]:
         """A factor of one."""
         return [1.0, 0.0, 0.0, 0.0, 0.0]
-
-    def input(self) -> Input:
-        """The motor's own force."""
-        force, profile = float(self.motor.force), self.motor.profile  # type: ignore[arg-type]
-        label = self.motor._command
-        return Input(1, lambda t: force * profile(t), breakpoints=breakpoints_of(profile), label=label, unit="N m or N")
-
-
-class _MotorCommand(_WithCommand):
-    """The command of a motor, as a force of its own."""
 
     def input(self) -> Input:
         """The held command."""

@@ -168,7 +168,8 @@ class LoadBatch(ForceBatch):
         if command not in self.layout.discrete:
             matrix = np.zeros((3, 3))
             matrix[:, 0] = value
-            inputs.append(Input.of_profile(load.profile, label))
+            # the factor has a name of its own: ``label`` is the force or torque, as controllers set it
+            inputs.append(Input.of_profile(load.profile, f"{label}.factor"))
             self._width += 1
             return [(matrix, first, 1)]
         # the components are inputs of linear models, since a command changes each of them

@@ -355,7 +355,8 @@ class Loop(Tabled):
         added: Mapping[str, float] | None = None,
         times: ArrayLike | None = None,
     ) -> LoopRun:
-        """The exact motion for a ``duration`` (s) from a state, with no commands held or waiting at time 0.
+        """The exact motion for a ``duration`` (s) from a state, with no commands held or waiting at time 0;
+        sensors have the values of that state.
 
         start : values of states of the plant by name, in SI units, the others zero. added : constant inputs of the
         plant by name, in SI units, beside the commands. times (k,) : s, by default those of samples and of commands
@@ -373,6 +374,7 @@ class Loop(Tabled):
         motion = SampledMotion(plant, self._sampled)
         blocks = motion.start()
         blocks.x = x
+        motion.begin(blocks, more)
         instants = motion.instants(duration * (1.0 + 1e-9), 0.0)
         if times is not None:
             instants = _merged(instants, np.unique(np.asarray(times, dtype=float)))

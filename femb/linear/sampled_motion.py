@@ -180,6 +180,13 @@ class SampledMotion:
         """The outputs of the plant (p, columns)."""
         return self.plant.C @ blocks.x + self.plant.D @ (self.commands(blocks) + added)
 
+    def begin(self, blocks: Blocks, added: Floats | float = 0.0) -> None:
+        """Give laws that have a value at the start, as sensors have, that of the motion there."""
+        y = self.outputs(blocks, added)
+        for k, law in enumerate(self.laws):
+            if law.starts:
+                blocks.held[k] = law.D @ (self.reads[k] @ y)
+
     def advance(self, blocks: Blocks, dt: float, added: Floats | float = 0.0) -> None:
         """The motion of an interval dt, s. added (m, columns) : inputs beside the commands, constant in it."""
         if dt > 0.0:

@@ -119,7 +119,7 @@ def test_forces_on_bodies_nodes_and_joints_are_those_of_loads():
     whole = state_space(point, equations, ["bodies.hub.turn.z"], ["bodies.tip.force", "loads.push"])
     assert whole.inputs == (
         *(f"bodies.tip.force.{axis}" for axis in "xyz"),
-        *("loads.push.force", "loads.push.torque"),
+        *("loads.push.force.factor", "loads.push.torque.factor"),
     )
     assert whole.outputs == ("bodies.hub.turn.z",)
     np.testing.assert_array_equal(whole.B[:, 1], found.B[:, 0])

@@ -182,7 +182,7 @@ def test_cantilever():
     np.testing.assert_allclose(np.sort(found.imag[found.imag > 0]), modes, rtol=1e-9)
     for root, stiffness in ((1.875104, 10.0), (1.875104, 20.0), (4.694091, 10.0)):
         assert np.min(np.abs(modes / (root**2 * np.sqrt(stiffness)) - 1.0)) < 2e-3
-    assert space.inputs == ("loads.tip.force",)
+    assert space.inputs == ("loads.tip.force.factor",)
 
 
 def test_transfer_of_a_force_is_its_deflection():

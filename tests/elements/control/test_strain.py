@@ -112,8 +112,8 @@ def test_strain_fed_back_to_a_motor():
         femb.LinearController("law", D=[[2e3]], inputs=("sensors.gauge",), outputs=("loads.motor.force",), period=0.02),
     ):
         model.add(item)
-    loop = femb.loop(model, inputs=("loads.kick.torque",), outputs=("joints.axle.angle",))
-    run = loop.simulate(1.0, added={"loads.kick.torque": 1.0}, times=0.02 * np.arange(51))
+    loop = femb.loop(model, inputs=("loads.kick.torque.factor",), outputs=("joints.axle.angle",))
+    run = loop.simulate(1.0, added={"loads.kick.torque.factor": 1.0}, times=0.02 * np.arange(51))
     results = femb.simulate(model, duration=1.0, output_interval=0.02, rtol=1e-9, method="radau")
     wanted = results.joints["axle"].coordinates[:, 0]
     np.testing.assert_allclose(run["joints.axle.angle"], wanted, atol=1e-4 * np.max(np.abs(wanted)))

@@ -104,7 +104,7 @@ def test_forces_and_tangents(kind, coordinate, law, ground):
         q, v, a, u = random_state(system, rng)
         u[0] *= 10.0
         oracle = plain.Oracle(
-            system, item, lambda c, rate, u=u: force(c, rate, item) if force else -1.7 * u[1] + 0.0 * c * rate, u[0]
+            system, item, lambda c, rate, u=u: force(c, rate, item) if force else -u[1] + 0.0 * c * rate, u[0]
         )
         wanted = oracle.residual(q, v)
         found = system.residual(u[None], q[None], v[None], a[None])[0]
