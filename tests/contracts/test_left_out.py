@@ -4,6 +4,8 @@ At rest, with users' functions of the state as they are at each state, the chang
 of linear models, and of what truncations project.
 """
 
+import re
+
 import numpy as np
 import pytest
 from contracts.test_items import EXAMPLES, every_kind
@@ -11,10 +13,14 @@ from models import of_parts
 from oracles.finite_differences import slope
 
 import femb
+from femb.linear.model import linear_model
 from femb.small_motions.eigenproblem import EigenProblem
-from femb.small_motions.point import OperatingPoint
+from femb.small_motions.free_motions import free_motions
+from femb.small_motions.point import OperatingPoint, with_differences
 from femb.system.system import System
+from femb.vibration.eigen import freedoms
 
+pytestmark = pytest.mark.filterwarnings("ignore:beams.boom.sections")
 K = np.array([[2e3, 300.0, 0.0], [-300.0, 1e3, 50.0], [0.0, 20.0, 500.0]])
 C = np.array([[-5.0, 1.0, 0.0], [0.0, 2.0, 0.3], [0.1, 0.0, 4.0]])
 
@@ -194,3 +200,43 @@ def test_what_modes_at_rest_leave_out_is_named():
     )
     assert "left out: loads.law.force, a function of the state without derivatives" in table
     assert "left out" not in femb.modes(railed(), start="equilibrium").table()
+
+
+@every_kind
+def test_linear_models_and_periodic_motions_have_every_force(kind):
+    """About the start as it moves: the tangents of ``linearize``, whose matrices along a motion ``periodic`` takes."""
+    system = System(EXAMPLES[kind](), assemble=True)
+    point = OperatingPoint.of(with_differences(system))
+    system, nothing = point.system, np.zeros(system.n_c)
+    damping, stiffness = point.tangents
+    for dx, dv in np.random.default_rng(5).standard_normal((2, 2, system.n_v)):
+        dx[system.layout.first_order_v] = 0.0
+        wanted = change(system, point.q, point.v, point.a, nothing, dx, dv)
+        compared(stiffness @ dx + damping @ dv, wanted, 1e-6)
+
+
+REFUSED = "not symmetric|nothing vibrates|unstable|without stiffness|has no inertia|stiffness is singular"
+
+
+@every_kind
+def test_truncated_models_have_every_force(kind):
+    """With all modes the transfer functions of the whole sparse model, or a reason why there are none."""
+    model, words = (
+        System(EXAMPLES[kind](), assemble=True),
+        {"inputs": ["bodies.a.force", "bodies.a.torque"], "outputs": ["bodies.a.position"]},
+    )
+    if "a" not in model.layout.bodies:
+        words = {}
+    sparse = linear_model(model, **words)
+    still = sparse.motion.without_states()
+    count = freedoms(still) - free_motions(still).count
+    if count < 1:
+        return
+    try:
+        space = femb.linearize(model, modes=count, frequencies=[0.3, 7.0], **words)
+    except femb.ModelError as refusal:
+        if not re.search(REFUSED, str(refusal)):
+            raise
+        return
+    full, reduced = space.truncation.full.values, space.truncation.reduced.values
+    np.testing.assert_allclose(reduced, full, rtol=0.0, atol=1e-6 * np.max(np.abs(full)))
