@@ -196,6 +196,10 @@ def test_constant_coupling_in_a_spin_warns_with_its_size():
             assert watch.errors[0] == pytest.approx(1.0 - 3.51602 / 4.79728, rel=0.01)
             with pytest.warns(FembWarning, match=r"bodies.boom: its spin stiffens it, .* about 26.* too low"):
                 femb.linearize(system)
+            with pytest.warns(FembWarning, match=r"bodies.boom: its spin stiffens it, .* about 26.* too low"):
+                femb.modes(model, 2, held="hub", start="equilibrium")
+        else:
+            femb.modes(model, 2, held="hub", start="equilibrium")  # any warning is an error
 
 
 @pytest.mark.parametrize("order", [("tip", "middle"), ("middle", "tip")])

@@ -14,8 +14,11 @@ from scipy.integrate import solve_ivp
 
 import femb
 from femb.base.options import Tolerances
+from femb.numerics import rotations
 from femb.numerics.tableaux import RADAU_A, RADAU_C
-from femb.profiles import Constant, Polynomial, Sine
+from femb.profiles import Constant, Polynomial, Sine, Table
+from femb.small_motions.channels import output
+from femb.small_motions.point import OperatingPoint
 from femb.system.moving_ground import mass_properties
 from femb.system.system import System
 
@@ -511,6 +514,62 @@ def test_the_motor_is_off_at_the_largest_speed_until_its_torque_is_against_it(si
     on = (t > 5.01) & (t < second.time)
     np.testing.assert_allclose(w.torque[on], sign * 0.1 * np.sin(0.2 * np.pi * t[on]), atol=1e-12)
     assert np.abs(results.audit.energy_error).max() < 1e-8
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_wheel_leaves_its_limit_at_the_rate_of_its_torque(sign):
+    """From the largest speed by -torque/J_s as soon as the torque is against it; half a second before, it is there."""
+    torque = Table(times=(0.0, 4.999, 5.001, 8.0), values=(0.1 * sign, 0.1 * sign, -0.1 * sign, -0.1 * sign))
+    wheel = femb.ReactionWheel("w", "hub", axis=(0, 0, 1), spin_inertia=J_S, torque=torque, max_speed=2.0)
+    hub = hub_with(wheel, angular_velocity=None, inertia=(1e9, 1e9, 1e9))
+    results = femb.simulate(hub, duration=6.5, rtol=1e-9, output_interval=0.5)
+    speed = sign * results.wheels["w"].speed
+    late = results.time >= 5.0
+    np.testing.assert_allclose(speed[late], 2.0 - 0.1 / J_S * (results.time[late] - 5.0), atol=2e-3)
+    np.testing.assert_allclose(speed[(results.time > 1.7) & ~late], 2.0, atol=1e-4)
+
+
+@pytest.mark.parametrize(("static", "dynamic"), [(0.05, 0.0), (0.0, 0.004), (0.05, 0.004)])
+def test_the_energy_of_a_rotor_is_that_of_its_mass_matrix(static, dynamic):
+    """v M v/2 in any motion, also with one imbalance alone; the momentum follows from the rigid motions."""
+    rotor = ROTOR | {"static_imbalance": static, "dynamic_imbalance": dynamic, "speed": 7.0}
+    system = System(hub_with(femb.ReactionWheel("w", "hub", at=(0.1, 0.2, -0.3), axis=SKEW, **rotor)))
+    rng = np.random.default_rng(4)
+    for _ in range(3):
+        q, v = system.q0 + 0.1 * rng.standard_normal(system.n_q), rng.standard_normal(system.n_v)
+        system.normalise(q)
+        Mv = system.mass_matrix(q) @ v
+        found = system.energy_momentum(q[None], v[None])[0]
+        np.testing.assert_allclose(found[0], 0.5 * v @ Mv, rtol=1e-13)
+        np.testing.assert_allclose(found[2:], system.rigid_velocities(q) @ Mv, rtol=1e-12, atol=1e-12)
+
+
+def test_rows_of_a_wheel_on_a_turned_station():
+    """The momentum J_s (speed + omega . axis) of a wheel whose axis is given along a beam that is turned."""
+    boom = femb.Beam("boom", TUBE, 1.0, 2, start=femb.Attachment("hub", at=(0.2, 0, 0), direction=(0.3, 1.0, 0.4)))
+    rotor = {"mass": 0.1, "transverse_inertia": 6e-4, "spin_inertia": 1e-3, "speed": 500.0}
+    model = hub_with(boom, femb.ReactionWheel("w", beam="boom", node=0, axis=SKEW, **rotor), angular_velocity=None)
+    system = System(model)
+    point = OperatingPoint.of(system)
+    rows = output(point, "wheels.w.momentum")
+    station = system.layout.beams["boom"].stations[0]
+    j = system.layout.frame_v[station.frame]
+    # along the axes of the beam at the node
+    axis = rotations.rotate(station.rotation, np.array(SKEW) / np.linalg.norm(SKEW))
+    wanted = np.zeros((1, system.n_v))
+    wanted[0, j + 3 : j + 6] = rotor["spin_inertia"] * axis
+    wanted[0, system.layout.first_order_v] = rotor["spin_inertia"]
+    np.testing.assert_allclose(rows.velocity, wanted, atol=1e-16)
+    assert not np.any(rows.pose)
+    assert abs(station.rotation[0]) < 0.9, "a station that is not turned says nothing"
+    moving = hub_with(boom, femb.ReactionWheel("w", beam="boom", node=0, axis=SKEW, **rotor))
+    results = femb.simulate(moving, duration=0.1)
+    omega = results.bodies["hub"].angular_velocity[-1]
+    np.testing.assert_allclose(
+        results.wheels["w"].momentum[-1],
+        rotor["spin_inertia"] * (results.wheels["w"].speed[-1] + omega @ axis),
+        rtol=1e-9,
+    )
 
 
 def test_a_wheel_that_starts_at_its_limit_has_its_motor_off():
