@@ -343,7 +343,7 @@ def _coupled(system: System, functions: LowRank) -> "list[Coupling]":
 
 
 def _of_motion(system: System, v: Floats) -> list[str]:
-    """What is left out of modes at rest: rotations of bodies in the velocities of a start v (n_v,)."""
+    """Rotations of bodies in the velocities of a start v (n_v,), which modes at rest leave out."""
     rates = {
         name: float(np.linalg.norm(v[system.layout.frame_v[frame] + 3 : system.layout.frame_v[frame] + 6]))
         for name, frame in system.layout.bodies.items()

@@ -67,7 +67,7 @@ def _widened(matrix: csc_array, n: int) -> csc_array:
 def _check_steady(system: System, q: Floats, v: Floats, a: Floats, M: csc_array, K: csc_array) -> None:
     """Raise ModelError where accelerations a (n_v,) are not those of rotations at a state q, v.
 
-    What they lack is a force, by the mass: it is compared with the forces that balance in the rotation of its
+    The difference is a force, by the mass: it is compared with the forces that balance in the rotation of its
     structure. The accelerations of turns of hardly any inertia, which rounding makes large, are small as forces.
     """
     layout, extent, n = system.layout, system.layout.extent or 1.0, len(v)
@@ -105,7 +105,7 @@ def _places(layout: Layout, frame: int) -> slice:
 
 
 def _axes(system: System, q: Floats) -> tuple[Ints, Ints, Floats]:
-    """Of f frames and points that have axes: their velocities and those of the axes' turns (f, 3), and the axes."""
+    """Velocities of f frames and points that have axes, those of the turns of these (f, 3), and the axes."""
     layout = system.layout
     owners = {k: k for k, frame in enumerate(layout.frames) if frame.freedom == 6} | dict(axes_of_points(layout))
     which, axes_of = list(owners), list(owners.values())
