@@ -167,12 +167,20 @@ class PDController(Controller):
                 text = f"got the shape {self.allocation.shape}, wanted ({len(self.wheels)}, 3)"
                 raise ModelError.at((*self._path, "allocation"), text)
             return -np.asarray(self.allocation)
+        return np.asarray(-np.linalg.pinv(self._wheel_axes(layout, model)))
+
+    def _wheel_axes(self, layout: Layout, model: ModelView) -> Floats:
+        """(3, k) unit vectors of the axes of its wheels."""
         wheels = [setting.item for setting in self.settings(layout, model)]
-        G = np.array([np.asarray(each.axis) / np.linalg.norm(each.axis) for each in wheels]).T  # type: ignore[attr-defined]
-        if np.linalg.matrix_rank(G) < 3:
-            raise ModelError.at((*self._path, "wheels"), "their axes are in a plane: they give no torque across it")
-        result: Floats = -np.linalg.pinv(G)
-        return result
+        return np.array([np.asarray(each.axis) / np.linalg.norm(each.axis) for each in wheels]).T  # type: ignore[attr-defined]
+
+    def without_torque(self, layout: Layout, model: ModelView) -> Floats:
+        """(m, 3) unit vectors of the directions about which its wheels, of axes in a plane or along a line, give no
+        torque."""
+        if not self.wheels or self.allocation is not None:
+            return np.zeros((0, 3))
+        directions, sizes, _ = np.linalg.svd(self._wheel_axes(layout, model))
+        return np.asarray(directions[:, int(np.sum(sizes > INDEPENDENT)) :].T)
 
     def forward(self, model: ModelView) -> Callable[[float], Floats]:
         """The torque (n,) by the time (s) that the reference alone needs."""
@@ -438,6 +446,8 @@ def _sizes(first: Floats | None, other: Floats | None) -> int:
     return next((matrix.shape[1] for matrix in (first, other) if matrix is not None), 0)
 
 
+# Singular values of unit axes, below which these lie in a plane.
+INDEPENDENT = 1e-6
 # Of a period: as much may a dt differ that is the same.
 SAME_PERIOD = 1e-9
 FILTERS = ("low_pass", "notch", "lead")

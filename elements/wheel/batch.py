@@ -26,17 +26,21 @@ from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
 from femb.numerics.vector3 import assign, cross, dot, rotate, rotate_back, rotation, scatter
 
 # index (n, 7) int: of each wheel the frame's indices IN_Q and IN_V, those of its ANGLE in q and its SPEED in v, the
-# first of its INPUTS (torque of the motor, command, sign of the speed at which the motor is off), its FIRST row of
-# ``harmonics`` and the row after its LAST. data (n, 20): AXIS, E1 and E2 in frame axes, its CENTRE in the frame, its
+# first of its INPUTS (torque of the motor, command, sign of the speed while that is at its limit), its FIRST row of
+# ``harmonics`` and the row after its LAST. data (n, 21): AXIS, E1 and E2 in frame axes, its CENTRE in the frame, its
 # SPIN inertia, STATIC and DYNAMIC imbalance, the numbers of its FRICTION: coulomb, static less coulomb, Stribeck speed,
-# transition speed and viscous. harmonics (m, 6): ORDER, RADIAL and AXIAL force, ROCKING and
+# transition speed and viscous, and the MOST speed. harmonics (m, 6): ORDER, RADIAL and AXIAL force, ROCKING and
 # AXIAL_TORQUE by the square of the speed, PHASE.
 IN_Q, IN_V, ANGLE, SPEED, INPUTS, FIRST, LAST = range(7)
-AXIS, E1, E2, CENTRE, SPIN, STATIC, DYNAMIC, FRICTION = 0, 3, 6, 9, 12, 13, 14, 15
+AXIS, E1, E2, CENTRE, SPIN, STATIC, DYNAMIC, FRICTION, MOST = 0, 3, 6, 9, 12, 13, 14, 15, 20
 ORDER, RADIAL, AXIAL, ROCKING, AXIAL_TORQUE, PHASE = range(6)
 INPUTS_OF_EACH = 3
 # Least number of steps in a period of the fastest disturbance, of methods of order 5 and higher: see the page.
 STEPS_A_PERIOD = 8.0
+
+# 1/s, at which a motor brings a wheel back to its largest speed: the turn of its body leaves it off by the hub's
+# acceleration over this rate.
+HOLDING_RATE = 10.0
 
 # Electrical numbers of a motor that loses nothing, whose power is that on the wheel.
 IDEAL = (0.0, 0.0, inf)
@@ -57,10 +61,17 @@ def friction(data, speed):
 
 
 @inlined
-def motor(index, u):
-    """The torque of the motor, zero where it would raise a speed that is at its limit."""
-    torque = u[index[INPUTS]] + u[index[INPUTS] + 1]
-    return 0.0 if torque * u[index[INPUTS] + 2] > 0.0 else torque
+def motor(index, data, u, speed):
+    """The torque of the motor and its derivative by the speed; at the limit of the speed what holds it there, where the
+    command exceeds that: equation (4a)."""
+    torque, side = u[index[INPUTS]] + u[index[INPUTS] + 1], u[index[INPUTS] + 2]
+    if side == 0.0 or torque * side <= 0.0:
+        return torque, 0.0
+    against, slope = friction(data, speed)
+    hold = against + data[SPIN] * HOLDING_RATE * (side * data[MOST] - speed)
+    if side * torque <= side * hold:
+        return torque, 0.0
+    return hold, slope - data[SPIN] * HOLDING_RATE
 
 
 @inlined
@@ -128,7 +139,7 @@ def add_rotor(s, p, g, w, z, turning, acc, work, F, T):
 def add_loads(index, data, harmonics, u, q, v, sign, R, F, T, c, out):
     """out (n_v,) += sign times the torque of the motor, the friction and the harmonics of one wheel."""
     k, j = index[SPEED], index[IN_V]
-    out[k] += sign * (motor(index, u) - friction(data, v[k])[0])
+    out[k] += sign * (motor(index, data, u, v[k])[0] - friction(data, v[k])[0])
     if index[LAST] > index[FIRST]:
         disturbance(index, data, harmonics, q[index[ANGLE]], v[k], F, T)
         rotation(q[index[IN_Q] + 3 : index[IN_Q] + 7], R)
@@ -157,7 +168,7 @@ def powers(index, data, harmonics, u, q, v, out):
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
             j, speed = index[k, IN_V], v[s, index[k, SPEED]]
-            out[s, 0] += motor(index[k], u[s]) * speed
+            out[s, 0] += motor(index[k], data[k], u[s], speed)[0] * speed
             out[s, 1] -= friction(data[k], speed)[0] * speed
             if index[k, LAST] > index[k, FIRST]:
                 disturbance(index[k], data[k], harmonics, q[s, index[k, ANGLE]], speed, F, T)
@@ -167,6 +178,14 @@ def powers(index, data, harmonics, u, q, v, out):
                 cross(data[k, CENTRE : CENTRE + 3], F[0], c)
                 for o in range(3):
                     out[s, 2] += (c[o] + T[0, o]) * v[s, j + 3 + o]
+
+
+@kernel
+def motor_torques(index, data, u, v, out):
+    """out (s, n): the torques of the motors."""
+    for s in range(v.shape[0]):
+        for k in range(index.shape[0]):
+            out[s, k] = motor(index[k], data[k], u[s], v[s, index[k, SPEED]])[0]
 
 
 @kernel_with_entry
@@ -246,7 +265,7 @@ def add_mass(index, data, offset, stride, q, out):
 
 
 @kernel_with_entry
-def tangent(index, data, harmonics, offset, stride, q, v, a, gravity, damping, stiffness):
+def tangent(index, data, harmonics, offset, stride, u, q, v, a, gravity, damping, stiffness):
     """Add the exact d(residual)/dv and d(residual)/dq H to block data."""
     R, w = np.empty((3, 3)), np.empty((20, 3))
     x, acc, dacc, turning, dturning, whole = w[6], w[7], w[8], w[9], w[10], w[11]
@@ -258,7 +277,7 @@ def tangent(index, data, harmonics, offset, stride, q, v, a, gravity, damping, s
         omega, alpha, speed, rate = v[j + 3 : j + 6], a[j + 3 : j + 6], v[k], a[k]
         C[:] = 0.0
         K[:] = 0.0
-        C[6, 6] = friction(data[n], speed)[1]
+        C[6, 6] = friction(data[n], speed)[1] - motor(index[n], data[n], u, speed)[1]
         cross(omega, g, c)
         for o in range(3):
             C[3 + o, 6] = spin * c[o]
@@ -535,15 +554,15 @@ class WheelBatch(MassiveElements):
     def bound_matrices(
         self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats
     ) -> Callable[[], object]:
-        tangent = self._tangent(q[0], v[0], np.zeros(v.shape[1]), damping[0], stiffness[0])
+        tangent = self._tangent(u[0], q[0], v[0], np.zeros(v.shape[1]), damping[0], stiffness[0])
         return BoundSequence([self.bound_mass(q, mass), tangent])
 
     def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
-        self._tangent(q, v, a, damping, stiffness)()
+        self._tangent(u, q, v, a, damping, stiffness)()
 
-    def _tangent(self, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> Bound:
+    def _tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> Bound:
         arrays = self.index, self.data, self.harmonics, self.offset, self.stride
-        return Bound(tangent, *arrays, q, v, a, self.weight, damping, stiffness)
+        return Bound(tangent, *arrays, u, q, v, a, self.weight, damping, stiffness)
 
     def inertial(self) -> Self:
         other = shallow_copy(self)
@@ -570,11 +589,11 @@ class WheelBatch(MassiveElements):
     def bound_powers(self, u: Floats, q: Floats, v: Floats, out: Floats) -> Callable[[], object]:
         return Bound(powers, self.index, self.data, self.harmonics, u, q, v, out)
 
-    def motor_torque(self, u: Floats) -> Floats:
+    def motor_torque(self, u: Floats, v: Floats) -> Floats:
         """(s, n) N m: of the motor of each wheel, but for continuous commands."""
-        first = self.index[:, INPUTS]
-        torque: Floats = u[:, first] + u[:, first + 1]
-        return np.where(torque * u[:, first + 2] > 0.0, 0.0, torque)
+        torque = np.empty((len(v), len(self.index)))
+        motor_torques(self.index, self.data, u, v, torque)
+        return torque
 
     def supply_account(self, own: str) -> str:
         numbers = [item.electrical_numbers != IDEAL for item in self.items]
@@ -585,7 +604,7 @@ class WheelBatch(MassiveElements):
 
     def _commanded_torque(self, u: Floats, q: Floats, v: Floats) -> Floats:
         """(s, n) N m: of the motor of each wheel, with continuous commands."""
-        torque = self.motor_torque(u)
+        torque = self.motor_torque(u, v)
         commands = continuous_commands(self._controllers, u, q, v) if self._controllers else {}
         for k, item in enumerate(self.items):
             name = item.state_name("torque")

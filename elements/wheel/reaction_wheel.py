@@ -74,10 +74,7 @@ def angle(item: "ReactionWheel", at: ItemStates) -> Floats:
 
 def friction(item: "ReactionWheel", at: ItemStates) -> Floats:
     """(s,) N m against the speed."""
-    rate = speed(item, at)
-    coulomb, rise, stribeck, transition, viscous = item.friction_numbers
-    result: Floats = (coulomb + rise * np.exp(-((rate / stribeck) ** 2))) * np.tanh(rate / transition) + viscous * rate
-    return result
+    return item.friction_at(speed(item, at))
 
 
 def momentum(item: "ReactionWheel", at: ItemStates) -> Floats:
@@ -149,10 +146,10 @@ class ReactionWheel(Item):
     transverse_inertia : kg m2, of such a rotor, across the axis about its centre. static_imbalance : mass times
     distance of its mass centre from the axis, kg m. dynamic_imbalance : product of inertia between the axis and one
     across it, kg m2. Both turn with a rotor that has mass, exactly; else they are a harmonic of order 1. harmonics :
-    disturbances. max_torque : N m; clipped commands are counted. max_speed : rad/s, at which the motor turns off until
-    its torque is against the speed. motor_constant : N m/W^0.5, torque by the root of the power lost in the winding;
-    without it none is lost. idle_power : W, of the electronics at any speed. regenerative : whether a motor that brakes
-    gives power back.
+    disturbances. max_torque : N m; clipped commands are counted. max_speed : rad/s, at which the motor gives what holds
+    it, against friction and the turn of the body, while its command exceeds that. motor_constant : N m/W^0.5, torque by
+    the root of the power lost in the winding; without it none is lost. idle_power : W, of the electronics at any speed.
+    regenerative : whether a motor that brakes gives power back.
 
     Raises ModelError: no host or two, on the ground, an axis of length zero, a spin inertia that is not below that of
     the body, numbers below zero, a rotor that no body has. Source: docs/theory/wheels.md.
@@ -253,6 +250,12 @@ class ReactionWheel(Item):
         static = self.coulomb if self.static is None else self.static
         return self.coulomb, static - self.coulomb, stribeck, transition, self.viscous
 
+    def friction_at(self, rate: Floats) -> Floats:
+        """(s,) N m against speeds ``rate`` (s,) rad/s: equation (4)."""
+        coulomb, rise, stribeck, transition, viscous = self.friction_numbers
+        dry = (coulomb + rise * np.exp(-((rate / stribeck) ** 2))) * np.tanh(rate / transition)
+        return np.asarray(dry + viscous * rate)
+
     def in_flexible(self, model: ModelView) -> bool:
         """Whether it is part of what no rigid body has: a beam or a flexible body, without a mass of its own."""
         rigid = self.on.body is not None and isinstance(model.body(self.on.body), RigidBody)
@@ -262,7 +265,7 @@ class ReactionWheel(Item):
 
     def state_name(self, word: str) -> str:
         """The name of one of its discrete states: ``command`` (N m), ``clips``, the number of commands that were
-        clipped, or ``limit``, the sign of the speed at which the motor is off, zero while it is not."""
+        clipped, or ``limit``, the sign of a speed that the motor holds at its limit, zero while it does not."""
         return f"{self.table}.{self.name}.{word}"
 
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
@@ -281,14 +284,15 @@ class ReactionWheel(Item):
             self._add_limit(layout, limit, most)
 
     def _add_limit(self, layout: Layout, limit: str, most: float) -> None:
-        """The updates at the largest speed: off where it is reached, on again with a torque against the speed."""
+        """The updates at the largest speed: held once reached, released where the command is below what that takes."""
 
         def relative(state: StateView) -> float:
             return float(state.arrays()[1][self.place(layout)])
 
         def release(t: float, state: StateView, discrete: DiscreteState) -> dict[str, Any]:
-            torque = self.own_torque(t) + float(discrete[self.state_name("command")])
-            return {limit: 0.0} if torque * float(discrete[limit]) < 0.0 else {}
+            side, torque = discrete.number(limit), self.own_torque(t) + discrete.number(self.state_name("command"))
+            holds = float(self.friction_at(np.array(relative(state))))
+            return {limit: 0.0} if side != 0.0 and side * torque < side * holds else {}
 
         layout.add_update(
             Update(
@@ -316,7 +320,8 @@ class ReactionWheel(Item):
         station = layout.station(self.on)
         e1, e2, g = (rotate(station.rotation, axis) for axis in axes_of(self.axis).T)
         imbalance = (0.0, 0.0) if self.mass is None else (self.static_imbalance, self.dynamic_imbalance)
-        return [*g, *e1, *e2, *station.offset, self.spin_inertia, *imbalance, *self.friction_numbers]
+        numbers = [*g, *e1, *e2, *station.offset, self.spin_inertia, *imbalance, *self.friction_numbers]
+        return [*numbers, self.max_speed or 0.0]
 
     @property
     def changes_momenta(self) -> tuple[str, ...]:
@@ -339,7 +344,7 @@ class ReactionWheel(Item):
         return min(max(value, -most), most)
 
     def inputs(self) -> tuple[Input, ...]:
-        """The torque of the motor, its command, and the sign of the speed at its limit."""
+        """The torque of the motor, its command, and the sign of a speed that is at its limit."""
         torque = Input(
             1,
             self.own_torque if callable(self.torque) else Constant(self.own_torque(0.0)),

@@ -17,6 +17,7 @@ from femb.base.values import numbered, vector, without_rounding
 from femb.elements import ExactBeam, FlexibleBody, Gyro, RigidBody, Section, Shell
 from femb.elements.beam.line import LineItem
 from femb.elements.control.controller import Controller
+from femb.elements.control.laws import PDController
 from femb.layout.connections import groups_of, unconnected
 from femb.model.model import Model
 from femb.numerics import rotations
@@ -143,7 +144,7 @@ def implausible(model: Model) -> tuple[str, ...]:
 
 def advice(system: "System", run: Run | None, scales: TimeScales) -> tuple[str, ...]:
     """Sentences on beams, shells, laws and options of the run that suit the model better."""
-    of_items = *_wires(system), *_shells(system), *_samples(system, scales)
+    of_items = *_wires(system), *_shells(system), *_samples(system, scales), *_allocations(system)
     return (*of_items, *_formulation(system, run, scales), *_rates(system, run))
 
 
@@ -193,6 +194,17 @@ def _samples(system: "System", scales: TimeScales) -> Iterator[str]:
                 f"{fast[0].frequency:.3g} Hz, is above half of that, and comes back as a slow motion; filter it before "
                 "it is sampled (sensors with integrating = true), or sample faster"
             )
+
+
+def _allocations(system: "System") -> Iterator[str]:
+    """Laws of attitudes whose wheels give no torque about some axes."""
+    for item in system.items:
+        if isinstance(item, PDController) and len(missing := item.without_torque(system.layout, system.model)):
+            one = len(missing) == 1
+            axis = missing[0] if one else np.cross(missing[0], missing[1])
+            axis = axis * np.sign(axis[int(np.argmax(np.abs(axis)))])
+            what = f"{'along' if one else 'across'} {vector(without_rounding(axis, 1.0))}"
+            yield f"controllers.{item.name}: its wheels give no torque {what}: about these axes nothing holds the body"
 
 
 def _rates(system: "System", run: Run | None) -> Iterator[str]:

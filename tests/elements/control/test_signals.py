@@ -10,6 +10,7 @@ import femb
 from femb.base.errors import ModelError
 from femb.elements.environment.orbital_frame import frame_of, motion_of
 from femb.numerics import rotations
+from femb.run.overview import overview
 
 WHEELS = ("x", "y", "z")
 TURNED = rotations.normalise(np.array([0.3, -0.5, 0.7, 0.2]))
@@ -175,3 +176,22 @@ def test_state_spaces_of_other_clocks_are_refused(dt, period, text):
         femb.LinearController("law", system=Given(dt), period=period, **names)
     assert femb.LinearController("law", system=Given(0.2), **names).period == 0.2
     assert femb.LinearController("law", system=Given(0.2), period=0.2, **names).period == 0.2
+
+
+@pytest.mark.parametrize(("axes", "text"), [([0], "across (1, 0, 0)"), ([0, 1], "along (0, 0, 1)")])
+def test_a_law_of_fewer_than_three_wheels_holds_the_axes_that_it_has(axes, text):
+    """As after the failure of a wheel; `check` names the others."""
+    model = femb.Model("few")
+    quaternion = rotations.normalise(np.array([1.0, 0.01, 0.02, 0.03]))
+    model.add(femb.RigidBody("hub", 50.0, (5.0, 5.0, 5.0), quaternion=quaternion))
+    names = tuple("xyz"[k] for k in axes)
+    for k in axes:
+        model.add(femb.ReactionWheel("xyz"[k], body="hub", axis=np.eye(3)[k], spin_inertia=0.02))
+    law = femb.PDController("law", attitude="bodies.hub", rate="bodies.hub", bandwidth=0.5, wheels=names, period=0.1)
+    model.add(law)
+    assert any(text in line for line in overview(model).advice)
+    run = femb.simulate(model, duration=60.0)
+    turn = 2.0 * run.bodies["hub"].quaternion[-1, 1:]
+    assert np.abs(turn[axes]).max() < 1e-3
+    others = np.setdiff1d(range(3), axes)
+    np.testing.assert_allclose(turn[others], 2.0 * quaternion[1:][others], rtol=0.05)
