@@ -119,11 +119,24 @@ inverse = _in_time(
 )
 
 
+def _control(text: str | None) -> tuple[str, float] | None:
+    """A place and its last displacement from PLACE=M."""
+    if text is None:
+        return None
+    place, _, last = text.partition("=")
+    try:
+        return place, float(last)
+    except ValueError:
+        raise OptionError(f"--control: got {text!r}, wanted PLACE=M, such as hub.z=-0.1 (m)") from None
+
+
 @click.command()
 @CASE
 @click.option("--factor", type=float, default=1.0, show_default=True, metavar="P", help="Last load factor.")
 @click.option("--steps", type=int, default=10, show_default=True, metavar="N", help="Load steps up to it.")
 @click.option("--arc-length", is_flag=True, help="Follow the path also where the loads have to fall.")
+@click.option("--follow-mode", is_flag=True, help="The same, and along the mode where the structure buckles.")
+@click.option("--control", metavar="PLACE=M", help="Steps of a displacement up to M (m), as hub.z=-0.1 or boom.8.z=1.")
 @click.option(
     "--critical", type=int, default=0, metavar="N", help="Look for N critical load factors, and end with the last."
 )
@@ -140,6 +153,7 @@ def static(case: Path, out: Path | None, overrides: tuple[str, ...], force: bool
         loaded, file = opened(case, overrides, out, "static.h5")
         check_free(file, force)
         module = importlib.import_module("femb.run.static")
+        words["control"] = _control(words["control"])
         progress = LoadProgress(abs(words["factor"]), quiet)
 
         def kept(error: BaseException) -> str:

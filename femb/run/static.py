@@ -7,6 +7,7 @@ import time as clock
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Self
 
@@ -94,6 +95,9 @@ def _between(
     path: LoadPath, before: Equilibrium, after: Equilibrium
 ) -> Callable[[Equilibrium, Equilibrium, float], Equilibrium]:
     """A function from two states and a part of the way from ``before`` to ``after`` to the equilibrium there."""
+    if path.control is not None:
+        start, end = (path.control.place(state.found.q) for state in (before, after))
+        return lambda low, high, part: path.pushed(low, start + part * (end - start))
     if path.arc is None:
         change = after.load - before.load
         return lambda low, high, part: path.raised(low, before.load + part * change)
@@ -278,6 +282,8 @@ def static(
     factor: float = 1.0,
     steps: int = 10,
     arc_length: bool = False,
+    follow_mode: bool = False,
+    control: tuple[str, float] | None = None,
     critical: int = 0,
     constant: Sequence[str] = (),
     time: float = 0.0,
@@ -294,9 +300,11 @@ def static(
     steadily at the start keep their angular velocity; all else is at rest.
 
     arc_length : steps along the path, on which the load factor may fall, up to the first state with the load factor
-    ``factor``; the first raises the load factor by factor/steps. critical : look for so many load factors at which an
-    eigenvalue of the stiffness changes its sign, to 1e-6, and end with the last of them. assemble : joints may be open
-    in the positions given. out : an HDF5 file to write to. case_text, progress : as in ``simulate``.
+    ``factor``, or with its opposite; the first raises the load factor by factor/steps. follow_mode : the same, and at a
+    bifurcation, where the path becomes unstable, on along the mode. control : equal steps of a displacement instead,
+    ("BODY.z", m) or ("BEAM.NODE.z", m); the load factor is an unknown. critical : look for so many load factors at
+    which an eigenvalue of the stiffness changes its sign, to 1e-6, and end with the last of them. assemble : joints may
+    be open in the positions given. out : an HDF5 file to write to. case_text, progress : as in ``simulate``.
 
     The output times of the results count the states from 0; ``load_factor`` has their load factors. See
     ``StaticResults`` for what else there is, among it the System that starts from a state.
@@ -321,12 +329,18 @@ def static(
         )
     system = system_of(model, assemble)
     path = path_of(system, time, constant)
-    if critical and path.spin2:
+    if (critical or follow_mode) and path.spin2:
+        word = "critical" if critical else "follow_mode"
         raise ModelError(
-            "critical: the stability of structures that turn is not judged by their stiffness; leave it out"
+            f"{word}: the stability of structures that turn is not judged by their stiffness; leave it out"
         )
-    if arc_length and not (path.statics.loads.any() or path.statics.gravity is not None):
-        raise ModelError("arc length: there is no load and no weight whose factor could change; leave it out")
+    word = "arc length" if arc_length or follow_mode else "control" if control is not None else ""
+    if word and not (path.statics.loads.any() or path.statics.gravity is not None):
+        raise ModelError(f"{word}: there is no load and no weight whose factor could change; leave it out")
+    pushed = None if control is None else controlled(system, control)
+    if pushed is not None and (arc_length or follow_mode):
+        raise ModelError("control: steps of a displacement are no steps along an arc; leave out one of them")
+    options = PathOptions(factor, steps, arc_length or follow_mode, follow_mode, pushed)
     began, cpu = clock.perf_counter(), clock.process_time()
     states: list[Equilibrium] = []
     found: list[Critical] = []
@@ -335,7 +349,7 @@ def static(
         Recording(system, "static", out, case_text) as recording,
     ):
         try:
-            for state in _states(path, factor, steps, arc_length):
+            for state in _states(path, options):
                 if critical and states and state.negative != states[-1].negative:
                     found += critical_between(path, states[-1], state)
                 states.append(state)
@@ -345,7 +359,7 @@ def static(
                 if critical and len(found) >= critical:
                     break
         except SolveError as error:
-            raise _explained(error, path, states, arc_length) from error
+            raise _explained(error, path, states, options) from error
         finally:
             recording.arrays = mode_arrays(system, path.statics, found)
             recording.statistics = {
@@ -354,7 +368,7 @@ def static(
                 "wall_time": clock.perf_counter() - began,
                 "cpu_time": clock.process_time() - cpu,
             }
-        recording.message = "; ".join(notes(path, states, found, factor, critical))
+        recording.message = "; ".join(notes(path, states, found, options, critical))
     return StaticResults.of(recording.results(), system, states)
 
 
@@ -387,8 +401,43 @@ def path_of(system: System, time: float = 0.0, constant: Sequence[str] = ()) -> 
     return LoadPath(statics)
 
 
-def _states(path: LoadPath, factor: float, steps: int, arc_length: bool) -> Iterator[Equilibrium]:
+@dataclass(frozen=True)
+class PathOptions:
+    """How a path is followed: to the last load factor in so many steps; along an arc, and along modes; or by steps of
+    the displacement of a station along an axis, up to the last one (m)."""
+
+    factor: float
+    steps: int
+    arc_length: bool
+    follow_mode: bool
+    control: tuple[Station, int, float] | None
+
+
+def controlled(system: System, control: tuple[str, float]) -> tuple[Station, int, float]:
+    """The station and the axis whose displacement is controlled, and its last displacement. Raises ModelError."""
+    layout, wanted = system.layout, 'wanted ("BODY.z", m) or ("BEAM.NODE.z", m)'
+    if not isinstance(control, tuple | list) or len(control) != 2 or not isinstance(control[0], str):
+        raise ModelError(f"control: got {shown(control)}, {wanted}")
+    place, last = control
+    if number_problem(last) or last == 0.0:
+        raise ModelError(f"control: got {shown(last)} for the last displacement, wanted a number (m) that is not zero")
+    name, _, axis = place.rpartition(".")
+    if axis not in ("x", "y", "z"):
+        raise ModelError(f"control: got {place!r}, {wanted}, with x, y or z")
+    beam, _, node = name.rpartition(".")
+    station = Station(layout.bodies[name]) if name in layout.bodies else None
+    if beam in layout.beams:
+        station = layout.beams[beam].node(node)
+    if station is None or not layout.frames[station.frame].freedom:
+        bodies = [body for body, frame in layout.bodies.items() if layout.frames[frame].freedom]
+        names = [*bodies, *(f"{each}.-1" for each in layout.beams)]
+        raise ModelError(f"control: there is no {name!r} that moves, {wanted}; there are: {', '.join(names[:8])}")
+    return station, "xyz".index(axis), float(last)
+
+
+def _states(path: LoadPath, options: PathOptions) -> Iterator[Equilibrium]:
     """The states to record; refuses what no strain can balance before the first."""
+    factor, steps = options.factor, options.steps
     statics = path.statics
     q = statics.twin.q0
     for motion in statics.motions:
@@ -401,7 +450,29 @@ def _states(path: LoadPath, factor: float, steps: int, arc_length: bool) -> Iter
                     f"load factor {factor:g} have a net force ({', '.join(f'{x:.3g}' for x in net[:3])}) N and moment "
                     f"about the origin ({', '.join(f'{x:.3g}' for x in net[3:])}) N m; hold it, or balance its loads"
                 )
-    yield from path.along_arc(factor, steps) if arc_length else path.in_load_steps(factor, steps)
+    if options.control is not None:
+        yield from path.in_displacements(*options.control, steps)
+    elif options.follow_mode:
+        yield from _along_modes(path, factor, steps)
+    else:
+        yield from path.along_arc(factor, steps) if options.arc_length else path.in_load_steps(factor, steps)
+
+
+def _along_modes(path: LoadPath, factor: float, steps: int) -> Iterator[Equilibrium]:
+    """States along an arc, which goes on along the mode of each bifurcation at which the path becomes unstable."""
+    states, before = path.along_arc(factor, steps), None
+    while True:
+        for state in states:
+            if before is not None and state.negative > before.negative and not path.turned:
+                bifurcation = critical_between(path, before, state)[0]
+                states = path.along_arc(factor, steps, (bifurcation.before, bifurcation.mode))
+                before = None
+                yield bifurcation.before
+                break
+            yield state
+            before = state
+        else:
+            return
 
 
 def largest_of(values: Floats) -> float:
@@ -409,7 +480,7 @@ def largest_of(values: Floats) -> float:
     return float(np.max(np.abs(values), initial=0.0))
 
 
-def _explained(error: SolveError, path: LoadPath, states: list[Equilibrium], arc_length: bool) -> SolveError:
+def _explained(error: SolveError, path: LoadPath, states: list[Equilibrium], options: PathOptions) -> SolveError:
     """A failure with how far the loads could be raised."""
     text = str(error).removeprefix("no equilibrium found to start from").removeprefix(": ").strip()
     if not states:
@@ -421,25 +492,41 @@ def _explained(error: SolveError, path: LoadPath, states: list[Equilibrium], arc
             f"no equilibrium found beyond the load factor {last.load:.6g}: the loads act along motions without "
             f"stiffness, and what they move drifts: {names}; add what holds it, or drive it"
         )
-    advice = (
-        "more steps" if arc_length else "more steps, or arc length, by which a path goes on where loads have to fall"
-    )
+    if options.control is not None:
+        advice = "arc length, by which a path goes on where the displacement has to fall, or another displacement"
+    elif options.arc_length:
+        advice = "more steps"
+    else:
+        advice = "more steps, or arc length, by which a path goes on where loads have to fall"
     return SolveError(f"no equilibrium found beyond the load factor {states[-1].load:.6g}: {text}; try {advice}")
 
 
-def notes(path: LoadPath, states: list[Equilibrium], found: list[Critical], factor: float, critical: int) -> list[str]:
+def notes(
+    path: LoadPath, states: list[Equilibrium], found: list[Critical], options: PathOptions, critical: int
+) -> list[str]:
     """Notes on a path that was followed."""
-    last = states[-1]
+    last, factor = states[-1], options.factor
     said = moves_freely(path.statics.twin.layout, last.found.q, last.neutral)
     if last.negative > 0 and not found:
-        said.append(
-            f"the equilibrium at the load factor {last.load:.6g} is unstable: {negative_stiffness(last.negative)}"
-        )
+        text = f"the equilibrium at the load factor {last.load:.6g} is unstable: {negative_stiffness(last.negative)}"
+        passed = [(a, b) for a, b in pairwise(states) if a.negative <= 0 < b.negative]
+        if passed and not options.arc_length and options.control is None:
+            low, high = passed[0]
+            text += (
+                f"; steps of the load stay on a path that the structure leaves between the load factors {low.load:.6g} "
+                f"and {high.load:.6g}, where it buckles: follow_mode (--follow-mode) goes on along the mode"
+            )
+        said.append(text)
     if critical and len(found) < critical:
         said.append(
             f"{len(found)} of {critical} critical load factors found up to {states[-1].load:g}; raise the last factor"
         )
-    elif not critical and abs(states[-1].load - factor) > 1e-9 * abs(factor):
+    elif path.returned:
+        said.append(
+            f"the path returns at the load factor {last.load:.6g} and does not come to {factor:g}: more steps, a finer "
+            "mesh or control of a displacement (--control) may follow another one"
+        )
+    elif options.control is None and not critical and abs(states[-1].load - factor) > 1e-9 * abs(factor):
         said.append(
             f"the path does not come to the load factor {factor:g} in {len(states) - 1} states; take fewer steps"
         )

@@ -12,6 +12,8 @@ import numpy as np
 from femb.base.errors import SolveError
 from femb.base.types import Floats
 from femb.layout.discrete import DiscreteState
+from femb.layout.layout import Layout, Station
+from femb.layout.state import station_motion, station_pose
 from femb.numerics.newton import largest
 from femb.statics.equations import AdaptiveShift, Briefly, CautiousShift, MassShift, NoShift, Regularisation
 from femb.statics.neutral import NeutralMotions
@@ -116,12 +118,48 @@ class PathMeasure:
             return True
         if min(tangent.along(x) / tangent.size, ahead.along(x) / ahead.size) < np.cos(TURN) * size:
             return False
-        slopes = np.array([tangent.slope, ahead.slope])
-        wanted = UNEVEN * np.mean(np.abs(slopes)) + UNEVEN_START * self.slope
-        return bool(abs(load - np.mean(slopes) * size) <= wanted * size)
+        return self.agree(load, 0.5 * (tangent.slope + ahead.slope) * size, size, tangent, ahead)
+
+    def agree(self, load: float, wanted: float, size: float, tangent: PathTangent, ahead: PathTangent) -> bool:
+        """Whether a change of the load factor in a step of displacements of a size is what its tangents let expect."""
+        slope = 0.5 * (abs(tangent.slope) + abs(ahead.slope))
+        return abs(load - wanted) <= (UNEVEN * slope + UNEVEN_START * self.slope) * size
 
 
+@dataclass(frozen=True, eq=False)
+class Controlled:
+    """A coordinate whose steps are given: the place of a station along an inertial axis, as a plane that steps end in.
+
+    q (n_q,) : the state at which its changes are taken.
+    """
+
+    layout: Layout
+    station: Station
+    axis: int
+    q: Floats | None = None
+    by_load: float = 0.0
+
+    def at(self, q: Floats) -> "Controlled":
+        """The plane at a state."""
+        return replace(self, q=q)
+
+    def along(self, x: Floats) -> float:
+        """Its change with displacements and rotations (n_v,)."""
+        assert self.q is not None
+        return float(station_motion(self.layout, self.station, self.q[None], x[None])[2][0, self.axis])
+
+    def place(self, q: Floats) -> float:
+        """Its value (m) at a state."""
+        return float(station_pose(self.layout, self.station, q[None])[0][0, self.axis])
+
+
+REPEATS = 5  # solutions for a place that depends on rotations too, as that of a point beside a frame
+BESIDE = 0.2  # of a step: how far beside it the first state of a path is that it passes again
+EXACT = 1e-10  # of a step of displacement
+OF_BRANCH = 0.1  # of the longest step: the first one along the mode of a bifurcation
 TURN = 0.5  # rad, between the displacements of a step and the tangents at its ends
+# Change of the load factor beside that of the tangent, of a step whose middle is not looked at.
+STRAIGHT = 0.1
 # Change of the load factor beside that by the mean slope, relative to the slopes' mean size and the first slope.
 UNEVEN, UNEVEN_START = 0.25, 0.02
 SHORTEST = 1e-6  # of the longest step on an arc
@@ -163,7 +201,10 @@ class LoadPath:
         self.spin2 = max((float(motion.omega @ motion.omega) for motion in motions), default=0.0)
         self.free = any(motion.free for motion in motions)
         self.stiffness = Stiffness(self.statics)
+        # of steps along an arc, whether a limit point is in the last one, and whether it returns; of a displacement's
         self.arc: PathMeasure | None = None
+        self.turned = self.returned = False
+        self.control: Controlled | None = None
         self.factors_of: tuple[Floats, tuple[AnyFactorisation, float]] | None = None
 
     def begin(self) -> Equilibrium:
@@ -305,17 +346,57 @@ class LoadPath:
             state = self.raised(state, factor * k / steps)
             yield state
 
-    def along_arc(self, factor: float, steps: int) -> Iterator[Equilibrium]:
-        """Equilibria along the path, also where the load factor falls, until it reaches ``factor``; that at zero first.
+    def in_displacements(self, station: Station, axis: int, last: float, steps: int) -> Iterator[Equilibrium]:
+        """Equilibria at equal steps of the displacement (m) of a station along an inertial axis, the start first; the
+        load factor is what it takes."""
+        self.control, state = Controlled(self.statics.twin.layout, station, axis), self.begin()
+        yield state
+        start = self.control.place(state.found.q)
+        for k in range(1, steps + 1):
+            state = self.pushed(state, start + last * k / steps)
+            yield state
+
+    def pushed(self, before: Equilibrium, place: float) -> Equilibrium:
+        """The equilibrium with the controlled coordinate at a place (m), in as many steps as it takes."""
+        control = self.control
+        assert control is not None
+
+        def solved(start: Balanced, to: float) -> Balanced:
+            held = self._held(self.judged(start))
+            for _ in range(REPEATS):
+                gap, normal = to - control.place(start.q), control.at(start.q)
+                start = self._counted(self.statics.solve(start, start.load, NoShift(self.spin2), normal, gap, held))
+                if abs(to - control.place(start.q)) <= EXACT * abs(place - begins):
+                    break
+            self.statics.advanced(start.q)
+            return start
+
+        begins = control.place(before.found.q)
+        found = in_load_steps(solved, before.found, place, 1.0, SMALLEST, control.place)
+        return self.judged(found)
+
+    def along_arc(
+        self, factor: float, steps: int, branch: tuple[Equilibrium, Floats] | None = None
+    ) -> Iterator[Equilibrium]:
+        """Equilibria along the path, also where the load factor falls, until it reaches ``factor``, or this much the
+        other way; that at zero first.
 
         The first step raises the load factor by a part ``steps`` of the whole; later ones are as long, where Newton's
-        iteration is quick, and up to twice as long where nothing bends.
+        iteration is quick, and up to twice as long where nothing bends. branch : a state near a bifurcation and the
+        mode (n_v,) along which another path leaves it, which is followed instead.
         """
-        self.arc = PathMeasure(self.statics, abs(factor))
-        state, sense, longest = self.begin(), np.sign(factor), 2.0 / steps
-        yield state
-        tangent = self.direction(state, None, sense)
-        length = self.arc.length(tangent) / max(abs(tangent.load), 1e-12) * abs(factor) / steps
+        sense, longest = np.sign(factor), 2.0 / steps
+        if branch is None:
+            self.arc = PathMeasure(self.statics, abs(factor))
+            state = self.begin()
+            yield state
+            tangent = self.direction(state, None, sense)
+            length = self.arc.length(tangent) / max(abs(tangent.load), 1e-12) * abs(factor) / steps
+        else:
+            state, tangent, length = self._on_branch(*branch, longest)
+            yield state
+        assert self.arc is not None
+        first = state if branch is None else branch[0]
         for _ in range(MOST_STATES * steps):
             length = min(length, longest)
             while True:
@@ -327,12 +408,81 @@ class LoadPath:
                     length *= 0.5
                     if length < SHORTEST * longest:
                         raise
-            length *= float(np.clip(np.sqrt(QUICK / max(1, new.found.iterations)), 0.5, 1.5))
-            if sense * new.load >= abs(factor):
-                yield self.raised(new, factor)
+            if (arrived := self._arrived((state, tangent), (new, ahead), length, factor)) is not None:
+                yield self.raised(arrived, factor)
                 return
-            state, tangent = new, ahead
+            self.returned = sense * new.load <= -abs(factor) or self._passes(first, state, new)
+            length *= float(np.clip(np.sqrt(QUICK / max(1, new.found.iterations)), 0.5, 1.5))
+            self.turned, state, tangent = tangent.load * ahead.load < 0.0, new, ahead
             yield state
+            if self.returned:
+                return
+
+    def _passes(self, first: Equilibrium, state: Equilibrium, new: Equilibrium) -> bool:
+        """Whether a step passes the first state of its path again, as on a path that is closed or turns back."""
+        assert self.arc is not None
+        if first is state:
+            return False
+        way, back = self.statics.twin.tangents(state.found.q, np.stack([new.found.q, first.found.q]) - state.found.q)
+        weights, size = self.arc.weights, float(way @ (self.arc.weights * way))
+        part = float(back @ (weights * way)) / size
+        beside, load = back - part * way, state.load + part * (new.load - state.load) - first.load
+        near = float(beside @ (weights * beside)) <= BESIDE**2 * size
+        return 0.0 < part <= 1.0 and near and abs(load) <= BESIDE * abs(new.load - state.load)
+
+    def _arrived(
+        self, start: tuple[Equilibrium, PathTangent], end: tuple[Equilibrium, PathTangent], length: float, factor: float
+    ) -> Equilibrium | None:
+        """A state of a step as stable as where the load factor is ``factor`` first; None where it is not in the step,
+        also not at a limit point within."""
+        assert self.arc is not None
+        (state, tangent), (new, ahead), sense = start, end, np.sign(factor)
+        if sense * new.load < abs(factor):
+            size = abs(tangent.along(self._way(state, new))) / max(tangent.size, 1e-300)
+            rise, fall, change = (sense * x for x in (tangent.slope * size, ahead.slope * size, new.load - state.load))
+            # where both tangents meet: no load of the step is above it
+            if not (rise > 0.0 > fall and sense * state.load + rise * (change - fall) / (rise - fall) >= abs(factor)):
+                return None
+        before, low, high, gap = state, 0.0, 1.0, length / self.arc.length(tangent)
+        found: Equilibrium | None = new if sense * new.load >= abs(factor) else None
+        while (found is None or found.negative != before.negative) and high - low > SHORTEST:
+            part = 0.5 * (low + high)
+            middle = self.step(state, tangent, part * gap)
+            if sense * middle.load >= abs(factor):
+                high, found = part, middle
+            elif sense * self.direction(middle, tangent, 0.0).load > 0.0:
+                low, before = part, middle
+            else:
+                high = part
+        self.statics.advanced((new if found is None else found).found.q)
+        return found
+
+    def _way(self, state: Equilibrium, new: Equilibrium) -> Floats:
+        """Displacements and rotations (n_v,) from one state to another one nearby, to first order."""
+        result: Floats = self.statics.twin.tangents(state.found.q, (new.found.q - state.found.q)[None])[0]
+        return result
+
+    def _on_branch(self, state: Equilibrium, mode: Floats, longest: float) -> tuple[Equilibrium, PathTangent, float]:
+        """A state on the path that leaves a bifurcation along a mode, the tangent there, and the length of a step."""
+        assert self.arc is not None
+        along = PathTangent(mode, 0.0, self.arc.weights, self.arc.of_load)
+        along, length, twin = replace(along, x=mode / along.size), OF_BRANCH * longest, self.statics.twin
+        while True:
+            # the stiffness has no inverse along the mode before the structure has moved along it
+            moved = replace(state.found, q=twin.retract(state.found.q, length * along.x, 1.0))
+            try:
+                found = self.statics.solve(moved, state.load, Briefly(self.spin2), along, 0.0, self._held(state))
+                self.statics.advanced(found.q)
+                new = self.judged(self._counted(found))
+                ahead = self.direction(new, along, 0.0)
+                if ahead.along(along.x) >= np.cos(TURN) * ahead.size:
+                    return new, ahead, length
+            except SolveError:
+                pass
+            self.statics.advanced(state.found.q)
+            length *= 0.5
+            if length < SHORTEST * longest:
+                raise SolveError(f"no path along the mode leaves the load factor {state.load:.6g}")
 
     def followed(
         self, state: Equilibrium, tangent: PathTangent, length: float, together: float
@@ -343,11 +493,23 @@ class LoadPath:
         ``together``, or none at a limit point, are those of another path.
         """
         assert self.arc is not None
-        new = self.step(state, tangent, length / self.arc.length(tangent))
+        gap = length / self.arc.length(tangent)
+        new = self.step(state, tangent, gap)
         ahead = self.direction(new, tangent, 0.0)
-        change = self.statics.twin.tangents(state.found.q, (new.found.q - state.found.q)[None])[0]
-        if not self.arc.follows(tangent, change, new.load - state.load, ahead):
+        way = self._way(state, new)
+        change, size = new.load - state.load, float(np.sqrt(way @ (self.arc.weights * way)))
+        if not self.arc.follows(tangent, way, change, ahead):
             raise SolveError("the path turns within a step")
+        if abs(change - tangent.slope * size) > STRAIGHT * abs(tangent.slope) * size:
+            # the slopes at the ends do not tell of a fall between them
+            middle = self.step(state, tangent, 0.5 * gap)
+            wanted = 0.5 * change + 0.125 * size * (tangent.slope - ahead.slope)
+            numbers = sorted((state.negative, middle.negative, new.negative))
+            if numbers[1] != middle.negative or not self.arc.agree(
+                middle.load - state.load, wanted, size, tangent, ahead
+            ):
+                raise SolveError("the load factor rises and falls within a step")
+            self.statics.advanced(new.found.q)
         limit = tangent.load * ahead.load < 0.0 and new.negative != NOT_JUDGED
         if length > together and not int(limit) <= abs(new.negative - state.negative) <= 1:
             raise SolveError("eigenvalues of the stiffness change their sign that the path does not account for")

@@ -194,19 +194,25 @@ class Statics(StaticEquations):
 
 
 def in_load_steps(
-    solved: Callable[[Balanced, float], Balanced], start: Balanced, last: float, part: float, smallest: float
-) -> Balanced:
+    solved: Callable[[Balanced, float], Balanced], start: Balanced, last: float, part: float, smallest: float,
+    value: Callable[[Floats], float] | None = None,
+) -> Balanced:  # fmt: skip
     """The balance at the load factor ``last``, from that of a start, in steps: halved where ``solved`` fails, else
-    doubled; the first, and the smallest, are parts of the whole. Raises its SolveError where they do not suffice."""
-    found, whole = start, last - start.load
-    while found.load != last:
-        ends_there = abs(last - found.load) <= abs(part * whole) * (1.0 + 1e-9)
+    doubled; the first, and the smallest, are parts of the whole. Raises its SolveError where they do not suffice.
+
+    value : what to raise to ``last`` instead of the load factor, by the state q (n_q,).
+    """
+    found, at = start, start.load if value is None else value(start.q)
+    whole = last - at
+    while at != last:
+        ends_there = abs(last - at) <= abs(part * whole) * (1.0 + 1e-9)
+        to = last if ends_there else at + part * whole
         try:
-            found = solved(found, last if ends_there else found.load + part * whole)
+            found = solved(found, to)
         except SolveError:
             part *= 0.5
             if part < smallest:
                 raise
             continue
-        part *= 2.0
+        at, part = to, 2.0 * part
     return found
