@@ -351,7 +351,7 @@ class LineItem(Item):
             layout.couple((a.frame, b.frame))
 
     def nodes(self, layout: Layout, placement: StartPoses) -> list[Station]:
-        """The stations of the nodes from start to end; nodes that are not attached get new frames."""
+        """The stations of the nodes from start to end, one structure; nodes that are not attached get new frames."""
         origin, axes = placement.beams[self.name]
         positions, quaternions = self.reference()
         positions, quaternions = origin + rotations.rotate(axes, positions), rotations.multiply(axes, quaternions)
@@ -364,6 +364,7 @@ class LineItem(Item):
             else:
                 host = layout.station(clamp)
                 stations.append(Station(host.frame, host.offset, rotations.multiply(host.rotation, rotation)))
+        layout.connect(dict.fromkeys(station.frame for station in stations))
         return stations
 
     def section_strains(self, layout: Layout, model: ModelView, s: float) -> SectionStrains:

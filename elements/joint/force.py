@@ -59,7 +59,7 @@ class JointForce(OnCoordinate):
         """Couple the two frames of its joint."""
         super().declare_dofs(layout, placement, model)
         joint, _ = self.joint_and_index(layout)
-        layout.couple_by_spring((joint.first.frame, joint.second.frame))
+        layout.couple((joint.first.frame, joint.second.frame))
 
 
 def law_of_coordinate(item: JointForce, law: Callable[[float, float], Any]) -> Callable[[float, Any], Any]:

@@ -127,7 +127,7 @@ class StepperMotor(OnCoordinate):
                 ("loads", self.name, "coordinate"),
                 f"got the stroke {joint.coordinates[k].name!r} of {self.joint!r}, wanted an angle: {known}",
             )
-        layout.couple_by_spring((joint.first.frame, joint.second.frame))
+        layout.couple((joint.first.frame, joint.second.frame))
         layout.add_discrete(self._state("command"), 0.0)
         start = 0.0 if self.step is None else self.step * round(float(self.motion(0.0)) / self.step)
         layout.add_discrete(self._state("target"), start)

@@ -148,7 +148,7 @@ class MassField(ForceBatch):
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
-        structures = components(len(layout.frames), (frames for frames, _ in layout.couplings))
+        structures = components(len(layout.frames), layout.structures)
         numbers, structure = np.unique(structures, return_inverse=True)
         self.count = len(numbers)
         moving: Bools = layout.frame_v >= 0

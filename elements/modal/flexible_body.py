@@ -312,7 +312,9 @@ class FlexibleBody(OrientedBody):
             quantity = InternalQuantity(f"mode {k + 1}", "m")
             block = modes[0] if modes else None
             modes.append(layout.add_internal(self.name, quantity, None, self.table, block=block))
-        layout.couple([station.frame for station in stations.values()], modes)
+        frames = [station.frame for station in stations.values()]
+        layout.couple(frames, modes)
+        layout.connect(frames)
 
     def damping_matrix(self) -> Floats:
         """D (n, n) of the given ratio, of the file, or of the ratio 0.005."""

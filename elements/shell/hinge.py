@@ -144,7 +144,7 @@ class HingeLine(Item):
             words = f"{self.table}.{self.name}: node {k},"
             numbers = [layout.add_row(f"{words} {row_words(spec)}", *pair) for spec in ROWS[len(ROWS) - count :]]
             joints.append(JointLayout(one, other, numbers, (ANGLE,), slice(k, k + 1), (Z,)))
-            layout.couple_by_spring(pair)
+            layout.couple(pair)
         layout.hinges[self.name] = joints
 
     def _fail(self, word: str, what: str) -> None:

@@ -578,6 +578,7 @@ class Shell(Item):
         for cells in self.geometry.cells:
             for cell in cells.tolist():
                 layout.couple(dict.fromkeys(found[node].frame for node in cell))
+        layout.connect(dict.fromkeys(station.frame for station in found))
 
     def frames(self, layout: Layout) -> list[int]:
         """Frames of its markers and of its nodes."""

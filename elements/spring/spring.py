@@ -100,7 +100,7 @@ def coupled_stations(spring: Any, layout: Layout) -> tuple[Station, Station]:
         )
     if not layout.frames[start.frame].freedom and not layout.frames[end.frame].freedom:
         raise ModelError.at((spring.table, spring.name, "end"), "is as fixed as the start: the spring moves nothing")
-    layout.couple_by_spring((start.frame, end.frame))
+    layout.couple((start.frame, end.frame))
     return start, end
 
 

@@ -51,8 +51,7 @@ def groups_of(
 
 
 def _groups_of(layout: Layout, springs: bool, rows: bool, without: "set[int] | frozenset[int]") -> list[list[int]]:
-    links = [frames for frames, _ in layout.couplings]
-    links += [frames for frames, _ in layout.spring_couplings] if springs else []
+    links = [frames for frames, _ in layout.couplings] if springs else layout.structures.copy()
     links += [tuple(pair) for pair in layout.rows] if rows else []
     if without:
         links = [tuple(k for k in link if k not in without) for link in links]
@@ -80,8 +79,8 @@ def parts_of_frames(layout: Layout) -> list[int]:
 
     def found() -> list[int]:
         fixed = tuple(layout.numbers.fixed_frames)
-        couplings = (frames for frames, _ in (*layout.couplings, *layout.spring_couplings))
-        return components(len(layout.frames), (fixed, *couplings, *layout.rows))
+        coupled = (frames for frames, _ in layout.couplings)
+        return components(len(layout.frames), (fixed, *coupled, *layout.rows))
 
     return PARTS_OF.get(layout.numbers, found) if layout.numbers.kept else found()
 

@@ -268,12 +268,13 @@ class Layout(Numbering):
         return of_item[name]
 
     def couple(self, frames: Iterable[int], internal: Iterable[int] = ()) -> None:
-        """Declare that an element couples these frames and internal coordinates."""
+        """Declare that the matrices of an element have entries between these frames and internal coordinates."""
         self.couplings.append((tuple(frames), tuple(internal)))
 
-    def couple_by_spring(self, frames: Iterable[int]) -> None:
-        """Declare that a spring or dashpot couples these frames: for start velocities they are separate structures."""
-        self.spring_couplings.append((tuple(frames), ()))
+    def connect(self, frames: Iterable[int]) -> None:
+        """Declare that these frames are of one structure, as the nodes of a beam: where the velocity of one of them is
+        given at the start, the others start with it as one rigid body."""
+        self.structures.append(tuple(frames))
 
     def add_rows(self, labels: Sequence[str], first: int, second: int) -> list[int]:
         """The numbers of new constraint equations between two frames."""

@@ -209,15 +209,15 @@ class Frame(NamedTuple):
 class Topology(NamedTuple):
     """The declared structure of a model, on which its numbering depends: models with the same one are numbered alike.
 
-    freedom : of every frame. internal : owner and block of every internal coordinate. couplings, springs : the frames
-    and internal coordinates that each element couples. rows : the two frames of every constraint equation. held :
-    frames whose equations an analysis leaves out.
+    freedom : of every frame. internal : owner and block of every internal coordinate. couplings : the frames and
+    internal coordinates that each element couples. structures : sets of frames, each of one structure. rows : the two
+    frames of every constraint equation. held : frames whose equations an analysis leaves out.
     """
 
     freedom: tuple[int, ...]
     internal: tuple[tuple[int | None, int | None], ...]
     couplings: tuple[Coupling, ...]
-    springs: tuple[Coupling, ...]
+    structures: tuple[tuple[int, ...], ...]
     rows: tuple[tuple[int, int], ...]
     held: tuple[int, ...]
 
@@ -357,7 +357,7 @@ def _blocks(
             of_internal[k] = of_frame[owner]
             members[of_frame[owner]][1].append(k)
     pairs: set[tuple[int, int]] = set()
-    for frames, internal in (*topology.couplings, *topology.springs):
+    for frames, internal in topology.couplings:
         coupled = {of_frame[f] for f in frames if of_frame[f] >= 0}
         coupled |= {of_internal[k] for k in internal}
         pairs.update(combinations(sorted(coupled), 2))
@@ -404,7 +404,7 @@ class Numbering:
         self.frames: list[Frame] = []
         self.internal: list[InternalCoordinate] = []
         self.couplings: list[Coupling] = []
-        self.spring_couplings: list[Coupling] = []
+        self.structures: list[tuple[int, ...]] = []
         self.rows: list[tuple[int, int]] = []
 
     @property
@@ -414,7 +414,7 @@ class Numbering:
             tuple([frame.freedom for frame in self.frames]),
             tuple([(coordinate.owner, coordinate.block) for coordinate in self.internal]),
             tuple(self.couplings),
-            tuple(self.spring_couplings),
+            tuple(self.structures),
             tuple(self.rows),
             tuple(self.held_frames()),
         )

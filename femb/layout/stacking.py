@@ -69,8 +69,8 @@ def stacked_layout(layouts: Sequence[Layout]) -> tuple[Layout, list[Shift]]:
         in_v.append((shift.in_v(layout.frame_v), shift.in_v(layout.internal_v)))
         result.frames += layout.frames
         result.internal += layout.internal
-        for all_, own in ((result.couplings, layout.couplings), (result.spring_couplings, layout.spring_couplings)):
-            all_ += [(tuple(f + frames for f in coupled), ()) for coupled, _ in own]
+        result.couplings += [(tuple(f + frames for f in coupled), ()) for coupled, _ in layout.couplings]
+        result.structures += [tuple(f + frames for f in connected) for connected in layout.structures]
         result.rows += [(first + frames, second + frames) for first, second in layout.rows]
         result.row_labels += layout.row_labels
         for name, joint in layout.joints.items():

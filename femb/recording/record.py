@@ -235,7 +235,7 @@ def acting_from_outside(system: System) -> dict[str, tuple[str, ...]]:
     """Causes that may change the linear and the angular momentum: gravity, the ground, loads; empty if none does."""
     layout, momenta = system.layout, ("linear", "angular")
     fixed = {k for k, frame in enumerate(layout.frames) if frame.freedom == 0}
-    linked = (frames for frames, _ in (*layout.couplings, *layout.spring_couplings))
+    linked = (frames for frames, _ in layout.couplings)
     found: list[tuple[str, tuple[str, ...]]] = [("gravity", momenta)] if np.any(system.model.gravity) else []
     if any(fixed & {*frames} and {*frames} - fixed for frames in (*linked, *layout.rows)):
         found.append(("the ground", momenta))

@@ -18,11 +18,12 @@ from femb.elements import ExactBeam, FlexibleBody, Gyro, RigidBody, Section, She
 from femb.elements.beam.line import LineItem
 from femb.elements.control.controller import Controller
 from femb.elements.control.laws import PDController
-from femb.layout.connections import groups_of, unconnected
+from femb.layout.connections import NAMES, groups_of, unconnected
 from femb.model.model import Model
 from femb.numerics import rotations
 from femb.numerics.components import norm
 from femb.steppers.diagnosis import fastest_vibration
+from femb.system.initial_state import taken_over
 from femb.system.moving_ground import mass_properties
 from femb.vibration.completion import check_figures_of, system_of
 
@@ -437,9 +438,9 @@ def overview(model: Model, run: Run | None = None) -> Overview:
         from femb.statics.start import start_state
 
         system = start_state(system, run.start)
-        recoil: list[str] = []
+        started: list[str] = []
     else:
-        recoil = _recoil_lines(system)
+        started = [*_taken_over_lines(system), *_recoil_lines(system)]
     check_figures_of(model)
     method: list[str] = []
     if run is not None:
@@ -470,7 +471,7 @@ def overview(model: Model, run: Run | None = None) -> Overview:
         system.n_v,
         system.n_q,
         bool(system.layout.is_tree),
-        (*method, *unconnected(system.layout), *damping, *freedom, *recoil),
+        (*method, *unconnected(system.layout), *damping, *freedom, *started),
         mass,
         centre,
         inertia,
@@ -479,6 +480,16 @@ def overview(model: Model, run: Run | None = None) -> Overview:
         advice(system, run, scales),
         system,
     )
+
+
+def _taken_over_lines(system: "System") -> list[str]:
+    """Whose start velocity bodies without one of their own take over."""
+    inertial = system.v0 + system.layout.origin_velocity @ system.rigid_velocities(system.q0)[:3]
+    return [
+        f"{', '.join(bodies[:NAMES])}{f' and {len(bodies) - NAMES} more' if len(bodies) > NAMES else ''} take over the "
+        f"start velocity of {source}, as one rigid body with it; a velocity with moves_alone = true goes before it"
+        for source, bodies in taken_over(system, inertial).items()
+    ]
 
 
 def _recoil_lines(system: "System") -> list[str]:

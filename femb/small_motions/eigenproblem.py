@@ -54,7 +54,7 @@ class FreeLayout(MovingGround, CoupledLayout):
         self.held, self.coupled = held, coupled
 
     def finish(self) -> None:
-        self.spring_couplings += self.coupled
+        self.couplings += self.coupled
         super().finish()
 
     def held_frames(self) -> list[int]:

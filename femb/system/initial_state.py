@@ -487,6 +487,26 @@ def shared_velocity(system: Equations, v: Floats) -> Floats:
     return np.array(velocities[0]) if fast else np.zeros(3)
 
 
+def taken_over(system: Equations, v: Floats) -> dict[str, list[str]]:
+    """Bodies without a start velocity that take over that of another item, with which they start as one rigid body: by
+    the item TABLE.NAME whose velocity it is. v (n_v,) : inertial velocities at the start."""
+    layout, component = system.layout, structures(system.layout)
+    given = _given(system.model, layout)
+    twists, _ = _leaders(given, component)
+    leader, own = _leader_of(twists, component, layout), {motion.station.frame for motion, _ in given}
+    result: dict[str, list[str]] = {}
+    for name, k in layout.bodies.items():
+        frame, twist, i = layout.frames[k], twists.get(leader.get(component[k], -1)), layout.frame_v[k]
+        if twist is None or k in own or not frame.freedom:
+            continue
+        velocity, omega = twist.at(frame.position)
+        wanted = np.concatenate([velocity, rotations.rotate_back(frame.quaternion, omega)])[: frame.freedom]
+        # where joints do not allow it, it has another
+        if wanted.any() and norm(v[i : i + frame.freedom] - wanted) <= RIGID_AGREEMENT * norm(wanted):
+            result.setdefault(".".join(twist.source), []).append(f"bodies.{name}")
+    return result
+
+
 def _leaders(given: list[tuple[StartMotion, Twist]], component: list[int]) -> tuple[dict[int, Twist], list[Problem]]:
     """The motion of every structure with a given velocity, by the first items that give one and its rotation."""
     twists: dict[int, Twist] = {}
@@ -571,4 +591,4 @@ def _or_zero(x: Floats | None) -> Floats:
 
 def structures(layout: Layout) -> list[int]:
     """Numbers of the connected structure of every frame; springs do not connect."""
-    return components(len(layout.frames), (frames for frames, _ in layout.couplings))
+    return components(len(layout.frames), layout.structures)

@@ -96,7 +96,7 @@ def known_motions(
     layout, model, q = system.layout, system.model, system.q0 if q is None else q
     still = frozenset(fixed) | {k for k, frame in enumerate(layout.frames) if not frame.freedom}
     around = Surroundings(layout, model, q, still, system.discrete)
-    links = [set(frames) for frames, _ in (*layout.couplings, *layout.spring_couplings)]
+    links = [set(frames) for frames, _ in layout.couplings]
     links += [set(pair) for pair in layout.rows]
     touched = {k for link in links if link & still for k in link}
     acting = []

@@ -15,7 +15,7 @@ class CoupledLayout(Layout):
 
     def add_rows(self, labels: Sequence[str], first: int, second: int) -> list[int]:
         """New equations of constraint between two frames."""
-        self.couple_by_spring((first, second))
+        self.couple((first, second))
         return super().add_rows(labels, first, second)
 
 

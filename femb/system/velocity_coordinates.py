@@ -41,7 +41,7 @@ class VelocityCoordinates:
         self.n_q, self.n_v, self.n_c = layout.n_q, layout.n_v, layout.n_c
         numbers = layout.numbers
         self.coordinates, (self._groups_q, self._groups_v) = numbers.coordinates, numbers.groups
-        coupled = {frame for frames, _ in layout.couplings for frame in frames}
+        coupled = {frame for frames in layout.structures for frame in frames}
         corotated = [k for k in sorted(coupled) if layout.frames[k].freedom == 6]
         self.corotated_frames = (layout.frame_q[corotated] + 3, corotated_vectors(layout.frame_v[corotated]))
 

@@ -80,7 +80,7 @@ def _unknown(item: ModalDamping, hanging: list[Appendage]) -> list[Appendage]:
 
 def _neighbours(layout: Layout, part: Appendage) -> set[int]:
     """Frames to which elements, springs or joints link an appendage."""
-    links = [frames for frames, _ in (*layout.couplings, *layout.spring_couplings)] + list(layout.rows)
+    links = [frames for frames, _ in layout.couplings] + list(layout.rows)
     own = set(part.frames)
     return {k for frames in links if not own.isdisjoint(frames) for k in frames} - own
 

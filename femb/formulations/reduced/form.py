@@ -78,7 +78,7 @@ class TreeCoordinates:
 
     def _grouped(self) -> tuple["ErrorGroups", tuple[Ints, Ints]]:
         """Groups and corotated frames, which depend on the topology alone."""
-        coupled = {frame for frames, _ in self.tree.layout.couplings for frame in frames}
+        coupled = {frame for frames in self.tree.layout.structures for frame in frames}
         lengths, angles, quaternions, corotated = [], [], [], []
         for frame in self.tree.frames:
             strokes, free = len(frame.strokes), frame.joint is None
@@ -276,7 +276,7 @@ class ReducedForm(RecursiveSteps, TreeCoordinates, TreeForm):
 
     def _choose_rows(self) -> None:
         self._select_rows(self.tree)
-        self.dense = self.n_v + self.n_c <= DENSE or not self.layout.couplings
+        self.dense = self.n_v + self.n_c <= DENSE or not self.layout.structures
         self.solver: Solver = DenseSolver() if self.dense else LowRankBorderedSolver()
 
     def _check_retained(self) -> None:
@@ -348,7 +348,7 @@ class ReducedForm(RecursiveSteps, TreeCoordinates, TreeForm):
     @cached_property
     def _mass_offsets(self) -> Ints | None:
         """Offsets of every frame's mass (n, 6, 6) in block data; None if elements couple frames or have unknowns."""
-        if self.layout.couplings or self.layout.internal:
+        if self.layout.structures or self.layout.internal:
             return None
         sizes = self.tree.index[:, SIZE]
         offset, stride = self.system.pattern.offsets(self.tree.index[:, [FRAME_V]])

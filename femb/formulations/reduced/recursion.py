@@ -252,7 +252,7 @@ class Recursion:
         """The recursion of a System; None if its frames are not all rigid bodies in inertial velocities."""
         layout = system.layout
         free = all(frame.freedom in (0, 6) for frame in layout.frames) and not layout.internal
-        if not free or layout.couplings or any(frame.body_velocity for frame in joints.frames):
+        if not free or layout.structures or any(frame.body_velocity for frame in joints.frames):
             return None
         if any(batch.element_masses(system.q0) for batch in system.batches if not isinstance(batch, MassBatch)):
             return None
