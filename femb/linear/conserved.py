@@ -1,5 +1,8 @@
 """Linear models without what is conserved: momenta that no input changes, and motions that no output sees.
 
+A model that ``linearize`` made about rest knows its motions without stiffness, and with these what is conserved
+(``femb.linear.modal_form``). Of one that is made of matrices alone singular values tell.
+
 A free satellite with wheels has the momentum of the whole, w.x with w^T A = 0 and w^T B = 0, and as a rule motions
 A v = 0 with C v = 0, such as translations. Each is an eigenvalue at zero that no controller moves: with them a model
 is not stabilisable, and rounding splits the multiple eigenvalue. Source: docs/theory/control_loop.md, section 4.
@@ -10,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from femb.base.types import Floats, Ints
+from femb.linear.modal_form import ModalForm
 from femb.linear.state_space import StateSpace
 from femb.numerics.linear_systems import balancing
 
@@ -27,6 +31,10 @@ def without_conserved(space: StateSpace) -> StateSpace:
     A state is left out for each motion and each momentum; the others keep their names, and mean what they meant where
     the conserved momenta are zero. Of a sampled system the same is left out for eigenvalues z = 1.
     """
+    if (known := space.known) is not None and isinstance(known.form, ModalForm):
+        of = space.in_modes()
+        motions, momenta = known.form.known(of.B, of.C)
+        return _without_known(space, known.form.change @ motions, known.form.inverse.T @ momenta)
     while space.states:
         A = space.A if space.dt is None else space.A - np.eye(len(space.A))
         scale, inputs, outputs = scales(A, space.B, space.C)
@@ -42,6 +50,33 @@ def without_conserved(space: StateSpace) -> StateSpace:
             break
         space = _without(space, _last(kept), None, kept / scale[:, None])
     return space
+
+
+def core_of(space: StateSpace) -> StateSpace:
+    """The model without what is conserved, in the modes that it is known by, if it knows any."""
+    if (known := space.known) is None or not isinstance(known.form, ModalForm):
+        return without_conserved(space.in_modes())
+    of = space.in_modes()
+    return _without_known(of, *known.form.known(of.B, of.C))
+
+
+def _without_known(space: StateSpace, motions: Floats, momenta: Floats) -> StateSpace:
+    """The model modulo motions (n, v), with zero momenta (n, w)."""
+    scale = scales(space.A, space.B, space.C)[0]
+    motions = _basis(motions / scale[:, None])
+    momenta = momenta * scale[:, None]
+    if motions.shape[1]:
+        chosen = _last(motions)
+        space = _without(space, chosen, scale[:, None] * motions, None)
+        momenta, scale = np.delete(momenta, chosen, axis=0), np.delete(scale, chosen)
+    momenta = _basis(momenta)
+    return _without(space, _last(momenta), None, momenta / scale[:, None]) if momenta.shape[1] else space
+
+
+def _basis(vectors: Floats) -> Floats:
+    """(n, k) an orthonormal basis of vectors (n, v), of which each may have any size; those of size zero are none."""
+    sizes = np.linalg.norm(vectors, axis=0)
+    return np.asarray(np.linalg.qr(vectors[:, sizes > 0.0] / sizes[sizes > 0.0])[0])
 
 
 def _as_large(rows: Floats, matrix: Floats) -> Floats:

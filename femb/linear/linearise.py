@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError
 
 from femb.base.errors import ModelError
 from femb.base.types import Floats
@@ -23,9 +23,11 @@ from femb.elements.control.signals import is_true
 from femb.linear.begin import operating_point
 from femb.linear.chart import driven_inputs
 from femb.linear.loop import Loop
-from femb.linear.second_order import SecondOrder
-from femb.linear.state_space import StateSpace, names_of_states
+from femb.linear.modal_form import SecondOrderModel
+from femb.linear.second_order import SecondOrder, free_motions_of
+from femb.linear.state_space import StateSpace
 from femb.linear.trim import Balance, why_changing
+from femb.linear.truncate import space_of
 from femb.model.model import Model
 from femb.small_motions.channels import ForceInput, LinearOutput, default_outputs, inputs_of, output
 from femb.small_motions.point import OperatingPoint, with_differences
@@ -183,19 +185,13 @@ def state_space(
     forces = [each for each in chosen if isinstance(each, ForceInput)]
     force = np.array([each.force for each in forces]).reshape(-1, point.system.n_v).T
     P, D, m = chart.free, len(chart.driven), len(forces)
-    try:
-        factor = cho_factor(equations.mass[:, :P])
-    except LinAlgError as error:
-        raise ModelError("the mass of the independent coordinates is not positive: something has no inertia") from error
-    # columns: states p and w; inputs of forces; driven coordinates, their rates and accelerations
-    p, w, rate = np.zeros((3, P + D, 2 * P + m + 3 * D))
-    d = [slice(2 * P + m + k * D, 2 * P + m + (k + 1) * D) for k in range(3)]
-    p[:P, :P] = w[:P, P : 2 * P] = np.eye(P)
+    # columns: coordinates, speeds and their rates; inputs of forces; driven coordinates, their rates and accelerations
+    p, w, rate = np.zeros((3, P + D, 3 * P + m + 3 * D))
+    d = [slice(3 * P + m + k * D, 3 * P + m + (k + 1) * D) for k in range(3)]
+    p[:P, :P] = w[:P, P : 2 * P] = rate[:P, 2 * P : 3 * P] = np.eye(P)
     p[P:, d[0]] = w[P:, d[1]] = rate[P:, d[2]] = np.eye(D)
     balance = -equations.stiffness @ p - equations.damping @ w - equations.mass[:, P:] @ rate[P:]
-    balance[:, 2 * P : 2 * P + m] += chart.H[:, :P].T @ force
-    rate[:P] = cho_solve(factor, balance)
-    p_rate = (chart.E @ p + w)[:P]
+    balance[:, 3 * P : 3 * P + m] += chart.H[:, :P].T @ force
     names = default_outputs(point) if outputs is None else names_of("outputs", outputs)
     parts = [output(point, name) for name in names]
     pose, velocity = chart.H @ p, chart.eta_p @ p + chart.H @ w
@@ -203,36 +199,40 @@ def state_space(
     multipliers, by_input = np.zeros((point.system.n_c, p.shape[1])), np.zeros((point.system.n_u, p.shape[1]))
     for k, each in enumerate(forces):
         if each.component >= 0:
-            by_input[each.component, 2 * P + k] = 1.0
+            by_input[each.component, 3 * P + k] = 1.0
     if any(part.multipliers is not None for part in parts):
         largest = LOADED * float(np.max(np.abs(point.tangents[1].data), initial=1.0))
         if D and np.max(np.abs(point.multipliers), initial=0.0) > largest:
             raise ModelError("output: reactions of joints beside drivers are linearised at states without forces only")
         unbalanced = point.mass @ acceleration + point.tangents[0] @ velocity
         unbalanced += (point.tangents[1] + point.reaction_stiffness()) @ pose
-        unbalanced[:, 2 * P : 2 * P + m] -= force
+        unbalanced[:, 3 * P : 3 * P + m] -= force
         multipliers = -np.linalg.pinv(point.jacobian.toarray().T) @ unbalanced
     changes = _Changes(pose, velocity, acceleration, multipliers, by_input)
     y = np.vstack([np.zeros((0, p.shape[1])), *(changes.of(part) for part in parts)])
-    x_rate = np.vstack([p_rate, rate[:P]])
-    n = 2 * P
-    states, state_names = names_of_states(chart.names, point.system.layout.first_order_names, x_rate, y)
     names_of_inputs = [*(each.name for each in forces), *driven]
-    order = [n + names_of_inputs.index(each if isinstance(each, str) else each.name) for each in chosen]
-    return StateSpace(
-        x_rate[np.ix_(states, states)],
-        x_rate[np.ix_(states, order)],
-        y[:, states],
-        y[:, order],
-        state_names,
-        tuple(names_of_inputs[k - n] for k in order),
-        tuple(name for part in parts for name in part.names),
-        units={each.name: each.unit for each in forces}
-        | {each: driven[each] for each in chosen if isinstance(each, str)}
-        | {name: part.unit for part in parts for name in part.names},
-        title=point.system.model.title,
-        damping=damping_in_words(point.system.model, None, False),
-    )
+    order = [3 * P + names_of_inputs.index(each if isinstance(each, str) else each.name) for each in chosen]
+    model = SecondOrderModel(
+        chart.names, equations.mass[:, :P], equations.damping[:, :P], equations.stiffness[:, :P], balance[:, order],
+        y[:, :P], y[:, P : 2 * P], y[:, 2 * P : 3 * P], y[:, order],
+    )  # fmt: skip
+    turning = (chart.E @ p)[:P]
+    try:
+        return space_of(
+            model,
+            tuple(names_of_inputs[k - 3 * P] for k in order),
+            tuple(name for part in parts for name in part.names),
+            point.system.layout.first_order_names,
+            None if np.any(turning) else free_motions_of(point, chart, model.stiffness),
+            np.hstack([turning[:, :P], turning[:, order]]),
+            units={each.name: each.unit for each in forces}
+            | {each: driven[each] for each in chosen if isinstance(each, str)}
+            | {name: part.unit for part in parts for name in part.names},
+            title=point.system.model.title,
+            damping=damping_in_words(point.system.model, None, False),
+        )
+    except LinAlgError as error:
+        raise ModelError("the mass of the independent coordinates is not positive: something has no inertia") from error
 
 
 # Models in the loop of their controllers.

@@ -12,16 +12,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.linalg import block_diag
 
 from femb.base.errors import ModelError
 from femb.base.html import Brief, Tabled
 from femb.base.types import Complexes, Floats
 from femb.base.values import nearest, number_problem, numbered, shown, without_rounding
 from femb.elements.control.linear_law import LinearLaw
-from femb.linear.conserved import null_space, scales, without_conserved
+from femb.linear.conserved import core_of, null_space, scales
 from femb.linear.margins import InjectedLoop, Margins, OpenedLoop, margins_of
+from femb.linear.modal_form import ClosedForm
 from femb.linear.sampled_motion import LoopInstant, SampledMotion, Tap, fundamental, part_of, period_of, with_continuous
-from femb.linear.state_space import FORMATS, StateSpace, pole_lines
+from femb.linear.state_space import FORMATS, InModes, StateSpace, pole_lines
 from femb.numerics.linear_systems import RIGID, continuous
 from femb.results.array_file import write_arrays
 
@@ -137,10 +139,11 @@ class Loop(Tabled):
 
     @cached_property
     def core(self) -> StateSpace:
-        """The plant with the inputs that laws set and the outputs that they read, without what is conserved."""
+        """The plant with the inputs that laws set and the outputs that they read, without what is conserved, in its
+        modes if it knows these."""
         inputs = list(dict.fromkeys(name for law in self.laws for name in law.outputs if name in self.plant.inputs))
         outputs = list(dict.fromkeys(name for law in self.laws for name in law.inputs if name in self.plant.outputs))
-        return without_conserved(part_of(self.plant, inputs, outputs))
+        return core_of(part_of(self.plant, inputs, outputs))
 
     @property
     def conserved(self) -> int:
@@ -155,7 +158,9 @@ class Loop(Tabled):
     def _modes(self) -> tuple[Mode, ...]:
         from scipy.linalg import eig
 
-        values, left, right = eig(self.plant.A, left=True)
+        values, left, right = eig(self.plant.in_modes().A, left=True)
+        if (known := self.plant.known) is not None:
+            left, right = known.form.inverse.T @ left, known.form.change @ right
         read = {_item(name) for law in self.laws for name in law.inputs}
         found: list[Mode] = []
         for k in np.argsort(np.abs(values), kind="stable"):
@@ -318,13 +323,14 @@ class Loop(Tabled):
         set_ = [name for law in self.laws for name in law.outputs if name in self.plant.inputs]
         all_outputs = self.plant.outputs if outputs is None else tuple(outputs)
         seen = [name for law in self.laws for name in law.inputs if name in self.plant.outputs]
-        plant = part_of(self.plant, list(dict.fromkeys([*set_, *added])), list(dict.fromkeys([*all_outputs, *seen])))
-        plant = with_continuous(plant, self._continuous, errors=tuple(dict.fromkeys(errors)))
+        whole_plant = part_of(self.plant, [*dict.fromkeys([*set_, *added])], [*dict.fromkeys([*all_outputs, *seen])])
+        plant = with_continuous(whole_plant.in_modes(), self._continuous, errors=tuple(dict.fromkeys(errors)))
         rows = [plant.index("outputs", name) for name in all_outputs]
         if not self._sampled:
             columns = [plant.index("inputs", name) for name in names]
-            return replace(plant, B=plant.B[:, columns], C=plant.C[rows], D=plant.D[np.ix_(rows, columns)],
+            closed = replace(plant, B=plant.B[:, columns], C=plant.C[rows], D=plant.D[np.ix_(rows, columns)],
                 inputs=names, outputs=all_outputs, unsteady=self.plant.unsteady)  # fmt: skip
+            return _named(closed, whole_plant)
         motion = SampledMotion(plant, self._sampled)
         end, queues = motion.common_period(), motion.waiting()
         count = len(names)
@@ -342,10 +348,11 @@ class Loop(Tabled):
         motion.over(blocks, motion.instants(end), end, more, of_laws)
         whole = blocks.stacked()
         states = tuple(_state_names(plant, self._sampled, queues))
-        return StateSpace(
+        closed = StateSpace(
             whole[:, :size], whole[:, size:], y[:, :size], y[:, size:], states, names, all_outputs,
             units=self.plant.units, unsteady=self.plant.unsteady, dt=end, title=self.plant.title,
         )  # fmt: skip
+        return _named(closed, whole_plant)
 
     def simulate(
         self,
@@ -365,14 +372,18 @@ class Loop(Tabled):
         """
         if number_problem(duration) or duration <= 0.0:
             raise ModelError(f"loop: duration: got {shown(duration)}, wanted seconds, above 0")
-        plant = with_continuous(self.plant, self._continuous)
-        x, more = np.zeros((len(plant.states), 1)), np.zeros((len(plant.inputs), 1))
+        plant = with_continuous(self.plant.in_modes(), self._continuous)
+        named = (*self.plant.states, *plant.states[len(plant.states) - sum(len(law.A) for law in self._continuous) :])
+        x, more = np.zeros((len(named), 1)), np.zeros((len(plant.inputs), 1))
         for name, value in (start or {}).items():
-            x[plant.index("states", name), 0] = value
+            x[_place(named, name), 0] = value
         for name, value in (added or {}).items():
             more[plant.index("inputs", name), 0] = value
         motion = SampledMotion(plant, self._sampled)
         blocks = motion.start()
+        if (known := self.plant.known) is not None:
+            k = len(self.plant.states)
+            x = np.vstack([known.form.inverse @ x[:k], x[k:]])
         blocks.x = x
         motion.begin(blocks, more)
         instants = motion.instants(duration * (1.0 + 1e-9), 0.0)
@@ -458,6 +469,26 @@ class Loop(Tabled):
 
 
 # Names and numbers
+
+
+def _named(closed: StateSpace, plant: StateSpace) -> StateSpace:
+    """A loop that was closed in the modes of a plant, by the states of this."""
+    if (known := plant.known) is None:
+        return closed
+    form = known.form
+    more = np.eye(len(closed.A) - form.change.shape[1])
+    change, inverse = block_diag(form.change, more), block_diag(form.inverse, more)
+    names = (*plant.states, *closed.states[form.change.shape[1] :])
+    named = replace(closed, A=change @ closed.A @ inverse, B=change @ closed.B, C=closed.C @ inverse, states=names)
+    own = ClosedForm(closed.A, closed.B, closed.C, change, inverse)
+    return replace(named, form=InModes(own, named.A, named.B, named.C))
+
+
+def _place(names: Sequence[str], name: str) -> int:
+    """Index of a state. Raises ModelError: an unknown name."""
+    if name not in names:
+        raise ModelError(f"loop: no state {name!r}{nearest(name, names)}; there are: {', '.join(names)}")
+    return names.index(name)
 
 
 def _item(name: str) -> str:

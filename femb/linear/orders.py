@@ -14,12 +14,12 @@ from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.base.values import numbered, shown
 from femb.linear.chart import frame_names, solved
+from femb.linear.modal_form import SecondOrderModel
 from femb.linear.model import LinearModel
-from femb.linear.state_space import StateSpace, Truncation, names_of_states
+from femb.linear.state_space import StateSpace, Truncation
 from femb.linear.truncate import (
     ModalReduction,
     ResidualTail,
-    SecondOrderModel,
     Tail,
     at_rest,
     first_order,
@@ -28,6 +28,7 @@ from femb.linear.truncate import (
     modes_of_appendages,
     products,
     reduced,
+    space_of,
     stiffness_products,
 )
 from femb.linear.truncate import craig_bampton as craig_bampton_modes
@@ -410,10 +411,10 @@ def full_order(model: LinearModel, damping: float | None = None) -> StateSpace:
         rows_of.acceleration @ basis,
         rows_of.direct,
     )
-    space = first_order(whole, model)
-    kept, state_names = names_of_states(whole.names, motion.system.layout.first_order_names, space.A, space.C)
-    A, B, C = space.A[np.ix_(kept, kept)], space.B[kept], space.C[:, kept]
-    return replace(space, A=A, B=B, C=C, states=state_names)
+    free = free_motions(motion).shapes[moving[independent]]
+    known = None if motion.spinning else (free, np.ones(free.shape[1], dtype=bool))
+    integrated = motion.system.layout.first_order_names
+    return space_of(whole, model.inputs, model.outputs, integrated, known, units=model.units)
 
 
 def _with_ratio_of_appendages(model: LinearModel, damping: float) -> LinearModel:

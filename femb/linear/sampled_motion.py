@@ -313,10 +313,12 @@ def part_of(plant: StateSpace, inputs: Sequence[str], outputs: Sequence[str]) ->
     """The plant with some of its inputs and outputs, by name."""
     columns = [plant.index("inputs", name) for name in inputs]
     rows = [plant.index("outputs", name) for name in outputs]
-    return replace(
+    found = replace(
         plant, B=plant.B[:, columns], C=plant.C[rows], D=plant.D[np.ix_(rows, columns)], inputs=tuple(inputs),
         outputs=tuple(outputs), truncation=None,
     )  # fmt: skip
+    own = plant.known is not None and plant.known.B is plant.B and plant.known.C is plant.C
+    return replace(found, form=plant.known.part(found, columns, rows)) if own and plant.known else found
 
 
 def with_continuous(

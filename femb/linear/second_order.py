@@ -6,21 +6,27 @@ M, C, K are the System's exact tangents: derivatives of all forces at the accele
 zero. Source: docs/theory/linearisation.md, equations (7) and (8).
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from femb.base.errors import ModelError
-from femb.base.types import Floats
+from femb.base.types import Bools, Floats
 from femb.elements import OrientationDriver
 from femb.elements.joint.constraint_kernels import ANGLE, DISTANCE, DOT1, DOT2, IN_FORCE, INPUT, ORIENTATION, POINT
 from femb.elements.joint.constraint_set import ConstraintRow
 from femb.formulations.joint_tree import JointTree, coordinate_names
 from femb.formulations.reduced.null_space import TreeTangent
+from femb.layout.connections import groups_of
+from femb.layout.symmetry import twists
 from femb.linear.chart import Chart, OwnAxes, driven_coordinates, frames_chart, resting_chart, solved
 from femb.numerics import rotations
 from femb.numerics.rotations import cross_matrix
+from femb.small_motions.free_motions import null_space
 from femb.small_motions.point import OperatingPoint
+from femb.system.known_motions import known_motions
 from femb.system.system import System
 
 # FrameMotion of frames and of vectors on them, with changes to first order in coordinates and speeds.
@@ -389,3 +395,46 @@ def second_order(point: OperatingPoint, chart: Chart) -> SecondOrder:
         H.T @ forces,
         names,
     )
+
+
+# Of the largest stiffness, by ``femb.small_motions.free_motions.NONE``: what rounding leaves where all others cancel.
+# Of the largest entry of a motion: smaller ones are rounding. Of a motion: less is left of one that others contain.
+LEFT, ROUNDING, SAME = 1e-3, 1e-13, 1e-6
+
+
+def free_motions_of(point: OperatingPoint, chart: Chart, stiffness: Floats) -> tuple[Floats, Bools]:
+    """(P, f) motions of a chart without stiffness (P, P): rigid motions of structures that nothing notices, as items
+    declare, and motions of joints that no spring resists; and (f,) those whose momenta nothing changes."""
+    system, n = point.system, point.system.n_v
+    layout, whole = system.layout, system.rigid_velocities(point.q)
+
+    def motions(frames: Iterable[int], twists: Floats) -> Floats:
+        moving = np.zeros(n, dtype=bool)
+        for k in frames:
+            moving[layout.frame_v[k] : layout.frame_v[k] + layout.frames[k].freedom] = True
+        return np.where(moving, twists @ whole, 0.0)
+
+    H = chart.H[:, : chart.free]
+
+    def of_chart(rows: list[Floats]) -> tuple[Any, Any]:
+        """Coordinates (P, k) of motions (k, n_v), and what of these the constraints do not allow (n_v, k)."""
+        columns = np.vstack([np.zeros((0, n)), *rows]).T
+        columns = columns[:, np.any(columns, axis=0)]
+        found = np.linalg.lstsq(H, columns, rcond=None)[0]
+        found[np.abs(found) <= ROUNDING * np.max(np.abs(found), axis=0, initial=0.0)] = 0.0
+        return found, (H @ found - columns) / np.max(np.abs(columns), initial=1.0)
+
+    known = known_motions(system, point.q)
+    kept, _ = of_chart([motions(s.frames, s.kept) for s in known])
+    others, _ = of_chart([motions(s.frames, s.motions) for s in known])
+    structures = [g for g in groups_of(layout, springs=False, rows=False) if all(layout.frames[k].freedom for k in g)]
+    centres = [np.mean(point.q[layout.frame_q[g][:, None] + np.arange(3)], axis=0) for g in structures]
+    turns = [np.vstack([np.eye(6)[:3], twists(turns=np.eye(3), point=c)]) for c in centres]
+    p, gaps = of_chart([motions(g, turn) for g, turn in zip(structures, turns, strict=True)])
+    p = p @ null_space(gaps)
+    sizes = np.abs(stiffness) @ np.max(np.abs(p), axis=1, initial=0.0) + LEFT * np.max(np.abs(stiffness), initial=0.0)
+    p = p @ null_space((stiffness @ p) / np.maximum(sizes, np.finfo(float).tiny)[:, None])
+    basis, more = np.linalg.qr(kept)[0], np.hstack([others, p])
+    axes, parts, _ = np.linalg.svd(more - basis @ (basis.T @ more), full_matrices=False)
+    free = np.hstack([kept, axes[:, parts > SAME]])
+    return free, np.arange(free.shape[1]) < kept.shape[1]

@@ -23,9 +23,11 @@ from femb.numerics.linear_systems import SAME, Flow, continuous, resolving
 from femb.results.array_file import read_arrays, write_arrays
 
 if TYPE_CHECKING:
+    from femb.linear.modal_form import ClosedForm, ModalForm
     from femb.results.results import Results
 
 
+EPS = float(np.finfo(float).eps)
 # Changes of A that are tried.
 SAMPLES, SEED = 4, 1
 FORMATS = (".npz", ".mat", ".h5")
@@ -56,6 +58,42 @@ def names_of_states(
 
 
 @dataclass(frozen=True, eq=False)
+class InModes:
+    """The modes that the matrices A, B, C of a state space are of: these are better known than their entries.
+
+    inputs, outputs : numbers of those of the form that the state space has; None for all.
+    """
+
+    form: "ModalForm | ClosedForm"
+    A: Floats
+    B: Floats
+    C: Floats
+    inputs: Sequence[int] | None = None
+    outputs: Sequence[int] | None = None
+
+    def matrices(self, B: Floats, C: Floats) -> tuple[Floats, Floats, Floats]:
+        """A, B and C in modes, for these B and C."""
+        own = self.form.matrices
+        of_modes = own[1] if self.inputs is None else own[1][:, self.inputs]
+        by_modes = own[2] if self.outputs is None else own[2][self.outputs]
+        B = of_modes if B is self.B else self.form.inverse @ B
+        return own[0], B, by_modes if C is self.C else C @ self.form.change
+
+    def part(self, space: "StateSpace", inputs: Sequence[int], outputs: Sequence[int]) -> "InModes | None":
+        """Of the ``space`` with these inputs and outputs of this one; None where it is of other matrices."""
+        if space.A is not self.A:
+            return None
+        chosen = [
+            None if own is None else np.asarray(own)[list(part)].tolist()
+            for own, part in (
+                (range(self.B.shape[1]) if self.inputs is None else self.inputs, inputs),
+                (range(len(self.C)) if self.outputs is None else self.outputs, outputs),
+            )
+        ]
+        return InModes(self.form, space.A, space.B, space.C, *chosen)
+
+
+@dataclass(frozen=True, eq=False)
 class StateSpace(Brief):
     """A linear system of small changes about an operating point.
 
@@ -65,7 +103,8 @@ class StateSpace(Brief):
     truncation : of a truncated model its error, else None. units : SI, of inputs and outputs by name, where known.
     unsteady : of a state that is not steady the reason, so that eigenvalues are those of an instant; else empty.
     dt : s, the period of a sampled system; None of a continuous one. title : of the model. damping : where that of the
-    model comes from, in words; empty where it is not known.
+    model comes from, in words; empty where it is not known. form : the modes of
+    a model that ``linearize`` made, about rest; None of one that is made of matrices alone.
 
     Raises ModelError where the shapes of the matrices do not agree with the numbers of names.
     """
@@ -83,6 +122,7 @@ class StateSpace(Brief):
     dt: float | None = None
     title: str = ""
     damping: str = ""
+    form: InModes | None = field(default=None, repr=False)
 
     def _repr_html_(self) -> str:
         return _html_of(self)
@@ -98,6 +138,19 @@ class StateSpace(Brief):
                 )
 
     @property
+    def known(self) -> InModes | None:
+        """The modes that this is known by; None where A is another than that of ``form``."""
+        return self.form if self.form is not None and self.form.A is self.A else None
+
+    def in_modes(self) -> "StateSpace":
+        """The same model by the modes that it is known by, in which no large entry hides a small one; else itself."""
+        if self.known is None:
+            return self
+        A, B, C = self.known.matrices(self.B, self.C)
+        names = tuple(f"mode coordinate {k + 1}" for k in range(len(A)))
+        return replace(self, A=A, B=B, C=C, states=names, truncation=None, form=None)
+
+    @property
     def smallest_pole(self) -> float:
         """rad/s: a smaller eigenvalue of a continuous system may be what rounding leaves of a double zero.
 
@@ -110,7 +163,7 @@ class StateSpace(Brief):
 
         Of a sampled system they are ln z/dt of those z of A; -infinity where z is zero.
         """
-        values = np.linalg.eigvals(self.A).astype(np.complex128)
+        values = np.linalg.eigvals(self.in_modes().A).astype(np.complex128)
         values = values if self.dt is None else continuous(values, self.dt)
         return values[np.lexsort((values.real, values.imag))]
 
@@ -124,8 +177,9 @@ class StateSpace(Brief):
 
     def transfer(self, s: complex) -> Complexes:
         """(p, m) complex: the transfer matrix D + C (s - A)^-1 B at s, 1/s; of a sampled system that at e^(s dt)."""
-        states = np.linalg.solve(self._point(s) * np.eye(len(self.states)) - self.A, self.B.astype(complex))
-        return np.asarray(self.D + self.C @ states, dtype=np.complex128)
+        of = self.in_modes()
+        states = np.linalg.solve(self._point(s) * np.eye(len(of.A)) - of.A, of.B.astype(complex))
+        return np.asarray(self.D + of.C @ states, dtype=np.complex128)
 
     def _point(self, s: complex) -> complex:
         """The number in place of s (1/s) in the transfer matrix."""
@@ -147,7 +201,13 @@ class StateSpace(Brief):
         whole = int(np.floor(delay / period + SAME))
         fraction = delay - whole * period
         fraction = fraction if fraction > SAME * period else 0.0
-        flow = Flow(self.A, self.B)
+        of, known = self.in_modes(), self.known
+        motion_of = Flow(of.A, of.B)
+
+        def flow(length: float) -> tuple[Floats, Floats]:
+            P, Q = motion_of(length)
+            return (P, Q) if known is None else (known.form.change @ P @ known.form.inverse, known.form.change @ Q)
+
         (first, early), (last, late) = flow(fraction), flow(period - fraction)
         # outputs are those before the inputs of their sample act: by inputs of the sample before, or of an older one
         waiting = whole + (fraction > 0.0 or bool(np.any(self.D)))
@@ -175,7 +235,9 @@ class StateSpace(Brief):
         the rounding of their stiffness. Raises ModelError: frequencies that are not positive.
         """
         found = checked_frequencies(frequencies)
-        parts = [self._rounded(2j * np.pi * frequency) for frequency in found]
+        of = self.in_modes()
+        noise = EPS * np.abs(of.A) if self.known is None else self.known.form.rounding
+        parts = [of._rounded(2j * np.pi * frequency, noise) for frequency in found]
         values, rounding = np.array([value for value, _ in parts]), np.array([size for _, size in parts])
         response = FrequencyResponse(found, values, self.outputs, self.inputs, rounding, self.units)
         lost = response.lost()
@@ -190,8 +252,8 @@ class StateSpace(Brief):
             )
         return response
 
-    def _rounded(self, s: complex) -> tuple[Complexes, Floats]:
-        """The transfer matrix (p, m) at s, and its change by changes of A of rounding size and random sign."""
+    def _rounded(self, s: complex, noise: Floats) -> tuple[Complexes, Floats]:
+        """The transfer matrix (p, m) at s, and its change by changes of A of the sizes ``noise`` and random sign."""
         from scipy.linalg import lu_factor, lu_solve
 
         n, m = self.B.shape
@@ -201,9 +263,9 @@ class StateSpace(Brief):
         factors = lu_factor(s * np.eye(n) - self.A)
         x = lu_solve(factors, self.B.astype(complex))
         # no square of s: the frequency may be any number
-        sizes = np.hypot(abs(s) * np.abs(x), np.sqrt(self.A**2 @ np.abs(x) ** 2))
+        sizes = np.hypot(EPS * abs(s) * np.abs(x), np.sqrt(noise**2 @ np.abs(x) ** 2))
         signs = np.random.default_rng(SEED).choice([-1.0, 1.0], size=(SAMPLES, n, m))
-        changes = np.hstack([np.finfo(float).eps * sign * sizes for sign in signs])
+        changes = np.hstack([sign * sizes for sign in signs])
         sampled = np.abs(self.C @ lu_solve(factors, changes.astype(complex))).reshape(-1, SAMPLES, m)
         return np.asarray(self.D + self.C @ x), np.asarray(np.max(sampled, axis=1))
 

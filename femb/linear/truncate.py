@@ -5,19 +5,22 @@ Source: docs/theory/linearisation.md, section 8; Craig and Kurdila, Fundamentals
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.linalg import cho_factor, cho_solve
 
 from femb.base.errors import ModelError
-from femb.base.types import Complexes, Floats
+from femb.base.types import Bools, Complexes, Floats
 from femb.layout.element import LowRank
+from femb.linear.modal_form import ModalForm, SecondOrderModel
 from femb.linear.model import LinearModel
 from femb.linear.response import checked_frequencies
-from femb.linear.state_space import StateSpace, Truncation
+from femb.linear.state_space import InModes, StateSpace, Truncation, names_of_states
 from femb.numerics import rotations
 from femb.small_motions.eigenproblem import EigenProblem
 from femb.small_motions.free_motions import FreeMotions, free_motions
@@ -35,35 +38,6 @@ from femb.vibration.flexibility import Flexibility
 #
 # so that inner products weighted by W^-2, which static solutions give without the modes, bound the difference of the
 # transfer functions. Source: docs/theory/linearisation.md, equations (23) and (24).
-
-
-@dataclass(frozen=True, eq=False)
-class SecondOrderModel:
-    """A reduced model M q'' + C q' + K q = F u, y = P q + V q' + A q'' + D u, dense; r coordinates with names."""
-
-    names: tuple[str, ...]
-    mass: Floats
-    damping: Floats
-    stiffness: Floats
-    forces: Floats
-    position: Floats
-    rate: Floats
-    acceleration: Floats
-    direct: Floats
-
-    def inverse(self, s: complex) -> Complexes:
-        """(r, r): (s^2 M + s C + K)^-1."""
-        return np.asarray(np.linalg.inv(s * s * self.mass + s * self.damping + self.stiffness))
-
-    def rows(self, s: complex) -> Complexes:
-        """(p, r): P + s V + s^2 A."""
-        return np.asarray(self.position + s * self.rate + s * s * self.acceleration, dtype=complex)
-
-    def along(self, basis: Floats, names: tuple[str, ...]) -> "SecondOrderModel":
-        """The motions q = basis x, with the names of the coordinates x."""
-        M, C, K = (basis.T @ matrix @ basis for matrix in (self.mass, self.damping, self.stiffness))
-        P, V, A = (rows @ basis for rows in (self.position, self.rate, self.acceleration))
-        return SecondOrderModel(names, M, C, K, basis.T @ self.forces, P, V, A, self.direct)
 
 
 @dataclass(frozen=True, eq=False)
@@ -333,7 +307,9 @@ class ModalReduction:
 
     def state_space(self, frequencies: ArrayLike | None = None) -> StateSpace:
         """The state space, compared with the full model at frequencies in Hz."""
-        space = first_order(self.reduced, self.full)
+        r = self.integrators
+        known = not np.any(self.reduced.stiffness[:r]) and not np.any(self.reduced.stiffness[:, :r])
+        space = first_order(self.reduced, self.full, np.eye(len(self.reduced.names))[:, :r] if known else None)
         return self.compared(space, self.kind, frequencies, None if self.tail is None else self.bound)
 
     def compared(self, space: StateSpace, kind: str, frequencies: ArrayLike | None, bound: object) -> StateSpace:
@@ -511,13 +487,48 @@ def _largest_modal(
     return float(np.max(np.linalg.eigvalsh(gram), initial=0.0))
 
 
-def first_order(model: SecondOrderModel, full: LinearModel) -> StateSpace:
-    """The state space with x = (q, q'), and the inputs and outputs of ``full`` with their units."""
+def first_order(model: SecondOrderModel, full: LinearModel, free: Floats | None = None) -> StateSpace:
+    """The state space with x = (q, q'), and the inputs and outputs of ``full`` with their units.
+
+    free (r, f) : motions that are known to have no stiffness; None where it is not known which these are.
+    """
+    known = None if free is None else (free, np.ones(free.shape[1], dtype=bool))
+    return space_of(model, full.inputs, full.outputs, free=known, units=full.units)
+
+
+def space_of(
+    model: SecondOrderModel,
+    inputs: tuple[str, ...],
+    outputs: tuple[str, ...],
+    integrated: Collection[str] = (),
+    free: tuple[Floats, Bools] | None = None,
+    kinematics: Floats | None = None,
+    **words: Any,
+) -> StateSpace:
+    """The state space with x = (q, w) of a second-order model, where q' = w + E q.
+
+    integrated : names of first-order states among the coordinates, as of ``names_of_states``. free : motions
+    (r, f) that are known to have no stiffness, and which of them are kept (f,), as of ``ModalForm``; None where it is
+    not known. kinematics (r, r + m) : E, and of driven motions that are inputs; by default zero. words : others of the
+    state space.
+    """
     r = len(model.names)
-    right = np.linalg.solve(model.mass, np.hstack([-model.stiffness, -model.damping, model.forces]))
-    A = np.block([[np.zeros((r, r)), np.eye(r)], [right[:, : 2 * r]]])
-    B = np.vstack([np.zeros((r, len(full.inputs))), right[:, 2 * r :]])
+    factor = cho_factor(model.mass)
+    right = cho_solve(factor, np.hstack([-model.stiffness, -model.damping, model.forces]))
+    turning = np.zeros((r, r + len(inputs))) if kinematics is None else kinematics
+    A = np.block([[turning[:, :r], np.eye(r)], [right[:, : 2 * r]]])
+    B = np.vstack([turning[:, r:], right[:, 2 * r :]])
     C = np.hstack([model.position, model.rate]) + model.acceleration @ right[:, : 2 * r]
     D = model.direct + model.acceleration @ right[:, 2 * r :]
-    names = (*model.names, *(f"{name} rate" for name in model.names))
-    return StateSpace(A, B, C, D, names, full.inputs, full.outputs, units=full.units)
+    states, names = names_of_states(model.names, integrated, A, C)
+    A, B, C = A[np.ix_(states, states)], B[states], C[:, states]
+    space = StateSpace(A, B, C, D, names, inputs, outputs, **words)
+    own = [k for k, name in enumerate(model.names) if name in integrated]
+    alone = not np.any(model.stiffness[own]) and not np.any(model.stiffness[:, own])
+    if free is None or not alone or np.any(turning):
+        return space
+    unseen = np.setdiff1d(np.arange(r), states).tolist()
+    seen = [k for k in own if k not in unseen]
+    motions, kept = np.hstack([np.eye(r)[:, seen], free[0]]), np.append(np.ones(len(seen), dtype=bool), free[1])
+    form = ModalForm(model, motions, unseen, kept)
+    return replace(space, form=InModes(form, space.A, space.B, space.C))

@@ -49,6 +49,11 @@ class KnownStructure:
         return self._common([symmetry.momenta for _, symmetry in self.limits])
 
     @cached_property
+    def kept(self) -> Floats:
+        """(i, 6) twists that nothing notices and whose momenta nothing changes."""
+        return self._common([self.motions, self.momenta])
+
+    @cached_property
     def boosts(self) -> Floats:
         """(b, 6) translations at any constant velocity that nothing notices."""
         if not all(symmetry.at_speed for _, symmetry in self.limits):

@@ -3,6 +3,8 @@
 Numbers without a formula are those of an independent program: docs/theory/control_loop.md.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from checkout import CASES
@@ -146,11 +148,67 @@ def test_what_is_conserved_is_left_out_beside_stiff_vibrations():
     assert sampled.conserved == 6
 
 
-def test_where_rounding_leaves_no_zero_the_table_says_so():
-    text = femb.loop(held_panel(1e-3)).table()
-    assert "not stable" in text
-    assert "these are what rounding leaves of zero beside the fastest vibration" in text
-    assert femb.loop(held_panel(1e-3), modes=20).table().startswith("1 controller; the closed loop is stable\n")
+def test_a_stiff_mesh_keeps_slow_motions_and_damping():
+    """Poles beside 1e10 1/s are those of the plant in modes; matrices alone have lost them, and the table says so."""
+    whole, of_modes = femb.loop(held_panel(1e-3)), femb.loop(held_panel(1e-3), modes=20)
+    assert whole.stable
+    assert whole.conserved == of_modes.conserved == 6
+    slowest = [np.sort_complex(each.poles()[np.abs(each.poles()) < 5.0]) for each in (whole, of_modes)]
+    np.testing.assert_allclose(*slowest, rtol=1e-6)
+    alone = femb.loop(replace(whole.plant, form=None), whole.laws).table()
+    assert "not stable" in alone
+    assert "these are what rounding leaves of zero beside the fastest vibration" in alone
+
+
+@pytest.mark.parametrize("thickness", [20e-3, 4e-3, 1e-3])
+def test_the_loop_of_a_thin_shell_with_wheels(thickness):
+    """A sampled law with a delay: of full order as in modes, where the fastest vibration is 1e7 times the first."""
+    corners = [[0.5, -0.4, 0], [3.5, -0.4, 0.3], [3.5, 0.4, 0.3], [0.5, 0.4, 0]]
+    panel = {"thickness": thickness, "material": "aluminium 2014-T6", "damping": 1e-3, "frame": "hub"}
+    model = of_parts(femb.RigidBody("hub", 150.0, (40.0, 50.0, 45.0)))
+    model.add(femb.Shell("panel", (4, 1), corners=corners, attach={"edge4": "hub"}, **panel))
+    wheels = ("w0", "w1", "w2", "w3")
+    for name, axis in zip(wheels, np.array([[1, 1, 1], [1, -1, 1], [1, 1, -1], [1, -1, -1]]) / np.sqrt(3), strict=True):
+        model.add(femb.ReactionWheel(name, body="hub", axis=axis, spin_inertia=0.05))
+    model.add(
+        femb.PDController(
+            "law", attitude="bodies.hub", rate="bodies.hub", bandwidth=0.4, damping_ratio=0.6, wheels=wheels,
+            period=0.1, delay=0.135,
+        )
+    )  # fmt: skip
+    whole, of_hub, of_modes = (femb.loop(model, **words) for words in ({}, {"hub": "hub"}, {"modes": 20}))
+    delay = whole.largest_delay()[0]
+    # twenty modes leave others out
+    for loop, rtol in ((of_hub, 1e-6), (of_modes, 1e-4)):
+        assert loop.stable
+        assert loop.conserved == whole.conserved == 10
+        assert loop.growth() == pytest.approx(whole.growth(), rel=rtol)
+        assert loop.largest_delay()[0] == pytest.approx(delay, rel=rtol)
+
+
+@pytest.mark.parametrize(("damping", "wheels"), [(0.0, 0), (1e-5, 0), (1e-3, 0), (1e-4, 2)])
+def test_a_law_of_gain_zero_moves_no_pole(damping, wheels):
+    """Of a plate of 4 mm: the poles are those of the damped modes, which come from products without cancellation."""
+    model = thin_panel(damping=damping, thickness=4e-3)
+    for k in range(wheels):
+        model.add(femb.ReactionWheel(f"w{k}", body="hub", axis=np.eye(3)[k], spin_inertia=0.02))
+    wanted = femb.modes(model, 4, damped=True).eigenvalues
+    for words in ({"hub": "hub"}, {}):
+        plant = femb.linearize(model, inputs=["bodies.hub.torque"], outputs=["bodies.hub.turn"], **words)
+        loop = femb.loop(
+            plant,
+            [
+                LinearLaw(
+                    "idle", [], [], [], [[0.0]], 1e-3, inputs=["bodies.hub.turn.y"], outputs=["bodies.hub.torque.y"]
+                )
+            ],
+        )
+        assert loop.conserved == 10 + wheels
+        for values in (plant.eigenvalues(), loop.poles(), loop.closed().eigenvalues()):
+            for pole in wanted[wanted.imag > 1.0]:
+                assert np.min(np.abs(values - pole)) < 1e-7 * abs(pole)
+        # the turn that the law reads has a double zero, of which rounding of its multipliers leaves the root
+        assert np.max(plant.eigenvalues().real) < 1e-9
 
 
 def test_no_damping_by_default_decides_on_stability():

@@ -1,0 +1,195 @@
+"""Second-order models in their own modes, with motions without stiffness apart: what A of a state space rounds away.
+
+    p = Phi e,   Phi^T M Phi = 1,   e'' + Phi^T C Phi e' + Phi^T K Phi e = Phi^T F u
+
+The stiffness of short elements is so large that rounding of M^-1 K hides slow motions. In these coordinates each motion
+has entries of its own size, and the free ones, which come first, have a stiffness of exactly zero. Source:
+docs/theory/linearisation.md, section 7.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from femb.base.types import Bools, Complexes, Floats
+
+EPS = float(np.finfo(float).eps)
+# Of the sizes of terms: smaller sums are rounding.
+ROUNDING = 1e-13
+# Of what rounding of its terms leaves at random: a stiffness below this part is none.
+ABOVE = 100.0
+# Of the largest entry of a row about free motions, which is of their own size: smaller ones are zero.
+NONE = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class SecondOrderModel:
+    """M q'' + C q' + K q = F u, y = P q + V q' + A q'' + D u, dense; r coordinates with names."""
+
+    names: tuple[str, ...]
+    mass: Floats
+    damping: Floats
+    stiffness: Floats
+    forces: Floats
+    position: Floats
+    rate: Floats
+    acceleration: Floats
+    direct: Floats
+
+    def inverse(self, s: complex) -> Complexes:
+        """(r, r): (s^2 M + s C + K)^-1."""
+        return np.asarray(np.linalg.inv(s * s * self.mass + s * self.damping + self.stiffness))
+
+    def rows(self, s: complex) -> Complexes:
+        """(p, r): P + s V + s^2 A."""
+        return np.asarray(self.position + s * self.rate + s * s * self.acceleration, dtype=complex)
+
+    def along(self, basis: Floats, names: tuple[str, ...]) -> "SecondOrderModel":
+        """The motions q = basis x, with the names of the coordinates x."""
+        M, C, K = (basis.T @ matrix @ basis for matrix in (self.mass, self.damping, self.stiffness))
+        P, V, A = (rows @ basis for rows in (self.position, self.rate, self.acceleration))
+        return SecondOrderModel(names, M, C, K, basis.T @ self.forces, P, V, A, self.direct)
+
+
+@dataclass(frozen=True, eq=False)
+class ClosedForm:
+    """z' = A z + B u, y = C z + D u of a state space in better coordinates: x = change z, z = inverse x."""
+
+    A: Floats
+    B: Floats
+    C: Floats
+    change: Floats
+    inverse: Floats
+
+    @property
+    def matrices(self) -> tuple[Floats, Floats, Floats]:
+        """A, B and C."""
+        return self.A, self.B, self.C
+
+    @property
+    def rounding(self) -> Floats:
+        """What rounding may leave of the entries of A."""
+        return EPS * np.abs(self.A)
+
+
+class ModalForm:
+    """The realisation z = (e, e') of a second-order ``model``, of which motions ``free`` (r, f) have no stiffness.
+
+    unseen : numbers of those coordinates, free too, that are no states of the state space: only their rates are.
+    kept (f,) : of the first of them, that no stiffness acts along them either, as on a momentum that nothing changes.
+    """
+
+    def __init__(self, model: SecondOrderModel, free: Floats, unseen: Sequence[int], kept: Bools) -> None:
+        n = len(model.names)
+        units = np.eye(n)[:, list(unseen)]
+        self.model, self._free = model, np.hstack([units, np.where(np.any(units, axis=1)[:, None], 0.0, free)])
+        self._states = np.setdiff1d(np.arange(2 * n), unseen)
+        self.unseen, self.free = len(unseen), self._free.shape[1]
+        self._kept = self.unseen + int(np.argmin(np.append(kept, False)))
+
+    @cached_property
+    def shapes(self) -> Floats:
+        """Phi (r, r)."""
+        from scipy.linalg import cholesky, eigh, qr, solve_triangular
+
+        M, K, f = self.model.mass, self.model.stiffness, self.free
+        lower = cholesky(M, lower=True)
+        axes, sizes = qr(lower.T @ self._free) if f else (np.eye(len(M)), np.zeros((0, 0)))
+        whole = solve_triangular(lower, 0.5 * (K + K.T), lower=True)
+        whole = solve_triangular(lower, whole.T, lower=True)
+        elastic = axes[:, f:]
+        if f < len(M):
+            elastic = elastic @ eigh(elastic.T @ whole @ elastic)[1]
+        # of the free motions themselves: in parts with little inertia they would be rounding
+        free = solve_triangular(sizes[:f], self._free.T, trans="T").T if f else self._free
+        free[np.abs(free) <= ROUNDING * np.max(np.abs(free), axis=0, initial=0.0)] = 0.0
+        return np.hstack([free, solve_triangular(lower.T, elastic)])
+
+    @cached_property
+    def change(self) -> Floats:
+        """x of the state space by z."""
+        zero = np.zeros_like(self.shapes)
+        return np.block([[self.shapes, zero], [zero, self.shapes]])[self._states, self.unseen :]
+
+    @cached_property
+    def inverse(self) -> Floats:
+        """z by x of the state space."""
+        inner, zero = self.shapes.T @ self.model.mass, np.zeros_like(self.shapes)
+        return np.block([[inner, zero], [zero, inner]])[self.unseen :, self._states]
+
+    @cached_property
+    def matrices(self) -> tuple[Floats, Floats, Floats]:
+        """A, B and C by z."""
+        of, Phi, f, d, n = self.model, self.shapes, self.free, self.unseen, len(self.shapes)
+        K, C = Phi.T @ of.stiffness @ Phi, Phi.T @ of.damping @ Phi
+        K[:, :f] = 0.0
+        none = np.abs(K[:f]) <= ABOVE * self._noise(of.stiffness)[:f]
+        K[:f] = np.where(none | (np.arange(f) < self._kept)[:, None], 0.0, K[:f])
+        apart = np.zeros((n, n), dtype=bool)
+        apart[:f] = apart[:, :f] = True
+        C = np.where(apart & (np.abs(C) <= ROUNDING * (np.abs(Phi).T @ np.abs(of.damping) @ np.abs(Phi))), 0.0, C)
+        F, P, V, A = (
+            _without_rounding(*pair)
+            for pair in ((Phi.T, of.forces), (of.position, Phi), (of.rate, Phi), (of.acceleration, Phi))
+        )
+        return (
+            np.block([[np.zeros((n, n)), np.eye(n)], [-K, -C]])[d:, d:],
+            np.vstack([np.zeros_like(F), F])[d:],
+            np.hstack([P - A @ K, V - A @ C])[:, d:],
+        )
+
+    @cached_property
+    def rounding(self) -> Floats:
+        """What rounding of the entries of M, C and K leaves of those of A, at random."""
+        A, n, f, d = self.matrices[0], len(self.shapes), self.free, self.unseen
+        of_stiffness, of_damping = self._noise(self.model.stiffness), self._noise(self.model.damping)
+        of_stiffness[:f] = of_stiffness[:, :f] = 0.0
+        found = EPS * np.abs(A)
+        found[n - d :] += np.hstack([of_stiffness, of_damping])[:, d:]
+        return found
+
+    def _noise(self, matrix: Floats) -> Floats:
+        squares = self.shapes**2
+        return np.asarray(EPS * np.sqrt(squares.T @ matrix**2 @ squares))
+
+    def known(self, B: Floats, C: Floats) -> tuple[Floats, Floats]:
+        """Motions (.., v) that no output C sees, and momenta (.., w) that no input B changes, by z.
+
+        Of free motions D c: (c, 0) is a state at rest, and (0, c) moves along it where nothing damps; the momentum
+        e' + C e stays where nothing drives it, and with it zero, e where nothing damps.
+        """
+        A, f, d = self.matrices[0], self.free, self.unseen
+        n = len(self.shapes)
+        first, rates = f - d, slice(n - d, n - d + f)
+        drags, by_rates = -A[rates, n - d :], A[n - d :, rates]
+        at_rest = _null(np.eye(first), C[:, :first])
+        resting = np.hstack([np.eye(f)[:, :d], np.vstack([np.zeros((d, at_rest.shape[1])), at_rest])])
+        moving = _null(resting, C[:, rates], by_rates)
+        momenta = _null(np.eye(f), B[rates].T, A[rates, first : n - d].T, moving.T, resting.T @ drags[:, :f].T)
+        places = _null(momenta, drags.T, resting.T)
+        motions = np.zeros((len(A), at_rest.shape[1] + moving.shape[1]))
+        motions[:first, : at_rest.shape[1]], motions[rates, at_rest.shape[1] :] = at_rest, moving
+        kept = np.zeros((len(A), momenta.shape[1] + places.shape[1]))
+        kept[: n - d, : momenta.shape[1]], kept[rates, : momenta.shape[1]] = drags.T[d:] @ momenta, momenta
+        kept[:first, momenta.shape[1] :] = places[d:]
+        return motions, kept
+
+
+def _without_rounding(first: Floats, second: Floats) -> Floats:
+    """The product of two matrices, zero where it is rounding of its terms."""
+    product = first @ second
+    return np.where(np.abs(product) <= ROUNDING * (np.abs(first) @ np.abs(second)), 0.0, product)
+
+
+def _null(within: Floats, *rows: Floats) -> Floats:
+    """(f, k) orthonormal vectors of those ``within`` (f, v) that rows (m, f), each of any size, take to zero."""
+    whole = np.vstack(rows)
+    sizes = np.max(np.abs(whole), axis=1, initial=0.0)
+    projected = (whole[sizes > 0.0] / sizes[sizes > 0.0, None]) @ within
+    if not projected.size:
+        return within
+    _, values, vectors = np.linalg.svd(projected)
+    found = within @ vectors[int(np.sum(values > NONE)) :].T
+    return np.where(np.abs(found) <= ROUNDING, 0.0, found)
