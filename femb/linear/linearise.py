@@ -325,8 +325,9 @@ def loop(
         inputs, outputs = default.inputs, default.outputs
     set_, read = ({name for law in found for name in getattr(law, word)} for word in ("outputs", "inputs"))
     # what a law sets is an input of the plant, or what other laws read
-    actuated = [name for law in found for name in law.outputs if name not in read]
-    sensed = [name for law in found for name in law.inputs if name not in set_]
+    # each once: of an asked vector its components are there
+    actuated = [x for law in found for x in law.outputs if x not in read and x.rpartition(".")[0] not in inputs]
+    sensed = [x for law in found for x in law.inputs if x not in set_ and x.rpartition(".")[0] not in outputs]
     plant = linearize(
         model,
         inputs=list(dict.fromkeys([*actuated, *inputs])),
