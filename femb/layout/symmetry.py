@@ -114,6 +114,13 @@ def intersection(spaces: Iterable[Floats]) -> Floats:
     return nullity(np.vstack(conditions))
 
 
+def bracket(omega: Floats, point: Floats, motions: Floats) -> Floats:
+    """(k, 6) the rates of twists (k, 6) in space that are fixed in axes that turn at omega (3,) about a point (3,)."""
+    shift = np.cross(omega, motions[:, :3] + np.cross(motions[:, 3:], point))
+    turn = np.cross(omega, motions[:, 3:])
+    return np.hstack([shift - np.cross(turn, point), turn])
+
+
 @dataclass(frozen=True, eq=False)
 class Surroundings:
     """What does not move with a model at a state q (n_q,): the numbers of its ``fixed`` frames, and fields.

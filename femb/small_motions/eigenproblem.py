@@ -21,11 +21,13 @@ from femb.base.errors import FembWarning, ModelError
 from femb.base.types import Floats, Ints, Sparse
 from femb.layout.element import LowRank
 from femb.model.model import Model
+from femb.numerics import rotations
 from femb.small_motions.point import OperatingPoint, without_derivatives
 from femb.small_motions.spinning import in_own_axes
 from femb.small_motions.steady import why_changing
 from femb.small_motions.strains import ExactProducts
 from femb.system.block_lu import AnyFactorisation
+from femb.system.known_motions import KnownStructure, check_said, known_motions
 from femb.system.moving_ground import CoupledLayout, MovingGround, start_of
 from femb.system.rigid_motion import about_mass_centres
 from femb.system.system import System
@@ -70,6 +72,7 @@ class EigenProblem:
     u (n_u,), a (n_v,), multipliers (n_c,) : inputs, accelerations and reactions of the state.
     low_rank : what damping and stiffness lack of the derivatives, as those of modal damping. exact : products with
     stiffness and damping in which nothing large cancels. left_out : forces that the matrices do not contain, in words.
+    loaded : whether weight and loads act; None where what the model knows of its motions is not used.
     """
 
     system: System
@@ -87,6 +90,7 @@ class EigenProblem:
     low_rank: LowRank
     exact: ExactProducts
     left_out: tuple[str, ...] = ()
+    loaded: bool | None = None
 
     @classmethod
     def of(
@@ -179,7 +183,7 @@ class EigenProblem:
         nothing = np.zeros(free.n_v, dtype=bool)
         matrices = mass, damping, stiffness, jacobian
         state, products = (u, a, multipliers), (low_rank, exact)
-        motion = cls(free, q, v, *matrices, nothing, axes, *state, *products, tuple(left_out))
+        motion = cls(free, q, v, *matrices, nothing, axes, *state, *products, tuple(left_out), loaded)
         return motion.holding(*layout.held_frames())
 
     @property
@@ -191,6 +195,44 @@ class EigenProblem:
         """(6, n_v): displacements of all frames in translations along, then rotations about, the inertial axes."""
         motions = self.system.rigid_velocities(self.q)
         return motions if self.axes is None else np.asarray((self.axes.T @ motions.T).T)
+
+    @cached_property
+    def structures(self) -> tuple[KnownStructure, ...]:
+        """The structures of what is not held, and what they do not notice. Raises ModelError: an item does not say."""
+        if self.loaded is None:
+            return ()
+        held = [k for k in range(len(self.system.layout.frames)) if np.any(self.held[self.velocities_of(k)])]
+        found = known_motions(self.system, self.q, held, self.loaded)
+        check_said(found, "modes")
+        return found
+
+    def axis_of(self, frames: Sequence[int]) -> tuple[Floats, Floats, float]:
+        """Angular velocity (3,) of the steady rotation of connected frames, zero at rest; the point (3,) of its axis
+        nearest to the held one of them, or to the first; and the distance (m) of this one."""
+        layout = self.system.layout
+        held = [k for k in frames if np.any(self.held[self.velocities_of(k)])]
+        # what is held turns with the structure, or is the ground in which it turns
+        turning = (k for k in [*held, *frames] if layout.frames[k].freedom == 6)
+        frame = next((k for k in turning if self.v[self.velocities_of(k)][3:].any()), None)
+        if frame is None or not self.spinning:
+            return np.zeros(3), np.zeros(3), 0.0
+        i, j = layout.frame_q[frame], layout.frame_v[frame]
+        omega: Floats = rotations.rotate(self.q[i + 3 : i + 7], self.v[j + 3 : j + 6])
+        arm = np.cross(omega, self.v[j : j + 3]) / (omega @ omega)
+        return omega, self.q[i : i + 3] + arm, float(np.linalg.norm(arm))
+
+    @property
+    def spin(self) -> float:
+        """The largest rate of a steady rotation, rad/s."""
+        frames = range(len(self.system.layout.frames))
+        return max((float(np.linalg.norm(self.axis_of([k])[0])) for k in frames), default=0.0)
+
+    def moves_of(self, structure: KnownStructure, twists: Floats) -> Floats:
+        """(n_v, k) displacements of a structure by twists (k, 6)."""
+        own = np.concatenate([np.arange(self.system.n_v)[self.velocities_of(k)] for k in structure.frames])
+        moves = np.zeros((self.system.n_v, len(twists)))
+        moves[own] = (twists @ self.rigid_motions()).T[own]
+        return moves
 
     def inertial(self, shapes: NDArray[np.complex128]) -> NDArray[np.complex128]:
         """Displacements (n_v, k) in the System's velocities: along inertial axes."""

@@ -12,12 +12,16 @@ import numpy as np
 
 from femb.base.types import Floats
 from femb.layout.connections import groups_of
+from femb.layout.symmetry import bracket, nullity
 from femb.small_motions.eigenproblem import EigenProblem
+from femb.system.known_motions import KnownStructure
 
 # A stiffness or a row of constraints times a motion is zero where it cancels to this part of its terms.
 NONE = 1e-11
 # Of the largest force: what reactions and stresses carry from one body to another as rounding.
 ROUNDING_PART = 1e-15
+# Of a motion of unit size: the part beside what a rotation turns.
+LEAST = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,25 +86,99 @@ class FreeMotions:
 
 
 def free_motions(motion: EigenProblem) -> FreeMotions:
-    """The motions without stiffness of what is not held."""
+    """The motions without stiffness of what is not held: those that are known, and what joints leave beside these."""
     layout = motion.system.layout
-    structures = groups_of(layout, springs=False, rows=False)
-    columns = _rigid_motions(motion, structures)
-    if not columns.shape[1]:
-        return FreeMotions(columns, columns, 0)
-    shapes = _unresisted(motion, columns)
+    shapes = _unresisted(motion, groups_of(layout, springs=False, rows=False))
     if not shapes.shape[1]:
         return FreeMotions(shapes, shapes, 0)
-    rigid = _unresisted(motion, _rigid_motions(motion, groups_of(layout, springs=True, rows=True)))
+    rigid = _unresisted(motion, groups_of(layout, springs=True, rows=True))
     shapes, momenta = _orthonormal(motion, rigid, shapes)
     return FreeMotions(shapes, momenta, rigid.shape[1])
 
 
-def _rigid_motions(motion: EigenProblem, groups: list[list[int]]) -> Floats:
-    """(n_v, 6 g) motions as rigid bodies of all groups without a held frame, about the mean of their positions."""
+def with_turned(motion: EigenProblem, free: FreeMotions) -> FreeMotions:
+    """The free motions, and the known ones that a rotation turns in its own axes: across it, and its tilt."""
+    columns, centres = _rigid_motions(motion, groups_of(motion.system.layout, springs=False, rows=False))
+    turned = [columns @ part for part in _turned(motion, centres)[1:]]
+    shapes, momenta = _orthonormal(motion, free.shapes, np.hstack([free.shapes, *turned]))
+    return FreeMotions(shapes, momenta, free.rigid)
+
+
+def _unresisted(motion: EigenProblem, groups: list[list[int]]) -> Floats:
+    """(n_v, r) rigid motions of groups that the constraints allow and no stiffness resists: the known ones that stay
+    where they are in axes of the rotation, and, of what is beside them, what is measured."""
+    columns, centres = _rigid_motions(motion, groups)
+    known = [_in_terms(each, each.resting_in(*motion.axis_of(each.frames)[:2]), centres) for each in motion.structures]
+    still, turned = _turned(motion, centres)
+    resting = independent(np.hstack([np.zeros((columns.shape[1], 0)), *known, still]))
+    turned = independent(turned - resting @ (resting.T @ turned))
+    others = nullity(np.hstack([resting, turned]).T).T
+    if not others.shape[1] or not null_space(_constraint_rows(motion, columns @ others)).shape[1]:
+        return np.asarray(columns @ resting)
+    beside = np.hstack([others, turned])
+    rest = columns @ beside
+    found = null_space(np.vstack([_constraint_rows(motion, rest), _stiffness_rows(motion, rest)]))
+    # what is turned alone is resisted, by however small a rate of the rotation
+    _, sizes, parts = np.linalg.svd(found[: others.shape[1]])
+    return np.asarray(columns @ np.hstack([resting, beside @ found @ parts[: np.sum(sizes > LEAST)].T]))
+
+
+def _turned(motion: EigenProblem, centres: list[tuple[int, Floats, int]]) -> tuple[Floats, Floats]:
+    """(d, k), (d, j) known motions that a rotation turns in its own axes, in terms of those of ``_rigid_motions``:
+    those that centrifugal and gyroscopic forces resist not, as the turn of a thin rod about its line, and those that
+    they resist."""
+    found = np.zeros((sum(count for _, _, count in centres), 0))
+    parts = found, found
+    for structure in motion.structures:
+        omega, point, _ = motion.axis_of(structure.frames)
+        motions = structure.turned_by(omega, point)
+        if len(motions) and any(frame in structure.frames for frame, _, _ in centres):
+            _, forces, sizes = stiffness_of_known(motion, structure, motions)
+            own = null_space(forces / np.maximum(sizes, np.finfo(float).tiny)[:, None])
+            terms = _in_terms(structure, motions, centres)
+            both = terms @ own, terms @ nullity(own.T).T
+            parts = np.hstack([parts[0], both[0]]), np.hstack([parts[1], both[1]])
+    return parts
+
+
+def stiffness_of_known(
+    motion: EigenProblem, structure: KnownStructure, motions: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Displacements D (n_v, k) of a structure by known twists (k, 6), K D, and the sizes (n_v,) of terms of K D.
+
+    p = D e^(-t ad) xi is a motion: K D xi = (C + G) D ad xi - M D ad^2 xi. No stiffness is in it that would cancel.
+    """
+    omega, point, _ = motion.axis_of(structure.frames)
+    once = bracket(omega, point, motions)
+    D, first, second = (motion.moves_of(structure, each) for each in (motions, once, bracket(omega, point, once)))
+    damping = np.array([motion.exact_damping(x) for x in np.ascontiguousarray(first.T)]).reshape(first.T.shape).T
+    inertia = motion.times(motion.mass, second)
+    rate2 = float(omega @ omega)
+    sizes = rate2 * motion.times(np.abs(motion.mass), np.max(np.abs(D), axis=1, initial=0.0))
+    return D, damping - inertia, sizes
+
+
+def _in_terms(structure: KnownStructure, twists: Floats, centres: list[tuple[int, Floats, int]]) -> Floats:
+    """(d, k) twists (k, 6) of a structure in terms of the motions of ``_rigid_motions``."""
+    parts = [np.zeros((0, len(twists)))]
+    for frame, centre, count in centres:
+        moved = np.hstack([twists[:, :3] + np.cross(twists[:, 3:], centre), twists[:, 3:]])
+        parts.append(moved.T[:count] * (frame in structure.frames))
+    return np.vstack(parts)
+
+
+def independent(columns: Floats) -> Floats:
+    """(d, r) an orthonormal basis of the space of columns (d, k), whatever their sizes."""
+    rows = columns.T[np.any(columns.T, axis=1)]
+    return nullity(nullity(rows / np.linalg.norm(rows, axis=1, keepdims=True))).T
+
+
+def _rigid_motions(motion: EigenProblem, groups: list[list[int]]) -> tuple[Floats, list[tuple[int, Floats, int]]]:
+    """(n_v, d) motions as rigid bodies of all groups without a held frame, about the mean of their positions; and of
+    each group its first frame, this mean (3,) and the number of its motions."""
     system, layout = motion.system, motion.system.layout
     whole = motion.rigid_motions()
-    columns = [np.zeros((system.n_v, 0))]
+    columns, centres = [np.zeros((system.n_v, 0))], []
     for group in groups:
         moving = np.zeros(system.n_v, dtype=bool)
         for k in group:
@@ -115,16 +193,8 @@ def _rigid_motions(motion: EigenProblem, groups: list[list[int]]) -> Floats:
         if all(layout.frames[k].freedom == 3 for k in group) and len(group) == 1:
             own = own[:3]
         columns.append(own.T)
-    return np.hstack(columns)
-
-
-def _unresisted(motion: EigenProblem, columns: Floats) -> Floats:
-    """(n_v, r) combinations of motions D (n_v, d) that the constraints allow and no stiffness resists."""
-    rows = _constraint_rows(motion, columns)
-    if not null_space(rows).shape[1]:
-        return columns[:, :0]
-    found: Floats = columns @ null_space(np.vstack([rows, _stiffness_rows(motion, columns)]))
-    return found
+        centres.append((group[0], centre, len(own)))
+    return np.hstack(columns), centres
 
 
 def _constraint_rows(motion: EigenProblem, columns: Floats) -> Floats:
@@ -140,10 +210,15 @@ def _constraint_rows(motion: EigenProblem, columns: Floats) -> Floats:
 
 def _stiffness_rows(motion: EigenProblem, columns: Floats) -> Floats:
     """K D (n_v, d) of what is not held, each row on the scale of its terms."""
-    values = np.zeros_like(columns)
-    for k, column in enumerate(columns.T):
-        values[:, k] = motion.times(motion.stiffness, column)
-    sizes = motion.times(np.abs(motion.stiffness), np.max(np.abs(columns), axis=1, initial=0.0))
+    moving = np.where(motion.held[:, None], 0.0, columns)
+    # what a slow rotation adds would be rounding beside the stiffness of short elements
+    exact = motion.exact if motion.spinning else None
+    data = motion.stiffness if exact is None else exact.others[0]
+    values = np.array(
+        [motion.times(data, x) if exact is None else exact.rigid_stiffness(x) for x in np.ascontiguousarray(moving.T)]
+    ).T
+    sizes = motion.times(np.abs(data), np.max(np.abs(moving), axis=1, initial=0.0))
+    sizes = np.maximum(sizes, np.max(np.abs(values), axis=1, initial=0.0))
     if np.any(motion.multipliers):
         # reactions turn with what they hold
         through = without_reactions(motion)

@@ -10,6 +10,7 @@ The same holds for C.
 Source: docs/theory/modes.md, section 2.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -54,7 +55,11 @@ class ExactProducts:
         """(C + G) x (n_v,), without modal damping."""
         return self._product(self._strained[1], self.others[1], x)
 
-    def _product(self, strained: "StrainForces", others: Floats, x: Floats) -> Floats:
+    def rigid_stiffness(self, x: Floats) -> Floats:
+        """K x (n_v,) of motions x that strain no element."""
+        return self._product(self._strained[0].turned, self.others[0], x)
+
+    def _product(self, strained: Callable[[Floats], Floats], others: Floats, x: Floats) -> Floats:
         axes = self.others[2]
         own = strained(x) if axes is None else axes.T @ strained(axes @ x)
         whole = np.append(x, np.zeros(self.system.n_c))
@@ -192,10 +197,16 @@ class StrainForces:
         for frames, on in ((self.first, on_first), (self.second, on_second)):
             for k in range(6):
                 forces[:, k] += np.bincount(frames, on[:, k], len(forces))
-        forces[:, :3] += np.cross(np.einsum("fij,fj->fi", self.axes, moved[:, 3:]), self.forces)
         out[self.places] += forces
+        out += self.turned(x)
         products = np.sum(self.rows * self._relative(moved, self.of_frame, self.to_frame), axis=1)
         return out + np.bincount(self.row, products, len(out))
+
+    def turned(self, x: Floats) -> Floats:
+        """(n_v,) the change of the forces of elements as they turn with their frames, by displacements x (n_v,)."""
+        out = np.zeros_like(x)
+        out[self.places[:, :3]] = np.cross(np.einsum("fij,fj->fi", self.axes, x[self.places[:, 3:]]), self.forces)
+        return out
 
     def _relative(self, moved: Floats, frames: Ints, to: Ints) -> Floats:
         """(e, 6): motions of frames less those that they have with the frames ``to`` as one rigid body."""

@@ -14,7 +14,7 @@ import numpy as np
 from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.layout.connections import groups_of
-from femb.layout.symmetry import SAME, Surroundings, Symmetry, intersection, of_directions, twists
+from femb.layout.symmetry import SAME, Surroundings, Symmetry, intersection, nullity, of_directions, twists
 
 if TYPE_CHECKING:
     from femb.system.system import System
@@ -74,20 +74,32 @@ class KnownStructure:
         moved = self.size * motions[:, :3] - np.cross(motions[:, 3:], self.centre)
         return np.hstack([moved, motions[:, 3:]])
 
+    def resting_in(self, omega: Floats, point: Floats) -> Floats:
+        """(k, 6) those motions that stay what they are in axes that turn at omega (3,) about a point (3,): along the
+        axis, and about it; at rest all."""
+        if not np.any(omega):
+            return self.motions
+        axis = omega[None] / np.linalg.norm(omega)
+        return self._common([self.motions, twists(axis, axis, point)])
+
+    def turned_by(self, omega: Floats, point: Floats) -> Floats:
+        """(k, 6) the other motions, which such axes see turn: a basis across the ones that stay."""
+        own = self.own(self.resting_in(omega, point))
+        return self._from_own(intersection([self.own(self.motions), nullity(own)]))
+
     def leaves(self, motion: Floats) -> bool:
         """Whether nothing notices a twist (6,)."""
         return not self.against(motion)
 
     def against(self, motion: Floats) -> tuple[str, ...]:
         """Names of what notices a twist (6,)."""
-        one = self.own(motion[None])
-        noticing = (name for name, symmetry in self.limits if not _contains(self.own(symmetry.motions), one))
+        noticing = (name for name, symmetry in self.limits if not self.contains(symmetry.motions, motion[None]))
         return (*noticing, *self.silent)
 
-
-def _contains(space: Floats, motions: Floats) -> bool:
-    """Whether orthonormal rows (k, 6) span others (j, 6)."""
-    return bool(np.all(np.linalg.norm(motions - motions @ space.T @ space, axis=1) <= SAME))
+    def contains(self, space: Floats, motions: Floats) -> bool:
+        """Whether a space of twists (k, 6) has others (j, 6) in it."""
+        space, motions = self.own(space), self.own(motions)
+        return bool(np.all(np.linalg.norm(motions - motions @ space.T @ space, axis=1) <= SAME))
 
 
 def known_motions(

@@ -8,6 +8,7 @@ Source: docs/theory/modes.md, equation (9).
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +17,14 @@ from femb.base.errors import ModelError, SolveError
 from femb.base.types import Floats
 from femb.base.values import without_rounding
 from femb.layout.connections import groups_of
-from femb.numerics import rotations
+from femb.layout.symmetry import twists
 from femb.small_motions.eigenproblem import EigenProblem
-from femb.small_motions.free_motions import ROUNDING_PART, FreeMotions, without_reactions
+from femb.small_motions.free_motions import FreeMotions
 from femb.system.block_lu import SingularError
+from femb.system.known_motions import KnownStructure
 from femb.vibration.eigen import REFINED, REFINEMENTS, ROUNDED, freedoms, is_symmetric, orthonormal, rounding
 from femb.vibration.flexibility import Flexibility
+from femb.vibration.slow_modes import SlowModes, length, of_parts, of_unit_mass
 
 # Rigid-body motions of damped and of spinning structures as states, separated exactly: with x = (p, p'), x' = A x,
 #
@@ -74,8 +77,8 @@ def rigid_states(motion: EigenProblem, free: FreeMotions, lowest: float) -> Rigi
     parts = [_at_zero(motion, free, still, lowest) if symmetric else _chains(free.undamped(motion).shapes, None)]
     spins = []
     if motion.spinning and symmetric:
-        for group in groups_of(motion.system.layout, springs=True, rows=True):
-            found = _across(motion, group)
+        for structure in motion.structures:
+            found = _across(motion, structure)
             if found is not None:
                 parts.append(found[:2])
                 spins.append(found[2])
@@ -166,74 +169,38 @@ def rotations_of(motion: EigenProblem) -> tuple[Rotation, ...]:
 
 def rotation_of(motion: EigenProblem, group: list[int]) -> Rotation | None:
     """The rotation of a structure; None where it is at rest."""
-    layout = motion.system.layout
-    held = [k for k in group if np.any(motion.held[motion.velocities_of(k)])]
-    # what is held turns with the structure, or is the ground in which it turns
-    turning = (k for k in held + group if layout.frames[k].freedom == 6 and motion.v[motion.velocities_of(k)][3:].any())
-    frame = next(turning, None)
-    if frame is None:
-        return None
-    i, j = layout.frame_q[frame], layout.frame_v[frame]
-    omega: Floats = rotations.rotate(motion.q[i + 3 : i + 7], motion.v[j + 3 : j + 6])
-    arm = np.cross(omega, motion.v[j : j + 3]) / (omega @ omega)
-    return Rotation(omega, motion.q[i : i + 3] + arm, float(np.linalg.norm(arm)))
+    omega, point, distance = motion.axis_of(group)
+    return Rotation(omega, point, distance) if np.any(omega) else None
 
 
-def _across(motion: EigenProblem, group: list[int]) -> tuple[Floats, Floats, float] | None:
+def _across(motion: EigenProblem, structure: KnownStructure) -> tuple[Floats, Floats, float] | None:
     """States, their rates and the spin (rad/s) of one structure that turns: across its axis, and of its tilt.
 
-    None where it is held, or does not turn, or where something resists.
+    None where it does not turn, or where its surroundings notice these motions.
     """
-    system = motion.system
-    moving = np.zeros(system.n_v, dtype=bool)
-    for k in group:
-        moving[motion.velocities_of(k)] = True
-    rotation = rotation_of(motion, group)
-    if rotation is None or np.any(motion.held & moving):
-        return None
-    omega, centre, spin = rotation.omega, rotation.point, rotation.rate
-    whole = np.where(moving, motion.rigid_motions(), 0.0)
-    turns = whole[3:] - np.cross(np.eye(3), centre) @ whole[:3]
-    first = np.linalg.svd(omega[None])[2][1]
-    plane = np.array([first, np.cross(omega / spin, first)])
-    T, R = (plane @ whole[:3]).T, (plane @ turns).T
-    s = spin * np.array([[0.0, -1.0], [1.0, 0.0]])
-    zero, two, one = np.zeros_like(T), np.zeros((2, 2)), np.eye(2)
-    states, rates = [np.zeros((2 * len(moving), 0))], []
-    # y = e^(-s t) (c + u t): y'' = -2 s y' - s^2 y
-    extent = np.max(np.abs([*whole[:3], *turns]), axis=0)
-    if not _resists(motion, extent, spin, (zero, T, -2.0 * T @ s), (T, zero, -T @ (s @ s))):
-        states.append(np.block([[T, zero], [zero, T]]))
-        rates.append(np.block([[two, one], [-s @ s, -2.0 * s]]))
-    if not _resists(motion, extent, spin, (R, -R @ s, R @ (s @ s))):
-        states.append(np.vstack([R, -R @ s]))
-        rates.append(-s)
-    if not rates:
-        return None
     from scipy.linalg import block_diag
 
-    return np.hstack(states), block_diag(*rates), spin
-
-
-def _resists(motion: EigenProblem, extent: Floats, spin: float, *motions: tuple[Floats, Floats, Floats]) -> bool:
-    """Whether constraints, or forces at displacements, rates and accelerations (n_v, k) each, resist.
-
-    extent (n_v,) : the largest displacements of all these motions, which with spin (rad/s) scale what is rounding.
-    Reactions may balance the forces.
-    """
-    times, n, n_c = motion.system.solver.multiply, motion.system.n_v, motion.system.n_c
-    gaps = times(np.abs(motion.jacobian), np.append(extent, np.zeros(n_c)))[n:]
-    terms = motion.times(np.abs(motion.stiffness), extent) + spin * _sizes(motion, extent)
-    terms += spin**2 * motion.times(np.abs(motion.mass), extent)
-    terms += ROUNDING_PART / EXACT * np.max(terms) if n_c else 0.0
-    through = without_reactions(motion)
-    for columns in zip(*(np.hstack(parts).T for parts in zip(*motions, strict=True)), strict=True):
-        p, rate, acceleration = (np.ascontiguousarray(column) for column in columns)
-        force = motion.times(motion.mass, acceleration) + motion.damping_times(rate)
-        force += motion.times(motion.stiffness, p)
-        if np.any(np.abs(motion.gaps(p)) > EXACT * gaps) or np.any(np.abs(through(force)) > EXACT * terms):
-            return True
-    return False
+    omega, point, _ = motion.axis_of(structure.frames)
+    if not np.any(omega):
+        return None
+    spin = float(np.linalg.norm(omega))
+    first = np.linalg.svd(omega[None])[2][1]
+    plane = np.array([first, np.cross(omega / spin, first)])
+    shifts, tilts = twists(plane), twists(turns=plane, point=point)
+    s = spin * np.array([[0.0, -1.0], [1.0, 0.0]])
+    two, one = np.zeros((2, 2)), np.eye(2)
+    states: list[Floats] = []
+    rates: list[Floats] = []
+    # y = e^(-s t) (c + u t): y'' = -2 s y' - s^2 y
+    if structure.contains(structure.boosts, shifts):
+        T = motion.moves_of(structure, shifts)
+        states.append(np.asarray(np.kron(one, T), dtype=np.float64))
+        rates.append(np.block([[two, one], [-s @ s, -2.0 * s]]))
+    if structure.contains(structure.motions, tilts):
+        R = motion.moves_of(structure, tilts)
+        states.append(np.vstack([R, -R @ s]))
+        rates.append(np.asarray(-s, dtype=np.float64))
+    return (np.hstack(states), block_diag(*rates), spin) if rates else None
 
 
 def _sizes(motion: EigenProblem, x: Floats) -> Floats:
@@ -258,17 +225,25 @@ Complex = NDArray[np.complex128]
 SEED = 1
 # Of what rounding may leave: an eigenvalue that a refinement moves farther is that of another mode.
 FARTHEST = 10.0
+# Rounding of eigenvalues 1 / (lambda - shift) of the size of the largest of these.
+SOLVER = 16.0 * np.finfo(float).eps
 # An imaginary part below this part of the eigenvalue is rounding.
 REAL = 1e-9
 
 
 def complex_modes(
-    motion: EigenProblem, rigid: RigidStates, count: int, shift: float, at_most: bool = False
+    motion: EigenProblem,
+    rigid: RigidStates,
+    count: int,
+    shift: float,
+    at_most: bool = False,
+    slow: SlowModes | None = None,
 ) -> tuple[Complex, Complex]:
     """The ``count`` eigenvalues lambda (k,), 1/s, nearest to ``shift`` > 0 (rad/s), and shapes (n_v, k).
 
-    rigid : motions that are left out. at_most : whether fewer are given where there are no more, else refused. Of each
-    conjugate pair the one with a positive imaginary part is given; sorted by size. Shapes have phi^H M phi = 1, and
+    rigid : motions that are left out. slow : modes that are not listed, since they are known better. at_most : whether
+    fewer are given where there are no more, else refused. Of each conjugate pair the one with a positive imaginary part
+    is given; sorted by size. Shapes have phi^H M phi = 1, and
     their largest entry is real and positive. Raises ModelError: more than there are; SolveError.
     """
     from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs
@@ -296,7 +271,7 @@ def complex_modes(
     operator = LinearOperator((2 * n, 2 * n), matvec=inverse, dtype=np.float64)
     # those beyond the eigenvalues that there are would be rounding
     there = 2 * freedoms(motion) - int(np.sum(~motion.held[states])) - len(rigid.rates) + rigid.steady
-    wanted = min(2 * count + 2, 2 * n - 2, there)
+    wanted = min(2 * count + 2 + (slow.count if slow else 0), 2 * n - 2, there)
     if wanted < 1:
         raise ModelError("modes: nothing vibrates: all motions are without stiffness")
     try:
@@ -305,14 +280,17 @@ def complex_modes(
         )
     except ArpackNoConvergence as error:
         raise SolveError(f"modes: the eigenvalue solver did not converge: {error}") from error
-    chosen = np.flatnonzero(values.imag >= -REAL * np.abs(values))
+    vectors[states] = vectors[n + states] / np.where(values == 0.0, 1.0, values)
+    listed = values.imag >= -REAL * np.abs(values)
+    if slow is not None:
+        listed[slow.among(of_unit_mass(motion, vectors[:n]))] = False
+    chosen = np.flatnonzero(listed)
     # of equal sizes, as of a motion that grows and its reverse that falls, first what grows
     sizes = np.round(np.log(np.maximum(np.abs(values[chosen]), np.finfo(float).tiny)), 8)
     chosen = chosen[np.lexsort((-np.round(values[chosen].real / np.abs(values[chosen]), 8), sizes))][:count]
     if len(chosen) < count and not at_most:
         raise ModelError(f"modes: got {count} modes to compute, found {len(chosen)}: ask for fewer")
-    vectors[states] = vectors[n + states] / np.where(values == 0.0, 1.0, values)
-    eigenvalues, shapes = values[chosen], _of_unit_mass(motion, vectors[:n, chosen])
+    eigenvalues, shapes = values[chosen], of_unit_mass(motion, vectors[:n, chosen])
     if np.max(_rounding(motion, eigenvalues, shapes)) > ROUNDED:
         return _refined(motion, eigenvalues, shapes, solve, shift)
     return eigenvalues, shapes
@@ -320,12 +298,37 @@ def complex_modes(
 
 def complex_precision(motion: EigenProblem, eigenvalues: Complex, shapes: Complex, shift: float) -> Floats:
     """(k,) up to what part of their size eigenvalues are known; see ``femb.vibration.eigen.precision``."""
+    sizes = np.abs(eigenvalues) / shift
+    of_solver = SOLVER * (sizes + 1.0 / np.maximum(sizes, np.finfo(float).tiny))
     found = _rounding(motion, eigenvalues, shapes)
     if np.max(found, initial=0.0) <= ROUNDED:
-        return 0.5 * found
-    others = _rounding(motion, eigenvalues, shapes, motion.exact.others[0])
-    more = [_correction(motion, *pair, motion.shifted(shift)) for pair in zip(eigenvalues, shapes.T, strict=True)]
-    return 0.5 * np.maximum(others, [_length(motion, x) for x in more])
+        return np.maximum(of_solver, 0.5 * found)
+    others = 0.5 * _rounding(motion, eigenvalues, shapes, motion.exact.others[0])
+    own = _own_errors(motion, eigenvalues, shapes, motion.shifted(shift))
+    return np.asarray(np.max([of_solver, others, own], axis=0))
+
+
+def _own_errors(
+    motion: EigenProblem, eigenvalues: Complex, shapes: Complex, solve: Callable[[Floats], Floats]
+) -> Floats:
+    """(k,) relative errors of eigenvalues by what exact products leave unbalanced, r: to the first order along the left
+    vector, psi^H r / (lambda psi^H (2 lambda M + C + G) phi), and to the second by the displacement that r gives.
+
+    What a shape has of known motions, whose left vectors are others, does not count.
+    """
+    basis, momenta = orthonormal(motion, np.hstack([shapes.real, shapes.imag]), *np.zeros((2, len(shapes), 0)))
+    products = (motion.exact_damping, partial(_stiffness, motion))
+    C, K = (basis.T @ np.array([product(x) for x in np.ascontiguousarray(basis.T)]).T for product in products)
+    errors = []
+    for value, phi in zip(eigenvalues, shapes.T, strict=True):
+        # of the shapes and their conjugates: psi^H (lambda^2 M + lambda (C + G) + K) = 0
+        small = value**2 * (basis.T @ momenta) + value * C + K
+        left = np.linalg.svd(small)[0][:, -1].conj() @ basis.T
+        unbalanced = _unbalanced(motion, value, phi)
+        by_value = 2.0 * value * of_parts(partial(motion.times, motion.mass), phi) + of_parts(motion.exact_damping, phi)
+        work = abs(left @ unbalanced) + abs(np.conj(unbalanced) @ of_parts(solve, unbalanced))
+        errors.append(work / max(abs(value * (left @ by_value)), np.finfo(float).tiny))
+    return np.array(errors)
 
 
 def shape_errors(motion: EigenProblem, eigenvalues: Complex, shapes: Complex, shift: float) -> Floats:
@@ -333,7 +336,7 @@ def shape_errors(motion: EigenProblem, eigenvalues: Complex, shapes: Complex, sh
     displacement at the shift (rad/s)."""
     solve = motion.shifted(shift)
     return np.array(
-        [_length(motion, _correction(motion, *pair, solve)) for pair in zip(eigenvalues, shapes.T, strict=True)]
+        [length(motion, _correction(motion, *pair, solve)) for pair in zip(eigenvalues, shapes.T, strict=True)]
     )
 
 
@@ -350,7 +353,7 @@ def _refined(
     basis, momenta, forces, drags = (np.zeros((motion.system.n_v, 0)) for _ in range(4))
     more, largest = np.hstack([shapes.real, shapes.imag]), np.inf
     for _ in range(REFINEMENTS):
-        more = more[:, [_length(motion, x) > REFINED for x in more.T]]
+        more = more[:, [length(motion, x) > REFINED for x in more.T]]
         more, momentum = orthonormal(motion, more, basis, momenta)
         if not more.shape[1]:
             break
@@ -365,9 +368,9 @@ def _refined(
         values = shift + 1.0 / values
         places = [int(np.argmin(np.abs(values - value))) for value in eigenvalues]
         eigenvalues, shapes = values[places], basis @ vectors[:n, places]
-        shapes = _of_unit_mass(motion, shapes)
+        shapes = of_unit_mass(motion, shapes)
         columns = [_correction(motion, *pair, solve) for pair in zip(eigenvalues, shapes.T, strict=True)]
-        sizes = np.array([_length(motion, x) for x in columns])
+        sizes = np.array([length(motion, x) for x in columns])
         last, largest = largest, float(np.max(sizes))
         if largest <= REFINED or largest > 0.5 * last:
             break
@@ -379,14 +382,14 @@ def _refined(
 
 
 def _correction(motion: EigenProblem, value: complex, phi: Complex, solve: Callable[[Floats], Floats]) -> Complex:
-    """Displacement by (lambda^2 M + lambda (C + G) + K) phi, which should be zero, at the shift of ``solve``."""
+    """Displacement by what is unbalanced, at the shift of ``solve``."""
+    return of_parts(solve, _unbalanced(motion, value, phi))
 
-    def unbalanced(x: Floats) -> Complex:
-        force = value**2 * motion.times(motion.mass, x) + value * motion.exact_damping(x) + _stiffness(motion, x)
-        return np.asarray(force, dtype=complex)
 
-    force = unbalanced(phi.real.copy()) + 1j * unbalanced(phi.imag.copy())
-    return np.asarray(solve(force.real.copy()) + 1j * solve(force.imag.copy()))
+def _unbalanced(motion: EigenProblem, value: complex, phi: Complex) -> Complex:
+    """(lambda^2 M + lambda (C + G) + K) phi, which should be zero, by exact products."""
+    inertia, drag = (of_parts(product, phi) for product in (partial(motion.times, motion.mass), motion.exact_damping))
+    return np.asarray(value**2 * inertia + value * drag + of_parts(partial(_stiffness, motion), phi))
 
 
 def _stiffness(motion: EigenProblem, x: Floats) -> Floats:
@@ -397,15 +400,3 @@ def _stiffness(motion: EigenProblem, x: Floats) -> Floats:
 def _rounding(motion: EigenProblem, eigenvalues: Complex, shapes: Complex, stiffness: Floats | None = None) -> Floats:
     """(k,) ``femb.vibration.eigen.rounding`` of complex shapes."""
     return rounding(motion, np.abs(eigenvalues) ** 2, np.abs(shapes), stiffness)
-
-
-def _length(motion: EigenProblem, phi: Complex) -> float:
-    """Size of a shape (n_v,) in the mass."""
-    return float(np.sqrt(sum(part @ motion.times(motion.mass, part) for part in (phi.real.copy(), phi.imag.copy()))))
-
-
-def _of_unit_mass(motion: EigenProblem, shapes: Complex) -> Complex:
-    """The shapes (n_v, k) with phi^H M phi = 1, and with a real and positive largest entry."""
-    largest = shapes[np.argmax(np.abs(shapes), axis=0), np.arange(shapes.shape[1])]
-    sizes = np.array([_length(motion, phi) for phi in shapes.T])
-    return np.asarray(shapes * (np.abs(largest) / largest / sizes))

@@ -24,6 +24,7 @@ BELOW = 0.5
 SYMMETRIC = 1e-7
 ROUGH = 1e-2
 FIRST_SHIFT = -1.0  # (rad/s)2, and smaller and smaller parts of it until the lowest mode is near
+BESIDE, OTHERS = 1.1, 4  # of a shift that is an eigenvalue, and how many others are tried
 FARTHER, FARTHEST = 4.0, 60  # of the shift of an unstable state, until nothing is below it, and how often
 SEED = 1
 # Below this number of freedoms, and where most modes are wanted, all of them are computed at once.
@@ -177,10 +178,13 @@ def orthonormal(motion: EigenProblem, columns: Floats, basis: Floats, momenta: F
     return columns, own
 
 
-def _factors(motion: EigenProblem, shift: float) -> AnyFactorisation:
+def _factors(motion: EigenProblem, shift: float, others: int = OTHERS) -> AnyFactorisation:
+    """Factors of the stiffness at a shift, or at one beside it where it is an eigenvalue."""
     try:
         return motion.factorise(motion.stiffness - shift * motion.mass, symmetric=True)
     except SingularError as error:
+        if others and shift:
+            return _factors(motion, BESIDE * shift, others - 1)
         raise SolveError("modes: the stiffness is singular where the constraints leave motions of no mass") from error
 
 
@@ -194,6 +198,8 @@ def _factors_and_shift(motion: EigenProblem, free: FreeMotions) -> tuple[AnyFact
     the state is stable."""
     # bodies that only joints connect have no stiffness of their own: their blocks are regular with a shift alone
     shift = FIRST_SHIFT if free.count or motion.system.n_c else 0.0
+    # translations across a rotation, which are left out, have the stiffness of its centrifugal forces
+    shift -= 2.0 * motion.spin**2
     factors = _factors(motion, shift)
     for _ in range(6 if shift else 0):
         lowest = _lanczos(motion, free, 1, factors, shift, ROUGH)[0]

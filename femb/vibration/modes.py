@@ -50,7 +50,7 @@ class Modes(Tabled):
     root, appendages : the held body as a rigid body, and what it holds, each with its modes about its root.
     left_out : first-order states that these modes hold, as the speeds of wheels, whose gyroscopic moments are in damped
     modes alone.
-    damping_source : of the ratios of these, in words.
+    damping_source : of the ratios of these, in words. nutates (k,) : whether modes are nutations of free structures.
     motion : the shapes as motions, for films and meshes.
     """
 
@@ -72,6 +72,7 @@ class Modes(Tabled):
     appendages: tuple[Participation, ...]
     left_out: tuple[str, ...]
     damping_source: str
+    nutates: NDArray[np.bool_]
     motion: ModeShapes
 
     @property
@@ -81,8 +82,9 @@ class Modes(Tabled):
 
     @property
     def damping(self) -> Floats:
-        """(k,) ratios: -Re lambda / |lambda|."""
-        return np.asarray(0.0 - self.eigenvalues.real / np.maximum(np.abs(self.eigenvalues), np.finfo(float).tiny))
+        """(k,) ratios: -Re lambda / |lambda|; zero where they are less than what is known of lambda."""
+        ratios = 0.0 - self.eigenvalues.real / np.maximum(np.abs(self.eigenvalues), np.finfo(float).tiny)
+        return np.where(np.abs(ratios) > self.precision, ratios, 0.0)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -94,7 +96,7 @@ class Modes(Tabled):
         """(k,) motions that grow, and those that fall while nothing damps them: a divergence and its reverse."""
         growth = self.eigenvalues.real
         real = np.abs(self.eigenvalues.imag) <= REAL * np.abs(self.eigenvalues)
-        return np.asarray(real & ((growth > 0.0) | (not self.damped)) & (growth != 0.0))
+        return np.asarray(real & ((growth > 0.0) | (not self.damped)) & (self.damping != 0.0))
 
     def _rows(self) -> list[tuple[str, str, str, str]]:
         """Number, frequency, damping and item of the modes that oscillate, or that dampers bring to rest."""
@@ -150,7 +152,9 @@ class Modes(Tabled):
             lines += ["", f"{'mode':>4}{'frequency Hz':>14}{'damping':>11}  moves most"]
         for number, frequency, ratio, label in rows:
             share = float(np.max(self.energy[int(number) - 1]))
-            lines.append(f"{number:>4}{frequency:>14}{ratio:>11}  {label}, {100.0 * share:.0f} % of the kinetic energy")
+            kind = ", nutation" if self.nutates[int(number) - 1] else ""
+            energy = f"{100.0 * share:.0f} % of the kinetic energy{kind}"
+            lines.append(f"{number:>4}{frequency:>14}{ratio:>11}  {label}, {energy}")
         lines += self._unstable()
         for part in self.appendages:
             lines += ["", part.table()]
@@ -280,6 +284,7 @@ def modes(
         tuple(parts),
         found.left_out,
         source_of(motion.system.model, damping),
+        found.nutates,
         ModeShapes(motion, frequencies, shapes),
     )
 

@@ -18,7 +18,7 @@ from femb.numerics import rotations
 from femb.recording.record import still
 from femb.results.results import UNDISPLACED, Results
 from femb.small_motions.eigenproblem import EigenProblem
-from femb.small_motions.free_motions import FreeMotions, free_motions
+from femb.small_motions.free_motions import FreeMotions, free_motions, with_turned
 from femb.vibration.completion import mean_system_of
 from femb.vibration.complex_modes import (
     Complex,
@@ -30,6 +30,7 @@ from femb.vibration.complex_modes import (
     rotations_of,
 )
 from femb.vibration.eigen import freedoms, lowest, precision, real_modes
+from femb.vibration.slow_modes import slow_modes
 
 if TYPE_CHECKING:
     from femb.system.system import System
@@ -90,6 +91,18 @@ class Solution:
         """(k,) the item that moves most in each mode, by kinetic energy."""
         return leading(*self.energy)
 
+    @property
+    def nutates(self) -> NDArray[np.bool_]:
+        """(k,) whether modes are nutations: oscillations whose kinetic energy is most of all that of free structures
+        as rigid bodies."""
+        motion = self.motion
+        free = [motion.moves_of(each, each.motions) for each in motion.structures if not each.grounded]
+        D = np.hstack([np.zeros((len(self.shapes), 0)), *free])
+        MD = motion.times(motion.mass, D)
+        along = MD.T @ self.shapes
+        shares = np.sum(np.conj(along) * (np.linalg.pinv(D.T @ MD) @ along), axis=0).real
+        return np.asarray((shares > 0.5) & (self.eigenvalues.imag > 0.0))
+
     def ordered(self, order: NDArray[np.intp]) -> "Solution":
         """The modes of these numbers alone, in this order."""
         eigenvalues, known = self.eigenvalues[order], self.precision[order]
@@ -134,8 +147,15 @@ def solution(
         square = _lowest_square(motion, free)
         rigid = rigid_states(motion, free, square)
         shift = max(BELOW * float(np.sqrt(square)), np.finfo(float).tiny)
-        eigenvalues, shapes = complex_modes(motion, rigid, count, shift, at_most)
-        known = complex_precision(motion, eigenvalues, shapes, shift)
+        # of wheels whose speeds change, the states are no part of the small matrices
+        steady = rigid.steady == np.sum(~motion.held[motion.system.layout.first_order_v])
+        states = rigid.states if steady else rigid.states[:, :0]
+        slow = slow_modes(motion, with_turned(motion, free), states, square).first(count)
+        rest = max(1, count - len(slow.eigenvalues))
+        eigenvalues, shapes = complex_modes(motion, rigid, rest, shift, at_most, slow)
+        known = np.append(slow.precision, complex_precision(motion, eigenvalues, shapes, shift))[:count]
+        eigenvalues = np.append(slow.eigenvalues, eigenvalues)[:count]
+        shapes = np.hstack([slow.shapes, shapes])[:, :count]
     else:
         squares, real = real_modes(motion, free, count, at_most)
         known = precision(motion, free, squares, real)
@@ -169,7 +189,7 @@ def _warn_of_stresses(system: "System", lowest: float) -> None:
 
 def _lowest_square(motion: EigenProblem, free: FreeMotions) -> float:
     """omega^2 (rad2/s2) of the lowest elastic mode; of a structure without any that of its fastest nutation."""
-    still = motion.without_states()
+    still, free = motion.without_states(), with_turned(motion, free)
     if freedoms(still) <= free.count:
         drags = np.array([motion.damping_times(shape) for shape in free.shapes.T]).reshape(free.count, -1)
         fastest = float(np.linalg.norm(drags @ free.shapes, 2)) if free.count else 0.0
