@@ -82,6 +82,8 @@ class PDController(Controller):
         super().check(check)
         check.exactly_one("attitude", "input")
         names_in(check, "wheels", "outputs")
+        given = isinstance(self.reference, AttitudeReference)
+        check.require("reference", given, "wanted femb.AttitudeReference(quaternion=...)")
         if self.bandwidth is None:
             check.require("proportional", self.proportional is not None, "is missing: give gains, or a bandwidth")
         else:

@@ -195,3 +195,9 @@ def test_a_law_of_fewer_than_three_wheels_holds_the_axes_that_it_has(axes, text)
     assert np.abs(turn[axes]).max() < 1e-3
     others = np.setdiff1d(range(3), axes)
     np.testing.assert_allclose(turn[others], 2.0 * quaternion[1:][others], rtol=0.05)
+
+
+def test_a_reference_that_is_a_mapping_is_refused_by_name():
+    text = r"controllers\.law\.reference: got .*, wanted femb\.AttitudeReference"
+    with pytest.raises(ModelError, match=text):
+        femb.PDController("law", attitude="bodies.hub", proportional=1.0, reference={"quaternion": (1, 0, 0, 0)})
