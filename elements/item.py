@@ -131,7 +131,8 @@ class Item(Brief):
 
     def symmetry(self, around: Surroundings) -> Symmetry | None:
         """The rigid motions of what it acts on that it does not notice, in its surroundings, and momenta that it keeps;
-        None where it does not say. By default what acts between moving frames alone notices none.
+        None where it does not say. By default what acts between moving frames alone notices none. around : what does
+        not move with the model.
         """
         if self.turns_with_host:
             return with_host(self.changes_momenta)

@@ -97,7 +97,7 @@ class MagneticTorquer(AtPoint):
         return ("angular",)
 
     def symmetry(self, around: Surroundings) -> Symmetry:
-        """Translations, and turns about a field that is the same everywhere; its torque is across the field."""
+        # Translations, and turns about a field that is the same everywhere; its torque is across the field.
         fields = [item.direction for item in around.model.items() if item.table == "fields"]
         turns = NONE if any(field is None for field in fields) else along(*fields)
         return Symmetry.of(twists(AXES, turns))

@@ -61,7 +61,7 @@ def section_between(first: Section, last: Section, part: float) -> Section:
 
 
 def _measures(shape: Any) -> dict[str, Any]:
-    """What fields of a section are by its shape alone, or in proportion to."""
+    """Fields of a section that are given by its shape alone, or in proportion to."""
     of = shape_properties(shape)
     polar = float(np.sum(of.second_moments))
     return {"area": of.area, "second_moments": of.second_moments, "torsion_constant": of.torsion_constant,

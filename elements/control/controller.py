@@ -147,7 +147,7 @@ class Controller(Item):
         return sum(each.command.width for each in settings), units.pop() if len(units) == 1 else "own"
 
     def axes_of_value(self, layout: Layout, model: ModelView) -> tuple[Floats | None, str]:
-        """The mount and the frame of its output as a signal: see ``Signal``."""
+        """The mount (4,) and the frame of its output as a signal: see ``Signal``."""
         return None, "inertial"
 
     def limits(self, layout: Layout, model: ModelView) -> Floats:
@@ -183,7 +183,7 @@ class Controller(Item):
     # The contract of items
 
     def symmetry(self, around: Surroundings) -> Symmetry:
-        """None of a continuous one, which reads attitudes and places; it acts through the items that it sets."""
+        # None of a continuous one, which reads attitudes and places; it acts through the items that it sets.
         return EVERY if self.period is not None else Symmetry(NO_MOTION.motions, EVERY.momenta, at_speed=False)
 
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:

@@ -504,7 +504,7 @@ class FilterController(Controller):
         return self.outputs
 
     def axes_of_value(self, layout: Layout, model: ModelView) -> tuple[Floats | None, str]:
-        """Those of its input: a filter on each component leaves axes as they are."""
+        """Axes of its input: a filter on each component leaves axes as they are."""
         source = signal_of(layout, model, self.input)
         return source.mount, source.frame
 

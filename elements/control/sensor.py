@@ -103,7 +103,7 @@ class Sensor(Item):
         return self.width, self.unit
 
     def axes_of_value(self, layout: Layout, model: ModelView) -> tuple[Floats | None, str]:
-        """The mount of its value, and the frame of an attitude: see ``Signal``."""
+        """The mount (4,) of its value, and the frame of an attitude: see ``Signal``."""
         return None, "inertial"
 
     def linear_law(self, layout: Layout, model: ModelView) -> LinearLaw:

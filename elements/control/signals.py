@@ -70,7 +70,7 @@ class Signal:
     frame: str = "inertial"
 
     def in_host_axes(self) -> "Signal":
-        """The same attitude or vector in the axes of the host."""
+        """This attitude or vector in the axes of the host."""
         if self.mount is None:
             return self
         mount, value, own = self.mount, self.value, self.gain

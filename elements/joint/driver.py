@@ -291,7 +291,7 @@ class DistanceDriver(_BetweenPoints):
         return [Input(3, positive, breakpoints=given.breakpoints, label=given.label)]
 
     def symmetry(self, around: Surroundings) -> Symmetry:
-        """Rotations about the point that is fixed in space."""
+        # Rotations about the point that is fixed in space.
         entry = around.layout.drivers[self.name]
         if not around.hold([entry.first.frame, entry.second.frame]):
             return EVERY
@@ -379,7 +379,7 @@ class PositionDriver(_BetweenPoints):
         return [axes[:, DIRECTIONS.index(axis)] for axis in self.driven]
 
     def symmetry(self, around: Surroundings) -> Symmetry:
-        """What leaves the driven components as they are."""
+        # What leaves the driven components as they are.
         entry = around.layout.drivers[self.name]
         first = Station(entry.first.frame, entry.first.offset)
         return along_components(around, first, entry.second, np.array(self._directions(entry)), self.frame)
@@ -495,7 +495,7 @@ class OrientationDriver(PlaceDriver):
         layout.drivers[self.name] = replace(entry, inputs=(of_frames,))
 
     def symmetry(self, around: Surroundings) -> Symmetry:
-        """Translations, against an end that is fixed in space."""
+        # Translations, against an end that is fixed in space.
         entry = around.layout.drivers[self.name]
         return Symmetry.of(TRANSLATIONS) if around.hold([entry.first.frame, entry.second.frame]) else EVERY
 

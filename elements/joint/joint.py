@@ -249,7 +249,7 @@ class Joint(Item):
         return first
 
     def symmetry(self, around: Surroundings) -> Symmetry:
-        """What the end that is fixed in space allows."""
+        # What the end that is fixed in space allows.
         entry = around.layout.joints[self.name]
         if not around.hold([entry.first.frame, entry.second.frame]):
             return EVERY

@@ -56,7 +56,7 @@ class Latch(OnCoordinate):
         check.require("direction", known, "must be -1, 0 or 1")
 
     def symmetry(self, around: Surroundings) -> Symmetry:
-        """What leaves its coordinate as it is, while it is engaged."""
+        # What leaves its coordinate as it is, while it is engaged.
         return super().symmetry(around) if around.discrete[self._entry(around.layout).on] else EVERY
 
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:

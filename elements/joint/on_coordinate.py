@@ -34,7 +34,7 @@ class OnCoordinate(Item):
         return [joint.first.frame, joint.second.frame]
 
     def symmetry(self, around: Surroundings) -> Symmetry:
-        """What leaves its coordinate as it is, of the motions that the joint has; or by a rate alone that rate."""
+        # What leaves its coordinate as it is, of the motions that the joint has; or by a rate alone that rate.
         if not around.hold(self.frames(around.layout)):
             return EVERY
         joint, k = self.joint_and_index(around.layout)

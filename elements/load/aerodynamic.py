@@ -93,7 +93,7 @@ class AerodynamicLoad(AtPoint):
             check.fail(given[0], "given beside a law, which says the whole load: give one of the two")
 
     def symmetry(self, around: Surroundings) -> Symmetry:
-        """Translations at rest, and turns that keep the wind; a law knows the attitude."""
+        # Translations at rest, and turns that keep the wind; a law knows the attitude.
         by_coefficients = in_air(self.wind)
         return by_coefficients if self.law is None else replace(by_coefficients, motions=TRANSLATIONS)
 

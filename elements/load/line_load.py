@@ -105,7 +105,7 @@ class DistributedLoad(OnBeam):
         object.__setattr__(self, "stations", frozen_array(stations))
 
     def symmetry(self, around: Surroundings) -> Symmetry:
-        """In axes of the section all motions; else those that keep its directions."""
+        # In axes of the section all motions; else those that keep its directions.
         if self.frame == "body":
             return with_host(self.changes_momenta)
         # three directions of a function, which are not known
@@ -268,7 +268,7 @@ class Drag(OnBeam):
                 check.require(word, getattr(self, word) > 0.0, f"must be above 0, since {given[0]!r} is given")
 
     def symmetry(self, around: Surroundings) -> Symmetry:
-        """Translations at rest, and turns that keep the wind; none of a law, which may depend on anything."""
+        # Translations at rest, and turns that keep the wind; none of a law, which may depend on anything.
         return NO_MOTION if self.law is not None else in_air(self.wind)
 
     @property

@@ -129,7 +129,7 @@ class Load(AtPoint, HoldsCommands):
         return ("angular",) if self.force is None else ("linear", "angular")
 
     def symmetry(self, around: Surroundings) -> Symmetry:
-        """In body axes all motions; else those that keep its directions. A function may depend on anything."""
+        # In body axes all motions; else those that keep its directions. A function may depend on anything.
         force, torque = self.force, self.torque
         if callable(force) or callable(torque):
             return NO_MOTION

@@ -124,7 +124,7 @@ class Orbit(Item):
         return np.stack([up, np.cross(normal, up), normal], axis=1)
 
     def symmetry(self, around: Surroundings) -> Symmetry:
-        """None: gravity depends on the place, and its direction turns."""
+        # None: gravity depends on the place, and its direction turns.
         return NO_MOTION
 
     @property
@@ -224,7 +224,7 @@ class GravityGradient(Item):
             check.fail("normal", f"is at {angle:.6g} deg from 'radial', wanted 90 deg: it is normal to the orbit")
 
     def symmetry(self, around: Surroundings) -> Symmetry:
-        """Translations of the whole model about whose mass centre it is."""
+        # Translations of the whole model about whose mass centre it is.
         of_centre = self.origin is None and not around.fixed
         return Symmetry.of(TRANSLATIONS) if of_centre else NO_MOTION
 

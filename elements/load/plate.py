@@ -137,7 +137,7 @@ class SolarPressure(Plate):
             )
 
     def symmetry(self, around: Surroundings) -> Symmetry:
-        """Translations, and turns about the direction to the sun."""
+        # Translations, and turns about the direction to the sun.
         return Symmetry(twists(AXES, along(np.asarray(self.sun))), np.zeros((0, 6)))
 
 
@@ -182,7 +182,7 @@ class PlateDrag(Plate):
             check.fail("density", "is missing")
 
     def symmetry(self, around: Surroundings) -> Symmetry:
-        """Translations at rest, and turns that keep the wind; in orbit its direction changes."""
+        # Translations at rest, and turns that keep the wind; in orbit its direction changes.
         moving = orbital_motion(around.model) is not None
         return Symmetry(TRANSLATIONS, TRANSLATIONS[:0], at_speed=False) if moving else in_air(self.wind)
 

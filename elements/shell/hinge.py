@@ -96,7 +96,7 @@ class HingeLine(Item):
         return [end.frame for joint in layout.hinges[self.name] for end in (joint.first, joint.second)]
 
     def symmetry(self, around: Surroundings) -> Symmetry:
-        """Rotations about the line, where it is on what is fixed and has no stiffness."""
+        # Rotations about the line, where it is on what is fixed and has no stiffness.
         if not around.hold(self.frames(around.layout)):
             return EVERY
         joint = around.layout.hinges[self.name][0]

@@ -80,11 +80,11 @@ class SurfaceLoad(Item):
         return () if all(getattr(self, word) is None for word in WORDS[:3]) else ("linear", "angular")
 
     def frames(self, layout: Layout) -> list[int]:
-        """Those of its shell."""
+        """Places of its shell."""
         return list(layout.shells[self.shell].frames)
 
     def symmetry(self, around: Surroundings) -> Symmetry:
-        """Motions that keep its directions in space; pressure and heat have none."""
+        # Motions that keep its directions in space; pressure and heat have none.
         given = [np.asarray(force) for force in (self.force, self.edge_force) if force is not None]
         symmetry = of_directions(given) if given else EVERY
         return symmetry if self.pressure is None else Symmetry(symmetry.motions, np.zeros((0, 6)))

@@ -68,7 +68,7 @@ class TwoEndItem(Item):
         return [layout.frame_of(self.start), layout.frame_of(self.end)]
 
     def symmetry(self, around: Surroundings) -> Symmetry:
-        """Rotations about the end that is fixed in space; of items that turn against axes, translations."""
+        # Rotations about the end that is fixed in space; of items that turn against axes, translations.
         fixed = [end for end in (self.start, self.end) if around.layout.frame_of(end) in around.fixed]
         if len(fixed) != 1:
             return EVERY

@@ -169,7 +169,7 @@ class Group:
         return unit, names
 
     def axes_of(self, name: str, shape: tuple[int, ...]) -> list[tuple[str, tuple[str, ...]]]:
-        """Of every axis of the array of a quantity, the time too, its declared size, as "n" of nodes, and the names of
+        """For every axis of the array of a quantity, the time too, its declared size, as "n" of nodes, and the names of
         its places; none where they are numbered."""
         quantity, (_, components) = self.quantities().get(name), self.columns_of(name)
         # some quantities are a number for some items and a vector for others

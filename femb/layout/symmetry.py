@@ -1,4 +1,4 @@
-"""What an item leaves a structure: the rigid motions in its surroundings that it does not notice, and momenta.
+"""Symmetry of items: the rigid motions in its surroundings that it does not notice, and momenta.
 
 A twist (6,) is a rigid motion of small size: the velocity (3,) of what is at the origin of the layout, and the angular
 velocity (3,), inertial axes. The ground, fields and what is held are the surroundings; they stay where they are.
@@ -37,7 +37,7 @@ class Symmetry:
 
     @classmethod
     def of(cls, motions: Floats, at_speed: bool = True) -> "Symmetry":
-        """The same motions and momenta, as where every force has a potential or acts between two points."""
+        """These motions and momenta, as where every force has a potential or acts between two points."""
         return cls(motions, motions, at_speed)
 
     @property
@@ -59,7 +59,7 @@ TRANSLATIONS = twists(AXES)
 
 
 def with_host(changed: Iterable[str]) -> Symmetry:
-    """Of forces that turn with what they act on, and change these momenta, "linear" and "angular"."""
+    """Symmetry of forces that turn with what they act on, and change these momenta, "linear" and "angular"."""
     kept = [k for word, part in (("linear", range(3)), ("angular", range(3, 6))) if word not in changed for k in part]
     # an angular momentum is about a point: it changes with the linear one
     return Symmetry(np.eye(6), np.eye(6)[kept] if "linear" not in changed else np.zeros((0, 6)))
@@ -81,7 +81,7 @@ def across(*vectors: Floats) -> Floats:
 
 
 def of_directions(forces: Iterable[Floats] = (), torques: Iterable[Floats] = ()) -> Symmetry:
-    """Of forces and torques (3,) with directions that stay, whatever their sizes and wherever they act."""
+    """Symmetry of forces and torques (3,) with directions that stay, whatever their sizes and wherever they act."""
     forces, torques = list(forces), list(torques)
     turns, held = along(*forces, *torques), [torque for torque in torques if np.any(torque)]
     kept = along(*forces)
@@ -91,7 +91,7 @@ def of_directions(forces: Iterable[Floats] = (), torques: Iterable[Floats] = ())
 
 
 def in_air(wind: Floats) -> Symmetry:
-    """Of forces against the velocity relative to air of this velocity (3,): it is another one at another speed."""
+    """Symmetry of forces against the velocity relative to air of this velocity (3,): another one at another speed."""
     return Symmetry(twists(AXES, along(np.asarray(wind))), np.zeros((0, 6)), at_speed=False)
 
 
@@ -123,7 +123,7 @@ def bracket(omega: Floats, point: Floats, motions: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Surroundings:
-    """What does not move with a model at a state q (n_q,): the numbers of its ``fixed`` frames, and fields.
+    """All that does not move with a model at a state q (n_q,): the numbers of its ``fixed`` frames, and fields.
 
     discrete : the discrete state, as whether a latch is engaged.
     """
@@ -146,8 +146,8 @@ class Surroundings:
 
 
 def along_components(around: Surroundings, first: Station, second: Station, axes: Floats, frame: str) -> Symmetry:
-    """Of a constraint on the components of the vector between two points along ``axes`` (k, 3), directions in space
-    (``frame`` "inertial") or in the axes of the first end ("first")."""
+    """Symmetry of a constraint on the components of the vector between two points along ``axes`` (k, 3), directions in
+    space (``frame`` "inertial") or in the axes of the first end ("first")."""
     held, fixed = around.hold([first.frame, second.frame]), first.frame in around.fixed
     if not held and frame == "first":
         return EVERY

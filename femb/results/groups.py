@@ -209,7 +209,7 @@ class ArrayAttributes:
         self._groups: dict[str, Group | None] = {}
 
     def __call__(self, path: str, shape: tuple[int, ...]) -> dict[str, str]:
-        """Those of an array by its path; none of what no item declares."""
+        """Columns of an array by its path; none of what no item declares."""
         if path == "time":
             counted = self._attributes.get("", {}).get("method") in ("static", "modes")
             return {"units": "-" if counted else "s", "axes": '["time"]'}

@@ -69,7 +69,7 @@ class Named:
 
     @property
     def axes(self) -> list[tuple[str, tuple[str, ...]]]:
-        """Of the axes of `values` after the time the declared size and the names, see `Group.axes_of`."""
+        """For the axes of `values` after the time the declared size and the names, see `Group.axes_of`."""
         if self.component is not None:
             return [(str(size), ()) for size in self.values.shape[1:]]
         quantity = self.group.quantities().get(self.word)

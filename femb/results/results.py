@@ -346,7 +346,7 @@ class Results(ByQuantity):
 
     @property
     def counted(self) -> str:
-        """What the output times count: "state" of statics, "mode" of modes; empty where they are times in s."""
+        """Name of what the output times count: "state" of statics, "mode" of modes; empty where they are times in s."""
         return "state" if self.method == "static" else "mode" if "modes/frequencies" in self.arrays else ""
 
     def instants(self, times: Iterable[float], form: str = "g") -> list[str]:

@@ -403,7 +403,7 @@ def path_of(system: System, time: float = 0.0, constant: Sequence[str] = ()) -> 
 
 @dataclass(frozen=True)
 class PathOptions:
-    """How a path is followed: to the last load factor in so many steps; along an arc, and along modes; or by steps of
+    """Ways to follow a path: to the last load factor in so many steps; along an arc, and along modes; or by steps of
     the displacement of a station along an axis, up to the last one (m)."""
 
     factor: float

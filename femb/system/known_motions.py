@@ -1,4 +1,4 @@
-"""What a model knows about itself: the rigid motions of its structures that nothing resists, and the momenta that stay.
+"""Motions and momenta that a model knows: rigid motions of its structures that nothing resists, and what stays.
 
 Items declare what they notice (``femb.elements.item.Item.symmetry``); nothing is measured. A structure is what hangs
 together by beams, shells, springs and joints, without what is fixed. Source: docs/theory/known_motions.md.
