@@ -105,7 +105,7 @@ def _between(
     if tangent.along(_displacement(path, before, after)) + tangent.by_load * (after.load - before.load) < 0.0:
         tangent = replace(tangent, x=-tangent.x, load=-tangent.load)
     whole = tangent.along(_displacement(path, before, after)) + tangent.by_load * (after.load - before.load)
-    return lambda low, high, part: path.step(before, tangent, part * whole)
+    return lambda low, high, part: path.step(before, tangent, part * whole, patient=True)
 
 
 def _displacement(path: LoadPath, before: Equilibrium, after: Equilibrium) -> Floats:
@@ -403,7 +403,7 @@ def path_of(system: System, time: float = 0.0, constant: Sequence[str] = ()) -> 
 
 @dataclass(frozen=True)
 class PathOptions:
-    """Ways to follow a path: to the last load factor in so many steps; along an arc, and along modes; or by steps of
+    """Options of a path: the last load factor, and steps up to it; steps along an arc, and along modes; or steps of
     the displacement of a station along an axis, up to the last one (m)."""
 
     factor: float

@@ -523,9 +523,11 @@ class LoadPath:
             tangent = replace(tangent, x=-tangent.x, load=-tangent.load)
         return tangent
 
-    def step(self, state: Equilibrium, tangent: PathTangent, length: float) -> Equilibrium:
-        """The equilibrium in the plane at a distance along the tangent."""
-        found = self.statics.solve(state.found, state.load, Briefly(self.spin2), tangent, length, self._held(state))
+    def step(self, state: Equilibrium, tangent: PathTangent, length: float, patient: bool = False) -> Equilibrium:
+        """The equilibrium in the plane at a distance along the tangent. patient : by many iterations, as it takes near
+        a bifurcation."""
+        of = NoShift(self.spin2) if patient else Briefly(self.spin2)
+        found = self.statics.solve(state.found, state.load, of, tangent, length, self._held(state))
         self.statics.advanced(found.q)
         return self.judged(self._counted(found))
 
