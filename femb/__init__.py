@@ -53,7 +53,7 @@ def __getattr__(name):
         return _known(name, _own()[0][name].value())
     if name == "__all__":
         return sorted(_public())
-    if name == "__version__":  # on first use, since a checkout asks git
+    if name == "__version__":  # on first use, since it reads files
         return _known(name, import_module("femb.base.version").version())
     if name.startswith("_"):
         raise AttributeError(f"module 'femb' has no attribute {name!r}")

@@ -1,50 +1,51 @@
-"""The version of this code: of a checkout of git that of its commit and its changes, else the one that is installed."""
+"""The version of this code: the one that is installed, in a checkout of git with the commit that is checked out."""
 
-import hashlib
 import re
-import subprocess
 from functools import cache
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as installed
 from pathlib import Path
 
 UNKNOWN = "0+unknown"
-DESCRIBED = re.compile(r"(?:v?(?P<tag>\d+(?:\.\d+)*)-(?P<distance>\d+)-g)?(?P<node>[0-9a-f]+)(?P<dirty>-dirty)?")
+COMMIT = re.compile(r"[0-9a-f]{40,64}")
 
 
 @cache
 def version() -> str:
-    """The version as setuptools-scm writes it: "0.1.dev1668+g3dcff1bbb", with a digest of changes not committed.
+    """The version as setuptools-scm writes it at the installation: "0.1.dev1668+g3dcff1bbb".
 
-    A checkout is asked itself, since an installation in place has the version of the commit at which it was made.
+    A checkout that is installed in place goes on to other commits: the part after "+" is that of the present one.
     """
-    root = Path(__file__).resolve().parents[2]
     try:
-        return of_checkout(root) if (root / ".git").exists() else installed("femb")
-    except (OSError, subprocess.SubprocessError, PackageNotFoundError):
-        pass
-    try:
-        return installed("femb")
+        given = installed("femb")
     except PackageNotFoundError:
-        return UNKNOWN
+        given = UNKNOWN
+    commit = commit_of(Path(__file__).resolve().parents[2])
+    return f"{given.partition('+')[0]}+g{commit[:9]}" if commit else given
 
 
-def of_checkout(root: Path) -> str:
-    """The version of a folder with a repository. Raises OSError or SubprocessError where git does not answer."""
-    found = DESCRIBED.fullmatch(_git(root, "describe", "--tags", "--long", "--always", "--dirty", "--abbrev=9").strip())
-    if found is None:
-        raise OSError("git describes the checkout in words of its own")
-    local = f"g{found['node']}"
-    if found["dirty"]:
-        local += f".d{hashlib.sha256(_git(root, 'diff', 'HEAD').encode()).hexdigest()[:8]}"
-    elif found["tag"] and found["distance"] == "0":
-        return found["tag"]
-    if not found["tag"]:
-        return f"0.1.dev{_git(root, 'rev-list', '--count', 'HEAD').strip()}+{local}"
-    *first, last = found["tag"].split(".")
-    return f"{'.'.join((*first, str(int(last) + 1)))}.dev{found['distance']}+{local}"
+def commit_of(root: Path) -> str:
+    """The commit that is checked out in a folder, by the files of its repository; empty where there is none."""
+    try:
+        folder = root / ".git"
+        if folder.is_file():  # a further worktree names the folder with its head
+            folder = root / folder.read_text().partition("gitdir:")[2].strip()
+        head = (folder / "HEAD").read_text().strip()
+        if head.startswith("ref:"):
+            head = _of_reference(folder, head.partition("ref:")[2].strip())
+    except OSError:
+        return ""
+    return head if COMMIT.fullmatch(head) else ""
 
 
-def _git(root: Path, *words: str) -> str:
-    done = subprocess.run(["git", "-C", str(root), *words], capture_output=True, check=True, timeout=10)
-    return done.stdout.decode(errors="replace")
+def _of_reference(folder: Path, name: str) -> str:
+    """The commit of a branch. Raises OSError where no file has it."""
+    common = folder / "commondir"
+    whole = folder / common.read_text().strip() if common.exists() else folder
+    if (whole / name).exists():
+        return (whole / name).read_text().strip()
+    for line in (whole / "packed-refs").read_text().splitlines():
+        commit, _, of = line.partition(" ")
+        if of == name:
+            return commit
+    raise FileNotFoundError(name)
