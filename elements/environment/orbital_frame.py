@@ -61,7 +61,7 @@ def frame_of(motion: OrbitalMotion, t: float) -> tuple[Floats, Floats]:
 
 # The shadow of the central body: a cylinder behind it.
 
-# Places of an orbit at which the shadow is looked for.
+# Places of an orbit at which the shadow is looked for, beside the least distance from it.
 LOOKS = 720
 # Revolutions with eclipses.
 REVOLUTIONS = 10_000
@@ -84,6 +84,9 @@ def sunlight(model: ModelView, path: tuple[str, ...], sun: Floats, radius: float
         return max(ahead, float(np.linalg.norm(position - ahead * sun)) - radius)
 
     times = np.linspace(0.0, period, LOOKS + 1).tolist()
+    least = int(np.argmin([outside(t) for t in times[:-1]]))
+    # a short shadow is between two looks: it has the least value
+    times = sorted([*times, _least(outside, times[least] - times[1], times[least + 1]) % period])
     values = [outside(t) for t in times]
     edges = {1.0: 0.0, -1.0: 0.0}  # the last exit from the shadow and the last entry
     for first, last, a, b in zip(times, times[1:], values, values[1:], strict=False):
@@ -93,6 +96,13 @@ def sunlight(model: ModelView, path: tuple[str, ...], sun: Floats, radius: float
         return Constant(1.0)
     lit = (edges[-1.0] - edges[1.0]) % period
     return Repeat(Step(duration=lit), period, REVOLUTIONS, edges[1.0] - period)
+
+
+def _least(function: Callable[[float], float], first: float, last: float) -> float:
+    """The time between two (s) at which a function has its minimum."""
+    from scipy.optimize import minimize_scalar
+
+    return float(minimize_scalar(function, bounds=(first, last), method="bounded", options={"xatol": 1e-6}).x)
 
 
 def _zero(function: Callable[[float], float], first: float, last: float) -> float:

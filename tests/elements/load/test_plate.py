@@ -90,6 +90,27 @@ def test_eclipses_of_an_orbit(kind):
     assert femb.System(always).breakpoints == []
 
 
+@pytest.mark.parametrize("phase", [0.0, 0.3, 0.7])
+@pytest.mark.parametrize("dark", [20.0, 4.0, 0.5])
+def test_short_eclipses(dark, phase):
+    """Much shorter than a look at 1/720 of the orbit: where the shadow is only grazed, by the tilt of the sun."""
+    radius, mu, earth = 6878e3, 3.986004418e14, 6378137.0
+    rate = np.sqrt(mu / radius**3)
+    # a height of the sun over the plane at which cos(half) has the distance of the edge of the cylinder
+    half = 0.5 * dark * rate
+    tilt = np.arccos(np.sqrt(1.0 - (earth / radius) ** 2) / np.cos(half))
+    sun = np.array([np.cos(tilt), 0.0, np.sin(tilt)])
+    angle = 2.0 * np.pi * (phase + 0.4321 / 720.0)
+    orbit = femb.Orbit("earth", semi_major_axis=radius, anomaly=angle)
+    plate = femb.SolarPressure("sun", AREA, sun, sun, body="hub", eclipse=True)
+    edges = np.array(femb.System(body_with(orbit, plate)).breakpoints[:4])
+    period, middle = 2.0 * np.pi / rate, (np.pi - angle) / rate % (2.0 * np.pi / rate)
+    wanted = np.sort(np.concatenate([middle + shift - period + 0.5 * dark * np.array([-1.0, 1.0])
+                                     for shift in period * np.arange(-1.0, 5.0)]))  # fmt: skip
+    first = int(np.argmin(np.abs(wanted - edges[0])))
+    np.testing.assert_allclose(edges, wanted[first : first + 4], rtol=0.0, atol=1e-3)
+
+
 def test_eclipses_are_refused():
     plate = femb.SolarPressure("sun", AREA, (0, 1, 0), (0, 1, 0), body="hub", eclipse=True)
     with pytest.raises(femb.ModelError, match=r"loads\.sun: has eclipses, but the model has no orbit"):
