@@ -403,8 +403,7 @@ class Placement(Poses):
             marker.body == "ground" for item in self.model.items() for marker in item.markers.values()
         ):
             self.bodies["ground"] = self.given_pose("ground")
-        # a free beam has a pose of its own, by which joints place bodies
-        if self.bodies or any(not any(beam.attached) for beam in self.model.beams.values()):
+        if self.bodies:
             return
         for name, body in self.model.bodies.items():
             carried = isinstance(body, FlexibleBody) and body.start is not None

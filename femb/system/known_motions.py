@@ -117,10 +117,13 @@ def known_motions(
     links += [set(pair) for pair in layout.rows]
     touched = {k for link in links if link & still for k in link}
     acting = []
+    # without loads what is a function of the state still acts
+    functions = [each for batch in system.batches for each in batch.inputs]
     for item in system.items:
-        if not loaded and (item.table == "loads" or item.changes_momenta):
+        symmetry, label = item.symmetry(around), f"{item.table}.{item.name}."
+        acts = any(each.of_state and each.label.startswith(label) for each in functions)
+        if not loaded and not acts and (item.table == "loads" or (symmetry is None and item.changes_momenta)):
             continue
-        symmetry = item.symmetry(around)
         if symmetry is None or not symmetry.whole:
             acting.append((f"{item.table}.{item.name}", set(item.frames(layout)), symmetry))
     if loaded and np.any(model.gravity):

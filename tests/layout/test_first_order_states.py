@@ -19,6 +19,7 @@ from femb.base.options import Run, Tolerances
 from femb.elements import JointSpringDamper, Load, Revolute, RigidBody, registry
 from femb.elements.item import Item
 from femb.elements.marker import JointEnd
+from femb.layout.symmetry import NO_MOTION
 from femb.layout.element import Batch
 from femb.layout.numbering import InternalQuantity
 from femb.linear import linearize
@@ -61,6 +62,9 @@ class Lag(Item):
     start: float = 0.0
     tolerance: float = 1e-7
     separate: bool = False
+
+    def symmetry(self, around):
+        return NO_MOTION
 
     def declare_dofs(self, layout, placement, model):
         frame = layout.bodies[self.body]

@@ -128,7 +128,7 @@ def test_every_exit(tmp_path):
         assert femb.plot(results, tmp_path / f"{what}.png", what).stat().st_size > 3000
     femb.export_vtu(results, tmp_path)
     mesh = meshio.read(sorted(tmp_path.glob("lines_*.vtu"))[-1])
-    assert np.abs(mesh.point_data["stress_behind"]).max() > 0.0
+    assert np.nanmax(np.abs(mesh.point_data["stress_behind"])) > 0.0
     written = femb.peak_loads(results).write(tmp_path / "loads.h5")
     assert "loads/shells/p/maximum" in femb.Results.read(written).arrays
 

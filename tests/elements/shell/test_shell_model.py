@@ -409,7 +409,7 @@ def test_meshes_and_pictures(tmp_path):
     assert sum(len(block.data) for block in mesh.cells if block.type == "quad") == 12
     assert sum(len(block.data) for block in mesh.cells if block.type == "triangle") == 6
     assert {"membrane_force", "bending_moment", "shear_force"} <= set(mesh.point_data)
-    assert np.abs(mesh.point_data["membrane_force"]).max() > 0.0
+    assert np.nanmax(np.abs(mesh.point_data["membrane_force"])) > 0.0
     femb.picture(results, tmp_path / "dish.png", times=1)
     assert (tmp_path / "dish.png").stat().st_size > 5000
 
