@@ -19,9 +19,9 @@ from femb.base.options import Run, Tolerances
 from femb.elements import JointSpringDamper, Load, Revolute, RigidBody, registry
 from femb.elements.item import Item
 from femb.elements.marker import JointEnd
-from femb.layout.symmetry import NO_MOTION
 from femb.layout.element import Batch
 from femb.layout.numbering import InternalQuantity
+from femb.layout.symmetry import NO_MOTION
 from femb.linear import linearize
 from femb.linear.begin import operating_point
 from femb.linear.model import linear_model
