@@ -142,8 +142,6 @@ DEFAULT_RTOL = 1e-6
 MOST_OUTPUTS = 1e8
 # The kinds of quantity that have an absolute tolerance of their own.
 TOLERANCES = ("position", "quaternion", "strain")
-# Shortest time of interest, s: by default, and in an orbit, where rates are small and turn the model for hours.
-SHORTEST_TIME, SHORTEST_IN_ORBIT = 0.01, 1.0
 STARTS = ("as_given", "assembled", "equilibrium")
 
 
@@ -156,22 +154,17 @@ class Tolerances:
 
     position : m, of positions and strokes. quaternion : of the components of unit quaternions and of angles. strain :
     of axial strains. time : s, shortest time of interest: the tolerance of a rate is that of its quantity divided by
-    it; by default 0.01 s, of a model in orbit 1 s.
+    it.
     """
 
     position: Annotated[float | None, Unit("m"), POSITIVE] = None
     quaternion: Annotated[float | None, Unit(""), POSITIVE] = None
     strain: Annotated[float | None, Unit(""), POSITIVE] = None
-    time: Annotated[float | None, Unit("s"), POSITIVE] = None
+    time: Annotated[float, Unit("s"), POSITIVE] = 0.01
 
     def __post_init__(self) -> None:
         with Checks(self, "run", "atol"):
             pass
-
-    @property
-    def shortest_time(self) -> float:
-        """``time``, or its default, s."""
-        return SHORTEST_TIME if self.time is None else self.time
 
     def values(self, rtol: float) -> list[float]:
         """The tolerances of position, quaternion and strain."""

@@ -15,8 +15,7 @@ from dataclasses import dataclass, replace
 from math import inf, pi
 from typing import TYPE_CHECKING
 
-from femb.base.options import AUTO, METHODS_OF, SHORTEST_IN_ORBIT, Run
-from femb.elements.environment.orbital_frame import orbit_of
+from femb.base.options import AUTO, METHODS_OF, Run
 
 if TYPE_CHECKING:
     from femb.system.system import System
@@ -67,10 +66,7 @@ def facts_of(system: "System") -> ModelFacts:
 
 
 def with_method(system: "System", run: Run) -> tuple[Run, str]:
-    """The run with a method, and the reason for it, an empty text where its method is given; in an orbit with the
-    shortest time of interest of one, where none is given."""
-    if run.atol.time is None and orbit_of(system.model) is not None:
-        run = replace(run, atol=replace(run.atol, time=SHORTEST_IN_ORBIT))
+    """The run with a method, and the reason for it; the run itself and an empty text where its method is given."""
     if run.method != AUTO:
         return run, ""
     methods = METHODS_OF.get(run.formulation)

@@ -212,7 +212,7 @@ def _rates(system: "System", run: Run | None) -> Iterator[str]:
     """Gyros that are finer than the tolerance of rates."""
     if run is None:
         return
-    tolerance = dict(zip(TOLERANCES, run.atol.values(run.rtol), strict=True))["quaternion"] / run.atol.shortest_time
+    tolerance = dict(zip(TOLERANCES, run.atol.values(run.rtol), strict=True))["quaternion"] / run.atol.time
     for item in system.items:
         if not isinstance(item, Gyro):
             continue
@@ -222,7 +222,7 @@ def _rates(system: "System", run: Run | None) -> Iterator[str]:
             yield (
                 f"rates are followed within {tolerance:.2g} rad/s, the tolerance of quaternions over run.atol.time; "
                 f"sensors.{item.name} is finer, {finest:.2g} rad/s a sample: "
-                f"atol = {{ time = {run.atol.shortest_time * tolerance / finest:.2g} }} follows it"
+                f"atol = {{ time = {run.atol.time * tolerance / finest:.2g} }} follows it"
             )
 
 

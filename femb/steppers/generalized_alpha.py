@@ -297,7 +297,7 @@ class GeneralizedAlpha(OneStateStepper):
             finish_correction, *coordinates, corotated_v, *scales, weights, lengths, self.gamma_a, q0, v0, a0, A0,
             rotations, self._x, a, multipliers, self._work, q, v, A,
         )  # fmt: skip
-        of_weight = WEIGHT_OF_VELOCITIES - 1.0, OF_TIME * self.run.atol.shortest_time
+        of_weight = WEIGHT_OF_VELOCITIES - 1.0, OF_TIME * self.run.atol.time
         errors = Bound(
             find_errors, *coordinates, *scales, *of_weight, lengths, q0, v0, a0, slope, q, v, a, self._work[0],
             self._slope_to_end, self._error_q, self._error_v, self._unfiltered, self._raw,

@@ -107,7 +107,7 @@ class VelocityCoordinates:
         position, quaternion, _ = atol.values(rtol)
         *internal, angles = self.layout.internal_tolerances(atol, rtol)
         result = []
-        parts = (self._groups_q, 4, -1, 1.0, internal[0]), (self._groups_v, 3, 1, atol.shortest_time, internal[1])
+        parts = (self._groups_q, 4, -1, 1.0, internal[0]), (self._groups_v, 3, 1, atol.time, internal[1])
         for groups, count, angle, time, of_internal in parts:
             points, attitudes, _ = (len(group) for group in groups)
             sizes = np.repeat((3, count), (points, attitudes))
