@@ -77,7 +77,8 @@ def _write_table(path: Path, first: str, time: Floats, group: Group, arrays: dic
     # Row by row, because a table of text is several times the size of the numbers.
     flat = [time[:, None], *(array.reshape(len(time), -1) for array in arrays.values())]
     with path.open("w", encoding="utf-8", newline="\n") as file:
-        file.write(",".join(names) + "\n")
+        # a comma in a name would be a column of its own
+        file.write(",".join(name.replace(",", "") for name in names) + "\n")
         for row in zip(*flat, strict=True):
             file.write(",".join(map(repr, np.concatenate(row).tolist())) + "\n")
 

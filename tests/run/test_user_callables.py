@@ -126,7 +126,7 @@ def fails(*arguments):
             [SpringDamper("s", start=SpringEnd(body="other"), end=SpringEnd(body="m"), force=fails)],
             r"springs\.s\.force",
         ),
-        ([Load("push", body="m", force=(1.0, 0, 0), profile=fails)], r"loads\.push\.force"),
+        ([Load("push", body="m", force=(1.0, 0, 0), profile=fails)], r"loads\.push\.force\.factor"),
         ([Latch("catch", joint="rail", when=fails)], r"latches\.catch"),
     ],
 )
@@ -151,7 +151,7 @@ def test_an_exception_in_a_motion_names_the_driver():
 
 
 def test_a_load_that_is_no_number_is_refused():
-    with pytest.raises(SolveError, match=r"loads\.push\.force: got 'x' at t = 0 s, wanted a number"):
+    with pytest.raises(SolveError, match=r"loads\.push\.force\.factor: got 'x' at t = 0 s, wanted a number"):
         run(pushed((1.0, 0, 0), profile=lambda t: "x"))
 
 

@@ -56,7 +56,7 @@ def test_mesh_of_a_case_file_deforms(tmp_path):
     for form in ("vtu", "xdmf"):
         if form == "xdmf":  # the mesh that was just read
             fields = meshio.read(tmp_path / "run" / "vtu" / "solids_0002.vtu").point_data
-            assert fields["von_mises"].max() == pytest.approx(bar.nodal_von_mises[-1].max(), rel=1e-6)
+            assert np.nanmax(fields["von_mises"]) == pytest.approx(bar.nodal_von_mises[-1].max(), rel=1e-6)
             assert fields["stress"].shape[1] == 6
         said("export", tmp_path / "run", "--format", form, "--quiet")
         cells, points = last_points(tmp_path / "run", form)
