@@ -70,7 +70,7 @@ class ClosedForm:
 
     @property
     def rounding(self) -> Floats:
-        """What rounding may leave of the entries of A."""
+        """Part that rounding may leave of the entries of A."""
         return EPS * np.abs(self.A)
 
 
@@ -142,7 +142,7 @@ class ModalForm:
 
     @cached_property
     def rounding(self) -> Floats:
-        """What rounding of the entries of M, C and K leaves of those of A, at random."""
+        """Part that rounding of the entries of M, C and K leaves of those of A, at random."""
         A, n, f, d = self.matrices[0], len(self.shapes), self.free, self.unseen
         of_stiffness, of_damping = self._noise(self.model.stiffness), self._noise(self.model.damping)
         of_stiffness[:f] = of_stiffness[:, :f] = 0.0

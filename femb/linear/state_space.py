@@ -80,7 +80,7 @@ class InModes:
         return own[0], B, by_modes if C is self.C else C @ self.form.change
 
     def part(self, space: "StateSpace", inputs: Sequence[int], outputs: Sequence[int]) -> "InModes | None":
-        """Of the ``space`` with these inputs and outputs of this one; None where it is of other matrices."""
+        """For the ``space`` with these inputs and outputs of this one; None where it is of other matrices."""
         if space.A is not self.A:
             return None
         chosen = [
@@ -143,7 +143,7 @@ class StateSpace(Brief):
         return self.form if self.form is not None and self.form.A is self.A else None
 
     def in_modes(self) -> "StateSpace":
-        """The same model by the modes that it is known by, in which no large entry hides a small one; else itself."""
+        """This model by the modes that it is known by, in which no large entry hides a small one; else itself."""
         if self.known is None:
             return self
         A, B, C = self.known.matrices(self.B, self.C)
