@@ -78,7 +78,8 @@ class TreeCoordinates:
 
     def _grouped(self) -> tuple["ErrorGroups", tuple[Ints, Ints]]:
         """Groups and corotated frames, which depend on the topology alone."""
-        coupled = {frame for frames in self.tree.layout.structures for frame in frames}
+        layout = self.tree.layout
+        coupled = {frame for frames in layout.structures for frame in frames} | {each.owner for each in layout.internal}
         lengths, angles, quaternions, corotated = [], [], [], []
         for frame in self.tree.frames:
             strokes, free = len(frame.strokes), frame.joint is None
@@ -276,7 +277,7 @@ class ReducedForm(RecursiveSteps, TreeCoordinates, TreeForm):
 
     def _choose_rows(self) -> None:
         self._select_rows(self.tree)
-        self.dense = self.n_v + self.n_c <= DENSE or not self.layout.structures
+        self.dense = self.n_v + self.n_c <= DENSE or not (self.layout.structures or self.layout.internal)
         self.solver: Solver = DenseSolver() if self.dense else LowRankBorderedSolver()
 
     def _check_retained(self) -> None:
