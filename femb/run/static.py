@@ -40,6 +40,7 @@ from femb.vibration.completion import system_of
 
 CROSSING = 0.1  # of the stiffness of a mode one load step before: no more is left next to a critical load
 CRITICAL = 1e-6  # relative accuracy of critical load factors
+SHARES = (0.5, 0.4, 0.6, 0.25, 0.75)  # of an interval, at which its inside is tried
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,8 +65,7 @@ def critical_between(path: LoadPath, before: Equilibrium, after: Equilibrium) ->
     while sign * (after.negative - low.negative) > 0:
         high, high_part = after, 1.0
         while not _as_one(low, high, high_part - low_part):
-            middle_part = 0.5 * (low_part + high_part)
-            middle = between(low, high, middle_part)
+            middle_part, middle = _inside(between, (low, low_part), (high, high_part))
             if sign * (middle.negative - low.negative) > 0:
                 high, high_part = middle, middle_part
             else:
@@ -78,6 +78,23 @@ def critical_between(path: LoadPath, before: Equilibrium, after: Equilibrium) ->
         low, low_part = high, high_part
     path.statics.advanced(after.found.q)
     return found
+
+
+def _inside(
+    between: Callable[[Equilibrium, Equilibrium, float], Equilibrium],
+    low: tuple[Equilibrium, float],
+    high: tuple[Equilibrium, float],
+) -> tuple[float, Equilibrium]:
+    """An equilibrium in an interval and its part of the way: in its middle, or beside it where that is so near a
+    bifurcation that the iteration does not end. Raises SolveError."""
+    for share in SHARES:
+        part = low[1] + share * (high[1] - low[1])
+        try:
+            return part, between(low[0], high[0], part)
+        except SolveError:
+            if share == SHARES[-1]:
+                raise
+    raise AssertionError
 
 
 def _check_crossing(path: LoadPath, before: Equilibrium, low: Equilibrium, mode: Floats) -> None:

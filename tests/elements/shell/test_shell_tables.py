@@ -265,12 +265,18 @@ def test_hinged_roof_snaps_along_its_arc_length(thickness, limit):
     for edge in ("edge1", "edge3"):
         model.add(femb.HingeLine(edge, {"body": "ground"}, {"shell": "roof", "edge": edge}))
     model.add(femb.Load("push", body="roof.top", force=(0.0, 0.0, -1.0)))
-    steps = 8 if thickness > 0.01 else 20
-    first = femb.static(model, factor=3000.0, steps=steps, arc_length=True, critical=1)
-    np.testing.assert_allclose(first.critical_load_factors, limit, rtol=3e-3)
+    steps = 16 if thickness > 0.01 else 20
+    first = femb.static(model, factor=3000.0, steps=steps, arc_length=True, critical=1).critical_load_factors[0]
     found = femb.static(model, factor=3000.0, steps=steps, arc_length=True)
     load, down = found.load_factor, -found.bodies["roof.top"].displacement[:, 2]
     peak = int(np.argmax(load[down < 0.016]))
+    if thickness > 0.01:
+        np.testing.assert_allclose(first, limit, rtol=3e-3)
+    else:  # a bifurcation comes before the limit load, the same by other steps
+        np.testing.assert_allclose(load[peak], limit, rtol=3e-3)
+        finer = femb.static(model, factor=3000.0, steps=40, arc_length=True, critical=1).critical_load_factors[0]
+        assert first < 0.95 * limit
+        assert first == pytest.approx(finer, rel=1e-6)
     assert load[peak:].min() < (600.0 if thickness > 0.01 else -300.0)
     assert load[-1] == pytest.approx(3000.0)
     assert down[-1] > 0.028
