@@ -7,7 +7,7 @@ import numpy as np
 
 from femb.base.errors import ModelError
 from femb.base.options import STARTS
-from femb.base.values import check_flag, check_table
+from femb.base.values import check_flag, check_table, number_problem, shown
 from femb.linear.chart import Chart
 from femb.linear.second_order import chart_of
 from femb.linear.trim import trimmed
@@ -54,6 +54,8 @@ def prepared(
     """The System at the requested start; see ``operating_point``."""
 
     check_flag("at_rest", at_rest)
+    if number_problem(t):
+        raise ModelError(f"t: got {shown(t)}, wanted a time in s")
     if state is not None:
         check_table("state", state)
     if not isinstance(start, str) or start not in STARTS:
