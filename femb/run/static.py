@@ -39,7 +39,7 @@ from femb.vibration.completion import system_of
 # Source: docs/theory/statics.md, section 4.
 
 CROSSING = 0.1  # of the stiffness of a mode one load step before: no more is left next to a critical load
-CRITICAL = 1e-6  # relative accuracy of critical load factors
+CRITICAL = 1e-7  # relative accuracy of critical load factors
 SHARES = (0.5, 0.4, 0.6, 0.25, 0.75)  # of an interval, at which its inside is tried
 
 
