@@ -1,6 +1,6 @@
 """Placement: the start pose of every body and beam, from given poses, joints and clamps.
 
-A body without a given pose takes it from the joints and beams that connect it to placed bodies; without any, it is at
+A body without a given pose takes it from the joints and beams that connect it to what is placed; without any, it is at
 the origin with the inertial axes.
 """
 
@@ -317,6 +317,9 @@ class Placement(Poses):
         todo = list(model.beams.values())
         flexible = [body for body in model.bodies.values() if isinstance(body, FlexibleBody)]
         shells = list(model.tables["shells"].values())
+        if not self.bodies:
+            self._place_beams(todo, problems)
+            self._place_first()
         while True:
             self._place_by_joints()
             if self._place_shells(shells) or self._place_flexible(flexible) or self._place_beams(todo, problems):
@@ -403,12 +406,21 @@ class Placement(Poses):
             marker.body == "ground" for item in self.model.items() for marker in item.markers.values()
         ):
             self.bodies["ground"] = self.given_pose("ground")
-        if self.bodies:
-            return
+
+    def _place_first(self) -> None:
+        """Set the pose of the first body of a model without any: by a joint with a free beam, or at the origin."""
         for name, body in self.model.bodies.items():
             carried = isinstance(body, FlexibleBody) and body.start is not None
             if not isinstance(body, PointMass | Interface) and not carried:
-                self.bodies[name] = self.given_pose(name)
+                position, quaternion = self.given_pose(name)
+                for joint in self.model.tables["joints"].values():
+                    for near, far in ((joint.first, joint.second), (joint.second, joint.first)):
+                        if far.body == name and near.beam in self.beams:
+                            at, axes = self.host(near)
+                            point = at + rotations.rotate(axes, near.at)
+                            pose = joint.other_pose(near is joint.first, point, axes, quaternion)
+                            position = position if pose is None else pose[0]
+                self.bodies[name] = position, quaternion
                 return
 
     def _place_by_joints(self) -> None:

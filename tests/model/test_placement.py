@@ -5,7 +5,7 @@ import pytest
 from models import of_parts, sections_like
 
 from femb import Beam, Ground, Load, Model, ModelError, PointMass, RigidBody
-from femb.elements import Attachment, JointEnd, Place, Revolute
+from femb.elements import Attachment, JointEnd, Place, Revolute, Spherical
 from femb.numerics import rotations
 from femb.numerics.euler import SEQUENCES, from_euler, omega_from_euler_rates
 from femb.run.simulate import mass_properties, summary
@@ -479,3 +479,21 @@ def test_velocity_and_rotation_of_a_structure_may_be_given_on_two_bodies():
     for rates in ({"angular_velocity": (0, 0, 1.0)}, {"euler_rates": (0, 0, 1.0)}):
         system = System(dumbbell({"velocity": (0.5, 1.0, 0)}, rates))
         assert_rigid(system, np.zeros(3), np.array([0.5, 1.0, 0]), np.array([0, 0, 1.0]))
+
+
+@pytest.mark.parametrize("kind", [Spherical, Revolute])
+def test_a_body_without_a_position_is_where_its_joint_with_a_free_beam_is(kind):
+    """Also on an inner node; in its own attitude, or the inertial axes."""
+    for turn in ((1.0, 0.0, 0.0, 0.0), (np.cos(0.3), 0.0, 0.0, np.sin(0.3))):
+        for node, along in ((0, 0.0), (2, 0.75), (-1, 1.5)):
+            model = Model()
+            start = Attachment(at=(1.0, 2.0, 0.0), direction=(0.0, 1.0, 0.0))
+            model.add(Beam("b", section=section(), length=1.5, elements=4, start=start))
+            model.add(RigidBody("mid", mass=1.0, inertia=1.0, quaternion=turn))
+            axis = {} if kind is Spherical else {"axis": (0, 0, 1)}
+            model.add(kind("j", JointEnd("mid", at=(0.0, 0.2, 0.1), **axis), JointEnd(beam="b", node=node)))
+            system = System(model)
+            position, quaternion = pose(system, "mid")
+            np.testing.assert_allclose(quaternion, turn, atol=1e-15)
+            at = position + rotations.rotate(quaternion, [0.0, 0.2, 0.1]) + system.layout.origin
+            np.testing.assert_allclose(at, [1.0, 2.0 + along, 0.0], atol=1e-14)
