@@ -23,7 +23,7 @@ from femb.linear.response import checked_frequencies
 from femb.linear.state_space import InModes, StateSpace, Truncation, names_of_states
 from femb.numerics import rotations
 from femb.small_motions.eigenproblem import EigenProblem
-from femb.small_motions.free_motions import FreeMotions, free_motions
+from femb.small_motions.free_motions import FreeMotions, free_motions, without_reactions
 from femb.vibration.appendages import appendages, relative_rates, rigid_motions
 from femb.vibration.damping_ratios import source_of
 from femb.vibration.eigen import freedoms, real_modes
@@ -379,7 +379,9 @@ def craig_bampton(
     interface = np.where(motion.held[:, None], 0.0, interface)
     pull = products(motion, motion.stiffness, interface)
     size = np.max(np.abs(motion.stiffness), initial=0.0)
-    elsewhere = np.where(alone.held[:, None], 0.0, pull)
+    # reactions between its parts turn with them
+    through = without_reactions(alone)
+    elsewhere = np.array([through(force) for force in np.ascontiguousarray(pull.T)])
     gap = max(np.max(np.abs(motion.gaps(x)), initial=0.0) for x in np.ascontiguousarray(interface.T))
     if np.max(np.abs(elsewhere), initial=0.0) > 1e-10 * size or gap > 1e-9:
         raise ModelError(

@@ -379,3 +379,23 @@ def test_what_is_zero_by_symmetry_hides_no_error():
     assert "digits lost" not in both.table()
     assert both.table().count("bodies.hub.turn.y by bodies.hub.torque.y") == 3
     np.testing.assert_allclose(np.nanmax(both.error, axis=(1, 2)), np.nanmax(turn.error, axis=(1, 2)), rtol=1e-6)
+
+
+@pytest.mark.parametrize("gradient", [3.0, 60.0])
+def test_craig_bampton_of_a_free_satellite_with_a_heated_hinge_line(gradient):
+    """Its parts press on each other, and these reactions turn with them: it follows the hub, and has its modes."""
+    model = femb.Model("heated")
+    model.add(femb.RigidBody("hub", mass=50.0, inertia=(8.0, 9.0, 7.0)))
+    words = {"material": femb.Material(7e10, 2.7e10, 2700.0, 2.3e-5), "frame": "hub"}
+    inner = [[0.5, -0.3, 0], [0.8, -0.3, 0], [0.8, 0.3, 0], [0.5, 0.3, 0]]
+    outer = [[0.8, -0.3, 0], [2.0, -0.3, 0], [2.0, 0.3, 0], [0.8, 0.3, 0]]
+    model.add(femb.Shell("inner", (1, 2), corners=inner, thickness=5e-3, attach={"edge4": "hub"}, **words))
+    model.add(femb.Shell("wing", (3, 2), corners=outer, thickness=4e-3, **words))
+    ends = {"shell": "inner", "edge": "edge2"}, {"shell": "wing", "edge": "edge4"}
+    model.add(femb.elements.HingeLine("fold", *ends, stiffness=150.0))
+    model.add(femb.elements.SurfaceLoad("heat", "wing", gradient=gradient))
+    inputs, outputs = ["bodies.hub.torque"], ["bodies.hub.turn"]
+    space = femb.linearize(model, inputs=inputs, outputs=outputs, start="equilibrium", hub="hub", craig_bampton=8)
+    poles = space.eigenvalues().imag
+    wanted = femb.modes(model, 3, start="equilibrium").frequencies
+    np.testing.assert_allclose(np.sort(poles[poles > 0.5])[:3] / (2.0 * np.pi), wanted, rtol=1e-4)
