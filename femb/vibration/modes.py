@@ -77,8 +77,8 @@ class Modes(Tabled):
 
     @property
     def frequencies(self) -> Floats:
-        """(k,) Hz: |lambda| / 2 pi."""
-        return np.asarray(np.abs(self.eigenvalues) / (2.0 * np.pi))
+        """(k,) Hz: |lambda| / 2 pi; zero of motions ``without_oscillation``, which come last."""
+        return np.where(self.without_oscillation, 0.0, np.abs(self.eigenvalues) / (2.0 * np.pi))
 
     @property
     def damping(self) -> Floats:
@@ -94,9 +94,7 @@ class Modes(Tabled):
     @property
     def without_oscillation(self) -> NDArray[np.bool_]:
         """(k,) motions that grow, and those that fall while nothing damps them: a divergence and its reverse."""
-        growth = self.eigenvalues.real
-        real = np.abs(self.eigenvalues.imag) <= REAL * np.abs(self.eigenvalues)
-        return np.asarray(real & ((growth > 0.0) | (not self.damped)) & (self.damping != 0.0))
+        return _without_oscillation(self.eigenvalues, self.precision, self.damped)
 
     def _rows(self) -> list[tuple[str, str, str, str]]:
         """Number, frequency, damping and item of the modes that oscillate, or that dampers bring to rest."""
@@ -218,6 +216,12 @@ class Modes(Tabled):
         return arrays
 
 
+def _without_oscillation(eigenvalues: Complex, precision: Floats, damped: bool) -> NDArray[np.bool_]:
+    growth, sizes = eigenvalues.real, np.abs(eigenvalues)
+    real = np.abs(eigenvalues.imag) <= REAL * sizes
+    return np.asarray(real & ((growth > 0.0) | (not damped)) & (np.abs(growth) > precision * sizes))
+
+
 def _stored(value: Any) -> Any:
     return np.array(value, dtype=str) if isinstance(value, tuple) else np.asarray(value)
 
@@ -262,9 +266,11 @@ def modes(
         parts = [participation(still, part, frame, wanted, damping) for part in appendages(still)]
         if parts and not damped:
             found = _by_appendage(found, parts, wanted)
+    apart = _without_oscillation(found.eigenvalues, found.precision, damped)
+    found = found.ordered(np.argsort(apart, kind="stable"))
     items, energy = found.energy
     shapes = motion.inertial(found.shapes)
-    frequencies = np.asarray(np.abs(found.eigenvalues) / (2.0 * np.pi))
+    frequencies = np.where(np.sort(apart), 0.0, np.abs(found.eigenvalues) / (2.0 * np.pi))
     return Modes(
         found.state,
         held,

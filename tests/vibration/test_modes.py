@@ -15,6 +15,7 @@ from femb import (
     Fixed,
     JointDriver,
     JointEnd,
+    JointSpringDamper,
     Load,
     PointMass,
     Revolute,
@@ -374,6 +375,7 @@ def test_a_divergence_is_no_undamped_mode():
     found = modes(of_parts(body), 2, start="equilibrium")
     np.testing.assert_allclose(found.eigenvalues, [rate, -rate], rtol=1e-9)
     assert modes(of_parts(body), 1, start="equilibrium").eigenvalues.real == pytest.approx(rate, rel=1e-9)
+    np.testing.assert_array_equal(found.frequencies, 0.0)
     lines = found.table().splitlines()
     assert lines[0] == "0 undamped modes of the spinning structure"
     assert [line.split() for line in lines[-2:]] == [["1", "1.1547", "bodies.body"], ["2", "-1.1547", "bodies.body"]]
@@ -402,3 +404,19 @@ def test_a_body_connected_with_nothing():
     assert modes(model, 1).rigid == 12
     with pytest.raises(ModelError, match="'stone' can move without stiffness beside the held frame, in 6 ways"):
         modes(model, 1, held="hub")
+
+
+def test_frequencies_begin_with_what_oscillates():
+    """An inverted pendulum carries a spring pendulum: its divergence has a rate, no frequency, and comes last."""
+    model = of_parts(RigidBody("rod", mass=1.0, inertia=0.1, position=(0.0, 0.0, 1.0)))
+    model.gravity = np.array([0.0, 0.0, -9.81])
+    model.add(Revolute("hinge", JointEnd("ground", axis=(0, 1, 0)), JointEnd("rod", at=(0.0, 0.0, -1.0))))
+    model.add(RigidBody("side", mass=2.0, inertia=0.5))
+    model.add(Revolute("other", JointEnd("ground", axis=(0, 1, 0)), JointEnd("side", axis=(0, 1, 0))))
+    model.add(JointSpringDamper("spring", "other", stiffness=2000.0))
+    with pytest.warns(FembWarning, match="the start is an unstable equilibrium"):
+        found = modes(model, 3, start="equilibrium", damped=True)
+    growth, spring = np.sqrt(9.81 / 1.1), np.sqrt(2000.0 / 0.5)
+    np.testing.assert_allclose(found.eigenvalues, [-growth, 1j * spring, growth], rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(found.frequencies, np.array([growth, spring, 0.0]) / (2.0 * np.pi), rtol=1e-9)
+    np.testing.assert_array_equal(found.motion.frequencies, found.frequencies)
