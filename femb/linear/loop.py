@@ -25,6 +25,7 @@ from femb.linear.modal_form import ClosedForm
 from femb.linear.sampled_motion import LoopInstant, SampledMotion, Tap, fundamental, part_of, period_of, with_continuous
 from femb.linear.state_space import FORMATS, InModes, StateSpace, pole_lines
 from femb.numerics.linear_systems import RIGID, continuous
+from femb.numerics.threads import spared
 from femb.results.array_file import write_arrays
 
 # Growth (1/s) of a pole over its size below which a loop counts as stable.
@@ -150,6 +151,7 @@ class Loop(Tabled):
         """The number of eigenvalues at zero that no law moves: of what is conserved, and of motions unseen by laws."""
         return len(self.plant.states) - len(self.core.states)
 
+    @spared(lambda loop: len(loop.plant.states))
     def modes(self) -> list[Mode]:
         """The vibrations of the plant without controllers, by frequency."""
         return list(self._modes)
@@ -187,6 +189,7 @@ class Loop(Tabled):
         motion.over(blocks, motion.instants(end), end)
         return blocks.stacked(), _state_names(plant, self._sampled, queues), end
 
+    @spared(lambda loop: len(loop.plant.states))
     def poles(self) -> Complexes:
         """(k,) 1/s: the poles of the closed loop, by size; those of ``conserved`` are not among them.
 
@@ -215,6 +218,7 @@ class Loop(Tabled):
         pairs = zip(self.laws, later, strict=True)
         return Loop(self.plant, tuple(replace(law, delay=law.delay + delay) if own else law for law, own in pairs))
 
+    @spared(lambda loop: len(loop.plant.states))
     def largest_delay(self, limit: float | None = None) -> tuple[float, float]:
         """The delay (s) that all sampled laws that set inputs of the plant bear together beyond their own, and the
         frequency (rad/s) that then does not decay.
@@ -300,12 +304,14 @@ class Loop(Tabled):
         own = np.linalg.eigvals(opened.A).astype(complex)
         return InjectedLoop(partial(fundamental, plant, self._sampled), self.poles(), own, period)
 
+    @spared(lambda loop: len(loop.plant.states))
     def margins(self, channels: Iterable[str] | None = None) -> list[Margins]:
         """The margins at each of the ``channels``, names, by default at all of them."""
         return [margins_of(name, self.opened(name)) for name in (self.channels if channels is None else channels)]
 
     # Responses
 
+    @spared(lambda loop: len(loop.plant.states))
     def closed(self, inputs: Sequence[str] | None = None, outputs: Sequence[str] | None = None) -> StateSpace:
         """The closed loop as a state space; of sampled laws the exact one over their common period, its dt.
 
@@ -354,6 +360,7 @@ class Loop(Tabled):
         )  # fmt: skip
         return _named(closed, whole_plant)
 
+    @spared(lambda loop: len(loop.plant.states))
     def simulate(
         self,
         duration: float,
@@ -423,6 +430,7 @@ class Loop(Tabled):
         period, _, delay = clocks.pop()
         return (self.core if period is None else self.core.sampled(period, delay)).to_control()
 
+    @spared(lambda loop: len(loop.plant.states))
     def table(self) -> str:
         """Laws, poles, and the margins at each channel."""
         return loop_table(self, self.margins())

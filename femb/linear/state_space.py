@@ -20,6 +20,7 @@ from femb.base.types import Complexes, Floats
 from femb.base.values import LOST, nearest, number_problem, numbered, shown, without_rounding
 from femb.linear.response import LOST_PART, FrequencyResponse, checked_frequencies, html_of_response
 from femb.numerics.linear_systems import SAME, Flow, continuous, resolving
+from femb.numerics.threads import spared
 from femb.results.array_file import read_arrays, write_arrays
 
 if TYPE_CHECKING:
@@ -158,6 +159,7 @@ class StateSpace(Brief):
         """
         return AT_ZERO * float(np.sqrt(np.max(np.abs(self.A), initial=0.0)))
 
+    @spared(lambda space: len(space.states))
     def eigenvalues(self) -> Complexes:
         """(n,) complex eigenvalues of A, 1/s, sorted by imaginary and then real part.
 
@@ -175,6 +177,7 @@ class StateSpace(Brief):
             raise ModelError(f"state space: no {name!r} among the {kind}{nearest(name, names)}; there are: {listed}")
         return names.index(name)
 
+    @spared(lambda space: len(space.states))
     def transfer(self, s: complex) -> Complexes:
         """(p, m) complex: the transfer matrix D + C (s - A)^-1 B at s, 1/s; of a sampled system that at e^(s dt)."""
         of = self.in_modes()
@@ -185,6 +188,7 @@ class StateSpace(Brief):
         """The number in place of s (1/s) in the transfer matrix."""
         return s if self.dt is None else complex(np.exp(s * self.dt))
 
+    @spared(lambda space: len(space.states))
     def sampled(self, period: float, delay: float = 0.0) -> "StateSpace":
         """The exact model at samples, a ``period`` (s) apart, of inputs that are held between them.
 
@@ -228,6 +232,7 @@ class StateSpace(Brief):
             self, A=A, B=B, C=C, D=0.0 * self.D, states=self.states + names, truncation=None, dt=float(period)
         )
 
+    @spared(lambda space: len(space.states))
     def frequency_response(self, frequencies: ArrayLike) -> FrequencyResponse:
         """The transfer matrices at frequencies (f,) in Hz, and what rounding of A may leave of each entry.
 

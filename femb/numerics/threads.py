@@ -10,9 +10,9 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
-from functools import cache
+from functools import cache, wraps
 from itertools import pairwise
 from typing import Any, TypeVar
 
@@ -111,6 +111,10 @@ def _pool(process: int) -> ThreadPoolExecutor:
 # other: on a busy machine they take many times the time of one thread.
 
 
+# Rows of a matrix from which several threads are quicker, on an idle machine.
+DENSE = 600
+
+
 @cache
 def _libraries() -> Any:
     """The loaded libraries of linear algebra, those of numpy and of scipy."""
@@ -129,3 +133,17 @@ def one_blas_thread() -> Iterator[None]:
         return
     with libraries.limit(limits=1):
         yield
+
+
+def spared(rows_of: Callable[[Any], int]) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
+    """Methods that compute with one thread of dense linear algebra where ``rows_of`` an object is less than DENSE."""
+
+    def sparing(method: Callable[..., Result]) -> Callable[..., Result]:
+        @wraps(method)
+        def computed(self: Any, *values: Any, **words: Any) -> Result:
+            with one_blas_thread() if rows_of(self) < DENSE else nullcontext():
+                return method(self, *values, **words)
+
+        return computed
+
+    return sparing
