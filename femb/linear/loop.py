@@ -21,7 +21,7 @@ from femb.base.values import nearest, number_problem, numbered, shown, without_r
 from femb.elements.control.linear_law import LinearLaw
 from femb.linear.conserved import core_of, null_space, scales
 from femb.linear.margins import InjectedLoop, Margins, OpenedLoop, margins_of
-from femb.linear.modal_form import ClosedForm
+from femb.linear.modal_form import ClosedForm, ModalForm
 from femb.linear.sampled_motion import LoopInstant, SampledMotion, Tap, fundamental, part_of, period_of, with_continuous
 from femb.linear.state_space import FORMATS, InModes, StateSpace, pole_lines
 from femb.numerics.linear_systems import RIGID, continuous
@@ -372,10 +372,11 @@ class Loop(Tabled):
         """The exact motion for a ``duration`` (s) from a state, with no commands held or waiting at time 0;
         sensors have the values of that state.
 
-        start : values of states of the plant by name, in SI units, the others zero. added : constant inputs of the
-        plant by name, in SI units, beside the commands. times (k,) : s, by default those of samples and of commands
-        that begin to act; others are instants at which nothing happens. Raises ModelError: a duration that is not
-        positive, unknown names.
+        start : values of states of the plant by name, in SI units, the others zero; of a body that nothing else holds,
+        displacements and rates carry along, as rigid bodies, all that hangs together with it. added : constant inputs
+        of the plant by name, in SI units, beside the commands. times (k,) : s, by default those of samples and of
+        commands that begin to act; others are instants at which nothing happens. Raises ModelError: a duration that
+        is not positive, unknown names.
         """
         if number_problem(duration) or duration <= 0.0:
             raise ModelError(f"loop: duration: got {shown(duration)}, wanted seconds, above 0")
@@ -384,6 +385,7 @@ class Loop(Tabled):
         x, more = np.zeros((len(named), 1)), np.zeros((len(plant.inputs), 1))
         for name, value in (start or {}).items():
             x[_place(named, name), 0] = value
+        self._carry(x, start or {})
         for name, value in (added or {}).items():
             more[plant.index("inputs", name), 0] = value
         motion = SampledMotion(plant, self._sampled)
@@ -410,6 +412,19 @@ class Loop(Tabled):
             chosen = np.isin(time, np.asarray(times, dtype=float))
             time, values, commands = time[chosen], values[chosen], commands[chosen]
         return LoopRun(time, values, commands, plant.outputs, plant.inputs)
+
+    def _carry(self, x: Floats, start: Mapping[str, float]) -> None:
+        """Add to states x (n, 1), in which bodies have their values of ``start``, what goes along with these."""
+        if (known := self.plant.known) is None or not isinstance(known.form, ModalForm):
+            return
+        states, names = self.plant.states, known.form.model.names
+        for of in ("", " rate"):
+            for body in {name.rpartition(".")[0] for name in start if name.removesuffix(" rate") in names}:
+                given = {name: start.get(f"{name}{of}", 0.0) for name in names if name in _six(body)}
+                carried = known.form.carried(given) if any(given.values()) else None
+                for name, value in zip(names, carried if carried is not None else (), strict=carried is not None):
+                    if name not in given and f"{name}{of}" in states:
+                        x[states.index(f"{name}{of}"), 0] += value
 
     # What is shown
 
@@ -490,6 +505,11 @@ def _named(closed: StateSpace, plant: StateSpace) -> StateSpace:
     named = replace(closed, A=change @ closed.A @ inverse, B=change @ closed.B, C=closed.C @ inverse, states=names)
     own = ClosedForm(closed.A, closed.B, closed.C, change, inverse)
     return replace(named, form=InModes(own, named.A, named.B, named.C))
+
+
+def _six(body: str) -> tuple[str, ...]:
+    """The names of the displacements of a body, such as bodies.hub."""
+    return tuple(f"{body}.{turn}{axis}" for turn in ("", "turn_") for axis in "xyz") if "bodies." in body else ()
 
 
 def _place(names: Sequence[str], name: str) -> int:

@@ -7,7 +7,7 @@ has entries of its own size, and the free ones, which come first, have a stiffne
 docs/theory/linearisation.md, section 7.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -106,6 +106,13 @@ class ModalForm:
         free = solve_triangular(sizes[:f], self._free.T, trans="T").T if f else self._free
         free[np.abs(free) <= ROUNDING * np.max(np.abs(free), axis=0, initial=0.0)] = 0.0
         return np.hstack([free, solve_triangular(lower.T, elastic)])
+
+    def carried(self, given: Mapping[str, float]) -> Floats | None:
+        """Coordinates (r,) of the rigid motion in which the named ones have these values; None where there is none."""
+        rows, values = [self.model.names.index(name) for name in given], np.array(list(given.values()))
+        rigid = self._free[:, : self._kept]
+        q = rigid @ np.linalg.lstsq(rigid[rows], values, rcond=None)[0]
+        return q if np.allclose(q[rows], values, rtol=0.0, atol=NONE * np.max(np.abs(values))) else None
 
     @cached_property
     def change(self) -> Floats:

@@ -411,8 +411,9 @@ def full_order(model: LinearModel, damping: float | None = None) -> StateSpace:
         rows_of.acceleration @ basis,
         rows_of.direct,
     )
-    free = free_motions(motion).shapes[moving[independent]]
-    known = None if motion.spinning else (free, np.ones(free.shape[1], dtype=bool))
+    found = free_motions(motion)
+    free, rigid = found.shapes[moving[independent]], found.rigid
+    known = None if motion.spinning else (free, np.arange(free.shape[1]) < rigid)
     integrated = motion.system.layout.first_order_names
     return space_of(whole, model.inputs, model.outputs, integrated, known, units=model.units)
 

@@ -211,6 +211,20 @@ def test_a_law_of_gain_zero_moves_no_pole(damping, wheels):
         assert np.max(plant.eigenvalues().real) < 1e-9
 
 
+@pytest.mark.parametrize("words", [{}, {"hub": "hub"}, {"hub": "hub", "craig_bampton": 4}])
+def test_a_start_of_the_hub_carries_the_structure_along(words):
+    """Turned and in slow rotation as one body, nothing bends: the hub keeps its rates, and angles that have none."""
+    plant = femb.linearize(
+        thin_panel(), inputs=["bodies.hub.torque"], outputs=["bodies.hub.turn", "bodies.hub.position"], **words
+    )
+    law = LinearLaw("idle", [], [], [], [[0.0]], 0.5, inputs=["bodies.hub.turn.y"], outputs=["bodies.hub.torque.y"])
+    start = {"bodies.hub.turn_y": 0.02, "bodies.hub.turn_x rate": 0.01, "bodies.hub.x": 0.3}
+    run = femb.loop(plant, [law]).simulate(20.0, start=start)
+    np.testing.assert_allclose(run["bodies.hub.turn.y"], 0.02, rtol=1e-9)
+    np.testing.assert_allclose(run["bodies.hub.turn.x"], 0.01 * run.time, atol=1e-9)
+    np.testing.assert_allclose(run["bodies.hub.position.x"], 0.3, rtol=1e-9)
+
+
 def test_no_damping_by_default_decides_on_stability():
     """An undamped array under a delayed law grows at every order; a ratio that is given stands in the head."""
     model = femb.load_case(CASES / "satellite_two_arrays.toml").model
