@@ -14,6 +14,7 @@ it, x' = A x + B a, has the states z = x - B v_b, which need no acceleration: eq
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from femb.base.types import Floats, Ints
 from femb.elements.control.control_law import InLoop, LinearControl, Setting
 from femb.elements.control.errors import Errors
 from femb.elements.control.linear_law import Realisation
-from femb.elements.control.signals import NO_ARRAYS, Moment, Signal
+from femb.elements.control.signals import NO_ARRAYS, Moment, Rows, Signal, law_outputs, rows_of
 from femb.elements.joint.coordinates import JointCoordinates
 from femb.layout.discrete import DiscreteState
 from femb.layout.element import Batch, Input, LowRank
@@ -102,8 +103,48 @@ def without_accelerations(item: InLoop, law: LinearControl) -> tuple[LinearContr
         numbers += [np.zeros((size, errors.count)), np.eye(errors.count)[part]]
     matrix, reference = np.vstack(numbers), errors.reference
     on_velocities = Errors(signals, lambda t: matrix @ reference(t), errors.breakpoints)
+    on_velocities.constant = None if errors.constant is None else matrix @ errors.constant
     realisation = Realisation(A, np.hstack(of_B), C, np.hstack(of_D))
     return LinearControl(realisation, on_velocities, law.limits, law.integrals, law.allocation, law.tracking), leads
+
+
+def output_signal(item: Any, layout: Layout, model: ModelView) -> Signal:
+    """The output of a continuous controller by its states and what it reads. Raises ModelError: it has a reference."""
+    law = item.law(layout, model)
+    law, _ = without_accelerations(item, law)
+    errors, (A, _, C, D) = law.errors, law.realisation
+    first = layout.internal_number(item.table, item.name, "state 1") if len(A) else 0
+    z, name = layout.internal_v[first : first + len(A)], f"{item.table}.{item.name}"
+    if errors.constant is None:
+        raise ModelError(f"is the output of a law with a reference that moves: give {name} a period")
+    reference = errors.constant
+
+    def values(state: Any) -> list[Floats]:
+        return [each.value(state, NO_ARRAYS) for each in errors.signals]
+
+    def value(state: Any, discrete: Any) -> Floats:
+        return np.asarray(C @ state.v[z] + D @ errors.of(values(state), reference))
+
+    def rows(t: float, q: Floats, v: Floats) -> Rows:
+        at = Moment(q, v, t, JointCoordinates(layout).motion(q[None], v[None])[0][0])
+        by_pose, by_velocity = by_motion(errors, values(at), reference, q, v)
+        by_velocity = D @ by_velocity
+        by_velocity[:, z] += C
+        return D @ by_pose, by_velocity
+
+    width, unit = item.width_and_unit(layout, model)
+    exact = all(each.rows is not None for each in errors.signals)
+    return Signal(name, unit, width, value, law_outputs(name, width), rows if exact else None)
+
+
+def by_motion(errors: Errors, values: list[Floats], reference: Floats, q: Floats, v: Floats) -> Rows:
+    """(m, n_v) derivatives of errors of the ``values`` of their signals by the pose and by the velocities."""
+    by_pose, by_velocity = np.zeros((2, errors.width, len(v)))
+    for signal, derivative in zip(errors.signals, errors.derivatives(values, reference), strict=True):
+        pose, velocity = rows_of(signal)(np.nan, q, v)
+        by_pose += derivative @ pose
+        by_velocity += derivative @ velocity
+    return by_pose, by_velocity
 
 
 class ContinuousBatch(Batch):
@@ -270,13 +311,7 @@ class ContinuousBatch(Batch):
     def _low_rank(self, loop: _Loop, u: Floats, q: Floats, v: Floats) -> LowRank:
         _, B, C, D = loop.law.realisation
         commands, y, values = self.commands(loop, u, q, v)
-        by_signal = loop.law.errors.derivatives(values, self.reference(loop, u))
-        by_pose, by_velocity = np.zeros((2, len(y), len(v)))
-        for signal, derivative in zip(loop.signals, by_signal, strict=True):
-            assert signal.rows is not None
-            pose, velocity = signal.rows(np.nan, q, v)
-            by_pose += derivative @ pose
-            by_velocity += derivative @ velocity
+        by_pose, by_velocity = by_motion(loop.law.errors, values, self.reference(loop, u), q, v)
         m, k = len(y), len(commands)
         left, damping, stiffness = np.zeros((3, len(v), m + k))
         free = np.abs(commands) <= loop.law.limits

@@ -109,6 +109,10 @@ class LinearControl(Law):
         from scipy.linalg import block_diag
 
         A, B, C, D = self.realisation
+        if self.integrals is not None and (rank := int(np.linalg.matrix_rank(C))) < len(A):
+            # integrals that no command follows, as about axes without a wheel
+            seen = np.linalg.svd(C)[2][:rank]
+            A, B, C = seen @ A @ seen.T, seen @ B, C @ seen.T
         names: list[str] = []
         gains = []
         for signal in self.errors.signals:

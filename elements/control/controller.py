@@ -8,7 +8,7 @@ first-order states of the model (``femb.elements.control.continuous``). Source: 
 import json
 from abc import abstractmethod
 from collections import ChainMap
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isfinite
 from typing import Annotated, Any, ClassVar
@@ -39,7 +39,17 @@ from femb.elements.control.sample_kernels import (
     sample,
 )
 from femb.elements.control.sensor import Sensor, columns_of_item
-from femb.elements.control.signals import ARRIVED, Signal, is_of, known_signals, named_item, signal_of
+from femb.elements.control.signals import (
+    ARRIVED,
+    TRUE,
+    Signal,
+    held_signal,
+    is_of,
+    known_signals,
+    last_sample,
+    named_item,
+    signal_of,
+)
 from femb.elements.item import Item, RecordedArrays
 from femb.elements.records import RecordedSystem, Records
 from femb.layout.commands import Command, TakesCommands
@@ -146,9 +156,21 @@ class Controller(Item):
         units = {each.command.unit for each in settings}
         return sum(each.command.width for each in settings), units.pop() if len(units) == 1 else "own"
 
-    def axes_of_value(self, layout: Layout, model: ModelView) -> tuple[Floats | None, str]:
-        """The mount (4,) and the frame of its output as a signal: see ``Signal``."""
-        return None, "inertial"
+    def signal(self, layout: Layout, model: ModelView) -> Signal:
+        """Its output, as other controllers read it."""
+        if self.period is not None:
+            return held_signal(self, "output", layout, model)
+        from femb.elements.control.continuous import output_signal
+
+        return replace(output_signal(self, layout, model), **self.declared_of_value(layout, model))
+
+    def declared_of_value(self, layout: Layout, model: ModelView) -> dict[str, Any]:
+        """The unit, the mount and the host of its output as a signal, where they are not its own: see ``Signal``."""
+        return {}
+
+    def measured_at(self, layout: Layout, model: ModelView, t: float) -> float:
+        """The instant (s) of the sample that others read of it at the time t (s)."""
+        return t if self.period is None else last_sample(t, self.period, self.phase, self.delay)
 
     def limits(self, layout: Layout, model: ModelView) -> Floats:
         """(k,) limits of its commands, in their units."""
@@ -192,6 +214,7 @@ class Controller(Item):
         if self.period is None:
             from femb.elements.control.continuous import declare_states
 
+            _chain(self, model, ())
             declare_states(self, layout, model)
             return
         order = 1 + len(_chain(self, model, ()))
@@ -451,6 +474,6 @@ def _numbers(what: str, value: Any, count: int) -> Floats:
 def sensor_of(model: ModelView, name: str) -> Sensor | None:
     """The sensor of a signal; None where the signal is of no sensor."""
     for item in model.items():
-        if isinstance(item, Sensor) and name in (f"sensors.{item.name}", f"sensors.{item.name}.value"):
+        if isinstance(item, Sensor) and name in [f"sensors.{item.name}{word}" for word in ("", ".value", f".{TRUE}")]:
             return item
     return None

@@ -10,17 +10,17 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.types import NOT_NEGATIVE, OWN_UNITS, POSITIVE, Floats, Matrix3, Numbers, OneOf, Shape, Unit, Vector
-from femb.base.values import frozen_array, shown
+from femb.base.values import frozen_array, numbered, shown
 from femb.elements.control.control_law import Law, LinearControl
 from femb.elements.control.controller import Controller, sensor_of
 from femb.elements.control.errors import AttitudeErrors, Errors, ForwardErrors
 from femb.elements.control.linear_law import Realisation, lead_lag, low_pass, notch
 from femb.elements.control.reference import AttitudeReference
 from femb.elements.control.sensors import PlacedSensor
-from femb.elements.control.signals import NO_ARRAYS, TRUE, Moment, Signal, signal_of, turn_error
+from femb.elements.control.signals import NO_ARRAYS, TRUE, Moment, Signal, axes_between, signal_of, turn_error
 from femb.elements.records import RecordedSystem, Records
 from femb.layout.element import breakpoints_of
-from femb.layout.layout import Layout
+from femb.layout.layout import Layout, Station
 from femb.layout.views import ModelView, OutputStates
 from femb.numerics import rotations
 from femb.profiles import Profile
@@ -121,17 +121,13 @@ class PDController(Controller):
 
     def errors(self, layout: Layout, model: ModelView) -> Errors:
         """The errors of the law, (e, e')."""
-        signals = [each.in_host_axes() for each in self.signals(layout, model)]
+        signals = self._fitting(layout, model)
         if self.attitude is not None:
-            if signals[0].width != 4:
-                raise ModelError.at(self._path, f"reads {self.reads[0]!r}, which is no attitude")
-            frame = signals[0].frame
-            axes = self.reference.axes(model, (self.table, self.name, "reference"), frame)
-            rate = signals[1] if len(signals) > 1 else Signal("zero", "rad/s", 3, lambda state, discrete: np.zeros(3))
-            return AttitudeErrors(signals[0], rate, axes, self.reference.breakpoints, self.reference.fixed_in(frame))
-        for name, signal in zip(self.reads, signals, strict=True):
-            if signal.width != 1:
-                raise ModelError.at(self._path, f"reads {name!r} with {signal.width} numbers, wanted one")
+            attitude, *rates = (each.seen_on(layout, signals[0].host) for each in signals)
+            rate = rates[0] if rates else Signal("zero", "rad/s", 3, lambda state, discrete: np.zeros(3))
+            axes = self.reference.axes(model, (self.table, self.name, "reference"), attitude, rate)
+            fixed = self.reference.fixed_in(attitude.frame)
+            return AttitudeErrors(attitude, rate, axes, self.reference.breakpoints, fixed)
         setpoint, count = self.setpoint, len(signals)
         if setpoint is None:
             return Errors(signals)
@@ -143,6 +139,20 @@ class PDController(Controller):
 
         return Errors(signals, reference, breakpoints_of(setpoint))
 
+    def _fitting(self, layout: Layout, model: ModelView) -> list[Signal]:
+        """The signals that it reads. Raises ModelError: no attitude or coordinate, or no rate of it."""
+        signals = self.signals(layout, model)
+        unit = signals[0].unit
+        wanted = [("an attitude", 4, ""), ("its rate", 3, "rad/s")]
+        if self.attitude is None:
+            wanted = [("a coordinate", 1, ""), ("its rate", 1, f"{unit}/s" if unit in ("rad", "m") else "")]
+        for name, signal, (what, count, of) in zip(self.reads, signals, wanted, strict=False):
+            # outputs of state spaces and functions have units of their own
+            if signal.width != count or (of and signal.unit not in (of, "own")):
+                got = f"got {numbered(signal.width, 'number')} in {signal.unit}"
+                raise ModelError.at(self._path, f"reads {name!r} as {what}: {got}, wanted {count}{of and ' in '}{of}")
+        return signals
+
     def gains(self, layout: Layout, model: ModelView) -> tuple[Floats, Floats]:
         """K_p and K_d (n, n)."""
         n = self.axes
@@ -153,17 +163,34 @@ class PDController(Controller):
 
     def _inertia(self, layout: Layout, model: ModelView) -> Floats:
         """(3, 3) of the whole model at the start, in the axes of the body that is held."""
-        sensor = sensor_of(model, str(self.attitude))
-        place = str(self.attitude).removesuffix(".attitude")
-        station = layout.station(sensor.on) if isinstance(sensor, PlacedSensor) else layout.named_station(place)
+        station = self._host(layout, model)
         assert station is not None
         R = rotations.rotation_matrix(layout.pose(station)[1])
         return np.asarray(R.T @ layout.locked_inertia() @ R)
 
+    def _host(self, layout: Layout, model: ModelView) -> Station | None:
+        """The body or section whose attitude it regulates, in whose axes its torque is."""
+        if self.attitude is None:
+            return None
+        sensor, place = sensor_of(model, self.attitude), self.attitude.removesuffix(".attitude")
+        return layout.station(sensor.on) if isinstance(sensor, PlacedSensor) else layout.named_station(place)
+
+    def _turned(self, layout: Layout, model: ModelView, on: Any) -> Floats:
+        """(3, 3) from the axes of a place to those of its torque, at the start."""
+        host = self._host(layout, model)
+        turn = None if host is None else axes_between(layout, layout.station(on), host)
+        return np.eye(3) if turn is None else rotations.rotation_matrix(turn)
+
     def distribution(self, layout: Layout, model: ModelView) -> Floats:
         """(k, n) from -(K_p e + K_d e') to the commands."""
         if not self.wheels:
-            return np.eye(self.axes)
+            settings = self.settings(layout, model)
+            if self.attitude is None or len(settings) != 1 or settings[0].command.width != 3:
+                return np.eye(self.axes)
+            if settings[0].command.host is None:
+                text = f"sets {settings[0].label!r} in inertial axes, but its torque is in those of its body"
+                raise ModelError.at(self._path, f'{text}: give the load frame = "body"')
+            return self._turned(layout, model, settings[0].command.host).T
         if self.allocation is not None:
             if self.allocation.shape != (len(self.wheels), 3):
                 text = f"got the shape {self.allocation.shape}, wanted ({len(self.wheels)}, 3)"
@@ -173,8 +200,9 @@ class PDController(Controller):
 
     def _wheel_axes(self, layout: Layout, model: ModelView) -> Floats:
         """(3, k) unit vectors of the axes of its wheels."""
-        wheels = [setting.item for setting in self.settings(layout, model)]
-        return np.array([np.asarray(each.axis) / np.linalg.norm(each.axis) for each in wheels]).T  # type: ignore[attr-defined]
+        wheels: list[Any] = [setting.item for setting in self.settings(layout, model)]
+        axes = [self._turned(layout, model, each.on) @ each.axis for each in wheels]
+        return np.array([each / np.linalg.norm(each) for each in axes]).T
 
     def without_torque(self, layout: Layout, model: ModelView) -> Floats:
         """(m, 3) unit vectors of the directions about which its wheels, of axes in a plane or along a line, give no
@@ -221,7 +249,8 @@ class PDController(Controller):
         if self.feed_forward is not None:
             errors, D = ForwardErrors(errors, self.forward(model), self.axes), np.hstack([D, allocated])
         none = Realisation(np.zeros((0, 0)), np.zeros((0, errors.width)), np.zeros((len(D), 0)), D)
-        return LinearControl(none, errors, self.limits(layout, model), None, allocated if self.wheels else None)
+        whole = bool(self.wheels) and np.linalg.matrix_rank(allocated) == self.axes
+        return LinearControl(none, errors, self.limits(layout, model), None, allocated if whole else None)
 
     @staticmethod
     def records(items: list[Any], system: RecordedSystem) -> Records:
@@ -459,11 +488,11 @@ FILTERS = ("low_pass", "notch", "lead")
 class FilterController(Controller):
     """A filter of one signal, on each of its components; other controllers read it by "controllers.NAME".
 
-    input : the signal. filter : "low_pass", of second order; "notch"; or "lead", (1 + s/zero)/(1 + s/pole), which
-    lags where the pole is below the zero. frequency : rad/s, of a low pass or a notch. damping_ratio : of these,
-    dimensionless. depth : the gain of a notch at its frequency, dimensionless. zero : rad/s, of a lead. pole : rad/s,
-    of a lead. gain : a factor. outputs : commands that it sets, if any. With a period it is sampled by Tustin's rule,
-    exact at its frequency.
+    input : the signal. filter : "low_pass", of second order; "notch"; or "lead", (1 + s/zero)/(1 + s/pole), which lags
+    where the pole is below the zero. It has the axes of what it reads, and starts from a state of zero. frequency :
+    rad/s, of a low pass or a notch. damping_ratio : of these, dimensionless. depth : the gain of a notch at its
+    frequency, dimensionless. zero : rad/s, of a lead. pole : rad/s, of a lead. gain : a factor. outputs : commands that
+    it sets, if any. With a period it is sampled by Tustin's rule, exact at its frequency.
     """
 
     kind: ClassVar[str] = "filter"
@@ -503,10 +532,14 @@ class FilterController(Controller):
     def sets(self) -> tuple[str, ...]:
         return self.outputs
 
-    def axes_of_value(self, layout: Layout, model: ModelView) -> tuple[Floats | None, str]:
-        """Axes of its input: a filter on each component leaves axes as they are."""
+    def declared_of_value(self, layout: Layout, model: ModelView) -> dict[str, Any]:
+        """Declared by its input: a filter on each component leaves unit and axes as they are."""
         source = signal_of(layout, model, self.input)
-        return source.mount, source.frame
+        unit = {} if self.sets else {"unit": "rad" if source.width == 4 else source.unit}
+        return {"mount": source.mount, "host": source.host, **unit}
+
+    def measured_at(self, layout: Layout, model: ModelView, t: float) -> float:
+        return signal_of(layout, model, self.input).instant(super().measured_at(layout, model, t))
 
     def _width(self, layout: Layout, model: ModelView) -> int:
         name = self.input

@@ -97,7 +97,8 @@ class LinearLaw:
     margins are those of a loop that is opened at one of them. By default they are the outputs one by one.
 
     An output may also be the name of an input of other laws, which read its last value: that of a filter or a sensor.
-    starts : whether until its first value arrives that is D times what it reads at the start, as of sensors, not zero.
+    start_state (n, m), start_value (p, m) : by what it reads at the start, its state there, and the value of outputs
+    that only other laws read until the first arrives, as of sensors; both are zero by default.
 
     Raises ModelError: shapes and names that do not agree, numbers that are not finite, a period that is not above zero.
     """
@@ -115,7 +116,8 @@ class LinearLaw:
     units: Mapping[str, str] = field(default_factory=dict)
     allocation: Floats | None = None
     channels: tuple[str, ...] = ()
-    starts: bool = False
+    start_state: Floats | None = None
+    start_value: Floats | None = None
 
     def __post_init__(self) -> None:
         what = f"controllers.{self.name}"
@@ -128,6 +130,10 @@ class LinearLaw:
         for word, shape in (("A", (n, n)), ("B", (n, m)), ("C", (p, n)), ("D", (p, m))):
             matrix = _matrix(f"{what}: {word}", getattr(self, word), shape)
             object.__setattr__(self, word, matrix)
+        state = np.zeros((n, m)) if self.start_state is None else self.start_state
+        value = np.zeros((p, m)) if self.start_value is None else self.start_value
+        object.__setattr__(self, "start_state", _matrix(f"{what}: start_state", state, (n, m)))
+        object.__setattr__(self, "start_value", _matrix(f"{what}: start_value", value, (p, m)))
         if self.allocation is not None:
             matrix = _matrix(f"{what}: allocation", self.allocation, (p, len(self.channels)))
             if np.linalg.matrix_rank(matrix) < len(self.channels):

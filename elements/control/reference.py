@@ -10,6 +10,7 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.types import Direction, Floats, OneOf, Quaternion, Unit
+from femb.elements.control.signals import Signal
 from femb.elements.environment.orbital_frame import frame_of, motion_of
 from femb.elements.load.orbit import GravityGradient, Orbit
 from femb.layout.element import breakpoints_of
@@ -52,32 +53,36 @@ class AttitudeReference:
         """The instants (s) at which it is not smooth."""
         return breakpoints_of(self.angle) if self.angle is not None else ()
 
-    def axes(self, model: ModelView, path: tuple[str, ...], frame: str = "inertial") -> Axes:
+    def axes(
+        self, model: ModelView, path: tuple[str, ...], attitude: Signal | None = None, rate: Signal | None = None
+    ) -> Axes:
         """Its axes by time, in a ``model``: a quaternion (4,) and an angular velocity (3,) rad/s, of the time (s).
 
-        path : of the item that has it, for messages. frame : to whose axes the quaternion leads, "inertial" or
-        "orbit", those of the attitude that is compared with it; the velocity is always inertial. Raises ModelError: no
+        path : of the item that has it, for messages. attitude, rate : what is compared with it at that time: the
+        quaternion leads to the frame of the attitude, and the orbit is that at the instants at which both were
+        measured; by default inertial axes and the time itself. The velocity is always inertial. Raises ModelError: no
         orbit.
         """
+        frame = "inertial" if attitude is None else attitude.frame
         base = rotations.normalise(self.quaternion)
         orbit = orbit_of(model, path) if "orbit" in (self.relative_to, frame) else None
         unit = None if self.axis is None else np.asarray(self.axis, dtype=float) / np.linalg.norm(self.axis)
 
         def at(t: float) -> tuple[Floats, Floats]:
-            quaternion, rate = base, np.zeros(3)
+            quaternion, spin = base, np.zeros(3)
             if orbit is not None:
-                of_orbit, turning = orbit(t)
                 if self.relative_to == "orbit":
-                    rate = rotations.rotate_back(base, turning)
+                    spin = rotations.rotate_back(base, orbit(t if rate is None else rate.instant(t))[1])
                 if frame != self.relative_to:
+                    of_orbit = orbit(t if attitude is None else attitude.instant(t))[0]
                     lead = of_orbit if frame == "inertial" else rotations.conjugate(of_orbit)
                     quaternion = rotations.multiply(lead, base)
             if unit is not None:
                 angle, speed, _ = self.angle.derivatives(t)  # type: ignore[union-attr]
                 turn = rotations.from_axis_angle(unit, angle)
-                rate = rotations.rotate_back(turn, rate) + speed * unit
+                spin = rotations.rotate_back(turn, spin) + speed * unit
                 quaternion = rotations.multiply(quaternion, turn)
-            return quaternion, rate
+            return quaternion, spin
 
         return at
 

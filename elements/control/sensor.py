@@ -19,7 +19,17 @@ from femb.base.quantity import Group, Quantity
 from femb.base.types import NOT_NEGATIVE, POSITIVE, Floats, OneOf, Unit, Vector
 from femb.elements.control import queue
 from femb.elements.control.linear_law import LinearLaw
-from femb.elements.control.signals import AXES, TRUE, Signal, component_names, is_of, is_true, law_outputs
+from femb.elements.control.signals import (
+    AXES,
+    TRUE,
+    Signal,
+    component_names,
+    held_signal,
+    is_of,
+    is_true,
+    last_sample,
+    law_outputs,
+)
 from femb.elements.item import Item, RecordedArrays
 from femb.elements.records import RecordedSystem, Records
 from femb.layout.discrete import DiscreteState, Update
@@ -89,6 +99,7 @@ class Sensor(Item):
     results: ClassVar[type[Group]] = SensorResults
     width: ClassVar[int] = 3
     unit: ClassVar[str] = "-"
+    looks_back: ClassVar[bool] = False  # whether a sample is of the motion since the one before
 
     period: Annotated[float | None, Unit("s"), POSITIVE] = None
     phase: Annotated[float, Unit("s"), NOT_NEGATIVE] = 0.0
@@ -102,9 +113,17 @@ class Sensor(Item):
         """The number of components of its value, and their unit."""
         return self.width, self.unit
 
-    def axes_of_value(self, layout: Layout, model: ModelView) -> tuple[Floats | None, str]:
-        """The mount (4,) of its value, and the frame of an attitude: see ``Signal``."""
-        return None, "inertial"
+    def signal(self, layout: Layout, model: ModelView) -> Signal:
+        """Its value."""
+        return held_signal(self, "value", layout, model)
+
+    def declared_of_value(self, layout: Layout, model: ModelView) -> dict[str, Any]:
+        """The mount, the host and the frame of its value: see ``Signal``."""
+        return {}
+
+    def measured_at(self, layout: Layout, model: ModelView, t: float) -> float:
+        """The instant (s) of the motion that its value at the time t (s) is of."""
+        return last_sample(t, *self.clock(model), self.delay)
 
     def linear_law(self, layout: Layout, model: ModelView) -> LinearLaw:
         """Its gains on the outputs of the linear plant, at its samples."""
@@ -114,7 +133,7 @@ class Sensor(Item):
         period, phase = self.clock(model)
         nothing = np.zeros((0, 0)), np.zeros((0, D.shape[1])), np.zeros((len(D), 0))
         read = truth.linear or component_names(f"{self.table}.{self.name}.{TRUE}", len(outputs))
-        return LinearLaw(self.name, *nothing, D, period, phase, self.delay, read, outputs, starts=True)
+        return LinearLaw(self.name, *nothing, D, period, phase, self.delay, read, outputs, start_value=D)
 
     # Its true quantity as an output of linear models (``femb.layout.element.GivesOutputs``)
 
@@ -170,6 +189,10 @@ class Sensor(Item):
         """The quantity that it has before its first value arrives: the true one at the start."""
         return self.truth(layout, model)
 
+    def begun(self, true: Floats, period: float, phase: float) -> dict[str, Floats]:
+        """Its further arrays at the start, where its true quantity is ``true`` (k,); period, phase : of its samples."""
+        return {}
+
     # The contract of items
 
     def clock(self, model: ModelView) -> tuple[float, float]:
@@ -206,7 +229,7 @@ class Sensor(Item):
         for word, value in self.more_arrays().items():
             layout.add_discrete(self.array(word), value)
         sampled = SampledSensor(self, layout, model, period, phase)
-        if self.delay > 0.0 or phase > 0.0:
+        if self.delay > 0.0 or phase > 0.0 or self.looks_back:
             layout.add_discrete(self.array("started"), 0.0)
             begin = Update(f"sensors.{self.name}.start", sampled.start, instant=sampled.first, order=BEFORE)
             layout.add_update(begin)
@@ -287,7 +310,12 @@ class SampledSensor:
         """The value that controllers read until the first sample arrives: that of the motion at the start."""
         item = self.item
         true = item.at_start(self.layout, self.model).value(state, discrete)
-        return {item.array("value"): item.converted(true), item.array("true"): true, item.array("started"): 1.0}
+        return {
+            item.array("value"): item.converted(true),
+            item.array("true"): true,
+            item.array("started"): 1.0,
+            **item.begun(true, self.period, self.phase),
+        }
 
     def sample(self, t: float, state: StateView, discrete: DiscreteState) -> dict[str, Floats]:
         """The arrays of a sample."""

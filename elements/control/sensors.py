@@ -76,8 +76,9 @@ class PlacedSensor(AtPoint, Sensor):
         """The motion of its point."""
         return station_signal(layout, layout.station(self.on), word, f"{self.place}.{word}")
 
-    def axes_of_value(self, layout: Layout, model: ModelView) -> tuple[Floats | None, str]:
-        return None if self.turned is None else rotations.normalise(self.axes), "inertial"
+    def declared_of_value(self, layout: Layout, model: ModelView) -> dict[str, Any]:
+        mount = None if self.turned is None else rotations.normalise(self.axes)
+        return {"mount": mount, "host": layout.station(self.on)}
 
     def in_own_axes(self, signal: Signal) -> Signal:
         """A vector ``signal`` in the axes of the host as one in the axes of the sensor."""
@@ -100,8 +101,8 @@ class AttitudeSensor(PlacedSensor):
     bias: Annotated[Sizes, Unit("rad")] = 0.0
     relative_to: Annotated[str, OneOf(("inertial", "orbit"))] = "inertial"
 
-    def axes_of_value(self, layout: Layout, model: ModelView) -> tuple[Floats | None, str]:
-        return super().axes_of_value(layout, model)[0], self.relative_to
+    def declared_of_value(self, layout: Layout, model: ModelView) -> dict[str, Any]:
+        return super().declared_of_value(layout, model) | {"frame": self.relative_to}
 
     def truth(self, layout: Layout, model: ModelView) -> Signal:
         signal = self.motion(layout, "attitude")
@@ -206,6 +207,20 @@ class Gyro(PlacedSensor):
         """The angular velocity, also of an integrating one."""
         return self.in_own_axes(self.motion(layout, "angular_velocity"))
 
+    @property
+    def looks_back(self) -> bool:  # type: ignore[override]
+        """Whether it is an integrating one."""
+        return self.integrating
+
+    def begun(self, true: Floats, period: float, phase: float) -> dict[str, Floats]:
+        """The integral a period before the first sample: before the start it has turned as it does there."""
+        return {self.array("turned"): (phase - period) * true} if self.integrating else {}
+
+    def measured_at(self, layout: Layout, model: ModelView, t: float) -> float:
+        """The middle of its period, of a mean; else as of all sensors."""
+        instant = super().measured_at(layout, model, t)
+        return max(instant - 0.5 * self.clock(model)[0], 0.0) if self.integrating else instant
+
     def linear_outputs(self, layout: Layout) -> Mapping[str, bool]:
         """Its true quantity; of a mean over a period none."""
         return {} if self.integrating else super().linear_outputs(layout)
@@ -227,8 +242,12 @@ class Gyro(PlacedSensor):
             return law
         assert law.period is not None
         turned = tuple(f"{self.table}.{self.name}.{each.name}" for each in TURNED)
-        mean = law.D / law.period
-        return replace(law, A=np.zeros((3, 3)), B=np.eye(3), C=-mean, D=mean, inputs=turned, starts=False)
+        # the rate is read at the start alone, for the value there and the integral before it
+        mean, none, one = law.D / law.period, np.zeros((3, 3)), np.eye(3)
+        return replace(
+            law, A=none, B=np.hstack([one, none]), C=-mean, D=np.hstack([mean, none]), inputs=(*turned, *law.inputs),
+            start_state=np.hstack([one, (law.phase - law.period) * one]), start_value=np.hstack([none, law.D]),
+        )  # fmt: skip
 
     @staticmethod
     def batches(items: list["Gyro"], layout: Layout, model: ModelView) -> list[Batch]:

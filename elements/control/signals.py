@@ -12,6 +12,8 @@ with the sign of its q_0, in body axes: for small angles the rotation vector.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
+from math import floor
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -27,6 +29,8 @@ from femb.layout.state import RATE, internal_rows, motion_rows, station_motion
 from femb.layout.views import ModelView, OutputStates, StateView
 from femb.numerics import rotations
 
+# Instants within this part of a period are one.
+ONE_INSTANT = 1e-6
 Discrete = Mapping[str, Floats]
 Rows = tuple[Floats, Floats]
 RowsOf: TypeAlias = Callable[[float, Floats, Floats], Rows]
@@ -53,7 +57,8 @@ class Signal:
     the name of a discrete state, and the first of them; None where they are computed. integrated : of a signal that
     needs accelerations, two of positions and velocities: it is the rate of the first plus the second. mount (4,) : the
     quaternion from its axes to those of its host; None where these are the same. frame : of an attitude, the axes that
-    it is relative to, "inertial" or "orbit".
+    it is relative to, "inertial" or "orbit". host : the station whose axes these are; None of inertial axes, and where
+    there are none. instant : function of the time (s) at which it is read, that gives when it was measured.
     """
 
     name: str
@@ -68,12 +73,17 @@ class Signal:
     integrated: "tuple[Signal, Signal] | None" = None
     mount: Floats | None = None
     frame: str = "inertial"
+    host: Station | None = None
+    instant: Callable[[float], float] = float
 
-    def in_host_axes(self) -> "Signal":
-        """This attitude or vector in the axes of the host."""
-        if self.mount is None:
-            return self
+    def seen_on(self, layout: Layout, host: Station | None) -> "Signal":
+        """This attitude or vector in the axes of a ``host``, to which those of another body are turned as at the
+        start."""
         mount, value, own = self.mount, self.value, self.gain
+        if host is not None and self.host is not None and (turn := axes_between(layout, self.host, host)) is not None:
+            mount = turn if mount is None else np.asarray(rotations.multiply(turn, mount))
+        if mount is None:
+            return self
         matrix = rotations.rotation_matrix(mount)
 
         def turned(state: StateView, discrete: Discrete) -> Floats:
@@ -228,19 +238,33 @@ def _held(layout: Layout, model: ModelView, table: str, rest: str) -> Signal | N
         if item.table == table == "sensors" and rest == f"{item.name}.{TRUE}":
             true = item.truth(layout, model)
             linear = true.linear or component_names(f"{table}.{rest}", 3 if true.width == 4 else true.width)
-            mount, frame = item.axes_of_value(layout, model)
-            return replace(true, name=f"{table}.{rest}", linear=linear, mount=mount, frame=frame)  # type: ignore[no-any-return]
+            declared: dict[str, Any] = item.declared_of_value(layout, model)
+            return replace(true, name=f"{table}.{rest}", linear=linear, **declared)  # type: ignore[no-any-return]
         if item.table == table and rest in (item.name, f"{item.name}.{word}"):
-            return _of_array(f"{table}.{item.name}", word, item, layout, model)
+            return item.signal(layout, model)  # type: ignore[no-any-return]
     return None
 
 
-def _of_array(name: str, word: str, item: Any, layout: Layout, model: ModelView) -> Signal:
+def held_signal(item: Any, word: str, layout: Layout, model: ModelView) -> Signal:
+    """The signal that a sensor or a sampled controller holds between its samples, its discrete state ``word``."""
+    name = f"{item.table}.{item.name}"
     array = f"{name}.{ARRIVED if f'{name}.{ARRIVED}' in layout.discrete else word}"
     width, unit = item.width_and_unit(layout, model)
-    mount, frame = item.axes_of_value(layout, model)
     value, linear = (lambda state, discrete: discrete[array]), law_outputs(name, width)
-    return Signal(name, unit, width, value, linear, held=array, place=(array, 0), mount=mount, frame=frame)
+    held = Signal(name, unit, width, value, linear, held=array, place=(array, 0))
+    return replace(held, **item.declared_of_value(layout, model), instant=partial(item.measured_at, layout, model))
+
+
+def axes_between(layout: Layout, first: Station, last: Station) -> Floats | None:
+    """(4,) the quaternion from the axes of the first station to those of the last, at the start; None of the same."""
+    a, b = (each.rotation if first.frame == last.frame else layout.pose(each)[1] for each in (first, last))
+    return None if np.array_equal(a, b) else rotations.normalise(rotations.multiply(rotations.conjugate(b), a))
+
+
+def last_sample(t: float, period: float, phase: float, delay: float) -> float:
+    """The instant (s) at which what is read at the time t (s) was sampled, with a ``delay`` (s) after it; 0 where that
+    is the value at the start."""
+    return max(phase + period * floor((t - delay - phase) / period + ONE_INSTANT), 0.0)
 
 
 def law_outputs(name: str, width: int) -> tuple[str, ...]:
@@ -299,7 +323,8 @@ def station_signal(layout: Layout, station: Station, word: str, name: str) -> Si
 
     of = name.rpartition(".")[0]
     linear = tuple(f"{of}.{'turn' if word == 'attitude' else word}.{axis}" for axis in AXES)
-    return Signal(name, UNITS[word], 4 if word == "attitude" else 3, value, linear, rows, place=place)
+    host = None if word in ("position", "velocity") else station
+    return Signal(name, UNITS[word], 4 if word == "attitude" else 3, value, linear, rows, place=place, host=host)
 
 
 def turn_error(quaternion: Floats) -> Floats:

@@ -1,7 +1,7 @@
 """Point load: a force and a torque on a body or a beam node."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -169,8 +169,9 @@ class Load(AtPoint, HoldsCommands):
     def commands(self, layout: Layout) -> dict[str, Command]:
         """A force and a torque in its frame, of those that it has."""
         given = {"force": "N", "torque": "N m"} if self.frame in FRAMES[:2] else {}
+        host = self.on if self.frame == "body" else None
         return {
-            word: self.held(word, unit, 3, self._columns(layout) if word == "torque" else None)
+            word: replace(self.held(word, unit, 3, self._columns(layout) if word == "torque" else None), host=host)
             for word, unit in given.items()
             if getattr(self, word) is not None and not callable(getattr(self, word))
         }

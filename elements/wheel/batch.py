@@ -446,6 +446,7 @@ class WheelBatch(MassiveElements):
             data.append(item.numbers(layout))
             harmonics += rows
         self.places: Ints = np.array(index, dtype=np.int64)
+        self.index = self.places  # of inputs the numbers in the batch, until they are allocated
         self.data: Floats = np.array(data, dtype=float)
         self.harmonics = np.array(harmonics, dtype=float).reshape(-1, PHASE + 1)
         self.electrical: Floats = np.array([item.electrical_numbers for item in items])

@@ -21,7 +21,8 @@ class Command:
     controller is that input. columns (width, n_v) : generalized forces of unit commands where these are constant in the
     velocities, so that a continuous controller can set them; None where they are not. held, clips : where the item does
     nothing but hold a sampled command within its limit, the discrete states of the command and of the count of those
-    beyond. own : of these, what acts beside the command within the same limit.
+    beyond. own : of these, what acts beside the command within the same limit. host : of a vector, the ``Place`` in
+    whose axes it is; None of inertial axes.
     """
 
     unit: str
@@ -33,6 +34,7 @@ class Command:
     held: str = ""
     clips: str = ""
     own: float = 0.0
+    host: Any = None
 
 
 def command_array(command: str) -> str:

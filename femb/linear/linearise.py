@@ -337,6 +337,10 @@ def loop(
     return Loop(plant, found)
 
 
+# A period (s) of which no sample is taken, short for any filter.
+SHORT = 1e-6
+
+
 def _held(model: Model) -> Model:
     """The model whose continuous controllers are sampled, so that its linear plant has held commands in their place."""
 
@@ -345,7 +349,7 @@ def _held(model: Model) -> Model:
         if not continuous:
             return item
         sampled = shallow_copy(item)  # not checked again
-        object.__setattr__(sampled, "period", 1.0)
+        object.__setattr__(sampled, "period", SHORT)
         return sampled
 
     result = copy(model)

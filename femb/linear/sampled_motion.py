@@ -181,11 +181,16 @@ class SampledMotion:
         return self.plant.C @ blocks.x + self.plant.D @ (self.commands(blocks) + added)
 
     def begin(self, blocks: Blocks, added: Floats | float = 0.0) -> None:
-        """Give laws that have a value at the start, as sensors have, that of the motion there."""
+        """Begin laws as they start for what they read there: their states, and the values that only other laws read."""
         y = self.outputs(blocks, added)
-        for k, law in enumerate(self.laws):
-            if law.starts:
-                blocks.held[k] = law.D @ (self.reads[k] @ y)
+        for k in self.order:
+            law = self.laws[k]
+            read = self.reads[k] @ y + self.from_laws[k] @ np.vstack(blocks.held)
+            assert law.start_state is not None
+            assert law.start_value is not None
+            blocks.states[k] = law.start_state @ read
+            if self.measures[k]:
+                blocks.held[k] = law.start_value @ read
 
     def advance(self, blocks: Blocks, dt: float, added: Floats | float = 0.0) -> None:
         """The motion of an interval dt, s. added (m, columns) : inputs beside the commands, constant in it."""
@@ -329,8 +334,9 @@ def with_continuous(
 ) -> StateSpace:
     """The plant with the states of continuous laws.
 
-    opened : a law, d and l: of its commands u the part d (l.u) is the last output, and d w, of the last input
-    w, acts in its place. errors : names of what laws read, for which NAME error is an input after those of the plant.
+    Its outputs are also what laws give that is no input of the plant, as filters do. opened : a law, d and l: of its
+    commands u the part d (l.u) is the last output, and d w, of the last input w, acts in its place. errors : names of
+    what laws read, for which NAME error is an input after those of the plant.
 
     Raises ModelError: an algebraic loop.
     """
@@ -380,11 +386,12 @@ def with_continuous(
     total = u + acts @ acting
     reads = of_plant @ (plant.C @ x + plant.D @ total) + of_laws @ acting + selection(read, errors) @ err
     rates = np.vstack([plant.A @ x + plant.B @ total, A @ xc + B @ reads])
-    values = np.vstack([plant.C @ x + plant.D @ total, give @ commands])
+    filtered = [k for k, name in enumerate(given) if name not in plant.inputs]
+    values = np.vstack([plant.C @ x + plant.D @ total, acting[filtered], give @ commands])
     inputs = (*plant.inputs, *(f"{name} error" for name in errors), *(("w",) if w else ()))
-    outputs = (*plant.outputs, *(("-L w",) if w else ()))
+    outputs = (*plant.outputs, *(given[k] for k in filtered), *(("-L w",) if w else ()))
     k = n + s
-    assert values.shape[0] == p + w
+    assert values.shape[0] == p + len(filtered) + w
     return StateSpace(
         rates[:, :k], rates[:, k:], values[:, :k], values[:, k:], (*plant.states, *states), inputs, outputs,
         units=plant.units,

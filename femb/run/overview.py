@@ -425,6 +425,20 @@ class Overview:
         return picture(still(system, np.zeros(1), system.q0[None], system.v0[None], "check"), path, 1)
 
 
+def _check_samples(system: "System", end: float) -> None:
+    """Take the first sample of each clock before the time ``end`` (s) in the state of the start, without effect.
+
+    Raises what the run would raise there, of laws whose numbers do not fit or whose functions fail.
+    """
+    from femb.run.events import switched
+
+    updates = [each for each in system.layout.updates if each.period is not None or each.instant is not None]
+    for t in sorted({each.next(system.discrete) for each in updates}):
+        if t < end:
+            due = [each for each in updates if each.next(system.discrete) <= t]
+            system = switched(system, due, t, system.q0, system.v0).form
+
+
 def overview(model: Model, run: Run | None = None) -> Overview:
     """The overview of a model at its start. Raises ModelError with every problem of the model.
 
@@ -456,6 +470,7 @@ def overview(model: Model, run: Run | None = None) -> Overview:
             Recorder(system, run.output)
         for warning in run.unused():
             warnings.warn(warning, FembWarning, stacklevel=2)
+    _check_samples(system, math.inf if run is None else run.duration)
     damping = [f"modal damping {item.description}" for item in system.model.tables["modal_damping"].values()]
     freedom = _freedom_lines(system) if system.n_c else []
     mass, centre, inertia = mass_properties(system) if system.layout.frames else (None, None, None)
