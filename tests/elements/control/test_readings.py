@@ -1,0 +1,123 @@
+"""Readings of sensors by physics: noise by axes, quanta of attitudes, integrals on turned mounts, units, the orbit."""
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+import femb
+from femb.numerics import rotations
+
+TURNED = rotations.normalise(np.array([0.3, -0.5, 0.7, 0.2]))
+
+
+def rotation(quaternion):
+    """That of scipy, whose quaternions have their scalar last."""
+    w, *rest = quaternion
+    return Rotation.from_quat([*rest, w])
+
+
+def body(quaternion=(1.0, 0.0, 0.0, 0.0), rate=(0.0, 0.0, 0.0)):
+    model = femb.Model("body")
+    model.add(femb.RigidBody("hub", 10.0, (1.0, 1.0, 1.0), quaternion=quaternion, angular_velocity=rate))
+    return model
+
+
+@pytest.mark.parametrize("boresight", [(0.0, 0.0, 1.0), (1.0, 0.0, 0.0), (0.6, 0.0, 0.8)])
+def test_noise_of_a_star_tracker_about_and_across_its_boresight(boresight):
+    """About its line of sight a tracker is ten times worse than across it."""
+    model = body(TURNED)
+    words = {"noise": 1e-5, "roll_noise": 1e-4, "boresight": boresight, "period": 0.01, "axes": TURNED}
+    model.add(femb.StarTracker("tracker", body="hub", **words))
+    found = femb.simulate(model, duration=20.0, output_interval=1.0).sensors["tracker"]
+    pairs = zip(found.sample_true, found.sample_value, strict=True)
+    turns = np.array([(rotation(true).inv() * rotation(value)).as_rotvec() for true, value in pairs])
+    about = turns @ boresight
+    across = turns - np.outer(about, boresight)
+    assert len(turns) == 2000
+    np.testing.assert_allclose(about.std(), 1e-4, rtol=0.06)
+    np.testing.assert_allclose(np.sqrt(np.mean(np.sum(across**2, axis=1)) / 2.0), 1e-5, rtol=0.06)
+
+
+@pytest.mark.parametrize("rounding", ["round", "floor"])
+def test_the_quantum_of_an_attitude_is_of_its_turn(rounding):
+    """A reading is a whole number of quanta, 2 q_v, within one of the true turn, and of length one."""
+    quantum = 1e-3
+    model = body(rotations.normalise(np.array([1.0, 0.0107, -0.0203, 0.0301])), rate=(0.01, 0.02, -0.03))
+    model.add(femb.AttitudeSensor("s", body="hub", quantum=quantum, rounding=rounding, period=0.05))
+    found = femb.simulate(model, duration=2.0, output_interval=0.5).sensors["s"]
+    turn, true = 2.0 * found.sample_value[:, 1:], 2.0 * found.sample_true[:, 1:]
+    np.testing.assert_allclose(turn / quantum, np.round(turn / quantum), atol=1e-9)
+    least, most = (-0.5, 0.5) if rounding == "round" else (-1.0, 0.0)
+    off = (turn - true) / quantum
+    assert off.min() > least - 1e-9
+    assert off.max() < most + 1e-9
+    assert np.abs(off).max() > 0.4  # it is not finer than that
+    np.testing.assert_allclose(np.linalg.norm(found.sample_value, axis=1), 1.0, atol=1e-14)
+
+
+SECTION = femb.Section(
+    "tube", area=1e-4, second_moments=(1e-8, 1e-8), torsion_constant=2e-8, density=1e-3, youngs_modulus=70e9,
+    shear_modulus=27e9,
+)  # fmt: skip
+
+
+def test_an_integrating_gyro_on_a_turned_mount_and_station():
+    """Its mean is the steady rate of the body in its own axes; on the root of a beam x is along the beam, y is up."""
+    rate, along, up = np.array([0.3, -0.2, 0.1]), np.array([0.0, 0.6, 0.8]), np.array([1.0, 0.0, 0.0])
+    model = body(TURNED, rate=rate)  # equal moments: the rate stays
+    root = femb.Attachment("hub", direction=along, up=up)
+    model.add(femb.Beam("boom", SECTION, 0.1, 1, start=root))
+    model.add(femb.Gyro("mounted", body="hub", axes=TURNED, integrating=True, period=0.1))
+    model.add(femb.Gyro("rooted", beam="boom", node=0, axes=TURNED, integrating=True, period=0.1))
+    run = femb.simulate(model, duration=1.0, output_interval=0.5, rtol=1e-10)
+    section = np.array([along, up, np.cross(along, up)])  # its axes as rows
+    for name, seen in (("mounted", rate), ("rooted", section @ rate)):
+        found = run.sensors[name].sample_value
+        np.testing.assert_allclose(found, np.tile(rotation(TURNED).inv().apply(seen), (len(found), 1)), atol=1e-7)
+
+
+def test_sensors_of_a_stroke_are_in_metres_and_their_quantum_too():
+    model = femb.Model("slide")
+    model.add(femb.RigidBody("cart", 2.0, (1.0, 1.0, 1.0), position=(0.1234, 0.0, 0.0), velocity=(0.5, 0.0, 0.0)))
+    ends = femb.JointEnd("ground", axis=(1, 0, 0)), femb.JointEnd("cart", axis=(1, 0, 0))
+    model.add(femb.Prismatic("rail", *ends, start=0.1234, rates=0.5))
+    model.add(femb.Encoder("encoder", joint="rail", quantum=1e-3, period=0.1))
+    model.add(femb.Tachometer("speed", joint="rail", period=0.1))
+    run = femb.simulate(model, duration=1.0, output_interval=0.1)
+    encoder, speed = run.sensors["encoder"], run.sensors["speed"]
+    assert encoder.columns_of("sample_value")[0] == "m"
+    assert speed.columns_of("sample_value")[0] == "m/s"
+    place = 0.1234 + 0.5 * np.array(encoder.sample_time)
+    np.testing.assert_allclose(encoder.sample_value[:, 0], 1e-3 * np.floor(place / 1e-3 + 1e-9), atol=1e-12)
+    np.testing.assert_allclose(speed.sample_value[:, 0], 0.5, atol=1e-9)
+
+
+def test_an_attitude_relative_to_the_orbit_from_time_zero_on():
+    """Of a body at rest in space, by the position and the velocity of the orbit: z down, y against the normal."""
+    model = body(TURNED)
+    model.add(femb.Orbit("orbit", semi_major_axis=7.2e6, eccentricity=0.1, inclination=0.9, anomaly=0.7))
+    model.add(femb.AttitudeSensor("s", body="hub", relative_to="orbit", period=50.0))
+    run = femb.simulate(model, duration=200.0, output_interval=50.0)
+    found, orbit = run.sensors["s"], run.loads["orbit"]
+    assert found.sample_time[0] == 0.0
+    for k, value in enumerate(found.sample_value):
+        r, v = orbit.position[k], orbit.velocity[k]
+        down, across = -r / np.linalg.norm(r), -np.cross(r, v) / np.linalg.norm(np.cross(r, v))
+        axes = np.array([np.cross(across, down), across, down])  # as rows
+        np.testing.assert_allclose(rotation(value).as_matrix(), axes @ rotation(TURNED).as_matrix(), atol=1e-7)
+
+
+def test_default_windows_of_pointing_reach_a_third_of_the_time():
+    """Of a drift a t what is left within the longest window is a tau/sqrt(12), and the mean error shrinks by none."""
+    model = body(rate=(0.0, 0.0, 1e-4))
+    model.add(femb.Load("torquer", body="hub", torque=(0.0, 0.0, 0.0), frame="body"))
+    model.add(
+        femb.PDController("law", attitude="bodies.hub", proportional=0.0, outputs="loads.torquer.torque", period=1.0)
+    )
+    run = femb.simulate(model, duration=60.0, output_interval=0.05)
+    found = femb.pointing(run, "controllers.law.error")
+    assert len(found.windows) == 12
+    assert found.windows[0] == pytest.approx(0.2)
+    assert found.rows()[-1][3] == pytest.approx(1e-4 * (60.0 / 3.0) / np.sqrt(12.0), rel=1e-3)
+    late = femb.pointing(run, "controllers.law.error", first=30.0)
+    assert late.rows()[-1][3] == pytest.approx(1e-4 * (30.0 / 3.0) / np.sqrt(12.0), rel=2e-3)
