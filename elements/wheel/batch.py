@@ -27,12 +27,12 @@ from femb.numerics.vector3 import assign, cross, dot, rotate, rotate_back, rotat
 
 # index (n, 7) int: of each wheel the frame's indices IN_Q and IN_V, those of its ANGLE in q and its SPEED in v, the
 # first of its INPUTS (torque of the motor, command, sign of the speed while that is at its limit), its FIRST row of
-# ``harmonics`` and the row after its LAST. data (n, 21): AXIS, E1 and E2 in frame axes, its CENTRE in the frame, its
+# ``harmonics`` and the row after its LAST. data (n, 22): AXIS, E1 and E2 in frame axes, its CENTRE in the frame, its
 # SPIN inertia, STATIC and DYNAMIC imbalance, the numbers of its FRICTION: coulomb, static less coulomb, Stribeck speed,
-# transition speed and viscous, and the MOST speed. harmonics (m, 6): ORDER, RADIAL and AXIAL force, ROCKING and
-# AXIAL_TORQUE by the square of the speed, PHASE.
+# transition speed and viscous, the MOST speed and the most POWER. harmonics (m, 6): ORDER, RADIAL and AXIAL force,
+# ROCKING and AXIAL_TORQUE by the square of the speed, PHASE.
 IN_Q, IN_V, ANGLE, SPEED, INPUTS, FIRST, LAST = range(7)
-AXIS, E1, E2, CENTRE, SPIN, STATIC, DYNAMIC, FRICTION, MOST = 0, 3, 6, 9, 12, 13, 14, 15, 20
+AXIS, E1, E2, CENTRE, SPIN, STATIC, DYNAMIC, FRICTION, MOST, POWER = 0, 3, 6, 9, 12, 13, 14, 15, 20, 21
 ORDER, RADIAL, AXIAL, ROCKING, AXIAL_TORQUE, PHASE = range(6)
 INPUTS_OF_EACH = 3
 # Least number of steps in a period of the fastest disturbance, of methods of order 5 and higher: see the page.
@@ -62,15 +62,18 @@ def friction(data, speed):
 
 @inlined
 def motor(index, data, u, speed):
-    """The torque of the motor and its derivative by the speed; at the limit of the speed what holds it there, where the
-    command exceeds that: equation (4a)."""
-    torque, side = u[index[INPUTS]] + u[index[INPUTS] + 1], u[index[INPUTS] + 2]
+    """The torque of the motor and its derivative by the speed: within its power, and at the limit of the speed what
+    holds it there, where the command exceeds that: equations (4a) and (4b)."""
+    torque, by_speed, side = u[index[INPUTS]] + u[index[INPUTS] + 1], 0.0, u[index[INPUTS] + 2]
+    if abs(torque * speed) > data[POWER]:
+        torque *= data[POWER] / abs(torque * speed)
+        by_speed = -torque / speed
     if side == 0.0 or torque * side <= 0.0:
-        return torque, 0.0
+        return torque, by_speed
     against, slope = friction(data, speed)
     hold = against + data[SPIN] * HOLDING_RATE * (side * data[MOST] - speed)
     if side * torque <= side * hold:
-        return torque, 0.0
+        return torque, by_speed
     return hold, slope - data[SPIN] * HOLDING_RATE
 
 

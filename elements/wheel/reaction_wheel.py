@@ -146,8 +146,9 @@ class ReactionWheel(Item):
     transverse_inertia : kg m2, of such a rotor, across the axis about its centre. static_imbalance : mass times
     distance of its mass centre from the axis, kg m. dynamic_imbalance : product of inertia between the axis and one
     across it, kg m2. Both turn with a rotor that has mass, exactly; else they are a harmonic of order 1. harmonics :
-    disturbances. max_torque : N m; clipped commands are counted. max_speed : rad/s, at which the motor gives what holds
-    it, against friction and the turn of the body, while its command exceeds that. motor_constant : N m/W^0.5, torque by
+    disturbances. max_torque : N m; clipped commands are counted. max_power : W, the most torque times speed, driving or
+    braking. max_speed : rad/s, at which the motor gives what holds it,
+    against friction and the turn of the body, while its command exceeds that. motor_constant : N m/W^0.5, torque by
     the root of the power lost in the winding; without it none is lost. idle_power : W, of the electronics at any speed.
     regenerative : whether a motor that brakes gives power back.
 
@@ -176,6 +177,7 @@ class ReactionWheel(Item):
     transition_speed: Annotated[float | None, Unit("rad/s"), POSITIVE] = None
     stribeck_speed: Annotated[float | None, Unit("rad/s"), POSITIVE] = None
     max_torque: Annotated[float | None, Unit("N m"), POSITIVE] = None
+    max_power: Annotated[float | None, Unit("W"), POSITIVE] = None
     max_speed: Annotated[float | None, Unit("rad/s"), POSITIVE] = None
     static_imbalance: Annotated[float, Unit("kg m"), NOT_NEGATIVE] = 0.0
     dynamic_imbalance: Annotated[float, Unit("kg m2"), NOT_NEGATIVE] = 0.0
@@ -291,8 +293,9 @@ class ReactionWheel(Item):
 
         def release(t: float, state: StateView, discrete: DiscreteState) -> dict[str, Any]:
             side, torque = discrete.number(limit), self.own_torque(t) + discrete.number(self.state_name("command"))
+            given = min(side * torque, (self.max_power or inf) / most)
             holds = float(self.friction_at(np.array(relative(state))))
-            return {limit: 0.0} if side != 0.0 and side * torque < side * holds else {}
+            return {limit: 0.0} if side != 0.0 and given < side * holds else {}
 
         layout.add_update(
             Update(
@@ -321,7 +324,7 @@ class ReactionWheel(Item):
         e1, e2, g = (rotate(station.rotation, axis) for axis in axes_of(self.axis).T)
         imbalance = (0.0, 0.0) if self.mass is None else (self.static_imbalance, self.dynamic_imbalance)
         numbers = [*g, *e1, *e2, *station.offset, self.spin_inertia, *imbalance, *self.friction_numbers]
-        return [*numbers, self.max_speed or 0.0]
+        return [*numbers, self.max_speed or 0.0, inf if self.max_power is None else self.max_power]
 
     @property
     def changes_momenta(self) -> tuple[str, ...]:
@@ -382,11 +385,11 @@ class ReactionWheel(Item):
     # Commands
 
     def commands(self, layout: Any) -> Mapping[str, Command]:
-        """Its only command, ``torque``; with its column where the ``layout`` has numbers, and no speed turns the motor
-        off."""
+        """Its only command, ``torque``; with its column where the ``layout`` has numbers, and the motor gives it at any
+        speed."""
         limit = inf if self.max_torque is None else self.max_torque
         columns = None
-        if hasattr(layout, "n_v") and self.max_speed is None:
+        if hasattr(layout, "n_v") and self.max_speed is None and self.max_power is None:
             columns = np.zeros((1, layout.n_v))
             columns[0, self.place(layout)] = 1.0
         held: dict[str, Any] = {}

@@ -291,7 +291,16 @@ HARMONIC = e.WheelHarmonic(2.0, radial_force=0.02, axial_force=0.03, rocking_tor
 DRY = {"coulomb": 0.2, "static": 0.3, "transition_speed": 2.0, "viscous": 0.1}
 EXAMPLES[e.ReactionWheel] = lambda: apart(
     e.ReactionWheel("wheel", "a", axis=(1.0, 2.0, 2.0), spin_inertia=0.02, speed=3.0, torque=SMOOTH, **DRY),
-    e.ReactionWheel("disturbs", "a", axis=(1.0, 0.0, 0.1), spin_inertia=0.02, speed=-4.0, static_imbalance=0.05),
+    e.ReactionWheel(
+        "disturbs",
+        "a",
+        axis=(1.0, 0.0, 0.1),
+        spin_inertia=0.02,
+        speed=-4.0,
+        static_imbalance=0.05,
+        torque=0.3,
+        max_power=0.1,
+    ),
     e.ReactionWheel(
         "rotor",
         "b",

@@ -519,6 +519,37 @@ def test_the_motor_holds_the_largest_speed_while_its_command_exceeds_what_that_t
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_the_motor_drives_and_brakes_within_its_power(sign):
+    """u W = P gives W^2 = W_1^2 + 2 P t/J of the rotor against a free hub, J = J_s (1 - J_s/J_hub); braking the same
+    with -P."""
+    torque = Table(times=(0.0, 5.9995, 6.0005, 8.0), values=(0.1 * sign, 0.1 * sign, -0.1 * sign, -0.1 * sign))
+    words = {"axis": (0, 0, 1), "spin_inertia": 0.05, "torque": torque, "max_power": 0.2}
+    inertia, hub = 0.05 * (1.0 - 0.05 / 0.4), {"angular_velocity": None, "inertia": (0.3, 0.35, 0.4)}
+    model = hub_with(femb.ReactionWheel("w", "hub", **words), **hub)
+    results = femb.simulate(model, duration=8.0, rtol=1e-10, output_interval=0.1)
+    w, t = results.wheels["w"], results.time
+    full = 2.0 * inertia / 0.1  # s, to 2 rad/s at the whole torque
+    limited = 6.0 - np.abs(t - 6.0) - full
+    closed = np.where(t < full, 0.1 * t / inertia, np.sqrt(4.0 + 2.0 * 0.2 * np.maximum(limited, 0.0) / inertia))
+    np.testing.assert_allclose(sign * w.speed, closed, rtol=1e-4)
+    np.testing.assert_allclose(sign * w.speed[t < 5.95], closed[t < 5.95], rtol=1e-7)
+    # speeds of Basilisk 2.12, by steps of 1 ms
+    basilisk = [1.142857, 2.267914, 3.780030, 7.067434, 6.460560, 5.709338]
+    np.testing.assert_allclose(sign * np.interp([0.5, 1.0, 2.0, 5.9, 7.0, 8.0], t, w.speed), basilisk, rtol=5e-4)
+    clear = (t > full) & (np.abs(t - 6.0) > 0.05)
+    np.testing.assert_allclose((w.torque * w.speed)[clear], np.where(t < 6.0, 0.2, -0.2)[clear], rtol=1e-12)
+    assert np.abs(results.audit.energy_error).max() < 1e-8
+
+
+def test_a_motor_without_the_power_to_hold_its_largest_speed_settles_where_friction_takes_it():
+    """P = c W^2, below the largest speed at which it starts."""
+    words = {"axis": (0, 0, 1), "spin_inertia": J_S, "viscous": 1e-2, "max_speed": 4.0, "speed": 4.0}
+    wheel = femb.ReactionWheel("w", "hub", **words, torque=1.0, max_power=0.09)
+    results = femb.simulate(hub_with(wheel, angular_velocity=None), duration=60.0, rtol=1e-9)
+    np.testing.assert_allclose(results.wheels["w"].speed[-1], 3.0, rtol=1e-4)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_a_wheel_leaves_its_limit_at_the_rate_of_its_torque(sign):
     """From the largest speed by -torque/J_s as soon as the torque is against it; half a second before, it is there."""
     torque = Table(times=(0.0, 4.999, 5.001, 8.0), values=(0.1 * sign, 0.1 * sign, -0.1 * sign, -0.1 * sign))
