@@ -27,6 +27,7 @@ from femb.linear.state_space import FORMATS, InModes, StateSpace, pole_lines
 from femb.numerics.linear_systems import RIGID, continuous
 from femb.numerics.threads import spared
 from femb.results.array_file import write_arrays
+from femb.vibration.damping_ratios import DEFAULT
 
 # Growth (1/s) of a pole over its size below which a loop counts as stable.
 STABLE = 1e-9
@@ -94,7 +95,8 @@ class Loop(Tabled):
     plant : continuous, with the inputs that laws set and the outputs that they read, and more of both. laws : of the
     controllers; u of a law adds to the input of its name.
 
-    Raises ModelError: names that the plant does not have, laws without outputs, a ring of laws.
+    Raises ModelError: names that the plant does not have, laws without outputs, a ring of laws, a plant whose modes
+    have a default damping, on which no verdict may rest.
     """
 
     plant: StateSpace
@@ -104,6 +106,11 @@ class Loop(Tabled):
         object.__setattr__(self, "laws", tuple(self.laws))
         if self.plant.dt is not None:
             raise ModelError("loop: the plant is a sampled one, wanted a continuous one: linearize the model")
+        if self.plant.damping.endswith(DEFAULT):
+            raise ModelError(
+                f"loop: got a plant with {self.plant.damping}, on which its stability may rest: linearize with "
+                "damping=0, or with the ratio that the structure has"
+            )
         if not self.laws:
             raise ModelError("loop: there are no laws: the model has no controllers with linear laws")
         read = [name for law in self.laws for name in law.inputs]

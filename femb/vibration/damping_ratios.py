@@ -18,6 +18,7 @@ from femb.model.model import Model
 from femb.small_motions.eigenproblem import EigenProblem
 
 DIGITS = 12  # decimals of a ratio: what is beyond is rounding
+DEFAULT = ", by default"  # end of the words about damping that nobody asked for
 
 
 def check_ratio(damping: float) -> None:
@@ -46,7 +47,7 @@ def source_of(model: Model, given: float | None) -> str:
     if ratio is None:
         return f"modal damping of the case, {'; '.join(item.description for item in items.values())}"
     if given is None:
-        return f"{100.0 * ratio:.3g} % damping in each, by default"
+        return f"{100.0 * ratio:.3g} % damping in each{DEFAULT}"
     return f"{100.0 * ratio:.3g} % damping in each, as given" + (" in place of that of the case" if items else "")
 
 

@@ -248,13 +248,19 @@ def test_no_damping_by_default_decides_on_stability():
     assert damped.table().splitlines()[1] == "damping: the model's own dampers, and 0.5 % damping in each, as given"
 
 
-def test_a_plant_with_a_default_damping_says_so(tmp_path):
-    """Also from a file."""
-    plant = femb.linearize(thin_panel(damping=0.0), inputs=["bodies.hub.torque"], outputs=["bodies.hub.turn"], modes=4)
+def test_no_verdict_rests_on_a_default_damping(tmp_path):
+    """A plant that was truncated before, also from a file, has the damping that is asked for, or no loop."""
     law = LinearLaw("idle", [], [], [], [[0.0]], inputs=("bodies.hub.turn.x",), outputs=("bodies.hub.torque.x",))
-    for one in (plant, StateSpace.read(plant.write(tmp_path / "plant.npz"))):
-        head = femb.loop(one, [law]).table().splitlines()[1]
-        assert head == "damping: the model's own dampers, and 0.5 % damping in each, by default"
+    words = {"inputs": ["bodies.hub.torque"], "outputs": ["bodies.hub.turn"], "modes": 4}
+    heads = {0.0: "the model's own dampers alone", 0.01: "the model's own dampers, and 1 % damping in each, as given"}
+    for ratio in (None, *heads):
+        plant = femb.linearize(thin_panel(damping=0.0), **words, damping=ratio)
+        for one in (plant, StateSpace.read(plant.write(tmp_path / "plant.npz"))):
+            if ratio is None:
+                with pytest.raises(ModelError, match=r"0\.5 % damping in each, by default.*linearize with damping=0"):
+                    femb.loop(one, [law])
+            else:
+                assert femb.loop(one, [law]).table().splitlines()[1] == f"damping: {heads[ratio]}"
 
 
 # An oscillator on a free mass: positions 0, 1, rates 2, 3; the force acts on the first.
