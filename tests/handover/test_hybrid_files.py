@@ -43,6 +43,22 @@ def test_files_give_everything_back(plant, tmp_path, suffix):
         np.testing.assert_array_equal(again.rows(point.name), few.rows(point.name))
 
 
+def test_dampers_of_kept_modes_are_those_of_each_appendage(plant):
+    """Rows and columns of the hub and of the lowest modes of each appendage, by their names; also of two counts."""
+    for count in (1, 3):
+        rows = [*range(6)]
+        first = 6
+        for part in plant.appendages:
+            rows += range(first, first + count)
+            first += len(part.frequencies)
+        assert first == len(plant.dampers)
+        np.testing.assert_array_equal(plant.kept(count).dampers, plant.dampers[rows][:, rows])
+    # the ratios of each appendage's own dampers are on the diagonal
+    few, ends = plant.kept(2), np.diag(plant.kept(2).dampers)[6:]
+    own = np.concatenate([4.0 * np.pi * part.own_damping * part.frequencies for part in few.appendages])
+    np.testing.assert_allclose(ends, own, rtol=1e-6)
+
+
 def test_keys_of_the_json_file(plant, tmp_path):
     document = json.loads(plant.kept(3).write(tmp_path / "hybrid.json").read_text())
     assert set(document) == {"format", "femb", "units", "state", "damper_matrix", "hub", "appendages"}

@@ -81,6 +81,28 @@ def test_h2_is_the_least(period, delay):
     assert femb.loop(CART, [law]).stable
 
 
+@pytest.mark.parametrize("period", [None, 0.3])
+def test_the_regulator_of_outputs_that_an_input_changes_at_once(period):
+    """Weights of an accelerometer weigh the force, too: no change of K lowers the sum of the costs of all starts."""
+    felt = replace(CART, C=np.vstack([np.eye(4)[:2], A[2:3]]), D=np.vstack([np.zeros((2, 1)), B[2:3]]),
+                   outputs=("x", "tip", "acceleration"))  # fmt: skip
+    plant, weights = felt if period is None else felt.sampled(period), np.array([1.0, 0.3, 40.0])
+    K = femb.lqr(plant, weights, R).K
+
+    def total(K):
+        closed, seen = plant.A - plant.B @ K, plant.C - plant.D @ K
+        weight = seen.T @ np.diag(weights) @ seen + R * K.T @ K
+        solve = solve_continuous_lyapunov if period is None else solve_discrete_lyapunov
+        return float(np.trace(solve(closed.T, -weight if period is None else weight)))
+
+    least, rng = total(K), np.random.default_rng(2)
+    for _ in range(6):
+        change = 1e-4 * np.linalg.norm(K) * rng.standard_normal(K.shape)
+        more, less = total(K + change), total(K - change)
+        assert more > least < less
+        assert abs(more - less) < 1e-2 * (more + less - 2.0 * least) + 1e-12 * least
+
+
 def test_refused():
     for words, message in (
         (({"z": 1.0}, R), "Q: got 'z'; there are: x, tip, v, w"),

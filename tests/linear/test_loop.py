@@ -16,6 +16,7 @@ import femb
 from femb import LinearLaw, ModelError, Section, StateSpace
 from femb.elements.control.linear_law import lead_lag, low_pass
 from femb.linear.conserved import without_conserved
+from femb.pictures.loop import draw_loop
 
 
 @pytest.fixture(scope="module")
@@ -356,6 +357,21 @@ def test_a_simulation_against_ticks(word):
     alone = loop.simulate(5.0, start=dict(zip(plant.states, start, strict=True)))
     places = np.round(alone.time / 0.005).astype(int)
     np.testing.assert_allclose(alone["x"], wanted[places, 0], rtol=0, atol=1e-11)
+
+
+def test_poles_are_drawn_where_they_are():
+    """Of a sampled law in the z plane, as eigenvalues of the exact step with its command held; else at the rates."""
+    plant, D = cart(), np.array([[-0.6, -1.7]])
+    n, (force, read) = len(plant.A), (plant.B[:, :1], plant.C[:2])
+    flow = expm(np.block([[plant.A, force], [np.zeros((1, n + 1))]]) * 0.1)
+    wanted = {0.1: flow[:n, :n] + flow[:n, n:] @ D @ read, None: plant.A + force @ D @ read}
+    for period, matrix in wanted.items():
+        loop = femb.loop(plant, [pd(period=period)])
+        (axes,) = draw_loop("poles", [], [], loop.poles(), period).get_axes()
+        drawn = next(line for line in axes.lines if line.get_marker() == "x").get_xydata() @ [1.0, 1.0j]
+        found = np.linalg.eigvals(matrix).astype(complex)
+        assert max(np.abs(drawn - each).min() for each in found) < 1e-9
+        assert max(np.abs(found - each).min() for each in drawn) < 1e-9
 
 
 @pytest.mark.parametrize("word", LAWS)

@@ -35,6 +35,14 @@ def test_white_noise():
     assert found.rms("relative", 1.0) == pytest.approx(np.sqrt(0.99), rel=0.01)
 
 
+def test_windows_follow_each_other_from_the_start_and_from_half_a_window():
+    """Of 0, 1, ..., 9 by fours: the means 1.5 and 5.5, from half a window 3.5 and 7.5; what is left over counts not."""
+    found = errors(np.arange(10.0))
+    np.testing.assert_allclose(found.sizes("mean", 0.04), [1.5, 5.5, 3.5, 7.5])
+    np.testing.assert_allclose(found.sizes("relative", 0.04), np.tile([1.5, 0.5, 0.5, 1.5], 4))
+    np.testing.assert_allclose(found.sizes("mean", 0.05), [2.0, 7.0, 4.0])
+
+
 def regulated(seed=1):
     model = femb.Model(seed=seed)
     model.add(femb.RigidBody("hub", 10.0, (10.0, 12.0, 14.0)))

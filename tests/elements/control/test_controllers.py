@@ -954,3 +954,32 @@ def test_check_names_fast_vibrations_and_loose_tolerances():
     assert "sensors.gyro is finer, 1.4e-07 rad/s a sample: atol = { time = 0.71 }" in second
     assert found.counts["controllers"] == 1
     assert "wheels" not in found.counts
+
+
+@pytest.mark.parametrize("first", ["attitude", "rate"])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_sampled_linear_law_of_an_attitude_and_a_rate(first, sign):
+    """The turn of the quaternion q or -q, 2 q_v of positive q_0, in the order of its inputs: the commands are the gains
+    by hand, and the hub comes to rest as under the pd law of the same gains."""
+    start = sign * rotations.normalise(np.array([0.9, 0.15, -0.3, 0.25]))
+    inputs = {"attitude": "bodies.hub.attitude", "rate": "bodies.hub.angular_velocity"}
+    gains = {"attitude": np.diag([4.0, 5.0, 6.0]), "rate": np.diag([9.0, 10.0, 11.0])}
+    words = {"outputs": ("loads.torquer.torque",), "period": 0.1}
+    order = ["attitude", "rate"] if first == "attitude" else ["rate", "attitude"]
+    D = -np.hstack([gains[each] for each in order])
+    linear = femb.LinearController("law", D=D, inputs=tuple(inputs[each] for each in order), **words)
+    attitude, rate = "bodies.hub", "bodies.hub"
+    both = {"proportional": (4.0, 5.0, 6.0), "derivative": (9.0, 10.0, 11.0)}
+    runs = []
+    for law in (linear, femb.PDController("law", attitude=attitude, rate=rate, **both, **words)):
+        model = femb.Model("hub")
+        model.add(femb.RigidBody("hub", 10.0, (J, J, J), quaternion=start, angular_velocity=(0.02, 0.05, -0.1)))
+        model.add(femb.Load("torquer", body="hub", torque=(0.0, 0.0, 0.0), frame="body"))
+        model.add(law)
+        runs.append(femb.simulate(model, duration=10.0, output_interval=0.05, rtol=1e-10))
+    one, other = runs
+    wanted = -gains["attitude"] @ (2.0 * sign * start[1:]) - gains["rate"] @ [0.02, 0.05, -0.1]
+    np.testing.assert_allclose(one.controllers["law"].output[1], wanted, rtol=1e-12)
+    np.testing.assert_allclose(one.controllers["law"].output, other.controllers["law"].output, atol=1e-9)
+    np.testing.assert_allclose(one.bodies["hub"].quaternion, other.bodies["hub"].quaternion, atol=1e-9)
+    assert np.linalg.norm(one.bodies["hub"].quaternion[-1, 1:]) < 0.05
