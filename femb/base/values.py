@@ -1,7 +1,7 @@
 """Values given by users: their problems, and their text in messages."""
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from threading import Lock
 from typing import Any, Generic, TypeVar
 
@@ -40,6 +40,12 @@ def numbered(number: int, word: str) -> str:
     if number == 1:
         return f"1 {word}"
     return f"{number} {word.removesuffix('y') + 'ies' if word.endswith('y') else word + 's'}"
+
+
+def listed(names: Sequence[str], most: int = 8, separator: str = ", ") -> str:
+    """The first of some names, for a message, and how many more there are."""
+    more = len(names) - most
+    return separator.join(names[:most]) + (f"{separator.rstrip(', ')} and {more} more" if more > 0 else "")
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

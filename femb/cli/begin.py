@@ -97,8 +97,8 @@ def warmup(quiet: bool) -> None:
 def check(case: Path, overrides: tuple[str, ...], picture: Path | None, force: bool) -> None:
     """Check a case and print what it describes.
 
-    Counts, degrees of freedom, mass properties, how slow and fast it moves; warnings of numbers that are probably in
-    other units, and advice on the options of the run.
+    Counts, degrees of freedom, mass properties, free motions and conserved momenta, how slow and fast it moves;
+    warnings of numbers that are probably in other units, and advice on the options of the run.
     """
     from femb.case import load_case
 

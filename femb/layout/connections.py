@@ -9,7 +9,7 @@ import numpy as np
 
 from femb.base.errors import SolveError
 from femb.base.types import Floats
-from femb.base.values import Keeper
+from femb.base.values import Keeper, listed
 from femb.layout.element import TrialError
 from femb.layout.layout import Layout
 from femb.layout.numbering import KEPT
@@ -18,8 +18,7 @@ from femb.numerics.compiler.compile import kernel
 # What connects frames is the same in all models of one topology.
 GROUPS: Keeper[list[list[int]]] = Keeper(4 * KEPT)
 PARTS_OF: Keeper[list[int]] = Keeper(KEPT)
-# Largest numbers of parts, and of names of a part, that a message lists.
-PARTS, NAMES = 12, 8
+PARTS = 12  # that a message lists
 
 
 def components(count: int, links: Iterable[Sequence[int]]) -> list[int]:
@@ -108,13 +107,10 @@ def unconnected(layout: Layout) -> list[str]:
     names_of_parts = parts(layout)
     if len(names_of_parts) < 2:
         return []
-    listed = [
-        ", ".join(names[:NAMES]) + (f" and {len(names) - NAMES} more" if len(names) > NAMES else "")
-        for names in names_of_parts[:PARTS]
-    ]
+    lines = [listed(names) for names in names_of_parts[:PARTS]]
     if len(names_of_parts) > PARTS:
-        listed.append(f"and {len(names_of_parts) - PARTS} more")
-    return [f"{len(names_of_parts)} parts that nothing connects with each other:", *(f"  {line}" for line in listed)]
+        lines.append(f"and {len(names_of_parts) - PARTS} more")
+    return [f"{len(names_of_parts)} parts that nothing connects with each other:", *(f"  {line}" for line in lines)]
 
 
 # Singular configurations of elements: gimbal lock, coincident points.

@@ -104,7 +104,7 @@ def nullity(rows: Floats) -> Floats:
     """(k, n) orthonormal rows across the given ones (m, n), which have sizes of one."""
     if not len(rows):
         return np.eye(rows.shape[1])
-    _, sizes, basis = np.linalg.svd(rows)
+    _, sizes, basis = np.linalg.svd(rows, full_matrices=len(rows) < rows.shape[1])
     return np.asarray(basis[int(np.sum(sizes > SAME)) :])
 
 

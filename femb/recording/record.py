@@ -19,6 +19,7 @@ from femb.base.values import nearest
 from femb.elements.item import Item, declared_records
 from femb.elements.records import Records
 from femb.elements.registry import is_of_others
+from femb.layout.symmetry import AXES, TRANSLATIONS, twists
 from femb.model.model import Model
 from femb.numerics.rotations import cross
 from femb.recording.evaluation import evaluated, interpolated
@@ -29,6 +30,7 @@ from femb.results.groups import Audit, declarations, groups
 from femb.results.results import Results
 from femb.results.verdicts import AuditWatch
 from femb.system.budget import ORIGIN
+from femb.system.known_motions import known_motions
 from femb.system.system import System
 
 # Where joints, beams, flexible bodies and point masses attach: attributes of their groups in results.
@@ -232,18 +234,14 @@ def moment_balance(system: System, name: str, frames: Frames) -> Floats:
 
 
 def acting_from_outside(system: System) -> dict[str, tuple[str, ...]]:
-    """Causes that may change the linear and the angular momentum: gravity, the ground, loads; empty if none does."""
-    layout, momenta = system.layout, ("linear", "angular")
-    fixed = {k for k, frame in enumerate(layout.frames) if frame.freedom == 0}
-    linked = (frames for frames, _ in layout.couplings)
-    found: list[tuple[str, tuple[str, ...]]] = [("gravity", momenta)] if np.any(system.model.gravity) else []
-    if any(fixed & {*frames} and {*frames} - fixed for frames in (*linked, *layout.rows)):
-        found.append(("the ground", momenta))
-    for item in system.items:
-        on = layout.frames_on(item)
-        if item.changes_momenta and (not on or on - fixed):
-            found.append((f"{item.table}.{item.name}", item.changes_momenta))
-    return {word: tuple(name for name, changed in found if word in changed) for word in momenta}
+    """Names of what may change the linear and the angular momentum, latches engaged or not; none if nothing does."""
+    engaged = {**system.discrete, **{latch.on: 1.0 for latch in system.layout.latches}}
+    found: dict[str, dict[str, None]] = {"linear": {}, "angular": {}}
+    for structure in known_motions(system, discrete=engaged):
+        for names, along in zip(found.values(), (TRANSLATIONS, twists(turns=AXES)), strict=True):
+            changing = [name for name, each in structure.limits if not structure.contains(each.momenta, along)]
+            names |= dict.fromkeys((*changing, *structure.silent))
+    return {word: tuple(names) for word, names in found.items()}
 
 
 def _largest(values: Floats) -> Floats:

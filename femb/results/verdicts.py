@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from femb.base.types import Floats
+from femb.base.values import listed
 from femb.results.results import Results
 
 # Monitoring of a run's audit: a warning where it is far beyond the tolerances.
@@ -235,7 +236,7 @@ def _of_momentum(results: Results, word: str, change: float, scale: float) -> tu
     recorded = results.audit.attributes.get(f"{word}_momentum_changed_by")
     acting = json.loads(str(recorded)) if recorded is not None else ["gravity, loads or the ground"]
     if acting and change > CONSTANT * scale:
-        names = ", ".join(acting[:LISTED]) + (f" and {len(acting) - LISTED} more" if len(acting) > LISTED else "")
+        names = listed(acting, LISTED)
         return NEUTRAL, f"It changes by what acts from outside: {names}."
     if acting:
         return GOOD, "It is constant."

@@ -13,17 +13,18 @@ from femb.base.checks import size_problem
 from femb.base.errors import FembError, FembWarning
 from femb.base.options import TOLERANCES, Run, StartState
 from femb.base.types import Floats
-from femb.base.values import numbered, vector, without_rounding
+from femb.base.values import listed, numbered, vector, without_rounding
 from femb.elements import ExactBeam, FlexibleBody, Gyro, RigidBody, Section, Shell
 from femb.elements.beam.line import LineItem
 from femb.elements.control.controller import Controller
 from femb.elements.control.laws import PDController
-from femb.layout.connections import NAMES, groups_of, unconnected
+from femb.layout.connections import groups_of, unconnected
 from femb.model.model import Model
 from femb.numerics import rotations
 from femb.numerics.components import norm
 from femb.steppers.diagnosis import fastest_vibration
 from femb.system.initial_state import taken_over
+from femb.system.known_motions import KnownStructure, known_motions
 from femb.system.moving_ground import mass_properties
 from femb.vibration.completion import check_figures_of, system_of
 
@@ -339,7 +340,7 @@ def _list(values: object) -> str:
     return "[" + ", ".join(f"{value:g}" for value in np.atleast_1d(np.asarray(values, dtype=float))) + "]"
 
 
-# Beams whose first bending is listed; of more, the slowest.
+# Beams whose first bending is listed, of more the slowest; and structures.
 LISTED = 12
 
 
@@ -350,7 +351,8 @@ class Overview:
     counts : of bodies, beams, elements, joints, loads, springs. lines : of the choice of the
     method, connections, modal damping, degrees of freedom. mass (kg), centre (3,) m and inertia (3, 3) about it, kg m2,
     inertial axes; None without parts that move.
-    scales : how slow and fast it moves. warnings : numbers that are probably in other units. advice : on the run.
+    scales : how slow and fast it moves. structures : free motions and momenta that stay of each. warnings : numbers
+    that are probably in other units. advice : on the run.
     """
 
     title: str
@@ -365,6 +367,7 @@ class Overview:
     scales: TimeScales
     warnings: tuple[str, ...]
     advice: tuple[str, ...]
+    structures: tuple[KnownStructure, ...]
     system: "System"
 
     def text(self) -> str:
@@ -386,6 +389,9 @@ class Overview:
             moments = np.linalg.eigvalsh(self.inertia)
             lines.append(f"principal moments about it {', '.join(f'{x:.6g}' for x in moments)} kg m2")
             lines.append(f"inertia about it {_inertia(self.inertia)} kg m2, inertial axes")
+        shown, wheels = self.structures[:LISTED], "wheels" in counts
+        lines += [line for each in shown for line in each.text(self.system.layout.origin, wheels).splitlines()]
+        lines += [f"and {left} more structures"] if (left := len(self.structures) - LISTED) > 0 else []
         return "\n".join([*lines, *self._motion()])
 
     def _motion(self) -> list[str]:
@@ -414,6 +420,7 @@ class Overview:
             "fastest_vibration": None if fastest is None else asdict(fastest),
             "fastest_rotation": {"item": scales.rotation[1], "rate": scales.rotation[0]},
             "joint_rates": scales.spins,
+            "structures": [each.values(self.system.layout.origin) for each in self.structures],
         }
 
     def picture(self, path: str | Path) -> Path:
@@ -493,6 +500,7 @@ def overview(model: Model, run: Run | None = None) -> Overview:
         scales,
         implausible(system.model),
         advice(system, run, scales),
+        known_motions(system),
         system,
     )
 
@@ -501,8 +509,8 @@ def _taken_over_lines(system: "System") -> list[str]:
     """Whose start velocity bodies without one of their own take over."""
     inertial = system.v0 + system.layout.origin_velocity @ system.rigid_velocities(system.q0)[:3]
     return [
-        f"{', '.join(bodies[:NAMES])}{f' and {len(bodies) - NAMES} more' if len(bodies) > NAMES else ''} take over the "
-        f"start velocity of {source}, as one rigid body with it; a velocity with moves_alone = true goes before it"
+        f"{listed(bodies)} take over the start velocity of {source}, as one rigid body with it; a velocity with "
+        "moves_alone = true goes before it"
         for source, bodies in taken_over(system, inertial).items()
     ]
 

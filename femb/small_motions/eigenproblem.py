@@ -203,7 +203,7 @@ class EigenProblem:
             return ()
         held = [k for k in range(len(self.system.layout.frames)) if np.any(self.held[self.velocities_of(k)])]
         found = known_motions(self.system, self.q, held, self.loaded)
-        check_said(found, "modes")
+        check_said(found)
         return found
 
     def axis_of(self, frames: Sequence[int]) -> tuple[Floats, Floats, float]:

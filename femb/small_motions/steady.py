@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from femb.base.types import Floats
+from femb.base.values import listed
 from femb.layout.connections import groups_of
 from femb.numerics import rotations
 from femb.small_motions.point import OperatingPoint
@@ -51,8 +52,7 @@ def why_changing(system: System) -> str:
             return f"the weight of {motion.labels!r} is across its axis"
         changing = list(dict.fromkeys(_changing(system.with_gravity(np.zeros(3)), motion, noticing)))
         if changing:
-            more = f" and {len(changing) - LISTED} more" if len(changing) > LISTED else ""
-            return f"{', '.join(changing[:LISTED])}{more} do not turn with the structure of {motion.labels!r}"
+            return f"{listed(changing, LISTED)} do not turn with the structure of {motion.labels!r}"
     return ""
 
 

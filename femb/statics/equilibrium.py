@@ -6,6 +6,7 @@ import numpy as np
 
 from femb.base.errors import FembWarning, ModelError, SolveError
 from femb.base.types import Floats
+from femb.base.values import listed
 from femb.layout.connections import components, groups_of
 from femb.layout.element import TrialError
 from femb.statics.equations import AdaptiveShift, CautiousShift, MassShift, Regularisation
@@ -42,10 +43,10 @@ def in_equilibrium(system: System) -> System:
         and system.v0[part].any()
     ]
     if stopped:
-        listed = ", ".join(stopped[:LISTED]) + (f" and {len(stopped) - LISTED} more" if len(stopped) > LISTED else "")
         said.append(
-            f"what is held by the ground starts at rest, without its given velocity: {listed}; a motion from an "
-            'equilibrium goes on from its results, run.start = { results = "..." }, or begins with a load'
+            "what is held by the ground starts at rest, without its given velocity: "
+            f"{listed(stopped, LISTED)}; a motion from an equilibrium goes on from its results, run.start = "
+            '{ results = "..." }, or begins with a load'
         )
     for text in said:
         warnings.warn(text, FembWarning, stacklevel=3)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from femb.base.types import Bools, Floats
-from femb.base.values import numbered
+from femb.base.values import listed, numbered
 from femb.layout.element import LowRank
 from femb.layout.layout import Layout, Station
 from femb.layout.state import station_motion
@@ -106,6 +106,7 @@ def neutral_motions(
     motion = EigenProblem(
         twin, q, still, weights, none, stiffness, jacobian, np.zeros(twin.n_v, dtype=bool), None, u, still, multipliers,
         LowRank.joined((), twin.n_v), ExactProducts(twin, u, q, still, still, multipliers, weights, False),
+        loaded=not any(each.omega.any() for each in statics.motions) or None,
     )  # fmt: skip
     free = free_motions(motion)
     return NeutralMotions.of(statics, free.shapes, free.rigid)
@@ -116,11 +117,10 @@ def moves_freely(layout: Layout, q: Floats, motions: NeutralMotions | None) -> l
     names = [] if motions is None else motions.names(layout, q)
     if not names:
         return []
-    listed = "; ".join(names[:LISTED]) + (f"; and {len(names) - LISTED} more" if len(names) > LISTED else "")
     one = len(names) == 1
     return [
         f"{numbered(len(names), 'motion')} of joints {'has' if one else 'have'} no stiffness, of which stability does "
-        f"not tell: {listed}"
+        f"not tell: {listed(names, LISTED, '; ')}"
     ]
 
 

@@ -4,17 +4,20 @@ Items declare what they notice (``femb.elements.item.Item.symmetry``); nothing i
 together by beams, shells, springs and joints, without what is fixed. Source: docs/theory/known_motions.md.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from femb.base.errors import ModelError
 from femb.base.types import Floats
+from femb.base.values import listed, numbered, vector, without_rounding
 from femb.layout.connections import groups_of
 from femb.layout.symmetry import SAME, Surroundings, Symmetry, intersection, nullity, of_directions, twists
+from femb.numerics import rotations
+from femb.numerics.components import norm
 
 if TYPE_CHECKING:
     from femb.system.system import System
@@ -67,7 +70,7 @@ class KnownStructure:
         """(k, 6) orthonormal twists about the centre, with lengths in its size, of twists (k, 6) about the origin."""
         if not len(motions):
             return motions
-        moved = np.hstack([(motions[:, :3] + np.cross(motions[:, 3:], self.centre)) / self.size, motions[:, 3:]])
+        moved = _about(motions, self.centre) / np.repeat([self.size, 1.0], 3)
         return np.asarray(np.linalg.qr(moved.T)[0].T)
 
     def _from_own(self, motions: Floats) -> Floats:
@@ -101,18 +104,95 @@ class KnownStructure:
         space, motions = self.own(space), self.own(motions)
         return bool(np.all(np.linalg.norm(motions - motions @ space.T @ space, axis=1) <= SAME))
 
+    @property
+    def noticed_by(self) -> tuple[str, ...]:
+        """Names of what notices some rigid motion."""
+        return (*(name for name, symmetry in self.limits if len(symmetry.motions) < 6), *self.silent)
+
+    @property
+    def changed_by(self) -> tuple[str, ...]:
+        """Names of what may change some momentum."""
+        return (*(name for name, symmetry in self.limits if len(symmetry.momenta) < 6), *self.silent)
+
+    def values(self, origin: Floats) -> dict[str, Any]:
+        """Motions and momenta as twists about the origin of the model, and names; origin (3,) : of the layout, m."""
+        return {
+            "label": self.label,
+            "motions": _about(self.motions, -origin),
+            "momenta": _about(self.momenta, -origin),
+            "noticed_by": self.noticed_by,
+            "changed_by": self.changed_by,
+        }
+
+    def text(self, origin: Floats, wheels: bool = False) -> str:
+        """Two lines: the free motions and the momenta that stay, each with what takes the others away.
+
+        origin (3,) : of the layout, m. wheels : whether the momenta are with those of wheels.
+        """
+        shifts, turns, along, about = self._in_words(self.motions, origin)
+        moves = [f"{numbered(shifts, 'translation')}{along}"] if shifts else []
+        moves += [f"{numbered(turns, 'rotation')}{about}"] if turns else []
+        shifts, turns, along, about = self._in_words(self.momenta, origin)
+        stay = [f"linear{along}"] if shifts else []
+        stay += [f"angular{' with that of wheels' * wheels}{about}"] if turns else []
+        lines = (
+            ("free motions", moves, "noticed", self.noticed_by),
+            ("conserved momenta", stay, "changed", self.changed_by),
+        )
+        return "\n".join(
+            f"{what} of {self.label}: {', '.join(found) or 'none'}"
+            + (f"{'; others' if found else ','} {verb} by {listed(names)}" if names else "")
+            for what, found, verb, names in lines
+        )
+
+    def _in_words(self, space: Floats, origin: Floats) -> tuple[int, int, str, str]:
+        """Numbers of translations and of rotations in a space of twists (k, 6), and their directions."""
+        own = self.own(space)
+        if not len(own):
+            return 0, 0, "", ""
+        parts, sizes, _ = np.linalg.svd(own[:, 3:])
+        turns = int(np.sum(sizes > SAME))
+        shifts, turning = parts.T[turns:] @ own[:, :3], parts.T[:turns] @ own
+        # the velocity at a point at d from the centre, u + w x d, is zero but for what translations can undo
+        fixed = nullity(shifts)
+        conditions = np.vstack([fixed @ rotations.cross_matrix(w) for w in turning[:, 3:]] or [np.zeros((0, 3))])
+        apart, *_ = np.linalg.lstsq(conditions, -(turning[:, :3] @ fixed.T).ravel(), rcond=SAME)
+        about = self._directions(turning[:, 3:], "about")
+        if np.any(np.abs(conditions) > SAME):
+            point = self.centre + self.size * apart + origin
+            if turns == 1:
+                axis = turning[0, 3:] / sizes[0]
+                point = point - (axis @ point) * axis
+                rise = 2.0 * np.pi * self.size * (axis @ (turning[0, :3] / sizes[0])) if len(fixed) == 3 else 0.0
+                about += f" with {rise:.6g} m a turn" if abs(rise) > SAME * self.size else ""
+            about += f" through {vector(without_rounding(point, max(self.size, norm(point))))} m"
+        return len(shifts), turns, self._directions(shifts, "along"), about
+
+    @staticmethod
+    def _directions(directions: Floats, word: str) -> str:
+        """The direction along or about which one of them is, or across which two are."""
+        if len(directions) not in (1, 2):
+            return ""
+        axis = directions[0] if len(directions) == 1 else np.cross(*directions)
+        axis = axis * np.sign(axis[int(np.argmax(np.abs(axis)))]) / np.linalg.norm(axis)
+        return f" {word if len(directions) == 1 else 'across'} {vector(without_rounding(axis, 1.0))}"
+
 
 def known_motions(
-    system: "System", q: Floats | None = None, fixed: Iterable[int] = (), loaded: bool = True
+    system: "System",
+    q: Floats | None = None,
+    fixed: Iterable[int] = (),
+    loaded: bool = True,
+    discrete: Mapping[str, Any] | None = None,
 ) -> tuple[KnownStructure, ...]:
     """The structures of a system at q (n_q,), by default its start, with what acts on each.
 
-    fixed : frames that are held, beside those of the ground. loaded : whether weight and loads count.
-    Raises ModelError: an item that does not say what it notices, where another one leaves something to it.
+    fixed : frames that are held, beside those of the ground. loaded : whether weight and loads count. discrete : the
+    discrete state, by default that of the start.
     """
     layout, model, q = system.layout, system.model, system.q0 if q is None else q
     still = frozenset(fixed) | {k for k, frame in enumerate(layout.frames) if not frame.freedom}
-    around = Surroundings(layout, model, q, still, system.discrete)
+    around = Surroundings(layout, model, q, still, system.discrete if discrete is None else discrete)
     links = [set(frames) for frames, _ in layout.couplings]
     links += [set(pair) for pair in layout.rows]
     touched = {k for link in links if link & still for k in link}
@@ -141,11 +221,16 @@ def known_motions(
     return tuple(result)
 
 
-def check_said(structures: Iterable[KnownStructure], what: str) -> None:
+def _about(motions: Floats, point: Floats) -> Floats:
+    """(k, 6) twists about a point (3,) of twists about the origin."""
+    return np.hstack([motions[:, :3] + np.cross(motions[:, 3:], point), motions[:, 3:]])
+
+
+def check_said(structures: Iterable[KnownStructure]) -> None:
     """Refuse items that do not say what they notice, where something is left to them."""
     for structure in structures:
         if structure.silent and (len(structure.motions) or len(structure.momenta)):
             raise ModelError(
-                f"{what}: {structure.silent[0]} does not say which rigid motions it leaves to {structure.label!r}: "
+                f"{structure.silent[0]} does not say which rigid motions it leaves to {structure.label!r}: "
                 "give its class a method 'symmetry', as docs/howto/add_an_element.md shows"
             )

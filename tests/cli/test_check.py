@@ -333,3 +333,99 @@ def test_rates_of_joints_of_a_free_structure_make_the_hub_recoil():
     assert "joints.hinge" in line
     zero = (0.0, 0.0, 0.0)
     assert lines(velocity=zero, angular_velocity=zero) == []
+
+
+def known_lines(model):
+    """Free motions and conserved momenta, as check prints them."""
+    return [line for line in summary(model).splitlines() if line.startswith(("free motions", "conserved momenta"))]
+
+
+def joined_to_ground(kind, *items, **words):
+    """A body on the ground by a joint at (1, 2, 3) along (0, 3, 4) / 5."""
+    model = femb.Model("joined")
+    body(model, "b")
+    ends = femb.JointEnd("ground", at=(1, 2, 3), axis=(0, 3, 4)), femb.JointEnd("b", at=(0.1, 0.2, 0.3))
+    model.add(kind("j", *ends, **words))
+    return of_parts(*model.items(), *items, title="joined")
+
+
+WHEEL = femb.ReactionWheel("w", "hub", axis=(0, 0, 1), spin_inertia=0.01, speed=30.0)
+AT_A_POINT = femb.SpringEnd("hub", at=(0.1, 0, 0)), femb.SpringEnd(anchor=(0, 2, 0))
+# Model, free motions and conserved momenta.
+KNOWN = {
+    "free": (of_parts(femb.RigidBody("hub", 1.0, 0.1)), "3 translations, 3 rotations", "linear, angular"),
+    "wheel": (
+        of_parts(femb.RigidBody("hub", 1.0, 0.1), WHEEL),
+        "3 translations, 3 rotations",
+        "linear, angular with that of wheels",
+    ),
+    "weight": (
+        of_parts(femb.RigidBody("hub", 1.0, 0.1), gravity=(0, -3, -4)),
+        "3 translations, 1 rotation about (0, 0.6, 0.8); others noticed by gravity",
+        "linear across (0, 0.6, 0.8), angular about (0, 0.6, 0.8); others changed by gravity",
+    ),
+    "torque": (
+        of_parts(femb.RigidBody("hub", 1.0, 0.1), femb.Load("t", "hub", torque=(1, 0, 0))),
+        "3 translations, 1 rotation about (1, 0, 0); others noticed by loads.t",
+        "linear, angular across (1, 0, 0); others changed by loads.t",
+    ),
+    "spring": (
+        of_parts(femb.RigidBody("hub", 1.0, 0.1), femb.SpringDamper("s", *AT_A_POINT, stiffness=3.0)),
+        "3 rotations through (0, 2, 0) m; others noticed by springs.s",
+        "angular through (0, 2, 0) m; others changed by springs.s",
+    ),
+    "hinge": (
+        joined_to_ground(femb.Revolute),
+        # the point of the axis nearest to the origin: (1, 2, 3) - 3.6 (0, 0.6, 0.8)
+        "1 rotation about (0, 0.6, 0.8) through (1, -0.16, 0.12) m; others noticed by joints.j",
+        "angular about (0, 0.6, 0.8) through (1, -0.16, 0.12) m; others changed by joints.j",
+    ),
+    "damped hinge": (
+        joined_to_ground(femb.Revolute, femb.JointSpringDamper("d", "j", damping=1.0)),
+        "1 rotation about (0, 0.6, 0.8) through (1, -0.16, 0.12) m; others noticed by joints.j",
+        "none, changed by joints.j, springs.d",
+    ),
+    "plane": (
+        joined_to_ground(femb.Planar),
+        "2 translations across (0, 0.6, 0.8), 1 rotation about (0, 0.6, 0.8); others noticed by joints.j",
+        "linear across (0, 0.6, 0.8), angular about (0, 0.6, 0.8); others changed by joints.j",
+    ),
+    "slide": (
+        joined_to_ground(femb.Prismatic),
+        "1 translation along (0, 0.6, 0.8); others noticed by joints.j",
+        "linear along (0, 0.6, 0.8); others changed by joints.j",
+    ),
+    "held": (
+        joined_to_ground(femb.Fixed),
+        "none, noticed by joints.j",
+        "none, changed by joints.j",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_free_motions_and_conserved_momenta_are_printed(name):
+    model, motions, momenta = KNOWN[name]
+    of = "hub" if "hub" in model.bodies else "b"
+    assert known_lines(model) == [f"free motions of {of}: {motions}", f"conserved momenta of {of}: {momenta}"]
+
+
+def test_structures_are_listed_apart_and_given_as_twists():
+    """Of a spring to a point the rotations about it: (point x w, w) about the origin, also far from the body."""
+    model = femb.Model("two")
+    body(model, "a", position=(100.0, 0, 0))
+    body(model, "b", position=(103.0, 0, 0))
+    point = np.array([100.0, 5.0, 0.0])
+    model.add(femb.SpringDamper("s", femb.SpringEnd("b"), femb.SpringEnd(anchor=tuple(point)), stiffness=1.0))
+    assert [line.split(":")[0] for line in known_lines(model)] == [
+        "free motions of a",
+        "conserved momenta of a",
+        "free motions of b",
+        "conserved momenta of b",
+    ]
+    free, held = overview(model).values()["structures"]
+    assert free["motions"].shape == free["momenta"].shape == (6, 6)
+    assert (held["noticed_by"], held["changed_by"]) == (("springs.s",), ("springs.s",))
+    for twists in (held["motions"], held["momenta"]):
+        np.testing.assert_allclose(twists[:, :3], np.cross(point, twists[:, 3:]), atol=1e-10)
+        assert np.linalg.matrix_rank(twists) == 3

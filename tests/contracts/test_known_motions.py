@@ -134,15 +134,25 @@ def test_unlike_items_leave_what_they_have_in_common():
     assert structure.against(np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1.0])) == ("springs.s",)
 
 
+@dataclass(frozen=True, eq=False)
+class Wind(e.Load):
+    """A load of another author."""
+
+    def symmetry(self, around):
+        return Item.symmetry(self, around)
+
+
 def test_an_item_that_declares_nothing_is_refused_by_name(monkeypatch):
-    @dataclass(frozen=True, eq=False)
-    class Wind(e.Load):
-        """A load of another author."""
-
-        def symmetry(self, around):
-            return Item.symmetry(self, around)
-
     monkeypatch.setattr(registry, "_registered", [Wind])
     structures = known_motions(System(on_ground(Wind("gust", "b", force=(1.0, 0.0, 0.0)))))
     with pytest.raises(femb.ModelError, match=r"loads\.gust does not say which rigid motions it leaves to 'b'"):
-        check_said(structures, "modes")
+        check_said(structures)
+
+
+def test_statics_refuse_it_where_a_motion_is_left(monkeypatch):
+    monkeypatch.setattr(registry, "_registered", [Wind])
+    wind = Wind("gust", "b", force=(0.0, 0.0, 1.0))
+    with pytest.raises(femb.ModelError, match=r"loads\.gust does not say which rigid motions it leaves to 'b'"):
+        femb.static(hinged(e.Revolute, wind))
+    found = femb.static(hinged(e.Fixed, wind))
+    assert not found.neutral_motions.any()

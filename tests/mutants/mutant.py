@@ -1,5 +1,7 @@
 """A planted bug: one place of a source file, wrong text for right text, and the quick tests that should see it."""
 
+import tomllib
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -39,3 +41,10 @@ def _exists(root: Path, path: str, name: str) -> bool:
     if not name:
         return (root / path).exists()
     return (root / path).is_file() and f"def {name.partition('[')[0]}(" in (root / path).read_text(encoding="utf-8")
+
+
+@cache
+def equivalents() -> dict[tuple[str, str, str], str]:
+    """Reasons why no test can see a mutant, by its file, right and wrong text (``equivalent.toml``)."""
+    rows = tomllib.loads(Path(__file__).with_name("equivalent.toml").read_text(encoding="utf-8")).get("mutant", [])
+    return {(row["file"], row["right"], row["wrong"]): row["reason"] for row in rows}

@@ -113,7 +113,7 @@ ACTING = {
     "motor": ((THIRD, HINGE, femb.JointMotor("m", "h", force=2.0)), [], []),
     "torque": ((femb.Load("t", "a", torque=(0.0, 1.0, 0.5)),), [], ["loads.t"]),
     "force": ((femb.Load("f", "a", force=(0.0, 1.0, 0.5), at=(0.3, 0, 0)),), ["loads.f"], ["loads.f"]),
-    "spring to the ground": (GROUND[1:], ["the ground"], ["the ground"]),
+    "spring to the ground": (GROUND[1:], ["springs.g"], ["springs.g"]),
     "load on the ground": ((GROUND[0], femb.Load("f", "ground", force=(0.0, 1.0, 0.0))), [], []),
 }
 
