@@ -433,11 +433,11 @@ def test_an_interruption_while_modules_are_imported_is_one_line(tmp_path, module
 
 
 def test_tables_nested_too_deeply_are_one_line(tmp_path):
-    """20,000 keys with dots between them, in a file and on the command line."""
-    many = ".".join(["a"] * 20_000)
+    """Thousands of keys with dots between them, in a file and on the command line."""
+    many = ".".join(["a"] * 3000)
     for text in (f"{many} = 1\n", f"[{many}]\nb = 1\n"):
         (tmp_path / "deep.toml").write_text(text)
         assert said("check", tmp_path / "deep.toml", code=2).endswith("1: lists or tables are nested too deeply\n")
     output = said("check", checkout.CASES / "l_frame.toml", "--set", f"{many}=1", code=2)
-    assert output.endswith("tables are nested too deeply: 20000 keys, at most 50\n")
+    assert output.endswith("tables are nested too deeply: 3000 keys, at most 50\n")
     assert output.count("\n") == 1
