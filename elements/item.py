@@ -122,6 +122,11 @@ class Item(Brief):
         return None
 
     @property
+    def known_until(self) -> float:
+        """The last instant (s) at which it is known, as of a table; by default infinity."""
+        return inf
+
+    @property
     def changes_momenta(self) -> tuple[str, ...]:
         """The momenta, "linear" and "angular", that it changes in a free model; by default loads change both.
 

@@ -110,7 +110,7 @@ def gravity_of(model: ModelView, path: tuple[str, ...]) -> Gravity:
     fields: list[Gravity] = []
     for item in model.items():
         if isinstance(item, Orbit):
-            fields.append(_tide(item))
+            fields.append(item.gravity_at)
         elif isinstance(item, GravityGradient):
             if item.origin is None:
                 raise ModelError.at(
@@ -125,20 +125,6 @@ def gravity_of(model: ModelView, path: tuple[str, ...]) -> Gravity:
         return np.sum([each for each, _ in parts], axis=0), np.sum([slope for _, slope in parts], axis=0)
 
     return gravity
-
-
-def _tide(orbit: Orbit) -> Gravity:
-    def field(t: float, point: Floats) -> tuple[Floats, Floats]:
-        origin = orbit.position_at(t)
-        radius, place = float(np.linalg.norm(origin)), origin + point
-        # Encke's form of origin/|origin|^3 - place/|place|^3, whose terms cancel
-        x = float((2.0 * origin + point) @ point) / radius**2
-        root = (1.0 + x) ** 1.5
-        value = orbit.mu / radius**3 * (x * (3.0 + 3.0 * x + x * x) / (root * (1.0 + root)) * place - point)
-        up = place / np.linalg.norm(place)
-        return value, orbit.mu / (radius**3 * root) * (3.0 * np.outer(up, up) - np.eye(3))
-
-    return field
 
 
 def _gradient(item: GravityGradient) -> Gravity:

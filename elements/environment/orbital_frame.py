@@ -1,27 +1,29 @@
-"""Motion of a model's origin about the central body, and the frame of the orbit: a reference for attitudes.
+"""PathPoint of a model's origin about the central body, and the frame of the orbit: a reference for attitudes.
 
 Source: docs/theory/actuators.md, section 2.
 """
 
+from bisect import bisect_right
 from collections.abc import Callable
+from dataclasses import dataclass
 from math import inf
 from typing import Protocol
 
 import numpy as np
 
-from femb.base.errors import ModelError
-from femb.base.profile import Repeat
+from femb.base.errors import ModelError, SolveError
 from femb.base.types import Floats
 from femb.elements.load.orbit import GravityGradient, Orbit
 from femb.layout.views import ModelView
 from femb.numerics import rotations
-from femb.profiles import Constant, Profile, Step
+from femb.numerics.paths import PathPoint
+from femb.profiles import Profile
 
 
 class OrbitalMotion(Protocol):
-    """A function of the time t (s): position (3,) m and velocity (3,) m/s about the central body, inertial axes."""
+    """A function of the time t (s): position, velocity and acceleration about the central body, inertial axes."""
 
-    def __call__(self, t: float, /) -> tuple[Floats, Floats]: ...
+    def __call__(self, t: float, /) -> PathPoint: ...
 
 
 def orbit_of(model: ModelView) -> Orbit | GravityGradient | None:
@@ -32,7 +34,7 @@ def orbit_of(model: ModelView) -> Orbit | GravityGradient | None:
 def orbital_motion(model: ModelView) -> OrbitalMotion | None:
     """The motion of the model's origin by its orbit or its gravity gradient; None of a model without both."""
     orbit = orbit_of(model)
-    return None if orbit is None else orbit.motion_at
+    return None if orbit is None else orbit.path_at
 
 
 def motion_of(model: ModelView, path: tuple[str, ...], needs: str) -> OrbitalMotion:
@@ -51,20 +53,40 @@ def frame_of(motion: OrbitalMotion, t: float) -> tuple[Floats, Floats]:
     z is down, to the central body; y is against the normal of the orbit; x is ahead, along the velocity where the orbit
     is circular.
     """
-    position, velocity = motion(t)
+    position, velocity, acceleration = motion(t)
     momentum = np.cross(position, velocity)
     distance, size = np.linalg.norm(position), np.linalg.norm(momentum)
     down, across = -position / distance, -momentum / size
     axes = np.stack([np.cross(across, down), across, down], axis=1)
-    return rotations.from_matrix(axes), np.array([0.0, -size / distance**2, 0.0])
+    # the plane turns about the vertical by what accelerates across it
+    return rotations.from_matrix(axes), np.array([0.0, -size / distance**2, distance / size * (acceleration @ across)])
 
 
 # The shadow of the central body: a cylinder behind it.
 
-# Places of an orbit at which the shadow is looked for, beside the least distance from it.
-LOOKS = 720
-# Revolutions with eclipses.
-REVOLUTIONS = 10_000
+# Revolutions with eclipses, and those of an orbit that does not repeat.
+REVOLUTIONS, DISTURBED = 10_000, 100
+
+
+@dataclass(frozen=True)
+class Sunlight:
+    """A profile of time that is 1 in the light and 0 in the shadow, between which ``breakpoints`` (s) are.
+
+    lit : whether there is light before the first of them. until : s, up to which they are known.
+    """
+
+    breakpoints: tuple[float, ...]
+    lit: bool
+    until: float
+    label: str
+
+    def __call__(self, t: float) -> float:
+        if t > self.until:
+            raise SolveError(
+                f"{self.label}: eclipses of orbits with j2 are known for {DISTURBED} revolutions, to {self.until:.6g} "
+                f"s; got t = {t:.6g} s: begin another run there, or give a profile in their place"
+            )
+        return float(self.lit ^ bool(bisect_right(self.breakpoints, t) % 2))
 
 
 def sunlight(model: ModelView, path: tuple[str, ...], sun: Floats, radius: float) -> Profile:
@@ -74,8 +96,11 @@ def sunlight(model: ModelView, path: tuple[str, ...], sun: Floats, radius: float
     ModelError: the model has no orbit, or one that does not come back.
     """
     motion, orbit = motion_of(model, path, "has eclipses"), orbit_of(model)
-    period = orbit.period if orbit is not None else inf
-    if not period < inf:
+    assert orbit is not None
+    end = orbit.known_until
+    if not end < inf:
+        end = orbit.period * (1 if orbit.repeats else DISTURBED)
+    if not end < inf:
         raise ModelError.at(path, "has eclipses, but the orbit is not closed: give a profile in place of them")
 
     def outside(t: float) -> float:
@@ -83,19 +108,22 @@ def sunlight(model: ModelView, path: tuple[str, ...], sun: Floats, radius: float
         ahead = float(position @ sun)
         return max(ahead, float(np.linalg.norm(position - ahead * sun)) - radius)
 
-    times = np.linspace(0.0, period, LOOKS + 1).tolist()
-    least = int(np.argmin([outside(t) for t in times[:-1]]))
-    # a short shadow is between two looks: it has the least value
-    times = sorted([*times, _least(outside, times[least] - times[1], times[least + 1]) % period])
-    values = [outside(t) for t in times]
-    edges = {1.0: 0.0, -1.0: 0.0}  # the last exit from the shadow and the last entry
-    for first, last, a, b in zip(times, times[1:], values, values[1:], strict=False):
-        if (a < 0.0) != (b < 0.0):
-            edges[1.0 if b >= 0.0 else -1.0] = _zero(outside, first, last)
-    if edges[1.0] == edges[-1.0]:
-        return Constant(1.0)
-    lit = (edges[-1.0] - edges[1.0]) % period
-    return Repeat(Step(duration=lit), period, REVOLUTIONS, edges[1.0] - period)
+    looks, positions = orbit.places(end)
+    ahead = positions @ sun
+    values = np.maximum(ahead, np.linalg.norm(positions - ahead[:, None] * sun, axis=1) - radius)
+    # a short shadow is between two looks: it has the least value of them
+    ring = np.concatenate([values[-2:-1] if orbit.repeats else [inf], values, values[1:2] if orbit.repeats else [inf]])
+    seen, inner = list(zip(looks.tolist(), values.tolist(), strict=True)), looks[1] if orbit.repeats else 0.0
+    for k in np.flatnonzero((values >= 0.0) & (values <= ring[:-2]) & (values <= ring[2:])).tolist():
+        t = _least(outside, looks[k - 1] if k else -inner, looks[k + 1] if k + 1 < len(looks) else looks[k] + inner)
+        seen.append((t % end if orbit.repeats else t, outside(t)))
+    times, values = np.array(sorted(seen)).T
+    dark = values < 0.0
+    edges = [_zero(outside, times[k], times[k + 1]) for k in np.flatnonzero(dark[1:] != dark[:-1])]
+    if orbit.repeats:
+        edges = (end * np.arange(REVOLUTIONS)[:, None] + edges).ravel().tolist()
+    until = inf if orbit.repeats or orbit.known_until < inf else end
+    return Sunlight(tuple(edges), not dark[0], until, ".".join(path))
 
 
 def _least(function: Callable[[float], float], first: float, last: float) -> float:

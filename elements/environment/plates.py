@@ -120,7 +120,7 @@ def _air(item: Any, motion: OrbitalMotion | None) -> tuple[Input, Input]:
     def stream(t: float) -> Floats:
         if motion is None:
             return wind
-        position, velocity = motion(t)
+        position, velocity, _ = motion(t)
         turning: Floats = np.cross((0.0, 0.0, item.rotation), position)
         return wind + turning - velocity
 

@@ -2,17 +2,18 @@
 
 Within a structure the field varies linearly. In a rotation with the angular velocity e about a point, which is 0 here,
 points have the acceleration e x (e x r) = (e e^T - |e|^2) r. The inertia forces of such a motion, which all elements
-with mass give, are those of a linear field. A symmetric tensor G without trace is such a sum, with its eigenvectors
-as axes and its eigenvalues as weights. So the inertia forces of three rigid rotations, with the field at the frames as
-their acceleration, are the force of the field on any element, with its own distribution of mass, and give its tangent.
-As the weights add up to zero, all other forces of the elements cancel. Source: docs/theory/gravity_gradient.md,
-sections 3 to 5.
+with mass give, are those of a linear field. A symmetric tensor G without trace is a sum of such, as with its
+eigenvectors as axes and its eigenvalues as weights; the axes need not be perpendicular. So the inertia forces of three
+rigid rotations, with the field at the frames as their acceleration, are the force of the field on any element, with its
+own distribution of mass, and give its tangent. As the weights add up to zero, all other forces of the elements cancel.
+Source: docs/theory/gravity_gradient.md, sections 3 to 5.
 """
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
+from math import inf
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -25,7 +26,7 @@ from femb.layout.layout import Layout, unfixed_frames
 from femb.layout.stacking import Shift, shifted
 from femb.layout.views import BlockPattern, OutputStates
 from femb.numerics.compiler.compile import inlined, kernel
-from femb.numerics.orbits import gradient_of_gravity
+from femb.numerics.paths import Central
 from femb.numerics.rotations import cross_matrix, normalise, rotate
 from femb.numerics.vector3 import HAS_AXES, IN_Q, IN_V, cross, dot, rotate_back, rotation
 
@@ -346,18 +347,47 @@ def set_nothing(state, acceleration, weights, axes):
     axes[state] = 0.0
 
 
-@kernel
-def gravity(index, mu, origin, u, first, q, middle, acceleration, weights, axes):
-    """Gravity at the frames less that at the origin: docs/theory/orbit.md, equations (4) and (5).
+@inlined
+def gradient_at(x, body, out):
+    """out (3, 3) : the gradient of gravity at x (3,) from the centre of a body (5,), see ``gravity``."""
+    square = dot(x, x)
+    n2, k, pole = body[0] / square**1.5, body[1] / square**2.5, body[2:]
+    s2 = dot(x, pole) ** 2 / square
+    for i in range(3):
+        for j in range(3):
+            up = x[i] * x[j] / square
+            both = (x[i] * pole[j] + pole[i] * x[j]) * dot(x, pole) / square
+            one = 1.0 if i == j else 0.0
+            of_oblateness = (1.0 - 5.0 * s2) * one + 2.0 * pole[i] * pole[j] - 10.0 * both + (35.0 * s2 - 5.0) * up
+            out[i, j] = n2 * (3.0 * up - one) - k * of_oblateness
 
-    Of each structure: mu (g,), origin (g, 3) of its coordinates, and first (g,), where in u (s, n_u) its R (3,) begins,
-    the origin of the frame from the central body. middle (s, g, 3) : of the frames of each structure. axes have the
-    length 1 in the first structure with gravity, and in others in proportion to their n.
+
+@inlined
+def take_out(G, along, weight, axis):
+    """Set axis (3,) and G (3, 3) less ``weight`` times its square, so that no part along a direction is left."""
+    for i in range(3):
+        axis[i] = dot(G[i], along)
+    size = np.sqrt(weight * dot(axis, along))
+    for i in range(3):
+        axis[i] /= size
+    for i in range(3):
+        for j in range(3):
+            G[i, j] -= weight * axis[i] * axis[j]
+
+
+@kernel
+def gravity(index, bodies, origin, u, first, q, middle, acceleration, weights, axes):
+    """Gravity at the frames less that at the origin: docs/theory/orbit.md, equations (4), (5) and (8).
+
+    Of each structure: bodies (g, 5), with the constant mu of its central body, 3/2 J2 mu radius^2 and the pole; origin
+    (g, 3) of its coordinates; and first (g,), where in u (s, n_u) its six numbers begin: R (3,), the origin of the
+    frame from the central body, and the acceleration (3,) of a mass there. middle (s, g, 3) : of the frames of each
+    structure. axes are vectors whose squares, times the weights, add up to the gradient.
     """
-    w, found = np.empty((3, 3)), False
-    x, y, z = w[0], w[1], w[2]
+    w, G, found = np.empty((4, 3)), np.empty((3, 3)), False
+    x, y, z, up = w[0], w[1], w[2], w[3]
     for state in range(q.shape[0]):
-        first_rate = 0.0
+        rate2 = 0.0
         for g in range(middle.shape[1]):
             R = u[state, first[g] : first[g] + 3]
             if dot(R, R) == 0.0:
@@ -366,21 +396,20 @@ def gravity(index, mu, origin, u, first, q, middle, acceleration, weights, axes)
             for o in range(3):
                 x[o] = R[o] + origin[g, o] + middle[state, g, o]
             distance = np.sqrt(dot(x, x))
-            rate = np.sqrt(mu[g] / distance**3)
-            if first_rate == 0.0:
-                first_rate = rate
-            scale = rate / first_rate
+            if rate2 == 0.0:
+                rate2 = bodies[g, 0] / distance**3
+            gradient_at(x, bodies[g], G)
             for o in range(3):
-                x[o] /= distance
-            triad(x, y, z)
-            for o in range(3):
-                axes[state, g, 0, o], axes[state, g, 1, o] = scale * x[o], scale * y[o]
-                axes[state, g, 2, o] = scale * z[o]
-        if first_rate == 0.0:
+                up[o] = x[o] / distance
+            triad(up, y, z)
+            take_out(G, up, 2.0 * rate2, axes[state, g, 0])
+            take_out(G, y, -rate2, axes[state, g, 1])
+            take_out(G, z, -rate2, axes[state, g, 2])
+        if rate2 == 0.0:
             set_nothing(state, acceleration, weights, axes)
             continue
         found = True
-        set_weights(first_rate**2, weights[:, state])
+        set_weights(rate2, weights[:, state])
         for k in range(index.shape[0]):
             g = index[k, STRUCTURE]
             R = u[state, first[g] : first[g] + 3]
@@ -395,7 +424,18 @@ def gravity(index, mu, origin, u, first, q, middle, acceleration, weights, axes)
             cube = (1.0 + ratio) ** 1.5
             f = ratio * (3.0 + ratio * (3.0 + ratio)) / (1.0 + cube)
             for o in range(3):
-                acceleration[state, k, o] = -mu[g] / (square**1.5 * cube) * (y[o] - f * R[o])
+                difference = -bodies[g, 0] / (square**1.5 * cube) * (y[o] - f * R[o])
+                acceleration[state, k, o] = difference + u[state, first[g] + 3 + o]
+            if bodies[g, 1] != 0.0:
+                pole = bodies[g, 2:]
+                for sign in (1.0, -1.0):
+                    for o in range(3):
+                        x[o] = R[o] + (y[o] if sign > 0.0 else 0.0)
+                    square = dot(x, x)
+                    height, factor = dot(x, pole), sign * bodies[g, 1] / square**2.5
+                    for o in range(3):
+                        part = (5.0 * height * height / square - 1.0) * x[o] - 2.0 * height * pole[o]
+                        acceleration[state, k, o] += factor * part
     return found
 
 
@@ -431,25 +471,31 @@ def gradient(index, u, first, centre, q, acceleration, weights, axes):
 
 
 class OrbitBatch(MassField):
-    """The forces of an ``femb.elements.Orbit``; its input is the position (3,) of the frame's origin, a function of
-    time.
+    """The forces of an ``femb.elements.Orbit``; its input is the position (3,) of the frame's origin and the
+    acceleration (3,) of a mass there, a function of time.
 
-    mu (g,) and origin (g, 3) : of each structure, the constant of its central body and the origin of its coordinates;
-    own_input (g,) : where its position of the frame begins among the inputs of the batch.
+    bodies (g, 5) and origin (g, 3) : of each structure, its central body, see ``gravity``, and the origin of its
+    coordinates; own_input (g,) : where its numbers begin among the inputs of the batch. spacing : s, of the instants
+    of a table of origins, over which no step goes.
     """
 
-    def __init__(self, name: str, mu: float, position: Callable[[float], Floats], layout: Layout) -> None:
+    def __init__(
+        self, name: str, body: Central, field: Callable[[float], Floats], spacing: float, layout: Layout
+    ) -> None:
         super().__init__(layout)
-        self.mu: Floats = np.full(self.count, mu)
+        self.spacing, self.limits_steps = spacing, spacing < inf
+        self.bodies: Floats = np.tile([body.mu, body.oblate, *body.pole], (self.count, 1)).astype(float)
         self.origin: Floats = np.tile(layout.origin, (self.count, 1))
         self.own_input: Ints = np.zeros(self.count, dtype=np.int64)
-        self.inputs = (Input(3, position, label=f"the orbit of loads.{name}", surroundings=True),)
+        self.inputs = (Input(6, field, label=f"the orbit of loads.{name}", surroundings=True),)
 
     @classmethod
     def stacked(cls, batches: Sequence[Self], shifts: Sequence[Shift], layout: Layout) -> Self:
         result = cls._stacked_field(batches, shifts, layout)
-        result.mu = np.concatenate([batch.mu for batch in batches])
+        result.bodies = np.concatenate([batch.bodies for batch in batches])
         result.origin = np.concatenate([batch.origin for batch in batches])
+        result.spacing = min(batch.spacing for batch in batches)
+        result.limits_steps = result.spacing < inf
         result.own_input = np.concatenate(
             [batch.own_input + shift.inputs for batch, shift in zip(batches, shifts, strict=True)]
         )
@@ -459,14 +505,19 @@ class OrbitBatch(MassField):
         super().allocate(pattern)
         self.first: Ints = self.first_input + self.own_input
 
+    def longest_step(self, q: Floats, v: Floats) -> float:
+        return self.spacing
+
     def set_field(self, u: Floats, of: Rotations) -> bool:
         field = of.acceleration, of.weights, of.axes
-        return bool(gravity(self.index, self.mu, self.origin, u, self.first, of.q, of.middle, *field))
+        return bool(gravity(self.index, self.bodies, self.origin, u, self.first, of.q, of.middle, *field))
 
     def slopes(self, u: Floats, q: Floats) -> Floats:
         structure = self.index[:, STRUCTURE]
         at = u[self.first[structure, None] + DIRECTIONS] + self.origin[structure]
-        return gradient_of_gravity(self.mu[structure], at + q[self.index[:, IN_Q, None] + DIRECTIONS])
+        body = self.bodies[structure]
+        central = Central(body[:, 0], body[:, 1], body[:, 2:])
+        return central.gradient(at + q[self.index[:, IN_Q, None] + DIRECTIONS])
 
 
 # The field of a gravity gradient on all masses, about a fixed point or the mass centre.

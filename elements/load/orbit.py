@@ -3,14 +3,16 @@
 from dataclasses import dataclass
 from functools import cached_property
 from math import cos, pi, sin
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from femb.base.checks import Checks
-from femb.base.errors import ModelError
+from femb.base.errors import ModelError, SolveError
+from femb.base.profile import columns_of
 from femb.base.quantity import Group
-from femb.base.types import NOT_NEGATIVE, POSITIVE, Floats, Unit, UnitVector, Vector
+from femb.base.types import NOT_NEGATIVE, POSITIVE, Floats, Numbers, Points, Unit, UnitVector, Vector
+from femb.base.values import frozen_array
 from femb.elements.item import Item
 from femb.elements.load.load import LoadResults
 from femb.elements.records import RecordedSystem, Records
@@ -20,20 +22,25 @@ from femb.layout.symmetry import NO_MOTION, TRANSLATIONS, Surroundings, Symmetry
 from femb.layout.views import ModelView, OutputStates
 from femb.numerics import orbits as kepler
 from femb.numerics.orbits import EARTH, EARTH_RADIUS
+from femb.numerics.paths import DEGREE, Central, DisturbedPath, GivenPath, KeplerPath, Path, PathPoint, keeping, places
 
 # Largest distance of a part of the model from the frame's origin at the start, in distances of the central body.
 FARTHEST = 0.1
+# Largest J2: up to it the gradient of gravity is a tension along the vertical and a pressure across, everywhere.
+LARGEST_J2 = 0.1
 VECTORS = ("position", "velocity")
+TABLE = ("file", "times", "positions")
 ELEMENTS = ("semi_major_axis", "eccentricity", "inclination", "ascending_node", "periapsis", "anomaly")
 
 
 @dataclass(frozen=True, eq=False)
 class Orbit(Item):
-    """The gravity of a central body on every mass of the model, in a frame that moves on a Kepler orbit.
+    """The gravity of a central body on every mass of the model, in a frame that moves on an orbit.
 
-    The origin of the model's frame moves as a free point mass about the central body; its axes do not turn. Positions
-    and velocities of all items and of the results are relative to this origin: a model that is described at the origin
-    is in orbit with this one item. No differences of positions in space are formed, so that none is lost in rounding.
+    The origin of the model's frame moves as a free point mass about the central body, or through given points; its axes
+    do not turn. Positions and velocities of all items and of the results are relative to this origin: a model that is
+    described at the origin is in orbit with this one item. No differences of positions in space are formed, so that
+    none is lost in rounding.
 
     mu : gravitational constant times mass of the central body, m3/s2. position (m), velocity (m/s) : of the frame's
     origin relative to the centre of the body at time 0, inertial axes, not parallel. Ellipses, parabolas and
@@ -41,15 +48,21 @@ class Orbit(Item):
     hyperbola. eccentricity (-) : not 1. inclination (rad) : against the x-y plane. ascending_node (rad) : its longitude
     from x. periapsis (rad) : its argument. anomaly (rad) : the true one at time 0.
 
+    j2 : oblateness of the body, 1.08263e-3 of the Earth, with its equatorial_radius (m) and its pole, a direction; the
+    elements are then those of the motion at time 0.
+    times (s), positions (m) : in place of a start, a table of where the origin is, at least six instants from 0 or
+    before on; a spline of degree 5 gives its velocity and acceleration. file : in place of both a table (.csv), in a
+    case file relative to its folder, with the columns time (s), x, y, z (m). Masses move as gravity has it, also where
+    the table does not.
+
     The force on every frame is the difference of gravity between its position and the origin, exact at any distance;
     within a body or an element, gravity varies linearly, with the gradient at the middle of its connected structure:
     this is the torque of the gravity gradient on rigid bodies, and the tension along beams. The work of these forces is
     part of the audit's ``work``; its energies and momenta are those in the moving frame.
 
-    Raises ModelError: mu that is not positive, a position of zero or along the velocity, elements of no orbit, a second
-    orbit, a gravity gradient beside it, a model with something fixed in space, and one with parts a tenth of the
-    orbit's radius away from the origin.
-    Source: docs/theory/orbit.md.
+    Raises ModelError: mu that is not positive, a position of zero or along the velocity, elements of no orbit, a table
+    that does not begin at 0 or before, a second orbit, a gravity gradient beside it, a model with something fixed in
+    space, and one with parts a tenth of the orbit's radius away from the origin. Source: docs/theory/orbit.md.
     """
 
     table: ClassVar[str] = "loads"
@@ -67,19 +80,35 @@ class Orbit(Item):
     ascending_node: Annotated[float, Unit("rad")] = 0.0
     periapsis: Annotated[float, Unit("rad")] = 0.0
     anomaly: Annotated[float, Unit("rad")] = 0.0
+    j2: Annotated[float, Unit("")] = 0.0
+    equatorial_radius: Annotated[float, Unit("m"), POSITIVE] = EARTH_RADIUS
+    pole: UnitVector = (0.0, 0.0, 1.0)
+    times: Annotated[Numbers | None, Unit("s")] = None
+    positions: Annotated[Points | None, Unit("m")] = None
+    file: str | None = None
 
     def check(self, check: Checks) -> None:
-        if check.bad & {"position", "velocity", "mu", *ELEMENTS}:
+        if check.bad:
             return
+        check.require("j2", abs(self.j2) <= LARGEST_J2, f"wanted at most {LARGEST_J2:g}, as 1.08263e-3 of the Earth")
         vectors = [word for word in VECTORS if getattr(self, word) is not None]
         elements = [word for word in ELEMENTS if getattr(self, word)]
-        if elements and vectors:
+        table = [word for word in TABLE if getattr(self, word) is not None]
+        if table and (elements or vectors):
+            word = [*elements, *vectors][0]
+            check.fail(word, f"is given beside {table[0]}: give a table, or where the orbit starts")
+        elif table:
+            self._check_table(check)
+        elif elements and vectors:
             check.fail(vectors[0], f"is given beside {elements[0]}: give position and velocity, or elements")
         elif elements:
             self._check_elements(check, self.semi_major_axis)
         elif len(vectors) < 2:
             missing = next(word for word in VECTORS if word not in vectors)
-            check.fail(missing, "is missing: give position and velocity, or semi_major_axis and other elements")
+            check.fail(
+                missing,
+                "is missing: give position and velocity, or semi_major_axis and other elements, or times and positions",
+            )
         if not check.bad:
             position, velocity = self.start
             momentum = np.linalg.norm(np.cross(position, velocity))
@@ -87,6 +116,29 @@ class Orbit(Item):
                 check.fail("position", "is the centre of the body: wanted the distance from it, m")
             elif momentum <= 1e-9 * np.linalg.norm(position) * np.linalg.norm(velocity):
                 check.fail("velocity", "is zero or along the position: the orbit falls into the centre of the body")
+
+    def _check_table(self, check: Checks) -> None:
+        if self.file is not None:
+            try:
+                columns = [columns_of(self.file, k) for k in (2, 3, 4)]
+            except ModelError as error:
+                check.fail("file", str(error))
+                return
+            found: dict[str, Any] = {"times": columns[0][0], "positions": np.array([values for _, values in columns]).T}
+            for word, values in found.items():
+                if getattr(self, word) is not None and not np.array_equal(getattr(self, word), values):
+                    check.fail(word, "given beside 'file', which has them: give one of them")
+                object.__setattr__(self, word, frozen_array(values))
+        missing = [word for word in ("times", "positions") if getattr(self, word) is None]
+        if missing:
+            check.fail(missing[0], "is missing: give times and positions, or a file")
+            return
+        times = np.asarray(self.times)
+        check.require("times", np.all(np.diff(times) > 0.0), "must rise from each to the next")
+        check.require("times", len(times) > DEGREE, f"got {len(times)}, wanted at least {DEGREE + 1}")
+        check.require("times", times[0] <= 0.0 < times[-1], f"begins at {times[0]:g} s, wanted the start of runs, 0 s")
+        count = len(self.positions)  # type: ignore[arg-type]
+        check.require("positions", count == len(times), f"got {count}, wanted {len(times)}, one a time")
 
     def _check_elements(self, check: Checks, axis: float | None) -> None:
         if axis is None:
@@ -101,20 +153,73 @@ class Orbit(Item):
             check.fail("anomaly", f"got {self.anomaly:.6g} rad, which the hyperbola does not reach")
 
     @cached_property
+    def central(self) -> Central:
+        """The central body."""
+        return Central(self.mu, 1.5 * self.j2 * self.mu * self.equatorial_radius**2, np.asarray(self.pole))
+
+    @cached_property
     def start(self) -> tuple[Floats, Floats]:
         """Position (3,) m and velocity (3,) m/s of the frame's origin relative to the central body at time 0."""
+        if self.times is not None:
+            return self.path(0.0)[:2]
         if self.semi_major_axis is None:
             return np.asarray(self.position, dtype=float), np.asarray(self.velocity, dtype=float)
         angles = self.inclination, self.ascending_node, self.periapsis, self.anomaly
         return kepler.of_elements(self.mu, self.semi_major_axis, self.eccentricity, *angles)
 
+    @cached_property
+    def path(self) -> Path:
+        """The motion of the frame's origin as a function of the time (s)."""
+        if self.times is not None:
+            return GivenPath(np.asarray(self.times), np.asarray(self.positions))
+        return DisturbedPath(self.central, *self.start) if self.j2 else KeplerPath(self.mu, *self.start)
+
+    @cached_property
+    def _kept(self) -> Path:
+        return keeping(self.path)
+
+    def path_at(self, time: float) -> PathPoint:
+        """Position (3,) m, velocity (3,) m/s and acceleration (3,) m/s2 of the frame's origin relative to the central
+        body at a time (s). Raises SolveError: a time after the table."""
+        try:
+            return self._kept(time)
+        except ValueError as error:
+            raise SolveError(f"loads.{self.name}.times: {error}: give a longer table, or a shorter run") from None
+
     def motion_at(self, time: float) -> tuple[Floats, Floats]:
         """Position (3,) m and velocity (3,) m/s of the frame's origin relative to the central body at a time (s)."""
-        return kepler.motion(self.mu, *self.start, time)
+        return self.path_at(time)[:2]
 
     def position_at(self, time: float) -> Floats:
         """Position (3,) m of the frame's origin relative to the central body at a time (s)."""
-        return self.motion_at(time)[0]
+        return self.path_at(time).position
+
+    def gravity_at(self, time: float, point: Floats) -> tuple[Floats, Floats]:
+        """The acceleration (3,) m/s2 of masses at a point (3,) m of the frame, at a time (s), by gravity there less
+        that of the origin; and its derivative (3, 3)."""
+        field = self.field_at(time)
+        return self.central.tide(field[:3], point) + field[3:], self.central.gradient(field[:3] + point)
+
+    def field_at(self, time: float) -> Floats:
+        """(6,) the position (m) of the frame's origin and the acceleration (m/s2) of a mass there, at a time (s)."""
+        position, _, acceleration = self.path_at(time)
+        # zero but on a path that is not that of a free point
+        felt = np.zeros(3) if self.times is None else self.central.gravity(position) - acceleration
+        return np.concatenate([position, felt])
+
+    @property
+    def known_until(self) -> float:
+        return np.inf if self.times is None else float(self.times[-1])
+
+    def places(self, end: float) -> tuple[Floats, Floats]:
+        """Instants (m,) s from 0 to an end (s) or beyond, and positions (m, 3) m of the origin there."""
+        path = self.path
+        return path.places(end) if isinstance(path, DisturbedPath) else places(path, self.mu, end)
+
+    @property
+    def repeats(self) -> bool:
+        """Whether the path is that of an ellipse, again and again."""
+        return self.times is None and not self.j2 and self.period < np.inf
 
     def axes_at(self, time: float) -> Floats:
         """(3, 3) axes of the orbit at a time (s) as columns: away from the body, along the orbit, normal to it."""
@@ -129,7 +234,7 @@ class Orbit(Item):
 
     @property
     def period(self) -> float:
-        """Time of one revolution, s; infinite of a parabola or hyperbola."""
+        """Time of one revolution without oblateness, s; infinite of a parabola or hyperbola."""
         return kepler.period(self.mu, *self.start)
 
     @staticmethod
@@ -162,7 +267,8 @@ class Orbit(Item):
                 "positions of bodies and beams are relative to the point that moves on the orbit, but one is "
                 f"{distance:.6g} m away from it: give positions relative to this point, such as [0, 0, 0]",
             )
-        return [OrbitBatch(orbit.name, orbit.mu, orbit.position_at, layout)]
+        spacing = np.inf if orbit.times is None else float(np.diff(orbit.times).min())
+        return [OrbitBatch(orbit.name, orbit.central, orbit.field_at, spacing, layout)]
 
     @staticmethod
     def records(items: list["Orbit"], system: RecordedSystem) -> Records:
@@ -251,10 +357,23 @@ class GravityGradient(Item):
 
         The radius is that of a circular orbit with the rate n about the central body.
         """
+        return self.path_at(t)[:2]
+
+    def path_at(self, t: float) -> PathPoint:
+        """Position (3,) m, velocity (3,) m/s and acceleration (3,) m/s2 as of ``motion_at``."""
         radius, (radial, ahead) = (self.mu / self.orbital_rate**2) ** (1.0 / 3.0), self._plane
-        angle = self.orbital_rate * t
+        angle, position = self.orbital_rate * t, radius * self.vertical(t)
         direction = cos(angle) * ahead - sin(angle) * radial
-        return radius * self.vertical(t), radius * self.orbital_rate * direction
+        return PathPoint(position, radius * self.orbital_rate * direction, -(self.orbital_rate**2) * position)
+
+    def places(self, end: float) -> tuple[Floats, Floats]:
+        """Instants (m,) s from 0 to an end (s), and positions (m, 3) m of the point there."""
+        return places(self.path_at, self.mu, end)
+
+    @property
+    def repeats(self) -> bool:
+        """Whether the path is that of a circle, again and again."""
+        return True
 
     @cached_property
     def _plane(self) -> tuple[Floats, Floats]:

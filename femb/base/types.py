@@ -101,6 +101,8 @@ Numbers = Annotated[Any, SeveralForms((Annotated[Any, Shape((None,))],))]
 """A list of numbers, at least one."""
 Rows = Annotated[Any, SeveralForms((Vector, Annotated[Any, Shape((None, 3))]))]
 """Three numbers, or rows of three."""
+Points = Annotated[Any, SeveralForms((Annotated[Any, Shape((None, 3))],))]
+"""Rows of three numbers, at least one; stored as a read-only float array of shape (n, 3)."""
 Coefficients = Annotated[Any, SeveralForms((float, Annotated[Any, Shape((6,))]))]
 """A number, or six; these are stored as a read-only float array of shape (6,)."""
 Coordinates = Annotated[Any, SeveralForms((float, *Numbers.__metadata__[0].options))]

@@ -157,6 +157,8 @@ FILES = (
     ("controllers", "python"),
     ("springs", "file"),
     ("springs", "snaps", "file"),
+    ("loads", "file"),
+    ("fields", "file"),
 )
 OF_FILES = ("table", "spline")  # shapes of profiles that files may hold
 DEFAULTS = ("title", "gravity", "noise", "run")  # that an included file may have too

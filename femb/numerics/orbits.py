@@ -123,15 +123,6 @@ def _about(axis: int, angle: float) -> Floats:
     return matrix
 
 
-def gradient_of_gravity(mu: float | Floats, position: Floats) -> Floats:
-    """(..., 3, 3) derivative of gravity by the position (..., 3), 1/s2."""
-    square = np.sum(position * position, axis=-1)
-    direction = position / np.sqrt(square)[..., None]
-    outer = 3.0 * direction[..., :, None] * direction[..., None, :] - np.eye(3)
-    result: Floats = (mu / square**1.5)[..., None, None] * outer
-    return result
-
-
 # Sine, cosine and arctangent for kernels, of numbers or of values with lanes.
 #
 # They are series where these are exact to rounding: a series takes all lanes at once, the library one after another.

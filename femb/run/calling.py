@@ -60,6 +60,17 @@ class RunOptions(TypedDict, total=False):
     output: Output | OutputOptions
 
 
+def check_known(model: Model, duration: float) -> None:
+    """Raise ModelError where an item, as one of a table, is known for less than a ``duration`` (s)."""
+    for item in model.items():
+        if item.known_until < duration:
+            raise ModelError.at(
+                (item.table, item.name),
+                f"its table ends at {item.known_until:.6g} s, before the end of the run at {duration:.6g} s: give a "
+                "longer table, or a shorter run.duration",
+            )
+
+
 def read_call(model: Model | str | Path, run: Run | None, options: RunOptions) -> tuple[Model, Run, str]:
     """The model, the run, and the text of the case file if ``model`` is a path.
 

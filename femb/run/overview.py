@@ -22,6 +22,7 @@ from femb.layout.connections import groups_of, unconnected
 from femb.model.model import Model
 from femb.numerics import rotations
 from femb.numerics.components import norm
+from femb.run.calling import check_known
 from femb.steppers.diagnosis import fastest_vibration
 from femb.system.initial_state import taken_over
 from femb.system.known_motions import KnownStructure, known_motions
@@ -465,6 +466,7 @@ def overview(model: Model, run: Run | None = None) -> Overview:
     check_figures_of(model)
     method: list[str] = []
     if run is not None:
+        check_known(model, run.duration)
         run, reason = with_method(system, run)
         method = [f"method {reason}"] if reason else []
         from femb.run.memory import check_memory

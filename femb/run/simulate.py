@@ -15,7 +15,7 @@ from femb.base.values import shown
 from femb.model.model import Model
 from femb.numerics.threads import one_blas_thread
 from femb.results.results import Results
-from femb.run.calling import RunOptions, read_call
+from femb.run.calling import RunOptions, check_known, read_call
 from femb.run.checkpoints import Checkpoints
 from femb.run.events import Event
 from femb.run.time_loop import RunSummary, integrate
@@ -80,6 +80,7 @@ def simulate(
     if plan.finished and out is not None:
         return Results.read(out)
     run, earlier = plan.run, plan.earlier
+    check_known(model, run.duration)
     check_memory(system, run)
     if not from_state:
         system = started(system, run)

@@ -49,11 +49,3 @@ def test_period():
     period = kepler.period(MU, START, ORBITS["ellipse"])
     np.testing.assert_allclose(kepler.motion(MU, START, ORBITS["ellipse"], period)[0], START, rtol=0.0, atol=1e-6)
     assert kepler.period(MU, START, ORBITS["hyperbola"]) == np.inf
-
-
-def test_gradient():
-    at, h = START, 10.0
-    for k, axis in enumerate(np.eye(3)):
-        ends = [-MU * x / np.linalg.norm(x) ** 3 for x in (at + h * axis, at - h * axis)]
-        slope = (ends[0] - ends[1]) / (2.0 * h)
-        np.testing.assert_allclose(kepler.gradient_of_gravity(MU, at)[:, k], slope, rtol=0.0, atol=1e-13)
