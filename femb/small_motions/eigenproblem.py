@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from femb.base.errors import FembWarning, ModelError
 from femb.base.types import Floats, Ints, Sparse
+from femb.layout.connections import groups_of
 from femb.layout.element import LowRank
 from femb.model.model import Model
 from femb.numerics import rotations
@@ -27,9 +28,10 @@ from femb.small_motions.spinning import in_own_axes
 from femb.small_motions.steady import why_changing
 from femb.small_motions.strains import ExactProducts
 from femb.system.block_lu import AnyFactorisation
+from femb.system.forward import by_moments
 from femb.system.known_motions import KnownStructure, check_said, known_motions
 from femb.system.moving_ground import CoupledLayout, MovingGround, start_of
-from femb.system.rigid_motion import about_mass_centres
+from femb.system.rigid_motion import RigidMotion, about_mass_centres
 from femb.system.system import System
 
 if TYPE_CHECKING:
@@ -136,6 +138,7 @@ class EigenProblem:
             inputs = system.inputs_at(0.0, system.q0, system.v0)
             start, multipliers = system.at(system.q0).forward(inputs, system.q0, system.v0)
             if spinning:
+                start, multipliers = _steadied(system, layout.held, inputs, start, multipliers)
                 a = _velocities(system, free, start)
         else:
             kept, places = np.zeros_like(v), free.layout.first_order_v
@@ -402,6 +405,22 @@ def _velocities(system: System, free: System, v: Floats) -> Floats:
     for frame, i, j in zip(layout.frames, layout.frame_v, free.layout.frame_v, strict=True):
         out[j : j + frame.freedom] = v[i : i + frame.freedom] if frame.freedom else 0.0
     return out
+
+
+def _steadied(system: System, held: str | None, u: Floats, a: Floats, multipliers: Floats) -> tuple[Floats, Floats]:
+    """Accelerations (n_v,) and multipliers (n_c,) at the start with the moment by which a held body of a free structure
+    that turns keeps its angular velocity."""
+    frame = system.layout.bodies[held] if held is not None else 0
+    if held is None or system.layout.frames[frame].freedom != 6:
+        return a, multipliers
+    group = next(group for group in groups_of(system.layout, springs=True, rows=True) if frame in group)
+    motion = RigidMotion(system, group)
+    if not motion.free or not motion.omega.any():
+        return a, multipliers
+    turns = slice((j := int(system.layout.frame_v[frame])) + 3, j + 6)
+    changes, of_multipliers = by_moments(system, u, system.q0, system.v0, turns)
+    moment = np.linalg.solve(changes[:, turns].T, -a[turns])
+    return a + moment @ changes, multipliers + moment @ of_multipliers
 
 
 def _warn_of_pretension(system: System, held: list[int], u: Floats, q: Floats) -> None:

@@ -1,5 +1,6 @@
 """Equilibrium at rest or in steady rotation, from which a motion can start without shaking its structure."""
 
+import math
 import warnings
 
 import numpy as np
@@ -20,13 +21,17 @@ from femb.system.system import System
 SMALLEST_LOAD_STEP = 1.0 / 512.0
 # Newton's iterations on first-order states, and the last step, relative to the values.
 SETTLING, SETTLED = 50, 1e-12
+SHOWN = 0.01  # degrees of an axis that are said
 OPENED = 1e-9  # rate of a row of constraints that a velocity does not have
 
 
-def in_equilibrium(system: System) -> System:
+def in_equilibrium(system: System, held: str | None = None) -> System:
     """The system in the steady motion of ``steady_start``. Warns where this is unstable, of motions of joints that
-    nothing resists, and of given velocities that it does not have."""
-    path, found = _balanced(system)
+    nothing resists, of given velocities that it does not have, and of structures that turn to another axis.
+
+    held : a body that analyses hold, which keeps its axis whatever moment across it this takes.
+    """
+    path, found = _balanced(system, held)
     state = path.judged(found)
     said = [f"{text}; the start leaves it where it is" for text in moves_freely(system.layout, found.q, state.neutral)]
     if state.negative > 0:
@@ -34,6 +39,12 @@ def in_equilibrium(system: System) -> System:
             f"the start is an unstable equilibrium: {negative_stiffness(state.negative)}; the least disturbance moves "
             "the structure away from it"
         )
+    said += [
+        f"the equilibrium turns {motion.labels!r} by {angle:.3g} degrees against its axis of rotation, to a principal "
+        "axis of inertia"
+        for motion in path.statics.motions
+        if (angle := math.degrees(motion.turned_to(found.q))) >= SHOWN
+    ]
     q, v = _started(system, path, found)
     stopped = [
         frame.label
@@ -70,13 +81,16 @@ def steady_start(system: System) -> tuple[Floats, Floats]:
     return _started(system, *_balanced(system))
 
 
-def _balanced(system: System) -> tuple[LoadPath, Balanced]:
-    """The state of ``steady_start`` in balance, and what found it."""
+def _balanced(system: System, held: str | None = None) -> tuple[LoadPath, Balanced]:
+    """The state of ``steady_start`` in balance, and what found it; held : as of ``in_equilibrium``."""
     if system.n_c:
         _check_rates(system)
     statics = Statics(system)
     motions = statics.motions
+    holding = statics.twin.layout.bodies[held] if held is not None else -1
     for motion in motions:
+        if motion.free and motion.turns(holding):
+            motion.carried, motion.owner = True, holding
         motion.check_axis()
     path = LoadPath(statics)
     shifts = [AdaptiveShift, CautiousShift] if system.n_c else []

@@ -16,12 +16,14 @@ from femb.layout.element import LowRank
 from femb.layout.layout import Layout, Station
 from femb.layout.state import station_motion
 from femb.numerics import rotations
+from femb.numerics.newton import largest
 from femb.small_motions.eigenproblem import EigenProblem
 from femb.small_motions.free_motions import free_motions
 from femb.small_motions.strains import ExactProducts
 from femb.statics.equations import OF_STRAINS, StaticEquations
 
 LISTED = 3  # motions that a sentence names
+STIFF = 1e3  # of the largest stiffness: what holds
 MOVED = 1e-9  # of all forces: what acts along a motion by rounding
 
 
@@ -30,6 +32,7 @@ class NeutralMotions:
     """shapes D (n_v, r), orthonormal with the weights (n_v,) by which motions are measured; held (n,) : r unknowns.
 
     rigid : how many of them, the first ones, are rigid motions of free structures; the others are those of joints.
+    kept : how many, the last ones, are not free, but held by what is not in the equations.
     touched, diagonal : the entries of block data in rows and columns of what is held, and those on the diagonal.
     """
 
@@ -39,13 +42,16 @@ class NeutralMotions:
     held: Bools
     touched: Bools
     diagonal: Bools
+    kept: int = 0
 
     @classmethod
-    def of(cls, statics: StaticEquations, shapes: Floats, rigid: int, among: Bools | None = None) -> "NeutralMotions":
+    def of(
+        cls, statics: StaticEquations, shapes: Floats, rigid: int, among: Bools | None = None, kept: int = 0
+    ) -> "NeutralMotions":
         """The neutral motions with shapes (n_v, r), of which so many are rigid; what is held are the unknowns by which
         these differ most.
 
-        among (n_v,) : unknowns to choose from; by default all.
+        among (n_v,) : unknowns to choose from; by default all. kept : how many of the last motions are held by others.
         """
         from scipy.linalg import qr
 
@@ -54,7 +60,11 @@ class NeutralMotions:
         if shapes.shape[1]:
             scales = np.sqrt(weights) if among is None else np.where(among, np.sqrt(weights), 0.0)
             held[qr(shapes.T * scales, mode="r", pivoting=True)[1][: shapes.shape[1]]] = True
-        return cls(shapes, rigid, weights, held, *pattern.entries_of(held))
+        touched, diagonal = pattern.entries_of(held)
+        if kept:
+            # constraints go on to reach what holds: a joint beside it would have no other support
+            touched &= np.logical_and(*(each < statics.twin.n_v for each in pattern.rows_columns()))
+        return cls(shapes, rigid, weights, held, touched, diagonal, kept)
 
     @property
     def count(self) -> int:
@@ -70,10 +80,12 @@ class NeutralMotions:
         return [motion_name(layout, q, x, self.weights) for x in plain(self.shapes[:, self.rigid :].T, self.weights)]
 
     def holding(self, matrix: Floats) -> Floats:
-        """Block data of a matrix with unit rows for what is held; it is overwritten."""
+        """Block data of a matrix with unit rows for what is held, or stiff ones where others hold it; it is
+        overwritten."""
         if self.count:
+            stiff = STIFF * largest(matrix) if self.kept else 1.0
             matrix[self.touched] = 0.0
-            matrix[self.diagonal] = 1.0
+            matrix[self.diagonal] = stiff
         return matrix
 
     def without(self, x: Floats) -> Floats:

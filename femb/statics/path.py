@@ -20,6 +20,7 @@ from femb.statics.neutral import NeutralMotions
 from femb.statics.solve import Balanced, Statics, in_load_steps
 from femb.statics.stability import Stiffness
 from femb.system.block_lu import AnyFactorisation, SingularError
+from femb.system.rigid_motion import RigidMotion
 
 # Steps of given length along the path of equilibria, on which the load factor is an unknown too.
 #
@@ -165,6 +166,7 @@ UNEVEN, UNEVEN_START = 0.25, 0.02
 SHORTEST = 1e-6  # of the longest step on an arc
 TOGETHER = 1.0 / 256.0  # the same: eigenvalues that change their sign in so short a step do so together
 SMALLEST = 1.0 / 512.0  # of a load step that fails
+FAR = 0.01  # rad, by which an equilibrium may turn a structure to a principal axis that typed numbers give
 SMALLEST_SPIN = 1.0 / 32.0  # the same of the rate of rotation
 QUICK = 7  # iterations of a step on an arc after which the next one is as long
 MOST_STATES = 50  # states along an arc, in numbers of load steps
@@ -267,18 +269,36 @@ class LoadPath:
     def _turning(self, start: Balanced, load: float) -> Balanced | None:
         """The balance in a rotation, by the exact tangent about axes that stay where they are at the start.
 
-        In steps of the rate of rotation where it takes them; None if some free structure is at rest. Raises SolveError.
+        In steps of the rate of rotation where it takes them; None if some free structure is at rest. A held body keeps
+        its axis, and so does a structure that rounding of typed numbers would turn far. Raises SolveError.
         """
         turning = [motion for motion in self.statics.motions if motion.omega.any()]
         if any(motion.free for motion in self.statics.motions if motion not in turning):
             return None
+        carried = [motion for motion in turning if motion.carried]
+        found = self._turning_with(start, load, turning, carried)
+        far = [motion for motion in turning if motion.turned_to(found.q) > FAR]
+        if far:
+            with suppress(SolveError):
+                other = self._turning_with(start, load, turning, [*carried, *far])
+                if all(motion.across(other.q, other.force) is not None for motion in far):
+                    return other
+        return found
+
+    def _turning_with(
+        self, start: Balanced, load: float, turning: list[RigidMotion], kept: list[RigidMotion]
+    ) -> Balanced:
+        """The balance of structures ``turning``, of which some are ``kept`` in their attitude to their axes."""
         fixed = self.statics.about_axes(start.q)
-        shapes = np.hstack([motion.neutral(start.q) for motion in fixed.motions if motion.point is not None])
+        shapes = [motion.neutral(start.q) for motion in fixed.motions if motion.point is not None]
+        shapes += [motion.tilts(start.q) for motion in kept]
         owners = np.zeros(fixed.twin.n_v, dtype=bool)
         for motion in turning:
             first = fixed.twin.layout.frame_v[motion.owner]
             owners[first : first + 6] = True
-        neutral = NeutralMotions.of(fixed, shapes, shapes.shape[1], owners)
+        neutral = NeutralMotions.of(
+            fixed, np.hstack(shapes), sum(each.shape[1] for each in shapes), owners, 2 * len(kept)
+        )
 
         def at_part(before: Balanced, part: float) -> Balanced:
             turning = self.statics.about_axes(start.q, part)

@@ -105,7 +105,8 @@ class Statics(StaticEquations):
             stiffness, jacobian = self.matrices(at.state, x.q, x.multipliers, at.system)
             weight = 0.0
             if regularisation.augmented and twin.n_c:
-                weight = largest(stiffness)
+                # more than what softens a heavy body in a rotation
+                weight = 4.0 * largest(stiffness)
                 stiffness += weight * self.products(at.state[0], x.q)
             shift = regularisation.added(twin.pattern, partial(twin.mass_data, x.q), stiffness)
             matrix = stiffness + shift + jacobian
@@ -169,7 +170,7 @@ class Statics(StaticEquations):
             )
         found = Balanced(end.x.q, end.residual.force, end.x.multipliers, end.x.load, end.count)
         given = largest(self.unbalanced(start.q, start.multipliers, load).equations[:n_v])
-        if neutral is not None and not self.in_balance(found, given):
+        if neutral is not None and not self.in_balance(found, given, neutral):
             raise SolveError("no equilibrium found to start from: what turns freely at the start no longer does")
         return found
 
@@ -178,12 +179,15 @@ class Statics(StaticEquations):
         """The tolerances of a step, which depend on the layout alone."""
         return self.twin.error_scale(1e-12, Tolerances(1e-12, 1e-12, 1e-13))[0]
 
-    def in_balance(self, found: Balanced, given: float = 0.0) -> bool:
+    def in_balance(self, found: Balanced, given: float = 0.0, neutral: NeutralMotions | None = None) -> bool:
         """Whether no force is left of the equations that a state solves, also along what an iteration held.
 
-        given : the largest force that was left at its start.
+        given : the largest force that was left at its start. neutral : motions that were held; forces along those that
+        are kept may be left.
         """
         left = self.unbalanced(found.q, found.multipliers, found.load).equations[: self.twin.n_v]
+        if neutral is not None and neutral.kept:
+            left = neutral.shapes[:, : -neutral.kept].T @ left
         return largest(left) <= LOOSE * (given + largest(found.force) + largest(self.by_load(found.q, found.load)))
 
     def _singular(self, error: SingularError) -> str:

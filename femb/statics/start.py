@@ -162,9 +162,10 @@ def _word(value: Any) -> str:
     return "not given" if value is None else repr(value)
 
 
-def started(system: "System", run: Run | None) -> "System":
+def started(system: "System", run: Run | None, held: str | None = None) -> "System":
     """The system at the start of a run, in equilibrium or in the last state of another run if ``run.start`` says so.
 
+    held : as of ``femb.statics.equilibrium.in_equilibrium``.
     Raises as ``femb.statics.equilibrium.in_equilibrium``, and as ``femb.statics.start.start_state``.
     """
     if run is not None and isinstance(run.start, StartState):
@@ -173,4 +174,4 @@ def started(system: "System", run: Run | None) -> "System":
         return system
     from femb.statics.equilibrium import in_equilibrium
 
-    return in_equilibrium(system)
+    return in_equilibrium(system, held)

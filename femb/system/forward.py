@@ -31,6 +31,19 @@ def forward_balance(
     return rates, multipliers, force
 
 
+def by_moments(system: MotionEquations, u: Floats, q: Floats, v: Floats, turns: slice) -> tuple[Floats, Floats]:
+    """Changes of v' (3, n_v) and of the multipliers (3, n_c) by moments of one along the three velocities ``turns``."""
+    space, (u, q, v) = Space(), (np.tile(each, (3, 1)) for each in (u, q, v))
+    x, data = np.zeros((3, system.pattern.n)), space.zeros("mass", 3, system.pattern.size)
+    x[:, turns] = np.eye(3)
+    for batch in system.batches:
+        batch.mass_each(q, data)
+    if system.n_c:
+        system.constraints(u, q, v, data)
+    mass_factors(system, u, q, v, data, space).solve(x)
+    return x[:, : system.n_v], x[:, system.n_v :]
+
+
 def _joined(found: Sequence[tuple[Floats, ...]]) -> tuple[Floats, ...]:
     return found[0] if len(found) == 1 else tuple(np.concatenate(arrays) for arrays in zip(*found, strict=True))
 

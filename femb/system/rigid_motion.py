@@ -11,6 +11,7 @@ from femb.base.errors import SolveError
 from femb.base.types import Floats
 from femb.layout.connections import groups_of
 from femb.numerics import rotations
+from femb.numerics.components import norm
 from femb.system.system import System
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 UNBALANCED = 1e-6  # largest relative net force or moment; no strain can balance it
 # Rounding of typed numbers: angle (rad) between a principal axis of rotation and the angular momentum about it.
 NEARLY_PRINCIPAL = 1e-6
+DEFORMED = 2.0  # how much larger this may be in the equilibrium
 ROUNDING = 1e-10  # of forces relative to the largest one
 STEADY = 1e-9  # of start velocities that are a rotation, and of the energy that does not change in it
 TURNED = (0.7, 2.1)  # rad, rotations that tell whether energy or forces change in it
@@ -79,6 +81,12 @@ def about_mass_centres(system: System) -> System:
     return system.starting_at(system.q0, v) if invariant else system
 
 
+def angle_turned(omega: Floats, before: Floats, after: Floats) -> float:
+    """Angle (rad) between omega (3,) and the axis of a body that was along it: attitudes (4,) before and after."""
+    axis = rotations.rotate(after, rotations.rotate_back(before, omega))
+    return float(np.arctan2(norm(rotations.cross(axis, omega)), axis @ omega))
+
+
 class RigidMotion:
     """Angular velocity omega (3,) and velocity of the mass centre (3,) of one structure, inertial axes.
 
@@ -86,6 +94,7 @@ class RigidMotion:
     of its frames that can turn, or -1. frames : numbers of its moving frames. free : whether none of its frames is
     fixed; one with a fixed frame needs no mass (kg). It is at rest, unless its start velocities are a rotation about an
     axis of its bearings that changes no energy; a driver may turn it against its weight. driven : whether one does.
+    carried : whether a body that analyses hold carries moments across the axis, whatever their size.
     """
 
     def __init__(self, system: System, frames: list[int]) -> None:
@@ -98,7 +107,7 @@ class RigidMotion:
         self.point: Floats | None = None
         owner = {k for k in self.frames if layout.frames[k].freedom == 6}
         self.owner = min(owner, default=-1)
-        self.driven = False
+        self.driven = self.carried = False
         if owner:
             k = self.owner
             i, j = layout.frame_q[k] + 3, layout.frame_v[k] + 3
@@ -150,7 +159,7 @@ class RigidMotion:
     def turned(self, point: Floats, q: Floats, v: Floats) -> Iterator[tuple[Floats, Floats, Floats]]:
         """Rotations (4,) about the axis through ``point`` (3,), first none, with the state q (n_q,), v (n_v,) after
         them."""
-        layout, axis = self.system.layout, self.omega / np.linalg.norm(self.omega)
+        layout, axis = self.system.layout, self.omega / norm(self.omega)
         for angle in (0.0, *TURNED):
             turn, q_after, v_after = rotations.from_axis_angle(axis, angle), q.copy(), v.copy()
             for k in self.frames:
@@ -206,28 +215,58 @@ class RigidMotion:
         that bearings allow, and no driver prescribes."""
         if self.driven:
             return np.zeros((self.system.n_v, 0))
-        axis = self.omega / np.linalg.norm(self.omega)
+        axis = self.omega / norm(self.omega)
         centre = self.centre(q)
         whole = np.where(self.mask, self.system.rigid_velocities(q), 0.0)
         both = np.column_stack([axis @ whole[:3], axis @ whole[3:] + rotations.cross(centre, axis) @ whole[:3]])
         return both if self.free else both[:, 1:]
+
+    def turned_to(self, q: Floats) -> float:
+        """Angle (rad) between the rotation of a free structure at q (n_q,) and its axis at the start, in its body."""
+        if not self.free or not self.omega.any():
+            return 0.0
+        at = slice((i := self.system.layout.frame_q[self.owner] + 3), i + 4)
+        return angle_turned(self.omega, self.system.q0[at], q[at])
+
+    def turns(self, frame: int) -> bool:
+        """Whether a frame is one of the structure that has a rotation."""
+        return frame in self.frames and self.system.layout.frames[frame].freedom == 6
+
+    def tilts(self, q: Floats) -> Floats:
+        """(n_v, 2): displacements by rotations of a free structure about axes through its mass centre across its own
+        axis."""
+        across, centre = np.linalg.svd(self.omega[None])[2][1:], self.centre(q)
+        whole = np.where(self.mask, self.system.rigid_velocities(q), 0.0)
+        return np.asarray((across @ (whole[3:] - np.cross(np.eye(3), centre) @ whole[:3])).T)
+
+    def across(self, q: Floats, force: Floats) -> Floats | None:
+        """(3,) the moment across the axis that forces (n_v,) lack to keep a free structure at its angular velocity, if
+        it is rounding of typed numbers or is carried; else None."""
+        net, axis = self.system.rigid_velocities(q) @ np.where(self.mask, force, 0.0), self.omega / norm(self.omega)
+        moment = net[3:] - rotations.cross(self.centre(q), net[:3])
+        moment = moment - (moment @ axis) * axis
+        most = DEFORMED * NEARLY_PRINCIPAL * norm(self.omega) * norm(self._spin(q))
+        return moment if self.carried or norm(moment) <= most else None
+
+    def _spin(self, q: Floats) -> Floats:
+        """(3,) angular momentum about the mass centre of a free structure, with wheels at the speeds of the start."""
+        v, states = np.zeros(self.system.n_v), self.system.layout.first_order_v
+        self.state(q, v, np.zeros(self.system.n_v))
+        v[states] = np.where(self.mask, self.system.v0, 0.0)[states]
+        of_origin = self.system.energy_momentum(q[None], v[None])[0, 5:]
+        spin: Floats = of_origin - self.mass * rotations.cross(self._mass_centre(q)[1], self.velocity)
+        return spin
 
     def check_axis(self, instead: str = START) -> None:
         """Refuse an axis that is not a principal axis at the start: the iteration would rotate the structure to one.
 
         instead : what else to do, for the message.
         """
-        if not self.free or not self.omega.any():
+        if not self.free or not self.omega.any() or self.carried:
             return
-        system, v = self.system, np.zeros(self.system.n_v)
-        self.state(system.q0, v, np.zeros(system.n_v))
-        # wheels at the speeds of the start take part in the angular momentum
-        states = system.layout.first_order_v
-        v[states] = np.where(self.mask, system.v0, 0.0)[states]
-        of_origin = system.energy_momentum(system.q0[None], v[None])[0, 5:]
-        spin = of_origin - self.mass * rotations.cross(self._mass_centre(system.q0)[1], self.velocity)
+        spin = self._spin(self.system.q0)
         moment = rotations.cross(self.omega, spin)
-        if np.linalg.norm(moment) > NEARLY_PRINCIPAL * np.linalg.norm(self.omega) * np.linalg.norm(spin):
+        if norm(moment) > NEARLY_PRINCIPAL * norm(self.omega) * norm(spin):
             self._refuse(np.concatenate([np.zeros(3), moment]), instead)
 
     def check(self, q: Floats, force: Floats) -> None:
@@ -244,6 +283,8 @@ class RigidMotion:
                 )
             return
         net = self.system.rigid_velocities(q) @ np.where(self.mask, force, 0.0)
+        if self.omega.any() and (across := self.across(q, force)) is not None:
+            net[3:] -= across
         largest = float(np.max(np.abs(net)))
         typical = float(np.max(np.abs(force))) + self.mass * float(self.omega @ self.omega)
         if largest > UNBALANCED * typical and largest > 1e-9:

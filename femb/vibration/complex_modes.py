@@ -20,8 +20,10 @@ from femb.layout.connections import groups_of
 from femb.layout.symmetry import twists
 from femb.small_motions.eigenproblem import EigenProblem
 from femb.small_motions.free_motions import FreeMotions
+from femb.statics.equilibrium import SHOWN
 from femb.system.block_lu import SingularError
 from femb.system.known_motions import KnownStructure
+from femb.system.rigid_motion import angle_turned
 from femb.vibration.eigen import REFINED, REFINEMENTS, ROUNDED, freedoms, is_symmetric, orthonormal, rounding
 from femb.vibration.flexibility import Flexibility
 from femb.vibration.slow_modes import SlowModes, length, of_parts, of_unit_mass
@@ -141,11 +143,14 @@ def _listed(vector: Floats) -> str:
 @dataclass(frozen=True, eq=False)
 class Rotation:
     """Steady rotation of a structure: angular velocity omega (3,) rad/s, and the point (3,) m of its axis nearest to
-    the held body, or to its first frame, inertial axes; distance : m, of that one from the axis."""
+    the held body, or to its first frame, inertial axes; distance : m, of that one from the axis. label : of the frame
+    that tells by which angle ``turned`` (rad) the equilibrium turned the structure against its axis."""
 
     omega: Floats
     point: Floats
     distance: float
+    label: str
+    turned: float
 
     @property
     def rate(self) -> float:
@@ -157,7 +162,11 @@ class Rotation:
         axis, point = (_listed(self.omega / self.rate), _listed(self.point))
         beside = f"; the held {held} is {self.distance:.3g} m beside it" if held and self.distance > BESIDE else ""
         rate = f"turns at {self.rate / (2.0 * np.pi):.6g} Hz about the axis {axis}"
-        return f"{rate} through its mass centre and {point} m{beside}"
+        degrees = np.degrees(self.turned)
+        turned = (
+            f"; the equilibrium turned {self.label} by {degrees:.3g} degrees against it" if degrees >= SHOWN else ""
+        )
+        return f"{rate} through its mass centre and {point} m{beside}{turned}"
 
 
 def rotations_of(motion: EigenProblem) -> tuple[Rotation, ...]:
@@ -170,7 +179,14 @@ def rotations_of(motion: EigenProblem) -> tuple[Rotation, ...]:
 def rotation_of(motion: EigenProblem, group: list[int]) -> Rotation | None:
     """The rotation of a structure; None where it is at rest."""
     omega, point, distance = motion.axis_of(group)
-    return Rotation(omega, point, distance) if np.any(omega) else None
+    if not np.any(omega):
+        return None
+    layout = motion.system.layout
+    frame = next(k for k in group if layout.frames[k].freedom == 6)
+    at = slice((i := layout.frame_q[frame] + 3), i + 4)
+    free = all(layout.frames[k].freedom for k in group)
+    turned = angle_turned(omega, layout.start_coordinates()[at], motion.q[at]) if free else 0.0
+    return Rotation(omega, point, distance, layout.frames[frame].label, turned)
 
 
 def _across(motion: EigenProblem, structure: KnownStructure) -> tuple[Floats, Floats, float] | None:

@@ -131,13 +131,12 @@ def solution(
     run = Run(duration=1.0, start=start)  # refuses unknown starts
     system = mean_system_of(model, start == "assembled")
     loaded = start == "equilibrium"
-    if loaded:
-        system = started(system, run)
     check_flag("modes: damped", damped)
     if held is not None and (not isinstance(held, str) or held not in system.layout.bodies):
         names = ", ".join(system.layout.bodies)
         wanted = f"wanted one of {names}" if names else "but there are no bodies"
         raise ModelError(f"modes: held: got {shown(held)}, {wanted}")
+    system = started(system, run, held) if loaded else system
     motion = EigenProblem.of(system, loaded, own_axes, held, states=damped)
     complex_ones = motion.spinning or damped
     if not complex_ones:
