@@ -44,19 +44,14 @@ def test_files_give_everything_back(plant, tmp_path, suffix):
 
 
 def test_dampers_of_kept_modes_are_those_of_each_appendage(plant):
-    """Rows and columns of the hub and of the lowest modes of each appendage, by their names; also of two counts."""
-    for count in (1, 3):
-        rows = [*range(6)]
-        first = 6
-        for part in plant.appendages:
-            rows += range(first, first + count)
-            first += len(part.frequencies)
-        assert first == len(plant.dampers)
-        np.testing.assert_array_equal(plant.kept(count).dampers, plant.dampers[rows][:, rows])
-    # the ratios of each appendage's own dampers are on the diagonal
-    few, ends = plant.kept(2), np.diag(plant.kept(2).dampers)[6:]
-    own = np.concatenate([4.0 * np.pi * part.own_damping * part.frequencies for part in few.appendages])
-    np.testing.assert_allclose(ends, own, rtol=1e-6)
+    """Rows and columns of the hub and of the lowest modes of each appendage; of the ratios they are 2 zeta omega."""
+    damped = hybrid_coordinates(winged_satellite(), 4, held="hub", damping=0.01)
+    own = np.concatenate([0.02 * 2.0 * np.pi * part.frequencies[:2] for part in damped.appendages])
+    np.testing.assert_allclose(damped.kept(2).dampers[6:, 6:], np.diag(own), rtol=1e-9, atol=1e-9)
+    full = replace(plant, dampers=np.random.default_rng(3).standard_normal(plant.dampers.shape))
+    ends = np.cumsum([6, *(len(part.frequencies) for part in plant.appendages)])
+    rows = [*range(6), *(first + k for first in ends[:-1] for k in range(3))]
+    np.testing.assert_array_equal(full.kept(3).dampers, full.dampers[rows][:, rows])
 
 
 def test_keys_of_the_json_file(plant, tmp_path):

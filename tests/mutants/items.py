@@ -7,6 +7,7 @@ of the quick suite that should see it: one or a few, so that a run is short.
 from .mutant import Mutant
 
 BEAM = "tests/elements/beam/test_beam_element.py"
+CONTROLLERS = "tests/elements/control/test_controllers.py"
 EXACT = "tests/elements/exact/test_exact_element.py"
 ITEMS = "tests/contracts/test_items.py"
 JOINT_FORCES = "tests/elements/joint/test_force.py"
@@ -270,6 +271,25 @@ OF_ITEMS = (
            "out[state, 0] += spin * speed * 0.5 * speed",
            WHEEL + "::test_a_skew_wheel_with_motor_and_friction_conserves_momentum_and_energy_less_work",
            "kinetic energy of a wheel in a body that turns"),
+    Mutant("elements/control/sample_kernels.py",
+           "twice = -2.0 if values[place] < 0.0 else 2.0", "twice = 2.0 if values[place] < 0.0 else -2.0",
+           CONTROLLERS + "::test_a_sampled_linear_law_of_an_attitude_and_a_rate",
+           "sign of the attitude error in a sampled linear law"),
+    Mutant("elements/control/sample_kernels.py",
+           "y[row + k] = twice * values[place + 1 + k] - reference[row + k]",
+           "y[k] = twice * values[place + 1 + k] - reference[k]",
+           CONTROLLERS + "::test_a_sampled_linear_law_of_an_attitude_and_a_rate",
+           "row of the attitude error in a sampled linear law"),
+    Mutant("elements/control/sensors.py",
+           "self.noise * (random - roll * along) + self.roll_noise * roll * along",
+           "self.roll_noise * (random - roll * along) + self.noise * roll * along",
+           "tests/elements/control/test_readings.py", "noise of a tracker about and across its boresight"),
+    Mutant("elements/wheel/batch.py",
+           "if abs(torque * speed) > data[POWER]:", "if torque * speed > data[POWER]:",
+           WHEEL + "::test_the_motor_drives_and_brakes_within_its_power", "largest power of a wheel that brakes"),
+    Mutant("elements/wheel/batch.py",
+           "by_speed = -torque / speed", "by_speed = torque / speed",
+           ITEMS + "::test_exact_tangent[ReactionWheel]", "slope of the torque of a wheel at its largest power"),
     Mutant("elements/actuator/thruster.py",
            "end = start + on_time", "end = start + 2.0 * on_time",
            "tests/elements/actuator/test_thruster.py", "on-times of a thruster"),
