@@ -47,7 +47,7 @@ def of_module(module: str, *names: str) -> tuple[str, ...]:
 
 GROUPS: dict[str, tuple[str, ...]] = {
     "Models and cases": ("Model", "load_case", "schema", "Run", "StartState", "Tolerances", "Output", "Figure",
-                         "register"),
+                         "register", "orbital_frame"),
     "Motion in time": ("simulate", "Event", "inverse", "compare", "differences", "System", "thompson.mass_derivative",
                        "thompson.gyroscopic_force", "thompson.lock_angles", "Differentiated"),
     "Statics": ("static", "StaticResults"),

@@ -154,12 +154,12 @@ class Item(Brief):
         """Items in its fields, in place of their names, and items that it makes: the model contains them too."""
         return ()
 
-    def start_pose(self) -> StartPose:
-        """The given pose at the start."""
+    def start_pose(self, model: ModelView) -> StartPose:
+        """The given pose at the start, in a ``model`` that may have an orbit."""
         return StartPose()
 
-    def start_motion(self, layout: Layout) -> StartMotion | None:
-        """The given motion at the start; None if none is given."""
+    def start_motion(self, layout: Layout, model: ModelView) -> StartMotion | None:
+        """The given motion at the start, in a ``model`` that may have an orbit; None if none is given."""
         return None
 
     # The equations

@@ -25,6 +25,7 @@ from femb.elements.beam.section import SectionTable as SectionTable
 from femb.elements.beam.section import read_sections as read_sections
 from femb.elements.catalogue import *  # noqa: F403
 from femb.elements.control.linear_law import LinearLaw as LinearLaw
+from femb.elements.environment.orbital_frame import orbital_frame as orbital_frame
 from femb.elements.registry import register as register
 from femb.export.catalogue import *  # noqa: F403
 from femb.layout.element import Differentiated as Differentiated

@@ -327,7 +327,7 @@ class LineItem(Item):
         """Its sections, from its start to its end."""
         return (model.section_of(self),)
 
-    def start_motion(self, layout: Layout) -> StartMotion | None:
+    def start_motion(self, layout: Layout, model: ModelView) -> StartMotion | None:
         if self.velocity is None and self.angular_velocity is None:
             return None
         return StartMotion(layout.beams[self.name].stations[0], self.velocity, self.angular_velocity)

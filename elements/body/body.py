@@ -10,9 +10,10 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.quantity import Group
-from femb.base.types import POSITIVE, Floats, Inertia, Matrix3, Quaternion, Unit, Vector
+from femb.base.types import POSITIVE, Floats, Inertia, Matrix3, OneOf, Quaternion, Unit, Vector
 from femb.base.values import as_numbers, finite_problem, frozen_array, shown
 from femb.elements.body.results import BodyResults
+from femb.elements.environment.orbital_frame import FRAMES, frame_of, motion_of
 from femb.elements.item import Item, StartMotion, StartPose
 from femb.elements.marker import Attachment, Place, check_markers
 from femb.elements.records import RecordedSystem, Records, StationMotions
@@ -20,6 +21,7 @@ from femb.layout.element import Batch, ForceColumns, OutputRows
 from femb.layout.layout import Layout, Station
 from femb.layout.state import STATION_FORCES, motion_outputs, station_force_columns, station_rows
 from femb.layout.views import LinearPoint, ModelView, OutputStates, StartPoses
+from femb.numerics import rotations
 from femb.numerics.euler import from_euler, omega_from_euler_rates, to_euler
 from femb.numerics.turns import EulerSequence, axes_problem
 
@@ -89,22 +91,42 @@ class Body(Item):
 class OrientedBody(Body):
     """Base class of bodies with axes.
 
-    quaternion or euler_angles (rad, in euler_sequence) : attitude, body to inertial.
+    quaternion or euler_angles (rad, in euler_sequence) : attitude, body to inertial, or as relative_to says.
     """
 
     position: Floats | None
     quaternion: Floats | None
     euler_angles: Floats | None
     euler_sequence: Any
+    relative_to: str
 
     def check(self, check: Checks) -> None:
         check_sequence(check, "euler_sequence")
         check.at_most_one("quaternion", "euler_angles")
         check_unit(check, "quaternion")
 
-    def start_pose(self) -> StartPose:
-        given = self.euler_angles
-        return StartPose(self.position, self.quaternion if given is None else from_euler(given, self.euler_sequence))
+    def orbit(self, model: ModelView) -> tuple[Floats, Floats] | None:
+        """The frame of the orbit at time 0, as of ``frame_of``, that its attitude and its turn are relative to; None
+        where they are inertial. Raises ModelError: a model without an orbit."""
+        if self.relative_to == "inertial":
+            return None
+        return frame_of(motion_of(model, (self.table, self.name, "relative_to"), 'got "orbit"'), 0.0)
+
+    def start_pose(self, model: ModelView) -> StartPose:
+        given, orbit = self.euler_angles, self.orbit(model)
+        quaternion = self.quaternion if given is None else from_euler(given, self.euler_sequence)
+        if orbit is not None:
+            quaternion = orbit[0] if quaternion is None else rotations.multiply(orbit[0], quaternion)
+        return StartPose(self.position, quaternion)
+
+    def turn(self, layout: Layout, model: ModelView, given: Floats | None) -> Floats | None:
+        """(3,) rad/s: its angular velocity at the start in its axes, with that of the orbit that the ``given`` one is
+        relative to; None where neither is given."""
+        if (orbit := self.orbit(model)) is None:
+            return given
+        attitude = layout.frames[layout.bodies[self.name]].quaternion
+        turning = rotations.rotate_back(attitude, rotations.rotate(*orbit))
+        return turning if given is None else turning + given
 
     def at(self, at: Any = (0.0, 0.0, 0.0), direction: Any = None, up: Any = None) -> Attachment:
         """A point of the body for the end of a beam: ``at`` (3,) m, the beam's tangent ``direction`` (3,) and ``up``
@@ -145,6 +167,7 @@ class Ground(OrientedBody):
 
     kind: ClassVar[str] = "ground"
 
+    relative_to = "inertial"
     name: str = "ground"
     position: Annotated[Vector, Unit("m")] = (0.0, 0.0, 0.0)
     quaternion: Quaternion | None = None
@@ -190,10 +213,10 @@ class PointMass(Body):
         """Its markers, by field."""
         return {} if self.on is None else {("on",): self.on}
 
-    def start_pose(self) -> StartPose:
+    def start_pose(self, model: ModelView) -> StartPose:
         return StartPose(self.position)
 
-    def start_motion(self, layout: Layout) -> StartMotion | None:
+    def start_motion(self, layout: Layout, model: ModelView) -> StartMotion | None:
         if self.velocity is None:
             return None
         return StartMotion(Station(layout.bodies[self.name]), self.velocity)
@@ -287,12 +310,13 @@ class RigidBody(OrientedBody):
     mass centre, from the reference point, body axes, m. position : of the reference point, inertial axes, m; by default
     from beams and joints to known bodies, else the origin. quaternion or euler_angles (rad, in ``euler_sequence``,
     intrinsic: three letters, or any three axes, a row each) : attitude, body to inertial. velocity : of the reference
-    point, inertial axes, m/s. angular_velocity : rad/s, body axes. euler_rates : rad/s, in place of it. moves_alone :
-    whether the velocities are those of the body alone; else they are those of the whole connected structure as one
-    rigid body. shape : for pictures only, {"box": [x, y, z]}, {"sphere": radius} or {"cylinder": [radius, length]} in
-    m.
+    point, inertial axes, m/s. angular_velocity : rad/s, body axes. euler_rates : rad/s, in place of it. relative_to :
+    "inertial", or "orbit": attitude and angular velocity are then relative to the frame of the orbit at time 0, x
+    ahead, z down, and by default those of this frame. moves_alone : whether the velocities are those of the body alone;
+    else they are those of the whole connected structure as one rigid body. shape : for pictures only, {"box": [x, y,
+    z]}, {"sphere": radius} or {"cylinder": [radius, length]} in m.
 
-    Raises ModelError: mass not positive, inertia not that of a body, quaternion not of unit length.
+    Raises ModelError: mass not positive, inertia not that of a body, quaternion not of unit length; no orbit.
     Source: docs/theory/rigid_body.md.
     """
 
@@ -312,6 +336,7 @@ class RigidBody(OrientedBody):
     moves_alone: bool = False
     shape: Annotated[dict[str, Any] | None, Unit("m")] = field(default=None, repr=False)
     inertia_about: Annotated[Vector | None, Unit("m")] = None
+    relative_to: Annotated[str, OneOf(FRAMES)] = "inertial"
 
     def check(self, check: Checks) -> None:
         distance, mass = NOWHERE, 0.0
@@ -327,11 +352,15 @@ class RigidBody(OrientedBody):
         check.at_most_one("angular_velocity", "euler_rates")
         check_shape(check, "shape")
 
-    def start_motion(self, layout: Layout) -> StartMotion | None:
-        station, omega = Station(layout.bodies[self.name]), self.angular_velocity
+    def start_motion(self, layout: Layout, model: ModelView) -> StartMotion | None:
+        station, omega, orbit = Station(layout.bodies[self.name]), self.angular_velocity, self.orbit(model)
         if self.euler_rates is not None:
-            angles = to_euler(layout.frames[station.frame].quaternion, self.euler_sequence)
+            attitude = layout.frames[station.frame].quaternion
+            if orbit is not None:
+                attitude = rotations.multiply(rotations.conjugate(orbit[0]), attitude)
+            angles = to_euler(attitude, self.euler_sequence)
             omega = omega_from_euler_rates(angles, self.euler_rates, self.euler_sequence)
+        omega = self.turn(layout, model, omega)
         if self.velocity is None and omega is None:
             return None
         return StartMotion(station, self.velocity, omega, self.moves_alone)

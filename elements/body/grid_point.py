@@ -30,7 +30,7 @@ class GridPoint(Interface):
     position: Annotated[Vector, Unit("m")] = (0.0, 0.0, 0.0)
     masses: tuple[tuple[float, Floats, Floats], ...] = ()
 
-    def start_pose(self) -> StartPose:
+    def start_pose(self, model: ModelView) -> StartPose:
         return StartPose(np.asarray(self.position), np.array([1.0, 0.0, 0.0, 0.0]))
 
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:

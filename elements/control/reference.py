@@ -11,7 +11,7 @@ from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.types import Direction, Floats, OneOf, Quaternion, Unit
 from femb.elements.control.signals import Signal
-from femb.elements.environment.orbital_frame import frame_of, motion_of
+from femb.elements.environment.orbital_frame import FRAMES, frame_of, motion_of
 from femb.elements.load.orbit import GravityGradient, Orbit
 from femb.layout.element import breakpoints_of
 from femb.layout.views import ModelView
@@ -35,7 +35,7 @@ class AttitudeReference:
     quaternion: Quaternion = (1.0, 0.0, 0.0, 0.0)
     axis: Direction | None = None
     angle: Annotated[Profile | Callable[..., Any] | None, Unit("rad")] = None
-    relative_to: Annotated[str, OneOf(("inertial", "orbit"))] = "inertial"
+    relative_to: Annotated[str, OneOf(FRAMES)] = "inertial"
 
     def __post_init__(self) -> None:
         with Checks(self, "reference") as check:

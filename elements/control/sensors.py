@@ -28,6 +28,7 @@ from femb.elements.control.signals import (
     turned_rows,
 )
 from femb.elements.environment.field import field_gradient, magnetic_field
+from femb.elements.environment.orbital_frame import FRAMES
 from femb.elements.item import AtPoint
 from femb.layout.element import Batch, OutputRows
 from femb.layout.layout import Layout
@@ -99,7 +100,7 @@ class AttitudeSensor(PlacedSensor):
     name: str
     noise: Annotated[Sizes, Unit("rad"), NOT_NEGATIVE] = 0.0
     bias: Annotated[Sizes, Unit("rad")] = 0.0
-    relative_to: Annotated[str, OneOf(("inertial", "orbit"))] = "inertial"
+    relative_to: Annotated[str, OneOf(FRAMES)] = "inertial"
 
     def declared_of_value(self, layout: Layout, model: ModelView) -> dict[str, Any]:
         return super().declared_of_value(layout, model) | {"frame": self.relative_to}

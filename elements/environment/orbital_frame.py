@@ -19,6 +19,9 @@ from femb.numerics import rotations
 from femb.numerics.paths import PathPoint
 from femb.profiles import Profile
 
+# What an attitude may be relative to: inertial axes, or the frame of the orbit.
+FRAMES = ("inertial", "orbit")
+
 
 class OrbitalMotion(Protocol):
     """A function of the time t (s): position, velocity and acceleration about the central body, inertial axes."""
@@ -60,6 +63,15 @@ def frame_of(motion: OrbitalMotion, t: float) -> tuple[Floats, Floats]:
     axes = np.stack([np.cross(across, down), across, down], axis=1)
     # the plane turns about the vertical by what accelerates across it
     return rotations.from_matrix(axes), np.array([0.0, -size / distance**2, distance / size * (acceleration @ across)])
+
+
+def orbital_frame(model: ModelView, t: float = 0.0) -> tuple[Floats, Floats]:
+    """The frame of the orbit of a ``model`` at the time t (s), as references, sensors and starts have it.
+
+    It is the quaternion (4,), from this frame to inertial axes, and the angular velocity (3,) rad/s, in axes of the
+    frame: x ahead, y against the normal of the orbit, z down. Raises ModelError: the model has no orbit.
+    """
+    return frame_of(motion_of(model, ("loads",), "the frame of the orbit is asked for"), t)
 
 
 # The shadow of the central body: a cylinder behind it.

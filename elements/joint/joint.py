@@ -165,7 +165,7 @@ class Joint(Item):
         if self._of_second is not None and self.second.reference is not None:
             return None
         poses = {
-            name: model.body(name).start_pose() for name in (self.first.body, self.second.body) if name is not None
+            name: model.body(name).start_pose(model) for name in (self.first.body, self.second.body) if name is not None
         }
         if any(pose.position is None for pose in poses.values()):
             return None  # its joints place it

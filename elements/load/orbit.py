@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 from math import cos, pi, sin
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, NoReturn
 
 import numpy as np
 
@@ -221,12 +221,12 @@ class Orbit(Item):
         """Whether the path is that of an ellipse, again and again."""
         return self.times is None and not self.j2 and self.period < np.inf
 
-    def axes_at(self, time: float) -> Floats:
-        """(3, 3) axes of the orbit at a time (s) as columns: away from the body, along the orbit, normal to it."""
-        position, velocity = self.motion_at(time)
-        up, normal = position / np.linalg.norm(position), np.cross(position, velocity)
-        normal /= np.linalg.norm(normal)
-        return np.stack([up, np.cross(normal, up), normal], axis=1)
+    def axes_at(self, time: float) -> NoReturn:
+        """Raises ModelError: attitudes have one frame, with other axes, ``femb.orbital_frame``. time : s."""
+        raise ModelError(
+            f"axes_at({time:g}): the frame of the orbit is femb.orbital_frame(model, t), with x ahead, y against the "
+            "normal and z down: up is -z, along the orbit x, and its normal -y"
+        )
 
     def symmetry(self, around: Surroundings) -> Symmetry:
         # None: gravity depends on the place, and its direction turns.

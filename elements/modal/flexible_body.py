@@ -14,6 +14,7 @@ from femb.base.errors import FembError, ModelError
 from femb.base.types import POSITIVE, Coordinates, Floats, Matrix3, OneOf, Quaternion, SeveralForms, Unit, Vector
 from femb.base.values import nearest, shown
 from femb.elements.body.body import OrientedBody
+from femb.elements.environment.orbital_frame import FRAMES
 from femb.elements.item import StartMotion
 from femb.elements.marker import Attachment
 from femb.elements.private_blocks import end_rows_of, free_body
@@ -44,6 +45,7 @@ def check_start(check: Checks) -> None:
         check.fail("start.body", _on_beam("the root", f"body {item.name!r}"))
     for word in ("position", "quaternion", "euler_angles", "velocity", "angular_velocity"):
         check.require(word, getattr(item, word) is None, "the body is on another: give it there")
+    check.require("relative_to", item.relative_to == "inertial", "the body is on another: give it there")
 
 
 def check_interfaces(check: Checks, others: Sequence[str]) -> None:
@@ -99,6 +101,7 @@ class Interface(OrientedBody):
     quaternion = None
     euler_angles = None
     euler_sequence = "xyz"
+    relative_to = "inertial"
 
     def check(self, check: object) -> None:
         """Nothing: the flexible body checks its interfaces."""
@@ -170,7 +173,8 @@ class FlexibleBody(OrientedBody):
     interfaces held to keep; by default all. damping_ratio : of the modes with the root held, a number, or a list by
     frequency, whose last is that of all modes above; by default those of the file, else 0.005. coupling : "full"
     (default if the file has the arrays) for inertia of second order with geometric stiffening, or "constant".
-    nodal_displacements : record the displacement of every node that the file holds.
+    nodal_displacements : record the displacement of every node that the file holds. relative_to : "inertial", or
+    "orbit" as of rigid bodies.
 
     Raises ModelError: the file cannot be read or describes no body, an interface that it does not have, or "full"
     without its arrays. Source: docs/theory/modal_body.md.
@@ -195,6 +199,7 @@ class FlexibleBody(OrientedBody):
     damping_ratio: Annotated[Coordinates | None, Unit("")] = None
     coupling: Annotated[str, OneOf(("full", "constant"))] | None = None
     nodal_displacements: bool = False
+    relative_to: Annotated[str, OneOf(FRAMES)] = "inertial"
 
     # Checks
 
@@ -282,10 +287,11 @@ class FlexibleBody(OrientedBody):
         k = self.reduced.interface_names.index(interface)
         return self.reduced.interfaces[k], rotations.from_matrix(self.reduced.interface_axes[k])
 
-    def start_motion(self, layout: Layout) -> StartMotion | None:
-        if self.velocity is None and self.angular_velocity is None:
+    def start_motion(self, layout: Layout, model: ModelView) -> StartMotion | None:
+        omega = self.turn(layout, model, self.angular_velocity)
+        if self.velocity is None and omega is None:
             return None
-        return StartMotion(Station(layout.bodies[self.name]), self.velocity, self.angular_velocity)
+        return StartMotion(Station(layout.bodies[self.name]), self.velocity, omega)
 
     # The equations
 

@@ -538,7 +538,7 @@ class Shell(Item):
         positions, quaternions = self.placed(pose)
         return {f"{self.name}.{word}": (positions[node], quaternions[node]) for node, word in self.named.items()}
 
-    def start_motion(self, layout: Layout) -> StartMotion | None:
+    def start_motion(self, layout: Layout, model: ModelView) -> StartMotion | None:
         if self.velocity is None and self.angular_velocity is None:
             return None
         return StartMotion(layout.shells[self.name].stations[0], self.velocity, self.angular_velocity)

@@ -48,7 +48,7 @@ class Poses:
     def __init__(self, model: Model) -> None:
         self.model = model
         # the ground always exists
-        self.given = {"ground": StartPose()} | {name: body.start_pose() for name, body in model.bodies.items()}
+        self.given = {"ground": StartPose()} | {name: body.start_pose(model) for name, body in model.bodies.items()}
         self.origin = _origin(model, self.given)
         self.bodies: dict[str, Pose] = {}
         self.beams: dict[str, Pose] = {}

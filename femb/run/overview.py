@@ -521,7 +521,7 @@ def _recoil_lines(system: "System") -> list[str]:
     """Free structures that rates of joints set in motion, while no velocity of a body is given: the momentum is zero,
     and the heaviest body recoils."""
     layout, v = system.layout, system.v0
-    motions = (item.start_motion(layout) for item in system.model.items())
+    motions = (item.start_motion(layout, system.model) for item in system.model.items())
     given = {motion.station.frame for motion in motions if motion is not None}
     bodies = system.model.bodies  # masses on beams have no frame, interfaces of flexible bodies no item
     masses = {frame: (getattr(bodies.get(name), "mass", 0.0), name) for name, frame in layout.bodies.items()}

@@ -576,7 +576,7 @@ def _given(model: Model, layout: Layout) -> list[tuple[StartMotion, Twist]]:
     """The velocities that are given of items."""
     result = []
     for item in model.items():
-        motion = item.start_motion(layout)
+        motion = item.start_motion(layout, model)
         if motion is None:
             continue
         frame, omega = layout.frames[motion.station.frame], motion.angular_velocity

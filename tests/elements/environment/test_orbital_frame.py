@@ -3,10 +3,13 @@
 import numpy as np
 import pytest
 from models import of_parts
+from oracles.modal_example import Particles
 
 import femb
+from femb import ModelError
 from femb.elements.control.reference import orbit_of
 from femb.numerics import rotations
+from femb.system.system import System
 
 RATE = 1.1e-3
 
@@ -81,3 +84,121 @@ def test_librations(kind):
 def test_without_an_orbit():
     with pytest.raises(femb.ModelError, match=r'sensors\.s: got "orbit", but the model has no orbit: add a load'):
         orbit_of(model_of(), ("sensors", "s"))
+
+
+ECCENTRIC = {"semi_major_axis": 8e6, "eccentricity": 0.15, "inclination": 0.9, "ascending_node": 0.4, "periapsis": 1.1}
+OFF = rotations.normalise(np.array([0.8, 0.3, -0.4, 0.2]))
+
+
+def in_orbit(anomaly, *items, **words):
+    model = femb.Model("in orbit")
+    model.add(femb.Orbit("earth", **ECCENTRIC, anomaly=anomaly))
+    model.add(femb.RigidBody("hub", 80.0, (10.0, 12.0, 14.0), relative_to="orbit", **words))
+    for item in items:
+        model.add(item)
+    return model
+
+
+@pytest.mark.parametrize("anomaly", [0.0, 0.7, 2.9, 5.5])
+def test_a_start_relative_to_the_orbit(anomaly):
+    """The frame by its axes, and its turn by central differences in time; a given attitude and rate are from there."""
+    model = in_orbit(anomaly, quaternion=OFF, angular_velocity=(0.01, -0.02, 0.03))
+    orbit, h = model.loads["earth"], 1.0
+    position, velocity = orbit.motion_at(0.0)
+    down, across = -position / np.linalg.norm(position), -np.cross(position, velocity)
+    across /= np.linalg.norm(across)
+    axes = np.stack([np.cross(across, down), across, down], axis=1)
+    quaternion, turning = femb.orbital_frame(model)
+    np.testing.assert_allclose(rotations.rotation_matrix(quaternion), axes, atol=1e-14)
+    before, after = (rotations.rotation_matrix(femb.orbital_frame(model, t)[0]) for t in (-h, h))
+    skew = axes.T @ (after - before) / (2.0 * h)
+    np.testing.assert_allclose(turning, [skew[2, 1], skew[0, 2], skew[1, 0]], atol=2e-6 * np.linalg.norm(turning))
+    system = System(model)
+    found = rotations.rotation_matrix(system.q0[3:7])
+    np.testing.assert_allclose(found, axes @ rotations.rotation_matrix(OFF), atol=1e-14)
+    wanted = rotations.rotate_back(OFF, turning) + np.array([0.01, -0.02, 0.03])
+    np.testing.assert_allclose(system.v0[3:6], wanted, atol=1e-15)
+
+
+def test_angles_and_their_rates_relative_to_the_orbit():
+    """Roll, pitch and yaw from the frame of the orbit, which themselves change at their rates."""
+    words = {"euler_angles": (0.2, -0.3, 0.4), "euler_rates": (0.01, 0.02, -0.03), "euler_sequence": "zyx"}
+    system = System(in_orbit(0.7, **words))
+    free = femb.Model("without an orbit")
+    free.add(femb.RigidBody("hub", 80.0, (10.0, 12.0, 14.0), **words))
+    alone, (quaternion, turning) = System(free), femb.orbital_frame(system.model)
+    own = alone.q0[3:7]
+    np.testing.assert_allclose(system.q0[3:7], rotations.multiply(quaternion, own), atol=1e-14)
+    np.testing.assert_allclose(system.v0[3:6], alone.v0[3:6] + rotations.rotate_back(own, turning), atol=1e-15)
+
+
+@pytest.mark.parametrize("anomaly", [0.0, 2.9])
+@pytest.mark.parametrize("clock", [{}, {"delay": 0.03, "phase": 0.05}])
+def test_start_reading_and_reference_are_in_one_frame(anomaly, clock):
+    """A tracker reads the attitude that the start gives, and the law, whose reference it is, commands nothing."""
+    tracker = femb.StarTracker("tracker", body="hub", relative_to="orbit", **clock)
+    gyro = femb.Gyro("gyro", body="hub", **clock)
+    torquer = femb.Load("torquer", body="hub", torque=(0.0, 0.0, 0.0), frame="body")
+    held = femb.AttitudeReference(quaternion=OFF, relative_to="orbit")
+    law = femb.PDController(
+        "law", attitude="sensors.tracker", rate="sensors.gyro", reference=held, proportional=4.0, derivative=0.0,
+        outputs=("loads.torquer.torque",), period=0.1,
+    )  # fmt: skip
+    model = in_orbit(anomaly, tracker, gyro, torquer, law, quaternion=OFF)
+    results = femb.simulate(model, duration=0.3, output_interval=0.05, rtol=1e-11)
+    sampled, output = results.sensors["tracker"].sample_value, results.controllers["law"].output
+    # the gravity gradient turns it by 1e-7 rad meanwhile
+    np.testing.assert_allclose(sampled, np.tile(OFF, (len(sampled), 1)), atol=1e-6)
+    assert np.abs(output).max() < 1e-6
+    if not clock:
+        np.testing.assert_allclose(sampled[0], OFF, atol=1e-12)
+    np.testing.assert_allclose(output[1], 0.0, atol=1e-12)
+
+
+def test_what_an_orbit_carries_turns_with_it(tmp_path):
+    """A whole structure, from a case file; without an orbit the word is refused, and so is the former second frame."""
+    text = """
+    [loads.earth]
+    kind = "orbit"
+    semi_major_axis = 7e6
+    inclination = 0.9
+    [bodies.hub]
+    mass = 80.0
+    inertia = [10.0, 12.0, 14.0]
+    relative_to = "orbit"
+    euler_angles = ["10 deg", 0, 0]
+    [bodies.box]
+    mass = 1.0
+    inertia = 1.0
+    [joints.bolts]
+    kind = "fixed"
+    first = { body = "hub", at = [1, 0, 0] }
+    second = { body = "box" }
+    """.replace("\n    ", "\n")
+    file = tmp_path / "case.toml"
+    file.write_text(text + "[run]\nduration = 1.0\n")
+    model = femb.load_case(file).model
+    system, (quaternion, turning) = System(model), femb.orbital_frame(model)
+    inertial = rotations.rotate(quaternion, turning)
+    for q, v in zip(system.q0.reshape(2, 7), system.v0.reshape(2, 6), strict=True):
+        np.testing.assert_allclose(rotations.rotate(q[3:], v[3:]), inertial, atol=1e-15)
+    with pytest.raises(ModelError, match=r"femb\.orbital_frame"):
+        model.loads["earth"].axes_at(0.0)
+    file.write_text(text.partition("[bodies.hub]")[1] + text.partition("[bodies.hub]")[2] + "[run]\nduration = 1.0\n")
+    with pytest.raises(ModelError, match=r'bodies\.hub\.relative_to: got "orbit", but the model has no orbit'):
+        System(femb.load_case(file).model)
+
+
+def test_a_flexible_body_starts_relative_to_the_orbit():
+    """As a rigid body of the same words; one whose root is on a body takes that of the body."""
+    words = {"relative_to": "orbit", "quaternion": OFF, "angular_velocity": (0.01, 0.0, 0.02)}
+    panel = Particles(interfaces=2).reduced(consistent=True)
+    model = femb.Model("panel")
+    model.add(femb.Orbit("earth", **ECCENTRIC))
+    model.add(femb.FlexibleBody("panel", panel, **words))
+    rigid = System(in_orbit(0.0, quaternion=OFF, angular_velocity=(0.01, 0.0, 0.02)))
+    flexible = System(model)
+    np.testing.assert_allclose(flexible.q0[3:7], rigid.q0[3:7], atol=1e-15)
+    np.testing.assert_allclose(flexible.v0[3:6], rigid.v0[3:6], atol=1e-15)
+    with pytest.raises(ModelError, match=r"panel\.relative_to: got 'orbit', the body is on another: give it there"):
+        femb.FlexibleBody("panel", panel, start=femb.Attachment("hub"), relative_to="orbit")
