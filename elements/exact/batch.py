@@ -13,6 +13,7 @@ from femb.elements.element_ranges import NO_ROWS, in_ranges
 from femb.elements.exact import tangent as kernels
 from femb.elements.exact.deformation import compliance, solve, strain
 from femb.elements.exact.element_data import (
+    BESIDE,
     COLUMNS,
     DAMPING,
     LENGTH,
@@ -27,7 +28,18 @@ from femb.elements.exact.element_data import (
     element_rows,
     free_strains,
 )
-from femb.elements.exact.force import angular_momenta, element_coordinates, forces, gather_poses, gather_rates
+from femb.elements.exact.force import (
+    angular_momenta,
+    element_coordinates,
+    forces,
+    gather_poses,
+    gather_rates,
+    has_mass_beside,
+    point_forces,
+    point_jets,
+    point_motions,
+)
+from femb.elements.exact.offset_mass import bubble_force
 from femb.elements.records import load_factors
 from femb.layout.element import Batch, Input
 from femb.layout.layout import Layout
@@ -49,7 +61,7 @@ def energy_momentum(index, kind, ends, data, free, q, v, fixed, gravity, out):
     none, sums = np.zeros((6, LANES)), np.empty((8, LANES))
     poses, rates = np.empty((2, 7, LANES)), np.empty((2, 6, LANES))
     p, R, small = lanes(np.empty((3, 4, LANES))), lanes(np.empty((4, 3, 3, LANES))), lanes(np.empty((6, 3, LANES)))
-    r, six = lanes(np.empty((16, 3, LANES))), lanes(np.empty((3, 6, LANES)))
+    r, six = lanes(np.empty((58, 3, LANES))), lanes(np.empty((3, 6, LANES)))
     mats, three = lanes(np.empty((2, 6, 6, LANES))), lanes(np.empty((2, 3, 3, LANES)))
     for g in range(kind.shape[0]):
         for s in range(q.shape[0]):
@@ -67,7 +79,7 @@ def energy_momentum(index, kind, ends, data, free, q, v, fixed, gravity, out):
 
 @inlined
 def element_energy_momentum(poses, rates, ends, data, free, gravity, p, R, r, small, six, mats, three, sums):
-    """sums (8,) of one element. r (16, 3), six (3, 6), and the arrays of ``element_force`` : work."""
+    """sums (8,) of one element. r (58, 3), six (3, 6), and the arrays of ``element_force`` : work."""
     d, e, e0 = six[0], six[1], six[2]
     element_coordinates(poses, ends, p, R, r, small, d, three[0], three[1])
     compliance(data, d, mats[0], mats[1])
@@ -78,32 +90,31 @@ def element_energy_momentum(poses, rates, ends, data, free, gravity, p, R, r, sm
     sums[:] = 0.0
     for i in range(6):
         sums[1] += 0.5 * e[i] * e0[i] / data[LENGTH]
-    omega, h, x, xd = r[2:4], r[4:6], r[6:10], r[10:14]
-    for m in range(4):
-        f, o = m // 2, POINTS + 3 * m
-        y0, y1, y2 = data[o], data[o + 1], data[o + 2]
+    omega, h, x, xd, momenta = r[2:4], r[4:6], r[6:14], r[14:22], r[22:29]
+    for f in range(2):
         for c in range(3):
             omega[f, c] = rates[f, 3 + c]
-        w0, w1, w2 = omega[f, 0], omega[f, 1], omega[f, 2]
-        c0, c1, c2 = w1 * y2 - w2 * y1, w2 * y0 - w0 * y2, w0 * y1 - w1 * y0
-        Rn = R[2 * f]
-        for c in range(3):
-            x[m, c] = Rn[c, 0] * y0 + Rn[c, 1] * y1 + Rn[c, 2] * y2
-            xd[m, c] = Rn[c, 0] * c0 + Rn[c, 1] * c1 + Rn[c, 2] * c2
-            if m % 2 == 0:
-                x[m, c] += poses[f, c]
-                xd[m, c] += rates[f, c]
-    for m in range(4):
-        p0, p1, p2 = 0.0, 0.0, 0.0
-        for n in range(4):
-            weight = data[MASSES + 4 * m + n]
-            p0 += weight * xd[n, 0]
-            p1 += weight * xd[n, 1]
-            p2 += weight * xd[n, 2]
+    point_motions(data, R[0], R[2], poses, rates, omega, 4, x, xd)
+    momenta[:] = 0.0
+    point_forces(data, xd, momenta)
+    count = 4
+    if has_mass_beside(data):
+        z, count = r[29:38], 7
+        r[38:46] = 0.0
+        point_jets(data, R[0], R[2], poses, rates, omega, r[38:46], x, xd, r[46:58], z)
+        for m in range(3):
+            bubble_force(data, m, xd, z[3 + m], momenta[4 + m])
+            for c in range(3):
+                x[4 + m, c], xd[4 + m, c] = z[m, c], z[3 + m, c]
+                for n in range(4):
+                    momenta[n, c] += data[BESIDE + 5 * m + n] * z[3 + m, c]
+    for m in range(count):
+        p0, p1, p2 = momenta[m, 0], momenta[m, 1], momenta[m, 2]
         sums[0] += 0.5 * (p0 * xd[m, 0] + p1 * xd[m, 1] + p2 * xd[m, 2])
-        share = data[MASSES + 4 * m] + data[MASSES + 4 * m + 2]
+        o = MASSES + 4 * m if m < 4 else BESIDE + 5 * (m - 4)
+        share = data[o] + data[o + 2]
         sums[1] -= share * (gravity[0] * x[m, 0] + gravity[1] * x[m, 1] + gravity[2] * x[m, 2])
-        if m % 2 == 0:
+        if m == 0 or m == 2:
             sums[2] += p0
             sums[3] += p1
             sums[4] += p2
@@ -127,7 +138,7 @@ class SectionRecords(BeamElements):
     @property
     @abstractmethod
     def data(self) -> Floats:
-        """The rows (n, 171 or 279) of parameters of all elements."""
+        """The rows (n, 201 or 309) of parameters of all elements."""
 
     @abstractmethod
     def free(self, u: Floats) -> Floats:
@@ -260,7 +271,7 @@ class ExactBatch(SectionRecords):
 
     @property
     def data(self) -> Floats:
-        """The rows (e, 171 or 279) of parameters of all elements, a copy."""
+        """The rows (e, 201 or 309) of parameters of all elements, a copy."""
         return self._data.all()
 
     def free(self, u: Floats) -> Floats:

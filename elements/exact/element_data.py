@@ -29,14 +29,17 @@ from femb.numerics import rotations
 #     ends (n, 2, 17)     per end: 1 if it has an offset or a rotation, offset (3) in the frame, section axes (9) in
 #     it,
 #                         their quaternion (4)
-#     data (n, 171)       length, damping, reference coordinates d0 (6), compliances Fm (36), Fq (36) and G (36),
+#     data (n, 201)       length, damping, reference coordinates d0 (6), compliances Fm (36), Fq (36) and G (36),
 #     points y
-#                         (4 x 3) and inertias J11, J12, J22 (27) in frame axes, masses h (4 x 4) of the points
-#     data (n, 279)       where a section has damping coefficients that differ: also Fm, Fq and G of the viscous
+#                         (4 x 3), k and c of both ends (4 x 3) and inertias J11, J12, J22 (27) in frame axes, masses
+#                         h (4 x 4) of the points; of a mass beside the axis the masses of three more vectors with the
+#                         points and with themselves (3 x 5) and the products of these in the reference shape (3)
+#     data (n, 309)       where a section has damping coefficients that differ: also Fm, Fq and G of the viscous
 #                         compliance, for the elements whose damping is ``BY_DIRECTION``
 
-LENGTH, DAMPING, REFERENCE, MEAN, QUADRATIC, SLOPE, POINTS, ROTARY, MASSES = 0, 1, 2, 8, 44, 80, 116, 128, 155
-COLUMNS = MASSES + 16
+LENGTH, DAMPING, REFERENCE, MEAN, QUADRATIC, SLOPE, POINTS, ROTARY, MASSES = 0, 1, 2, 8, 44, 80, 116, 140, 167
+BESIDE, PRODUCTS = MASSES + 16, MASSES + 31
+COLUMNS = PRODUCTS + 3
 VISCOUS_MEAN, VISCOUS_QUADRATIC, VISCOUS_SLOPE = COLUMNS, COLUMNS + 36, COLUMNS + 72
 ALL_COLUMNS = COLUMNS + 108
 # In place of the damping coefficient of an element.
@@ -239,7 +242,10 @@ def _damping(section: Section) -> Floats:
 STRAINS = [0, 3, 4, 5]
 # Slope of the interpolation of axial motion, twist and bending rotation along an element, in the differences of its
 # ends, and the share of the mass that only sees shear and stretching: equations (22b) and (23b).
-STRETCH, TWIST, BEND, SHEARED = 1.3, np.sqrt(2.0), np.sqrt(3.0), 31.0 / 1200.0
+STRETCH, TWIST, BEND, REST = 1.3, np.sqrt(2.0), np.sqrt(3.0), 31.0 / 1200.0
+# Functions of eta by its powers: N of the four vectors, n_s, and the bubble of a linear curvature.
+ALONG = np.array([[0.5, -1.0, 0.0], [0.125, 0.0, -0.5], [0.5, 1.0, 0.0], [-0.125, 0.0, 0.5]])
+SHEARED, BUBBLE = np.array([-1.0, -0.5, 1.0, -0.5]), np.array([[1.5, 0.0, -6.0]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -362,7 +368,7 @@ def reference_changes(shape: BeamShape) -> Floats:
 
 
 def element_rows(elements: ElementProperties, ends: Floats) -> Floats:
-    """The parameters (e, 171 or 279) of elements, from their properties and the rows (e, 2, 17) of their ends; those of
+    """The parameters (e, 201 or 309) of elements, from their properties and the rows (e, 2, 17) of their ends; those of
     a few elements are kept, for models of a study whose beams are alike."""
     if len(ends) > MOST_KEPT:
         return _element_rows(elements, ends)
@@ -384,9 +390,12 @@ def _element_rows(elements: ElementProperties, ends: Floats) -> Floats:
         rows[:, VISCOUS_MEAN:] = np.stack(found, axis=1).reshape(count, 108)
     h, points, inertias = inertia(elements)
     C = ends[:, :, AXES:QUATERNION].reshape(count, 2, 3, 3)
-    points = np.einsum("enij,enkj->enki", C, points)
-    points[:, :, 0] += ends[:, :, OFFSET:AXES]
-    rows[:, POINTS : POINTS + 12] = points.reshape(count, 12)
+    beside = mass_beside(elements, points)
+    for at, vectors, offset in ((POINTS, points, ends[:, :, OFFSET:AXES]), (POINTS + 12, beside[0], 0.0)):
+        placed = np.einsum("enij,enkj->enki", C, vectors)
+        placed[:, :, 0] += offset
+        rows[:, at : at + 12] = placed.reshape(count, 12)
+    rows[:, BESIDE:PRODUCTS], rows[:, PRODUCTS:COLUMNS] = beside[1].reshape(count, 15), beside[2]
     C1, C2 = C[:, 0], C[:, 1]
     turned = [A @ J @ _transposed(B) for A, J, B in zip((C1, C1, C2), inertias, (C1, C2, C2), strict=True)]
     rows[:, ROTARY : ROTARY + 27] = np.stack(turned, axis=1).reshape(count, 27)
@@ -405,15 +414,8 @@ def inertia(elements: ElementProperties) -> tuple[Floats, Floats, tuple[Floats, 
     place = (m[:, 1] / m[:, 0])[:, None]
     c1 = (mc[:, 1] - place * mc[:, 0]) / (m[:, 2:3] - place * m[:, 1:2])
     c0 = mc[:, 0] / m[:, :1] - place * c1
-    # masses of the four vectors
-    g = 0.5 * ((3.0 - 2.0 * STRETCH) * m[:, 1] / m[:, 0] - F[:, 1, 0, 0] / F[:, 0, 0, 0])
-    sheared = np.array([-1.0, -0.5, 1.0, -0.5])
-    n = np.zeros((count, 4, 3))
-    n[:] = [[0.5, -1.0, 0.0], [0.125, 0.0, -0.5], [0.5, 1.0, 0.0], [-0.125, 0.0, 0.5]]
-    n[:, :, 0] += g[:, None] * sheared
-    n[:, :, 1] += (STRETCH - 1.0) * sheared
-    h = _integral(n, n, m) + SHEARED * m[:, :1, None] * np.outer(sheared, sheared)
-    h *= L[:, None]
+    n = _line(elements)
+    h = L[:, None] * (_integral(n, n, m) + REST * m[:, :1, None] * np.outer(SHEARED, SHEARED))
     # rotary inertia, with that of the mass centres beside the line
     spread = np.zeros((count, 3, 3, 3))
     for k in range(3):
@@ -443,6 +445,49 @@ def inertia(elements: ElementProperties) -> tuple[Floats, Floats, tuple[Floats, 
         for each, turned in zip(inertias, _turned(total, reference[curved], *own), strict=True):
             each[curved] = turned
     return h, points, (inertias[0], inertias[1], inertias[2])
+
+
+def _line(elements: ElementProperties) -> Floats:
+    """(e, 4, 3) shares n of the four vectors in the line, by powers of eta: equation (22b)."""
+    m, F = elements.mass[:, :, 0, 0], elements.compliance
+    g = 0.5 * ((3.0 - 2.0 * STRETCH) * m[:, 1] / m[:, 0] - F[:, 1, 0, 0] / F[:, 0, 0, 0])
+    n = np.tile(ALONG, (len(m), 1, 1))
+    n[:, :, 0] += g[:, None] * SHEARED
+    n[:, :, 1] += (STRETCH - 1.0) * SHEARED
+    return n
+
+
+def mass_beside(elements: ElementProperties, points: Floats) -> tuple[Floats, Floats, Floats]:
+    """Of a mass beside the axis k and c (e, 2, 2, 3) in the axes of both ends, H (e, 3, 5) kg and the products (e, 3)
+    in the reference shape: equation (22d). All are zero where it is on the axis.
+
+    points (e, 2, 2, 3) : the four vectors in these axes.
+    """
+    L, m, F = elements.lengths, elements.mass[:, :, 0, 0], elements.compliance[:, 0]
+    beside = np.any(elements.mass[:, :, 0, 4:] != 0.0, axis=(1, 2))
+    arms, masses, products = np.zeros((len(L), 2, 2, 3)), np.zeros((len(L), 3, 5)), np.zeros((len(L), 3))
+    c = np.stack([0.0 * L, -elements.mass[:, 0, 0, 5], elements.mass[:, 0, 0, 4]], axis=1) / m[:, :1]
+    arms[:, :, 1] = c[:, None]
+    for i, (shear, bend) in enumerate(((1, 5), (2, 4)), 1):
+        sheared = 12.0 * F[:, shear, shear] / (F[:, bend, bend] * L**2)
+        arms[:, :, 0, i] = (-c[:, i] / (L * (1.0 + sheared)))[:, None]
+    bubble, slope = np.tile(BUBBLE, (len(L), 1, 1)), np.tile([[[0.0, STRETCH - 1.0, 0.0]]], (len(L), 1, 1))
+    line = _line(elements)
+    masses[:, 0, :4], masses[:, 0, 4] = _integral(bubble, line, m)[:, 0], _integral(bubble, bubble, m)[:, 0, 0]
+    # g of (22b) is of stretching, not of the rotation of the sections
+    masses[:, 2, :4] = (line[:, 2, :1] - 0.5) * masses[:, 0, :4]
+    masses[:, 1, :4] = -_integral(slope, np.tile(ALONG, (len(L), 1, 1)), m)[:, 0] - masses[:, 2, :4]
+    masses[:, 1, 4], masses[:, 2, 4] = -m[:, 0] / 30.0, m[:, 0] / 12.0
+    masses *= np.where(beside, L, 0.0)[:, None, None]
+    curved = beside & np.any(elements.reference[:, 1:] != 0.0, axis=1)
+    if curved.any():
+        d, both = elements.reference[curved], np.concatenate([points[curved], arms[curved]], axis=2)
+        both[:, 1] = rotations.rotate(rotations.exponential(d[:, 3:])[:, None], both[:, 1])
+        (y1, y2, k1, c1), (y3, y4, k2, c2) = np.moveaxis(both, 0, 2)
+        s = _apply(helix_map(d[:, 3:]), d[:, :3]) + y3 - y1 - 0.5 * (y2 + y4)
+        k, t = 0.5 * (k1 + k2), 0.5 * (y2 + y4) / L[curved, None]
+        products[curved] = np.stack([np.sum(a * b, axis=1) for a, b in ((k, s + c1 - c2), (t, s), (t, s + c1 - c2))], 1)
+    return arms, masses, products
 
 
 def _rotary_weights(J: Floats, own: float, soft: float | Floats, slope: float) -> Floats:

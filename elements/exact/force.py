@@ -19,7 +19,15 @@ from femb.elements.exact.deformation import (
     strain,
     stress_force,
 )
-from femb.elements.exact.element_data import DAMPING, LENGTH, MASSES, POINTS, ROTARY
+from femb.elements.exact.element_data import BESIDE, DAMPING, LENGTH, MASSES, POINTS, ROTARY
+from femb.elements.exact.offset_mass import (
+    add_bubble_force_changes,
+    add_bubble_forces,
+    bubble_changes,
+    bubble_vectors,
+    bubbles,
+    turned,
+)
 from femb.numerics.compiler.compile import inlined, kernel_with_entry
 from femb.numerics.compiler.lanes import LANES, every, lanes
 from femb.numerics.vector3 import cross, product, rotate, rotate_back, rotation, times_skew
@@ -33,14 +41,38 @@ J11, J12, J22 = ROTARY, ROTARY + 9, ROTARY + 18
 
 
 @inlined
-def point_accelerations(data, R1, R2, omega, alpha, acc, A, xdd):
-    """A (4, 3), frame axes, and the second derivatives (4, 3) of the four vectors, inertial axes: equation (24).
+def has_mass_beside(data):
+    """Whether the mass of an element is beside its axis, so that eight points count in place of four."""
+    return not every(data[BESIDE + 4] == 0.0)
+
+
+@inlined
+def point_motions(data, R1, R2, poses, rates, omega, count, x, xd):
+    """Places x and rates xd (count, 3) of the points, inertial axes; poses (2, 7), rates (2, 6) : of the frames."""
+    for k in range(count):
+        e = k // 2 % 2
+        o = POINTS + 3 * k
+        y0, y1, y2 = data[o], data[o + 1], data[o + 2]
+        w0, w1, w2 = omega[e, 0], omega[e, 1], omega[e, 2]
+        c0, c1, c2 = w1 * y2 - w2 * y1, w2 * y0 - w0 * y2, w0 * y1 - w1 * y0
+        R = R1 if e == 0 else R2
+        for i in range(3):
+            x[k, i] = R[i, 0] * y0 + R[i, 1] * y1 + R[i, 2] * y2
+            xd[k, i] = R[i, 0] * c0 + R[i, 1] * c1 + R[i, 2] * c2
+            if k == 2 * e:
+                x[k, i] += poses[e, i]
+                xd[k, i] += rates[e, i]
+
+
+@inlined
+def point_accelerations(data, R1, R2, omega, alpha, acc, count, A, xdd):
+    """A (count, 3), frame axes, and the second derivatives (count, 3) of the points, inertial axes: equation (24).
 
     omega, alpha (2, 3) : angular velocities and accelerations of the frames, own axes. acc (2, 3) : accelerations of
-    the frames less gravity, inertial axes.
+    the frames less gravity, inertial axes. count : four vectors, or also k and c of both ends.
     """
-    for k in range(4):
-        e = k // 2
+    for k in range(count):
+        e = k // 2 % 2
         o = POINTS + 3 * k
         y0, y1, y2 = data[o], data[o + 1], data[o + 2]
         w0, w1, w2 = omega[e, 0], omega[e, 1], omega[e, 2]
@@ -53,7 +85,7 @@ def point_accelerations(data, R1, R2, omega, alpha, acc, A, xdd):
         R = R1 if e == 0 else R2
         for i in range(3):
             xdd[k, i] = R[i, 0] * A[k, 0] + R[i, 1] * A[k, 1] + R[i, 2] * A[k, 2]
-            if k % 2 == 0:
+            if k == 2 * e:
                 xdd[k, i] += acc[e, i]
 
 
@@ -67,12 +99,12 @@ def point_forces(data, xdd, F):
 
 
 @inlined
-def add_point_forces(data, R1, R2, F, f):
-    """f (12,) += the forces F (4, 3) of the four vectors on the frames: equation (25)."""
-    for k in range(4):
-        e = k // 2
+def add_point_forces(data, R1, R2, count, F, f):
+    """f (12,) += the forces F (count, 3) of the points on the frames: equation (25)."""
+    for k in range(count):
+        e = k // 2 % 2
         R = R1 if e == 0 else R2
-        if k % 2 == 0:
+        if k == 2 * e:
             for i in range(3):
                 f[6 * e + i] += F[k, i]
         g0 = R[0, 0] * F[k, 0] + R[1, 0] * F[k, 1] + R[2, 0] * F[k, 2]
@@ -83,6 +115,16 @@ def add_point_forces(data, R1, R2, F, f):
         f[6 * e + 3] += y1 * g2 - y2 * g1
         f[6 * e + 4] += y2 * g0 - y0 * g2
         f[6 * e + 5] += y0 * g1 - y1 * g0
+
+
+@inlined
+def point_jets(data, R1, R2, poses, rates, omega, xdd, x, xd, v, z):
+    """v (12, 3), z (9, 3) of ``bubbles``, and places and rates x, xd (8, 3) of the points; xdd (8, 3)."""
+    point_motions(data, R1, R2, poses, rates, omega, 8, x, xd)
+    bubble_vectors(data, x, v, 0)
+    bubble_vectors(data, xd, v, 4)
+    bubble_vectors(data, xdd, v, 8)
+    bubbles(data, v, z)
 
 
 @inlined
@@ -164,18 +206,47 @@ def add_mass(data, R1, R2, M):
             M[9 + i, 9 + j] += data[J22 + 3 * i + j]
 
 
+@inlined
+def add_mass_beside(data, R1, R2, poses, rates, w, M):
+    """M (12, 12) += the mass of the vectors z_i, by accelerations of one at a time at rest; w (52, 3) : work."""
+    x, xdd, v, z, G, F = w[0:8], w[8:16], w[16:28], w[28:37], w[37:42], w[42:50]
+    w[16:52] = 0.0
+    point_motions(data, R1, R2, poses, rates, w[50:52], 8, x, xdd)
+    bubble_vectors(data, x, v, 0)
+    for e in range(2):
+        for j in range(6):
+            unit_motion(data, R1, R2, e, j, xdd)
+            bubble_vectors(data, xdd, v, 8)
+            bubbles(data, v, z)
+            F[:] = 0.0
+            add_bubble_forces(data, v, xdd, z, G, F)
+            add_point_forces(data, R1, R2, 8, F, M[:, 6 * e + j])
+
+
+@inlined
+def unit_motion(data, R1, R2, e, j, x):
+    """x (8, 3): rates of the points by the j-th unit motion of frame e."""
+    x[:] = 0.0
+    R = R1 if e == 0 else R2
+    if j < 3:
+        x[2 * e, j] += 1.0
+    else:
+        for k in (2 * e, 2 * e + 1, 4 + 2 * e, 5 + 2 * e):
+            turned(R, j - 3, data[POINTS + 3 * k : POINTS + 3 * k + 3], x[k])
+
+
 # Kernel of the derivatives of the inertia force: end of section 9 of docs/theory/exact_beam.md.
 
 
 @inlined
-def add_inertia_tangent(data, R1, R2, omega, h, A, F, S, T, by_pose, by_rate, C, K):
+def add_inertia_tangent(data, R1, R2, omega, h, count, A, F, S, T, by_pose, by_rate, C, K):
     """C, K (12, 12) += derivatives of the inertia force by velocities and by poses at constant accelerations.
 
-    A, F (4, 3) : as of ``point_accelerations`` and ``point_forces``; h (2, 3) : of ``angular_momenta``. S, T (3, 3),
-    by_pose, by_rate (4, 3, 3) : work arrays, set to the change of x_b'' by the rotation and the rate of its frame.
+    A, F (count, 3) : as of ``point_accelerations`` and ``point_forces``; h (2, 3) : of ``angular_momenta``. S, T (3,
+    3), by_pose, by_rate (8, 3, 3) : work arrays, set to the change of x_b'' by the rotation and the rate of its frame.
     """
-    for b in range(4):
-        e = b // 2
+    for b in range(count):
+        e = b // 2 % 2
         R = R1 if e == 0 else R2
         o = POINTS + 3 * b
         y0, y1, y2 = data[o], data[o + 1], data[o + 2]
@@ -191,12 +262,12 @@ def add_inertia_tangent(data, R1, R2, omega, h, A, F, S, T, by_pose, by_rate, C,
         for i in range(3):
             for j in range(3):
                 by_rate[b, i, j] = -T[i, j]
-    for a in range(4):
-        e = a // 2
+    for a in range(count):
+        e = a // 2 % 2
         R = R1 if e == 0 else R2
         o = POINTS + 3 * a
         y0, y1, y2 = data[o], data[o + 1], data[o + 2]
-        for g in range(2):
+        for g in range(2 if a < 4 else 0):
             for part in range(2):
                 source = by_pose if part == 0 else by_rate
                 out = K if part == 0 else C
@@ -233,6 +304,41 @@ def add_inertia_tangent(data, R1, R2, omega, h, A, F, S, T, by_pose, by_rate, C,
         K[o + 2, o + 1] += g2 * y1
         K[o + 2, o + 2] += g2 * y2 - along
     add_gyroscopic(data, omega, h, C)
+
+
+@inlined
+def add_tangent_beside(data, R1, R2, omega, A, xdd, v, z, by_rate, w, C, K):
+    """C, K (12, 12) += what ``add_inertia_tangent`` lacks of the vectors z_i; v (12, 3), z (9, 3) : of ``point_jets``.
+
+    A, xdd (8, 3), by_rate (8, 3, 3) : as there. w (50, 3) : work.
+    """
+    x, xd, dxdd, dv, dz, G, F, wy = w[0:8], w[8:16], w[16:24], w[24:36], w[36:45], w[45:51], w[51:59], w[59]
+    for part in range(2):
+        for e in range(2):
+            R = R1 if e == 0 else R2
+            for j in range(6):
+                unit_motion(data, R1, R2, e, j, x if part == 0 else xd)
+                if part == 1:
+                    x[:] = 0.0
+                else:
+                    xd[:] = 0.0
+                dxdd[:] = 0.0
+                if j >= 3:
+                    for k in (2 * e, 2 * e + 1, 4 + 2 * e, 5 + 2 * e):
+                        if part == 0:
+                            cross(omega[e], data[POINTS + 3 * k : POINTS + 3 * k + 3], wy)
+                            turned(R, j - 3, wy, xd[k])
+                            turned(R, j - 3, A[k], dxdd[k])
+                        else:
+                            for i in range(3):
+                                dxdd[k, i] = by_rate[k, i, j - 3]
+                bubble_vectors(data, x, dv, 0)
+                bubble_vectors(data, xd, dv, 4)
+                bubble_vectors(data, dxdd, dv, 8)
+                bubble_changes(data, v, dv, dz)
+                F[:] = 0.0
+                add_bubble_force_changes(data, v, dv, xdd, dxdd, z, dz, G, F)
+                add_point_forces(data, R1, R2, 8, F, (K if part == 0 else C)[:, 6 * e + j])
 
 
 @inlined
@@ -451,9 +557,16 @@ def element_force(
     if inertial:
         alpha, acc, h, g = r[4:6], r[6:8], r[8:10], r[10:12]
         frame_accelerations(accelerations, gravity, alpha, acc)
-        point_accelerations(data, R[0], R[2], omega, alpha, acc, r[12:16], r[16:20])
-        point_forces(data, r[16:20], r[12:16])
-        add_point_forces(data, R[0], R[2], r[12:16], f)
+        A, xdd, F, beside = r[12:20], r[20:28], r[28:36], has_mass_beside(data)
+        count = 8 if beside else 4
+        point_accelerations(data, R[0], R[2], omega, alpha, acc, count, A, xdd)
+        F[:] = 0.0
+        point_forces(data, xdd, F)
+        if beside:
+            v, z = r[36:48], r[48:57]
+            point_jets(data, R[0], R[2], poses, velocities, omega, xdd, r[57:65], A, v, z)
+            add_bubble_forces(data, v, xdd, z, A[0:5], F)
+        add_point_forces(data, R[0], R[2], count, F, f)
         add_rotary_force(data, omega, alpha, h, g, f)
     return True
 
@@ -504,7 +617,7 @@ def forces(
     to what is otherwise added to out.
     """
     none, p, R = np.zeros((6, LANES)), np.empty((3, 4, LANES)), lanes(np.empty((4, 3, 3, LANES)))
-    r, small = lanes(np.empty((20, 3, LANES))), lanes(np.empty((6, 3, LANES)))
+    r, small = lanes(np.empty((65, 3, LANES))), lanes(np.empty((6, 3, LANES)))
     six, mats = lanes(np.empty((8, 6, LANES))), lanes(np.empty((2, 6, 6, LANES)))
     three, nine = lanes(np.empty((2, 3, 3, LANES))), lanes(np.empty((2, 9, LANES)))
     poses, rates = np.empty((2, 7, LANES)), np.empty((2, 2, 6, LANES))

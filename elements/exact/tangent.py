@@ -24,6 +24,8 @@ from femb.elements.exact.element_data import DAMPING, LENGTH, QUADRATIC, SLOPE
 from femb.elements.exact.force import (
     add_inertia_tangent,
     add_mass,
+    add_mass_beside,
+    add_tangent_beside,
     angular_momenta,
     deformation_rate,
     element_coordinates,
@@ -33,9 +35,12 @@ from femb.elements.exact.force import (
     frame_accelerations,
     gather_poses,
     gather_rates,
+    has_mass_beside,
     point_accelerations,
     point_forces,
+    point_jets,
 )
+from femb.elements.exact.offset_mass import add_bubble_forces
 from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
 from femb.numerics.compiler.lanes import LANES, choose, every, lanes
 from femb.numerics.vector3 import rotate, rotate_back
@@ -335,12 +340,12 @@ def tangents(
     """
     none, p = np.zeros((6, LANES)), np.empty((3, 4, LANES))
     poses, rates = np.empty((2, 7, LANES)), np.empty((2, 2, 6, LANES))
-    R, r, small = lanes(np.empty((4, 3, 3, LANES))), lanes(np.empty((24, 3, LANES))), lanes(np.empty((6, 3, LANES)))
+    R, r, small = lanes(np.empty((4, 3, 3, LANES))), lanes(np.empty((133, 3, LANES))), lanes(np.empty((6, 3, LANES)))
     six, mats, nine = lanes(np.empty((8, 6, LANES))), lanes(np.empty((6, 6, 6, LANES))), lanes(np.empty((2, 9, LANES)))
     B, HB, G = lanes(np.empty((6, 9, LANES))), lanes(np.empty((6, 9, LANES))), lanes(np.empty((6, 9, LANES)))
     K9, C9 = lanes(np.empty((9, 9, LANES))), lanes(np.empty((9, 9, LANES)))
     K, C, M = np.empty((12, 12, LANES)), np.empty((12, 12, LANES)), np.empty((12, 12, LANES))
-    three, changes = lanes(np.empty((5, 3, 3, LANES))), lanes(np.empty((2, 4, 3, 3, LANES)))
+    three, changes = lanes(np.empty((5, 3, 3, LANES))), lanes(np.empty((2, 8, 3, 3, LANES)))
     for s in range(q.shape[0]):
         for g in range(kind.shape[0]):
             first, row = g * LANES, lanes(data[kind[g]])
@@ -358,16 +363,28 @@ def tangents(
                 ends_rates(w, end, R, omega, small[2:6], nine[0])
                 gather_rates(index, first, a[s], rates[1])
                 frame_accelerations(lanes(rates[1]), gravity, alpha, acc)
-                point_accelerations(row, R[0], R[2], omega, alpha, acc, r[12:16], r[16:20])
-                point_forces(row, r[16:20], r[20:24])
+                beside, A, xdd, F = has_mass_beside(row), r[12:20], r[20:28], r[28:36]
+                count = 8 if beside else 4
+                point_accelerations(row, R[0], R[2], omega, alpha, acc, count, A, xdd)
+                F[:] = 0.0
+                point_forces(row, xdd, F)
+                if beside:
+                    point_jets(row, R[0], R[2], lanes(poses), w, omega, xdd, r[36:44], r[44:52], r[52:64], r[64:73])
+                    add_bubble_forces(row, r[52:64], xdd, r[64:73], r[36:41], F)
                 angular_momenta(row, omega, h)
                 add_inertia_tangent(
-                    row, R[0], R[2], omega, h, r[12:16], r[20:24], three[3], three[4], changes[0], changes[1],
+                    row, R[0], R[2], omega, h, count, A, F, three[3], three[4], changes[0], changes[1],
                     lanes(C), lanes(K),
                 )  # fmt: skip
+                if beside:
+                    add_tangent_beside(
+                        row, R[0], R[2], omega, A, xdd, r[52:64], r[64:73], changes[1], r[73:133], lanes(C), lanes(K),
+                    )  # fmt: skip
             else:
                 M[:] = 0.0
                 add_mass(row, R[0], R[2], lanes(M))
+                if has_mass_beside(row):
+                    add_mass_beside(row, R[0], R[2], lanes(poses), w, r[12:64], lanes(M))
                 scatter_group(M, first, offset, stride, mass[s])
             scatter_group(C, first, offset, stride, damping[s])
             scatter_group(K, first, offset, stride, stiffness[s])
@@ -378,14 +395,16 @@ def tangents(
 def masses(index, kind, ends, data, q, fixed, offset, stride, mass):
     """Add the mass matrices of all elements at s states q (s, n_q) to block data (s, size)."""
     poses, p, R = np.empty((2, 7, LANES)), lanes(np.empty((3, 4, LANES))), lanes(np.empty((4, 3, 3, LANES)))
-    r, small, M = lanes(np.empty((24, 3, LANES))), lanes(np.empty((6, 3, LANES))), np.empty((12, 12, LANES))
-    six, three = lanes(np.empty((8, 6, LANES))), lanes(np.empty((2, 3, 3, LANES)))
+    r, small, M = lanes(np.empty((64, 3, LANES))), lanes(np.empty((6, 3, LANES))), np.empty((12, 12, LANES))
+    six, three, none = lanes(np.empty((8, 6, LANES))), lanes(np.empty((2, 3, 3, LANES))), lanes(np.zeros((2, 6, LANES)))
     for s in range(q.shape[0]):
         for g in range(kind.shape[0]):
             gather_poses(index, g * LANES, q[s], fixed, poses)
             element_coordinates(lanes(poses), lanes(ends[kind[g]]), p, R, r, small, six[0], three[0], three[1])
             M[:] = 0.0
             add_mass(lanes(data[kind[g]]), R[0], R[2], lanes(M))
+            if has_mass_beside(lanes(data[kind[g]])):
+                add_mass_beside(lanes(data[kind[g]]), R[0], R[2], lanes(poses), none, r[12:64], lanes(M))
             scatter_group(M, g * LANES, offset, stride, mass[s])
 
 

@@ -89,7 +89,8 @@ def compliances_of(compliance_at):
 
 
 def inertia(mass_at, compliance_at, length, d0):
-    """h of (22b), the four vectors in section axes, (20b), and J11, J12 and J22 of (23b) and (23c), in section axes."""
+    """h of (22b), the four vectors in section axes, (20b), J11, J12 and J22 of (23b) and (23c), in section axes, and k,
+    c, H and the products of the reference shape of (22d)."""
 
     def m(xi):
         return mass_at(xi)[0, 0]
@@ -151,8 +152,46 @@ def inertia(mass_at, compliance_at, length, d0):
     D = turn @ first - first @ turn + 0.5 * (turn @ turn @ second + second @ turn @ turn) - turn @ second @ turn
     P = 2.0 * second - 0.5 * np.diag([second[0, 0], 0.0, 0.0])
     S = turn @ P - P @ turn
+    # (22d)
+    c, F = mean(mc) / total, mean(compliance_at)
+    shears = [12.0 * F[i, i] / (F[j, j] * length**2) for i, j in ((1, 5), (2, 4))]
+    k = -np.array([0.0, c[1] / (1.0 + shears[0]), c[2] / (1.0 + shears[1])]) / length
+
+    def line(xi):
+        bubble = 0.5 * xi * (1.0 - xi)
+        return np.array([1.0 - xi, bubble, xi, -bubble])
+
+    H = np.zeros((3, 5))
+    H[0, :4] = mean(lambda xi: 6.0 * xi * (1.0 - xi) * m(xi) * n(xi))
+    H[0, 4] = mean(lambda xi: 36.0 * (xi * (1.0 - xi)) ** 2 * m(xi))
+    H[1, :4] = -0.3 * mean(lambda xi: (xi - 0.5) * m(xi) * line(xi))
+    H[2, :4] = g * H[0, :4]
+    H[1, :4] -= H[2, :4]
+    H[1:, 4] = -total / 30.0, total / 12.0
+    here = [vectors[0], vectors[1], x + Q @ vectors[2], Q @ vectors[3], k, c, Q @ k, Q @ c]
+    axial, bent, s, s0 = beside_vectors(here, length)
     return h, vectors, (half @ (J11 + 0.25 * D - S) @ half.T, half @ (J12 + 0.25 * D) @ half,
-                        half.T @ (J22 + 0.25 * D + S) @ half)  # fmt: skip
+                        half.T @ (J22 + 0.25 * D + S) @ half), (k, c, length * H, [bent @ s0, axial @ s, axial @ s0],
+                                                                length)  # fmt: skip
+
+
+def beside_vectors(x, length):
+    """t, k, s and s_0 of eight points, or of their rates: (20d)."""
+    s = x[2] - x[0] - 0.5 * (x[1] + x[3])
+    return 0.5 * (x[1] + x[3]) / length, 0.5 * (x[4] + x[6]), s, s + x[5] - x[7]
+
+
+def beside(points, rates, seconds, products, length):
+    """z_i of (20d), their rates and second derivatives, and what they are products of."""
+    v, w, a = (beside_vectors(x, length) for x in (points, rates, seconds))
+    z = [[], [], []]
+    for (i, j), e in zip(((1, 3), (0, 2), (0, 3)), products, strict=True):
+        p, p1 = v[i] @ v[j] - e, w[i] @ v[j] + v[i] @ w[j]
+        p2 = a[i] @ v[j] + 2.0 * w[i] @ w[j] + v[i] @ a[j]
+        z[0].append(v[0] * p)
+        z[1].append(w[0] * p + v[0] * p1)
+        z[2].append(a[0] * p + 2.0 * w[0] * p1 + v[0] * p2)
+    return *(np.array(each) for each in z), v
 
 
 def helix(d0, xi):
@@ -164,23 +203,28 @@ def helix(d0, xi):
 
 
 def frame_inertia(inertia, offsets, axes):
-    """The four vectors and J11, J12 and J22 in the axes of the frames."""
-    h, vectors, (J11, J12, J22) = inertia
+    """The eight points and J11, J12 and J22 in the axes of the frames."""
+    h, vectors, (J11, J12, J22), (k, c, *_) = inertia
     (b1, b2), (C1, C2) = offsets, axes
-    arms = b1 + C1 @ vectors[0], C1 @ vectors[1], b2 + C2 @ vectors[2], C2 @ vectors[3]
+    arms = b1 + C1 @ vectors[0], C1 @ vectors[1], b2 + C2 @ vectors[2], C2 @ vectors[3], C1 @ k, C1 @ c, C2 @ k, C2 @ c
     return h, arms, (C1 @ J11 @ C1.T, C1 @ J12 @ C2.T, C2 @ J22 @ C2.T)
 
 
 def kinetic_energy(frames, velocities, offsets, axes, inertia):
     """(20) to (23); axes (3, 3) : sections in their frames."""
     h, arms, (J11, J12, J22) = frame_inertia(inertia, offsets, axes)
-    rates = []
+    points, rates = [], []
     for k, y in enumerate(arms):
-        (_, p), v = frames[k // 2], velocities[k // 2]
-        rates.append((1.0 - k % 2) * v[:3] + matrix(p) @ np.cross(v[3:], y))
+        (r, p), v, moves = frames[k // 2 % 2], velocities[k // 2 % 2], float(k in (0, 2))
+        points.append(moves * r + matrix(p) @ y)
+        rates.append(moves * v[:3] + matrix(p) @ np.cross(v[3:], y))
     w1, w2 = velocities[0][3:], velocities[1][3:]
     turning = 0.5 * w1 @ J11 @ w1 + 0.5 * w2 @ J22 @ w2 + w1 @ J12 @ w2
-    return 0.5 * np.einsum("ab,ai,bi", h, rates, rates) + turning
+    _, _, H, products, length = inertia[3]
+    z = beside(points, rates, rates, products, length)[1]
+    four = rates[:4]
+    turning += np.einsum("ib,ij,bj", H[:, :4], z, four) + 0.5 * np.einsum("i,ij,ij", H[:, 4], z, z)
+    return 0.5 * np.einsum("ab,ai,bi", h, four, four) + turning
 
 
 def force(ends, length, d0, matrices, stress=None):
@@ -245,12 +289,24 @@ def residual(frames, velocities, accelerations, given, offsets, turns, inertia, 
 def inertia_force(frames, velocities, accelerations, offsets, axes, inertia, gravity):
     """(24) and (25), the weight included."""
     h, arms, (J11, J12, J22) = frame_inertia(inertia, offsets, axes)
-    pulls = []
+    points, rates, pulls = [], [], []
     for k, y in enumerate(arms):
-        (_, p), v, a = frames[k // 2], velocities[k // 2], accelerations[k // 2]
-        own = np.cross(a[3:], y) + np.cross(v[3:], np.cross(v[3:], y))
-        pulls.append((1.0 - k % 2) * (a[:3] - gravity) + matrix(p) @ own)
-    F = h @ np.array(pulls)
+        (r, p), v, a = (each[k // 2 % 2] for each in (frames, velocities, accelerations))
+        own, moves = np.cross(a[3:], y) + np.cross(v[3:], np.cross(v[3:], y)), float(k in (0, 2))
+        points.append(moves * r + matrix(p) @ y)
+        rates.append(moves * v[:3] + matrix(p) @ np.cross(v[3:], y))
+        pulls.append(moves * (a[:3] - gravity) + matrix(p) @ own)
+    _, _, H, products, length = inertia[3]
+    _, _, z, (t, bent, s, s0) = beside(points, rates, pulls, products, length)
+    F = [*(h @ np.array(pulls[:4]) + H[:, :4].T @ z), *np.zeros((4, 3))]
+    G = H[:, :4] @ np.array(pulls[:4]) + H[:, 4:] * z
+    of_t = sum(f * (a @ b - e) for f, a, b, e in zip(G, (bent, t, t), (s0, s, s0), products, strict=True))
+    of_t = of_t + (G[1] @ t) * s + (G[2] @ t) * s0
+    of_k, of_s, of_s0 = (G[0] @ t) * s0, (G[1] @ t) * t, (G[0] @ t) * bent + (G[2] @ t) * t
+    both = of_s + of_s0
+    for k, more in enumerate((-both, 0.5 * (of_t / length - both), both, 0.5 * (of_t / length - both),
+                              0.5 * of_k, of_s0, 0.5 * of_k, -of_s0)):  # fmt: skip
+        F[k] = F[k] + more
     (w1, w2), (a1, a2) = ((x[0][3:], x[1][3:]) for x in (velocities, accelerations))
     turns = [
         J11 @ a1 + J12 @ a2 + np.cross(w1, J11 @ w1 + J12 @ w2),
@@ -258,7 +314,7 @@ def inertia_force(frames, velocities, accelerations, offsets, axes, inertia, gra
     ]
     out = []
     for e, (_, p) in enumerate(frames):
-        lever = sum(np.cross(arms[k], matrix(p).T @ F[k]) for k in (2 * e, 2 * e + 1))
+        lever = sum(np.cross(arms[k], matrix(p).T @ F[k]) for k in range(8) if k // 2 % 2 == e)
         out += [F[2 * e], lever + turns[e]]
     return np.concatenate(out)
 
