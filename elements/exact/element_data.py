@@ -458,8 +458,8 @@ def _line(elements: ElementProperties) -> Floats:
 
 
 def mass_beside(elements: ElementProperties, points: Floats) -> tuple[Floats, Floats, Floats]:
-    """Of a mass beside the axis k and c (e, 2, 2, 3) in the axes of both ends, H (e, 3, 5) kg and the products (e, 3)
-    in the reference shape: equation (22d). All are zero where it is on the axis.
+    """Vectors k and c (e, 2, 2, 3) of a mass beside the axis, in the axes of both ends, H (e, 3, 5) kg and the products
+    (e, 3) in the reference shape: equation (22d). All are zero where it is on the axis.
 
     points (e, 2, 2, 3) : the four vectors in these axes.
     """
