@@ -82,11 +82,12 @@ def _check_steady(system: System, q: Floats, v: Floats, a: Floats, M: csc_array,
     rates[line], rates[turn[own]] = rate, rate[own]
     sizes[line] = extent
     balanced = np.abs(M @ rotation)
-    allowed = STEADY * M.diagonal() * rates**2 * sizes + ROUNDING * (abs(K) @ sizes)
+    allowed, rounding = STEADY * M.diagonal() * rates**2 * sizes, ROUNDING * (abs(K) @ sizes)
     for frames in groups_of(layout, springs=True, rows=True):
         columns = np.concatenate([layout.frame_v[k] + np.arange(layout.frames[k].freedom) for k in frames])
-        force = float(np.sum(balanced[columns]))
-        allowed[columns] += STEADY * force * extent / sizes[columns]
+        # joints pass on the rounding of what is stiff to parts that have no stiffness of their own
+        force = STEADY * np.sum(balanced[columns]) + np.max(rounding[columns] * sizes[columns] / extent, initial=0.0)
+        allowed[columns] += force * extent / sizes[columns]
     excess = np.abs(M @ missing) - allowed
     frame = max(range(len(layout.frames)), key=lambda k: np.max(excess[_places(layout, k)], initial=-np.inf))
     if np.max(excess[_places(layout, frame)], initial=0.0) > 0.0:

@@ -243,6 +243,8 @@ SEED = 1
 FARTHEST = 10.0
 # Rounding of eigenvalues 1 / (lambda - shift) of the size of the largest of these.
 SOLVER = 16.0 * np.finfo(float).eps
+# Standard deviations of the sum of rounding errors that an estimate contains.
+SURE = 6.0
 # An imaginary part below this part of the eigenvalue is rounding.
 REAL = 1e-9
 
@@ -317,9 +319,16 @@ def complex_precision(motion: EigenProblem, eigenvalues: Complex, shapes: Comple
     sizes = np.abs(eigenvalues) / shift
     of_solver = SOLVER * (sizes + 1.0 / np.maximum(sizes, np.finfo(float).tiny))
     found = _rounding(motion, eigenvalues, shapes)
+    # a part of lambda^2 M is half that of lambda without gyroscopic forces, and that of lambda of a nutation
+    masses, drags = (
+        np.array([np.vdot(phi, of_parts(product, phi)) for phi in shapes.T])
+        for product in (partial(motion.times, motion.mass), motion.exact_damping)
+    )
+    sizes = np.abs(eigenvalues * masses)
+    part = SURE * np.clip(sizes / np.maximum(np.abs(2.0 * eigenvalues * masses + drags), 0.5 * sizes), 0.5, 2.0)
     if np.max(found, initial=0.0) <= ROUNDED:
-        return np.maximum(of_solver, 0.5 * found)
-    others = 0.5 * _rounding(motion, eigenvalues, shapes, motion.exact.others[0])
+        return np.asarray(np.maximum(of_solver, part * found))
+    others = part * _rounding(motion, eigenvalues, shapes, motion.exact.others[0])
     own = _own_errors(motion, eigenvalues, shapes, motion.shifted(shift))
     return np.asarray(np.max([of_solver, others, own], axis=0))
 

@@ -21,6 +21,7 @@ from .mutant import ROOT
 
 INTERPRETED = {"NUMBA_DISABLE_JIT": "1"}
 UNJUDGED = "not judged"
+DIED = "the process died"
 TICKS = count(1)
 Change = TypeVar("Change")
 
@@ -93,6 +94,8 @@ class Copy:
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
             raise
+        if process.returncode < 0:
+            return Failure(DIED, f"signal {-process.returncode}")
         if process.returncode not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
             failed = failed_test(output)
             if process.returncode == pytest.ExitCode.INTERRUPTED and failed.test:
@@ -107,7 +110,7 @@ class Copy:
             words = [test for test in tests if test not in useless]
             with self._planted(file, text):
                 failed = self.failure([*words, *(f"--deselect={test}" for test in useless)], compiled, timeout)
-            if not failed.test:
+            if failed.test in ("", DIED):
                 return failed
             if (failed.test, compiled) not in self.fails:
                 self.fails[failed.test, compiled] = self.failure([failed.test], compiled, timeout).test != ""

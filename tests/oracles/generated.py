@@ -1,8 +1,9 @@
 """Random satellites with their control loop, and copies of them whose physics is the same.
 
 Each is a satellite of ``oracles/satellites.py`` with wheels at speed, a star tracker and a gyro on mounts at random, a
-filter, a law of attitude, and by turns a tank, heat, a latch and a wheel that is a rotor. Copies are made of the items
-alone, so that nothing here knows how they are computed.
+filter, a law of attitude, and by turns a tank, a control-moment gyro, heat, a latch, an orbit with its gradient of
+gravity and a magnetic field, and a wheel that is a rotor. Copies are made of the items alone, so that nothing here
+knows how they are computed.
 """
 
 from copy import copy
@@ -20,11 +21,12 @@ PERIOD = 0.1  # s, of the law
 WHEELS = ("w0", "w1", "w2")
 
 
-def generated(number, *, law=True, latch=False, hot=True, spin=0.0):
+def generated(number, *, law=True, latch=None, orbit=False, hot=True, spin=0.0):
     """A free satellite.
 
-    law : with its loop. latch : the hinge of some latches in the run. hot : the boom of some is heated. spin : rad/s,
-    about the axis of largest inertia, with the wheels at rest.
+    law : with its loop. latch : s, when the hinge of some latches. orbit : some feel the gradient of gravity and have a
+    torquer in the field of a dipole. hot : the boom of some is heated. spin : rad/s, about the axis of largest inertia,
+    with the wheels at rest.
     """
     rng = np.random.default_rng([SEED, number])
     heat = 5.0 if hot and number % 5 == 3 else 0.0
@@ -38,8 +40,20 @@ def generated(number, *, law=True, latch=False, hot=True, spin=0.0):
     if number % 4 == 1:
         model.add(e.SloshingTank("tank", 0.5, 0.2, 0.3, 2.0, body="hub", at=0.2 * rng.standard_normal(3),
                                  axis=unit(rng), damping_ratio=0.02, model="spring"))  # fmt: skip
-    if latch and number % 3 == 1:
-        model.add(e.Latch("latch", "hinge", time=0.23))
+    if number % 4 == 3:
+        axes = {"axis": frame[:, 0], "gimbal_axis": frame[:, 1], "at": 0.1 * rng.standard_normal(3)}
+        gimbal = {"gimbal_mass": 1.0, "gimbal_inertia": inertia(rng, 0.05)}
+        speed = 0.0 if spin else 200.0
+        model.add(e.ControlMomentGyro("cmg", "hub", spin_inertia=0.01, speed=speed, **axes, **gimbal))
+        model.add(e.JointSpringDamper("cmg", "cmg_gimbal", stiffness=20.0, damping=0.1))
+    if latch is not None and number % 3 == 1:
+        model.add(e.Latch("latch", "hinge", time=latch))
+    if orbit and number % 3 == 2:
+        normal = unit(rng)
+        radial = np.cross(normal, unit(rng))
+        model.add(e.GravityGradient("orbit", rate=1e-3, radial=radial, normal=normal))
+        model.add(e.DipoleField("field"))
+        model.add(e.MagneticTorquer("torquer", body="hub", axis=unit(rng), dipole=20.0))
     if spin:
         hub = replace(model.bodies["hub"], **turn_of(model, spin))
         model = changed(model, {("bodies", "hub"): hub})
@@ -79,7 +93,7 @@ def moved(model, turn, shift):
     """The same satellite at another place, in another attitude: its reference turns with it."""
     R, items = rotations.rotation_matrix(turn), {}
     for name, body in model.tables["bodies"].items():
-        if not isinstance(body, e.RigidBody):
+        if not isinstance(body, e.RigidBody) or body.position is None:
             continue
         items["bodies", name] = replace(
             body,
@@ -91,7 +105,16 @@ def moved(model, turn, shift):
         if isinstance(law, e.PDController):
             reference = femb.AttitudeReference(items["bodies", "hub"].quaternion)
             items["controllers", name] = replace(law, reference=reference)
+    for name, gradient in model.tables.get("loads", {}).items():
+        if isinstance(gradient, e.GravityGradient):
+            items["loads", name] = replace(gradient, radial=R @ gradient.radial, normal=R @ gradient.normal)
     return changed(model, items)
+
+
+def turn_of_copy(model, rng):
+    """(4,) a random rotation; about the axis of the Earth where a model has its field."""
+    turn = unit(rng, 4)
+    return np.array([turn[0], 0.0, 0.0, np.linalg.norm(turn[1:])]) if model.tables.get("fields") else turn
 
 
 def reordered(model, rng):

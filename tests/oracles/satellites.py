@@ -44,15 +44,20 @@ def section(rng, name, side, damping=0.0):
     )
 
 
-@cache
-def reduced_boom(seed):
-    """A boom of beams, reduced to its root, its tip and some modes."""
+def boom_model(seed):
+    """A boom of beams on its root."""
     rng = np.random.default_rng(seed)
     model = femb.Model("boom")
     model.add(e.RigidBody("root", mass=1.0, inertia=0.1))
     model.add(section(rng, "b", 0.03))
     model.add(e.Beam("boom", "b", BOOM, 3, start=e.Attachment("root", (0, 0, 0), direction=(1, 0, 0))))
-    return femb.fem.reduce_beams(model, "root", {"tip": "beams.boom.-1"}, MODES).body
+    return model
+
+
+@cache
+def reduced_boom(seed):
+    """A boom of beams, reduced to its root, its tip and some modes."""
+    return femb.fem.reduce_beams(boom_model(seed), "root", {"tip": "beams.boom.-1"}, MODES).body
 
 
 def panel_boom(at, outward, dampers):
