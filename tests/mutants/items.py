@@ -315,7 +315,7 @@ OF_ITEMS = (
            "down, across = -position / distance, momentum / size",
            "tests/elements/environment/test_orbital_frame.py", "axes of the orbital frame"),
     Mutant("elements/environment/orbital_frame.py",
-           "lit = (edges[-1.0] - edges[1.0]) % period", "lit = (edges[1.0] - edges[-1.0]) % period",
+           "return Sunlight(tuple(edges), not dark[0],", "return Sunlight(tuple(edges), bool(dark[0]),",
            "tests/elements/load/test_plate.py", "eclipse"),
     Mutant("elements/environment/plates.py",
            "side, c = self.facing(n, sun)\n        reflected = 2.0 * (specular * c + diffuse / 3.0) * side",
