@@ -412,8 +412,9 @@ def _solution(A: Floats) -> Callable[[Floats], Floats]:
 
     def solve(b: Floats) -> Floats:
         x = np.zeros(b.shape)
-        y = solve_triangular(L, (b.T / size).T[kept], lower=True)
-        x[kept] = solve_triangular(L, y, lower=True, trans=1)
+        if rank:  # scipy before 1.14 refuses no rows
+            y = solve_triangular(L, (b.T / size).T[kept], lower=True)
+            x[kept] = solve_triangular(L, y, lower=True, trans=1)
         return np.asarray((x.T / size).T)
 
     return solve
