@@ -377,7 +377,7 @@ def take_out(G, along, weight, axis):
 
 @kernel
 def gravity(index, bodies, origin, u, first, q, middle, acceleration, weights, axes):
-    """Gravity at the frames less that at the origin: docs/theory/orbit.md, equations (4), (5) and (8).
+    """Gravity at the frames less that at the origin: docs/theory/orbit.md, equations (4) to (5b).
 
     Of each structure: bodies (g, 5), with the constant mu of its central body, 3/2 J2 mu radius^2 and the pole; origin
     (g, 3) of its coordinates; and first (g,), where in u (s, n_u) its six numbers begin: R (3,), the origin of the
