@@ -64,6 +64,7 @@ from femb.elements.actuator.thruster import Thruster as Thruster  # thrusters.th
 from femb.elements.actuator.torquer import MagneticTorquer as MagneticTorquer  # magnetic_torquers.magnetic_torquer
 from femb.elements.environment.field import DipoleField as DipoleField  # fields.dipole
 from femb.elements.environment.field import UniformField as UniformField  # fields.uniform
+from femb.elements.environment.atmosphere import Atmosphere as Atmosphere  # fields.atmosphere
 
 from femb.elements.spring.spring import SpringDamper as SpringDamper  # springs.point
 from femb.elements.spring.spring import TorsionSpringDamper as TorsionSpringDamper  # springs.torsion

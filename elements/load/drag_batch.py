@@ -40,20 +40,22 @@ from femb.numerics.vector3 import (
 
 
 @kernel
-def drag(values, slopes, numbers, stream, factor, x, rates, force, by_v, by_slope):
+def drag(values, slopes, numbers, stream, air, factor, x, rates, force, by_v, by_slope):
     """Set the force per length at the points (s, e, 3, 3), and its derivatives (s, e, 3, 3, 3) unless they are empty.
 
-    numbers (3,) : density width / 2 times the coefficients across and along the beam, and the viscous one. stream (3,)
-    m/s : what the velocity of a point in ``rates`` lacks to be relative to the fluid. factor (s,) : of the force.
+    numbers (3,) : density width / 2 times the coefficients across and along the beam, and the viscous one. stream
+    (s, 3) m/s : what the velocity of a point in ``rates`` lacks to be relative to the fluid. air (s,) : factor of the
+    first two numbers. factor (s,) : of the force.
     """
     y = np.empty((4, 3))
     u, t, across, unit = y[0], y[1], y[2], y[3]
-    across_c, along_c, viscous = numbers[0], numbers[1], numbers[2]
+    viscous = numbers[2]
     for s in range(x.shape[0]):
+        across_c, along_c = air[s] * numbers[0], air[s] * numbers[1]
         for n in range(x.shape[1]):
             for g in range(3):
                 for o in range(3):
-                    u[o], t[o] = stream[o], 0.0
+                    u[o], t[o] = stream[s, o], 0.0
                     for a in range(4):
                         u[o] += values[g, a] * rates[s, n, a, o]
                         t[o] += slopes[g, a] * x[s, n, a, o]
@@ -343,6 +345,7 @@ class PointForce(Protocol):
     def numbers(self) -> Floats: ...
     @property
     def wind(self) -> Any: ...
+    def atmosphere(self, model: ModelView) -> Any: ...
 
 
 class DragBatch(ForceBatch):
@@ -362,7 +365,12 @@ class DragBatch(ForceBatch):
         self.first_row = sum(other.elements for other in before if type(other) is type(beam))
         label = f"loads.{item.name}"
         self.inputs = (Input.of_profile(item.profile, f"{label}.profile"),)
-        self.drag = item.numbers, layout.origin_velocity - np.asarray(item.wind)
+        self.numbers, self.against = item.numbers, layout.origin_velocity - np.asarray(item.wind)
+        of_model = item.atmosphere(model)
+        self.air = None if of_model is None else of_model[0]
+        if of_model is not None:
+            surroundings = Input(6, of_model[1], label=f"{label}.wind", unit="m/s", surroundings=True)
+            self.inputs = (*self.inputs, surroundings)
         if item.law is not None:
             width, breaks = LAW_WIDTH * self.points.s.size, breakpoints_of(item.profile)
             self.inputs = (
@@ -407,8 +415,14 @@ class DragBatch(ForceBatch):
         return of_law.reshape(len(u), -1, self.points.s.shape[1], LAW_WIDTH)[:, self._own]
 
     def _drag(self, u: Floats, motion: EndVectors, *out: Floats) -> None:
-        points = self.points
-        drag(points.values, points.slopes, *self.drag, u[:, self.first_input], motion.x, motion.rates, *out)
+        points, stream, air = self.points, np.tile(self.against, (len(u), 1)), np.ones(len(u))
+        if self.air is not None:
+            of_air = u[:, self.first_input + 1 : self.first_input + 7]
+            # at the middle of its ends, as altitudes along a beam are alike
+            place = of_air[:, 3:] + self.layout.origin + motion.x[:, :, ::2].mean(axis=(1, 2))
+            stream, air = stream - of_air[:, :3], self.air.density_at(place)[0]
+        numbers = points.values, points.slopes, self.numbers, stream, air
+        drag(*numbers, u[:, self.first_input], motion.x, motion.rates, *out)
 
     def _derivatives(self, u: Floats, motion: EndVectors) -> tuple[Floats, Floats, Floats, Floats]:
         """Forces per length (s, e, 3, 3), and derivatives (s, e, 3, 3, 3) by position, velocity and slope."""

@@ -9,8 +9,9 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.quantity import Group
-from femb.base.types import NOT_NEGATIVE, Floats, Numbers, OneOf, Pair, Rows, Strains, Unit, Vector
+from femb.base.types import NOT_NEGATIVE, POSITIVE, Floats, Numbers, OneOf, Pair, Rows, Strains, Unit, Vector
 from femb.base.values import as_numbers, finite_problem, frozen_array, order_problem, shown
+from femb.elements.environment.atmosphere import Atmosphere, atmosphere_of
 from femb.elements.item import Item
 from femb.elements.load.load import LoadResults
 from femb.elements.marker import Place
@@ -217,8 +218,10 @@ class Drag(OnBeam):
     """Drag along a beam of either kind: a force per unstretched length against the velocity relative to a fluid.
 
     beam : its name.
-    density : of the fluid, kg/m3. width : breadth or diameter of the section, m. coefficient : of the drag across the
-    beam. tangential_coefficient : of the drag along it. viscous : N s/m2, the force per length by the velocity.
+    density : of the fluid, kg/m3; by default that of the model's atmosphere at the altitude of the beam, which turns
+    with it and through which the orbit moves. width : breadth or diameter of the section, m.
+    coefficient : of the drag across the beam. tangential_coefficient : of the drag along it. viscous : N s/m2, the
+    force per length by the velocity.
     wind : velocity of the fluid, inertial axes, m/s.
 
     With the velocity u of a point of the axis relative to the fluid, and its parts u_n across the beam and u_t along
@@ -233,7 +236,7 @@ class Drag(OnBeam):
 
     profile : factor of the load, a Profile of femb.profiles or any callable of time.
 
-    Raises ModelError: neither coefficients nor law, or both; density or width is missing.
+    Raises ModelError: neither coefficients nor law, or both; width is missing, or density without an atmosphere.
     Source: docs/theory/beam_loads.md, section 3.
     """
 
@@ -242,7 +245,7 @@ class Drag(OnBeam):
 
     name: str
     beam: str
-    density: Annotated[float, Unit("kg/m3"), NOT_NEGATIVE] = 0.0
+    density: Annotated[float | None, Unit("kg/m3"), POSITIVE] = None
     width: Annotated[float, Unit("m"), NOT_NEGATIVE] = 0.0
     coefficient: Annotated[float, Unit(""), NOT_NEGATIVE] = 0.0
     tangential_coefficient: Annotated[float, Unit(""), NOT_NEGATIVE] = 0.0
@@ -264,18 +267,24 @@ class Drag(OnBeam):
         elif not given:
             check.fail("coefficient", "no coefficient is given, and no law: the load would be nothing")
         elif given != ["viscous"]:
-            for word in ("density", "width"):
-                check.require(word, getattr(self, word) > 0.0, f"must be above 0, since {given[0]!r} is given")
+            check.require("width", self.width > 0.0, f"must be above 0, since {given[0]!r} is given")
 
     def symmetry(self, around: Surroundings) -> Symmetry:
-        # Translations at rest, and turns that keep the wind; none of a law, which may depend on anything.
-        return NO_MOTION if self.law is not None else in_air(self.wind)
+        # Translations at rest, and turns that keep the wind; none of a law, which may be any, or of air by altitude.
+        return NO_MOTION if self.law is not None or self.atmosphere(around.model) else in_air(self.wind)
 
     @property
     def numbers(self) -> Floats:
-        """(3,) density width / 2 times the coefficients across and along the beam, kg/m2, and the viscous one."""
-        half = 0.5 * self.density * self.width
+        """(3,) density width / 2 times the coefficients across and along the beam, kg/m2, and the viscous one; those of
+        the density one where it is that of the atmosphere."""
+        half = 0.5 * (self.density or 1.0) * self.width
         return np.array([half * self.coefficient, half * self.tangential_coefficient, self.viscous])
+
+    def atmosphere(self, model: ModelView) -> tuple[Atmosphere, Callable[[float], Floats]] | None:
+        """``atmosphere_of`` the model where the load has its density, else None."""
+        if self.density is not None or not (self.coefficient or self.tangential_coefficient):
+            return None
+        return atmosphere_of(model, (self.table, self.name))
 
     @staticmethod
     def batches(items: list["Drag"], layout: Layout, model: ModelView) -> list[Batch]:

@@ -1,5 +1,6 @@
 """Flat plates in sunlight and in thin air: the pressure of radiation, and drag of free molecules."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -10,6 +11,7 @@ from femb.base.errors import ModelError
 from femb.base.quantity import Group
 from femb.base.types import NOT_NEGATIVE, POSITIVE, Floats, Unit, UnitVector, Vector
 from femb.base.values import nearest
+from femb.elements.environment.atmosphere import Atmosphere, atmosphere_of
 from femb.elements.environment.orbital_frame import orbital_motion
 from femb.elements.environment.plates import AirLaw, PlateLaw, SunLaw
 from femb.elements.item import AtPoint
@@ -18,7 +20,7 @@ from femb.elements.load.load import LoadResults
 from femb.elements.marker import Place
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
-from femb.layout.symmetry import AXES, TRANSLATIONS, Surroundings, Symmetry, along, in_air, twists
+from femb.layout.symmetry import AXES, NO_MOTION, TRANSLATIONS, Surroundings, Symmetry, along, in_air, twists
 from femb.layout.views import ModelView, OutputStates, StartPoses
 from femb.numerics import rotations
 from femb.numerics.orbits import EARTH_RADIUS
@@ -149,7 +151,8 @@ class PlateDrag(Plate):
     node and at (m, section axes) : the centre, where the force acts. shell : in place of these words, the name of a
     shell, whose deformed surface the load follows; its normal is outwards. two_sided : whether the other side counts
     too.
-    density : of the air, kg/m3. coefficient : of the drag, relative to the area across the flow. wind : velocity of the
+    density : of the air, kg/m3; by default that of the model's atmosphere, with its rotation, at the place of the
+    plate. coefficient : of the drag, relative to the area across the flow. wind : velocity of the
     air, inertial axes, m/s. profile : factor; a Profile of femb.profiles or any callable of time.
 
     rotation : rad/s, of the air about the inertial z axis in a model with an orbit or a gravity gradient, the velocity
@@ -178,11 +181,17 @@ class PlateDrag(Plate):
 
     def check(self, check: Checks) -> None:
         super().check(check)
-        if self.density is None and "density" not in check.bad:
-            check.fail("density", "is missing")
+        if self.density is None and self.rotation and not {"density", "rotation"} & check.bad:
+            check.fail("rotation", "is that of the atmosphere, whose density the plate has: give it there")
+
+    def atmosphere(self, model: ModelView) -> tuple[Atmosphere, Callable[[float], Floats]]:
+        """``atmosphere_of`` the model, whose density the plate has."""
+        return atmosphere_of(model, (self.table, self.name))
 
     def symmetry(self, around: Surroundings) -> Symmetry:
-        # Translations at rest, and turns that keep the wind; in orbit its direction changes.
+        # Translations at rest, and turns that keep the wind; in orbit its direction changes. None in air by altitude.
+        if self.density is None:
+            return NO_MOTION
         moving = orbital_motion(around.model) is not None
         return Symmetry(TRANSLATIONS, TRANSLATIONS[:0], at_speed=False) if moving else in_air(self.wind)
 
@@ -200,30 +209,30 @@ class PlateBatch(StationForces):
         end = self.first_input + self.law.width * len(self.items)
         return u[:, self.first_input : end].reshape(len(u), len(self.items), self.law.width)
 
-    def motion(self, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """Attitudes, normals and velocities of the centres, inertial axes, and w x d in axes of the frames."""
-        attitude = self.attitudes(q)
-        linear = v[:, self.in_v[:, None] + np.arange(3)]
+    def motion(self, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+        """Attitudes; normals, velocities and places of the centres, inertial axes; and w x d in axes of the frames."""
+        attitude, axes = self.attitudes(q), np.arange(3)
+        linear = v[:, self.in_v[:, None] + axes]
         turning = rotations.cross(v[:, self.in_v[:, None] + np.arange(3, 6)], self.offset)
         velocity = linear + rotations.rotate(attitude, turning) + self.layout.origin_velocity
-        return attitude, rotations.rotate(attitude, self.normal), velocity, turning
+        place = q[:, self.in_q[:, None] + axes] + rotations.rotate(attitude, self.offset) + self.layout.origin
+        return attitude, rotations.rotate(attitude, self.normal), velocity, place, turning
 
     def wrench(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
-        attitude, n, w, _ = self.motion(q, v)
-        force = self.law.force(self.values(u), n, w)
+        attitude, *motion, _ = self.motion(q, v)
+        force = self.law.force(self.values(u), *motion)
         return force, rotations.cross(self.offset, rotations.rotate_back(attitude, force))
 
     def slopes(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
-        attitude, n, w, turning = self.motion(q[None], v[None])
+        attitude, n, w, x, turning = self.motion(q[None], v[None])
         R, k, values = rotations.rotation_matrix(attitude[0]), len(self.items), self.values(u[None])
-        by_n, by_w = self.law.slopes(values[0], n[0], w[0])
-        force = self.law.force(values, n, w)[0]
+        by_n, by_w, by_x = self.law.slopes(values[0], n[0], w[0], x[0])
+        force = self.law.force(values, n, w, x)[0]
         arm, back = rotations.cross_matrix(self.offset), np.swapaxes(R, -1, -2)
         by_velocity, by_pose = np.zeros((2, k, 6, 6))
         by_velocity[:, :3, :3], by_velocity[:, :3, 3:] = by_w, -by_w @ R @ arm
-        by_pose[:, :3, 3:] = -by_n @ R @ rotations.cross_matrix(self.normal) - by_w @ R @ rotations.cross_matrix(
-            turning
-        )
+        of_normal, of_turning = (rotations.cross_matrix(each) for each in (self.normal, turning))
+        by_pose[:, :3, :3], by_pose[:, :3, 3:] = by_x, -by_n @ R @ of_normal - by_w @ R @ of_turning - by_x @ R @ arm
         for part in (by_velocity, by_pose):
             part[:, 3:] = arm @ back @ part[:, :3]
         by_pose[:, 3:, 3:] += arm @ rotations.cross_matrix(np.einsum("kij,kj->ki", back, force))
@@ -231,6 +240,6 @@ class PlateBatch(StationForces):
 
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
         """The force of every plate, inertial axes."""
-        _, n, w, _ = self.motion(frames.q, frames.v)
-        force = self.law.force(self.values(frames.u), n, w)
+        _, *motion, _ = self.motion(frames.q, frames.v)
+        force = self.law.force(self.values(frames.u), *motion)
         return {f"loads/{item.name}/force": force[:, k] for k, item in enumerate(self.items)}

@@ -178,26 +178,27 @@ class ExposedBatch(ForceBatch):
 
     def _at_points(
         self, patch: Patch, u: Floats, q: Floats, v: Floats
-    ) -> tuple[PlateLaw, Floats, Floats, Floats, Floats]:
+    ) -> tuple[PlateLaw, Floats, Floats, Floats, Floats, Floats]:
         """State of all p points of a patch, at s states: the law, the values of its inputs (s, p, width), area vectors,
-        velocities (s, p, 3), and the corners (s, e, n, 3)."""
+        velocities and places (s, p, 3), and the corners (s, e, n, 3)."""
         motion = patch.stations.motion(q, v)
         shape, areas = area_vectors(motion.position)
         weights = shape / shape.sum(axis=1, keepdims=True)
         velocity = np.einsum("gn,senk->gsek", weights, motion.velocity) + self.layout.origin_velocity
-        area, velocity = (np.moveaxis(x, 0, 1).reshape(len(q), -1, 3) for x in (areas, velocity))
+        place = np.einsum("gn,senk->gsek", weights, motion.position) + self.layout.origin
+        area, velocity, place = (np.moveaxis(x, 0, 1).reshape(len(q), -1, 3) for x in (areas, velocity, place))
         law = self.law.picked(np.full(area.shape[1], patch.load))
         first = self.first_input + self.law.width * patch.load
         given = u[:, None, first : first + self.law.width]
         values = np.broadcast_to(given, (len(u), area.shape[1], self.law.width))
-        return law, values, area, velocity, motion.position
+        return law, values, area, velocity, place, motion.position
 
     def _forces(self, patch: Patch, u: Floats, q: Floats, v: Floats) -> Floats:
         """(s, e, n, 3) N on the corners."""
-        law, values, area, velocity, x = self._at_points(patch, u, q, v)
+        law, values, area, velocity, place, x = self._at_points(patch, u, q, v)
         size = np.linalg.norm(area, axis=-1, keepdims=True)
         shape = shapes(x.shape[2])[0]
-        force = (size * law.force(values, area / size, velocity)).reshape(len(q), len(shape), -1, 3)
+        force = (size * law.force(values, area / size, velocity, place)).reshape(len(q), len(shape), -1, 3)
         return np.asarray(np.einsum("gn,sgek->senk", shape, force))
 
     def add_forces(self, u: Floats, q: Floats, v: Floats, elastic: float, rest: float, out: Floats) -> None:
@@ -209,13 +210,13 @@ class ExposedBatch(ForceBatch):
 
     def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
         for patch in self.patches:
-            law, values, area, velocity, corners = self._at_points(patch, u[None], q[None], v[None])
+            law, values, area, velocity, place, corners = self._at_points(patch, u[None], q[None], v[None])
             (x,), a = corners, area[0]
             count, n = x.shape[:2]
             size = np.linalg.norm(a, axis=-1, keepdims=True)
             normal = a / size
-            force = law.force(values, normal[None], velocity)[0]
-            by_n, by_w = law.slopes(values[0], normal, velocity[0])
+            force = law.force(values, normal[None], velocity, place)[0]
+            by_n, by_w, by_x = law.slopes(values[0], normal, velocity[0], place[0])
             across = np.eye(3) - normal[:, :, None] * normal[:, None, :]
             # of |a| f(a/|a|) by a
             by_area = (force[:, :, None] * normal[:, None, :] + by_n @ across).reshape(-1, count, 3, 3)
@@ -227,6 +228,8 @@ class ExposedBatch(ForceBatch):
             K, D = np.zeros((2, count, n, 6, n, 6))
             K[:, :, :3, :, :3] = np.einsum("gn,geac,gemcb->enamb", shape, by_area, turns)
             D[:, :, :3, :, :3] = np.einsum("gn,gm,geab->enamb", shape, weights, by_velocity)
+            by_place = (size[..., None] * by_x).reshape(-1, count, 3, 3)
+            K[:, :, :3, :, :3] += np.einsum("gn,gm,geab->enamb", shape, weights, by_place)
             on_corners = np.einsum("gn,gek->enk", shape, (size * force).reshape(len(shape), count, 3))
             patch.stations.add_matrix(q, -K.reshape(count, 6 * n, 6 * n), stiffness, -on_corners)
             if by_w.any():

@@ -83,7 +83,7 @@ TABLES = {
     "thrusters": "Thrusters, by name.",
     "magnetic_torquers": "Magnetic torquers, by name.",
     "tanks": "Tanks of liquid that sloshes, by name.",
-    "fields": "Magnetic fields of the surroundings, by name.",
+    "fields": "Magnetic fields and air of the surroundings, by name.",
     "sensors": "Sensors, by name.",
     "controllers": "Controllers, by name.",
     "springs": "Springs, dashpots, friction and stops, by name.",

@@ -267,6 +267,13 @@ EXAMPLES[e.PlateDrag] = lambda: exposed(
     e.PlateDrag("wind", 2.0, (1.0, 0, 0), beam="boom", node=1, at=(0.1, 0, 0), density=0.3, wind=(-9.0, 1.0, 2.0)),
     e.PlateDrag("lee", 2.0, (1.0, 0, 0), body="b", density=0.3, wind=(9.0, 1.0, 2.0)),
 )
+EXAMPLES[e.Atmosphere] = lambda: exposed(
+    e.GravityGradient("orbit", rate=0.1, mu=1e4),
+    e.Atmosphere("air", density=0.3, altitude=20.0, scale_height=30.0, radius=80.0, rotation=0.05),
+    e.PlateDrag("drag", 2.0, (0.3, 0.2, 1.0), body="b", at=(0.3, 0.2, 0.5), two_sided=True, profile=SMOOTH),
+    e.PlateDrag("given", 2.0, (0.3, 1.0, 1.0), body="b", density=0.2, rotation=0.03, two_sided=True),
+    e.PlateDrag("sail", shell="sail", wind=(-9.0, 1.0, -9.0), two_sided=True, profile=SMOOTH),
+)
 MAGNETIC = (
     e.MagneticTorquer("m1", (1.0, 2.0, -1.0), beam="boom", node=1, dipole=0.7, profile=SMOOTH),
     e.MagneticTorquer("m2", (1.0, 0.0, 3.0), body="b", dipole=0.5, max_dipole=1.0),
@@ -461,6 +468,7 @@ FIXED_DIRECTIONS: set[type[Item]] = {
     e.DipoleField,
     e.SolarPressure,
     e.PlateDrag,
+    e.Atmosphere,
     e.SurfaceLoad,
     e.LinearController,  # of an attitude relative to inertial axes
 }

@@ -130,7 +130,8 @@ duration = 0.5
     ("words", "text"),
     [
         ({}, "coefficient: no coefficient is given, and no law"),
-        ({"coefficient": 1.0, "width": 0.1}, "density: got 0.0, must be above 0, since 'coefficient' is given"),
+        ({"coefficient": 1.0, "density": 1.2}, "width: got 0.0, must be above 0, since 'coefficient' is given"),
+        ({"coefficient": 1.0, "width": 0.1, "density": 0.0}, "density: got 0.0, must be greater than 0"),
         ({"coefficient": -1.0}, "coefficient: got -1.0, must be at least 0"),
         ({"law": 3.0}, "law: got 3.*wanted a function"),
         ({"law": max, "viscous": 1.0}, "viscous: given beside a law"),
@@ -139,6 +140,11 @@ duration = 0.5
 def test_refusals(words, text):
     with pytest.raises(femb.ModelError, match=text):
         Drag("air", "boom", **words)
+
+
+def test_a_density_is_given_or_that_of_the_air():
+    with pytest.raises(femb.ModelError, match=r"loads\.air\.density: is missing: give it, or an atmosphere"):
+        built(Beam, Drag("air", "boom", coefficient=1.0, width=0.1))
 
 
 def test_a_law_of_the_wrong_shape_is_named():

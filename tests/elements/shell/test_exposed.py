@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from models import of_parts
 from oracles.shell import material
 
 import femb
@@ -118,5 +119,5 @@ def test_bad_loads_are_named(words, message):
 
 
 def test_drag_without_density_is_named():
-    with pytest.raises(femb.ModelError, match="density: is missing"):
-        femb.PlateDrag("load", shell="p")
+    with pytest.raises(femb.ModelError, match=r"loads\.load\.density: is missing: give it, or an atmosphere"):
+        femb.System(of_parts(femb.RigidBody("hub", 1.0, 1.0), panel(), femb.PlateDrag("load", shell="p")))
