@@ -109,6 +109,13 @@ def test_spin_of_tapers_is_of_order_four(hub, of):
     assert np.all(errors[1] / errors[2] > 2.0**3.8)
 
 
+@pytest.mark.parametrize("elements", [2, 8])
+def test_stretch_with_the_mass_on_the_axis_is_of_order_two(elements):
+    """The limit that the page of the theory states: 3/40 of the square of the length of the elements."""
+    found, wanted = tip(elements, section((0.0, 0.0)), spin=SPIN)[0], exact_tip((0.0, 0.0), 0.0)[0]
+    np.testing.assert_allclose(found / wanted - 1.0, 0.075 / elements**2, rtol=1e-8)
+
+
 @pytest.mark.parametrize("elements", [1, 2])
 def test_weight_along_a_column_is_exact(elements):
     """m g per length beside the axis of a column bends it by the moment c m g (L - x)."""
