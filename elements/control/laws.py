@@ -489,10 +489,11 @@ class FilterController(Controller):
     """A filter of one signal, on each of its components; other controllers read it by "controllers.NAME".
 
     input : the signal. filter : "low_pass", of second order; "notch"; or "lead", (1 + s/zero)/(1 + s/pole), which lags
-    where the pole is below the zero. It has the axes of what it reads, and starts from a state of zero. frequency :
-    rad/s, of a low pass or a notch. damping_ratio : of these, dimensionless. depth : the gain of a notch at its
-    frequency, dimensionless. zero : rad/s, of a lead. pole : rad/s, of a lead. gain : a factor. outputs : commands that
-    it sets, if any. With a period it is sampled by Tustin's rule, exact at its frequency.
+    where the pole is below the zero. It has the axes of what it reads, and starts from a state of zero, which ``femb
+    check`` points out where what it reads is not zero. frequency : rad/s, of a low pass or a notch. damping_ratio : of
+    these, dimensionless. depth : the gain of a notch at its frequency, dimensionless. zero : rad/s, of a lead. pole :
+    rad/s, of a lead. gain : a factor. outputs : commands that it sets, if any. With a period it is sampled by Tustin's
+    rule, exact at its frequency.
     """
 
     kind: ClassVar[str] = "filter"

@@ -342,7 +342,8 @@ class Loop(Tabled):
         if not self._sampled:
             columns = [plant.index("inputs", name) for name in names]
             closed = replace(plant, B=plant.B[:, columns], C=plant.C[rows], D=plant.D[np.ix_(rows, columns)],
-                inputs=names, outputs=all_outputs, unsteady=self.plant.unsteady)  # fmt: skip
+                inputs=names, outputs=all_outputs, unsteady=self.plant.unsteady,
+                damping=self.plant.damping)  # fmt: skip
             return _named(closed, whole_plant)
         motion = SampledMotion(plant, self._sampled)
         end, queues = motion.common_period(), motion.waiting()
@@ -364,6 +365,7 @@ class Loop(Tabled):
         closed = StateSpace(
             whole[:, :size], whole[:, size:], y[:, :size], y[:, size:], states, names, all_outputs,
             units=self.plant.units, unsteady=self.plant.unsteady, dt=end, title=self.plant.title,
+            damping=self.plant.damping,
         )  # fmt: skip
         return _named(closed, whole_plant)
 

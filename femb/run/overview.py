@@ -17,7 +17,7 @@ from femb.base.values import listed, numbered, vector, without_rounding
 from femb.elements import ExactBeam, FlexibleBody, Gyro, RigidBody, Section, Shell
 from femb.elements.beam.line import LineItem
 from femb.elements.control.controller import Controller
-from femb.elements.control.laws import PDController
+from femb.elements.control.laws import FilterController, PDController
 from femb.layout.connections import groups_of, unconnected
 from femb.model.model import Model
 from femb.numerics import rotations
@@ -433,8 +433,9 @@ class Overview:
         return picture(still(system, np.zeros(1), system.q0[None], system.v0[None], "check"), path, 1)
 
 
-def _check_samples(system: "System", end: float) -> None:
-    """Take the first sample of each clock before the time ``end`` (s) in the state of the start, without effect.
+def _first_samples(system: "System", end: float) -> Iterator[str]:
+    """Take the first sample of each clock before the time ``end`` (s) in the state of the start, without effect: the
+    filters that it moves from their start at zero.
 
     Raises what the run would raise there, of laws whose numbers do not fit or whose functions fail.
     """
@@ -445,6 +446,12 @@ def _check_samples(system: "System", end: float) -> None:
         if t < end:
             due = [each for each in updates if each.next(system.discrete) <= t]
             system = switched(system, due, t, system.q0, system.v0).form
+    for item in system.items:
+        if isinstance(item, FilterController) and np.any(system.discrete.get(item.array("state"), 0.0)):
+            yield (
+                f"controllers.{item.name} starts from zero, though what it reads does not: until it has settled, what "
+                "reads it acts on the difference; start the run at rest, or leave the first seconds out"
+            )
 
 
 def overview(model: Model, run: Run | None = None) -> Overview:
@@ -479,7 +486,7 @@ def overview(model: Model, run: Run | None = None) -> Overview:
             Recorder(system, run.output)
         for warning in run.unused():
             warnings.warn(warning, FembWarning, stacklevel=2)
-    _check_samples(system, math.inf if run is None else run.duration)
+    unsettled = list(_first_samples(system, math.inf if run is None else run.duration))
     damping = [f"modal damping {item.description}" for item in system.model.tables["modal_damping"].values()]
     freedom = _freedom_lines(system) if system.n_c else []
     mass, centre, inertia = mass_properties(system) if system.layout.frames else (None, None, None)
@@ -501,7 +508,7 @@ def overview(model: Model, run: Run | None = None) -> Overview:
         inertia,
         scales,
         implausible(system.model),
-        advice(system, run, scales),
+        (*advice(system, run, scales), *unsettled),
         known_motions(system),
         system,
     )

@@ -262,6 +262,7 @@ def test_no_verdict_rests_on_a_default_damping(tmp_path):
                     femb.loop(one, [law])
             else:
                 assert femb.loop(one, [law]).table().splitlines()[1] == f"damping: {heads[ratio]}"
+                assert femb.loop(one, [law]).closed().damping == heads[ratio]
 
 
 # An oscillator on a free mass: positions 0, 1, rates 2, 3; the force acts on the first.
