@@ -515,8 +515,9 @@ def space_of(
     state space.
     """
     r = len(model.names)
-    factor = cho_factor(model.mass)
-    right = cho_solve(factor, np.hstack([-model.stiffness, -model.damping, model.forces]))
+    right = np.hstack([-model.stiffness, -model.damping, model.forces])
+    if r:  # scipy before 1.14 refuses no rows
+        right = cho_solve(cho_factor(model.mass), right)
     turning = np.zeros((r, r + len(inputs))) if kinematics is None else kinematics
     A = np.block([[turning[:, :r], np.eye(r)], [right[:, : 2 * r]]])
     B = np.vstack([turning[:, r:], right[:, 2 * r :]])
