@@ -43,7 +43,7 @@ class OnCoordinate(Item):
         if coordinate.is_angle:
             own = coordinate.first if of_first else coordinate.second
             # an angle between axes of which one is that of the rotation does not change
-            turned = axes[:, 3 - sum(own)] if own[0] != own[1] else np.zeros(3)
+            turned = axes[:, Z] if own != (Z, Z) else np.zeros(3)
             kept, moved = twists(AXES, across(turned), point), EVERY.motions
         else:
             along = axes[:, coordinate.first[0]]

@@ -74,6 +74,10 @@ AGAINST_GROUND = GROUNDED_JOINTS | {
     "joint spring along": lambda: hinged(
         e.Cylindrical, e.JointSpringDamper("k", "joint", stiffness=3.0, damping=0.2, coordinate="stroke"), reverse=True
     ),
+    "joint spring reversed": lambda: hinged(
+        e.Cylindrical, e.JointSpringDamper("k", "joint", stiffness=3.0), reverse=True
+    ),
+    "hinge spring reversed": lambda: hinged(e.Revolute, e.JointSpringDamper("k", "joint", stiffness=3.0), reverse=True),
     "joint damper": lambda: hinged(e.Revolute, e.JointSpringDamper("k", "joint", damping=3.0)),
     "joint friction": lambda: hinged(
         e.Planar, e.JointFriction("k", "joint", coulomb=1.0, transition_rate=0.1, coordinate="x")
@@ -107,7 +111,7 @@ EXPECTED = {
     "Revolute": 1, "Spherical": 3, "Universal": 1, "Cylindrical": 2, "Prismatic": 1, "Planar": 3, "PointOnLine": 2,
     "PointOnLine reversed": 3, "PointOnPlane": 3, "Parallel": 4, "Perpendicular": 4, "Fixed": 0, "Distance": 3,
     "Components": 2, "weight": 4, "spring": 3, "torsion": 3, "inertial force": 4, "force and torque": 4, "latch": 1,
-    "joint spring": 1, "joint damper": 1, "joint driver": 1, "uniform field": 4, "damped about two axes": 4,
+    "joint spring": 1, "joint spring reversed": 1, "hinge spring reversed": 0, "joint damper": 1, "joint driver": 1, "uniform field": 4, "damped about two axes": 4,
     "clamped boom": 0, "in a plane": 3, "joint friction": 2,
 }  # fmt: skip
 

@@ -420,3 +420,15 @@ def test_frequencies_begin_with_what_oscillates():
     np.testing.assert_allclose(found.eigenvalues, [-growth, 1j * spring, growth], rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(found.frequencies, np.array([growth, spring, 0.0]) / (2.0 * np.pi), rtol=1e-9)
     np.testing.assert_array_equal(found.motion.frequencies, found.frequencies)
+
+
+@pytest.mark.parametrize("second", [False, True])
+def test_a_spring_on_a_hinge_holds_whichever_end_is_the_ground(second):
+    """A torsion pendulum vibrates at sqrt(k/I), with the ground as the first end of its hinge and as the second."""
+    model = of_parts(RigidBody("bob", mass=1.0, inertia=(0.1, 0.2, 0.3)))
+    ends = [JointEnd("ground", axis=(0, 0, 1)), JointEnd("bob", axis=(0, 0, 1))]
+    model.add(Revolute("hinge", *(ends[::-1] if second else ends)))
+    model.add(JointSpringDamper("spring", "hinge", stiffness=5.0))
+    found = modes(model, 1)
+    assert (found.rigid, found.joint) == (0, 0)
+    np.testing.assert_allclose(found.frequencies, np.sqrt(5.0 / 0.3) / (2.0 * np.pi), rtol=1e-12)
