@@ -146,6 +146,11 @@ class Item(Brief):
         return None if self.changes_momenta or around.hold(self.frames(around.layout)) else EVERY
 
     @property
+    def resists(self) -> bool:
+        """Whether a stiffness, however small, is against every motion that it notices."""
+        return False
+
+    @property
     def sets(self) -> tuple[str, ...]:
         """The commands of other items that it sets, TABLE.NAME.WORD (``femb.layout.commands.TakesCommands``)."""
         return ()

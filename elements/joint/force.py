@@ -251,6 +251,11 @@ class JointSpringDamper(JointForce):
         """Whether it is a damper alone."""
         return self.stiffness == 0.0 and self.force is None
 
+    @property
+    def resists(self) -> bool:
+        """Whether it is a spring alone: a function may cancel one."""
+        return self.stiffness > 0.0 and self.force is None
+
     def check(self, check: Checks) -> None:
         super().check(check)
         if not check.bad and self.stiffness == 0.0 and self.damping == 0.0 and self.force is None:

@@ -95,6 +95,11 @@ class HingeLine(Item):
         """The frames of the nodes of both edges."""
         return [end.frame for joint in layout.hinges[self.name] for end in (joint.first, joint.second)]
 
+    @property
+    def resists(self) -> bool:
+        """Whether it has a spring."""
+        return bool(self.stiffness)
+
     def symmetry(self, around: Surroundings) -> Symmetry:
         # Rotations about the line, where it is on what is fixed and has no stiffness.
         if not around.hold(self.frames(around.layout)):

@@ -223,7 +223,7 @@ def state_space(
             tuple(names_of_inputs[k - 3 * P] for k in order),
             tuple(name for part in parts for name in part.names),
             point.system.layout.first_order_names,
-            None if np.any(turning) else free_motions_of(point, chart, model.stiffness),
+            None if np.any(turning) else free_motions_of(point, chart),
             np.hstack([turning[:, :P], turning[:, order]]),
             units={each.name: each.unit for each in forces}
             | {each: driven[each] for each in chosen if isinstance(each, str)}

@@ -24,8 +24,9 @@ from femb.layout.symmetry import twists
 from femb.linear.chart import Chart, OwnAxes, driven_coordinates, frames_chart, resting_chart, solved
 from femb.numerics import rotations
 from femb.numerics.rotations import cross_matrix
-from femb.small_motions.free_motions import null_space
+from femb.small_motions.free_motions import NONE, ROUNDING_PART, null_space, resisted_by_joints
 from femb.small_motions.point import OperatingPoint
+from femb.small_motions.strains import ExactProducts
 from femb.system.known_motions import known_motions
 from femb.system.system import System
 
@@ -397,14 +398,13 @@ def second_order(point: OperatingPoint, chart: Chart) -> SecondOrder:
     )
 
 
-# Of the largest stiffness, by ``femb.small_motions.free_motions.NONE``: what rounding leaves where all others cancel.
 # Of the largest entry of a motion: smaller ones are rounding. Of a motion: less is left of one that others contain.
-LEFT, ROUNDING, SAME = 1e-3, 1e-13, 1e-6
+ROUNDING, SAME = 1e-13, 1e-6
 
 
-def free_motions_of(point: OperatingPoint, chart: Chart, stiffness: Floats) -> tuple[Floats, Bools]:
-    """(P, f) motions of a chart without stiffness (P, P): rigid motions of structures that nothing notices, as items
-    declare, and motions of joints that no spring resists; and (f,) those whose momenta nothing changes."""
+def free_motions_of(point: OperatingPoint, chart: Chart) -> tuple[Floats, Bools]:
+    """(P, f) motions of a chart without stiffness: rigid motions of structures that nothing notices, as items declare,
+    and motions of joints that no spring resists; and (f,) those whose momenta nothing changes."""
     system, n = point.system, point.system.n_v
     layout, whole = system.layout, system.rigid_velocities(point.q)
 
@@ -419,21 +419,34 @@ def free_motions_of(point: OperatingPoint, chart: Chart, stiffness: Floats) -> t
     def of_chart(rows: list[Floats]) -> tuple[Any, Any]:
         """Coordinates (P, k) of motions (k, n_v), and what of these the constraints do not allow (n_v, k)."""
         columns = np.vstack([np.zeros((0, n)), *rows]).T
-        columns = columns[:, np.any(columns, axis=0)]
         found = np.linalg.lstsq(H, columns, rcond=None)[0]
         found[np.abs(found) <= ROUNDING * np.max(np.abs(found), axis=0, initial=0.0)] = 0.0
         return found, (H @ found - columns) / np.max(np.abs(columns), initial=1.0)
 
     known = known_motions(system, point.q)
-    kept, _ = of_chart([motions(s.frames, s.kept) for s in known])
-    others, _ = of_chart([motions(s.frames, s.motions) for s in known])
-    structures = [g for g in groups_of(layout, springs=False, rows=False) if all(layout.frames[k].freedom for k in g)]
-    centres = [np.mean(point.q[layout.frame_q[g][:, None] + np.arange(3)], axis=0) for g in structures]
-    turns = [np.vstack([np.eye(6)[:3], twists(turns=np.eye(3), point=c)]) for c in centres]
+    kept, others = (
+        part[:, np.any(part, axis=0)]
+        for part, _ in (of_chart([motions(s.frames, getattr(s, word)) for s in known]) for word in ("kept", "motions"))
+    )
+    freedoms = np.array([frame.freedom for frame in layout.frames])
+    structures = [g for g in groups_of(layout, springs=False, rows=False) if np.all(freedoms[g])]
+    groups = [
+        (g, np.mean(point.q[layout.frame_q[g][:, None] + np.arange(3)], axis=0), min(6, sum(freedoms[g])))
+        for g in structures
+    ]
+    turns = [twists(np.eye(3), np.eye(3), centre)[:count] for _, centre, count in groups]
     p, gaps = of_chart([motions(g, turn) for g, turn in zip(structures, turns, strict=True)])
-    p = p @ null_space(gaps)
-    sizes = np.abs(stiffness) @ np.max(np.abs(p), axis=1, initial=0.0) + LEFT * np.max(np.abs(stiffness), initial=0.0)
-    p = p @ null_space((stiffness @ p) / np.maximum(sizes, np.finfo(float).tiny)[:, None])
+    allowed = null_space(np.vstack([gaps, resisted_by_joints(system, point.q, groups)]))
+    p = p @ allowed
+    # without what short elements would hide: these motions strain none
+    state = point.u, point.q, point.v, point.a, point.multipliers
+    exact, low = ExactProducts(system, *state, system.mass_data(point.q), False), point.low_rank
+    x = np.ascontiguousarray((H @ p).T)
+    forces = np.array([exact.rigid_stiffness(each) for each in x]).reshape(-1, n).T + low.left @ (low.stiffness.T @ x.T)
+    terms = abs(system.pattern.to_csc(exact.others[0])[:n, :n]) @ np.max(np.abs(x), axis=0, initial=0.0)
+    sizes = np.abs(H.T) @ np.maximum(terms, np.max(np.abs(forces), axis=1, initial=0.0))
+    sizes = sizes + ROUNDING_PART / NONE * np.max(sizes, initial=0.0)
+    p = p @ null_space((H.T @ forces) / np.maximum(sizes, np.finfo(float).tiny)[:, None])
     basis, more = np.linalg.qr(kept)[0], np.hstack([others, p])
     axes, parts, _ = np.linalg.svd(more - basis @ (basis.T @ more), full_matrices=False)
     free = np.hstack([kept, axes[:, parts > SAME]])

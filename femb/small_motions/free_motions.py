@@ -12,9 +12,10 @@ import numpy as np
 
 from femb.base.types import Floats
 from femb.layout.connections import groups_of
-from femb.layout.symmetry import bracket, nullity
+from femb.layout.symmetry import Surroundings, bracket, nullity, twists
 from femb.small_motions.eigenproblem import EigenProblem
 from femb.system.known_motions import KnownStructure
+from femb.system.system import System
 
 # A stiffness or a row of constraints times a motion is zero where it cancels to this part of its terms.
 NONE = 1e-11
@@ -22,6 +23,10 @@ NONE = 1e-11
 ROUNDING_PART = 1e-15
 # Of a motion of unit size: the part beside what a rotation turns.
 LEAST = 1e-6
+
+
+# Of groups: the frames, a point (3,), and the number of motions: translations, and rotations about it.
+Centres = list[tuple[list[int], Floats, int]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,13 +122,38 @@ def _unresisted(motion: EigenProblem, groups: list[list[int]]) -> Floats:
         return np.asarray(columns @ resting)
     beside = np.hstack([others, turned])
     rest = columns @ beside
-    found = null_space(np.vstack([_constraint_rows(motion, rest), _stiffness_rows(motion, rest)]))
+    resisted = resisted_by_joints(motion.system, motion.q, centres) @ beside
+    found = null_space(np.vstack([_constraint_rows(motion, rest), resisted, _stiffness_rows(motion, rest)]))
     # what is turned alone is resisted, by however small a rate of the rotation
     _, sizes, parts = np.linalg.svd(found[: others.shape[1]])
     return np.asarray(columns @ np.hstack([resting, beside @ found @ parts[: np.sum(sizes > LEAST)].T]))
 
 
-def _turned(motion: EigenProblem, centres: list[tuple[int, Floats, int]]) -> tuple[Floats, Floats]:
+def resisted_by_joints(system: System, q: Floats, groups: Centres) -> Floats:
+    """(r, d) what rows of size one take from motions of groups, as of ``_rigid_motions``: the relative motions that
+    springs of joints resist, as these declare, however weak they are beside others."""
+    layout, rows = system.layout, [np.zeros((0, sum(count for _, _, count in groups)))]
+    of_frame = {k: number for number, (frames, _, _) in enumerate(groups) for k in frames}
+    ends = np.cumsum([0, *(count for _, _, count in groups)])
+    everything = frozenset(range(len(layout.frames)))
+    for item in system.items:
+        on = dict.fromkeys(item.frames(layout)) if item.resists else {}
+        pair = [of_frame.get(k, -1) for k in on]
+        if len(set(pair)) == 2:
+            moving = next(number for number in pair if number >= 0)
+            fixed = everything - {k for k in on if of_frame.get(k, -1) == moving}
+            symmetry = item.symmetry(Surroundings(layout, system.model, q, fixed, system.discrete))
+            noticed = nullity(np.eye(6) if symmetry is None else symmetry.motions)
+            own = np.zeros((len(noticed), rows[0].shape[1]))
+            for number in set(pair) - {-1}:
+                _, centre, count = groups[number]
+                along = noticed @ twists(np.eye(3), np.eye(3), centre).T
+                own[:, ends[number] : ends[number + 1]] = along[:, :count] * (1.0 if number == moving else -1.0)
+            rows.append(own / np.max(np.abs(own), axis=1, keepdims=True))
+    return np.vstack(rows)
+
+
+def _turned(motion: EigenProblem, centres: Centres) -> tuple[Floats, Floats]:
     """(d, k), (d, j) known motions that a rotation turns in its own axes, in terms of those of ``_rigid_motions``:
     those that centrifugal and gyroscopic forces resist not, as the turn of a thin rod about its line, and those that
     they resist."""
@@ -132,7 +162,7 @@ def _turned(motion: EigenProblem, centres: list[tuple[int, Floats, int]]) -> tup
     for structure in motion.structures:
         omega, point, _ = motion.axis_of(structure.frames)
         motions = structure.turned_by(omega, point)
-        if len(motions) and any(frame in structure.frames for frame, _, _ in centres):
+        if len(motions) and any(frames[0] in structure.frames for frames, _, _ in centres):
             _, forces, sizes = stiffness_of_known(motion, structure, motions)
             own = null_space(forces / np.maximum(sizes, np.finfo(float).tiny)[:, None])
             terms = _in_terms(structure, motions, centres)
@@ -158,12 +188,12 @@ def stiffness_of_known(
     return D, damping - inertia, sizes
 
 
-def _in_terms(structure: KnownStructure, twists: Floats, centres: list[tuple[int, Floats, int]]) -> Floats:
+def _in_terms(structure: KnownStructure, twists: Floats, centres: Centres) -> Floats:
     """(d, k) twists (k, 6) of a structure in terms of the motions of ``_rigid_motions``."""
     parts = [np.zeros((0, len(twists)))]
-    for frame, centre, count in centres:
+    for frames, centre, count in centres:
         moved = np.hstack([twists[:, :3] + np.cross(twists[:, 3:], centre), twists[:, 3:]])
-        parts.append(moved.T[:count] * (frame in structure.frames))
+        parts.append(moved.T[:count] * (frames[0] in structure.frames))
     return np.vstack(parts)
 
 
@@ -173,9 +203,9 @@ def independent(columns: Floats) -> Floats:
     return nullity(nullity(rows / np.linalg.norm(rows, axis=1, keepdims=True))).T
 
 
-def _rigid_motions(motion: EigenProblem, groups: list[list[int]]) -> tuple[Floats, list[tuple[int, Floats, int]]]:
+def _rigid_motions(motion: EigenProblem, groups: list[list[int]]) -> tuple[Floats, Centres]:
     """(n_v, d) motions as rigid bodies of all groups without a held frame, about the mean of their positions; and of
-    each group its first frame, this mean (3,) and the number of its motions."""
+    each group its frames, this mean (3,) and the number of its motions."""
     system, layout = motion.system, motion.system.layout
     whole = motion.rigid_motions()
     columns, centres = [np.zeros((system.n_v, 0))], []
@@ -193,7 +223,7 @@ def _rigid_motions(motion: EigenProblem, groups: list[list[int]]) -> tuple[Float
         if all(layout.frames[k].freedom == 3 for k in group) and len(group) == 1:
             own = own[:3]
         columns.append(own.T)
-        centres.append((group[0], centre, len(own)))
+        centres.append((group, centre, len(own)))
     return np.hstack(columns), centres
 
 
@@ -211,13 +241,9 @@ def _constraint_rows(motion: EigenProblem, columns: Floats) -> Floats:
 def _stiffness_rows(motion: EigenProblem, columns: Floats) -> Floats:
     """K D (n_v, d) of what is not held, each row on the scale of its terms."""
     moving = np.where(motion.held[:, None], 0.0, columns)
-    # what a slow rotation adds would be rounding beside the stiffness of short elements
-    exact = motion.exact if motion.spinning else None
-    data = motion.stiffness if exact is None else exact.others[0]
-    values = np.array(
-        [motion.times(data, x) if exact is None else exact.rigid_stiffness(x) for x in np.ascontiguousarray(moving.T)]
-    ).T
-    sizes = motion.times(np.abs(data), np.max(np.abs(moving), axis=1, initial=0.0))
+    # without what short elements would hide: these motions strain none
+    values = np.array([motion.exact.rigid_stiffness(x) for x in np.ascontiguousarray(moving.T)]).T
+    sizes = motion.times(np.abs(motion.exact.others[0]), np.max(np.abs(moving), axis=1, initial=0.0))
     sizes = np.maximum(sizes, np.max(np.abs(values), axis=1, initial=0.0))
     if np.any(motion.multipliers):
         # reactions turn with what they hold

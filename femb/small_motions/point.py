@@ -183,11 +183,16 @@ class OperatingPoint(Brief):
         """
         n, to_csc = self.system.n_v, self.system.pattern.to_csc
         damping, stiffness = (to_csc(data)[:n, :n] for data in self.system.tangent(self.u, self.q, self.v, self.a))
-        low_rank = LowRank.joined([self.system.low_rank_tangent(self.u, self.q, self.v), self.of_functions()], n)
-        if not low_rank.rank:
+        if not self.low_rank.rank:
             return damping, stiffness
-        full = low_rank.sparse()
+        full = self.low_rank.sparse()
         return damping + full[0], stiffness + full[1]
+
+    @cached_property
+    def low_rank(self) -> LowRank:
+        """What the tangents have of modal damping and of users' functions of the state."""
+        of_system = self.system.low_rank_tangent(self.u, self.q, self.v)
+        return LowRank.joined([of_system, self.of_functions()], self.system.n_v)
 
     def of_functions(self) -> LowRank:
         """The derivatives of the residual by users' functions of the state, beyond those in the tangents of the

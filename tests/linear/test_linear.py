@@ -926,3 +926,35 @@ damping = 0.5
         done = CliRunner().invoke(cli, arguments)
         assert (done.exit_code, done.stdout) == (2, "")
         assert message in done.stderr
+
+
+@pytest.mark.parametrize("stiffnesses", [(0, 0, 0), (1e9, 1e-5, 1e9), (1e-5, 1e9, 0), (1e-5, 0, 1e9)])
+@pytest.mark.parametrize("words", [{}, {"hub": "hub"}])
+def test_a_weak_spring_is_a_spring_beside_a_stiff_one(stiffnesses, words):
+    """A free chain on hinges: two poles of exactly zero for each rigid motion and each hinge without a spring, and none
+    for one of 1e-14 of the largest, whose pole is that of the two halves that it joins, as rigid bodies."""
+    model = femb.Model("chain")
+    model.add(femb.RigidBody("hub", mass=50.0, inertia=(8.0, 9.0, 7.0)))
+    last = "hub"
+    for k, stiffness in enumerate(stiffnesses):
+        model.add(femb.RigidBody(f"p{k}", mass=2.0, inertia=(0.2, 0.3, 0.4), position=(1.0 + k, 0.0, 0.0)))
+        ends = (
+            femb.JointEnd(last, at=(0.5, 0, 0), axis=(0, 1, 0)),
+            femb.JointEnd(f"p{k}", at=(-0.5, 0, 0), axis=(0, 1, 0)),
+        )
+        model.add(femb.Revolute(f"h{k}", *(ends if k % 2 else ends[::-1])))
+        if stiffness:
+            model.add(femb.JointSpringDamper(f"s{k}", f"h{k}", stiffness=stiffness))
+        last = f"p{k}"
+    space = femb.linearize(model, inputs=["bodies.hub.torque"], outputs=["bodies.hub.turn"], **words)
+    sizes = np.sort(np.abs(space.eigenvalues()))
+    free = 2 * (6 + stiffnesses.count(0))
+    assert np.sum(sizes == 0.0) == free
+    if stiffnesses == (1e9, 1e-5, 1e9):
+        # about the hinge: z and the turns of the halves, of which x is apart; with zero momenta the angle alone moves
+        (m1, s1, J1), (m2, s2, J2) = (52.0, -50 * 1.5 - 2 * 0.5, 9.3 + 50 * 1.5**2 + 2 * 0.25), (4.0, 4.0, 0.6 + 5.0)
+        M = np.array([[m1 + m2, -s1, -s2], [-s1, J1, 0.0], [-s2, 0.0, J2]])
+        relative = np.array([0.0, -1.0, 1.0])
+        omega = np.sqrt(1e-5 * relative @ np.linalg.solve(M, relative))
+        # the rounding of the stiffest spring is 0.02 of the weak one
+        np.testing.assert_allclose(sizes[free : free + 2], omega, rtol=2e-3)
