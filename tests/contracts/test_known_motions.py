@@ -111,7 +111,8 @@ EXPECTED = {
     "Revolute": 1, "Spherical": 3, "Universal": 1, "Cylindrical": 2, "Prismatic": 1, "Planar": 3, "PointOnLine": 2,
     "PointOnLine reversed": 3, "PointOnPlane": 3, "Parallel": 4, "Perpendicular": 4, "Fixed": 0, "Distance": 3,
     "Components": 2, "weight": 4, "spring": 3, "torsion": 3, "inertial force": 4, "force and torque": 4, "latch": 1,
-    "joint spring": 1, "joint spring reversed": 1, "hinge spring reversed": 0, "joint damper": 1, "joint driver": 1, "uniform field": 4, "damped about two axes": 4,
+    "joint spring": 1, "joint spring reversed": 1, "hinge spring reversed": 0,
+    "joint damper": 1, "joint driver": 1, "uniform field": 4, "damped about two axes": 4,
     "clamped boom": 0, "in a plane": 3, "joint friction": 2,
 }  # fmt: skip
 
