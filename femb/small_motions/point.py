@@ -190,7 +190,7 @@ class OperatingPoint(Brief):
 
     @cached_property
     def low_rank(self) -> LowRank:
-        """What the tangents have of modal damping and of users' functions of the state."""
+        """The part of the tangents that modal damping and users' functions of the state give."""
         of_system = self.system.low_rank_tangent(self.u, self.q, self.v)
         return LowRank.joined([of_system, self.of_functions()], self.system.n_v)
 

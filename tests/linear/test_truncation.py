@@ -399,3 +399,22 @@ def test_craig_bampton_of_a_free_satellite_with_a_heated_hinge_line(gradient):
     poles = space.eigenvalues().imag
     wanted = femb.modes(model, 3, start="equilibrium").frequencies
     np.testing.assert_allclose(np.sort(poles[poles > 0.5])[:3] / (2.0 * np.pi), wanted, rtol=1e-4)
+
+
+def test_a_continuous_law_of_attitude_in_a_truncated_model():
+    """It turns a rigid hub with a bandwidth b and a ratio 0.7: its poles are those of w^2 + 1.4 b w + b^2."""
+    model = femb.Model("held")
+    model.add(femb.RigidBody("hub", mass=50.0, inertia=(8.0, 9.0, 7.0)))
+    model.add(femb.RigidBody("tip", mass=1e-6, inertia=1e-6, position=(1.0, 0.0, 0.0)))
+    ends = femb.JointEnd("hub", at=(1.0, 0.0, 0.0), axis=(0, 1, 0)), femb.JointEnd("tip", axis=(0, 1, 0))
+    model.add(femb.Revolute("hinge", *ends))
+    model.add(femb.JointSpringDamper("spring", "hinge", stiffness=1e-3))
+    model.add(femb.Load("torque", body="hub", frame="body", torque=(0, 0, 0)))
+    law = {"attitude": "bodies.hub", "rate": "bodies.hub", "outputs": ("loads.torque.torque",)}
+    model.add(femb.PDController("pd", bandwidth=0.3, damping_ratio=0.7, **law))
+    space = femb.linearize(model, outputs=["bodies.hub.turn"], modes=3, damping=0.0)
+    slow = np.sort_complex(space.eigenvalues()[np.abs(space.eigenvalues().imag) < 1.0])
+    slow = slow[np.abs(slow) > 0.0]
+    np.testing.assert_allclose(slow.real, -0.21, rtol=1e-3)
+    np.testing.assert_allclose(np.abs(slow), 0.3, rtol=1e-3)
+    assert len(slow) == 6
