@@ -81,17 +81,23 @@ def _check_steady(system: System, q: Floats, v: Floats, a: Floats, M: csc_array,
     rate = np.linalg.norm(spins, axis=1)[:, None]
     rates[line], rates[turn[own]] = rate, rate[own]
     sizes[line] = extent
-    balanced = np.abs(M @ rotation)
+    balanced, unbalanced = np.abs(M @ rotation), M @ missing
+    in_orbit = any(item.follows_origin for item in system.model.items())
     allowed, rounding = STEADY * M.diagonal() * rates**2 * sizes, ROUNDING * (abs(K) @ sizes)
     for frames in groups_of(layout, springs=True, rows=True):
         columns = np.concatenate([layout.frame_v[k] + np.arange(layout.frames[k].freedom) for k in frames])
+        if in_orbit:
+            # mass centres fall freely
+            fall = np.zeros((3, n))
+            fall[:, columns] = system.rigid_velocities(q)[:3, columns]
+            unbalanced -= M @ (fall.T @ (fall @ unbalanced)) / float(fall[0] @ (M @ fall[0]))
         # joints pass on the rounding of what is stiff to parts that have no stiffness of their own
         force = STEADY * np.sum(balanced[columns]) + np.max(rounding[columns] * sizes[columns] / extent, initial=0.0)
         allowed[columns] += force * extent / sizes[columns]
-    excess = np.abs(M @ missing) - allowed
+    excess = np.abs(unbalanced) - allowed
     frame = max(range(len(layout.frames)), key=lambda k: np.max(excess[_places(layout, k)], initial=-np.inf))
     if np.max(excess[_places(layout, frame)], initial=0.0) > 0.0:
-        unbalanced = (M @ missing)[_places(layout, frame)]
+        unbalanced = unbalanced[_places(layout, frame)]
         raise ModelError(
             f"modes: the state is not steady: {layout.frames[frame].label!r} lacks a force of "
             f"{np.linalg.norm(unbalanced[:3]):.3g} N and a moment of {np.linalg.norm(unbalanced[3:]):.3g} N m to turn "

@@ -68,17 +68,27 @@ def _changing(system: System, motion: RigidMotion, noticing: Sequence[str]) -> I
         yield from _changing_joints(system, motion, described, v)
 
 
-def _turned(system: System, motion: RigidMotion, q: Floats, v: Floats) -> "Iterator[tuple[csc_array, Floats, Floats]]":
-    """Velocities by those along turned axes (n_v, n_v), q and v: before and after turns about the axis."""
+def _turned(
+    system: System, motion: RigidMotion, q: Floats, v: Floats
+) -> "Iterator[tuple[csc_array, Floats, Floats, Floats]]":
+    """Velocities by those along turned axes (n_v, n_v), inputs, q and v: before and after turns about the axis.
+
+    The inputs are those at the start, but of surroundings, as of gravity that turns on an orbit, when it has turned.
+    """
     from scipy.sparse import block_diag, eye_array
 
     places = sorted(int(system.layout.frame_v[k]) for k in motion.frames)
+    around = np.concatenate([[], *(np.full(each.width, each.surroundings) for each in system.inputs)]).astype(bool)
     for turn, q_after, v_after in motion.turned(motion.centre(q), q, v):
+        u = system.inputs_at(0.0, q_after, v_after)
+        if around.any():
+            time = 2.0 * np.arctan2(np.linalg.norm(turn[1:]), turn[0]) / np.linalg.norm(motion.omega)
+            u = np.where(around, system.inputs_at(float(time), q_after, v_after), u)
         blocks, at = [], 0
         for first in places:
             blocks += [eye_array(first - at), rotations.rotation_matrix(turn)]
             at = first + 3
-        yield block_diag([*blocks, eye_array(system.n_v - at)], format="csc"), q_after, v_after
+        yield block_diag([*blocks, eye_array(system.n_v - at)], format="csc"), u, q_after, v_after
 
 
 def _tangent_changes(system: System, motion: RigidMotion, number: int, q: Floats, v: Floats) -> bool:
@@ -86,8 +96,7 @@ def _tangent_changes(system: System, motion: RigidMotion, number: int, q: Floats
     n, batch = system.n_v, system.batches[number]
     alone = system.with_batches([batch])
     found: list[list[csc_array]] = []
-    for axes, q_after, v_after in _turned(system, motion, q, v):
-        u = system.inputs_at(0.0, q_after, v_after)
+    for axes, u, q_after, v_after in _turned(system, motion, q, v):
         point = OperatingPoint(alone, 0.0, u, q_after, v_after, np.zeros(n), np.zeros(system.n_c))
         found.append([axes.T @ matrix @ axes for matrix in point.tangents])
     for first, *others in zip(*found, strict=True):
@@ -102,15 +111,15 @@ def _force_changes(system: System, motion: RigidMotion, number: int) -> bool:
     """Whether the forces of a batch in the start change as the structure turns."""
     n, batch, still = system.n_v, system.batches[number], np.zeros((1, system.n_v))
     sizes, forces = np.full(n, system.layout.extent or 1.0), []
-    for axes, q, v in _turned(system, motion, system.q0, system.v0):
+    for axes, u, q, v in _turned(system, motion, system.q0, system.v0):
         force = still.copy()
-        batch.residual(system.inputs_at(0.0, q, v)[None], q[None], v[None], still, force)
+        batch.residual(u[None], q[None], v[None], still, force)
         forces.append(np.where(motion.mask, axes.T @ force[0], 0.0))
     data = np.zeros((2, system.pattern.size))
     batch.tangent(system.inputs_at(0.0, system.q0, system.v0), system.q0, system.v0, still[0], *data)
     damping, stiffness = (abs(system.pattern.to_csc(part)[:n, :n]) for part in data)
     largest = _of_frames(system, np.abs(forces[0]))
-    rounded = stiffness @ sizes + damping @ np.abs(system.v0) + np.max(largest)
+    rounded = _of_frames(system, stiffness @ sizes + damping @ np.abs(system.v0) + np.max(largest))
     changes = np.max(np.abs(np.array(forces) - forces[0]), axis=0)
     return bool(np.any(changes > FORCE_CHANGED * largest + ROUNDING * rounded))
 
@@ -125,7 +134,7 @@ def _changing_joints(system: System, motion: RigidMotion, q: Floats, v: Floats) 
         if len(moving) == 1 and k not in driven:
             held.setdefault(moving[0], []).append(int(layout.row_c[k]))
     states = list(_turned(system, motion, q, v)) if held else []
-    rows = [(system.jacobian(system.inputs_at(0.0, *at), at[0]) @ axes).toarray() for axes, *at in states]
+    rows = [(system.jacobian(u, at) @ axes).toarray() for axes, u, at, _ in states]
     for frame, numbers in held.items():
         place = slice(int(layout.frame_v[frame]), int(layout.frame_v[frame]) + layout.frames[frame].freedom)
         spans = [np.linalg.pinv(part[numbers, place], rcond=EXACT) @ part[numbers, place] for part in rows]

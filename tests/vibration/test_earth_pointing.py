@@ -1,0 +1,76 @@
+"""Modes and linear models of satellites that turn with their orbit, from an equilibrium: closed forms of librations."""
+
+import numpy as np
+import pytest
+from models import of_parts, sections_like
+
+import femb
+
+RATE = 1.1e-3
+INERTIA = np.array([120.0, 150.0, 60.0])
+
+
+def satellite(kind, centre=(0.0, 0.0, 0.0), boom=False, rate=RATE, **words):
+    """A hub whose axes are those of the frame of the orbit, along which a boom may be: up, from the mass centre."""
+    field = femb.GravityGradient("earth", rate=RATE, radial=(1.0, 2.0, 0.0), normal=(2.0, -1.0, 3.0))
+    if kind == "orbit":
+        position, velocity = field.motion_at(0.0)
+        field = femb.Orbit("earth", position=position, velocity=velocity)
+    model = of_parts(field)
+    quaternion, turning = femb.orbital_frame(model)
+    omega = turning * rate / RATE
+    hub = femb.RigidBody(
+        "hub", 200.0, INERTIA, center_of_mass=centre, quaternion=quaternion, angular_velocity=omega, **words
+    )
+    model.add(hub)
+    if boom:
+        tube = sections_like("tube", 1e-4, (2e-9, 1e-9), 3e-9, 1600.0, 1e11, 4e10)()
+        start = hub.at(np.add(centre, (0.0, 0.0, -0.3)), direction=(0, 0, -1))
+        model.add(femb.Beam("boom", tube, 5.0, 2, start=start))
+    return model
+
+
+def librations(inertia):
+    """Roll with yaw and pitch by the rate of the orbit: docs/theory/actuators.md, equation (6)."""
+    k_1, k_3 = (inertia[1] - inertia[2]) / inertia[0], (inertia[1] - inertia[0]) / inertia[2]
+    b = 1.0 + 3.0 * k_1 + k_1 * k_3
+    coupled = [np.sqrt((b + sign * np.sqrt(b * b - 16.0 * k_1 * k_3)) / 2.0) for sign in (-1.0, 1.0)]
+    return np.sort([*coupled, np.sqrt(3.0 * (inertia[0] - inertia[2]) / inertia[1])])
+
+
+@pytest.mark.parametrize("centre", [(0.0, 0.0, 0.0), (0.1, 0.2, 0.05)])
+@pytest.mark.parametrize("kind", ["orbit", "gravity_gradient"])
+def test_librations_are_modes_of_the_equilibrium(kind, centre):
+    """Of a rigid satellite, also where its mass centre, which falls, is beside the origin of the frame."""
+    found = femb.modes(satellite(kind, centre), 3 if kind != "orbit" else 6, start="equilibrium")
+    omega = 2.0 * np.pi * np.asarray(found.frequencies) / RATE
+    omega = [w for w in omega if w > 0.1 and abs(w - 1.0) > 1e-6]
+    wanted = librations(INERTIA)
+    np.testing.assert_allclose(omega, wanted[: len(omega)], rtol=1e-6)
+    assert len(omega) >= 2
+
+
+@pytest.mark.parametrize("kind", ["orbit", "gravity_gradient"])
+def test_a_stiff_boom_is_a_part_of_the_rigid_satellite(kind):
+    """The boom is stiff beside 1e-3 rad/s: librations are those of the inertia of the whole."""
+    model = satellite(kind, boom=True)
+    from femb.system.moving_ground import mass_properties
+
+    system = femb.System(model)
+    _, _, inertia = mass_properties(system)
+    axes = femb.orbital_frame(model)[0]
+    from femb.numerics import rotations
+
+    R = rotations.rotation_matrix(axes)
+    wanted = librations(np.diag(R.T @ inertia @ R))
+    found = femb.modes(model, 8, start="equilibrium")
+    omega = 2.0 * np.pi * np.asarray(found.frequencies) / RATE
+    omega = np.array([w for w in omega if 0.1 < w < 10.0 and abs(w - 1.0) > 1e-4])
+    np.testing.assert_allclose(omega, wanted[: len(omega)], rtol=1e-4)
+    assert len(omega) >= 2
+
+
+def test_one_that_turns_at_another_rate_is_refused():
+    """Gravity does not turn with it."""
+    with pytest.raises(femb.ModelError, match=r"loads\.earth do not turn with the structure of 'hub'"):
+        femb.modes(satellite("gravity_gradient", rate=1.3 * RATE), 3, start="equilibrium")
