@@ -23,14 +23,13 @@ from femb.elements.exact.element_data import BESIDE, DAMPING, LENGTH, MASSES, PO
 from femb.elements.exact.offset_mass import (
     add_bubble_force_changes,
     add_bubble_forces,
-    bubble_changes,
+    add_bubbles,
     bubble_vectors,
-    bubbles,
     turned,
 )
 from femb.numerics.compiler.compile import inlined, kernel_with_entry
 from femb.numerics.compiler.lanes import LANES, every, lanes
-from femb.numerics.vector3 import cross, product, rotate, rotate_back, rotation, times_skew
+from femb.numerics.vector3 import cross, dot, product, rotate, rotate_back, rotation, times_skew
 
 # Kernels of the inertia: four vectors that are fixed in the frames, and the rotary inertia.
 #
@@ -119,12 +118,13 @@ def add_point_forces(data, R1, R2, count, F, f):
 
 @inlined
 def point_jets(data, R1, R2, poses, rates, omega, xdd, x, xd, v, z):
-    """v (12, 3), z (9, 3) of ``bubbles``, and places and rates x, xd (8, 3) of the points; xdd (8, 3)."""
+    """v (12, 3), z (9, 3) of ``add_bubbles``, and places and rates x, xd (8, 3) of the points; xdd (8, 3)."""
     point_motions(data, R1, R2, poses, rates, omega, 8, x, xd)
     bubble_vectors(data, x, v, 0)
     bubble_vectors(data, xd, v, 4)
     bubble_vectors(data, xdd, v, 8)
-    bubbles(data, v, z)
+    z[:] = 0.0
+    add_bubbles(data, v, v, v, 1.0, z)
 
 
 @inlined
@@ -208,19 +208,11 @@ def add_mass(data, R1, R2, M):
 
 @inlined
 def add_mass_beside(data, R1, R2, poses, rates, w, M):
-    """M (12, 12) += the mass of the vectors z_i, by accelerations of one at a time at rest; w (52, 3) : work."""
-    x, xdd, v, z, G, F = w[0:8], w[8:16], w[16:28], w[28:37], w[37:42], w[42:50]
-    w[16:52] = 0.0
-    point_motions(data, R1, R2, poses, rates, w[50:52], 8, x, xdd)
-    bubble_vectors(data, x, v, 0)
-    for e in range(2):
-        for j in range(6):
-            unit_motion(data, R1, R2, e, j, xdd)
-            bubble_vectors(data, xdd, v, 8)
-            bubbles(data, v, z)
-            F[:] = 0.0
-            add_bubble_forces(data, v, xdd, z, G, F)
-            add_point_forces(data, R1, R2, 8, F, M[:, 6 * e + j])
+    """M (12, 12) += the mass of the vectors z_i. rates (2, 6) : any; w (116, 3) : work."""
+    w[0:47] = 0.0
+    omega, xdd, v, z = w[0:2], w[2:10], w[10:22], w[22:31]
+    point_jets(data, R1, R2, poses, rates, omega, xdd, w[31:39], w[39:47], v, z)
+    add_derivatives_beside(data, R1, R2, omega, xdd, xdd, v, z, 2, w[47:116], M)
 
 
 @inlined
@@ -307,38 +299,38 @@ def add_inertia_tangent(data, R1, R2, omega, h, count, A, F, S, T, by_pose, by_r
 
 
 @inlined
-def add_tangent_beside(data, R1, R2, omega, A, xdd, v, z, by_rate, w, C, K):
-    """C, K (12, 12) += what ``add_inertia_tangent`` lacks of the vectors z_i; v (12, 3), z (9, 3) : of ``point_jets``.
+def add_derivatives_beside(data, R1, R2, omega, A, xdd, v, z, by, w, out):
+    """out (12, 12) += derivatives of the force of the vectors z_i by poses, rates or accelerations: by = 0, 1 or 2.
 
-    A, xdd (8, 3), by_rate (8, 3, 3) : as there. w (50, 3) : work.
+    A, xdd (8, 3) : of ``point_accelerations``; v (12, 3), z (9, 3) : of ``point_jets``. w (69, 3) : work.
     """
-    x, xd, dxdd, dv, dz, G, F, wy = w[0:8], w[8:16], w[16:24], w[24:36], w[36:45], w[45:51], w[51:59], w[59]
-    for part in range(2):
-        for e in range(2):
-            R = R1 if e == 0 else R2
-            for j in range(6):
-                unit_motion(data, R1, R2, e, j, x if part == 0 else xd)
-                if part == 1:
-                    x[:] = 0.0
-                else:
-                    xd[:] = 0.0
-                dxdd[:] = 0.0
-                if j >= 3:
-                    for k in (2 * e, 2 * e + 1, 4 + 2 * e, 5 + 2 * e):
-                        if part == 0:
-                            cross(omega[e], data[POINTS + 3 * k : POINTS + 3 * k + 3], wy)
-                            turned(R, j - 3, wy, xd[k])
-                            turned(R, j - 3, A[k], dxdd[k])
-                        else:
-                            for i in range(3):
-                                dxdd[k, i] = by_rate[k, i, j - 3]
-                bubble_vectors(data, x, dv, 0)
-                bubble_vectors(data, xd, dv, 4)
-                bubble_vectors(data, dxdd, dv, 8)
-                bubble_changes(data, v, dv, dz)
-                F[:] = 0.0
-                add_bubble_force_changes(data, v, dv, xdd, dxdd, z, dz, G, F)
-                add_point_forces(data, R1, R2, 8, F, (K if part == 0 else C)[:, 6 * e + j])
+    dxdd, dv, dz, G, F, wy = w[16:24], w[24:36], w[36:45], w[45:51], w[51:59], w[59:61]
+    for e in range(2):
+        R = R1 if e == 0 else R2
+        for j in range(6):
+            w[0:24] = 0.0
+            unit_motion(data, R1, R2, e, j, w[8 * by : 8 * by + 8])
+            for k in (2 * e, 2 * e + 1, 4 + 2 * e, 5 + 2 * e):
+                y = data[POINTS + 3 * k : POINTS + 3 * k + 3]
+                if j >= 3 and by < 2:
+                    cross(omega[e], y, wy[0])
+                    turned(R, j - 3, wy[0], w[8 + 8 * by + k])
+                    if by == 0:
+                        turned(R, j - 3, A[k], dxdd[k])
+                    else:
+                        # w x (e_j x y) = e_j (w . y) - w_j y
+                        rotate(R, y, wy[1])
+                        for i in range(3):
+                            dxdd[k, i] += R[i, j - 3] * dot(omega[e], y) - omega[e, j - 3] * wy[1, i]
+            for n in range(3):
+                bubble_vectors(data, w[8 * n : 8 * n + 8], dv, 4 * n)
+            dz[:] = 0.0
+            add_bubbles(data, dv, v, v, 1.0, dz)
+            add_bubbles(data, v, dv, v, 0.0, dz)
+            add_bubbles(data, v, v, dv, 0.0, dz)
+            F[:] = 0.0
+            add_bubble_force_changes(data, v, dv, xdd, dxdd, z, dz, G, F)
+            add_point_forces(data, R1, R2, 8, F, out[:, 6 * e + j])
 
 
 @inlined

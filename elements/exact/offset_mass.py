@@ -32,36 +32,18 @@ def factors(i):
 
 
 @inlined
-def bubbles(data, v, z):
-    """z (9, 3): the three z_i, their rates, and their second derivatives, of v (12, 3) with those of t, k, s, s_0."""
+def add_bubbles(data, t, one, other, share, z):
+    """z (9, 3) += the three z_i, their rates, and their second derivatives, with t, l_i and s_i of three arrays (12, 3)
+    with those of ``bubble_vectors``, and a share of the products e_i."""
     for i in range(3):
         a, b = factors(i)
-        p0 = dot_rows(v, a, v, b) - data[PRODUCTS + i]
-        p1 = dot_rows(v, 4 + a, v, b) + dot_rows(v, a, v, 4 + b)
-        p2 = dot_rows(v, 8 + a, v, b) + 2.0 * dot_rows(v, 4 + a, v, 4 + b) + dot_rows(v, a, v, 8 + b)
+        p0 = dot_rows(one, a, other, b) - share * data[PRODUCTS + i]
+        p1 = dot_rows(one, 4 + a, other, b) + dot_rows(one, a, other, 4 + b)
+        p2 = dot_rows(one, 8 + a, other, b) + 2.0 * dot_rows(one, 4 + a, other, 4 + b) + dot_rows(one, a, other, 8 + b)
         for j in range(3):
-            z[i, j] = v[0, j] * p0
-            z[3 + i, j] = v[4, j] * p0 + v[0, j] * p1
-            z[6 + i, j] = v[8, j] * p0 + 2.0 * v[4, j] * p1 + v[0, j] * p2
-
-
-@inlined
-def bubble_changes(data, v, dv, dz):
-    """dz (9, 3), rows 6 to 8: changes of the second derivatives of ``bubbles`` with those of v."""
-    for i in range(3):
-        a, b = factors(i)
-        p0 = dot_rows(v, a, v, b) - data[PRODUCTS + i]
-        p1 = dot_rows(v, 4 + a, v, b) + dot_rows(v, a, v, 4 + b)
-        p2 = dot_rows(v, 8 + a, v, b) + 2.0 * dot_rows(v, 4 + a, v, 4 + b) + dot_rows(v, a, v, 8 + b)
-        d0, d1, d2 = 0.0 * p0, 0.0 * p0, 0.0 * p0
-        for c, d in ((a, b), (b, a)):
-            d0 += dot_rows(dv, c, v, d)
-            d1 += dot_rows(dv, 4 + c, v, d) + dot_rows(dv, c, v, 4 + d)
-            d2 += dot_rows(dv, 8 + c, v, d) + 2.0 * dot_rows(dv, 4 + c, v, 4 + d) + dot_rows(dv, c, v, 8 + d)
-        for j in range(3):
-            dz[6 + i, j] = (
-                dv[8, j] * p0 + v[8, j] * d0 + 2.0 * (dv[4, j] * p1 + v[4, j] * d1) + dv[0, j] * p2 + v[0, j] * d2
-            )
+            z[i, j] += t[0, j] * p0
+            z[3 + i, j] += t[4, j] * p0 + t[0, j] * p1
+            z[6 + i, j] += t[8, j] * p0 + 2.0 * t[4, j] * p1 + t[0, j] * p2
 
 
 @inlined

@@ -22,10 +22,10 @@ from femb.elements.exact.deformation import (
 )
 from femb.elements.exact.element_data import DAMPING, LENGTH, QUADRATIC, SLOPE
 from femb.elements.exact.force import (
+    add_derivatives_beside,
     add_inertia_tangent,
     add_mass,
     add_mass_beside,
-    add_tangent_beside,
     angular_momenta,
     deformation_rate,
     element_coordinates,
@@ -340,7 +340,7 @@ def tangents(
     """
     none, p = np.zeros((6, LANES)), np.empty((3, 4, LANES))
     poses, rates = np.empty((2, 7, LANES)), np.empty((2, 2, 6, LANES))
-    R, r, small = lanes(np.empty((4, 3, 3, LANES))), lanes(np.empty((133, 3, LANES))), lanes(np.empty((6, 3, LANES)))
+    R, r, small = lanes(np.empty((4, 3, 3, LANES))), lanes(np.empty((142, 3, LANES))), lanes(np.empty((6, 3, LANES)))
     six, mats, nine = lanes(np.empty((8, 6, LANES))), lanes(np.empty((6, 6, 6, LANES))), lanes(np.empty((2, 9, LANES)))
     B, HB, G = lanes(np.empty((6, 9, LANES))), lanes(np.empty((6, 9, LANES))), lanes(np.empty((6, 9, LANES)))
     K9, C9 = lanes(np.empty((9, 9, LANES))), lanes(np.empty((9, 9, LANES)))
@@ -376,15 +376,15 @@ def tangents(
                     row, R[0], R[2], omega, h, count, A, F, three[3], three[4], changes[0], changes[1],
                     lanes(C), lanes(K),
                 )  # fmt: skip
-                if beside:
-                    add_tangent_beside(
-                        row, R[0], R[2], omega, A, xdd, r[52:64], r[64:73], changes[1], r[73:133], lanes(C), lanes(K),
-                    )  # fmt: skip
+                for by in range(2 if beside else 0):
+                    add_derivatives_beside(
+                        row, R[0], R[2], omega, A, xdd, r[52:64], r[64:73], by, r[73:142], lanes(K if by == 0 else C)
+                    )
             else:
                 M[:] = 0.0
                 add_mass(row, R[0], R[2], lanes(M))
                 if has_mass_beside(row):
-                    add_mass_beside(row, R[0], R[2], lanes(poses), w, r[12:64], lanes(M))
+                    add_mass_beside(row, R[0], R[2], lanes(poses), w, r[12:128], lanes(M))
                 scatter_group(M, first, offset, stride, mass[s])
             scatter_group(C, first, offset, stride, damping[s])
             scatter_group(K, first, offset, stride, stiffness[s])
@@ -395,7 +395,7 @@ def tangents(
 def masses(index, kind, ends, data, q, fixed, offset, stride, mass):
     """Add the mass matrices of all elements at s states q (s, n_q) to block data (s, size)."""
     poses, p, R = np.empty((2, 7, LANES)), lanes(np.empty((3, 4, LANES))), lanes(np.empty((4, 3, 3, LANES)))
-    r, small, M = lanes(np.empty((64, 3, LANES))), lanes(np.empty((6, 3, LANES))), np.empty((12, 12, LANES))
+    r, small, M = lanes(np.empty((128, 3, LANES))), lanes(np.empty((6, 3, LANES))), np.empty((12, 12, LANES))
     six, three, none = lanes(np.empty((8, 6, LANES))), lanes(np.empty((2, 3, 3, LANES))), lanes(np.zeros((2, 6, LANES)))
     for s in range(q.shape[0]):
         for g in range(kind.shape[0]):
@@ -404,7 +404,7 @@ def masses(index, kind, ends, data, q, fixed, offset, stride, mass):
             M[:] = 0.0
             add_mass(lanes(data[kind[g]]), R[0], R[2], lanes(M))
             if has_mass_beside(lanes(data[kind[g]])):
-                add_mass_beside(lanes(data[kind[g]]), R[0], R[2], lanes(poses), none, r[12:64], lanes(M))
+                add_mass_beside(lanes(data[kind[g]]), R[0], R[2], lanes(poses), none, r[12:128], lanes(M))
             scatter_group(M, g * LANES, offset, stride, mass[s])
 
 
