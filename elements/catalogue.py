@@ -43,6 +43,7 @@ from femb.elements.joint.driver import PositionDriver as PositionDriver  # drive
 from femb.elements.joint.driver import OrientationDriver as OrientationDriver  # drivers.orientation
 from femb.elements.joint.latch import Latch as Latch  # latches.latch
 
+from femb.elements.body.tank import TankRod as TankRod  # joints
 from femb.elements.body.tank import SloshingTank as SloshingTank  # tanks.cylinder
 
 from femb.elements.load.load import Load as Load  # loads.point

@@ -14,10 +14,10 @@ from femb.base.quantity import Group, Quantity
 from femb.base.types import NOT_NEGATIVE, POSITIVE, Floats, OneOf, Unit, UnitVector, Vector
 from femb.elements.body.body import PointMass
 from femb.elements.item import AtPoint, Item, ItemStates
+from femb.elements.joint.coordinates import Coordinate, X, Y
 from femb.elements.joint.force import JointSpringDamper
 from femb.elements.joint.joint import Distance, PointOnPlane
-from femb.elements.marker import JointEnd, Place, SpringEnd
-from femb.elements.spring.spring import SpringDamper
+from femb.elements.marker import JointEnd, Marker, Place
 from femb.numerics import rotations
 
 # Zeros of the derivative of the Bessel function J_1.
@@ -47,6 +47,19 @@ class TankResults(Group):
         of=recorded_displacement,
         level="motion",
     )
+
+
+class TankRod(Distance):
+    """The rod of a pendulum of a tank, with the coordinates of its mass across the axis of its first end."""
+
+    kind = "tank_rod"
+    also = ()
+    coordinates = (Coordinate("x", (X,)), Coordinate("y", (Y,)))
+    in_case_files = False
+
+    def turns(self, marker: Marker) -> bool:
+        """Whether ``marker`` is the first end, whose body has the axis; the second one is a point."""
+        return marker is not self.second
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,38 +177,25 @@ class SloshingTank(AtPoint):
         return tuple(made)
 
     def _hung(self, k: int, mass: PointMass) -> list[Item]:
-        """The rod of a mass, and its damping across the axis by dashpots towards the wall."""
+        """The rod of a mass, and its damping across the axis."""
         hinge = JointEnd(**self._host(float(self.hinges[k])), axis=-self.up)
-        made: list[Item] = [Distance(mass.name, hinge, JointEnd(mass.name), length=float(self.lengths[k]))]
-        if not self.damping_ratio:
-            return made
-        for word, across in zip("xy", self._across, strict=True):
-            host = self._host(float(self.places[k]))
-            wall = SpringEnd(**(host | {"at": host["at"] + self.radius * across}))
-            made.append(SpringDamper(f"{mass.name}_{word}", wall, SpringEnd(mass.name), damping=self._damping(k)))
-        return made
+        return [
+            TankRod(mass.name, hinge, JointEnd(mass.name), length=float(self.lengths[k])),
+            *(self._across(k, mass, 0.0) if self.damping_ratio else ()),
+        ]
 
     def _held(self, k: int, mass: PointMass) -> list[Item]:
         """The plane of a mass, and its springs."""
         plane = JointEnd(**self._host(float(self.places[k])), axis=self.up)
         stiffness = mass.mass * float(self.frequencies[k]) ** 2
-        return [
-            PointOnPlane(mass.name, plane, JointEnd(mass.name)),
-            *(
-                JointSpringDamper(f"{mass.name}_{word}", mass.name, word, stiffness, self._damping(k))
-                for word in ("x", "y")
-            ),
-        ]
+        return [PointOnPlane(mass.name, plane, JointEnd(mass.name)), *self._across(k, mass, stiffness)]
+
+    def _across(self, k: int, mass: PointMass, stiffness: float) -> list[Item]:
+        """A spring and a dashpot along both coordinates across the axis: together alike in all directions."""
+        return [JointSpringDamper(f"{mass.name}_{word}", mass.name, word, stiffness, self._damping(k)) for word in "xy"]
 
     def _damping(self, k: int) -> float:
         return float(2.0 * self.damping_ratio * self.moving_masses[k] * self.frequencies[k])
-
-    @property
-    def _across(self) -> tuple[Floats, Floats]:
-        """Two unit vectors across the axis."""
-        first = np.cross(self.up, np.eye(3)[np.argmin(np.abs(self.up))])
-        first /= np.linalg.norm(first)
-        return first, np.cross(self.up, first)
 
     def parts(self) -> tuple[Item, ...]:
         """Point masses, joints, springs and dashpots."""

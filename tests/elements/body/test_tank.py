@@ -192,3 +192,28 @@ def test_a_point_mass_on_a_line_or_a_plane(kind):
     np.testing.assert_allclose(results.bodies["bead"].position[-1], [0.25, 0.0, -0.25], atol=1e-9)
     turned = of_parts(femb.PointMass("bead", 2.0), kind("wire", JointEnd("bead", axis=axis), JointEnd("ground")))
     assert any("a point mass, which only takes forces" in str(problem) for problem in turned.problems())
+
+
+@pytest.mark.parametrize("damping_ratio", [0.0, 0.1])
+@pytest.mark.parametrize("axis", [(0.0, 0.0, 1.0), (1.0, 0.0, 0.0), (1.0, -2.0, 0.5)])
+@BOTH
+def test_the_axes_of_the_host_are_a_choice(model, axis, damping_ratio):
+    """A satellite whose body has other axes moves alike, also as the liquid swings far: nothing has a direction across
+    the axis of the tank."""
+    inertia, places = np.diag([30.0, 50.0, 40.0]), []
+    along = np.asarray(axis) / np.linalg.norm(axis)
+    for own in ((1.0, 0.0, 0.0, 0.0), (0.3, 0.5, -0.7, 0.4)):
+        R = rotations.rotation_matrix(rotations.normalise(np.array(own)))
+        words = {"mass": 20.0, "radius": 0.3, "depth": 0.4, "gravity": 1.0, "modes": 2, "damping_ratio": damping_ratio}
+        hub = femb.RigidBody(
+            "hub", 100.0, R.T @ inertia @ R, quaternion=rotations.normalise(np.array(own)),
+            angular_velocity=R.T @ [0.05, -0.1, 0.15],
+        )  # fmt: skip
+        tank = femb.SloshingTank("fuel", body="hub", at=R.T @ [0.1, 0.2, 0.5], axis=R.T @ along, model=model, **words)
+        push = femb.Load("push", body="hub", force=R.T @ (120.0 * along + [10.0, 25.0, -20.0]), frame="body")
+        results = femb.simulate(of_parts(hub, tank, push), duration=1.5, output_interval=0.5, rtol=1e-9, atol=1e-10)
+        bodies = [results.bodies[name].position for name in ("hub", "fuel_1", "fuel_2")]
+        places.append(np.array(bodies))
+        swing = np.abs(results.tanks["fuel"].displacement).max()
+    assert swing > 0.03
+    np.testing.assert_allclose(places[0], places[1], rtol=0.0, atol=1e-7)
