@@ -57,17 +57,21 @@ class FreeMotions:
         return FreeMotions(self.shapes @ kept, self.momenta @ kept, min(self.rigid, kept.shape[1]))
 
     def with_states(self, motion: EigenProblem) -> tuple["FreeMotions", int]:
-        """These motions beside first-order states that keep their value, as the speed of a wheel without friction,
-        whatever moves beside them; and the number of these.
+        """These motions beside first-order states that have a momentum of their own which stays, as the speed of a
+        wheel without friction, whatever moves beside them; and the number of these.
         """
         layout, low = motion.system.layout, motion.low_rank
         places = layout.first_order_v[~motion.held[layout.first_order_v]]
         if not places.size:
             return self, 0
-        terms = sum(abs(motion.system.pattern.to_csc(data)) for data in (motion.damping, motion.stiffness))
-        acting = np.asarray(terms.sum(axis=0)).ravel() + np.asarray(terms.sum(axis=1)).ravel()
-        acting[: motion.system.n_v] += np.abs(np.hstack([low.left, low.damping, low.stiffness])).sum(axis=1)
-        alone = places[acting[places] == 0.0]
+        (c, by_c), (k, by_k) = (
+            ((matrix := motion.system.pattern.to_csc(data))[places].toarray(), matrix[:, places].toarray().T)
+            for data in (motion.damping, motion.stiffness)
+        )
+        # what is gyroscopic alone is the rate of a momentum in axes that turn
+        acting = np.any((np.abs(c + by_c) > NONE * np.abs(c)) | (k != 0.0) | (by_k != 0.0), axis=1)
+        acting |= np.any(np.hstack([low.left, low.damping, low.stiffness])[places] != 0.0, axis=1)
+        alone = places[~acting]
         shapes, momenta = self.shapes, self.momenta
         for place in alone:
             unit = np.zeros(motion.system.n_v)

@@ -19,14 +19,14 @@ from femb.base.values import without_rounding
 from femb.layout.connections import groups_of
 from femb.layout.symmetry import twists
 from femb.small_motions.eigenproblem import EigenProblem
-from femb.small_motions.free_motions import FreeMotions
+from femb.small_motions.free_motions import FreeMotions, with_turned
 from femb.statics.equilibrium import SHOWN
 from femb.system.block_lu import SingularError
 from femb.system.known_motions import KnownStructure
 from femb.system.rigid_motion import angle_turned
 from femb.vibration.eigen import REFINED, REFINEMENTS, ROUNDED, freedoms, is_symmetric, orthonormal, rounding
 from femb.vibration.flexibility import Flexibility
-from femb.vibration.slow_modes import SlowModes, length, of_parts, of_unit_mass
+from femb.vibration.slow_modes import SLOW, SlowModes, length, of_parts, of_unit_mass, stiffness_of_rigid
 
 # Rigid-body motions of damped and of spinning structures as states, separated exactly: with x = (p, p'), x' = A x,
 #
@@ -42,6 +42,8 @@ from femb.vibration.slow_modes import SlowModes, length, of_parts, of_unit_mass
 EXACT = 1e-10
 # Of the terms by which rates of motions without stiffness act on such motions: below this they do not.
 COUPLED = 1e-7
+# Corrections of slow displacements by deformation: each gains the square of the rate by the lowest frequency.
+DEFORMED = 4
 # Of the products of left and right vectors: below this they are not those of the whole subspace.
 DEPENDENT = 1e-10
 
@@ -122,7 +124,24 @@ def _at_zero(motion: EigenProblem, free: FreeMotions, still: FreeMotions, lowest
         return _chains(D, None)
     _, coupled, axes = np.linalg.svd(D.T @ forces)
     c = axes[int(np.sum(coupled > COUPLED * np.max(np.abs(D).T @ sizes))) :].T
-    return _chains(D, (c, -Flexibility(motion.without_states(), still, lowest)(forces @ c)))
+    return _chains(D, (c, _displaced(motion, still, -forces @ c, lowest)))
+
+
+def _displaced(motion: EigenProblem, still: FreeMotions, forces: Floats, lowest: float) -> Floats:
+    """(n_v, k) displacements beside motions without stiffness by forces that do not act along these.
+
+    Of a slow rotation, the small stiffness of what turns with it is known beside that of all deformation.
+    """
+    whole = with_turned(motion, still)
+    if whole.count == still.count or motion.spin >= SLOW * np.sqrt(lowest):
+        return Flexibility(motion.without_states(), still, lowest)(forces)
+    T = whole.shapes[:, still.count :]
+    KT, flexibility = stiffness_of_rigid(motion, T), Flexibility(motion.without_states(), whole, lowest)
+    bent, moved = np.zeros_like(forces), np.zeros((T.shape[1], forces.shape[1]))
+    for _ in range(DEFORMED):
+        moved = np.linalg.lstsq(T.T @ KT, T.T @ forces - KT.T @ bent, rcond=None)[0]
+        bent = flexibility(forces - KT @ moved)
+    return np.asarray(T @ moved + bent)
 
 
 def _chains(D: Floats, of_rates: tuple[Floats, Floats] | None) -> tuple[Floats, Floats]:
@@ -304,8 +323,8 @@ def complex_modes(
         listed[slow.among(of_unit_mass(motion, vectors[:n]))] = False
     chosen = np.flatnonzero(listed)
     # of equal sizes, as of a motion that grows and its reverse that falls, first what grows
-    sizes = np.round(np.log(np.maximum(np.abs(values[chosen]), np.finfo(float).tiny)), 8)
-    chosen = chosen[np.lexsort((-np.round(values[chosen].real / np.abs(values[chosen]), 8), sizes))][:count]
+    size = np.maximum(np.abs(values[chosen]), np.finfo(float).tiny)
+    chosen = chosen[np.lexsort((-np.round(values[chosen].real / size, 8), np.round(np.log(size), 8)))][:count]
     if len(chosen) < count and not at_most:
         raise ModelError(f"modes: got {count} modes to compute, found {len(chosen)}: ask for fewer")
     eigenvalues, shapes = values[chosen], of_unit_mass(motion, vectors[:n, chosen])

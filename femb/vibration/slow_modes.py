@@ -72,6 +72,14 @@ def _damping(motion: EigenProblem, columns: Floats) -> Floats:
     return np.array(parts).reshape(columns.T.shape).T
 
 
+def _conservative(motion: EigenProblem, rigid: FreeMotions) -> Floats:
+    """(b, k) what the motions B (n_v, b) have of known ones whose momenta nothing changes, and of steady wheels."""
+    known = [motion.moves_of(each, each.kept) for each in motion.structures]
+    places = motion.system.layout.first_order_v
+    wheels = rigid.momenta[places[~motion.held[places]]].T
+    return independent(np.hstack([*(rigid.momenta.T @ each for each in known), wheels]))
+
+
 def slow_modes(motion: EigenProblem, rigid: FreeMotions, states: Floats, lowest: float) -> SlowModes:
     """The slow modes beside the known states (2 n_v, d); rigid : all rigid motions and those of joints.
 
@@ -84,6 +92,11 @@ def slow_modes(motion: EigenProblem, rigid: FreeMotions, states: Floats, lowest:
     if not b or not states.shape[1]:
         return none
     CB, KB = _damping(motion, B), stiffness_of_rigid(motion, B)
+    Q = _conservative(motion, rigid)
+    # no damper notices these, and what turns them back has a potential: the rest is rounding
+    C, K = (Q.T @ B.T @ each @ Q for each in (CB, KB))
+    CB = CB - rigid.momenta @ (Q @ (0.5 * (C + C.T)) @ Q.T)
+    KB = KB - rigid.momenta @ (Q @ (0.5 * (K - K.T)) @ Q.T)
     C, K = B.T @ CB, B.T @ KB
     scale = max(float(np.linalg.norm(C, 2)), motion.spin)
     if not 0.0 < scale < SLOW * np.sqrt(lowest):

@@ -149,7 +149,7 @@ def solution(
         # of wheels whose speeds change, the states are no part of the small matrices
         steady = rigid.steady == np.sum(~motion.held[motion.system.layout.first_order_v])
         states = rigid.states if steady else rigid.states[:, :0]
-        slow = slow_modes(motion, with_turned(motion, free), states, square).first(count)
+        slow = slow_modes(motion, with_turned(motion, free.with_states(motion)[0]), states, square).first(count)
         rest = max(1, count - len(slow.eigenvalues))
         eigenvalues, shapes = complex_modes(motion, rigid, rest, shift, at_most, slow)
         known = np.append(slow.precision, complex_precision(motion, eigenvalues, shapes, shift))[:count]
