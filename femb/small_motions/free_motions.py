@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from femb.base.types import Floats
+from femb.base.types import Floats, Ints
 from femb.layout.connections import groups_of
 from femb.layout.symmetry import Surroundings, bracket, nullity, twists
 from femb.small_motions.eigenproblem import EigenProblem
@@ -56,19 +56,24 @@ class FreeMotions:
         kept = null_space(values / np.maximum(sizes, np.finfo(float).tiny)[:, None])
         return FreeMotions(self.shapes @ kept, self.momenta @ kept, min(self.rigid, kept.shape[1]))
 
-    def with_states(self, motion: EigenProblem) -> tuple["FreeMotions", int]:
+    def with_states(self, motion: EigenProblem, decaying: bool = False) -> tuple["FreeMotions", Ints]:
         """These motions beside first-order states that have a momentum of their own which stays, as the speed of a
-        wheel without friction, whatever moves beside them; and the number of these.
+        wheel without friction, whatever moves beside them; and the places of these.
+
+        decaying : also those whose momentum a damping on themselves takes away, as friction.
         """
         layout, low = motion.system.layout, motion.low_rank
         places = layout.first_order_v[~motion.held[layout.first_order_v]]
         if not places.size:
-            return self, 0
+            return self, places
         (c, by_c), (k, by_k) = (
             ((matrix := motion.system.pattern.to_csc(data))[places].toarray(), matrix[:, places].toarray().T)
             for data in (motion.damping, motion.stiffness)
         )
         # what is gyroscopic alone is the rate of a momentum in axes that turn
+        c, by_c = (
+            np.where(np.arange(c.shape[1]) == places[:, None], 0.0, each) if decaying else each for each in (c, by_c)
+        )
         acting = np.any((np.abs(c + by_c) > NONE * np.abs(c)) | (k != 0.0) | (by_k != 0.0), axis=1)
         acting |= np.any(np.hstack([low.left, low.damping, low.stiffness])[places] != 0.0, axis=1)
         alone = places[~acting]
@@ -81,7 +86,7 @@ class FreeMotions:
             unit /= np.sqrt(unit @ motion.times(motion.mass, unit))
             shapes = np.column_stack([shapes, unit])
             momenta = np.column_stack([momenta, motion.times(motion.mass, unit)])
-        return FreeMotions(shapes, momenta, self.rigid), len(alone)
+        return FreeMotions(shapes, momenta, self.rigid), alone
 
     def without(self, x: Floats) -> Floats:
         """x (n_v,) less its part along these motions: equation (1)."""

@@ -21,7 +21,7 @@ from femb.system.system import System
 SMALLEST_LOAD_STEP = 1.0 / 512.0
 # Newton's iterations on first-order states, and the last step, relative to the values.
 SETTLING, SETTLED = 50, 1e-12
-SHOWN = 0.01  # degrees of an axis that are said
+SHOWN, WARNED = 0.01, 0.5  # degrees by which a structure turns against its axis, in tables and in warnings
 OPENED = 1e-9  # rate of a row of constraints that a velocity does not have
 
 
@@ -43,7 +43,7 @@ def in_equilibrium(system: System, held: str | None = None) -> System:
         f"the equilibrium turns {motion.labels!r} by {angle:.3g} degrees against its axis of rotation, to a principal "
         "axis of inertia"
         for motion in path.statics.motions
-        if (angle := math.degrees(motion.turned_to(found.q))) >= SHOWN
+        if (angle := math.degrees(motion.turned_to(found.q))) >= WARNED
     ]
     q, v = _started(system, path, found)
     stopped = [

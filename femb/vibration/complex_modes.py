@@ -104,7 +104,7 @@ def rigid_states(motion: EigenProblem, free: FreeMotions, lowest: float) -> Rigi
         return RigidStates(none, none, none[: len(none) // 2], np.zeros((0, 0)), 0, np.zeros(0), 0)
     across = sum(states.shape[1] // 2 for states, _ in parts[1:])
     left, adjoint = (np.linalg.solve(products, part.T).T for part in (Y, X[: len(X) // 2]))
-    return RigidStates(X, left, adjoint, rates, across, np.array(spins), steady)
+    return RigidStates(X, left, adjoint, rates, across, np.array(spins), len(steady))
 
 
 def _at_zero(motion: EigenProblem, free: FreeMotions, still: FreeMotions, lowest: float) -> tuple[Floats, Floats]:
@@ -137,11 +137,12 @@ def _displaced(motion: EigenProblem, still: FreeMotions, forces: Floats, lowest:
         return Flexibility(motion.without_states(), still, lowest)(forces)
     T = whole.shapes[:, still.count :]
     KT, flexibility = stiffness_of_rigid(motion, T), Flexibility(motion.without_states(), whole, lowest)
-    bent, moved = np.zeros_like(forces), np.zeros((T.shape[1], forces.shape[1]))
+    bent: Floats = np.zeros_like(forces)
     for _ in range(DEFORMED):
         moved = np.linalg.lstsq(T.T @ KT, T.T @ forces - KT.T @ bent, rcond=None)[0]
         bent = flexibility(forces - KT @ moved)
-    return np.asarray(T @ moved + bent)
+    displaced: Floats = T @ moved + bent
+    return displaced
 
 
 def _chains(D: Floats, of_rates: tuple[Floats, Floats] | None) -> tuple[Floats, Floats]:
@@ -320,7 +321,7 @@ def complex_modes(
     vectors[states] = vectors[n + states] / np.where(values == 0.0, 1.0, values)
     listed = values.imag >= -REAL * np.abs(values)
     if slow is not None:
-        listed[slow.among(of_unit_mass(motion, vectors[:n]))] = False
+        listed[slow.among(values, of_unit_mass(motion, vectors[:n]))] = False
     chosen = np.flatnonzero(listed)
     # of equal sizes, as of a motion that grows and its reverse that falls, first what grows
     size = np.maximum(np.abs(values[chosen]), np.finfo(float).tiny)

@@ -33,6 +33,7 @@ class SlowModes:
     """Eigenvalues (k,) with imaginary parts of zero or above, shapes (n_v, k), and their precision (k,).
 
     count : with those of negative imaginary parts. momenta (n_v, b) : M B of the rigid motions of which they consist.
+    below : rad/s, the limit of their sizes.
     """
 
     eigenvalues: Complex
@@ -40,16 +41,17 @@ class SlowModes:
     precision: Floats
     count: int
     momenta: Floats
+    below: float
 
-    def among(self, shapes: Complex) -> Ints:
-        """The places of these modes among shapes (n_v, k) of unit mass."""
-        shares = np.sum(np.abs(self.momenta.T @ shapes) ** 2, axis=0)
+    def among(self, values: Complex, shapes: Complex) -> Ints:
+        """The places of these modes among eigenvalues (k,) and shapes (n_v, k) of unit mass."""
+        shares = np.sum(np.abs(self.momenta.T @ shapes) ** 2, axis=0) * (np.abs(values) < self.below)
         return np.asarray(np.argsort(-shares, kind="stable")[: self.count])
 
     def first(self, count: int) -> "SlowModes":
         """The first of those that are listed; ``count`` and momenta are of all."""
         parts = self.eigenvalues[:count], self.shapes[:, :count], self.precision[:count]
-        return SlowModes(*parts, self.count, self.momenta)
+        return SlowModes(*parts, self.count, self.momenta, self.below)
 
 
 def stiffness_of_rigid(motion: EigenProblem, columns: Floats) -> Floats:
@@ -72,51 +74,63 @@ def _damping(motion: EigenProblem, columns: Floats) -> Floats:
     return np.array(parts).reshape(columns.T.shape).T
 
 
-def _conservative(motion: EigenProblem, rigid: FreeMotions) -> Floats:
+def _conservative(motion: EigenProblem, rigid: FreeMotions, steady: Ints) -> Floats:
     """(b, k) what the motions B (n_v, b) have of known ones whose momenta nothing changes, and of steady wheels."""
     known = [motion.moves_of(each, each.kept) for each in motion.structures]
-    places = motion.system.layout.first_order_v
-    wheels = rigid.momenta[places[~motion.held[places]]].T
-    return independent(np.hstack([*(rigid.momenta.T @ each for each in known), wheels]))
+    return independent(np.hstack([*(rigid.momenta.T @ each for each in known), rigid.momenta[steady].T]))
 
 
-def slow_modes(motion: EigenProblem, rigid: FreeMotions, states: Floats, lowest: float) -> SlowModes:
-    """The slow modes beside the known states (2 n_v, d); rigid : all rigid motions and those of joints.
+def slow_modes(
+    motion: EigenProblem, rigid: FreeMotions, states: Floats, lowest: float, steady: Ints, wheels: Ints
+) -> SlowModes:
+    """The slow modes beside the known states (2 n_v, d); rigid : all rigid motions, those of joints and of wheels.
 
-    lowest : omega^2 of the lowest mode of deformation, rad2/s2. Raises SolveError.
+    lowest : omega^2 of the lowest mode of deformation, rad2/s2. wheels : places of the speeds of all wheels among the
+    velocities, steady : of those without friction. Raises SolveError.
     """
     from scipy.linalg import eig
 
     B, (n, b) = rigid.shapes, rigid.shapes.shape
-    none = SlowModes(np.zeros(0, dtype=complex), np.zeros((n, 0), dtype=complex), np.zeros(0), 0, rigid.momenta)
+    none = SlowModes(np.zeros(0, dtype=complex), np.zeros((n, 0), dtype=complex), np.zeros(0), 0, rigid.momenta, 0.0)
     if not b or not states.shape[1]:
         return none
     CB, KB = _damping(motion, B), stiffness_of_rigid(motion, B)
-    Q = _conservative(motion, rigid)
+    Q = _conservative(motion, rigid, steady)
     # no damper notices these, and what turns them back has a potential: the rest is rounding
     C, K = (Q.T @ B.T @ each @ Q for each in (CB, KB))
     CB = CB - rigid.momenta @ (Q @ (0.5 * (C + C.T)) @ Q.T)
     KB = KB - rigid.momenta @ (Q @ (0.5 * (K - K.T)) @ Q.T)
     C, K = B.T @ CB, B.T @ KB
-    scale = max(float(np.linalg.norm(C, 2)), motion.spin)
-    if not 0.0 < scale < SLOW * np.sqrt(lowest):
+    scale = max(float(np.linalg.norm(0.5 * (C - C.T), 2)), motion.spin)
+    if not ROUNDING * np.linalg.norm(C, 2) < scale < SLOW * np.sqrt(lowest):
         return none
     C, K = C / scale, K / scale**2
     y, z = rigid.momenta.T @ states[:n], rigid.momenta.T @ states[n:] / scale
     known, conserved = independent(np.vstack([y, z])), independent(np.vstack([C.T @ y - z, y]))
     others = nullity(conserved.T).T
-    values, left, right = eig(others.T @ np.block([[np.zeros((b, b)), np.eye(b)], [-K, -C]]) @ others, left=True)
+    whole = np.hstack([known, others])
+    # no equation reads the angle of a wheel
+    angles = np.linalg.solve(
+        whole, np.vstack([momenta := rigid.momenta[np.setdiff1d(wheels, steady)].T, 0.0 * momenta])
+    )
+    read = nullity(independent(np.asarray(angles[known.shape[1] :], dtype=np.float64)).T).T
+    small = read.T @ others.T @ np.block([[np.zeros((b, b)), np.eye(b)], [-K, -C]]) @ others @ read
+    values, left, right = eig(small, left=True)
     # left vectors of the whole matrix have no product with the known states
-    left = np.linalg.solve(np.hstack([known, others]).T, np.vstack([np.zeros((known.shape[1], len(values))), left]))
-    right = others @ right
-    small = _Rigid(motion, rigid, CB, KB, Flexibility(motion.without_states(), rigid, lowest))
-    chosen = np.flatnonzero(values.imag >= -ROUNDING * np.abs(values))
+    left = np.linalg.solve(whole.T, np.vstack([np.zeros((known.shape[1], len(values))), read @ left]))
+    right = others @ read @ right
+    bending = _Rigid(motion, rigid, CB, KB, Flexibility(motion.without_states(), rigid, lowest))
+    # fast friction of wheels is left to the eigenvalue solver
+    slow = np.abs(values) * scale < SLOW * np.sqrt(lowest)
+    chosen = np.flatnonzero(slow & (values.imag >= -ROUNDING * np.abs(values)))
     chosen = chosen[np.argsort(np.abs(values[chosen]))]
-    found = [small.deformed(scale * values[k], right[:b, k], left[b:, k]) for k in chosen]
+    found = [bending.deformed(scale * values[k], right[:b, k], left[b:, k]) for k in chosen]
     eigenvalues = np.array([value for value, _ in found], dtype=complex)
     shapes = np.array([shape for _, shape in found], dtype=complex).reshape(-1, n).T
     precision = np.full(len(found), max(ROUNDING, float(scale**2 / lowest) ** 2))
-    return SlowModes(eigenvalues, of_unit_mass(motion, shapes), precision, len(values), rigid.momenta)
+    return SlowModes(
+        eigenvalues, of_unit_mass(motion, shapes), precision, int(np.sum(slow)), rigid.momenta, SLOW * np.sqrt(lowest)
+    )
 
 
 @dataclass(frozen=True, eq=False)

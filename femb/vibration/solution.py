@@ -146,10 +146,12 @@ def solution(
         square = _lowest_square(motion, free)
         rigid = rigid_states(motion, free, square)
         shift = max(BELOW * float(np.sqrt(square)), np.finfo(float).tiny)
-        # of wheels whose speeds change, the states are no part of the small matrices
-        steady = rigid.steady == np.sum(~motion.held[motion.system.layout.first_order_v])
-        states = rigid.states if steady else rigid.states[:, :0]
-        slow = slow_modes(motion, with_turned(motion, free.with_states(motion)[0]), states, square).first(count)
+        whole, wheels = free.with_states(motion, decaying=True)
+        # other first-order states are no part of the small matrices
+        alone = len(wheels) == np.sum(~motion.held[motion.system.layout.first_order_v])
+        states = rigid.states if alone else rigid.states[:, :0]
+        steady = free.with_states(motion)[1]
+        slow = slow_modes(motion, with_turned(motion, whole), states, square, steady, wheels).first(count)
         rest = max(1, count - len(slow.eigenvalues))
         eigenvalues, shapes = complex_modes(motion, rigid, rest, shift, at_most, slow)
         known = np.append(slow.precision, complex_precision(motion, eigenvalues, shapes, shift))[:count]

@@ -81,3 +81,57 @@ def test_deformation_changes_nutation_alike_by_both_solvers():
         changes.append((2.0 * np.pi * found.frequencies[0] / euler(model, spin) - 1.0) / spin**2)
     assert abs(changes[0]) > 1e-7
     np.testing.assert_allclose(changes, changes[0], rtol=1e-3)
+
+
+def satellite(spin, viscous=(0.0, 1e-4)):
+    """A hub with a boom, a panel on a hinge with a spring and a damper, and two wheels."""
+    axis = (0.0, 0.0, 1.0)
+    body = femb.RigidBody("hub", mass=100.0, inertia=(10.0, 7.0, 12.0), angular_velocity=spin * np.array(axis))
+    # on both sides alike, so that z is a principal axis
+    items = [body, femb.Section("s", **TUBE)]
+    for side, x in (("right", 1.0), ("left", -1.0)):
+        items.append(
+            Beam(side, "s", length=2.0, elements=4, start=body.at((0.6 * x, 0.0, 0.0), direction=(x, 0.0, 0.0)))
+        )
+        panel = femb.RigidBody(f"{side}_panel", mass=4.0, inertia=(0.3, 0.5, 0.8), center_of_mass=(0.0, 0.5 * x, 0.0))
+        ends = femb.JointEnd("hub", at=(0.0, 0.5 * x, 0.0), axis=(1.0, 0.0, 0.0)), femb.JointEnd(panel.name)
+        hinge = femb.Revolute(f"{side}_hinge", *ends)
+        items += [panel, hinge, femb.JointSpringDamper(f"{side}_spring", hinge.name, stiffness=300.0, damping=0.5)]
+    for name, along, friction in zip(("a", "b"), WHEEL_AXES, viscous, strict=True):
+        items.append(femb.ReactionWheel(name, "hub", axis=along, spin_inertia=WHEEL, viscous=friction))
+    return of_parts(*items)
+
+
+WHEEL, WHEEL_AXES = 0.02, np.array([[1.0, 0.0, 0.0], [0.6, 0.64, 0.48]])
+
+
+def rigid_with_wheels(model, spin, viscous):
+    """Eigenvalues of Euler's equations of a body with wheels about a rotation, beside their zeros."""
+    J, omega = mass_properties(System(model))[2], np.array([0.0, 0.0, spin])
+    cross = lambda x: np.cross(np.eye(3), x).T  # noqa: E731
+    wheels = WHEEL * WHEEL_AXES
+    M = np.block([[J, wheels.T], [wheels, WHEEL * np.eye(2)]])
+    gyroscopic = np.hstack([cross(omega) @ J - cross(J @ omega), cross(omega) @ wheels.T])
+    values = np.linalg.eigvals(
+        -np.linalg.solve(M, np.vstack([gyroscopic, np.hstack([np.zeros((2, 3)), np.diag(viscous)])]))
+    )
+    return values[np.abs(values) > 1e-9 * np.max(np.abs(values))]
+
+
+@pytest.mark.parametrize("viscous", [(0.0, 1e-6), (1e-4, 0.05)])
+def test_a_hinged_satellite_with_wheels_turns_as_slowly_as_one_likes(viscous):
+    """Nutation and the friction of wheels are those of the rigid body, and vibrations those of rest."""
+    rest = modes(satellite(0.0, viscous), 9, damped=True).eigenvalues
+    rest = rest[np.abs(rest) > 1.0][:5]
+    rest = rest[rest.imag > 0.0]
+    for spin in (1e-6, 1.16e-3, 1.0):
+        model = satellite(spin, viscous)
+        found = modes(model, 9, damped=True, start="equilibrium")
+        assert (found.rigid, found.joint, found.across) == (5, 0, 3)
+        assert "unstable" not in found.table()
+        stiff = (max(spin, max(viscous) / WHEEL) / abs(rest[0])) ** 2
+        for value in rigid_with_wheels(model, spin, np.array(viscous)):
+            error = np.min(np.abs(found.eigenvalues - value))
+            assert value.imag < 0.0 or error < (20.0 * stiff + 1e-6) * abs(value), (spin, value, found.eigenvalues)
+        for value in rest:
+            assert np.min(np.abs(found.eigenvalues - value)) < 1.01 * spin + 1e-6 * abs(value)
