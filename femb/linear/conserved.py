@@ -1,7 +1,7 @@
 """Linear models without what is conserved: momenta that no input changes, and motions that no output sees.
 
-A model that ``linearize`` made about rest knows its motions without stiffness, and with these what is conserved
-(``femb.linear.modal_form``). Of one that is made of matrices alone singular values tell.
+A model that ``linearize`` made about rest or a steady rotation knows its rigid motions, and with these what is
+conserved (``femb.linear.modal_form``). Of one that is made of matrices alone, and of samples, singular values tell.
 
 A free satellite with wheels has the momentum of the whole, w.x with w^T A = 0 and w^T B = 0, and as a rule motions
 A v = 0 with C v = 0, such as translations. Each is an eigenvalue at zero that no controller moves: with them a model
@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from femb.base.types import Floats, Ints
-from femb.linear.modal_form import ModalForm
+from femb.linear.modal_form import KnownForm
 from femb.linear.state_space import StateSpace
 from femb.numerics.linear_systems import balancing
 
@@ -31,7 +31,7 @@ def without_conserved(space: StateSpace) -> StateSpace:
     A state is left out for each motion and each momentum; the others keep their names, and mean what they meant where
     the conserved momenta are zero. Of a sampled system the same is left out for eigenvalues z = 1.
     """
-    if (known := space.known) is not None and isinstance(known.form, ModalForm):
+    if (known := space.known) is not None and isinstance(known.form, KnownForm):
         of = space.in_modes()
         motions, momenta = known.form.known(of.B, of.C)
         return _without_known(space, known.form.change @ motions, known.form.inverse.T @ momenta)
@@ -54,7 +54,7 @@ def without_conserved(space: StateSpace) -> StateSpace:
 
 def core_of(space: StateSpace) -> StateSpace:
     """The model without what is conserved, in the modes that it is known by, if it knows any."""
-    if (known := space.known) is None or not isinstance(known.form, ModalForm):
+    if (known := space.known) is None or not isinstance(known.form, KnownForm):
         return without_conserved(space.in_modes())
     of = space.in_modes()
     return _without_known(of, *known.form.known(of.B, of.C))

@@ -8,7 +8,7 @@ Source: docs/theory/linearisation.md, equations (7) to (10); Thompson, AIAA 2011
 
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from femb.linear.begin import operating_point
 from femb.linear.chart import driven_inputs
 from femb.linear.loop import Loop
 from femb.linear.modal_form import SecondOrderModel
-from femb.linear.second_order import SecondOrder, free_motions_of
+from femb.linear.second_order import SecondOrder, free_motions_of, invariant_of
 from femb.linear.state_space import StateSpace
 from femb.linear.trim import Balance, why_changing
 from femb.linear.truncate import space_of
@@ -144,8 +144,7 @@ def linearize(
         )
     warn_of_spin(point.system, point.v)
     balance = Balance.of(point)
-    space = state_space(point, balance.equations, outputs, inputs)
-    return replace(space, unsteady=why_changing(balance))
+    return state_space(point, balance.equations, outputs, inputs, why_changing(balance))
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,9 +173,11 @@ def state_space(
     equations: SecondOrder,
     outputs: Sequence[str] | None = None,
     inputs: Sequence[str] | None = None,
+    unsteady: str = "",
 ) -> StateSpace:
     """The state space of second-order equations, with inputs and outputs by name.
 
+    unsteady : why the state is not steady; empty where it is.
     Raises ModelError: unknown inputs or outputs.
     """
     chart = equations.chart
@@ -225,10 +226,12 @@ def state_space(
             point.system.layout.first_order_names,
             None if np.any(turning) else free_motions_of(point, chart),
             np.hstack([turning[:, :P], turning[:, order]]),
+            invariant_of(point, equations) if np.any(turning) and not unsteady else None,
             units={each.name: each.unit for each in forces}
             | {each: driven[each] for each in chosen if isinstance(each, str)}
             | {name: part.unit for part in parts for name in part.names},
             title=point.system.model.title,
+            unsteady=unsteady,
             damping=damping_in_words(point.system.model, None, False),
         )
     except LinAlgError as error:

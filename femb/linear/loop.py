@@ -155,7 +155,10 @@ class Loop(Tabled):
 
     @property
     def conserved(self) -> int:
-        """The number of eigenvalues at zero that no law moves: of what is conserved, and of motions unseen by laws."""
+        """The number of eigenvalues that no law moves: of what is conserved, and of motions unseen by laws.
+
+        They are zero, and in a steady rotation also at the rate of this.
+        """
         return len(self.plant.states) - len(self.core.states)
 
     @spared(lambda loop: len(loop.plant.states))
@@ -609,7 +612,7 @@ def loop_table(of: Loop, margins: Sequence[Margins]) -> str:
             listed = ", ".join(fast[:FAST]) + (", ..." if len(fast) > FAST else "")
             lines.append(f"{law.name}: vibrations above half its rate, as slow ones to it unless filtered: {listed}")
     if of.conserved:
-        lines.append(f"{numbered(of.conserved, 'eigenvalue')} at zero without effect on the loop: conserved, or unseen")
+        lines.append(f"{numbered(of.conserved, 'eigenvalue')} without effect on the loop: conserved, or unseen")
     lines += ["", *pole_lines(poles)]
     modes = of.modes()
     if modes:

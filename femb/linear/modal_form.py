@@ -7,13 +7,16 @@ has entries of its own size, and the free ones, which come first, have a stiffne
 docs/theory/linearisation.md, section 7.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
+from scipy.linalg import block_diag
 
 from femb.base.types import Bools, Complexes, Floats
+from femb.system.known_motions import KnownStructure
 
 EPS = float(np.finfo(float).eps)
 # Of the sizes of terms: smaller sums are rounding.
@@ -57,6 +60,8 @@ class SecondOrderModel:
 class ClosedForm:
     """z' = A z + B u, y = C z + D u of a state space in better coordinates: x = change z, z = inverse x."""
 
+    in_place: ClassVar[bool] = False
+
     A: Floats
     B: Floats
     C: Floats
@@ -74,7 +79,132 @@ class ClosedForm:
         return EPS * np.abs(self.A)
 
 
-class ModalForm:
+class KnownForm:
+    """A form that knows motions which no output may see, and momenta which no input may change."""
+
+    in_place: ClassVar[bool] = False
+
+    def known(self, B: Floats, C: Floats) -> tuple[Floats, Floats]:
+        """Motions (n, v) that no output C sees, and momenta (n, w) that no input B changes, by z."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class Invariant:
+    """Motions X (n, k) of a state space with A X = X rates, and momenta Y (n, j) with Y^T A = left_rates Y^T."""
+
+    motions: Floats
+    rates: Floats
+    momenta: Floats
+    left_rates: Floats
+
+    @classmethod
+    def of_structure(
+        cls,
+        structure: KnownStructure,
+        screw: Floats,
+        coordinates: Callable[[Floats], Floats],
+        mass: Floats,
+        damping: Floats,
+        kinematics: Floats,
+    ) -> "Invariant":
+        """Motions and momenta of a structure in steady motion along a twist ``screw`` (6,), with the states (p, w).
+
+        coordinates : p (r, k) of displacements by twists (k, 6). mass, damping (r, r) : M w' + C w + K p = 0.
+        kinematics E (r, r) : p' = w + E p. Source: docs/theory/known_motions.md, equation (3).
+        """
+        motions, boosts, along = structure.motions, structure.boosts, structure.momenta
+        by_motions, by_boosts, by_momenta = (_turning(screw, each) for each in (motions, boosts, along))
+        p, still, d = coordinates(motions), np.zeros((len(mass), len(boosts))), coordinates(along)
+        X = np.block([[p, still], [-p @ by_motions - kinematics @ p, coordinates(boosts)]])
+        rates = np.block(
+            [[-by_motions, _in_terms(motions, boosts)], [np.zeros((len(boosts), len(motions))), -by_boosts]]
+        )
+        # the place of the mass centre, whose rate is a momentum
+        if not structure.contains(along, boosts):
+            boosts, by_boosts = boosts[:0], by_boosts[:0, :0]
+        places = mass @ coordinates(boosts)
+        Y = np.block([[damping.T @ d + mass @ d @ by_momenta, places], [mass @ d, np.zeros_like(places)]])
+        left = np.block(
+            [[by_momenta.T, np.zeros((len(along), len(boosts)))], [_in_terms(along, boosts).T, by_boosts.T]]
+        )
+        # entries that cancel are zero: nothing sees or drives what is left of them
+        X, Y = (np.where(np.abs(x) <= ROUNDING * np.max(np.abs(x), axis=0, initial=0.0), 0.0, x) for x in (X, Y))
+        return cls(X, rates, Y, left)
+
+    @classmethod
+    def of_speeds(
+        cls, mass: Floats, damping: Floats, kinematics: Floats, stiffness: Floats, own: list[int]
+    ) -> "Invariant":
+        """The momenta of those of the first-order states ``own`` that nothing drives, as of wheels without friction.
+
+        Matrices (r, r) as of ``of_structure``.
+        """
+        by_pose = np.max(np.abs(damping @ kinematics - stiffness), axis=1, initial=0.0)
+        # a rotor on a gimbal: terms of the rotation cancel, up to what is known of this
+        sizes = np.max(np.abs(damping), axis=1, initial=0.0) * np.max(np.abs(kinematics), initial=0.0)
+        alone = [k for k in own if not np.any(damping[k, own]) and by_pose[k] <= NONE * sizes[k]]
+        momenta = np.vstack([damping[alone].T, mass[:, alone]])
+        return cls(momenta[:, :0], np.zeros((0, 0)), momenta, np.zeros((len(alone), len(alone))))
+
+    @classmethod
+    def joined(cls, parts: "Sequence[Invariant]", n: int) -> "Invariant":
+        """The motions and momenta of several structures together, in n states."""
+        none = np.zeros((n, 0))
+        return cls(
+            np.hstack([none, *(each.motions for each in parts)]), block_diag(*(each.rates for each in parts)),
+            np.hstack([none, *(each.momenta for each in parts)]), block_diag(*(each.left_rates for each in parts)),
+        )  # fmt: skip
+
+    def of_states(self, chosen: Sequence[int]) -> "Invariant":
+        """By these of the states alone."""
+        return replace(self, motions=self.motions[list(chosen)], momenta=self.momenta[list(chosen)])
+
+
+@dataclass(frozen=True, eq=False)
+class SteadyForm(ClosedForm, KnownForm):
+    """The states themselves, about a steady rotation, with what is ``invariant``."""
+
+    in_place: ClassVar[bool] = True
+    invariant: Invariant
+
+    @classmethod
+    def of(cls, A: Floats, B: Floats, C: Floats, invariant: Invariant) -> "SteadyForm":
+        """The form of a state space with these matrices."""
+        return cls(A, B, C, np.eye(len(A)), np.eye(len(A)), invariant)
+
+    def known(self, B: Floats, C: Floats) -> tuple[Floats, Floats]:
+        """Motions (n, v) that no output C ever sees, and momenta (n, w) that no input B ever changes: those that stay
+        such while the rotation turns them."""
+        of = self.invariant
+        motions = of.motions @ _unseen(of.rates, product_without_rounding(C, of.motions))
+        seen = np.vstack([product_without_rounding(B.T, of.momenta), product_without_rounding(motions.T, of.momenta)])
+        return motions, of.momenta @ _unseen(of.left_rates.T, seen)
+
+
+def _in_terms(basis: Floats, twists: Floats) -> Floats:
+    """(k, j) twists (j, 6) by those of a basis (k, 6)."""
+    return np.asarray(np.linalg.lstsq(basis.T, twists.T, rcond=None)[0]) if basis.size else np.zeros((0, len(twists)))
+
+
+def _turning(screw: Floats, twists: Floats) -> Floats:
+    """(k, k) rates of twists (k, 6) that move along a screw (6,), by these."""
+    (u, w), shifts, turns = (screw[:3], screw[3:]), twists[:, :3], twists[:, 3:]
+    rates = np.hstack([np.cross(w, shifts) - np.cross(turns, u), np.cross(w, turns)])
+    found = _in_terms(twists, rates)
+    return np.where(np.abs(found) <= ROUNDING * np.max(np.abs(found), initial=0.0), 0.0, found)
+
+
+def _unseen(rates: Floats, rows: Floats) -> Floats:
+    """(k, v) orthonormal vectors c of which rows (p, k) do not see e^(rates t) c."""
+    scale = np.max(np.abs(rates), initial=0.0)
+    each = [rows]
+    for _ in range(len(rates) - 1 if scale else 0):
+        each.append(product_without_rounding(each[-1], rates / scale))
+    return _null(np.eye(len(rates)), *each)
+
+
+class ModalForm(KnownForm):
     """The realisation z = (e, e') of a second-order ``model``, of which motions ``free`` (r, f) have no stiffness.
 
     unseen : numbers of those coordinates, free too, that are no states of the state space: only their rates are.
@@ -138,7 +268,7 @@ class ModalForm:
         apart[:f] = apart[:, :f] = True
         C = np.where(apart & (np.abs(C) <= ROUNDING * (np.abs(Phi).T @ np.abs(of.damping) @ np.abs(Phi))), 0.0, C)
         F, P, V, A = (
-            _without_rounding(*pair)
+            product_without_rounding(*pair)
             for pair in ((Phi.T, of.forces), (of.position, Phi), (of.rate, Phi), (of.acceleration, Phi))
         )
         return (
@@ -184,10 +314,10 @@ class ModalForm:
         return motions, kept
 
 
-def _without_rounding(first: Floats, second: Floats) -> Floats:
-    """The product of two matrices, zero where it is rounding of its terms."""
+def product_without_rounding(first: Floats, second: Floats, part: float = ROUNDING) -> Floats:
+    """The product of two matrices, zero where it is less than this part of its terms."""
     product = first @ second
-    return np.where(np.abs(product) <= ROUNDING * (np.abs(first) @ np.abs(second)), 0.0, product)
+    return np.where(np.abs(product) <= part * (np.abs(first) @ np.abs(second)), 0.0, product)
 
 
 def _null(within: Floats, *rows: Floats) -> Floats:

@@ -1,7 +1,7 @@
 """Linear models of a case with a printed report, behind ``femb linearize``, and those of a rigid aircraft in blocks."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -209,8 +209,7 @@ def linearized(
     """
     point, stopped = point_at(prepared(model, start, at_rest, state, differences=differences), trim, vary)
     balance = Balance.of(point)
-    space = state_space(point, balance.equations, outputs, inputs)
-    space = replace(space, unsteady=why_unsteady(balance) or why_turning(balance))
+    space = state_space(point, balance.equations, outputs, inputs, why_unsteady(balance) or why_turning(balance))
     lines = [_heading(space, balance)]
     held = [item.name for item in model.items() if item.table == "controllers" and getattr(item, "period", None)]
     if held:

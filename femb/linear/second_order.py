@@ -8,6 +8,7 @@ zero. Source: docs/theory/linearisation.md, equations (7) and (8).
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from femb.formulations.reduced.null_space import TreeTangent
 from femb.layout.connections import groups_of
 from femb.layout.symmetry import twists
 from femb.linear.chart import Chart, OwnAxes, driven_coordinates, frames_chart, resting_chart, solved
+from femb.linear.modal_form import Invariant
 from femb.numerics import rotations
 from femb.numerics.rotations import cross_matrix
 from femb.small_motions.free_motions import NONE, ROUNDING_PART, null_space, resisted_by_joints
@@ -402,18 +404,45 @@ def second_order(point: OperatingPoint, chart: Chart) -> SecondOrder:
 ROUNDING, SAME = 1e-13, 1e-6
 
 
+def _motions(point: OperatingPoint, frames: Iterable[int], twists: Floats) -> Floats:
+    """(k, n_v) displacements of frames by twists (k, 6)."""
+    layout, moving = point.system.layout, np.zeros(point.system.n_v, dtype=bool)
+    for k in frames:
+        moving[layout.frame_v[k] : layout.frame_v[k] + layout.frames[k].freedom] = True
+    return np.where(moving, twists @ point.system.rigid_velocities(point.q), 0.0)
+
+
+def invariant_of(point: OperatingPoint, equations: SecondOrder) -> Invariant | None:
+    """Motions and momenta that stay in a steady motion, by coordinates and speeds of a chart; None where a structure
+    notices its own motion."""
+    layout, chart, parts = point.system.layout, equations.chart, []
+    P, H = chart.free, chart.H[:, : chart.free]
+    matrices = equations.mass[:, :P], equations.damping[:, :P], chart.E[:P, :P]
+    for structure in known_motions(point.system, point.q):
+        screw = np.zeros(6)
+        for k in structure.frames:
+            i, j = layout.frame_q[k], layout.frame_v[k]
+            if layout.frames[k].freedom == 6:
+                omega = rotations.rotate(point.q[i + 3 : i + 7], point.v[j + 3 : j + 6])
+                screw = np.append(point.v[j : j + 3] + np.cross(point.q[i : i + 3], omega), omega)
+                break
+        if not structure.leaves(screw):
+            return None
+
+        def coordinates(twists: Floats, frames: tuple[int, ...] = structure.frames) -> Floats:
+            return np.asarray(np.linalg.lstsq(H, _motions(point, frames, twists).T, rcond=None)[0])
+
+        parts.append(Invariant.of_structure(structure, screw, coordinates, *matrices))
+    own = [k for k, name in enumerate(chart.names) if name in layout.first_order_names]
+    parts.append(Invariant.of_speeds(*matrices, equations.stiffness[:, :P], own))
+    return Invariant.joined(parts, 2 * P)
+
+
 def free_motions_of(point: OperatingPoint, chart: Chart) -> tuple[Floats, Bools]:
     """(P, f) motions of a chart without stiffness: rigid motions of structures that nothing notices, as items declare,
     and motions of joints that no spring resists; and (f,) those whose momenta nothing changes."""
     system, n = point.system, point.system.n_v
-    layout, whole = system.layout, system.rigid_velocities(point.q)
-
-    def motions(frames: Iterable[int], twists: Floats) -> Floats:
-        moving = np.zeros(n, dtype=bool)
-        for k in frames:
-            moving[layout.frame_v[k] : layout.frame_v[k] + layout.frames[k].freedom] = True
-        return np.where(moving, twists @ whole, 0.0)
-
+    layout, motions = system.layout, partial(_motions, point)
     H = chart.H[:, : chart.free]
 
     def of_chart(rows: list[Floats]) -> tuple[Any, Any]:

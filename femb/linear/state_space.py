@@ -145,7 +145,7 @@ class StateSpace(Brief):
 
     def in_modes(self) -> "StateSpace":
         """This model by the modes that it is known by, in which no large entry hides a small one; else itself."""
-        if self.known is None:
+        if self.known is None or self.known.form.in_place:
             return self
         A, B, C = self.known.matrices(self.B, self.C)
         names = tuple(f"mode coordinate {k + 1}" for k in range(len(A)))

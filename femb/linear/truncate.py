@@ -17,7 +17,7 @@ from scipy.linalg import cho_factor, cho_solve
 from femb.base.errors import ModelError
 from femb.base.types import Bools, Complexes, Floats
 from femb.layout.element import LowRank
-from femb.linear.modal_form import ModalForm, SecondOrderModel
+from femb.linear.modal_form import Invariant, ModalForm, SecondOrderModel, SteadyForm
 from femb.linear.model import LinearModel
 from femb.linear.response import checked_frequencies
 from femb.linear.state_space import InModes, StateSpace, Truncation, names_of_states
@@ -505,14 +505,15 @@ def space_of(
     integrated: Collection[str] = (),
     free: tuple[Floats, Bools] | None = None,
     kinematics: Floats | None = None,
+    invariant: Invariant | None = None,
     **words: Any,
 ) -> StateSpace:
     """The state space with x = (q, w) of a second-order model, where q' = w + E q.
 
     integrated : names of first-order states among the coordinates, as of ``names_of_states``. free : motions
     (r, f) that are known to have no stiffness, and which of them are kept (f,), as of ``ModalForm``; None where it is
-    not known. kinematics (r, r + m) : E, and of driven motions that are inputs; by default zero. words : others of the
-    state space.
+    not known. kinematics (r, r + m) : E, and of driven motions that are inputs; by default zero. invariant : about a
+    steady rotation, by all states (q, w). words : others of the state space.
     """
     r = len(model.names)
     right = np.hstack([-model.stiffness, -model.damping, model.forces])
@@ -526,6 +527,9 @@ def space_of(
     states, names = names_of_states(model.names, integrated, A, C)
     A, B, C = A[np.ix_(states, states)], B[states], C[:, states]
     space = StateSpace(A, B, C, D, names, inputs, outputs, **words)
+    if invariant is not None:
+        steady = SteadyForm.of(space.A, space.B, space.C, invariant.of_states(states))
+        return replace(space, form=InModes(steady, space.A, space.B, space.C))
     own = [k for k, name in enumerate(model.names) if name in integrated]
     alone = not np.any(model.stiffness[own]) and not np.any(model.stiffness[:, own])
     if free is None or not alone or np.any(turning):

@@ -18,10 +18,11 @@ from femb.base.errors import ModelError
 from femb.base.types import Complexes, Floats
 from femb.base.values import shown
 from femb.layout.element import LowRank
+from femb.linear.modal_form import NONE, Invariant, SteadyForm, product_without_rounding
 from femb.linear.model import LinearModel
 from femb.linear.response import FrequencyResponse
 from femb.linear.rows import Rows
-from femb.linear.state_space import StateSpace, Truncation
+from femb.linear.state_space import InModes, StateSpace, Truncation
 from femb.linear.truncate import by_columns, compared_at, products
 from femb.small_motions.eigenproblem import EigenProblem
 from femb.small_motions.free_motions import FreeMotions, free_motions
@@ -247,7 +248,10 @@ class SpinningReduction:
 
     def state_space(self, frequencies: ArrayLike | None = None) -> StateSpace:
         """The state space, compared with the full model at frequencies in Hz."""
-        space = beside(self.rigid, self.elastic)
+        space, r = beside(self.rigid, self.elastic), len(self.rigid.states)
+        rigid = np.eye(len(space.states))[:, :r]
+        known = SteadyForm.of(space.A, space.B, space.C, Invariant(rigid, self.rigid.A, rigid, self.rigid.A))
+        space = replace(space, form=InModes(known, space.A, space.B, space.C))
         return self.compared(space, self.kind, frequencies, None if self.tail is None else self.bound)
 
     def compared(self, space: StateSpace, kind: str, frequencies: ArrayLike | None, bound: object) -> StateSpace:
@@ -330,7 +334,7 @@ def spinning_modal(model: LinearModel, count: int, *, damping: float | None = No
     return SpinningReduction(
         f"{count} modes of the structure that turns, {source_of(motion.system.model, damping)}",
         model,
-        _space(model, of_rigid, rigid.rates, rigid_names, np.zeros_like(direct)),
+        _space(model, of_rigid, rigid.rates, rigid_names, np.zeros_like(direct), NONE),
         elastic,
         undamped,
         np.abs(values),
@@ -406,11 +410,14 @@ def _parts(value: complex) -> tuple[str, ...]:
     return ("", " quadrature") if value.imag > REAL * abs(value) else ("",)
 
 
-def _space(model: LinearModel, states: States, rates: Floats, names: list[str], direct: Floats) -> StateSpace:
-    """The motions of an invariant subspace alone."""
+def _space(
+    model: LinearModel, states: States, rates: Floats, names: list[str], direct: Floats, none: float = 0.0
+) -> StateSpace:
+    """The motions of an invariant subspace alone. none : of its terms; what an output sees less of is not seen."""
     rows, n = model.rows, model.motion.system.n_v
     B = states.adjoint.T @ rows.forces
     p, rate = states.right[:n], states.right[n:]
-    C = rows.position @ p + rows.rate @ rate + rows.acceleration @ (rate @ rates)
+    seen = np.hstack([rows.position, rows.rate, rows.acceleration])
+    C = product_without_rounding(seen, np.vstack([p, rate, rate @ rates]), none)
     D = direct + rows.acceleration @ (rate @ B)
     return StateSpace(rates, B, C, D, tuple(names), rows.inputs, rows.outputs, units=rows.units)
