@@ -7,7 +7,6 @@ run compiled.
 """
 
 import ast
-import difflib
 import random
 import re
 import subprocess
@@ -17,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import islice
+from typing import Any
 
 from cosmic_ray.ast import ast_nodes, get_ast
 from cosmic_ray.operators.operator import Operator
@@ -66,8 +66,11 @@ class Drawn:
     @cached_property
     def change(self) -> tuple[str, str]:
         """Right and wrong lines, without blanks around them."""
-        lines = list(difflib.ndiff(source(self.place.file).text.splitlines(), self.text.splitlines()))
-        right, wrong = (" ".join(line[2:].strip() for line in lines if line[0] == sign) for sign in "-+")
+        texts = [source(self.place.file).text.splitlines(), self.text.splitlines()]
+        while texts[0] and texts[1] and texts[0][-1] == texts[1][-1]:
+            texts = [lines[:-1] for lines in texts]
+        same = next((k for k, pair in enumerate(zip(*texts, strict=False)) if pair[0] != pair[1]), 0)
+        right, wrong = (" ".join(line.strip() for line in lines[same:]) for lines in texts)
         return right, wrong
 
     def __str__(self) -> str:
@@ -83,7 +86,7 @@ OPERATORS: dict[str, Operator] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Source:
     """A file with its statements and what can be changed in them."""
 
@@ -92,6 +95,10 @@ class Source:
     @cached_property
     def text(self) -> str:
         return (ROOT / self.file).read_text(encoding="utf-8")
+
+    @cached_property
+    def tree(self) -> Any:
+        return get_ast(self.text)
 
     @cached_property
     def owners(self) -> dict[int, Place]:
@@ -122,7 +129,7 @@ class Source:
     def changes(self, line: int) -> list[list[tuple[int, str, int]]]:
         """For each place on a line, what fits there: number of the node, operator and way of the operator."""
         found: dict[tuple[int, int], list[tuple[int, str, int]]] = defaultdict(list)
-        for k, node in enumerate(ast_nodes(get_ast(self.text))):
+        for k, node in enumerate(ast_nodes(self.tree)):
             if node.start_pos[0] <= line <= node.end_pos[0]:
                 for name, operator in OPERATORS.items():
                     for way, (start, _) in enumerate(operator.mutation_positions(node)):
@@ -132,7 +139,8 @@ class Source:
 
     def changed(self, number: int, operator: str, way: int) -> str:
         """Its text with one change."""
-        tree = get_ast(self.text)
+        tree = self.tree
+        del self.tree  # which is changed here
         node = next(islice(ast_nodes(tree), number, None))
         siblings, at = node.parent.children, node.parent.children.index(node)
         siblings[at] = OPERATORS[operator].mutate(node, way)
@@ -165,10 +173,7 @@ def sound(mutant: Drawn) -> bool:
 def of_room(folders: list[str], count: int, reached: Reached, rng: random.Random) -> Iterator[Drawn]:
     """Different mutants of executed lines of a room."""
     lines = [
-        (place, line)
-        for file in files_of(folders)
-        for line, place in source(file).owners.items()
-        if reached.tests(place)
+        (place, line) for file in files_of(folders) for line, place in source(file).owners.items() if reached.has(place)
     ]
     rng.shuffle(lines)
     while count and lines:

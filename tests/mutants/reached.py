@@ -7,15 +7,16 @@ folder, which can be read again while the sources stay.
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 import tempfile
 from collections import defaultdict
+from contextlib import closing
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, reduce
+from operator import or_
 from pathlib import Path
-
-from coverage import CoverageData
 
 from .copied import Copy
 
@@ -37,6 +38,12 @@ class Place:
     statement: tuple[int, int]
     in_kernel: bool
     at_import: bool
+
+    @property
+    def bits(self) -> int:
+        """The bits of its lines; of a constant those of the whole file."""
+        first, last = self.statement
+        return -1 if self.at_import else (1 << last + 1) - (1 << first)
 
     @property
     def folder(self) -> str:
@@ -61,22 +68,23 @@ class Part:
             found |= json.loads(path.read_text(encoding="utf-8"))
         return found
 
-    @cached_property
-    def _data(self) -> list[CoverageData]:
-        found = [CoverageData(str(path)) for path in sorted(self.folder.glob("lines.*"))]
-        for data in found:
-            data.read()
-        return found
+    @cache  # noqa: B019
+    def of_file(self, file: str) -> list[tuple[str, int]]:
+        """Tests that pass and execute lines of a file, and the bits of the numbers of these lines."""
+        query = (
+            "select context.context, numbits from line_bits join context on context.id = line_bits.context_id "
+            "join file on file.id = line_bits.file_id where file.path like ?"
+        )
+        rows: list[tuple[str, bytes]] = []
+        for path in sorted(self.folder.glob("lines.*")):
+            with closing(sqlite3.connect(path)) as data:
+                rows += data.execute(query, (f"%/{file}",)).fetchall()
+        return [(test, int.from_bytes(bits, "little")) for test, bits in rows if test in self.seconds]
 
-    def of_file(self, file: str) -> dict[int, set[str]]:
-        """Tests that pass and execute a line, by line."""
-        lines: dict[int, set[str]] = defaultdict(set)
-        for data in self._data:
-            for name in data.measured_files():
-                if name.endswith(f"/{file}"):
-                    for line, tests in data.contexts_by_lineno(name).items():
-                        lines[line].update(test for test in tests if test in self.seconds)
-        return lines
+    @cache  # noqa: B019
+    def executed(self, file: str) -> int:
+        """The bits of the lines that tests execute."""
+        return reduce(or_, (bits for _, bits in self.of_file(file)), 0)
 
 
 @dataclass(frozen=True)
@@ -108,17 +116,13 @@ class Reached:
     def part(self, compiled: bool) -> Part:
         return Part(self.folder / HOW[compiled])
 
-    @cache  # noqa: B019
-    def lines(self, file: str, compiled: bool) -> dict[int, set[str]]:
-        return self.part(compiled).of_file(file)
+    def has(self, place: Place) -> bool:
+        """Whether a test executes a statement, or anything of its file if it runs at import."""
+        return bool(self.part(not place.in_kernel).executed(place.file) & place.bits)
 
-    def tests(self, place: Place) -> set[str]:
+    def tests(self, place: Place) -> list[str]:
         """Tests that execute a statement, or anything of its file if it runs at import."""
-        lines = self.lines(place.file, not place.in_kernel)
-        if place.at_import:
-            return set().union(*lines.values())
-        first, last = place.statement
-        return set().union(*(lines.get(line, ()) for line in range(first, last + 1)))
+        return [test for test, bits in self.part(not place.in_kernel).of_file(place.file) if bits & place.bits]
 
     def chosen(self, place: Place, first: float, more: float) -> tuple[list[str], list[str]]:
         """Tests of a statement that take ``first`` seconds together, and others of ``more`` seconds.
