@@ -117,7 +117,8 @@ class Source:
                     constant = at_import and self.has_kernels
                     place = Place(self.file, (child.lineno, last), in_kernel or constant, at_import)
                     found.update(dict.fromkeys(range(child.lineno, last + 1), place))
-                visit(child, kernel, outside)
+                if isinstance(child, ast.stmt | ast.excepthandler | ast.match_case):
+                    visit(child, kernel, outside)
 
         visit(ast.parse(self.text), False, True)
         return found

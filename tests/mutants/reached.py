@@ -20,6 +20,7 @@ from pathlib import Path
 
 from .copied import Copy
 
+NAMES = (("path", "file"), ("context", "context"))  # of coverage.py: columns and their tables
 HOW = {False: "interpreted", True: "compiled"}
 WITH_KERNELS = ("contracts", "elements", "formulations", "layout", "numerics", "steppers", "system")
 SHORT = 0.2  # s, with compiled kernels, of tests that are tried without
@@ -68,18 +69,22 @@ class Part:
             found |= json.loads(path.read_text(encoding="utf-8"))
         return found
 
+    @cached_property
+    def _rows(self) -> dict[str, list[tuple[str, int]]]:
+        """By file: tests that pass and execute lines of it, and the bits of the numbers of these lines."""
+        found: dict[str, list[tuple[str, int]]] = defaultdict(list)
+        for path in sorted(self.folder.glob("lines.*")):
+            with closing(sqlite3.connect(path)) as data:
+                files, tests = (dict(data.execute(f"select id, {of} from {table}")) for of, table in NAMES)
+                for file, test, bits in data.execute("select file_id, context_id, numbits from line_bits"):
+                    if tests[test] in self.seconds:
+                        found[files[file]].append((tests[test], int.from_bytes(bits, "little")))
+        return found
+
     @cache  # noqa: B019
     def of_file(self, file: str) -> list[tuple[str, int]]:
         """Tests that pass and execute lines of a file, and the bits of the numbers of these lines."""
-        query = (
-            "select context.context, numbits from line_bits join context on context.id = line_bits.context_id "
-            "join file on file.id = line_bits.file_id where file.path like ?"
-        )
-        rows: list[tuple[str, bytes]] = []
-        for path in sorted(self.folder.glob("lines.*")):
-            with closing(sqlite3.connect(path)) as data:
-                rows += data.execute(query, (f"%/{file}",)).fetchall()
-        return [(test, int.from_bytes(bits, "little")) for test, bits in rows if test in self.seconds]
+        return [row for path, rows in self._rows.items() if path.endswith(f"/{file}") for row in rows]
 
     @cache  # noqa: B019
     def executed(self, file: str) -> int:
