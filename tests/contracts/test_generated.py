@@ -173,14 +173,14 @@ def a_law_of_gain_zero_leaves_the_poles(number):
 
 @cheap
 def on_its_reference_the_command_is_zero(number):
-    """But for rounding of its attitude."""
+    """But for what the run declares of attitudes and rates."""
     model = moved(generated(number, hot=False), unit(rng_of(number), 4), rng_of(number).standard_normal(3))
     for name, wheel in model.wheels.items():  # and no momentum, which would be held against what turns
         model = changed(model, {("wheels", name): replace(wheel, speed=0.0)})
-    results = femb.simulate(model, duration=4 * PERIOD, output_interval=PERIOD / 4)
+    results = femb.simulate(model, duration=4 * PERIOD, output_interval=PERIOD / 4, rtol=FINE)
     law = model.controllers["law"]
     largest = max(np.max(np.abs(results.wheels[name].torque)) for name in WHEELS)
-    assert largest < 100.0 * np.finfo(float).eps * np.max(np.abs(law.proportional + law.derivative / PERIOD))
+    assert largest < 0.1 * FINE * np.max(np.abs(law.proportional + law.derivative / 0.01))
 
 
 @cheap
