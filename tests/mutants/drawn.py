@@ -13,7 +13,7 @@ import subprocess
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import islice
 from typing import Any
@@ -217,8 +217,11 @@ def outcome(copy: Copy, mutant: Drawn, reached: Reached, until: float) -> tuple[
     if time.monotonic() > until:
         return UNJUDGED, "the time is over"
     tests, more = reached.chosen(mutant.place, FIRST, FURTHER)
+    if in_kernel:  # compiled, tests that execute anything of its file meet it too
+        around = replace(mutant.place, in_kernel=False, at_import=True)
+        more = list(dict.fromkeys(tests + reached.chosen(around, FIRST, FURTHER)[0]))
     # tests, whether kernels are compiled, and the time limit
-    first, last = (tests, not in_kernel, 5.0 * FIRST), (tests if in_kernel else more, True, 5.0 * FURTHER)
+    first, last = (tests, not in_kernel, 5.0 * FIRST), (more, True, 5.0 * FURTHER)
     for words, compiled, limit in (first, last):
         if not words:
             continue
@@ -229,7 +232,7 @@ def outcome(copy: Copy, mutant: Drawn, reached: Reached, until: float) -> tuple[
         unseen = in_kernel and not compiled and failed.error.endswith(UNSEEN)
         if failed.test and not unseen:
             return CRASHED if is_crash(failed.error) else CAUGHT, f"{failed.test} {failed.error}"
-    return SURVIVED, f"{len(tests) + len(more)} tests"
+    return SURVIVED, f"{len({*tests, *more})} tests"
 
 
 def rate(of: Counter[str], *words: str) -> str:
