@@ -108,7 +108,7 @@ class Copy:
         while True:
             useless = {test for (test, how), fails in self.fails.items() if fails and how == compiled}
             words = [test for test in tests if test not in useless]
-            with self._planted(file, text):
+            with self.planted(file, text):
                 failed = self.failure([*words, *(f"--deselect={test}" for test in useless)], compiled, timeout)
             if failed.test in ("", DIED):
                 return failed
@@ -118,7 +118,7 @@ class Copy:
                 return failed
 
     @contextmanager
-    def _planted(self, file: str, text: str) -> Iterator[None]:
+    def planted(self, file: str, text: str) -> Iterator[None]:
         path = self.folder / file
         right, stamp = path.read_text(encoding="utf-8"), path.stat()
         path.write_text(text, encoding="utf-8")

@@ -25,7 +25,7 @@ HOW = {False: "interpreted", True: "compiled"}
 WITH_KERNELS = ("contracts", "elements", "formulations", "layout", "numerics", "steppers", "system")
 SHORT = 0.2  # s, with compiled kernels, of tests that are tried without
 PATIENCE = 3.0  # s, of a test without
-MANY = 500  # tests in one run
+FEW, MANY = 50, 1000  # tests of the first and of a further run: all their files are imported
 
 
 @dataclass(frozen=True)
@@ -143,8 +143,8 @@ class Reached:
         parts: tuple[list[str], list[str]] = [], []
         total = 0.0
         for _, _, time, test in sorted(ranked):
-            k = 0 if total + time <= first and len(parts[0]) < MANY else 1
-            if k == 0 or (total + time <= first + more and len(parts[1]) < 2 * MANY):
+            k = 0 if total + time <= first and len(parts[0]) < FEW else 1
+            if k == 0 or (total + time <= first + more and len(parts[1]) < MANY):
                 total += time
                 parts[k].append(test)
         return parts
