@@ -144,7 +144,10 @@ def linearize(
         )
     warn_of_spin(point.system, point.v)
     balance = Balance.of(point)
-    return state_space(point, balance.equations, outputs, inputs, why_changing(balance))
+    if not (unsteady := why_changing(balance)):
+        # accelerations of a steady state are rounding, whose directions would turn with slow motions
+        balance = balance.with_constant_speeds()
+    return state_space(point, balance.equations, outputs, inputs, unsteady)
 
 
 @dataclass(frozen=True, eq=False)

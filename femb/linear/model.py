@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 # Of a solution in the frequency domain: above this step, relative to the largest displacement, it is refined once more.
 REFINED, REFINEMENTS = 1e-13, 30
+# Of the last step of refinements that no longer fall: so many times it may be missing.
+STALLED = 10.0
 # Of the acceleration: this damping keeps the factors of a structure without its modal damping regular at resonances.
 DETUNED = 1e-6
 # Of the work of a force: above this the stiffness is taken by exact products.
@@ -197,6 +199,7 @@ class _Equations:
             step = self._solved(right - self._product(Z, x))
             previous, size = size, float(np.max(np.abs(step[:n]), initial=0.0))
             if size >= 0.5 * previous:
+                size *= STALLED
                 break
             x = x + step
             if size <= REFINED * np.max(np.abs(x[:n]), initial=0.0):
