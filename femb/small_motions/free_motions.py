@@ -250,9 +250,13 @@ def _constraint_rows(motion: EigenProblem, columns: Floats) -> Floats:
 def _stiffness_rows(motion: EigenProblem, columns: Floats) -> Floats:
     """K D (n_v, d) of what is not held, each row on the scale of its terms."""
     moving = np.where(motion.held[:, None], 0.0, columns)
-    # without what short elements would hide: these motions strain none
-    values = np.array([motion.exact.rigid_stiffness(x) for x in np.ascontiguousarray(moving.T)]).T
-    sizes = motion.times(np.abs(motion.exact.others[0]), np.max(np.abs(moving), axis=1, initial=0.0))
+    # what a slow rotation adds would be rounding beside the stiffness of short elements
+    exact = motion.exact if motion.spinning else None
+    data = motion.stiffness if exact is None else exact.others[0]
+    values = np.array(
+        [motion.times(data, x) if exact is None else exact.rigid_stiffness(x) for x in np.ascontiguousarray(moving.T)]
+    ).T
+    sizes = motion.times(np.abs(data), np.max(np.abs(moving), axis=1, initial=0.0))
     sizes = np.maximum(sizes, np.max(np.abs(values), axis=1, initial=0.0))
     if np.any(motion.multipliers):
         # reactions turn with what they hold

@@ -373,6 +373,19 @@ def test_a_strut_that_spins_freely(axis, kind):
     assert found.stability[-1] == "unstable"
 
 
+def test_a_torque_along_a_neutral_motion_is_named():
+    """About its own axis nothing holds the strut, so that a torque there has no equilibrium; one of nothing has."""
+    axis = np.array(SKEW[1]) / np.linalg.norm(SKEW[1])
+    for size in (0.0, 1.0):
+        model = strut(SKEW[1], femb.Beam)
+        model.add(femb.Load("twist", beam="b", node=2, torque=size * axis))
+        if size:
+            with pytest.raises(femb.SolveError, match="the loads act along motions without stiffness"):
+                femb.static(model, factor=200.0, steps=2)
+        else:
+            assert set(femb.static(model, factor=200.0, steps=2).stability) == {"stable"}
+
+
 @pytest.mark.parametrize("kind", [femb.Beam, femb.ExactBeam])
 def test_a_bent_strut_that_spins_freely(kind):
     """Far beyond the critical load of a rod with a sag, by load steps and along the path: the same state, from which
