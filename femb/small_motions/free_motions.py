@@ -23,6 +23,7 @@ NONE = 1e-11
 ROUNDING_PART = 1e-15
 # Of a motion of unit size: the part beside what a rotation turns.
 LEAST = 1e-6
+FLOOR = 1e-3  # the same of components, for rounding on their scale
 
 
 # Of groups: the frames, a point (3,), and the number of motions: translations, and rotations about it.
@@ -45,11 +46,18 @@ class FreeMotions:
         """r, the number of these motions."""
         return int(self.shapes.shape[1])
 
+    def sizes(self, motion: EigenProblem) -> Floats:
+        """(n_v, r) sizes of the components, no less than what rounding leaves of a translation in a turn."""
+        units = np.full((motion.system.n_v, 1), motion.system.layout.extent or 1.0)
+        units[motion.system.rotations] = 1.0
+        sizes = np.abs(self.shapes)
+        return np.asarray(np.maximum(sizes, FLOOR * units * np.max(sizes / units, axis=0, initial=0.0)))
+
     def undamped(self, motion: EigenProblem) -> "FreeMotions":
         """The free motions that no damping and no rotation resists, orthonormal in the mass."""
         if not self.count:
             return self
-        largest, values = np.max(np.abs(self.shapes), 1), np.zeros_like(self.shapes)
+        largest, values = np.max(self.sizes(motion), axis=1), np.zeros_like(self.shapes)
         sizes = motion.times(np.abs(motion.damping), largest) + motion.low_rank.damping_sizes(largest)
         for k, shape in enumerate(self.shapes.T):
             values[:, k] = motion.damping_times(shape)

@@ -117,7 +117,9 @@ def _at_zero(motion: EigenProblem, free: FreeMotions, still: FreeMotions, lowest
         return np.zeros((2 * motion.system.n_v, 0)), np.zeros((0, 0))
     forces = np.array([motion.damping_times(shape) for shape in D.T]).T
     spin = float(np.max(np.abs(np.delete(motion.v, motion.system.layout.first_order_v)), initial=0.0))
-    sizes = np.array([_sizes(motion, shape) + spin * motion.times(np.abs(motion.mass), shape) for shape in np.abs(D).T])
+    sizes = np.array(
+        [_sizes(motion, shape) + spin * motion.times(np.abs(motion.mass), shape) for shape in free.sizes(motion).T]
+    )
     sizes = sizes.T
     forces = np.where(motion.held[:, None] | (np.abs(forces) <= EXACT * sizes), 0.0, forces)
     if not np.any(forces):
@@ -261,7 +263,7 @@ Complex = NDArray[np.complex128]
 SEED = 1
 # Of what rounding may leave: an eigenvalue that a refinement moves farther is that of another mode.
 FARTHEST = 10.0
-# Rounding of eigenvalues 1 / (lambda - shift) of the size of the largest of these.
+# Rounding of eigenvalues 1 / (lambda - shift) of the size of the largest, with vectors (phi, lambda phi / shift).
 SOLVER = 16.0 * np.finfo(float).eps
 # Standard deviations of the sum of rounding errors that an estimate contains.
 SURE = 6.0
@@ -296,14 +298,17 @@ def complex_modes(
     # no equation reads the coordinates of first-order states: without them these have no eigenvalue at zero
     states = motion.system.layout.first_order_v
 
+    # rates by the shift: velocities as large as displacements would round eigenvalues by the square of their size
+    scales = np.repeat([1.0, shift], n)
+
     def inverse(b: Floats) -> Floats:
-        first, second = np.split(rigid.without(np.where(held, 0.0, b)), 2)
+        first, second = np.split(rigid.without(np.where(held, 0.0, scales * b)), 2)
         first[states] = 0.0
         force = motion.damping_times(first) + motion.times(motion.mass, shift * first + second)
         x = solve(-force)
         found = rigid.without(np.concatenate([x, first + shift * x]))
         found[states] = 0.0
-        return found
+        return np.asarray(found / scales)
 
     start = inverse(np.tile(np.random.default_rng(SEED).standard_normal(n), 2))
     operator = LinearOperator((2 * n, 2 * n), matvec=inverse, dtype=np.float64)
@@ -318,7 +323,7 @@ def complex_modes(
         )
     except ArpackNoConvergence as error:
         raise SolveError(f"modes: the eigenvalue solver did not converge: {error}") from error
-    vectors[states] = vectors[n + states] / np.where(values == 0.0, 1.0, values)
+    vectors[states] = shift * vectors[n + states] / np.where(values == 0.0, 1.0, values)
     listed = values.imag >= -REAL * np.abs(values)
     if slow is not None:
         listed[slow.among(values, of_unit_mass(motion, vectors[:n]))] = False
@@ -337,7 +342,7 @@ def complex_modes(
 def complex_precision(motion: EigenProblem, eigenvalues: Complex, shapes: Complex, shift: float) -> Floats:
     """(k,) up to what part of their size eigenvalues are known; see ``femb.vibration.eigen.precision``."""
     sizes = np.abs(eigenvalues) / shift
-    of_solver = SOLVER * (sizes + 1.0 / np.maximum(sizes, np.finfo(float).tiny))
+    of_solver = SOLVER * (np.maximum(sizes, 1.0) ** 2 + 1.0 / np.maximum(sizes, np.finfo(float).tiny))
     found = _rounding(motion, eigenvalues, shapes)
     # a part of lambda^2 M is half that of lambda without gyroscopic forces, and that of lambda of a nutation
     masses, drags = (

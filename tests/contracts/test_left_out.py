@@ -131,6 +131,30 @@ def test_loads_between_bodies_that_nothing_else_couples():
     np.testing.assert_allclose([np.min(np.abs(wanted - each)) for each in found], 0.0, atol=1e-8)
 
 
+@pytest.mark.parametrize("start", ["as_given", "equilibrium"])
+@pytest.mark.parametrize("back", [K.T, K])
+@pytest.mark.filterwarnings("ignore:.*no stiffness, of which stability does not tell")
+def test_free_turns_beside_cross_coupled_loads_are_no_modes(back, start):
+    """Bodies on springs at their centres turn freely; the others are the modes of two points in closed form."""
+    bodies = [femb.RigidBody(name, 3.0, (1.0, 1.2, 1.5)) for name in "ab"]
+    springs = [
+        femb.SpringDamper(
+            f"{name}{k}", femb.SpringEnd(name), femb.SpringEnd(anchor=9.0 * np.eye(3)[k]), stiffness=500.0 + 10.0 * k
+        )
+        for name in "ab"
+        for k in range(3)
+    ]
+    model = of_parts(*bodies, *springs, bearing(K, C, "a", "b"), bearing(back, 2.0 * C, "b", "a"))
+    found = femb.modes(model, damped=True, start=start)
+    own, none = np.diag([500.0, 510.0, 520.0]), np.zeros((3, 3))
+    stiffness, damping = np.block([[own, back], [K, own]]) / 3.0, np.block([[none, 2.0 * C], [C, none]]) / 3.0
+    wanted = np.linalg.eigvals(np.block([[np.zeros((6, 6)), np.eye(6)], [-stiffness, -damping]]))
+    wanted = wanted[wanted.imag >= -1e-9]
+    assert (found.rigid, found.joint, len(found.eigenvalues)) == (0, 6, len(wanted))
+    for value in wanted:
+        assert np.min(np.abs(found.eigenvalues - value)) < 1e-9 * abs(value)
+
+
 def controlled(item):
     """A hub with a boom in the loop of a continuous controller or a load that is a law."""
     section = femb.Section("boom", 2.5e-3, (5.2e-7, 5.2e-7), 1.04e-6, 2800.0, 7.17e10, 2.68e10)
