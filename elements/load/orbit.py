@@ -19,11 +19,13 @@ from femb.elements.records import RecordedSystem, Records
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
 from femb.layout.symmetry import NO_MOTION, TRANSLATIONS, Surroundings, Symmetry
-from femb.layout.views import ModelView, OutputStates
+from femb.layout.views import ModelView, OutputStates, StartPoses
 from femb.numerics import orbits as kepler
 from femb.numerics.orbits import EARTH, EARTH_RADIUS
 from femb.numerics.paths import DEGREE, Central, DisturbedPath, GivenPath, KeplerPath, Path, PathPoint, keeping, places
 
+# Parts of a period, below which no motion of a body alone in orbit is of interest by default.
+SLOW = 600.0
 # Largest distance of a part of the model from the frame's origin at the start, in distances of the central body.
 FARTHEST = 0.1
 # Largest J2: up to it the gradient of gravity is a tension along the vertical and a pressure across, everywhere.
@@ -237,6 +239,10 @@ class Orbit(Item):
         """Time of one revolution without oblateness, s; infinite of a parabola or hyperbola."""
         return kepler.period(self.mu, *self.start)
 
+    def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
+        """Nothing but the time of slow motions."""
+        layout.slow_time = self.period / SLOW if self.period < np.inf else 0.0
+
     @staticmethod
     def batches(items: list["Orbit"], layout: Layout, model: ModelView) -> list[Batch]:
         """The forces on all masses. Raises ModelError: a second field, something fixed or far away."""
@@ -379,6 +385,10 @@ class GravityGradient(Item):
     def _plane(self) -> tuple[Floats, Floats]:
         """o at t = 0, and the direction of the motion."""
         return np.asarray(self.radial, dtype=float), np.cross(self.normal, self.radial)
+
+    def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
+        """Nothing but the time of slow motions."""
+        layout.slow_time = self.period / SLOW
 
     @staticmethod
     def batches(items: list["GravityGradient"], layout: Layout, model: ModelView) -> list[Batch]:

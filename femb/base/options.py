@@ -154,7 +154,7 @@ class Tolerances:
 
     position : m, of positions and strokes. quaternion : of the components of unit quaternions and of angles. strain :
     of axial strains. time : s, shortest time of interest: the tolerance of a rate is that of its quantity divided by
-    it.
+    it; of a single body in orbit at least a 600th of the period, so that its attitude does not drift.
     """
 
     position: Annotated[float | None, Unit("m"), POSITIVE] = None

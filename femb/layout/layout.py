@@ -168,6 +168,8 @@ class Layout(Numbering):
     origin (3,) m : the inertial point at t = 0 from which positions, also those in q, are measured; see Placement.
     origin_velocity (3,) m/s : its velocity, relative to which velocities, also those in v, are measured; see
     ``femb.system.initial_state.shared_velocity``. Input and output of users are inertial; see ``to_inertial``.
+    slow_time : s, below which no motion of a body alone is of interest, as items say; 0 where they do not. Of layouts
+    that are stacked one of each frame.
     """
 
     def __init__(self) -> None:
@@ -193,6 +195,7 @@ class Layout(Numbering):
         self._frames_on: dict[Any, frozenset[int]] = {}
         self.origin: Floats = np.zeros(3)
         self.origin_velocity: Floats = np.zeros(3)
+        self.slow_time: float | Floats = 0.0
 
     def to_inertial(self, time: Floats, position: Floats, velocity: Floats) -> tuple[Floats, Floats]:
         """Inertial position and velocity (k, ..., 3) from those relative to the origin at the instants time (k,)."""

@@ -12,6 +12,7 @@ import numpy as np
 from femb.base.options import Tolerances
 from femb.base.types import ErrorScale, Floats, Ints, Sparse
 from femb.elements.joint.constraint_set import ConstraintSet
+from femb.layout.connections import groups_of
 from femb.layout.element import Batch, LowRank
 from femb.layout.layout import Layout
 from femb.numerics import kinematics, rotations
@@ -106,8 +107,8 @@ class VelocityCoordinates:
         ``atol``."""
         position, quaternion, _ = atol.values(rtol)
         *internal, angles = self.layout.internal_tolerances(atol, rtol)
-        result = []
-        parts = (self._groups_q, 4, -1, 1.0, internal[0]), (self._groups_v, 3, 1, atol.time, internal[1])
+        result, ones = [], np.ones(len(self._groups_v[0]) + len(self._groups_v[1]))
+        parts = (self._groups_q, 4, -1, ones, internal[0]), (self._groups_v, 3, 1, self._times(atol), internal[1])
         for groups, count, angle, time, of_internal in parts:
             points, attitudes, _ = (len(group) for group in groups)
             sizes = np.repeat((3, count), (points, attitudes))
@@ -115,6 +116,17 @@ class VelocityCoordinates:
             sizes = np.concatenate([sizes, np.where(angles, angle, 1)])
             result.append((np.concatenate(groups), sizes, np.concatenate([scale / time, of_internal]), rtol))
         return result[0], result[1]
+
+    def _times(self, atol: Tolerances) -> Floats:
+        """Shortest times of interest (s), of the velocities and angular velocities of frames: ``atol.time``, and of
+        bodies that nothing is connected with at least that of a slow motion, over which an error of a rate adds up."""
+        layout, (points, attitudes, _) = self.layout, self._groups_v
+        first, slow = np.concatenate([points, attitudes - 3]), np.zeros(self.n_v)
+        whole = {each.owner for each in layout.internal if not each.quantity.first_order}
+        groups = groups_of(layout, springs=True, rows=True) if np.any(layout.slow_time) else []
+        alone = [group[0] for group in groups if len(group) == 1 and group[0] not in whole]
+        slow[layout.frame_v[alone]] = np.broadcast_to(layout.slow_time, len(layout.frames))[alone]
+        return np.asarray(np.maximum(slow[first], atol.time))
 
 
 def corotated_vectors(first: Ints) -> Ints:
