@@ -258,6 +258,9 @@ def bent(frame):
 def test_forces_that_follow_the_motion_have_no_modes():
     with pytest.raises(femb.ModelError, match=r"the stiffness .* is not symmetric, .* forces follow the motion"):
         femb.modal_model(bent("body"), 1, start="equilibrium")
+    with pytest.raises(femb.ModelError, match="is not symmetric, so that it has no real modes"):
+        femb.modes(bent("body"), 1, start="equilibrium")
+    assert femb.modes(bent("inertial"), 1, start="equilibrium").frequencies[0] > 0.0
     # as an input the same force is welcome, and dead loads have modes
     assert femb.modal_model(bent("body"), 1).inputs == ("loads.tip.force.factor",)
     found = femb.modal_model(bent("inertial"), 2, start="equilibrium")

@@ -125,6 +125,15 @@ MUTANTS = (
            "add_cross(p, acceleration, 1.0, out)", "add_cross(p, acceleration, -1.0, out)",
            "tests/formulations/test_reduced.py::test_matrices_are_the_derivatives_of_the_equations",
            "tangent of accelerations by rotation"),
+    # --- neutral motions and symmetry
+    Mutant("femb/statics/neutral.py",
+           "return self if np.all(np.abs(self.shapes.T @ force) <= MOVED * size) else None", "return self",
+           "tests/statics/test_static.py::test_a_torque_along_a_neutral_motion_is_named",
+           "force along a neutral motion"),
+    Mutant("femb/vibration/eigen.py",
+           "return bool(abs(forward - back) <= SYMMETRIC * terms)", "return True",
+           "tests/linear/test_modal.py::test_forces_that_follow_the_motion_have_no_modes",
+           "asymmetry of the stiffness"),
     # --- steppers
     Mutant("femb/steppers/radau_kernels.py",
            "x[0, k] = -residual[0, k] - elastic[k] / mu", "x[0, k] = -residual[0, k] + elastic[k] / mu",
