@@ -96,6 +96,8 @@ class Copy:
             raise
         if process.returncode < 0:
             return Failure(DIED, f"signal {-process.returncode}")
+        if process.returncode == pytest.ExitCode.USAGE_ERROR and "found no collectors" in output:
+            return Failure(DIED, "its tests cannot be imported")
         if process.returncode not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
             failed = failed_test(output)
             if process.returncode == pytest.ExitCode.INTERRUPTED and failed.test:

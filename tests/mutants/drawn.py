@@ -11,6 +11,7 @@ import random
 import re
 import subprocess
 import time
+import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -163,8 +164,11 @@ def files_of(folders: list[str]) -> list[str]:
 def sound(mutant: Drawn) -> bool:
     """Whether its text is Python and another program."""
     try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # as of "is" with a text
+            compile(mutant.text, mutant.place.file, "exec")
         changed = ast.parse(mutant.text)
-    except (SyntaxError, ValueError):
+    except (SyntaxError, SyntaxWarning, ValueError):
         return False
     right, wrong = mutant.change
     if right.replace("strict=True", "strict=False") == wrong:
