@@ -13,6 +13,7 @@ from femb.elements.environment.atmosphere import stream
 from femb.elements.environment.orbital_frame import orbital_motion, sunlight
 from femb.layout.element import Input, breakpoints_of
 from femb.layout.views import ModelView
+from femb.profiles import Profile
 
 
 class PlateLaw:
@@ -56,7 +57,8 @@ class SunLaw(PlateLaw):
 
     def __init__(self, items: list[Any], areas: Floats, model: ModelView) -> None:
         super().__init__(items, areas)
-        self.inputs = tuple(_light(item, model) for item in items)
+        found: dict[tuple[float, ...], Profile] = {}
+        self.inputs = tuple(_light(item, model, found) for item in items)
         self.arrays["sun"] = np.array([item.sun for item in items])
         self.arrays["full"] = np.array([[item.pressure] for item in items]) * areas[:, None]
         for word in ("specular", "diffuse"):
@@ -120,12 +122,15 @@ class AirLaw(PlateLaw):
         return by_n, by_w, by_x
 
 
-def _light(item: Any, model: ModelView) -> Input:
-    """The factor of a plate in sunlight, zero in eclipse."""
+def _light(item: Any, model: ModelView, found: dict[tuple[float, ...], Profile]) -> Input:
+    """The factor of a plate in sunlight, zero in eclipse; found : eclipses by the sun and the radius of the shadow."""
     label, profile = f"loads.{item.name}.profile", item.profile
     if not item.eclipse:
         return Input.of_profile(profile, label)
-    lit = sunlight(model, (item.table, item.name), np.asarray(item.sun), item.shadow_radius)
+    key = (*item.sun, item.shadow_radius)
+    if key not in found:
+        found[key] = sunlight(model, (item.table, item.name), np.asarray(item.sun), item.shadow_radius)
+    lit = found[key]
     breakpoints = (*breakpoints_of(profile), *breakpoints_of(lit))
     return Input(1, lambda t: lit(t) * profile(t), breakpoints=breakpoints, label=label)
 
