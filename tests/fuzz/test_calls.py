@@ -108,6 +108,7 @@ CALLS = {
     femb.MagneticTorquer: {"name": "rod", "body": "hub", "axis": (1, 0, 0), "dipole": 1.0},
     femb.UniformField: {"name": "coil", "field": (1e-5, 0, 0)},
     femb.DipoleField: {"name": "earth", "tilt": 0.1},
+    femb.Atmosphere: {"name": "air", "density": 1e-12, "altitude": 5e5, "scale_height": 6e4},
     femb.SolarPressure: {"name": "light", "body": "hub", "area": 1.0, "normal": (0, 0, 1), "sun": (0, 0, 1)},
     femb.PlateDrag: {"name": "air", "body": "hub", "area": 1.0, "normal": (0, 0, 1), "density": 1e-3},
     femb.SloshingTank: {"name": "fuel", "body": "hub", "mass": 0.2, "radius": 0.1, "depth": 0.1, "gravity": 1.0},
@@ -243,6 +244,8 @@ def used(call, words):
         made.add(femb.Shell(**CALLS[femb.Shell]))
     elif call is femb.ModalLoad:
         made.add(femb.FlexibleBody(**CALLS[femb.FlexibleBody]))
+    elif call is femb.Atmosphere:
+        made.add(femb.Orbit(**CALLS[femb.Orbit]))
     elif call is femb.DipoleField:
         made.add(femb.GravityGradient("gradient", rate=1e-3))
     elif call is femb.Path:
