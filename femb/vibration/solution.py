@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 # The shift of complex modes, as part of the lowest frequency that stiffness and mass alone have.
 BELOW = 0.3
+# Of the rate of rotation: what is taken in its place where the lowest mode is slower.
+OF_SPIN = 0.1
 # Of the lowest frequency: the rate of a shell above which its centrifugal stresses change modes by a per cent and more.
 SPUN = 0.1
 
@@ -145,7 +147,8 @@ def solution(
     if complex_ones:
         square = _lowest_square(motion, free)
         rigid = rigid_states(motion, free, square)
-        shift = max(BELOW * float(np.sqrt(square)), np.finfo(float).tiny)
+        # a body of nearly equal moments is held by little in a rotation: far below the others these lose their digits
+        shift = max(BELOW * max(float(np.sqrt(square)), OF_SPIN * motion.spin), np.finfo(float).tiny)
         whole, wheels = free.with_states(motion, decaying=True)
         # other first-order states are no part of the small matrices
         alone = len(wheels) == np.sum(~motion.held[motion.system.layout.first_order_v])
