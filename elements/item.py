@@ -30,6 +30,9 @@ from femb.layout.state import station_motion
 from femb.layout.symmetry import EVERY, NO_MOTION, Surroundings, Symmetry, with_host
 from femb.layout.views import ModelView, OutputStates, StartPoses
 
+# What an attitude may be relative to: inertial axes, or the frame of the orbit.
+FRAMES = ("inertial", "orbit")
+
 
 class StartPose(NamedTuple):
     """Given position (3,) m, inertial axes, and quaternion (4,), body to inertial, at the start; None if not given."""

@@ -13,8 +13,7 @@ from femb.base.quantity import Group
 from femb.base.types import POSITIVE, Floats, Inertia, Matrix3, OneOf, Quaternion, Unit, Vector
 from femb.base.values import as_numbers, finite_problem, frozen_array, shown
 from femb.elements.body.results import BodyResults
-from femb.elements.environment.orbital_frame import FRAMES, frame_of, motion_of
-from femb.elements.item import Item, StartMotion, StartPose
+from femb.elements.item import FRAMES, Item, StartMotion, StartPose
 from femb.elements.marker import Attachment, Place, check_markers
 from femb.elements.records import RecordedSystem, Records, StationMotions
 from femb.layout.element import Batch, ForceColumns, OutputRows
@@ -110,6 +109,8 @@ class OrientedBody(Body):
         where they are inertial. Raises ModelError: a model without an orbit."""
         if self.relative_to == "inertial":
             return None
+        from femb.elements.environment.orbital_frame import frame_of, motion_of
+
         return frame_of(motion_of(model, (self.table, self.name, "relative_to"), 'got "orbit"'), 0.0)
 
     def start_pose(self, model: ModelView) -> StartPose:

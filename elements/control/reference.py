@@ -11,7 +11,8 @@ from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.types import Direction, Floats, OneOf, Quaternion, Unit
 from femb.elements.control.signals import Signal
-from femb.elements.environment.orbital_frame import FRAMES, frame_of, motion_of
+from femb.elements.environment.orbital_frame import frame_of, motion_of
+from femb.elements.item import FRAMES
 from femb.elements.load.orbit import GravityGradient, Orbit
 from femb.layout.element import breakpoints_of
 from femb.layout.views import ModelView

@@ -28,8 +28,7 @@ from femb.elements.control.signals import (
     turned_rows,
 )
 from femb.elements.environment.field import field_gradient, magnetic_field
-from femb.elements.environment.orbital_frame import FRAMES
-from femb.elements.item import AtPoint
+from femb.elements.item import FRAMES, AtPoint
 from femb.layout.element import Batch, OutputRows
 from femb.layout.layout import Layout
 from femb.layout.numbering import InternalQuantity

@@ -19,9 +19,6 @@ from femb.numerics import rotations
 from femb.numerics.paths import PathPoint
 from femb.profiles import Profile
 
-# What an attitude may be relative to: inertial axes, or the frame of the orbit.
-FRAMES = ("inertial", "orbit")
-
 
 class OrbitalMotion(Protocol):
     """A function of the time t (s): position, velocity and acceleration about the central body, inertial axes."""

@@ -14,8 +14,7 @@ from femb.base.errors import FembError, ModelError
 from femb.base.types import POSITIVE, Coordinates, Floats, Matrix3, OneOf, Quaternion, SeveralForms, Unit, Vector
 from femb.base.values import nearest, shown
 from femb.elements.body.body import OrientedBody
-from femb.elements.environment.orbital_frame import FRAMES
-from femb.elements.item import StartMotion
+from femb.elements.item import FRAMES, StartMotion
 from femb.elements.marker import Attachment
 from femb.elements.private_blocks import end_rows_of, free_body
 from femb.elements.records import RecordedSystem, Records, inertial_motion_of
