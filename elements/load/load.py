@@ -16,6 +16,7 @@ from femb.layout.element import Batch
 from femb.layout.layout import Layout
 from femb.layout.symmetry import (
     AXES,
+    EVERY,
     NO_MOTION,
     TRANSLATIONS,
     Surroundings,
@@ -133,6 +134,9 @@ class Load(AtPoint, HoldsCommands):
         force, torque = self.force, self.torque
         if callable(force) or callable(torque):
             return NO_MOTION
+        given = [word for word, value in (("force", force), ("torque", torque)) if value is not None]
+        if self.damping is None and all(f"loads.{self.name}.{word}.factor" in around.zeros for word in given):
+            return EVERY
         if self.frame == "body":
             return with_host(self.changes_momenta)
         none = np.zeros(3)

@@ -125,7 +125,7 @@ def bracket(omega: Floats, point: Floats, motions: Floats) -> Floats:
 class Surroundings:
     """All that does not move with a model at a state q (n_q,): the numbers of its ``fixed`` frames, and fields.
 
-    discrete : the discrete state, as whether a latch is engaged.
+    discrete : the discrete state, as whether a latch is engaged. zeros : labels of inputs that are zero.
     """
 
     layout: Layout
@@ -133,6 +133,7 @@ class Surroundings:
     q: Floats
     fixed: frozenset[int]
     discrete: Mapping[str, Any]
+    zeros: frozenset[str] = frozenset()
 
     def hold(self, frames: Iterable[int]) -> bool:
         """Whether some of these frames move, and others do not."""

@@ -205,7 +205,7 @@ class EigenProblem:
         if self.loaded is None:
             return ()
         held = [k for k in range(len(self.system.layout.frames)) if np.any(self.held[self.velocities_of(k)])]
-        found = known_motions(self.system, self.q, held, self.loaded)
+        found = known_motions(self.system, self.q, held, self.loaded, u=self.u)
         check_said(found)
         return found
 

@@ -5,7 +5,7 @@ together by beams, shells, springs and joints, without what is fixed. Source: do
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -184,15 +184,19 @@ def known_motions(
     fixed: Iterable[int] = (),
     loaded: bool = True,
     discrete: Mapping[str, Any] | None = None,
+    u: Floats | None = None,
 ) -> tuple[KnownStructure, ...]:
     """The structures of a system at q (n_q,), by default its start, with what acts on each.
 
     fixed : frames that are held, beside those of the ground. loaded : whether weight and loads count. discrete : the
-    discrete state, by default that of the start.
+    discrete state, by default that of the start. u (n_u,) : inputs, by which loads that are zero do not count.
     """
     layout, model, q = system.layout, system.model, system.q0 if q is None else q
     still = frozenset(fixed) | {k for k, frame in enumerate(layout.frames) if not frame.freedom}
     around = Surroundings(layout, model, q, still, system.discrete if discrete is None else discrete)
+    if u is not None:
+        zeros = frozenset(each.label for each, part in system.parts_of_inputs if not u[part].any())
+        around = replace(around, zeros=zeros)
     links = [set(frames) for frames, _ in layout.couplings]
     links += [set(pair) for pair in layout.rows]
     touched = {k for link in links if link & still for k in link}

@@ -161,3 +161,17 @@ def test_statics_refuse_it_where_a_motion_is_left(monkeypatch):
         femb.static(hinged(e.Revolute, wind))
     found = femb.static(hinged(e.Fixed, wind))
     assert not found.neutral_motions.any()
+
+
+def test_a_load_that_is_zero_leaves_every_motion():
+    """As one that begins later: rounding of a stiff structure is not its stiffness against a turn."""
+    model = femb.Model("later")
+    model.add(femb.RigidBody("hub", mass=1.0, inertia=(1.0, 2.0, 3.0)))
+    later = femb.profiles.Step(1.0)
+    model.add(femb.Load("go", body="hub", torque=(1.0, 0.0, 0.0), profile=later, frame="inertial"))
+    system = System(model)
+    (declared,) = known_motions(system)
+    assert len(declared.motions) == 4
+    for t, count in ((0.0, 6), (1.5, 4)):
+        (now,) = known_motions(system, u=system.inputs_at(t, system.q0, system.v0))
+        assert (len(now.motions), len(now.momenta)) == (count, 6 if count == 6 else len(declared.momenta))
