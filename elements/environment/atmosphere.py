@@ -59,7 +59,7 @@ class Atmosphere(Item):
     altitude: Annotated[float | None, Unit("m")] = None
     scale_height: Annotated[float | None, Unit("m"), POSITIVE] = None
     altitudes: Annotated[Numbers | None, Unit("m")] = None
-    densities: Annotated[Numbers | None, Unit("kg/m3"), POSITIVE] = None
+    densities: Annotated[Numbers | None, Unit("kg/m3")] = None
     file: str | None = None
     radius: Annotated[float, Unit("m"), POSITIVE] = EARTH_RADIUS
     rotation: Annotated[float, Unit("rad/s")] = EARTH_ROTATION
@@ -91,6 +91,9 @@ class Atmosphere(Item):
         missing = [word for word in TABLE if getattr(self, word) is None]
         if missing:
             check.fail(missing[0], "is missing: give altitudes and densities, or a file")
+            return
+        check.numbers(*TABLE)
+        if check.bad:
             return
         altitudes, densities = self._columns
         check.require("altitudes", len(altitudes) > 1, "wanted at least 2")

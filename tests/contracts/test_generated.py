@@ -302,6 +302,7 @@ def test_dear_properties(number, of, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::femb.FembWarning")  # of heat that modes leave out, of sizes in other units
 @pytest.mark.parametrize("first", range(10, 310, 50))
 def test_properties_of_many(first, tmp_path):
     found = []

@@ -145,7 +145,7 @@ def test_errors_of_truncations(order, elements):
     assert "nothing that responds" not in space.truncation.table()
 
 
-@pytest.mark.parametrize("elements", [60, slow(200)])
+@pytest.mark.parametrize("elements", [60, slow(100)])
 def test_errors_of_truncations_in_a_rotation(elements):
     """As with few elements, whose error is that of the truncation, where rounding of the stiffness showed 0.3."""
     ports = {"inputs": ["bodies.hub.torque"], "start": "equilibrium", "frequencies": [0.01, 0.1, 0.3], "modes": 6}
