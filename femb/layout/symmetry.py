@@ -53,6 +53,11 @@ def twists(shifts: Floats = NONE, turns: Floats = NONE, point: Floats | None = N
     return np.vstack([np.hstack([shifts, np.zeros_like(shifts)]), turning])
 
 
+def about(motions: Floats, point: Floats) -> Floats:
+    """(k, 6) twists about a point (3,) of twists (k, 6) about the origin."""
+    return np.hstack([motions[:, :3] + motions[:, 3:] @ rotations.cross_matrix(point), motions[:, 3:]])
+
+
 EVERY = Symmetry.of(np.eye(6))
 NO_MOTION = Symmetry.of(np.zeros((0, 6)))
 TRANSLATIONS = twists(AXES)
@@ -116,7 +121,7 @@ def intersection(spaces: Iterable[Floats]) -> Floats:
 
 def bracket(omega: Floats, point: Floats, motions: Floats) -> Floats:
     """(k, 6) the rates of twists (k, 6) in space that are fixed in axes that turn at omega (3,) about a point (3,)."""
-    shift = np.cross(omega, motions[:, :3] + np.cross(motions[:, 3:], point))
+    shift = np.cross(omega, about(motions, point)[:, :3])
     turn = np.cross(omega, motions[:, 3:])
     return np.hstack([shift - np.cross(turn, point), turn])
 

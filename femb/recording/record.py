@@ -19,7 +19,6 @@ from femb.base.values import nearest
 from femb.elements.item import Item, declared_records
 from femb.elements.records import Records
 from femb.elements.registry import is_of_others
-from femb.layout.symmetry import AXES, TRANSLATIONS, twists
 from femb.model.model import Model
 from femb.numerics.rotations import cross
 from femb.recording.evaluation import evaluated, interpolated
@@ -238,7 +237,7 @@ def acting_from_outside(system: System) -> dict[str, tuple[str, ...]]:
     engaged = {**system.discrete, **{latch.on: 1.0 for latch in system.layout.latches}}
     found: dict[str, dict[str, None]] = {"linear": {}, "angular": {}}
     for structure in known_motions(system, discrete=engaged):
-        for names, along in zip(found.values(), (TRANSLATIONS, twists(turns=AXES)), strict=True):
+        for names, along in zip(found.values(), np.split(np.eye(6), 2), strict=True):
             changing = [name for name, each in structure.limits if not structure.contains(each.momenta, along)]
             names |= dict.fromkeys((*changing, *structure.silent))
     return {word: tuple(names) for word, names in found.items()}

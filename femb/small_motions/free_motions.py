@@ -12,7 +12,7 @@ import numpy as np
 
 from femb.base.types import Floats, Ints
 from femb.layout.connections import groups_of
-from femb.layout.symmetry import Surroundings, bracket, nullity, twists
+from femb.layout.symmetry import Surroundings, about, bracket, nullity, twists
 from femb.small_motions.eigenproblem import EigenProblem
 from femb.system.known_motions import KnownStructure
 from femb.system.system import System
@@ -209,8 +209,7 @@ def _in_terms(structure: KnownStructure, twists: Floats, centres: Centres) -> Fl
     """(d, k) twists (k, 6) of a structure in terms of the motions of ``_rigid_motions``."""
     parts = [np.zeros((0, len(twists)))]
     for frames, centre, count in centres:
-        moved = np.hstack([twists[:, :3] + np.cross(twists[:, 3:], centre), twists[:, 3:]])
-        parts.append(moved.T[:count] * (frames[0] in structure.frames))
+        parts.append(about(twists, centre).T[:count] * (frames[0] in structure.frames))
     return np.vstack(parts)
 
 

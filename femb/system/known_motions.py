@@ -15,7 +15,7 @@ from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.base.values import listed, numbered, vector, without_rounding
 from femb.layout.connections import groups_of
-from femb.layout.symmetry import SAME, Surroundings, Symmetry, intersection, nullity, of_directions, twists
+from femb.layout.symmetry import SAME, Surroundings, Symmetry, about, intersection, nullity, of_directions, twists
 from femb.numerics import rotations
 from femb.numerics.components import norm
 
@@ -70,7 +70,7 @@ class KnownStructure:
         """(k, 6) orthonormal twists about the centre, with lengths in its size, of twists (k, 6) about the origin."""
         if not len(motions):
             return motions
-        moved = _about(motions, self.centre) / np.repeat([self.size, 1.0], 3)
+        moved = about(motions, self.centre) / np.repeat([self.size, 1.0], 3)
         return np.asarray(np.linalg.qr(moved.T)[0].T)
 
     def _from_own(self, motions: Floats) -> Floats:
@@ -101,6 +101,8 @@ class KnownStructure:
 
     def contains(self, space: Floats, motions: Floats) -> bool:
         """Whether a space of twists (k, 6) has others (j, 6) in it."""
+        if len(motions) in (0, 6) or len(space) in (0, 6):
+            return not len(motions) or len(space) == 6
         space, motions = self.own(space), self.own(motions)
         return bool(np.all(np.linalg.norm(motions - motions @ space.T @ space, axis=1) <= SAME))
 
@@ -118,8 +120,8 @@ class KnownStructure:
         """Motions and momenta as twists about the origin of the model, and names; origin (3,) : of the layout, m."""
         return {
             "label": self.label,
-            "motions": _about(self.motions, -origin),
-            "momenta": _about(self.momenta, -origin),
+            "motions": about(self.motions, -origin),
+            "momenta": about(self.momenta, -origin),
             "noticed_by": self.noticed_by,
             "changed_by": self.changed_by,
         }
@@ -223,11 +225,6 @@ def known_motions(
         label = layout.frames[group[0]].label
         result.append(KnownStructure(label, tuple(group), bool(touched & own), tuple(limits), silent, centre, size))
     return tuple(result)
-
-
-def _about(motions: Floats, point: Floats) -> Floats:
-    """(k, 6) twists about a point (3,) of twists about the origin."""
-    return np.hstack([motions[:, :3] + np.cross(motions[:, 3:], point), motions[:, 3:]])
 
 
 def check_said(structures: Iterable[KnownStructure]) -> None:
