@@ -14,9 +14,10 @@ from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import cache, wraps
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 Result = TypeVar("Result")
+Arguments = ParamSpec("Arguments")
 
 # Least work that is divided: evaluations of elements, each at one state, or blocks of unknowns of all matrices, of some
 # 0.2 us each. Of a quarter of it, one thread has done half before another begins.
@@ -135,14 +136,14 @@ def one_blas_thread() -> Iterator[None]:
         yield
 
 
-def spared(rows_of: Callable[[Any], int]) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
+def spared(rows_of: Callable[[Any], int]) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
     """Methods that compute with one thread of dense linear algebra where ``rows_of`` an object is less than DENSE."""
 
-    def sparing(method: Callable[..., Result]) -> Callable[..., Result]:
+    def sparing(method: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
         @wraps(method)
-        def computed(self: Any, *values: Any, **words: Any) -> Result:
-            with one_blas_thread() if rows_of(self) < DENSE else nullcontext():
-                return method(self, *values, **words)
+        def computed(*values: Arguments.args, **words: Arguments.kwargs) -> Result:
+            with one_blas_thread() if rows_of(values[0]) < DENSE else nullcontext():
+                return method(*values, **words)
 
         return computed
 
