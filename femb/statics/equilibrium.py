@@ -21,7 +21,7 @@ from femb.system.system import System
 SMALLEST_LOAD_STEP = 1.0 / 512.0
 # Newton's iterations on first-order states, and the last step, relative to the values.
 SETTLING, SETTLED = 50, 1e-12
-SHOWN, WARNED = 0.01, 0.5  # degrees by which a structure turns against its axis, in tables and in warnings
+WARNED = 0.5  # degrees by which a structure turns against its axis
 OPENED = 1e-9  # rate of a row of constraints that a velocity does not have
 
 

@@ -14,13 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from femb.base.errors import ModelError, SolveError
-from femb.base.types import Floats
+from femb.base.types import Floats, Ints
 from femb.base.values import without_rounding
 from femb.layout.connections import groups_of
 from femb.layout.symmetry import twists
 from femb.small_motions.eigenproblem import EigenProblem
 from femb.small_motions.free_motions import FreeMotions, with_turned
-from femb.statics.equilibrium import SHOWN
 from femb.system.block_lu import SingularError
 from femb.system.known_motions import KnownStructure
 from femb.system.rigid_motion import angle_turned
@@ -53,7 +52,7 @@ class RigidStates:
     """states X, left Y (2 n_v, d) with Y^T X = 1, and rates L (d, d): A X = X L. Y = [.., M Z] with adjoint Z (n_v, d).
 
     across : number of rigid-body motions that rest in inertial axes, seen from axes that turn: two translations and the
-    tilt of each free structure. spins (g,) rad/s : of these structures. steady : number of first-order states among
+    tilt of each free structure. spins (g,) rad/s : of these structures. steady : places of first-order states among
     them, each with the coordinate that no equation reads.
     """
 
@@ -63,7 +62,7 @@ class RigidStates:
     rates: Floats
     across: int
     spins: Floats
-    steady: int
+    steady: Ints
 
     def without(self, x: Floats) -> Floats:
         """x (2 n_v,) less its part along these states."""
@@ -101,10 +100,10 @@ def rigid_states(motion: EigenProblem, free: FreeMotions, lowest: float) -> Rigi
     if len(values) and values[-1] <= DEPENDENT * values[0]:
         # a chain of more than two states, as of a spin about an axis of no inertia: none is taken out
         none = np.zeros((X.shape[0], 0))
-        return RigidStates(none, none, none[: len(none) // 2], np.zeros((0, 0)), 0, np.zeros(0), 0)
+        return RigidStates(none, none, none[: len(none) // 2], np.zeros((0, 0)), 0, np.zeros(0), steady[:0])
     across = sum(states.shape[1] // 2 for states, _ in parts[1:])
     left, adjoint = (np.linalg.solve(products, part.T).T for part in (Y, X[: len(X) // 2]))
-    return RigidStates(X, left, adjoint, rates, across, np.array(spins), len(steady))
+    return RigidStates(X, left, adjoint, rates, across, np.array(spins), steady)
 
 
 def _at_zero(motion: EigenProblem, free: FreeMotions, still: FreeMotions, lowest: float) -> tuple[Floats, Floats]:
@@ -257,6 +256,8 @@ def _conserved(motion: EigenProblem, X: Floats) -> Floats:
     return np.vstack([drags + low.damping @ (low.left.T @ p) - M @ rate, M @ p])
 
 
+# degrees by which an equilibrium turned a structure against its axis: less is not said.
+SHOWN = 0.01
 # m between a held body and the axis of rotation: less is rounding.
 BESIDE = 1e-9
 Complex = NDArray[np.complex128]
@@ -313,7 +314,7 @@ def complex_modes(
     start = inverse(np.tile(np.random.default_rng(SEED).standard_normal(n), 2))
     operator = LinearOperator((2 * n, 2 * n), matvec=inverse, dtype=np.float64)
     # those beyond the eigenvalues that there are would be rounding
-    there = 2 * freedoms(motion) - int(np.sum(~motion.held[states])) - len(rigid.rates) + rigid.steady
+    there = 2 * freedoms(motion) - int(np.sum(~motion.held[states])) - len(rigid.rates) + len(rigid.steady)
     wanted = min(2 * count + 2 + (slow.count if slow else 0), 2 * n - 2, there)
     if wanted < 1:
         raise ModelError("modes: nothing vibrates: all motions are without stiffness")

@@ -153,8 +153,7 @@ def solution(
         # other first-order states are no part of the small matrices
         alone = len(wheels) == np.sum(~motion.held[motion.system.layout.first_order_v])
         states = rigid.states if alone else rigid.states[:, :0]
-        steady = free.with_states(motion)[1]
-        slow = slow_modes(motion, with_turned(motion, whole), states, square, steady, wheels).first(count)
+        slow = slow_modes(motion, with_turned(motion, whole), states, square, rigid.steady, wheels).first(count)
         rest = max(1, count - len(slow.eigenvalues))
         eigenvalues, shapes = complex_modes(motion, rigid, rest, shift, at_most, slow)
         known = np.append(slow.precision, complex_precision(motion, eigenvalues, shapes, shift))[:count]
