@@ -1,4 +1,4 @@
-"""PathPoint of a model's origin about the central body, and the frame of the orbit: a reference for attitudes.
+"""Motion of a model's origin about the central body, and the frame of the orbit: a reference for attitudes.
 
 Source: docs/theory/actuators.md, section 2.
 """
