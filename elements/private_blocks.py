@@ -15,51 +15,10 @@ import numpy as np
 from femb.base.types import Floats, Ints
 from femb.base.values import shallow_copy
 from femb.layout.element import Batch, OfMotion, OutputRows
+from femb.layout.private_blocks import PrivateBlocks
 from femb.layout.state import frame_pose
 from femb.layout.views import BlockPattern, LinearPoint
 from femb.numerics.rotations import cross_matrix
-
-
-class PrivateBlocks:
-    """Numbering of the velocities of e elements: n velocities each, in groups (frames and internal coordinates).
-
-    starts (e, groups) : index of the first velocity of a group in a vector of length e n; negative for a fixed group.
-    offset, stride (e, groups, groups) : position of the blocks in block data of length e n n. indices (e, n) : of these
-    velocities in the System's v, -1 if fixed.
-    """
-
-    def __init__(self, starts: Ints, sizes: tuple[int, ...]) -> None:
-        count, n = len(starts), sum(sizes)
-        starts = np.ascontiguousarray(starts)  # see BlockPattern.offsets
-        self.count, self.n = count, n
-        first = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-        element = np.arange(count)
-        moving = starts >= 0
-        self.starts: Ints = np.where(moving, n * element[:, None] + first, -1)
-        offset = n * n * element[:, None, None] + n * first[:, None] + first
-        self.offset: Ints = np.where(moving[:, :, None] & moving[:, None, :], offset, -1)
-        self.stride: Ints = np.full(self.offset.shape, n)
-        in_group = np.concatenate([np.arange(size) for size in sizes])
-        self.indices: Ints = np.where(np.repeat(moving, sizes, axis=1), np.repeat(starts, sizes, axis=1) + in_group, -1)
-
-    def matrices(self, data: Floats) -> Floats:
-        """(e, n, n) of block data."""
-        return data.reshape(self.count, self.n, self.n)
-
-    def by_columns(self, change: Callable[[Floats, Floats, Floats, Floats], None]) -> Floats:
-        """D (e, n, n, n): D[:, :, j] is the stiffness block that ``change`` adds for unit accelerations along j.
-
-        change(v, a, damping, stiffness) adds to block data; v is zero, and the damping blocks are not used.
-        """
-        result = np.empty((self.count, self.n, self.n, self.n))
-        v = np.zeros(self.count * self.n)
-        damping = np.zeros(self.count * self.n**2)
-        for j in range(self.n):
-            a, stiffness = np.zeros_like(v), np.zeros_like(damping)
-            a[j :: self.n] = 1.0
-            change(v, a, damping, stiffness)
-            result[:, :, j] = stiffness.reshape(self.count, self.n, self.n)
-        return result
 
 
 class MassiveElements(Batch):
@@ -71,6 +30,33 @@ class MassiveElements(Batch):
     in_v: ClassVar[list[int]]
     sizes: ClassVar[tuple[int, ...]]
     index: Ints
+    starts: Ints
+
+    def set_index(self, index: Ints) -> None:
+        """Take a row of indices for each element; the first velocities of its groups are negative where it is fixed."""
+        self.index, self.starts = index, index[:, self.in_v]
+
+    def alone(self) -> tuple[Self, PrivateBlocks]:
+        """The elements with velocities and block data of their own."""
+        private, other = PrivateBlocks(self.starts, self.sizes), shallow_copy(self)
+        index = self.index.copy()
+        index[:, self.in_v] = private.starts
+        other.set_index(index)
+        other.pattern = private
+        return other, private
+
+    def inertial(self) -> Self:
+        """The batch without weight, stiffness and other forces, whose residual at rest is M a."""
+        raise NotImplementedError
+
+    def mass_changes(self, q: Floats) -> list[tuple[Ints, Floats]]:
+        other, private = self.inertial().alone()
+        return [(private.indices, private.by_columns(partial(other.tangent, np.zeros(0), q)))]
+
+
+class OldMassive(MassiveElements):
+    """To be converted."""
+
     offset: Ints
     stride: Ints
 
@@ -103,14 +89,6 @@ class MassiveElements(Batch):
         out = np.zeros(private.count * private.n**2)
         self.bound_masses(q[None], private.offset, private.stride, out[None])()
         return [(private.indices, private.matrices(out))]
-
-    def inertial(self) -> Self:
-        """The batch without weight, stiffness and other forces, whose residual at rest is M a."""
-        raise NotImplementedError
-
-    def mass_changes(self, q: Floats) -> list[tuple[Ints, Floats]]:
-        other, private = self.inertial().alone()
-        return [(private.indices, private.by_columns(partial(other.tangent, np.zeros(0), q)))]
 
 
 # Free-body diagram: the forces on the ends of one element, at an operating point, and their exact derivatives.

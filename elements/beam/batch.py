@@ -49,7 +49,6 @@ from femb.elements.beam.strain import (
     strains,
     twist_angles,
 )
-from femb.elements.element_ranges import NO_ROWS, in_ranges
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
 from femb.layout.stacking import Shift
@@ -57,6 +56,7 @@ from femb.layout.views import ModelView, OutputStates
 from femb.numerics.compiler.bound_calls import Bound, BoundSequence
 from femb.numerics.compiler.compile import inlined, kernel
 from femb.numerics.compiler.lanes import LANES, every, groups, groups_of, kinds, lanes
+from femb.numerics.element_ranges import NO_ROWS, in_ranges
 from femb.numerics.newton import LARGEST_ROTATION
 from femb.numerics.vector3 import cross, rotate, rotate_back
 

@@ -13,7 +13,7 @@ from femb.base.types import Floats
 from femb.base.values import shallow_copy
 from femb.elements.beam.shape import IDENTITY
 from femb.elements.beam.strain import natural_coordinates, twist_directions
-from femb.elements.private_blocks import FreeBody, MassiveElements
+from femb.elements.private_blocks import FreeBody, OldMassive
 from femb.layout.element import FoldedError
 from femb.layout.layout import BeamLayout, Layout, unfixed_frames
 from femb.layout.stacking import Shift, shifted
@@ -177,7 +177,7 @@ def section_arrays(slices: Mapping[str, slice], section: Floats, middle: Floats)
     return block
 
 
-class BeamElements(MassiveElements):
+class BeamElements(OldMassive):
     """Base of the elements of both kinds of beams, with a row for each in arrays.
 
     in_q : columns of ``index`` with coordinates. end_groups : those of the groups that are frames. slices[name] : the

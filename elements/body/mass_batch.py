@@ -1,18 +1,17 @@
 """Rigid bodies, point masses fixed to frames, and free point masses, evaluated together."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import copy
 from typing import Self
 
 import numpy as np
 
-from femb.base.types import Floats, Ints
+from femb.base.types import Floats
 from femb.elements.private_blocks import MassiveElements
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
 from femb.layout.stacking import Shift, shifted
-from femb.layout.views import BlockPattern
-from femb.numerics.compiler.bound_calls import Bound
+from femb.layout.terms import Energy, Force, ForcePart, MassMatrix, Tangent
 from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
 from femb.numerics.vector3 import IN_Q, IN_V, cross, dot, rotate, rotate_back, rotation, scatter, times_skew
 
@@ -37,7 +36,7 @@ def unpack(data, s, inertia):
 
 
 @kernel_with_entry
-def residual(index, data, q, v, a, gravity, out):
+def force(index, data, gravity, q, v, a, out):
     """out (s, n_v) += inertia and gyroscopic force minus gravity."""
     R, inertia, w = np.empty((3, 3)), np.empty((3, 3)), np.empty((7, 3))
     s, acc, force, c1, c2, inertia_w, torque = w[0], w[1], w[2], w[3], w[4], w[5], w[6]
@@ -88,59 +87,60 @@ def add_mass(index, data, offset, stride, q, out):
 
 
 @kernel
-def tangent(index, data, offset, stride, q, v, a, gravity, damping, stiffness):
-    """Add the exact d(residual)/dv and d(residual)/dq H to block data."""
+def tangent(index, data, gravity, offset, stride, q, v, a, damping, stiffness):
+    """Add the exact d(residual)/dv and d(residual)/dq H at every state to block data (s, size)."""
     R, inertia, w = np.empty((3, 3)), np.empty((3, 3)), np.empty((12, 3))
     s, acc, c1, c2, jw, x, y, r = w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7]
     force, torque, g1, g2 = w[8], w[9], w[10], w[11]
     C, K = np.zeros((6, 6)), np.zeros((6, 6))
-    for k in range(index.shape[0]):
-        i, j = index[k, IN_Q], index[k, IN_V]
-        m = data[k, MASS]
-        unpack(data[k], s, inertia)
-        rotation(q[i + 3 : i + 7], R)
-        omega, alpha = v[j + 3 : j + 6], a[j + 3 : j + 6]
-        cross(omega, s, c1)
-        cross(omega, c1, c2)
-        cross(alpha, s, acc)
-        for o in range(3):
-            acc[o] += c2[o]  # of the mass centre relative to the frame, frame axes
-        rotate(inertia, omega, jw)
-        # specific force of the frame, r'' - g, in frame axes
-        for o in range(3):
-            x[o] = a[j + o] - gravity[o]
-        rotate_back(R, x, y)
-        for col in range(3):
-            # a unit angular velocity along the column
-            x[:] = 0.0
-            x[col] = 1.0
-            # d(omega x (omega x s)) = col x (omega x s) + omega x (col x s)
-            cross(x, s, c2)
-            cross(x, c1, r)
-            cross(omega, c2, g1)
+    for state in range(q.shape[0]):
+        for k in range(index.shape[0]):
+            i, j = index[k, IN_Q], index[k, IN_V]
+            m = data[k, MASS]
+            unpack(data[k], s, inertia)
+            rotation(q[state, i + 3 : i + 7], R)
+            omega, alpha = v[state, j + 3 : j + 6], a[state, j + 3 : j + 6]
+            cross(omega, s, c1)
+            cross(omega, c1, c2)
+            cross(alpha, s, acc)
             for o in range(3):
-                r[o] += g1[o]
-            rotate(R, r, force)
-            cross(s, r, torque)
-            cross(omega, inertia[col], g1)
-            cross(x, jw, g2)
+                acc[o] += c2[o]  # of the mass centre relative to the frame, frame axes
+            rotate(inertia, omega, jw)
+            # specific force of the frame, r'' - g, in frame axes
             for o in range(3):
-                C[o, 3 + col] = m * force[o]
-                C[3 + o, 3 + col] = m * torque[o] + g1[o] + g2[o]
-            # a unit rotation about the column's axis: changes of R acc and of R^T (r'' - g)
-            cross(x, acc, r)
-            rotate(R, r, force)
-            cross(y, x, r)
-            cross(s, r, torque)
-            for o in range(3):
-                K[o, 3 + col] = m * force[o]
-                K[3 + o, 3 + col] = m * torque[o]
-        scatter(C, STARTS, SIZES, offset[k], stride[k], damping)
-        scatter(K, STARTS, SIZES, offset[k], stride[k], stiffness)
+                x[o] = a[state, j + o] - gravity[o]
+            rotate_back(R, x, y)
+            for col in range(3):
+                # a unit angular velocity along the column
+                x[:] = 0.0
+                x[col] = 1.0
+                # d(omega x (omega x s)) = col x (omega x s) + omega x (col x s)
+                cross(x, s, c2)
+                cross(x, c1, r)
+                cross(omega, c2, g1)
+                for o in range(3):
+                    r[o] += g1[o]
+                rotate(R, r, force)
+                cross(s, r, torque)
+                cross(omega, inertia[col], g1)
+                cross(x, jw, g2)
+                for o in range(3):
+                    C[o, 3 + col] = m * force[o]
+                    C[3 + o, 3 + col] = m * torque[o] + g1[o] + g2[o]
+                # a unit rotation about the column's axis: changes of R acc and of R^T (r'' - g)
+                cross(x, acc, r)
+                rotate(R, r, force)
+                cross(y, x, r)
+                cross(s, r, torque)
+                for o in range(3):
+                    K[o, 3 + col] = m * force[o]
+                    K[3 + o, 3 + col] = m * torque[o]
+            scatter(C, STARTS, SIZES, offset[k], stride[k], damping[state])
+            scatter(K, STARTS, SIZES, offset[k], stride[k], stiffness[state])
 
 
 @kernel
-def energy_momentum(index, data, q, v, gravity, out):
+def energy_momentum(index, data, gravity, q, v, out):
     """out (s, 8) += kinetic and potential energy, linear momentum, angular momentum about the inertial origin."""
     R, inertia, w = np.empty((3, 3)), np.empty((3, 3)), np.empty((7, 3))
     r, vel, c1, c2, spin, p, s = w[0], w[1], w[2], w[3], w[4], w[5], w[6]
@@ -169,19 +169,40 @@ def energy_momentum(index, data, q, v, gravity, out):
 
 
 @kernel_with_entry
-def points_residual(in_v, masses, weight, a, out):
-    """out (s, n_v) += inertia force minus weight (n,) of point masses, for their components in_v (n,)."""
+def force_of_points(index, masses, gravity, a, out):
+    """out (s, n_v) += inertia force minus weight of point masses (n,)."""
     for state in range(a.shape[0]):
-        for k in range(in_v.size):
-            out[state, in_v[k]] += masses[k] * a[state, in_v[k]] - weight[k]
+        for k in range(masses.size):
+            j = index[k, IN_V]
+            for o in range(3):
+                out[state, j + o] += masses[k] * (a[state, j + o] - gravity[o])
 
 
 @kernel_with_entry
-def add_point_masses(entries, masses, mass):
-    """Add masses (n,) to these entries (n,) of block data (s, size)."""
-    for state in range(mass.shape[0]):
-        for k in range(entries.size):
-            mass[state, entries[k]] += masses[k]
+def add_point_masses(masses, offset, stride, q, out):
+    """Add masses (n,) at every state to block data (s, size)."""
+    for state in range(q.shape[0]):
+        for k in range(masses.size):
+            for o in range(3):
+                out[state, offset[k, 0, 0] + (stride[k, 0, 0] + 1) * o] += masses[k]
+
+
+@kernel
+def energy_of_points(index, masses, gravity, q, v, out):
+    """``energy_momentum`` of point masses (n,)."""
+    p, c = np.empty(3), np.empty(3)
+    for state in range(q.shape[0]):
+        for k in range(masses.size):
+            i, j = index[k, IN_Q], index[k, IN_V]
+            r, speed = q[state, i : i + 3], v[state, j : j + 3]
+            for o in range(3):
+                p[o] = masses[k] * speed[o]
+            cross(r, p, c)
+            out[state, 0] += 0.5 * dot(p, speed)
+            out[state, 1] -= masses[k] * dot(gravity, r)
+            for o in range(3):
+                out[state, 2 + o] += p[o]
+                out[state, 5 + o] += c[o]
 
 
 class MassBatch(MassiveElements):
@@ -194,7 +215,7 @@ class MassBatch(MassiveElements):
 
     def __init__(self, layout: Layout, gravity: Floats, entries: list[tuple[int, float, Floats, Floats]]) -> None:
         frames = [frame for frame, *_ in entries]
-        self.index = np.stack([layout.frame_q[frames], layout.frame_v[frames]], axis=1)
+        self.set_index(np.stack([layout.frame_q[frames], layout.frame_v[frames]], axis=1))
         self.data = np.empty((len(entries), 13))
         self.data[:, 0] = [mass for _, mass, *_ in entries]
         self.data[:, 1:4] = [offset for _, _, offset, _ in entries]
@@ -204,106 +225,47 @@ class MassBatch(MassiveElements):
     @classmethod
     def stacked(cls, batches: Sequence[Self], shifts: Sequence[Shift], layout: Layout) -> Self:
         result = copy(batches[0])
-        result.index = shifted([batch.index for batch in batches], shifts, [0], [1])
+        result.set_index(shifted([batch.index for batch in batches], shifts, [IN_Q], [IN_V]))
         result.data = np.concatenate([batch.data for batch in batches])
         return result
 
-    def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
-        residual(self.index, self.data, q, v, a, self.gravity, out)
+    def forces(self) -> list[Force]:
+        return [Force(force, (self.index, self.data, self.gravity), "qva", ForcePart.INERTIA)]
 
-    def bound_residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
-        return Bound(residual, self.index, self.data, q, v, a, self.gravity, out)
+    def masses(self) -> list[MassMatrix]:
+        return [MassMatrix(add_mass, (self.index, self.data), self.starts, self.sizes)]
 
-    def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
-        self.mass(q, mass)
+    def tangents(self) -> list[Tangent]:
+        return [Tangent(tangent, (self.index, self.data, self.gravity), self.starts, "qva", step=False)]
 
-    def matrices_each(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
-        self.mass_each(q, mass)
-
-    def bound_matrices(
-        self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats
-    ) -> Callable[[], object]:
-        return self.bound_mass(q, mass)
-
-    def bound_masses(self, q: Floats, offset: Ints, stride: Ints, mass: Floats) -> Callable[[], object]:
-        return Bound(add_mass, self.index, self.data, offset, stride, q, mass)
+    def energies(self) -> list[Energy]:
+        return [Energy(energy_momentum, (self.index, self.data, self.gravity))]
 
     def inertial(self) -> Self:
         return self.weighed(np.zeros(3))
-
-    def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
-        tangent(self.index, self.data, self.offset, self.stride, q, v, a, self.gravity, damping, stiffness)
-
-    def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:
-        energy_momentum(self.index, self.data, q, v, self.gravity, out)
 
 
 class PointBatch(Batch):
     """Free point masses: three coordinates each, linear equations."""
 
     def __init__(self, layout: Layout, gravity: Floats, entries: list[tuple[int, float]]) -> None:
-        frames = np.array([frame for frame, _ in entries])
-        components = np.arange(3)
-        self.in_q = (layout.frame_q[frames][:, None] + components).ravel()
-        self.start_v = layout.frame_v[frames][:, None]
-        self.in_v = (self.start_v + components).ravel()
-        self.masses = np.repeat([m for _, m in entries], 3)
-        self.gravity = np.array(gravity)
-        # N, of all points
-        self.weight: Floats = self.masses * np.tile(gravity, len(entries))
-
-    def weighed(self, gravity: Floats) -> Self:
-        other = super().weighed(gravity)
-        other.weight = self.masses * np.tile(gravity, len(self.start_v))
-        return other
+        frames = [frame for frame, _ in entries]
+        self.index = np.stack([layout.frame_q[frames], layout.frame_v[frames]], axis=1)
+        self.data = np.array([mass for _, mass in entries])
+        self.gravity: Floats = np.array(gravity)
 
     @classmethod
     def stacked(cls, batches: Sequence[Self], shifts: Sequence[Shift], layout: Layout) -> Self:
-        result, pairs = copy(batches[0]), list(zip(batches, shifts, strict=True))
-        result.in_q = np.concatenate([shift.in_q(batch.in_q) for batch, shift in pairs])
-        result.in_v = np.concatenate([shift.in_v(batch.in_v) for batch, shift in pairs])
-        result.start_v = np.concatenate([shift.in_v(batch.start_v) for batch, shift in pairs])
-        result.masses = np.concatenate([batch.masses for batch in batches])
-        result.weight = np.concatenate([batch.weight for batch in batches])
+        result = copy(batches[0])
+        result.index = shifted([batch.index for batch in batches], shifts, [IN_Q], [IN_V])
+        result.data = np.concatenate([batch.data for batch in batches])
         return result
 
-    def allocate(self, pattern: BlockPattern) -> None:
-        offset, stride = pattern.offsets(self.start_v)
-        # the three diagonal entries of every block
-        self.entries = (offset[:, 0, 0, None] + (stride[:, 0, 0, None] + 1) * np.arange(3)).ravel()
+    def forces(self) -> list[Force]:
+        return [Force(force_of_points, (self.index, self.data, self.gravity), "a", ForcePart.INERTIA)]
 
-    def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
-        points_residual(self.in_v, self.masses, self.weight, a, out)
+    def masses(self) -> list[MassMatrix]:
+        return [MassMatrix(add_point_masses, (self.data,), self.index[:, [IN_V]], (3,))]
 
-    def bound_residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
-        return Bound(points_residual, self.in_v, self.masses, self.weight, a, out)
-
-    def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
-        self.mass(q, mass)
-
-    def matrices_each(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
-        self.mass_each(q, mass)
-
-    def mass(self, q: Floats, mass: Floats) -> None:
-        mass[self.entries] += self.masses
-
-    def mass_each(self, q: Floats, mass: Floats) -> None:
-        mass[:, self.entries] += self.masses
-
-    def bound_mass(self, q: Floats, mass: Floats) -> Callable[[], object]:
-        return Bound(add_point_masses, self.entries, self.masses, mass)
-
-    def element_masses(self, q: Floats) -> list[tuple[Ints, Floats]]:
-        places: Ints = self.in_v.reshape(-1, 3)
-        return [(places, self.masses.reshape(-1, 3)[:, :, None] * np.eye(3))]
-
-    def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
-        """Empty: the residual does not depend on position or velocity."""
-
-    def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:
-        r, speed = q[:, self.in_q], v[:, self.in_v]
-        momentum = (self.masses * speed).reshape(len(q), -1, 3)
-        out[:, 0] += 0.5 * np.sum(self.masses * speed**2, axis=1)
-        out[:, 1] -= np.sum(self.weight * r, axis=1)
-        out[:, 2:5] += momentum.sum(axis=1)
-        out[:, 5:8] += np.cross(r.reshape(momentum.shape), momentum).sum(axis=1)
+    def energies(self) -> list[Energy]:
+        return [Energy(energy_of_points, (self.index, self.data, self.gravity))]

@@ -9,7 +9,6 @@ import numpy as np
 from femb.base.types import Floats, Ints
 from femb.base.values import shallow_copy
 from femb.elements.beam.ends import BeamElements, end_rows, section_arrays
-from femb.elements.element_ranges import NO_ROWS, in_ranges
 from femb.elements.exact import tangent as kernels
 from femb.elements.exact.deformation import compliance, solve, strain
 from femb.elements.exact.element_data import (
@@ -48,6 +47,7 @@ from femb.layout.views import ModelView, OutputStates
 from femb.numerics.compiler.bound_calls import Bound, BoundSequence
 from femb.numerics.compiler.compile import inlined, kernel
 from femb.numerics.compiler.lanes import LANES, SharedRows, groups, kinds, lanes, of_range, ungrouped
+from femb.numerics.element_ranges import NO_ROWS, in_ranges
 
 # Kernel of the energies and momenta of exact beam elements: equations (9) and (21) of docs/theory/exact_beam.md.
 

@@ -439,7 +439,7 @@ class CurveBatch(CoordinateForceBatch):
         self.starts: Ints = np.cumsum([0, *(len(curve.knots) for curve in curves)], dtype=np.int64)
         self.knots = np.concatenate([curve.knots for curve in curves])
         self.pieces = np.concatenate([curve.pieces for curve in curves])
-        self.energies = np.concatenate([curve.energies for curve in curves])
+        self.work = np.concatenate([curve.energies for curve in curves])
         self.damping = np.array([item.damping for item in items])
         self.switches = any(item.snaps or item.interpolation == "linear" for item in items)
         corners = [
@@ -453,7 +453,7 @@ class CurveBatch(CoordinateForceBatch):
 
     def set_laws(self, u: Floats, values: Floats, rates: Floats, L: Floats) -> None:
         curve_laws(
-            self.first_input + len(self.items), self.own, self.starts, self.knots, self.pieces, self.energies,
+            self.first_input + len(self.items), self.own, self.starts, self.knots, self.pieces, self.work,
             self.damping, u, values, rates, L,
         )  # fmt: skip
 
@@ -463,7 +463,7 @@ class CurveBatch(CoordinateForceBatch):
         self.own = np.concatenate([batch.own + k for batch, k in zip(batches, _starts(curves), strict=True)])
         starts = [batch.starts[:-1] + k for batch, k in zip(batches, _starts(knots), strict=True)]
         self.starts = np.append(np.concatenate(starts), sum(knots))
-        for word in ("knots", "pieces", "energies", "damping"):
+        for word in ("knots", "pieces", "work", "damping"):
             setattr(self, word, np.concatenate([getattr(batch, word) for batch in batches]))
 
     def _dissipated(self, u: Floats) -> Floats:

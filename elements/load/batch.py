@@ -109,7 +109,7 @@ class LoadBatch(ForceBatch):
     def __init__(self, loads: list[Any], layout: Layout) -> None:
         self.layout = layout
         # separate kernel for torques that are constant in their frame, without bases, damping or tangents
-        self.forces, self.torques, self.steady_torques = _LoadTable(5, 12), _LoadTable(6, 25), _LoadTable(4, 9)
+        self.table, self.torques, self.steady_torques = _LoadTable(5, 12), _LoadTable(6, 25), _LoadTable(4, 9)
         self.singularities = ()
         self._locks: list[tuple[int, int, int, Floats]] = []
         self._recorded: list[_RecordedLoad] = []
@@ -120,7 +120,7 @@ class LoadBatch(ForceBatch):
             if load.force is not None:
                 for source in self._inputs(load, "force", inputs):
                     self._force(load, station, source)
-                    self._recorded.append(_RecordedLoad(load.name, "force", self.forces, len(self.forces.index) - 1))
+                    self._recorded.append(_RecordedLoad(load.name, "force", self.table, len(self.table.index) - 1))
             if load.torque is not None or load.damping is not None:
                 axes = station.axes
                 for source in self._inputs(load, "torque", inputs):
@@ -132,7 +132,7 @@ class LoadBatch(ForceBatch):
     def _set_kinds(self) -> None:
         """The tables that are not empty, with their kernels."""
         kinds = (
-            (forces, self.forces),
+            (forces, self.table),
             (torque_kernels.torques, self.torques),
             (torque_kernels.steady_torques, self.steady_torques),
         )
@@ -141,7 +141,7 @@ class LoadBatch(ForceBatch):
     @classmethod
     def stacked(cls, batches: Sequence[Self], shifts: Sequence[Shift], layout: Layout) -> Self:
         result = copy(batches[0])
-        result.forces = _LoadTable.stacked([batch.forces for batch in batches], shifts)
+        result.table = _LoadTable.stacked([batch.table for batch in batches], shifts)
         result.torques = _LoadTable.stacked([batch.torques for batch in batches], shifts)
         result.steady_torques = _LoadTable.stacked([batch.steady_torques for batch in batches], shifts)
         result._recorded = []
@@ -190,7 +190,7 @@ class LoadBatch(ForceBatch):
         if self.layout.frames[station.frame].freedom == 3:
             kind = POINT
         frame = self.layout.frame_q[station.frame], self.layout.frame_v[station.frame]
-        self.forces.add([*frame, first, count, kind], [*station.offset, *matrix.ravel()])
+        self.table.add([*frame, first, count, kind], [*station.offset, *matrix.ravel()])
 
     def _torque(self, load: Any, station: Station, source: tuple[Floats, int, int]) -> "_LoadTable":
         """Add a torque to a table; returns the table."""
@@ -242,7 +242,7 @@ class LoadBatch(ForceBatch):
 
     def matrices_each(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
         # torques that are constant in their frame have none
-        if len(self.forces.index) or len(self.torques.index):
+        if len(self.table.index) or len(self.torques.index):
             super().matrices_each(u, q, v, mass, damping, stiffness)
 
     def bound_matrices(
@@ -254,7 +254,7 @@ class LoadBatch(ForceBatch):
         self._tangents(u, q, v, damping, stiffness)()
 
     def _tangents(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> BoundSequence:
-        forces, torques, calls = self.forces, self.torques, []
+        forces, torques, calls = self.table, self.torques, []
         if len(forces.index):
             calls.append(Bound(tangent, forces.index, forces.data, forces.offset, forces.stride, u, q, stiffness))
         if len(torques.index):

@@ -183,7 +183,7 @@ class MassField(ForceBatch):
         """(F, 3, 3) or (3, 3) derivatives of the acceleration at the frames by their own positions, at one state."""
 
     def bind(self, batches: Sequence[Batch]) -> None:
-        self.masses = [self._whole(batch) for batch in batches if batch.gravity is not None]
+        self.fielded = [self._whole(batch) for batch in batches if batch.gravity is not None]
 
     def _whole(self, batch: B) -> B:
         """The batch with the velocities of fixed frames; the same one if there are none."""
@@ -247,7 +247,7 @@ class MassField(ForceBatch):
         inputs, whole = np.empty((3, *u.shape)), np.empty((3, *three.q.shape))
         parts = np.empty(three.v.shape)
         states = [array.reshape(-1, array.shape[2]) for array in (inputs, whole, three.v, three.a, parts)]
-        evaluations = [batch.bound_inertia(*states) for batch in self.masses]
+        evaluations = [batch.bound_inertia(*states) for batch in self.fielded]
 
         def add() -> None:
             if not self._set(u, q, three):
@@ -271,7 +271,7 @@ class MassField(ForceBatch):
         whole, angular = three.q[0], self.index[self.turning, IN_V, None] + 3 + DIRECTIONS
         for k, weight in enumerate(three.weights[:, 0]):
             by_v, by_q = np.zeros((2, len(stiffness)))
-            for batch in self.masses:
+            for batch in self.fielded:
                 batch.tangent(u, whole, three.v[k, 0], three.a[k, 0], by_v, by_q)
             # v of a rotation follows the position, and in the axes of a frame its own rotation
             turns = cross_matrix(three.omega[k, 0, self.own])
@@ -313,7 +313,7 @@ class MassField(ForceBatch):
     def mass_data(self, q: Floats, size: int) -> Floats:
         """Block data (size,) of the mass matrix at one state."""
         mass = np.zeros(size)
-        for batch in self.masses:
+        for batch in self.fielded:
             batch.mass(q, mass)
         return mass
 
@@ -565,7 +565,7 @@ class GravityGradientBatch(MassField):
         s = len(q)
         out, states = np.zeros((2 * s, 8)), np.concatenate([q, q])
         v = np.repeat(self.translations, s, axis=0)
-        for batch in self.masses:
+        for batch in self.fielded:
             batch.energy_momentum(states, v, out)
         centres, mass = np.empty((s, 3)), float(out[0, 2])
         # r x m e of the translations

@@ -37,9 +37,10 @@ from femb.elements.modal.kernels import (
     station_motion,
 )
 from femb.elements.modal.matrices import matrices
-from femb.elements.private_blocks import FreeBody, PrivateBlocks
+from femb.elements.private_blocks import FreeBody
 from femb.layout.element import Batch, FoldedError
 from femb.layout.layout import Layout, Station, unfixed_frames
+from femb.layout.private_blocks import PrivateBlocks
 from femb.layout.views import BlockPattern, OutputStates
 from femb.numerics.compiler.bound_calls import Bound, BoundSequence
 from femb.numerics.compiler.compile import kernel

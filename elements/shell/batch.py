@@ -8,8 +8,6 @@ import numpy as np
 
 from femb.base.types import Floats, Ints
 from femb.base.values import shallow_copy
-from femb.elements.element_ranges import NO_ROWS, in_ranges
-from femb.elements.private_blocks import PrivateBlocks
 from femb.elements.records import load_factors
 from femb.elements.shell import kernels, tangents
 from femb.elements.shell.load import SurfaceLoad
@@ -17,10 +15,12 @@ from femb.elements.shell.mesh import projected_axes
 from femb.elements.shell.stiffness import areas, elements_of, middle_axes, reference_strains, turned_stiffness, wrinkled
 from femb.layout.element import Batch, Input
 from femb.layout.layout import Layout, unfixed_frames
+from femb.layout.private_blocks import PrivateBlocks
 from femb.layout.views import BlockPattern, ModelView, OutputStates
 from femb.numerics import rotations
 from femb.numerics.compiler.bound_calls import Bound, BoundSequence
 from femb.numerics.compiler.lanes import LANES, groups, groups_of, kinds, ungrouped
+from femb.numerics.element_ranges import NO_ROWS, in_ranges
 
 # Elastic, damping and inertia forces.
 ALL, INERTIAL = (True, True, True), (False, False, True)

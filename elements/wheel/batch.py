@@ -15,7 +15,7 @@ import numpy as np
 from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
 from femb.base.values import shallow_copy
-from femb.elements.private_blocks import MassiveElements
+from femb.elements.private_blocks import OldMassive
 from femb.layout.commands import continuous_commands
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
@@ -418,7 +418,7 @@ def energy_momentum(index, data, q, v, gravity, out):
                 out[state, 5 + o] += c[o]
 
 
-class WheelBatch(MassiveElements):
+class WheelBatch(OldMassive):
     """The wheels of a model.
 
     places, data, harmonics : rows for the kernels, of ``places`` without the first input of the batch. contained : the

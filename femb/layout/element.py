@@ -23,7 +23,9 @@ from femb.base.errors import ModelError, SolveError
 from femb.base.types import Floats, Ints
 from femb.base.values import shallow_copy, shown
 from femb.layout.discrete import ANGLES, DiscreteState
+from femb.layout.terms import Energy, Force, MassMatrix, Tangent, inertia, work
 from femb.layout.views import BlockPattern, LinearPoint, OutputStates
+from femb.numerics.compiler.bound_calls import BoundSequence
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_array
@@ -225,6 +227,7 @@ class Batch:
     joins: ClassVar[bool] = False
     # Index of the first input in u; the system sets it.
     first_input: int = 0
+    pattern: Any = None
     feeds_back: ClassVar[bool] = False  # whether its low-rank tangent is of few frames, with a stiffness, as of a law
     # Whether vibrations of the elements have no or hardly any damping.
     undamped: bool = False
@@ -264,32 +267,68 @@ class Batch:
         """Look up other batches of the system, which it evaluates; called once, after ``allocate`` of all."""
 
     def allocate(self, pattern: BlockPattern) -> None:
-        """Look up the offsets of the batch's blocks in the matrices."""
+        """Prepare what needs the number of its first input; pattern : the storage of matrices."""
 
     def begin(self, q: Floats, v: Floats) -> None:
         """Set first-order states in v (n_v,) that depend on the motion at the start, from q (n_q,) and the rest of v,
         where they have the values that their items give."""
 
+    def forces(self) -> list[Force]:
+        """Its share of the residual M a + h + f - f_applied."""
+        return []
+
+    def masses(self) -> list[MassMatrix]:
+        """Its mass matrices."""
+        return []
+
+    def tangents(self) -> list[Tangent]:
+        """The derivatives of its forces."""
+        return []
+
+    def energies(self) -> list[Energy]:
+        """Its energies and momenta."""
+        return []
+
+    @property
+    def declares(self) -> bool:
+        """Whether it declares terms."""
+        return type(self).forces is not Batch.forces
+
+    @property
+    def _evaluation(self) -> Any:
+        from femb.layout.evaluation import Evaluation
+
+        return Evaluation([self], self.pattern)
+
     def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
         """out += M a + h + f - f_applied."""
-        raise NotImplementedError
+        self._evaluation.add_residual(u, q, v, a, out)
 
     def bound_residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
         """``residual`` of these arrays, whose entries change from call to call, as a function without arguments."""
+        if self.declares:
+            return BoundSequence(self._evaluation.force_calls(u, q, v, a, out))
         return partial(self.residual, u, q, v, a, out)
 
     def bound_inertia(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
         """``bound_residual`` in rigid motions; forces that are equal in all of them at a state may be left out."""
+        if self.declares:
+            return BoundSequence(self._evaluation.force_calls(u, q, v, a, out, inertia))
         return self.bound_residual(u, q, v, a, out)
 
     def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
         """Add mass, d(residual)/dv and the iteration tangent d(residual)/dq H at one state to block data."""
-        self.force_tangent(u, q, v, damping, stiffness)
+        if self.declares:
+            self._evaluation.add_step_matrices(*(part[None] for part in (u, q, v, mass, damping, stiffness)))
+        else:
+            self.force_tangent(u, q, v, damping, stiffness)
 
     def bound_matrices(
         self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats
     ) -> Callable[[], object]:
         """``matrices_each`` of these arrays, as ``bound_residual``."""
+        if self.declares:
+            return BoundSequence(self._evaluation.step_calls(u, q, v, mass, damping, stiffness))
         return partial(self.matrices_each, u, q, v, mass, damping, stiffness)
 
     def gaps(self, discrete: DiscreteState, q: Floats, v: Floats) -> tuple[Floats, Floats]:
@@ -303,27 +342,37 @@ class Batch:
 
     def mass(self, q: Floats, mass: Floats) -> None:
         """Add the mass at one state to block data."""
+        if self.declares:
+            self._evaluation.add_masses(q[None], mass[None])
 
     def matrices_each(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
         """``matrices`` at each of s states: block data (s, size)."""
+        if self.declares:
+            self._evaluation.add_step_matrices(u, q, v, mass, damping, stiffness)
+            return
         for state in zip(u, q, v, mass, damping, stiffness, strict=True):
             self.matrices(*state)
 
     def mass_each(self, q: Floats, mass: Floats) -> None:
         """``mass`` at each of s states: block data (s, size)."""
-        if type(self).mass is not Batch.mass:
+        if self.declares:
+            self._evaluation.add_masses(q, mass)
+        elif type(self).mass is not Batch.mass:
             for state in zip(q, mass, strict=True):
                 self.mass(*state)
 
     def bound_mass(self, q: Floats, mass: Floats) -> Callable[[], object]:
         """``mass_each`` of one state in these arrays (1, .), as ``bound_residual``."""
+        if self.declares:
+            return BoundSequence(self._evaluation.mass_calls(q, mass))
         return partial(self.mass_each, q, mass)
 
     def element_masses(self, q: Floats) -> "list[tuple[Ints, Floats]]":
         """The mass matrices of the elements, each on its own, at one state; their sum is ``mass``.
         Groups of e elements alike: places (e, g) of their velocities, negative where these are held, and M (e, g, g).
         """
-        return []
+        masses: list[tuple[Ints, Floats]] = self._evaluation.element_masses(q) if self.declares else []
+        return masses
 
     def mass_changes(self, q: Floats) -> "list[tuple[Ints, Floats]]":
         """Derivatives of the elements' mass matrices M at one state; none if they are constant. A pair for each group
@@ -333,6 +382,9 @@ class Batch:
 
     def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:
         """out (s, 8) += kinetic and potential energy, linear momentum, angular momentum about the origin."""
+        for term in self.energies():
+            if "u" not in term.reads:
+                term.kernel(*term.kept, *({"q": q, "v": v}[name] for name in term.reads), out)
 
     def continuous_commands(self, u: Floats, q: Floats, v: Floats) -> Mapping[str, Floats]:
         """Commands (s, width) that it sets at each of s states, within their limits, by name TABLE.NAME.WORD. The items
@@ -341,6 +393,11 @@ class Batch:
 
     def potential_energy(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         """out (s,) += potential energy that depends on inputs, for example on unwrapped angles."""
+        for term in self.energies():
+            if "u" in term.reads:
+                part = np.zeros((len(q), 8))
+                term.kernel(*term.kept, *({"u": u, "q": q, "v": v}[name] for name in term.reads), part)
+                out += part[:, 1]
 
     def records(self, frames: OutputStates, batches: "list[Batch]") -> dict[str, Floats]:
         """Arrays (k, ...) by path in the result file, at k output instants ``frames`` (femb.recording.frames.Frames).
@@ -363,6 +420,10 @@ class Batch:
 
     def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         """out (s, n_v) += forces without a potential: loads and dampers, not gravity or springs."""
+        if self.declares:
+            force = np.zeros(v.shape)
+            self._evaluation.add_residual(u, q, v, np.zeros(v.shape), force, work)
+            out -= force
 
     def bound_nonconservative(self, u: Floats, q: Floats, v: Floats, out: Floats) -> Callable[[], object]:
         """``nonconservative_force`` of these arrays, as ``bound_residual``."""
@@ -415,7 +476,10 @@ class Batch:
 
     def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
         """Add the exact d(residual)/dv and d(residual)/dq H at one state to block data, less ``low_rank_tangent``."""
-        self.force_tangent(u, q, v, damping, stiffness)
+        if self.declares:
+            self._evaluation.add_tangents(*(part[None] for part in (u, q, v, a, damping, stiffness)))
+        else:
+            self.force_tangent(u, q, v, damping, stiffness)
 
     def input_derivative(self, u: Floats, q: Floats, v: Floats, k: int) -> Floats | None:
         """The derivative (n_v,) of ``residual`` by input k of u at one state; None where the residual is nearly a

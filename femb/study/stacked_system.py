@@ -119,6 +119,7 @@ class StackedSystem(System):
             inputs += [self._of_member(k, each) for each in others]
         stack: Batch = found[0][1].stacked([batch for _, batch in found], places, self.layout)
         stack.first_input, stack.inputs = first, tuple(inputs)
+        stack.pattern = self.pattern
         stack.allocate(self.pattern)
         self.batches.append(stack)
         return inputs

@@ -12,10 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from femb.base.types import Floats
+from femb.base.types import Floats, Ints
 from femb.elements.item import Item
 from femb.layout.element import Batch, ForceBatch
+from femb.layout.evaluation import Evaluation
 from femb.layout.layout import Layout
+from femb.layout.terms import account, applied, work_accounts
 from femb.numerics.block_kernels import clear
 from femb.numerics.compiler.bound_calls import Bound, BoundSequence
 from femb.numerics.compiler.compile import kernel_with_entry
@@ -90,9 +92,12 @@ class Budget:
             if batch.inputs and type(batch).prestress_energy is not Batch.prestress_energy:
                 self.stored.append((k, batch.prestress_account or own))
                 works.append(batch.prestress_account or own)
-            if type(batch).nonconservative_force is Batch.nonconservative_force:
+            if batch.declares:
+                accounts = work_accounts(batch.forces(), own)
+            elif type(batch).nonconservative_force is Batch.nonconservative_force:
                 continue
-            accounts = batch.accounts(own)
+            else:
+                accounts = batch.accounts(own)
             if accounts:
                 names.append((k, accounts))
                 works += accounts
@@ -104,6 +109,8 @@ class Budget:
         self.first = 6 * len(self.impulses) + len(self.supplies)
         self.size = self.first + len(self.works)
         column = {name: self.first + i for i, name in enumerate(self.works)}
+        self._owns = {k: items[0].account() for k, (_, items) in enumerate(batches)}
+        self._names = dict(names)
         self._powers = [(k, np.array([column[name] for name in accounts])) for k, accounts in names]
         self._pushes = {k: 6 * self.impulses.index(name) for k, name in pushing}
         self._drivers = column.get(DRIVERS, -1)
@@ -125,6 +132,9 @@ class Budget:
             batch = system.batches[k]
             push = self._pushes.get(k, -1)
             kind = type(batch)
+            if batch.declares:
+                calls += self._calls_of(batch, system.pattern, k, columns, (u, q, v), out)
+                continue
             # of one account, and kernels for its force
             bound = kind.bound_nonconservative is not Batch.bound_nonconservative and len(columns) == 1
             power = int(columns[0]) if bound or kind.add_powers is Batch.add_powers else -1
@@ -142,11 +152,28 @@ class Budget:
                 force = np.empty(v.shape)
                 calls += [Bound(clear, force), batch.bound_residual(u, q, v, v, force)]
                 calls.append(Bound(balance, *self._frames, q, v, -1.0, force, -1, push, out))
-        for k, account in self._supplied:
-            calls.append(partial(_add_supply, system.batches[k], u, q, v, self._in_supplies(account), out))
+        for k, name in self._supplied:
+            calls.append(partial(_add_supply, system.batches[k], u, q, v, self._in_supplies(name), out))
         if multipliers is not None and self._drivers >= 0:
             calls.append(system.constraint_set.bound_power(u, q, v, multipliers, self._drivers, out))
         return BoundSequence(calls)
+
+    def _calls_of(
+        self, batch: Batch, blocks: Any, k: int, columns: Ints, state: tuple[Floats, Floats, Floats], out: Floats
+    ) -> list[Callable[[], object]]:
+        """The calls for batch k: the work of each of its accounts, with the impulse of the last where it pushes."""
+        (u, q, v), force, push = state, np.empty(state[2].shape), self._pushes.get(k, -1)
+        evaluation = Evaluation([batch], blocks)
+        calls: list[Callable[[], object]] = []
+        elastic = push >= 0 and any(part.kind == "elastic" for term in batch.forces() for part in term.all_parts)
+        for name, column in zip(self._names[k], columns.tolist(), strict=True):
+            both = -1 if elastic or name != self._names[k][-1] else push
+            calls += [Bound(clear, force), *evaluation.force_calls(u, q, v, v, force, account(self._owns[k], name))]
+            calls.append(Bound(balance, *self._frames, q, v, -1.0, force, column, both, out))
+        if elastic:
+            calls += [Bound(clear, force), *evaluation.force_calls(u, q, v, v, force, applied)]
+            calls.append(Bound(balance, *self._frames, q, v, -1.0, force, -1, push, out))
+        return calls
 
     def of_drivers(self, power: Floats) -> Floats:
         """(s, n_w) of drivers with this power (s,)."""

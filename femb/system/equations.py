@@ -93,6 +93,8 @@ class NumberedModel(MotionEquations):
         for part in parts:
             part.first_input = sum(input_.width for input_ in inputs)
             inputs += part.inputs
+            if isinstance(part, Batch):
+                part.pattern = self.pattern
             part.allocate(self.pattern)
         for batch in self.batches:
             batch.bind(self.batches)

@@ -11,7 +11,6 @@ import numpy as np
 from femb.base.types import Floats, Ints, Loop
 from femb.elements.body.mass_batch import MassBatch, PointBatch
 from femb.elements.joint.constraint_kernels import ROW
-from femb.layout.element import Batch
 from femb.numerics.dop853_kernels import STEPS
 from femb.system.block_lu import DEPENDENT, SingularError
 from femb.system.constraints import AT_MOST, OPEN, PASSES, SETTLED, VELOCITY, position_limit, singular_mass
@@ -35,7 +34,7 @@ class RigidBodies:
         self.kept = kept_unknowns(system)
         all_rows, kept = _rows(system), self.kept.pattern
         rows = all_rows if all_rows is None else _kept_rows(all_rows, self.kept.rows)
-        self._parts = _bodies(system.batches), _points(system.batches), rows
+        self._parts = _bodies(system), _points(system), rows
         self._matrix = (*kept.structure, kept.targets)
         self._planes = (self.kept.velocities, self.kept.dropped, self.kept.gather, all_rows)
         self._size, self._blocks = pattern.size, len(kept.diagonal)
@@ -141,25 +140,30 @@ def _kept_rows(rows: tuple[Any, ...], kept: Ints) -> tuple[Any, ...]:
     return index, *(array[stay] for array in arrays), fixed
 
 
-def _bodies(batches: list[Batch]) -> tuple[Any, ...]:
-    found = [batch for batch in batches if isinstance(batch, MassBatch)]
+def _bodies(system: MotionEquations) -> tuple[Any, ...]:
+    found = [batch for batch in system.batches if isinstance(batch, MassBatch)]
     if not found:
         # kernels are compiled once for systems with bodies and without
         index: Ints = np.zeros((0, 0), dtype=np.int64)
         places: Ints = np.zeros((0, 0, 0), dtype=np.int64)
         return index, np.zeros((0, 0)), places, places, np.zeros(3)
-    words = ("index", "data", "offset", "stride")
-    return (*(np.concatenate([getattr(batch, word) for batch in found]) for word in words), found[0].gravity)
-
-
-def _points(batches: list[Batch]) -> tuple[Any, ...]:
-    found = [batch for batch in batches if isinstance(batch, PointBatch)]
-    if not found:
-        none: Ints = np.zeros(0, dtype=np.int64)
-        return none, np.zeros(0), np.zeros(0), none
-    return tuple(
-        np.concatenate([getattr(batch, word) for batch in found]) for word in ("in_v", "masses", "weight", "entries")
+    index, data, starts = (
+        np.concatenate([getattr(batch, word) for batch in found]) for word in ("index", "data", "starts")
     )
+    return index, data, *system.pattern.offsets(starts), found[0].gravity
+
+
+def _points(system: MotionEquations) -> tuple[Any, ...]:
+    """Indices of the three velocities of every point mass, their masses and weights, and their diagonal entries."""
+    parts: list[tuple[Any, ...]] = []
+    for batch in system.batches:
+        if isinstance(batch, PointBatch):
+            (term,), three, masses = batch.masses(), np.arange(3), np.repeat(batch.data, 3)
+            offset, stride = (part[:, 0] for part in system.pattern.offsets(term.starts))
+            places, entries = (term.starts + three).ravel(), (offset + (stride + 1) * three).ravel()
+            parts.append((places, masses, masses * np.tile(batch.gravity, len(term.starts)), entries))
+    none: Ints = np.zeros(0, dtype=np.int64)
+    return tuple(np.concatenate(each) for each in zip(*parts, strict=True)) or (none, np.zeros(0), np.zeros(0), none)
 
 
 def _rows(system: MotionEquations) -> tuple[Any, ...] | None:

@@ -117,7 +117,7 @@ def stages(
         stage_state(A, s, h, y0, K, y)
         force[:] = 0.0
         index, entries, _, _, gravity = bodies
-        mass_kernels.residual(index, entries, q, v, still, gravity, force)
+        mass_kernels.force(index, entries, gravity, q, v, still, force)
         places, _, weights, _ = points
         for i in range(weights.size):
             force[0, places[i]] -= weights[i]

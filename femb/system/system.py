@@ -115,7 +115,7 @@ class BoundRates(BoundSequence):
         )  # fmt: skip
         x = np.zeros(n_v + n_c)
         factors = Factorisation(system.solver, data[0])
-        massive = [batch for batch in system.batches if type(batch).mass is not Batch.mass]
+        massive = [batch for batch in system.batches if batch.masses() or type(batch).mass is not Batch.mass]
         calls: list[Callable[[], object]] = [Bound(clear, force), Bound(clear, data), Bound(clear, gamma)]
         calls += [batch.bound_residual(self.u, q, v, still, force) for batch in system.batches]
         calls += [batch.bound_mass(q, data) for batch in massive]

@@ -31,7 +31,7 @@ from femb.elements.load.at_stations import StationForces
 from femb.elements.load.line_load_batch import AlongBeams, LineLoads, LoadsAlongBeams
 from femb.elements.load.mass_field import MassField
 from femb.elements.marker import Attachment, JointEnd, Place, SpringEnd
-from femb.elements.private_blocks import MassiveElements
+from femb.elements.private_blocks import MassiveElements, OldMassive
 from femb.elements.records import Records
 from femb.elements.spring.batch import PairBatch
 from femb.export.csv import export_csv
@@ -771,7 +771,7 @@ def _below(kind):
 
 BASES = {
     *(AlongBeams, BeamElements, CoordinateForceBatch, ForceBatch, LineLoads, LoadsAlongBeams, MassField, PairBatch),
-    *(MassiveElements, SectionRecords, StationForces),
+    *(MassiveElements, OldMassive, SectionRecords, StationForces),
 }
 
 

@@ -9,10 +9,10 @@ import pytest
 
 from femb import Attachment, Beam, ExactBeam, JointEnd, Load, Model, Revolute, RigidBody, Section, Tolerances, simulate
 from femb.elements.beam.batch import BeamBatch
-from femb.elements.element_ranges import in_ranges
 from femb.elements.exact.batch import ExactBatch
 from femb.layout.element import FoldedError
 from femb.numerics import rotations, threads
+from femb.numerics.element_ranges import in_ranges
 from femb.numerics.threads import concurrently, core_count, divided, limited_threads, ranges, thread_count
 from femb.study.runner import Runner
 from femb.system.system import System

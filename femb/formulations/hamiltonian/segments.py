@@ -31,6 +31,7 @@ from femb.formulations.joint_tree_kernels import REVOLUTE, SPHERICAL, UNIVERSAL
 from femb.formulations.tree_frame import TreeFrame
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
+from femb.layout.terms import work_accounts
 from femb.numerics.components import kept, length_of
 from femb.numerics.rotations import normalise, rotation_matrix
 from femb.system.system import System
@@ -398,6 +399,8 @@ def does_work(batch: Batch) -> bool:
     """Whether a batch may have power: false if it consists of springs only."""
     if isinstance(batch, JointForceBatch):
         return any(getattr(item, "damping", 1.0) or getattr(item, "force", None) for item in batch.items)
+    if batch.declares:
+        return bool(work_accounts(batch.forces(), ""))
     return type(batch).nonconservative_force is not Batch.nonconservative_force
 
 

@@ -13,7 +13,7 @@ from femb.numerics.threads import concurrently, ranges
 
 
 @kernel
-def add_rows(starts, sizes, rows, out):
+def add_rows(starts: Ints, sizes: Ints, rows: Floats, out: Floats) -> None:
     """out (s, n_v) += rows (n, s, w) of n elements at s states, in the order of the elements.
 
     starts (n, groups) : index in out of the first number of each group of a row, negative if it is left out. sizes

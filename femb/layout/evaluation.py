@@ -1,0 +1,178 @@
+"""Evaluation of the terms of batches: at states, in arrays for compiled steps, in parts, over threads."""
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from typing import Any, Protocol, Self, TypeAlias
+
+import numpy as np
+
+from femb.base.types import Floats, Ints
+from femb.layout.private_blocks import PrivateBlocks
+from femb.layout.terms import Declares, Energy, Force, ForcePart, MassMatrix, Tangent, every
+from femb.numerics.compiler.bound_calls import Bound
+from femb.numerics.element_ranges import in_ranges
+
+Call: TypeAlias = Callable[[], object]
+Factor: TypeAlias = Callable[[ForcePart], float]
+
+
+class BlockStorage(Protocol):
+    """The storage of matrices in which the blocks of elements are looked up."""
+
+    def offsets(self, starts: Ints) -> tuple[Ints, Ints]:
+        """Offset and stride (n, g, g) of the blocks of groups that begin at ``starts`` (n, g), negative if fixed."""
+
+
+class Evaluation:
+    """The terms of batches, evaluated together.
+
+    States are u (s, n_u), q (s, n_q), v and a (s, n_v); matrices are block data (s, size) of ``blocks``. A method that
+    ends in ``_calls`` gives functions without arguments, kernels bound to their arrays where there are kernels, that
+    do the same for the entries which the arrays have at each call. Raises what the terms raise, as a FoldedError.
+    """
+
+    def __init__(self, batches: Sequence[Declares], blocks: BlockStorage) -> None:
+        self.batches, self.blocks = tuple(batches), blocks
+        self._places: dict[int, tuple[Ints, tuple[Ints, Ints]]] = {}
+
+    def of(self, batches: Iterable[Declares]) -> Self:
+        """The evaluation of other batches, in the same storage of matrices."""
+        other = type(self)(tuple(batches), self.blocks)
+        other._places = self._places
+        return other
+
+    @cached_property
+    def forces(self) -> list[list[Force]]:
+        """The forces of each batch."""
+        return [batch.forces() for batch in self.batches]
+
+    @cached_property
+    def masses(self) -> list[list[MassMatrix]]:
+        """The masses of each batch."""
+        return [batch.masses() for batch in self.batches]
+
+    @cached_property
+    def tangents(self) -> list[list[Tangent]]:
+        """The tangents of each batch."""
+        return [batch.tangents() for batch in self.batches]
+
+    @cached_property
+    def energies(self) -> list[list[Energy]]:
+        """The energies of each batch."""
+        return [batch.energies() for batch in self.batches]
+
+    def _blocks_of(self, starts: Ints) -> tuple[Ints, Ints]:
+        if id(starts) not in self._places:
+            self._places[id(starts)] = starts, self.blocks.offsets(starts)
+        return self._places[id(starts)][1]
+
+    # Forces
+
+    def force_calls(
+        self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats, factor: Factor = every
+    ) -> list[Call]:
+        """Calls that add the residual to out (s, n_v); factor : of each part of the forces, all by default."""
+        arrays = {"u": u, "q": q, "v": v, "a": a}
+        return [
+            call for of_batch in self.forces for force in of_batch for call in _force_calls(force, arrays, out, factor)
+        ]
+
+    def add_residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats, factor: Factor = every) -> None:
+        """out (s, n_v) += M a + h + f - f_applied, with the factors of parts of the forces, one by default."""
+        for call in self.force_calls(u, q, v, a, out, factor):
+            call()
+
+    # Matrices
+
+    def mass_calls(self, q: Floats, mass: Floats) -> list[Call]:
+        """Calls that add the mass to block data (s, size)."""
+        return [
+            Bound(term.kernel, *term.kept, *self._blocks_of(term.starts), q, mass, check=term.check)
+            for of_batch in self.masses
+            for term in of_batch
+        ]
+
+    def add_masses(self, q: Floats, mass: Floats) -> None:
+        """Add the mass to block data (s, size)."""
+        for call in self.mass_calls(q, mass):
+            call()
+
+    def step_calls(
+        self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats
+    ) -> list[Call]:
+        """Calls that add the matrices of Newton's iteration in a step to block data (s, size)."""
+        arrays, outputs = _arrays(u, q, v), {"m": mass, "d": damping, "k": stiffness}
+        calls: list[Call] = []
+        for masses, tangents in zip(self.masses, self.tangents, strict=True):
+            of_step = [term for term in tangents if term.step]
+            if not any("m" in term.gives for term in of_step):
+                calls += [
+                    Bound(term.kernel, *term.kept, *self._blocks_of(term.starts), q, mass, check=term.check)
+                    for term in masses
+                ]
+            calls += [self._tangent_call(term, arrays, outputs) for term in of_step]
+        return calls
+
+    def add_step_matrices(
+        self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats
+    ) -> None:
+        """Add the mass and the derivatives of Newton's iteration in a step to block data (s, size)."""
+        for call in self.step_calls(u, q, v, mass, damping, stiffness):
+            call()
+
+    def add_tangents(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
+        """Add the exact d(residual)/dv and d(residual)/dq H to block data (s, size), less what is of low rank."""
+        arrays, outputs = {"u": u, "q": q, "v": v, "a": a}, {"d": damping, "k": stiffness}
+        for of_batch in self.tangents:
+            for term in of_batch:
+                if term.exact:
+                    self._tangent_call(term, arrays, outputs)()
+
+    def _tangent_call(self, term: Tangent, arrays: dict[str, Floats], outputs: dict[str, Floats]) -> Call:
+        read, matrices = [arrays[name] for name in term.reads], [outputs[name] for name in term.gives]
+        return Bound(term.kernel, *term.kept, *self._blocks_of(term.starts), *read, *matrices, check=term.check)
+
+    def element_masses(self, q: Floats) -> list[tuple[Ints, Floats]]:
+        """The mass matrices of the elements, each on its own, at one state q (n_q,); their sum is the mass.
+
+        Groups of e elements alike: places (e, g) of their velocities, negative where these are held, and M (e, g, g).
+        """
+        found: list[tuple[Ints, Floats]] = []
+        for of_batch in self.masses:
+            for term in of_batch:
+                private = PrivateBlocks(term.starts, term.sizes)
+                out = np.zeros((1, private.count * private.n**2))
+                Bound(term.kernel, *term.kept, private.offset, private.stride, q[None], out, check=term.check)()
+                found.append((private.indices, private.matrices(out[0])))
+        return found
+
+    # Energies
+
+    def add_energies(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
+        """out (s, 8) += kinetic and potential energy, linear momentum, angular momentum about the origin."""
+        arrays = {"u": u, "q": q, "v": v}
+        for of_batch in self.energies:
+            for term in of_batch:
+                Bound(term.kernel, *term.kept, *(arrays[name] for name in term.reads), out, check=term.check)()
+
+
+def _arrays(u: Floats, q: Floats, v: Floats) -> dict[str, Floats]:
+    """Arrays by name of a state whose accelerations are zero."""
+    return {"u": u, "q": q, "v": v, "a": np.zeros(v.shape)}
+
+
+def _force_calls(force: Force, arrays: dict[str, Floats], out: Floats, factor: Factor) -> list[Call]:
+    """The call that adds the parts of a force with these factors; none where all are zero."""
+    factors = [factor(part) for part in force.all_parts]
+    if not any(factors):
+        return []
+    wanted: list[Any] = [np.array(factors)] if force.parts else []
+    read = [arrays[name] for name in force.reads]
+    if force.ranges is None:
+        return [Bound(force.kernel, *force.kept, *read, *wanted, out, check=force.check)]
+    ranges = force.ranges
+
+    def of_range(elements: slice, rows: Floats) -> Bound:
+        return Bound(force.kernel, *ranges.kept(elements), *read, *wanted, out, rows)
+
+    return [in_ranges(of_range, ranges.starts, ranges.sizes, out, ranges.multiple, force.check)]

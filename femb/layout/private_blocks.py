@@ -1,0 +1,62 @@
+"""Separate blocks for every element: velocities are numbered by element, also where elements share a frame.
+
+One call of a kernel then gives the contribution of a unit velocity or acceleration for all elements, without any
+superposition between elements; and the residual of one element alone is the force on its ends, of which the exact
+tangents are the derivatives.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from femb.base.types import Floats, Ints
+
+
+class PrivateBlocks:
+    """Numbering of the velocities of e elements: n velocities each, in groups (frames and internal coordinates).
+
+    starts (e, groups) : index of the first velocity of a group in a vector of length e n; negative for a fixed group.
+    offset, stride (e, groups, groups) : position of the blocks in block data of length e n n. indices (e, n) : of these
+    velocities in the System's v, -1 if fixed.
+    """
+
+    def __init__(self, starts: Ints, sizes: tuple[int, ...]) -> None:
+        count, n = len(starts), sum(sizes)
+        starts = np.ascontiguousarray(starts)  # see BlockPattern.offsets
+        self.count, self.n = count, n
+        first = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+        element = np.arange(count)
+        moving = starts >= 0
+        self.starts: Ints = np.where(moving, n * element[:, None] + first, -1)
+        offset = n * n * element[:, None, None] + n * first[:, None] + first
+        self.offset: Ints = np.where(moving[:, :, None] & moving[:, None, :], offset, -1)
+        self.stride: Ints = np.full(self.offset.shape, n)
+        in_group = np.concatenate([np.arange(size) for size in sizes])
+        self.indices: Ints = np.where(np.repeat(moving, sizes, axis=1), np.repeat(starts, sizes, axis=1) + in_group, -1)
+
+    def offsets(self, starts: Ints) -> tuple[Ints, Ints]:
+        """Offset and stride (n, g, g) of the blocks of groups that begin at ``starts`` (n, g), negative if fixed."""
+        element, first = starts // self.n, starts % self.n
+        moving = starts >= 0
+        offset: Ints = self.n**2 * element[:, :, None] + self.n * first[:, :, None] + first[:, None, :]
+        offset = np.where(moving[:, :, None] & moving[:, None, :], offset, -1)
+        return offset, np.full(offset.shape, self.n)
+
+    def matrices(self, data: Floats) -> Floats:
+        """(e, n, n) of block data."""
+        return data.reshape(self.count, self.n, self.n)
+
+    def by_columns(self, change: Callable[[Floats, Floats, Floats, Floats], None]) -> Floats:
+        """D (e, n, n, n): D[:, :, j] is the stiffness block that ``change`` adds for unit accelerations along j.
+
+        change(v, a, damping, stiffness) adds to block data; v is zero, and the damping blocks are not used.
+        """
+        result = np.empty((self.count, self.n, self.n, self.n))
+        v = np.zeros(self.count * self.n)
+        damping = np.zeros(self.count * self.n**2)
+        for j in range(self.n):
+            a, stiffness = np.zeros_like(v), np.zeros_like(damping)
+            a[j :: self.n] = 1.0
+            change(v, a, damping, stiffness)
+            result[:, :, j] = stiffness.reshape(self.count, self.n, self.n)
+        return result
