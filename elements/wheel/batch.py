@@ -5,7 +5,7 @@ docs/theory/wheels.md. A rotor with imbalance adds the first moment and the prod
 equation (6) with these alone: both equations are linear in the masses. Harmonics are loads by its angle, (7).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import copy
 from math import inf, pi
 from typing import Any, Self
@@ -15,13 +15,13 @@ import numpy as np
 from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
 from femb.base.values import shallow_copy
-from femb.elements.private_blocks import OldMassive
+from femb.elements.private_blocks import MassiveElements
 from femb.layout.commands import continuous_commands
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
 from femb.layout.stacking import Shift, shifted
+from femb.layout.terms import Energy, Force, ForcePart, MassMatrix, Tangent
 from femb.layout.views import BlockPattern, ModelView, OutputStates
-from femb.numerics.compiler.bound_calls import Bound, BoundSequence
 from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
 from femb.numerics.vector3 import assign, cross, dot, rotate, rotate_back, rotation, scatter
 
@@ -138,49 +138,27 @@ def add_rotor(s, p, g, w, z, turning, acc, work, F, T):
         T[o] += c1[o] + c2[o]
 
 
-@inlined
-def add_loads(index, data, harmonics, u, q, v, sign, R, F, T, c, out):
-    """out (n_v,) += sign times the torque of the motor, the friction and the harmonics of one wheel."""
-    k, j = index[SPEED], index[IN_V]
-    out[k] += sign * (motor(index, data, u, v[k])[0] - friction(data, v[k])[0])
-    if index[LAST] > index[FIRST]:
-        disturbance(index, data, harmonics, q[index[ANGLE]], v[k], F, T)
-        rotation(q[index[IN_Q] + 3 : index[IN_Q] + 7], R)
-        rotate(R, F[0], c)
-        for o in range(3):
-            out[j + o] += sign * c[o]
-        cross(data[CENTRE : CENTRE + 3], F[0], c)
-        for o in range(3):
-            out[j + 3 + o] += sign * (c[o] + T[0, o])
-
-
 @kernel_with_entry
-def loads(index, data, harmonics, u, q, v, out):
-    """out (s, n_v) += motor, friction and harmonics."""
-    R, w = np.empty((3, 3)), np.empty((7, 3))
-    for s in range(q.shape[0]):
-        for k in range(index.shape[0]):
-            add_loads(index[k], data[k], harmonics, u[s], q[s], v[s], 1.0, R, w[:3], w[3:6], w[6], out[s])
-
-
-@kernel_with_entry
-def powers(index, data, harmonics, u, q, v, out):
-    """out (s, 2 or 3) += power of motors, of friction, and of harmonics where there are any."""
+def loads(index, data, harmonics, u, q, v, factors, out):
+    """out (s, n_v) -= motor, friction and harmonics, with factors (2,), or (3,) where there are harmonics."""
     R, w = np.empty((3, 3)), np.empty((7, 3))
     F, T, c = w[:3], w[3:6], w[6]
     for s in range(q.shape[0]):
-        for k in range(index.shape[0]):
-            j, speed = index[k, IN_V], v[s, index[k, SPEED]]
-            out[s, 0] += motor(index[k], data[k], u[s], speed)[0] * speed
-            out[s, 1] -= friction(data[k], speed)[0] * speed
-            if index[k, LAST] > index[k, FIRST]:
-                disturbance(index[k], data[k], harmonics, q[s, index[k, ANGLE]], speed, F, T)
-                rotation(q[s, index[k, IN_Q] + 3 : index[k, IN_Q] + 7], R)
+        for n in range(index.shape[0]):
+            j, k = index[n, IN_V], index[n, SPEED]
+            if factors[0] != 0.0:
+                out[s, k] -= factors[0] * motor(index[n], data[n], u[s], v[s, k])[0]
+            if factors[1] != 0.0:
+                out[s, k] += factors[1] * friction(data[n], v[s, k])[0]
+            if index[n, LAST] > index[n, FIRST] and factors[2] != 0.0:
+                disturbance(index[n], data[n], harmonics, q[s, index[n, ANGLE]], v[s, k], F, T)
+                rotation(q[s, index[n, IN_Q] + 3 : index[n, IN_Q] + 7], R)
                 rotate(R, F[0], c)
-                out[s, 2] += dot(c, v[s, j : j + 3])
-                cross(data[k, CENTRE : CENTRE + 3], F[0], c)
                 for o in range(3):
-                    out[s, 2] += (c[o] + T[0, o]) * v[s, j + 3 + o]
+                    out[s, j + o] -= factors[2] * c[o]
+                cross(data[n, CENTRE : CENTRE + 3], F[0], c)
+                for o in range(3):
+                    out[s, j + 3 + o] -= factors[2] * (c[o] + T[0, o])
 
 
 @kernel
@@ -192,10 +170,10 @@ def motor_torques(index, data, u, v, out):
 
 
 @kernel_with_entry
-def residual(index, data, harmonics, u, q, v, a, gravity, out):
-    """out (s, n_v) += what the spin adds to the inertia, less motor, friction and harmonics."""
-    R, w = np.empty((3, 3)), np.empty((14, 3))
-    c, F, T, acc, turning, whole, s, p = w[6], w[7], w[8], w[9], w[10], w[11], w[12], w[13]
+def inertia(index, data, gravity, q, v, a, out):
+    """out (s, n_v) += what the spin and the rotor add to the inertia, less the weight."""
+    R, w = np.empty((3, 3)), np.empty((10, 3))
+    c, F, T, acc, turning, whole, s, p = w[2], w[3], w[4], w[5], w[6], w[7], w[8], w[9]
     for state in range(q.shape[0]):
         for n in range(index.shape[0]):
             j, k, spin = index[n, IN_V], index[n, SPEED], data[n, SPIN]
@@ -230,7 +208,6 @@ def residual(index, data, harmonics, u, q, v, a, gravity, out):
                 for o in range(3):
                     out[state, j + 3 + o] += c[o] + T[o]
                 out[state, k] += dot(g, T)
-            add_loads(index[n], data[n], harmonics, u[state], q[state], v[state], -1.0, R, w[:3], w[3:6], c, out[state])
 
 
 @kernel_with_entry
@@ -268,114 +245,115 @@ def add_mass(index, data, offset, stride, q, out):
 
 
 @kernel_with_entry
-def tangent(index, data, harmonics, offset, stride, u, q, v, a, gravity, damping, stiffness):
-    """Add the exact d(residual)/dv and d(residual)/dq H to block data."""
+def tangent(index, data, harmonics, gravity, offset, stride, u, q, v, a, damping, stiffness):
+    """Add the exact d(residual)/dv and d(residual)/dq H at every state to block data (s, size)."""
     R, w = np.empty((3, 3)), np.empty((20, 3))
     x, acc, dacc, turning, dturning, whole = w[6], w[7], w[8], w[9], w[10], w[11]
     F, T, s, p, y, c, ds, dp, zero = w[12], w[13], w[14], w[15], w[16], w[17], w[18], w[19], np.zeros(3)
     C, K = np.empty((7, 7)), np.empty((7, 7))
-    for n in range(index.shape[0]):
-        i, j, k, spin = index[n, IN_Q], index[n, IN_V], index[n, SPEED], data[n, SPIN]
-        g, b = data[n, AXIS : AXIS + 3], data[n, CENTRE : CENTRE + 3]
-        omega, alpha, speed, rate = v[j + 3 : j + 6], a[j + 3 : j + 6], v[k], a[k]
-        C[:] = 0.0
-        K[:] = 0.0
-        C[6, 6] = friction(data[n], speed)[1] - motor(index[n], data[n], u, speed)[1]
-        cross(omega, g, c)
-        for o in range(3):
-            C[3 + o, 6] = spin * c[o]
-            x[:] = 0.0
-            x[o] = 1.0
-            cross(x, g, y)
-            for m in range(3):
-                C[3 + m, 3 + o] = spin * speed * y[m]
-        if index[n, LAST] > index[n, FIRST]:
-            disturbance(index[n], data[n], harmonics, q[index[n, ANGLE]], speed, w[:3], w[3:6])
-            rotation(q[i + 3 : i + 7], R)
+    for state in range(q.shape[0]):
+        for n in range(index.shape[0]):
+            i, j, k, spin = index[n, IN_Q], index[n, IN_V], index[n, SPEED], data[n, SPIN]
+            g, b = data[n, AXIS : AXIS + 3], data[n, CENTRE : CENTRE + 3]
+            omega, alpha, speed, rate = v[state, j + 3 : j + 6], a[state, j + 3 : j + 6], v[state, k], a[state, k]
+            C[:] = 0.0
+            K[:] = 0.0
+            C[6, 6] = friction(data[n], speed)[1] - motor(index[n], data[n], u[state], speed)[1]
+            cross(omega, g, c)
             for o in range(3):
+                C[3 + o, 6] = spin * c[o]
                 x[:] = 0.0
                 x[o] = 1.0
-                cross(x, w[0], y)
-                rotate(R, y, dacc)
+                cross(x, g, y)
                 for m in range(3):
-                    K[m, 3 + o] -= dacc[m]
-            for by in range(1, 3):
-                rotate(R, w[by], x)
-                cross(b, w[by], y)
+                    C[3 + m, 3 + o] = spin * speed * y[m]
+            if index[n, LAST] > index[n, FIRST]:
+                disturbance(index[n], data[n], harmonics, q[state, index[n, ANGLE]], speed, w[:3], w[3:6])
+                rotation(q[state, i + 3 : i + 7], R)
                 for o in range(3):
-                    if by == 1:
-                        K[o, 6] -= x[o]
-                        K[3 + o, 6] -= y[o] + w[3 + by, o]
-                    else:
-                        C[o, 6] -= x[o]
-                        C[3 + o, 6] -= y[o] + w[3 + by, o]
-        if data[n, STATIC] != 0.0 or data[n, DYNAMIC] != 0.0:
-            imbalance(data[n], q[index[n, ANGLE]], False, s, p)
-            imbalance(data[n], q[index[n, ANGLE]], True, ds, dp)
-            rotation(q[i + 3 : i + 7], R)
-            for o in range(3):
-                turning[o] = alpha[o] + rate * g[o] + speed * c[o]
-                whole[o] = omega[o] + speed * g[o]
-                x[o] = a[j + o] - gravity[o]
-            rotate_back(R, x, y)  # acceleration of the frame less gravity
-            cross(omega, b, w[2])
-            cross(omega, w[2], w[3])
-            cross(alpha, b, acc)
-            for o in range(3):
-                acc[o] += y[o] + w[3, o]
-            # by the angular velocity, the speed, a rotation of the frame and the angle
-            for col in range(8):
-                F[:] = 0.0
-                T[:] = 0.0
-                if col < 3:
                     x[:] = 0.0
-                    x[col] = 1.0
-                    cross(x, g, dturning)
-                    cross(omega, b, w[2])
-                    cross(x, w[2], dacc)
-                    cross(x, b, w[2])
-                    cross(omega, w[2], w[3])
+                    x[o] = 1.0
+                    cross(x, w[0], y)
+                    rotate(R, y, dacc)
+                    for m in range(3):
+                        K[m, 3 + o] -= dacc[m]
+                for by in range(1, 3):
+                    rotate(R, w[by], x)
+                    cross(b, w[by], y)
                     for o in range(3):
-                        dturning[o] *= speed
-                        dacc[o] += w[3, o]
-                elif col == 3:
-                    assign(g, x)
-                    assign(c, dturning)
-                    dacc[:] = 0.0
-                elif col == 7:
-                    add_rotor(ds, dp, g, whole, whole, turning, acc, w[:2], F, T)
-                else:
-                    x[:] = 0.0
-                    x[col - 4] = 1.0
-                    add_rotor(s, p, g, whole, whole, turning, acc, w[:2], F, T)
-                    cross(x, F, w[2])
-                    assign(w[2], F)
-                    cross(y, x, w[2])
-                    cross(s, w[2], T)
-                if col < 4:
-                    add_rotor(s, p, g, x, whole, dturning, dacc, w[:2], F, T)
-                    add_rotor(s, p, g, whole, x, zero, zero, w[:2], F, T)
-                rotate(R, F, w[2])
-                cross(b, F, w[3])
+                        if by == 1:
+                            K[o, 6] -= x[o]
+                            K[3 + o, 6] -= y[o] + w[3 + by, o]
+                        else:
+                            C[o, 6] -= x[o]
+                            C[3 + o, 6] -= y[o] + w[3 + by, o]
+            if data[n, STATIC] != 0.0 or data[n, DYNAMIC] != 0.0:
+                imbalance(data[n], q[state, index[n, ANGLE]], False, s, p)
+                imbalance(data[n], q[state, index[n, ANGLE]], True, ds, dp)
+                rotation(q[state, i + 3 : i + 7], R)
                 for o in range(3):
-                    if 4 <= col < 7:
-                        w[3, o] = 0.0
-                    if col < 4:
-                        C[o, 3 + col] += w[2, o]
-                        C[3 + o, 3 + col] += w[3, o] + T[o]
+                    turning[o] = alpha[o] + rate * g[o] + speed * c[o]
+                    whole[o] = omega[o] + speed * g[o]
+                    x[o] = a[state, j + o] - gravity[o]
+                rotate_back(R, x, y)  # acceleration of the frame less gravity
+                cross(omega, b, w[2])
+                cross(omega, w[2], w[3])
+                cross(alpha, b, acc)
+                for o in range(3):
+                    acc[o] += y[o] + w[3, o]
+                # by the angular velocity, the speed, a rotation of the frame and the angle
+                for col in range(8):
+                    F[:] = 0.0
+                    T[:] = 0.0
+                    if col < 3:
+                        x[:] = 0.0
+                        x[col] = 1.0
+                        cross(x, g, dturning)
+                        cross(omega, b, w[2])
+                        cross(x, w[2], dacc)
+                        cross(x, b, w[2])
+                        cross(omega, w[2], w[3])
+                        for o in range(3):
+                            dturning[o] *= speed
+                            dacc[o] += w[3, o]
+                    elif col == 3:
+                        assign(g, x)
+                        assign(c, dturning)
+                        dacc[:] = 0.0
+                    elif col == 7:
+                        add_rotor(ds, dp, g, whole, whole, turning, acc, w[:2], F, T)
                     else:
-                        K[o, col - 1] += w[2, o]
-                        K[3 + o, col - 1] += w[3, o] + T[o]
-                if col < 4:
-                    C[6, 3 + col] += dot(g, T)
-                else:
-                    K[6, col - 1] += dot(g, T)
-        scatter(C, STARTS, SIZES, offset[n], stride[n], damping)
-        scatter(K, STARTS, SIZES, offset[n], stride[n], stiffness)
+                        x[:] = 0.0
+                        x[col - 4] = 1.0
+                        add_rotor(s, p, g, whole, whole, turning, acc, w[:2], F, T)
+                        cross(x, F, w[2])
+                        assign(w[2], F)
+                        cross(y, x, w[2])
+                        cross(s, w[2], T)
+                    if col < 4:
+                        add_rotor(s, p, g, x, whole, dturning, dacc, w[:2], F, T)
+                        add_rotor(s, p, g, whole, x, zero, zero, w[:2], F, T)
+                    rotate(R, F, w[2])
+                    cross(b, F, w[3])
+                    for o in range(3):
+                        if 4 <= col < 7:
+                            w[3, o] = 0.0
+                        if col < 4:
+                            C[o, 3 + col] += w[2, o]
+                            C[3 + o, 3 + col] += w[3, o] + T[o]
+                        else:
+                            K[o, col - 1] += w[2, o]
+                            K[3 + o, col - 1] += w[3, o] + T[o]
+                    if col < 4:
+                        C[6, 3 + col] += dot(g, T)
+                    else:
+                        K[6, col - 1] += dot(g, T)
+            scatter(C, STARTS, SIZES, offset[n], stride[n], damping[state])
+            scatter(K, STARTS, SIZES, offset[n], stride[n], stiffness[state])
 
 
 @kernel
-def energy_momentum(index, data, q, v, gravity, out):
+def energy_momentum(index, data, gravity, q, v, out):
     """out (s, 8) += kinetic and potential energy, linear momentum, angular momentum about the origin."""
     R, w = np.empty((3, 3)), np.empty((10, 3))
     c, d, h, P, s, p, whole, velocity, r = w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8]
@@ -418,7 +396,7 @@ def energy_momentum(index, data, q, v, gravity, out):
                 out[state, 5 + o] += c[o]
 
 
-class WheelBatch(OldMassive):
+class WheelBatch(MassiveElements):
     """The wheels of a model.
 
     places, data, harmonics : rows for the kernels, of ``places`` without the first input of the batch. contained : the
@@ -456,9 +434,8 @@ class WheelBatch(OldMassive):
         # continuous controllers, whose commands are torques of motors too
         self._controllers: list[Batch] = []
         self.inputs = tuple(each for item in items for each in item.inputs())
-        self.weight = np.array(model.gravity, dtype=float)
         unbalanced: Floats = self.data[:, [STATIC, DYNAMIC]].any(axis=1).astype(float)
-        self.gravity = self.weight if unbalanced.any() else None
+        self.gravity = np.array(model.gravity, dtype=float) if unbalanced.any() else None
         # the highest order of the disturbances of each
         self.orders: Floats = np.array(
             [max(own, *(row[ORDER] for row in item.loads), 0.0) for own, item in zip(unbalanced, items, strict=True)]
@@ -475,11 +452,6 @@ class WheelBatch(OldMassive):
         }
         self.contained = {k: item for k, item in enumerate(items) if item.in_flexible(model)}
 
-    def weighed(self, gravity: Floats) -> Self:
-        other = super().weighed(gravity)
-        other.weight = np.array(gravity, dtype=float)
-        return other
-
     @classmethod
     def stacked(cls, batches: Sequence[Self], shifts: Sequence[Shift], layout: Layout) -> Self:
         result = copy(batches[0])
@@ -491,13 +463,13 @@ class WheelBatch(OldMassive):
         result.electrical = np.concatenate([batch.electrical for batch in batches])
         result.orders = np.concatenate([batch.orders for batch in batches])
         result.limits_steps, result.contained = bool(result.orders.any()), {}
+        result.gravity = next((batch.gravity for batch in batches if batch.gravity is not None), None)
         return result
 
     def allocate(self, pattern: BlockPattern) -> None:
-        self.index = self.places.copy()
-        self.index[:, INPUTS] += self.first_input
-        super().allocate(pattern)
-        self.pattern = pattern
+        index = self.places.copy()
+        index[:, INPUTS] += self.first_input
+        self.set_index(index)
 
     def bind(self, batches: Sequence[Batch]) -> None:
         """Refuse wheels with more spin inertia than the beam or the flexible body that contains them has there."""
@@ -542,35 +514,31 @@ class WheelBatch(OldMassive):
         fastest = float(np.max(self.orders * np.abs(v[self.index[:, SPEED]])))
         return 2.0 * pi / (STEPS_A_PERIOD * fastest) if fastest > 0.0 else inf
 
-    def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
-        residual(self.index, self.data, self.harmonics, u, q, v, a, self.weight, out)
+    def forces(self) -> list[Force]:
+        words = "_motor", "_friction", *(["_harmonics"] if len(self.harmonics) else [])
+        parts = tuple(ForcePart("work", word) for word in words)
+        return [
+            Force(inertia, (self.index, self.data, self._weight), "qva", ForcePart.INERTIA),
+            Force(loads, (self.index, self.data, self.harmonics), "uqv", parts=parts),
+        ]
 
-    def bound_residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
-        return Bound(residual, self.index, self.data, self.harmonics, u, q, v, a, self.weight, out)
+    def masses(self) -> list[MassMatrix]:
+        return [MassMatrix(add_mass, (self.index, self.data), self.starts, self.sizes)]
 
-    def bound_masses(self, q: Floats, offset: Ints, stride: Ints, mass: Floats) -> Callable[[], object]:
-        return Bound(add_mass, self.index, self.data, offset, stride, q, mass)
+    def tangents(self) -> list[Tangent]:
+        return [Tangent(tangent, (self.index, self.data, self.harmonics, self._weight), self.starts, "uqva")]
 
-    def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
-        self.mass(q, mass)
-        self.tangent(u, q, v, np.zeros(len(v)), damping, stiffness)
+    def energies(self) -> list[Energy]:
+        return [Energy(energy_momentum, (self.index, self.data, self._weight))]
 
-    def bound_matrices(
-        self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats
-    ) -> Callable[[], object]:
-        tangent = self._tangent(u[0], q[0], v[0], np.zeros(v.shape[1]), damping[0], stiffness[0])
-        return BoundSequence([self.bound_mass(q, mass), tangent])
-
-    def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
-        self._tangent(u, q, v, a, damping, stiffness)()
-
-    def _tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> Bound:
-        arrays = self.index, self.data, self.harmonics, self.offset, self.stride
-        return Bound(tangent, *arrays, u, q, v, a, self.weight, damping, stiffness)
+    @property
+    def _weight(self) -> Floats:
+        """Gravity (3,); of balanced wheels, whose frames have the weight, zeros."""
+        return np.zeros(3) if self.gravity is None else self.gravity
 
     def inertial(self) -> Self:
         other = shallow_copy(self)
-        other.index, other.weight = self.index.copy(), np.zeros(3)
+        other.index, other.gravity = self.index.copy(), np.zeros(3)
         other.index[:, LAST] = other.index[:, FIRST]
         return other
 
@@ -580,18 +548,6 @@ class WheelBatch(OldMassive):
         other.index[:, LAST] = other.index[:, FIRST]
         other.data[:, [STATIC, DYNAMIC]] = 0.0
         return other
-
-    def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:
-        energy_momentum(self.index, self.data, q, v, self.weight, out)
-
-    def accounts(self, own: str) -> tuple[str, ...]:
-        return (f"{own}_motor", f"{own}_friction", *([f"{own}_harmonics"] if len(self.harmonics) else []))
-
-    def add_powers(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
-        self.bound_powers(u, q, v, out)()
-
-    def bound_powers(self, u: Floats, q: Floats, v: Floats, out: Floats) -> Callable[[], object]:
-        return Bound(powers, self.index, self.data, self.harmonics, u, q, v, out)
 
     def motor_torque(self, u: Floats, v: Floats) -> Floats:
         """(s, n) N m: of the motor of each wheel, but for continuous commands."""
@@ -622,9 +578,3 @@ class WheelBatch(OldMassive):
         motor = torque * v[:, self.index[:, SPEED]] + lost * torque**2
         result: Floats = idle + np.maximum(motor, -back)
         return result
-
-    def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
-        self.bound_nonconservative(u, q, v, out)()
-
-    def bound_nonconservative(self, u: Floats, q: Floats, v: Floats, out: Floats) -> Callable[[], object]:
-        return Bound(loads, self.index, self.data, self.harmonics, u, q, v, out)
