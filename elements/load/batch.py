@@ -1,6 +1,6 @@
 """Point loads, evaluated together: forces, and torques in four bases."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, Self
@@ -13,11 +13,11 @@ from femb.elements.load import torque_kernels
 from femb.elements.load.euler_basis import NEAREST, axes_of, lock_vector, measure_of
 from femb.layout.commands import command_array, continuous_commands, with_commands
 from femb.layout.connections import Singularity
-from femb.layout.element import Batch, ForceBatch, Input, breakpoints_of
+from femb.layout.element import Batch, Input, breakpoints_of
 from femb.layout.layout import Layout, Station
 from femb.layout.stacking import Shift, shifted
+from femb.layout.terms import Force, Tangent
 from femb.layout.views import BlockPattern, OutputStates
-from femb.numerics.compiler.bound_calls import Bound, BoundSequence
 from femb.numerics.compiler.compile import inlined, kernel_with_entry
 from femb.numerics.vector3 import (
     IN_Q,
@@ -54,8 +54,8 @@ def components(index, data, u, F):
 
 
 @kernel_with_entry
-def forces(index, data, u, q, v, sign, out):
-    """out (s, n_v) += sign times the generalized forces."""
+def forces(index, data, u, q, out):
+    """out (s, n_v) -= the generalized forces."""
     R, w = np.empty((3, 3)), np.empty((2, 3))
     F, other = w[0], w[1]
     for s in range(q.shape[0]):
@@ -64,35 +64,36 @@ def forces(index, data, u, q, v, sign, out):
             components(index[k], data[k], u[s], F)
             if kind == POINT:
                 for o in range(3):
-                    out[s, j + o] += sign * F[o]
+                    out[s, j + o] -= F[o]
                 continue
             rotation(q[s, i + 3 : i + 7], R)
             if kind == BODY:
                 rotate(R, F, other)
-                add_point_force(sign, other, F, data[k, AT], j, out[s])
+                add_point_force(-1.0, other, F, data[k, AT], j, out[s])
             else:
                 rotate_back(R, F, other)
-                add_point_force(sign, F, other, data[k, AT], j, out[s])
+                add_point_force(-1.0, F, other, data[k, AT], j, out[s])
 
 
 @kernel_with_entry
 def tangent(index, data, offset, stride, u, q, out):
-    """Add d(-force)/dq H to block data: the change of directions and arms with the frame at constant inputs."""
+    """Add d(-force)/dq H to block data (s, size): the change of directions and arms with the frame."""
     R, w, A = np.empty((3, 3)), np.empty((2, 3)), np.empty((6, 6))
     F, local = w[0], w[1]
-    for k in range(index.shape[0]):
-        i, kind = index[k, IN_Q], index[k, KIND]
-        if kind == POINT:
-            continue
-        components(index[k], data[k], u, F)
-        rotation(q[i + 3 : i + 7], R)
-        A[:] = 0.0
-        if kind == BODY:
-            times_skew(1.0, R, F, A[:3, 3:])
-        else:
-            rotate_back(R, F, local)
-            add_torque_tangent(-1.0, local, data[k, AT], 3, A)
-        scatter(A, STARTS, SIZES, offset[k], stride[k], out)
+    for s in range(q.shape[0]):
+        for k in range(index.shape[0]):
+            i, kind = index[k, IN_Q], index[k, KIND]
+            if kind == POINT:
+                continue
+            components(index[k], data[k], u[s], F)
+            rotation(q[s, i + 3 : i + 7], R)
+            A[:] = 0.0
+            if kind == BODY:
+                times_skew(1.0, R, F, A[:3, 3:])
+            else:
+                rotate_back(R, F, local)
+                add_torque_tangent(-1.0, local, data[k, AT], 3, A)
+            scatter(A, STARTS, SIZES, offset[k], stride[k], out[s])
 
 
 BASES = {
@@ -103,7 +104,7 @@ BASES = {
 }
 
 
-class LoadBatch(ForceBatch):
+class LoadBatch(Batch):
     """Forces and torques at stations, each one input times a direction, or three inputs of a callable."""
 
     def __init__(self, loads: list[Any], layout: Layout) -> None:
@@ -127,16 +128,6 @@ class LoadBatch(ForceBatch):
                     rows = self._torque(load, station, source)
                     self._recorded.append(_RecordedLoad(load.name, "torque", rows, len(rows.index) - 1, axes))
         self.inputs = tuple(inputs)
-        self._set_kinds()
-
-    def _set_kinds(self) -> None:
-        """The tables that are not empty, with their kernels."""
-        kinds = (
-            (forces, self.table),
-            (torque_kernels.torques, self.torques),
-            (torque_kernels.steady_torques, self.steady_torques),
-        )
-        self._kinds = [kind for kind in kinds if len(kind[1].index)]
 
     @classmethod
     def stacked(cls, batches: Sequence[Self], shifts: Sequence[Shift], layout: Layout) -> Self:
@@ -151,7 +142,6 @@ class LoadBatch(ForceBatch):
             for batch, shift in zip(batches, shifts, strict=True)
             for i, j, first, last in batch._locks
         ]
-        result._set_kinds()
         return result
 
     def _inputs(self, load: Any, word: str, inputs: list[Input]) -> list[tuple[Floats, int, int]]:
@@ -213,54 +203,43 @@ class LoadBatch(ForceBatch):
         return self.torques
 
     def allocate(self, pattern: BlockPattern) -> None:
-        for _, rows in self._kinds:
-            rows.allocate(pattern, self.first_input)
+        for rows in (self.table, self.torques, self.steady_torques):
+            rows.set_inputs(self.first_input)
 
-    def add_forces(self, u: Floats, q: Floats, v: Floats, elastic: float, rest: float, out: Floats) -> None:
-        for add, rows in self._kinds:
-            add(rows.index, rows.data, u, q, v, -rest, out)
+    def forces(self) -> list[Force]:
+        return [
+            Force(kernel, (rows.index, rows.data), reads)
+            for kernel, rows, reads in (
+                (forces, self.table, "uq"),
+                (torque_kernels.torques, self.torques, "uqv"),
+                (torque_kernels.steady_torques, self.steady_torques, "u"),
+            )
+            if len(rows.index)
+        ]
 
-    def bound_residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
-        return BoundSequence([Bound(add, rows.index, rows.data, u, q, v, -1.0, out) for add, rows in self._kinds])
+    def tangents(self) -> list[Tangent]:
+        return [
+            Tangent(kernel, (rows.index, rows.data), rows.index[:, [IN_V]], reads, gives)
+            for kernel, rows, reads, gives in (
+                (tangent, self.table, "uq", "k"),
+                (torque_kernels.tangent, self.torques, "uqv", "dk"),
+            )
+            if len(rows.index)
+        ]
 
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
         """Force (inertial axes) and torque (axes of the body or section) of every load, with its damping."""
-        kernels = {id(rows): add for add, rows in self._kinds}
-        block: dict[str, Floats] = {}
+        terms = {id(term.kept[0]): term for term in self.forces()}
+        states, block = {"u": frames.u, "q": frames.q, "v": frames.v}, dict[str, Floats]()
         for load in self._recorded:
-            row, rows = slice(load.row, load.row + 1), load.rows
-            out = np.zeros_like(frames.v)
-            kernels[id(rows)](rows.index[row], rows.data[row], frames.u, frames.q, frames.v, 1.0, out)
-            first = rows.index[load.row, IN_V] + (3 if load.word == "torque" else 0)
+            term, out = terms[id(load.rows.index)], np.zeros_like(frames.v)
+            row = (part[load.row : load.row + 1] for part in term.kept)
+            term.kernel(*row, *(states[name] for name in term.reads), out)
+            first = load.rows.index[load.row, IN_V] + (3 if load.word == "torque" else 0)
             values = out[:, first : first + 3]
             path, own = f"loads/{load.name}/{load.word}", values if load.axes is None else values @ load.axes
-            block[path] = block[path] + own if path in block else own
+            block[path] = block.get(path, 0.0) - own
         return with_commands(block, continuous_commands(batches, frames.u, frames.q, frames.v))
-
-    def bound_nonconservative(self, u: Floats, q: Floats, v: Floats, out: Floats) -> Callable[[], object]:
-        return BoundSequence([Bound(add, rows.index, rows.data, u, q, v, 1.0, out) for add, rows in self._kinds])
-
-    def matrices_each(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
-        # torques that are constant in their frame have none
-        if len(self.table.index) or len(self.torques.index):
-            super().matrices_each(u, q, v, mass, damping, stiffness)
-
-    def bound_matrices(
-        self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats
-    ) -> Callable[[], object]:
-        return self._tangents(u[0], q[0], v[0], damping[0], stiffness[0])
-
-    def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
-        self._tangents(u, q, v, damping, stiffness)()
-
-    def _tangents(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> BoundSequence:
-        forces, torques, calls = self.table, self.torques, []
-        if len(forces.index):
-            calls.append(Bound(tangent, forces.index, forces.data, forces.offset, forces.stride, u, q, stiffness))
-        if len(torques.index):
-            blocks = torques.index, torques.data, torques.offset, torques.stride
-            calls.append(Bound(torque_kernels.tangent, *blocks, u, q, v, damping, stiffness))
-        return BoundSequence(calls)
 
     def singularity_vectors(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """Vectors (s, k, 2) that vanish at gimbal lock, for every torque that is not defined there, and their rates."""
@@ -294,7 +273,7 @@ class _RecordedLoad:
 
 
 class _LoadTable:
-    """Arrays of one kind of load: index (n, width) and data (n, length), and the positions of its blocks."""
+    """Arrays of one kind of load: index (n, width) and data (n, length)."""
 
     def __init__(self, width: int, length: int) -> None:
         self.index = self.local_index = np.zeros((0, width), dtype=np.int64)
@@ -313,6 +292,5 @@ class _LoadTable:
         result.data = np.concatenate([table.data for table in tables])
         return result
 
-    def allocate(self, pattern: BlockPattern, first_input: int) -> None:
+    def set_inputs(self, first_input: int) -> None:
         self.index = with_inputs(self.local_index, first_input, INPUT)
-        self.offset, self.stride = pattern.offsets(self.index[:, IN_V : IN_V + 1])

@@ -52,8 +52,8 @@ def components(index, data, u, omega, b, T):
 
 
 @kernel_with_entry
-def torques(index, data, u, q, v, sign, out):
-    """out (s, n_v) += sign times the torques."""
+def torques(index, data, u, q, v, out):
+    """out (s, n_v) -= the torques."""
     R, b, T = np.empty((3, 3)), np.empty((3, 3)), np.empty(3)
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
@@ -62,49 +62,50 @@ def torques(index, data, u, q, v, sign, out):
             base_vectors(index[k], data[k], R, b)
             components(index[k], data[k], u[s], v[s, j + 3 : j + 6], b, T)
             for o in range(3):
-                out[s, j + 3 + o] += sign * (T[0] * b[0, o] + T[1] * b[1, o] + T[2] * b[2, o])
+                out[s, j + 3 + o] -= T[0] * b[0, o] + T[1] * b[1, o] + T[2] * b[2, o]
 
 
 @kernel_with_entry
-def steady_torques(index, data, u, q, v, sign, out):
-    """out (s, n_v) += sign times the steady torques."""
-    for s in range(q.shape[0]):
+def steady_torques(index, data, u, out):
+    """out (s, n_v) -= the steady torques."""
+    for s in range(u.shape[0]):
         for k in range(index.shape[0]):
             j, first, count = index[k, IN_V], index[k, INPUT], index[k, INPUTS]
             for o in range(3):
                 for i in range(count):
-                    out[s, j + 3 + o] += sign * data[k, MATRIX + 3 * o + i] * u[s, first + i]
+                    out[s, j + 3 + o] -= data[k, MATRIX + 3 * o + i] * u[s, first + i]
 
 
 @kernel_with_entry
 def tangent(index, data, offset, stride, u, q, v, damping, stiffness):
-    """Add d(-torque)/dv and d(-torque)/dq H at constant inputs to block data.
+    """Add d(-torque)/dv and d(-torque)/dq H at constant inputs to block data (s, size).
 
     A rotation of the frame changes b_m by db_m and the torque by sum T_m db_m - c_m b_m (omega . db_m).
     """
     R, b, T, change = np.empty((3, 3)), np.empty((3, 3)), np.empty(3), np.zeros((3, 3, 3))
     C, K = np.zeros((6, 6)), np.zeros((6, 6))
-    for k in range(index.shape[0]):
-        i, j, kind = index[k, IN_Q], index[k, IN_V], index[k, BASIS]
-        omega = v[j + 3 : j + 6]
-        rotation(q[i + 3 : i + 7], R)
-        base_vectors(index[k], data[k], R, b)
-        components(index[k], data[k], u, omega, b, T)
-        change[:] = 0.0
-        if kind == INERTIAL:
-            for m in range(3):
-                add_skew(1.0, b[m], change[m])
-        elif kind != BODY:
-            first = R[index[k, FIRST_AXIS]]
-            basis_change(first, data[k, LAST_AXIS], data[k, SIGN], kind == DUAL, b, change)
-        for o in range(3):
-            for p in range(3):
-                C[3 + o, 3 + p] = 0.0
-                K[3 + o, 3 + p] = 0.0
+    for s in range(q.shape[0]):
+        for k in range(index.shape[0]):
+            i, j, kind = index[k, IN_Q], index[k, IN_V], index[k, BASIS]
+            omega = v[s, j + 3 : j + 6]
+            rotation(q[s, i + 3 : i + 7], R)
+            base_vectors(index[k], data[k], R, b)
+            components(index[k], data[k], u[s], omega, b, T)
+            change[:] = 0.0
+            if kind == INERTIAL:
                 for m in range(3):
-                    c = data[k, DAMPING + m]
-                    C[3 + o, 3 + p] += c * b[m, o] * b[m, p]
-                    rate_change = dot(omega, change[m, :, p])
-                    K[3 + o, 3 + p] += c * b[m, o] * rate_change - T[m] * change[m, o, p]
-        scatter(C, STARTS, SIZES, offset[k], stride[k], damping)
-        scatter(K, STARTS, SIZES, offset[k], stride[k], stiffness)
+                    add_skew(1.0, b[m], change[m])
+            elif kind != BODY:
+                first = R[index[k, FIRST_AXIS]]
+                basis_change(first, data[k, LAST_AXIS], data[k, SIGN], kind == DUAL, b, change)
+            for o in range(3):
+                for p in range(3):
+                    C[3 + o, 3 + p] = 0.0
+                    K[3 + o, 3 + p] = 0.0
+                    for m in range(3):
+                        c = data[k, DAMPING + m]
+                        C[3 + o, 3 + p] += c * b[m, o] * b[m, p]
+                        rate_change = dot(omega, change[m, :, p])
+                        K[3 + o, 3 + p] += c * b[m, o] * rate_change - T[m] * change[m, o, p]
+            scatter(C, STARTS, SIZES, offset[k], stride[k], damping[s])
+            scatter(K, STARTS, SIZES, offset[k], stride[k], stiffness[s])
