@@ -40,8 +40,8 @@ def in_ranges(
     out: Floats,
     multiple: int = 1,
     check: Callable[[int], object] | None = None,
-) -> Callable[[], object]:
-    """The function that adds the forces of elements to out (s, n_v): a ``Bound`` kernel if they are in one range.
+) -> Bound:
+    """The call that adds the forces of elements to out (s, n_v): a ``Bound`` kernel if they are in one range.
 
     of_range(elements, rows) : the same for a range of them. It adds to out if rows is empty; otherwise it sets rows (n,
     s, w) to the forces of its n elements, which are then added in the order of the elements, as without ranges.
@@ -64,4 +64,4 @@ def in_ranges(
                 check(first + folded)
         add()
 
-    return evaluate
+    return Bound(evaluate)

@@ -74,11 +74,30 @@ def test_arguments_are_changed_in_place():
     assert run_for_number(program([call, number])) == number() == 2.0
 
 
-def test_results_are_checked_and_python_functions_have_no_entry():
+def test_results_are_checked():
     told = []
     Bound(add, np.ones(2), (0.0, np.ones((2, 1))), -9.0, False, 0, np.zeros(2), check=told.append)()
     assert told == [0]
-    assert program([Bound(len, ())]) is None
-    assert program([lambda: None]) is None
-    assert program([Bound(run, np.zeros((0, 2), dtype=np.int64))]) is None
-    assert program([]).shape == (0, 2)
+    assert program([len]) is None
+
+
+def test_python_functions_are_called_back():
+    """An error ends the calls, as a failed kernel does, and Python raises it; an interrupt is not lost."""
+    y, rows, raised = np.zeros(2), np.ones((2, 1)), [None]
+
+    def double(out):
+        if raised[0] is not None:
+            raise raised[0]
+        out *= 2.0
+
+    one = Bound(add, np.ones(2), (0.0, rows), 1.0, False, 0, y)
+    calls = [one, Bound(double, y), one]
+    bound = program(calls)
+    assert run(bound) == -1
+    np.testing.assert_array_equal(y, [3.0, 3.0])
+    for error in (ValueError("no value"), KeyboardInterrupt()):
+        raised[0] = error
+        assert run(bound) == 0
+        raised[0] = None if isinstance(error, KeyboardInterrupt) else error
+        with pytest.raises(type(error)):
+            BoundSequence(calls)()

@@ -5,12 +5,12 @@ arguments than small kernels take. ``Bound`` puts the arguments of a kernel into
 that numba gives them; ``call_bound`` calls the kernel from another one, by the addresses of its machine code and of the
 block. All kernels can be called so by one loop, whatever their arguments, and none is compiled again for it.
 
-Only kernels marked ``@kernel_with_entry`` can be called so. Where the version of numba was not tested, or kernels are
-not compiled (NUMBA_DISABLE_JIT), none can, and Python calls them.
+Kernels marked ``@kernel_with_entry`` are called so; other functions are called back by Python from there. Where the
+version of numba was not tested, or kernels are not compiled (NUMBA_DISABLE_JIT), none can, and Python calls all.
 """
 
 from collections.abc import Callable, Sequence
-from ctypes import addressof, c_char
+from ctypes import CFUNCTYPE, addressof, c_char, c_int64, c_void_p, cast
 from functools import cached_property
 from struct import Struct, pack
 from typing import Any, TypeAlias
@@ -24,6 +24,7 @@ from femb.numerics.compiler.compile import kernel
 
 # Bytes of a word, and the word of an array in which its address is.
 WORD, ADDRESS = 8, 4
+FROM_COMPILED = CFUNCTYPE(c_int64, c_void_p)
 AVAILABLE = kernel_compiler.KNOWN and not numba.config.DISABLE_JIT
 
 
@@ -32,7 +33,7 @@ Known: TypeAlias = dict[int, tuple[Any, bytes]]
 
 
 class Bound:
-    """A kernel with arguments whose entries may change from call to call.
+    """A kernel, or a Python function, with arguments whose entries may change from call to call.
 
     check : called with the result of the kernel, to raise the error that it tells of. A kernel that may fail returns -1
     where it does not.
@@ -44,9 +45,14 @@ class Bound:
         self._block: Ints | None = None
         self._places: dict[int, int] = {}
         self._entry: tuple[int, int] | None = None
+        self._callback: Any = None
+        self._interrupt: BaseException | None = None
 
     def __call__(self) -> Any:
         """Call the kernel; returns its result."""
+        if self._interrupt is not None:
+            interrupt, self._interrupt = self._interrupt, None
+            raise interrupt
         result = self.kernel(*self.args)
         if self.check is not None:
             self.check(result)
@@ -54,12 +60,30 @@ class Bound:
 
     def entry(self, known: Known) -> tuple[int, int] | None:
         """The addresses of the kernel and of its block of arguments, for ``call_bound``; None where it has none."""
-        if self._block is None and (address_for := getattr(self.kernel, "address_for", None)) is not None:
+        if self._block is not None or not AVAILABLE:
+            return self._entry
+        address_for = getattr(self.kernel, "address_for", None)
+        if address_for is None:
+            self._block, self._callback = np.zeros(1, dtype=np.int64), FROM_COMPILED(self._called_back)
+            self._entry = cast(self._callback, c_void_p).value or 0, _address(self._block)
+        else:
             parts = [_described(each, known) for each in self.args]
             self._block = np.frombuffer(bytearray().join([words for _, words in parts]), dtype=np.int64)
             if address := address_for(self.args, tuple([key for key, _ in parts])):
                 self._entry = address, _address(self._block)
         return self._entry
+
+    def _called_back(self, block: int) -> int:
+        """Call the function from compiled code, which Python errors cannot pass: 0, where the call by Python that
+        follows raises it again, else -1."""
+        try:
+            self()
+        except Exception:
+            return 0
+        except BaseException as interrupt:
+            self._interrupt = interrupt
+            return 0
+        return -1
 
     @cached_property
     def _numbers(self) -> Floats:
