@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -14,12 +14,12 @@ from femb.base.values import shallow_copy
 from femb.elements.frame_index import frame_indices, pair_starts, with_inputs
 from femb.elements.marker import SHORTEST
 from femb.layout.connections import Singularity
-from femb.layout.element import Batch, ForceBatch, Input, OutputRows, breakpoints_of, rows_of_law, unlike_inputs
+from femb.layout.element import Batch, Input, OutputRows, breakpoints_of, rows_of_law, unlike_inputs
 from femb.layout.layout import Layout
 from femb.layout.stacking import Shift, shifted
 from femb.layout.state import motion_rows
+from femb.layout.terms import Energy, Force, ForcePart, Tangent
 from femb.layout.views import BlockPattern, LinearPoint, ModelView, OutputStates
-from femb.numerics.compiler.bound_calls import Bound
 from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
 from femb.numerics.vector3 import (
     HAS_AXES,
@@ -67,7 +67,7 @@ def line(index, data, q, v, fixed, R, w, d, rate, n):
 
 
 @kernel
-def vectors(index, data, q, v, fixed, out, out_rate):
+def vectors(index, data, fixed, q, v, out, out_rate):
     """out, out_rate (s, n, 3): d and its rate."""
     R, w, n = np.empty((2, 3, 3)), np.empty((2, 3)), np.empty(3)
     for s in range(q.shape[0]):
@@ -76,8 +76,9 @@ def vectors(index, data, q, v, fixed, out, out_rate):
 
 
 @kernel_with_entry
-def forces(index, data, u, q, v, fixed, elastic, dissipative, out):
-    """out (s, n_v) += D^T n f; elastic is a factor of the stiffness force, dissipative of the other forces."""
+def force(index, data, fixed, u, q, v, factors, out):
+    """out (s, n_v) += D^T n f; factors (2,) : of the stiffness force, and of the other forces."""
+    elastic, dissipative = factors[0], factors[1]
     R, w, work = np.empty((2, 3, 3)), np.empty((2, 3)), np.empty((4, 3))
     d, rate, n, local = work[0], work[1], work[2], work[3]
     for s in range(q.shape[0]):
@@ -100,7 +101,7 @@ def forces(index, data, u, q, v, fixed, elastic, dissipative, out):
 
 
 @kernel
-def energy(index, data, q, v, fixed, out):
+def energy(index, data, fixed, q, v, out):
     """out (s, 8) += k (l - l0)^2 / 2, as potential energy."""
     R, w, work = np.empty((2, 3, 3)), np.empty((2, 3)), np.empty((3, 3))
     for s in range(q.shape[0]):
@@ -110,8 +111,8 @@ def energy(index, data, q, v, fixed, out):
 
 
 @kernel_with_entry
-def tangent(index, data, offset, stride, u, q, v, fixed, damping, stiffness):
-    """Add d(D^T n f)/dv and d(D^T n f)/dq H to block data.
+def tangent(index, data, fixed, offset, stride, u, q, v, damping, stiffness):
+    """Add d(D^T n f)/dv and d(D^T n f)/dq H at every state to block data (s, size).
 
     dn = P dd / l with P = 1 - n n^T, and l' = n . d' changes by (P d' / l) . dd + n . (dd'), so that
 
@@ -125,60 +126,53 @@ def tangent(index, data, offset, stride, u, q, v, fixed, damping, stiffness):
     D, E = np.zeros((3, 12)), np.zeros((3, 12))
     C, K, middle, drag = np.empty((12, 12)), np.empty((12, 12)), np.empty((3, 3)), np.empty((3, 3))
     by_rate, by_pose = np.empty((3, 12)), np.empty((3, 12))
-    for k in range(index.shape[0]):
-        length, speed = line(index[k], data[k], q, v, fixed, R, w, d, rate, n)
-        stiff, damp, first = data[k, STIFFNESS], data[k, DAMPING], index[k, INPUT]
-        f = stiff * (length - data[k, FREE]) + damp * speed
-        if first >= 0:
-            f += u[first]
-        if index[k, INPUTS] == 3:
-            stiff += u[first + 1]
-            damp += u[first + 2]
-        # limit of f / length at zero length, for springs without free length
-        over = f / length if length > 0.0 else stiff
-        for o in range(3):
-            across[o] = (rate[o] - speed * n[o]) / length if length > 0.0 else 0.0
-        for e in range(2):
-            side = 1.0 if e == 1 else -1.0
+    for s in range(q.shape[0]):
+        for k in range(index.shape[0]):
+            length, speed = line(index[k], data[k], q[s], v[s], fixed, R, w, d, rate, n)
+            stiff, damp, first = data[k, STIFFNESS], data[k, DAMPING], index[k, INPUT]
+            f = stiff * (length - data[k, FREE]) + damp * speed
+            if first >= 0:
+                f += u[s, first]
+            if index[k, INPUTS] == 3:
+                stiff += u[s, first + 1]
+                damp += u[s, first + 2]
+            # limit of f / length at zero length, for springs without free length
+            over = f / length if length > 0.0 else stiff
             for o in range(3):
-                D[o, 6 * e + o] = side
-            times_skew(-side, R[e], data[k, 3 * e : 3 * e + 3], D[:, 6 * e + 3 : 6 * e + 6])
-            times_skew(-side, R[e], w[e], E[:, 6 * e + 3 : 6 * e + 6])
-        for o in range(3):
-            for p in range(3):
-                middle[o, p] = (stiff - over) * n[o] * n[p] + damp * n[o] * across[p]
-            middle[o, o] += over
-        for o in range(3):
-            for p in range(3):
-                drag[o, p] = damp * n[o] * n[p] if length > 0.0 else damp if o == p else 0.0
-        for o in range(3):
-            for y in range(12):
-                by_rate[o, y] = by_pose[o, y] = 0.0
+                across[o] = (rate[o] - speed * n[o]) / length if length > 0.0 else 0.0
+            for e in range(2):
+                side = 1.0 if e == 1 else -1.0
+                for o in range(3):
+                    D[o, 6 * e + o] = side
+                times_skew(-side, R[e], data[k, 3 * e : 3 * e + 3], D[:, 6 * e + 3 : 6 * e + 6])
+                times_skew(-side, R[e], w[e], E[:, 6 * e + 3 : 6 * e + 6])
+            for o in range(3):
                 for p in range(3):
-                    by_rate[o, y] += drag[o, p] * D[p, y]
-                    by_pose[o, y] += middle[o, p] * D[p, y] + drag[o, p] * E[p, y]
-        for x in range(12):
-            for y in range(12):
-                C[x, y] = D[0, x] * by_rate[0, y] + D[1, x] * by_rate[1, y] + D[2, x] * by_rate[2, y]
-                K[x, y] = D[0, x] * by_pose[0, y] + D[1, x] * by_pose[1, y] + D[2, x] * by_pose[2, y]
-        for e in range(2):
-            rotate_back(R[e], n, local)
-            add_torque_tangent(f if e == 1 else -f, local, data[k, 3 * e : 3 * e + 3], 6 * e + 3, K)
-        scatter(C, STARTS, SIZES, offset[k], stride[k], damping)
-        scatter(K, STARTS, SIZES, offset[k], stride[k], stiffness)
+                    middle[o, p] = (stiff - over) * n[o] * n[p] + damp * n[o] * across[p]
+                middle[o, o] += over
+            for o in range(3):
+                for p in range(3):
+                    drag[o, p] = damp * n[o] * n[p] if length > 0.0 else damp if o == p else 0.0
+            for o in range(3):
+                for y in range(12):
+                    by_rate[o, y] = by_pose[o, y] = 0.0
+                    for p in range(3):
+                        by_rate[o, y] += drag[o, p] * D[p, y]
+                        by_pose[o, y] += middle[o, p] * D[p, y] + drag[o, p] * E[p, y]
+            for x in range(12):
+                for y in range(12):
+                    C[x, y] = D[0, x] * by_rate[0, y] + D[1, x] * by_rate[1, y] + D[2, x] * by_rate[2, y]
+                    K[x, y] = D[0, x] * by_pose[0, y] + D[1, x] * by_pose[1, y] + D[2, x] * by_pose[2, y]
+            for e in range(2):
+                rotate_back(R[e], n, local)
+                add_torque_tangent(f if e == 1 else -f, local, data[k, 3 * e : 3 * e + 3], 6 * e + 3, K)
+            scatter(C, STARTS, SIZES, offset[k], stride[k], damping[s])
+            scatter(K, STARTS, SIZES, offset[k], stride[k], stiffness[s])
 
 
 # Base class of batches of forces between two frames.
 
 FIRST_INPUT = 6  # column of the index
-
-
-class PairKernels(NamedTuple):
-    """Kernels of forces between pairs of frames: forces, their tangent, energy."""
-
-    forces: Callable[..., None]
-    tangent: Callable[..., None]
-    energy: Callable[..., None]
 
 
 @dataclass(frozen=True)
@@ -194,15 +188,14 @@ class PairRow:
     singularities: tuple[Singularity, ...] = ()
 
 
-class PairBatch(ForceBatch):
-    """Forces between pairs of frames by ``kernels``, a ``row`` for each item.
+class PairBatch(Batch):
+    """Forces between pairs of frames, a ``row`` for each item.
 
     index (n, 7 or more) : both frames, the first input or -1, and further columns of the kernels. groups : the groups
     of velocities on which the forces act: 0, 1 translation and rotation of the first frame, 2, 3 of the second. names :
     TABLE.NAME of the items. ends : stations of both ends of each.
     """
 
-    kernels: ClassVar[PairKernels]
     groups: ClassVar[list[int]] = [0, 1, 2, 3]
 
     def __init__(self, springs: list[Any], layout: Layout, model: ModelView) -> None:
@@ -230,7 +223,8 @@ class PairBatch(ForceBatch):
         result.index = result.local_index = shifted(indices, shifts, [0, 3], [1, 4], [FIRST_INPUT])
         result.data, result.fixed = np.concatenate([batch.data for batch in batches]), layout.fixed
         result.singularities = tuple(each for batch in batches for each in batch.singularities)
-        result.__dict__.pop("_singular", None)
+        for word in ("starts", "_singular"):
+            result.__dict__.pop(word, None)
         return result
 
     def row(self, k: int, layout: Layout) -> PairRow:
@@ -239,38 +233,29 @@ class PairBatch(ForceBatch):
 
     def allocate(self, pattern: BlockPattern) -> None:
         self.index = with_inputs(self.local_index, self.first_input, FIRST_INPUT)
-        starts = pair_starts(self.index)[:, self.groups]
-        self.offset, self.stride = pattern.offsets(starts)
 
-    def add_forces(self, u: Floats, q: Floats, v: Floats, elastic: float, rest: float, out: Floats) -> None:
-        self.kernels.forces(self.index, self.data, u, q, v, self.fixed, elastic, rest, out)
+    @cached_property
+    def starts(self) -> Ints:
+        """The first velocities of the groups, negative where they are fixed."""
+        return pair_starts(self.local_index)[:, self.groups]
 
-    def bound_residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
-        return Bound(self.kernels.forces, self.index, self.data, u, q, v, self.fixed, 1.0, 1.0, out)
-
-    def bound_nonconservative(self, u: Floats, q: Floats, v: Floats, out: Floats) -> Callable[[], object]:
-        return Bound(self.kernels.forces, self.index, self.data, u, q, v, self.fixed, 0.0, -1.0, out)
-
-    def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
-        self._tangents(u, q, v, damping, stiffness)()
-
-    def bound_matrices(
-        self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats
-    ) -> Callable[[], object]:
-        return self._tangents(u[0], q[0], v[0], damping[0], stiffness[0])
-
-    def _tangents(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> Bound:
-        blocks = self.index, self.data, self.offset, self.stride
-        return Bound(self.kernels.tangent, *blocks, u, q, v, self.fixed, damping, stiffness)
-
-    def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:
-        self.kernels.energy(self.index, self.data, q, v, self.fixed, out)
+    @property
+    def kept(self) -> tuple[Ints, Floats, Floats]:
+        """The arrays that its kernels keep."""
+        return self.index, self.data, self.fixed
 
 
 class SpringBatch(PairBatch):
     """Pairs of points. A callable force has three inputs: value, and derivatives with respect to length and rate."""
 
-    kernels: ClassVar[PairKernels] = PairKernels(forces, tangent, energy)
+    def forces(self) -> list[Force]:
+        return [Force(force, self.kept, parts=(ForcePart.ELASTIC, ForcePart.WORK))]
+
+    def tangents(self) -> list[Tangent]:
+        return [Tangent(tangent, self.kept, self.starts)]
+
+    def energies(self) -> list[Energy]:
+        return [Energy(energy, self.kept)]
 
     def row(self, k: int, layout: Layout) -> PairRow:
         ends = self.ends[k]
@@ -350,7 +335,7 @@ class SpringBatch(PairBatch):
 
     def _vectors(self, rows: Ints, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         d, rate = np.empty((2, len(q), len(rows), 3))
-        vectors(self.index[rows], self.data[rows], q, v, self.fixed, d, rate)
+        vectors(self.index[rows], self.data[rows], self.fixed, q, v, d, rate)
         return d, rate
 
 

@@ -9,11 +9,12 @@ import numpy as np
 
 from femb.base.types import Floats
 from femb.elements.load.euler_basis import NEAREST, axes_of, basis, basis_change, lock_vector, measure_of
-from femb.elements.spring.batch import PairBatch, PairKernels, PairRow, law_of
+from femb.elements.spring.batch import PairBatch, PairRow, law_of
 from femb.layout.connections import Singularity
 from femb.layout.element import Batch, Input, OutputRows, rows_of_law
 from femb.layout.layout import Layout, Station
 from femb.layout.state import motion_rows
+from femb.layout.terms import Energy, Force, ForcePart, Tangent
 from femb.layout.views import LinearPoint, OutputStates
 from femb.numerics import rotations
 from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
@@ -169,11 +170,12 @@ SIZES = np.array([3, 3])
 
 
 @kernel_with_entry
-def forces(index, data, u, q, v, fixed, elastic, dissipative, out):
-    """out (s, n_v) += moments on b minus those on a; elastic is a factor of the stiffness, dissipative of the rest.
+def force(index, data, fixed, u, q, v, factors, out):
+    """out (s, n_v) += moments on b minus those on a; factors (2,) : of the stiffness, and of the rest.
 
     The work of the BENDING spring is not the difference of a potential energy and counts as dissipative.
     """
+    elastic, dissipative = factors[0], factors[1]
     p, work, R = np.empty(4), np.empty((6, 3)), np.empty((3, 3))
     w, z, theta, rate, t, local = work[0], work[1], work[2], work[3], work[4], work[5]
     h, b, S = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
@@ -202,7 +204,7 @@ def forces(index, data, u, q, v, fixed, elastic, dissipative, out):
 
 
 @kernel
-def energy(index, data, q, v, fixed, out):
+def energy(index, data, fixed, q, v, out):
     """out (s, 8) += k (theta - free)^2 / 2, as potential energy, which a BENDING spring does not have."""
     p, work, R = np.empty(4), np.empty((4, 3)), np.empty((3, 3))
     h, b = np.empty((3, 3)), np.empty((3, 3))
@@ -217,7 +219,7 @@ def energy(index, data, q, v, fixed, out):
 
 
 @kernel
-def motions(index, data, q, v, fixed, p, w):
+def motions(index, data, fixed, q, v, p, w):
     """p (s, n, 4), w (s, n, 3): the rotation of b relative to a and its angular velocity, axes of station b."""
     z, R = np.empty(3), np.empty((3, 3))
     for s in range(q.shape[0]):
@@ -226,7 +228,7 @@ def motions(index, data, q, v, fixed, p, w):
 
 
 @kernel
-def slopes(index, data, q, v, fixed, by_turn, rate_by_turn, rate_by_spin, R):
+def slopes(index, data, fixed, q, v, by_turn, rate_by_turn, rate_by_spin, R):
     """Derivatives (n, 3, 3) of the angles by phi, and of the recorded rates by phi and by dw; R (n, 3, 3) from b to a.
 
     phi, dw : as in ``tangent``, whose rows these are.
@@ -251,8 +253,8 @@ def slopes(index, data, q, v, fixed, by_turn, rate_by_turn, rate_by_spin, R):
 
 
 @kernel_with_entry
-def tangent(index, data, offset, stride, u, q, v, fixed, damping, stiffness):
-    """Add the derivatives of the torques by v, and by q H, to block data.
+def tangent(index, data, fixed, offset, stride, u, q, v, damping, stiffness):
+    """Add the derivatives of the torques by v, and by q H, at every state to block data (s, size).
 
     Let phi be a small rotation of b relative to a, in axes of b. Then h_m . w and theta_m change by h_m . phi, b_m by
     db_m phi, w by dw - z x phi, and the torque t = sum n_m b_m on b by T phi + C dw with
@@ -267,59 +269,60 @@ def tangent(index, data, offset, stride, u, q, v, fixed, damping, stiffness):
     T, C, A = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
     U, S, last = np.empty((2, 3, 3)), np.empty((3, 3)), np.zeros(3)
     K6, C6, KU, CU = np.empty((6, 6)), np.empty((6, 6)), np.empty((3, 3)), np.empty((3, 3))
-    for k in range(index.shape[0]):
-        kind, first = index[k, KIND], index[k, INPUT]
-        relative(index[k], data[k], q, v, fixed, p, R, w, z)
-        angles(index[k], data[k], p, R, w, theta, rate, h, b)
-        db[:] = 0.0
-        if kind == ONE_AXIS:
-            twist_change(p, data[k, AXIS], h[0], db[0])
-        elif kind == DUAL_EULER:
-            last[:] = 0.0
-            last[index[k, LAST_AXIS]] = 1.0
-            basis_change(R[index[k, FIRST_AXIS]], last, data[k, SIGN], True, b, db)
-        t[:] = 0.0
-        T[:] = 0.0
-        C[:] = 0.0
-        for m in range(index[k, ANGLES]):
-            stiff, damp = data[k, STIFFNESS + m], data[k, DAMPING + m]
-            n = stiff * (theta[m] - data[k, FREE + m]) + damp * rate[m]
-            if first >= 0:
-                n += u[first]
-                stiff += u[first + 1]
-                damp += u[first + 2]
-            cross(z, b[m], row)
-            for o in range(3):
-                row[o] += w[0] * db[m, 0, o] + w[1] * db[m, 1, o] + w[2] * db[m, 2, o]
-                row[o] = stiff * h[m, o] + damp * row[o]
-            for o in range(3):
-                t[o] += n * b[m, o]
-                for x in range(3):
-                    T[o, x] += b[m, o] * row[x] + n * db[m, o, x]
-                    C[o, x] += damp * b[m, o] * b[m, x]
-        # from axes of station b to those of the frames; the motion of a has the opposite sign
-        rotation(data[k, FIRST_STATION], S)
-        product(S, R, U[0])
-        rotation(data[k, SECOND_STATION], U[1])
-        for o in range(3):
-            for x in range(3):
-                U[0, o, x] = -U[0, o, x]
-        for e in range(2):
-            for o in range(3):
-                assign(T[o], A[o])
-            if e == 0:
+    for s in range(q.shape[0]):
+        for k in range(index.shape[0]):
+            kind, first = index[k, KIND], index[k, INPUT]
+            relative(index[k], data[k], q[s], v[s], fixed, p, R, w, z)
+            angles(index[k], data[k], p, R, w, theta, rate, h, b)
+            db[:] = 0.0
+            if kind == ONE_AXIS:
+                twist_change(p, data[k, AXIS], h[0], db[0])
+            elif kind == DUAL_EULER:
+                last[:] = 0.0
+                last[index[k, LAST_AXIS]] = 1.0
+                basis_change(R[index[k, FIRST_AXIS]], last, data[k, SIGN], True, b, db)
+            t[:] = 0.0
+            T[:] = 0.0
+            C[:] = 0.0
+            for m in range(index[k, ANGLES]):
+                stiff, damp = data[k, STIFFNESS + m], data[k, DAMPING + m]
+                n = stiff * (theta[m] - data[k, FREE + m]) + damp * rate[m]
+                if first >= 0:
+                    n += u[s, first]
+                    stiff += u[s, first + 1]
+                    damp += u[s, first + 2]
+                cross(z, b[m], row)
                 for o in range(3):
-                    row[o] = -t[o]
-                add_skew(1.0, row, A)
-            product(U[e], A, KU)
-            product(U[e], C, CU)
-            for g in range(2):
+                    row[o] += w[0] * db[m, 0, o] + w[1] * db[m, 1, o] + w[2] * db[m, 2, o]
+                    row[o] = stiff * h[m, o] + damp * row[o]
                 for o in range(3):
+                    t[o] += n * b[m, o]
                     for x in range(3):
-                        K6[3 * e + o, 3 * g + x] = dot(KU[o], U[g, x])
-                        C6[3 * e + o, 3 * g + x] = dot(CU[o], U[g, x])
-        scatter(C6, STARTS, SIZES, offset[k], stride[k], damping)
-        scatter(K6, STARTS, SIZES, offset[k], stride[k], stiffness)
+                        T[o, x] += b[m, o] * row[x] + n * db[m, o, x]
+                        C[o, x] += damp * b[m, o] * b[m, x]
+            # from axes of station b to those of the frames; the motion of a has the opposite sign
+            rotation(data[k, FIRST_STATION], S)
+            product(S, R, U[0])
+            rotation(data[k, SECOND_STATION], U[1])
+            for o in range(3):
+                for x in range(3):
+                    U[0, o, x] = -U[0, o, x]
+            for e in range(2):
+                for o in range(3):
+                    assign(T[o], A[o])
+                if e == 0:
+                    for o in range(3):
+                        row[o] = -t[o]
+                    add_skew(1.0, row, A)
+                product(U[e], A, KU)
+                product(U[e], C, CU)
+                for g in range(2):
+                    for o in range(3):
+                        for x in range(3):
+                            K6[3 * e + o, 3 * g + x] = dot(KU[o], U[g, x])
+                            C6[3 * e + o, 3 * g + x] = dot(CU[o], U[g, x])
+            scatter(C6, STARTS, SIZES, offset[k], stride[k], damping[s])
+            scatter(K6, STARTS, SIZES, offset[k], stride[k], stiffness[s])
 
 
 HALF_TURN_ADVICE = "its angle is not followed beyond half a turn"
@@ -413,10 +416,18 @@ def euler_row(spring: Any, layout: Layout) -> _SpringRow:
 class TorsionBatch(PairBatch):
     """Pairs of stations. A callable moment has three inputs: value, and derivatives with respect to angle and rate."""
 
-    kernels: ClassVar[PairKernels] = PairKernels(forces, tangent, energy)
     groups: ClassVar[list[int]] = [1, 3]  # moments act on rotations only
 
     rows: list[_SpringRow]  # type: ignore[assignment]
+
+    def forces(self) -> list[Force]:
+        return [Force(force, self.kept, parts=(ForcePart.ELASTIC, ForcePart.WORK))]
+
+    def tangents(self) -> list[Tangent]:
+        return [Tangent(tangent, self.kept, self.starts)]
+
+    def energies(self) -> list[Energy]:
+        return [Energy(energy, self.kept)]
 
     def row(self, k: int, layout: Layout) -> _SpringRow:
         spring = self.springs[k]
@@ -448,7 +459,7 @@ class TorsionBatch(PairBatch):
         k = self.names.index(item)
         of = slice(k, k + 1)
         by_turn, rate_by_turn, rate_by_spin, R = np.zeros((4, 1, 3, 3))
-        at = self.index[of], self.data[of], point.q, point.v, self.fixed
+        at = self.index[of], self.data[of], self.fixed, point.q, point.v
         slopes(*at, by_turn, rate_by_turn, rate_by_spin, R)
         stations = [
             Station(end.frame, np.zeros(3), self.data[k, part])
@@ -482,7 +493,7 @@ class TorsionBatch(PairBatch):
     def _motions(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         count = len(self.index)
         p, w = np.empty((len(q), count, 4)), np.empty((len(q), count, 3))
-        motions(self.index, self.data, q, v, self.fixed, p, w)
+        motions(*self.kept, q, v, p, w)
         return p, w
 
     def singularity_vectors(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
