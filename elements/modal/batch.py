@@ -1,8 +1,8 @@
 """Evaluation of one flexible body: residual, matrices, energies and results."""
 
-from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -36,13 +36,13 @@ from femb.elements.modal.kernels import (
     six_times,
     station_motion,
 )
-from femb.elements.modal.matrices import matrices
+from femb.elements.modal.matrices import add_masses, matrices
 from femb.elements.private_blocks import FreeBody
 from femb.layout.element import Batch, FoldedError
 from femb.layout.layout import Layout, Station, unfixed_frames
 from femb.layout.private_blocks import PrivateBlocks
-from femb.layout.views import BlockPattern, OutputStates
-from femb.numerics.compiler.bound_calls import Bound, BoundSequence
+from femb.layout.terms import Energy, Force, ForcePart, MassMatrix, Tangent
+from femb.layout.views import OutputStates
 from femb.numerics.compiler.compile import kernel
 from femb.numerics.vector3 import IN_Q, IN_V, cross, dot, rotate, rotate_back
 
@@ -50,7 +50,7 @@ from femb.numerics.vector3 import IN_Q, IN_V, cross, dot, rotate, rotate_back
 
 
 @kernel
-def energy_momentum(index, stations, rests, rigid, linear, pairs, quad, psi2, q, v, fixed, gravity, out):
+def energy_momentum(index, stations, rests, rigid, linear, pairs, quad, psi2, fixed, gravity, q, v, out):
     """out (s, 8) += kinetic and potential energy, linear momentum, angular momentum about the inertial origin.
 
     Returns 0, or the number of an interface whose rotation relative to the root has reached half a turn.
@@ -257,6 +257,8 @@ class ModalBatch(Batch):
         psi2 = np.concatenate([psi2, -moving.bent])
         self.arrays = place, rests, rigid, moving.linear, pairs, moving.quad, psi2
         self.size = n
+        # the first velocity of every interface and of the modes (1, k + 1), negative if fixed; their numbers, and rows
+        self.groups: Ints = self.index[None, :, IN_V]
         self.sizes: Ints = np.array([6] * k + [n - 6 * (k - 1)])
         self.starts: Ints = np.cumsum(self.sizes) - self.sizes
         self.fixed = layout.fixed
@@ -284,108 +286,52 @@ class ModalBatch(Batch):
                 "is for small deformation; use beams, or several bodies"
             )
 
-    @property
-    def _groups(self) -> Ints:
-        """(1, k + 1) the first velocity of every interface and of the modes, negative if fixed."""
-        return self.index[None, :, IN_V]
-
-    def allocate(self, pattern: BlockPattern) -> None:
-        offset, stride = pattern.offsets(self._groups)
-        self.offset, self.stride = offset[0], stride[0]
-
     def unfixed(self, n_q: int, n_v: int) -> Self:
         other = copy(self)
         other.index = unfixed_frames(self.index, n_q, n_v, [IN_Q], [IN_V])
         return other
 
-    def _forces(
-        self, q: Floats, v: Floats, a: Floats, factors: tuple[float, float, float, float], out: Floats
-    ) -> Bound:
-        arguments = *self.arrays, q, v, a, self.fixed, self.gravity, *factors, out
-        return Bound(forces, self.index, *arguments, check=self._check)
+    @property
+    def _kept(self) -> tuple[Any, ...]:
+        return self.index, *self.arrays, self.fixed, self.gravity
 
-    def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
-        self.bound_residual(u, q, v, a, out)()
+    def forces(self) -> list[Force]:
+        damping = ForcePart.ELASTIC if self.undamped else ForcePart.WORK
+        parts = ForcePart.INERTIA, ForcePart.ELASTIC, damping
+        return [Force(forces, self._kept, "qva", parts=parts, check=self._check)]
 
-    def bound_residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
-        return self._forces(q, v, a, (1.0, 1.0, 1.0, 1.0), out)
+    def masses(self) -> list[MassMatrix]:
+        still = np.zeros((1, int((self.index[:, IN_V] + self.sizes).max())))
+        kept = *self._kept, self.starts, self.sizes, still
+        return [MassMatrix(add_masses, kept, self.groups, tuple(self.sizes.tolist()), self._check)]
 
-    def accounts(self, own: str) -> tuple[str, ...]:
-        return () if self.undamped else (own,)
+    def tangents(self) -> list[Tangent]:
+        kept = *self._kept, self.starts, self.sizes
+        return [
+            Tangent(matrices, (*kept, True, True), self.groups, "qva", "mdk", exact=False, check=self._check),
+            Tangent(matrices, (*kept, False, True), self.groups, "qva", "ddk", step=False, check=self._check),
+        ]
 
-    def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
-        self.bound_nonconservative(u, q, v, out)()
+    def energies(self) -> list[Energy]:
+        return [Energy(energy_momentum, self._kept, check=self._check)]
 
-    def bound_nonconservative(self, u: Floats, q: Floats, v: Floats, out: Floats) -> Callable[[], object]:
-        return BoundSequence([] if self.undamped else [self._forces(q, v, v, (0.0, 0.0, 1.0, -1.0), out)])
-
-    def _matrices(
-        self,
-        q: Floats,
-        v: Floats,
-        a: Floats,
-        words: tuple[bool, bool],
-        mass: Floats,
-        damping: Floats,
-        stiffness: Floats,
-    ) -> Bound:
-        blocks = self.starts, self.sizes, self.offset, self.stride
-        arguments = *self.arrays, q, v, a, self.fixed, self.gravity, *blocks, *words, mass, damping, stiffness
-        return Bound(matrices, self.index, *arguments, check=self._check)
-
-    def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
-        self._matrices(q, v, np.zeros(v.shape), (True, True), mass, damping, stiffness)()
-
-    def bound_matrices(
-        self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats
-    ) -> Callable[[], object]:
-        return self._matrices(q[0], v[0], np.zeros(v.shape[1]), (True, True), mass[0], damping[0], stiffness[0])
-
-    def mass(self, q: Floats, mass: Floats) -> None:
-        self.bound_mass(q[None], mass[None])()
-
-    def bound_mass(self, q: Floats, mass: Floats) -> Callable[[], object]:
-        still = np.zeros(self._velocities())
-        return self._matrices(q[0], still, still, (True, False), mass[0], mass[0], mass[0])
-
-    def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
-        self._matrices(q, v, a, (False, True), stiffness, damping, stiffness)()
-
-    def _velocities(self) -> int:
-        """A length of v that contains all velocities of the body."""
-        return int((self._groups[0] + self.sizes).max())
-
-    def _private(self, starts: Ints) -> tuple["ModalBatch", PrivateBlocks]:
-        """The body alone, with velocities and block data of its own, where the groups with first velocities
-        ``starts`` (1, k + 1) that are not negative move."""
-        private = PrivateBlocks(starts, tuple(self.sizes.tolist()))
-        other = copy(self)
+    def _alone(self, groups: Ints) -> tuple[Self, PrivateBlocks]:
+        """The body alone, with velocities and block data of its own, where the groups with first velocities (1, k + 1)
+        that are not negative move."""
+        private, other = PrivateBlocks(groups, tuple(self.sizes.tolist())), copy(self)
         other.index = self.index.copy()
         other.index[:, IN_V] = private.starts[0]
-        other.offset, other.stride = private.offset[0], private.stride[0]
+        other.groups, other.pattern = private.starts, private
         return other, private
-
-    def element_masses(self, q: Floats) -> list[tuple[Ints, Floats]]:
-        other, private = self._private(self._groups)
-        out = np.zeros(private.n**2)
-        other.mass(q, out)
-        return [(private.indices, private.matrices(out))]
 
     def mass_changes(self, q: Floats) -> list[tuple[Ints, Floats]]:
         # the exact tangent at rest without gravity and elastic forces, where the residual is M a
-        other, private = self._private(self._groups)
+        other, private = self._alone(self.groups)
         other.gravity = np.zeros(3)
         place, rests, rigid, linear, pairs, quad, psi2 = self.arrays
         inertial = pairs * np.array([1.0, 0.0, 0.0])[:, None, None]
         other.arrays = place, rests, rigid, linear, inertial, quad, psi2
-
-        def change(v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
-            other._matrices(q, v, a, (False, True), stiffness, damping, stiffness)()
-
-        return [(private.indices, private.by_columns(change))]
-
-    def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:
-        self._check(energy_momentum(self.index, *self.arrays, q, v, self.fixed, self.gravity, out))
+        return [(private.indices, private.by_columns(partial(other.tangent, np.zeros(0), q)))]
 
     def element_number(self, path: str, k: int) -> int:
         """0 of the body "bodies.NAME" itself, which is one element; -1 of another item."""
@@ -393,7 +339,7 @@ class ModalBatch(Batch):
 
     def free_body(self, number: int) -> FreeBody:
         """The body alone; its ends are the interfaces."""
-        other = self._private(np.arange(len(self.sizes))[None])[0]
+        other = self._alone(np.arange(len(self.sizes))[None])[0]
         place, rests = self.arrays[:2]
         ends = tuple((k, place[k, OFFSET:POINT], rests[k, IN_FRAME]) for k in range(len(self.names)))
         return FreeBody(other, tuple(self.sizes.tolist()), tuple(self.index[:, IN_V].tolist()), ends)

@@ -207,13 +207,13 @@ def moments(rigid, linear, quad, eta, body, each):
 
 
 @inlined
-def inner_force(m, pairs, eta, body, each, acc, omega, alpha, inertial, elastic, damped, work, wrench, N):
+def inner_force(m, pairs, eta, body, each, acc, omega, alpha, factors, work, wrench, N):
     """Force, torque about the origin, body axes (2, 3), and forces N (n,) on the coordinates; equations (4) to (6).
 
-    acc : acceleration of the origin less gravity, body axes. inertial, elastic and damped are factors of the terms.
-    work (6, 3).
+    acc : acceleration of the origin less gravity, body axes. factors (3,) : of the terms of inertia, elasticity and
+    damping. work (6, 3).
     """
-    s, momentum = body[S, :3], work[0]
+    s, momentum, inertial, elastic, damped = body[S, :3], work[0], factors[0], factors[1], factors[2]
     cross(omega, s, work[1])
     cross(omega, work[1], work[2])
     cross(omega, body[S_RATE, :3], work[3])
@@ -440,26 +440,9 @@ def times_inverse_back(theta, f, out):
 
 @kernel_with_entry
 def forces(
-    index,
-    stations,
-    rests,
-    rigid,
-    linear,
-    pairs,
-    quad,
-    psi2,
-    q,
-    v,
-    a,
-    fixed,
-    gravity,
-    inertial,
-    elastic,
-    damped,
-    sign,
-    out,
-):
-    """out (s, n_v) += sign times the residual, with factors of its terms of inertia, elasticity and damping.
+    index, stations, rests, rigid, linear, pairs, quad, psi2, fixed, gravity, q, v, a, factors, out
+):  # fmt: skip
+    """out (s, n_v) += the residual, with factors (3,) of its terms of inertia, elasticity and damping.
 
     Returns -1, or the number of an interface whose rotation relative to the root has reached half a turn.
     """
@@ -477,17 +460,17 @@ def forces(
             return bad
         moments(rigid, linear, quad, eta, body, each)
         less_gravity(axes[0], motion[0, ACC], gravity, work[0], acc)
-        omega, alpha = motion[0, OMEGA], motion[0, ALPHA]
-        inner_force(rigid[0], pairs, eta, body, each, acc, omega, alpha, inertial, elastic, damped, work, wrench, N)
+        omega, alpha, m = motion[0, OMEGA], motion[0, ALPHA], rigid[0]
+        inner_force(m, pairs, eta, body, each, acc, omega, alpha, factors, work, wrench, N)
         by_measured(psi2, x, N, f)
         station_forces(rests, axes, relative, turns, wrench, f, work, at_stations)
         for s in range(k):
             j = index[s, IN_V]
             if j >= 0:
-                add_to_frame(stations[s], rests[s, IN_FRAME], frames[s], at_stations[s], sign, work, j, out[state])
+                add_to_frame(stations[s], rests[s, IN_FRAME], frames[s], at_stations[s], 1.0, work, j, out[state])
         j, first = index[k, IN_V], 6 * (k - 1)
-        for m in range(n - first):
-            out[state, j + m] += sign * f[first + m]
+        for o in range(n - first):
+            out[state, j + o] += f[first + o]
     return -1
 
 

@@ -123,7 +123,7 @@ class ModalLoadBatch(ForceBatch):
         self.path = body.path
 
     def allocate(self, pattern: BlockPattern) -> None:
-        self.body.allocate(pattern)
+        self.body.pattern = pattern
 
     def unfixed(self, n_q: int, n_v: int) -> Self:
         return self._of(self.body.unfixed(n_q, n_v))
@@ -145,7 +145,7 @@ class ModalLoadBatch(ForceBatch):
     def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
         body = self.body
         place, rests, *_, psi2 = body.arrays
-        blocks = body.starts, body.sizes, body.offset, body.stride
+        blocks = body.starts, body.sizes, *(part[0] for part in body.pattern.offsets(body.groups))
         body._check(load_tangent(body.index, place, rests, psi2, -self._loads(u), q, v, body.fixed, *blocks, stiffness))
 
     def add_interface_forces(self, loaded: Batch, u: Floats, q: Floats, v: Floats, out: Floats) -> None:

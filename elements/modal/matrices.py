@@ -332,10 +332,10 @@ def strained_rows(psi2, x, W, E_q, E_v, E_a, J, P_q, P_v, P_a):
 
 @kernel_with_entry
 def matrices(
-    index, stations, rests, rigid, linear, pairs, quad, psi2, q, v, a, fixed, gravity, starts, sizes, offset, stride,
-    with_mass, with_tangent, mass, damping, stiffness,
+    index, stations, rests, rigid, linear, pairs, quad, psi2, fixed, gravity, starts, sizes, with_mass, with_tangent,
+    offset, stride, q, v, a, mass, damping, stiffness,
 ):  # fmt: skip
-    """Add the mass, d(residual)/dv and d(residual)/dq H at one state to block data.
+    """Add the mass, d(residual)/dv and d(residual)/dq H at every state to block data (s, size).
 
     Returns -1, or the number of an interface whose rotation relative to the root has reached half a turn.
     """
@@ -348,58 +348,83 @@ def matrices(
     blocks, rows, strained = np.empty((8, 3, 3)), np.empty((4, first, z)), np.empty((4, first + size - n, z))
     W, E_q, E_v, E_a, bends = rows[0], rows[1], rows[2], rows[3], psi2.shape[0] - (size - n)
     J, P_q, P_v, P_a = strained[0], strained[1], strained[2], strained[3]
-    inner, between, M, C, K = np.empty((p, p)), np.empty((p, z)), np.zeros((z, z)), np.zeros((z, z)), np.zeros((z, z))
+    inner, between, M, C, K = np.empty((p, p)), np.empty((p, z)), np.empty((z, z)), np.empty((z, z)), np.empty((z, z))
+    every = np.ones(3)
+    for state in range(q.shape[0]):
+        station_motion(index, stations, rests, q[state], v[state], a[state], fixed, frames, axes, motion)
+        bad = measured(
+            index, stations, rests, axes, motion, q[state], v[state], a[state], psi2, relative, turns, x, eta
+        )
+        if bad > 0:
+            return bad
+        moments(rigid, linear, quad, eta, body, each)
+        M[:, :], C[:, :], K[:, :] = 0.0, 0.0, 0.0
+        measured_rows(rests, axes, relative, turns, W, blocks)
+        if with_tangent:
+            rate_changes(motion, relative, turns, x, W, E_q, E_v, E_a, blocks, work)
+        else:
+            E_q[:, :], E_v[:, :], E_a[:, :] = 0.0, 0.0, 0.0
+        strained_rows(psi2, x, W, E_q, E_v, E_a, J, P_q, P_v, P_a)
 
-    station_motion(index, stations, rests, q, v, a, fixed, frames, axes, motion)
-    bad = measured(index, stations, rests, axes, motion, q, v, a, psi2, relative, turns, x, eta)
-    if bad > 0:
-        return bad
-    moments(rigid, linear, quad, eta, body, each)
-    measured_rows(rests, axes, relative, turns, W, blocks)
-    if with_tangent:
-        rate_changes(motion, relative, turns, x, W, E_q, E_v, E_a, blocks, work)
-    else:
-        E_q[:, :], E_v[:, :], E_a[:, :] = 0.0, 0.0, 0.0
-    strained_rows(psi2, x, W, E_q, E_v, E_a, J, P_q, P_v, P_a)
+        mass_matrix(rigid[0], axes[0], pairs, body, each, blocks, inner)
+        right_times(inner, J, first, between)
+        left_times(J, between, first, M)
+        if with_tangent:
+            omega, alpha = motion[0, OMEGA], motion[0, ALPHA]
+            less_gravity(axes[0], motion[0, ACC], gravity, work[0], acc)
+            between[:, :] = 0.0
+            times_changes(inner, P_v, first, between)
+            left_times(J, between, first, C)
+            between[:, :] = 0.0
+            times_changes(inner, P_a, first, between)
+            left_times(J, between, first, K)
+            by_velocities(axes[0], pairs, quad, body, each, omega, work, blocks, inner)
+            right_times(inner, J, first, between)
+            left_times(J, between, first, C)
+            between[:, :] = 0.0
+            times_changes(inner, P_q, first, between)
+            left_times(J, between, first, K)
+            inner_force(rigid[0], pairs, eta, body, each, acc, omega, alpha, every, work, wrench, N)
+            by_positions(
+                rigid[0], axes[0], pairs, quad, eta, body, each, acc, omega, alpha, wrench[0], work, blocks, inner
+            )
+            right_times(inner, J, first, between)
+            left_times(J, between, first, K)
+            by_measured(psi2, x, N, f)
+            if psi2.shape[0]:
+                inner[:, :] = 0.0
+                add_bends(psi2, N, bends, n, inner)
+                right_times(inner, W, first, between)
+                left_times(W, between, first, K)
+            turned_forces(rests, axes, relative, turns, W, f, blocks, work, K)
+            station_forces(rests, axes, relative, turns, wrench, f, work, at_stations)
+        for s in range(k):
+            if stations[s, OFF] != 0.0:
+                to_frame(
+                    stations[s], rests[s, IN_FRAME], frames[s], motion[s], at_stations[s], s, work, blocks, M, C, K
+                )
+        if with_mass:
+            scatter(M, starts, sizes, offset[0], stride[0], mass[state])
+        if with_tangent:
+            scatter(C, starts, sizes, offset[0], stride[0], damping[state])
+            scatter(K, starts, sizes, offset[0], stride[0], stiffness[state])
+    return -1
 
-    mass_matrix(rigid[0], axes[0], pairs, body, each, blocks, inner)
-    right_times(inner, J, first, between)
-    left_times(J, between, first, M)
-    if with_tangent:
-        omega, alpha = motion[0, OMEGA], motion[0, ALPHA]
-        less_gravity(axes[0], motion[0, ACC], gravity, work[0], acc)
-        between[:, :] = 0.0
-        times_changes(inner, P_v, first, between)
-        left_times(J, between, first, C)
-        between[:, :] = 0.0
-        times_changes(inner, P_a, first, between)
-        left_times(J, between, first, K)
-        by_velocities(axes[0], pairs, quad, body, each, omega, work, blocks, inner)
-        right_times(inner, J, first, between)
-        left_times(J, between, first, C)
-        between[:, :] = 0.0
-        times_changes(inner, P_q, first, between)
-        left_times(J, between, first, K)
-        inner_force(rigid[0], pairs, eta, body, each, acc, omega, alpha, 1.0, 1.0, 1.0, work, wrench, N)
-        by_positions(rigid[0], axes[0], pairs, quad, eta, body, each, acc, omega, alpha, wrench[0], work, blocks, inner)
-        right_times(inner, J, first, between)
-        left_times(J, between, first, K)
-        by_measured(psi2, x, N, f)
-        if psi2.shape[0]:
-            inner[:, :] = 0.0
-            add_bends(psi2, N, bends, n, inner)
-            right_times(inner, W, first, between)
-            left_times(W, between, first, K)
-        turned_forces(rests, axes, relative, turns, W, f, blocks, work, K)
-        station_forces(rests, axes, relative, turns, wrench, f, work, at_stations)
-    for s in range(k):
-        if stations[s, OFF] != 0.0:
-            to_frame(stations[s], rests[s, IN_FRAME], frames[s], motion[s], at_stations[s], s, work, blocks, M, C, K)
-    if with_mass:
-        scatter(M, starts, sizes, offset, stride, mass)
-    if with_tangent:
-        scatter(C, starts, sizes, offset, stride, damping)
-        scatter(K, starts, sizes, offset, stride, stiffness)
+
+@kernel_with_entry
+def add_masses(
+    index, stations, rests, rigid, linear, pairs, quad, psi2, fixed, gravity, starts, sizes, still, offset, stride, q,
+    mass,
+):  # fmt: skip
+    """Add the mass at every state to block data (s, size); returns as ``matrices``. still (1, n) : velocities, zero."""
+    for state in range(q.shape[0]):
+        one = mass[state : state + 1]
+        bad = matrices(
+            index, stations, rests, rigid, linear, pairs, quad, psi2, fixed, gravity, starts, sizes, True, False,
+            offset, stride, q[state : state + 1], still, still, one, one, one,
+        )  # fmt: skip
+        if bad > 0:
+            return bad
     return -1
 
 
