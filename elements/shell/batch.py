@@ -16,15 +16,12 @@ from femb.elements.shell.stiffness import areas, elements_of, middle_axes, refer
 from femb.layout.element import Batch, Input
 from femb.layout.layout import Layout, unfixed_frames
 from femb.layout.private_blocks import PrivateBlocks
-from femb.layout.views import BlockPattern, ModelView, OutputStates
+from femb.layout.terms import Energy, Force, ForcePart, MassMatrix, Ranges, Tangent
+from femb.layout.views import ModelView, OutputStates
 from femb.numerics import rotations
-from femb.numerics.compiler.bound_calls import Bound, BoundSequence
 from femb.numerics.compiler.lanes import LANES, groups, groups_of, kinds, ungrouped
-from femb.numerics.element_ranges import NO_ROWS, in_ranges
 
-# Elastic, damping and inertia forces.
-ALL, INERTIAL = (True, True, True), (False, False, True)
-NO_FREE = np.zeros((0, 0, 0, LANES))
+NO_HEATS = np.zeros((0, 0, 0, LANES))
 # Columns of a corner (b, D, P, M and a factor), and roundings in which strains are lost.
 ROUNDINGS = 64.0
 # Elements whose stress stiffness is in memory at a time.
@@ -38,7 +35,8 @@ COMPRESSION = 1e-5
 class Cells:
     """The elements with n corners of all shells.
 
-    index (e, 2 n) : of the frames in q and in v. mass (e, n n + 4) : as of ``femb.elements.shell.kernels``. alike (e,)
+    index (e, 2 n) : of the frames in q and in v. starts (e, n) : the first velocity of the frame of every corner,
+    negative if it is fixed. mass (e, n n + 4) : as of ``femb.elements.shell.kernels``. alike (e,)
     : the rows of the next arrays, of elements of equal shape and wall: stiffness (k, m, m), tension (k, t), recovery
     (k, 8, m) : resultants in the middle by the strains, material axes; flexibility (k, 6, 6) : strains and curvatures
     by resultants; area (k,) m2; free (k, 3, 6) and heat (k, 2, m) : strains and curvatures, material axes, and strains
@@ -63,6 +61,7 @@ class Cells:
                 arrays.append(of_each)
                 known.append(of_alike)
         self.index: Ints = np.concatenate(index)
+        self.starts: Ints = self.index[:, n:]
         self.alike: Ints = np.concatenate(alike)
         reference, corners, self.mass = (np.concatenate(parts) for parts in zip(*arrays, strict=True))
         joined = [np.concatenate(parts) for parts in zip(*known, strict=True)]
@@ -86,11 +85,6 @@ class Cells:
         """m."""
         return int(self.stiffness.shape[1])
 
-    @property
-    def in_v(self) -> Ints:
-        """(e, n) first velocity of the frame of every corner, negative if it is fixed."""
-        return self.index[:, self.n :]
-
     def wrinkled(self, elastic: Floats) -> tuple[Floats, Floats, Floats]:
         """Additions of wrinkling at strains (s, e, m) less those without stress: energy (s, e) J and membrane forces
         (s, e, 3), N/m, material axes; and the states (s, e): 0 taut, 2 slack at all points, 1 wrinkled in between."""
@@ -109,14 +103,15 @@ class Cells:
         mixed = np.where(state.min(axis=2) == 2.0, 2.0, np.minimum(state.max(axis=2), 1.0))
         return energy.sum(axis=2), turned, mixed * np.any(points[..., -1], axis=1)
 
-    def inertial(self) -> "Cells":
-        """The cells without stiffness, damping and wrinkles."""
-        other = shallow_copy(self)
+    def alone(self) -> "tuple[Cells, PrivateBlocks]":
+        """The cells without stiffness, damping and wrinkles, with velocities and block data of their own."""
+        private, other = PrivateBlocks(self.starts, self.sizes), shallow_copy(self)
+        other.index, other.starts = np.hstack([self.index[:, : self.n], private.starts]), private.starts
         stiffness, shape, corners, mass, tension = self.shared
         mass = mass.copy()
         mass[:, -1] = 0.0
         other.shared = [np.zeros_like(stiffness), shape, corners, mass, tension[:, :0]]
-        return other
+        return other, private
 
 
 def _frames_of(cells: Ints, stations: list[Any], layout: Layout) -> Ints:
@@ -210,6 +205,13 @@ class ShellBatch(Batch):
             for cells, given in zip(self.cells, self.heated, strict=True):
                 corners = mesh.quads if cells.n == 4 else mesh.triangles
                 given[k, cells.rows[load.shell]] = load.heat(mesh.nodes[corners].mean(axis=1))
+        # strains without stress (k, g, m, LANES) by the inputs
+        self.heats = [NO_HEATS] * len(self.cells)
+        if heating:
+            self.heats = [
+                groups(np.einsum("kea,eam->kem", given, cells.heat[cells.alike]), 1)
+                for given, cells in zip(self.heated, self.cells, strict=True)
+            ]
         # what carries nodes of a shell: its path and the frame
         self._in_q: Ints = layout.frame_q
         self.interfaces = [
@@ -219,9 +221,6 @@ class ShellBatch(Batch):
             for frame in dict.fromkeys(entry.frames)
             if frame not in own
         ]
-
-    def allocate(self, pattern: BlockPattern) -> None:
-        self.blocks = [pattern.offsets(cells.in_v) for cells in self.cells]
 
     def unfixed(self, n_q: int, n_v: int) -> Self:
         other = shallow_copy(self)
@@ -239,119 +238,74 @@ class ShellBatch(Batch):
         factors = u[:, self.first_input : self.first_input + len(self.inputs)]
         return [np.tensordot(factors, given, 1) for given in self.heated]
 
-    def _free(self, u: Floats) -> list[Floats]:
-        """The strains without stress of each kind of cells, as their kernels take them."""
-        if not self.inputs:
-            return [NO_FREE] * len(self.cells)
-        parts = zip(self.temperatures(u), self.cells, strict=True)
-        return [groups(np.einsum("sea,eam->sem", t, cells.heat[cells.alike]), 1) for t, cells in parts]
+    # Forces, masses and derivatives
 
-    # Forces
+    def _kept(self, cells: Cells, heats: Floats, part: slice) -> tuple[Any, ...]:
+        """The arrays that kernels keep of a range of the elements with n corners."""
+        of_groups = groups_of(part)
+        heats = np.ascontiguousarray(heats[:, of_groups]) if heats.size else heats
+        arrays = cells.index[part], cells.kind[of_groups], *cells.shared, heats
+        return (*arrays, self.first_input, self.fixed, self.gravity)
 
-    def _forces(
-        self, free: list[Floats], state: tuple[Floats, ...], parts: tuple[bool, bool, bool], sign: float, out: Floats
-    ) -> None:
-        for cells, heat in zip(self.cells, free, strict=True):
-            words = (cells.index, cells.kind, *cells.shared, heat, *state, self.fixed, self.gravity)
-            kernels.forces(*words, *parts, sign, out, NO_ROWS)
+    def _terms(self) -> Iterator[tuple[Cells, Callable[[slice], tuple[Any, ...]], tuple[Any, ...]]]:
+        """Each kind of cells, with what kernels keep of a range, and of all of them."""
+        for cells, heats in zip(self.cells, self.heats, strict=True):
+            kept = partial(self._kept, cells, heats)
+            yield cells, kept, kept(slice(0, len(cells.index)))
 
-    def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
-        self._forces(self._free(u), (q, v, a), ALL, 1.0, out)
+    def forces(self) -> list[Force]:
+        damping = ForcePart.WORK if self.damped else ForcePart.ELASTIC
+        # the power of what the heating changes is work of the inputs
+        parts = ForcePart.INERTIA, ForcePart.ELASTIC, damping, *([ForcePart.WORK] if self.inputs else [])
+        return [
+            Force(
+                kernels.forces,
+                whole,
+                "uqva",
+                parts=parts,
+                ranges=Ranges(kept, cells.index[:, cells.n :], cells.sizes, LANES),
+            )
+            for cells, kept, whole in self._terms()
+        ]
 
-    def bound_residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
-        if self.inputs:
-            return super().bound_residual(u, q, v, a, out)
-        return self._bound((q, v, a), ALL, 1.0, out)
+    def masses(self) -> list[MassMatrix]:
+        return [
+            MassMatrix(
+                tangents.add_masses,
+                (cells.index, cells.kind, *cells.shared[2:4], self.fixed),
+                cells.starts,
+                cells.sizes,
+            )
+            for cells in self.cells
+        ]
 
-    def bound_inertia(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
-        return self._bound((q, v, a), INERTIAL, 1.0, out)
-
-    def _bound(
-        self, state: tuple[Floats, ...], parts: tuple[bool, bool, bool], sign: float, out: Floats
-    ) -> Callable[[], object]:
-        rest = (NO_FREE, *state, self.fixed, self.gravity, *parts, sign, out)
-
-        def of_range(cells: Cells, part: slice, rows: Floats) -> Bound:
-            index, kind = cells.index[part], cells.kind[groups_of(part)]
-            return Bound(kernels.forces, index, kind, *cells.shared, *rest, rows)
-
-        return BoundSequence(
-            [in_ranges(partial(of_range, cells), cells.in_v, cells.sizes, out, LANES) for cells in self.cells]
-        )
-
-    def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
-        cold = [NO_FREE] * len(self.cells)
-        if self.damped:
-            self._forces(cold, (q, v, v), (False, True, False), -1.0, out)
-        if self.inputs:
-            # what the heating changes: its power is work of the inputs
-            for sign, heat in ((-1.0, self._free(u)), (1.0, cold)):
-                self._forces(heat, (q, v, v), (True, False, False), sign, out)
-
-    def bound_nonconservative(self, u: Floats, q: Floats, v: Floats, out: Floats) -> Callable[[], object]:
-        if self.inputs:
-            return super().bound_nonconservative(u, q, v, out)
-        return self._bound((q, v, v), (False, True, False), -1.0, out) if self.damped else BoundSequence([])
-
-    # Matrices
-
-    def _tangents(self, u: Floats, q: Floats, v: Floats, a: Floats, exact: bool, *matrices: Floats) -> None:
+    def tangents(self) -> list[Tangent]:
         own = [np.full((len(cells.index), cells.strains), np.nan) for cells in self.cells]
         own = own if self.own is None else self.own
-        for cells, blocks, strains, heat in zip(self.cells, self.blocks, own, self._free(u), strict=True):
-            words = (cells.index, cells.kind, *cells.shared, heat, groups(strains), q, v, a)
-            tangents.tangents(*words, self.fixed, self.gravity, exact, *blocks, *matrices)
+        terms = []
+        for (cells, _, whole), strains in zip(self._terms(), own, strict=True):
+            kept = *whole, groups(strains)
+            terms += [
+                Tangent(tangents.tangents, (*kept, False), cells.starts, "uqva", "mdk", exact=False),
+                Tangent(tangents.tangents, (*kept, True), cells.starts, "uqva", "ddk", step=False),
+            ]
+        return terms
 
-    def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
-        self.matrices_each(*(part[None] for part in (u, q, v, mass, damping, stiffness)))
-
-    def matrices_each(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
-        self._tangents(u, q, v, v, False, mass, damping, stiffness)
-
-    def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
-        u, q, v, a, damping, stiffness = (part[None] for part in (u, q, v, a, damping, stiffness))
-        self._tangents(u, q, v, a, True, damping, damping, stiffness)
-
-    def mass(self, q: Floats, mass: Floats) -> None:
-        self.mass_each(q[None], mass[None])
-
-    def mass_each(self, q: Floats, mass: Floats) -> None:
-        self.bound_mass(q, mass)()
-
-    def bound_mass(self, q: Floats, mass: Floats) -> Callable[[], object]:
-        calls = []
-        for cells, blocks in zip(self.cells, self.blocks, strict=True):
-            arguments = cells.index, cells.kind, *cells.shared[2:4], q, self.fixed, *blocks, mass
-            calls.append(Bound(tangents.add_masses, *arguments))
-        return BoundSequence(calls)
-
-    def element_masses(self, q: Floats) -> list[tuple[Ints, Floats]]:
-        found = []
-        for cells in self.cells:
-            private = PrivateBlocks(cells.in_v, cells.sizes)
-            out = np.zeros(private.count * private.n**2)
-            corners, weights = cells.shared[2:4]
-            blocks = private.offset, private.stride
-            tangents.add_masses(cells.index, cells.kind, corners, weights, q[None], self.fixed, *blocks, out[None])
-            found.append((private.indices, private.matrices(out)))
-        return found
+    def energies(self) -> list[Energy]:
+        return [
+            Energy(kernels.energy_momentum, (cells.index, cells.kind, *cells.shared, self.fixed, self.gravity))
+            for cells in self.cells
+        ]
 
     def mass_changes(self, q: Floats) -> list[tuple[Ints, Floats]]:
         # the exact tangent at rest without stiffness and gravity, where the residual is M a
-        found = []
+        found, other = [], self.weighed(np.zeros(3))
+        other.heats, other.own = [NO_HEATS], None
         for cells in self.cells:
-            private, soft = PrivateBlocks(cells.in_v, cells.sizes), cells.inertial()
-            index = cells.index.copy()
-            index[:, cells.n :] = private.starts
-            own = groups(np.full((len(index), cells.strains), np.nan))
-            words = (index, soft.kind, *soft.shared, NO_FREE, own, q[None])
-
-            def change(*parts: Floats, words: Any = words, private: PrivateBlocks = private) -> None:
-                v, a, damping, stiffness = (part[None] for part in parts)
-                rest = self.fixed, np.zeros(3), True, private.offset, private.stride
-                tangents.tangents(*words, v, a, *rest, damping, damping, stiffness)
-
-            found.append((private.indices, private.by_columns(change)))
+            alone, other.pattern = cells.alone()
+            other.cells = [alone]
+            change = partial(other.tangent, np.zeros(0), q)
+            found.append((other.pattern.indices, other.pattern.by_columns(change)))
         return found
 
     # Strains of Newton's iteration
@@ -408,14 +362,9 @@ class ShellBatch(Batch):
 
     @property
     def _n_v(self) -> int:
-        return 6 + max(int(cells.in_v.max(initial=-6)) for cells in self.cells)
+        return 6 + max(int(cells.index[:, cells.n :].max(initial=-6)) for cells in self.cells)
 
-    # Energies and results
-
-    def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:
-        for cells in self.cells:
-            words = (cells.index, cells.kind, *cells.shared, q, v, self.fixed, self.gravity)
-            kernels.energy_momentum(*words, out)
+    # Results
 
     def prestress_energy(self, u: Floats, q: Floats, out: Floats) -> None:
         if not self.inputs:
@@ -450,11 +399,11 @@ class ShellBatch(Batch):
         """(s, k, 6) force (N, inertial axes) and torque (N m, axes of the frame, about its origin) on the frames of
         ``interfaces``, which carry nodes, fixed ones too, in s states with accelerations."""
         found = np.zeros((len(q), len(self.interfaces), 6))
-        unused = np.zeros(v.shape)
+        unused, u = np.zeros(v.shape), np.zeros((len(q), 0))
         for cells in self.cells:
             rows = np.empty((len(cells.index), len(q), 6 * cells.n))
-            words = (cells.index, cells.kind, *cells.shared, NO_FREE, q, v, a, self.fixed, self.gravity)
-            kernels.forces(*words, *ALL, 1.0, unused, rows)
+            kept = self._kept(cells, NO_HEATS, slice(0, len(cells.index)))
+            kernels.forces(*kept, u, q, v, a, np.ones(3), unused, rows)
             each = rows.reshape(*rows.shape[:2], cells.n, 6)
             for k, (path, frame) in enumerate(self.interfaces):
                 part = cells.rows[path.partition(".")[2]]

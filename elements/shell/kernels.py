@@ -15,7 +15,7 @@ kernels:
     tension (k, t)         of walls that carry no compression: for each point of integration the membrane strains 11, 22
                            and 12 by the first 5 or 3 strains, and Young's modulus times thickness and area; then
                            Poisson's ratio. Zeros for others, (k, 0) where there is none: section 11
-    free (s, g, m)         strains without stress, or an empty array for none
+    heats (h, g, m)        strains without stress by the h inputs from ``first_input``; (0, 0, 0) where nothing heats
     own (g, m)             strains in place of those of the state in the geometric stiffness, nan for those of the state
 
 """
@@ -274,6 +274,17 @@ def strains(n, corner, shape, y, edges, c, e):
 
 
 @inlined
+def free_strains(heats, first_input, u, g, shape, e):
+    """e (m,): strains without stress of group g by the inputs u."""
+    for k in range(e.size):
+        e[k] = 0.0 * shape[0]
+    for h in range(heats.shape[0]):
+        by = lanes(heats[h, g])
+        for k in range(e.size):
+            e[k] += u[first_input + h] * by[k]
+
+
+@inlined
 def stresses(stiff, e, s):
     """s (m,) = S e."""
     for i in range(e.size):
@@ -388,13 +399,13 @@ def drilling_inertia(n, mass, i):
 
 @kernel_with_entry
 def forces(
-    index, kind, stiff, shape, corner, mass, tension, free, q, v, a, fixed, gravity, elastic, damped, inertial, sign,
-    out, rows,
+    index, kind, stiff, shape, corner, mass, tension, heats, first_input, fixed, gravity, u, q, v, a, factors, out,
+    rows,
 ):  # fmt: skip
-    """out (s, n_v) += sign times the residual of all elements at s states: equations (11), (16) and (17).
+    """out (s, n_v) += the residual of all elements at s states: equations (11), (16) and (17).
 
-    rows (e, s, 6 n) : unless it is empty, it is set to
-    what is otherwise added to out.
+    factors (3,) or (4,) : of inertia, elastic forces, damping and, where there are heats, of what these change. rows
+    (e, s, 6 n) : unless it is empty, it is set to what is otherwise added to out.
     """
     n, m = corner.shape[1], shape.shape[1]
     poses, rates = np.empty((n, 7, LANES)), np.empty((2, n, 6, LANES))
@@ -402,8 +413,10 @@ def forces(
     ends, c, e = (
         lanes(np.empty((3, 2 * n, 3, LANES))),
         lanes(np.empty((2, COMBINATIONS, 3, LANES))),
-        lanes(np.empty((4, m, LANES))),
+        lanes(np.empty((6, m, LANES))),
     )
+    inertial, elastic, damped = factors[0] != 0.0, factors[1], factors[2]
+    heated = factors[3] if heats.shape[0] > 0 else elastic
     xx, xd = lanes(np.empty((n, n, LANES))), lanes(np.empty((n, n, LANES)))
     work, f = lanes(np.empty((3, LANES))), np.empty((6 * n, LANES))
     change, wrinkles = lanes(np.empty((9, LANES))), tension.shape[1] > 0
@@ -417,33 +430,31 @@ def forces(
             f[:] = 0.0
             force, w, acc = lanes(f), lanes(rates[0]), lanes(rates[1])
             place(n, lanes(poses), corners, R, y[0], ends[0])
-            damps = damped and not every(beta == 0.0)
+            damps = damped != 0.0 and not every(beta == 0.0)
             if damps or inertial:
                 gather_rates(n, index, first, v[s], rates[0])
-            if damps or elastic:
-                strains(n, corners, e0, y[0], ends[0], c[0], e[0])
-                if elastic and free.size:
-                    heat = lanes(free[s, g])
-                    for k in range(m):
-                        e[0, k] -= heat[k]
-                if elastic and wrinkles:
-                    for k in range(m):
-                        e[3, k] = 0.0 * e0[0]
-                    add_wrinkles(n, lanes(tension[row]), e[0], change, e[3])
-                if not elastic:
-                    for k in range(m):
-                        e[0, k] = 0.0 * e0[0]
+            if damps or elastic != 0.0 or heated != 0.0:
+                strains(n, corners, e0, y[0], ends[0], c[0], e[4])
+                free_strains(heats, first_input, u[s], g, e0, e[3])
+                for k in range(m):
+                    e[0, k] = elastic * e[4, k] - heated * e[3, k]
                 if damps:
                     place_rates(n, w, corners, R, work, y[1], ends[1])
                     combine(n, y[1], c[1])
                     products(n, c[0], c[1], e[1])
                     drilling(n, corners, y[0], ends[0], y[1], ends[1], e[1, m - n :])
                     for k in range(m):
-                        e[0, k] += beta * e[1, k]
+                        e[0, k] += damped * beta * e[1, k]
                 stresses(S, e[0], e[2])
-                if elastic and wrinkles:
-                    for k in range(m):
-                        e[2, k] += e[3, k]
+                # wrinkles are not linear in the strains: those of the heated elements, and those without heat
+                for cold in range(2):
+                    part = elastic - heated if cold else heated
+                    if wrinkles and part != 0.0:
+                        for k in range(m):
+                            e[5, k], e[1, k] = e[4, k] - (1 - cold) * e[3, k], 0.0 * e0[0]
+                        add_wrinkles(n, lanes(tension[row]), e[5], change, e[1])
+                        for k in range(m):
+                            e[2, k] += part * e[1, k]
                 vector_forces(n, e[2], corners, y[0], ends[0], xx, xd, y[2], ends[2])
                 add_frame_forces(n, corners, R, y[2], ends[2], force)
             if inertial:
@@ -456,10 +467,10 @@ def forces(
                     j = index[k, n + i]
                     if rows.size:
                         for o in range(6):
-                            rows[k, s, 6 * i + o] = sign * f[6 * i + o, lane]
+                            rows[k, s, 6 * i + o] = f[6 * i + o, lane]
                     elif j >= 0:
                         for o in range(6):
-                            out[s, j + o] += sign * f[6 * i + o, lane]
+                            out[s, j + o] += f[6 * i + o, lane]
 
 
 @kernel
@@ -490,7 +501,7 @@ def changed_strains(index, kind, shape, corner, q, fixed, x, out):
 
 
 @kernel
-def energy_momentum(index, kind, stiff, shape, corner, mass, tension, q, v, fixed, gravity, out):
+def energy_momentum(index, kind, stiff, shape, corner, mass, tension, fixed, gravity, q, v, out):
     """out (s, 8) += kinetic and potential energy, linear momentum, angular momentum about the origin: (10), (16)."""
     n, m = corner.shape[1], shape.shape[1]
     poses, rates, sums = np.empty((n, 7, LANES)), np.empty((n, 6, LANES)), np.empty((8, LANES))

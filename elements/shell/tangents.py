@@ -16,6 +16,7 @@ from femb.elements.shell.kernels import (
     combine,
     drilling,
     drilling_inertia,
+    free_strains,
     gather,
     gather_rates,
     gradient,
@@ -311,8 +312,8 @@ def scatter_group(n, local, first, offset, stride, data):
 
 @kernel
 def tangents(
-    index, kind, stiff, shape, corner, mass, tension, free, own, q, v, a, fixed, gravity, exact, offset, stride, masses,
-    damping, stiffness,
+    index, kind, stiff, shape, corner, mass, tension, heats, first_input, fixed, gravity, own, exact, offset, stride, u,
+    q, v, a, masses, damping, stiffness,
 ):  # fmt: skip
     """Add mass, damping and stiffness of all elements at s states to block data (s, size): sections 5 and 7.
 
@@ -325,7 +326,7 @@ def tangents(
     ends, c, e = (
         lanes(np.empty((3, 2 * n, 3, LANES))),
         lanes(np.empty((2, COMBINATIONS, 3, LANES))),
-        np.empty((4, m, LANES)),
+        np.empty((5, m, LANES)),
     )
     strain, levers = lanes(e), lanes(np.empty((n, 13, LANES)))
     xx, xd, dd = lanes(np.empty((n, n, LANES))), lanes(np.empty((n, n, LANES))), lanes(np.empty((n, n, LANES)))
@@ -361,20 +362,13 @@ def tangents(
                     for j in range(6 * n):
                         damp_[i, j] = beta * stiff_[i, j]
             w, acc = lanes(rates[0]), lanes(rates[1])
+            free_strains(heats, first_input, u[s], g, e0, strain[4])
             if wrinkles:
                 for k in range(m):
-                    strain[2, k] = strain[0, k]
-                if free.size:
-                    heat = lanes(free[s, g])
-                    for k in range(m):
-                        strain[2, k] -= heat[k]
+                    strain[2, k] = strain[0, k] - strain[4, k]
                 add_wrinkle_stiffness(n, lanes(tension[row]), strain[2], change, lanes(B), rows, stiff_)
             for k in range(m):
-                strain[0, k] = choose(given[0] == given[0], given[k], strain[0, k])
-            if free.size:
-                heat = lanes(free[s, g])
-                for k in range(m):
-                    strain[0, k] -= heat[k]
+                strain[0, k] = choose(given[0] == given[0], given[k], strain[0, k]) - strain[4, k]
             if wrinkles:
                 for k in range(m):
                     strain[3, k] = 0.0 * e0[0]
@@ -429,7 +423,7 @@ def tangents(
 
 
 @kernel_with_entry
-def add_masses(index, kind, corner, mass, q, fixed, offset, stride, masses):
+def add_masses(index, kind, corner, mass, fixed, offset, stride, q, masses):
     """Add the mass matrices of all elements at s states to block data (s, size)."""
     n = corner.shape[1]
     poses, M = np.empty((n, 7, LANES)), np.empty((6 * n, 6 * n, LANES))
