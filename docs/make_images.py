@@ -22,7 +22,18 @@ import numpy as np
 import validation_pictures
 from validation_pictures import write
 
-from femb import FembError, Results, linearize, load_case, modes, pointing, shaper, simulate, static
+from femb import (
+    FembError,
+    Results,
+    linearize,
+    linearize_structure,
+    load_case,
+    modes,
+    pointing,
+    shaper,
+    simulate,
+    static,
+)
 from femb.cli import cli
 from femb.elements import Load
 from femb.numerics.euler import to_euler
@@ -410,7 +421,7 @@ def draw_shapes(path: Path, folder: Path) -> None:
 
 def draw_bode(path: Path, folder: Path) -> None:
     """Attitude, rate and root torque of ``satellite_two_arrays`` by the torque on the hub, of a truncated model."""
-    space = linearize(
+    space = linearize_structure(
         load_case(ROOT / "cases" / "satellite_two_arrays.toml").model,
         inputs=["bodies.hub.torque.x"],
         outputs=["bodies.hub.turn.x", "bodies.hub.angular_velocity.x", "appendages.left_yoke.torque.x"],

@@ -31,8 +31,8 @@ from femb import (
     simulate,
 )
 from femb.handover import write_fmu
+from femb.linear.modal_reduction import craig_bampton
 from femb.linear.state_space import Truncation
-from femb.linear.truncate import craig_bampton
 from femb.profiles import Step
 
 ROOT = FilePath(__file__).resolve().parent.parent

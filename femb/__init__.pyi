@@ -34,6 +34,7 @@ from femb.linear import OperatingPoint as OperatingPoint
 from femb.linear import Periodic as Periodic
 from femb.linear import StateSpace as StateSpace
 from femb.linear import linearize as linearize
+from femb.linear import linearize_structure as linearize_structure
 from femb.linear import operating_point as operating_point
 from femb.linear.base_shake import shake as shake
 from femb.linear.design import StateFeedback as StateFeedback

@@ -1,7 +1,7 @@
 """Values given by users: their problems, and their text in messages."""
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from threading import Lock
 from typing import Any, Generic, TypeVar
 
@@ -194,6 +194,23 @@ def check_text(what: str, value: Any, wanted: str = "a name", error: Refusal = M
     """Raise the error where a value is no text."""
     if not isinstance(value, str):
         raise error(f"{what}: got {shown(value)}, wanted {wanted}")
+
+
+def check_choice(what: str, value: Any, known: Collection[str], items: str = "names") -> None:
+    """Raise ModelError where a value is none of the ``known`` names, of which there may be none; items : their kind."""
+    if not isinstance(value, str) or value not in known:
+        wanted = f"wanted one of {', '.join(known)}" if known else f"but there are no {items}"
+        raise ModelError(f"{what}: got {shown(value)}, {wanted}")
+
+
+def check_options(what: str, options: Iterable[str], known: type) -> None:
+    """Raise ModelError where an option is none of those of a TypedDict."""
+    names = list(known.__annotations__)
+    for name in options:
+        if name not in names:
+            raise ModelError(
+                f"{what}: there is no option {name!r}{nearest(name, names) or f'; there are: {listed(names)}'}"
+            )
 
 
 def names_of(what: str, value: Any, error: Refusal = ModelError) -> tuple[str, ...]:

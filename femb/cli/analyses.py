@@ -1,11 +1,10 @@
 """The commands of analyses that show their progress: ``femb run | static | inverse | compare | sweep``."""
 
 import contextlib
-import importlib
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -30,62 +29,57 @@ from femb.cli.output import (
     wants_json,
 )
 
-RESUME = click.option("--resume", is_flag=True, help="Continue a run that was killed or interrupted.")
-EXTEND = click.option("--extend", type=float, metavar="DURATION", help="Go on with a finished run, by so long (s).")
+if TYPE_CHECKING:
+    from femb.results.results import Results
 
 
 def _in_time(
-    name: str, module: str, function: str, text: str, *more: Callable[[click.Command], click.Command]
-) -> click.Command:
-    """The command of an analysis over the time of ``[run]``, which shows its progress and prints its audit.
+    analysis: Callable[..., "Results"],
+    case: Path,
+    out: Path | None,
+    overrides: tuple[str, ...],
+    force: bool,
+    quiet: bool,
+    resume: bool = False,
+    extend: float | None = None,
+) -> None:
+    """Carry out an analysis over the time of ``[run]``, show its progress and print its audit.
 
-    more : options of its own, which the function takes by name.
+    analysis : such as ``femb.simulate``. resume, extend : whether it continues a run, and by how long (s).
     """
+    from femb.results.storage.read import part_of
 
-    @click.command(name, help=text)
-    @CASE
-    @WRITING
-    def command(
-        case: Path, out: Path | None, overrides: tuple[str, ...], force: bool, quiet: bool, **words: Any
-    ) -> None:
-        from femb.results.storage.read import part_of
+    with reported():
+        if force and (resume or extend is not None):
+            raise OptionError("--force: begins anew, wanted without --resume and --extend")
+        loaded, options = runnable(case, overrides)
+        file = folder_of(case, out) / "results.h5"
+        check_writable(file)
+        continues: dict[str, Any] = {"resume": True} if resume else {}
+        continues |= {} if extend is None else {"extend": extend}
+        if not continues and not force and analysis.__name__ == "simulate" and may_be_of(loaded, file):
+            # of another case, the results are refused below
+            with contextlib.suppress(ContinuationError), located(loaded):
+                results = analysis(loaded.model, options, out=file, case_text=loaded.text, resume=True)
+                if not quiet:
+                    click.echo(f"{file}: has the results of this case already; --force computes anew", err=True)
+                _say(results, file, quiet)
+                return
+        if not continues:
+            check_free(file, force)
+        previous = {path: stamp(path) for path in (file, part_of(file))}
+        progress = Progress(options.duration, quiet)
 
-        with reported():
-            loaded, options = runnable(case, overrides)
-            file = folder_of(case, out) / "results.h5"
-            check_writable(file)
-            continues = {word: value for word, value in words.items() if value is not None and value is not False}
-            _check_continuation(force, **continues)
-            analysis = getattr(importlib.import_module(module), function)
-            if not continues and not force and name == "run" and may_be_of(loaded, file):
-                # of another case, the results are refused below
-                with contextlib.suppress(ContinuationError), located(loaded):
-                    results = analysis(loaded.model, options, out=file, case_text=loaded.text, resume=True)
-                    if not quiet:
-                        click.echo(f"{file}: has the results of this case already; --force computes anew", err=True)
-                    _say(results, file, quiet)
-                    return
-            if not continues:
-                check_free(file, force)
-            previous = {path: stamp(path) for path in (file, part_of(file))}
-            progress = Progress(options.duration, quiet)
+        def kept(error: BaseException) -> str:
+            written = [path for path, old in previous.items() if stamp(path) not in (None, old)]
+            return f"the results up to there are in {written[0]}" if written else ""
 
-            def kept(error: BaseException) -> str:
-                written = [path for path, old in previous.items() if stamp(path) not in (None, old)]
-                return f"the results up to there are in {written[0]}" if written else ""
-
-            with running(loaded, progress, lambda: f"interrupted at t = {progress.time:.6g} s", kept):
-                results = analysis(
-                    loaded.model, options, out=file, case_text=loaded.text, progress=progress, **continues
-                )
-            _say(results, file, quiet)
-
-    for option in reversed(more):
-        command = option(command)
-    return command
+        with running(loaded, progress, lambda: f"interrupted at t = {progress.time:.6g} s", kept):
+            results = analysis(loaded.model, options, out=file, case_text=loaded.text, progress=progress, **continues)
+        _say(results, file, quiet)
 
 
-def _say(results: Any, file: Path, quiet: bool) -> None:
+def _say(results: "Results", file: Path, quiet: bool) -> None:
     """Print the summary of results. Their description reads most of them, which nobody sees without --json."""
     from femb.results.verdicts import description
 
@@ -93,30 +87,26 @@ def _say(results: Any, file: Path, quiet: bool) -> None:
     say(audit(results), f"{'results':22}{file}", {"results": file}, *details, quiet=quiet)
 
 
-def _check_continuation(force: bool, resume: bool = False, extend: float | None = None) -> None:
-    """Raise OptionError where the options of `femb run` that continue a run contradict each other."""
-    if resume and extend is not None:
-        raise OptionError("--extend: not together with --resume: first resume the run, then extend it")
-    if force and (resume or extend is not None):
-        raise OptionError("--force: begins anew, wanted without --resume and --extend")
-    if extend is not None and not 0.0 < extend < float("inf"):
-        raise OptionError(f"--extend {extend:g}: wanted a duration above 0 (s)")
+@click.command()
+@CASE
+@click.option("--resume", is_flag=True, help="Continue a run that was killed or interrupted.")
+@click.option("--extend", type=float, metavar="DURATION", help="Go on with a finished run, by so long (s).")
+@WRITING
+def run(**words: Any) -> None:
+    """Integrate a case in time and write DIR/results.h5."""
+    from femb.run.simulate import simulate
+
+    _in_time(simulate, **words)
 
 
-run = _in_time(
-    "run",
-    "femb.run.simulate",
-    "simulate",
-    "Integrate a case in time and write DIR/results.h5.",
-    RESUME,
-    EXTEND,
-)
-inverse = _in_time(
-    "inverse",
-    "femb.run.inverse",
-    "inverse",
-    "Find the forces that a motion takes which drivers prescribe in full, and write DIR/results.h5.",
-)
+@click.command()
+@CASE
+@WRITING
+def inverse(**words: Any) -> None:
+    """Find the forces that a motion takes which drivers prescribe in full, and write DIR/results.h5."""
+    from femb.run.inverse import inverse
+
+    _in_time(inverse, **words)
 
 
 def _control(text: str | None) -> tuple[str, float] | None:
@@ -149,10 +139,11 @@ def static(case: Path, out: Path | None, overrides: tuple[str, ...], force: bool
     The table shows for every load factor how many eigenvalues of the stiffness are negative, and whether the
     equilibrium is stable. The times of the results count the states from 0.
     """
+    from femb.run import static as analysis
+
     with reported():
         loaded, file = opened(case, overrides, out, "static.h5")
         check_free(file, force)
-        module = importlib.import_module("femb.run.static")
         words["control"] = _control(words["control"])
         progress = LoadProgress(abs(words["factor"]), quiet)
 
@@ -161,7 +152,7 @@ def static(case: Path, out: Path | None, overrides: tuple[str, ...], force: bool
             return f"the states up to there are in {file}" if written else ""
 
         with running(loaded, progress, lambda: "interrupted", kept):
-            results = module.static(
+            results = analysis.static(
                 loaded.model,
                 **words,
                 assemble=loaded.start == "assembled",
@@ -180,7 +171,7 @@ def static(case: Path, out: Path | None, overrides: tuple[str, ...], force: bool
             "mode_names",
         )
         values = {name: getattr(results, name) for name in names}
-        say(module.report(results), "", file, values, quiet=quiet)
+        say(analysis.report(results), "", file, values, quiet=quiet)
 
 
 @click.command()
@@ -191,21 +182,22 @@ def compare(
     case: Path, against: Path | None, out: Path | None, overrides: tuple[str, ...], force: bool, quiet: bool
 ) -> None:
     """Run a case in every formulation that admits it, and tabulate the largest differences in DIR/comparison.csv."""
+    from femb.base.options import FORMULATIONS
     from femb.results.storage.read import find_results
+    from femb.run.compare import compare
 
     with reported():
         loaded, options = runnable(case, overrides)
         folder = folder_of(case, out)
         check_writable(folder / "comparison.csv")
         check_free(folder / "comparison.csv", force)
-        for formulation in importlib.import_module("femb.base.options").FORMULATIONS:
+        for formulation in FORMULATIONS:
             check_free(folder / formulation / "results.h5", force)
-        module = importlib.import_module("femb.run.compare")
         progress = Progress(options.duration, quiet)
         other = None if against is None else find_results(against)
         try:
             with located(loaded):
-                comparison = module.compare(
+                comparison = compare(
                     loaded.model, options, against=other, out=folder, case_text=loaded.text, progress=progress
                 )
         finally:
@@ -263,26 +255,28 @@ def sweep(
     was interrupted or killed, and computes nothing once it is finished. A run that fails has its message in the table.
     femb plot DIR/sweep.h5 draws the table.
     """
+    from femb.numerics.threads import core_count
+    from femb.study.study import read_study
+    from femb.study.sweep import TABLE, compile_for, is_finished
+    from femb.study.sweep import sweep as carry_out
+
     with reported():
-        module = importlib.import_module("femb.study.sweep")
         if sobol and optimize:
             raise OptionError("--optimize and --sobol: give one of the two")
         design = "saltelli" if sobol else "optimize" if optimize else None
-        described = module.read_study(study, overrides, design=design, runs=optimize)
+        described = read_study(study, overrides, design=design, runs=optimize)
         folder = folder_of(study, out)
-        table_file, part = folder / f"{module.TABLE}.h5", folder / f"{module.TABLE}.part"
+        table_file, part = folder / f"{TABLE}.h5", folder / f"{TABLE}.part"
         check_writable(table_file)
-        finished = not force and module.is_finished(described, folder)
+        finished = not force and is_finished(described, folder)
         if finished and not quiet:
             click.echo(f"{table_file}: has the results of this study already; --force computes anew", err=True)
         if not finished and not part.exists():
             check_free(table_file, force)
         if workers is None:
-            workers = (
-                0 if scheduler or cluster or together else importlib.import_module("femb.numerics.threads").core_count()
-            )
+            workers = 0 if scheduler or cluster or together else core_count()
         if not finished:
-            module.compile_for(described, Messages(quiet))
+            compile_for(described, Messages(quiet))
         done = 0
         try:
             with counted(quiet, "run") as bar:
@@ -292,22 +286,26 @@ def sweep(
                     done = finished
                     bar(finished, total)
 
-                places = {"workers": workers, "scheduler": scheduler, "cluster": cluster}
-                more = {"together": together, "again": force, "progress": progress}
-                table = module.sweep(described, out=folder, **more, **places)
+                table = carry_out(
+                    described, workers=workers, out=folder, again=force, progress=progress, scheduler=scheduler,
+                    cluster=cluster, together=together,
+                )  # fmt: skip
         except KeyboardInterrupt:
             count = f"{done} of {described.most} runs"
             click.echo(f"interrupted after {count}; the same command goes on with the others", err=True)
             sys.exit(INTERRUPTED)
-        paths = [folder / f"{module.TABLE}.csv", table_file]
+        paths = [folder / f"{TABLE}.csv", table_file]
         texts: list[str] = [table.summary()]
         values: dict[str, object] = {"columns": table.columns()}
         if described.design == "saltelli":
-            found, problems = importlib.import_module("femb.results.sobol").all_indices(table)
+            from femb.results.sobol import all_indices
+
+            found, problems = all_indices(table)
             texts += [*(indices.table() for indices in found.values()), *problems]
             values["sobol"] = found
             if found:
-                plot = importlib.import_module("femb.pictures.figures").plot
+                from femb.pictures.figures import plot
+
                 paths.append(plot(table.results(), folder / "sobol.png", f"sobol of {', '.join(found)}"))
         say("\n\n".join(texts), "", *paths, values, quiet=quiet)
         if table.failed.all():

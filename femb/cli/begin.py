@@ -1,6 +1,5 @@
 """The commands without an analysis: ``femb new | cases | info | warmup | check | schema``."""
 
-import importlib
 import json
 from pathlib import Path
 
@@ -82,9 +81,10 @@ def _rows(known: dict[str, library.Known]) -> list[str]:
 def warmup(quiet: bool) -> None:
     """Compile the kernels of beams now, in two processes, so that no run has to."""
     from femb.numerics.compiler.compile import kernel_cache
+    from femb.run.warmup import main
 
     with reported():
-        if importlib.import_module("femb.run.warmup").main([]):
+        if main([]):
             folder = kernel_cache().folder
             say(f"compiled kernels are in {folder}", {"folder": folder}, quiet=quiet)
 
@@ -101,13 +101,14 @@ def check(case: Path, overrides: tuple[str, ...], picture: Path | None, force: b
     warnings of numbers that are probably in other units, and advice on the options of the run.
     """
     from femb.case import load_case
+    from femb.run.overview import overview
 
     with reported():
         if picture is not None:
             check_free(picture, force)
         loaded = load_case(case, overrides)
         with located(loaded):
-            found = importlib.import_module("femb.run.overview").overview(loaded.model, loaded.run)
+            found = overview(loaded.model, loaded.run)
         for line in () if wants_json() else found.warnings:
             print_warning(line)
         paths = [] if picture is None else [found.picture(picture)]
@@ -121,8 +122,11 @@ def check(case: Path, overrides: tuple[str, ...], picture: Path | None, force: b
 def schema(out: Path | None, study: bool, force: bool) -> None:
     """Write the JSON Schema of case files, by which editors complete and check them."""
     with reported():
-        written = "femb.study.study" if study else "femb.case.json_schema"
-        text = json.dumps(importlib.import_module(written).schema(), indent=2)
+        if study:
+            from femb.study.study import schema as written
+        else:
+            from femb.case.json_schema import schema as written
+        text = json.dumps(written(), indent=2)
         if out is None:
             click.echo(text)
             return

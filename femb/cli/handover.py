@@ -1,6 +1,5 @@
 """The command of hand-over to other programs: ``femb handover``."""
 
-import importlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,8 +63,9 @@ def handover(
     The FMU is the linear model of femb linearize, with --held that with this hub; all others are made of modes with the
     hub held. A format that is refused does not stop the others.
     """
-    module = importlib.import_module("femb.handover.files")
-    of = module.HandOver(
+    from femb.handover.files import WRITERS, HandOver
+
+    of = HandOver(
         loaded.model,
         start=start or loaded.start,
         points=pairs("--point", points, "NAME=ITEM") or None,
@@ -77,7 +77,7 @@ def handover(
     parts: list[object] = []
     for name in dict.fromkeys(formats):
         try:
-            parts += module.WRITERS[name](of, file.parent)
+            parts += WRITERS[name](of, file.parent)
         except FembError as error:
             parts.append(error)
     return parts

@@ -1,7 +1,7 @@
 """The commands of linear models and of natural modes: ``femb linearize | loop | modal | modes | shake | shaper``."""
 
-import importlib
 import math
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +13,13 @@ from femb.cli.output import of_case
 
 if TYPE_CHECKING:
     from femb.case import Case
+    from femb.model.model import Model
     from femb.vibration.modes import Modes
     from femb.vibration.solution import ModeShapes
 
 # Figures of a loop, as of femb.pictures.loop.
 LOOPS = ("all", "bode", "nichols", "nyquist", "poles")
-ORDERS = ("held", "hub", "modes", "craig_bampton", "balanced")
+BLADES = "--multiblade"
 
 
 @of_case("linear.npz", lambda words: ["linear.npz" if words["period"] is None else "periodic.npz"])
@@ -36,8 +37,8 @@ ORDERS = ("held", "hub", "modes", "craig_bampton", "balanced")
 @click.option("--vary", multiple=True, metavar="NAME", help="A state that may change for that, as 'bodies.hub.x rate'.")
 @click.option("--periodic", "period", type=float, metavar="SECONDS", help="Look for a motion of this period instead.")
 @click.option(
-    "--multiblade",
-    "groups",
+    BLADES,
+    "blades",
     multiple=True,
     metavar="NAME=STATE,STATE,...",
     help="One motion of all blades, in the order of azimuth, seen from the frame that does not turn.",
@@ -60,10 +61,11 @@ ORDERS = ("held", "hub", "modes", "craig_bampton", "balanced")
 def linearize(
     loaded: "Case",
     file: Path,
+    start: str | None,
     states: tuple[str, ...],
     no_gravity: bool,
     period: float | None,
-    groups: tuple[str, ...],
+    blades: tuple[str, ...],
     error_at: str | None,
     closed: bool,
     inputs: tuple[str, ...],
@@ -76,54 +78,49 @@ def linearize(
     that is the equilibrium. With --blocks write DIR/blocks.npz too. With --periodic find a periodic motion and its
     Floquet multipliers, and write DIR/periodic.npz.
     """
+    from femb.linear.begin import PointOptions
+    from femb.linear.linearise import closed_loop
+    from femb.linear.report import closed_text, linearized, periodic_motion, truncated
+    from femb.linear.structure import StructureOptions
+
     if no_gravity:
         loaded.model.gravity = 0.0 * loaded.model.gravity
-    start = words.pop("start") or loaded.start
-    damping, residual_vectors = words.pop("damping"), words.pop("residual_vectors")
-    begin = {word: words.pop(word) for word in ("at_rest", "vary")} | {"state": _states(states)}
-    orders = {word: words.pop(word) for word in ORDERS}
-    if closed:
-        if groups or error_at or period is not None or words["rotor"] or words["blocks"]:
-            raise OptionError("--closed goes without --multiblade, --rotor, --blocks, --error-at and --periodic")
-        given = begin | {word: words[word] for word in ("trim", "differences")} | {"damping": damping}
-        given |= orders | {"residual_vectors": residual_vectors, "start": start}
-        given = {word: value for word, value in given.items() if value}
-        space = importlib.import_module("femb.linear.linearise").linearize(
-            loaded.model, closed=True, inputs=inputs or None, outputs=outputs or None, **given
-        )
-        return _written(space, importlib.import_module("femb.linear.report").closed_text(space), file)
-    blades = {name: value.split(",") for name, value in pairs("--multiblade", groups).items()}
-    named, paths = (outputs or None, inputs or None), []
-    truncates = residual_vectors or any(value is not None for value in orders.values())
-    if damping is not None and not truncates:
-        raise OptionError(
-            "--damping: is of modes: beside it give --held, --hub, --modes, --craig-bampton or --balanced"
-        )
-    if truncates:
-        if any((*begin.values(), *words.values(), blades, period is not None)):
-            raise OptionError(
-                "--held, --hub, --modes, --craig-bampton and --balanced go without --trim, --at-rest, --state, "
-                "--vary, --multiblade, --rotor, --blocks, --differences and --periodic"
-            )
+    words |= {"start": start or loaded.start, "period": period}
+    words |= {"state": _states(states), "blades": {name: x.split(",") for name, x in pairs(BLADES, blades).items()}}
+    if error_at is not None:
         wanted = "frequencies in Hz with commas between them, as 0.1,1,10"
-        orders["frequencies"] = None if error_at is None else numbers(f"--error-at {error_at}", error_at, wanted)
-        orders |= {"start": start, "damping": damping, "residual_vectors": residual_vectors}
-        module = importlib.import_module("femb.linear.report")
-        space, text = module.truncated(loaded.model, *named, **orders)
-    else:
-        module = importlib.import_module("femb.linear.report")
-        if period is not None:
-            if words["trim"] or blades or words["rotor"] or words["blocks"] or inputs or outputs:
-                raise OptionError(
-                    "--periodic goes without --trim, --multiblade, --rotor, --blocks, --input and --output"
-                )
-            motion, text = module.periodic_motion(loaded.model, period, start=start, **begin)
-            found = {"period": motion.period, "multipliers": motion.multipliers, "error": motion.error}
-            return [text, "", motion.write(file.with_name("periodic.npz")), found]
-        words["blades"] = blades
-        space, text, nine = module.linearized(loaded.model, *named, start=start, **begin, **words)
-        paths += [nine.write(file.with_name("blocks.npz"))] if nine is not None else []
-    return _written(space, text, file, *paths)
+        words["frequencies"] = numbers(f"--error-at {error_at}", error_at, wanted)
+    given = {word: value for word, value in words.items() if not (value is None or value is False or value in ((), {}))}
+    named: dict[str, Any] = {word: names for word, names in (("outputs", outputs), ("inputs", inputs)) if names}
+    of_point, of_structure = PointOptions.__annotations__.keys(), StructureOptions.__annotations__.keys()
+    if closed:
+        _check_together("--closed", given, (of_point | of_structure) - {"frequencies"})
+        space = closed_loop(loaded.model, **named, **given)
+        return _written(space, closed_text(space), file)
+    if period is not None:
+        _check_together("--periodic", given | named, of_point - {"trim", "differences"} | {"period"})
+        motion, text = periodic_motion(loaded.model, **given)
+        found = {"period": motion.period, "multipliers": motion.multipliers, "error": motion.error}
+        return [text, "", motion.write(file.with_name("periodic.npz")), found]
+    if truncates := [word for word in given if word in of_structure and word not in of_point]:
+        _check_together(_option(truncates[0]), given, of_structure)
+        space, text = truncated(loaded.model, **named, **given)
+        return _written(space, text, file)
+    space, text, nine = linearized(loaded.model, **named, **given)
+    return _written(space, text, file, *([] if nine is None else [nine.write(file.with_name("blocks.npz"))]))
+
+
+def _option(word: str) -> str:
+    """The option that gives an argument."""
+    command = click.get_current_context().command
+    options = {option.name: option.opts[0] for option in command.params}
+    return options.get({"state": "states", "frequencies": "error_at"}.get(word, word), word)
+
+
+def _check_together(option: str, given: Iterable[str], known: Collection[str]) -> None:
+    """Raise OptionError where more is given than the arguments that a function behind an option takes."""
+    if other := [_option(word) for word in given if word not in known]:
+        raise OptionError(f"{option} goes without {', '.join(other)}")
 
 
 def _written(space: Any, text: str, file: Path, *paths: Path) -> list[object]:
@@ -140,8 +137,9 @@ def _written(space: Any, text: str, file: Path, *paths: Path) -> list[object]:
 @WRITING
 def modal(loaded: "Case", file: Path, modes: int, held: str | None) -> list[object]:
     """Reduce a structure to modes with its quadratic velocity forces, and write DIR/modal.npz and .h5."""
-    module = importlib.import_module("femb.linear.modal_model")
-    reduced = module.modal_model(loaded.model, modes, held=held, start=loaded.start)
+    from femb.linear.modal_model import modal_model
+
+    reduced = modal_model(loaded.model, modes, held=held, start=loaded.start)
     files = (reduced.write(file.with_suffix(suffix)) for suffix in (".npz", ".h5"))
     return [*reduced.names, "", *files, {"coordinates": reduced.names}]
 
@@ -193,12 +191,12 @@ def loop(
     given = {word: value for word, value in words.items() if value not in (None, False)}
     if states:
         given["state"] = _states(states)
-    module = importlib.import_module("femb.linear.loop")
-    found = importlib.import_module("femb.linear.linearise").loop(
-        loaded.model, start=start or loaded.start, inputs=inputs, outputs=outputs, **given
-    )
+    from femb.linear.linearise import loop as made
+    from femb.linear.loop import loop_table
+
+    found = made(loaded.model, start=start or loaded.start, inputs=inputs, outputs=outputs, **given)
     margins = found.margins(channels or None)
-    text = [module.loop_table(found, margins)]
+    text = [loop_table(found, margins)]
     values: dict[str, object] = {"poles": found.poles(), "stable": found.stable, "conserved": found.conserved}
     values["modes"] = [{"frequency": mode.omega / (2.0 * math.pi), "name": mode.name} for mode in found.modes()]
     values["margins"] = {each.channel: each.content() for each in margins}
@@ -256,29 +254,30 @@ def modes(
     a Campbell diagram, instead. The times of modes.h5 count the modes: femb plot, picture and export show them.
     """
     from femb.case import load_case
+    from femb.vibration.modes import modes
 
     words["start"] = start or loaded.start
     if sweep is not None:
         if damping is not None:
             raise OptionError("--damping: is of the modes of appendages, which --sweep does not list")
-        module = importlib.import_module("femb.vibration.mode_sweep")
-        key, values = module.sweep_values(sweep)
+        from femb.case.schema import unit_of_entry
+        from femb.vibration.mode_sweep import mode_sweep, sweep_values
 
-        def build(value: float) -> object:
+        key, values = sweep_values(sweep)
+
+        def build(value: float) -> "Model":
             return load_case(loaded.path, (*loaded.overrides, f"{key}={value!r}")).model
 
-        unit = importlib.import_module("femb.case.schema").unit_of_entry(loaded.model, key)
-        result = module.mode_sweep(build, values, count, parameter=key, unit=unit, **words)
-        files = [result.write(file.with_name(f"sweep.{suffix}")) for suffix in ("npz", "h5")]
-        return [result.table(), "", *files, result.draw(file.with_name("sweep.png")), _values(result, *SWEPT)]
-    result = importlib.import_module("femb.vibration.modes").modes(loaded.model, count, damping=damping, **words)
+        unit = unit_of_entry(loaded.model, key)
+        swept = mode_sweep(build, values, count, parameter=key, unit=unit, **words)
+        files = [swept.write(file.with_name(f"sweep.{suffix}")) for suffix in ("npz", "h5")]
+        return [swept.table(), "", *files, swept.draw(file.with_name("sweep.png")), _values(swept, *SWEPT)]
+    result = modes(loaded.model, count, damping=damping, **words)
     paths = [result.write(file.with_suffix(suffix)) for suffix in (".npz", ".h5")]
     if result.root is not None:
-        paths.append(
-            importlib.import_module("femb.handover.hybrid")
-            .HybridCoordinates.of(result)
-            .write(file.with_name("hybrid.json"))
-        )
+        from femb.handover.hybrid import HybridCoordinates
+
+        paths.append(HybridCoordinates.of(result).write(file.with_name("hybrid.json")))
     paths += _motions(result.motion, file.parent, films, form)
     loads = "" if direction is None else _root_loads(result, direction)
     parts = [_values(part, *OF_PART) for part in result.appendages]
@@ -302,10 +301,11 @@ def shake(
 
     Prints for every output its peak by unit acceleration and, with --psd, its RMS and Miles' estimate of it.
     """
-    module = importlib.import_module("femb.linear.base_shake")
-    density = None if psd is None else module.Density.read(psd)
-    span = None if sine is None else tuple(numbers(f"--sine {sine}", sine, "FIRST:LAST in Hz, as 5:100", ":", 2))
-    result = module.shake(loaded.model, density=density, sine=span, start=start or loaded.start, **words)
+    from femb.linear import base_shake
+
+    density = None if psd is None else base_shake.Density.read(psd)
+    span: Any = None if sine is None else numbers(f"--sine {sine}", sine, "FIRST:LAST in Hz, as 5:100", ":", 2)
+    result = base_shake.shake(loaded.model, density=density, sine=span, start=start or loaded.start, **words)
     paths = [result.write(file.with_suffix(suffix)) for suffix in (".npz", ".h5")]
     found = {"outputs": result.response.outputs, **_values(result, "peak", "peak_frequency", "rms", "miles")}
     return [result.table(), "", *paths, result.draw(file.with_suffix(".png")), found]
@@ -324,9 +324,9 @@ def shaper(loaded: "Case", file: Path, modes: str, start: str | None, **words: A
     Prints its impulses, the keys for the profile of a load or driver, and how wrong the frequencies may be.
     """
     chosen = [int(number) for number in numbers(f"--modes {modes}", modes, "numbers of modes, as 1,3", ",")]
-    made = importlib.import_module("femb.linear.shaper").shaper(
-        model=loaded.model, modes=chosen, start=start or loaded.start, **words
-    )
+    from femb.linear.shaper import shaper
+
+    made = shaper(model=loaded.model, modes=chosen, start=start or loaded.start, **words)
     line = f"profile = {{ {made.words()}, profile = {{ ... }} }}"
     found = _values(made, "kind", "frequencies", "damping", "times", "amplitudes")
     return [made.table(), "", line, "", made.draw(file), found]
@@ -340,24 +340,28 @@ def _root_loads(result: "Modes", direction: str) -> str:
     """Tables of root loads of all appendages. Raises OptionError: modes of no held body."""
     if result.root is None:
         raise OptionError("--root-load: the modes are of no held body: give --held and the hub")
-    table = importlib.import_module("femb.vibration.participation").convergence_table
+    from femb.vibration.participation import convergence_table
+
     head = "root load (N, N m) of {} under unit acceleration {}: mode displacement, and mode acceleration (exact)"
-    return "".join(f"\n\n{head.format(part.name, direction)}\n{table(part, direction)}" for part in result.appendages)
+    tables = ((head.format(part.name, direction), convergence_table(part, direction)) for part in result.appendages)
+    return "".join(f"\n\n{title}\n{table}" for title, table in tables)
 
 
 def _motions(shapes: "ModeShapes", folder: Path, films: bool, form: str | None) -> list[Path]:
     """The written films and meshes of all modes, by number."""
     if not films and form is None:
         return []
-    export, plots = importlib.import_module("femb.export.formats"), importlib.import_module("femb.pictures.figures")
-    if form is not None and form not in export.EXPORTERS:
-        raise ResultError(f"--export {form}: must be one of {', '.join(export.EXPORTERS)}")
+    from femb.export.formats import EXPORTERS
+    from femb.pictures.figures import animate
+
+    if form is not None and form not in EXPORTERS:
+        raise ResultError(f"--export {form}: must be one of {', '.join(EXPORTERS)}")
     paths = []
     for k in range(1, len(shapes.frequencies) + 1):
         motion = shapes.one_period(k)
         if films:
             speed = float(motion.time[-1]) / FILM
-            paths.append(plots.animate(motion, folder / f"mode_{k}.gif", speed=speed))
+            paths.append(animate(motion, folder / f"mode_{k}.gif", speed=speed))
         if form is not None:
-            paths += export.EXPORTERS[form](motion, folder / form / f"mode_{k}")
+            paths += EXPORTERS[form](motion, folder / form / f"mode_{k}")
     return paths

@@ -7,7 +7,6 @@ import contextlib
 import dataclasses
 import errno
 import functools
-import importlib
 import json
 import math
 import os
@@ -85,9 +84,11 @@ def running(
 
     reached : text of an interruption. kept : text about the results of an analysis that stopped by an error, or empty.
     """
+    from femb.run.warmup import compile_first
+
     try:
         with located(loaded):
-            importlib.import_module("femb.run.warmup").compile_first(loaded.model, progress)
+            compile_first(loaded.model, progress)
             yield
     except (ModelError, ContinuationError):
         raise

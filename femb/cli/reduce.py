@@ -1,6 +1,5 @@
 """The command of bodies from finite elements: ``femb reduce``."""
 
-import importlib
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +92,10 @@ def reduce(
     A body that was reduced, or a file of shapes such as free-free modes, is reduced further: --interfaces are then
     names of those that are kept. Without --interfaces, --modes, --max-frequency and --out only the table is printed.
     """
+    from femb import fem
+    from femb.case import load_case
+    from femb.elements.modal.data import write_reduced_body
+
     with reported():
         words["damping_ratio"] = _ratios(words["damping_ratio"])
         if _is_body(source):
@@ -106,7 +109,6 @@ def reduce(
         if not interfaces:
             raise OptionError("--interfaces: is missing; give at least the root as NAME=NODES")
         file = _out(source, out, force)
-        fem = importlib.import_module("femb.fem")
         if words["damping_ratio"] is None:
             words["damping_ratio"] = DAMPING
         names, unit = (mass_name, stiffness_name), words.pop("unit")
@@ -126,7 +128,7 @@ def reduce(
                 of_files = {"nodes": nodes, "mass_name": mass_name, "stiffness_name": stiffness_name, "stress": stress}
                 inside = {word: words.pop(word) for word in ("loads", "stresses")}
                 _refuse(source, OF_CASES, {**of_mesh, **of_files, **inside, "unit": unit})
-                model = importlib.import_module("femb.case").load_case(source).model
+                model = load_case(source).model
                 places = pairs("--interfaces", interfaces[1:], "the body that carries the appendage, then NAME=PLACE")
                 found = fem.reduce_beams(model, interfaces[0], places, appendage=appendage, **words)
             elif source.suffix.lower() in MATRICES:
@@ -135,7 +137,7 @@ def reduce(
             else:
                 found = fem.reduce_mesh(source, interfaces, unit=unit, **_materials(source, of_mesh), **words)
             body = found.body
-        importlib.import_module("femb.elements.modal.data").write_reduced_body(file, body)
+        write_reduced_body(file, body)
         say(*_account(found), "", file, quiet=quiet)
 
 
@@ -169,8 +171,14 @@ def _positions(interfaces: tuple[str, ...]) -> dict[str, list[float] | int]:
 
 def _materials(source: Path, of_mesh: dict[str, Any]) -> dict[str, Any]:
     """The material of a mesh, and those of its cell sets; none of bulk data that has its own. Raises OptionError."""
-    own = importlib.import_module("femb.base.bulk_data").is_bulk_data(source)
-    if own and of_mesh["youngs_modulus"] is None and of_mesh["density"] is None and not of_mesh["material"]:
+    from femb.base.bulk_data import is_bulk_data
+
+    if (
+        is_bulk_data(source)
+        and of_mesh["youngs_modulus"] is None
+        and of_mesh["density"] is None
+        and not of_mesh["material"]
+    ):
         return {}
     wanted = "SET=E,NU,RHO: Young's modulus in Pa, Poisson's ratio, density in kg/m3; or with the expansion in 1/K"
     texts = pairs("--material", of_mesh.pop("material"), wanted)
@@ -192,8 +200,10 @@ def _is_body(source: Path) -> bool:
     """Whether a file is a reduced body, or shapes of any reference, and not one of matrices."""
     if source.suffix.lower() not in (".npz", ".h5") or not source.is_file():
         return False
+    from femb.elements.modal.data import read_body_arrays
+
     try:
-        found = importlib.import_module("femb.elements.modal.data").read_body_arrays(source)
+        found = read_body_arrays(source)
     except ResultError:
         return False
     return str(found["format"]).startswith("femb-")
@@ -216,12 +226,15 @@ def _further(
     source: Path, interfaces: tuple[str, ...], out: Path | None, force: bool, quiet: bool, **words: Any
 ) -> None:
     """Reduce a body further; write it if anything changes, or where --out says."""
+    from femb.elements.modal.data import write_reduced_body
+    from femb.fem import reduce_further
+
     changes = words["modes"] is not None or words["max_frequency"] is not None or words["mean_axes"]
     kept = out is not None or interfaces or changes
     file = _out(source, out, force) if kept else None
-    found = importlib.import_module("femb.fem").reduce_further(source, interfaces, **words)
+    found = reduce_further(source, interfaces, **words)
     if file is not None:
-        importlib.import_module("femb.elements.modal.data").write_reduced_body(file, found.body)
+        write_reduced_body(file, found.body)
     say(*_account(found), *([] if file is None else ["", file]), quiet=quiet)
 
 

@@ -1,6 +1,5 @@
 """The commands that read results: ``femb report | view | loads | pointing | export | plot | picture | animate``."""
 
-import importlib
 import inspect
 import re
 import tempfile
@@ -40,6 +39,8 @@ def loads(
     Root loads of appendages, section loads and stresses of beams, reactions of joints, forces of springs: the largest
     and smallest value of each, when and where. loads.h5 also has the envelopes along the beams.
     """
+    from femb.linear.peak_loads import peak_loads
+
     with reported():
         file, data = read_results(results)
         folder = out or file.parent
@@ -47,7 +48,7 @@ def loads(
         check_writable(targets[0])
         for target in targets:
             check_free(target, force)
-        found = importlib.import_module("femb.linear.peak_loads").peak_loads(data, items, (first, last))
+        found = peak_loads(data, items, (first, last))
         paths = [found.write(target) for target in targets]
         say(found.table(), "", *paths, {"peaks": found.peaks}, quiet=quiet)
 
@@ -76,12 +77,14 @@ def pointing(
     The mean error is that of the mean over a window, the relative one what is left within it: RMS, and 99.7 % of the
     time.
     """
+    from femb.results.pointing import pointing as errors
+
     with reported():
         file, data = read_results(results)
         target = out or file.parent / "pointing.png"
         check_writable(target)
         check_free(target, force)
-        found = importlib.import_module("femb.results.pointing").pointing(data, of, windows or None, first)
+        found = errors(data, of, windows or None, first)
         found.plot().savefig(target, dpi=dpi)
         say(found.table(), "", target, {"windows": found.rows()}, quiet=quiet)
 
@@ -108,16 +111,17 @@ def export(
     quiet: bool,
 ) -> None:
     """Write results as files for other programs, such as ParaView."""
+    from femb.export.formats import EXPORTERS
+
     with reported():
-        exporters = importlib.import_module("femb.export.formats").EXPORTERS
-        if form not in exporters:
-            raise ResultError(f"--format {form}: must be one of {', '.join(exporters)}")
+        if form not in EXPORTERS:
+            raise ResultError(f"--format {form}: must be one of {', '.join(EXPORTERS)}")
         options: dict[str, Any] = {"frame": frame} if frame else {}
         if lines_only:
             options["solids"] = False
         if at is not None:
             options["at"] = at
-        taken = inspect.signature(exporters[form]).parameters
+        taken = inspect.signature(EXPORTERS[form]).parameters
         for name in options.keys() - taken.keys():
             flag = {"solids": "--lines-only"}.get(name, f"--{name}")
             raise ResultError(f"{flag}: the format {form} has no such option")
@@ -125,7 +129,7 @@ def export(
             file, data = read_results(results)
             folder = out or file.parent / form
             check_free(folder, force)
-            paths = exporters[form](data, folder, every=every, progress=progress, **options)
+            paths = EXPORTERS[form](data, folder, every=every, progress=progress, **options)
         if at is not None and not quiet:
             nearest = data.time[abs(data.time - at).argmin()]
             wanted, found = data.instants([at, nearest], ".6g")
@@ -161,20 +165,22 @@ def plot(
     array as bodies/hub/position; or a quantity by its name, as hub.position or boom.tip.deflection. " | " puts two side
     by side. A beam's node is NAME[NODE].
     """
+    from femb.pictures import figures
+    from femb.pictures.study import default_figure
+
     with reported():
         file, data = read_results(results)
         if listed:
             rows = _listing(data)
             say(*(f"{title:22}{', '.join(names)}" for title, names in rows.items()), rows)
             return
-        if not what and data.method in _plots().DRAWINGS:
+        if not what and data.method in figures.DRAWINGS:
             what = (data.method,)
         if not what and data.method == "sweep":
-            what = (_plots().default_figure(data),)
+            what = (default_figure(data),)
         target = out or file.with_name(f"{_file_name(what)}.png")
         check_free(target, force)
-        words = {"items": items or None, "times": (first, last)}
-        say(_plots().plot(data, target, list(what) or None, **words, **drawn))
+        say(figures.plot(data, target, list(what) or None, items=items or None, times=(first, last), **drawn))
 
 
 @click.command()
@@ -192,16 +198,18 @@ def picture(
     frame: str | None,
     out: Path | None,
     force: bool,
-    **view: float,
+    **view: Any,
 ) -> None:
     """Draw bodies and beams at several instants."""
+    from femb.pictures import figures
+
     with reported():
         file, data = read_results(results)
         wanted = "instants in s with commas between them, as 0,0.5,1"
         instants = count if times is None else numbers(f"--times {times}", times, wanted)
         target = out or file.with_name("picture.png")
         check_free(target, force)
-        say(_plots().picture(data, target, instants, frame=frame or "inertial", **view))
+        say(figures.picture(data, target, instants, frame=frame or "inertial", **view))
 
 
 @click.command()
@@ -222,36 +230,39 @@ def animate(
     out: Path | None,
     force: bool,
     quiet: bool,
-    **view: float | None,
+    **view: Any,
 ) -> None:
     """Draw the motion as a film."""
+    from femb.pictures import figures
+
     with reported():
         file, data = read_results(results)
-        target, seen = out or file.with_name("animation.gif"), {"frame": frame or "inertial", "times": (first, last)}
+        target = out or file.with_name("animation.gif")
         check_free(target, force)
         with counted(quiet) as progress:
-            path = _plots().animate(data, target, progress=progress, **seen, **view)
+            path = figures.animate(
+                data, target, progress=progress, frame=frame or "inertial", times=(first, last), **view
+            )
         say(path)
-
-
-def _plots() -> Any:
-    return importlib.import_module("femb.pictures.figures")
 
 
 def _listing(results: "Results") -> dict[str, list[str]]:
     """The figures, quantities and items of results that can be plotted."""
-    plots = _plots()
+    from femb.pictures import figures as plots
+    from femb.results.verdicts import items_of
+
     if results.method == "sweep":
-        names = importlib.import_module("femb.results.sweep").Sweep.of(results).outputs
-        return {"figures": list(plots.STUDY_FIGURES), "outputs": list(names)}
+        from femb.pictures.study import STUDY_FIGURES
+        from femb.results.sweep import Sweep
+
+        return {"figures": list(STUDY_FIGURES), "outputs": list(Sweep.of(results).outputs)}
     rows = {
         "figures of the case": list(plots.figures_of(results)) or ["none"],
         "figures": [*plots.FIGURES, *plots.DRAWINGS],
     }
     rows["quantities"] = list(plots.words())
     rows["by name"] = list(results.names)
-    items: dict[str, list[str]] = importlib.import_module("femb.results.verdicts").items_of(results)
-    return rows | items
+    return rows | items_of(results)
 
 
 def _file_name(what: Sequence[str]) -> str:
@@ -281,13 +292,14 @@ def report(results: Path, others: tuple[Path, ...], out: Path | None, frames: in
     static, sweep, linearize and shake. RESULTS may be the folder of any of these. The plots of histories also show
     those of each OTHER run, dashed.
     """
+    from femb.reporting.report import report as write
+
     with reported():
         file, data = read_results(only_results(results))
         page = out or file.with_name("report.html" if file.stem == "results" else f"{file.stem}_report.html")
         check_writable(page)
         check_free(page, force)
         beside = {str(other): read_results(only_results(other))[1] for other in others}
-        write = importlib.import_module("femb.reporting.report").report
         say(write(data, page, frames=frames, name=file.name, beside=beside), quiet=quiet)
 
 
@@ -299,11 +311,12 @@ def view(results: Path, quiet: bool, **words: Any) -> None:
     """Show results in the browser, by a temporary page as of femb report."""
     import webbrowser
 
+    from femb.reporting.report import report as write
+
     with reported():
         file, data = read_results(only_results(results))
         folder = Path(tempfile.mkdtemp(prefix="femb_"))
-        made = importlib.import_module("femb.reporting.report").report
-        page = made(data, folder / f"{file.parent.name or file.stem}.html", name=file.name, **words)
+        page = write(data, folder / f"{file.parent.name or file.stem}.html", name=file.name, **words)
         opened = webbrowser.open(page.as_uri())
         if opened or wants_json():
             say(page, quiet=quiet)

@@ -5,17 +5,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 from warnings import warn
 
 from femb.base.errors import FembWarning, ModelError
-from femb.base.values import shown
+from femb.base.values import check_choice
 from femb.handover.craig_bampton import CraigBampton
 from femb.handover.flex42 import write_flex42
 from femb.handover.fmu import STEP, write_fmu
 from femb.handover.hybrid import HybridCoordinates, hybrid_coordinates
 from femb.handover.mechanical import hinged_panels, sliding_masses
 from femb.handover.port import port
-from femb.linear import linearize
+from femb.linear.linearise import plant_of
 from femb.linear.state_space import FORMATS as ARRAYS
 from femb.model.model import Model
 from femb.vibration.participation import Participation
@@ -46,10 +47,8 @@ class HandOver:
     dampers: bool = False
 
     def __post_init__(self) -> None:
-        if self.held is not None and self.held not in self.model.bodies:
-            names = ", ".join(self.model.bodies)
-            wanted = f"wanted one of {names}" if names else "but there are no bodies"
-            raise ModelError(f"hand-over: held: got {shown(self.held)}, {wanted}")
+        if self.held is not None:
+            check_choice("hand-over: held", self.held, self.model.bodies, "bodies")
 
     @property
     def hub(self) -> str:
@@ -120,8 +119,9 @@ class HandOver:
         """The linear model of ``femb linearize``, with the hub if there is one, linear.fmu."""
         if self.damping is not None and self.held is None:
             raise ModelError("hand-over: a damping ratio is of the modes of appendages: name the hub, --held BODY")
-        words = {"start": self.start, "inputs": self.inputs, "outputs": self.outputs}
-        space = linearize(self.model, **words, hub=self.held, damping=self.damping)  # type: ignore[arg-type]
+        words: dict[str, Any] = {"start": self.start, "hub": self.held, "damping": self.damping}
+        given = {word: value for word, value in words.items() if value is not None}
+        space = plant_of(self.model, self.inputs, self.outputs, given)
         for word, names, example in (
             ("inputs", space.inputs, "--input bodies.NAME.torque"),
             ("outputs", space.outputs, "--output bodies.NAME.turn"),

@@ -14,7 +14,7 @@ import numpy as np
 
 from femb.base.errors import ModelError, ResultError
 from femb.base.types import Floats
-from femb.base.values import shown
+from femb.base.values import check_choice, shown
 from femb.elements.marker import Place
 from femb.elements.modal.kernels import axial
 from femb.handover.hybrid import check_count
@@ -301,8 +301,7 @@ def _of_rest(model: "Model | System", count: int, start: str, held: str) -> tupl
     if found.motion.spinning:
         raise ModelError("flexible body: the state is a rotation, in which its modes are not real: start = 'as_given'")
     bodies = found.motion.system.layout.bodies
-    if held not in bodies:
-        raise ModelError(f"flexible body: held: got {held!r}, wanted one of {', '.join(bodies) or 'no body'}")
+    check_choice("flexible body: held", held, bodies, "bodies")
     return found, bodies[held]
 
 

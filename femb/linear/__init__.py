@@ -5,6 +5,7 @@ from femb.linear.linearise import linearize
 from femb.linear.periodic import Periodic, multiblade, periodic
 from femb.linear.response import FrequencyResponse
 from femb.linear.state_space import StateSpace
+from femb.linear.structure import linearize_structure
 from femb.linear.trim import trim
 from femb.small_motions.point import OperatingPoint
 
@@ -14,6 +15,7 @@ __all__ = [
     "Periodic",
     "StateSpace",
     "linearize",
+    "linearize_structure",
     "multiblade",
     "operating_point",
     "periodic",

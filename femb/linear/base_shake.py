@@ -17,12 +17,12 @@ from femb.base.array_files import content_of
 from femb.base.errors import FembWarning, ModelError, ResultError
 from femb.base.html import Tabled
 from femb.base.types import Floats
-from femb.base.values import as_numbers, names_of, numbered, shown, without_rounding
+from femb.base.values import as_numbers, check_choice, names_of, numbered, shown, without_rounding
 from femb.linear.model import linear_model
-from femb.linear.orders import state_space_of
 from femb.linear.response import FrequencyResponse
+from femb.linear.spinning_reduction import elastic_modes
 from femb.linear.state_space import StateSpace
-from femb.linear.truncate_spinning import elastic_modes
+from femb.linear.structure import state_space_of
 from femb.model.model import Model
 from femb.numerics.linear_systems import resolving
 from femb.results.array_file import write_arrays
@@ -226,8 +226,7 @@ def shake(
     Raises ModelError: neither or both of density and sine, an unknown axis or output, nothing that is held.
     """
     axes = ("x", "y", "z", "rx", "ry", "rz")
-    if not isinstance(axis, str) or axis not in axes:
-        raise ModelError(f"shake: axis: got {shown(axis)}, wanted one of {', '.join(axes)}")
+    check_choice("shake: axis", axis, axes)
     if (density is None) == (sine is None):
         raise ModelError("shake: got neither or both of a density and a sine: give one")
     if not names_of("shake: outputs", outputs):

@@ -1,25 +1,50 @@
 """Operating point of a linearisation, defined by the start of a case, values of states by name, and a trim."""
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import numpy as np
 
 from femb.base.errors import ModelError
-from femb.base.options import STARTS
 from femb.base.values import check_flag, check_table, number_problem, shown
 from femb.linear.chart import Chart
 from femb.linear.second_order import chart_of
 from femb.linear.trim import trimmed
 from femb.model.model import Model
-from femb.small_motions.point import OperatingPoint, with_differences
-from femb.vibration.completion import mean_system_of
+from femb.small_motions.point import OperatingPoint
+from femb.vibration.completion import system_at
 
 if TYPE_CHECKING:
     from femb.system.system import System
 
 
-def operating_point(
+class PointOptions(TypedDict, total=False):
+    """The arguments of ``operating_point`` as options by name."""
+
+    start: str
+    at_rest: bool
+    state: Mapping[str, float] | None
+    trim: bool
+    vary: Sequence[str] | None
+    t: float
+    differences: bool
+
+
+def operating_point(model: "Model | System", **options: Unpack[PointOptions]) -> OperatingPoint:
+    """A state of a model, or of a System of it, with accelerations and reactions, for linearisation.
+
+    options : start : as in a run, "as_given", "assembled" or "equilibrium". at_rest : set all speeds to zero but those
+    of drivers and of ``state``. state : coordinates of joints (rad or m) and speeds (per s) by the names of states, as
+    {"joints.mast.angle": 0.1, "joints.mast.angle rate": 32.0}. trim, vary : then solve for a steady motion nearby, as
+    ``femb.trim`` does. t : time, s. differences : whether users' functions of the state without derivatives are
+    differentiated by central differences; else they are refused.
+
+    Raises ModelError: an unknown start or state; else as ``trim`` and ``femb.statics.equilibrium.in_equilibrium``.
+    """
+    return trimmed_point(model, **options)[0]
+
+
+def trimmed_point(
     model: "Model | System",
     *,
     start: str = "as_given",
@@ -29,55 +54,19 @@ def operating_point(
     vary: Sequence[str] | None = None,
     t: float = 0.0,
     differences: bool = False,
-) -> OperatingPoint:
-    """A state of a model, or of a System of it, with accelerations and reactions, for linearisation.
-
-    start : as of a run, "as_given", "assembled" or "equilibrium". at_rest : set all speeds to zero but those of drivers
-    and of ``state``. state : coordinates of joints (rad or m) and speeds (per s) by the names of states, such as
-    {"joints.mast.angle": 0.1, "joints.mast.angle rate": 32.0}. trim, vary : then solve for a steady motion nearby, as
-    ``femb.trim`` does. t : time, s. differences : whether users' functions of the state without derivatives are
-    differentiated by central differences; else they are refused.
-
-    Raises ModelError: an unknown start or state; else as ``trim`` and ``femb.statics.equilibrium.in_equilibrium``.
-    """
-    return point_at(prepared(model, start, at_rest, state, t, differences), trim, vary, t)[0]
-
-
-def prepared(
-    model: "Model | System",
-    start: str,
-    at_rest: bool,
-    state: Mapping[str, float] | None,
-    t: float = 0.0,
-    differences: bool = False,
-) -> "System":
-    """The System at the requested start; see ``operating_point``."""
-
+) -> tuple[OperatingPoint, dict[str, float]]:
+    """The point of ``operating_point``, and the speeds that a trim set to zero, by name."""
     check_flag("at_rest", at_rest)
     if number_problem(t):
         raise ModelError(f"t: got {shown(t)}, wanted a time in s")
     if state is not None:
         check_table("state", state)
-    if not isinstance(start, str) or start not in STARTS:
-        raise ModelError(f"start: got {start!r}, must be one of {', '.join(map(repr, STARTS))}")
-    system = mean_system_of(model, start == "assembled")
-    system = with_differences(system) if differences else system
-    if start == "equilibrium":
-        from femb.statics.equilibrium import in_equilibrium
-
-        system = in_equilibrium(system)
-    return _changed(system, at_rest, state or {}, t) if at_rest or state else system
-
-
-def point_at(
-    system: "System", trim: bool = False, vary: Sequence[str] | None = None, t: float = 0.0
-) -> tuple[OperatingPoint, dict[str, float]]:
-    """The point at the start of a System, or trimmed near it, and the speeds that the trim set to zero, by name."""
     if vary and not trim:
         raise ModelError("vary names what a trim may change: ask for trim, too")
-    if not trim:
-        return OperatingPoint.of(system, t=t), {}
-    return trimmed(system, vary or None, t)
+    system = system_at(model, start, differences=differences)
+    if at_rest or state:
+        system = _changed(system, at_rest, state or {}, t)
+    return trimmed(system, vary or None, t) if trim else (OperatingPoint.of(system, t=t), {})
 
 
 def _changed(system: "System", at_rest: bool, state: Mapping[str, float], t: float) -> "System":

@@ -6,33 +6,34 @@ with the state x = [p; w]: changes of independent coordinates and of their speed
 Source: docs/theory/linearisation.md, equations (7) to (10); Thompson, AIAA 2011-6277, equations (22) to (24).
 """
 
+import warnings
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.linalg import LinAlgError
 
 from femb.base.errors import ModelError
 from femb.base.types import Floats
-from femb.base.values import check_flag, names_of, shallow_copy
+from femb.base.values import check_flag, check_options, names_of, shallow_copy
 from femb.elements.control.linear_law import LinearLaw
 from femb.elements.control.signals import is_true
-from femb.linear.begin import operating_point
+from femb.linear.begin import PointOptions, operating_point
 from femb.linear.chart import driven_inputs
 from femb.linear.loop import Loop
 from femb.linear.modal_form import SecondOrderModel
+from femb.linear.modal_reduction import space_of
 from femb.linear.second_order import SecondOrder, free_motions_of, invariant_of
 from femb.linear.state_space import StateSpace
+from femb.linear.structure import StructureOptions, linearize_structure
 from femb.linear.trim import Balance, why_changing
-from femb.linear.truncate import space_of
 from femb.model.model import Model
 from femb.small_motions.channels import ForceInput, LinearOutput, default_outputs, inputs_of, output
-from femb.small_motions.point import OperatingPoint, with_differences
+from femb.small_motions.point import OperatingPoint
 from femb.small_motions.spin_watch import warn_of_spin
-from femb.vibration.completion import mean_system_of, system_of
+from femb.vibration.completion import system_of
 from femb.vibration.damping_ratios import damping_in_words, without_default
 
 if TYPE_CHECKING:
@@ -46,108 +47,74 @@ LOADED = 1e-12
 def linearize(
     model: "Model | System | OperatingPoint",
     *,
-    q: Floats | None = None,
-    v: Floats | None = None,
-    t: float = 0.0,
     inputs: Sequence[str] | None = None,
     outputs: Sequence[str] | None = None,
-    start: str = "as_given",
-    at_rest: bool = False,
-    state: Mapping[str, float] | None = None,
-    trim: bool = False,
-    vary: Sequence[str] | None = None,
-    differences: bool = False,
-    held: str | None = None,
-    hub: str | None = None,
-    modes: int | None = None,
-    craig_bampton: int | None = None,
-    balanced: int | None = None,
-    residual_vectors: bool = False,
-    damping: float | None = None,
-    frequencies: ArrayLike | None = None,
     closed: bool = False,
+    **options: Unpack[PointOptions],
 ) -> StateSpace:
-    """The state space of small changes about a state. It is of a model or of a System of it, by default the start.
+    """The state space of small changes about an operating point, of full order.
 
-    model : or an OperatingPoint of ``trim`` or ``operating_point``. The state is given by q (n_q,), v (n_v,),
-    coordinates and velocities of the System, or by start, at_rest, trim, vary and state as of ``operating_point``, the
-    options of ``femb linearize``. t : s. outputs : names (femb.small_motions.channels), by default the motion of all
-    bodies and joints. inputs : names, by default the factors of loads and motors, and the
-    motion of every driver, its rate and its acceleration.
-
-    closed : whether its controllers act, as ``femb.loop(model).closed()``: sampled ones with their sensors, delays and
-    periods give the exact model over their common period ``dt``. By default commands of sampled controllers are held;
-    continuous ones always act.
-
-    differences : whether loads, springs and motors that are functions of the state without derivatives are
-    differentiated by central differences; without it they are refused.
-
-    A truncated model, or one with held or hub, is of the sparse ``femb.linear_model``, with its inputs and outputs and
-    its meaning of start. modes, residual_vectors, craig_bampton, balanced : the order. damping : ratio of modes in
-    place of the case's modal damping; by default a truncated model of a case without that has 0.005. frequencies (Hz) :
-    where its error is computed. They are those of ``femb.linear.orders``; the result has a ``truncation``.
+    model : or a System of it, or an OperatingPoint. inputs : names, by default the factors of loads and motors, and the
+    motion of every driver, its rate and its acceleration. outputs : names (femb.small_motions.channels), by default the
+    motion of all bodies and joints.
+    closed : whether its controllers act, as in ``femb.loop(model).closed()``: sampled ones with their sensors, delays
+    and periods give the exact model over their common period ``dt``. By default commands of sampled controllers are
+    held; continuous ones always act.
+    options : start, at_rest, state, trim, vary, t and differences of ``femb.operating_point``, which say the point. The
+    sparse and truncated models of a structure are of ``femb.linearize_structure``.
 
     ``StateSpace.unsteady`` says why a state is not steady: forces change its speeds, or change along its motion; its
     eigenvalues are then those of an instant.
 
     Raises ModelError: loads that are functions of the state without derivatives, driven orientations at a point that is
-    no equilibrium, unknown inputs or outputs, a state given twice; SolveError: no requested equilibrium or steady
-    motion exists.
+    no equilibrium, unknown inputs or outputs, options beside an OperatingPoint; SolveError: no requested equilibrium or
+    steady motion exists.
     """
-    orders = {"modes": modes, "craig_bampton": craig_bampton, "balanced": balanced}
     check_flag("closed", closed)
     if closed:
-        plant: dict[str, Any] = {
-            "q": q, "v": v, "state": state, "vary": vary, "held": held, "hub": hub, "damping": damping,
-            "frequencies": frequencies, **orders,
-        }  # fmt: skip
-        flags = {"at_rest": at_rest, "trim": trim, "differences": differences, "residual_vectors": residual_vectors}
-        words: dict[str, Any] = {word: value for word, value in plant.items() if value is not None}
-        words |= {word: True for word, value in flags.items() if value} | ({"t": t} if t else {})
-        return closed_loop(model, inputs, outputs, **words | ({"start": start} if start != "as_given" else {}))
-    if held is not None or hub is not None or any(value is not None for value in orders.values()):
-        other = {"q": q is not None, "v": v is not None, "t": t, "at_rest": at_rest, "state": state, "trim": trim}
-        other["differences"] = differences
-        wrong = [word for word, value in (*other.items(), ("vary", vary)) if value]
-        if wrong or isinstance(model, OperatingPoint):
-            raise ModelError(
-                f"linearize: got {', '.join(wrong) or 'an operating point'} beside held, hub or a truncation, which "
-                "are about the state that start says: leave it out, or linearize without truncation"
-            )
-        from femb.linear.model import linear_model
-        from femb.linear.orders import state_space_of
-
-        sparse = linear_model(model, inputs=inputs, outputs=outputs, held=held, hub=hub, start=start)
-        return state_space_of(
-            sparse, **orders, residual_vectors=residual_vectors, damping=damping, frequencies=frequencies
+        return closed_loop(model, inputs, outputs, **options)
+    if of_structure := StructureOptions.__annotations__.keys() & options.keys() - PointOptions.__annotations__.keys():
+        warnings.warn(
+            f"linearize: {', '.join(sorted(of_structure))}: take femb.linearize_structure, which has them",
+            DeprecationWarning,
+            stacklevel=2,
         )
-    if damping is not None:
-        raise ModelError(
-            "linearize: a damping ratio is of the modes of a truncation, or of appendages: beside it name modes, "
-            "craig_bampton or balanced, or a hub, or a held body"
-        )
-    check_flag("at_rest", at_rest)
-    begun = {"start": start != "as_given", "at_rest": at_rest, "state": state, "trim": trim, "vary": vary}
-    given = [word for word, value in begun.items() if value]
-    if given and (q is not None or v is not None):
-        raise ModelError(f"linearize: got q or v and {', '.join(given)}: give one of the two")
+        return plant_of(model, inputs, outputs, options)
+    check_options("linearize", options, PointOptions)
     if isinstance(model, OperatingPoint):
-        if given or q is not None or v is not None:
-            raise ModelError("linearize: got an operating point and a state beside it: give one of the two")
+        if options:
+            raise ModelError(f"linearize: got an operating point and {', '.join(options)}: give one of the two")
         point = model
-    elif q is not None or v is not None:
-        system = mean_system_of(model)
-        point = OperatingPoint.of(with_differences(system) if differences else system, q, v, t)
     else:
-        point = operating_point(
-            model, start=start, at_rest=at_rest, state=state, trim=trim, vary=vary, t=t, differences=differences
-        )
+        point = operating_point(model, **options)
     warn_of_spin(point.system, point.v)
     balance = Balance.of(point)
     if not (unsteady := why_changing(balance)):
         # accelerations of a steady state are rounding, whose directions would turn with slow motions
         balance = balance.with_constant_speeds()
     return state_space(point, balance.equations, outputs, inputs, unsteady)
+
+
+def plant_of(
+    model: Any,
+    inputs: Sequence[str] | None,
+    outputs: Sequence[str] | None,
+    options: Mapping[str, Any],
+) -> StateSpace:
+    """The state space of ``linearize``, or of ``linearize_structure`` where an option is of that alone.
+
+    model : of either. Raises ModelError: options of both.
+    """
+    known = StructureOptions.__annotations__.keys()
+    chosen = known & options.keys() - PointOptions.__annotations__.keys()
+    if not chosen:
+        return linearize(model, inputs=inputs, outputs=outputs, **options)
+    if other := [word for word in options if word not in known]:
+        raise ModelError(
+            f"linearize: got {', '.join(other)} beside {', '.join(sorted(chosen))}, which are about the state that "
+            "start says: leave the one or the other out"
+        )
+    return linearize_structure(model, inputs=inputs, outputs=outputs, **options)
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,7 +217,7 @@ def closed_loop(
     outputs: Sequence[str] | None = None,
     **words: Any,
 ) -> StateSpace:
-    """``Loop.closed`` of ``loop``, with the inputs, outputs and words of ``linearize``.
+    """``Loop.closed`` of ``loop``, with the inputs, outputs and options of its plant.
 
     inputs : also names of what laws read, followed by " error". Raises ModelError as of both.
     """
@@ -327,19 +294,14 @@ def loop(
         elif any(law.period is None for law in found):
             raise ModelError("loop: got a state of a model that its continuous controllers are part of: give the model")
     if inputs is None or outputs is None:
-        default = linearize(model, inputs=inputs, outputs=outputs, **words)
+        default = plant_of(model, inputs, outputs, words)
         inputs, outputs = default.inputs, default.outputs
     set_, read = ({name for law in found for name in getattr(law, word)} for word in ("outputs", "inputs"))
     # what a law sets is an input of the plant, or what other laws read
     # each once: of an asked vector its components are there
     actuated = [x for law in found for x in law.outputs if x not in read and x.rpartition(".")[0] not in inputs]
     sensed = [x for law in found for x in law.inputs if x not in set_ and x.rpartition(".")[0] not in outputs]
-    plant = linearize(
-        model,
-        inputs=list(dict.fromkeys([*actuated, *inputs])),
-        outputs=list(dict.fromkeys([*sensed, *outputs])),
-        **words,
-    )
+    plant = plant_of(model, list(dict.fromkeys([*actuated, *inputs])), list(dict.fromkeys([*sensed, *outputs])), words)
     return Loop(plant, found)
 
 

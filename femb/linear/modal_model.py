@@ -16,14 +16,14 @@ from numpy.typing import ArrayLike
 from femb.base.errors import ModelError
 from femb.base.html import Brief
 from femb.base.types import Bools, Floats, Ints, Sparse
-from femb.base.values import as_numbers, given_numbers, shown
+from femb.base.values import as_numbers, check_choice, given_numbers, shown
 from femb.model.model import Model
 from femb.numerics import rotations
 from femb.results.array_file import read_arrays, write_arrays
 from femb.run.simulate import mass_properties
 from femb.small_motions.point import OperatingPoint
 from femb.system.system import System
-from femb.vibration.completion import mean_system_of
+from femb.vibration.completion import system_at
 
 if TYPE_CHECKING:
     from femb.linear.second_order import SecondOrder
@@ -229,22 +229,20 @@ def modal_model(
     Raises ModelError: joints; loads that are functions of the state without derivatives; modes where the stiffness is
     not symmetric, as with follower forces; an unknown body; more modes than coordinates.
     """
-    from femb.base.options import Run
     from femb.linear.chart import frames_chart
     from femb.linear.second_order import second_order
     from femb.small_motions.point import OperatingPoint
-    from femb.statics.start import started
 
     if model.tables["joints"]:
         listed = ", ".join(f"joints.{name}" for name in model.tables["joints"])
         raise ModelError(f"modal_model: is for one structure, got {listed}: take the parts between joints one by one")
-    if held is not None and held not in model.bodies:
-        raise ModelError(f"modal_model: held: got {shown(held)}, wanted one of {', '.join(model.bodies) or 'no body'}")
+    if held is not None:
+        check_choice("modal_model: held", held, model.bodies, "bodies")
     loaded = start == "equilibrium"
     if not loaded:
         model = copy(model)
         model.gravity = np.zeros(3)
-    system = started(mean_system_of(model, start == "assembled"), Run(duration=1.0, start=start))
+    system = system_at(model, start)
     point = _at_rest(OperatingPoint.of(system, system.q0, np.zeros(system.n_v)), loaded)
     equations = second_order(point, frames_chart(point))
     H, K = equations.chart.H, equations.stiffness

@@ -17,16 +17,16 @@ from numpy.typing import ArrayLike
 from femb.base.errors import ModelError, SolveError
 from femb.base.html import Brief
 from femb.base.types import Complexes, Floats
-from femb.base.values import shown
+from femb.base.values import check_choice
 from femb.layout.element import LowRank
 from femb.linear.response import FrequencyResponse, checked_frequencies
 from femb.linear.rows import Rows, grounded, rows_of
 from femb.model.model import Model
 from femb.small_motions.eigenproblem import EigenProblem
 from femb.small_motions.free_motions import FreeMotions, free_motions
-from femb.small_motions.point import check_differentiable
+from femb.small_motions.point import OperatingPoint, check_differentiable
 from femb.system.block_lu import AnyFactorisation, SingularError
-from femb.vibration.completion import mean_system_of
+from femb.vibration.completion import mean_system_of, system_at
 from femb.vibration.damping_ratios import ratio_of_modes, with_ratio
 
 if TYPE_CHECKING:
@@ -251,20 +251,16 @@ def linear_model(
 
     Raises ModelError: unknown names, a state that is not steady; SolveError: no equilibrium.
     """
-    from femb.base.options import Run
-    from femb.statics.start import started
-
-    run = Run(duration=1.0, start=start)  # refuses unknown starts
-    system = mean_system_of(model, start == "assembled")
+    if isinstance(model, OperatingPoint):
+        raise ModelError("linear model: got an operating point, wanted a model, whose state start says")
     loaded = start == "equilibrium"
     if loaded:
-        check_differentiable(system, 0.0, system.q0, system.v0)
-        system = started(system, run)
-    bodies = system.layout.bodies
+        model = mean_system_of(model)
+        check_differentiable(model, 0.0, model.q0, model.v0)
+    system = system_at(model, start)
     for word, name in (("held", held), ("hub", hub)):
-        if name is not None and name not in bodies:
-            wanted = f"wanted one of {', '.join(bodies)}" if bodies else "but there are no bodies"
-            raise ModelError(f"linear model: {word}: got {shown(name)}, {wanted}")
+        if name is not None:
+            check_choice(f"linear model: {word}", name, system.layout.bodies, "bodies")
     motion = _motion(system, loaded, held, hub)
     hub = hub or held
     return LinearModel(motion, rows_of(motion, inputs, outputs, hub, held, loaded), hub)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
@@ -11,14 +11,14 @@ from femb.base.errors import ModelError
 from femb.base.html import Tabled
 from femb.base.types import Floats
 from femb.base.values import numbered, shown
-from femb.linear.begin import point_at, prepared
+from femb.linear.begin import PointOptions, operating_point, trimmed_point
 from femb.linear.chart import frames_chart
 from femb.linear.linearise import state_space
 from femb.linear.model import linear_model
-from femb.linear.orders import state_space_of
 from femb.linear.periodic import Periodic, multiblade, periodic
 from femb.linear.second_order import second_order
 from femb.linear.state_space import StateSpace, pole_lines
+from femb.linear.structure import OrderOptions, state_space_of
 from femb.linear.trim import Balance, fastest, moves, why_turning, why_unsteady
 from femb.model.model import Model
 from femb.numerics import euler, rotations
@@ -188,26 +188,20 @@ def linearized(
     outputs: Sequence[str] | None = None,
     inputs: Sequence[str] | None = None,
     *,
-    start: str = "as_given",
-    at_rest: bool = False,
-    state: Mapping[str, float] | None = None,
-    trim: bool = False,
-    vary: Sequence[str] | None = None,
     blades: Mapping[str, Sequence[str]] | None = None,
     rotor: str | None = None,
     blocks: bool = False,
-    differences: bool = False,
+    **options: Unpack[PointOptions],
 ) -> tuple[StateSpace, str, NineBlocks | None]:
     """The state space about a state of a model, a text with its eigenvalues, and nine blocks or None.
 
-    outputs, inputs : as of ``femb.linearize``. start, at_rest, state, trim, vary : as of
-    ``femb.operating_point``. blades : multi-blade coordinates of a rotor, as of ``femb.multiblade``. rotor : name of
-    the state or driver that is the rotor's angle. blocks : whether to compute ``femb.thompson.nine_blocks`` of a single
-    free body. differences : as of ``femb.linearize``.
+    outputs, inputs, options : as in ``femb.linearize``. blades : multi-blade coordinates of a rotor, as in
+    ``femb.multiblade``. rotor : name of the state or driver that is the rotor's angle. blocks : whether to compute
+    ``femb.thompson.nine_blocks`` of a single free body.
 
     Raises as femb.linearize, femb.trim, femb.multiblade and femb.thompson.nine_blocks.
     """
-    point, stopped = point_at(prepared(model, start, at_rest, state, differences=differences), trim, vary)
+    point, stopped = trimmed_point(model, **options)
     balance = Balance.of(point)
     space = state_space(point, balance.equations, outputs, inputs, why_unsteady(balance) or why_turning(balance))
     lines = [_heading(space, balance)]
@@ -237,9 +231,10 @@ def periodic_motion(
 ) -> tuple[Periodic, str]:
     """The motion of given period (s) near a state of a model, and a text with its Floquet multipliers.
 
+    start, at_rest, state : as in ``femb.operating_point``. vary : as in ``femb.periodic``.
     Raises as femb.operating_point and femb.linear.periodic.
     """
-    point, _ = point_at(prepared(model, start, at_rest, state))
+    point = operating_point(model, start=start, at_rest=at_rest, state=state)
     motion = periodic(point.system.starting_at(point.q, point.v), period, vary=vary or None)
     largest = float(np.max(np.abs(motion.multipliers), initial=0.0))
     # of vibrations that the intervals do not resolve, those beside radau, multipliers are close to one
@@ -306,18 +301,17 @@ def truncated(
     outputs: Sequence[str] | None = None,
     inputs: Sequence[str] | None = None,
     *,
-    start: str = "as_given",
     held: str | None = None,
     hub: str | None = None,
-    damping: float | None = None,
-    **orders: Any,
+    start: str = "as_given",
+    **order: Unpack[OrderOptions],
 ) -> tuple[StateSpace, str]:
     """The state space of a sparse linear model, and a text with its eigenvalues and its truncation error.
 
-    orders : those of ``femb.linear.orders.state_space_of``. Others as of ``femb.linearize``. Raises as these.
+    Arguments and errors are those of ``femb.linearize_structure``.
     """
     sparse = linear_model(model, inputs=inputs, outputs=outputs, held=held, hub=hub, start=start)
-    space = state_space_of(sparse, damping=damping, **orders)
+    space = state_space_of(sparse, **order)
     counts = _counts(space)
     state = "about the state without loads" if start != "equilibrium" else "about the equilibrium"
     lines = [f"{counts}; {state}" + (f", {held} held" if held else "")]
@@ -325,6 +319,6 @@ def truncated(
     lines += ["", *eigenvalue_table(space)]
     if space.truncation is not None:
         lines += ["", space.truncation.table()]
-    elif damping is not None or sparse.motion.low_rank.rank:
+    elif (damping := order.get("damping")) is not None or sparse.motion.low_rank.rank:
         lines += ["", f"with {source_of(sparse.motion.system.model, damping)}"]
     return space, "\n".join(lines)

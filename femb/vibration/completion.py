@@ -8,6 +8,9 @@ modes everywhere.
 from copy import copy
 from typing import TYPE_CHECKING
 
+from femb.base.errors import ModelError
+from femb.base.options import STARTS
+from femb.base.values import shown
 from femb.model.model import Model
 
 if TYPE_CHECKING:
@@ -57,6 +60,28 @@ def system_of(model: "Model | System", assemble: bool | None = False) -> "System
 def mean_system_of(model: "Model | System", assemble: bool | None = False) -> "System":
     """``system_of``, in the mean over turns of its wheels, about which small motions have constant coefficients."""
     return system_of(model, assemble).balanced()
+
+
+def system_at(model: "Model | System", start: str, held: str | None = None, differences: bool = False) -> "System":
+    """``mean_system_of`` at the state about which an analysis of small motions is.
+
+    start : "as_given", "assembled" or "equilibrium". held : a body that the analysis holds. differences : whether
+    functions of the state without derivatives are differentiated by central differences.
+
+    Raises ModelError: an unknown start; as ``femb.statics.equilibrium.in_equilibrium``.
+    """
+    if not isinstance(start, str) or start not in STARTS:
+        raise ModelError(f"start: got {shown(start)}, must be one of {', '.join(map(repr, STARTS))}")
+    system = mean_system_of(model, start == "assembled")
+    if differences:
+        from femb.small_motions.point import with_differences
+
+        system = with_differences(system)
+    if start != "equilibrium":
+        return system
+    from femb.statics.equilibrium import in_equilibrium
+
+    return in_equilibrium(system, held)
 
 
 def check_figures_of(model: Model) -> None:

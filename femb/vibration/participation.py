@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from femb.base.errors import ModelError
 from femb.base.html import Brief, Tabled, columns
 from femb.base.types import Floats
-from femb.base.values import as_known, without_rounding
+from femb.base.values import as_known, check_choice, without_rounding
 from femb.numerics.rotations import cross_matrix
 
 # Of the rigid mass in a direction: less than this is worth a warning, as standards of loads analyses ask.
@@ -191,8 +191,7 @@ class ModalMotion(Brief):
 
     def root_load(self, by: str = "acceleration") -> Floats:
         """W (T, 6) N, N m. by : "acceleration" or "displacement". Raises ModelError for another word."""
-        if by not in METHODS:
-            raise ModelError(f"root load: by: got {by!r}, wanted one of {', '.join(METHODS)}")
+        check_choice("root load: by", by, METHODS)
         part = self.part
         omega = 2.0 * np.pi * part.frequencies
         if by == "displacement":
@@ -248,8 +247,7 @@ def convergence_table(part: Participation, direction: str) -> str:
 
     direction : one of x, y, z, rx, ry, rz. Raises ModelError for another word.
     """
-    if direction not in DIRECTIONS:
-        raise ModelError(f"root load: direction: got {direction!r}, wanted one of {', '.join(DIRECTIONS)}")
+    check_choice("root load: direction", direction, DIRECTIONS)
     a = np.zeros(6)
     a[DIRECTIONS.index(direction)] = 1.0
     lines = [f"{'modes':>5}" + "".join(f"{word:>12}" for word in DIRECTIONS)]

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from femb.base.errors import FembWarning, ModelError
 from femb.base.types import Floats
-from femb.base.values import check_flag, shown
+from femb.base.values import check_choice, check_flag, shown
 from femb.model.model import Model
 from femb.numerics import rotations
 from femb.recording.record import still
 from femb.results.results import UNDISPLACED, Results
 from femb.small_motions.eigenproblem import EigenProblem
 from femb.small_motions.free_motions import FreeMotions, free_motions, with_turned
-from femb.vibration.completion import mean_system_of
+from femb.vibration.completion import system_at
 from femb.vibration.complex_modes import (
     Complex,
     RigidStates,
@@ -127,18 +127,12 @@ def solution(
 ) -> Solution:
     """The modes of a state as ``modes`` computes them; own_axes : along the axes of each frame also at rest. at_most :
     whether fewer than ``count`` are given where there are no more, else refused."""
-    from femb.base.options import Run
-    from femb.statics.start import started
-
-    run = Run(duration=1.0, start=start)  # refuses unknown starts
-    system = mean_system_of(model, start == "assembled")
-    loaded = start == "equilibrium"
     check_flag("modes: damped", damped)
-    if held is not None and (not isinstance(held, str) or held not in system.layout.bodies):
-        names = ", ".join(system.layout.bodies)
-        wanted = f"wanted one of {names}" if names else "but there are no bodies"
-        raise ModelError(f"modes: held: got {shown(held)}, {wanted}")
-    system = started(system, run, held) if loaded else system
+    if held is not None:
+        of = model if isinstance(model, Model) else model.model
+        check_choice("modes: held", held, of.bodies, "bodies")
+    loaded = start == "equilibrium"
+    system = system_at(model, start, held)
     motion = EigenProblem.of(system, loaded, own_axes, held, states=damped)
     complex_ones = motion.spinning or damped
     if not complex_ones:

@@ -59,7 +59,7 @@ def test_figures_are_listed(folder):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--modes", "3", "--trim"], "go without --trim"),
+        (["--modes", "3", "--trim"], "--modes goes without --trim"),
         (["--modes", "3", "--error-at", "1;2"], "wanted frequencies in Hz"),
         (["--craig-bampton", "3"], "no hub is named"),
         (["--residual-vectors"], "residual vectors are of --modes"),

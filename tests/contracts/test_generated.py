@@ -163,7 +163,7 @@ def modes_in_other_units(number):
 def a_law_of_gain_zero_leaves_the_poles(number):
     """Of a plant of full order, to the rounding of its entries, which are squares of its highest frequency."""
     model = generated(number, law=False)
-    plant = femb.linearize(model, inputs=[TORQUE], outputs=["bodies.hub.turn"], hub="hub")
+    plant = femb.linearize_structure(model, inputs=[TORQUE], outputs=["bodies.hub.turn"], hub="hub")
     law = femb.LinearLaw(
         "idle", [], [], [], np.zeros((1, 1)), period=PERIOD, inputs=("bodies.hub.turn.y",), outputs=(f"{TORQUE}.y",)
     )
@@ -233,7 +233,8 @@ def a_response_declares_its_rounding(number):
     copies = [generated(number, law=False)]
     copies += [in_other_axes(copies[0], unit(rng, 4)) for _ in range(2)]
     found = [
-        femb.linearize(m, inputs=[TORQUE], outputs=[RATE], hub="hub").frequency_response(frequencies) for m in copies
+        femb.linearize_structure(m, inputs=[TORQUE], outputs=[RATE], hub="hub").frequency_response(frequencies)
+        for m in copies
     ]
     size = np.max(np.abs(found[0].values), axis=(1, 2))
     for other in found[1:]:

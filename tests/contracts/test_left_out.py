@@ -190,7 +190,7 @@ def test_loops_of_laws_and_continuous_controllers_act_in_modes_and_truncated_mod
     np.testing.assert_allclose([np.min(np.abs(wanted - each)) for each in found.eigenvalues], 0.0, atol=1e-6)
     words = {"inputs": ["bodies.hub.torque"], "outputs": ["bodies.hub.turn"], "start": start, "damping": 1e-12}
     for order in ({"craig_bampton": 8}, {"modes": 8}):
-        poles = femb.linearize(controlled(item), hub="hub", **order, **words).eigenvalues()
+        poles = femb.linearize_structure(controlled(item), hub="hub", **order, **words).eigenvalues()
         np.testing.assert_allclose([np.min(np.abs(poles / each - 1.0)) for each in wanted], 0.0, atol=3e-4)
 
 
@@ -257,7 +257,7 @@ def test_truncated_models_have_every_force(kind):
     if count < 1:
         return
     try:
-        space = femb.linearize(model, modes=count, frequencies=[0.3, 7.0], **words)
+        space = femb.linearize_structure(model, modes=count, frequencies=[0.3, 7.0], **words)
     except femb.ModelError as refusal:
         if not re.search(REFUSED, str(refusal)):
             raise

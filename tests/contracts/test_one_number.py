@@ -19,6 +19,7 @@ from oracles.satellites import panelled, satellite, tip, tip_body
 
 import femb
 from femb import elements as e
+from femb.linear.linearise import plant_of
 from femb.numerics import rotations
 from femb.profiles import SmoothStep, Versine
 from femb.system.moving_ground import mass_properties
@@ -58,7 +59,7 @@ class Case:
         key = (variant, *map(str, (inputs, outputs, *options.items())))
         if key not in self.kept:
             model = self.model(**dict(variant))
-            self.kept[key] = femb.linearize(model, inputs=inputs or [TORQUE], outputs=outputs or [TURN], **options)
+            self.kept[key] = plant_of(model, inputs or [TORQUE], outputs or [TURN], options)
         return self.kept[key]
 
     @cached_property

@@ -11,10 +11,11 @@ from shared_runs import said
 
 import femb
 from femb.cli import cli
-from femb.linear import linearize
+from femb.linear import OperatingPoint, linearize
 from femb.numerics import euler, rotations
 from femb.system.system import System
 from femb.thompson import Root, energy_matrix, joint_matrices, nine_blocks, reduced_matrices, small_motion
+from femb.vibration.completion import system_of
 
 CASES = ("thompson_pendulum", "thompson_satellite", "thompson_connected")
 
@@ -225,7 +226,7 @@ def test_nine_blocks_have_the_aircraft_s_eigenvalues():
     for value in wanted:
         assert np.abs(values - value).min() < 1e-6
     assert np.sum(np.abs(values) < 1e-9) == 1  # the yaw
-    whole = linearize(model, q=q, v=v).eigenvalues()
+    whole = linearize(OperatingPoint.of(system_of(model), q, v)).eigenvalues()
     for value in values:
         assert np.abs(whole - value).min() < 1e-7
     assert space.states[0] == "bodies.aircraft.velocity_x"

@@ -46,7 +46,7 @@ def wheel(name, rng, **place):
 def with_held_speeds(model):
     """Poles (n,) of the linear model whose motors keep the speeds of all wheels."""
     torques = [f"wheels.{name}.torque" for name in model.wheels]
-    space = femb.linearize(model, inputs=torques, outputs=[], hub="hub")
+    space = femb.linearize_structure(model, inputs=torques, outputs=[], hub="hub")
     speeds = [space.index("states", f"{name}.speed") for name in model.wheels]
     rest = np.setdiff1d(np.arange(len(space.states)), speeds)
     A, B = space.A, space.B

@@ -22,11 +22,11 @@ from femb.elements.marker import JointEnd
 from femb.layout.element import Batch
 from femb.layout.numbering import InternalQuantity
 from femb.layout.symmetry import NO_MOTION
-from femb.linear import linearize
+from femb.linear import linearize, linearize_structure
 from femb.linear.begin import operating_point
 from femb.linear.model import linear_model
-from femb.linear.orders import full_order
 from femb.linear.periodic import periodic
+from femb.linear.structure import full_order
 from femb.numerics.vector3 import scatter
 from femb.profiles import Sine
 from femb.statics.equilibrium import in_equilibrium
@@ -402,7 +402,7 @@ def test_modes():
     np.testing.assert_allclose(
         sorted(poles[abs(poles) > 1e-8], key=np.imag), sorted(np.linalg.eigvals(A), key=np.imag), rtol=1e-9
     )
-    kept = linearize(held, modes=1, damping=0.0)
+    kept = linearize_structure(held, modes=1, damping=0.0)
     assert kept.states[-1] == "lag.output"
     assert kept.truncation.kind.endswith("and 1 first-order state")
     poles = kept.eigenvalues()

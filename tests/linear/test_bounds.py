@@ -5,9 +5,9 @@ import pytest
 
 import femb
 from femb import elements as e
-from femb.linear.orders import balanced_states as balanced
-from femb.linear.orders import modes_and_vectors as residual_vectors
-from femb.linear.truncate import craig_bampton, modal
+from femb.linear.balanced import balanced_states as balanced
+from femb.linear.modal_reduction import craig_bampton, modal
+from femb.linear.structure import modes_and_vectors as residual_vectors
 
 ROUNDED = 1.0 + 1e-6
 

@@ -86,8 +86,8 @@ def test_what_is_refused():
     rates = craft(lambda t, state: -state.bodies["hub"].angular_velocity)
     with pytest.raises(femb.ModelError, match=r"loads.control.torque: .*derivatives are not known"):
         femb.linear_model(rates, **WORDS, start="equilibrium")
-    with pytest.raises(femb.ModelError, match=r"differences beside held, hub or a truncation"):
-        femb.linearize(craft(control(False)), **WORDS, hub="hub", modes=1, differences=True)
+    with pytest.raises(femb.ModelError, match="there is no option 'differences'"):
+        femb.linearize_structure(craft(control(False)), **WORDS, hub="hub", modes=1, differences=True)
     for by, message in (
         ({"bodies.hab.turn": K}, "loads.control.torque: derivative by output 'bodies.hab.turn'"),
         ({"bodies.hub.turn": K[:, :2]}, r"got shape \(3, 2\), wanted \(3, 3\)"),

@@ -194,7 +194,7 @@ def test_motions_of_drivers_by_every_road(order, damped):
     crank = ("drivers.crank", "drivers.crank rate", "drivers.crank acceleration")
     assert sparse.inputs == dense.inputs == (*crank, *(f"bodies.hub.torque.{axis}" for axis in "xyz"))
     words = {"damping": 0.0} if order and not damped else {}
-    found = femb.linearize(model, **DRIVEN, hub="hub", **order, **words)
+    found = femb.linearize_structure(model, **DRIVEN, hub="hub", **order, **words)
     few = order.get("modes") == 8
     # the static share of the modes left out is that of displacements
     rows = [k for k, name in enumerate(dense.outputs) if not few or "turn" in name or "position" in name]

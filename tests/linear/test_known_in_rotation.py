@@ -9,6 +9,7 @@ from oracles.satellites import turn_of
 
 import femb
 from femb.elements.control.linear_law import LinearLaw
+from femb.linear.linearise import plant_of
 
 SPIN = 0.3
 
@@ -19,7 +20,7 @@ WHEELS = (3, 3, 3, 4)
 
 def spinning(number, outputs, **words):
     model = generated(number, law=False, hot=False, spin=SPIN)
-    return femb.linearize(model, start="equilibrium", inputs=["bodies.hub.torque"], outputs=outputs, **words)
+    return plant_of(model, ["bodies.hub.torque"], outputs, {"start": "equilibrium"} | words)
 
 
 def law_of(read, gain):
@@ -65,7 +66,7 @@ def test_a_truncated_model_about_a_rotation_has_the_loop_of_the_whole():
     model.tables["wheels"].clear()
     model = changed(model, {("bodies", "hub"): replace(model.bodies["hub"], **turn_of(model, SPIN))})
     words = {"start": "equilibrium", "inputs": ["bodies.hub.torque"], "outputs": ["bodies.hub.angular_velocity"]}
-    whole, of_modes = (femb.linearize(model, **words, **more) for more in ({}, {"modes": 8, "damping": 0.0}))
+    whole, of_modes = femb.linearize(model, **words), femb.linearize_structure(model, **words, modes=8, damping=0.0)
     law = law_of("angular_velocity", 1.0)
     loops = [femb.loop(plant, [law]) for plant in (whole, of_modes)]
     assert [loop.conserved for loop in loops] == [9, 9]

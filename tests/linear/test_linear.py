@@ -20,7 +20,7 @@ from femb.cli import cli
 from femb.layout.state import State
 from femb.linear import StateSpace, linearize, multiblade, operating_point, trim
 from femb.linear.chart import resting_chart
-from femb.linear.linearise import state_space
+from femb.linear.linearise import plant_of, state_space
 from femb.linear.periodic import labels, transformation
 from femb.linear.second_order import chart_of, second_order
 from femb.linear.trim import Balance, why_unsteady
@@ -121,7 +121,7 @@ def test_whole_bracket_at_a_moving_point(name):
         i, j = system.layout.frame_q[frame], system.layout.frame_v[frame]
         Q[i : i + 3], Q[i + 3 : i + 7] = r, rotations.from_matrix(R)
         V[j : j + 3], V[j + 3 : j + 6] = v, R.T @ w
-    space = linearize(system, q=Q, v=V)
+    space = linearize(OperatingPoint.of(system, Q, V))
     x = np.concatenate([q, u])
     assert np.max(np.abs(example.rate(x)[n:])) > 0.1
     wanted = example.matrix(x)
@@ -475,7 +475,7 @@ def test_rotorcraft_does_not_see_its_azimuth():
             frame = system.layout.bodies[f"b{k}"]
             i, j = system.layout.frame_q[frame], system.layout.frame_v[frame]
             Q[i : i + 3], Q[i + 3 : i + 7], V[j : j + 3], V[j + 3 : j + 6] = r, rotations.from_matrix(R), v, R.T @ w
-        found.append(multiblade(linearize(system, q=Q, v=V), GROUPS["rotorcraft"][1], ROTOR_RATE, psi).A)
+        found.append(multiblade(linearize(OperatingPoint.of(system, Q, V)), GROUPS["rotorcraft"][1], ROTOR_RATE, psi).A)
     np.testing.assert_allclose(found[1], found[0], rtol=0.0, atol=1e-11 * np.abs(found[0]).max())
 
 
@@ -616,7 +616,7 @@ def test_trim_of_a_pendulum_in_the_wind():
     np.testing.assert_allclose(angle[0], -np.arctan2(5.0, 2.0 * 9.81), rtol=1e-13)
     assert np.abs(point.a).max() < 1e-12
     stiffness = np.hypot(5.0, 2.0 * 9.81) * 0.8
-    found = linearize(point.system, q=point.q, v=point.v).eigenvalues()
+    found = linearize(OperatingPoint.of(point.system, point.q, point.v)).eigenvalues()
     np.testing.assert_allclose(np.abs(found), np.sqrt(stiffness / (0.3 + 2.0 * 0.64)), rtol=1e-12)
 
 
@@ -640,7 +640,7 @@ def test_trim_of_constant_spin(start):
     angle = point.system.joint_motion(point.q, point.v)[0][1]
     wanted = np.arccos(9.81 / (0.6 * 36.0))
     np.testing.assert_allclose(angle, wanted, rtol=1e-11)
-    found = linearize(point.system, q=point.q, v=point.v).eigenvalues()
+    found = linearize(OperatingPoint.of(point.system, point.q, point.v)).eigenvalues()
     swing = np.sqrt(1.5 * 0.36 / (1.5 * 0.36 + 0.01))  # an inertia that is the same about all axes is felt here alone
     np.testing.assert_allclose(np.abs(found), 6.0 * np.sin(wanted) * swing, rtol=1e-10)
 
@@ -760,7 +760,7 @@ def test_linearize_does_what_the_command_does():
     bent = linearize(cantilever(), start="equilibrium")
     system = System(cantilever())
     q, v = steady_start(system)
-    np.testing.assert_array_equal(bent.A, linearize(system, q=q, v=v).A)
+    np.testing.assert_array_equal(bent.A, linearize(OperatingPoint.of(system, q, v)).A)
     for words, message in (
         ({"start": "somehow"}, "start: got 'somehow', must be one of 'as_given'"),
         (
@@ -768,11 +768,11 @@ def test_linearize_does_what_the_command_does():
             "state: got 'joints.mast.speed'; there are coordinates joints.mast.angle",
         ),
         ({"vary": ["joints.mast.angle"]}, "vary names what a trim may change"),
-        ({"q": system.q0, "at_rest": True}, "got q or v and at_rest: give one of the two"),
+        ({"trimmed": True}, "linearize: there is no option 'trimmed'; did you mean 'trim'?"),
     ):
         with pytest.raises(femb.ModelError, match=re.escape(message)):
             linearize(model, **words)
-    with pytest.raises(femb.ModelError, match="operating point and a state beside it"):
+    with pytest.raises(femb.ModelError, match="got an operating point and "):
         linearize(point, trim=True)
 
 
@@ -946,7 +946,7 @@ def test_a_weak_spring_is_a_spring_beside_a_stiff_one(stiffnesses, words):
         if stiffness:
             model.add(femb.JointSpringDamper(f"s{k}", f"h{k}", stiffness=stiffness))
         last = f"p{k}"
-    space = femb.linearize(model, inputs=["bodies.hub.torque"], outputs=["bodies.hub.turn"], **words)
+    space = plant_of(model, ["bodies.hub.torque"], ["bodies.hub.turn"], words)
     sizes = np.sort(np.abs(space.eigenvalues()))
     free = 2 * (6 + stiffnesses.count(0))
     assert np.sum(sizes == 0.0) == free

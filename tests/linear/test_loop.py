@@ -16,6 +16,7 @@ import femb
 from femb import LinearLaw, ModelError, Section, StateSpace
 from femb.elements.control.linear_law import lead_lag, low_pass
 from femb.linear.conserved import without_conserved
+from femb.linear.linearise import plant_of
 from femb.pictures.loop import draw_loop
 
 
@@ -195,7 +196,7 @@ def test_a_law_of_gain_zero_moves_no_pole(damping, wheels):
         model.add(femb.ReactionWheel(f"w{k}", body="hub", axis=np.eye(3)[k], spin_inertia=0.02))
     wanted = femb.modes(model, 4, damped=True).eigenvalues
     for words in ({"hub": "hub"}, {}):
-        plant = femb.linearize(model, inputs=["bodies.hub.torque"], outputs=["bodies.hub.turn"], **words)
+        plant = plant_of(model, ["bodies.hub.torque"], ["bodies.hub.turn"], words)
         loop = femb.loop(
             plant,
             [
@@ -215,9 +216,7 @@ def test_a_law_of_gain_zero_moves_no_pole(damping, wheels):
 @pytest.mark.parametrize("words", [{}, {"hub": "hub"}, {"hub": "hub", "craig_bampton": 4, "damping": 0.0}])
 def test_a_start_of_the_hub_carries_the_structure_along(words):
     """Turned and in slow rotation as one body, nothing bends: the hub keeps its rates, and angles that have none."""
-    plant = femb.linearize(
-        thin_panel(), inputs=["bodies.hub.torque"], outputs=["bodies.hub.turn", "bodies.hub.position"], **words
-    )
+    plant = plant_of(thin_panel(), ["bodies.hub.torque"], ["bodies.hub.turn", "bodies.hub.position"], words)
     law = LinearLaw("idle", [], [], [], [[0.0]], 0.5, inputs=["bodies.hub.turn.y"], outputs=["bodies.hub.torque.y"])
     start = {"bodies.hub.turn_y": 0.02, "bodies.hub.turn_x rate": 0.01, "bodies.hub.x": 0.3}
     run = femb.loop(plant, [law]).simulate(20.0, start=start)
@@ -255,7 +254,7 @@ def test_no_verdict_rests_on_a_default_damping(tmp_path):
     words = {"inputs": ["bodies.hub.torque"], "outputs": ["bodies.hub.turn"], "modes": 4}
     heads = {0.0: "the model's own dampers alone", 0.01: "the model's own dampers, and 1 % damping in each, as given"}
     for ratio in (None, *heads):
-        plant = femb.linearize(thin_panel(damping=0.0), **words, damping=ratio)
+        plant = femb.linearize_structure(thin_panel(damping=0.0), **words, damping=ratio)
         for one in (plant, StateSpace.read(plant.write(tmp_path / "plant.npz"))):
             if ratio is None:
                 with pytest.raises(ModelError, match=r"0\.5 % damping in each, by default.*linearize with damping=0"):
@@ -797,7 +796,7 @@ def test_a_truncated_plant_keeps_its_wheels(order):
         model.add(femb.ReactionWheel(name, "hub", axis=axis, spin_inertia=0.5, speed=100.0, viscous=1e-3))
     names = {"inputs": ["wheels.x.torque"], "outputs": ["bodies.hub.turn", "wheels.x.speed", "wheels.y.angle"]}
     dense = femb.linearize(model, **names)
-    cut = femb.linearize(model, hub="hub", damping=1e-9, **order, **names)
+    cut = femb.linearize_structure(model, hub="hub", damping=1e-9, **order, **names)
     assert len(cut.states) < 0.8 * len(dense.states)
     assert cut.states[-4:] == ("x.speed", "y.speed", "z.speed", "y.speed integral")
     for omega in (0.06, 0.3, 2.0):

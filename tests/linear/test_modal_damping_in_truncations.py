@@ -13,8 +13,8 @@ import femb
 from femb.handover import hybrid_coordinates
 from femb.handover.craig_bampton import CraigBampton
 from femb.linear.base_shake import shake
+from femb.linear.modal_reduction import craig_bampton
 from femb.linear.report import truncated
-from femb.linear.truncate import craig_bampton
 
 WORDS = {"inputs": ["bodies.hub.torque"], "outputs": ["bodies.hub.turn"]}
 FREQUENCIES = (0.1, 0.2733, 1.57)
@@ -72,10 +72,12 @@ def lowest(space, count=4):
 
 
 ROADS = {
-    "full order with a hub": lambda model: femb.linearize(model, **TORQUE, hub="hub"),
-    "modes": lambda model: femb.linearize(model, **TORQUE, modes=EVERY_MODE),
-    "residual vectors": lambda model: femb.linearize(model, **TORQUE, modes=EVERY_MODE, residual_vectors=True),
-    "Craig-Bampton": lambda model: femb.linearize(model, **TORQUE, hub="hub", craig_bampton=EVERY_MODE),
+    "full order with a hub": lambda model: femb.linearize_structure(model, **TORQUE, hub="hub"),
+    "modes": lambda model: femb.linearize_structure(model, **TORQUE, modes=EVERY_MODE),
+    "residual vectors": lambda model: femb.linearize_structure(
+        model, **TORQUE, modes=EVERY_MODE, residual_vectors=True
+    ),
+    "Craig-Bampton": lambda model: femb.linearize_structure(model, **TORQUE, hub="hub", craig_bampton=EVERY_MODE),
     "hybrid coordinates": lambda model: hybrid_coordinates(model, held="hub").state_space(),
     "all dampers": lambda model: hybrid_coordinates(model, held="hub").state_space(dampers=True),
 }
@@ -89,30 +91,32 @@ def test_every_road_has_the_damping_of_the_case(damped, road):
 
 
 def test_full_order_of_a_held_hub(damped):
-    found = femb.linearize(damped, inputs=[], outputs=[], held="hub")
+    found = femb.linearize_structure(damped, inputs=[], outputs=[], held="hub")
     ratios = lowest(found, 14)[1]
     np.testing.assert_allclose(ratios[:12], 0.02, rtol=1e-7)  # six of each wing; the next ones are not damped
     np.testing.assert_allclose(ratios[12:], 0.0, atol=1e-10)
-    replaced = femb.linearize(damped, inputs=[], outputs=[], held="hub", damping=0.03)
+    replaced = femb.linearize_structure(damped, inputs=[], outputs=[], held="hub", damping=0.03)
     np.testing.assert_allclose(lowest(replaced, 14)[1], 0.03, rtol=1e-7)
 
 
 @pytest.mark.parametrize("order", [{"craig_bampton": EVERY_MODE}, {}])
 def test_a_given_ratio_replaces_that_of_the_case(damped, order):
     """As a case without modal damping that is given the ratio, and zero takes the damping away."""
-    found = lowest(femb.linearize(damped, **TORQUE, hub="hub", **order, damping=0.01))
+    found = lowest(femb.linearize_structure(damped, **TORQUE, hub="hub", **order, damping=0.01))
     np.testing.assert_allclose(
-        found, lowest(femb.linearize(winged_satellite(), **TORQUE, hub="hub", **order, damping=0.01))
+        found, lowest(femb.linearize_structure(winged_satellite(), **TORQUE, hub="hub", **order, damping=0.01))
     )
     assert np.all(found[1] < 0.021)
-    none = lowest(femb.linearize(damped, **TORQUE, hub="hub", **order, damping=0.0))[1]
+    none = lowest(femb.linearize_structure(damped, **TORQUE, hub="hub", **order, damping=0.0))[1]
     np.testing.assert_allclose(none, 0.0, atol=1e-9)
 
 
 @pytest.mark.parametrize("word", ["modes", "craig_bampton"])
 def test_the_table_says_whose_the_damping_is(damped, word):
     def kind(model, **words):
-        truncation = femb.linearize(model, **TORQUE, hub="hub", **{word: 3}, **words, frequencies=[0.1]).truncation
+        truncation = femb.linearize_structure(
+            model, **TORQUE, hub="hub", **{word: 3}, **words, frequencies=[0.1]
+        ).truncation
         assert truncation is not None
         return truncation.kind
 
@@ -160,7 +164,7 @@ def test_a_ratio_that_nothing_takes(damped):
         with pytest.raises(femb.ModelError, match="it is the ratio of the modes of appendages"):
             femb.modes(damped, 2, **words, damping=0.02)
     with pytest.raises(femb.ModelError, match="a damping ratio is of the modes"):
-        femb.linearize(damped, **TORQUE, damping=0.02)
+        femb.linearize_structure(damped, **TORQUE, damping=0.02)
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".op4", ".pch"])
@@ -210,12 +214,12 @@ def test_reactions_of_joints_balance_modal_damping():
         assert np.max(np.abs(undamped.transfer(s) - wanted)) > 1e-3 * size
         np.testing.assert_allclose(sparse.transfer(s), wanted, rtol=0, atol=1e-7 * size)
         for space in (
-            femb.linearize(model, **words, hub="hub"),
-            femb.linearize(model, **words, hub="hub", craig_bampton=99),
+            femb.linearize_structure(model, **words, hub="hub"),
+            femb.linearize_structure(model, **words, hub="hub", craig_bampton=99),
         ):
             np.testing.assert_allclose(space.transfer(s), wanted, rtol=0, atol=1e-7 * size)
     # of a ratio that replaces it, too: with all modes the truncation is exact
-    truncation = femb.linearize(
+    truncation = femb.linearize_structure(
         model, **words, hub="hub", craig_bampton=99, damping=0.1, frequencies=[0.3, 1.2]
     ).truncation
     assert truncation is not None

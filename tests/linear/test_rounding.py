@@ -16,7 +16,7 @@ def test_responses_of_full_order_are_known_as_well_as_they_say(number):
     what they say. An acceleration of full order does not see a slow rotation."""
     model = generated(number, law=False, hot=False)
     words = {"inputs": ["bodies.hub.torque"], "outputs": OUTPUTS}
-    spaces = femb.linearize(model, **words), femb.linearize(model, hub="hub", **words)
+    spaces = femb.linearize(model, **words), femb.linearize_structure(model, hub="hub", **words)
     sparse = femb.linear_model(model, hub="hub", **words)
     joints, frames, exact = (each.frequency_response(FREQUENCIES) for each in (*spaces, sparse))
     size = exact.largest_alike(np.abs(exact.values))

@@ -8,10 +8,10 @@ from models import hub, of_parts, slender
 from vibration.test_rigid_states import SPIN, turning, with_wheels
 
 import femb
-from femb import Attachment, Beam, ModelError, linear_model, linearize
+from femb import Attachment, Beam, ModelError, linear_model, linearize_structure
 from femb.cli import cli
-from femb.linear.orders import balanced_states as balanced
-from femb.linear.truncate_spinning import elastic_modes, spinning_modal
+from femb.linear.balanced import balanced_states as balanced
+from femb.linear.spinning_reduction import elastic_modes, spinning_modal
 
 WORDS = {
     "inputs": ["bodies.hub.torque", "beams.a.-1.force"],
@@ -139,7 +139,7 @@ def test_balanced_states():
 )
 def test_what_has_no_meaning_in_a_rotation(words, message):
     with pytest.raises(ModelError, match=message):
-        linearize(turning(), **WORDS, **words)
+        linearize_structure(turning(), **WORDS, **words)
 
 
 def test_the_command(tmp_path):

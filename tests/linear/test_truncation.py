@@ -9,12 +9,12 @@ from vibration.test_hybrid import TABLE
 
 import femb
 from femb.handover.hybrid import HybridCoordinates
-from femb.linear.orders import LARGEST, full_order
-from femb.linear.orders import balanced_states as balanced
-from femb.linear.orders import modes_and_vectors as residual_vectors
+from femb.linear.balanced import balanced_states as balanced
+from femb.linear.modal_reduction import craig_bampton, modal
 from femb.linear.response import FrequencyResponse
 from femb.linear.state_space import Truncation
-from femb.linear.truncate import craig_bampton, modal
+from femb.linear.structure import LARGEST, full_order
+from femb.linear.structure import modes_and_vectors as residual_vectors
 from femb.vibration.modes import modes
 
 TORQUE = {"inputs": ["bodies.hub.torque"], "outputs": ["bodies.hub.turn"], "hub": "hub"}
@@ -119,7 +119,7 @@ def test_the_force_of_an_appendage_is_the_section_force_at_its_root(wings):
 
 def test_full_order_of_a_held_hub():
     words = {**BOOM, "outputs": ["joints.hinge.angle"], "inputs": ["joints.hinge.angle.force"]}
-    space = femb.linearize(damped(), held="hub", outputs=words["outputs"], inputs=words["inputs"])
+    space = femb.linearize_structure(damped(), held="hub", outputs=words["outputs"], inputs=words["inputs"])
     model = femb.linear_model(damped(), held="hub", outputs=words["outputs"], inputs=words["inputs"])
     assert not any("hub" in state for state in space.states)
     np.testing.assert_allclose(space.transfer(2j), model.transfer(2j), rtol=1e-8)
@@ -314,7 +314,7 @@ def test_accelerations_of_balanced_states_are_direct_by_the_mass_of_the_rigid_mo
 
 
 def test_names_and_files(tmp_path, wings):
-    space = femb.linearize(wings, **TORQUE, craig_bampton=1, frequencies=[0.1, 0.2])
+    space = femb.linearize_structure(wings, **TORQUE, craig_bampton=1, frequencies=[0.1, 0.2])
     assert space.states[:8] == (
         *(f"bodies.hub.{word}" for word in ("x", "y", "z", "turn_x", "turn_y", "turn_z")),
         *("left yoke.mode 1", "right yoke.mode 1"),
@@ -348,7 +348,7 @@ def test_names_and_files(tmp_path, wings):
         ({"modes": 3, "damping": 5.0}, "wanted a ratio"),
         ({"modes": 3, "frequencies": [-1.0]}, "wanted positive numbers in Hz"),
         ({"modes": 3, "hub": "hab"}, "wanted one of hub"),
-        ({"modes": 3, "at_rest": True}, "at_rest beside held, hub or a truncation"),
+        ({"modes": 3, "at_rest": True}, "there is no option 'at_rest'"),
         ({"modes": 3, "outputs": ["appendages.left.force"]}, "no appendage 'left'; there are"),
         ({"modes": 3, "inputs": ["ground.acceleration"]}, "nothing is fixed to the ground"),
         ({"modes": 3, "inputs": ["bodies.hub.acceleration"]}, "is not held"),
@@ -356,7 +356,7 @@ def test_names_and_files(tmp_path, wings):
 )
 def test_bad_orders(wings, words, message):
     with pytest.raises(femb.ModelError, match=message):
-        femb.linearize(wings, **{**TORQUE, **words})
+        femb.linearize_structure(wings, **{**TORQUE, **words})
 
 
 def test_a_model_too_large_for_full_order():
@@ -373,7 +373,7 @@ def test_what_is_zero_by_symmetry_hides_no_error():
     model = satellite(forced=False, rates=(0.0, 0.0, 0.0))
     words = {"inputs": ["bodies.hub.torque.y"], "hub": "hub", "craig_bampton": 6, "frequencies": [0.1, 1.0, 5.0]}
     turn, both = (
-        femb.linearize(model, outputs=outputs, **words).truncation
+        femb.linearize_structure(model, outputs=outputs, **words).truncation
         for outputs in (["bodies.hub.turn"], ["bodies.hub.turn", "bodies.hub.position"])
     )
     assert "digits lost" not in both.table()
@@ -395,7 +395,9 @@ def test_craig_bampton_of_a_free_satellite_with_a_heated_hinge_line(gradient):
     model.add(femb.elements.HingeLine("fold", *ends, stiffness=150.0))
     model.add(femb.elements.SurfaceLoad("heat", "wing", gradient=gradient))
     inputs, outputs = ["bodies.hub.torque"], ["bodies.hub.turn"]
-    space = femb.linearize(model, inputs=inputs, outputs=outputs, start="equilibrium", hub="hub", craig_bampton=8)
+    space = femb.linearize_structure(
+        model, inputs=inputs, outputs=outputs, start="equilibrium", hub="hub", craig_bampton=8
+    )
     poles = space.eigenvalues().imag
     wanted = femb.modes(model, 3, start="equilibrium").frequencies
     np.testing.assert_allclose(np.sort(poles[poles > 0.5])[:3] / (2.0 * np.pi), wanted, rtol=1e-4)
@@ -412,7 +414,7 @@ def test_a_continuous_law_of_attitude_in_a_truncated_model():
     model.add(femb.Load("torque", body="hub", frame="body", torque=(0, 0, 0)))
     law = {"attitude": "bodies.hub", "rate": "bodies.hub", "outputs": ("loads.torque.torque",)}
     model.add(femb.PDController("pd", bandwidth=0.3, damping_ratio=0.7, **law))
-    space = femb.linearize(model, outputs=["bodies.hub.turn"], modes=3, damping=0.0)
+    space = femb.linearize_structure(model, outputs=["bodies.hub.turn"], modes=3, damping=0.0)
     slow = np.sort_complex(space.eigenvalues()[np.abs(space.eigenvalues().imag) < 1.0])
     slow = slow[np.abs(slow) > 0.0]
     np.testing.assert_allclose(slow.real, -0.21, rtol=1e-3)

@@ -135,7 +135,7 @@ def test_slow_responses_of_many_elements():
 @pytest.mark.parametrize("order", [{"modes": 4}, {"craig_bampton": 4}, {"modes": 4, "residual_vectors": True}])
 def test_errors_of_truncations(order, elements):
     """The table shows the error of the truncation, not that of the model it is compared with."""
-    space = femb.linearize(satellite(elements), frequencies=FREQUENCIES, **PORTS, **order)
+    space = femb.linearize_structure(satellite(elements), frequencies=FREQUENCIES, **PORTS, **order)
     error, bound = space.truncation.error, space.truncation.relative_bound
     known = ~np.isnan(error)
     assert np.all(error[known] <= bound[known] * 1.001 + 1e-11)

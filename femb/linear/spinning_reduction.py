@@ -19,11 +19,11 @@ from femb.base.types import Complexes, Floats
 from femb.base.values import shown
 from femb.layout.element import LowRank
 from femb.linear.modal_form import NONE, Invariant, SteadyForm, product_without_rounding
+from femb.linear.modal_reduction import by_columns, compared_at, products
 from femb.linear.model import LinearModel
 from femb.linear.response import FrequencyResponse
 from femb.linear.rows import Rows
 from femb.linear.state_space import InModes, StateSpace, Truncation
-from femb.linear.truncate import by_columns, compared_at, products
 from femb.small_motions.eigenproblem import EigenProblem
 from femb.small_motions.free_motions import FreeMotions, free_motions
 from femb.vibration.complex_modes import REAL, RigidStates, complex_modes, rigid_states, shape_errors

@@ -1,28 +1,26 @@
-"""State spaces of sparse linear models, of full order or truncated as asked for.
+"""Linear models of structures as state spaces, of full order or truncated as asked for.
 
 Source: docs/theory/linearisation.md, section 8.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from femb.base.errors import ModelError
 from femb.base.types import Floats
-from femb.base.values import numbered, shown
+from femb.base.values import check_options, numbered, shown
+from femb.linear.balanced import balanced_states
 from femb.linear.chart import frame_names, solved
 from femb.linear.modal_form import Invariant, SecondOrderModel
-from femb.linear.model import LinearModel
-from femb.linear.state_space import StateSpace, Truncation
-from femb.linear.truncate import (
+from femb.linear.modal_reduction import (
     ModalReduction,
     ResidualTail,
     Tail,
     at_rest,
-    first_order,
     modal,
     modes_and_next,
     modes_of_appendages,
@@ -31,8 +29,10 @@ from femb.linear.truncate import (
     space_of,
     stiffness_products,
 )
-from femb.linear.truncate import craig_bampton as craig_bampton_modes
-from femb.linear.truncate_spinning import SpinningReduction, elastic_modes, spinning_modal
+from femb.linear.modal_reduction import craig_bampton as craig_bampton_modes
+from femb.linear.model import LinearModel, linear_model
+from femb.linear.spinning_reduction import elastic_modes, spinning_modal
+from femb.linear.state_space import StateSpace, Truncation
 from femb.small_motions.eigenproblem import EigenProblem
 from femb.small_motions.free_motions import free_motions
 from femb.system.known_motions import KnownStructure
@@ -41,153 +41,9 @@ from femb.vibration.damping_ratios import check_ratio, damping_in_words, source_
 from femb.vibration.eigen import freedoms
 from femb.vibration.flexibility import Flexibility
 
-# Balanced truncation: the states that inputs reach and outputs see least are left out.
-#
-#     A P + P A^T + B B^T = 0,   A^T Q + Q A + C^T C = 0,   sigma = sqrt(eig(P Q)),   ||G - G_r|| <= 2 sum of the rest
-#
-# of inputs and outputs scaled to their own size. Rigid motions, which have no Gramians, are separated exactly first;
-# where dampers or the momentum of wheels act on them, the states that do not decay.
-# Source: docs/theory/linearisation.md, equation (25); Antoulas, Approximation of Large-Scale Dynamical Systems, 2005.
-
-# Of the largest singular value of Hankel: smaller ones are rounding.
-ROUNDING = 1e-13
-# Of the largest entry of a matrix: larger ones couple rigid motions with others.
-COUPLED = 1e-8
-# Of the largest pole: a state that decays more slowly does not.
-LASTING = 1e-13
-
-
-UNDAMPED = "balanced truncation: modes without damping have no Gramians: give a damping ratio above zero"
-
-
-def balanced_states(
-    of: ModalReduction | SpinningReduction, order: int, frequencies: ArrayLike | None = None
-) -> StateSpace:
-    """``order`` balanced states beside those of rigid motions, of a reduced model in modes.
-
-    Raises ModelError: more states than there are; motions without damping.
-    """
-    free, whole = _parts(of)
-    rest = len(whole.states)
-    if isinstance(order, bool) or not isinstance(order, int) or not 1 <= order <= rest:
-        raise ModelError(
-            f"balanced truncation: got {shown(order)} states, wanted a whole number from 1 to {rest}, the states that "
-            "decay"
-        )
-    poles = whole.eigenvalues()
-    rounding = np.maximum(1e-12 * np.abs(poles), 1e-15 * np.max(np.abs(poles), initial=0.0))
-    if np.any(poles.real >= -rounding):
-        raise ModelError(UNDAMPED)
-    outputs, inputs = _scales(whole)
-    left, right, values = _projection(whole.A, whole.B * inputs, whole.C / outputs[:, None])
-    k = min(order, int(np.sum(values > ROUNDING * values[0])))
-    left, right = left[:, :k], right[:, :k]
-    n = len(free.states)
-    A = np.zeros((n + k, n + k))
-    A[:n, :n], A[n:, n:] = free.A, left.T @ whole.A @ right
-    B, C = np.vstack([free.B, left.T @ whole.B]), np.hstack([free.C, whole.C @ right])
-    names = (*free.states, *(f"balanced {j + 1}" for j in range(k)))
-    space = StateSpace(A, B, C, free.D + whole.D, names, of.full.inputs, of.full.outputs)
-    dropped = 2.0 * float(np.sum(values[k:])) * np.outer(outputs, 1.0 / inputs)
-    bound: Callable[[float], Floats] | None = None
-    if of.tail is not None:
-
-        def bound(omega: float) -> Floats:
-            return of.bound(omega) + dropped
-
-    kind = f"{k} balanced states of {of.kind}"
-    return of.compared(space, kind, frequencies, bound)
-
-
-def _parts(of: ModalReduction | SpinningReduction) -> tuple[StateSpace, StateSpace]:
-    """State spaces of rigid motions and of the others, whose sum is the reduced model."""
-    if isinstance(of, SpinningReduction):
-        return of.rigid, of.elastic
-    r, model = of.integrators, of.reduced
-
-    def coupled(matrix: Floats) -> bool:
-        return bool(np.any(np.abs(matrix[:r]) > COUPLED * np.max(np.abs(matrix), initial=0.0)))
-
-    if coupled(model.stiffness):
-        raise ModelError("balanced truncation: motions without stiffness are held by others: ask for modes instead")
-    if coupled(model.damping):
-        return _lasting(first_order(model, of.full), r)
-    model = _separated(model, r)
-    units = np.eye(len(model.names))
-    # the direct part stays with the elastic ones
-    rigid = replace(model.along(units[:, :r], model.names[:r]), direct=0.0 * model.direct)
-    return first_order(rigid, of.full), first_order(model.along(units[:, r:], model.names[r:]), of.full)
-
-
-def _lasting(space: StateSpace, r: int) -> tuple[StateSpace, StateSpace]:
-    """The first r displacements, which act on nothing, with the states that do not decay, and the states that do.
-
-        d' = E w,  w' = A w + B u,  w = X z + Y s,  z' = A_z z + B_z u,  s' = A_s s + B_s u,  e = d - E Y A_s^-1 s
-
-    so that e' = E X z - E Y A_s^-1 B_s u. Raises ModelError where more than r states do not decay.
-    """
-    from scipy.linalg import matrix_balance, schur, solve_sylvester
-
-    E, A, of_d = space.A[:r, r:], space.A[r:, r:], space.C[:, :r]
-    scaled, (scale, _) = matrix_balance(A, permute=False, separate=True)
-    most = -LASTING * float(np.max(np.abs(np.linalg.eigvals(scaled)), initial=0.0))
-    T, Z, k = schur(scaled, sort=lambda real, imaginary=0.0: real >= most)
-    if k > r:
-        raise ModelError(UNDAMPED)
-    Q = solve_sylvester(T[:k, :k], -T[k:, k:], -T[:k, k:])
-    X, Y = scale[:, None] * Z[:, :k], scale[:, None] * (Z[:, :k] @ Q + Z[:, k:])
-    inner = Z.T @ (space.B[r:] / scale[:, None])
-    B_z, B_s, A_s = inner[:k] - Q @ inner[k:], inner[k:], T[k:, k:]
-    # E Y A_s^-1
-    static = np.linalg.solve(A_s.T, (E @ Y).T).T
-    of_z = np.block([[np.zeros((r, r)), E @ X], [np.zeros((k, r)), T[:k, :k]]])
-    names = (*space.states[:r], *(f"lasting {j + 1}" for j in range(k)))
-    C_z, C_s = np.hstack([of_d, space.C[:, r:] @ X]), space.C[:, r:] @ Y + of_d @ static
-    free = replace(space, A=of_z, B=np.vstack([-static @ B_s, B_z]), C=C_z, D=0.0 * space.D, states=names)
-    decaying = tuple(f"decaying {j + 1}" for j in range(len(A_s)))
-    return free, replace(space, A=A_s, B=B_s, C=C_s, states=decaying)
-
-
-def _separated(model: SecondOrderModel, r: int) -> SecondOrderModel:
-    """The model in coordinates whose mass does not couple the first r, which have no stiffness, with the others."""
-    change = np.eye(len(model.names))
-    change[:r, r:] = -np.linalg.solve(model.mass[:r, :r], model.mass[:r, r:])
-    model = model.along(change, model.names)
-    for matrix in (model.mass, model.damping, model.stiffness):
-        matrix[:r, r:] = matrix[r:, :r] = 0.0
-    model.damping[:r, :r] = model.stiffness[:r, :r] = 0.0
-    return model
-
-
-def _scales(space: StateSpace) -> tuple[Floats, Floats]:
-    """Sizes (p,) of outputs by unit white noise in all inputs, and inverse sizes (m,) of what inputs do."""
-    from scipy.linalg import solve_continuous_lyapunov
-
-    Q = solve_continuous_lyapunov(space.A.T, -space.C.T @ space.C)
-    inputs = _or_one(np.sqrt(np.maximum(np.einsum("nm,nk,km->m", space.B, Q, space.B), 0.0)))
-    B = space.B / inputs
-    P = solve_continuous_lyapunov(space.A, -B @ B.T)
-    outputs = _or_one(np.sqrt(np.maximum(np.einsum("pn,nk,pk->p", space.C, P, space.C), 0.0)))
-    return outputs, 1.0 / inputs
-
-
-def _projection(A: Floats, B: Floats, C: Floats) -> tuple[Floats, Floats, Floats]:
-    """W, V (n, n) with W^T V = 1, and singular values of Hankel (n,): the square-root method."""
-    from scipy.linalg import solve_continuous_lyapunov
-
-    roots = []
-    for a, b in ((A, B @ B.T), (A.T, C.T @ C)):
-        values, axes = np.linalg.eigh(solve_continuous_lyapunov(a, -b))
-        roots.append(axes * np.sqrt(np.maximum(values, 0.0)))
-    reach, seen = roots
-    U, values, V = np.linalg.svd(seen.T @ reach)
-    scale = 1.0 / np.sqrt(np.maximum(values, ROUNDING * values[0]))
-    return (seen @ U) * scale, (reach @ V.T) * scale, values
-
-
-def _or_one(x: Floats) -> Floats:
-    return np.where(x > 0.0, x, 1.0)
-
+if TYPE_CHECKING:
+    from femb.model.model import Model
+    from femb.system.system import System
 
 # Residual vectors: the static response of the modes left out, as more modes.
 #
@@ -251,6 +107,49 @@ LARGEST = 5000
 BASE, MULTIPLE = 20, 2
 
 
+class OrderOptions(TypedDict, total=False):
+    """The order of a state space and the damping of its modes, as options of ``state_space_of`` by name."""
+
+    modes: int | None
+    craig_bampton: int | None
+    balanced: int | None
+    residual_vectors: bool
+    damping: float | None
+    frequencies: ArrayLike | None
+
+
+class StructureOptions(OrderOptions, total=False):
+    """The options of ``linearize_structure`` by name, beside its inputs and outputs."""
+
+    held: str | None
+    hub: str | None
+    start: str
+
+
+def linearize_structure(
+    model: "Model | System",
+    *,
+    inputs: Sequence[str] | None = None,
+    outputs: Sequence[str] | None = None,
+    held: str | None = None,
+    hub: str | None = None,
+    start: str = "as_given",
+    **order: Unpack[OrderOptions],
+) -> StateSpace:
+    """The state space of a structure at rest or in steady rotation, truncated as asked for, by its sparse equations.
+
+    model, inputs, outputs, held, hub, start : as in ``femb.linear_model``. order : modes, craig_bampton or balanced,
+    numbers of modes or states, without which it is of full order; residual_vectors : whether more modes have the static
+    share. damping : ratio of modes in place of the case's modal damping; by default a truncated model of a
+    case without that has 0.005. frequencies (f,), Hz : where the error of the result, its ``truncation``, is computed.
+
+    Raises ModelError: as ``femb.linear_model``; more than one order, an order that there is not; SolveError: no
+    equilibrium.
+    """
+    check_options("linearize_structure", order, OrderOptions)
+    return state_space_of(linear_model(model, inputs=inputs, outputs=outputs, held=held, hub=hub, start=start), **order)
+
+
 def state_space_of(
     model: LinearModel,
     *,
@@ -279,6 +178,8 @@ def state_space_of(
     for name, value in (("modes", modes), ("craig_bampton", craig_bampton), ("balanced", balanced)):
         if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
             raise ModelError(f"linearize: {name}: got {shown(value)}, wanted a whole number from 1")
+    if frequencies is not None and (modes, craig_bampton, balanced) == (None, None, None):
+        raise ModelError("linearize: frequencies: are of the error of a truncation: name modes, or another order")
     spinning, places = model.motion.spinning, model.motion.system.layout.first_order_v
     if (modes, craig_bampton, balanced) != (None, None, None) and not np.all(model.motion.held[places]):
 
