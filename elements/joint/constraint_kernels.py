@@ -53,7 +53,7 @@ FIRST_AXIS, FIRST_AXIS_2, CONSTANT = 3, 6, 15
 QUATERNION = 3
 
 # Laws of forces along coordinates of joints (``femb.elements.joint.force_batch``).
-SPRING, FRICTION, STOPS, MOTOR = range(4)
+SPRING, FRICTION, STOPS, MOTOR, CURVE, STEPPER = range(6)
 
 
 # Kernels of ORIENTATION rows: one component of the relative attitude of two frames; arguments as above.

@@ -1,5 +1,6 @@
 """A spring along a coordinate of a joint whose force is a curve, a table or a spline, and which may snap to others."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Annotated, Any, ClassVar
@@ -12,6 +13,7 @@ from femb.base.profile import columns_of
 from femb.base.quantity import Group, Quantity
 from femb.base.types import NOT_NEGATIVE, Floats, Numbers, OneOf, Unit
 from femb.base.values import shown
+from femb.elements.joint.constraint_kernels import CURVE
 from femb.elements.joint.force import JointForce
 from femb.elements.spring.spring import SpringResults
 from femb.layout.discrete import Crossing, DiscreteState, Update
@@ -177,6 +179,7 @@ class JointCurve(JointForce):
     kind: ClassVar[str] = "curve"
     results: ClassVar[type[Group]] = CurveResults
     batch: ClassVar[str] = "femb.elements.joint.force_batch:CurveBatch"
+    law: ClassVar[int] = CURVE
 
     coordinates: Annotated[Numbers, Unit("rad", stroke="m")] = ()
     forces: Annotated[Numbers, Unit("N m", stroke="N")] = ()
@@ -252,7 +255,25 @@ class JointCurve(JointForce):
         for k, each in enumerate(snaps, 1):
             add(k, each)
 
-    def inputs(self) -> tuple[Input, Input]:
+    def numbers(self) -> list[float]:
+        """The damping."""
+        return [self.damping, 0.0, 0.0, 0.0, 0.0]
+
+    def tables(self) -> list[Floats]:
+        """Where each piece of its curves begins, coefficients, and energies there."""
+        curves = self.curves()
+        begins = [np.concatenate([each.knots[:1], each.knots]) for each in curves]
+        return [
+            np.column_stack([begin, each.pieces, each.energies]) for begin, each in zip(begins, curves, strict=True)
+        ]
+
+    def limits(self) -> list[tuple[float, float]]:
+        """The corners of its curves."""
+        if self.interpolation != "linear":
+            return []
+        return [(1.0, knot) for knot in sorted({float(x) for curve in self.curves() for x in curve.knots[1:-1]})]
+
+    def inputs(self) -> Sequence[Input]:
         """The number of its curve, and the energy lost by snapping, which no equation reads."""
         label = f"springs.{self.name}"
         return Input.of_array(f"{label}.snapped"), Input.of_array(f"{label}.dissipated", recorded_only=True)

@@ -1,6 +1,6 @@
 """Forces along a coordinate of a joint: springs, dry friction, end stops and motors."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -44,16 +44,20 @@ class JointForce(OnCoordinate):
     coordinate: str | None = None
 
     def numbers(self) -> list[float]:
-        """The parameters (5) of its law, as in ``force_kernels.laws``."""
+        """The parameters (5) of its law, as in ``force_batch.laws``."""
         raise NotImplementedError
 
     def limits(self) -> list[tuple[float, float]]:
         """(sense, value) of every discontinuity of the law; sense is 1 if the law changes below the value, -1 above."""
         return []
 
-    def input(self) -> Input | None:
-        """The input of its law, a function of time and state, if there is one."""
-        return None
+    def inputs(self) -> Sequence[Input]:
+        """The inputs of its law, functions of time and state."""
+        return ()
+
+    def tables(self) -> list[Floats]:
+        """The tables (m, 6) of its law."""
+        return []
 
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
         """Couple the two frames of its joint."""
@@ -195,12 +199,15 @@ class JointMotor(JointForce, HoldsCommands):
         """A factor of one: the input is the force itself, whatever it is at the start."""
         return [1.0, 0.0, 0.0, 0.0, 0.0]
 
-    def input(self) -> Input:
+    def inputs(self) -> Sequence[Input]:
         force, profile, label = self.force, self.profile, self._command
         if callable(force):
-            return Input.of_law(force, label)
+            return [Input.of_law(force, label)]
         value = float(force)
-        return Input(1, lambda t: value * profile(t), breakpoints=breakpoints_of(profile), label=label, unit="N m or N")
+        given = Input(
+            1, lambda t: value * profile(t), breakpoints=breakpoints_of(profile), label=label, unit="N m or N"
+        )
+        return [given]
 
 
 class _MotorCommand:
@@ -216,9 +223,9 @@ class _MotorCommand:
         """A factor of one."""
         return [1.0, 0.0, 0.0, 0.0, 0.0]
 
-    def input(self) -> Input:
+    def inputs(self) -> Sequence[Input]:
         """The held command."""
-        return Input.of_array(command_array(self.motor._command), 1)
+        return [Input.of_array(command_array(self.motor._command))]
 
 
 # Spring and dashpot along a coordinate of a joint.
@@ -264,10 +271,10 @@ class JointSpringDamper(JointForce):
     def numbers(self) -> list[float]:
         return [self.stiffness, self.damping, self.free, 0.0, 0.0]
 
-    def input(self) -> Input | None:
+    def inputs(self) -> Sequence[Input]:
         if self.force is None:
-            return None
-        return Input.of_law(law_of_coordinate(self, self.force), f"springs.{self.name}.force")
+            return []
+        return [Input.of_law(law_of_coordinate(self, self.force), f"springs.{self.name}.force")]
 
 
 # End stops of a joint.

@@ -1,7 +1,7 @@
 """Stepper motor: a joint's angle follows a target in steps, with ripple of the torque."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -12,7 +12,8 @@ from femb.base.errors import ModelError
 from femb.base.quantity import Group, Quantity
 from femb.base.types import NOT_NEGATIVE, POSITIVE, Floats, Unit
 from femb.elements.item import ItemStates
-from femb.elements.joint.on_coordinate import OnCoordinate
+from femb.elements.joint.constraint_kernels import STEPPER
+from femb.elements.joint.force import JointForce
 from femb.elements.load.load import LoadResults
 from femb.layout.commands import Command
 from femb.layout.discrete import DiscreteState, Update
@@ -58,7 +59,7 @@ class StepperResults(LoadResults):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class StepperMotor(OnCoordinate):
+class StepperMotor(JointForce):
     """A stepper motor at an angle c of a joint, which pulls it to a target: a torque in the direction of increasing c
 
         holding_torque sin(teeth (target - c)) - damping dc/dt - sum of torque sin(order c + phase) over the harmonics
@@ -83,6 +84,7 @@ class StepperMotor(OnCoordinate):
     sense: ClassVar[float] = -1.0
     results: ClassVar[type[Group]] = StepperResults
     batch: ClassVar[str] = "femb.elements.joint.force_batch:StepperBatch"
+    law: ClassVar[int] = STEPPER
 
     name: str
     joint: str
@@ -127,7 +129,7 @@ class StepperMotor(OnCoordinate):
                 ("loads", self.name, "coordinate"),
                 f"got the stroke {joint.coordinates[k].name!r} of {self.joint!r}, wanted an angle: {known}",
             )
-        layout.couple((joint.first.frame, joint.second.frame))
+        super().declare_dofs(layout, placement, model)
         layout.add_discrete(self._state("command"), 0.0)
         start = 0.0 if self.step is None else self.step * round(float(self.motion(0.0)) / self.step)
         layout.add_discrete(self._state("target"), start)
@@ -179,7 +181,16 @@ class StepperMotor(OnCoordinate):
         following = self._following(number, float(discrete[self._state("target")]), angle)
         return {self._state("command"): angle, self._state("next"): following}
 
-    def inputs(self) -> tuple[Input, Input]:
+    def numbers(self) -> list[float]:
+        """Torque, teeth and damping."""
+        return [self.holding_torque, self.teeth, self.damping, 0.0, 0.0]
+
+    def tables(self) -> list[Floats]:
+        """Order, phase, torque and angle of its harmonics."""
+        rows = [[each.order, each.phase, each.torque, each.angle, 0.0, 0.0] for each in self.harmonics or ()]
+        return [np.reshape(rows, (-1, 6))]
+
+    def inputs(self) -> Sequence[Input]:
         """Inputs of its target beside its steps, an input of linear models, and of these or a command."""
         label = self._state("angle")
         motion = (lambda t: 0.0) if self.step is not None else self.motion

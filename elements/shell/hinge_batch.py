@@ -7,7 +7,7 @@ import numpy as np
 
 from femb.base.types import Floats
 from femb.elements.joint.coordinates import JointCoordinates
-from femb.elements.joint.force_batch import BY_COORDINATE, BY_RATE, ELASTIC, ENERGY, REST, CoordinateForceBatch
+from femb.elements.joint.force_batch import ELASTIC, REST, CoordinateForceBatch
 from femb.elements.joint.records import on_frames
 from femb.layout.element import Batch, OutputRows
 from femb.layout.layout import JointLayout, Layout
@@ -33,18 +33,9 @@ class HingeBatch(CoordinateForceBatch):
         self.parts = [slice(a, b) for a, b in pairwise(ends)]
         self.lengths = np.concatenate([lengths_of(layout, line) for line in joints])
         owner = np.repeat(np.arange(len(items)), list(map(len, joints)))
-        self.free, stiffness, damping = np.array([[x.free, x.stiffness, x.damping] for x in items])[owner].T
-        self.stiffness, self.damping = stiffness * self.lengths, damping * self.lengths
-
-    def unwrapped(self, u: Floats, values: Floats) -> Floats:
-        """Angles (s, n) within half a turn of half the free one."""
-        return np.asarray(values + 2.0 * np.pi * np.round((0.5 * self.free - values) / (2.0 * np.pi)))
-
-    def set_laws(self, u: Floats, values: Floats, rates: Floats, L: Floats) -> None:
-        turned = values - self.free
-        L[..., ELASTIC], L[..., REST] = self.stiffness * turned, self.damping * rates
-        L[..., BY_COORDINATE], L[..., BY_RATE] = self.stiffness, self.damping
-        L[..., ENERGY] = 0.5 * self.stiffness * turned**2
+        rows = np.array([[x.stiffness, x.damping, x.free] for x in items])[owner]
+        rows[:, :2] *= self.lengths[:, None]
+        self.data[:, :3] = rows  # of the law SPRING
 
     def linear_outputs(self) -> dict[str, tuple[str, ...]]:
         return {f"{item.table}.{item.name}": OUTPUTS for item in self.items}
@@ -64,7 +55,7 @@ class HingeBatch(CoordinateForceBatch):
             return OutputRows("rad", by_angle, components=names)
         if quantity == "rate":
             return OutputRows("rad/s", by_rate, by_angle, components=names)
-        stiffness, damping = ((x[part] / self.lengths[part])[:, None] for x in (self.stiffness, self.damping))
+        stiffness, damping = ((self.data[part, k] / self.lengths[part])[:, None] for k in (0, 1))
         return OutputRows("N", stiffness * by_angle + damping * by_rate, damping * by_angle, components=names)
 
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:

@@ -149,7 +149,7 @@ OF_ITEMS = (
            "force * value / float(entry.inputs[0].function(0.0)[0])", "force",
            "tests/elements/joint/test_driver.py", "force of a driver of a distance that changes"),
     Mutant("elements/joint/force_batch.py",
-           "by_r -= 2.0 * ratio / data[n, 3] * fall * sign", "by_r -= 0.0",
+           "own[BY_RATE] -= 2.0 * ratio / data[n, 3] * fall * sign", "own[BY_RATE] -= 0.0",
            JOINT_FORCES + "::test_forces_and_tangents", "tangent of Stribeck friction"),
     Mutant("elements/joint/force_batch.py",
            "push * depth / (power + 1.0)", "push * depth / power",

@@ -358,7 +358,12 @@ def _hinges_of(
 
 def linear_springs(system: System) -> list[JointSpringDamper]:
     """The springs and dashpots of joints without a user's law."""
-    items = [item for batch in system.batches if isinstance(batch, JointForceBatch) for item in batch.items]
+    return [item for batch in system.batches for item in linear_springs_of(batch)]
+
+
+def linear_springs_of(batch: Batch) -> list[JointSpringDamper]:
+    """``linear_springs`` of a batch."""
+    items = batch.items if isinstance(batch, JointForceBatch) else []
     return [item for item in items if isinstance(item, JointSpringDamper) and item.force is None]
 
 
@@ -398,7 +403,8 @@ def _without(batch: Any, springs: set[int]) -> Batch | None:
 def does_work(batch: Batch) -> bool:
     """Whether a batch may have power: false if it consists of springs only."""
     if isinstance(batch, JointForceBatch):
-        return any(getattr(item, "damping", 1.0) or getattr(item, "force", None) for item in batch.items)
+        springs = linear_springs_of(batch)
+        return len(springs) < len(batch.items) or any(item.damping for item in springs)
     if batch.declares:
         return bool(work_accounts(batch.forces(), ""))
     return type(batch).nonconservative_force is not Batch.nonconservative_force

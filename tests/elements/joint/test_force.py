@@ -11,9 +11,12 @@ from oracles.finite_differences import INERTIA, only, random_state, slope
 from scipy.optimize import brentq
 
 import femb
-from femb.elements.joint.force_batch import CoordinateForceBatch, JointForceBatch
+from femb.elements.joint.force_batch import ELASTIC, REST, JointForceBatch
+from femb.layout.evaluation import Evaluation
+from femb.layout.terms import account
 from femb.numerics import rotations
 from femb.numerics.euler import from_euler
+from femb.numerics.vector3 import IN_V
 from femb.profiles import Step, Versine
 from femb.run.time_loop import Event
 from femb.system.system import System
@@ -221,11 +224,8 @@ def test_a_stop_never_pulls(exponent):
     item = femb.JointStops("f", "j", lower=-0.5, upper=0.5, stiffness=4.0, exponent=exponent, damping=50.0)
     system = only(pair(femb.Prismatic, item), JointForceBatch)
     (batch,) = system.batches
-    from femb.elements.joint import force_batch as kernels
-
     c, rate = (each.ravel()[:, None] for each in np.meshgrid(np.linspace(-1, 1, 41), np.linspace(-9, 9, 37)))
-    found = np.empty((len(c), 1, 5))
-    kernels.laws(batch.index, batch.data, np.zeros((len(c), 1)), c, rate, found)
+    found = batch.results(np.zeros((len(c), 1)), c, rate)
     push = (found[:, 0, 0] + found[:, 0, 1]) * np.sign(c[:, 0])
     beyond = np.abs(c[:, 0]) > 0.5
     assert np.all(push[beyond] > 0.0)
@@ -640,21 +640,34 @@ def sprung():
     return system, system.q0, system.v0 + rng.normal(size=system.n_v)
 
 
-def test_forces_in_one_call_are_those_of_their_parts():
-    """To the last bit, at several states: an implicit step evaluates them in one compiled call."""
+def test_forces_of_parts_are_those_of_the_laws():
+    """At several states: of gradients and laws alone, part by part, and bound to arrays as in compiled steps."""
     system, q, v = sprung()
     (batch,) = (each for each in system.batches if isinstance(each, JointForceBatch))
     states = np.array([q, q]), np.array([v, 2.0 * v])
     u = np.array([system.inputs_at(0.0, q, v)] * 2)
-    for shares in ((1.0, 1.0), (0.0, -1.0), (1.0, 0.0)):
-        parts, whole = np.zeros((2, 2, system.n_v))
-        CoordinateForceBatch.add_forces(batch, u, *states, *shares, parts)
-        batch.add_forces(u, *states, *shares, whole)
-        assert parts.any()
-        np.testing.assert_array_equal(whole, parts)
-    out, a = np.zeros((2, system.n_v)), np.zeros((2, system.n_v))
-    batch.bound_residual(u, *states, a, out)()
-    np.testing.assert_array_equal(out, batch_residual(batch, u, *states, a))
+    a = np.zeros((2, system.n_v))
+    _, _, gradients, L = batch.measure(u, *states)
+    rows = np.zeros((2, 2, system.n_v))  # of states and forces
+    for end, column in enumerate((IN_V, 3 + IN_V)):
+        first = int(batch.coordinates.index[0, column])
+        rows[..., first : first + 6] = gradients[..., 6 * end : 6 * end + 6]
+    evaluation = Evaluation([batch], system.pattern)
+    names = [part.account for part in batch.works]
+    assert names == ["joint_springs", "friction_springs"]
+    wanted = [np.einsum("sn,snk->sk", L[..., ELASTIC], rows), *(L[:, n, REST, None] * rows[:, n] for n in range(2))]
+    total = np.zeros_like(a)
+    chosen = [lambda part: float(part.kind == "elastic"), *(account("", name) for name in names)]
+    for factor, force in zip(chosen, wanted, strict=True):
+        out = np.zeros_like(a)
+        evaluation.add_residual(u, *states, a, out, factor)
+        assert out.any()
+        np.testing.assert_allclose(out, force, rtol=1e-14, atol=1e-15)
+        total += out
+    out = np.zeros_like(a)
+    for call in evaluation.force_calls(u, *states, a, out):
+        call()
+    np.testing.assert_allclose(out, total, rtol=1e-14, atol=1e-15)
 
 
 def batch_residual(batch, u, q, v, a):
