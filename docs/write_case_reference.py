@@ -17,9 +17,11 @@ from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
 from femb.base.checks import unit_of
+from femb.base.meanings import meanings
 from femb.case.build import OPTIONS, kinds
 from femb.case.json_schema import TABLES, schema
 from femb.case.schema import choices, keys_of, required_keys, table_kind
+from femb.elements.marker import Marker, Place
 from femb.numerics.turns import SEQUENCES
 from femb.profiles import PROFILES
 
@@ -79,11 +81,6 @@ class Row(NamedTuple):
 
 
 NONE: Mapping[str, Row] = {}
-SAID = re.compile(
-    r", a Profile of femb\.profiles or any callable of time|(?:,? or|[;,.])? [Ii]n Python\b.*?(?=; |\. |$)"
-    r"|[;,]? in a case file relative to its folder|(?:, |^)inertial axes(?=[,.;]|$)|, of any length"
-)
-"""What the index says once, and what is of Python alone."""
 
 
 def pages() -> dict[Path, str]:
@@ -157,32 +154,18 @@ def sections() -> Iterator[tuple[str, type, str]]:
 
 
 def list_of(rows: Iterable[Row]) -> str:
-    """A list of keys; those with one meaning, which names them all, or with none share a line."""
-    rows = list(rows)
-    names = "|".join(row.name.strip("*`").replace("_", r"\\_") for row in rows)
-    name = rf"(?:{names})(?: \([^()]*\))?"
-    prefix = re.compile(rf"^(?:or )?{name}(?:(?:, | and | or ){name})* : ")
+    """A list of keys; those with one meaning, or with none, share a line."""
     groups: dict[str, list[Row]] = {}
     for row in rows:
-        meaning = prefix.sub("", row.meaning)
-        if meaning.strip(" .;,") in (row.unit, " or ".join(row.unit.split(", "))):
-            meaning = ""  # the unit stands in the brackets
-        groups.setdefault(meaning or " ", []).append(row._replace(meaning=meaning))
-    return "\n".join(line_of(group, [meaning for meaning in groups if len(meaning) > 25]) for group in groups.values())
+        groups.setdefault(row.meaning, []).append(row)
+    return "\n".join(map(line_of, groups.values()))
 
 
-def line_of(group: list[Row], meanings: Iterable[str] = ()) -> str:
-    """The line of keys with one meaning; without what is the meaning of another key."""
-    units = [unit for unit in dict.fromkeys(row.unit for row in group) if unit]
+def line_of(group: list[Row]) -> str:
+    """The line of keys with one meaning."""
     meaning = group[0].meaning
-    for other in meanings:
-        meaning = meaning.replace(other, "") if other != meaning else meaning
-    both = " or ".join(units[0].split(", ")) if units else ""
-    for unit in (re.escape(text) for text in dict.fromkeys([both, *units]) if text):
-        meaning = re.sub(rf"^{unit}(?=[.;,:]|$)|, {unit}(?=[.;,:]|$)| \({unit}\)|(?<= \(){unit}, ", "", meaning)
-    meaning = re.sub(r"^[ .,;:]+|[ .;,]+$", "", " ".join(meaning.split()))
-    if meaning.startswith(PLACE):
-        return f"- {', '.join(row.name for row in group)} ({PLACE}){meaning.removeprefix(PLACE)}"
+    if meaning == PLACE:
+        return f"- {', '.join(row.name for row in group)} ({PLACE})"
     alike: dict[str, list[str]] = {}
     for row in group:
         alike.setdefault(facts_of(row), []).append(row.name)
@@ -238,13 +221,10 @@ class Writer:
             default = "" if default == "`false`" else default.replace(".0`", "`")
             default = "zeros" if re.fullmatch(r"`\[[\[\]0., ]*0[\[\]0., ]*\]`", default) else default
             name = f"**`{key}`**" if key in required_keys(kind) else f"`{key}`"
-            meaning = value.get("description", "")
-            meaning = re.sub(r"^body and at \(.*?\), or beam, node and at \(.*?\) : ", f"{PLACE}: ", meaning)
-            rows[key] = Row(name, typed(value), unit, default, escaped(SAID.sub("", " ".join(meaning.split()))))
-            if kind in PROFILES.values() and told_by(self.definitions[kind.__name__]["description"], key, rows[key]):
-                rows[key] = rows[key]._replace(meaning="")
-            if key == "profile" and given:
-                rows[key] = rows[key]._replace(default="`1`", meaning="factor over time")
+            text = meanings(kind).get(key, "")
+            at_place = not issubclass(kind, Marker) and text and text == meanings(Place).get(key)
+            default = "`1`" if key == "profile" and given else default
+            rows[key] = Row(name, typed(value), unit, default, PLACE if at_place else escaped(text))
         return rows
 
     def shared(self, of: Iterable[type]) -> dict[str, Row]:
@@ -277,14 +257,12 @@ class Writer:
         example = self.examples.get(kind.__name__)
         parts += [f"```text\n{example}\n```"] if example else []
         body = "\n\n".join(parts) or ("" if own else "It has no further keys.")
-        purpose = escaped(self.definitions[kind.__name__]["description"])
+        purpose = "\n\n".join(
+            part if part.startswith("    ") else escaped(part)
+            for part in self.definitions[kind.__name__]["description"].split("\n\n")
+        )
         heading = f"## {title}\n\n" if title else ""
         return f"{heading}{tag}{purpose}\n\n{body}".rstrip() + "\n"
-
-
-def told_by(purpose: str, key: str, row: Row) -> bool:
-    """Whether the purpose of a profile, a formula or sentence with the key, says what a short meaning says."""
-    return re.search(rf"\b{key}\b", purpose) is not None and len(row.meaning.split()) < 8
 
 
 def typed(value: dict[str, Any]) -> str:
@@ -322,9 +300,7 @@ def array(value: dict[str, Any]) -> str:
 def unit_words(kind: type, key: str) -> str:
     """The unit of a key, in words."""
     unit = unit_of(keys_of(kind)[key])
-    if unit is None:
-        return ""
-    return ", ".join(text or "-" for text in (unit.text, unit.stroke) if text is not None)
+    return "" if unit is None else ", ".join(text or "-" for text in (unit.text, unit.stroke) if text is not None)
 
 
 def escaped(text: str) -> str:

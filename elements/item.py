@@ -21,7 +21,7 @@ from femb.base.html import Brief
 from femb.base.quantity import Group, Quantity
 from femb.base.types import Floats
 from femb.elements.joint.constraint_set import ConstraintRow, ConstraintTable
-from femb.elements.marker import Marker, Place
+from femb.elements.marker import Hosted, Marker, Place
 from femb.elements.records import RecordedSystem, Records
 from femb.layout.commands import Command, add_command, clip_count, clipped_command, command_array
 from femb.layout.element import Batch, Input
@@ -58,7 +58,7 @@ class StartMotion:
 class Item(Brief):
     """Base class of all descriptions.
 
-    table : its table in a case file. kind : its word there. name : unique within the table.
+    table : its table in a case file. kind : its word there.
     acts_on_attitude : whether it acts on the attitude of its hosts; then no host may be a point mass.
     has_dofs : whether it declares frames or internal coordinates, so that a model may consist of this kind alone.
     deforms : whether it has mass and deforms between its points: results have its deflection, and the load on what
@@ -90,6 +90,7 @@ class Item(Brief):
     results: ClassVar[type[Group]] = Group
 
     name: str
+    """unique within its table"""
 
     def __post_init__(self) -> None:
         with Checks(self, self.table, self.name) as check:
@@ -224,18 +225,8 @@ class Item(Brief):
         return Records()
 
 
-class AtPoint(Item):
-    """Base class of items at one point: with the fields body and at, or beam, node and at.
-
-    body : a name, of a body or an interface of a flexible body. beam : a name, in place of it. node : of the beam,
-    counted from the start, 0 to the number of elements; negative numbers count from the end. at : m, the point, in body
-    or section axes.
-    """
-
-    body: str | None
-    beam: str | None
-    at: Any
-    node: int
+class AtPoint(Hosted, Item):
+    """Base class of items at one point."""
 
     @property
     def on(self) -> Place:

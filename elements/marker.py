@@ -23,21 +23,29 @@ LEAST_SINE = 1e-6
 SHORTEST = 1e-6
 
 
-class Marker(Brief):
-    """Base of all markers: ``at`` a point (m) in the axes of a ``body``, or of a ``beam``'s section at a ``node``.
+class Hosted:
+    """Base of descriptions with the fields of a point: ``body`` and ``at``, or ``beam``, ``node`` and ``at``."""
 
-    Nodes count from the start, 0 to the number of elements; negative numbers count from the end. Subclasses add
-    fields; ``directions`` names the two fields that orient the axes, if there are any. Methods add problems to check.
+    body: str | None
+    """name of a body, of "ground" or of an interface of a flexible body"""
+    beam: str | None
+    """in place of the body the name of a beam"""
+    at: Any
+    """the point, in axes of the body, or of the beam's section at the node"""
+    node: int
+    """of the beam, counted from the start, 0 to the number of elements; negative numbers count from the end"""
+
+
+class Marker(Hosted, Brief):
+    """Base of all markers: points of bodies or of beams, with axes where they need them.
+
+    Subclasses add fields; ``directions`` names the two that orient the axes, if any. Methods add problems to check.
     """
 
     wanted: ClassVar[str]  # for messages
     directions: ClassVar[tuple[str, ...]] = ()
     along: ClassVar[str] = ""
 
-    body: str | None
-    beam: str | None
-    at: Vector
-    node: int
     anchor: Vector | None = None
 
     @classmethod
@@ -98,11 +106,8 @@ def _length(x: Sequence[float]) -> float:
 class Attachment(Marker):
     """The end of a beam: on a body, on a node of another beam, or free in space.
 
-    body : its name. beam : in place of it the name of a beam, with section axes instead of body axes. node : of that
-    beam, from 0 at the start, or negative from the end. Without body and beam the end is free, with at and direction in
-    inertial axes. at : m, body axes. direction : the beam's tangent from its start towards its end, in body axes; by
-    default towards the other end. up : the section's y axis is the part of up perpendicular to the tangent; by default
-    the body's y axis, or z within 25 degrees of the tangent.
+    Without body and beam the end is free, with ``at`` and ``direction`` in inertial axes. On a beam both are in the
+    axes of the section.
     """
 
     wanted = "an Attachment such as hub.at((0.1, 0, 0))"
@@ -112,7 +117,10 @@ class Attachment(Marker):
     body: str | None = None
     at: Annotated[Vector, Unit("m")] = (0.0, 0.0, 0.0)
     direction: Direction | None = None
+    """the beam's tangent from its start towards its end, body axes; by default towards the other end"""
     up: Direction | None = None
+    """the section's y axis is its part perpendicular to the tangent; by default the body's y axis, or z within 25
+    degrees of the tangent"""
     beam: str | None = None
     node: int = -1
 
@@ -129,12 +137,7 @@ class Attachment(Marker):
 
 @dataclass(frozen=True, eq=False)
 class Place(Marker):
-    """A point of the model: ``body`` and ``at`` (m, body axes), or ``beam`` and ``node`` and ``at`` (m, section axes).
-
-    body : a name, of a body or "ground". beam : a name, in place of it. node : of the beam, counted from the start, 0
-    to the number of elements; negative numbers count from the end. at : m, the point, in body or section axes, rigid
-    with the body or the section of the node.
-    """
+    """A point of the model, rigid with a body or with the section of a beam's node."""
 
     wanted = "a Place, body.at(...) or beam.node(...)"
 
@@ -154,30 +157,30 @@ class Place(Marker):
 
 @dataclass(frozen=True, eq=False)
 class JointEnd(Place):
-    """An end of a joint: ``body`` and ``at`` (m, body axes), or ``beam``, ``node`` and ``at`` (m, section axes).
-
-    axis : the joint's z axis. reference : the joint's x axis is its component perpendicular to axis; by default the
-    body's x axis, or y within 25 degrees of axis. Both in the axes of at.
-    """
+    """An end of a joint: a point with the axes of the joint, in the axes of ``at``."""
 
     wanted = "a JointEnd, body.at(...) or beam.node(...)"
     directions = ("axis", "reference")
     along = "is along the axis: it must show a direction across it"
 
     axis: Direction | None = None
+    """the joint's z axis"""
     reference: Direction | None = None
+    """the joint's x axis is its component perpendicular to axis; by default the body's x axis, or y within 25 degrees
+    of axis"""
 
 
 @dataclass(frozen=True, eq=False)
 class SpringEnd(Place):
-    """An end of a spring: a point of a ``body`` or of a ``beam`` as in Place, or ``anchor``, a point in space.
+    """An end of a spring: a point of a body or of a beam, or a point in space.
 
-    anchor : m, inertial axes. It has no axes: an end of a torsion spring that is fixed in space is on body "ground".
+    A point in space has no axes: an end of a torsion spring that is fixed in space is on body "ground".
     """
 
     wanted = "a SpringEnd, body.at(...) or beam.node(...)"
 
     anchor: Annotated[Vector | None, Unit("m")] = None
+    """in place of these, a point in space, inertial axes"""
 
     def check_host(self, check: Checks) -> None:
         """Report an end without a host or with two."""

@@ -32,10 +32,7 @@ from femb.base.values import LARGEST
 
 @dataclass(frozen=True)
 class Constant(CheckedProfile):
-    """One at all times, or ``value``.
-
-    value : of the function.
-    """
+    """One at all times, or ``value``."""
 
     shape: ClassVar[str] = "constant"
     value: Annotated[float, Unit("value")] = 1.0
@@ -54,13 +51,13 @@ class Constant(CheckedProfile):
 class Polynomial(SmoothProfile):
     """c0 + c1 x + c2 x^2 + ... of x = t - start with ``coefficients`` c from the constant upwards, at all times: [0, 2]
     is a steady rate of two.
-
-    coefficients : from the constant upwards, in the unit of the value over powers of s. start : s, the origin of x.
     """
 
     shape: ClassVar[str] = "polynomial"
     coefficients: Annotated[Numbers, OWN_UNITS]
+    """from the constant upwards, in the unit of the value over powers of s"""
     start: Annotated[float, Unit("s")] = 0.0
+    """origin of x"""
 
     def check(self, check: Checks) -> None:
         check.numbers("coefficients")
@@ -83,16 +80,16 @@ class Polynomial(SmoothProfile):
 
 @dataclass(frozen=True)
 class Sine(SmoothProfile):
-    """mean + amplitude sin(2 pi frequency t + phase), with the frequency in Hz and the phase in rad.
-
-    frequency : Hz. amplitude : half of the range. phase : rad, at t = 0. mean : of the largest and the least value.
-    """
+    """mean + amplitude sin(2 pi frequency t + phase), with the frequency in Hz and the phase in rad."""
 
     shape: ClassVar[str] = "sine"
     frequency: Annotated[float, Unit("Hz"), POSITIVE]
     amplitude: Annotated[float, Unit("value")] = 1.0
+    """half of the range"""
     phase: Annotated[float, Unit("rad")] = 0.0
+    """at t = 0"""
     mean: Annotated[float, Unit("value")] = 0.0
+    """of the largest and the least value"""
 
     def derivatives(self, t: float) -> Derivatives:
         omega = 2.0 * math.pi * self.frequency
@@ -109,10 +106,7 @@ class Sine(SmoothProfile):
 
 @dataclass(frozen=True)
 class Versine(CheckedProfile):
-    """(1 - cos(2 pi (t - start)/duration))/2 for ``duration`` seconds from ``start``, zero elsewhere; peak one.
-
-    duration : s, from zero to zero. start : s, the last instant of the zero before it.
-    """
+    """(1 - cos(2 pi (t - start)/duration))/2 for ``duration`` seconds from ``start``, zero elsewhere; peak one."""
 
     shape: ClassVar[str] = "versine"
     duration: Annotated[float, Unit("s"), POSITIVE]
@@ -146,8 +140,6 @@ class SmoothStep(SmoothProfile):
 
     The polynomial of least degree with these properties, s^3 (10 - 15 s + 6 s^2); its rate is at most 15/8 of the mean
     rate, its second derivative at most 10/sqrt(3) of the change over the square of the duration.
-
-    duration : s, of the change. start : s, its first instant. before : the value up to it. after : the value after it.
     """
 
     shape: ClassVar[str] = "smooth_step"
@@ -182,17 +174,18 @@ class Slew(SmoothProfile):
     """From ``before`` to ``after`` in the shortest time from ``start``, from rest to rest: constant acceleration, then
     the opposite, with a constant rate between them where ``max_rate`` is reached.
 
-    after : the value at the end. before : the value up to the start. start : s, the first instant of the motion.
-    max_acceleration : the acceleration. duration : s, in place of it. max_rate : by default no limit. A ``bang_bang``
-    profile of the same times is its acceleration, for loads.
+    A ``bang_bang`` profile of the same times is its acceleration, for loads.
     """
 
     shape: ClassVar[str] = "slew"
     after: Annotated[float, Unit("value")]
     before: Annotated[float, Unit("value")] = 0.0
     max_acceleration: Annotated[float | None, Unit("value/s2"), POSITIVE] = None
+    """give it or the duration"""
     max_rate: Annotated[float | None, Unit("value/s"), POSITIVE] = None
+    """by default no limit"""
     duration: Annotated[float | None, Unit("s"), POSITIVE] = None
+    """in place of max_acceleration"""
     start: Annotated[float, Unit("s")] = 0.0
 
     def check(self, check: Checks) -> None:
@@ -264,12 +257,13 @@ class Step(CheckedProfile):
     """Zero before ``start``, one from then on, zero again after ``duration`` if that is given.
 
     Jumps are breakpoints: integration uses the left limit before a jump and the right limit after it.
-    start : s, of the first jump. duration : s, from the first jump to the second, by default without end.
     """
 
     shape: ClassVar[str] = "step"
     start: Annotated[float, Unit("s")] = 0.0
+    """of the first jump"""
     duration: Annotated[float, Unit("s"), POSITIVE] = math.inf
+    """from the first jump to the second, by default without end"""
 
     def __post_init__(self) -> None:
         if isinstance(self.duration, float) and self.duration == math.inf:
@@ -290,11 +284,11 @@ class Exponential(CheckedProfile):
     """Zero before ``start``, then 1 - exp(-(t - start)/time_constant): the first-order approach of a temperature.
 
     Its rate jumps at the start: a driver cannot follow it.
-    time_constant : s, after which 63 % are reached. start : s, the first instant of the change.
     """
 
     shape: ClassVar[str] = "exponential"
     time_constant: Annotated[float, Unit("s"), POSITIVE]
+    """after which 63 % are reached"""
     start: Annotated[float, Unit("s")] = 0.0
 
     @property

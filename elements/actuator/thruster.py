@@ -91,13 +91,8 @@ class ThrusterResults(Group):
 class Thruster(AtPoint):
     """A force at a point of a body or of a beam's section, in a direction that is fixed there, switched by a valve.
 
-    force : full thrust, N. direction : of the force, opposite to the plume, in axes of the body or section, of any
-    length. body and at (m, body axes), or beam, node and at (m, section axes) : its point. rise_time : s, time constant
-    with which the force follows the valve, both ways. The impulse of a pulse is force times on-time. minimum_pulse : s;
-    shorter pulses do not fire. specific_impulse : s, for the record of propellant; masses do not change.
-
-    pulses : rows (start, on-time) in s, in the order of time. A controller commands thrusters.NAME.on_time (s): a
-    command replaces the pulse before, zero closes the valve. A run that goes on from another starts with closed valves.
+    A controller commands thrusters.NAME.on_time (s): a command replaces the pulse before, zero closes the valve. The
+    impulse of a pulse is force times on-time. A run that goes on from another starts with closed valves.
 
     Raises ModelError: a force that is not positive, no direction, times below zero, pulses that overlap or are shorter
     than ``minimum_pulse``. Source: docs/theory/actuators.md, section 1.
@@ -112,15 +107,21 @@ class Thruster(AtPoint):
 
     name: str
     force: Annotated[float, Unit("N"), POSITIVE]
+    """full thrust"""
     direction: UnitVector
+    """of the force, opposite to the plume, in axes of the body or section, of any length"""
     body: str | None = None
     beam: str | None = None
     at: Annotated[Vector, Unit("m")] = (0.0, 0.0, 0.0)
     node: int = -1
     rise_time: Annotated[float, Unit("s"), NOT_NEGATIVE] = 0.0
+    """time constant with which the force follows the valve, both ways"""
     minimum_pulse: Annotated[float, Unit("s"), NOT_NEGATIVE] = 0.0
+    """shorter pulses do not fire"""
     specific_impulse: Annotated[float | None, Unit("s"), POSITIVE] = None
+    """for the record of propellant; masses do not change"""
     pulses: Annotated[Pulses | None, Unit("s")] = None
+    """rows (start, on-time), in the order of time"""
 
     def check(self, check: Checks) -> None:
         self.on.report(check)

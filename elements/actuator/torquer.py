@@ -59,13 +59,12 @@ class TorquerResults(Group):
 class MagneticTorquer(AtPoint):
     """A magnetic dipole along an axis of a body or of a beam's section, which the magnetic field turns.
 
-    axis : of the dipole, in axes of the body or section, of any length. body, or beam and node : its host. dipole :
-    A m2, times ``profile``, a Profile of femb.profiles or any callable of time; the command of a controller,
-    ``magnetic_torquers.NAME.dipole`` (A m2), adds to it. max_dipole : A m2, at which commands are clipped, and counted.
-
     The field is the sum of the model's ``fields`` at the origin of its frame. A constant dipole without commands is the
-    residual one of a spacecraft. Raises ModelError: no axis, a limit that is not positive, a model without a field.
-    Source: docs/theory/actuators.md, section 3.
+    residual one of a spacecraft. The command of a controller, ``magnetic_torquers.NAME.dipole`` (A m2), adds to the
+    dipole.
+
+    Raises ModelError: no axis, a limit that is not positive, a model without a field. Source: docs/theory/actuators.md,
+    section 3.
     """
 
     table: ClassVar[str] = "magnetic_torquers"
@@ -76,12 +75,16 @@ class MagneticTorquer(AtPoint):
 
     name: str
     axis: UnitVector
+    """of the dipole, in axes of the body or section, of any length"""
     body: str | None = None
     beam: str | None = None
     node: int = -1
     dipole: Annotated[float, Unit("A m2")] = 0.0
+    """constant part, times the profile"""
     max_dipole: Annotated[float | None, Unit("A m2"), POSITIVE] = None
+    """limit of the command; clipped commands are counted"""
     profile: Profile = Constant()  # noqa: RUF009 - frozen
+    """factor of the dipole over time"""
 
     def check(self, check: Checks) -> None:
         self.on.report(check)

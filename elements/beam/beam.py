@@ -24,16 +24,6 @@ STRAIN = InternalQuantity("strain", "-")
 class Beam(ShapedBeam):
     """A beam of equal elements between its ``start`` and its ``end``.
 
-    section : a Section, or its name in the model. length : m; by default that of the path, or the distance of start and
-    end. elements : their number. start, end : Attachments; an omitted end is free. velocity (m/s), angular_velocity
-    (rad/s) : of a free beam, whose ``start`` has no body: of the start in inertial axes, and in axes of the first
-    section. curvature : uniform twist and curvatures about the section's y and z axes of the undeformed beam, 1/m; (0,
-    0, 1/R) is an arc of radius R towards y. path : Path of the undeformed beam: points, an arc or a function. The beam
-    is straight without both. strain : "exact" curvatures per unit stretched length, or "source" for those of the
-    thesis. share_strain : one axial strain for all elements that meet at a node, and for collinear beams that end on
-    one body, as in the thesis. By default clamped ends, and the sides of inner nodes with a load, mass, spring or beam,
-    have strains of their own.
-
     Raises ModelError. Source: docs/theory/beam.md.
     """
 
@@ -48,7 +38,11 @@ class Beam(ShapedBeam):
     start: Attachment | None = None
     end: Attachment | None = None
     strain: Annotated[str, OneOf(("exact", "source"))] = "exact"
+    """either "exact" curvatures per unit stretched length, or "source" for those of the thesis"""
     share_strain: bool = False
+    """one axial strain for all elements that meet at a node, and for collinear beams that end on one body, as in the
+    thesis. By default clamped ends, and the sides of inner nodes with a load, mass, spring or beam, have strains of
+    their own"""
     curvature: Annotated[Vector | None, Unit("rad/m")] = None
     velocity: Annotated[Vector | None, Unit("m/s")] = None
     angular_velocity: Annotated[Vector | None, Unit("rad/s")] = None

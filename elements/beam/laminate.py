@@ -12,6 +12,7 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
+from femb.base.meanings import Description
 from femb.base.types import POSITIVE, Floats, Pair, Shape, Unit
 from femb.base.values import frozen_array, nearest
 
@@ -29,31 +30,35 @@ PLY_MATERIALS: dict[str, tuple[tuple[float, float], float, float, float]] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Ply:
+class Ply(Description):
     """One unidirectional ply of a tube or of a shell.
-
-    thickness : m. angle : of the fibres from the beam's axis, rad, positive towards a rotation about it; in a shell
-    from the material direction, positive about the normal. youngs_moduli : along and across the fibres, Pa.
-    shear_modulus : in the plane, Pa. poissons_ratio : ratio of strain across to strain along, under a force along.
-    density : kg/m3. material : one of femb.PLY_MATERIALS or of femb.MATERIALS by its name; it gives these four where
-    they are not given. transverse_shear : shear moduli through the thickness of a shell, along and across the fibres,
-    Pa; by default the shear modulus in the plane. expansion : coefficients of thermal expansion in a shell, along and
-    across the fibres, 1/K; by default that of an isotropic material. strengths : in a shell, for its failure index, all
-    positive, Pa: tension and pressure along the fibres, tension and pressure across them, shear.
 
     Raises ModelError: a value that is missing or not positive, a Poisson's ratio that no material has, an unknown name.
     """
 
     thickness: Annotated[float, Unit("m"), POSITIVE]
     angle: Annotated[float, Unit("rad")]
+    """of the fibres from the beam's axis, positive towards a rotation about it; in a shell from the material direction,
+    positive about the normal"""
     youngs_moduli: Annotated[Pair | None, Unit("Pa"), POSITIVE] = None
+    """along and across the fibres"""
     shear_modulus: Annotated[float | None, Unit("Pa"), POSITIVE] = None
+    """in the plane"""
     poissons_ratio: Annotated[float | None, Unit("")] = None
+    """ratio of strain across to strain along, under a force along"""
     density: Annotated[float | None, Unit("kg/m3"), POSITIVE] = None
     material: str | None = None
+    """one of femb.PLY_MATERIALS or of femb.MATERIALS by its name; it gives moduli, Poisson's ratio and density where
+    they are not given"""
     transverse_shear: Annotated[Pair | None, Unit("Pa"), POSITIVE] = None
+    """shear moduli through the thickness of a shell, along and across the fibres; by default the shear modulus in the
+    plane"""
     expansion: Annotated[Pair | None, Unit("1/K")] = None
+    """coefficients of thermal expansion in a shell, along and across the fibres; by default that of an isotropic
+    material"""
     strengths: Annotated[Strengths | None, Unit("Pa"), POSITIVE] = None
+    """in a shell, for its failure index, all positive: tension and pressure along the fibres, tension and pressure
+    across them, shear"""
 
     def __post_init__(self) -> None:
         with Checks(self, "ply") as check:
@@ -164,9 +169,8 @@ def tube_inertia(inner: float, plies: Sequence[Ply]) -> tuple[float, Floats]:
 
 
 @dataclass(frozen=True)
-class Material:
-    """An isotropic material. youngs_modulus, shear_modulus : Pa. density : kg/m3. expansion : coefficient of thermal
-    expansion, 1/K. source : of the values.
+class Material(Description):
+    """An isotropic material.
 
     Raises ModelError: a value that is not positive.
     """
@@ -175,7 +179,9 @@ class Material:
     shear_modulus: Annotated[float, Unit("Pa"), POSITIVE]
     density: Annotated[float, Unit("kg/m3"), POSITIVE]
     expansion: Annotated[float | None, Unit("1/K")] = None
+    """coefficient of thermal expansion"""
     source: str = ""
+    """of the values"""
 
     def __post_init__(self) -> None:
         with Checks(self, "material"):

@@ -227,11 +227,7 @@ SECTION_LOADS = {"section_force": "force", "section_moment": "torque"}
 
 
 class LineItem(Item):
-    """Base class of beams. A kind is a dataclass with these fields or properties:
-
-    section : a Section, or its name in the model. length : m; omitted where it is the distance of both ends. elements :
-    their number. start, end : Attachments; an omitted end is free. velocity (m/s), angular_velocity (rad/s) : of a free
-    beam, whose ``start`` has no body: of the start in inertial axes, and in axes of the first section.
+    """Base class of beams. A kind is a dataclass with these fields or properties.
 
     carries_loads : whether its own batches evaluate distributed and thermal loads along it.
     """
@@ -244,12 +240,19 @@ class LineItem(Item):
 
     name: str
     section: Section | str
+    """a Section, or its name in the model"""
     length: float | None
+    """by default that of the path, or the distance of both ends"""
     elements: int
+    """number of equal elements"""
     start: Attachment | None
+    """the first end; a free one without it"""
     end: Attachment | None
+    """the last end; a free one without it"""
     velocity: Floats | None = None
+    """of the start of a free beam, whose start has no body, inertial axes"""
     angular_velocity: Floats | None = None
+    """of a free beam, in axes of the first section"""
 
     # Checks
 
@@ -446,14 +449,14 @@ ADVICE = ", wanted less than 180 degrees: give it more elements"
 
 
 class ShapedBeam(LineItem):
-    """Base class of the kinds with these fields beside those of ``LineItem``:
-
-    curvature : uniform twist and curvatures about the section's y and z axes of the undeformed beam, 1/m. path : Path
-    of the undeformed beam, which gives its length unless it is a function of the length.
-    """
+    """Base class of the kinds with these fields beside those of ``LineItem``; without them a beam is straight."""
 
     curvature: Vector | None = None
+    """uniform twist and curvatures about the section's y and z axes of the undeformed beam; (0, 0, 1/R) is an arc of
+    radius R towards y"""
     path: Path | None = None
+    """Path of the undeformed beam: points, an arc or a function; it gives the length unless it is a function of the
+    length"""
 
     def check_shape(self, check: Checks) -> None:
         """Report problems of the length, the curvature and the path."""

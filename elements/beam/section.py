@@ -247,29 +247,6 @@ class Section(Item):
     or directly, by axial_stiffness, torsional_stiffness and bending_stiffness; or by stiffness_matrix. Inertia: by
     density; or by mass_per_length and inertia_per_length; or by mass_matrix.
 
-    area : m2. second_moments : about the section's principal y and z axes, m4. torsion_constant : Saint-Venant's, m4;
-    0.1406 b4 of a square of side b, not the polar moment. youngs_modulus : Pa. shear_modulus : Pa. axial_stiffness :
-    EA, N. torsional_stiffness : GJ, N m2. bending_stiffness : [EIy, EIz], N m2. stiffness_matrix : symmetric 4 x 4, of
-    axial strain, twist and curvatures about y and z. Or symmetric 6 x 6, forces then moments by extension, shear along
-    y and z, twist and curvatures, order and signs of VABS. shear_stiffness : [kGAy, kGAz], N, beside another stiffness
-    than the 6 x 6: then, and with a 6 x 6, the section shears, which takes a beam of the kind "exact". density : kg/m3,
-    with area and second_moments. polar_moment : of inertia in twist, m4; by default the sum of the second moments.
-    mass_per_length : kg/m; the whole mass, before the density of the material. inertia_per_length : [x, y, z] about
-    axes through the mass centre, kg m. mass_axis : the mass centre, [y, z], m, by default on the reference axis of the
-    stiffness. mass_matrix : symmetric 6 x 6, momentum and angular momentum per length by velocity and spin, order of
-    VABS. file : of VABS (.K) or BECAS with both matrices, or a table (.csv) of one row; in a case file relative to its
-    folder. shape : the outer sizes (m), {"rectangle": [y, z]}, {"circle": radius}, {"tube": [radius, wall]}, {"box":
-    [y, z, wall]}, {"i": [y, z, web, flange]} or {"channel": [y, z, web, flange]} about the centroid. It gives area,
-    second_moments, torsion_constant and torsion_modulus unless given, and the pictures. material : one of
-    femb.MATERIALS by its name, or a Material; it gives moduli, density and expansion unless given. plies : of a
-    laminated tube, from inside to outside, as thick as its wall; they give stiffness and inertia. non_structural_mass :
-    kg/m, in addition, such as wires, without rotary inertia. damping : stiffness-proportional, stress per strain rate
-    divided by stress per strain, s. A beam of the kind "exact" takes six, d, of extension, shear along y and z, twist
-    and curvatures about y and z: stress i per rate of strain j is sqrt(d_i d_j) K_ij. recovery_points : [[y, z], ...]
-    (m) for stresses; by default the corners of the shape, or of the rectangle with the radii of gyration.
-    torsion_modulus : torque divided by the largest shear stress, m3; by default that of the same circle or rectangle
-    with this torsion_constant. expansion : coefficient of thermal expansion, 1/K; negative of some fibres.
-
     Raises ModelError: a value that is not positive, a stiffness or inertia given twice or incompletely, a matrix that
     is not symmetric and positive definite. Warns if one moment of inertia exceeds the sum of the others, or if the
     torsion constant exceeds the sum of the second moments.
@@ -281,29 +258,59 @@ class Section(Item):
     name: str
     area: Annotated[float | None, Unit("m2"), POSITIVE] = None
     second_moments: Annotated[Pair | None, Unit("m4"), POSITIVE] = None
+    """about the section's principal y and z axes"""
     torsion_constant: Annotated[float | None, Unit("m4"), POSITIVE] = None
+    """Saint-Venant's, 0.1406 b4 of a square of side b, not the polar moment"""
     density: Annotated[float | None, Unit("kg/m3"), POSITIVE] = None
+    """with area and second_moments"""
     youngs_modulus: Annotated[float | None, Unit("Pa"), POSITIVE] = None
     shear_modulus: Annotated[float | None, Unit("Pa"), POSITIVE] = None
     polar_moment: Annotated[float | None, Unit("m4"), POSITIVE] = None
+    """of inertia in twist; by default the sum of the second moments"""
     damping: Annotated[Coefficients, Unit("s")] = 0.0
+    """stiffness-proportional, stress per strain rate divided by stress per strain. A beam of the kind "exact" takes
+    six, d, of extension, shear along y and z, twist and curvatures about y and z: stress i per rate of strain j is
+    sqrt(d_i d_j) K_ij"""
     shape: Annotated[dict[str, Any] | None, Unit("m")] = field(default=None, repr=False)
+    """the outer sizes, {"rectangle": [y, z]}, {"circle": radius}, {"tube": [radius, wall]}, {"box": [y, z, wall]},
+    {"i": [y, z, web, flange]} or {"channel": [y, z, web, flange]} about the centroid. It gives area, second_moments,
+    torsion_constant and torsion_modulus unless given, and the pictures"""
     axial_stiffness: Annotated[float | None, Unit("N"), POSITIVE] = None
+    """EA"""
     torsional_stiffness: Annotated[float | None, Unit("N m2"), POSITIVE] = None
+    """GJ"""
     bending_stiffness: Annotated[Pair | None, Unit("N m2"), POSITIVE] = None
+    """[EIy, EIz]"""
     stiffness_matrix: Annotated[Matrix4 | Matrix6 | None, OWN_UNITS] = None
+    """symmetric 4 x 4, of axial strain, twist and curvatures about y and z. Or symmetric 6 x 6, forces then moments by
+    extension, shear along y and z, twist and curvatures, order and signs of VABS"""
     mass_per_length: Annotated[float | None, Unit("kg/m"), POSITIVE] = None
+    """the whole mass, before the density of the material"""
     inertia_per_length: Annotated[Vector | None, Unit("kg m"), POSITIVE] = None
+    """[x, y, z] about axes through the mass centre"""
     expansion: Annotated[float | None, Unit("1/K")] = None
+    """coefficient of thermal expansion; negative of some fibres"""
     mass_axis: Annotated[Pair | None, Unit("m")] = None
+    """the mass centre, [y, z], by default on the reference axis of the stiffness"""
     recovery_points: Annotated[list[Pair] | None, Unit("m")] = None
+    """[[y, z], ...] for stresses; by default the corners of the shape, or of the rectangle with the radii of
+    gyration"""
     torsion_modulus: Annotated[float | None, Unit("m3"), POSITIVE] = None
+    """torque divided by the largest shear stress; by default that of the same circle or rectangle with this
+    torsion_constant"""
     shear_stiffness: Annotated[Pair | None, Unit("N"), POSITIVE] = None
+    """[kGAy, kGAz], beside another stiffness than the 6 x 6: then, and with a 6 x 6, the section shears, which takes an
+    "exact" beam"""
     mass_matrix: Annotated[Matrix6 | None, OWN_UNITS] = None
+    """symmetric 6 x 6, momentum and angular momentum per length by velocity and spin, order of VABS"""
     file: str | None = None
+    """of VABS (.K) or BECAS with both matrices, or a table (.csv) of one row; in a case file relative to its folder"""
     material: str | Material | None = None
+    """one of femb.MATERIALS by its name, or a Material; it gives moduli, density and expansion unless given"""
     plies: list[Ply] | None = None
+    """of a laminated tube, from inside to outside, as thick as its wall; they give stiffness and inertia"""
     non_structural_mass: Annotated[float, Unit("kg/m"), NOT_NEGATIVE] = 0.0
+    """in addition, such as wires, without rotary inertia"""
 
     def check(self, check: Checks) -> None:
         if self.file is not None and "file" not in check.bad and not self._read(check, self.file):

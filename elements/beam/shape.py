@@ -365,26 +365,25 @@ SMALLEST_STEP = 1e-9
 class Path(Brief):
     """The reference line of a beam, in one of these forms. All but ``curve`` define the beam's ``length``.
 
-    points : at least two, m, in the axes of the host of the beam's start (of its end if the start is free; inertial
-    axes if both are free), connected by a cubic spline. The beam begins at its attachment for any first point.
-    kinks : straight pieces between the points, with corners, instead of the spline; every piece has one element or
-    more.
-    radius, angle : an arc (m, rad) towards the section's y axis.
-    curve : in Python, a function ``s -> (3,)`` or ``s -> ((3,), (3,))`` of the length s (m) from the start: the point
-    (axes as for points), and a direction whose component perpendicular to the tangent is the section's y axis.
+    Without a direction from ``curve``, the sections are in parallel transport along the line. The attachment then needs
+    no ``direction``; its ``up`` applies.
 
-    Without such a direction, the sections are in parallel transport along the line. The attachment then needs no
-    ``direction``; its ``up`` applies.
-
-    Raises ModelError: none or several of these forms, invalid or coincident points, a corner of 180 degrees.
-    Source: docs/theory/beam.md, section 2.
+    Raises ModelError: none or several of these forms, invalid or coincident points, a corner of 180 degrees. Source:
+    docs/theory/beam.md, section 2.
     """
 
     points: Annotated[list[Vector] | None, Unit("m")] = None
+    """at least two, connected by a cubic spline, in the axes of the host of the beam's start (of its end if the start
+    is free; inertial axes if both are free). The beam begins at its attachment for any first point"""
     kinks: bool = False
+    """straight pieces between the points, with corners, instead of the spline; every piece has one element or more"""
     radius: Annotated[float | None, Unit("m"), POSITIVE] = None
+    """of an arc towards the section's y axis"""
     angle: Annotated[float | None, Unit("rad"), POSITIVE] = None
+    """of the arc"""
     curve: Annotated[Callable[[float], Any], Arguments("of the length in Python")] | None = None
+    """in Python, a function ``s -> (3,)`` or ``s -> ((3,), (3,))`` of the length s (m) from the start: the point (axes
+    as for points), and a direction whose component perpendicular to the tangent is the section's y axis"""
 
     def __post_init__(self) -> None:
         with Checks(self, "path") as check:

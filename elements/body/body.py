@@ -88,16 +88,18 @@ class Body(Item):
 
 
 class OrientedBody(Body):
-    """Base class of bodies with axes.
-
-    quaternion or euler_angles (rad, in euler_sequence) : attitude, body to inertial, or as relative_to says.
-    """
+    """Base class of bodies with axes."""
 
     position: Floats | None
     quaternion: Floats | None
+    """attitude, from body axes to inertial ones"""
     euler_angles: Floats | None
+    """in place of the quaternion, intrinsic angles in euler_sequence"""
     euler_sequence: Any
+    """three letters, or any three axes, a row each"""
     relative_to: str
+    """with "orbit", attitude and angular velocity are relative to the frame of the orbit at time 0, x ahead, z down,
+    and by default those of this frame"""
 
     def check(self, check: Checks) -> None:
         check_sequence(check, "euler_sequence")
@@ -105,8 +107,8 @@ class OrientedBody(Body):
         check_unit(check, "quaternion")
 
     def orbit(self, model: ModelView) -> tuple[Floats, Floats] | None:
-        """The frame of the orbit at time 0, as of ``frame_of``, that its attitude and its turn are relative to; None
-        where they are inertial. Raises ModelError: a model without an orbit."""
+        """The quaternion (4,) and the turn (3,) of the frame of the orbit at time 0, as of ``frame_of``, that its own
+        are relative to; None where they are inertial. Raises ModelError: a model without an orbit."""
         if self.relative_to == "inertial":
             return None
         from femb.elements.environment.orbital_frame import frame_of, motion_of
@@ -121,8 +123,8 @@ class OrientedBody(Body):
         return StartPose(self.position, quaternion)
 
     def turn(self, layout: Layout, model: ModelView, given: Floats | None) -> Floats | None:
-        """(3,) rad/s: its angular velocity at the start in its axes, with that of the orbit that the ``given`` one is
-        relative to; None where neither is given."""
+        """(3,) rad/s: its angular velocity at the start in its axes, with that of the orbit that the ``given`` one
+        (3,), in the same axes, is relative to; None where neither is given."""
         if (orbit := self.orbit(model)) is None:
             return given
         attitude = layout.frames[layout.bodies[self.name]].quaternion
@@ -161,10 +163,7 @@ def check_unit(check: Checks, name: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Ground(OrientedBody):
-    """A frame fixed in inertial space. Every model contains one named ``"ground"`` at the origin.
-
-    position : m. quaternion or euler_angles (rad, in ``euler_sequence``, intrinsic) : its attitude.
-    """
+    """A frame fixed in inertial space. Every model contains one named ``"ground"`` at the origin."""
 
     kind: ClassVar[str] = "ground"
 
@@ -188,9 +187,6 @@ class Ground(OrientedBody):
 class PointMass(Body):
     """A mass without inertia.
 
-    mass : kg. position (m), velocity (m/s) : of a free mass, inertial axes. on : the point of a body or section to
-    which it is fixed.
-
     Raises ModelError: mass not positive, both free and fixed. Source: docs/theory/rigid_body.md.
     """
 
@@ -200,8 +196,11 @@ class PointMass(Body):
     name: str
     mass: Annotated[float, Unit("kg"), POSITIVE]
     position: Annotated[Vector | None, Unit("m")] = None
+    """of a free mass, inertial axes"""
     velocity: Annotated[Vector | None, Unit("m/s")] = None
+    """of a free mass, inertial axes"""
     on: Place | None = None
+    """the point of a body or section to which it is fixed"""
 
     def check(self, check: Checks) -> None:
         if self.on is not None:
@@ -306,19 +305,8 @@ def _moments_problem(moments: Sequence[float], moved: str) -> str:
 class RigidBody(OrientedBody):
     """A rigid body; position and velocity are those of its reference point, the origin of its frame.
 
-    mass : kg. inertia : about the mass centre in body axes, kg m2; three numbers are principal moments. center_of_mass
-    : mass centre from the reference point, body axes, m. inertia_about : the point that inertia is about, if not the
-    mass centre, from the reference point, body axes, m. position : of the reference point, inertial axes, m; by default
-    from beams and joints to known bodies, else the origin. quaternion or euler_angles (rad, in ``euler_sequence``,
-    intrinsic: three letters, or any three axes, a row each) : attitude, body to inertial. velocity : of the reference
-    point, inertial axes, m/s. angular_velocity : rad/s, body axes. euler_rates : rad/s, in place of it. relative_to :
-    "inertial", or "orbit": attitude and angular velocity are then relative to the frame of the orbit at time 0, x
-    ahead, z down, and by default those of this frame. moves_alone : whether the velocities are those of the body alone;
-    else they are those of the whole connected structure as one rigid body. shape : for pictures only, {"box": [x, y,
-    z]}, {"sphere": radius} or {"cylinder": [radius, length]} in m.
-
-    Raises ModelError: mass not positive, inertia not that of a body, quaternion not of unit length; no orbit.
-    Source: docs/theory/rigid_body.md.
+    Raises ModelError: mass not positive, inertia not that of a body, quaternion not of unit length; no orbit. Source:
+    docs/theory/rigid_body.md.
     """
 
     kind: ClassVar[str] = "rigid"
@@ -326,17 +314,27 @@ class RigidBody(OrientedBody):
     name: str
     mass: Annotated[float, Unit("kg"), POSITIVE]
     inertia: Inertia
+    """about the mass centre in body axes; three numbers are principal moments"""
     center_of_mass: Annotated[Vector, Unit("m")] = (0.0, 0.0, 0.0)
+    """mass centre from the reference point, body axes"""
     position: Annotated[Vector | None, Unit("m")] = None
+    """of the reference point, inertial axes; by default from beams and joints to known bodies, else the origin"""
     quaternion: Quaternion | None = None
     euler_angles: Annotated[Vector | None, Unit("rad")] = None
     velocity: Annotated[Vector | None, Unit("m/s")] = None
+    """of the reference point, inertial axes"""
     angular_velocity: Annotated[Vector | None, Unit("rad/s")] = None
+    """in body axes"""
     euler_rates: Annotated[Vector | None, Unit("rad/s")] = None
+    """in place of the angular velocity"""
     euler_sequence: Annotated[EulerSequence | Matrix3, Unit("")] = "xyz"
     moves_alone: bool = False
+    """whether the velocities are those of the body alone; else those of the whole connected structure as one rigid
+    body"""
     shape: Annotated[dict[str, Any] | None, Unit("m")] = field(default=None, repr=False)
+    """for pictures only: {"box": [x, y, z]}, {"sphere": radius} or {"cylinder": [radius, length]}"""
     inertia_about: Annotated[Vector | None, Unit("m")] = None
+    """the point that inertia is about, if not the mass centre, from the reference point, body axes"""
     relative_to: Annotated[str, OneOf(FRAMES)] = "inertial"
 
     def check(self, check: Checks) -> None:

@@ -66,14 +66,8 @@ class TankRod(Distance):
 class SloshingTank(AtPoint):
     """The liquid in an upright cylinder with a free surface: a mass at rest and one for each mode of sloshing.
 
-    mass : of the liquid, kg. radius, depth : of the liquid, m. gravity : m/s2, acceleration that holds the liquid on
-    the floor, of gravity or of a thrust; above 0. axis : of the cylinder, from the floor to the surface, in axes of the
-    body or section. body and at (m, body axes), or beam, node and at (m, section axes) : the middle of the liquid.
-
-    modes : 1 to 3. damping_ratio : of each, a number. model : "pendulum", masses on massless rods, brought back by the
-    model's acceleration; or "spring", across the axis, with the stiffness for gravity.
-
-    It makes the point masses NAME_rest, NAME_1 ... and joints and springs NAME_1, NAME_1_x, NAME_1_y ...
+    It makes the point masses NAME_rest, NAME_1 ... and joints and springs NAME_1, NAME_1_x, NAME_1_y ... Its place is
+    the middle of the liquid.
 
     Raises ModelError: numbers that are not positive, as a gravity of zero: in weightlessness a liquid does not slosh as
     a pendulum does. Source: docs/theory/actuators.md, equation (12).
@@ -89,14 +83,20 @@ class SloshingTank(AtPoint):
     radius: Annotated[float, Unit("m"), POSITIVE]
     depth: Annotated[float, Unit("m"), POSITIVE]
     gravity: Annotated[float, Unit("m/s2")]
+    """acceleration that holds the liquid on the floor, of gravity or of a thrust; above 0"""
     body: str | None = None
     beam: str | None = None
     at: Annotated[Vector, Unit("m")] = (0.0, 0.0, 0.0)
     node: int = -1
     axis: UnitVector = (0.0, 0.0, 1.0)
+    """of the cylinder, from the floor to the surface, in axes of the body or section"""
     modes: int = 1
+    """number of modes of sloshing, 1 to 3"""
     damping_ratio: Annotated[float, Unit(""), NOT_NEGATIVE] = 0.0
+    """of each mode"""
     model: Annotated[str, OneOf((PENDULUM, SPRING))] = PENDULUM
+    """as a "pendulum", masses on massless rods, brought back by the model's acceleration; or "spring", across the axis,
+    with the stiffness for gravity"""
 
     def check(self, check: Checks) -> None:
         if "gravity" not in check.bad and not self.gravity > 0.0:

@@ -94,20 +94,19 @@ class ControllerResults(Group):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Controller(Item):
-    """The base of all controllers.
-
-    period, phase : s, of the samples phase + k period; without a period the controller is continuous. delay : s, from a
-    sample to the action of its commands, any multiple of the period. atol : of a continuous one, the absolute tolerance
-    of its states at the default rtol, in their unit.
-    """
+    """The base of all controllers."""
 
     table: ClassVar[str] = "controllers"
     results: ClassVar[type[Group]] = ControllerResults
 
     period: Annotated[float | None, Unit("s"), POSITIVE] = None
+    """of the samples; without it the controller is continuous"""
     phase: Annotated[float, Unit("s"), NOT_NEGATIVE] = 0.0
+    """instant of the first sample"""
     delay: Annotated[float, Unit("s"), NOT_NEGATIVE] = 0.0
+    """from a sample to the action of its commands, any multiple of the period"""
     atol: Annotated[float, Unit("own"), POSITIVE] = 1e-6
+    """of a continuous controller, the absolute tolerance of its states at the default rtol, in their unit"""
 
     def check(self, check: Checks) -> None:
         if self.period is None and not {"phase", "delay", "period"} & check.bad:

@@ -26,12 +26,9 @@ PROBED = frozenset({0, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377, 610, 98
 class SampledController(Controller):
     """A law in Python: ``function(t, y, x) -> (u, x)``, with the time (s), what it reads, and its state.
 
-    state : x at the start.
+    The function must depend on its arguments alone and leave them as they are: what it remembers is in x, so that a run
+    can be resumed. A law without a state returns u alone.
 
-    y : the values of ``inputs``, one after the other. u : the numbers of ``outputs``. x : its state, ``state`` at the
-    start; a law without a state returns u alone. The function must depend on its arguments alone and leave them as they
-    are: what it remembers is in x, so that a run can be resumed. python : in a case file in its place, "FILE.py:NAME",
-    read with --allow-code only.
     Raises ModelError: no period, neither or both of function and python.
     """
 
@@ -39,10 +36,15 @@ class SampledController(Controller):
 
     name: str
     function: Callable[..., Any] | None = None
+    """in Python, the law"""
     python: str | None = None
+    """in a case file in its place, "FILE.py:NAME", read with --allow-code only"""
     inputs: tuple[str, ...] = ()
+    """the signals y, one after the other"""
     outputs: tuple[str, ...] = ()
+    """the commands that are the numbers u"""
     state: Annotated[Numbers | None, OWN_UNITS] = None
+    """x at the start"""
 
     def check(self, check: Checks) -> None:
         super().check(check)

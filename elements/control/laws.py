@@ -46,37 +46,43 @@ class PDController(Controller):
     """u = -K_p e - K_d e' of an attitude, or of one coordinate.
 
     Of an attitude, e is the turn from the reference and e' the angular velocity less that of the reference, in body
-    axes; the law gives a torque tau, N m.
+    axes; the law gives a torque tau, N m. With a bandwidth w, K_p = J w^2 and K_d = 2 z w J, with the inertia J of the
+    whole model at the start.
 
-    attitude : the sensor of the attitude, or a body, "bodies.hub". input : in place of it the sensor of a coordinate,
-    or its name, "joints.hinge.angle". rate : the sensor of e', or a name as these. reference : the attitude that is
-    held. setpoint : of a coordinate, a profile with derivatives. wheels : names of those that take the torque, with the
-    commands -pinv(G) tau, with their axes G. allocation : the matrix in place of -pinv(G), a row a wheel. outputs : in
-    place of wheels, commands with three numbers, as "loads.torquer.torque"; of a coordinate one command. proportional :
-    gain K_p, N m/rad (N/m of a stroke). derivative : gain K_d, N m s/rad (N s/m). bandwidth : rad/s, w in K_p = J w^2
-    and K_d = 2 z w J, in place of both, with the inertia J of the whole model at the start. damping_ratio : z of these,
-    dimensionless. feed_forward : inertia J_f, kg m2 (kg of a stroke); adds to u the torque that the reference needs,
-    J_f a_r + w_r x J_f w_r, of a coordinate J_f a_r; a sampled law takes the mean acceleration over the period of its
-    command. Raises ModelError: gains given twice or missing, unknown names, wheels on another body, a reference along
-    an orbit that a continuous law would feed forward. Source: docs/theory/controllers.md, equations (4), (5) and (7).
+    Raises ModelError: gains given twice or missing, unknown names, wheels on another body, a reference along an orbit
+    that a continuous law would feed forward. Source: docs/theory/controllers.md, equations (4), (5) and (7).
     """
 
     kind: ClassVar[str] = "pd"
 
     name: str
     attitude: str | None = None
+    """the sensor of the attitude, or a body such as "bodies.hub"; of the sensor its name"""
     input: str | None = None
+    """in place of the attitude the sensor of a coordinate, or its name, such as "joints.hinge.angle" of a joint"""
     rate: str | None = None
+    """the sensor of e', or a name as these"""
     reference: AttitudeReference = AttitudeReference()  # noqa: RUF009 - frozen
+    """the attitude that is held"""
     setpoint: Annotated[Profile | Callable[..., Any] | None, Unit("rad", stroke="m")] = None
+    """of a coordinate, a profile with derivatives"""
     proportional: Gains | None = None
+    """gain K_p, N m/rad (N/m of a stroke)"""
     derivative: Gains | None = None
+    """gain K_d, N m s/rad (N s/m of a stroke)"""
     bandwidth: Annotated[float | None, Unit("rad/s"), POSITIVE] = None
+    """w, in place of both gains"""
     damping_ratio: Annotated[float, Unit(""), POSITIVE] = 0.7
+    """z beside the bandwidth"""
     wheels: tuple[str, ...] = ()
+    """names of those that take the torque, with the commands -pinv(G) tau, with their axes G"""
     allocation: Matrix | None = None
+    """the matrix in place of -pinv(G), a row a wheel"""
     outputs: tuple[str, ...] = ()
+    """in place of wheels, commands with three numbers, such as "loads.torquer.torque"; of a coordinate one command"""
     feed_forward: Gains | None = field(default=None, kw_only=True)
+    """inertia J_f, kg m2 (kg of a stroke); adds to u the torque that the reference needs, J_f a_r + w_r x J_f w_r, of a
+    coordinate J_f a_r; a sampled law takes the mean acceleration over the period of its command"""
 
     def check(self, check: Checks) -> None:
         super().check(check)
@@ -295,8 +301,7 @@ class PDController(Controller):
 class PIDController(PDController):
     """A pd law with the integral of the error: u = -K_p e - K_i int e - K_d e'.
 
-    integral : gains. At a sample at which a command exceeds its limit the integral is held. tracking_time : s, T_t,
-    back-calculation in place of that, which a continuous law needs: xi' = e - K_i^-1 (tau_limited - tau)/T_t.
+    At a sample at which a command exceeds its limit the integral is held.
 
     Raises ModelError: as a pd law; a tracking time below half a period.
     """
@@ -304,7 +309,10 @@ class PIDController(PDController):
     kind: ClassVar[str] = "pid"
 
     integral: Gains = 0.0
+    """gains K_i, N m/(rad s) (N/(m s) of a stroke)"""
     tracking_time: Annotated[float | None, Unit("s"), POSITIVE] = field(default=None, kw_only=True)
+    """T_t, back-calculation in place of holding the integral, which a continuous law needs: xi' = e - K_i^-1
+    (tau_limited - tau)/T_t"""
 
     def check(self, check: Checks) -> None:
         super().check(check)
@@ -357,9 +365,6 @@ class GivenStateSpace:
 class LinearController(Controller):
     """u = C x + D y, with x' = A x + B y, or at samples x+ = A x + B y where it has a period.
 
-    inputs : the signals y, one after the other; an attitude counts as its three small turns. outputs : the commands u.
-    A, B, C, D : rows of numbers, or a file (.npz, .mat) with them; or in Python system, a state space of scipy or
-    python-control, whose dt is the period. state : x at the start.
     Raises ModelError: matrices that do not fit the inputs and outputs.
     """
 
@@ -367,14 +372,23 @@ class LinearController(Controller):
 
     name: str
     A: Matrix | None = None
+    """rows of numbers, rates of x by x"""
     B: Matrix | None = None
+    """rates of x by y"""
     C: Matrix | None = None
+    """commands u by x"""
     D: Matrix | None = None
+    """commands u by y"""
     inputs: tuple[str, ...] = ()
+    """the signals y, one after the other; an attitude counts as its three small turns"""
     outputs: tuple[str, ...] = ()
+    """the commands u"""
     state: Annotated[Numbers | None, OWN_UNITS] = None
+    """x at the start"""
     file: str | None = None
+    """in place of the matrices, a file (.npz, .mat) with them"""
     system: GivenStateSpace | None = None
+    """in Python in place of them, a state space of scipy or python-control, whose dt is the period"""
 
     def check(self, check: Checks) -> None:
         matrices = self._given(check)
@@ -488,26 +502,32 @@ FILTERS = ("low_pass", "notch", "lead")
 class FilterController(Controller):
     """A filter of one signal, on each of its components; other controllers read it by "controllers.NAME".
 
-    input : the signal. filter : "low_pass", of second order; "notch"; or "lead", (1 + s/zero)/(1 + s/pole), which lags
-    where the pole is below the zero. It has the axes of what it reads, and starts from a state of zero, which ``femb
-    check`` points out where what it reads is not zero. frequency : rad/s, of a low pass or a notch. damping_ratio : of
-    these, dimensionless. depth : the gain of a notch at its frequency, dimensionless. zero : rad/s, of a lead. pole :
-    rad/s, of a lead. gain : a factor. outputs : commands that it sets, if any. With a period it is sampled by Tustin's
-    rule, exact at its frequency.
+    It has the axes of what it reads, and starts from a state of zero, which ``femb check`` points out where what it
+    reads is not zero. With a period it is sampled by Tustin's rule, exact at its frequency.
     """
 
     kind: ClassVar[str] = "filter"
 
     name: str
     input: str
+    """the signal"""
     filter: Annotated[str, OneOf(FILTERS)] = "low_pass"
+    """either "low_pass", of second order; "notch"; or "lead", (1 + s/zero)/(1 + s/pole), which lags where the pole is
+    below the zero"""
     frequency: Annotated[float | None, Unit("rad/s"), POSITIVE] = None
+    """of a low pass or a notch"""
     damping_ratio: Annotated[float, Unit(""), POSITIVE] = 0.7071067811865476
+    """of a low pass or a notch"""
     depth: Annotated[float, Unit(""), NOT_NEGATIVE] = 0.0
+    """gain of a notch at its frequency"""
     zero: Annotated[float | None, Unit("rad/s"), POSITIVE] = None
+    """of a lead"""
     pole: Annotated[float | None, Unit("rad/s"), POSITIVE] = None
+    """of a lead"""
     gain: Annotated[float, Unit("own")] = 1.0
+    """a factor"""
     outputs: tuple[str, ...] = ()
+    """commands that it sets, if any"""
 
     def check(self, check: Checks) -> None:
         super().check(check)

@@ -9,6 +9,7 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
+from femb.base.meanings import Description
 from femb.base.types import Direction, Floats, OneOf, Quaternion, Unit
 from femb.elements.control.signals import Signal
 from femb.elements.environment.orbital_frame import frame_of, motion_of
@@ -25,18 +26,18 @@ rad/s, in these axes."""
 
 
 @dataclass(frozen=True, eq=False)
-class AttitudeReference:
-    """The attitude that a controller holds a body to: ``quaternion``, then a turn by ``angle`` about ``axis``.
-
-    quaternion : from the axes of the body to inertial ones, or to those of the orbit. axis : of the turn, in axes of
-    the body. angle : a profile, rad, with two derivatives, as of a slew. relative_to : "inertial", or "orbit" for the
-    axes along the motion (x), across the orbit (y) and towards the centre (z).
-    """
+class AttitudeReference(Description):
+    """The attitude that a controller holds a body to: ``quaternion``, then a turn by ``angle`` about ``axis``."""
 
     quaternion: Quaternion = (1.0, 0.0, 0.0, 0.0)
+    """from the axes of the body to inertial ones, or to those of the orbit"""
     axis: Direction | None = None
+    """of the turn, in axes of the body"""
     angle: Annotated[Profile | Callable[..., Any] | None, Unit("rad")] = None
+    """a profile with two derivatives, as of a slew"""
     relative_to: Annotated[str, OneOf(FRAMES)] = "inertial"
+    """either "inertial", or "orbit" for the axes along the motion (x), across the orbit (y) and towards the centre
+    (z)"""
 
     def __post_init__(self) -> None:
         with Checks(self, "reference") as check:

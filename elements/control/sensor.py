@@ -84,16 +84,18 @@ class SensorResults(Group):
     sample_true = Quantity("(s, k)", "own", "the true quantity at each sample", level="motion")
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Sensor(Item):
-    """The base of all sensors.
+class WithErrors:
+    """Base of sensors with errors in the unit of their value."""
 
-    period, phase : s, of its samples phase + k period; by default those of the controller that reads it. delay : s,
-    from a sample to its value; before the first one its value is that of the motion at the start, without noise. scale
-    : a factor. quantum : in the unit of the value. rounding : to it, "round" or "floor". range : in the unit of the
-    value, the largest size of a component. bias : constant, in the unit of the value. noise : in the unit of the value,
-    the standard deviation of normal numbers at each sample.
-    """
+    bias: Any
+    """constant error, in the unit of the value"""
+    noise: Any
+    """standard deviation of normal numbers at each sample, in the unit of the value"""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Sensor(WithErrors, Item):
+    """The base of all sensors."""
 
     table: ClassVar[str] = "sensors"
     results: ClassVar[type[Group]] = SensorResults
@@ -102,12 +104,19 @@ class Sensor(Item):
     looks_back: ClassVar[bool] = False  # whether a sample is of the motion since the one before
 
     period: Annotated[float | None, Unit("s"), POSITIVE] = None
+    """of its samples; by default that of the controller that reads it"""
     phase: Annotated[float, Unit("s"), NOT_NEGATIVE] = 0.0
+    """instant of the first sample; by default that of the controller that reads it"""
     delay: Annotated[float, Unit("s"), NOT_NEGATIVE] = 0.0
+    """from a sample to its value; before the first one the value is that of the motion at the start, without noise"""
     scale: Annotated[float, Unit("")] = 1.0
+    """factor of the value"""
     quantum: Annotated[float | None, Unit("own"), POSITIVE] = None
+    """step of the value, in its unit"""
     rounding: Annotated[str, OneOf(("round", "floor"))] = "round"
+    """to the quantum"""
     range: Annotated[float | None, Unit("own"), POSITIVE] = None
+    """the largest size of a component, in the unit of the value"""
 
     def width_and_unit(self, layout: Layout, model: ModelView) -> tuple[int, str]:
         """The number of components of its value, and their unit."""

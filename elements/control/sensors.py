@@ -44,10 +44,7 @@ BLOCKS, SIZES = np.array([0, 3, 4, 5]), np.array([3, 1, 1, 1])
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PlacedSensor(AtPoint, Sensor):
-    """The base of sensors on a body or a node: ``body`` and ``at`` (m), or ``beam``, ``node`` and ``at``.
-
-    axes : quaternion from the axes of the sensor to those of the body or section.
-    """
+    """The base of sensors on a body or a node."""
 
     acts_on_attitude: ClassVar[bool] = True
 
@@ -56,6 +53,7 @@ class PlacedSensor(AtPoint, Sensor):
     node: int = -1
     at: Annotated[Vector, Unit("m")] = (0.0, 0.0, 0.0)
     axes: Quaternion = IDENTITY
+    """quaternion from the axes of the sensor to those of the body or section"""
 
     def check(self, check: Checks) -> None:
         self.on.report(check)
@@ -87,19 +85,18 @@ class PlacedSensor(AtPoint, Sensor):
 
 @dataclass(frozen=True, eq=False)
 class AttitudeSensor(PlacedSensor):
-    """The attitude of a body, a quaternion from its axes to inertial ones with q_0 >= 0, or to those of the orbit.
-
-    noise : rad, standard deviation of the small turn about each axis of the sensor. relative_to : "inertial", or
-    "orbit" for the axes along the motion (x), across the orbit (y) and towards the centre (z).
-    """
+    """The attitude of a body, a quaternion from its axes to inertial ones with q_0 >= 0, or to those of the orbit."""
 
     kind: ClassVar[str] = "attitude"
     width: ClassVar[int] = 4
 
     name: str
     noise: Annotated[Sizes, Unit("rad"), NOT_NEGATIVE] = 0.0
+    """standard deviation of the small turn about each axis of the sensor"""
     bias: Annotated[Sizes, Unit("rad")] = 0.0
     relative_to: Annotated[str, OneOf(FRAMES)] = "inertial"
+    """either "inertial", or "orbit" for the axes along the motion (x), across the orbit (y) and towards the centre
+    (z)"""
 
     def declared_of_value(self, layout: Layout, model: ModelView) -> dict[str, Any]:
         return super().declared_of_value(layout, model) | {"frame": self.relative_to}
@@ -142,15 +139,14 @@ class AttitudeSensor(PlacedSensor):
 
 @dataclass(frozen=True, eq=False)
 class StarTracker(AttitudeSensor):
-    """An attitude sensor whose noise about its boresight is larger than across it.
-
-    noise : rad, across the boresight; roll_noise : rad, about it. boresight : in the axes of the sensor.
-    """
+    """An attitude sensor whose noise about its boresight is larger than across it."""
 
     kind: ClassVar[str] = "star_tracker"
 
     roll_noise: Annotated[float, Unit("rad"), NOT_NEGATIVE] = 0.0
+    """about the boresight; noise is across it"""
     boresight: UnitVector = (0.0, 0.0, 1.0)
+    """in the axes of the sensor"""
 
     def turn(self, sample: Sample) -> Floats:
         along, random = np.asarray(self.boresight), sample.normals(3)
@@ -167,9 +163,7 @@ def positive(quaternion: Floats) -> Floats:
 class Gyro(PlacedSensor):
     """The angular velocity of a body, rad/s, in the axes of the sensor.
 
-    angle_random_walk : N, rad/s^0.5. rate_random_walk : K, rad/s^1.5. bias : rad/s, at the start; it walks by K, with
-    correlation_time (s; infinity for none). integrating : whether the value is the mean over a period, not that at the
-    instant. Source: docs/theory/controllers.md, equations (1) to (3).
+    Source: docs/theory/controllers.md, equations (1) to (3).
     """
 
     kind: ClassVar[str] = "gyro"
@@ -177,10 +171,15 @@ class Gyro(PlacedSensor):
 
     name: str
     angle_random_walk: Annotated[float, OWN_UNITS, NOT_NEGATIVE] = 0.0
+    """N, rad/s^0.5"""
     rate_random_walk: Annotated[float, OWN_UNITS, NOT_NEGATIVE] = 0.0
+    """K, rad/s^1.5"""
     bias: Annotated[Sizes, Unit("rad/s")] = 0.0
+    """at the start; it walks by K"""
     correlation_time: Annotated[float | None, Unit("s"), POSITIVE] = None
+    """of the bias, by default infinite"""
     integrating: bool = False
+    """whether the value is the mean over a period, not that at the instant"""
 
     def more_arrays(self) -> Mapping[str, Any]:
         return {"bias": np.broadcast_to(self.bias, 3).astype(float)} | (
@@ -409,10 +408,7 @@ class Accelerometer(PlacedSensor):
 
 @dataclass(frozen=True, eq=False)
 class PositionSensor(PlacedSensor):
-    """The position of a point, m, inertial axes, or relative to another body, in the axes of that.
-
-    relative_to : the name of the other body.
-    """
+    """The position of a point, m, inertial axes, or relative to another body, in the axes of that."""
 
     kind: ClassVar[str] = "position"
     unit: ClassVar[str] = "m"
@@ -422,6 +418,7 @@ class PositionSensor(PlacedSensor):
     noise: Annotated[Sizes, Unit("m"), NOT_NEGATIVE] = 0.0
     bias: Annotated[Sizes, Unit("m")] = 0.0
     relative_to: str | None = None
+    """name of the other body"""
 
     def truth(self, layout: Layout, model: ModelView) -> Signal:
         signal = self.motion(layout, "position")
@@ -447,15 +444,13 @@ class PositionSensor(PlacedSensor):
 
 @dataclass(frozen=True, eq=False)
 class SunSensor(PlacedSensor):
-    """The unit vector to the sun in the axes of the sensor.
-
-    sun : to the sun, inertial axes, of any length. noise : of its components.
-    """
+    """The unit vector to the sun in the axes of the sensor."""
 
     kind: ClassVar[str] = "sun"
 
     name: str
     sun: UnitVector
+    """direction to the sun, inertial axes, of any length"""
     noise: Annotated[Sizes, Unit(""), NOT_NEGATIVE] = 0.0
     bias: Annotated[Sizes, Unit("")] = 0.0
 
@@ -499,17 +494,17 @@ class Magnetometer(PlacedSensor):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CoordinateSensor(Sensor):
-    """The base of sensors of a coordinate of a joint, or of a wheel.
-
-    joint : its name. coordinate : of the joint, by default its first. wheel : in place of both, the name of a wheel.
-    """
+    """The base of sensors of a coordinate of a joint, or of a wheel."""
 
     width: ClassVar[int] = 1
     rate: ClassVar[bool] = False
 
     joint: str | None = None
+    """its name"""
     coordinate: str | None = None
+    """of the joint, by default its first"""
     wheel: str | None = None
+    """in place of both, the name of a wheel"""
 
     def check(self, check: Checks) -> None:
         super().check(check)
@@ -561,10 +556,7 @@ class Tachometer(CoordinateSensor):
 
 @dataclass(frozen=True, eq=False)
 class WheelSpeedSensor(Sensor):
-    """The speed of a wheel relative to its host, rad/s.
-
-    wheel : its name.
-    """
+    """The speed of a wheel relative to its host, rad/s."""
 
     kind: ClassVar[str] = "wheel_speed"
     width: ClassVar[int] = 1
@@ -572,6 +564,7 @@ class WheelSpeedSensor(Sensor):
 
     name: str
     wheel: str
+    """its name"""
     noise: Annotated[float, Unit("rad/s"), NOT_NEGATIVE] = 0.0
     bias: Annotated[float, Unit("rad/s")] = 0.0
 

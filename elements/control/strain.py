@@ -27,9 +27,7 @@ from femb.layout.views import LinearPoint, ModelView, StateView
 class StrainGauge(Sensor):
     """The strain along a beam at a point of a section, or what a row of recovery of a flexible body gives.
 
-    beam, station, point : the beam; the length from its start (m); y and z (m) in the section, by default on the axis.
-    The strain is gamma_11 + z kappa_2 - y kappa_3 of the fibre, heat included. body, recovery : in place of these, a
-    flexible body and the name of one of its rows, whose unit is that of the file.
+    The strain is gamma_11 + z kappa_2 - y kappa_3 of the fibre, heat included.
 
     Raises ModelError: no such beam, flexible body or row, a station that is not on the beam.
     """
@@ -40,10 +38,15 @@ class StrainGauge(Sensor):
 
     name: str
     beam: str | None = None
+    """its name"""
     station: Annotated[float | None, Unit("m"), NOT_NEGATIVE] = None
+    """length from the start of the beam"""
     point: Annotated[Pair, Unit("m")] = (0.0, 0.0)
+    """y and z in the section, by default on the axis"""
     body: str | None = None
+    """in place of the beam, the name of a flexible body"""
     recovery: str | None = None
+    """name of a row of recovery of the flexible body, whose unit is that of the file"""
     noise: Annotated[float, Unit(""), NOT_NEGATIVE] = 0.0
     bias: Annotated[float, Unit("")] = 0.0
 

@@ -39,15 +39,11 @@ class AtmosphereResults(Group):
 class Atmosphere(Item):
     """The density of thin air by altitude along the orbit, for drag without a density of its own, and its rotation.
 
-    density : kg/m3, at the ``altitude``, m, with the scale_height, m, over which it falls by e. altitudes (m),
-    densities (kg/m3) : in place of these, a table, whose logarithms are interpolated. file : in place of both a table
-    (.csv), in a case file relative to its folder, with the columns altitude (m) and density (kg/m3).
-    radius : of the central body, m, above which altitudes are. rotation : rad/s, of the air about the inertial z axis;
-    by default that of the Earth.
+    The model has an orbit or a gravity gradient.
 
-    The model has an orbit or a gravity gradient. Raises ModelError: numbers that are not positive, neither a formula
-    nor a table or both, altitudes that do not rise, no orbit, a second atmosphere. SolveError: an altitude outside of
-    the table. Source: docs/theory/actuators.md, equation (10a).
+    Raises ModelError: numbers that are not positive, neither a formula nor a table or both, altitudes that do not rise,
+    no orbit, a second atmosphere. SolveError: an altitude outside of the table. Source: docs/theory/actuators.md,
+    equation (10a).
     """
 
     table: ClassVar[str] = "fields"
@@ -56,13 +52,22 @@ class Atmosphere(Item):
 
     name: str
     density: Annotated[float | None, Unit("kg/m3"), POSITIVE] = None
+    """at the ``altitude``"""
     altitude: Annotated[float | None, Unit("m")] = None
+    """above the radius"""
     scale_height: Annotated[float | None, Unit("m"), POSITIVE] = None
+    """over which the density falls by e"""
     altitudes: Annotated[Numbers | None, Unit("m")] = None
+    """in place of these, a table, whose logarithms are interpolated"""
     densities: Annotated[Numbers | None, Unit("kg/m3")] = None
+    """at the altitudes"""
     file: str | None = None
+    """in place of both a table (.csv), in a case file relative to its folder, with the columns altitude (m) and density
+    (kg/m3)"""
     radius: Annotated[float, Unit("m"), POSITIVE] = EARTH_RADIUS
+    """of the central body, above which altitudes are"""
     rotation: Annotated[float, Unit("rad/s")] = EARTH_ROTATION
+    """of the air about the inertial z axis; by default that of the Earth"""
 
     def check(self, check: Checks) -> None:
         if check.bad:

@@ -78,22 +78,23 @@ class MagneticField(Item):
 class DipoleField(MagneticField):
     """The field of a tilted dipole that turns with the central body, such as that of the Earth, along the orbit.
 
-    strength : mu_0 M/(4 pi), T m3. tilt : rad, of the dipole's axis against the inertial z axis, about which it turns
-    with ``rotation``, rad/s. longitude : rad, of the dipole's northern pole from the inertial x axis at time 0. The
-    defaults are of the Earth, whose dipole has a tilt of about 9.4 deg.
-
     The model has an orbit or a gravity gradient, whose position from the centre of the body and whose axes are used: z
-    is along the rotation of the Earth. Raises ModelError: a strength that is not positive, no orbit.
-    Source: docs/theory/actuators.md, equation (7).
+    is along the rotation of the Earth. The defaults are of the Earth, whose dipole has a tilt of about 9.4 deg.
+
+    Raises ModelError: a strength that is not positive, no orbit. Source: docs/theory/actuators.md, equation (7).
     """
 
     kind: ClassVar[str] = "dipole"
 
     name: str
     strength: Annotated[float, Unit("T m3"), POSITIVE] = EARTH_STRENGTH
+    """mu_0 M/(4 pi)"""
     tilt: Annotated[float, Unit("rad")] = 0.0
+    """of the dipole's axis against the inertial z axis, about which it turns"""
     longitude: Annotated[float, Unit("rad")] = 0.0
+    """of the dipole's northern pole from the inertial x axis at time 0"""
     rotation: Annotated[float, Unit("rad/s")] = EARTH_ROTATION
+    """of the dipole"""
 
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
         """Nothing; the model must have an orbit."""
@@ -129,17 +130,15 @@ class DipoleField(MagneticField):
 
 @dataclass(frozen=True, eq=False)
 class UniformField(MagneticField):
-    """A magnetic field that is the same everywhere, as that of a test facility.
-
-    field : T, inertial axes, times ``profile``, a Profile of femb.profiles or any callable of time. Fields of a model
-    add up.
-    """
+    """A magnetic field that is the same everywhere, as that of a test facility. Fields of a model add up."""
 
     kind: ClassVar[str] = "uniform"
 
     name: str
     field: Annotated[Vector, Unit("T")]
+    """inertial axes, times the profile"""
     profile: Profile = Constant()  # noqa: RUF009 - frozen
+    """factor of the field over time"""
 
     @property
     def direction(self) -> Floats:

@@ -29,15 +29,12 @@ if TYPE_CHECKING:
 class ExactBeam(ShapedBeam):
     """A beam of equal elements that bends, twists, stretches and shears, for any rotation between its nodes.
 
-    section : a Section, or its name in the model; one without shear stiffness makes a beam that does not shear.
-    sections and stations : instead, two or more Sections or names at lengths from 0 to that of the beam (m). Between
-    two whose stiffness follows from shapes of one kind, the sizes of the shape are linear; otherwise stiffness and mass
-    are, and always damping and expansion. Or sections is a file: a blade of BeamDyn, a table (.csv), or one section of
-    VABS or BECAS; in a case file relative to its folder.
+    It has one section, or sections at stations. Between two whose stiffness follows from shapes of one kind, the sizes
+    of the shape are linear; otherwise stiffness and mass are, and always damping and expansion.
 
     Raises ModelError: beside the problems of a Beam, stations out of order or not from the start to the end, sections
-    of which some shear and some do not, a file that cannot be read or whose matrices are not those of sections.
-    Source: docs/theory/exact_beam.md.
+    of which some shear and some do not, a file that cannot be read or whose matrices are not those of sections. Source:
+    docs/theory/exact_beam.md.
     """
 
     kind: ClassVar[str] = "exact"
@@ -46,6 +43,7 @@ class ExactBeam(ShapedBeam):
 
     name: str
     section: Section | str | None = None  # type: ignore[assignment]
+    """a Section, or its name in the model; one without shear stiffness makes a beam that does not shear"""
     length: Annotated[float | None, Unit("m"), POSITIVE] = None
     elements: int = 1
     start: Attachment | None = None
@@ -55,7 +53,10 @@ class ExactBeam(ShapedBeam):
     angular_velocity: Annotated[Vector | None, Unit("rad/s")] = None
     path: Path | None = None
     stations: Annotated[Numbers, Unit("m")] = None
+    """lengths from 0 to that of the beam, one for each of the sections"""
     sections: Annotated[Any, SeveralForms((list[str], str))] = None
+    """two or more Sections or names; or a file: a blade of BeamDyn, a table (.csv), or one section of VABS or BECAS; in
+    a case file relative to its folder"""
 
     def check(self, check: Checks) -> None:
         relative = False

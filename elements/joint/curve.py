@@ -9,6 +9,7 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
+from femb.base.meanings import Description
 from femb.base.profile import columns_of
 from femb.base.quantity import Group, Quantity
 from femb.base.types import NOT_NEGATIVE, Floats, Numbers, OneOf, Unit
@@ -106,24 +107,36 @@ def check_points(item: Any, check: Checks) -> None:
     check.require("forces", len(item.forces) == len(item.coordinates), f"wanted {len(item.coordinates)}, one a point")
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Snap:
-    """Another curve of a spring, to which it snaps over from its first curve, as a tape which folds.
+class CurvePoints:
+    """Base of what has the points of a curve, which are lists or a file."""
 
-    at : rad or m; a spring that reaches it, on the way from ``back``, snaps over. back : rad or m, where it returns to
-    the first curve. coordinates, forces : points of the other curve; or file and column, as of the spring.
-    start : whether the spring begins on this curve where the joint starts between back and at; beyond ``at`` it does.
+    coordinates: Numbers
+    """increasing"""
+    forces: Numbers
+    """one a point, positive where they resist an increase"""
+    file: str | None
+    """in place of both a table (.csv), in a case file relative to its folder; its first column has the coordinates"""
+    column: str | int
+    """name or number (from 1) of the column of forces in the file"""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Snap(CurvePoints, Description):
+    """Another curve of a spring, to which it snaps over from its first curve, as a tape which folds.
 
     Raises ModelError: at equal to back, points that do not rise, one point only.
     """
 
     at: Annotated[float, Unit("rad", stroke="m")]
+    """a spring that reaches it, on the way from ``back``, snaps over"""
     back: Annotated[float, Unit("rad", stroke="m")]
+    """where it returns to the first curve"""
     coordinates: Annotated[Numbers, Unit("rad", stroke="m")] = ()
     forces: Annotated[Numbers, Unit("N m", stroke="N")] = ()
     file: str | None = None
     column: str | int = 2
     start: bool = False
+    """whether the spring begins on this curve where the joint starts between back and at; beyond ``at`` it does"""
 
     def __post_init__(self) -> None:
         with Checks(self, "snap") as check:
@@ -159,15 +172,8 @@ class CurveResults(SpringResults):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class JointCurve(JointForce):
+class JointCurve(CurvePoints, JointForce):
     """Resists with a force that is a curve over the angle (rad) or the stroke (m), and damping dc/dt.
-
-    coordinates : rad or m, increasing. forces : N m or N, one a point, positive where they resist an increase.
-    file : in place of both a table (.csv), in a case file relative to its folder; its first column has the coordinates.
-    column : name or number (from 1) of the column of forces, by default the second.
-    interpolation : "spline", cubic pieces that rise and fall only where the points do, or "linear"; outside, the force
-    goes on with the slope of the end.
-    damping : N m s/rad or N s/m. snaps : other curves, to which the spring snaps over, for hysteresis.
 
     The spring stores the integral of its curve. Where it snaps, the integral of the difference of both curves from
     ``back`` to ``at`` is lost; it counts as negative work.
@@ -186,8 +192,11 @@ class JointCurve(JointForce):
     file: str | None = None
     column: str | int = 2
     interpolation: Annotated[str, OneOf(("spline", "linear"))] = "spline"
+    """either "spline", cubic pieces that rise and fall only where the points do, or "linear"; outside, the force goes
+    on with the slope of the end"""
     damping: Annotated[float, Unit("N m s/rad", stroke="N s/m"), NOT_NEGATIVE] = 0.0
     snaps: list[Snap] | None = None
+    """other curves, to which the spring snaps over, for hysteresis"""
 
     def check(self, check: Checks) -> None:
         super().check(check)

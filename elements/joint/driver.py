@@ -155,10 +155,12 @@ class Driver(Item):
 
 
 class PlaceDriver(Driver):
-    """Base class of drivers between two places, in the fields first and second."""
+    """Base class of drivers between two places."""
 
     first: Place
+    """point of a body, the ground or a beam node"""
     second: Place
+    """point of a body, the ground or a beam node"""
 
     def check(self, check: Checks) -> None:
         check_markers(check, Place, "first", "second")
@@ -243,7 +245,10 @@ DIRECTIONS = ("x", "y", "z")
 
 
 class _BetweenPoints(PlaceDriver):
+    """Base class of drivers between two points."""
+
     frame: Annotated[str, OneOf(("inertial", "first"))] = "inertial"
+    """in which the directions are fixed: inertial, or that of the axes of the first end"""
 
     @property
     def acts_on_attitude(self) -> bool:  # type: ignore[override]
@@ -253,10 +258,8 @@ class _BetweenPoints(PlaceDriver):
 
 @dataclass(frozen=True, eq=False)
 class DistanceDriver(_BetweenPoints):
-    """A telescopic strut: the distance of two points follows a function of time.
-
-    first, second : points of bodies, the ground or beam nodes. motion : of the distance, m, above 0 at all times.
-    Force: N, positive if it pushes the points apart.
+    """A telescopic strut: the distance of two points follows a function of time. Force: N, positive if it pushes the
+    points apart.
 
     Raises ModelError: a motion without two derivatives. Source: docs/theory/constraints.md, section 3.
     """
@@ -266,6 +269,7 @@ class DistanceDriver(_BetweenPoints):
     first: Place
     second: Place
     motion: Annotated[Profile | Callable[..., Any], Unit("m")]
+    """of the distance, above 0 at all times"""
 
     def check(self, check: Checks) -> None:
         super().check(check)
@@ -324,11 +328,7 @@ class DistanceDriver(_BetweenPoints):
 
 @dataclass(frozen=True, eq=False)
 class PositionDriver(_BetweenPoints):
-    """Components of the vector from one point to another follow functions of time.
-
-    first, second : points of bodies, the ground or beam nodes. x, y, z : motions, m; a direction without one is free.
-    frame : in which the directions are fixed, "inertial", or "first" for the axes of the first end. axis, reference :
-    in this frame, the z axis and the direction of the x axis; by default its axes.
+    """Components of the vector from one point to another follow functions of time; a direction without one is free.
 
     Force: N, on the second point along the same axes; the opposite force acts on the first point. The couple of the two
     forces acts on the inertial frame, or on the first body in the frame "first".
@@ -342,11 +342,16 @@ class PositionDriver(_BetweenPoints):
     first: Place
     second: Place
     x: Annotated[Profile | Callable[..., Any] | None, Unit("m")] = None
+    """motion along x of the frame"""
     y: Annotated[Profile | Callable[..., Any] | None, Unit("m")] = None
+    """motion along y of the frame"""
     z: Annotated[Profile | Callable[..., Any] | None, Unit("m")] = None
+    """motion along z of the frame"""
     frame: Annotated[str, OneOf(("inertial", "first"))] = "inertial"
     axis: Direction | None = None
+    """in this frame, the z axis; by default its own"""
     reference: Direction | None = None
+    """in this frame, the direction of the x axis; by default its own"""
 
     def check(self, check: Checks) -> None:
         super().check(check)
@@ -397,20 +402,18 @@ class PositionDriver(_BetweenPoints):
 class JointDriver(OnCoordinate, Driver):
     """A motor: a coordinate of a joint follows a function of time.
 
-    joint : its name. motion : of the coordinate, rad or m. coordinate : the name of one of the joint's coordinates, by
-    default its first.
-
     The ``start`` of the joint must agree with the motion at t = 0; assembly corrects an angle with a difference below a
     quarter of a revolution. Force: torque (N m) or force (N) of the motor in the direction of increasing coordinate.
 
-    Raises ModelError: an unknown joint, a joint without such a coordinate, a motion without two derivatives.
-    Source: docs/theory/constraints.md, sections 3, 4 and 10.
+    Raises ModelError: an unknown joint, a joint without such a coordinate, a motion without two derivatives. Source:
+    docs/theory/constraints.md, sections 3, 4 and 10.
     """
 
     kind: ClassVar[str] = "joint"
 
     joint: str
     motion: Annotated[Profile | Callable[..., Any], Unit("rad", stroke="m")]
+    """of the coordinate"""
     coordinate: str | None = None
 
     def check(self, check: Checks) -> None:
@@ -446,15 +449,11 @@ MOTION_WIDTH = 10  # quaternion, angular velocity and angular acceleration
 class OrientationDriver(PlaceDriver):
     """The attitude of the second end relative to the first follows a function of time; their positions are free.
 
-    first, second : bodies, the ground or beam nodes. first_angle, second_angle, third_angle : motions of the Euler
-    angles (rad) of the second in the axes of the first, by default zero; sequence : of those angles, intrinsic, or any
-    three axes, a row each. The angles may pass gimbal lock. motion : in Python, instead of angles, a function of time
-    that returns the quaternion (4,) second to first, and the angular velocity and angular acceleration (3,) of the
-    second relative to the first, in the axes of the second.
-
     Value: the quaternion; rate: the relative angular velocity (rad/s); force: the torque (N m) on the second; both in
-    the axes of the second. Raises ModelError: no motion, both motion and angles, a motion without two derivatives.
-    Source: docs/theory/constraints.md, section 3.
+    the axes of the second. The angles may pass gimbal lock.
+
+    Raises ModelError: no motion, both motion and angles, a motion without two derivatives. Source:
+    docs/theory/constraints.md, section 3.
     """
 
     kind: ClassVar[str] = "orientation"
@@ -464,10 +463,16 @@ class OrientationDriver(PlaceDriver):
     first: Place
     second: Place
     first_angle: Annotated[Profile | Callable[..., Any] | None, Unit("rad")] = None
+    """motion of the first Euler angle of the second in the axes of the first, by default zero"""
     second_angle: Annotated[Profile | Callable[..., Any] | None, Unit("rad")] = None
+    """motion of the second Euler angle, by default zero"""
     third_angle: Annotated[Profile | Callable[..., Any] | None, Unit("rad")] = None
+    """motion of the third Euler angle, by default zero"""
     sequence: Annotated[EulerSequence | Matrix3, Unit("")] = "xyz"
+    """of those angles, intrinsic, or any three axes, a row each"""
     motion: Annotated[Callable[..., Any], Arguments("of time")] | None = None
+    """in Python, instead of angles, a function of time that returns the quaternion (4,) second to first, and the
+    angular velocity and angular acceleration (3,) of the second relative to the first, in the axes of the second"""
 
     def check(self, check: Checks) -> None:
         super().check(check)

@@ -26,9 +26,8 @@ from femb.profiles import Constant, Profile, check_profile
 class JointForce(OnCoordinate):
     """Base class of forces along a coordinate of a joint: torques for an angle, forces for a stroke.
 
-    joint : its name. coordinate : one of its coordinates, by default its first. Angles count revolutions.
-
     The force does work on that coordinate only. It acts between the two frames of the joint and has no resultant.
+
     Source: docs/theory/joint_forces.md, equation (1).
     """
 
@@ -42,6 +41,7 @@ class JointForce(OnCoordinate):
     name: str
     joint: str
     coordinate: str | None = None
+    """one of the joint's coordinates, by default its first; angles count revolutions"""
 
     def numbers(self) -> list[float]:
         """The parameters (5) of its law, as in ``force_batch.laws``."""
@@ -85,28 +85,30 @@ STRIBECK = 10.0
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class JointFriction(JointForce):
-    """Resists with (coulomb + (static - coulomb) exp(-(rate/stribeck_rate)^2)) tanh(rate/transition_rate)
-    + viscous rate.
-
-    coulomb : N m or N, at rates far above the two other rates. transition_rate : rad/s or m/s, over which friction
-    develops; below it the joint creeps as on a dashpot of coulomb/transition_rate. Take a hundredth of the typical
-    rate; explicit methods need steps below inertia times transition_rate/coulomb. static : N m or N, by default
-    ``coulomb``: the peak before sliding; the transition reduces it by a few per cent. stribeck_rate : rad/s or m/s,
-    over which it falls to coulomb, by default 10 transition_rate. viscous : N m s/rad or N s/m.
+    """Resists with (coulomb + (static - coulomb) exp(-(rate/stribeck_rate)^2)) tanh(rate/transition_rate) + viscous
+    rate.
 
     The friction does not depend on the reaction of the joint.
 
-    Raises ModelError: numbers below zero, static below coulomb. Source: docs/theory/joint_forces.md, equation (5).
+    Raises ModelError: numbers below zero, static below coulomb.
+
+    Source: docs/theory/joint_forces.md, equation (5).
     """
 
     kind: ClassVar[str] = "friction"
     law: ClassVar[int] = FRICTION
 
     coulomb: Annotated[float, Unit("N m", stroke="N"), NOT_NEGATIVE]
+    """friction at rates far above the two other rates"""
     transition_rate: Annotated[float, Unit("rad/s", stroke="m/s"), POSITIVE]
+    """over which friction develops; below it the joint creeps as on a dashpot of coulomb/transition_rate. Take a
+    hundredth of the typical rate; explicit methods need steps below inertia times transition_rate/coulomb"""
     static: Annotated[float | None, Unit("N m", stroke="N"), NOT_NEGATIVE] = None
+    """the peak before sliding, by default ``coulomb``; the transition reduces it by a few per cent"""
     stribeck_rate: Annotated[float | None, Unit("rad/s", stroke="m/s"), POSITIVE] = None
+    """over which friction falls to coulomb, by default 10 transition_rate"""
     viscous: Annotated[float, Unit("N m s/rad", stroke="N s/m"), NOT_NEGATIVE] = 0.0
+    """friction by the rate"""
 
     @property
     def by_rate_alone(self) -> bool:
@@ -131,10 +133,7 @@ class JointFriction(JointForce):
 class JointMotor(JointForce, HoldsCommands):
     """A torque (N m) on an angle or a force (N) on a stroke, positive in the direction of increasing coordinate.
 
-    force : times the profile; in Python also a callable (t, state) -> force, or -> (force, by coordinate, by rate), of
-    the femb.layout.state.State, whose joints[joint] is the motion; derivatives that are not given count as zero in
-    Newton's iteration. profile : a Profile of femb.profiles or any callable of time (without declared breakpoints). A
-    controller may set the command ``force``, which adds to it. max_force : N m or N, limit of the command.
+    A controller may set the command ``force``, which adds to it.
 
     Source: docs/theory/joint_forces.md, equation (9).
     """
@@ -146,8 +145,13 @@ class JointMotor(JointForce, HoldsCommands):
     sense: ClassVar[float] = -1.0
 
     force: Annotated[float | Callable[..., Any], Unit("N m", stroke="N")]
+    """times the profile; in Python also a callable (t, state) -> force, or -> (force, by coordinate, by rate), of the
+    femb.layout.state.State, whose joints[joint] is the motion; derivatives that are not given count as zero in Newton's
+    iteration"""
     profile: Profile = Constant()  # noqa: RUF009 - frozen
+    """factor over time (a function of time without declared breakpoints)"""
     max_force: Annotated[float | None, Unit("N m", stroke="N"), POSITIVE] = None
+    """limit of the command"""
 
     def check(self, check: Checks) -> None:
         super().check(check)
@@ -235,14 +239,10 @@ class _MotorCommand:
 class JointSpringDamper(JointForce):
     """Resists with stiffness (c - free) + damping dc/dt, where c is the angle (rad) or the stroke (m).
 
-    stiffness : N m/rad or N/m. damping : N m s/rad or N s/m. free : the coordinate (rad, m) without elastic force; a
-    joint with another start value has the preload stiffness (start - free).
-    force : in Python, a callable ``(c, rate) -> N m or N`` for an additional force; or ``-> (force, by c, by rate)``
-    with its derivatives; Newton's iteration uses zeros for derivatives that are not given. The energy of force and
-    damping counts as work; only the stiffness stores energy.
+    The energy of force and damping counts as work; only the stiffness stores energy.
 
-    Raises ModelError: neither stiffness, damping nor force, or numbers below zero.
-    Source: docs/theory/joint_forces.md, equation (4).
+    Raises ModelError: neither stiffness, damping nor force, or numbers below zero. Source: docs/theory/joint_forces.md,
+    equation (4).
     """
 
     kind: ClassVar[str] = "joint"
@@ -251,7 +251,11 @@ class JointSpringDamper(JointForce):
     stiffness: Annotated[float, Unit("N m/rad", stroke="N/m"), NOT_NEGATIVE] = 0.0
     damping: Annotated[float, Unit("N m s/rad", stroke="N s/m"), NOT_NEGATIVE] = 0.0
     free: Annotated[float, Unit("rad", stroke="m")] = 0.0
+    """the coordinate without elastic force; a joint with another start value has the preload stiffness (start -
+    free)"""
     force: Annotated[Callable[[float, float], Any], Arguments("(coordinate, rate) -> N m or N")] | None = None
+    """in Python, a callable ``(c, rate) -> N m or N`` for an additional force; or ``-> (force, by c, by rate)`` with
+    its derivatives; Newton's iteration uses zeros for derivatives that are not given"""
 
     @property
     def by_rate_alone(self) -> bool:
@@ -286,22 +290,23 @@ NO_LIMIT = 1e300
 class JointStops(JointForce):
     """Resists motion beyond ``upper`` and below ``lower`` with stiffness depth^exponent g; depth is beyond the limit.
 
-    lower, upper : rad or m; one of them may be omitted. stiffness : N m/rad^exponent or N/m^exponent. exponent : at
-    least 1; 1.5 is the contact of two spheres, smooth at the limit. damping : s/rad or s/m. g = y + sqrt(1 + y^2) with
-    y = damping d(depth)/dt, about 1 + y as of Hunt and Crossley: the stop never pulls. An impact at the speed w
-    rebounds at about (1 - 2/3 damping w) w. Damping counts as work.
+    g = y + sqrt(1 + y^2) with y = damping d(depth)/dt, about 1 + y as of Hunt and Crossley: the stop never pulls. An
+    impact at the speed w rebounds at about (1 - 2/3 damping w) w. Damping counts as work.
 
-    Raises ModelError: no limit, a lower limit not below the upper one, numbers below zero.
-    Source: docs/theory/joint_forces.md, equations (6) to (8).
+    Raises ModelError: no limit, a lower limit not below the upper one, numbers below zero. Source:
+    docs/theory/joint_forces.md, equations (6) to (8).
     """
 
     kind: ClassVar[str] = "stops"
     law: ClassVar[int] = STOPS
 
     stiffness: Annotated[float, OWN_UNITS, POSITIVE]
+    """N m/rad^exponent or N/m^exponent"""
     lower: Annotated[float | None, Unit("rad", stroke="m")] = None
+    """one of the two limits may be omitted"""
     upper: Annotated[float | None, Unit("rad", stroke="m")] = None
     exponent: Annotated[float, Unit(""), LowerBound(1.0)] = 1.5
+    """at least 1; 1.5 is the contact of two spheres, smooth at the limit"""
     damping: Annotated[float, Unit("s/rad", stroke="s/m"), NOT_NEGATIVE] = 0.0
 
     def check(self, check: Checks) -> None:

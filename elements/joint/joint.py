@@ -59,14 +59,7 @@ ROUNDING = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Joint(Item):
-    """Base class of joints between two ends.
-
-    first, second : points of bodies, the ground or beam nodes. axis and reference of the first end are the joint's z
-    and x axis; those of the second end follow by default from the start pose and the coordinates start; given, they are
-    the attitude of the joint in the second body. start : the joint's coordinates at the start (rad, m), by default
-    zero; they place a body without a position. rates : at the start (rad/s, m/s); by default those of the bodies'
-    velocities.
-    """
+    """Base class of joints between two ends."""
 
     table: ClassVar[str] = "joints"
     results: ClassVar[type[Group]] = JointResults
@@ -82,9 +75,14 @@ class Joint(Item):
 
     name: str
     first: JointEnd
+    """point of a body, the ground or a beam node; its axis and reference are the joint's z and x axis"""
     second: JointEnd
+    """point of a body, the ground or a beam node; its axis and reference, by default from the start pose and the
+    coordinates start, are the attitude of the joint in the second body"""
     start: Annotated[Coordinates, Unit("rad", stroke="m")] = None
+    """the joint's coordinates at the start, by default zero; they place a body without a position"""
     rates: Annotated[Coordinates, Unit("rad/s", stroke="m/s")] = None
+    """of the coordinates at the start; by default those of the bodies' velocities"""
 
     def check(self, check: Checks) -> None:
         check_markers(check, JointEnd, "first", "second")
@@ -210,7 +208,7 @@ class Joint(Item):
         """Position and quaternion of the body at the end of unknown pose; None if the joint does not determine them.
 
         first_known : whether the pose of the first end is known. point (3,), axes (4,) : position and quaternion of the
-        known end, inertial. given : the quaternion of the body, if it is known.
+        known end, inertial. given (4,) : the quaternion of the body, if it is known.
         """
         unknown = self.second if first_known else self.first
         (offset, rotation), of_first = self._relative, self._of_first
@@ -384,10 +382,7 @@ class Universal(_TwoAxes):
 
 @dataclass(frozen=True, eq=False)
 class Perpendicular(_TwoAxes):
-    """A constant angle, by default a right angle, between the axes of the two ends; the points are free.
-
-    angle : rad, between the two axes, above 0 and below pi.
-    """
+    """A constant angle, by default a right angle, between the axes of the two ends; the points are free."""
 
     kind: ClassVar[str] = "perpendicular"
     also: ClassVar[tuple[str, ...]] = ("dot_1",)
@@ -395,6 +390,7 @@ class Perpendicular(_TwoAxes):
     leaves: ClassVar = ("xyzZ", "xyzZ")
 
     angle: Annotated[float, Unit("rad")] = np.pi / 2
+    """between the two axes, above 0 and below pi"""
 
     def check(self, check: Checks) -> None:
         super().check(check)
@@ -486,11 +482,7 @@ class Fixed(Joint):
 
 @dataclass(frozen=True, eq=False)
 class Distance(Joint):
-    """A massless rod between two points: ``length`` (m) is by default their distance at the start.
-
-    length : m. with it and the axis of the first end, the second end starts along this axis, unless its body has a
-    position.
-    """
+    """A massless rod between two points, whose length is by default their distance at the start."""
 
     kind: ClassVar[str] = "distance"
     also: ClassVar[tuple[str, ...]] = ("rod", "double_spherical")
@@ -500,6 +492,7 @@ class Distance(Joint):
     acts_on_attitude: ClassVar[bool] = False
 
     length: Annotated[float | None, Unit("m"), POSITIVE] = None
+    """with it and the axis of the first end, the second end starts along this axis, unless its body has a position"""
 
     def relative(self) -> tuple[Floats, Floats]:
         return np.array([0.0, 0.0, self.length or 0.0]), np.eye(3)
@@ -536,23 +529,22 @@ class Components(Joint):
     """Constant components of the vector from the first to the second point along general directions: the second point
     is in a plane (one direction), on a line (two) or at a point (three).
 
-    directions : one to three, linearly independent, of any length: (3,) or a list of them. frame : in which they are
-    fixed, "inertial", or "first" for the axes of the first end. values : the components (m) along the unit vectors, by
-    default those at the start.
-
     Reaction: the forces on the two points are equal and opposite along the directions. Their couple acts on the
     inertial frame, or on the first end in the frame "first".
 
-    Raises ModelError: no direction, linearly dependent directions, a wrong number of values.
-    Source: docs/theory/constraints.md, equations (4) and (7); Thompson, AIAA 2011-6277, section IV, X^T r = 0.
+    Raises ModelError: no direction, linearly dependent directions, a wrong number of values. Source:
+    docs/theory/constraints.md, equations (4) and (7); Thompson, AIAA 2011-6277, section IV, X^T r = 0.
     """
 
     kind: ClassVar[str] = "components"
     needs_axis: ClassVar[bool] = False
 
     directions: Annotated[Rows, Unit("")] = None
+    """one to three, linearly independent, of any length: (3,) or a list of them"""
     values: Annotated[Coordinates, Unit("m")] = None
+    """the components along the unit vectors, by default those at the start"""
     frame: Annotated[str, OneOf(("inertial", "first"))] = "inertial"
+    """in which the directions are fixed: inertial, or that of the axes of the first end"""
 
     def check(self, check: Checks) -> None:
         super().check(check)

@@ -23,19 +23,12 @@ from femb.layout.views import ModelView, StartPoses, StateView
 class Latch(OnCoordinate):
     """Fixes a coordinate of a joint at its value at an event; a latch ``engaged`` at the start releases it then.
 
-    joint, coordinate : the coordinate, any angle or stroke; by default the joint's first.
-    at : the event: the coordinate reaches this value (rad, unwrapped, or m). direction : in which it passes: increasing
-    (1), decreasing (-1) or either (0, the default). time : in place of it, the instant of the event, s.
-
-    Or when : in Python, a callable ``(t, state) -> number`` that passes through zero.
-    engaged : whether it holds the coordinate from the start, up to the event.
-
     Engagement is an impulse: a projection, weighted with the mass, of the velocities on those that satisfy the new
     constraint. Momentum is conserved; the loss of kinetic energy counts as (negative) work and is recorded with the
     event.
 
-    Raises ModelError: none or several of at, time and when; a direction other than -1, 0 and 1.
-    Source: docs/theory/constraints.md, section 12.
+    Raises ModelError: none or several of at, time and when; a direction other than -1, 0 and 1. Source:
+    docs/theory/constraints.md, section 12.
     """
 
     table: ClassVar[str] = "latches"
@@ -45,10 +38,15 @@ class Latch(OnCoordinate):
     joint: str
     coordinate: str | None = None
     at: Annotated[float | None, Unit("rad", stroke="m")] = None
+    """the event: the coordinate, any angle (unwrapped) or stroke, reaches this value"""
     time: Annotated[float | None, Unit("s"), NOT_NEGATIVE] = None
+    """in place of it, the instant of the event"""
     direction: int = 0
+    """in which the coordinate passes ``at``: increasing (1), decreasing (-1) or either (0)"""
     engaged: bool = False
+    """whether it holds the coordinate from the start, up to the event"""
     when: Callable[[float, Any], float] | None = None
+    """in Python in place of both, a callable ``(t, state) -> number`` that passes through zero at the event"""
 
     def check(self, check: Checks) -> None:
         check.exactly_one("at", "time", "when")

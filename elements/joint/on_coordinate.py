@@ -10,10 +10,12 @@ from femb.layout.symmetry import AXES, EVERY, NONE, Surroundings, Symmetry, acro
 
 
 class OnCoordinate(Item):
-    """Base class of items with the fields joint, its name, and coordinate, by default the first of the joint."""
+    """Base class of items that act on a coordinate of a joint."""
 
     joint: str
+    """its name"""
     coordinate: str | None
+    """one of the joint's coordinates, by default its first"""
 
     def check(self, check: Checks) -> None:
         check.require("joint", isinstance(self.joint, str), "wanted the name of a joint")

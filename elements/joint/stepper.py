@@ -9,6 +9,7 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
+from femb.base.meanings import Description
 from femb.base.quantity import Group, Quantity
 from femb.base.types import NOT_NEGATIVE, POSITIVE, Floats, Unit
 from femb.elements.item import ItemStates
@@ -27,18 +28,18 @@ AHEAD = 1000
 
 
 @dataclass(frozen=True, eq=False)
-class DriveHarmonic:
+class DriveHarmonic(Description):
     """A periodic error of a motor.
-
-    order : periods in a revolution of the joint. torque : N m, amplitude of a torque, such as the detent torque, four
-    periods a tooth. angle : rad, amplitude of an error of the target, as that of microsteps. phase : rad.
 
     Raises ModelError: an order that is not positive, neither torque nor angle, numbers below zero.
     """
 
     order: Annotated[float, Unit(""), POSITIVE]
+    """periods in a revolution of the joint"""
     torque: Annotated[float, Unit("N m"), NOT_NEGATIVE] = 0.0
+    """amplitude of a torque, such as the detent torque, four periods a tooth"""
     angle: Annotated[float, Unit("rad"), NOT_NEGATIVE] = 0.0
+    """amplitude of an error of the target, as that of microsteps"""
     phase: Annotated[float, Unit("rad")] = 0.0
 
     def __post_init__(self) -> None:
@@ -64,13 +65,6 @@ class StepperMotor(JointForce):
 
         holding_torque sin(teeth (target - c)) - damping dc/dt - sum of torque sin(order c + phase) over the harmonics
 
-    joint : its name. coordinate : an angle of the joint, by default its first. motion : rad, what the target follows, a
-    profile of time or in Python a function of it. step : rad, of the target; by default it is the motion itself, as of
-    fine microsteps. step_rate : Hz, the most steps a second: at each instant the target takes a step towards the
-    motion, if that brings it nearer. holding_torque : N m, at the joint. teeth : periods of the torque in a revolution
-    of the joint: the teeth of the rotor times the ratio of a gear. damping : N m s/rad. harmonics : ripple of torque
-    and target.
-
     A controller commands ``loads.NAME.angle`` (rad), which adds to the motion, for steps from the next instant of
     step_rate on. Beyond half a period of the torque the motor loses steps. Friction and play of the gear are items of
     their own: ``friction`` and ``stops``.
@@ -89,12 +83,18 @@ class StepperMotor(JointForce):
     name: str
     joint: str
     holding_torque: Annotated[float, Unit("N m"), POSITIVE]
+    """at the joint"""
     teeth: Annotated[float, Unit(""), POSITIVE]
+    """periods of the torque in a revolution of the joint: the teeth of the rotor times the ratio of a gear"""
     motion: Annotated[Profile | Callable[[float], float], Unit("rad")]
+    """what the target follows, a profile of time or in Python a function of it"""
     step: Annotated[float | None, Unit("rad"), POSITIVE] = None
+    """of the target; by default it is the motion itself, as of fine microsteps"""
     step_rate: Annotated[float | None, Unit("Hz"), POSITIVE] = None
+    """the most steps a second: at each instant the target takes a step towards the motion, if that brings it nearer"""
     damping: Annotated[float, Unit("N m s/rad"), NOT_NEGATIVE] = 0.0
     harmonics: list[DriveHarmonic] | None = None
+    """ripple of torque and target"""
     coordinate: str | None = None
 
     def check(self, check: Checks) -> None:

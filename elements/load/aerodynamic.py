@@ -32,26 +32,12 @@ STATE, LOAD = ("velocity", "angular_velocity"), ("force", "torque")
 class AerodynamicLoad(AtPoint):
     """A force and a torque that follow the velocity through the air, given by coefficients or by a law.
 
-    body and at (m, body axes; by default its mass centre), or beam, node and at (m, section axes) : the point on which
-    it acts, and whose velocity it depends on. Vectors but the wind are in axes of the body or section. wind : velocity
-    of the air, inertial axes, m/s.
+    By coefficients, the load is linear about the reference state: the force is force + force_by_velocity (v - velocity)
+    + force_by_angular_velocity (omega - angular_velocity), the torque likewise. Vectors but the wind are in axes of the
+    body or section.
 
-    velocity : m/s, of the reference state. angular_velocity : rad/s, of the reference state. force : N, in the
-    reference state. torque : N m, about the point, in the reference state.
-
-    By coefficients, the load is linear about the reference state:
-
-        the force is force + force_by_velocity (v - velocity) + force_by_angular_velocity (omega - angular_velocity)
-
-    the torque likewise, by torque_by_velocity and torque_by_angular_velocity; 3 x 3 matrices. Or law : in Python, a
-    function ``law(t, velocity, angular_velocity, quaternion) -> Airload`` of the velocity through the air and the
-    angular velocity in body axes and the attitude; the Airload contains derivatives for Newton's iterations and
-    linearisation.
-
-    profile : factor of the load; a Profile of femb.profiles or any callable of time.
-
-    Raises ModelError: neither coefficients nor law, or both; both or neither of body and beam.
-    Source: docs/theory/rigid_body.md, equations (9) and (10).
+    Raises ModelError: neither coefficients nor law, or both; both or neither of body and beam. Source:
+    docs/theory/rigid_body.md, equations (9) and (10).
     """
 
     table: ClassVar[str] = "loads"
@@ -65,18 +51,28 @@ class AerodynamicLoad(AtPoint):
     body: str | None = None
     beam: str | None = None
     at: Annotated[Vector | None, Unit("m")] = None
+    """the point on which it acts, and whose velocity it depends on; of a body by default its mass centre"""
     node: int = -1
     velocity: Annotated[Vector, Unit("m/s")] = (0.0, 0.0, 0.0)
+    """of the reference state"""
     angular_velocity: Annotated[Vector, Unit("rad/s")] = (0.0, 0.0, 0.0)
+    """of the reference state"""
     force: Annotated[Vector, Unit("N")] = (0.0, 0.0, 0.0)
+    """in the reference state"""
     torque: Annotated[Vector, Unit("N m")] = (0.0, 0.0, 0.0)
+    """about the point, in the reference state"""
     force_by_velocity: Annotated[Matrix3, Unit("N s/m")] = NO_COEFFICIENTS
     force_by_angular_velocity: Annotated[Matrix3, Unit("N s/rad")] = NO_COEFFICIENTS
     torque_by_velocity: Annotated[Matrix3, Unit("N s")] = NO_COEFFICIENTS
     torque_by_angular_velocity: Annotated[Matrix3, Unit("N m s/rad")] = NO_COEFFICIENTS
     wind: Annotated[Vector, Unit("m/s")] = (0.0, 0.0, 0.0)
+    """velocity of the air, inertial axes"""
     law: Callable[..., Any] | None = None
+    """in Python, a function ``law(t, velocity, angular_velocity, quaternion) -> Airload`` of the velocity through the
+    air and the angular velocity in body axes and the attitude; the Airload contains derivatives for Newton's iterations
+    and linearisation"""
     profile: Profile = Constant()  # noqa: RUF009 - frozen
+    """factor of the load over time"""
 
     def check(self, check: Checks) -> None:
         self.on.report(check)

@@ -25,12 +25,15 @@ SHAPES = ((3,), (1, 3), (2, 3), (3, 3))
 
 
 class OnBeam(Item):
-    """Base class of loads along a ``beam``."""
+    """Base class of loads along a beam."""
 
     table: ClassVar[str] = "loads"
     results: ClassVar[type[Group]] = LoadResults
 
     beam: str
+    """its name"""
+    profile: Profile
+    """factor of the load over time"""
 
     @property
     def markers(self) -> dict[tuple[str, ...], Place]:
@@ -46,18 +49,14 @@ class OnBeam(Item):
 class DistributedLoad(OnBeam):
     """A force (N/m) and/or torque (N m/m) per unstretched length along a beam.
 
-    beam : its name. force, torque : three numbers of a uniform load, rows (start, end) of a linear or (start, middle,
-    end) of a quadratic one. In Python also a function s -> (3,) of the length (m) from the start. stations : lengths
-    (m) from the start of the beam, in ascending order, with a row of force and of torque for each; linear between them,
-    zero outside. frame : "inertial", or "body" for the axes of the section, with which the load rotates. profile :
-    factor of the load, a Profile of femb.profiles or any callable of time.
+    Each is three numbers of a uniform load, rows (start, end) of a linear or (start, middle, end) of a quadratic one.
+    In Python also a function s -> (3,) of the length (m) from the start.
 
     The interpolation of the element gives the forces on the nodes. Loads of constant direction are integrated exactly
     up to quadratic ones, others with three Gauss points per element: put nodes where a load jumps or bends.
 
     Raises ModelError: no force or torque, not one to three rows of three numbers, or not one for each station, stations
-    out of order or beyond the beam, unknown frame.
-    Source: docs/theory/beam_loads.md, equations (6) to (12).
+    out of order or beyond the beam, unknown frame. Source: docs/theory/beam_loads.md, equations (6) to (12).
     """
 
     kind: ClassVar[str] = "distributed"
@@ -66,10 +65,15 @@ class DistributedLoad(OnBeam):
     name: str
     beam: str
     force: Annotated[Rows, Unit("N/m")] = None
+    """three numbers, or rows of them from the start to the end"""
     torque: Annotated[Rows, Unit("N")] = None
+    """three numbers, or rows of them from the start to the end"""
     frame: Annotated[str, OneOf(("inertial", "body"))] = "inertial"
+    """either "inertial", or "body" for the axes of the section, with which the load rotates"""
     profile: Profile = Constant()  # noqa: RUF009 - frozen
     stations: Annotated[Numbers, Unit("m")] = None
+    """lengths from the start of the beam, in ascending order, with a row of force and of torque for each; linear
+    between them, zero outside"""
 
     def check(self, check: Checks) -> None:
         if self.force is None and self.torque is None:
@@ -152,12 +156,6 @@ def _interpolated(value: Any, s: Floats, length: float, stations: Floats | None)
 class ThermalLoad(OnBeam):
     """Heating along a beam: the stress depends on the strain minus the strain of the free, heated beam.
 
-    beam : its name. temperature : mean over the section, K above the temperature of the stress-free reference shape.
-    gradient : of the temperature along the section's y and z axes, K/m. The free beam bends away from its warmer side
-    with the radius 1/(expansion times gradient). strain : instead of both, the strain of the free beam: axial strain,
-    twist and curvatures about y and z (1/m). profile : factor of the load, a Profile of femb.profiles or any callable
-    of time.
-
     Several loads on one beam are added. In the energy audit, the action of the heating on the structure is work, and
     the potential energy is that of the stress. Material damping depends on the rate of the total strain: the
     deformation of a damped beam follows its temperature with a delay of the damping time.
@@ -172,8 +170,12 @@ class ThermalLoad(OnBeam):
     name: str
     beam: str
     temperature: Annotated[float | None, Unit("K")] = None
+    """mean over the section, above the temperature of the stress-free reference shape"""
     gradient: Annotated[Pair | None, Unit("K/m")] = None
+    """of the temperature along the section's y and z axes. The free beam bends away from its warmer side with the
+    radius 1/(expansion times gradient)"""
     strain: Strains | None = None
+    """instead of both, the strain of the free beam: axial strain, twist and curvatures about y and z (1/m)"""
     profile: Profile = Constant()  # noqa: RUF009 - frozen
 
     def check(self, check: Checks) -> None:
@@ -217,24 +219,10 @@ NUMBERS = ("coefficient", "tangential_coefficient", "viscous")
 class Drag(OnBeam):
     """Drag along a beam of either kind: a force per unstretched length against the velocity relative to a fluid.
 
-    beam : its name.
-    density : of the fluid, kg/m3; by default that of the model's atmosphere at the altitude of the beam, which turns
-    with it and through which the orbit moves. width : breadth or diameter of the section, m.
-    coefficient : of the drag across the beam. tangential_coefficient : of the drag along it. viscous : N s/m2, the
-    force per length by the velocity.
-    wind : velocity of the fluid, inertial axes, m/s.
-
     With the velocity u of a point of the axis relative to the fluid, and its parts u_n across the beam and u_t along
     it, the force per length is
 
         -density width / 2 (coefficient |u_n| u_n + tangential_coefficient |u_t| u_t) - viscous u
-
-    Or law : in Python, any force per length as a function ``law(t, s, position, velocity)`` of the time, the lengths s
-    (m,) from the start of the beam to its Gauss points, and their positions and velocities (m, 3), inertial axes. It
-    returns the force (m, 3), N/m, inertial axes; or this and its derivatives by position and by velocity, (m, 3, 3)
-    each, for Newton's iterations and linearisation.
-
-    profile : factor of the load, a Profile of femb.profiles or any callable of time.
 
     Raises ModelError: neither coefficients nor law, or both; width is missing, or density without an atmosphere.
     Source: docs/theory/beam_loads.md, section 3.
@@ -246,12 +234,23 @@ class Drag(OnBeam):
     name: str
     beam: str
     density: Annotated[float | None, Unit("kg/m3"), POSITIVE] = None
+    """of the fluid; by default that of the model's atmosphere at the altitude of the beam, which turns with it and
+    through which the orbit moves"""
     width: Annotated[float, Unit("m"), NOT_NEGATIVE] = 0.0
+    """breadth or diameter of the section"""
     coefficient: Annotated[float, Unit(""), NOT_NEGATIVE] = 0.0
+    """of the drag across the beam"""
     tangential_coefficient: Annotated[float, Unit(""), NOT_NEGATIVE] = 0.0
+    """of the drag along the beam"""
     viscous: Annotated[float, Unit("N s/m2"), NOT_NEGATIVE] = 0.0
+    """the force per length by the velocity"""
     wind: Annotated[Vector, Unit("m/s")] = (0.0, 0.0, 0.0)
+    """velocity of the fluid, inertial axes"""
     law: Callable[..., Any] | None = None
+    """in Python, any force per length as a function ``law(t, s, position, velocity)`` of the time, the lengths s (m,)
+    from the start of the beam to its Gauss points, and their positions and velocities (m, 3), inertial axes. It returns
+    the force (m, 3), N/m, inertial axes; or this and its derivatives by position and by velocity, (m, 3, 3) each, for
+    Newton's iterations and linearisation"""
     profile: Profile = Constant()  # noqa: RUF009 - frozen
 
     def check(self, check: Checks) -> None:

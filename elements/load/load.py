@@ -71,21 +71,10 @@ class LoadResults(Group):
 class Load(AtPoint, HoldsCommands):
     """A force (N) and/or torque (N m) at a point of a body or of a beam's section at a node.
 
-    force, torque : times the profile; in Python also a callable (t, state) -> (3,) of the read-only
-    femb.layout.state.State. body and at (m, body axes), or beam, node and at (m, section axes) : its point. profile : a
-    Profile of femb.profiles or any callable of time. Callables must depend only on their arguments; they may have an
-    attribute ``breakpoints``, the instants (s) of
-    their discontinuities.
-
-    frame : base vectors of the components: "inertial" or "body" (a beam node's section axes). A torque also takes
-    "euler", the unit axes g_m of the body's Euler rotations, or "dual_euler", g^m with g^m . g_n = 1 if m = n else 0,
-    which does work on Euler angle m alone. sequence : of those angles, intrinsic.
-
     A controller may set the commands ``force`` and ``torque``, three numbers that add to it in its frame, inertial or
-    body. max_force (N), max_torque (N m) : limits of each of these numbers.
-
-    damping : N m s/rad. It adds the torque component -damping b_m . omega along each base vector b_m, whatever the
-    profile: by a component of omega, in "dual_euler" by the Euler rate, in "euler" by the projection on g_m.
+    body. In Python both fields take a callable (t, state) -> (3,) of the read-only femb.layout.state.State. Callables
+    must depend only on their arguments; they may have an attribute ``breakpoints``, the instants (s) of their
+    discontinuities.
 
     Towards gimbal lock, the length of g^1 and g^3 grows as 1/|cos phi| (1/|sin phi| if the first axis is also the
     last), and g_2 is not defined there: a run with a torque along these vectors ends at a distance of 1e-4 from it.
@@ -104,13 +93,24 @@ class Load(AtPoint, HoldsCommands):
     at: Annotated[Vector, Unit("m")] = (0.0, 0.0, 0.0)
     node: int = -1
     force: Annotated[Vector | Callable[..., Any] | None, Unit("N")] = None
+    """times the profile"""
     torque: Annotated[Vector | Callable[..., Any] | None, Unit("N m")] = None
+    """times the profile"""
     frame: Annotated[str, OneOf(FRAMES)] = "inertial"
+    """base vectors b_m of the components: "inertial" or "body" (a beam node's section axes). A torque also takes
+    "euler", the unit axes g_m of the body's Euler rotations, or "dual_euler", g^m with g^m . g_n = 1 if m = n else 0,
+    which does work on Euler angle m alone"""
     sequence: EulerSequence = "xyz"
+    """of the Euler angles, intrinsic"""
     damping: Annotated[float | Vector | None, Unit("N m s/rad"), NOT_NEGATIVE] = None
+    """adds the torque component -damping b_m . omega along each base vector b_m, whatever the profile: by a component
+    of omega, in "dual_euler" by the Euler rate, in "euler" by the projection on g_m"""
     profile: Profile = Constant()  # noqa: RUF009 - frozen
+    """factor of the load over time"""
     max_force: Annotated[float | None, Unit("N"), POSITIVE] = None
+    """limit of each number of the command"""
     max_torque: Annotated[float | None, Unit("N m"), POSITIVE] = None
+    """limit of each number of the command"""
 
     def check(self, check: Checks) -> None:
         if self.force is None and self.torque is None and self.damping is None:

@@ -42,25 +42,14 @@ class Orbit(Item):
     The origin of the model's frame moves as a free point mass about the central body, or through given points; its axes
     do not turn. Positions and velocities of all items and of the results are relative to this origin: a model that is
     described at the origin is in orbit with this one item. No differences of positions in space are formed, so that
-    none is lost in rounding.
-
-    mu : gravitational constant times mass of the central body, m3/s2. position (m), velocity (m/s) : of the frame's
-    origin relative to the centre of the body at time 0, inertial axes, not parallel. Ellipses, parabolas and
-    hyperbolas. semi_major_axis (m) : in place of position and velocity, with the next elements; negative of a
-    hyperbola. eccentricity (-) : not 1. inclination (rad) : against the x-y plane. ascending_node (rad) : its longitude
-    from x. periapsis (rad) : its argument. anomaly (rad) : the true one at time 0.
-
-    j2 : oblateness of the body, 1.08263e-3 of the Earth, with its equatorial_radius (m) and its pole, a direction; the
-    elements are then those of the motion at time 0.
-    times (s), positions (m) : in place of a start, a table of where the origin is, at least six instants from 0 or
-    before on; a spline of degree 5 gives its velocity and acceleration. file : in place of both a table (.csv), in a
-    case file relative to its folder, with the columns time (s), x, y, z (m). Masses move as gravity has it, also where
-    the table does not.
+    none is lost in rounding. The start is a position and a velocity, or elements of an ellipse, a parabola or a
+    hyperbola.
 
     The force on every frame is the difference of gravity between its position and the origin, exact at any distance;
     within a body or an element, gravity varies linearly, with the gradient at the middle of its connected structure:
     this is the torque of the gravity gradient on rigid bodies, and the tension along beams. The work of these forces is
-    part of the audit's ``work``; its energies and momenta are those in the moving frame.
+    part of the audit's ``work``; its energies and momenta are those in the moving frame. Masses move as gravity has it,
+    also where a table does not.
 
     Raises ModelError: mu that is not positive, a position of zero or along the velocity, elements of no orbit, a table
     that does not begin at 0 or before, a second orbit, a gravity gradient beside it, a model with something fixed in
@@ -74,20 +63,36 @@ class Orbit(Item):
 
     name: str
     position: Annotated[Vector | None, Unit("m")] = None
+    """of the frame's origin from the centre of the body at time 0, inertial axes, not along the velocity"""
     velocity: Annotated[Vector | None, Unit("m/s")] = None
+    """of the frame's origin relative to the centre of the body at time 0, inertial axes"""
     mu: Annotated[float, Unit("m3/s2"), POSITIVE] = kepler.EARTH
+    """gravitational constant times mass of the central body"""
     semi_major_axis: Annotated[float | None, Unit("m")] = None
+    """in place of position and velocity, with the next elements; negative of a hyperbola"""
     eccentricity: Annotated[float, Unit(""), NOT_NEGATIVE] = 0.0
+    """not 1"""
     inclination: Annotated[float, Unit("rad")] = 0.0
+    """against the x-y plane"""
     ascending_node: Annotated[float, Unit("rad")] = 0.0
+    """its longitude from x"""
     periapsis: Annotated[float, Unit("rad")] = 0.0
+    """its argument"""
     anomaly: Annotated[float, Unit("rad")] = 0.0
+    """the true one at time 0"""
     j2: Annotated[float, Unit("")] = 0.0
+    """oblateness of the body, 1.08263e-3 of the Earth; the elements are then those of the motion at time 0"""
     equatorial_radius: Annotated[float, Unit("m"), POSITIVE] = EARTH_RADIUS
+    """of the oblate body"""
     pole: UnitVector = (0.0, 0.0, 1.0)
+    """of the oblate body, a direction"""
     times: Annotated[Numbers | None, Unit("s")] = None
+    """in place of a start, a table of where the origin is: at least six instants from 0 or before on; a spline of
+    degree 5 gives its velocity and acceleration"""
     positions: Annotated[Points | None, Unit("m")] = None
+    """at the times"""
     file: str | None = None
+    """in place of both a table (.csv), in a case file relative to its folder, with the columns time (s), x, y, z (m)"""
 
     def check(self, check: Checks) -> None:
         if check.bad:
@@ -302,13 +307,8 @@ class GravityGradient(Item):
     acceleration n^2 (3 (o . r) o - r) at the distance r, to first order. The local vertical o, away from the attracting
     body, rotates about the normal of the orbit with the rate n. On a rigid body this is the torque 3 n^2 o x (J o).
 
-    rate : n, rad/s; or altitude (m) above the Earth's equator, or radius (m) of the orbit, from which n follows by mu,
-    m3/s2. radial : o at t = 0; normal : of the orbit, perpendicular to it; inertial axes, of any length. origin : the
-    inertial point on the orbit, m; by default the mass centre as it moves, or at the start if the model has fixed
-    parts.
-
-    Raises ModelError: none or several of rate, altitude and radius; directions that are not perpendicular.
-    Source: docs/theory/gravity_gradient.md.
+    Raises ModelError: none or several of rate, altitude and radius; directions that are not perpendicular. Source:
+    docs/theory/gravity_gradient.md.
     """
 
     table: ClassVar[str] = "loads"
@@ -317,12 +317,20 @@ class GravityGradient(Item):
 
     name: str
     rate: Annotated[float | None, Unit("rad/s"), POSITIVE] = None
+    """n"""
     altitude: Annotated[float | None, Unit("m")] = None
+    """in place of the rate, above the Earth's equator"""
     radius: Annotated[float | None, Unit("m"), POSITIVE] = None
+    """in place of the rate, of the orbit"""
     mu: Annotated[float, Unit("m3/s2"), POSITIVE] = EARTH
+    """from which n follows by altitude or radius"""
     radial: UnitVector = (1.0, 0.0, 0.0)
+    """o at t = 0, inertial axes, of any length"""
     normal: UnitVector = (0.0, 0.0, 1.0)
+    """of the orbit, perpendicular to radial, inertial axes, of any length"""
     origin: Annotated[Vector | None, Unit("m")] = None
+    """the inertial point on the orbit; by default the mass centre as it moves, or at the start if the model has fixed
+    parts"""
 
     def check(self, check: Checks) -> None:
         check.exactly_one("rate", "altitude", "radius")

@@ -31,21 +31,24 @@ SUNLIGHT = 4.56e-6
 
 
 class Plate(AtPoint):
-    """Base of loads on a shell, or on a flat plate: its ``area``, its centre and outward ``normal`` on a body or a
-    section."""
+    """Base of loads on a shell, or on a flat plate on a body or a section."""
 
     table: ClassVar[str] = "loads"
     results: ClassVar[type[Group]] = LoadResults
     acts_on_attitude: ClassVar[bool] = True
     law: ClassVar[type[Any]]
 
-    body: str | None
-    beam: str | None
-    at: Vector
-    node: int
     shell: str | None
+    """in place of plate and place the name of a shell, whose deformed surface the load follows; its normal is
+    outwards"""
     area: float | None
+    """of a flat plate, whose place is its centre, where the force acts"""
     normal: Floats | None
+    """outwards, in axes of the body or section, of any length"""
+    two_sided: bool
+    """whether the other side counts too"""
+    profile: Profile
+    """factor of the load over time"""
 
     def check(self, check: Checks) -> None:
         for word in ("area", "normal"):
@@ -95,18 +98,10 @@ class Plate(AtPoint):
 class SolarPressure(Plate):
     """The pressure of sunlight on a flat plate of a body or of a beam's section, or on a shell, by optical properties.
 
-    area : m2. normal : outwards, in axes of the body or section, of any length. body and at (m, body axes), or beam,
-    node and at (m, section axes) : the centre, where the force acts. shell : in place of these words, the name of a
-    shell, whose deformed surface the load follows; its normal is outwards. two_sided : whether the other side counts
-    too.
-    sun : direction to the sun, inertial axes, of any length. specular, diffuse : parts of the light that are reflected
-    as by a mirror and in all directions; the rest is absorbed. pressure : Pa, by default at the distance of the Earth.
-    profile : factor; a Profile of femb.profiles or any callable of time. eclipse : no light in the shadow of the
-    orbit's central body, a cylinder of shadow_radius, m.
+    No part of the model throws a shadow on another one. Light that is not reflected is absorbed.
 
-    No part of the model throws a shadow on another one. Raises ModelError: an area or pressure that is not positive, a
-    direction of length zero, reflected parts below zero or above one together, eclipses without a closed orbit.
-    Source: docs/theory/actuators.md, equation (9).
+    Raises ModelError: an area or pressure that is not positive, a direction of length zero, reflected parts below zero
+    or above one together, eclipses without a closed orbit. Source: docs/theory/actuators.md, equation (9).
     """
 
     kind: ClassVar[str] = "solar_pressure"
@@ -116,6 +111,7 @@ class SolarPressure(Plate):
     area: Annotated[float | None, Unit("m2"), POSITIVE] = None
     normal: UnitVector | None = None
     sun: UnitVector | None = None
+    """direction to the sun, inertial axes, of any length"""
     body: str | None = None
     beam: str | None = None
     at: Annotated[Vector, Unit("m")] = (0.0, 0.0, 0.0)
@@ -123,10 +119,15 @@ class SolarPressure(Plate):
     shell: str | None = None
     two_sided: bool = False
     specular: Annotated[float, Unit(""), NOT_NEGATIVE] = 0.0
+    """part of the light that is reflected as by a mirror"""
     diffuse: Annotated[float, Unit(""), NOT_NEGATIVE] = 0.0
+    """part of the light that is reflected in all directions"""
     pressure: Annotated[float, Unit("Pa"), POSITIVE] = SUNLIGHT
+    """by default at the distance of the Earth"""
     eclipse: bool = False
+    """no light in the shadow of the orbit's central body, a cylinder"""
     shadow_radius: Annotated[float, Unit("m"), POSITIVE] = EARTH_RADIUS
+    """of this cylinder"""
     profile: Profile = Constant()  # noqa: RUF009 - frozen
 
     def check(self, check: Checks) -> None:
@@ -147,17 +148,10 @@ class SolarPressure(Plate):
 class PlateDrag(Plate):
     """The drag of thin air on a flat plate of a body or of a beam's section, or on a shell, against the velocity.
 
-    area : m2. normal : outwards, in axes of the body or section, of any length. body and at (m, body axes), or beam,
-    node and at (m, section axes) : the centre, where the force acts. shell : in place of these words, the name of a
-    shell, whose deformed surface the load follows; its normal is outwards. two_sided : whether the other side counts
-    too.
-    density : of the air, kg/m3; by default that of the model's atmosphere, with its rotation, at the place of the
-    plate. coefficient : of the drag, relative to the area across the flow. wind : velocity of the
-    air, inertial axes, m/s. profile : factor; a Profile of femb.profiles or any callable of time.
+    No part of the model shelters another one.
 
-    rotation : rad/s, of the air about the inertial z axis in a model with an orbit or a gravity gradient, the velocity
-    of whose origin counts. No part of the model shelters another one. Raises ModelError: numbers that are not positive,
-    a direction of length zero. Source: docs/theory/actuators.md, equation (10).
+    Raises ModelError: numbers that are not positive, a direction of length zero. Source: docs/theory/actuators.md,
+    equation (10).
     """
 
     kind: ClassVar[str] = "plate_drag"
@@ -168,6 +162,7 @@ class PlateDrag(Plate):
     area: Annotated[float | None, Unit("m2"), POSITIVE] = None
     normal: UnitVector | None = None
     density: Annotated[float | None, Unit("kg/m3"), POSITIVE] = None
+    """of the air; by default that of the model's atmosphere, with its rotation, at the place of the plate"""
     body: str | None = None
     beam: str | None = None
     at: Annotated[Vector, Unit("m")] = (0.0, 0.0, 0.0)
@@ -175,8 +170,12 @@ class PlateDrag(Plate):
     shell: str | None = None
     two_sided: bool = False
     coefficient: Annotated[float, Unit(""), POSITIVE] = 2.2
+    """of the drag, relative to the area across the flow"""
     wind: Annotated[Vector, Unit("m/s")] = (0.0, 0.0, 0.0)
+    """velocity of the air, inertial axes"""
     rotation: Annotated[float, Unit("rad/s")] = 0.0
+    """of the air about the inertial z axis in a model with an orbit or a gravity gradient, the velocity of whose origin
+    counts"""
     profile: Profile = Constant()  # noqa: RUF009 - frozen
 
     def check(self, check: Checks) -> None:

@@ -164,16 +164,7 @@ INTERFACE_LOADS = {"interface_force": "force", "interface_torque": "torque"}
 class FlexibleBody(OrientedBody):
     """A flexible body from a finite element model, with small deformation in a frame that moves freely.
 
-    file : path of a reduced body, .npz or .h5, or in Python a ReducedBody. start : an Attachment of the root, its first
-    interface, on a body: direction is its x axis and up towards its y axis, by default the axes of that body. position
-    (m), quaternion, euler_angles, velocity (m/s), angular_velocity (rad/s) : of the root without ``start``, the last in
-    body axes. interfaces : by name, Attachments of other interfaces on bodies. One that is not attached is a body
-    NAME.INTERFACE for joints, beams, springs and loads. modes or max_frequency (Hz) : how many modes with all
-    interfaces held to keep; by default all. damping_ratio : of the modes with the root held, a number, or a list by
-    frequency, whose last is that of all modes above; by default those of the file, else 0.005. coupling : "full"
-    (default if the file has the arrays) for inertia of second order with geometric stiffening, or "constant".
-    nodal_displacements : record the displacement of every node that the file holds. relative_to : "inertial", or
-    "orbit" as of rigid bodies.
+    Position, attitude and velocities are those of the root, its first interface, without ``start``.
 
     Raises ModelError: the file cannot be read or describes no body, an interface that it does not have, or "full"
     without its arrays. Source: docs/theory/modal_body.md.
@@ -185,19 +176,32 @@ class FlexibleBody(OrientedBody):
 
     name: str
     file: File
+    """path of a reduced body, .npz or .h5, or in Python a ReducedBody"""
     start: Attachment | None = None
+    """an Attachment of the root on a body: direction is its x axis and up towards its y axis, by default the axes of
+    that body"""
     interfaces: dict[str, Any] | None = None
+    """by name, Attachments of other interfaces on bodies. One that is not attached is a body NAME.INTERFACE for joints,
+    beams, springs and loads"""
     position: Annotated[Vector | None, Unit("m")] = None
     quaternion: Quaternion | None = None
     euler_angles: Annotated[Vector | None, Unit("rad")] = None
     euler_sequence: Annotated[EulerSequence | Matrix3, Unit("")] = "xyz"
     velocity: Annotated[Vector | None, Unit("m/s")] = None
     angular_velocity: Annotated[Vector | None, Unit("rad/s")] = None
+    """in body axes"""
     modes: int | None = None
+    """how many modes with all interfaces held to keep; by default all"""
     max_frequency: Annotated[float | None, Unit("Hz"), POSITIVE] = None
+    """in place of a number of modes, those up to this frequency"""
     damping_ratio: Annotated[Coordinates | None, Unit("")] = None
+    """of the modes with the root held, a number, or a list by frequency, whose last is that of all modes above; by
+    default those of the file, else 0.005"""
     coupling: Annotated[str, OneOf(("full", "constant"))] | None = None
+    """either "full" (default if the file has the arrays) for inertia of second order with geometric stiffening, or
+    "constant" inertia"""
     nodal_displacements: bool = False
+    """record the displacement of every node that the file holds"""
     relative_to: Annotated[str, OneOf(FRAMES)] = "inertial"
 
     # Checks

@@ -24,12 +24,10 @@ from femb.profiles import Constant, Profile, check_profile
 class ModalLoad(Item):
     """A load inside a flexible body: a force on nodes, a pressure or heat of its file, by ``femb reduce --load``.
 
-    body : its name. load : the name in the file, by default that of the item. size : N, Pa or K by the unit load of the
-    file. profile : factor of the size, a Profile of femb.profiles or any callable of time. The load turns with the root
-    of the body and acts on its undeformed shape.
+    The load turns with the root of the body and acts on its undeformed shape.
 
-    Raises ModelError: an unknown or rigid body, or a load that its file does not have.
-    Source: docs/theory/modal_body.md, section 8.
+    Raises ModelError: an unknown or rigid body, or a load that its file does not have. Source:
+    docs/theory/modal_body.md, section 8.
     """
 
     table: ClassVar[str] = "loads"
@@ -39,9 +37,13 @@ class ModalLoad(Item):
 
     name: str
     body: str
+    """its name"""
     load: str | None = None
+    """the name in the file, by default that of the item"""
     size: Annotated[float, Unit("")] = 1.0
+    """N, Pa or K by the unit load of the file"""
     profile: Profile = Constant()  # noqa: RUF009 - frozen
+    """factor of the size over time"""
 
     def check(self, check: Checks) -> None:
         check_profile(check)

@@ -49,13 +49,10 @@ class HingeResults(Group):
 class HingeLine(Item):
     """A line of hinges: a straight edge of a shell turns about an edge of another shell, or about a line of a body.
 
-    first : {"shell": name, "edge": edge}, or {"body": name}. second : {"shell": name, "edge": edge}. An edge is that of
-    a shell by corners, or a set of nodes of its mesh. Both edges have equally many nodes, which face each other;
-    between edges that are apart the line is in the middle, rigid to both. The largest component of the axis in the axes
-    of the second shell's geometry is positive. stiffness : moment per length and angle, N m/rad/m. damping : N m
-    s/rad/m. free : the angle without moment, rad; the angle is zero as the shells are given, and within half a turn of
-    free / 2. Without stiffness and damping, lines on the same body may meet at a corner, which then does not turn, and
-    end at a clamped edge.
+    An edge is that of a shell by corners, or a set of nodes of its mesh. Both edges have equally many nodes, which face
+    each other; between edges that are apart the line is in the middle, rigid to both. The largest component of the axis
+    in the axes of the second shell's geometry is positive. Without stiffness and damping, lines on the same body may
+    meet at a corner, which then does not turn, and end at a clamped edge.
 
     Raises ModelError: an edge that is not there or not straight, nodes that do not face each other, two edges on the
     same bodies.
@@ -69,10 +66,14 @@ class HingeLine(Item):
 
     name: str
     first: dict[str, Any]
+    """{"shell": name, "edge": edge}, or {"body": name}"""
     second: dict[str, Any]
+    """{"shell": name, "edge": edge}"""
     stiffness: Annotated[float, Unit("N m/rad/m"), NOT_NEGATIVE] = 0.0
+    """moment per length and angle"""
     damping: Annotated[float, Unit("N m s/rad/m"), NOT_NEGATIVE] = 0.0
     free: Annotated[float, Unit("rad")] = 0.0
+    """the angle without moment; the angle is zero as the shells are given, and within half a turn of free / 2"""
 
     def check(self, check: Checks) -> None:
         wanted = {"second": ({"shell", "edge"},), "first": ({"shell", "edge"}, {"body"})}

@@ -29,12 +29,7 @@ WORDS = ("pressure", "force", "edge_force", *HEAT)
 class SurfaceLoad(Item):
     """A pressure or a force per area on a shell, a force per length on one of its edges, or its heating.
 
-    shell : its name. pressure : along the normal, which it follows in large rotation, on the deformed area, Pa. force :
-    per area of the reference surface, inertial axes, N/m2. edge_force : per length of the ``edge`` ("edge1" and so on),
-    inertial axes, N/m. temperature : of the reference surface, K above that of the stress-free shell; gradient : of the
-    temperature along the normal, K/m; slope : of the temperature along the axes of the geometry, from their origin on,
-    K/m. These three take the expansion of the material or of the plies. profile : factor of the load, a Profile of
-    femb.profiles or any callable of time.
+    Heat takes the expansion of the material or of the plies.
 
     Raises ModelError: no load, an edge_force without an edge, an unknown shell or edge, heat without an expansion.
     Source: docs/theory/shell.md, sections 8 and 9.
@@ -47,14 +42,23 @@ class SurfaceLoad(Item):
 
     name: str
     shell: str
+    """its name"""
     pressure: Annotated[float | None, Unit("Pa")] = None
+    """along the normal, which it follows in large rotation, on the deformed area"""
     force: Annotated[Vector | None, Unit("N/m2")] = None
+    """per area of the reference surface, inertial axes"""
     edge: str | None = None
+    """name of an edge, "edge1" and so on"""
     edge_force: Annotated[Vector | None, Unit("N/m")] = None
+    """per length of the edge, inertial axes"""
     temperature: Annotated[float | None, Unit("K")] = None
+    """of the reference surface, above that of the stress-free shell"""
     gradient: Annotated[float | None, Unit("K/m")] = None
+    """of the temperature along the normal"""
     slope: Annotated[Vector | None, Unit("K/m")] = None
+    """of the temperature along the axes of the geometry, from their origin on"""
     profile: Profile = Constant()  # noqa: RUF009 - frozen
+    """factor of the load over time"""
 
     def check(self, check: Checks) -> None:
         if all(getattr(self, word) is None for word in WORDS):

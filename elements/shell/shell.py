@@ -85,37 +85,15 @@ class ShellPoint(Interface):
 class Shell(Item):
     """A shell of quadrilaterals and triangles, flexible in its plane, in bending and in shear, for any rotation.
 
-    corners : of a quadrilateral, in order around it, m; or surface, {"cylinder": [radius, length, angle]} with its axis
-    along x and the middle line from the origin, {"disc": [outer radius, inner radius]}, {"paraboloid": [focal length,
-    outer radius, inner radius]} or {"sphere": [radius, outer radius, inner radius]}, a cap, about z. elements : numbers
-    from corner 1 to 2 and from 2 to 3, of a cylinder along and around, of others along the radius and around. From the
-    side of the normal, corners are counter-clockwise. mesh : in place of them, a file of triangles and quadrilaterals
-    of Gmsh, Abaqus, NASTRAN or another format of meshio; mesh_unit : its unit of length, m; group : the cell set or
-    physical group of the mesh that is the shell, by default all. Elements that meet by more than 20 degrees have
-    normals of their own. Sets of nodes in the file, and planes such as "x=0.5", are edges in attach, points and loads.
-    Bulk data of NASTRAN has walls too, for shells without one, groups "property 3" and sets "12,13" of grids; mesh_unit
-    is then of all its lengths, beside N and s.
-    frame : a body in whose axes at the start the geometry is given; by default inertial axes. position : m, of these
-    axes. quaternion : of these axes. The wall is of a thickness and a material, or of plies, or of matrices. thickness
-    : m. material : one of femb.MATERIALS by its name, or a Material. plies : in place of both, from the side behind the
-    normal to that in front. offset : of the reference surface above the middle of the wall, along the normal, m.
-    stiffness_matrix : in place of these, 6 x 6, membrane forces and moments by strains and curvatures 11, 22 and 12.
-    shear_stiffness : beside it, 2 x 2, N/m. mass_per_area : beside it, kg/m2. rotary_inertia : per area, kg; by default
-    that of a homogeneous wall. non_structural_mass : in addition, kg/m2. direction : the material axis 1 is its
-    projection; by default from corner 1 to 2, or x. damping : stress per strain rate divided by stress per strain, s.
-    pretension : membrane forces 11, 22 and 12 of the shape that is described, N/m. tension_only : an isotropic membrane
-    that wrinkles instead of taking pressure. attach : by edge ("edge1" from corner 1 to 2, and so on) or corner: the
-    body to which its nodes are fixed, or {"beam": name} or {"shell": name, "edge": edge} whose nodes they are. points :
-    by name, nodes that are bodies NAME.POINT: the middle of an edge, a corner, the number of a node, or its position in
-    the axes of the geometry, m. drilling : about the normal at nodes: "stiff" (default of flat shells without
-    tension_only), for moments on flat panels, or "weak". velocity (m/s), angular_velocity (rad/s) : of a free shell, in
-    inertial axes and in those of the first node.
+    Its geometry is by corners, a surface or a mesh; elements that meet by more than 20 degrees have normals of their
+    own. Its wall is of a thickness and a material, or of plies, or of matrices. Sets of nodes in the file of a mesh,
+    and planes such as "x=0.5", are edges in attach, points and loads. Bulk data of NASTRAN has walls too, for shells
+    without one, groups "property 3" and sets "12,13" of grids; mesh_unit is then of all its lengths, beside N and s.
 
     Raises ModelError: corners that coincide or are not in order, a mesh that cannot be read or is no surface, a wall
     that is not positive definite or given twice, an unknown edge, a point beside the nodes, two names for a node, a
     membrane with a laminate or with compression. Warns of a thickness that looks like millimetres, of parts of a mesh
-    that are not connected and folds where its side changes.
-    Source: docs/theory/shell.md.
+    that are not connected and folds where its side changes. Source: docs/theory/shell.md.
     """
 
     table: ClassVar[str] = "shells"
@@ -129,32 +107,64 @@ class Shell(Item):
 
     name: str
     elements: Annotated[Elements | None, Unit("")] = None
+    """numbers from corner 1 to 2 and from 2 to 3, of a cylinder along and around, of others along the radius and
+    around"""
     corners: Annotated[Corners | None, Unit("m")] = None
+    """of a quadrilateral, in order around it, counter-clockwise from the side of the normal"""
     surface: Annotated[dict[str, Any] | None, Unit("m", entries=(("cylinder", ("m", "m", "rad")),))] = None
+    """in place of corners, {"cylinder": [radius, length, angle]} with its axis along x and the middle line from the
+    origin, {"disc": [outer radius, inner radius]}, {"paraboloid": [focal length, outer radius, inner radius]} or
+    {"sphere": [radius, outer radius, inner radius]}, a cap, about z"""
     mesh: str | Path | None = None
+    """in place of them, a file of triangles and quadrilaterals of Gmsh, Abaqus, NASTRAN or another format of meshio"""
     mesh_unit: Annotated[float, Unit("m"), POSITIVE] = 1.0
+    """its unit of length"""
     group: str | None = None
+    """the cell set or physical group of the mesh that is the shell, by default all"""
     thickness: Annotated[float | None, Unit("m"), POSITIVE] = None
     material: str | Material | None = None
+    """one of femb.MATERIALS by its name, or a Material"""
     plies: list[Ply] | None = None
+    """in place of both, from the side behind the normal to that in front"""
     offset: Annotated[float, Unit("m")] = 0.0
+    """of the reference surface above the middle of the wall, along the normal"""
     stiffness_matrix: Annotated[Matrix6 | None, Unit("own")] = None
+    """in place of these, 6 x 6, membrane forces and moments by strains and curvatures 11, 22 and 12"""
     shear_stiffness: Annotated[Matrix2 | None, Unit("N/m")] = None
+    """beside the stiffness_matrix, 2 x 2"""
     mass_per_area: Annotated[float | None, Unit("kg/m2"), POSITIVE] = None
+    """beside the stiffness_matrix"""
     rotary_inertia: Annotated[float | None, Unit("kg"), POSITIVE] = None
+    """per area; by default that of a homogeneous wall"""
     non_structural_mass: Annotated[float, Unit("kg/m2"), NOT_NEGATIVE] = 0.0
+    """in addition"""
     direction: Direction | None = None
+    """the material axis 1 is its projection; by default from corner 1 to 2, or x"""
     damping: Annotated[float, Unit("s"), NOT_NEGATIVE] = 0.0
+    """stress per strain rate divided by stress per strain"""
     pretension: Annotated[Vector | None, Unit("N/m")] = None
+    """membrane forces 11, 22 and 12 of the shape that is described"""
     tension_only: bool = False
+    """an isotropic membrane that wrinkles instead of taking pressure"""
     frame: str | None = None
+    """a body in whose axes at the start the geometry is given; by default inertial axes"""
     position: Annotated[Vector, Unit("m")] = (0.0, 0.0, 0.0)
+    """of the axes of the geometry"""
     quaternion: Quaternion = (1.0, 0.0, 0.0, 0.0)
+    """of the axes of the geometry"""
     attach: dict[str, Any] | None = None
+    """by edge ("edge1" from corner 1 to 2, and so on) or corner: the body to which its nodes are fixed, or {"beam":
+    name} or {"shell": name, "edge": edge} whose nodes they are"""
     points: dict[str, Any] | None = None
+    """by name, nodes that are bodies NAME.POINT: the middle of an edge, a corner, the number of a node, or its position
+    in the axes of the geometry, m"""
     drilling: Annotated[str, OneOf(("stiff", "weak"))] | None = None
+    """about the normal at nodes: "stiff" (default of flat shells without tension_only), for moments on flat panels, or
+    "weak", the default of all others"""
     velocity: Annotated[Vector | None, Unit("m/s")] = None
+    """of a free shell, inertial axes"""
     angular_velocity: Annotated[Vector | None, Unit("rad/s")] = None
+    """of a free shell, in the axes of the first node"""
 
     # Checks
 

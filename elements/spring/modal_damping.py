@@ -61,11 +61,6 @@ def check_ratios(check: Checks, field: str) -> None:
 class ModalDamping(Item):
     """Damps the modes of the appendages of a body, each with a ratio of its own.
 
-    held : the body, or "ground". What hangs on it is an appendage, whose modes are those of femb modes --held of the
-    unloaded structure. ratio : or one by mode; a mode of the free structure is damped more, by the ratio of its
-    frequency to that of the appendage. modes : how many modes of each appendage are damped, from the lowest; by default
-    as many as there are ratios, of one ratio 10. appendage : the name of the only one to damp, by default all.
-
     The force acts on the rates of deformation relative to the body: it vanishes in every rigid motion, conserves
     momenta and never adds energy. Modes of equal frequency should have equal ratios. Analyses find the modes when they
     begin; ``femb.completed`` does it for a System.
@@ -81,10 +76,18 @@ class ModalDamping(Item):
 
     name: str
     held: str
+    """the body, or "ground". What hangs on it is an appendage, whose modes are those of femb modes --held of the
+    unloaded structure"""
     ratio: Annotated[Coordinates, Unit("")] = RATIO
+    """or one by mode; a mode of the free structure is damped more, by the ratio of its frequency to that of the
+    appendage"""
     modes: int | None = None
+    """how many modes of each appendage are damped, from the lowest; by default as many as there are ratios, of one
+    ratio 10"""
     appendage: str | None = None
+    """the name of the only one to damp, by default all"""
     damped: tuple[Any, ...] | None = field(default=None, init=False, repr=False)  # of DampedModes
+    """the modes of each appendage, which an analysis finds when it begins"""
 
     def __post_init__(self) -> None:
         with Checks(self, self.table, self.name) as check:

@@ -53,7 +53,9 @@ class TwoEndItem(Item):
 
     name: str
     start: SpringEnd
+    """on a body, the ground or a beam node, or a point in space"""
     end: SpringEnd
+    """on a body, the ground or a beam node, or a point in space"""
 
     def angular(self, layout: Layout) -> tuple[bool, ...]:
         return (self.of_angles,)
@@ -112,18 +114,13 @@ class SpringDamper(TwoEndItem):
     """A force along the line between two points: stiffness (length - free_length) + damping d(length)/dt, tension
     positive.
 
-    start, end : points of bodies or beam nodes, or an inertial ``anchor``. stiffness : N/m. damping : N s/m.
-    free_length : m, by default the length at the start. force : in Python, a callable ``(length, rate) -> N`` (tension
-    positive) for an additional force; or ``-> (N, N/m, N s/m)`` with its derivatives by length and rate; Newton's
-    iteration uses zeros for derivatives that are not given. The energy of force and damping counts as work; only the
-    stiffness stores energy.
-
     A run ends if the two points coincide, because the direction of the force is not defined, unless free_length is zero
-    and there is no callable. For start velocities, a spring does not connect its ends to one structure.
+    and there is no callable. For start velocities, a spring does not connect its ends to one structure. The energy of
+    force and damping counts as work; only the stiffness stores energy.
 
-    Raises ModelError: neither stiffness, damping nor force, numbers below zero, an end given twice or not at all,
-    ends on one and the same frame, or that start at one point.
-    Source: Choi, USC thesis 2014, equations (22) to (28); Thompson, AIAA 2011-6277, generalized forces.
+    Raises ModelError: neither stiffness, damping nor force, numbers below zero, an end given twice or not at all, ends
+    on one and the same frame, or that start at one point. Source: Choi, USC thesis 2014, equations (22) to (28);
+    Thompson, AIAA 2011-6277, generalized forces.
     """
 
     table: ClassVar[str] = "springs"
@@ -133,7 +130,10 @@ class SpringDamper(TwoEndItem):
     stiffness: Annotated[float, Unit("N/m"), NOT_NEGATIVE] = 0.0
     damping: Annotated[float, Unit("N s/m"), NOT_NEGATIVE] = 0.0
     free_length: Annotated[float | None, Unit("m"), NOT_NEGATIVE] = None
+    """by default the length at the start"""
     force: Annotated[Callable[[float, float], Any], Arguments("(length, rate) -> N")] | None = None
+    """in Python, a callable ``(length, rate) -> N`` (tension positive) for an additional force; or ``-> (N, N/m, N
+    s/m)`` with its derivatives by length and rate; Newton's iteration uses zeros for derivatives that are not given"""
 
     def check(self, check: Checks) -> None:
         if not check.bad and self.stiffness == 0.0 and self.damping == 0.0 and self.force is None:
@@ -167,10 +167,8 @@ class SpringDamper(TwoEndItem):
 class Pull(TwoEndItem):
     """A force along the line between two points: attractive if positive, repulsive if negative.
 
-    start, end : points of bodies or beam nodes, or an inertial ``anchor``. force : N, multiplied by the profile, a
-    Profile of femb.profiles or any callable of time. Opposite forces act on the two ends: momenta are conserved.
-
-    A run ends if the two points coincide, because the direction of the force is not defined.
+    Opposite forces act on the two ends: momenta are conserved. A run ends if the two points coincide, because the
+    direction of the force is not defined.
 
     Raises ModelError: a force that is not a number, an end given twice or not at all, ends on one and the same frame or
     that start at one point. Source: docs/theory/rigid_body.md, equation (8), with a given tension.
@@ -182,7 +180,9 @@ class Pull(TwoEndItem):
     batch: ClassVar[str] = "femb.elements.spring.batch:PullBatch"
 
     force: Annotated[float, Unit("N")]
+    """multiplied by the profile"""
     profile: Profile = Constant()  # noqa: RUF009 - frozen
+    """factor of the force over time"""
 
     def check(self, check: Checks) -> None:
         check_ends(check, needs_axes=False)
@@ -209,14 +209,9 @@ class Pull(TwoEndItem):
 class TorsionSpringDamper(TwoEndItem):
     """A moment about an axis: stiffness (angle - free_angle) + damping d(angle)/dt, against the rotation of ``end``.
 
-    start, end : bodies (or the ground) or beam nodes. axis : in axes of the start (section axes at a beam node). angle
-    : the twist of the end about the axis, zero in the start pose, of the swing-twist decomposition; the potential is
-    stiffness (angle - free_angle)^2 / 2. stiffness : N m/rad. damping : N m s/rad. free_angle : rad, where the moment
-    is zero. torque : in Python, a callable ``(angle, rate) -> N m`` for an additional torque, or ``-> (N m, N m/rad, N
-    m s/rad)`` with its derivatives; Newton's iteration uses zeros for derivatives that are not given. Its energy counts
-    as work.
-
-    The angle is not unwrapped: a run ends if it reaches 180 degrees, unless the spring is a pure dashpot.
+    The angle is the twist of the end about the axis, zero in the start pose, of the swing-twist decomposition; the
+    potential is stiffness (angle - free_angle)^2 / 2. It is not unwrapped: a run ends if it reaches 180 degrees, unless
+    the spring is a pure dashpot.
 
     Raises ModelError: an axis of length zero, neither stiffness, damping nor torque, an end given twice or not at all.
     Source: Thompson, AIAA 2011-6277, generalized forces.
@@ -229,10 +224,14 @@ class TorsionSpringDamper(TwoEndItem):
     acts_on_attitude: ClassVar[bool] = True
 
     axis: Direction
+    """in axes of the start (section axes at a beam node)"""
     stiffness: Annotated[float, Unit("N m/rad"), NOT_NEGATIVE] = 0.0
     damping: Annotated[float, Unit("N m s/rad"), NOT_NEGATIVE] = 0.0
     free_angle: Annotated[float, Unit("rad")] = 0.0
+    """where the moment is zero"""
     torque: Annotated[Callable[[float, float], Any], Arguments("(angle, rate) -> N m")] | None = None
+    """in Python, a callable ``(angle, rate) -> N m`` for an additional torque, or ``-> (N m, N m/rad, N m s/rad)`` with
+    its derivatives; Newton's iteration uses zeros for derivatives that are not given. Its energy counts as work"""
 
     def check(self, check: Checks) -> None:
         if "free_angle" not in check.bad:
@@ -249,14 +248,6 @@ class TorsionSpringDamper(TwoEndItem):
 class EulerSpringDamper(TwoEndItem):
     """Moments stiffness_m (angle_m - free_m) + damping_m rate_m against the Euler angles from ``start`` to ``end``.
 
-    start, end : bodies (or the ground) or beam nodes (section axes). sequence : of the angles, intrinsic, from the axes
-    of the start to those of the end. stiffness (N m/rad), damping (N m s/rad) : of each angle. free_angles : rad, by
-    default those at the start.
-
-    frame : directions of the moments. "dual_euler": moment m does work on angle m alone, with the potential sum
-    stiffness_m (angle_m - free_m)^2 / 2 (B^+ in the source). "body": along the axes of the end, with the relative
-    angular velocity as rates (B = 1), for small angles: its energy counts as work.
-
     A run ends at gimbal lock (a distance of 1e-4 from it), and if an angle with a stiffness reaches 180 degrees.
 
     Raises ModelError: neither stiffness nor damping, numbers below zero, a start at gimbal lock, "body" with a sequence
@@ -270,10 +261,17 @@ class EulerSpringDamper(TwoEndItem):
     acts_on_attitude: ClassVar[bool] = True
 
     stiffness: Annotated[float | Vector, Unit("N m/rad"), NOT_NEGATIVE] = 0.0
+    """of each angle"""
     damping: Annotated[float | Vector, Unit("N m s/rad"), NOT_NEGATIVE] = 0.0
+    """of each angle"""
     free_angles: Annotated[Vector | None, Unit("rad")] = None
+    """by default those at the start"""
     sequence: EulerSequence = "xyz"
+    """of the angles, intrinsic, from the axes of the start to those of the end"""
     frame: Annotated[str, OneOf(("dual_euler", "body"))] = "dual_euler"
+    """directions of the moments. "dual_euler": moment m does work on angle m alone, with the potential sum stiffness_m
+    (angle_m - free_m)^2 / 2 (B^+ in the source). "body": along the axes of the end, with the relative angular velocity
+    as rates (B = 1), for small angles: its energy counts as work"""
 
     def check(self, check: Checks) -> None:
         if not check.bad:

@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from femb.base.checks import Checks
+from femb.base.meanings import Description
 from femb.base.profile import Integral, check_rate
 from femb.base.types import POSITIVE, Direction, Inertia, Unit
 from femb.base.values import shown
@@ -43,23 +44,26 @@ def check_gimbal(check: Checks, prefix: str = "") -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Gimbal:
-    """The outer gimbal of a gyro with two.
-
-    axis : of the gimbal, in the axes of the host, at the angle zero. mass (kg) and inertia (kg m2, about its mass
-    centre) : of the gimbal alone, in the axes of the host at the angle zero. angle (rad), rate (rad/s), torque (N m) :
-    as those of the inner gimbal, ``ControlMomentGyro``.
+class Gimbal(Description):
+    """The outer gimbal of a gyro with two. Its angle, rate and torque are as those of the inner gimbal,
+    ``ControlMomentGyro``.
 
     Raises ModelError: a mass that is not positive, an inertia that no body has, an axis of length zero, a rate that
     jumps.
     """
 
     axis: Direction
+    """of the gimbal, in the axes of the host, at the angle zero"""
     mass: Annotated[float, Unit("kg"), POSITIVE]
+    """of the gimbal alone"""
     inertia: Inertia
+    """of the gimbal alone about its mass centre, in the axes of the host at the angle zero"""
     angle: Annotated[float | Profile, Unit("rad")] = 0.0
+    """at the start; or a profile, which the gimbal follows"""
     rate: Annotated[float | Profile, Unit("rad/s")] = 0.0
+    """at the start; or a profile, followed from the angle at the start"""
     torque: Annotated[float | Profile, Unit("N m")] = 0.0
+    """of the motor of the gimbal"""
 
     def __post_init__(self) -> None:
         with Checks(self, "outer_gimbal") as check:
@@ -70,15 +74,9 @@ class Gimbal:
 class ControlMomentGyro(ReactionWheel):
     """A control-moment gyro: a wheel on a gimbal that turns about ``gimbal_axis``, or on two gimbals.
 
-    Fields of ``ReactionWheel`` are those of the wheel; body, or beam and node, and ``at`` : the host and the crossing
-    of the axes. axis : of the wheel at the gimbal angle zero, host axes. gimbal_axis : host axes (at the outer angle
-    zero). gimbal_mass : kg, of the gimbal with the wheel, unless that has a mass of its own. gimbal_inertia : kg m2,
-    the same about the crossing with the wheel locked, host axes at the angle zero. gimbal_angle : rad, at the start; or
-    a profile, which the gimbal follows. gimbal_rate : rad/s, at the start; or a profile, followed from the angle at the
-    start. gimbal_torque : of the motor of the gimbal, N m. outer : a femb.Gimbal between the host and this one.
-
-    It makes the body, the joint and the motor NAME_gimbal (of a profile of angle or rate the driver), and those of the
-    outer gimbal NAME_outer: stops, friction and springs name these joints, controllers the motors.
+    Fields of ``ReactionWheel`` are those of the wheel. Its place is the crossing of the axes on the host. It makes the
+    body, the joint and the motor NAME_gimbal (of a profile of angle or rate the driver), and those of the outer gimbal
+    NAME_outer: stops, friction and springs name these joints, controllers the motors.
 
     Raises ModelError: what a wheel raises; a gimbal axis along that of the wheel, an inertia that no body has, an angle
     without two derivatives, a rate that jumps. Source: docs/theory/wheels.md, equation (8).
@@ -87,12 +85,19 @@ class ControlMomentGyro(ReactionWheel):
     kind: ClassVar[str] = "control_moment"
 
     gimbal_axis: Direction = field(kw_only=True)
+    """host axes (at the outer angle zero); axis is that of the wheel at the gimbal angle zero, host axes"""
     gimbal_mass: Annotated[float, Unit("kg"), POSITIVE] = field(kw_only=True)
+    """of the gimbal with the wheel, unless that has a mass of its own"""
     gimbal_inertia: Inertia = field(kw_only=True)
+    """of the same about the crossing with the wheel locked, host axes at the angle zero"""
     gimbal_angle: Annotated[float | Profile, Unit("rad")] = 0.0
+    """at the start; or a profile, which the gimbal follows"""
     gimbal_rate: Annotated[float | Profile, Unit("rad/s")] = 0.0
+    """at the start; or a profile, followed from the angle at the start"""
     gimbal_torque: Annotated[float | Profile, Unit("N m")] = 0.0
+    """of the motor of the gimbal"""
     outer: Gimbal | None = None
+    """a femb.Gimbal between the host and this one"""
 
     def check(self, check: Checks) -> None:
         super().check(check)

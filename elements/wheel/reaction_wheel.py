@@ -10,12 +10,13 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
+from femb.base.meanings import Description
 from femb.base.quantity import Group, Quantity
 from femb.base.types import NOT_NEGATIVE, OWN_UNITS, POSITIVE, Floats, Unit, UnitVector, Vector
 from femb.base.values import shown
 from femb.elements.body.body import RigidBody
 from femb.elements.item import Item, ItemStates, is_set
-from femb.elements.marker import Place, axes_of
+from femb.elements.marker import Hosted, Place, axes_of
 from femb.layout.commands import Command
 from femb.layout.discrete import DiscreteState, Update
 from femb.layout.element import Batch, Input, OutputRows, breakpoints_of
@@ -33,22 +34,22 @@ STRIBECK = 10.0
 
 
 @dataclass(frozen=True, eq=False)
-class WheelHarmonic:
-    """A disturbance of a wheel at a multiple of its speed, as tables of tests have it.
+class WheelHarmonic(Description):
+    """A disturbance of a wheel at a multiple of its speed, as tables of tests have it: amplitudes by the square of the
+    speed in rad/s.
 
-    order : of the angle of the wheel, as 1 for that of an imbalance. radial_force, axial_force (N s2) and
-    rocking_torque, axial_torque (N m s2) : amplitudes by the square of the speed in rad/s; rocking is about axes across
-    the axis. phase : at the angle zero, rad. Source: docs/theory/wheels.md, equation (7).
-
-    Raises ModelError: an order that is not above zero.
+    Raises ModelError: an order that is not above zero. Source: docs/theory/wheels.md, equation (7).
     """
 
     order: Annotated[float, Unit(""), POSITIVE]
+    """of the angle of the wheel, as 1 for that of an imbalance"""
     radial_force: Annotated[float, Unit("kg m")] = 0.0
     axial_force: Annotated[float, Unit("kg m")] = 0.0
     rocking_torque: Annotated[float, Unit("kg m2")] = 0.0
+    """about axes across the axis of the wheel"""
     axial_torque: Annotated[float, Unit("kg m2")] = 0.0
     phase: Annotated[float, Unit("rad")] = 0.0
+    """at the angle zero"""
 
     def __post_init__(self) -> None:
         with Checks(self, "harmonic"):
@@ -134,23 +135,11 @@ class WheelResults(Group):
 
 
 @dataclass(frozen=True, eq=False)
-class ReactionWheel(Item):
+class ReactionWheel(Hosted, Item):
     """A flywheel with a motor. Without ``mass`` its body contains it, with its inertia as if it were locked.
 
-    body and at (m, body axes), or beam, node and at (m, section axes) : where it is. An interface of a flexible body is
-    a body. axis : of rotation, body or section axes, of any length. spin_inertia : about it, kg m2. speed : at the
-    start, relative to the body, rad/s. torque : of the motor on the wheel, N m; the command torque of a controller adds
-    to it. coulomb : dry friction, N m. static : N m, by default coulomb: its peak at small speeds. transition_speed :
-    rad/s, over which dry friction is developed. stribeck_speed : rad/s, over which it falls from static to coulomb, by
-    default 10 transition_speed. viscous : N m s/rad. mass : kg, of a rotor that the body does not contain.
-    transverse_inertia : kg m2, of such a rotor, across the axis about its centre. static_imbalance : mass times
-    distance of its mass centre from the axis, kg m. dynamic_imbalance : product of inertia between the axis and one
-    across it, kg m2. Both turn with a rotor that has mass, exactly; else they are a harmonic of order 1. harmonics :
-    disturbances. max_torque : N m; clipped commands are counted. max_power : W, the most torque times speed, driving or
-    braking. max_speed : rad/s, at which the motor gives what holds it,
-    against friction and the turn of the body, while its command exceeds that. motor_constant : N m/W^0.5, torque by
-    the root of the power lost in the winding; without it none is lost. idle_power : W, of the electronics at any speed.
-    regenerative : whether a motor that brakes gives power back.
+    Imbalances turn with a rotor that has mass, exactly; else they are a harmonic of order 1. An interface of a flexible
+    body is a body. The command torque of a controller adds to the torque of the motor.
 
     Raises ModelError: no host or two, on the ground, an axis of length zero, a spin inertia that is not below that of
     the body, numbers below zero, a rotor that no body has. Source: docs/theory/wheels.md.
@@ -168,25 +157,45 @@ class ReactionWheel(Item):
     at: Annotated[Vector, Unit("m")] = (0.0, 0.0, 0.0)
     node: int = -1
     axis: UnitVector = field(kw_only=True)
+    """of rotation, body or section axes, of any length"""
     spin_inertia: Annotated[float, Unit("kg m2"), POSITIVE] = field(kw_only=True)
+    """about the axis"""
     speed: Annotated[float, Unit("rad/s")] = 0.0
+    """at the start, relative to the body"""
     torque: Annotated[float | Profile, Unit("N m")] = 0.0
+    """of the motor on the wheel"""
     viscous: Annotated[float, Unit("N m s/rad"), NOT_NEGATIVE] = 0.0
     coulomb: Annotated[float, Unit("N m"), NOT_NEGATIVE] = 0.0
+    """dry friction"""
     static: Annotated[float | None, Unit("N m"), NOT_NEGATIVE] = None
+    """peak of dry friction at small speeds, by default coulomb"""
     transition_speed: Annotated[float | None, Unit("rad/s"), POSITIVE] = None
+    """over which dry friction is developed"""
     stribeck_speed: Annotated[float | None, Unit("rad/s"), POSITIVE] = None
+    """over which it falls from static to coulomb, by default 10 transition_speed"""
     max_torque: Annotated[float | None, Unit("N m"), POSITIVE] = None
+    """limit of the torque; clipped commands are counted"""
     max_power: Annotated[float | None, Unit("W"), POSITIVE] = None
+    """the most torque times speed, driving or braking"""
     max_speed: Annotated[float | None, Unit("rad/s"), POSITIVE] = None
+    """at which the motor gives what holds it, against friction and the turn of the body, while its command exceeds
+    that"""
     static_imbalance: Annotated[float, Unit("kg m"), NOT_NEGATIVE] = 0.0
+    """mass times distance of its mass centre from the axis"""
     dynamic_imbalance: Annotated[float, Unit("kg m2"), NOT_NEGATIVE] = 0.0
+    """product of inertia between the axis and one across it"""
     mass: Annotated[float | None, Unit("kg"), POSITIVE] = None
+    """of a rotor that the body does not contain"""
     transverse_inertia: Annotated[float | None, Unit("kg m2"), POSITIVE] = None
+    """of such a rotor, across the axis about its centre"""
     harmonics: list[WheelHarmonic] | None = None
+    """disturbances at multiples of the speed"""
     motor_constant: Annotated[float | None, OWN_UNITS, POSITIVE] = None
+    """N m/W^0.5, torque by the root of the power lost in the winding; without it none is lost"""
     idle_power: Annotated[float, Unit("W"), NOT_NEGATIVE] = 0.0
+    """of the electronics at any speed"""
     regenerative: bool = True
+    """whether a motor that brakes gives power back"""
 
     # Checks
 

@@ -9,13 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from femb.base.meanings import Description
+
 # Short texts of objects: what Python prints of them, with sizes in place of long arrays.
 
 FEW = 4  # numbers of an array, and entries of a tuple, that are written out
 LONG, NESTED = 60, 200  # characters of the text of one value, and of one that prints briefly itself
 
 
-class Brief:
+class Brief(Description):
     """Base of dataclasses that print briefly: fields with their defaults are left out, long arrays are their shapes."""
 
     def __init_subclass__(cls, **words: Any) -> None:

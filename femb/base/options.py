@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 import numpy as np
 
 from femb.base.checks import Checks
+from femb.base.meanings import Description
 from femb.base.types import POSITIVE, OneOf, Unit
 from femb.base.values import shown
 
@@ -60,25 +61,26 @@ ALWAYS = ("time", "audit", "budget")
 
 
 @dataclass(frozen=True)
-class Output:
-    """The quantities that a run records, and how they are stored.
+class Output(Description):
+    """The quantities that a run records, and how they are stored. Time, audit and constant arrays are always recorded.
 
-    select : patterns of quantities to record, by default all; exclude : patterns of those to leave out. A pattern is a
-    path of the results file or its beginning, with or without the kind of item: "bodies/hub/position", "hub.position",
-    "hub", "bodies"; * and ? are wildcards. Time, audit and constant arrays are always recorded. precision : of the
-    recorded numbers but time and audit: "float32" has 7 digits and half the memory. compression : level of gzip in the
-    results file, 1 to 9, or 0 for none. motion_only : record positions, velocities, deflections, strains and
-    coordinates of joints alone; without deflections and strains they are interpolated between steps, to the tolerance
-    of the run, at next to no cost.
+    A pattern is a path of the results file or its beginning, with or without the kind of item: "bodies/hub/position",
+    "hub.position", "hub", "bodies"; * and ? are wildcards.
 
     Raises ModelError: patterns that are no text, an unknown precision, a level out of bounds.
     """
 
     select: tuple[str, ...] = ()
+    """patterns of quantities to record, by default all"""
     exclude: tuple[str, ...] = ()
+    """patterns of quantities to leave out"""
     precision: Annotated[str, OneOf(PRECISIONS)] = "float64"
+    """of the recorded numbers but time and audit; "float32" has 7 digits and takes half the memory"""
     compression: int = 0
+    """level of gzip in the results file, 1 to 9, or 0 for none"""
     motion_only: bool = False
+    """record positions, velocities, deflections, strains and coordinates of joints alone; without deflections and
+    strains they are interpolated between steps, to the tolerance of the run, at next to no cost"""
 
     def __post_init__(self) -> None:
         with Checks(self, "run", "output") as check:
@@ -146,21 +148,22 @@ STARTS = ("as_given", "assembled", "equilibrium")
 
 
 @dataclass(frozen=True)
-class Tolerances:
-    """Absolute tolerances by kind of quantity: position (m), quaternion (-) and axial strain (-).
+class Tolerances(Description):
+    """Absolute tolerances by kind of quantity, by default a tenth of ``rtol``, but not below the rounding errors of
+    sums of quantities of size one.
 
-    By default a tenth of ``rtol``, but not below the rounding errors of sums of quantities of size one; that of a
-    strain is the same, since strains are no more accurate than the positions they are derivatives of.
-
-    position : m, of positions and strokes. quaternion : of the components of unit quaternions and of angles. strain :
-    of axial strains. time : s, shortest time of interest: the tolerance of a rate is that of its quantity divided by
-    it; of a single body in orbit at least a 600th of the period, so that its attitude does not drift.
+    That of a strain is the same, since strains are no more accurate than the positions they are derivatives of.
     """
 
     position: Annotated[float | None, Unit("m"), POSITIVE] = None
+    """of positions and strokes"""
     quaternion: Annotated[float | None, Unit(""), POSITIVE] = None
+    """of the components of unit quaternions and of angles"""
     strain: Annotated[float | None, Unit(""), POSITIVE] = None
+    """of axial strains"""
     time: Annotated[float, Unit("s"), POSITIVE] = 0.01
+    """shortest time of interest: the tolerance of a rate is that of its quantity divided by it; of a single body in
+    orbit at least a 600th of the period, so that its attitude does not drift"""
 
     def __post_init__(self) -> None:
         with Checks(self, "run", "atol"):
@@ -173,7 +176,7 @@ class Tolerances:
 
     def notes(self, rtol: float, sizes: dict[str, float]) -> list[str]:
         """Sentences on what limits the accuracy more than ``rtol``; sizes : of the largest quantity of each kind at the
-        start."""
+        start, in its unit."""
         notes = []
         for word, size in sizes.items():
             given = getattr(self, word)
@@ -187,14 +190,13 @@ class Tolerances:
 
 
 @dataclass(frozen=True)
-class StartState:
-    """The last state of a run in time, with which another run starts: ``results``, its result file or its folder.
-
-    results : the path, in a case file relative to its folder. The model needs the same names of bodies, beams and
-    joints.
+class StartState(Description):
+    """The last state of a run in time, with which another run starts. The model needs the same names of bodies, beams
+    and joints.
     """
 
     results: str
+    """path of the result file of the run, or of its folder; in a case file relative to its folder"""
 
     def __post_init__(self) -> None:
         with Checks(self, "run", "start"):
@@ -202,24 +204,8 @@ class StartState:
 
 
 @dataclass(frozen=True)
-class Run:
+class Run(Description):
     """Options of the integration of a model in time.
-
-    duration : s. output_interval : s, by default duration/1000. method : "radau" (Radau IIA of order 5, stiff and
-    accurate), "bdf" (multistep, cheap steps), "rk" (explicit), "gauss" (symplectic, for long conservative motions that
-    are not stiff), "generalized-alpha" (second order), or "auto": by the model (femb.run.method_choice); the results
-    say why. tableau : of rk, "dop853" with error control, or "rk4" with a fixed step. step : s, fixed, of rk4 and
-    gauss, and if wanted of generalized-alpha; rtol and atol are then those of its equations alone. order : of gauss, 4
-    or 6. spectral_radius : of generalized-alpha, the factor of a step on vibrations much faster than the step, 0 to 1.
-    filter : Hz, of radau and generalized-alpha; vibrations above it are damped, not followed, and the results say how
-    much. max_order : of bdf, 1 to 5; by default 5, or 2 for sections without damping: higher orders are unstable for
-    undamped vibrations faster than the step. formulation : coordinates of the equations: "velocity" or "quaternion";
-    for trees of joints "reduced" (joint coordinates, no constraints); for trees of rigid bodies, with rk or gauss,
-    "hamiltonian" (the same with momenta). rtol, atol : tolerances of the local error, relative and absolute. start :
-    "as_given"; "assembled" closes joints and drivers that are open as given; "equilibrium" begins in the steady motion
-    of the start velocities, with strained beams; { results = "out/deploy" } is the last state of another run.
-    first_step, max_step : s. max_steps : largest number of steps, by default a million with error control and no limit
-    with fixed steps. output : what is recorded, by default all, and how it is stored.
 
     Raises ModelError: an unknown method, a tolerance or time that is not positive.
     """
@@ -227,22 +213,46 @@ class Run:
     table: ClassVar[str] = "run"
 
     duration: Annotated[float, Unit("s"), POSITIVE]
+    """from the start to the end"""
     output_interval: Annotated[float | None, Unit("s"), POSITIVE] = None
+    """by default duration/1000"""
     method: Annotated[str, OneOf((*METHODS, AUTO))] = "radau"
+    """the integrator: "radau" (Radau IIA of order 5, stiff and accurate), "bdf" (multistep, cheap steps), "rk"
+    (explicit), "gauss" (symplectic, for long conservative motions that are not stiff), "generalized-alpha" (second
+    order), or "auto": by the model; the results say why"""
     formulation: Annotated[str, OneOf(FORMULATIONS)] = "velocity"
+    """coordinates of the equations: "velocity" or "quaternion"; for trees of joints "reduced" (joint coordinates, no
+    constraints); for trees of rigid bodies, with rk or gauss, "hamiltonian" (the same with momenta)"""
     rtol: Annotated[float, Unit(""), POSITIVE] = DEFAULT_RTOL
+    """relative tolerance of the local error"""
     atol: Tolerances = Tolerances()
+    """absolute tolerances of the local error"""
     start: Annotated[str, OneOf(STARTS)] | StartState = "as_given"
+    """state at the start: "as_given"; "assembled" closes joints and drivers that are open as given; "equilibrium"
+    begins in the steady motion of the start velocities, with strained beams; { results = "out/deploy" } is the last
+    state of another run"""
     tableau: Annotated[str, OneOf(TABLEAUX)] = "dop853"
+    """of rk: "dop853" with error control, or "rk4" with a fixed step"""
     step: Annotated[float | None, Unit("s"), POSITIVE] = None
+    """fixed, of rk4 and gauss, and if wanted of generalized-alpha; rtol and atol are then those of its equations
+    alone"""
     order: int = 4
+    """of gauss, 4 or 6"""
     max_order: int | None = None
+    """of bdf, 1 to 5; by default 5, or 2 for sections without damping: higher orders are unstable for undamped
+    vibrations faster than the step"""
     spectral_radius: Annotated[float, Unit("")] = 0.8
+    """of generalized-alpha, the factor of a step on vibrations much faster than the step, 0 to 1"""
     filter: Annotated[float | None, Unit("Hz"), POSITIVE] = None
+    """of radau and generalized-alpha; vibrations above it are damped, not followed, and the results say how much"""
     first_step: Annotated[float | None, Unit("s"), POSITIVE] = None
+    """by default chosen by the method"""
     max_step: Annotated[float | None, Unit("s"), POSITIVE] = None
+    """by default no limit"""
     max_steps: int | None = None
+    """largest number of steps, by default a million with error control and no limit with fixed steps"""
     output: Output = EVERYTHING
+    """the quantities that are recorded, by default all, and how they are stored"""
 
     def __post_init__(self) -> None:
         with Checks(self, "run") as check:

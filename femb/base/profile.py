@@ -15,6 +15,7 @@ import numpy as np
 from femb.base.array_files import content_of
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
+from femb.base.meanings import Description
 from femb.base.types import NOT_NEGATIVE, POSITIVE, Numbers, Pair, Unit
 from femb.base.values import shown
 
@@ -48,7 +49,7 @@ class Integrable(Profile, Protocol):
 
 
 @dataclass(frozen=True)
-class CheckedProfile:
+class CheckedProfile(Description):
     """Base of the profiles: the word in case files, and the checks of the fields."""
 
     shape: ClassVar[str]
@@ -145,14 +146,16 @@ MOST_REPETITIONS = 100_000  # each has its breakpoints
 class BangBang(CheckedProfile):
     """One from ``start``, minus one in the second half of ``duration``, zero outside: a slew from rest to rest.
 
-    duration : s, of both halves with the time between them. start : s, its first instant.
-    coast : s, time at zero between the halves, a part of ``duration``. The integral over time is zero.
+    The integral over time is zero.
     """
 
     shape: ClassVar[str] = "bang_bang"
     duration: Annotated[float, Unit("s"), POSITIVE]
+    """of both halves with the time between them"""
     start: Annotated[float, Unit("s")] = 0.0
+    """first instant"""
     coast: Annotated[float, Unit("s"), NOT_NEGATIVE] = 0.0
+    """time at zero between the halves, a part of the duration"""
 
     def check(self, check: Checks) -> None:
         super().check(check)
@@ -232,15 +235,14 @@ class Combined(CheckedProfile):
 
 @dataclass(frozen=True)
 class Sum(Combined):
-    """The sum of the profiles ``terms``, each multiplied by its number of ``factors`` (by default one).
-
-    A driver follows it if it follows every term.
-    terms : a list of profiles. factors : a list of numbers, one a term.
+    """The sum of the profiles ``terms``, each multiplied by its number of ``factors``. A driver follows it if it
+    follows every term.
     """
 
     shape: ClassVar[str] = "sum"
     terms: Annotated[list[Profile], Unit("value")]
     factors: Annotated[list[float] | None, Unit("")] = None
+    """one a term, by default one"""
 
     def check(self, check: Checks) -> None:
         given = isinstance(self.terms, list | tuple)
@@ -262,17 +264,16 @@ class Sum(Combined):
 
 @dataclass(frozen=True)
 class Repeat(CheckedProfile):
-    """``profile`` from zero to ``period`` (s), ``count`` times from ``start``; zero outside. It is for loads.
-
-    profile : the one that is repeated, with its own time from zero. period : s, of the repetition. count : how many
-    times. start : s, of the first one.
-    """
+    """``profile`` from zero to ``period`` (s), ``count`` times from ``start``; zero outside. It is for loads."""
 
     shape: ClassVar[str] = "repeat"
     profile: Annotated[Profile, Unit("value")]
+    """the one that is repeated, with its own time from zero"""
     period: Annotated[float, Unit("s"), POSITIVE]
     count: int
+    """number of repetitions"""
     start: Annotated[float, Unit("s")] = 0.0
+    """of the first one"""
 
     def check(self, check: Checks) -> None:
         super().check(check)
@@ -298,15 +299,13 @@ class Repeat(CheckedProfile):
 
 @dataclass(frozen=True)
 class Integral(SmoothProfile):
-    """``initial`` at t = 0, with the rate ``rate``: the angle of a drive whose rate is given, exactly.
-
-    rate : a profile of the rate (1/s) without jumps, as ``sine``, ``table``, ``smooth_step`` or a sum of such.
-    initial : the value at t = 0.
-    """
+    """``initial`` at t = 0, with the rate ``rate``: the angle of a drive whose rate is given, exactly."""
 
     shape: ClassVar[str] = "integral"
     rate: Annotated[Profile, Unit("value/s")]
+    """a profile of the rate without jumps, as ``sine``, ``table``, ``smooth_step`` or a sum of such"""
     initial: Annotated[float, Unit("value")] = 0.0
+    """the value at t = 0"""
 
     def check(self, check: Checks) -> None:
         check_rate(check, "rate")
@@ -342,14 +341,24 @@ def check_rate(check: Checks, field: str) -> None:
 # Profiles of time that interpolate given values: a table, linear, and a cubic spline.
 
 
+class Tabulated:
+    """Base of profiles that interpolate between points, which are lists or a file."""
+
+    times: Numbers
+    """increasing"""
+    values: Numbers
+    """one at each of the times"""
+    file: str | None
+    """in place of both a table (.csv), in a case file relative to its folder; its first column is the time"""
+    column: str | int
+    """name or number (from 1) of the column of values in the file"""
+
+
 @dataclass(frozen=True)
-class Table(CheckedProfile):
+class Table(Tabulated, CheckedProfile):
     """Linear interpolation of ``values`` at ``times`` (s); constant before the first and after the last.
 
     Its rate jumps at every time: a driver cannot follow it and needs a Spline.
-    times : s, increasing. values : at the times, as many.
-    file : in place of both a table (.csv), in a case file relative to its folder; its first column is the time.
-    column : name or number (from 1) of the column of values, by default the second.
     """
 
     shape: ClassVar[str] = "table"
@@ -396,19 +405,14 @@ class Table(CheckedProfile):
 
 
 @dataclass(frozen=True, eq=False)
-class Spline(SmoothProfile):
-    """The cubic spline through ``values`` at ``times`` (s): smooth up to the second derivative between them.
-
-    times : s, increasing. values : at the times, as many.
-    file : in place of both a table (.csv), in a case file relative to its folder; its first column is the time.
-    column : name or number (from 1) of the column of values, by default the second.
-    slopes : the rates at the first and the last time (1/s), constant before and after; by default zero.
-    """
+class Spline(Tabulated, SmoothProfile):
+    """The cubic spline through ``values`` at ``times`` (s): smooth up to the second derivative between them."""
 
     shape: ClassVar[str] = "spline"
     times: Annotated[Numbers, Unit("s")] = ()
     values: Annotated[Numbers, Unit("value")] = ()
     slopes: Annotated[Pair, Unit("value/s")] = (0.0, 0.0)
+    """the rates at the first and the last time, constant before and after; by default zero"""
     file: str | None = None
     column: str | int = 2
 

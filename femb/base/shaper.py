@@ -71,15 +71,15 @@ def residual(times: Floats, amplitudes: Floats, frequency: Floats, damping: floa
 class Shaped(Combined):
     """The sum of copies of ``profile``, delayed by ``times`` (s) and multiplied by ``amplitudes``: its convolution with
     impulses. A driver follows it if it follows the profile.
-
-    profile : the one that is shaped. times : s, of the impulses, from zero. amplitudes : of the impulses, as many;
-    their sum is one for a profile that ends at the same value.
     """
 
     shape: ClassVar[str] = "shaped"
     profile: Annotated[Profile, Unit("value")]
+    """the one that is shaped"""
     times: Annotated[Numbers, Unit("s")]
+    """of the impulses, from zero"""
     amplitudes: Annotated[Numbers, Unit("")]
+    """of the impulses, as many; their sum is one for a profile that ends at the same value"""
 
     def check(self, check: Checks) -> None:
         check.numbers("times", "amplitudes")
@@ -96,13 +96,12 @@ class Shaped(Combined):
 
 @dataclass(frozen=True)
 class _OfModes(Combined):
-    """Base of the shapers of modes.
-
-    profile : the one that is shaped. frequencies : Hz, of the undamped modes.
-    """
+    """Base of the shapers of modes."""
 
     profile: Annotated[Profile, Unit("value")]
+    """the one that is shaped"""
     frequencies: Annotated[Numbers, Unit("Hz")]
+    """of the undamped modes"""
 
     def check(self, check: Checks) -> None:
         check.numbers("frequencies")
@@ -125,15 +124,14 @@ class _OfModes(Combined):
 @dataclass(frozen=True)
 class ZV(_OfModes):
     """``profile`` shaped so that it leaves no vibration of modes with these ``frequencies`` (Hz, undamped) and
-    ``damping`` ratios, a number or one a mode. It ends half a period later, for each mode.
+    ``damping`` ratios. It ends half a period later, for each mode. A driver follows it if it follows the profile.
 
-    A driver follows it if it follows the profile. Source: docs/theory/shapers.md, equation (1).
-
-    damping : ratios of the modes, a number or one a mode.
+    Source: docs/theory/shapers.md, equation (1).
     """
 
     shape: ClassVar[str] = "zv"
     damping: Annotated[Coordinates, Unit("")] = 0.0
+    """ratios of the modes, a number or one a mode"""
 
     def check(self, check: Checks) -> None:
         super().check(check)
@@ -177,11 +175,12 @@ class EI(_OfModes):
     ``frequencies`` (Hz), and none of two frequencies beside each (extra insensitive). It ends a period later, for each
     mode. A driver follows it if it follows the profile.
 
-    tolerance : the part of the vibration that is left at the frequencies. Source: docs/theory/shapers.md, equation (3).
+    Source: docs/theory/shapers.md, equation (3).
     """
 
     shape: ClassVar[str] = "ei"
     tolerance: Annotated[float, Unit("")] = TOLERANCE
+    """part of the vibration that is left at the frequencies"""
 
     def check(self, check: Checks) -> None:
         super().check(check)

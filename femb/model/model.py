@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from femb.base import html
 from femb.base.checks import Checks
 from femb.base.errors import ModelError, Problem
+from femb.base.meanings import Description
 from femb.base.types import Pair, Unit
 from femb.base.values import array_problem, frozen_array, shown, whole_number
 from femb.elements import Attachment, FlexibleBody, Ground, Interface, PointMass, RigidBody, Section, registry
@@ -26,13 +27,8 @@ INERTIAL = "inertial"
 
 
 @dataclass(frozen=True, eq=False)
-class Figure:
+class Figure(Description):
     """A figure of the results, drawn by ``femb plot --what NAME``; "overview" is drawn by default.
-
-    name : unique among the figures. what : each gives one row or more: a figure or quantity of femb plot, also "NAME of
-    ITEM, ITEM"; the path of an array such as "joints/hinge/force"; " | " sets several side by side. items : names of
-    the items to show, with * and ? as wildcards, a beam's node as "NAME[NODE]"; by default all. frame : reference frame
-    of the motion: "inertial", a body, or a beam's node. times : first and last instant, s.
 
     Raises ModelError: ``what`` is empty; an entry of ``what`` or ``items``, or ``frame``, is not text.
     """
@@ -41,10 +37,16 @@ class Figure:
     kind: ClassVar[str] = "figure"
 
     name: str
+    """unique among the figures"""
     what: tuple[str, ...]
+    """each gives one row or more: a figure or quantity of femb plot, also "NAME of ITEM, ITEM"; the path of an array
+    such as "joints/hinge/force"; " | " sets several side by side"""
     items: tuple[str, ...] = ()
+    """names of the items to show, with * and ? as wildcards, a beam's node as "NAME[NODE]"; by default all"""
     frame: str = INERTIAL
+    """reference frame of the motion: "inertial", a body, or a beam's node"""
     times: Annotated[Pair | None, Unit("s")] = None
+    """first and last instant"""
 
     def __post_init__(self) -> None:
         with Checks(self, "figures", self.name) as check:

@@ -7,6 +7,7 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ResultError
+from femb.base.meanings import Description
 from femb.base.types import NOT_NEGATIVE, POSITIVE, Floats, OneOf, Unit
 from femb.elements.beam.results import BeamResults
 from femb.results.names import STRESSES, named
@@ -64,7 +65,7 @@ class Analyses(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class StudyOutput:
+class StudyOutput(Description):
     """Base of the kinds of outputs."""
 
     table: ClassVar[str] = "outputs"
@@ -93,14 +94,14 @@ class StudyOutput:
 
 @dataclass(frozen=True, kw_only=True)
 class ModeOutput(StudyOutput):
-    """Base of the outputs of natural modes.
-
-    mode : its number, from 1 at the lowest frequency. held, start : as of ``femb modes``.
-    """
+    """Base of the outputs of natural modes."""
 
     mode: int = 1
+    """its number, from 1 at the lowest frequency"""
     held: str | None = None
+    """as in ``femb modes``"""
     start: str | None = None
+    """as in ``femb modes``"""
     damped: ClassVar[bool] = False
 
     def check(self, check: Checks) -> None:
@@ -156,14 +157,12 @@ class Mass(StudyOutput):
 
 @dataclass(frozen=True, kw_only=True)
 class CenterOfMass(StudyOutput):
-    """A component (m) of the mass centre, in inertial axes.
-
-    component : "x", "y" or "z".
-    """
+    """A component (m) of the mass centre, in inertial axes."""
 
     kind: ClassVar[str] = "center_of_mass"
 
     component: Annotated[str, OneOf(("x", "y", "z"))]
+    """of the vector"""
 
     def value(self, analyses: Analyses) -> float:
         return float(analyses.mass_properties()[1]["xyz".index(self.component)])
@@ -174,14 +173,12 @@ class CenterOfMass(StudyOutput):
 
 @dataclass(frozen=True, kw_only=True)
 class Inertia(StudyOutput):
-    """A component (kg m2) of the inertia about the mass centre, in inertial axes.
-
-    component : "xx", "yy", "zz", or "xy", "xz", "yz" of the inertia matrix, the negative products.
-    """
+    """A component (kg m2) of the inertia about the mass centre, in inertial axes."""
 
     kind: ClassVar[str] = "inertia"
 
     component: Annotated[str, OneOf(("xx", "yy", "zz", "xy", "xz", "yz"))]
+    """of the inertia matrix, whose "xy", "xz" and "yz" are the negative products"""
 
     def value(self, analyses: Analyses) -> float:
         row, column = ("xyz".index(axis) for axis in self.component)
@@ -196,17 +193,16 @@ ANALYSES = ("run", "static")
 
 @dataclass(frozen=True, kw_only=True)
 class Statistic(StudyOutput):
-    """Base of the outputs that reduce the history of a quantity; between output times it is interpolated linearly.
-
-    of : the name of the quantity, as "bodies.hub.angular_velocity.y"; without a component the magnitude of a vector.
-    first, last : instants (s), for a part of the run. analysis : "run", or "static" for the states of equilibrium as
-    the loads of the case grow to their full value.
-    """
+    """Base of the outputs that reduce the history of a quantity; between output times it is interpolated linearly."""
 
     of: str
+    """name of the quantity, as "bodies.hub.angular_velocity.y"; without a component the magnitude of a vector"""
     first: Annotated[float | None, Unit("s")] = None
+    """instant from which the run counts"""
     last: Annotated[float | None, Unit("s")] = None
+    """instant up to which the run counts"""
     analysis: Annotated[str, OneOf(ANALYSES)] = "run"
+    """of a "run", or "static" for the states of equilibrium as the loads of the case grow to their full value"""
     own_unit: ClassVar[str | None] = None
     """By default that of the quantity."""
 
@@ -305,20 +301,20 @@ class Rms(Mean):
 
 @dataclass(frozen=True, kw_only=True)
 class PointingError(StudyOutput):
-    """The error of a vector, or its mean or relative error over windows of time, as of ``femb.pointing``.
-
-    of : the name of the quantity, as "controllers.attitude.error". measure : "absolute", "mean" or "relative". window :
-    s, of the last two. percent : of the time for which the error is below the output; by default 99.7. first : s, the
-    instant from which errors count.
-    """
+    """The error of a vector, or its mean or relative error over windows of time, as of ``femb.pointing``."""
 
     kind: ClassVar[str] = "pointing"
 
     of: str
+    """name of the quantity, as "controllers.attitude.error" of a controller"""
     measure: Annotated[str, OneOf(MEASURES)] = "absolute"
+    """of the error"""
     window: Annotated[float | None, Unit("s"), POSITIVE] = None
+    """of the mean and of the relative error"""
     percent: Annotated[float, Unit("")] = PERCENT
+    """of the time for which the error is below the output"""
     first: Annotated[float | None, Unit("s")] = None
+    """instant from which errors count"""
 
     def check(self, check: Checks) -> None:
         needs = self.measure != "absolute"
@@ -337,21 +333,20 @@ class PointingError(StudyOutput):
 
 @dataclass(frozen=True, kw_only=True)
 class SettlingTime(Statistic):
-    """The instant (s) after which the quantity stays within a band about its target; NaN if it does not settle.
-
-    target : by default the last value of the run. band : half of the width of the band as a part of the largest
-    distance from the target, by default 0.02. tolerance : or half of its width in the unit of the quantity.
-    hold : time (s) at the end of the run for which it must have stayed there, by default 0: of a vibration longer than
-    half a period, since a run may end while it passes through the band.
-    """
+    """The instant (s) after which the quantity stays within a band about its target; NaN if it does not settle."""
 
     kind: ClassVar[str] = "settling_time"
     own_unit: ClassVar[str | None] = "s"
 
     target: float | None = None
+    """by default the last value of the run"""
     band: Annotated[float | None, POSITIVE] = None
+    """half of the width of the band as a part of the largest distance from the target, by default 0.02"""
     tolerance: Annotated[float | None, POSITIVE] = None
+    """in place of the band, half of its width in the unit of the quantity"""
     hold: Annotated[float, Unit("s"), NOT_NEGATIVE] = 0.0
+    """time at the end of the run for which it must have stayed there: of a vibration longer than half a period, since a
+    run may end while it passes through the band"""
 
     def check(self, check: Checks) -> None:
         super().check(check)
@@ -403,14 +398,12 @@ class FirstFrequency(Statistic):
 
 @dataclass(frozen=True, kw_only=True)
 class EventTime(StudyOutput):
-    """The first instant (s) of an event of the run, such as the closing of a latch; NaN if it does not happen.
-
-    event : its name, as "latches.hinge".
-    """
+    """The first instant (s) of an event of the run, such as the closing of a latch; NaN if it does not happen."""
 
     kind: ClassVar[str] = "event_time"
 
     event: str
+    """its name, as "latches.hinge" of a latch"""
 
     def value(self, analyses: Analyses) -> float:
         times = [event.time for event in analyses.results("run").events if event.name == self.event]
@@ -434,17 +427,17 @@ OUTPUTS: dict[str, type[StudyOutput]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limits:
-    """Limits of an output, in its unit, that a run has to keep.
-
-    name : of the output. least, largest : at least one of them.
-    """
+class Limits(Description):
+    """Limits of an output, in its unit, that a run has to keep; at least one of them."""
 
     table: ClassVar[str] = "constraints"
 
     name: str
+    """of the output"""
     least: float | None = None
+    """smallest value that is allowed"""
     largest: float | None = None
+    """largest value that is allowed"""
 
     def __post_init__(self) -> None:
         with Checks(self, self.table, self.name) as check:

@@ -13,13 +13,14 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import FembWarning, ModelError, Problem
 from femb.base.html import Brief
+from femb.base.meanings import Description, told
 from femb.base.options import Run
 from femb.base.types import POSITIVE, Floats, OneOf, SeveralForms
 from femb.base.values import shown
 from femb.case import ALLOW_CODE
 from femb.case.build import kind_in, read_table
 from femb.case.compose import override
-from femb.case.json_schema import DRAFT, NAMES, SchemaWriter, described
+from femb.case.json_schema import DRAFT, NAMES, SchemaWriter
 from femb.case.schema import choices, key_problems, keys_of, unknown_key
 from femb.case.text import CaseError, key_lines, located, parse_toml, text_of
 from femb.model.model import Model
@@ -31,20 +32,18 @@ Keys = Annotated[Any, SeveralForms((str, list[str]))]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Variable:
-    """Base of the kinds of variables.
-
-    key : the entry of the case that it sets, as with --set: "sections.boom.youngs_modulus"; or a list of entries that
-    are set to the same value. Of a case that is a function, the name of its argument.
-    relative : whether the values are factors of the number, or the list of numbers, in the case.
-    """
+class Variable(Description):
+    """Base of the kinds of variables."""
 
     table: ClassVar[str] = "variables"
     kind: ClassVar[str]
 
     name: str
     key: Keys = None
+    """the entry of the case that it sets, as with --set: "sections.boom.youngs_modulus"; or a list of entries that are
+    set to the same value. Of a case that is a function, the name of its argument"""
     relative: bool = False
+    """whether the values are factors of the number, or the list of numbers, in the case"""
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -75,14 +74,12 @@ class Variable:
 
 @dataclass(frozen=True, kw_only=True)
 class Values(Variable):
-    """Values one by one; in a random design each is as probable as the others.
-
-    values : a list of numbers, words or lists.
-    """
+    """Values one by one; in a random design each is as probable as the others."""
 
     kind: ClassVar[str] = "values"
 
     values: list[Any]
+    """a list of numbers, words or lists"""
 
     def check(self, check: Checks) -> None:
         if not isinstance(self.values, list | tuple) or not self.values:
@@ -96,17 +93,18 @@ class Values(Variable):
 
 @dataclass(frozen=True, kw_only=True)
 class Range(Variable):
-    """Numbers from the first to the last.
-
-    first, last : numbers. count : how many, at least 2. spacing : linear or logarithmic.
-    """
+    """Numbers from the first to the last."""
 
     kind: ClassVar[str] = "range"
 
     first: float
+    """the first of the numbers"""
     last: float
+    """the last of the numbers"""
     count: int
+    """at least 2"""
     spacing: Annotated[str, OneOf(SPACINGS)] = "linear"
+    """of the numbers"""
 
     def check(self, check: Checks) -> None:
         check.whole("count", 2, 1_000_000)
@@ -120,15 +118,14 @@ class Range(Variable):
 
 @dataclass(frozen=True, kw_only=True)
 class Uniform(Variable):
-    """Numbers that are equally probable between two bounds.
-
-    low, high : the bounds.
-    """
+    """Numbers that are equally probable between two bounds."""
 
     kind: ClassVar[str] = "uniform"
 
     low: float
+    """the lower bound"""
     high: float
+    """the upper bound"""
 
     def check(self, check: Checks) -> None:
         if not {"low", "high"} & check.bad:
@@ -140,17 +137,18 @@ class Uniform(Variable):
 
 @dataclass(frozen=True, kw_only=True)
 class Normal(Variable):
-    """Numbers of a normal distribution.
-
-    mean, standard_deviation : of the distribution without bounds. low, high : bounds, beyond which there are no values.
-    """
+    """Numbers of a normal distribution, whose mean and standard deviation are those without bounds."""
 
     kind: ClassVar[str] = "normal"
 
     mean: float
+    """of the numbers"""
     standard_deviation: Annotated[float, POSITIVE]
+    """of the numbers"""
     low: float | None = None
+    """bound below which there are no values"""
     high: float | None = None
+    """bound above which there are no values"""
 
     def check(self, check: Checks) -> None:
         if not check.bad and self.low is not None and self.high is not None:
@@ -183,10 +181,8 @@ class Normal(Variable):
 
 @dataclass(frozen=True, kw_only=True)
 class Lognormal(Normal):
-    """Positive numbers whose logarithms have a normal distribution.
-
-    mean, standard_deviation : of the numbers, not of their logarithms. low, high : bounds, beyond which there are no
-    values.
+    """Positive numbers whose logarithms have a normal distribution; mean and standard deviation are those of the
+    numbers.
     """
 
     kind: ClassVar[str] = "lognormal"
@@ -306,39 +302,42 @@ RESERVED = ("run", FEASIBLE, "status", "message")
 class Study(Brief):
     """Many runs of one case.
 
-    case : the path of a case file; in Python also a function of the variables that returns a femb.Model.
-    variables, outputs : tables by name, in the order of the columns of the result; see docs/howto/sweep.md.
-    design : "grid", every combination of the variables' values; "list", their first values, their second, and so on;
-    "random", "latin-hypercube" or "sobol", so many ``runs`` of their distributions; "saltelli", runs (n + 2) of n
-    variables, for Sobol indices; "optimize", at most so many runs in search of the best within the constraints.
-    runs : number of samples of a random design, or of runs of a search. seed : of both, a whole number.
-    keep : whether the results of every run are written. title : text for reports.
-    constraints : limits by the name of an output, ``least``, ``largest`` or both. best : "least NAME" or "largest NAME"
-    of an output: the run that the table names, among those that keep all limits.
-    rows : the values of the variables of each run, of a search those of its first generation. overrides : entries of
-    the case for all runs, as of ``load_case``.
-    run : a femb.Run, or its fields, for a case that is a function; else that of the case file. file : path and text of
-    the study file, for messages.
-
     Raises ModelError with every problem.
     """
 
     table: ClassVar[str] = "study"
 
     case: CaseForms
+    """path of a case file; in Python also a function of the variables that returns a femb.Model"""
     variables: Tables
+    """tables by name, in the order of the columns of the result; see docs/howto/sweep.md"""
     outputs: Tables
+    """tables by name, in the order of the columns of the result; see docs/howto/sweep.md"""
     design: Annotated[str, OneOf(DESIGNS)] = "grid"
+    """how the runs are chosen: "grid", every combination of the variables' values; "list", their first values, their
+    second, and so on; "random", "latin-hypercube" or "sobol", so many runs of their distributions; "saltelli", runs (n
+    + 2) of n variables, for Sobol indices; "optimize", at most so many runs in search of the best within the
+    constraints"""
     runs: int | None = None
+    """number of samples of a random design, or of runs of a search"""
     seed: int = 0
+    """of a random design or a search, a whole number"""
     keep: bool = False
+    """whether the results of every run are written"""
     title: str = ""
+    """for reports"""
     constraints: Annotated[Any, SeveralForms((dict,))] = field(default_factory=dict)
+    """limits by the name of an output, least, largest or both"""
     best: str | None = None
+    """the run that the table names, among those that keep all limits: "least NAME" or "largest NAME" of an output"""
     overrides: tuple[str, ...] = ()
+    """entries of the case for all runs, as in femb.load_case"""
     run: Annotated[Any, SeveralForms(())] = None
+    """a femb.Run, or its fields, for a case that is a function; else that of the case file"""
     file: tuple[Path, str] | None = field(default=None, repr=False)
+    """path and text of the study file, for messages"""
     rows: list[tuple[Any, ...]] = field(init=False, repr=False, default_factory=list)
+    """the values of the variables of each run, of a search those of its first generation"""
 
     def __post_init__(self) -> None:
         with Checks(self) as check:
@@ -569,7 +568,7 @@ TABLES: dict[str, tuple[Mapping[str, type], str]] = {
 def schema() -> dict[str, Any]:
     """The JSON Schema (draft 7) of a study file, ready for ``json.dump``. Source: femb.Study and its tables."""
     writer = SchemaWriter()
-    texts, hints = described(Study), keys_of(Study)
+    hints = keys_of(Study)
     properties: dict[str, Any] = {}
     for key in KEYS:
         if key == SET:
@@ -577,7 +576,7 @@ def schema() -> dict[str, Any]:
             properties[key] = {"type": "object", "description": text}
         elif key == Limits.table:
             items = writer.table(Limits)
-            properties[key] = {"type": "object", "description": texts[key], "additionalProperties": items}
+            properties[key] = {"type": "object", "description": told(Study, key), "additionalProperties": items}
         elif key in TABLES:
             kinds, text = TABLES[key]
             items = writer.chosen("kind", [([word], kind) for word, kind in kinds.items()], default=True)
@@ -586,7 +585,7 @@ def schema() -> dict[str, Any]:
                 "minProperties": 1,
             }  # fmt: skip
         else:
-            properties[key] = writer.value(choices(hints[key])) | {"description": texts.get(key, "")}
+            properties[key] = writer.value(choices(hints[key])) | {"description": told(Study, key)}
     return {
         "$schema": DRAFT,
         "title": "femb study",

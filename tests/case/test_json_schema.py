@@ -94,7 +94,7 @@ def test_units_shapes_words_and_defaults():
         return SCHEMA["definitions"][of]["properties"][name]
 
     number = {"type": ["number", "string"], "pattern": WITH_UNIT}
-    assert key("mass", "RigidBody") == number | {"exclusiveMinimum": 0.0, "description": "kg."}
+    assert key("mass", "RigidBody") == number | {"exclusiveMinimum": 0.0, "description": "kg"}
     assert key("exponent", "JointStops")["minimum"] == 1.0
     assert key("rtol", "Run")["type"] == "number"
     assert key("second_moments", "Section")["minItems"] == key("second_moments", "Section")["maxItems"] == 2

@@ -3,7 +3,7 @@
 The public names are those of femb/__init__.pyi with the catalogues of elements and exporters; of a class its public
 methods, properties and fields belong to them. What a text has to say follows from the annotations and the source:
 
-- a parameter, and a field of a dataclass, is mentioned by name;
+- a parameter, and a field of a dataclass, is mentioned by name; a field of a description has a unit or a text below it;
 - an array has its shape in parentheses, as (n, 3);
 - a number or an array has its unit, or a word such as ratio or factor where it has none;
 - a function that raises an error of femb says which.
@@ -22,6 +22,7 @@ import checkout
 import pytest
 
 import femb
+from femb.base.meanings import Description, field_lines, told
 
 SHAPE = re.compile(r"\(\s*(?:[\w.+*/\- ]+,\s*)(?:[\w.+*/\- ]+,?\s*)*\)")
 ARRAY = re.compile(r"Floats|Ints|Bools|Complexes|Complex\b|NDArray|ndarray|ArrayLike")
@@ -84,7 +85,17 @@ def text_of(thing):
     """The docstring; of a class with those of the classes of femb that it is derived from."""
     if not inspect.isclass(thing):
         return inspect.getdoc(function_of(thing)) or ""
-    return "\n\n".join(inspect.cleandoc(vars(base)["__doc__"]) for base in bases_of(thing) if vars(base).get("__doc__"))
+    own = (vars(base).get("__doc__") for base in bases_of(thing))
+    texts = (getattr(each, "text", each) for each in own)  # of descriptions without the lines of their fields
+    return "\n\n".join(inspect.cleandoc(text) for text in texts if text)
+
+
+def line_of(thing, word):
+    """What a description says of one of its fields: type, unit and meaning; empty without unit and meaning."""
+    if not inspect.isclass(thing) or not issubclass(thing, Description):
+        return ""
+    line = re.search(rf"^{word}: .*", inspect.getdoc(thing), re.MULTILINE)
+    return line[0] if line and told(thing, word) else told(thing, word)
 
 
 def overridden_text(thing, owner):
@@ -99,7 +110,10 @@ def overridden_text(thing, owner):
 
 def context_of(thing, owner):
     """What is said of a member elsewhere: in the methods that it overrides, and in the class."""
-    return "" if owner is None else f"{overridden_text(thing, owner)}\n\n{text_of(owner)}"
+    if owner is None:
+        return ""
+    fields = field_lines(owner) if issubclass(owner, Description) and dataclasses.is_dataclass(owner) else ""
+    return f"{overridden_text(thing, owner)}\n\n{text_of(owner)}\n\n{fields}"
 
 
 def hints_of(thing):
@@ -162,7 +176,8 @@ def problems_of(thing, owner=None):
         problems.append(f"no sentence of its purpose: {first[:60]!r}")
     hints = hints_of(thing)
     for word, hint in hints.items():
-        said = [*said_of(text, word, hints), *said_of(context, word, hints)]
+        line = line_of(thing, word)
+        said = [line] if line else [*said_of(text, word, hints), *said_of(context, word, hints)]
         if not said:
             problems.append(f"{word} is not mentioned")
             continue
