@@ -115,6 +115,17 @@ def _plain(option: Any) -> str:
     return getattr(option, "__name__", str(option))
 
 
+def _readable(kind: type) -> bool:
+    """Whether a class is a complete dataclass whose annotations are known when a program runs."""
+    # the decorator dataclass asks for docstring and signature before it has done its work
+    if not is_dataclass(kind) or ("__dataclass_fields__" in vars(kind) and "__match_args__" not in vars(kind)):
+        return False
+    try:
+        return bool(_hints(kind))
+    except NameError:
+        return False
+
+
 class _Text(str):
     """A text that a signature shows without quotes."""
 
@@ -128,7 +139,7 @@ class _PlainSignature:
     """The signature of a description with plain types, which ``inspect`` asks for."""
 
     def __get__(self, item: Any, kind: type) -> inspect.Signature | None:
-        return _signature(kind) if item is None and is_dataclass(kind) else None
+        return _signature(kind) if item is None and _readable(kind) else None
 
 
 @cache
@@ -151,9 +162,7 @@ class _Docstring:
         self.text = text
 
     def __get__(self, item: Any, kind: type) -> str | None:
-        made = vars(kind)
-        # the decorator dataclass asks for the text before the class is complete
-        if not self.text or ("__dataclass_fields__" in made and "__match_args__" not in made) or not is_dataclass(kind):
+        if not self.text or not _readable(kind):
             return self.text
         return f"{inspect.cleandoc(self.text)}\n\nFields\n------\n{field_lines(kind)}"
 

@@ -104,3 +104,12 @@ def test_no_meaning_is_said_twice(kind):
 def test_importing_femb_reads_no_meanings():
     code = "import sys, femb; sys.exit('femb.base.meanings' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_class_without_a_docstring_or_with_unknown_annotations_is_as_python_has_it():
+    @dataclass(frozen=True)
+    class Bare(Description):
+        x: "Unknown | None" = None  # noqa: F821
+
+    assert inspect.signature(Bare).parameters["x"].annotation == "Unknown | None"
+    assert inspect.getdoc(Bare).startswith("Bare(")
