@@ -12,7 +12,7 @@ from femb.base.quantity import Group, Quantity
 from femb.base.types import NOT_NEGATIVE, POSITIVE, Floats, SeveralForms, Shape, Unit, UnitVector, Vector
 from femb.base.values import frozen_array
 from femb.elements.item import AtPoint, ItemStates
-from femb.elements.load.at_stations import StationForces
+from femb.elements.load.at_stations import THRUST, StationForces
 from femb.layout.commands import Command
 from femb.layout.discrete import DiscreteState, Update
 from femb.layout.element import Input
@@ -241,24 +241,5 @@ class ThrusterBatch(StationForces):
         super().__init__(items, layout)
         time = Input(1, lambda t: t, label="thrusters.time", unit="s", surroundings=True)
         self.inputs = (time, *(each for item in items for each in item.inputs()))
-        full = np.array([item.force * np.asarray(item.direction) for item in items])
-        self.full = np.einsum("nij,nj->ni", self.axes, full)
-        self.torque = np.cross(self.offset, self.full)
-        self.rise_time = np.array([item.rise_time for item in items])
-
-    def levels(self, u: Floats) -> Floats:
-        """(s, n)."""
-        at = self.first_input
-        values = u[:, at + 1 : at + 1 + 6 * len(self.items)].reshape(len(u), len(self.items), 6)
-        elapsed = np.maximum(u[:, at, None] - values[..., 1], 0.0)
-        return values[..., 0] + level(elapsed, values[..., 2], values[..., 3], self.rise_time)
-
-    def wrench(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
-        levels = self.levels(u)[..., None]
-        return levels * rotations.rotate(self.attitudes(q), self.full), levels * self.torque
-
-    def slopes(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
-        by_pose = np.zeros((len(self.items), 6, 6))
-        levels, R = self.levels(u[None])[0], rotations.rotation_matrix(self.attitudes(q[None])[0])
-        by_pose[:, :3, 3:] = -levels[:, None, None] * (R @ rotations.cross_matrix(self.full))
-        return np.zeros_like(by_pose), by_pose
+        full = self.in_frame([item.force * np.asarray(item.direction) for item in items])
+        self.set_law(THRUST, 1 + 6 * np.arange(len(items)), [full, [item.rise_time for item in items]])

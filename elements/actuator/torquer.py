@@ -12,7 +12,7 @@ from femb.base.quantity import Group, Quantity
 from femb.base.types import POSITIVE, Floats, Unit, UnitVector
 from femb.elements.environment.field import field_breakpoints, magnetic_field
 from femb.elements.item import AtPoint, ItemStates
-from femb.elements.load.at_stations import StationForces
+from femb.elements.load.at_stations import DIPOLE, StationForces
 from femb.elements.marker import Place
 from femb.layout.commands import Command
 from femb.layout.discrete import DiscreteState
@@ -154,21 +154,4 @@ class TorquerBatch(StationForces):
         at, breakpoints = np.zeros(3), field_breakpoints(model)
         of_time = Input(3, lambda t: field(t, at), breakpoints=breakpoints, label=FIELD, unit="T", surroundings=True)
         self.inputs = (of_time, *(each for item in items for each in item.inputs()))
-        self.axis = np.einsum("nij,nj->ni", self.axes, np.array([item.axis for item in items]))
-
-    def dipoles_and_fields(self, u: Floats, q: Floats) -> tuple[Floats, Floats]:
-        """Both in axes of the frames (s, n, 3)."""
-        at, n = self.first_input + 3, len(self.items)
-        values = u[:, at : at + 3 * n].reshape(len(u), n, 3)
-        fields = rotations.rotate_back(self.attitudes(q), u[:, None, at - 3 : at])
-        return (values[..., 0] + values[..., 1])[..., None] * self.axis, fields
-
-    def wrench(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
-        torque = rotations.cross(*self.dipoles_and_fields(u, q))
-        return np.zeros_like(torque), torque
-
-    def slopes(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
-        dipoles, fields = (x[0] for x in self.dipoles_and_fields(u[None], q[None]))
-        by_pose = np.zeros((len(self.items), 6, 6))
-        by_pose[:, 3:, 3:] = rotations.cross_matrix(dipoles) @ rotations.cross_matrix(fields)
-        return np.zeros_like(by_pose), by_pose
+        self.set_law(DIPOLE, 3 + 3 * np.arange(len(items)), [self.in_frame([item.axis for item in items])])

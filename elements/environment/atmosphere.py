@@ -123,28 +123,33 @@ class Atmosphere(Item):
 
         Raises SolveError: an altitude outside of the table.
         """
-        distance = np.asarray(np.linalg.norm(position, axis=-1))
-        height = distance - self.radius
+        from femb.elements.environment.density import densities
+
+        shape = np.shape(position)
+        places = np.ascontiguousarray(position, dtype=float).reshape(-1, 3)
+        values, slopes = np.empty(len(places)), np.empty(places.shape)
+        self.check_distance(densities(self.levels, places, values, slopes))
+        return values.reshape(shape[:-1]), slopes.reshape(shape)
+
+    @cached_property
+    def levels(self) -> Floats:
+        """(m, 3) of ``femb.elements.environment.density``."""
         if self.density is not None:
             assert self.altitude is not None
             assert self.scale_height is not None
-            value = self.density * np.exp((self.altitude - height) / self.scale_height)
-            slope = -value / self.scale_height
-        else:
-            altitudes, densities = self._columns
-            rounding = 1e-15 * self.radius
-            outside = np.ravel(height)[np.ravel(np.abs(height - np.clip(height, *altitudes[[0, -1]])) > rounding)]
-            if len(outside):
-                raise SolveError(
-                    f"{self.table}.{self.name}: got the altitude {outside[0]:.6g} m, but the table is from "
-                    f"{altitudes[0]:.6g} to {altitudes[-1]:.6g} m: give a longer table"
-                )
-            logarithms = np.log(densities)
-            k = np.clip(np.searchsorted(altitudes, height, side="right"), 1, len(altitudes) - 1) - 1
-            by_height = (np.diff(logarithms) / np.diff(altitudes))[k]
-            value = np.exp(logarithms[k] + by_height * (height - altitudes[k]))
-            slope = value * by_height
-        return value, (slope / distance)[..., None] * position
+            return np.array([[self.radius + self.altitude, np.log(self.density), -1.0 / self.scale_height]])
+        altitudes, densities = self._columns
+        slopes = np.diff(np.log(densities)) / np.diff(altitudes)
+        return np.column_stack([self.radius + altitudes, np.log(densities), [*slopes, 0.0]])
+
+    def check_distance(self, distance: int) -> None:
+        """Raise SolveError for the distance (m) outside of the table that a kernel returned, unless it is -1."""
+        if distance >= 0:
+            altitudes, _ = self._columns
+            raise SolveError(
+                f"{self.table}.{self.name}: got the altitude {distance - self.radius:.6g} m, but the table is from "
+                f"{altitudes[0]:.6g} to {altitudes[-1]:.6g} m: give a longer table"
+            )
 
     @staticmethod
     def records(items: list["Atmosphere"], system: RecordedSystem) -> Records:

@@ -3,123 +3,142 @@
 Source: docs/theory/actuators.md, section 4.
 """
 
-from typing import Any, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
-from femb.base.types import Floats, Ints
-from femb.base.values import shallow_copy
+from femb.base.types import Floats
 from femb.elements.environment.atmosphere import stream
+from femb.elements.environment.density import density
 from femb.elements.environment.orbital_frame import orbital_motion, sunlight
 from femb.layout.element import Input, breakpoints_of
+from femb.layout.layout import Layout
 from femb.layout.views import ModelView
+from femb.numerics.compiler.compile import inlined
+from femb.numerics.vector3 import dot
 from femb.profiles import Profile
+
+# Numbers (9,) of a plate: whether it is TWO_SIDED; in light, the direction to the SUN (3), the FULL force (N) and the
+# SPECULAR and DIFFUSE parts of the light; in air, whether the density is GIVEN, HALF the density times the area times
+# the coefficient, and velocity (3) and place (3) of the ORIGIN of the model.
+
+LIGHT, AIR = 0, 1
+TWO_SIDED = 0
+SUN, FULL, SPECULAR, DIFFUSE = slice(1, 4), 4, 5, 6
+GIVEN, HALF, ORIGIN_VELOCITY, ORIGIN = 1, 2, 3, 6
+
+
+@inlined
+def plate_force(kind, numbers, levels, u, first, n, w, x, F, by_n, by_w, by_x):
+    """Set the force F (3,) N on a plate, and its derivatives (3, 3) by its normal n, velocity w and place x (3,).
+
+    All in inertial axes. kind : LIGHT or AIR. levels : of ``density``. first : where its inputs begin in u. Returns -1,
+    or as ``density`` the distance that the atmosphere does not have.
+    """
+    by_n[:], by_w[:], by_x[:] = 0.0, 0.0, 0.0
+    slope, flow = np.zeros(3), np.empty(3)
+    if kind == LIGHT:
+        sun, specular = numbers[SUN], numbers[SPECULAR]
+        side, c = facing(numbers, n, sun)
+        factor, reflected = -u[first] * numbers[FULL], 2.0 * (specular * c + numbers[DIFFUSE] / 3.0) * side
+        for i in range(3):
+            F[i] = factor * c * ((1.0 - specular) * sun[i] + reflected * n[i])
+            if c > 0.0:
+                whole = (1.0 - specular) * sun[i] + (reflected + 2.0 * specular * c * side) * n[i]
+                for j in range(3):
+                    by_n[i, j] = factor * side * whole * sun[j]
+                by_n[i, i] += factor * c * reflected
+        return -1
+    value = 1.0
+    for o in range(3):
+        flow[o] = w[o] + numbers[ORIGIN_VELOCITY + o] - u[first + 1 + o]
+    if numbers[GIVEN] == 0.0:
+        place = by_x[0]
+        for o in range(3):
+            place[o] = x[o] + numbers[ORIGIN + o] + u[first + 4 + o]
+        value = density(levels, place, slope)
+        if value < 0.0:
+            return int(0.5 - value)
+    alone = u[first] * numbers[HALF]
+    side, c = facing(numbers, n, flow)
+    factor = -alone * value
+    on = factor * side if c > 0.0 else 0.0
+    for i in range(3):
+        F[i] = factor * c * flow[i]
+        for j in range(3):
+            by_n[i, j] = on * flow[i] * flow[j]
+            by_w[i, j] = on * flow[i] * n[j]
+            by_x[i, j] = -alone * c * flow[i] * slope[j]
+        by_w[i, i] += factor * c
+    return -1
+
+
+@inlined
+def facing(numbers, n, along):
+    """Side, 1 or -1 for the other one, of a plate in a flow along a direction, and the cosine of their angle times the
+    length of ``along``; zero on a side that does not count."""
+    cosine = dot(n, along)
+    side = -1.0 if numbers[TWO_SIDED] > 0.0 and cosine < 0.0 else 1.0
+    return side, max(side * cosine, 0.0)
 
 
 class PlateLaw:
-    """Forces F(n, w, x) on k plates with the unit normals n, velocities w, m/s, and places x, m, inertial axes.
+    """The law of k plates.
 
-    inputs : of each plate, one after the other. width : how many values those of a plate have. areas (k,) : m2.
+    kind : LIGHT or AIR. numbers (k, 9) : see above. inputs : of each plate, one after the other. width : how many
+    values those of a plate have. levels : of an atmosphere, see ``density``.
     """
 
+    kind: ClassVar[int]
     width: int
     inputs: tuple[Input, ...]
+    levels: Floats = np.empty((0, 3))
 
-    def __init__(self, items: list[Any], areas: Floats) -> None:
-        self.arrays: dict[str, Floats] = {"two_sided": np.array([[float(item.two_sided)] for item in items])}
+    def __init__(self, items: list[Any]) -> None:
+        self.numbers = np.zeros((len(items), 9))
+        self.numbers[:, TWO_SIDED] = [item.two_sided for item in items]
 
-    def picked(self, numbers: Ints) -> Self:
-        """The law of the plates with these numbers, of which some may be repeated."""
-        other = shallow_copy(self)
-        other.arrays = {word: values[numbers] for word, values in self.arrays.items()}
-        return other
-
-    def force(self, values: Floats, n: Floats, w: Floats, x: Floats) -> Floats:
-        """(s, k, 3) N, by the values of the inputs (s, k, width), and n, w and x (s, k, 3)."""
-        raise NotImplementedError
-
-    def slopes(self, values: Floats, n: Floats, w: Floats, x: Floats) -> tuple[Floats, Floats, Floats]:
-        """Derivatives (k, 3, 3) of the forces by n, w and x (k, 3) at one state, of values (k, width)."""
-        raise NotImplementedError
-
-    def facing(self, n: Floats, along: Floats) -> tuple[Floats, Floats]:
-        """Sides (..., 1), 1 or -1 for the other one, of plates in a flow along a direction, and the cosines (..., 1) of
-        their angles times the length of ``along``; zero on a side that does not count."""
-        cosine = np.sum(n * along, axis=-1, keepdims=True)
-        side = np.where((self.arrays["two_sided"] > 0.0) & (cosine < 0.0), -1.0, 1.0)
-        return side, np.maximum(side * cosine, 0.0)
+    def check(self, distance: int) -> None:
+        """Raise SolveError where a kernel has returned a distance that the atmosphere does not have, not -1."""
 
 
 class SunLaw(PlateLaw):
     """Plates in sunlight, equation (9); their input is a factor."""
 
+    kind = LIGHT
     width = 1
 
-    def __init__(self, items: list[Any], areas: Floats, model: ModelView) -> None:
-        super().__init__(items, areas)
+    def __init__(self, items: list[Any], areas: Floats, layout: Layout, model: ModelView) -> None:
+        super().__init__(items)
         found: dict[tuple[float, ...], Profile] = {}
         self.inputs = tuple(_light(item, model, found) for item in items)
-        self.arrays["sun"] = np.array([item.sun for item in items])
-        self.arrays["full"] = np.array([[item.pressure] for item in items]) * areas[:, None]
-        for word in ("specular", "diffuse"):
-            self.arrays[word] = np.array([[getattr(item, word)] for item in items])
-
-    def force(self, values: Floats, n: Floats, w: Floats, x: Floats) -> Floats:
-        sun, full, specular, diffuse = (self.arrays[word] for word in ("sun", "full", "specular", "diffuse"))
-        side, c = self.facing(n, sun)
-        reflected = 2.0 * (specular * c + diffuse / 3.0) * side
-        result: Floats = -values * full * c * ((1.0 - specular) * sun + reflected * n)
-        return result
-
-    def slopes(self, values: Floats, n: Floats, w: Floats, x: Floats) -> tuple[Floats, Floats, Floats]:
-        side, c = (x[..., None] for x in self.facing(n, self.arrays["sun"]))
-        full, specular, diffuse = (self.arrays[word][..., None] for word in ("full", "specular", "diffuse"))
-        e = self.arrays["sun"]
-        reflected = 2.0 * (specular * c + diffuse / 3.0) * side
-        whole = (1.0 - specular) * e[..., None] + (reflected + 2.0 * specular * c * side) * n[..., None]
-        by_n = side * whole * e[:, None, :] + c * reflected * np.eye(3)
-        nothing = np.zeros_like(by_n)
-        return -values[..., None] * full * np.where(c > 0.0, by_n, 0.0), nothing, nothing
+        self.numbers[:, SUN] = [item.sun for item in items]
+        self.numbers[:, FULL] = areas * [item.pressure for item in items]
+        self.numbers[:, SPECULAR] = [item.specular for item in items]
+        self.numbers[:, DIFFUSE] = [item.diffuse for item in items]
 
 
 class AirLaw(PlateLaw):
     """Plates in thin air, equation (10); their inputs are a factor, the wind (3,) m/s relative to the model, and where
     one has the density of the atmosphere, the place (3,) m of the model's origin from the central body."""
 
-    def __init__(self, items: list[Any], areas: Floats, model: ModelView) -> None:
-        super().__init__(items, areas)
-        given = np.array([[item.density is not None] for item in items])
-        self.air = None if given.all() else items[int(np.argmin(given))].atmosphere(model)[0]
+    kind = AIR
+
+    def __init__(self, items: list[Any], areas: Floats, layout: Layout, model: ModelView) -> None:
+        super().__init__(items)
+        given = [item.density is not None for item in items]
+        self.air = None if all(given) else items[given.index(False)].atmosphere(model)[0]
         self.width = 4 if self.air is None else 7
         self.inputs = tuple(each for item in items for each in _air(item, model, self.width))
-        self.arrays["given"] = given
-        self.arrays["half"] = np.array([[0.5 * (item.density or 1.0) * item.coefficient] for item in items])
-        self.arrays["half"] = self.arrays["half"] * areas[:, None]
+        self.numbers[:, GIVEN] = given
+        self.numbers[:, HALF] = areas * [0.5 * (item.density or 1.0) * item.coefficient for item in items]
+        self.numbers[:, ORIGIN_VELOCITY:ORIGIN], self.numbers[:, ORIGIN:] = layout.origin_velocity, layout.origin
+        if self.air is not None:
+            self.levels = self.air.levels
 
-    def _density(self, values: Floats, x: Floats) -> tuple[Floats, Floats]:
-        """The factor (..., k, 1) of "half" by the density of the atmosphere, and its slope (..., k, 3)."""
-        if self.air is None:
-            return np.ones((1, 1)), np.zeros((1, 3))
-        value, slope = self.air.density_at(values[..., 4:] + x)
-        given = self.arrays["given"]
-        return np.where(given, 1.0, value[..., None]), np.where(given, 0.0, slope)
-
-    def force(self, values: Floats, n: Floats, w: Floats, x: Floats) -> Floats:
-        flow = w - values[..., 1:4]
-        factor = values[..., :1] * self.arrays["half"] * self._density(values, x)[0]
-        result: Floats = -factor * self.facing(n, flow)[1] * flow
-        return result
-
-    def slopes(self, values: Floats, n: Floats, w: Floats, x: Floats) -> tuple[Floats, Floats, Floats]:
-        density, slope = self._density(values, x)
-        flow, alone = w - values[:, 1:4], values[:, :1] * self.arrays["half"]
-        side, c = (each[..., None] for each in self.facing(n, flow))
-        factor = (alone * density)[..., None]
-        on = -factor * side * (c > 0.0)
-        by_n = on * flow[:, :, None] * flow[:, None, :]
-        by_w = on * flow[:, :, None] * n[:, None, :] - factor * c * np.eye(3)
-        by_x = -alone[..., None] * c * flow[:, :, None] * slope[:, None, :]
-        return by_n, by_w, by_x
+    def check(self, distance: int) -> None:
+        if self.air is not None:
+            self.air.check_distance(distance)
 
 
 def _light(item: Any, model: ModelView, found: dict[tuple[float, ...], Profile]) -> Input:

@@ -13,7 +13,7 @@ from femb.base.quantity import Group
 from femb.base.types import Floats, Matrix3, Unit, Vector
 from femb.base.values import shown
 from femb.elements.item import AtPoint
-from femb.elements.load.at_stations import StationForces
+from femb.elements.load.at_stations import AIRLOAD, AIRLOAD_BY_LAW, StationForces
 from femb.elements.load.load import LoadResults
 from femb.elements.marker import Place
 from femb.layout.element import Batch, Input, breakpoints_of
@@ -135,12 +135,6 @@ class Airload(Brief):
         return np.concatenate([self.force, self.torque, np.hstack(parts).ravel()])
 
 
-# Aerodynamic loads, evaluated together: a load (6) and its derivatives (6, 9), in the axes of their station.
-#
-# The derivatives are with respect to the velocity through the air, the angular velocity and a rotation, in station
-# axes. The batch uses numpy, since a model has few such loads. Source: docs/theory/rigid_body.md, equations (9) and
-# (10).
-
 LAW_WIDTH = 60  # inputs of a law: load (6) and derivatives (6, 9)
 
 
@@ -156,59 +150,21 @@ class AerodynamicBatch(StationForces):
             replace(layout.station(load.on), offset=offset) for load, offset in zip(loads, self.offset, strict=True)
         ]
         self.inputs = tuple(_input(load, station, layout) for load, station in zip(loads, stations, strict=True))
-        self.own_input = np.cumsum([0, *(each.width for each in self.inputs[:-1])])
-        self.wind = np.array([load.wind for load in loads])
-
-    def _laws(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """Loads (s, n, 6), their derivatives (s, n, 6, 9), velocities (s, n, 3) of the frames through the air, frame
-        axes, and attitudes (s, n, 4) of the frames."""
-        attitude, axes = self.attitudes(q), np.arange(3)
-        linear, omega = (v[:, self.in_v[:, None] + first + axes] for first in (0, 3))
-        through = rotations.rotate_back(attitude, linear - self.wind)
-        velocity = np.einsum("sni,nij->snj", through + np.cross(omega, self.offset), self.axes)
-        turning = np.einsum("sni,nij->snj", omega, self.axes)
-        value, slopes = np.empty((*velocity.shape[:2], 6)), np.zeros((*velocity.shape[:2], 6, 9))
-        for k, (load, first) in enumerate(zip(self.items, self.first_input + self.own_input, strict=True)):
-            if load.law is not None:
-                value[:, k] = u[:, first : first + 6]
-                slopes[:, k] = u[:, first + 6 : first + LAW_WIDTH].reshape(-1, 6, 9)
-                continue
-            state = np.concatenate([velocity[:, k] - load.velocity, turning[:, k] - load.angular_velocity], axis=1)
-            coefficients = np.block(
-                [
-                    [load.force_by_velocity, load.force_by_angular_velocity],
-                    [load.torque_by_velocity, load.torque_by_angular_velocity],
-                ]
-            )
-            value[:, k] = u[:, first, None] * (np.concatenate([load.force, load.torque]) + state @ coefficients.T)
-            slopes[:, k, :, :6] = u[:, first, None, None] * coefficients
-        return value, slopes, through, attitude
-
-    def wrench(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
-        value, _, _, attitude = self._laws(u, q, v)
-        force, torque = (np.einsum("nij,snj->sni", self.axes, part) for part in (value[..., :3], value[..., 3:]))
-        return rotations.rotate(attitude, force), torque + np.cross(self.offset, force)
-
-    def slopes(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
-        """Equation (10)."""
-        value, slopes, through, attitude = (x[0] for x in self._laws(u[None], q[None], v[None]))
-        R, C, arm = rotations.rotation_matrix(attitude), self.axes, rotations.cross_matrix(self.offset)
-        back = np.swapaxes(C, 1, 2)
-        to_frame, (by_v, by_q) = np.zeros((len(C), 6, 6)), np.zeros((2, len(C), 9, 6))
-        to_frame[:, :3, :3], to_frame[:, 3:, :3], to_frame[:, 3:, 3:] = R @ C, arm @ C, C
-        by_v[:, :3, :3], by_v[:, :3, 3:], by_v[:, 3:6, 3:] = back @ np.swapaxes(R, 1, 2), -back @ arm, back
-        by_q[:, :3, 3:], by_q[:, 6:, 3:] = back @ rotations.cross_matrix(through), back
-        change = to_frame @ slopes @ by_q
-        change[:, :3, 3:] -= R @ rotations.cross_matrix(np.einsum("nij,nj->ni", C, value[:, :3]))
-        return to_frame @ slopes @ by_v, change
+        first = np.cumsum([0, *(each.width for each in self.inputs[:-1])])
+        slopes = [np.block([[getattr(x, f"{load}_by_{state}") for state in STATE] for load in LOAD]) for x in loads]
+        numbers = [[getattr(load, word) for load in loads] for word in ("wind", *STATE, *LOAD)]
+        laws = [AIRLOAD if load.law is None else AIRLOAD_BY_LAW for load in loads]
+        self.set_law(laws, first, [*numbers, np.reshape(slopes, (-1, 36))])
 
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
         """Force (inertial axes) and torque about its point (axes of the body or section) of every load."""
-        value, _, _, attitude = self._laws(frames.u, frames.q, frames.v)
-        force = rotations.rotate(attitude, np.einsum("nij,snj->sni", self.axes, value[..., :3]))
+        force, torque = self.wrenches(frames.u, frames.q, frames.v)
         block: dict[str, Floats] = {}
         for k, load in enumerate(self.items):
-            block |= {f"loads/{load.name}/force": force[:, k], f"loads/{load.name}/torque": value[:, k, 3:]}
+            block |= {
+                f"loads/{load.name}/force": force[:, k],
+                f"loads/{load.name}/torque": torque[:, k] @ self.axes[k],
+            }
         return block
 
 

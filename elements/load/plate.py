@@ -22,7 +22,6 @@ from femb.layout.element import Batch
 from femb.layout.layout import Layout
 from femb.layout.symmetry import AXES, NO_MOTION, TRANSLATIONS, Surroundings, Symmetry, along, in_air, twists
 from femb.layout.views import ModelView, OutputStates, StartPoses
-from femb.numerics import rotations
 from femb.numerics.orbits import EARTH_RADIUS
 from femb.profiles import Constant, Profile
 
@@ -84,13 +83,14 @@ class Plate(AtPoint):
         plates, others = ([item for item in items if (item.shell is None) == flat] for flat in (True, False))
         batches: list[Batch] = []
         if plates:
-            law = cls.law(plates, np.array([item.area for item in plates]), model)
-            batches.append(PlateBatch(plates, layout, law))
+            areas = np.array([item.area for item in plates])
+            batches.append(PlateBatch(plates, layout, cls.law(plates, areas, layout, model)))
         if others:
             from femb.elements.shell.load_batch import ExposedBatch
 
             shells = {item.name: item for item in model.items() if item.table == "shells"}
-            batches.append(ExposedBatch(others, shells, layout, cls.law(others, np.ones(len(others)), model)))
+            law = cls.law(others, np.ones(len(others)), layout, model)
+            batches.append(ExposedBatch(others, shells, layout, law))
         return batches
 
 
@@ -200,45 +200,11 @@ class PlateBatch(StationForces):
 
     def __init__(self, items: list[Any], layout: Layout, law: PlateLaw) -> None:
         super().__init__(items, layout)
-        self.law, self.inputs = law, law.inputs
-        self.normal = np.einsum("nij,nj->ni", self.axes, np.array([item.normal for item in items]))
-
-    def values(self, u: Floats) -> Floats:
-        """(s, k, width) of the inputs."""
-        end = self.first_input + self.law.width * len(self.items)
-        return u[:, self.first_input : end].reshape(len(u), len(self.items), self.law.width)
-
-    def motion(self, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-        """Attitudes; normals, velocities and places of the centres, inertial axes; and w x d in axes of the frames."""
-        attitude, axes = self.attitudes(q), np.arange(3)
-        linear = v[:, self.in_v[:, None] + axes]
-        turning = rotations.cross(v[:, self.in_v[:, None] + np.arange(3, 6)], self.offset)
-        velocity = linear + rotations.rotate(attitude, turning) + self.layout.origin_velocity
-        place = q[:, self.in_q[:, None] + axes] + rotations.rotate(attitude, self.offset) + self.layout.origin
-        return attitude, rotations.rotate(attitude, self.normal), velocity, place, turning
-
-    def wrench(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
-        attitude, *motion, _ = self.motion(q, v)
-        force = self.law.force(self.values(u), *motion)
-        return force, rotations.cross(self.offset, rotations.rotate_back(attitude, force))
-
-    def slopes(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
-        attitude, n, w, x, turning = self.motion(q[None], v[None])
-        R, k, values = rotations.rotation_matrix(attitude[0]), len(self.items), self.values(u[None])
-        by_n, by_w, by_x = self.law.slopes(values[0], n[0], w[0], x[0])
-        force = self.law.force(values, n, w, x)[0]
-        arm, back = rotations.cross_matrix(self.offset), np.swapaxes(R, -1, -2)
-        by_velocity, by_pose = np.zeros((2, k, 6, 6))
-        by_velocity[:, :3, :3], by_velocity[:, :3, 3:] = by_w, -by_w @ R @ arm
-        of_normal, of_turning = (rotations.cross_matrix(each) for each in (self.normal, turning))
-        by_pose[:, :3, :3], by_pose[:, :3, 3:] = by_x, -by_n @ R @ of_normal - by_w @ R @ of_turning - by_x @ R @ arm
-        for part in (by_velocity, by_pose):
-            part[:, 3:] = arm @ back @ part[:, :3]
-        by_pose[:, 3:, 3:] += arm @ rotations.cross_matrix(np.einsum("kij,kj->ki", back, force))
-        return by_velocity, by_pose
+        self.inputs, self.levels, self.check = law.inputs, law.levels, law.check
+        normal = self.in_frame([item.normal for item in items])
+        self.set_law(law.kind, law.width * np.arange(len(items)), [normal, law.numbers])
 
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
         """The force of every plate, inertial axes."""
-        _, *motion, _ = self.motion(frames.q, frames.v)
-        force = self.law.force(self.values(frames.u), *motion)
+        force, _ = self.wrenches(frames.u, frames.q, frames.v)
         return {f"loads/{item.name}/force": force[:, k] for k, item in enumerate(self.items)}

@@ -3,243 +3,343 @@
 Source: docs/theory/shell.md, section 8.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from femb.base.types import Floats, Ints
-from femb.elements.environment.plates import PlateLaw
+from femb.elements.environment.plates import PlateLaw, plate_force
 from femb.elements.records import load_factors
 from femb.elements.shell.stiffness import R_SIGNS, S_SIGNS, shape_weights
-from femb.layout.element import Batch, ForceBatch, Input
+from femb.layout.element import Batch, Input
 from femb.layout.layout import Layout
-from femb.layout.state import Stations
-from femb.layout.views import BlockPattern, ModelView, OutputStates
-from femb.numerics.rotations import cross_matrix
+from femb.layout.terms import Force, Tangent
+from femb.layout.views import ModelView, OutputStates
+from femb.numerics import rotations
+from femb.numerics.compiler.bound_calls import Bound
+from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
+from femb.numerics.rotations import normalise
+from femb.numerics.vector3 import (
+    IN_Q,
+    IN_V,
+    add_point_force,
+    add_skew,
+    add_torque_tangent,
+    cross,
+    dot,
+    pose,
+    product,
+    rotate,
+    rotate_back,
+    scatter,
+    times_skew,
+)
+
+# Kernels over loads on elements with n corners each.
+#
+# index (e, n, 2) int: IN_Q and IN_V of the frames of the corners. arms (e, n, 3): of the corners in their frames.
+# points (3, g, n): shape functions times weights, and derivatives by r and s, at g points. kind: PRESSURE along the
+# area vector, of numbers[0] times the input ``first``, or that of a plate, see ``plate_force``. dead (e, n, 3) N: of
+# forces on the corners that keep their direction, times the same input.
+
+PRESSURE = -1
+
+
+@inlined
+def corner_motion(index, arms, fixed, q, v, x, speed, turning, R):
+    """Set places x and velocities (n, 3) of the corners of an element, and the axes R (n, 3, 3) of their frames;
+    turning (n, 3) : their velocities relative to these, axes of the frames."""
+    omega, moved = np.zeros(3), np.empty(3)
+    for c in range(index.shape[0]):
+        j = index[c, IN_V]
+        pose(index[c, IN_Q], q, fixed, x[c], R[c])
+        for o in range(3):
+            omega[o] = v[j + 3 + o] if j >= 0 else 0.0
+        cross(omega, arms[c], turning[c])
+        rotate(R[c], turning[c], speed[c])
+        rotate(R[c], arms[c], moved)
+        for o in range(3):
+            x[c, o] += moved[o]
+            speed[c, o] += v[j + o] if j >= 0 else 0.0
+
+
+@inlined
+def at_point(points, g, kind, numbers, levels, first, u, x, speed, rows, by):
+    """The force on the area of a point of an element.
+
+    rows (8, 3) : set to the force, x_r, x_s and others. by (6, 3, 3) : set to the derivatives of the force by the area
+    vector, by the velocity and by the place, and others. Returns as ``plate_force``.
+    """
+    F, xr, xs, area, normal, w, place = rows[0], rows[1], rows[2], rows[3], rows[4], rows[5], rows[6]
+    rows[:], by[:], total = 0.0, 0.0, 0.0
+    for c in range(x.shape[0]):
+        total += points[0, g, c]
+        for o in range(3):
+            xr[o] += points[1, g, c] * x[c, o]
+            xs[o] += points[2, g, c] * x[c, o]
+            w[o] += points[0, g, c] * speed[c, o]
+            place[o] += points[0, g, c] * x[c, o]
+    cross(xr, xs, area)
+    if kind == PRESSURE:
+        for o in range(3):
+            F[o] = u[first] * numbers[0] * area[o]
+            by[0, o, o] = u[first] * numbers[0]
+        return -1
+    size = np.sqrt(dot(area, area))
+    for o in range(3):
+        normal[o] = area[o] / size
+        w[o] /= total
+        place[o] /= total
+    found = plate_force(kind, numbers, levels, u, first, normal, w, place, F, by[3], by[1], by[2])
+    # of |a| f(a/|a|) by a
+    for i in range(3):
+        along = dot(by[3, i], normal)
+        for j in range(3):
+            by[0, i, j] = F[i] * normal[j] + by[3, i, j] - along * normal[j]
+            by[1, i, j] *= size
+            by[2, i, j] *= size
+    for i in range(3):
+        F[i] *= size
+    return found
+
+
+@inlined
+def element_forces(points, kind, numbers, levels, first, dead, u, x, speed, rows, by, out):
+    """Set the forces out (n, 3) on the corners of an element; returns as ``plate_force``."""
+    for c in range(out.shape[0]):
+        for o in range(3):
+            out[c, o] = u[first] * dead[c, o]
+    for g in range(points.shape[1]):
+        found = at_point(points, g, kind, numbers, levels, first, u, x, speed, rows, by)
+        if found >= 0:
+            return found
+        for c in range(out.shape[0]):
+            for o in range(3):
+                out[c, o] += points[0, g, c] * rows[0, o]
+    return -1
+
+
+@kernel
+def corner_forces(index, arms, fixed, points, kind, numbers, levels, first, dead, u, q, v, out):
+    """Set the forces out (s, e, n, 3), inertial axes, on the corners; returns as ``plate_force``."""
+    n = index.shape[1]
+    at, R, rows, by = np.empty((3, n, 3)), np.empty((n, 3, 3)), np.empty((8, 3)), np.empty((6, 3, 3))
+    for s in range(q.shape[0]):
+        for e in range(index.shape[0]):
+            corner_motion(index[e], arms[e], fixed, q[s], v[s], at[0], at[1], at[2], R)
+            found = element_forces(
+                points, kind, numbers, levels, first, dead[e], u[s], at[0], at[1], rows, by, out[s, e]
+            )
+            if found >= 0:
+                return found
+    return -1
+
+
+@kernel_with_entry
+def forces(index, arms, fixed, points, kind, numbers, levels, first, dead, u, q, v, out):
+    """out (s, n_v) -= the generalized forces; returns as ``plate_force``."""
+    n, local = index.shape[1], np.empty(3)
+    at, R, rows, by = np.empty((4, n, 3)), np.empty((n, 3, 3)), np.empty((8, 3)), np.empty((6, 3, 3))
+    for s in range(q.shape[0]):
+        for e in range(index.shape[0]):
+            corner_motion(index[e], arms[e], fixed, q[s], v[s], at[0], at[1], at[2], R)
+            found = element_forces(points, kind, numbers, levels, first, dead[e], u[s], at[0], at[1], rows, by, at[3])
+            if found >= 0:
+                return found
+            for c in range(n):
+                if index[e, c, IN_V] >= 0:
+                    rotate_back(R[c], at[3, c], local)
+                    add_point_force(-1.0, at[3, c], local, arms[e, c], index[e, c, IN_V], out[s])
+    return -1
+
+
+@kernel
+def tangent(
+    index, arms, fixed, points, kind, numbers, levels, first, dead, offset, stride, u, q, v, damping, stiffness
+):
+    """Add the derivatives of minus the generalized forces to block data (s, size); returns as ``plate_force``."""
+    n = index.shape[1]
+    at, R, rows, by = np.empty((4, n, 3)), np.empty((n, 3, 3)), np.empty((8, 3)), np.empty((6, 3, 3))
+    turns, local, starts, sizes = np.empty((3, 3)), np.empty(3), 6 * np.arange(n), np.full(n, 6)
+    by_x, by_v, C, K = (
+        np.empty((n, 3, n, 3)),
+        np.empty((n, 3, n, 3)),
+        np.empty((6 * n, 6 * n)),
+        np.empty((6 * n, 6 * n)),
+    )
+    on, change = np.empty((3, 3)), np.empty((3, 3))
+    for s in range(q.shape[0]):
+        for e in range(index.shape[0]):
+            corner_motion(index[e], arms[e], fixed, q[s], v[s], at[0], at[1], at[2], R)
+            found = element_forces(points, kind, numbers, levels, first, dead[e], u[s], at[0], at[1], rows, by, at[3])
+            if found >= 0:
+                return found
+            by_x[:], by_v[:], C[:], K[:] = 0.0, 0.0, 0.0, 0.0
+            for g in range(points.shape[1]):
+                at_point(points, g, kind, numbers, levels, first, u[s], at[0], at[1], rows, by)
+                total = points[0, g].sum()
+                for m in range(n):
+                    turns[:] = 0.0
+                    add_skew(points[2, g, m], rows[1], turns)
+                    add_skew(-points[1, g, m], rows[2], turns)
+                    product(by[0], turns, by[4])
+                    share = points[0, g, m] / total
+                    for c in range(n):
+                        for i in range(3):
+                            for j in range(3):
+                                of_place = by[4, i, j] + share * by[2, i, j]
+                                by_x[c, i, m, j] += points[0, g, c] * of_place
+                                by_v[c, i, m, j] += points[0, g, c] * share * by[1, i, j]
+            for c in range(n):
+                for m in range(n):
+                    for A, of, is_place in ((K, by_x, True), (K, by_v, False), (C, by_v, True)):
+                        # the place turns with its frame by -R d~, the velocity by -R (omega x d)~
+                        product(of[c, :, m], R[m], on)
+                        times_skew(-1.0, on, arms[e, m] if is_place else at[2, m], change)
+                        for i in range(3):
+                            for j in range(3):
+                                if is_place:
+                                    A[6 * c + i, 6 * m + j] += of[c, i, m, j]
+                                A[6 * c + i, 6 * m + 3 + j] += change[i, j]
+                for A in (C, K):
+                    for j in range(6 * n):
+                        rotate_back(R[c], A[6 * c : 6 * c + 3, j], local)
+                        cross(arms[e, c], local, rows[7])
+                        for i in range(3):
+                            A[6 * c + 3 + i, j] += rows[7, i]
+                rotate_back(R[c], at[3, c], local)
+                add_torque_tangent(1.0, local, arms[e, c], 6 * c + 3, K)
+            for i in range(6 * n):
+                for j in range(6 * n):
+                    C[i, j], K[i, j] = -C[i, j], -K[i, j]
+            scatter(C, starts, sizes, offset[e], stride[e], damping[s])
+            scatter(K, starts, sizes, offset[e], stride[e], stiffness[s])
+    return -1
+
+
+def shapes(n: int) -> Floats:
+    """(3, g, n) shape functions times weights, and their derivatives by r and s, at the points of elements with n
+    corners; an edge, with two, has no points."""
+    if n == 2:
+        return np.zeros((3, 0, 2))
+    if n == 3:
+        return np.array([[[1.0 / 6.0] * 3], [[-1.0, 1.0, 0.0]], [[-1.0, 0.0, 1.0]]])
+    a = 1.0 / np.sqrt(3.0)
+    r, s = (np.array(x)[:, None] for x in ((-a, a, a, -a), (-a, -a, a, a)))
+    along, across = 1.0 + r * R_SIGNS, 1.0 + s * S_SIGNS
+    return np.array([0.25 * along * across, 0.25 * R_SIGNS * across, 0.25 * S_SIGNS * along])
 
 
 @dataclass(frozen=True, eq=False)
 class Patch:
     """The elements of one kind, or segments of an edge, of a shell that a load acts on.
 
-    shell : its name. frames (e, n) : those of the corners. stations : the corners. load : its number.
+    shell : its name. frames (e, n) : those of the corners. load : its number. kept : what its kernels keep, with
+    ``first`` as the number of an input of the batch.
     """
 
     shell: str
     frames: Ints
-    stations: Stations
     load: int
+    kept: tuple[Any, ...]
 
     @classmethod
-    def of(cls, shell: str, cells: Ints, layout: Layout, load: int, *more: Any) -> Self:
-        """The patch of elements with corners (e, n) of a shell; more : further fields."""
+    def of(
+        cls, shell: str, cells: Ints, layout: Layout, load: int, law: tuple[Any, ...], dead: Floats | None = None
+    ) -> "Patch":
+        """The patch of elements with corners (e, n) of a shell; law : kind, numbers, levels and first input."""
         stations = layout.shells[shell].stations
-        corners = Stations([[stations[node] for node in cell] for cell in cells.tolist()], layout)
         frames = np.array([station.frame for station in stations])[cells]
-        return cls(shell, frames, corners, load, *more)
+        arms = np.array([station.offset for station in stations])[cells]
+        index = np.stack([layout.frame_q[frames], layout.frame_v[frames]], axis=2)
+        dead = np.zeros(arms.shape) if dead is None else dead
+        kept = index, arms, layout.fixed, shapes(cells.shape[1]), *law, dead
+        return cls(shell, frames, load, kept)
 
-    def on_interfaces(self, loaded: Batch) -> bool:
-        """Whether a corner is on one of the ``interfaces`` of the shells."""
-        return any(np.any(self.frames == frame) for path, frame in loaded.interfaces if path == f"shells.{self.shell}")
+    def with_inputs(self, first_input: int) -> tuple[Any, ...]:
+        """Arguments that its kernels keep, for the first input of the batch in u."""
+        *before, first, dead = self.kept
+        return *before, first + first_input, dead
 
-    def add_interface_forces(self, loaded: Batch, q: Floats, force: Floats, out: Floats) -> None:
-        """out (s, k, 6) += the part of forces on the corners (s, e, n, 3) that is on the ``interfaces``."""
-        axes = self.stations.motion(q, np.zeros((len(q), self.size))).axes
-        turn, offset = self.stations.rotation, self.stations.offset
-        frames = axes @ np.swapaxes(turn, 1, 2).reshape(*self.frames.shape, 3, 3)
-        local = np.einsum("senji,senj->seni", frames, force)
-        torque = np.cross(offset.reshape(*self.frames.shape, 3), local)
+    def add_interface_forces(self, loaded: Batch, q: Floats, force: Callable[[], Floats], out: Floats) -> None:
+        """out (s, k, 6) += the part of the forces on the corners (s, e, n, 3) that is on the ``interfaces``."""
+        index, arms, fixed, *_ = self.kept
         for k, (path, frame) in enumerate(loaded.interfaces):
-            if path == f"shells.{self.shell}":
-                on = self.frames == frame
-                out[:, k, :3] += force[:, on].sum(axis=1)
-                out[:, k, 3:] += torque[:, on].sum(axis=1)
-
-    @property
-    def size(self) -> int:
-        """The number of velocities among which are those of the corners."""
-        return int(self.stations.v.max(initial=-1)) + 1
+            on = self.frames == frame
+            if path == f"shells.{self.shell}" and on.any():
+                i = int(index[on][0, IN_Q])
+                attitude = normalise(q[:, i + 3 : i + 7] if i >= 0 else fixed[None, -1 - i, 3:7])[:, None]
+                found = force()[:, on]
+                out[:, k, :3] += found.sum(axis=1)
+                out[:, k, 3:] += np.cross(arms[on], rotations.rotate_back(attitude, found)).sum(axis=1)
 
 
-@dataclass(frozen=True, eq=False)
-class _Patch(Patch):
-    """pressure : Pa. forces (e, n, 3) N : those that keep their direction."""
+class ShellLoads(Batch):
+    """Loads on patches of shells; check : called with what a kernel returns."""
 
-    pressure: float
-    forces: Floats
+    items: list[Any]
+    patches: list[Patch]
+    check: Callable[[int], object] | None = None
 
-    def evaluated(self, q: Floats) -> tuple[Floats, Floats]:
-        """Positions of the corners and forces on them (s, e, n, 3) at s states, for a factor of one."""
-        x = self.stations.motion(q, np.zeros((len(q), self.size))).position
-        force = np.broadcast_to(self.forces, x.shape)
-        if self.pressure:
-            force = force + self.pressure * np.einsum("gn,gsek->senk", *area_vectors(x))
-        return x, force
+    def forces(self) -> list[Force]:
+        return [Force(forces, patch.with_inputs(self.first_input), check=self.check) for patch in self.patches]
 
-    def changes(self, x: Floats) -> Floats:
-        """(e, n, 3, n, 3) derivatives of the forces by the positions of the corners x (e, n, 3)."""
-        count, n = x.shape[:2]
-        if not self.pressure:  # also of edges, which have no area
-            return np.zeros((count, n, 3, n, 3))
-        shape, by_r, by_s = shapes(n)
-        xr, xs = (cross_matrix(np.einsum("gn,enk->gek", by, x)) for by in (by_r, by_s))
-        # sums over the points of products with numbers alone
-        of_r, of_s = (np.einsum("gn,gm->nmg", shape, by) for by in (by_s, by_r))
-        K = np.tensordot(of_r, xr, 1) - np.tensordot(of_s, xs, 1)
-        return self.pressure * K.transpose(2, 0, 3, 1, 4)
+    def tangents(self) -> list[Tangent]:
+        return [
+            Tangent(tangent, patch.with_inputs(self.first_input), patch.kept[0][:, :, IN_V], check=self.check)
+            for patch in self.patches
+        ]
 
+    def _forces(self, patch: Patch, u: Floats, q: Floats, v: Floats) -> Floats:
+        """(s, e, n, 3) N on the corners."""
+        out = np.empty((len(q), *patch.frames.shape, 3))
+        Bound(corner_forces, *patch.with_inputs(self.first_input), u, q, v, out, check=self.check)()
+        return out
 
-def shapes(n: int) -> tuple[Floats, Floats, Floats]:
-    """Shape functions times weights, and derivatives by r and s (g, n), at the points of elements with n corners."""
-    if n == 3:
-        return np.full((1, 3), 1.0 / 6.0), np.array([[-1.0, 1.0, 0.0]]), np.array([[-1.0, 0.0, 1.0]])
-    a = 1.0 / np.sqrt(3.0)
-    r, s = (np.array(x)[:, None] for x in ((-a, a, a, -a), (-a, -a, a, a)))
-    along, across = 1.0 + r * R_SIGNS, 1.0 + s * S_SIGNS
-    return 0.25 * along * across, 0.25 * R_SIGNS * across, 0.25 * S_SIGNS * along
+    def add_interface_forces(self, loaded: Batch, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
+        """out (s, k, 6) += forces and torques on nodes that are on the ``interfaces`` of the shells."""
+        for patch in self.patches:
+            patch.add_interface_forces(loaded, q, partial(self._forces, patch, u, q, v), out)
 
 
-def area_vectors(x: Floats) -> tuple[Floats, Floats]:
-    """Shape functions times weights (g, n), and x_r times x_s (g, s, e, 3) of corners (s, e, n, 3)."""
-    shape, by_r, by_s = shapes(x.shape[2])
-    return shape, np.cross(np.einsum("gn,senk->gsek", by_r, x), np.einsum("gn,senk->gsek", by_s, x))
-
-
-class SurfaceBatch(ForceBatch):
+class SurfaceBatch(ShellLoads):
     """Loads on the surfaces and edges of shells."""
 
     def __init__(self, items: list[Any], layout: Layout, model: ModelView) -> None:
         shells: dict[str, Any] = {item.name: item for item in model.items() if item.table == "shells"}
+        self.items, self.patches = items, []
         self.inputs = tuple(Input.of_profile(item.profile, f"loads.{item.name}") for item in items)
-        self.patches: list[_Patch] = []
         for number, item in enumerate(items):
             mesh, nodes = shells[item.shell].geometry, layout.poses(layout.shells[item.shell].stations)[0]
+            law = PRESSURE, np.array([item.pressure or 0.0]), np.empty((0, 3)), number
             if item.pressure is not None or item.force is not None:
                 for cells in mesh.cells:
                     share = shape_weights(nodes[cells]).sum(axis=2)
-                    force = np.zeros(3) if item.force is None else item.force
-                    self._add(item.shell, cells, layout, number, item.pressure or 0.0, share[..., None] * force)
+                    force = share[..., None] * (np.zeros(3) if item.force is None else item.force)
+                    self.patches.append(Patch.of(item.shell, cells, layout, number, law, force))
             if item.edge is not None:
                 ends = mesh.segments(item.edge)
                 lengths = np.linalg.norm(nodes[ends[:, 1]] - nodes[ends[:, 0]], axis=1)
-                half = 0.5 * lengths[:, None, None] * np.asarray(item.edge_force)
-                self._add(item.shell, ends, layout, number, 0.0, np.repeat(half, 2, axis=1))
-
-    def _add(self, shell: str, cells: Ints, layout: Layout, load: int, pressure: float, forces: Floats) -> None:
-        self.patches.append(_Patch.of(shell, cells, layout, load, pressure, forces))
-
-    def allocate(self, pattern: BlockPattern) -> None:
-        for patch in self.patches:
-            patch.stations.allocate(pattern)
-
-    def add_forces(self, u: Floats, q: Floats, v: Floats, elastic: float, rest: float, out: Floats) -> None:
-        if not rest:
-            return
-        for patch in self.patches:
-            factor = -rest * u[:, self.first_input + patch.load]
-            force = factor[:, None, None, None] * patch.evaluated(q)[1]
-            patch.stations.add_force(q, force, np.zeros_like(force), out)
-
-    def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
-        for patch in self.patches:
-            factor = -u[self.first_input + patch.load]
-            if not factor or not (patch.pressure or patch.stations.has_levers):
-                continue
-            x, force = patch.evaluated(q[None])
-            K = factor * patch.changes(x[0])
-            patch.stations.add_by_positions(q, K, stiffness, factor * force[0])
-
-    def add_interface_forces(self, loaded: Batch, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
-        """out (s, k, 6) += forces and torques of the loads on nodes that are on the ``interfaces`` of the shells."""
-        for patch in self.patches:
-            if patch.on_interfaces(loaded):
-                force = u[:, self.first_input + patch.load, None, None, None] * patch.evaluated(q)[1]
-                patch.add_interface_forces(loaded, q, force, out)
+                half = np.repeat(0.5 * lengths[:, None, None] * np.asarray(item.edge_force), 2, axis=1)
+                self.patches.append(Patch.of(item.shell, ends, layout, number, law, half))
 
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
         return load_factors(self, frames)
 
 
-class ExposedBatch(ForceBatch):
+class ExposedBatch(ShellLoads):
     """Forces of a law of plates with the area of one, at the points of integration of shells."""
 
     def __init__(self, items: list[Any], shells: dict[str, Any], layout: Layout, law: PlateLaw) -> None:
-        self.items, self.layout, self.law, self.inputs = items, layout, law, law.inputs
+        self.items, self.inputs, self.check = items, law.inputs, law.check
         self.patches = [
-            Patch.of(item.shell, cells, layout, number)
-            for number, item in enumerate(items)
+            Patch.of(item.shell, cells, layout, k, (law.kind, law.numbers[k], law.levels, law.width * k))
+            for k, item in enumerate(items)
             for cells in shells[item.shell].geometry.cells
         ]
-
-    def allocate(self, pattern: BlockPattern) -> None:
-        for patch in self.patches:
-            patch.stations.allocate(pattern)
-
-    def _at_points(
-        self, patch: Patch, u: Floats, q: Floats, v: Floats
-    ) -> tuple[PlateLaw, Floats, Floats, Floats, Floats, Floats]:
-        """State of all p points of a patch, at s states: the law, the values of its inputs (s, p, width), area vectors,
-        velocities and places (s, p, 3), and the corners (s, e, n, 3)."""
-        motion = patch.stations.motion(q, v)
-        shape, areas = area_vectors(motion.position)
-        weights = shape / shape.sum(axis=1, keepdims=True)
-        velocity = np.einsum("gn,senk->gsek", weights, motion.velocity) + self.layout.origin_velocity
-        place = np.einsum("gn,senk->gsek", weights, motion.position) + self.layout.origin
-        area, velocity, place = (np.moveaxis(x, 0, 1).reshape(len(q), -1, 3) for x in (areas, velocity, place))
-        law = self.law.picked(np.full(area.shape[1], patch.load))
-        first = self.first_input + self.law.width * patch.load
-        given = u[:, None, first : first + self.law.width]
-        values = np.broadcast_to(given, (len(u), area.shape[1], self.law.width))
-        return law, values, area, velocity, place, motion.position
-
-    def _forces(self, patch: Patch, u: Floats, q: Floats, v: Floats) -> Floats:
-        """(s, e, n, 3) N on the corners."""
-        law, values, area, velocity, place, x = self._at_points(patch, u, q, v)
-        size = np.linalg.norm(area, axis=-1, keepdims=True)
-        shape = shapes(x.shape[2])[0]
-        force = (size * law.force(values, area / size, velocity, place)).reshape(len(q), len(shape), -1, 3)
-        return np.asarray(np.einsum("gn,sgek->senk", shape, force))
-
-    def add_forces(self, u: Floats, q: Floats, v: Floats, elastic: float, rest: float, out: Floats) -> None:
-        if not rest:
-            return
-        for patch in self.patches:
-            force = -rest * self._forces(patch, u, q, v)
-            patch.stations.add_force(q, force, np.zeros_like(force), out)
-
-    def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
-        for patch in self.patches:
-            law, values, area, velocity, place, corners = self._at_points(patch, u[None], q[None], v[None])
-            (x,), a = corners, area[0]
-            count, n = x.shape[:2]
-            size = np.linalg.norm(a, axis=-1, keepdims=True)
-            normal = a / size
-            force = law.force(values, normal[None], velocity, place)[0]
-            by_n, by_w, by_x = law.slopes(values[0], normal, velocity[0], place[0])
-            across = np.eye(3) - normal[:, :, None] * normal[:, None, :]
-            # of |a| f(a/|a|) by a
-            by_area = (force[:, :, None] * normal[:, None, :] + by_n @ across).reshape(-1, count, 3, 3)
-            by_velocity = (size[..., None] * by_w).reshape(-1, count, 3, 3)
-            shape, by_r, by_s = shapes(n)
-            weights = shape / shape.sum(axis=1, keepdims=True)
-            xr, xs = (cross_matrix(np.einsum("gn,enk->gek", by, x)) for by in (by_r, by_s))
-            turns = np.einsum("geab,gm->gemab", xr, by_s) - np.einsum("geab,gm->gemab", xs, by_r)
-            K, D = np.zeros((2, count, n, 6, n, 6))
-            K[:, :, :3, :, :3] = np.einsum("gn,geac,gemcb->enamb", shape, by_area, turns)
-            D[:, :, :3, :, :3] = np.einsum("gn,gm,geab->enamb", shape, weights, by_velocity)
-            by_place = (size[..., None] * by_x).reshape(-1, count, 3, 3)
-            K[:, :, :3, :, :3] += np.einsum("gn,gm,geab->enamb", shape, weights, by_place)
-            on_corners = np.einsum("gn,gek->enk", shape, (size * force).reshape(len(shape), count, 3))
-            patch.stations.add_matrix(q, -K.reshape(count, 6 * n, 6 * n), stiffness, -on_corners)
-            if by_w.any():
-                patch.stations.add_by_velocities(q, v, -D.reshape(count, 6 * n, 6 * n), damping, stiffness)
-
-    def add_interface_forces(self, loaded: Batch, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
-        """out (s, k, 6) += forces and torques on nodes that are on the ``interfaces`` of the shells."""
-        for patch in self.patches:
-            if patch.on_interfaces(loaded):
-                patch.add_interface_forces(loaded, q, self._forces(patch, u, q, v), out)
 
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
         """The force on every shell, inertial axes."""

@@ -132,14 +132,14 @@ def test_tangents_are_differences_of_the_forces(kind):
     u = system.inputs_at(0.0, q, v)
     (batch,) = (each for each in system.batches if type(each).__name__ in ("PlateBatch", "ExposedBatch"))
     damping, stiffness = np.zeros((2, system.pattern.size))
-    batch.force_tangent(u, q, v, damping, stiffness)
+    batch.tangent(u, q, v, np.zeros(n), damping, stiffness)
     found = [system.pattern.to_csc(part).toarray() for part in (damping, stiffness)]
 
     def force(pose, speed):
         at = q + system.rates(q[None], pose[None])[0]
         system.normalise(at)
         out = np.zeros((1, n))
-        batch.add_forces(u[None], at[None], (v + speed)[None], 0.0, 1.0, out)
+        batch.residual(u[None], at[None], (v + speed)[None], np.zeros((1, n)), out)
         return out[0]
 
     zero = np.zeros(n)
