@@ -290,7 +290,7 @@ class DeclaringSystem(RecordedSystem, Protocol):
     """The members of a System that the records of declared quantities need."""
 
     @property
-    def parts_of_inputs(self) -> list[tuple[Input, slice]]: ...
+    def inputs(self) -> Any: ...
 
 
 class ItemStates:
@@ -386,7 +386,7 @@ class ItemState:
 def declared_records(items: list[Any], system: DeclaringSystem) -> Records:
     """The records of items of one class that their quantities declare."""
     layout, quantities = system.layout, type(items[0]).given_quantities()
-    inputs = {given.label: part for given, part in system.parts_of_inputs}
+    inputs = {given.label: part for given, part in system.inputs.parts}
     motion = {name: quantity for name, quantity in quantities.items() if quantity.level != "forces"}
 
     def series(of: dict[str, Quantity], frames: OutputStates) -> dict[str, Floats]:

@@ -72,7 +72,7 @@ class StrainGauge(Sensor):
             return super().true_rows(point)
         system, n_v = point.system, len(point.v)
         strains, by_input = self.strains(system.layout, system.model), np.zeros((1, len(point.u)))
-        places = {given.label: part.start for given, part in system.parts_of_inputs}
+        places = {given.label: part.start for given, part in system.inputs.parts}
         columns = [places[each.label] for each in strains.inputs]
         by_input[0, columns] = self._fibre @ strains.by_heat(point.q, n_v)
         pose = (self._fibre @ strains.rows(point.u[columns], point.q, n_v))[None]

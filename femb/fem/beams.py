@@ -29,7 +29,7 @@ from femb.numerics import rotations
 from femb.numerics.rotations import cross_matrix
 from femb.small_motions.eigenproblem import EigenProblem
 from femb.system.appendages import Appendage
-from femb.system.equations import Equations
+from femb.system.motion_equations import MotionEquations
 from femb.vibration.appendages import alone_of, appendages, place_of, root_frame, stations
 
 
@@ -256,7 +256,7 @@ class ExactStress:
     docs/theory/exact_beam.md."""
 
     batch: ExactBatch
-    system: Equations
+    system: MotionEquations
     u: Floats
     q: Floats
     turn: Sparse

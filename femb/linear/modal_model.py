@@ -285,7 +285,7 @@ def modal_model(
 def _at_rest(point: "OperatingPoint", loaded: bool) -> "OperatingPoint":
     """The point without accelerations and, unless ``loaded``, with loads that are inputs set to zero."""
     u = point.u.copy()
-    for input_, part in point.system.parts_of_inputs:
+    for input_, part in point.system.inputs.parts:
         if not (loaded or input_.of_state or input_.of_discrete):
             u[part] = 0.0
     return replace(point, u=u, a=np.zeros_like(point.a))

@@ -276,7 +276,7 @@ def _root(system: System, appendage: Appendage, links: _Links, taken: set[str]) 
 def _connectors(system: System, items: list[Item]) -> tuple[Connector, ...]:
     """The batches of items, and where their inputs are among those of the system."""
     places: dict[str, list[slice]] = {}
-    for input_, part in system.parts_of_inputs:
+    for input_, part in system.inputs.parts:
         places.setdefault(input_.label, []).append(part)
     found = []
     for kind, group in groupby(items, lambda item: type(item)):

@@ -443,7 +443,7 @@ def _without_loads(system: System, u: Floats) -> Floats:
     keep = {id(input_) for batch in system.batches if batch.feeds_back for input_ in batch.inputs}
     keep |= {id(input_) for input_ in system.constraint_set.inputs}
     u = u.copy()
-    for input_, part in system.parts_of_inputs:
+    for input_, part in system.inputs.parts:
         if id(input_) not in keep and not (input_.of_state or input_.of_discrete):
             u[part] = 0.0
     return u

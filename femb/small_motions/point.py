@@ -67,7 +67,7 @@ def feedback(point: "OperatingPoint", batch: Batch | None = None) -> list[Feedba
     own = range(system.n_u)
     if batch is not None:
         own = range(batch.first_input, batch.first_input + sum(each.width for each in batch.inputs))
-    for each, part in system.parts_of_inputs:
+    for each, part in system.inputs.parts:
         if not each.of_state or part.start not in own:
             continue
         value = each.function(point.t, state)
@@ -242,7 +242,7 @@ class OperatingPoint(Brief):
 
     def input_unit(self, k: int) -> str:
         """The unit of component k of u."""
-        return next(each.unit for each, part in self.system.parts_of_inputs if part.start <= k < part.stop)
+        return next(each.unit for each, part in self.system.inputs.parts if part.start <= k < part.stop)
 
     def force_of(self, batch: Batch, k: int) -> Floats:
         """The derivative (n_v,), N and N m, of the force of a ``batch`` by input k."""

@@ -140,7 +140,7 @@ def different_input(system: System, t: float, first: Floats, again: Floats) -> s
     """A sentence on an input that differs between two evaluations with the same arguments; empty without one."""
     if np.array_equal(first, again):
         return ""
-    for source, part in system.parts_of_inputs:
+    for source, part in system.inputs.parts:
         if not _same(first[part], again[part]):
             return _not_a_function(source.label, t, first[part], again[part])
     return ""
@@ -236,7 +236,7 @@ def _jump(system: System, stepper: StepperState, q: Floats, v: Floats) -> str:
 
     for in_time in (True, False):
         values = [sides(fraction, in_time) for fraction in INTERVALS]
-        for source, part in system.parts_of_inputs:
+        for source, part in system.inputs.parts:
             if source.differentiated:
                 part = slice(part.start, part.start + 1)
             changes = [float(np.max(np.abs(b[part] - a[part]), initial=0.0)) for a, b in values]

@@ -29,8 +29,8 @@ from femb.steppers.step_program import (
 )
 from femb.steppers.variable_step import EnergyWatch, T, VariableStep
 from femb.system.block_lu import DEPENDENT, Factorisation, Factors, Matrix
+from femb.system.bound_equations import BoundMatrices
 from femb.system.constraints import bound_projection
-from femb.system.velocity_coordinates import BoundMatrices
 
 # Where matrices were formed: the discrete state, and as arrays inputs, q, v, accelerations and multipliers.
 FormedAt = tuple[Any, ...]

@@ -25,7 +25,7 @@ from femb.steppers.dense import Dop853Step, End, HermiteStep, StepLoop
 from femb.steppers.diagnosis import largest_frequency
 from femb.steppers.stage_program import StageProgram
 from femb.steppers.variable_step import VariableStep
-from femb.system.system import BoundRates
+from femb.system.bound_equations import BoundRates
 
 # The base of explicit Runge-Kutta methods: the state as one array, its rate, stages, and projections.
 

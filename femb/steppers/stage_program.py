@@ -8,7 +8,8 @@ from femb.base.types import Floats, Ints
 from femb.numerics.compiler.bound_calls import call_each, program
 from femb.numerics.compiler.compile import kernel
 from femb.numerics.dop853_kernels import copy_to, stage_state
-from femb.system.system import BoundRates, System
+from femb.system.bound_equations import BoundRates
+from femb.system.system import System
 
 
 @kernel

@@ -17,66 +17,62 @@ from femb.elements.joint.coordinates import JointCoordinates
 from femb.elements.joint.force_batch import CoordinateForceBatch
 from femb.layout.discrete import ANGLES, DiscreteState
 from femb.layout.element import Batch, Input
+from femb.layout.evaluation import Evaluation
 from femb.layout.stacking import Shift, Stackable, stacked_layout
 from femb.profiles import Constant
 from femb.recording.frames import Frames
-from femb.system.block_lu import LowRankSolver
 from femb.system.budget import Budget
+from femb.system.inputs import Inputs
+from femb.system.parts import Parts, allocated
 from femb.system.pattern import StackedPattern
 from femb.system.system import System
-from femb.system.velocity_coordinates import VelocityCoordinates
 
 
-class StackedSystem(System):
-    """The equations of motion of all ``members``, which nothing couples: evaluated and solved together.
+class Stack:
+    """The equations of motion of all ``members``, which nothing couples, as one ``system``: solved together.
 
     A step costs the Python of one model, and the arithmetic of all. The batches are those of the element library with
     the rows of all members: what replaces their compiled kernels, such as kernels on a GPU, serves both.
     parts_q, parts_v : slices of the members' states. parts_c, parts_joints : of their multipliers and coordinates of
     joints. parts_u : indices of their inputs in u.
-    members : of which ``refused`` finds nothing, under one gravity. forces_recorded : see ``Equations``. late : how far
-    (s) the common clock is behind that of each; their functions of time are constant after ``last``, s.
+    members : of which ``refused`` finds nothing, under one gravity. forces_recorded : as in ``Parts``; the unbalanced
+    forces of all members say nothing about one. late : how far (s) the common clock is behind that of each; their
+    functions of time are constant after ``last``, s.
     """
-
-    # the unbalanced forces of all members say nothing about one, and their work is not integrated
-    audited = False
 
     def __init__(
         self, members: Sequence[System], forces_recorded: bool = True, late: Sequence[float] = (), last: float = np.inf
     ) -> None:
-        self.forces_recorded = forces_recorded
         self._late, self._last = late or [0.0] * len(members), last
         self.members = tuple(members)
-        self.model, self.items = members[0].model, members[0].items
         layout, shifts = stacked_layout([member.layout for member in members])
-        VelocityCoordinates.__init__(self, layout)
-        self.parts_q = [slice(shift.q, shift.q + member.n_q) for shift, member in zip(shifts, members, strict=True)]
-        self.parts_v = [slice(shift.v, shift.v + member.n_v) for shift, member in zip(shifts, members, strict=True)]
-        self.parts_c = [slice(shift.c, shift.c + member.n_c) for shift, member in zip(shifts, members, strict=True)]
-        counts = [member.coordinates_of_joints.count for member in members]
+        pairs = list(zip(shifts, members, strict=True))
+        self.parts_q = [slice(shift.q, shift.q + member.n_q) for shift, member in pairs]
+        self.parts_v = [slice(shift.v, shift.v + member.n_v) for shift, member in pairs]
+        self.parts_c = [slice(shift.c, shift.c + member.n_c) for shift, member in pairs]
         self.parts_joints = [
-            slice(shift.joints, shift.joints + count) for shift, count in zip(shifts, counts, strict=True)
+            slice(shift.joints, shift.joints + member.coordinates_of_joints.count) for shift, member in pairs
         ]
-        self.pattern = StackedPattern(layout, [member.pattern for member in members])
-        self.solver = LowRankSolver(self.pattern)
-        self.budget = Budget([], layout, False)
-        self.batches = []
-        inputs: list[Input] = []
         self.parts_u: list[Ints] = [np.full(member.n_u, -1) for member in members]
+        self._layout, self._shifts = layout, shifts
+        pattern = StackedPattern(layout, [member.pattern for member in members])
+        batches: list[Batch] = []
+        inputs: list[Input] = []
         for kind in dict.fromkeys(type(batch) for member in members for batch in member.batches):
-            inputs += self._stack(kind, shifts, _width(inputs))
-        inputs += self._stack_rows(shifts, _width(inputs))
-        self.singular_batches = [batch for batch in self.batches if batch.singularities]
-        self._set_inputs(inputs)
-        self._functions = _functions([each for each in self.parts_of_inputs if not each[0].of_discrete])
-        for batch in self.batches:
-            batch.bind(self.batches)
-        self.coordinates_of_joints = JointCoordinates.stacked(
-            [member.coordinates_of_joints for member in members], shifts, layout
-        )
-        self.discrete = self.joined([member.discrete for member in members])
-        self.q0 = np.concatenate([member.q0 for member in members])
-        self.v0 = np.concatenate([member.v0 for member in members])
+            batch, of_batch = self._stacked(kind, _width(inputs))
+            batches.append(batch)
+            inputs += of_batch
+        rows, of_rows = self._stacked_rows(_width(inputs))
+        allocated(batches, rows, pattern)
+        joints = [member.coordinates_of_joints for member in members]
+        parts = Parts(
+            members[0].model, members[0].items, layout, pattern, Evaluation(batches, pattern), [], rows,
+            StackedInputs([*inputs, *of_rows]), Budget([], layout, False),
+            JointCoordinates.stacked(joints, shifts, layout), self.joined([member.discrete for member in members]),
+            audited=False, forces_recorded=forces_recorded,
+        )  # fmt: skip
+        q, v = (np.concatenate([getattr(member, word) for member in members]) for word in ("q0", "v0"))
+        self.system = System.of_parts(parts, q, v)
 
     def frames_of(self, member: int, frames: Frames) -> Frames:
         """Output instants of one member, without work and unbalanced forces."""
@@ -95,34 +91,31 @@ class StackedSystem(System):
             arrays |= {_name(k, name): array for name, array in state.items() if name != ANGLES}
         return DiscreteState(arrays)
 
-    def _stack(self, kind: type[Batch], shifts: list[Shift], first: int) -> list[Input]:
-        """Add the batch of this class of all members; returns its inputs, whose components begin at ``first`` in u.
+    def _stacked(self, kind: type[Batch], first: int) -> tuple[Batch, list[Input]]:
+        """The batch of this class of all members, and its inputs, whose components begin at ``first`` in u.
 
         The angles of joints, which are the first input of a batch, are one input of all members.
         """
         found: list[tuple[int, Any]] = [
             (k, batch) for k, member in enumerate(self.members) for batch in member.batches if type(batch) is kind
         ]
-        angles = [_angles_of(batch) + shifts[k].joints for k, batch in found]
+        angles = [_angles_of(batch) + self._shifts[k].joints for k, batch in found]
         numbers: Ints = np.concatenate(angles)
         inputs = [Input.of_angles(numbers)] if len(numbers) else []
         places: list[Shift] = []
         before = 0
         for (k, batch), of_batch in zip(found, angles, strict=True):
             at, count = _width(inputs), len(of_batch)
-            places.append(replace(shifts[k], inputs=at - count))
+            places.append(replace(self._shifts[k], inputs=at - count))
             others = batch.inputs[1 if count else 0 :]
             own = self.parts_u[k][batch.first_input :]
             own[:count] = first + before + np.arange(count)
             own[count : count + _width(others)] = first + at + np.arange(_width(others))
             before += count
             inputs += [self._of_member(k, each) for each in others]
-        stack: Batch = found[0][1].stacked([batch for _, batch in found], places, self.layout)
-        stack.first_input, stack.inputs = first, tuple(inputs)
-        stack.pattern = self.pattern
-        stack.allocate(self.pattern)
-        self.batches.append(stack)
-        return inputs
+        stack: Batch = found[0][1].stacked([batch for _, batch in found], places, self._layout)
+        stack.inputs = tuple(inputs)
+        return stack, inputs
 
     def _of_member(self, member: int, input_: Input) -> Input:
         """The input of a member, as one of all: a function of the common clock, or of the arrays of this member."""
@@ -135,30 +128,35 @@ class StackedSystem(System):
         breakpoints = tuple(t - late for t in input_.breakpoints)
         return replace(input_, function=Delayed(function, late, self._last), breakpoints=breakpoints)
 
-    def _stack_rows(self, shifts: list[Shift], first: int) -> list[Input]:
-        """Set the rows of constraints of all members; returns their inputs, whose components begin at ``first``."""
+    def _stacked_rows(self, first: int) -> tuple[ConstraintSet, list[Input]]:
+        """The rows of constraints of all members, and their inputs, whose components begin at ``first`` in u."""
         sets = [member.constraint_set for member in self.members]
         inputs: list[Input] = []
         places: list[Shift] = []
         for k, rows in enumerate(sets):
-            places.append(replace(shifts[k], inputs=_width(inputs)))
+            places.append(replace(self._shifts[k], inputs=_width(inputs)))
             own = np.arange(_width(rows.inputs))
             self.parts_u[k][rows.first_input + own] = first + _width(inputs) + own
             inputs += [self._of_member(k, each) for each in rows.inputs]
-        self.constraint_set = ConstraintSet.stacked(sets, places, self.layout)
-        self.constraint_set.first_input, self.constraint_set.inputs = first, tuple(inputs)
-        self.constraint_set.allocate(self.pattern)
-        return inputs
+        stack = ConstraintSet.stacked(sets, places, self._layout)
+        stack.inputs = tuple(inputs)
+        return stack, inputs
 
-    def inputs_at(self, t: float, q: Floats, v: Floats) -> Floats:
-        """u (n_u,); see ``inputs_along``."""
-        u: Floats = np.empty((1, self.n_u))
-        self.inputs_along((t,), q, v, u)
+
+class StackedInputs(Inputs):
+    """The inputs of all members, of which equal functions of time are evaluated once."""
+
+    def __init__(self, inputs: Sequence[Input]) -> None:
+        super().__init__(inputs)
+        self._functions = _functions([each for each in self.parts if not each[0].of_discrete])
+
+    def at(self, t: float, held: Callable[[], Floats], state: Callable[[], Any]) -> Floats:
+        u: Floats = np.empty((1, self.size))
+        self.along((t,), held, state, u)
         return np.asarray(u[0])
 
-    def inputs_along(self, times: Sequence[float], q: Floats, v: Floats, out: Floats) -> None:
-        """Set out (s, n_u); equal functions of time are evaluated once. Raises as that of a single system."""
-        out[:] = self.discrete_inputs
+    def along(self, times: Sequence[float], held: Callable[[], Floats], state: Callable[[], Any], out: Floats) -> None:
+        out[:] = held()
         try:
             for function, places in self._functions:
                 for u, t in zip(out, times, strict=True):
@@ -168,14 +166,13 @@ class StackedSystem(System):
         if not np.isfinite(out).all():
             # one by one, for the input at fault
             for u, t in zip(out, times, strict=True):
-                u[:] = super().inputs_at(t, q, v)
+                u[:] = super().at(t, held, state)
 
-    def inputs_of_times(self, times: Floats, angles: Floats) -> Floats | None:
-        """u (s, n_u) at s times; equal functions of time are evaluated once. None as that of a single system."""
-        u = np.empty((len(times), self.n_u))
+    def of_times(self, times: Floats, discrete: DiscreteState, angles: Floats) -> Floats | None:
+        u = np.empty((len(times), self.size))
         try:
-            for input_, part in self._held_inputs:
-                u[:, part] = input_.at_angles(self.discrete, angles)
+            for input_, part in self.held:
+                u[:, part] = input_.at_angles(discrete, angles)
             for function, places in self._functions:
                 values = np.array([function(t) for t in times.tolist()], dtype=float)
                 u[:, places] = values.reshape(len(times), 1, -1)

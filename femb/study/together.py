@@ -28,7 +28,7 @@ from femb.steppers.contract import AcceptedStep, Stepper, located
 from femb.steppers.dense import HermiteStep
 from femb.steppers.diagnosis import event_values
 from femb.steppers.variable_step import VariableStep
-from femb.study.stacked_system import StackedSystem
+from femb.study.stacked_system import Stack
 from femb.system.system import System
 
 S = TypeVar("S", bound=System)
@@ -104,7 +104,8 @@ class MemberGroup:
         self._members, self._run, self._evaluate = members, run, evaluate
         self._start, self._times = min(member.t for member in members), run.output_times()
         self._late = [member.t - self._start for member in members]
-        self._form = StackedSystem([member.system for member in members], forces, self._late, run.duration)
+        self._stack = Stack([member.system for member in members], forces, self._late, run.duration)
+        self._form = self._stack.system
         # the output of members at the same instant is that of all; of others each has its own
         self._shared = not any(self._late)
         self._output: list[list[Part]] = [[] for _ in members]
@@ -112,7 +113,7 @@ class MemberGroup:
         self._left: dict[int, Member] = {}
         self._lost: set[int] = set()
         self._motion = self._form.joint_motion(self._form.q0, self._form.v0)
-        self._watched = Watched.of(self._form, self._late)
+        self._watched = Watched.of(self._stack, self._late)
 
     def go_on(self) -> list[Member | None]:
         """The members after their next events, at the end of the run, or where few others are left; None of those that
@@ -137,11 +138,11 @@ class MemberGroup:
         if self._shared and parts:
             whole = self._evaluate(parts)
             for k, left in self._left.items():
-                frames = self._form.frames_of(k, whole)
+                frames = self._stack.frames_of(k, whole)
                 self._left[k] = replace(left, output=(frames.part(np.flatnonzero(frames.time <= left.t)),))
         return [None if k in self._lost else member.then(self._left[k]) for k, member in enumerate(self._members)]
 
-    def _until(self, stepper: Stepper[StackedSystem], step: AcceptedStep) -> bool:
+    def _until(self, stepper: Stepper[System], step: AcceptedStep) -> bool:
         """Let members that have an event in a step, or are at the end of the run, leave; whether few are left."""
         before, run = self._motion, self._run
         self._motion = stepper.form.joint_motion(stepper.q, stepper.v)
@@ -158,14 +159,14 @@ class MemberGroup:
         left = len(self._members) - len(self._left)
         return left == 0 or (left < len(self._members) and left <= ENOUGH * len(self._members))
 
-    def _reached(self, k: int, stepper: Stepper[StackedSystem], t: float) -> Member:
+    def _reached(self, k: int, stepper: Stepper[System], t: float) -> Member:
         """The way of a member in the group up to the present state, at its time t (s)."""
-        form, own = self._form, self._members[k].system
-        system = own.starting_at(stepper.q[form.parts_q[k]].copy(), stepper.v[form.parts_v[k]].copy())
-        angles = stepper.form.discrete.angles[form.parts_joints[k]]
+        stack, own = self._stack, self._members[k].system
+        system = own.starting_at(stepper.q[stack.parts_q[k]].copy(), stepper.v[stack.parts_v[k]].copy())
+        angles = stepper.form.discrete.angles[stack.parts_joints[k]]
         return _reached(system.with_discrete(system.discrete.with_angles(angles)), stepper, t, self._output[k])
 
-    def _switch(self, k: int, stepper: Stepper[StackedSystem], step: AcceptedStep, angles: Floats) -> None:
+    def _switch(self, k: int, stepper: Stepper[System], step: AcceptedStep, angles: Floats) -> None:
         """Let a member leave the group at its first event in a step, if it has one; angles : those at the start."""
         system, part = self._part(k, step, angles)
         events, summary = update_events(system), RunSummary([])
@@ -192,9 +193,9 @@ class MemberGroup:
     def _part(self, k: int, step: AcceptedStep, angles: Floats) -> tuple[System, AcceptedStep]:
         """The system of a member at the start of a step, where joints have the coordinates ``angles``; and its part of
         the step."""
-        own, form = self._members[k].system, self._form
-        system = own.with_discrete(own.discrete.with_angles(angles[form.parts_joints[k]]))
-        part = form.parts_q[k], form.parts_v[k], self._late[k]
+        own, stack = self._members[k].system, self._stack
+        system = own.with_discrete(own.discrete.with_angles(angles[stack.parts_joints[k]]))
+        part = stack.parts_q[k], stack.parts_v[k], self._late[k]
         if isinstance(step, HermiteStep):
             return system, step.part(system, *part)
         return system, PartOfStep(system, step, *part)
@@ -246,15 +247,15 @@ class Watched:
     directions: Ints
 
     @staticmethod
-    def of(form: StackedSystem, late: Sequence[float]) -> "Watched":
+    def of(stack: Stack, late: Sequence[float]) -> "Watched":
         """The levels that updates of members wait for, whose clocks are late (s)."""
         found: list[tuple[float, ...]] = []
-        for k, member in enumerate(form.members):
+        for k, member in enumerate(stack.members):
             for update in member.layout.updates:
                 if update.crossing is not None and update.watches(member.discrete):
                     number, level, sign = update.crossing(member.discrete)
                     if number >= 0:
-                        found.append((k, number + form.parts_joints[k].start, level, sign, update.direction))
+                        found.append((k, number + stack.parts_joints[k].start, level, sign, update.direction))
                     else:
                         found.append((k, -1, level - late[k], sign, update.direction))
         columns: Floats = np.array(found, dtype=float).reshape(-1, 5).T

@@ -16,7 +16,7 @@ from femb.base.values import as_numbers, shown
 from femb.layout.layout import Layout
 from femb.numerics.rotations import rate_body
 from femb.system.constraints import mass_factors
-from femb.system.velocity_coordinates import MotionEquations
+from femb.system.motion_equations import MotionEquations
 
 # Largest |p.p - 1| of a quaternion given by a user.
 NOT_UNIT = 1e-6

@@ -22,8 +22,8 @@ from femb.numerics.compiler.bound_calls import Bound
 from femb.numerics.newton import largest
 from femb.numerics.vector3 import HAS_AXES, IN_V
 from femb.system.block_lu import DEPENDENT, NEARLY_DEPENDENT, AnyFactorisation, Factorisation, Factors, SingularError
+from femb.system.motion_equations import MotionEquations
 from femb.system.rigid_kernels import project_by_factors
-from femb.system.velocity_coordinates import MotionEquations
 
 # Tolerances of Phi and of J v + Phi_t, in their units (m, 1 or rad, and per s).
 POSITION, VELOCITY = 1e-12, 1e-11

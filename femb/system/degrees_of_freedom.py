@@ -11,7 +11,7 @@ import numpy as np
 from femb.base.errors import ModelError, Problem
 from femb.base.types import Floats, Ints, Sparse
 from femb.layout.layout import Layout
-from femb.system.equations import Equations
+from femb.system.motion_equations import MotionEquations
 
 # Singular values below this, relative to the largest, belong to dependent rows.
 RANK = 1e-9
@@ -32,7 +32,7 @@ class Freedom:
     undetermined: tuple[str, ...]
 
 
-def freedom(system: Equations, q: Floats) -> Freedom:
+def freedom(system: MotionEquations, q: Floats) -> Freedom:
     """Degrees of freedom at a state, by the rank of J (rows scaled to unit length), and its dependent rows.
 
     Source: docs/theory/constraints.md, section 6.
@@ -118,7 +118,7 @@ def _in_loops(layout: Layout, blocks: dict[tuple[int, int], Floats], active: Int
     return sorted(groups)
 
 
-def check_pairs(system: Equations, q: Floats) -> None:
+def check_pairs(system: MotionEquations, q: Floats) -> None:
     """Raise ModelError where several joints between the same two frames have dependent rows."""
     layout = system.layout
     groups: dict[tuple[int, int], list[int]] = {}

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from femb.base.types import Floats
+from femb.system.motion_equations import MotionEquations
 from femb.system.stacked import Space, mass_factors, portions, products
-from femb.system.velocity_coordinates import MotionEquations
 
 
 def forward_each(system: MotionEquations, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
-    """v' (k, n_v) and multipliers (k, n_c) of k states; see ``Equations.forward``. Raises TrialError."""
+    """v' (k, n_v) and multipliers (k, n_c) of k states; see ``MotionEquations.forward``. Raises TrialError."""
     space = Space()
     found = [_forward(system, u[some], q[some], v[some], space)[:2] for some in portions(system, len(q))]
     a, multipliers = _joined(found)
@@ -36,8 +36,7 @@ def by_moments(system: MotionEquations, u: Floats, q: Floats, v: Floats, turns: 
     space, (u, q, v) = Space(), (np.tile(each, (3, 1)) for each in (u, q, v))
     x, data = np.zeros((3, system.pattern.n)), space.zeros("mass", 3, system.pattern.size)
     x[:, turns] = np.eye(3)
-    for batch in system.batches:
-        batch.mass_each(q, data)
+    system.evaluation.add_masses(q, data)
     if system.n_c:
         system.constraints(u, q, v, data)
     mass_factors(system, u, q, v, data, space).solve(x)
@@ -55,8 +54,7 @@ def _forward(
     x, data = np.zeros((len(q), system.pattern.n)), space.zeros("mass", len(q), system.pattern.size)
     force = system.residual(u, q, v, np.zeros(v.shape))
     x[:, : system.n_v] = -force
-    for batch in system.batches:
-        batch.mass_each(q, data)
+    system.evaluation.add_masses(q, data)
     if system.n_c:
         x[:, system.n_v :] = system.constraints(u, q, v, data)[1]
     mass_factors(system, u, q, v, data, space).solve(x)

@@ -26,7 +26,7 @@ from femb.numerics.rotations import rotation_matrix
 from femb.system.block_lu import SingularError
 from femb.system.constraints import mass_factors
 from femb.system.degrees_of_freedom import RANK
-from femb.system.equations import Equations
+from femb.system.motion_equations import MotionEquations
 
 # Gaps up to this (m or rad) are the rounding of typed numbers, and always closed.
 TYPED = 1e-6
@@ -35,7 +35,7 @@ ASSEMBLED = 1e-11
 ITERATIONS = 200
 
 
-def assembled(system: Equations, q: Floats, rough: bool) -> Floats:
+def assembled(system: MotionEquations, q: Floats, rough: bool) -> Floats:
     """q (n_q,) on the constraints, near a given one; ``rough`` : gaps may be larger than the rounding of typed numbers.
 
     Raises ModelError with the open rows.
@@ -95,7 +95,7 @@ def assembled(system: Equations, q: Floats, rough: bool) -> Floats:
     return end.x
 
 
-def gap_problems(system: Equations, gaps: Floats, words: str, of_driver: str | None = None) -> list[Problem]:
+def gap_problems(system: MotionEquations, gaps: Floats, words: str, of_driver: str | None = None) -> list[Problem]:
     """A problem for each open joint, with its largest gap.
 
     gaps (n_c,). words, of_driver : formats of the messages for joints and, if they differ, for drivers.
@@ -119,7 +119,7 @@ def gap_problems(system: Equations, gaps: Floats, words: str, of_driver: str | N
     return problems
 
 
-def _check_branches(system: Equations, q: Floats) -> None:
+def _check_branches(system: MotionEquations, q: Floats) -> None:
     """Raise ModelError where axes are antiparallel instead of parallel, which satisfies the rows of a joint too."""
     layout, problems = system.layout, []
     joints = {name: joint for name, joint in layout.joints.items() if joint.same_way}
@@ -141,7 +141,7 @@ def _check_branches(system: Equations, q: Floats) -> None:
     _check_drivers(system, q, "was assembled half a turn away from where its motion begins, {0:.6g} rad: start nearer")
 
 
-def _check_drivers(system: Equations, q: Floats, words: str) -> None:
+def _check_drivers(system: MotionEquations, q: Floats, words: str) -> None:
     """Raise ModelError where an angle is nearer to the second root of its driver's row, half a turn away.
 
     words : a format of the message with the angle where the motion begins, the joint, and its angle.
@@ -187,7 +187,7 @@ AGREEMENT = 1e-6
 
 
 def consistent_start(
-    system: Equations,
+    system: MotionEquations,
     q: Floats,
     v: Floats,
     component: list[int],
@@ -258,7 +258,7 @@ def consistent_start(
     return v
 
 
-def _joint_rates(system: Equations, q: Floats) -> tuple[Sparse, Floats, list[str]]:
+def _joint_rates(system: MotionEquations, q: Floats) -> tuple[Sparse, Floats, list[str]]:
     """Joint coordinates with given rates: their rows (k, n_v), sparse, the rates (k,), and the joints' names."""
     from scipy.sparse import csr_array
 
@@ -272,12 +272,12 @@ def _joint_rates(system: Equations, q: Floats) -> tuple[Sparse, Floats, list[str
     return _coordinate_rows(system, q, given)[numbers], np.concatenate(list(given.values())), owners
 
 
-def coordinate_rows(system: Equations, q: Floats) -> Floats:
+def coordinate_rows(system: MotionEquations, q: Floats) -> Floats:
     """(m, n_v): derivatives of the rates of all joint coordinates with respect to v."""
     return np.asarray(_coordinate_rows(system, q, system.layout.joints).toarray())
 
 
-def _coordinate_rows(system: Equations, q: Floats, joints: Iterable[str]) -> Sparse:
+def _coordinate_rows(system: MotionEquations, q: Floats, joints: Iterable[str]) -> Sparse:
     """Rows of the coordinates of all joints as scipy.sparse.csr_array, with zeros for others than these."""
     from scipy.sparse import coo_array
 
@@ -296,7 +296,7 @@ def _coordinate_rows(system: Equations, q: Floats, joints: Iterable[str]) -> Spa
 
 
 def _rigid_motions(
-    system: Equations, q: Floats, component: list[int], twists: dict[int, "Twist"], alone: set[int]
+    system: MotionEquations, q: Floats, component: list[int], twists: dict[int, "Twist"], alone: set[int]
 ) -> Sparse:
     """(k, n_v), sparse: the rigid motions of structures, those of ``twists`` left out."""
     from scipy.sparse import coo_array
@@ -328,7 +328,7 @@ def _rigid_motions(
     return coo_array(entries, shape=(len(values), system.n_v)).tocsr()
 
 
-def _nearest(system: Equations, q: Floats, v: Floats, J: Sparse, right: Floats, motions: Sparse) -> Floats:
+def _nearest(system: MotionEquations, q: Floats, v: Floats, J: Sparse, right: Floats, motions: Sparse) -> Floats:
     """v plus the combination of motions (k, n_v) of least kinetic energy with which J v = right."""
     count = motions.shape[0]
     if not count:
@@ -368,7 +368,7 @@ def _nearest(system: Equations, q: Floats, v: Floats, J: Sparse, right: Floats, 
     return np.asarray(v + motions.T @ (spread @ multipliers))
 
 
-def _among_all(system: Equations, q: Floats, v: Floats, J: Sparse, right: Floats) -> Floats | None:
+def _among_all(system: MotionEquations, q: Floats, v: Floats, J: Sparse, right: Floats) -> Floats | None:
     """v plus the velocities of least kinetic energy with which J v = right, by block elimination.
 
     The first rows are those of the constraints. None where the rows are not met.
@@ -444,7 +444,7 @@ class Twist:
         return _or_zero(self.velocity) + rotations.cross(omega, point - self.point), omega
 
 
-def start_velocities(system: Equations, q: Floats) -> Floats:
+def start_velocities(system: MotionEquations, q: Floats) -> Floats:
     """v (n_v,) at the start. Raises ModelError, by item, for velocities that contradict each other.
 
     Structures that joints connect start as one rigid body too, where given velocities and the joints allow it.
@@ -471,7 +471,7 @@ def start_velocities(system: Equations, q: Floats) -> Floats:
     return consistent_start(system, q, v, component, together, twists, set(alone))
 
 
-def shared_velocity(system: Equations, v: Floats) -> Floats:
+def shared_velocity(system: MotionEquations, v: Floats) -> Floats:
     """The velocity of the origin (3,) m/s: that of the first frame if all frames move along with it, or zero.
 
     A free model in orbit leaves any fixed origin within seconds, and differences of positions would be lost in
@@ -488,7 +488,7 @@ def shared_velocity(system: Equations, v: Floats) -> Floats:
     return np.array(velocities[0]) if fast else np.zeros(3)
 
 
-def taken_over(system: Equations, v: Floats) -> dict[str, list[str]]:
+def taken_over(system: MotionEquations, v: Floats) -> dict[str, list[str]]:
     """Bodies without a start velocity that take over that of another item, with which they start as one rigid body: by
     the item TABLE.NAME whose velocity it is. v (n_v,) : inertial velocities at the start."""
     layout, component = system.layout, structures(system.layout)

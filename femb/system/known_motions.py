@@ -197,7 +197,7 @@ def known_motions(
     still = frozenset(fixed) | {k for k, frame in enumerate(layout.frames) if not frame.freedom}
     around = Surroundings(layout, model, q, still, system.discrete if discrete is None else discrete)
     if u is not None:
-        zeros = frozenset(each.label for each, part in system.parts_of_inputs if not u[part].any())
+        zeros = frozenset(each.label for each, part in system.inputs.parts if not u[part].any())
         around = replace(around, zeros=zeros)
     links = [set(frames) for frames, _ in layout.couplings]
     links += [set(pair) for pair in layout.rows]

@@ -33,8 +33,8 @@ from femb.elements.joint.constraint_kernels import (
 from femb.layout.numbering import KEPT
 from femb.numerics.rotations import rotation_matrix
 from femb.numerics.vector3 import HAS_AXES, IN_Q, IN_V
+from femb.system.motion_equations import MotionEquations
 from femb.system.pattern import Pattern
-from femb.system.velocity_coordinates import MotionEquations
 
 # Components of directions up to this are rounding; the sine of the least angle between two independent ones.
 ALONG, INDEPENDENT = 1e-12, 0.1

@@ -14,9 +14,9 @@ from femb.elements.joint.constraint_kernels import ROW
 from femb.numerics.dop853_kernels import STEPS
 from femb.system.block_lu import DEPENDENT, SingularError
 from femb.system.constraints import AT_MOST, OPEN, PASSES, SETTLED, VELOCITY, position_limit, singular_mass
+from femb.system.motion_equations import MotionEquations
 from femb.system.planar import kept_unknowns
 from femb.system.rigid_kernels import angles, project, stages, steps
-from femb.system.velocity_coordinates import MotionEquations
 
 NEAR = 4.0  # steps to a singular configuration from which on ``femb.run.singularity`` watches every step
 
@@ -25,7 +25,7 @@ class RigidBodies:
     """The rates and projections of a system whose only forces are inertia, weight and those of constraints: all stages
     of an explicit step, and a projection, in one compiled call each.
 
-    Results are those of ``Equations.forward`` and ``femb.system.constraints``, without Python between their parts.
+    Results are those of ``System.forward`` and ``femb.system.constraints``, without Python between their parts.
     """
 
     def __init__(self, system: MotionEquations) -> None:

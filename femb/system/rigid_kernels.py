@@ -1,6 +1,6 @@
 """Rigid bodies, points and joints in velocity coordinates: stages of explicit steps, and projections on constraints.
 
-The equations are those of ``femb.system.equations`` and ``femb.system.constraints``, in the same order of operations,
+The equations are those of ``femb.system.system`` and ``femb.system.constraints``, in the same order of operations,
 of one state q (1, n_q), v (1, n_v) at a time. bodies : index, data, offset, stride of
 ``femb.elements.body.mass_batch``, and gravity. points : for the components of point masses the indices
 in v, masses, weights (N) and offsets in block data. rows : index, data, offset, stride and fixed frames

@@ -18,8 +18,8 @@ from femb.numerics.compiler.lanes import LANES, lanes, places_in
 from femb.numerics.row_calls import RowCalls
 from femb.system.block_lu import DEPENDENT, Factors, LinearSolver, Matrix, SingularError, Unknowns
 from femb.system.constraints import OPEN, PASSES, SETTLED, VELOCITY, position_limit, projected, singular_mass
+from femb.system.motion_equations import MotionEquations
 from femb.system.pattern import StackedPattern
-from femb.system.velocity_coordinates import MotionEquations
 
 # Block elimination of k matrices of one structure in one call; see ``femb.numerics.block_kernels``.
 #
@@ -314,8 +314,7 @@ class StackedMatrices:
         self._solver, self._n_v, space = system.solver, system.n_v, Space() if space is None else space
         names = "mass", "damping", "stiffness"
         mass, damping, stiffness = (space.zeros(name, len(q), system.pattern.size) for name in names)
-        for batch in system.batches:
-            batch.matrices_each(u, q, v, mass, damping, stiffness)
+        system.evaluation.add_step_matrices(u, q, v, mass, damping, stiffness)
         if system.n_c:
             system.constraints(u, q, v, damping)
         shift_each(mass, damping, stiffness, mu)
@@ -502,8 +501,7 @@ def projected_each(
         if factors is not None:
             return factors
         data = np.zeros((len(q), system.pattern.size))
-        for batch in system.batches:
-            batch.mass_each(q, data)
+        system.evaluation.add_masses(q, data)
         system.constraints(u, q, v, data)
         return mass_factors(system, u, q, v, data)
 

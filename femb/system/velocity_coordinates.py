@@ -1,28 +1,17 @@
-"""Coordinates and velocities, and the equations of motion at states.
+"""Coordinates and velocities of a system.
 
 The kinematic relation is q' = H(q) v, with retraction and scales of errors.
 """
 
-from collections.abc import Callable
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from femb.base.options import Tolerances
-from femb.base.types import ErrorScale, Floats, Ints, Sparse
-from femb.elements.joint.constraint_set import ConstraintSet
+from femb.base.types import ErrorScale, Floats, Ints
 from femb.layout.connections import groups_of
-from femb.layout.element import Batch, LowRank
 from femb.layout.layout import Layout
 from femb.numerics import kinematics, rotations
-from femb.numerics.block_kernels import clear
-from femb.numerics.compiler.bound_calls import Bound, BoundSequence
-from femb.system.block_lu import LinearSolver, Matrix, WithLowRank
-from femb.system.pattern import Pattern
-
-# Number of roundings of a position in a constraint equation.
-ROUNDINGS = 8.0
 
 
 class VelocityCoordinates:
@@ -134,128 +123,3 @@ def corotated_vectors(first: Ints) -> Ints:
     result: Ints = np.full((len(first), 2), -1)
     result[:, 0] = first
     return result
-
-
-class BoundMatrices(BoundSequence):
-    """``MotionEquations.matrices`` of the state in u, q, v and multipliers: arrays (1, .) whose entries change between
-    the calls, of a system without matrices of low rank.
-
-    Each call overwrites ``arrays``: mass, damping and tangent, block data. Raises FoldedError.
-    """
-
-    def __init__(self, system: "MotionEquations", u: Floats, q: Floats, v: Floats, multipliers: Floats) -> None:
-        data = np.zeros((3, system.pattern.size))
-        parts = data[0:1], data[1:2], data[2:3]
-        self.arrays: tuple[Floats, Floats, Floats] = data[0], data[1], data[2]
-        calls: list[Callable[[], object]] = [Bound(clear, data)]
-        calls += [batch.bound_matrices(u, q, v, *parts) for batch in system.batches]
-        super().__init__([*calls, system.constraint_set.bound_matrices(u, q, v, multipliers, *parts[1:])])
-
-
-class MotionEquations(VelocityCoordinates):
-    """The equations of motion of batches and constraints, evaluated at states.
-
-    M a + h + f - f_applied + J^T lambda = 0 and Phi = 0, with inputs u (n_u,), coordinates q (n_q,), velocities v
-    (n_v,) and their rates a; of s states the arrays are (s, n_u) and so on.
-    """
-
-    pattern: Pattern
-    solver: LinearSolver
-    batches: list[Batch]
-    constraint_set: ConstraintSet
-
-    @cached_property
-    def rigid(self) -> Any:
-        """Compiled steps, if there are only rigid bodies, point masses and joints, without inputs."""
-        return None
-
-    def residual(self, u: Floats, q: Floats, v: Floats, a: Floats) -> Floats:
-        """M a + h + f_el - f (s, n_v), without the forces of constraints. Raises FoldedError."""
-        out = np.zeros(a.shape)
-        for batch in self.batches:
-            batch.residual(u, q, v, a, out)
-        return out
-
-    def matrices(
-        self, u: Floats, q: Floats, v: Floats, multipliers: Floats | None = None
-    ) -> tuple[Floats, Matrix, Matrix]:
-        """Mass, damping and iteration tangent of the ``equations`` at one state, block data. Raises FoldedError.
-
-        J and J^T are part of damping, the derivatives with respect to velocities and multipliers. multipliers (n_c,).
-        Damping and tangent are ``femb.system.block_lu.WithLowRank`` where an element asks for it.
-        """
-        mass, damping, stiffness = np.zeros((3, self.pattern.size))
-        for batch in self.batches:
-            batch.matrices(u, q, v, mass, damping, stiffness)
-        return mass, *self._constrained(u, q, v, multipliers, damping, stiffness)
-
-    def bound_matrices(self, u: Floats, q: Floats, v: Floats, multipliers: Floats) -> BoundMatrices | None:
-        """``matrices`` of the state u, q, v, ``multipliers`` in these arrays (1, n), bound to kernels.
-
-        None where an element may ask for a part of low rank.
-        """
-        if any(type(batch).low_rank_matrices is not Batch.low_rank_matrices for batch in self.batches):
-            return None
-        return BoundMatrices(self, u, q, v, multipliers)
-
-    def _constrained(
-        self, u: Floats, q: Floats, v: Floats, multipliers: Floats | None, damping: Floats, stiffness: Floats
-    ) -> tuple[Matrix, Matrix]:
-        """Damping with J and J^T, stiffness with the derivatives of constraint forces, both with low-rank parts."""
-        self.constraint_set.jacobian(u, q, damping)
-        if multipliers is not None:
-            self.constraint_set.constraint_tangent(u, q, v, multipliers, stiffness)
-        low_rank = self.low_rank_matrices(u, q, v)
-        return WithLowRank.pair(damping, stiffness, low_rank, self.n_c) if low_rank.rank else (damping, stiffness)
-
-    def low_rank_matrices(self, u: Floats, q: Floats, v: Floats) -> LowRank:
-        """The part of ``matrices`` at one state that is not in block data; of rank 0 where no element asks for it."""
-        parts = [batch.low_rank_matrices(u, q, v) for batch in self.batches]
-        return LowRank.joined([part for part in parts if part is not None], self.n_v)
-
-    def mass_data(self, q: Floats) -> Floats:
-        """Mass at one state, block data."""
-        mass = np.zeros(self.pattern.size)
-        for batch in self.batches:
-            batch.mass(q, mass)
-        return mass
-
-    def mass_matrix(self, q: Floats) -> Sparse:
-        """M(q) (n_v, n_v), scipy.sparse."""
-        return self.pattern.to_csc(self.mass_data(q))[: self.n_v, : self.n_v]
-
-    @cached_property
-    def resolution(self) -> float:
-        """Size of gaps of constraints (m) that are rounding errors of the positions at the start."""
-        return ROUNDINGS * float(np.finfo(float).eps) * self.layout.extent
-
-    def constraints(self, u: Floats, q: Floats, v: Floats, data: Floats | None = None) -> tuple[Floats, Floats]:
-        """Phi and gamma (s, n_c), where J v' = gamma; J and J^T are added to block data (s, size)."""
-        position, gamma = np.zeros((2, len(q), self.n_c))
-        if data is None:
-            self.constraint_set.constraints(u, q, v, position, gamma)
-        else:
-            self.constraint_set.jacobian_each(u, q, v, data, position, gamma)
-        return position, gamma
-
-    def constraint_rates(self, u: Floats, q: Floats, v: Floats) -> Floats:
-        """J v + Phi_t (s, n_c)."""
-        force, rates = np.zeros(v.shape), np.zeros((len(q), self.n_c))
-        self.constraint_set.constraint_force(u, q, v, np.zeros_like(rates), force, rates)
-        return rates
-
-    def position_residual(self, u: Floats, q: Floats, v: Floats) -> Floats:
-        """Phi (n_c,) at one state."""
-        gaps: Floats = self.constraints(u[None], q[None], v[None])[0][0]
-        return gaps
-
-    def velocity_residual(self, u: Floats, q: Floats, v: Floats) -> Floats:
-        """J v + Phi_t (n_c,) at one state."""
-        rates: Floats = self.constraint_rates(u[None], q[None], v[None])[0]
-        return rates
-
-    def jacobian(self, u: Floats, q: Floats) -> Sparse:
-        """J (n_c, n_v) at one state, scipy.sparse."""
-        data = np.zeros(self.pattern.size)
-        self.constraint_set.jacobian(u, q, data)
-        return self.pattern.to_csc(data)[self.n_v :, : self.n_v]

@@ -43,8 +43,9 @@ from femb.profiles import Polynomial
 from femb.recording.frames import Frames
 from femb.recording.record import Recorder
 from femb.results.results import Results
+from femb.system.bound_equations import BoundRates
 from femb.system.forward import forward_each
-from femb.system.system import BoundRates, System
+from femb.system.system import System
 from femb.vibration.completion import completed
 
 # sections that are linear between stations, as tables of blades are

@@ -143,7 +143,7 @@ def value(point, name):
     table, item, *rest = layout.parts_of(name)
     for each in point.system.items:
         if (each.table, each.name) == (table, item) and rest and rest[0] in each.given_quantities():
-            inputs = {given.label: part for given, part in point.system.parts_of_inputs}
+            inputs = {given.label: part for given, part in point.system.inputs.parts}
             at = ItemStates(each, layout, frames.time, frames.q, frames.v, frames.u, inputs, frames.a)
             return given_values(rest[0], each.given_quantities()[rest[0]], at)[0]
     internal = {f"{each.table}.{each.name}": k for k, each in enumerate(layout.internal)}
@@ -159,7 +159,7 @@ def value(point, name):
         sensor = next(each for each in point.system.items if (each.table, each.name) == (table, item))
         if isinstance(sensor, e.StrainGauge) and sensor.beam is not None:
             strains = sensor.strains(layout, point.system.model)
-            places = {given.label: part.start for given, part in point.system.parts_of_inputs}
+            places = {given.label: part.start for given, part in point.system.inputs.parts}
             heat = point.u[[places[each.label] for each in strains.inputs]]
             axial, _, about_y, about_z = strains.of(heat, point.q, 0.0 * point.v)
             return axial + sensor.point[1] * about_y - sensor.point[0] * about_z

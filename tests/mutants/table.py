@@ -230,7 +230,7 @@ MUTANTS = (
     Mutant("femb/run/method_choice.py",
            "shown = 0.5 / interval", "shown = 1.0 / interval",
            "tests/run/test_method_choice.py", "highest frequency that outputs show"),
-    Mutant("femb/system/equations.py",
+    Mutant("femb/system/parts.py",
            "inertia = about_origin - mass * (centre @ centre", "inertia = about_origin + mass * (centre @ centre",
            "tests/system/test_far_from_origin.py", "inertia about the mass centre"),
     Mutant("femb/statics/path.py",
@@ -526,7 +526,7 @@ MUTANTS = (
            "self.function(min(clock + self.late, self.last))", "self.function(min(clock, self.last))",
            ENSEMBLES, "functions of time by the clock of a member"),
     Mutant("femb/study/together.py",
-           "found.append((k, number + form.parts_joints[k].start, level, sign, update.direction))",
+           "found.append((k, number + stack.parts_joints[k].start, level, sign, update.direction))",
            "found.append((k, number, level, sign, update.direction))",
            ENSEMBLES + "::test_members_latch_at_instants_of_their_own", "the coordinate of a latch"),
 )

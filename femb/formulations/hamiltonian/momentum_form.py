@@ -64,7 +64,7 @@ def driven_hinges(system: System, hinge_of: Any) -> list[DrivenHinge]:
     A hinge with several engaged latches is listed once. Raises ModelError for a hinge with a driver and a latch.
     """
     layout = system.layout
-    first_input = {id(input_): part.start for input_, part in system.parts_of_inputs}
+    first_input = {id(input_): part.start for input_, part in system.inputs.parts}
     driven: dict[int, DrivenHinge] = {}
     for name, driver in layout.drivers.items():
         hinge = int(hinge_of[driver.coordinate])

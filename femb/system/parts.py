@@ -1,0 +1,147 @@
+"""The parts of the equations of motion of a model: layout, batches, constraints, inputs, budget."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from femb.base.types import Floats
+from femb.elements.item import Item, ItemState
+from femb.elements.joint.constraint_set import ConstraintSet
+from femb.elements.joint.coordinates import JointCoordinates
+from femb.elements.registry import in_order
+from femb.layout.discrete import ANGLES, DiscreteState
+from femb.layout.element import Batch, Input
+from femb.layout.evaluation import Evaluation
+from femb.layout.layout import Layout
+from femb.model.model import Model
+from femb.model.placement import Placement
+from femb.system.budget import Budget
+from femb.system.inputs import Inputs
+from femb.system.pattern import Pattern
+from femb.system.velocity_coordinates import VelocityCoordinates
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """The parts of the equations of motion.
+
+    model : whose items are placed. layout : of the unknowns. pattern : the storage of matrices. evaluation : of the
+    terms of the batches, items_of_batches the items of each. discrete : the discrete state at the start. audited :
+    whether output instants have the unbalanced forces of the audit. forces_recorded : whether they have multipliers,
+    and the accelerations that follow from the forces.
+    """
+
+    model: Model
+    items: Sequence[Item]
+    layout: Layout
+    pattern: Pattern
+    evaluation: Evaluation
+    items_of_batches: Sequence[Sequence[Item]]
+    constraint_set: ConstraintSet
+    inputs: Inputs
+    budget: Budget
+    coordinates_of_joints: JointCoordinates
+    discrete: DiscreteState
+    audited: bool = True
+    forces_recorded: bool = True
+
+
+def parts_of(model: Model, layout: Layout | None = None) -> Parts:
+    """The parts of a model.
+
+    layout : an empty layout with another numbering, by default ``Layout``. Raises ModelError with every problem of the
+    model.
+    """
+    model.check()
+    placement = Placement(model)
+    model = placement.model
+    layout = Layout() if layout is None else layout
+    layout.origin = placement.origin
+    found: dict[type[Item], list[Item]] = {}
+    for item in model.items():
+        found.setdefault(type(item), []).append(item)
+    by_kind = {kind: found[kind] for kind in in_order(found)}
+    items: list[Item] = [model.body("ground")] if "ground" in placement.bodies and "ground" not in model.bodies else []
+    for table in dict.fromkeys(item.table for item in model.items()):
+        items += placement.in_order([item for kind, some in by_kind.items() if kind.table == table for item in some])
+    for item in items:
+        item.declare_dofs(layout, placement, model)
+    layout.finish()
+    for item in items:
+        if item.given_quantities():
+            layout.views.setdefault(item.table, {})[item.name] = partial(ItemState, item, layout)
+    pattern, coordinates = Pattern.of(layout), VelocityCoordinates(layout)
+    built: list[tuple[Batch, list[Item]]] = []
+    q = layout.start_coordinates()
+    layout.locked_inertia = lambda: mass_properties(coordinates, Evaluation([each for each, _ in built], pattern), q)[2]
+    # controllers come last: their gains may be those of the inertia of all others
+    for kind, some in sorted(by_kind.items(), key=lambda each: any(item.sets for item in each[1])):
+        built += [(batch, some) for batch in kind.batches(some, layout, model)]
+    of_items = _merged(built)
+    batches, constraint_set = [batch for batch, _ in of_items], ConstraintSet.of(items, layout)
+    inputs = allocated(batches, constraint_set, pattern)
+    joints = JointCoordinates(layout)
+    return Parts(
+        model, items, layout, pattern, Evaluation(batches, pattern), [some for _, some in of_items], constraint_set,
+        Inputs(inputs), Budget(of_items, layout, bool(constraint_set.inputs)), joints,
+        discrete_at(layout, joints, q),
+    )  # fmt: skip
+
+
+def discrete_at(layout: Layout, joints: JointCoordinates, q: Floats) -> DiscreteState:
+    """The discrete state at a start q (n_q,), with the angles of joints within half a revolution."""
+    angles = joints.motion(q[None], np.zeros((1, layout.n_v)))[0][0]
+    arrays = {name: array.at_start(angles) for name, array in layout.discrete.items()}
+    return DiscreteState({ANGLES: angles, **arrays})
+
+
+def allocated(batches: Sequence[Batch], constraint_set: ConstraintSet, pattern: Pattern) -> list[Input]:
+    """Number the inputs of batches and constraints, and prepare what depends on it; returns all inputs."""
+    inputs: list[Input] = []
+    parts: list[Batch | ConstraintSet] = [*batches, constraint_set]
+    for part in parts:
+        part.first_input = sum(input_.width for input_ in inputs)
+        inputs += part.inputs
+        if isinstance(part, Batch):
+            part.pattern = pattern
+        part.allocate(pattern)
+    for batch in batches:
+        batch.bind(batches)
+    return inputs
+
+
+def _merged(batches: list[tuple[Batch, list[Item]]]) -> list[tuple[Batch, list[Item]]]:
+    """The batches, each with its items, with one joined batch for every class that ``joins``."""
+    single = [(batch, items) for batch, items in batches if not batch.joins]
+    groups: dict[type, list[tuple[Batch, list[Item]]]] = {}
+    for batch, items in batches:
+        if batch.joins:
+            groups.setdefault(type(batch), []).append((batch, items))
+    joined = [
+        group[0]
+        if len(group) == 1
+        else (group[0][0].joined([batch for batch, _ in group]), [item for _, items in group for item in items])
+        for group in groups.values()
+    ]
+    return single + joined
+
+
+def mass_properties(
+    coordinates: VelocityCoordinates, evaluation: Evaluation, q: Floats
+) -> tuple[float, Floats, Floats]:
+    """Mass (kg), mass centre (3,) m from ``layout.origin`` and inertia (3, 3) kg m2 about it, inertial axes, at q.
+
+    From the momenta of six rigid motions of the whole model.
+    """
+    v = coordinates.rigid_velocities(q)
+    found = np.zeros((6, 8))
+    evaluation.add_energies(np.zeros((6, 0)), np.tile(q, (6, 1)), v, found)
+    momenta = found[:, 2:]
+    mass = momenta[0, 0]
+    # rotation about the origin: linear momentum omega x m c
+    centre = np.array([momenta[5, 1], momenta[3, 2], momenta[4, 0]]) / mass
+    about_origin = momenta[3:, 3:].T
+    inertia = about_origin - mass * (centre @ centre * np.eye(3) - np.outer(centre, centre))
+    return float(mass), centre, inertia
