@@ -5,7 +5,6 @@ superposition between elements; and the residual of one element alone is the for
 tangents are the derivatives.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import ClassVar, Protocol, Self, runtime_checkable
@@ -17,7 +16,7 @@ from femb.base.values import shallow_copy
 from femb.layout.element import Batch, OfMotion, OutputRows
 from femb.layout.private_blocks import PrivateBlocks
 from femb.layout.state import frame_pose
-from femb.layout.views import BlockPattern, LinearPoint
+from femb.layout.views import LinearPoint
 from femb.numerics.rotations import cross_matrix
 
 
@@ -52,43 +51,6 @@ class MassiveElements(Batch):
     def mass_changes(self, q: Floats) -> list[tuple[Ints, Floats]]:
         other, private = self.inertial().alone()
         return [(private.indices, private.by_columns(partial(other.tangent, np.zeros(0), q)))]
-
-
-class OldMassive(MassiveElements):
-    """To be converted."""
-
-    offset: Ints
-    stride: Ints
-
-    def allocate(self, pattern: BlockPattern) -> None:
-        self.offset, self.stride = pattern.offsets(self.index[:, self.in_v])
-
-    def bound_masses(self, q: Floats, offset: Ints, stride: Ints, mass: Floats) -> Callable[[], object]:
-        """The call that adds the mass at each of s states to block data (s, size) with these blocks."""
-        raise NotImplementedError
-
-    def mass(self, q: Floats, mass: Floats) -> None:
-        self.mass_each(q[None], mass[None])
-
-    def mass_each(self, q: Floats, mass: Floats) -> None:
-        self.bound_mass(q, mass)()
-
-    def bound_mass(self, q: Floats, mass: Floats) -> Callable[[], object]:
-        return self.bound_masses(q, self.offset, self.stride, mass)
-
-    def alone(self) -> tuple[Self, PrivateBlocks]:
-        """The elements with velocities and block data of their own."""
-        private, other = PrivateBlocks(self.index[:, self.in_v], self.sizes), shallow_copy(self)
-        other.index = self.index.copy()
-        other.index[:, self.in_v] = private.starts
-        other.offset, other.stride = private.offset, private.stride
-        return other, private
-
-    def element_masses(self, q: Floats) -> list[tuple[Ints, Floats]]:
-        private = PrivateBlocks(self.index[:, self.in_v], self.sizes)
-        out = np.zeros(private.count * private.n**2)
-        self.bound_masses(q[None], private.offset, private.stride, out[None])()
-        return [(private.indices, private.matrices(out))]
 
 
 # Free-body diagram: the forces on the ends of one element, at an operating point, and their exact derivatives.

@@ -1,6 +1,6 @@
 """Beam elements of all beams, evaluated together."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import copy
 from typing import Any, Self
 
@@ -8,7 +8,6 @@ import numpy as np
 
 from femb.base.types import Floats, Ints
 from femb.elements.beam import strain as columns
-from femb.elements.beam import tangent as beam_tangent
 from femb.elements.beam.ends import (
     QUATERNION,
     BeamElements,
@@ -28,7 +27,7 @@ from femb.elements.beam.inertia import (
     offset_energy,
     rotary_rows,
 )
-from femb.elements.beam.matrices import folded, matrices
+from femb.elements.beam.matrices import folded, masses, step_tangents
 from femb.elements.beam.shape import reference_strains
 from femb.elements.beam.strain import (
     HERMITE,
@@ -49,14 +48,15 @@ from femb.elements.beam.strain import (
     strains,
     twist_angles,
 )
+from femb.elements.beam.tangent import tangent
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
 from femb.layout.stacking import Shift
+from femb.layout.terms import Energy, Force, ForcePart, MassMatrix, Ranges, Tangent
 from femb.layout.views import ModelView, OutputStates
-from femb.numerics.compiler.bound_calls import Bound, BoundSequence
 from femb.numerics.compiler.compile import inlined, kernel
 from femb.numerics.compiler.lanes import LANES, every, groups, groups_of, kinds, lanes
-from femb.numerics.element_ranges import NO_ROWS, in_ranges
+from femb.numerics.element_ranges import NO_ROWS
 from femb.numerics.newton import LARGEST_ROTATION
 from femb.numerics.vector3 import cross, rotate, rotate_back
 
@@ -79,7 +79,7 @@ def element_data(section: Any, source: bool) -> Floats:
 
 
 @kernel
-def energy_momentum(index, kind, ends, data, has_mass_offset, q, v, fixed, gravity, out):
+def energy_momentum(index, kind, ends, data, has_mass_offset, fixed, gravity, q, v, out):
     """out (s, 8) += kinetic and potential energy, linear momentum and angular momentum about the inertial origin.
 
     Groups of elements as in ``forces``.
@@ -338,8 +338,6 @@ def linearised_strains(index, kind, ends, data, q, x, fixed, out):
 
 
 NO_SECTION = np.empty((0, 0, 0, 0))
-# Elastic, damping and inertia forces.
-ALL, DAMPING, INERTIAL = (True, True, True), (False, True, False), (False, False, True)
 ROUNDINGS = 64.0
 # Columns of ``index`` with the indices of velocities, and of coordinates: frame and strain of one end, then the other.
 VELOCITIES = [2, 6, 3, 7]
@@ -373,7 +371,7 @@ class BeamBatch(BeamElements):
                 for k, row in enumerate(rows):
                     row[columns.REFERENCE :] = reference_strains(row, *shape.element(k))
             data.append(rows)
-        self.index = np.concatenate(index)
+        self.set_index(np.concatenate(index))
         self.set_rows(np.concatenate(ends), np.concatenate(data))
         self.has_mass_offset = bool(np.any(self.data[:, columns.OFFSET : columns.OFFSET + 2]))
         self.undamped = not np.all(self.data[:, columns.DAMPING])
@@ -402,47 +400,34 @@ class BeamBatch(BeamElements):
         other.set_rows(self.ends[[k]], self.data[[k]])
         return other
 
-    def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
-        state = (q, v, a, self.fixed, self.gravity)
-        self.check(forces(*self._groups, *state, *ALL, 1.0, out, NO_SECTION, NO_ROWS))
+    def forces(self) -> list[Force]:
+        index, kind, *rest = self._groups
+        state = self.fixed, self.gravity, NO_SECTION
 
-    def bound_residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
-        return self._bound((q, v, a), ALL, out)
+        def of_range(part: slice) -> tuple[Any, ...]:
+            return index[part], kind[groups_of(part)], *rest, *state
 
-    def bound_inertia(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
-        return self._bound((q, v, a), INERTIAL, out)
+        ranges = Ranges(of_range, index[:, VELOCITIES], SIZES, LANES)
+        # elements without damping do no work of their own
+        parts = ForcePart.ELASTIC, ForcePart.WORK if self.damped else ForcePart.ELASTIC, ForcePart.INERTIA
+        return [Force(forces, (*self._groups, *state), "qva", parts=parts, check=self.check, ranges=ranges)]
 
-    def _bound(
-        self, state: tuple[Floats, Floats, Floats], parts: tuple[bool, bool, bool], out: Floats
-    ) -> Callable[[], object]:
-        """The function that adds elastic, damping and inertia forces, those wanted, at the states (q, v, a)."""
-        index, kind, *rest = (*self._groups, *state, self.fixed, self.gravity, *parts, 1.0, out, NO_SECTION)
+    def masses(self) -> list[MassMatrix]:
+        return [MassMatrix(masses, (*self._groups, self.fixed), self.starts, SIZES, self.check)]
 
-        def of_range(part: slice, rows: Floats) -> Bound:
-            return Bound(forces, index[part], kind[groups_of(part)], *rest, rows)
+    def tangents(self) -> list[Tangent]:
+        step, exact = (self.index, *self._kinds, self.fixed), (*self._groups, self.fixed, self.gravity)
+        return [
+            Tangent(step_tangents, step, self.starts, "qv", exact=False, check=self.check),
+            Tangent(tangent, exact, self.starts, "qva", step=False, check=self.check),
+        ]
 
-        return in_ranges(of_range, self.index[:, VELOCITIES], SIZES, out, LANES, self.check)
-
-    @property
-    def _elements(self) -> tuple[Any, ...]:
-        return self.index, self.ends, self.data, self.has_mass_offset
+    def energies(self) -> list[Energy]:
+        return [Energy(energy_momentum, (*self._groups, self.fixed, self.gravity), check=self.check)]
 
     @property
     def _groups(self) -> tuple[Any, ...]:
         return self.index, *self._kinds, self.has_mass_offset
-
-    def matrices_each(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
-        self.bound_matrices(u, q, v, mass, damping, stiffness)()
-
-    def bound_matrices(
-        self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats
-    ) -> Callable[[], object]:
-        rest = self.offset, self.stride, q, v, self.fixed, True, mass, damping, stiffness
-        return Bound(matrices, *self._groups, *rest, check=self.check)
-
-    def bound_masses(self, q: Floats, offset: Ints, stride: Ints, mass: Floats) -> Callable[[], object]:
-        rest = offset, stride, q, q, self.fixed, False, mass, mass, mass
-        return Bound(matrices, *self._groups, *rest, check=self.check)
 
     def inertial(self) -> Self:
         other = self.without_stiffness()
@@ -456,10 +441,6 @@ class BeamBatch(BeamElements):
         other.set_rows(self.ends, data)
         other.damped = False
         return other
-
-    def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
-        blocks, state = (self.offset, self.stride), (q, v, a, self.fixed, self.gravity)
-        self.check(beam_tangent.tangent(*self._groups, *blocks, *state, damping, stiffness))
 
     def own_strains(self, u: Floats, q: Floats, x: Floats, own: Floats | None = None) -> Floats:
         """(e, 12) strains less reference at the three strain points."""
@@ -481,20 +462,6 @@ class BeamBatch(BeamElements):
         sizes = np.maximum(1.0, np.tile([0.0, 1.0, 1.0, 1.0], 3) * length) * np.abs(own)
         rounding = ROUNDINGS * np.finfo(float).eps * (1.0 + np.max(np.abs(q)) / length)
         return self.strained(q, np.zeros_like(own)) if np.all(sizes <= rounding) else None
-
-    def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:
-        self.check(energy_momentum(*self._groups, q, v, self.fixed, self.gravity, out))
-
-    def accounts(self, own: str) -> tuple[str, ...]:
-        return (own,) if self.damped else ()
-
-    def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
-        self.bound_nonconservative(u, q, v, out)()
-
-    def bound_nonconservative(self, u: Floats, q: Floats, v: Floats, out: Floats) -> Callable[[], object]:
-        state = (q, v, v, self.fixed, self.gravity)
-        rest = *state, *DAMPING, -1.0, out, NO_SECTION, NO_ROWS
-        return BoundSequence([Bound(forces, *self._groups, *rest, check=self.check)] if self.damped else [])
 
     def internal_loads(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
         """Section forces and moments of every beam, including the contributions of loads along beams."""
@@ -520,6 +487,6 @@ class BeamBatch(BeamElements):
     def section_forces(self, q: Floats, v: Floats, a: Floats) -> Floats:
         """(s, n, 2, 6) force and moment at both ends of every element, section axes; see ``force.forces``."""
         out = np.empty((len(q), len(self.index), 2, 6))
-        state = (q, v, a, self.fixed, self.gravity)
-        self.check(forces(*self._groups, *state, *ALL, 1.0, np.zeros(v.shape), out, NO_ROWS))
+        kept = *self._groups, self.fixed, self.gravity, out
+        self.check(forces(*kept, q, v, a, np.ones(3), np.zeros(v.shape), NO_ROWS))
         return out

@@ -13,7 +13,7 @@ from femb.base.types import Floats
 from femb.base.values import shallow_copy
 from femb.elements.beam.shape import IDENTITY
 from femb.elements.beam.strain import natural_coordinates, twist_directions
-from femb.elements.private_blocks import FreeBody, OldMassive
+from femb.elements.private_blocks import FreeBody, MassiveElements
 from femb.layout.element import FoldedError
 from femb.layout.layout import BeamLayout, Layout, unfixed_frames
 from femb.layout.stacking import Shift, shifted
@@ -177,7 +177,7 @@ def section_arrays(slices: Mapping[str, slice], section: Floats, middle: Floats)
     return block
 
 
-class BeamElements(OldMassive):
+class BeamElements(MassiveElements):
     """Base of the elements of both kinds of beams, with a row for each in arrays.
 
     in_q : columns of ``index`` with coordinates. end_groups : those of the groups that are frames. slices[name] : the
@@ -202,13 +202,14 @@ class BeamElements(OldMassive):
     def row(self, k: int) -> Self:
         """Element k alone, without labels of the others."""
         other = shallow_copy(self)
-        other.index, other.labels, other.slices = self.index[[k]], [self.labels[k]], {}
+        other.set_index(self.index[[k]])
+        other.labels, other.slices = [self.labels[k]], {}
         return other
 
     @classmethod
     def stacked(cls, batches: Sequence[Self], shifts: Sequence[Shift], layout: Layout) -> Self:
         result = shallow_copy(batches[0])
-        result.index = shifted([batch.index for batch in batches], shifts, cls.in_q, cls.in_v)
+        result.set_index(shifted([batch.index for batch in batches], shifts, cls.in_q, cls.in_v))
         result.labels = [label for batch in batches for label in batch.labels]
         result.undamped = any(batch.undamped for batch in batches)
         result.damped = any(batch.damped for batch in batches)
@@ -224,9 +225,6 @@ class BeamElements(OldMassive):
         """Raise FoldedError for the element that a kernel returned, unless it is -1."""
         check_unfolded(self.labels, folded)
 
-    def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
-        self.matrices_each(*(part[None] for part in (u, q, v, mass, damping, stiffness)))
-
     def element_number(self, path: str, k: int) -> int:
         """The number of element k of the beam "beams.NAME"; -1 of another item."""
         rows = self.slices.get(path.removeprefix("beams."))
@@ -235,7 +233,7 @@ class BeamElements(OldMassive):
     def free_body(self, number: int) -> FreeBody:
         """One element alone; its ends are those of the beam's axis."""
         private, one = FreeBody.blocks(self.sizes), self.row(number)
-        places = tuple(one.index[0, self.in_v].tolist())
-        one.index[:, self.in_v] = private.starts
-        one.offset, one.stride = private.offset, private.stride
+        places = tuple(one.starts[0].tolist())
+        one.index[:, self.in_v] = one.starts = private.starts
+        one.pattern = private
         return FreeBody(one, self.sizes, places, section_ends(one.ends[0], self.end_groups))

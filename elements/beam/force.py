@@ -103,22 +103,22 @@ def stress_force(data, e, twist, E, n):
 
 
 @inlined
-def shape_force(X, Q, beta, gamma, data, motion, elastic, e, c, E, n):
-    """n (8,): force on the natural coordinates by damping and (if ``elastic``) elastic stress; equation (14).
+def shape_force(X, Q, beta, gamma, data, motion, elastic, damped, e, c, E, n):
+    """n (8,): force on the natural coordinates by elastic stress and damping; equation (14).
 
-    c (2, 3, 4) : set to c and w D c of the inner twist, which is returned with its stiffness per length.
+    elastic, damped : factors of both. c (2, 3, 4) : set to c and w D c of the inner twist, which is returned with its
+    stiffness per length.
     """
-    length, damping = data[LENGTH], data[DAMPING]
+    length, damping = data[LENGTH], damped * data[DAMPING]
     inner_strains(e, length, c[0])
     for i in range(3):
         for j in range(4):
             e[i, j] -= data[REFERENCE + 4 * i + j]
     stiffness = inner_stiffness(data, c[0], c[1])
     twist = relax(c[0], c[1], stiffness, e)
-    if not elastic:
-        for i in range(3):
-            for j in range(4):
-                e[i, j] = 0.0
+    for i in range(3):
+        for j in range(4):
+            e[i, j] *= elastic
     if not every(damping == 0.0):
         natural_rates(X, Q, beta, gamma, length, motion, n)
         for i in range(3):
@@ -140,15 +140,15 @@ def shape_force(X, Q, beta, gamma, data, motion, elastic, e, c, E, n):
 
 @inlined
 def element_force(
-    states, rates, seconds, ends, data, has_mass_offset, gravity, elastic, damped, inertial,
+    states, rates, seconds, ends, data, has_mass_offset, gravity, factors,
     R, small, vectors, X, n, f11, e, c, E, psi, psi_X, f,
 ):  # fmt: skip
     """f (14,): residual force of one element on its two ends; forces in the axes of section I, moments in end axes.
 
     states (2, 8), rates and seconds (2, 7) : coordinates of the ends, their rates and second rates, of ``end_states``.
-    elastic, damped, inertial : which forces; those of inertia are inertia and gyroscopic force minus gravity, and they
-    alone need no strains. Returns 1, or 0 if the element is folded, where strains are needed. R (5, 3, 3) is set as in
-    ``element_shape``.
+    factors (3,) : of elastic, damping and inertia forces; those of inertia are inertia and gyroscopic force minus
+    gravity, and they alone need no strains. Returns 1, or 0 if the element is folded, where strains are needed. R (5,
+    3, 3) is set as in ``element_shape``.
     """
     omega1, omega2, acc1, acc2, alpha1, alpha2 = small[4], small[5], small[6], small[7], small[8], small[9]
     x1, x2, F, M1, work = vectors[0], vectors[1], vectors[2], vectors[3, 0], vectors[3, 1]
@@ -157,11 +157,11 @@ def element_force(
     whole = 1.0
     element_shape(states, ends, length, R, small, X)
     ends_motion(rates, ends, R, small, f11)
-    if elastic or damped:
+    if factors[0] != 0.0 or factors[1] != 0.0:
         whole = strains(X, length, data[SOURCE] != 0.0, psi, psi_X, e, E)
         if not every(whole != 0.0):
             return whole
-        shape_force(X, Q, beta, gamma, data, f11, elastic, e, c, E, n)
+        shape_force(X, Q, beta, gamma, data, f11, factors[0], factors[1], e, c, E, n)
     else:
         n[:] = 0.0
     s1 = X[3]
@@ -170,7 +170,7 @@ def element_force(
         M1[k] = 0.0
         for i in range(4):
             F[i, k] = 0.0
-    if inertial:
+    if factors[2] != 0.0:
         end_accelerations(rates[0], seconds[0], ends[0], R[0], acc1, alpha1)
         end_accelerations(rates[1], seconds[1], ends[1], R[2], acc2, alpha2)
         for k in range(3):
@@ -188,10 +188,14 @@ def element_force(
         centreline_acceleration(rates[0, 6], seconds[0, 6], omega1, alpha1, s1, length, x2[1])
         centreline_acceleration(rates[1, 6], seconds[1, 6], omega2, alpha2, s2, length, work)
         rotate(Q, work, x2[3])
-        n[7] += inertia_force(
+        n[7] += factors[2] * inertia_force(
             X, Q, beta, length, data[MASS], data[INERTIA : INERTIA + 3], has_mass_offset,
             data[OFFSET], data[OFFSET + 1], omega1, omega2, alpha1, alpha2, x1, x2, vectors[4:], F, M1,
         )  # fmt: skip
+        for k in range(3):
+            M1[k] *= factors[2]
+            for i in range(4):
+                F[i, k] *= factors[2]
     ends_force(X, Q, beta, gamma, length, s2, n, F, M1, work, f11, f)
     return whole
 
@@ -221,19 +225,15 @@ def end_sections(R, f, F, section):
 
 
 @kernel_with_entry
-def forces(
-    index, kind, ends, data, has_mass_offset, q, v, a, fixed, gravity, elastic, damped, inertial, sign, out, section,
-    rows
-):  # fmt: skip
-    """Force of all elements (see ``element_force``) at s states.
+def forces(index, kind, ends, data, has_mass_offset, fixed, gravity, section, q, v, a, factors, out, rows):
+    """out (s, n_v) += force of all elements at s states; factors (3,) of its parts as in ``element_force``.
 
     Elements are in groups of LANES, see ``femb.numerics.compiler.lanes``: kind (g,), the rows of ends (kinds, 2,
     13, LANES) and data (kinds, 37, LANES).
-    out (s, n_v) += sign times the generalized forces. section (s, n, 2, 6), or of length 0 if not requested: section
-    force and moment at both ends of every element, in the axes of that section, on the face whose outward normal is
-    the tangent, so that a positive first component is tension. rows (n, s, 14), or of length 0 if not requested: it is
-    set to what is otherwise added to out, frame and strain of one end, then the other. Returns -1, or the number of a
-    folded element.
+    section (s, n, 2, 6), or of length 0 if not requested: set to the section force and moment at both ends of every
+    element, in the axes of that section, on the face whose outward normal is the tangent, so that a positive first
+    component is tension. rows (n, s, 14), or of length 0 if not requested: it is set to what is otherwise added to out,
+    frame and strain of one end, then the other. Returns -1, or the number of a folded element.
     """
     states, rates = np.empty((2, 8, LANES)), np.empty((2, 2, 7, LANES))
     R, small = lanes(np.empty((5, 3, 3, LANES))), lanes(np.empty((12, 3, LANES)))
@@ -254,7 +254,7 @@ def forces(
             gather_rates(index, first, a[s], rates[1])
             lanes(whole)[0] = element_force(
                 lanes(states), lanes(rates[0]), lanes(rates[1]), lanes(ends[row]), lanes(data[row]), has_mass_offset,
-                gravity, elastic, damped, inertial, R, small, vectors, X, n, f11, e, c, E, psi, psi_X, f,
+                gravity, factors, R, small, vectors, X, n, f11, e, c, E, psi, psi_X, f,
             )  # fmt: skip
             for m in range(count):
                 if whole[0, m] == 0.0:
@@ -268,12 +268,12 @@ def forces(
                     frame = index[k, 2 + end]
                     if rows.size:
                         for i in range(7):
-                            rows[k, s, 7 * end + i] = sign * on_frames[end, i, m]
+                            rows[k, s, 7 * end + i] = on_frames[end, i, m]
                     else:
                         if frame >= 0:
                             for i in range(6):
-                                out[s, frame + i] += sign * on_frames[end, i, m]
-                        out[s, index[k, 6 + end]] += sign * on_frames[end, 6, m]
+                                out[s, frame + i] += on_frames[end, i, m]
+                        out[s, index[k, 6 + end]] += on_frames[end, 6, m]
                     if section.size:
                         for i in range(6):
                             section[s, k, end, i] = ended[end, i, m]

@@ -14,7 +14,6 @@ from femb.elements.beam.strain import (
     OFFSET,
     SOURCE,
     STIFFNESS,
-    TRUE,
     WEIGHTS,
     gather_rates,
     gather_states,
@@ -243,55 +242,69 @@ def folded(first, whole, count):
 
 
 @kernel_with_entry
-def matrices(
-    index, kind, ends, data, has_mass_offset, offset, stride, coordinates, speeds, fixed, with_stiffness, masses,
-    dampings, stiffnesses
-):  # fmt: skip
-    """Add mass, damping and the iteration tangent of all elements at s states to block data (see ``scatter``).
+def masses(index, kind, ends, data, has_mass_offset, fixed, offset, stride, q, mass):
+    """Add the mass of all elements at s states to block data (s, size) (see ``scatter``).
 
-    Groups of elements as in ``forces``. coordinates (s, n_q) and speeds (s, n_v), masses, dampings, stiffnesses (s,
-    size). The iteration tangent contains the material and the geometric stiffness, equation (16), without the second
-    derivatives of the strains. with_stiffness : false for the mass alone. Returns -1, or the number of a folded
-    element.
+    Groups of elements as in ``forces``. Returns -1, or the number of a folded element.
+    """
+    states, R, small = np.empty((2, 8, LANES)), lanes(np.empty((5, 3, 3, LANES))), lanes(np.empty((12, 3, LANES)))
+    Q, axes, X = R[4], lanes(np.empty((3, 3, LANES))), lanes(np.empty((8, LANES)))
+    spin, centres = lanes(np.empty((3, 11, LANES))), lanes(np.empty((2, 3, 14, LANES)))
+    T, G, K11 = lanes(np.empty((2, 3, 3, LANES))), lanes(np.empty((2, 3, 3, LANES))), lanes(np.empty((11, 11, LANES)))
+    local, whole = np.empty((14, 14, LANES)), np.empty((1, LANES))
+    M = lanes(local)
+    for s in range(q.shape[0]):
+        for g in range(kind.shape[0]):
+            first, row, end = g * LANES, lanes(data[kind[g]]), lanes(ends[kind[g]])
+            count, length = min(LANES, index.shape[0] - first), row[LENGTH]
+            gather_states(index, first, q[s], fixed, states)
+            element_shape(lanes(states), end, length, R, small, X)
+            straight = choose(X[3] > 0.0, 1.0, 0.0)
+            lanes(whole)[0] = choose(1.0 + Q[0, 0] > 1e-6, straight, 0.0)
+            if folded(first, whole[0], count) >= 0:
+                return folded(first, whole[0], count)
+            if not every(end[0, 0] == 0.0) or not every(end[1, 0] == 0.0):
+                frame_map(R, end, T)
+            s2 = length * (1.0 + lanes(states)[1, 7])
+            element_mass(X, Q, small[10], small[11], s2, row, has_mass_offset, axes, spin, K11, G, centres, M)
+            to_frames(M, R[1], T, end)
+            scatter_group(local, first, offset, stride, mass[s])
+    return -1
+
+
+@kernel_with_entry
+def step_tangents(index, kind, ends, data, fixed, offset, stride, q, v, damping, stiffness):
+    """Add damping and the iteration tangent of all elements at s states to block data (s, size) (see ``scatter``).
+
+    Groups of elements as in ``forces``. The iteration tangent contains the material and the geometric stiffness,
+    equation (16), without the second derivatives of the strains. Returns -1, or the number of a folded element.
     """
     states, rates = np.empty((2, 8, LANES)), np.empty((2, 7, LANES))
     R, small, whole = lanes(np.empty((5, 3, 3, LANES))), lanes(np.empty((12, 3, LANES))), np.empty((1, LANES))
-    Q, beta, gamma, axes = R[4], small[10], small[11], lanes(np.empty((3, 3, LANES)))
+    Q, beta, gamma, on_ends = R[4], small[10], small[11], lanes(np.empty((2, 3, LANES)))
     X, n, f11 = lanes(np.empty((8, LANES))), lanes(np.empty((8, LANES))), lanes(np.empty((11, LANES)))
     e, E = lanes(np.empty((3, 4, LANES))), lanes(np.empty((3, 4, 8, LANES)))
     c = lanes(np.empty((2, 3, 4, LANES)))
     psi, psi_X = lanes(np.empty((4, LANES))), lanes(np.empty((4, 8, LANES)))
     B, KB, S = lanes(np.empty((8, 11, LANES))), lanes(np.empty((8, 11, LANES))), lanes(np.empty((4, 8, LANES)))
     K8, K11 = lanes(np.empty((8, 8, LANES))), lanes(np.empty((11, 11, LANES)))
-    spin, centres = lanes(np.empty((3, 11, LANES))), lanes(np.empty((2, 3, 14, LANES)))
-    T, G = lanes(np.empty((2, 3, 3, LANES))), lanes(np.empty((2, 3, 3, LANES)))
-    local = np.empty((14, 14, LANES))
+    T, local = lanes(np.empty((2, 3, 3, LANES))), np.empty((14, 14, LANES))
     A = lanes(local)
-    for s in range(coordinates.shape[0]):
+    for s in range(q.shape[0]):
         for g in range(kind.shape[0]):
             first, row, end = g * LANES, lanes(data[kind[g]]), lanes(ends[kind[g]])
             count, length = min(LANES, index.shape[0] - first), row[LENGTH]
-            gather_states(index, first, coordinates[s], fixed, states)
+            gather_states(index, first, q[s], fixed, states)
+            gather_rates(index, first, v[s], rates)
             element_shape(lanes(states), end, length, R, small, X)
-            straight = choose(X[3] > 0.0, 1.0, 0.0)
-            lanes(whole)[0] = choose(1.0 + Q[0, 0] > 1e-6, straight, 0.0)
+            lanes(whole)[0] = strains(X, length, row[SOURCE] != 0.0, psi, psi_X, e, E)
             if folded(first, whole[0], count) >= 0:
                 return folded(first, whole[0], count)
             attached = not every(end[0, 0] == 0.0) or not every(end[1, 0] == 0.0)
             if attached:
                 frame_map(R, end, T)
-            s2 = length * (1.0 + lanes(states)[1, 7])
-            element_mass(X, Q, beta, gamma, s2, row, has_mass_offset, axes, spin, K11, G, centres, A)
-            to_frames(A, R[1], T, end)
-            scatter_group(local, first, offset, stride, masses[s])
-            if not with_stiffness:
-                continue
-            lanes(whole)[0] = strains(X, length, row[SOURCE] != 0.0, psi, psi_X, e, E)
-            if folded(first, whole[0], count) >= 0:
-                return folded(first, whole[0], count)
-            gather_rates(index, first, speeds[s], rates)
             ends_motion(lanes(rates), end, R, small, f11)
-            twist, inner = shape_force(X, Q, beta, gamma, row, f11, TRUE, e, c, E, n)
+            twist, inner = shape_force(X, Q, beta, gamma, row, f11, 1.0, 1.0, e, c, E, n)
             material_stiffness(row, twist, c[1], inner, E, S, K8)
             shape_gradient(X, Q, beta, gamma, length, B)
             ends_stiffness(K8, B, KB, K11)
@@ -302,14 +315,14 @@ def matrices(
                     for i2 in range(14):
                         A[i1, i2] *= row[DAMPING]
                 to_frames(A, R[1], T, end)
-                scatter_group(local, first, offset, stride, dampings[s])
+                scatter_group(local, first, offset, stride, damping[s])
             geometric_stiffness(X, Q, beta, gamma, length, n, K11)
             A[:] = 0.0
             expand(K11, A)
             to_frames(A, R[1], T, end)
             if attached:
                 for i in range(3):
-                    axes[0, i], axes[1, i] = -n[i], n[i]
-                attachment_stiffness(axes[0], axes[1], end, R, T[0], A)
-            scatter_group(local, first, offset, stride, stiffnesses[s])
+                    on_ends[0, i], on_ends[1, i] = -n[i], n[i]
+                attachment_stiffness(on_ends[0], on_ends[1], end, R, T[0], A)
+            scatter_group(local, first, offset, stride, stiffness[s])
     return -1

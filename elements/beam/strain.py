@@ -467,8 +467,6 @@ def geometric_stiffness(X, Q, beta, gamma, length, n, K):
 # Source: docs/theory/beam.md.
 
 LENGTH, MASS, INERTIA, DAMPING, SOURCE, STIFFNESS, OFFSET, REFERENCE = 0, 1, 2, 5, 6, 7, 23, 25
-# numba would compile a separate variant of the called kernel for a literal True.
-TRUE = np.True_
 
 
 # Coordinates of the ends of one beam element, or gathered for a group of LANES; arguments as above.

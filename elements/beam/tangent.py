@@ -45,7 +45,6 @@ from femb.elements.beam.strain import (
     MASS,
     OFFSET,
     POINTS,
-    TRUE,
     WEIGHTS,
     gather_rates,
     gather_states,
@@ -476,8 +475,8 @@ def attached_tangent(ends, R, rates, seconds, T, f, M, square, matrices, C, K):
 
 
 @kernel
-def tangent(index, kind, ends, data, has_mass_offset, offset, stride, q, v, a, fixed, gravity, damping, stiffness):
-    """Add the exact change of the residual of all elements with v, and with q' = H x, to block data.
+def tangent(index, kind, ends, data, has_mass_offset, fixed, gravity, offset, stride, q, v, a, damping, stiffness):
+    """Add the exact change of the residual of all elements with v, and with q' = H x, at s states to block data.
 
     Groups of elements as in ``forces``. Returns -1, or the number of a folded element.
     """
@@ -505,88 +504,90 @@ def tangent(index, kind, ends, data, has_mass_offset, offset, stride, q, v, a, f
     dx, dv, dx2, dspins, dF = changes[0], changes[1], changes[2], changes[3], changes[4]
     dl, dtwist, dM1, dforce = of_directions[0], of_directions[1], of_directions[2], lanes(np.empty((DIRECTIONS, LANES)))
     centreline, spin_rows = lanes(np.empty((7, 5, 3, LANES))), lanes(np.empty((3, 11, LANES)))
-    weighs = gravity.any()
-    for g in range(kind.shape[0]):
-        first, row, end_rows = g * LANES, lanes(data[kind[g]]), lanes(ends[kind[g]])
-        gather_states(index, first, q, fixed, gathered)
-        gather_rates(index, first, v, rates_of_ends[0])
-        gather_rates(index, first, a, rates_of_ends[1])
-        lanes(whole)[0] = element_force(
-            states, speeds, accelerations, end_rows, row, has_mass_offset, gravity, TRUE, TRUE, TRUE,
-            R, small, vectors, X, n, f11, e, c, E, psi, psi_X, f[0],
-        )  # fmt: skip
-        bad = folded(first, whole[0], min(LANES, index.shape[0] - first))
-        if bad >= 0:
-            return bad
-        Q, length, attached = R[4], row[LENGTH], not every(end_rows[0, 0] == 0.0) or not every(end_rows[1, 0] == 0.0)
-        omega1, omega2, alpha1, alpha2 = small[4], small[5], small[8], small[9]
-        beta, gamma = small[10], small[11]
-        s1, s2 = X[3], length * (1.0 + states[1, 7])
-        # without weight an element at rest has no inertia force, as in statics, and rates that do not change
-        moves = weighs or rates_of_ends.any()
-        dXd[:] = 0.0
-        if moves:
-            rates, seconds = vectors[0], vectors[1]
-            eps_rates[0], eps_rates[1] = speeds[0, 6], speeds[1, 6]
-            for i in range(3):
-                x[0, i], x[1, i], x[2, i], x[3, i] = 0.0, 0.0, X[i], X[4 + i]
-            x[1, 0] = s1
-            assign(omega1, spins[0])
-            assign(alpha1, spins[2])
-            rotate(Q, omega2, spins[1])
-            rotate(Q, alpha2, spins[3])
-            # changes along all directions
-            changes[:] = 0.0
-            of_directions[:] = 0.0
-            dforce[:] = 0.0
-            motion_changes(
-                Q, length, s1, s2, eps_rates, omega1, omega2, alpha1, alpha2, x, rates, seconds, spins, centreline,
-                dx, dv, dx2, dspins, dl,
+    weighs, factors = gravity.any(), np.ones(3)
+    for s in range(q.shape[0]):
+        for g in range(kind.shape[0]):
+            first, row, end_rows = g * LANES, lanes(data[kind[g]]), lanes(ends[kind[g]])
+            gather_states(index, first, q[s], fixed, gathered)
+            gather_rates(index, first, v[s], rates_of_ends[0])
+            gather_rates(index, first, a[s], rates_of_ends[1])
+            lanes(whole)[0] = element_force(
+                states, speeds, accelerations, end_rows, row, has_mass_offset, gravity, factors,
+                R, small, vectors, X, n, f11, e, c, E, psi, psi_X, f[0],
             )  # fmt: skip
-            twist_changes(Q, beta, gamma, spins, dspins, dl, lines, dtwist)
-            for j in range(END_MOTIONS):
-                # rates d' = v_II - v_I + d x omega_I, G' likewise
-                cross(dx[j, 2], omega1, lines[0])
-                cross(dx[j, 3], omega1, lines[1])
+            bad = folded(first, whole[0], min(LANES, index.shape[0] - first))
+            if bad >= 0:
+                return bad
+            attached = not every(end_rows[0, 0] == 0.0) or not every(end_rows[1, 0] == 0.0)
+            Q, length = R[4], row[LENGTH]
+            omega1, omega2, alpha1, alpha2 = small[4], small[5], small[8], small[9]
+            beta, gamma = small[10], small[11]
+            s1, s2 = X[3], length * (1.0 + states[1, 7])
+            # without weight an element at rest has no inertia force, as in statics, and rates that do not change
+            moves = weighs or rates_of_ends.any()
+            dXd[:] = 0.0
+            if moves:
+                rates, seconds = vectors[0], vectors[1]
+                eps_rates[0], eps_rates[1] = speeds[0, 6], speeds[1, 6]
                 for i in range(3):
-                    dXd[i, j] = dv[j, 2, i] - dv[j, 0, i] + lines[0, i]
-                    dXd[4 + i, j] = dv[j, 3, i] + lines[1, i]
-                dXd[7, j] = dtwist[j, 1]
-        # elastic and damping force
-        shape_gradient(X, Q, beta, gamma, length, B)
-        ends_motion(speeds, end_rows, R, small, f11)
-        natural_rates(X, Q, beta, gamma, length, f11, Xd)
-        of_ends[:] = 0.0
-        strain_stiffness(
-            X, row, moves, B, psi, psi_X, e, E, Xd, dXd, c, twisted, strain_rates, products, rows, K11, C11
-        )  # fmt: skip
-        geometric_stiffness(X, Q, beta, gamma, length, n, K11)
-        K[:] = 0.0
-        C[:] = 0.0
-        expand(K11, K)
-        expand(C11, C)
-        if moves:
-            twist_rate, twist_second = twist_rates(Q, beta, omega1, spins[1], alpha1, spins[3])
-            inertia_changes(
-                X, row, has_mass_offset, spins, twist_rate, twist_second, rates, seconds,
-                dx, dv, dx2, dspins, dtwist, dF, dM1, dforce, lines, triples[:4], quadruples[:3],
+                    x[0, i], x[1, i], x[2, i], x[3, i] = 0.0, 0.0, X[i], X[4 + i]
+                x[1, 0] = s1
+                assign(omega1, spins[0])
+                assign(alpha1, spins[2])
+                rotate(Q, omega2, spins[1])
+                rotate(Q, alpha2, spins[3])
+                # changes along all directions
+                changes[:] = 0.0
+                of_directions[:] = 0.0
+                dforce[:] = 0.0
+                motion_changes(
+                    Q, length, s1, s2, eps_rates, omega1, omega2, alpha1, alpha2, x, rates, seconds, spins, centreline,
+                    dx, dv, dx2, dspins, dl,
+                )  # fmt: skip
+                twist_changes(Q, beta, gamma, spins, dspins, dl, lines, dtwist)
+                for j in range(END_MOTIONS):
+                    # rates d' = v_II - v_I + d x omega_I, G' likewise
+                    cross(dx[j, 2], omega1, lines[0])
+                    cross(dx[j, 3], omega1, lines[1])
+                    for i in range(3):
+                        dXd[i, j] = dv[j, 2, i] - dv[j, 0, i] + lines[0, i]
+                        dXd[4 + i, j] = dv[j, 3, i] + lines[1, i]
+                    dXd[7, j] = dtwist[j, 1]
+            # elastic and damping force
+            shape_gradient(X, Q, beta, gamma, length, B)
+            ends_motion(speeds, end_rows, R, small, f11)
+            natural_rates(X, Q, beta, gamma, length, f11, Xd)
+            of_ends[:] = 0.0
+            strain_stiffness(
+                X, row, moves, B, psi, psi_X, e, E, Xd, dXd, c, twisted, strain_rates, products, rows, K11, C11
             )  # fmt: skip
-            inertia_tangent(Q, beta, gamma, length, s1, s2, vectors[2], dF, dM1, dforce, f[1], quadruples[0], K, C)
-        # from the motion of the ends to that of the frames
-        if attached and moves:
-            element_mass(
-                X, Q, beta, gamma, s2, row, has_mass_offset, triples[0], spin_rows, K11, G, centres, M
-            )  # fmt: skip
-            frame_matrix(R, end_rows, T)
-            attached_tangent(end_rows, R, speeds, accelerations, T, f[0], M, triples, squares[2:], C, K)
-        else:
-            if attached:
-                frame_map(R, end_rows, G)
-            to_frames(K, R[1], G, end_rows)
-            to_frames(C, R[1], G, end_rows)
-            if attached:
-                attachment_stiffness(f[0, 0:3], f[0, 7:10], end_rows, R, triples[0], K)
-        if moves or not every(row[DAMPING] == 0.0):
-            scatter_group(of_frames[1], first, offset, stride, damping)
-        scatter_group(of_frames[0], first, offset, stride, stiffness)
+            geometric_stiffness(X, Q, beta, gamma, length, n, K11)
+            K[:] = 0.0
+            C[:] = 0.0
+            expand(K11, K)
+            expand(C11, C)
+            if moves:
+                twist_rate, twist_second = twist_rates(Q, beta, omega1, spins[1], alpha1, spins[3])
+                inertia_changes(
+                    X, row, has_mass_offset, spins, twist_rate, twist_second, rates, seconds,
+                    dx, dv, dx2, dspins, dtwist, dF, dM1, dforce, lines, triples[:4], quadruples[:3],
+                )  # fmt: skip
+                inertia_tangent(Q, beta, gamma, length, s1, s2, vectors[2], dF, dM1, dforce, f[1], quadruples[0], K, C)
+            # from the motion of the ends to that of the frames
+            if attached and moves:
+                element_mass(
+                    X, Q, beta, gamma, s2, row, has_mass_offset, triples[0], spin_rows, K11, G, centres, M
+                )  # fmt: skip
+                frame_matrix(R, end_rows, T)
+                attached_tangent(end_rows, R, speeds, accelerations, T, f[0], M, triples, squares[2:], C, K)
+            else:
+                if attached:
+                    frame_map(R, end_rows, G)
+                to_frames(K, R[1], G, end_rows)
+                to_frames(C, R[1], G, end_rows)
+                if attached:
+                    attachment_stiffness(f[0, 0:3], f[0, 7:10], end_rows, R, triples[0], K)
+            if moves or not every(row[DAMPING] == 0.0):
+                scatter_group(of_frames[1], first, offset, stride, damping[s])
+            scatter_group(of_frames[0], first, offset, stride, stiffness[s])
     return -1

@@ -1,15 +1,13 @@
 """The elements of exact beams, evaluated together."""
 
-from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 
-from femb.base.types import Floats, Ints
+from femb.base.types import Floats
 from femb.base.values import shallow_copy
 from femb.elements.beam.ends import BeamElements, end_rows, section_arrays
-from femb.elements.exact import tangent as kernels
 from femb.elements.exact.deformation import compliance, solve, strain
 from femb.elements.exact.element_data import (
     BESIDE,
@@ -39,24 +37,26 @@ from femb.elements.exact.force import (
     point_motions,
 )
 from femb.elements.exact.offset_mass import bubble_force
+from femb.elements.exact.tangent import masses, predicted_stresses, tangents
 from femb.elements.records import load_factors
 from femb.layout.element import Batch, Input
 from femb.layout.layout import Layout
 from femb.layout.stacking import Shift
+from femb.layout.terms import Energy, Force, ForcePart, MassMatrix, Ranges, Tangent
 from femb.layout.views import ModelView, OutputStates
-from femb.numerics.compiler.bound_calls import Bound, BoundSequence
 from femb.numerics.compiler.compile import inlined, kernel
-from femb.numerics.compiler.lanes import LANES, SharedRows, groups, kinds, lanes, of_range, ungrouped
-from femb.numerics.element_ranges import NO_ROWS, in_ranges
+from femb.numerics.compiler.lanes import LANES, SharedRows, groups, groups_of, kinds, lanes, ungrouped
+from femb.numerics.element_ranges import NO_ROWS
 
 # Kernel of the energies and momenta of exact beam elements: equations (9) and (21) of docs/theory/exact_beam.md.
 
 
 @kernel
-def energy_momentum(index, kind, ends, data, free, q, v, fixed, gravity, out):
+def energy_momentum(index, kind, ends, data, fixed, gravity, free, q, v, out):
     """out (s, 8) += kinetic and potential energy, linear momentum, angular momentum about the origin, at s states.
 
-    Groups of elements as in ``femb.elements.exact.force.forces``.
+    Groups of elements as in ``femb.elements.exact.force.forces``. free (s, g, 6, LANES) : free strains times the
+    lengths, empty for cold elements.
     """
     none, sums = np.zeros((6, LANES)), np.empty((8, LANES))
     poses, rates = np.empty((2, 7, LANES)), np.empty((2, 6, LANES))
@@ -129,56 +129,6 @@ def element_energy_momentum(poses, rates, ends, data, free, gravity, p, R, r, sm
             sums[5 + c] += Rn[c, 0] * h[f, 0] + Rn[c, 1] * h[f, 1] + Rn[c, 2] * h[f, 2]
 
 
-# Section forces and moments of exact beams in the results.
-
-
-class SectionRecords(BeamElements):
-    """A batch that records the section forces of its n elements."""
-
-    @property
-    @abstractmethod
-    def data(self) -> Floats:
-        """The rows (n, 201 or 309) of parameters of all elements."""
-
-    @abstractmethod
-    def free(self, u: Floats) -> Floats:
-        """(s, n, 6) free strains times the lengths, of inputs u (s, n_u)."""
-
-    @abstractmethod
-    def stresses(self, free: Floats, q: Floats, x: Floats, own: Floats | None = None) -> Floats:
-        """(s, n, 6) stresses in the middles of the elements after a small motion x (s, n_v), at s states."""
-
-    @abstractmethod
-    def section_forces(self, q: Floats, v: Floats, a: Floats, u: Floats | None = None) -> Floats:
-        """(s, n, 2, 6) forces and moments at both ends of the elements, section axes."""
-
-    def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
-        """The factors of thermal loads."""
-        return load_factors(self, frames)
-
-    def internal_loads(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
-        """Section forces and moments of every beam, with the loads along it."""
-        section = self.section_forces(frames.q, frames.v, frames.a, frames.u)
-        for other in batches:
-            other.add_section_forces(self, frames.u, frames.q, frames.v, section)
-        middle = self._middle(frames)
-        for other in batches:
-            section = section + other.field_part(self, SectionRecords._sections, frames.u, frames.q)
-        return section_arrays(self.slices, section, middle)
-
-    def _sections(self, u: Floats, q: Floats, v: Floats, a: Floats) -> Floats:
-        return self.section_forces(q, v, a, u)
-
-    def _middle(self, frames: OutputStates) -> Floats:
-        """(k, n, 6) stress in the middles of the elements, with that of the material damping: section 11."""
-        free = self.free(frames.u)
-        out = self.stresses(free, frames.q, np.zeros(frames.v.shape))
-        if self.damped:
-            share = damping_in_the_middle(self.data)
-            out += np.einsum("nij,knj->kni", share, self.stresses(free, frames.q, frames.v) - out)
-        return out
-
-
 # Rows of the exact elements of several models, one after the other.
 
 
@@ -204,17 +154,15 @@ def stacked_shares(shares: Sequence[Floats]) -> Floats:
     return result
 
 
-NO_SECTION = np.zeros((0, 0, 0, 0))
+NO_SECTION = COLD = np.zeros((0, 0, 0, 0))
 COORDINATES, VELOCITIES = [0, 1], [2, 3]
 SIZES = (6, 6)
-# Elastic, damping and inertia forces.
-ALL, ELASTIC, INERTIAL = (True, True, True), (True, False, False), (False, False, True)
 # Compliance of an element whose elastic force vanishes beside all others.
 SOFT = 1e30
 ROUNDINGS = 64.0
 
 
-class ExactBatch(SectionRecords):
+class ExactBatch(BeamElements):
     """Exact beam elements as a structure of arrays; see ``femb.elements.exact.element_data`` for their columns.
 
     heating : the thermal loads on the beams, one input each, since their free strains enter the force of the elements.
@@ -231,38 +179,44 @@ class ExactBatch(SectionRecords):
         self.labels = [f"beams.{x.name}, element {k + 1} of {x.elements}" for x in beams for k in range(x.elements)]
         entries = [layout.beams[beam.name] for beam in beams]
         frames = np.concatenate([entry.frames_of_elements for entry in entries])
-        self.index = np.hstack([layout.frame_q[frames], layout.frame_v[frames]])
+        self.set_index(np.hstack([layout.frame_q[frames], layout.frame_v[frames]]))
         properties = ElementProperties.joined([beam.element_properties(model) for beam in beams])
         ends = end_rows(entries, properties.corners)
         data = element_rows(properties, ends)
         self._set_rows(ends, data)
-        self.own: Floats = np.full((len(self.index), 6), np.nan)
-        self._own = groups(self.own)
+        self._set_own(np.full((len(self.index), 6), np.nan))
         self.undamped, self.damped = not np.all(data[:, DAMPING]), bool(np.any(data[:, DAMPING]))
         self.fixed, self.gravity = layout.fixed, np.array(model.gravity)
         self.inputs = tuple(Input.of_profile(load.profile, f"loads.{load.name}") for load in heating)
-        self._shares = free_strains(heating, self.slices, model, properties.reference, properties.lengths)
+        self._set_shares(free_strains(heating, self.slices, model, properties.reference, properties.lengths))
 
     @classmethod
     def stacked(cls, batches: Sequence[Self], shifts: Sequence[Shift], layout: Layout) -> Self:
         result = super().stacked(batches, shifts, layout)
         ends, data = np.concatenate([batch.ends for batch in batches]), stacked_rows([batch.data for batch in batches])
         result._set_rows(ends, data)
-        result._shares = stacked_shares([batch._shares for batch in batches])
-        result.own = np.concatenate([batch.own for batch in batches])
-        result._own = groups(result.own)
+        result._set_shares(stacked_shares([batch._shares for batch in batches]))
+        result._set_own(np.concatenate([batch.own for batch in batches]))
         return result
 
     def row(self, k: int) -> Self:
         other = super().row(k)
         other._set_rows(self.ends[[k]], self.data[[k]])
-        other.own, other._shares = self.own[[k]], self._shares[:, [k]]
-        other._own = groups(other.own)
+        other._set_own(self.own[[k]])
+        other._set_shares(self._shares[:, [k]])
         return other
 
     def _set_rows(self, ends: Floats, data: Floats) -> None:
         self._ends, self._data = SharedRows(ends), SharedRows(data)
         self._kinds = kinds(groups(ends), groups(data if data.shape[1] == COLUMNS else damped_by_direction(data)))
+
+    def _set_own(self, own: Floats) -> None:
+        """Take the stresses (e, 6) about which the forces are linear, nan where they are those of the strains."""
+        self.own, self._own = own, groups(own)
+
+    def _set_shares(self, shares: Floats) -> None:
+        """Take the free strains (k, e, 6), times the lengths, by each of k inputs."""
+        self._shares, self._heating = shares, groups(shares, 1)
 
     @property
     def ends(self) -> Floats:
@@ -279,91 +233,43 @@ class ExactBatch(SectionRecords):
         factors = u[:, self.first_input : self.first_input + len(self.inputs)]
         return np.tensordot(factors, self._shares, 1) if self.inputs else np.zeros((len(u), *self.own.shape))
 
-    def _forces(self, free: Floats, state: tuple[Any, ...], parts: tuple[bool, bool, bool], *out: Any) -> None:
-        """Add the forces of the states (q, v, a): elastic, damping and inertia forces; out : sign, array and section
-        forces.
-        """
-        self.check(forces(*self.elements(free), *state, self.fixed, self.gravity, *parts, *out, NO_ROWS))
+    def forces(self) -> list[Force]:
+        index, kind, ends, data, own, shares, first = self._kept
+        state = first, self.fixed, self.gravity, NO_SECTION
 
-    def elements(self, free: Floats, own: Floats | None = None) -> tuple[Any, ...]:
-        """The arguments of kernels: the elements in groups, with free strains (s, n, 6)."""
-        free = groups(free, 1) if self.inputs else np.zeros((0, 0, 0, LANES))
-        return self.index, *self._kinds, free, self._own if own is None else groups(own)
+        def of_range(part: slice) -> tuple[Any, ...]:
+            of_groups = groups_of(part)
+            own_of_groups, shares_of_groups = own[of_groups], np.ascontiguousarray(shares[:, of_groups])
+            return index[part], kind[of_groups], ends, data, own_of_groups, shares_of_groups, *state
 
-    def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
-        self._forces(self.free(u), (q, v, a), ALL, 1.0, out, NO_SECTION)
+        ranges = Ranges(of_range, index[:, VELOCITIES], SIZES, LANES)
+        # what the heating changes is work of the inputs; cold elements, and those without damping, do none
+        damping = ForcePart.WORK if self.damped else ForcePart.ELASTIC
+        heating = ForcePart("work", self.prestress_account) if self.inputs else ForcePart.ELASTIC
+        parts, kept = (ForcePart.ELASTIC, damping, ForcePart.INERTIA, heating), of_range(slice(0, len(index)))
+        return [Force(forces, kept, parts=parts, reads="uqva", check=self.check, ranges=ranges)]
 
-    def bound_residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
-        if self.inputs:
-            return super().bound_residual(u, q, v, a, out)
-        return self._bound(self.free(u), (q, v, a), ALL, out)
+    def masses(self) -> list[MassMatrix]:
+        return [MassMatrix(masses, (self.index, *self._kinds, self.fixed), self.starts, SIZES)]
 
-    def bound_inertia(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
-        return self._bound(self.free(np.zeros(u.shape)), (q, v, a), INERTIAL, out)
+    def tangents(self) -> list[Tangent]:
+        kept = *self._kept, self.fixed, self.gravity
+        return [
+            Tangent(tangents, (*kept, exact), self.starts, "uqva", "dk", not exact, exact, self.check)
+            for exact in (False, True)
+        ]
 
-    def _bound(self, free: Floats, state: Any, parts: tuple[bool, bool, bool], out: Floats) -> Callable[[], object]:
-        """``_forces`` at states whose entries change between calls, as a function without arguments."""
-        elements, rest = self.elements(free), (*state, self.fixed, self.gravity, *parts, 1.0, out, NO_SECTION)
-        return in_ranges(
-            lambda part, rows: Bound(forces, *of_range(part, *elements), *rest, rows),
-            *(self.index[:, VELOCITIES], SIZES, out, LANES, self.check),
-        )
+    def energies(self) -> list[Energy]:
+        return [Energy(energy_momentum, (self.index, *self._kinds, self.fixed, self.gravity, COLD))]
 
-    def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
-        if not (self.damped or self.inputs):
-            return
-        free, state = self.free(u), (q, v, v)
-        if self.damped:
-            self._forces(free, state, (False, True, False), -1.0, out, NO_SECTION)
-        if self.inputs:
-            # what the heating changes: its power is work of the inputs
-            for sign, strains in ((-1.0, free), (1.0, 0.0 * free)):
-                self._forces(strains, state, ELASTIC, sign, out, NO_SECTION)
-
-    def bound_nonconservative(self, u: Floats, q: Floats, v: Floats, out: Floats) -> Callable[[], object]:
-        if self.inputs:
-            return super().bound_nonconservative(u, q, v, out)
-        rest = q, v, v, self.fixed, self.gravity, False, True, False, -1.0, out, NO_SECTION, NO_ROWS
-        calls = [Bound(forces, *self.elements(self.free(u)), *rest, check=self.check)] if self.damped else []
-        return BoundSequence(calls)
-
-    def accounts(self, own: str) -> tuple[str, ...]:
-        return (*([own] if self.damped else []), *([self.prestress_account] if self.inputs else []))
-
-    def add_powers(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
-        if self.damped:
-            force = np.zeros(v.shape)
-            self._forces(self.free(u), (q, v, v), (False, True, False), -1.0, force, NO_SECTION)
-            out[:, 0] += np.sum(force * v, axis=1)
-        if self.inputs:
-            both = np.zeros(v.shape)
-            self.nonconservative_force(u, q, v, both)
-            out[:, -1] += np.sum((both - force if self.damped else both) * v, axis=1)
-
-    def _tangents(self, free: Floats, q: Floats, v: Floats, a: Floats, exact: bool, *matrices: Floats) -> Bound:
-        state, blocks = (q, v, a, self.fixed, self.gravity), (self.offset, self.stride)
-        return Bound(kernels.tangents, *self.elements(free), *state, exact, *blocks, *matrices, check=self.check)
-
-    def matrices_each(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
-        self._tangents(self.free(u), q, v, v, False, mass, damping, stiffness)()
-
-    def bound_matrices(
-        self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats
-    ) -> Callable[[], object]:
-        if self.inputs:
-            return super().bound_matrices(u, q, v, mass, damping, stiffness)
-        return self._tangents(self.free(u), q, v, v, False, mass, damping, stiffness)
-
-    def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
-        u, q, v, a, damping, stiffness = (part[None] for part in (u, q, v, a, damping, stiffness))
-        self._tangents(self.free(u), q, v, a, True, damping, damping, stiffness)()
-
-    def bound_masses(self, q: Floats, offset: Ints, stride: Ints, mass: Floats) -> Callable[[], object]:
-        return Bound(kernels.masses, self.index, *self._kinds, q, self.fixed, offset, stride, mass)
+    @property
+    def _kept(self) -> tuple[Any, ...]:
+        return self.index, *self._kinds, self._own, self._heating, self.first_input
 
     def inertial(self) -> Self:
         other = self.without_stiffness().strained(np.zeros(0), np.full(self.own.shape, np.nan))
         other.gravity, other.inputs = np.zeros(3), ()
+        other._set_shares(self._shares[:0])
         return other
 
     def _with(self, data: Floats) -> Self:
@@ -382,13 +288,12 @@ class ExactBatch(SectionRecords):
 
     def own_strains(self, u: Floats, q: Floats, x: Floats, own: Floats | None = None) -> Floats:
         """(n, 6) stresses, which take the place of strains in Newton's iteration: equation (19)."""
-        return self.stresses(self.free(u[None]), q[None], x[None], own).reshape(-1, 6)
+        return (self if own is None else self.strained(q, own)).stresses(u[None], q[None], x[None]).reshape(-1, 6)
 
-    def stresses(self, free: Floats, q: Floats, x: Floats, own: Floats | None = None) -> Floats:
-        """``own_strains`` (s, n, 6) at s states."""
-        elements = self.elements(free, own)
-        out = np.empty((len(q), *elements[-1].shape))
-        self.check(kernels.predicted_stresses(*elements, q, self.fixed, x, out))
+    def stresses(self, u: Floats, q: Floats, x: Floats) -> Floats:
+        """(s, n, 6) stresses in the middles of the elements after a small motion x (s, n_v), at s states."""
+        out = np.empty((len(q), *self._own.shape))
+        self.check(predicted_stresses(*self._kept, self.fixed, u, q, x, out))
         return ungrouped(out, len(self.index))
 
     def section_strains(self, u: Floats, q: Floats, x: Floats, xi: float, compliance: Floats) -> Floats:
@@ -416,7 +321,7 @@ class ExactBatch(SectionRecords):
 
     def strained(self, q: Floats, own: Floats) -> Self:
         other = shallow_copy(self)
-        other.own, other._own = own, groups(own)
+        other._set_own(own)
         return other
 
     def unstrained(self, u: Floats, q: Floats) -> Self | None:
@@ -427,24 +332,44 @@ class ExactBatch(SectionRecords):
         rounding = ROUNDINGS * np.finfo(float).eps * (1.0 + np.max(np.abs(q)) / length)
         return self.strained(q, np.zeros_like(own)) if np.all(sizes <= rounding) else None
 
-    def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:
-        self._energies(np.zeros((len(q), *self.own.shape)), q, v, out)
-
-    def _energies(self, free: Floats, q: Floats, v: Floats, out: Floats) -> None:
-        energy_momentum(*self.elements(free)[:-1], q, v, self.fixed, self.gravity, out)
-
     def prestress_energy(self, u: Floats, q: Floats, out: Floats) -> None:
         if self.inputs:
             still = np.zeros((len(q), 6 + int(self.index[:, VELOCITIES].max(initial=-6))))
-            warm, cold = np.zeros((2, len(q), 8))
-            self._energies(self.free(u), q, still, warm)
-            self._energies(self.free(0.0 * u), q, still, cold)
+            elements, (warm, cold) = (self.index, *self._kinds, self.fixed, self.gravity), np.zeros((2, len(q), 8))
+            energy_momentum(*elements, groups(self.free(u), 1), q, still, warm)
+            energy_momentum(*elements, COLD, q, still, cold)
             out += warm[:, 1] - cold[:, 1]
 
     def section_forces(self, q: Floats, v: Floats, a: Floats, u: Floats | None = None) -> Floats:
         """(s, n, 2, 6) forces and moments of the elements at their ends, section axes, without those of loads; u :
         inputs, None for cold elements."""
-        free = np.zeros((len(q), *self.own.shape)) if u is None else self.free(u)
+        u = np.zeros((len(q), self.first_input + len(self.inputs))) if u is None else u
         section = np.empty((len(q), len(self.index), 2, 6))
-        self._forces(free, (q, v, a), ALL, 1.0, np.zeros(v.shape), section)
+        kept = *self._kept, self.fixed, self.gravity, section
+        self.check(forces(*kept, u, q, v, a, np.ones(4), np.zeros(v.shape), NO_ROWS))
         return section
+
+    def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
+        """The factors of thermal loads."""
+        return load_factors(self, frames)
+
+    def internal_loads(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
+        """Section forces and moments of every beam, with the loads along it."""
+        section = self.section_forces(frames.q, frames.v, frames.a, frames.u)
+        for other in batches:
+            other.add_section_forces(self, frames.u, frames.q, frames.v, section)
+        middle = self._middle(frames)
+        for other in batches:
+            section = section + other.field_part(self, ExactBatch._sections, frames.u, frames.q)
+        return section_arrays(self.slices, section, middle)
+
+    def _sections(self, u: Floats, q: Floats, v: Floats, a: Floats) -> Floats:
+        return self.section_forces(q, v, a, u)
+
+    def _middle(self, frames: OutputStates) -> Floats:
+        """(k, n, 6) stress in the middles of the elements, with that of the material damping: section 11."""
+        out = self.stresses(frames.u, frames.q, np.zeros(frames.v.shape))
+        if self.damped:
+            share = damping_in_the_middle(self.data)
+            out += np.einsum("nij,knj->kni", share, self.stresses(frames.u, frames.q, frames.v) - out)
+        return out

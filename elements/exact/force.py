@@ -397,6 +397,16 @@ def gather_rates(index, first, v, rates):
 
 
 @inlined
+def free_strain(shares, g, u, first_input, free):
+    """free (6, LANES): free strains, times the lengths, of group g; shares (k, g, 6, LANES) : by each of k inputs."""
+    free[:] = 0.0
+    for k in range(shares.shape[0]):
+        for i in range(6):
+            for m in range(LANES):
+                free[i, m] += u[first_input + k] * shares[k, g, i, m]
+
+
+@inlined
 def folded(first, p, count):
     """The first folded element of the group from ``first``; p (3, 4, LANES) of ``element_coordinates``."""
     for m in range(count):
@@ -510,16 +520,17 @@ def frame_accelerations(rates, gravity, alpha, acc):
 
 @inlined
 def element_force(
-    poses, velocities, accelerations, ends, data, free, own, gravity, elastic, damped, inertial,
+    poses, velocities, accelerations, ends, data, free, own, gravity, factors,
     p, R, r, small, six, mats, three, nine, f,
 ):  # fmt: skip
     """f (12,): residual of one element on its frames; returns whether it is not folded.
 
     poses (2, 7), velocities and accelerations (2, 6) : of the frames. own (6,) : a stress about which the force is
-    linear, equation (19), or an array of nan. six (8, 6), mats (2, 6, 6), three (2, 3, 3), nine (2, 9), and the arrays
-    of ``element_coordinates`` : work.
+    linear, equation (19), or an array of nan. free (2, 6) : zeros, and the free strain times the length. factors (4,) :
+    of the elastic force without free strain, of damping, of inertia, and of what the free strain changes. six (8, 6),
+    mats (2, 6, 6), three (2, 3, 3), nine (2, 9), and the arrays of ``element_coordinates`` : work.
     """
-    d, e6, w, y, n, rate = six[0], six[1], six[2], six[3], six[4], six[5]
+    d, e6, w, y, n, rate, part = six[0], six[1], six[2], six[3], six[4], six[5], six[6]
     P, W = three[0], three[1]
     f[:] = 0.0
     _, _, _, whole = element_coordinates(poses, ends, p, R, r, small, d, P, W)
@@ -527,26 +538,7 @@ def element_force(
         return False
     omega = r[2:4]
     ends_rates(velocities, ends, R, omega, small[2:6], nine[0])
-    damps = damped and not every(data[DAMPING] == 0.0)
-    if elastic or damps:
-        X, C = mats[0], mats[1]
-        compliance(data, d, X, C)
-        n[:] = 0.0
-        if elastic:
-            strain(data, d, free, e6)
-            solve(C, e6)
-            for i in range(6):
-                e6[i] /= data[LENGTH]
-            if every(own[0] == own[0]):
-                linear_stress_force(data, d, X, e6, own, w, y, rate, n)
-            else:
-                stress_force(data, d, e6, w, y, n)
-        if damps:
-            deformation_rate(nine[0], small[0], P, W, rate)
-            add_damping_force(data, d, C, rate, e6, w, y, six[6], n)
-        ends_force(small[0], P, W, n, nine[1])
-        add_to_frames(ends, R, nine[1], small[2:6], f)
-    if inertial:
+    if factors[2] != 0.0:
         alpha, acc, h, g = r[4:6], r[6:8], r[8:10], r[10:12]
         frame_accelerations(accelerations, gravity, alpha, acc)
         A, xdd, F, beside = r[12:20], r[20:28], r[28:36], has_mass_beside(data)
@@ -560,6 +552,35 @@ def element_force(
             add_bubble_forces(data, v, xdd, z, A[0:5], F)
         add_point_forces(data, R[0], R[2], count, F, f)
         add_rotary_force(data, omega, alpha, h, g, f)
+        for i in range(12):
+            f[i] *= factors[2]
+    damps = factors[1] != 0.0 and not every(data[DAMPING] == 0.0)
+    if damps or factors[0] != 0.0 or factors[3] != 0.0:
+        X, C = mats[0], mats[1]
+        compliance(data, d, X, C)
+        n[:] = 0.0
+        for heated in range(2):
+            # what the free strain changes is the difference of two forces: they are not linear in it
+            factor = factors[3] if heated else factors[0] - factors[3]
+            if factor == 0.0:
+                continue
+            strain(data, d, free[heated], e6)
+            solve(C, e6)
+            for i in range(6):
+                e6[i] /= data[LENGTH]
+            if every(own[0] == own[0]):
+                linear_stress_force(data, d, X, e6, own, w, y, rate, part)
+            else:
+                stress_force(data, d, e6, w, y, part)
+            for i in range(6):
+                n[i] += factor * part[i]
+        if damps:
+            deformation_rate(nine[0], small[0], P, W, rate)
+            for i in range(6):
+                rate[i] *= factors[1]
+            add_damping_force(data, d, C, rate, e6, w, y, part, n)
+        ends_force(small[0], P, W, n, nine[1])
+        add_to_frames(ends, R, nine[1], small[2:6], f)
     return True
 
 
@@ -598,17 +619,17 @@ def end_sections(ends, R, small, f, section):
 
 @kernel_with_entry
 def forces(
-    index, kind, ends, data, free, own, q, v, a, fixed, gravity, elastic, damped, inertial, sign, out, section, rows
+    index, kind, ends, data, own, shares, first_input, fixed, gravity, section, u, q, v, a, factors, out, rows
 ):  # fmt: skip
-    """out (s, n_v) += sign times the residual of all elements at s states; returns a folded element, or -1.
+    """out (s, n_v) += the residual of all elements at s states; returns a folded element, or -1.
 
     Elements are in groups of LANES, see ``femb.numerics.compiler.lanes``: own (g, 6, LANES) of
-    ``element_force``, free (s, g, 6, LANES), the free strain times the length, or an empty array for none, and kind
-    (g,), the rows of ends (kinds, 2, 17, LANES) and data (kinds, columns, LANES). section (s, n, 2, 6) : unless it is
-    empty, it is set to the section forces at both ends, section axes. rows (n, s, 12) : unless it is empty, it is set
-    to what is otherwise added to out.
+    ``element_force``, shares (k, g, 6, LANES) of ``free_strain``, and kind (g,), the rows of ends (kinds, 2, 17, LANES)
+    and data (kinds, columns, LANES). section (s, n, 2, 6) : unless it is empty, it is set to the section forces at both
+    ends, section axes. factors (4,) : of the parts, see ``element_force``. rows (n, s, 12) : unless it is empty, it is
+    set to what is otherwise added to out.
     """
-    none, p, R = np.zeros((6, LANES)), np.empty((3, 4, LANES)), lanes(np.empty((4, 3, 3, LANES)))
+    free, p, R = np.zeros((2, 6, LANES)), np.empty((3, 4, LANES)), lanes(np.empty((4, 3, 3, LANES)))
     r, small = lanes(np.empty((65, 3, LANES))), lanes(np.empty((6, 3, LANES)))
     six, mats = lanes(np.empty((8, 6, LANES))), lanes(np.empty((2, 6, 6, LANES)))
     three, nine = lanes(np.empty((2, 3, 3, LANES))), lanes(np.empty((2, 9, LANES)))
@@ -622,10 +643,10 @@ def forces(
             gather_poses(index, first, q[s], fixed, poses)
             gather_rates(index, first, v[s], rates[0])
             gather_rates(index, first, a[s], rates[1])
+            free_strain(shares, g, u[s], first_input, free[1])
             if not element_force(
-                lanes(poses), lanes(rates[0]), lanes(rates[1]), lanes(ends[row]), lanes(data[row]),
-                lanes(free[s, g] if free.size else none), lanes(own[g]), gravity, elastic, damped, inertial,
-                lanes(p), R, r, small, six, mats, three, nine, lanes(f),
+                lanes(poses), lanes(rates[0]), lanes(rates[1]), lanes(ends[row]), lanes(data[row]), lanes(free),
+                lanes(own[g]), gravity, factors, lanes(p), R, r, small, six, mats, three, nine, lanes(f),
             ):  # fmt: skip
                 return folded(first, p, count)
             if section.size:
@@ -636,10 +657,10 @@ def forces(
                     j = index[k, 2 + e]
                     if rows.size:
                         for i in range(6):
-                            rows[k, s, 6 * e + i] = sign * f[6 * e + i, m]
+                            rows[k, s, 6 * e + i] = f[6 * e + i, m]
                     elif j >= 0:
                         for i in range(6):
-                            out[s, j + i] += sign * f[6 * e + i, m]
+                            out[s, j + i] += f[6 * e + i, m]
                     if section.size:
                         for i in range(6):
                             section[s, k, e, i] = ended[e, i, m]

@@ -33,6 +33,7 @@ from femb.elements.exact.force import (
     ends_rates,
     folded,
     frame_accelerations,
+    free_strain,
     gather_poses,
     gather_rates,
     has_mass_beside,
@@ -330,21 +331,21 @@ def scatter_group(local, first, offset, stride, data):
 
 @kernel_with_entry
 def tangents(
-    index, kind, ends, data, free, own, q, v, a, fixed, gravity, exact, offset, stride, mass, damping, stiffness
+    index, kind, ends, data, own, shares, first_input, fixed, gravity, exact, offset, stride, u, q, v, a, damping,
+    stiffness
 ):  # fmt: skip
-    """Add mass, damping and stiffness of all elements at s states to block data (s, size); returns a folded element, or
-    -1.
+    """Add damping and stiffness of all elements at s states to block data (s, size); returns a folded element, or -1.
 
-    Groups of elements and states as in ``forces``. exact : whether inertia and damping forces are
-    differentiated by the poses too, and no mass is added; otherwise the matrices are those of Newton's iteration.
+    Groups of elements and states as in ``forces``. exact : whether inertia and damping forces are differentiated by
+    the poses too; otherwise the matrices are those of Newton's iteration.
     """
-    none, p = np.zeros((6, LANES)), np.empty((3, 4, LANES))
+    free, p = np.empty((6, LANES)), np.empty((3, 4, LANES))
     poses, rates = np.empty((2, 7, LANES)), np.empty((2, 2, 6, LANES))
     R, r, small = lanes(np.empty((4, 3, 3, LANES))), lanes(np.empty((142, 3, LANES))), lanes(np.empty((6, 3, LANES)))
     six, mats, nine = lanes(np.empty((8, 6, LANES))), lanes(np.empty((6, 6, 6, LANES))), lanes(np.empty((2, 9, LANES)))
     B, HB, G = lanes(np.empty((6, 9, LANES))), lanes(np.empty((6, 9, LANES))), lanes(np.empty((6, 9, LANES)))
     K9, C9 = lanes(np.empty((9, 9, LANES))), lanes(np.empty((9, 9, LANES)))
-    K, C, M = np.empty((12, 12, LANES)), np.empty((12, 12, LANES)), np.empty((12, 12, LANES))
+    K, C = np.empty((12, 12, LANES)), np.empty((12, 12, LANES))
     three, changes = lanes(np.empty((5, 3, 3, LANES))), lanes(np.empty((2, 8, 3, 3, LANES)))
     for s in range(q.shape[0]):
         for g in range(kind.shape[0]):
@@ -353,8 +354,9 @@ def tangents(
             C[:] = 0.0
             gather_poses(index, first, q[s], fixed, poses)
             gather_rates(index, first, v[s], rates[0])
+            free_strain(shares, g, u[s], first_input, free)
             if not element_tangent(
-                lanes(poses), w, end, row, lanes(free[s, g] if free.size else none), lanes(own[g]), exact,
+                lanes(poses), w, end, row, lanes(free), lanes(own[g]), exact,
                 lanes(p), R, r, small, six, mats, three, nine, B, HB, G, K9, C9, lanes(K), lanes(C),
             ):  # fmt: skip
                 return folded(first, p, min(LANES, index.shape[0] - first))
@@ -380,19 +382,13 @@ def tangents(
                     add_derivatives_beside(
                         row, R[0], R[2], omega, A, xdd, r[52:64], r[64:73], by, r[73:142], lanes(K if by == 0 else C)
                     )
-            else:
-                M[:] = 0.0
-                add_mass(row, R[0], R[2], lanes(M))
-                if has_mass_beside(row):
-                    add_mass_beside(row, R[0], R[2], lanes(poses), w, r[12:128], lanes(M))
-                scatter_group(M, first, offset, stride, mass[s])
             scatter_group(C, first, offset, stride, damping[s])
             scatter_group(K, first, offset, stride, stiffness[s])
     return -1
 
 
 @kernel_with_entry
-def masses(index, kind, ends, data, q, fixed, offset, stride, mass):
+def masses(index, kind, ends, data, fixed, offset, stride, q, mass):
     """Add the mass matrices of all elements at s states q (s, n_q) to block data (s, size)."""
     poses, p, R = np.empty((2, 7, LANES)), lanes(np.empty((3, 4, LANES))), lanes(np.empty((4, 3, 3, LANES)))
     r, small, M = lanes(np.empty((128, 3, LANES))), lanes(np.empty((6, 3, LANES))), np.empty((12, 12, LANES))
@@ -409,13 +405,13 @@ def masses(index, kind, ends, data, q, fixed, offset, stride, mass):
 
 
 @kernel
-def predicted_stresses(index, kind, ends, data, free, own, q, fixed, x, out):
+def predicted_stresses(index, kind, ends, data, own, shares, first_input, fixed, u, q, x, out):
     """out (s, g, 6, LANES): stresses at s states, changed to first order by displacements x (s, n_v) of the frames.
 
-    own (g, 6, LANES) : the stresses at which the change is taken, equation (19), or nan for those at the state. Returns
-    a folded element, or -1.
+    own (g, 6, LANES) : the stresses at which the change is taken, equation (19), or nan for those at the state. The
+    other arguments are as of ``tangents``. Returns a folded element, or -1.
     """
-    none, p = np.zeros((6, LANES)), np.empty((3, 4, LANES))
+    free, p = np.empty((6, LANES)), np.empty((3, 4, LANES))
     poses, rates = np.empty((2, 7, LANES)), np.empty((2, 6, LANES))
     R, r, small = lanes(np.empty((4, 3, 3, LANES))), lanes(np.empty((24, 3, LANES))), lanes(np.empty((6, 3, LANES)))
     six, mats, nine = lanes(np.empty((8, 6, LANES))), lanes(np.empty((6, 6, 6, LANES))), lanes(np.empty((2, 9, LANES)))
@@ -432,7 +428,8 @@ def predicted_stresses(index, kind, ends, data, free, own, q, fixed, x, out):
             if not whole:
                 return folded(first, p, min(LANES, index.shape[0] - first))
             compliance(row, d, mats[0], mats[1])
-            strain(row, d, lanes(free[s, g] if free.size else none), sigma)
+            free_strain(shares, g, u[s], first_input, free)
+            strain(row, d, lanes(free), sigma)
             solve(mats[1], sigma)
             for i in range(6):
                 sigma[i] /= row[LENGTH]

@@ -101,24 +101,21 @@ def counted(kernel: Any, args: list[Any]) -> int:
 def count_all() -> dict[str, dict[str, int]]:
     """Operations of the real kernels at one state, in a process without compilation."""
     from femb.elements.exact.batch import ExactBatch
-    from femb.elements.exact.force import forces
-    from femb.elements.exact.tangent import tangents
     from femb.numerics.block_kernels import factor, solve
+    from femb.numerics.element_ranges import NO_ROWS
 
     result = {}
     for name, (system, _) in problems().items():
         u, q, v = system.inputs_at(0.0, system.q0, system.v0), system.q0, system.v0
         batch: Any = next(each for each in system.batches if isinstance(each, ExactBatch))
-        free, place, one = batch.free(u[None]), (batch.fixed, batch.gravity), (q[None], v[None], v[None])
-        none, rows = np.zeros((0, 0, 0, 0)), np.zeros((0, 0, 0))
+        one, out = (u[None], q[None], v[None], v[None]), np.zeros((1, system.n_v))
+        (force,), (mass,), step = batch.forces(), batch.masses(), batch.tangents()[0]
+        blocks, data = system.pattern.offsets(batch.starts), [np.zeros((1, system.pattern.size)) for _ in range(3)]
         counts = {
-            "forces": counted(
-                forces, [*batch.elements(free), *one, *place, True, True, True, 1.0, np.zeros(one[1].shape), none, rows]
-            )
+            "forces": counted(force.kernel, [*force.kept, *one, np.ones(len(force.parts)), out, NO_ROWS]),
+            "tangents": counted(mass.kernel, [*mass.kept, *blocks, one[1], data[0]])
+            + counted(step.kernel, [*step.kept, *blocks, *one, *data[1:]]),
         }
-        data = [np.zeros((1, system.pattern.size)) for _ in range(3)]
-        blocks = (batch.offset, batch.stride)
-        counts["tangents"] = counted(tangents, [*batch.elements(free), *one, *place, False, *blocks, *data])
         solver = system.solver
         matrix = solver.shifted(*system.matrices(u, q, v), 1e3)
         factors = solver.factorise(matrix.copy())

@@ -23,7 +23,6 @@ import femb
 from femb import elements as e
 from femb.elements import registry
 from femb.elements.beam.ends import BeamElements
-from femb.elements.exact.batch import SectionRecords
 from femb.elements.item import Item
 from femb.elements.joint.force_batch import CoordinateForceBatch
 from femb.elements.joint.joint import Joint
@@ -31,7 +30,7 @@ from femb.elements.load.at_stations import StationForces
 from femb.elements.load.line_load_batch import AlongBeams, LineLoads, LoadsAlongBeams
 from femb.elements.load.mass_field import MassField
 from femb.elements.marker import Attachment, JointEnd, Place, SpringEnd
-from femb.elements.private_blocks import MassiveElements, OldMassive
+from femb.elements.private_blocks import MassiveElements
 from femb.elements.records import Records
 from femb.elements.spring.batch import PairBatch
 from femb.export.csv import export_csv
@@ -772,7 +771,7 @@ def _below(kind):
 
 BASES = {
     *(AlongBeams, BeamElements, CoordinateForceBatch, ForceBatch, LineLoads, LoadsAlongBeams, MassField, PairBatch),
-    *(MassiveElements, OldMassive, SectionRecords, StationForces),
+    *(MassiveElements, StationForces),
 }
 
 

@@ -22,7 +22,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from femb.base.types import Floats, Ints
+from femb.base.types import Floats
 from femb.numerics.compiler.kernel_compiler import KNOWN, OPTIONS
 
 
@@ -165,15 +165,3 @@ class SharedRows:
 def groups_of(part: slice) -> slice:
     """The groups of a range of elements, which begins with a group."""
     return slice(part.start // LANES, -(-part.stop // LANES))
-
-
-def of_range(
-    part: slice, index: Ints, kind: Ints, ends: Floats, data: Floats, free: Floats, own: Floats
-) -> tuple[Any, ...]:
-    """The arguments of kernels over lanes for a range of elements, which begins with a group.
-
-    ends, data : of the kinds. free (s, g, a, LANES) or empty, own (g, a, LANES) : of the groups.
-    """
-    of_groups = groups_of(part)
-    free_of_groups = np.ascontiguousarray(free[:, of_groups]) if free.size else free
-    return index[part], kind[of_groups], ends, data, free_of_groups, own[of_groups]

@@ -5,8 +5,10 @@ import pytest
 
 from femb import Attachment, Beam, Model, RigidBody, Section
 from femb.elements.beam import strain as columns
-from femb.elements.beam.batch import ALL, DAMPING, INERTIAL, BeamBatch
+from femb.elements.beam.batch import BeamBatch
+from femb.layout import terms
 from femb.layout.element import FoldedError
+from femb.layout.evaluation import Evaluation
 from femb.numerics import rotations
 from femb.system.system import System
 
@@ -62,11 +64,10 @@ def close(got, wanted):
 def test_forces_are_those_of_single_elements(n, clamped, turn):
     system, batch = batch_of(n, clamped=clamped)
     q, v, a = states(system, turn)
-    for parts in (ALL, DAMPING, INERTIAL):
+    for factor in (terms.every, terms.work, terms.inertia):
         together, alone = np.zeros((2, 2, system.n_v))
-        batch._bound((q, v, a), parts, together)()
-        for k in range(n):
-            batch.row(k)._bound((q, v, a), parts, alone)()
+        Evaluation([batch], system.pattern).add_residual(q, q, v, a, together, factor)
+        Evaluation([batch.row(k) for k in range(n)], system.pattern).add_residual(q, q, v, a, alone, factor)
         close(together, alone)
     sections = np.concatenate([batch.row(k).section_forces(q, v, a) for k in range(n)], axis=1)
     close(batch.section_forces(q, v, a), sections)
@@ -82,9 +83,7 @@ def test_matrices_are_those_of_single_elements(n, clamped, turn):
     together, alone = np.zeros((2, 3, 2, system.pattern.size))
     batch.matrices_each(u, q, v, *together)
     for k in range(n):
-        single = batch.row(k)
-        single.allocate(system.pattern)
-        single.matrices_each(u, q, v, *alone)
+        batch.row(k).matrices_each(u, q, v, *alone)
     for got, wanted in zip(together, alone, strict=True):
         close(got, wanted)
 

@@ -7,6 +7,8 @@ from oracles import exact_beam as oracle
 import femb
 from femb import Attachment, ExactBeam, RigidBody, Section
 from femb.elements.exact.element_data import DAMPING, MASSES, MEAN, natural_coordinates
+from femb.layout import terms
+from femb.layout.evaluation import Evaluation
 from femb.numerics import rotations
 from femb.system.system import System
 
@@ -344,9 +346,9 @@ def test_rigid_motions_on_top(damped):
     def forces(q, v):
         """Elastic and damping forces, without the weight: at rest, and what the velocities change beside inertia."""
         static, damping = np.zeros((2, 1, system.n_v))
-        batch._forces(batch.free(np.zeros((1, 0))), (q[None], v[None], v[None]), (True, False, False), 1.0, static,
-                      np.zeros((0, 0, 0, 0)))  # fmt: skip
-        batch.nonconservative_force(np.zeros((1, 0)), q[None], v[None], damping)
+        state, evaluation = (np.zeros((1, 0)), q[None], v[None], v[None]), Evaluation([batch], system.pattern)
+        evaluation.add_residual(*state, static, lambda part: float(part.kind == "elastic"))
+        evaluation.add_residual(*state, damping, terms.work)
         return np.concatenate([static[0], damping[0]])
 
     def rotated(force):
