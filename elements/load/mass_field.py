@@ -21,21 +21,40 @@ import numpy as np
 from femb.base.types import Bools, Floats, Ints
 from femb.elements.private_blocks import CutsFree
 from femb.layout.connections import components
-from femb.layout.element import B, Batch, ForceBatch, Input, LowRank, OfMotion
+from femb.layout.element import B, Batch, Input, LowRank, OfMotion
+from femb.layout.evaluation import Call
 from femb.layout.layout import Layout, unfixed_frames
 from femb.layout.stacking import Shift, shifted
+from femb.layout.terms import Force, Tangent
 from femb.layout.views import BlockPattern, OutputStates
-from femb.numerics.compiler.compile import inlined, kernel
+from femb.numerics.block_kernels import clear
+from femb.numerics.compiler.bound_calls import Bound
+from femb.numerics.compiler.compile import inlined, kernel_with_entry
 from femb.numerics.paths import Central
 from femb.numerics.rotations import cross_matrix, normalise, rotate
 from femb.numerics.vector3 import HAS_AXES, IN_Q, IN_V, cross, dot, rotate_back, rotation
+from femb.numerics.vector3 import rotate as rotate_in_kernels
 
 # Kernels of a field of acceleration on everything that has mass: see docs/theory/gravity_gradient.md, section 4.
 
 AXES, STRUCTURE = 2, 3
 
 
-@kernel
+@kernel_with_entry
+def spread(u, q, held, inputs, whole):
+    """Set k copies of s states: inputs (k, s, n_u), and whole (k, s, n), q with the poses ``held`` of fixed frames."""
+    n = q.shape[1]
+    for k in range(whole.shape[0]):
+        for state in range(q.shape[0]):
+            for i in range(u.shape[1]):
+                inputs[k, state, i] = u[state, i]
+            for i in range(n):
+                whole[k, state, i] = q[state, i]
+            for i in range(held.size):
+                whole[k, state, n + i] = held[i]
+
+
+@kernel_with_entry
 def middles(index, q, middle):
     """Set middle (s, g, 3) : means of the positions of the frames of each structure, at s states.
 
@@ -68,7 +87,7 @@ def triad(x, y, z):
     cross(x, y, z)
 
 
-@kernel
+@kernel_with_entry
 def rotations(index, q, middle, acceleration, weights, axes, v, a, omega):
     """Set v, a (3, s, n) and omega (3, s, F, 3), inertial axes, of three rotations of all structures at s states.
 
@@ -97,15 +116,47 @@ def rotations(index, q, middle, acceleration, weights, axes, v, a, omega):
                         v[m, state, j + 3 + o] = x[o]
 
 
-@kernel
-def subtract_weighted(weights, parts, factor, out):
-    """out (s, m) -= factor times the sums of parts (3, s, n), n >= m, times weights (3, s)."""
+@kernel_with_entry
+def subtract_weighted(weights, parts, out):
+    """out (s, m) -= the sums of parts (3, s, n), n >= m, times weights (3, s)."""
     for state in range(out.shape[0]):
         for j in range(out.shape[1]):
             total = 0.0
             for m in range(3):
                 total += weights[m, state] * parts[m, state, j]
-            out[state, j] -= factor * total
+            out[state, j] -= total
+
+
+@kernel_with_entry
+def mass_centres(index, q, forces, masses, centres):
+    """Set masses (s,) and mass centres (s, 3) by the inertia forces (2, s, n) of translations along x and y."""
+    R, w = np.empty((3, 3)), np.empty((3, 3))
+    x, torque, moment = w[0], w[1], w[2]
+    for state in range(q.shape[0]):
+        masses[state] = 0.0
+        centres[state] = 0.0
+        for m in range(2):
+            moment[:] = 0.0
+            for k in range(index.shape[0]):
+                i, j = index[k, IN_Q], index[k, IN_V]
+                cross(q[state, i : i + 3], forces[m, state, j : j + 3], x)
+                for o in range(3):
+                    moment[o] += x[o]
+                if index[k, AXES]:
+                    rotation(q[state, i + 3 : i + 7], R)
+                    rotate_in_kernels(R, forces[m, state, j + 3 : j + 6], torque)
+                    for o in range(3):
+                        moment[o] += torque[o]
+                if m == 0:
+                    masses[state] += forces[0, state, j]
+            # r x m e
+            if m == 0:
+                centres[state, 1], centres[state, 2] = -moment[2], moment[1]
+            else:
+                centres[state, 0] = moment[2]
+        if masses[state] != 0.0:
+            for o in range(3):
+                centres[state, o] /= masses[state]
 
 
 DIRECTIONS = np.arange(3)
@@ -116,16 +167,17 @@ class Rotations:
     """Arrays of a field of acceleration at s states, inertial axes, on F frames that form g structures, and of the
     three rotations at each state whose inertia forces, times weights, are those of the field.
 
-    q (s, n) : the states, with fixed frames. middle (s, g, 3) : of the frames of each structure. acceleration (s, F, 3)
-    at the frames, m/s2. weights (3, s) and axes (s, g, 3, 3), rows e_k, rad/s : the gradient of the field within a
-    structure is sum w_k (e_k e_k^T - |e_k|^2). The weights add up to zero; all are
-    zero at a state without a field, and none at others.
+    inputs (3, s, n_u) and whole (3, s, n) : the states, with fixed frames, once for each. middle (s, g, 3) : of the
+    frames of each structure. acceleration (s, F, 3) at the frames, m/s2. weights (3, s) and axes (s, g, 3, 3), rows
+    e_k, rad/s : the gradient of the field within a structure is sum w_k (e_k e_k^T - |e_k|^2). The weights add up to
+    zero; all are zero at a state without a field, and none at others.
 
     v, a (3, s, n) : velocities and accelerations of the rotations. omega (3, s, F, 3) : angular velocities of all
     frames, inertial axes.
     """
 
-    q: Floats
+    inputs: Floats
+    whole: Floats
     middle: Floats
     acceleration: Floats
     weights: Floats
@@ -134,14 +186,18 @@ class Rotations:
     a: Floats
     omega: Floats
 
-    def tiled(self, u: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    @property
+    def q(self) -> Floats:
+        """(s, n) the states."""
+        return self.whole[0]
+
+    def states(self) -> list[Floats]:
         """u, q, v, a of the three rotations as 3 s states."""
-        states = self.v.reshape(-1, self.v.shape[2]), self.a.reshape(-1, self.a.shape[2])
-        return np.tile(u, (3, 1)), np.tile(self.q, (3, 1)), *states
+        return [array.reshape(-1, array.shape[2]) for array in (self.inputs, self.whole, self.v, self.a)]
 
 
-class MassField(ForceBatch):
-    """The force of a field; classes give ``set_field`` and ``slopes``.
+class MassField(Batch):
+    """The force of a field; classes give ``field_calls`` and ``slopes``.
 
     index (F, 4) : of each frame IN_Q, IN_V, HAS_AXES and the number of its structure. count : number of structures.
     Fixed frames take part in the rotations: their coordinates and velocities follow all others, see ``Batch.unfixed``.
@@ -175,25 +231,25 @@ class MassField(ForceBatch):
         return result
 
     @abstractmethod
-    def set_field(self, u: Floats, of: Rotations) -> bool:
-        """Set acceleration, weights and axes of the field at the states and middles ``of``; False if there is none."""
+    def field_calls(self, u: Floats, of: Rotations) -> list[Call]:
+        """Calls that set acceleration, weights and axes of the field at the states u (s, n_u) and middles ``of``."""
 
     @abstractmethod
     def slopes(self, u: Floats, q: Floats) -> Floats:
         """(F, 3, 3) or (3, 3) derivatives of the acceleration at the frames by their own positions, at one state."""
 
     def bind(self, batches: Sequence[Batch]) -> None:
-        self.fielded = [self._whole(batch) for batch in batches if batch.gravity is not None]
+        # what weighs cancels in rotations whose weights add up to zero
+        massive = [batch.weighed(np.zeros(3)) for batch in batches if batch.gravity is not None]
+        self.fielded = [self._whole(batch) for batch in massive]
+        self.n_u = max((part.first_input + sum(each.width for each in part.inputs) for part in batches), default=0)
 
     def _whole(self, batch: B) -> B:
         """The batch with the velocities of fixed frames; the same one if there are none."""
         return batch.unfixed(self.layout.n_q, self.layout.n_v) if len(self.held) else batch
 
-    def with_fixed(self, q: Floats) -> Floats:
-        """q (s, n) with the poses of fixed frames."""
-        return np.hstack([q, np.tile(self.held, (len(q), 1))]) if len(self.held) else q
-
     def allocate(self, pattern: BlockPattern) -> None:
+        self.pattern = pattern
         own = self.index[self.own]
         self.turning: Ints = self.own[own[:, HAS_AXES] == 1]
         groups = np.concatenate([own[:, IN_V], self.index[self.turning, IN_V] + 3])
@@ -204,82 +260,68 @@ class MassField(ForceBatch):
         self.entries = np.flatnonzero(first[columns] >= 0)
         self.group = first[columns[self.entries]]
 
-    def _arrays(self, s: int) -> Rotations:
-        """The rotations of s states, to be set."""
-        frames, q = len(self.index), np.empty((s, self.layout.n_q + len(self.held)))
-        q[:, self.layout.n_q :] = self.held
+    def _rotation_calls(self, u: Floats, q: Floats) -> tuple[Rotations, list[Call]]:
+        """The rotations of s states, and the calls that set them for the states which the arrays have then."""
+        s, frames = len(q), len(self.index)
+        copies = np.empty((3, *u.shape)), np.empty((3, s, q.shape[1] + len(self.held)))
         field = np.empty((s, frames, 3)), np.empty((3, s)), np.empty((s, self.count, 3, 3))
         v, a = np.zeros((2, 3, s, self.size))
-        return Rotations(q, np.empty((s, self.count, 3)), *field, v, a, np.empty((3, s, frames, 3)))
-
-    def _set(self, u: Floats, q: Floats, of: Rotations) -> bool:
-        """Set the arrays at s states; False if none has a field."""
-        of.q[:, : self.layout.n_q] = q
-        middles(self.index, of.q, of.middle)
-        if not self.set_field(u, of):
-            return False
-        rotations(self.index, of.q, of.middle, of.acceleration, of.weights, of.axes, of.v, of.a, of.omega)
-        return True
+        of = Rotations(*copies, np.empty((s, self.count, 3)), *field, v, a, np.empty((3, s, frames, 3)))
+        arrays = self.index, of.q, of.middle, *field, v, a, of.omega
+        calls = [Bound(spread, u, q, self.held, *copies), Bound(middles, *arrays[:3])]
+        return of, [*calls, *self.field_calls(u, of), Bound(rotations, *arrays)]
 
     def _rotations(self, u: Floats, q: Floats) -> Rotations | None:
         """At s states; None if none has a field."""
-        of = self._arrays(len(q))
-        return of if self._set(u, q, of) else None
+        of, calls = self._rotation_calls(u, q)
+        for call in calls:
+            call()
+        return of if of.weights.any() else None
 
     def field_part(self, batch: B, of: OfMotion[B], u: Floats, q: Floats) -> Floats | float:
         three = self._rotations(u, q)
         if three is None:
             return 0.0
-        parts = of(self._whole(batch), *three.tiled(u))
+        parts = of(self._whole(batch), *three.states())
         result: Floats = -np.einsum("ks,ks...->s...", three.weights, parts.reshape(3, len(q), *parts.shape[1:]))
         return result
 
-    def add_forces(self, u: Floats, q: Floats, v: Floats, elastic: float, rest: float, out: Floats) -> None:
-        if rest:
-            self._bound(u, q, rest, out)()
+    def forces(self) -> list[Force]:
+        return [Force(self._force_calls, (), "uq", composed=True)]
 
-    def bound_residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
-        return self._bound(u, q, 1.0, out)
-
-    def _bound(self, u: Floats, q: Floats, rest: float, out: Floats) -> Callable[[], None]:
-        """The function that adds ``rest`` times the forces at u, q to ``out``, whose entries change between calls."""
-        three = self._arrays(len(q))
-        inputs, whole = np.empty((3, *u.shape)), np.empty((3, *three.q.shape))
+    def _force_calls(self, u: Floats, q: Floats, out: Floats) -> list[Call]:
+        three, calls = self._rotation_calls(u, q)
         parts = np.empty(three.v.shape)
-        states = [array.reshape(-1, array.shape[2]) for array in (inputs, whole, three.v, three.a, parts)]
-        evaluations = [batch.bound_inertia(*states) for batch in self.fielded]
+        of_all = parts.reshape(-1, self.size)
+        evaluations = [batch.bound_inertia(*three.states(), of_all) for batch in self.fielded]
+        return [*calls, Bound(clear, of_all), *evaluations, Bound(subtract_weighted, three.weights, parts, out)]
 
-        def add() -> None:
-            if not self._set(u, q, three):
-                return
-            inputs[:], whole[:] = u, three.q
-            parts.fill(0.0)
-            for evaluate in evaluations:
-                evaluate()
-            subtract_weighted(three.weights, parts, rest, out)
+    def tangents(self) -> list[Tangent]:
+        # without these derivatives, an iteration of a step h leaves about (n h)^2 / 10 of the error
+        return [Tangent(self._add_tangent, (), np.empty((0, 1), dtype=np.int64), "uq", step=False)]
 
-        return add
-
-    def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
-        """Nothing: without these derivatives, an iteration of a step h leaves about (n h)^2 / 10 of the error."""
-
-    def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
+    def _add_tangent(
+        self, offset: Ints, stride: Ints, u: Floats, q: Floats, damping: Floats, stiffness: Floats
+    ) -> None:
         """Exact but for a change of the gradient within a structure with its place."""
-        three = self._rotations(u[None], q[None])
-        if three is None:
-            return
-        whole, angular = three.q[0], self.index[self.turning, IN_V, None] + 3 + DIRECTIONS
+        for s in range(len(q)):
+            three = self._rotations(u[s : s + 1], q[s : s + 1])
+            if three is not None:
+                self._add_tangent_at(u[s : s + 1], three, stiffness[s])
+
+    def _add_tangent_at(self, u: Floats, three: Rotations, stiffness: Floats) -> None:
+        angular = self.index[self.turning, IN_V, None] + 3 + DIRECTIONS
         for k, weight in enumerate(three.weights[:, 0]):
             by_v, by_q = np.zeros((2, len(stiffness)))
             for batch in self.fielded:
-                batch.tangent(u, whole, three.v[k, 0], three.a[k, 0], by_v, by_q)
+                batch.tangent(u[0], three.q[0], three.v[k, 0], three.a[k, 0], by_v, by_q)
             # v of a rotation follows the position, and in the axes of a frame its own rotation
             turns = cross_matrix(three.omega[k, 0, self.own])
             stiffness -= weight * by_q
             self._add(-weight * by_v, np.concatenate([turns, cross_matrix(three.v[k, 0, angular])]), stiffness)
         slopes = np.zeros((len(self.own) + len(self.turning), 3, 3))
-        slopes[: len(self.own)] = np.broadcast_to(-self.slopes(u, whole), (len(self.index), 3, 3))[self.own]
-        self._add(self.mass_data(whole, len(stiffness)), slopes, stiffness)
+        slopes[: len(self.own)] = np.broadcast_to(-self.slopes(u[0], three.q[0]), (len(self.index), 3, 3))[self.own]
+        self._add(self.mass_data(three.q, len(stiffness)), slopes, stiffness)
 
     def field_tangent(self, batch: CutsFree, number: int, u: Floats, q: Floats) -> Floats | float:
         """The derivative (n, n_v) by the pose of the field's residual on the free body of one element, at one state.
@@ -310,11 +352,11 @@ class MassField(ForceBatch):
             result -= weight * (by_q + by_v @ at_frames)
         return own_places.spread(np.asarray(result), self.layout.n_v)
 
-    def mass_data(self, q: Floats, size: int) -> Floats:
-        """Block data (size,) of the mass matrix at one state."""
+    def mass_data(self, whole: Floats, size: int) -> Floats:
+        """Block data (size,) of the mass matrix at one state (1, n)."""
         mass = np.zeros(size)
         for batch in self.fielded:
-            batch.mass(q, mass)
+            batch.mass(whole[0], mass)
         return mass
 
     def _add(self, data: Floats, by_group: Floats, out: Floats) -> None:
@@ -329,8 +371,7 @@ class MassField(ForceBatch):
 #
 # Both set the field of ``mass_field.Rotations`` at s states: acceleration (s, F, 3) at the frames, weights (3, s), and
 # axes (s, g, 3, 3) : rows along the direction to the body and two across it. index (F, 4) : as above.
-# All are zero at a state at which the body has no gravity, as at a load factor of zero; they
-# return whether any state has gravity.
+# All are zero at a state at which the body has no gravity, as at a load factor of zero.
 
 
 @inlined
@@ -375,7 +416,7 @@ def take_out(G, along, weight, axis):
             G[i, j] -= weight * axis[i] * axis[j]
 
 
-@kernel
+@kernel_with_entry
 def gravity(index, bodies, origin, u, first, q, middle, acceleration, weights, axes):
     """Gravity at the frames less that at the origin: docs/theory/orbit.md, equations (4) to (5b).
 
@@ -384,7 +425,7 @@ def gravity(index, bodies, origin, u, first, q, middle, acceleration, weights, a
     frame from the central body, and the acceleration (3,) of a mass there. middle (s, g, 3) : of the frames of each
     structure. axes are vectors whose squares, times the weights, add up to the gradient.
     """
-    w, G, found = np.empty((4, 3)), np.empty((3, 3)), False
+    w, G = np.empty((4, 3)), np.empty((3, 3))
     x, y, z, up = w[0], w[1], w[2], w[3]
     for state in range(q.shape[0]):
         rate2 = 0.0
@@ -408,7 +449,6 @@ def gravity(index, bodies, origin, u, first, q, middle, acceleration, weights, a
         if rate2 == 0.0:
             set_nothing(state, acceleration, weights, axes)
             continue
-        found = True
         set_weights(rate2, weights[:, state])
         for k in range(index.shape[0]):
             g = index[k, STRUCTURE]
@@ -436,24 +476,22 @@ def gravity(index, bodies, origin, u, first, q, middle, acceleration, weights, a
                     for o in range(3):
                         part = (5.0 * height * height / square - 1.0) * x[o] - 2.0 * height * pole[o]
                         acceleration[state, k, o] += factor * part
-    return found
 
 
-@kernel
+@kernel_with_entry
 def gradient(index, u, first, centre, q, acceleration, weights, axes):
     """The linear field of a gravity gradient G = n^2 (3 o o^T - 1): docs/theory/gravity_gradient.md, equation (1).
 
     u (s, n_u), from ``first`` on : n^2, n^2 o (3,), and the acceleration b (3,) at the origin of q, which a load factor
     multiplies; the field is G (r - centre) + b. centre (s, 3).
     """
-    w, found = np.empty((4, 3)), False
+    w = np.empty((4, 3))
     vertical, y, z, r = w[0], w[1], w[2], w[3]
     for state in range(q.shape[0]):
         factor, b = u[state, first], u[state, first + 4 : first + 7]
         if factor == 0.0:
             set_nothing(state, acceleration, weights, axes)
             continue
-        found = True
         for o in range(3):
             vertical[o] = u[state, first + 1 + o] / factor
         set_weights(factor, weights[:, state])
@@ -467,7 +505,6 @@ def gradient(index, u, first, centre, q, acceleration, weights, axes):
             up = 3.0 * dot(vertical, r)
             for o in range(3):
                 acceleration[state, k, o] = b[o] + factor * (up * vertical[o] - r[o])
-    return found
 
 
 class OrbitBatch(MassField):
@@ -508,9 +545,9 @@ class OrbitBatch(MassField):
     def longest_step(self, q: Floats, v: Floats) -> float:
         return self.spacing
 
-    def set_field(self, u: Floats, of: Rotations) -> bool:
-        field = of.acceleration, of.weights, of.axes
-        return bool(gravity(self.index, self.bodies, self.origin, u, self.first, of.q, of.middle, *field))
+    def field_calls(self, u: Floats, of: Rotations) -> list[Call]:
+        bodies, field = (self.bodies, self.origin), (of.acceleration, of.weights, of.axes)
+        return [Bound(gravity, self.index, *bodies, u, self.first, of.q, of.middle, *field)]
 
     def slopes(self, u: Floats, q: Floats) -> Floats:
         structure = self.index[:, STRUCTURE]
@@ -548,8 +585,6 @@ class GravityGradientBatch(MassField):
         super().__init__(layout)
         self.item = item
         self.follows = item.origin is None and not len(self.held)
-        self.translations = np.zeros((2, self.size))  # velocities along x and y
-        self.translations[[[0], [1]], self.index[:, IN_V] + [[0], [1]]] = 1.0
         self.inputs = (Input(7, self._inputs, label=f"loads.{item.name}", surroundings=True),)
 
     def bind(self, batches: Sequence[Batch]) -> None:
@@ -558,19 +593,25 @@ class GravityGradientBatch(MassField):
         if self.item.origin is not None:
             self.origin = np.asarray(self.item.origin) - self.layout.origin
         elif not self.follows:
-            self.origin = self._centres(self.with_fixed(self.layout.start_coordinates()[None]))[1][0]
+            self.origin = self._centres(self.layout.start_coordinates()[None])[1][0]
+
+    def _centre_calls(self, u: Floats, q: Floats, masses: Floats, centres: Floats) -> list[Call]:
+        """Calls that set masses (s,) kg and mass centres (s, 3) m, relative to the origin of the layout."""
+        copies = np.empty((2, *u.shape)), np.empty((2, len(q), q.shape[1] + len(self.held)))
+        v, a, parts = np.zeros((3, 2, len(q), self.size))
+        a[0][:, self.index[:, IN_V]] = 1.0
+        a[1][:, self.index[:, IN_V] + 1] = 1.0
+        flat = [array.reshape(-1, array.shape[2]) for array in (*copies, v, a, parts)]
+        calls = [Bound(spread, u, q, self.held, *copies), Bound(clear, flat[-1])]
+        calls += [batch.bound_inertia(*flat) for batch in self.fielded]
+        return [*calls, Bound(mass_centres, self.index, copies[1][0], parts, masses, centres)]
 
     def _centres(self, q: Floats) -> tuple[float, Floats]:
-        """Mass (kg) and mass centres (s, 3) m, relative to the origin of the layout, of states with fixed frames."""
-        s = len(q)
-        out, states = np.zeros((2 * s, 8)), np.concatenate([q, q])
-        v = np.repeat(self.translations, s, axis=0)
-        for batch in self.fielded:
-            batch.energy_momentum(states, v, out)
-        centres, mass = np.empty((s, 3)), float(out[0, 2])
-        # r x m e of the translations
-        centres[:, 0], centres[:, 1], centres[:, 2] = out[s:, 7], -out[:s, 7], out[:s, 6]
-        return mass, centres / (mass or 1.0)
+        """Mass (kg) and mass centres (s, 3) m of s states."""
+        masses, centres = np.empty(len(q)), np.empty((len(q), 3))
+        for call in self._centre_calls(np.zeros((len(q), self.n_u)), q, masses, centres):
+            call()
+        return float(masses[0]), centres
 
     def _inputs(self, t: float) -> Floats:
         """(7,) numbers of the field, as of the kernel ``gradient``; a load factor multiplies them."""
@@ -578,10 +619,11 @@ class GravityGradientBatch(MassField):
         shift = np.zeros(3) if self.follows else self.layout.origin_velocity * t - self.origin
         return np.concatenate([[factor], factor * vertical, factor * (3.0 * (vertical @ shift) * vertical - shift)])
 
-    def set_field(self, u: Floats, of: Rotations) -> bool:
-        centre = self._centres(of.q)[1] if self.follows else np.zeros((len(u), 3))
+    def field_calls(self, u: Floats, of: Rotations) -> list[Call]:
+        masses, centres = np.empty(len(u)), np.zeros((len(u), 3))
+        calls = self._centre_calls(u, of.q, masses, centres) if self.follows else []
         field = of.acceleration, of.weights, of.axes
-        return bool(gradient(self.index, u, self.first_input, centre, of.q, *field))
+        return [*calls, Bound(gradient, self.index, u, self.first_input, centres, of.q, *field)]
 
     def slopes(self, u: Floats, q: Floats) -> Floats:
         factor, vertical = u[self.first_input], u[self.first_input + 1 : self.first_input + 4]
@@ -590,17 +632,13 @@ class GravityGradientBatch(MassField):
         tensor: Floats = 3.0 / factor * np.outer(vertical, vertical) - factor * np.eye(3)
         return tensor
 
-    def allocate(self, pattern: BlockPattern) -> None:
-        super().allocate(pattern)
-        self.pattern = pattern
-
     def low_rank_tangent(self, u: Floats, q: Floats, v: Floats) -> LowRank | None:
         """Derivatives by the motion of the mass centre that it follows: M P G P^T M / m with the translations P."""
         if not self.follows:
             return None
         pattern, P = self.pattern, np.zeros((self.pattern.n, 3))
         P[self.index[:, IN_V, None] + DIRECTIONS] = np.eye(3)
-        left: Floats = (pattern.to_csc(self.mass_data(q, pattern.size)) @ P)[: len(v)]
+        left: Floats = (pattern.to_csc(self.mass_data(q[None], pattern.size)) @ P)[: len(v)]
         return LowRank(left, np.zeros_like(left), left @ self.slopes(u, q) / self._centres(q[None])[0])
 
     def field_tangent(self, batch: CutsFree, number: int, u: Floats, q: Floats) -> Floats | float:
@@ -616,11 +654,13 @@ class GravityGradientBatch(MassField):
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
         """Force, and torque about the origin of the field, of all moving parts; both in inertial axes."""
         force = np.zeros_like(frames.v)
-        self.nonconservative_force(frames.u, frames.q, frames.v, force)
+        for call in self._force_calls(frames.u, frames.q, force):
+            call()
         at = self.origin - frames.time[:, None] * self.layout.origin_velocity
         if self.follows:
             at = self._centres(frames.q)[1]
         own, turning = self.index[self.own, :, None] + DIRECTIONS, self.index[self.turning, :, None]
+        force = -force
         pull = force[:, own[:, IN_V]]
         torque = np.cross(frames.q[:, own[:, IN_Q]] - at[:, None], pull).sum(axis=1)
         attitudes = normalise(frames.q[:, turning[:, IN_Q] + 3 + np.arange(4)])

@@ -190,6 +190,9 @@ def _force_calls(force: Force, arrays: dict[str, Floats], out: Floats, factor: F
         return []
     wanted: list[Any] = [np.array(factors)] if force.parts else []
     read = [arrays[name] for name in force.reads]
+    if force.composed:
+        calls: list[Call] = force.kernel(*force.kept, *read, *wanted, out)
+        return calls
     if force.ranges is None:
         return [Bound(force.kernel, *force.kept, *read, *wanted, out, check=force.check)]
     ranges = force.ranges

@@ -84,6 +84,7 @@ class Force:
     reads : which of "u", "q", "v", "a" the kernel reads, in this order. part : its part. parts : those of a kernel that
     gives several, which takes their factors (parts,) before out, and leaves out what has the factor zero. check :
     called with the result of the kernel, -1 where nothing failed, and raises. ranges : for elements in ranges.
+    composed : whether the kernel is a function that gives the calls which do it, for arrays whose entries change.
     """
 
     kernel: Callable[..., Any]
@@ -93,6 +94,7 @@ class Force:
     parts: tuple[ForcePart, ...] = ()
     check: Callable[[int], object] | None = None
     ranges: Ranges | None = None
+    composed: bool = False
 
     @property
     def all_parts(self) -> tuple[ForcePart, ...]:
