@@ -39,7 +39,8 @@ from femb.elements.exact.tangent import (
     to_nodes,
 )
 from femb.elements.load.line_load_batch import INERTIAL, SECTION, LineLoads
-from femb.numerics.compiler.compile import inlined, kernel
+from femb.layout.terms import Force, Tangent
+from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
 from femb.numerics.vector3 import rotate, rotate_back
 
 
@@ -169,15 +170,24 @@ def row_to_frames(ends, data, R, x, P, W, F, n, moment, g, small, f):
     add_to_frames(ends, R, g, small, f)
 
 
-@kernel
-def line_forces(index, ends, data, free, kind, first, values, u, q, fixed, sign, out, section):
-    """out (s, n_v) += sign times the residual force; section (s, n, 2, 6), unless of length 0, its section forces.
+@inlined
+def free_strain(shares, k, u, first_input, free):
+    """free (6,) : the free strain of row k times its length; shares (l, n, 6) : by each of the inputs."""
+    free[:] = 0.0
+    for m in range(shares.shape[0]):
+        for i in range(6):
+            free[i] += u[first_input + m] * shares[m, k, i]
 
-    free (s, n, 6). Returns -1, or the number of a row with a folded element.
+
+@kernel_with_entry
+def line_forces(index, ends, data, shares, first_input, kind, first, values, fixed, section, u, q, out):
+    """out (s, n_v) += the residual force; section (s, n, 2, 6), unless of length 0, its section forces.
+
+    Returns -1, or the number of a row with a folded element.
     """
     p, poses, R, r, small = np.empty((3, 4)), np.empty((2, 7)), np.empty((4, 3, 3)), np.empty((4, 3)), np.empty((6, 3))
     six, mats, three, work = np.empty((10, 6)), np.empty((2, 6, 6)), np.empty((6, 3, 3)), np.empty((6, 3))
-    F, h, moment, g, f = np.empty((4, 3)), np.empty(3), np.empty(3), np.empty(9), np.empty(12)
+    F, h, moment, g, f, free = np.empty((4, 3)), np.empty(3), np.empty(3), np.empty(9), np.empty(12), np.empty(6)
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
             d, P, W = six[0], three[0], three[1]
@@ -185,7 +195,8 @@ def line_forces(index, ends, data, free, kind, first, values, u, q, fixed, sign,
             _, _, _, whole = element_coordinates(poses, ends[k], p, R, r, small, d, P, W)
             if not whole:
                 return k
-            element_stress(data[k], free[s, k], d, mats[0], mats[1], six[1], six[2], six[3], six[4])
+            free_strain(shares, k, u[s], first_input, free)
+            element_stress(data[k], free, d, mats[0], mats[1], six[1], six[2], six[3], six[4])
             row_force(
                 R[1], data[k], kind[k], -u[s, first[k]], values[k], d, mats[0], mats[1], six[1], six[3],
                 three[2], three[3], three[4], three[5], work[0:4], six[6:10], F, six[5], h, moment,
@@ -196,7 +207,7 @@ def line_forces(index, ends, data, free, kind, first, values, u, q, fixed, sign,
                 j = index[k, 2 + e]
                 if j >= 0:
                     for i in range(6):
-                        out[s, j + i] += sign * f[6 * e + i]
+                        out[s, j + i] += f[6 * e + i]
             if section.shape[0] > 0:
                 end_sections(ends[k], R, small, f, section[s, k])
     return -1
@@ -356,8 +367,8 @@ def point_levers(ends, data, R, F, small, y, K):
 
 
 @kernel
-def line_tangent(index, ends, data, free, kind, first, values, u, q, fixed, offset, stride, out):
-    """Add the change of the residual force at one state to block data; free (n, 6).
+def line_tangent(index, ends, data, shares, first_input, kind, first, values, fixed, offset, stride, u, q, out):
+    """Add the change of the residual force to block data (s, size).
 
     Returns -1, or the number of a row with a folded element.
     """
@@ -366,153 +377,155 @@ def line_tangent(index, ends, data, free, kind, first, values, u, q, fixed, offs
     F, h, moment, g = np.empty((4, 3)), np.empty(3), np.empty(3), np.empty(9)
     B, HB, D = np.empty((6, 9)), np.empty((6, 9)), np.zeros((6, 9))
     T, S, dc, dh, dM = np.empty((3, 9)), np.empty((3, 9)), np.empty((3, 9)), np.empty((3, 9)), np.empty((3, 9))
-    dd, dn = np.empty(6), np.empty(6)
+    dd, dn, free = np.empty(6), np.empty(6), np.empty(6)
     N, dF, K9 = np.empty((6, 9)), np.empty((4, 3, 9)), np.empty((9, 9))
     K, Kp = np.empty((12, 12)), np.empty((12, 12))
-    for k in range(index.shape[0]):
-        d, P, W = six[0], three[0], three[1]
-        frame_poses(index[k], q, fixed, poses)
-        k0, k1, k2, whole = element_coordinates(poses, ends[k], p, R, r, small, d, P, W)
-        if not whole:
-            return k
-        X, C, theta, x, length = mats[0], mats[1], d[3:6], small[0], data[k, LENGTH]
-        sigma, w, y, n, factor = six[1], six[2], six[3], six[5], -u[first[k]]
-        follows = kind[k] == SECTION
-        element_stress(data[k], free[k], d, X, C, sigma, w, y, six[4])
-        E, A, Eb, Ab = three[2], three[3], three[4], three[5]
-        row_force(
-            R[1],
-            data[k],
-            kind[k],
-            factor,
-            values[k],
-            d,
-            X,
-            C,
-            sigma,
-            y,
-            E,
-            A,
-            Eb,
-            Ab,
-            work[0:4],
-            mats[6, 0:4],
-            F,
-            n,
-            h,
-            moment,
-        )
-        gradient(x, P, W, B)
-        Y = mats[2]
-        second_derivative(data[k], X, C, sigma, y, mats[3], mats[4], mats[5])
-        bubble_change(data[k], X, C, sigma, mats[3], six[6], mats[4], mats[7], Y)
-        for i in range(3):
-            for j in range(3):
-                D[3 + i, 3 + j] = -P[i, j]
-                D[3 + i, 6 + j] = P[j, i]
-        N[:] = 0.0
-        dF[:] = 0.0
-        dh[:] = 0.0
-        dM[:] = 0.0
-        moments = False
-        for i in range(3):
-            xi = POINTS[i]
-            f, c, psi = work[0], work[1], work[2]
-            for m in range(3):
-                psi[m] = xi * theta[m]
-            rotation_and_mean(psi, E, A)
-            if follows:
-                bubble(xi, length, y, E, work[3], Eb, Ab)
-            local_vectors(R[1], kind[k], values[k, i], factor * length * WEIGHTS[i], E, Eb, f, c, work[4])
-            spins(xi, length, follows, E, A, Ab, Y, B, D, T, three[6], S)
-            if follows:
-                # seen from inertial axes: with the rotation of end I
-                for m in range(3):
-                    S[m, 3 + m] += 1.0
-                crossed(S, f, dc)
-                for m in range(4):
-                    for a in range(3):
-                        for b in range(9):
-                            dF[m, a, b] += share(m, xi) * dc[a, b]
-                for m in range(3):
-                    S[m, 3 + m] -= 1.0
-            if c[0] == 0.0 and c[1] == 0.0 and c[2] == 0.0:
-                continue
-            moments = True
-            mean_change(psi, c, three[7])
-            crossed(S, c, dc)
-            for b in range(9):
-                for a in range(3):
-                    dM[a, b] += dc[a, b]
-                    s = 0.0
-                    for m in range(3):
-                        s += xi * three[7, a, m] * D[3 + m, b] + A[m, a] * dc[m, b]
-                    N[3 + a, b] += xi * s
-                # E^T (dc + c x T)
-                t0, t1, t2 = T[0, b], T[1, b], T[2, b]
-                e0 = dc[0, b] + c[1] * t2 - c[2] * t1
-                e1 = dc[1, b] + c[2] * t0 - c[0] * t2
-                e2 = dc[2, b] + c[0] * t1 - c[1] * t0
-                for a in range(3):
-                    dh[a, b] -= 6.0 * xi * (1.0 - xi) * (E[0, a] * e0 + E[1, a] * e1 + E[2, a] * e2)
-        K[:] = 0.0
-        if moments:
-            # eta = C^-1 X (0, h); its change: C^-1 (X (0, dh) + (ad_y_eta - ad_Fq(0, h) - X S(eta)) dd)
-            eta, M6 = six[6], mats[4]
-            for i in range(6):
-                eta[i] = X[i, 3] * h[0] + X[i, 4] * h[1] + X[i, 5] * h[2]
-            solve(C, eta)
-            rows_times_stress(X, eta, M6)
-            for i in range(6):
-                six[7, i] = 0.0
-                for j in range(6):
-                    M6[i, j] = -M6[i, j]
-                    six[7, i] += X[j, i] * eta[j]
-            add_adjoint(six[7], 1.0, M6)
-            quadratic_times(data[k], h, six[7])
-            add_adjoint(six[7], -1.0, M6)
-            bubble_argument(data[k], X, eta, h, six[7])
-            for b in range(9):
-                for i in range(6):
-                    dd[i] = B[i, b]
-                for i in range(6):
-                    s = X[i, 3] * dh[0, b] + X[i, 4] * dh[1, b] + X[i, 5] * dh[2, b]
-                    for j in range(6):
-                        s += M6[i, j] * dd[j]
-                    six[8, i] = s
-                    dn[i] = 0.0
-                solve(C, six[8])
-                for i in range(3):
-                    work[5, i] = dh[i, b]
-                bubble_force_change(
-                    data[k], X, sigma, y, eta, six[7], mats[7], Y, dd, six[8], work[5], mats[5, 0:4], dn
-                )
-                for i in range(6):
-                    N[i, b] += dn[i]
-            m0, m1, m2 = ends_force(x, P, W, n, g)
-            small[1, 0], small[1, 1], small[1, 2] = m0, m1, m2
-            mats[5, :, :] = 0.0
-            ends_stiffness(mats[5], B, P, three[8], theta, x, n, g[0:3], small[1], k0, k1, k2, HB, mats[6], K9)
-            for i in range(9):
-                for j in range(9):
-                    for m in range(6):
-                        K9[i, j] += B[m, i] * N[m, j]
+    for s in range(q.shape[0]):
+        for k in range(index.shape[0]):
+            d, P, W = six[0], three[0], three[1]
+            frame_poses(index[k], q[s], fixed, poses)
+            k0, k1, k2, whole = element_coordinates(poses, ends[k], p, R, r, small, d, P, W)
+            if not whole:
+                return k
+            X, C, theta, x, length = mats[0], mats[1], d[3:6], small[0], data[k, LENGTH]
+            sigma, w, y, n, factor = six[1], six[2], six[3], six[5], -u[s, first[k]]
+            follows = kind[k] == SECTION
+            free_strain(shares, k, u[s], first_input, free)
+            element_stress(data[k], free, d, X, C, sigma, w, y, six[4])
+            E, A, Eb, Ab = three[2], three[3], three[4], three[5]
+            row_force(
+                R[1],
+                data[k],
+                kind[k],
+                factor,
+                values[k],
+                d,
+                X,
+                C,
+                sigma,
+                y,
+                E,
+                A,
+                Eb,
+                Ab,
+                work[0:4],
+                mats[6, 0:4],
+                F,
+                n,
+                h,
+                moment,
+            )
+            gradient(x, P, W, B)
+            Y = mats[2]
+            second_derivative(data[k], X, C, sigma, y, mats[3], mats[4], mats[5])
+            bubble_change(data[k], X, C, sigma, mats[3], six[6], mats[4], mats[7], Y)
             for i in range(3):
-                for j in range(9):
-                    K9[3 + i, j] += dM[i, j]
-            to_nodes(K9, R[1], K)
-            rows_to_frames(ends[k], R, K)
-        Kp[:] = 0.0
-        point_rows(ends[k], data[k], R, dF, work[0], work[1], work[2], Kp)
-        for i in range(12):
-            for j in range(12):
-                K[i, j] += Kp[i, j]
-        columns_to_frames(ends[k], R, K)
-        point_levers(ends[k], data[k], R, F, work[0:2], work[2], K)
-        if moments:
-            rotate(R[1], g[0:3], small[2])
-            add_offset_stiffness(ends[k], R, small[2], small[3], K)
-        scatter_frames(K, offset[k], stride[k], out)
+                for j in range(3):
+                    D[3 + i, 3 + j] = -P[i, j]
+                    D[3 + i, 6 + j] = P[j, i]
+            N[:] = 0.0
+            dF[:] = 0.0
+            dh[:] = 0.0
+            dM[:] = 0.0
+            moments = False
+            for i in range(3):
+                xi = POINTS[i]
+                f, c, psi = work[0], work[1], work[2]
+                for m in range(3):
+                    psi[m] = xi * theta[m]
+                rotation_and_mean(psi, E, A)
+                if follows:
+                    bubble(xi, length, y, E, work[3], Eb, Ab)
+                local_vectors(R[1], kind[k], values[k, i], factor * length * WEIGHTS[i], E, Eb, f, c, work[4])
+                spins(xi, length, follows, E, A, Ab, Y, B, D, T, three[6], S)
+                if follows:
+                    # seen from inertial axes: with the rotation of end I
+                    for m in range(3):
+                        S[m, 3 + m] += 1.0
+                    crossed(S, f, dc)
+                    for m in range(4):
+                        for a in range(3):
+                            for b in range(9):
+                                dF[m, a, b] += share(m, xi) * dc[a, b]
+                    for m in range(3):
+                        S[m, 3 + m] -= 1.0
+                if c[0] == 0.0 and c[1] == 0.0 and c[2] == 0.0:
+                    continue
+                moments = True
+                mean_change(psi, c, three[7])
+                crossed(S, c, dc)
+                for b in range(9):
+                    for a in range(3):
+                        dM[a, b] += dc[a, b]
+                        total = 0.0
+                        for m in range(3):
+                            total += xi * three[7, a, m] * D[3 + m, b] + A[m, a] * dc[m, b]
+                        N[3 + a, b] += xi * total
+                    # E^T (dc + c x T)
+                    t0, t1, t2 = T[0, b], T[1, b], T[2, b]
+                    e0 = dc[0, b] + c[1] * t2 - c[2] * t1
+                    e1 = dc[1, b] + c[2] * t0 - c[0] * t2
+                    e2 = dc[2, b] + c[0] * t1 - c[1] * t0
+                    for a in range(3):
+                        dh[a, b] -= 6.0 * xi * (1.0 - xi) * (E[0, a] * e0 + E[1, a] * e1 + E[2, a] * e2)
+            K[:] = 0.0
+            if moments:
+                # eta = C^-1 X (0, h); its change: C^-1 (X (0, dh) + (ad_y_eta - ad_Fq(0, h) - X S(eta)) dd)
+                eta, M6 = six[6], mats[4]
+                for i in range(6):
+                    eta[i] = X[i, 3] * h[0] + X[i, 4] * h[1] + X[i, 5] * h[2]
+                solve(C, eta)
+                rows_times_stress(X, eta, M6)
+                for i in range(6):
+                    six[7, i] = 0.0
+                    for j in range(6):
+                        M6[i, j] = -M6[i, j]
+                        six[7, i] += X[j, i] * eta[j]
+                add_adjoint(six[7], 1.0, M6)
+                quadratic_times(data[k], h, six[7])
+                add_adjoint(six[7], -1.0, M6)
+                bubble_argument(data[k], X, eta, h, six[7])
+                for b in range(9):
+                    for i in range(6):
+                        dd[i] = B[i, b]
+                    for i in range(6):
+                        total = X[i, 3] * dh[0, b] + X[i, 4] * dh[1, b] + X[i, 5] * dh[2, b]
+                        for j in range(6):
+                            total += M6[i, j] * dd[j]
+                        six[8, i] = total
+                        dn[i] = 0.0
+                    solve(C, six[8])
+                    for i in range(3):
+                        work[5, i] = dh[i, b]
+                    bubble_force_change(
+                        data[k], X, sigma, y, eta, six[7], mats[7], Y, dd, six[8], work[5], mats[5, 0:4], dn
+                    )
+                    for i in range(6):
+                        N[i, b] += dn[i]
+                m0, m1, m2 = ends_force(x, P, W, n, g)
+                small[1, 0], small[1, 1], small[1, 2] = m0, m1, m2
+                mats[5, :, :] = 0.0
+                ends_stiffness(mats[5], B, P, three[8], theta, x, n, g[0:3], small[1], k0, k1, k2, HB, mats[6], K9)
+                for i in range(9):
+                    for j in range(9):
+                        for m in range(6):
+                            K9[i, j] += B[m, i] * N[m, j]
+                for i in range(3):
+                    for j in range(9):
+                        K9[3 + i, j] += dM[i, j]
+                to_nodes(K9, R[1], K)
+                rows_to_frames(ends[k], R, K)
+            Kp[:] = 0.0
+            point_rows(ends[k], data[k], R, dF, work[0], work[1], work[2], Kp)
+            for i in range(12):
+                for j in range(12):
+                    K[i, j] += Kp[i, j]
+            columns_to_frames(ends[k], R, K)
+            point_levers(ends[k], data[k], R, F, work[0:2], work[2], K)
+            if moments:
+                rotate(R[1], g[0:3], small[2])
+                add_offset_stiffness(ends[k], R, small[2], small[3], K)
+            scatter_frames(K, offset[k], stride[k], out[s])
     return -1
 
 
@@ -533,17 +546,18 @@ class ExactLineLoadBatch(LineLoads):
         self.in_model = np.arange(len(self.index))
         self.set_rows(loads, of_beams.slices)
 
-    def _elements(self, u: Floats) -> tuple[Any, ...]:
-        free = np.ascontiguousarray(self.of_beams.free(u)[:, self.in_model])
-        return self.index, self.ends, self.data, free, *self.loading
+    @property
+    def _rows(self) -> tuple[Any, ...]:
+        shares = np.ascontiguousarray(self.of_beams._shares[:, self.in_model])
+        heat = shares, self.of_beams.first_input
+        return self.index, self.ends, self.data, *heat, *self.loading, self.of_beams.fixed
 
-    def _check(self, folded: int) -> None:
+    def check(self, folded: int) -> None:
+        """Raise FoldedError for the row that a kernel returned, unless it is -1."""
         self.of_beams.check(int(self.in_model[folded]) if folded >= 0 else -1)
 
-    def force(self, u: Floats, q: Floats, sign: float, out: Floats, section: Floats) -> None:
-        self._check(line_forces(*self._elements(u), u, q, self.of_beams.fixed, sign, out, section))
+    def force(self, section: Floats) -> Force:
+        return Force(line_forces, (*self._rows, section), "uq", check=self.check)
 
-    def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
-        index, ends, data, free, *loads = self._elements(u[None])
-        places = (self.offset, self.stride, stiffness)
-        self._check(line_tangent(index, ends, data, free[0], *loads, u, q, self.of_beams.fixed, *places))
+    def tangents(self) -> list[Tangent]:
+        return [Tangent(line_tangent, self._rows, self.starts, "uq", "k", check=self.check)]

@@ -32,8 +32,10 @@ from femb.elements.private_blocks import FreeBody
 from femb.elements.records import load_factors
 from femb.layout.element import Batch, Input
 from femb.layout.layout import Layout
-from femb.layout.views import BlockPattern, ModelView, OutputStates
-from femb.numerics.compiler.compile import inlined, kernel
+from femb.layout.terms import Force, Tangent
+from femb.layout.views import ModelView, OutputStates
+from femb.numerics.compiler.bound_calls import Bound
+from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
 from femb.numerics.vector3 import dot, rotate, rotate_back
 
 
@@ -57,8 +59,10 @@ class LoadsAlongBeams(Batch):
         self.index, self.ends, self.data = self.index[rows], self.ends[rows], self.data[rows]
         self.in_model = self.in_model[rows]
 
-    def allocate(self, pattern: BlockPattern) -> None:
-        self.offset, self.stride = pattern.offsets(self.index[:, self.velocities])
+    @property
+    def starts(self) -> Ints:
+        """(n, groups) the first velocities of the groups of each row, see ``femb.layout.terms``."""
+        return self.index[:, self.velocities]
 
     def load_on(self, batch: Batch, number: int) -> Self | None:
         """The loads on one element of ``batch``, with the velocities of its free body; None where there are none."""
@@ -68,26 +72,24 @@ class LoadsAlongBeams(Batch):
         private, other = FreeBody.blocks(self.sizes), copy(self)
         other.select(rows)
         other.index[:, self.velocities] = private.starts  # a copy, by select
-        other.offset, other.stride = (np.repeat(part, len(rows), axis=0) for part in (private.offset, private.stride))
+        other.pattern = private
         return other
 
-    def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
-        self.force(u, q, 1.0, out, NO_SECTION)
+    def force(self, section: Floats) -> Force:
+        """Its force; section (s, n, 2, 6), unless of length 0 : to which the kernel adds section forces."""
+        raise NotImplementedError
 
-    def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
-        self.force(u, q, -1.0, out, NO_SECTION)
+    def forces(self) -> list[Force]:
+        return [self.force(NO_SECTION)]
 
     def add_section_forces(self, beams: Batch, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         if not isinstance(beams, self.beams):
             return
         section = np.zeros((len(q), len(self.index), 2, 6))
-        self.force(u, q, 1.0, np.zeros_like(v), section)
+        force = self.force(section)
+        Bound(force.kernel, *force.kept, u, q, np.zeros_like(v), check=force.check)()
         for k, row in enumerate(self.in_model):
             out[:, row] += section[:, k]
-
-    def force(self, u: Floats, q: Floats, sign: float, out: Floats, section: Floats) -> None:
-        """out (s, n_v) += sign times the residual force; section (s, n, 2, 6), unless of length 0, section forces."""
-        raise NotImplementedError
 
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
         """The factor of every load, i.e. the value of its profile."""
@@ -133,8 +135,8 @@ class AlongBeams(LoadsAlongBeams):
 
 
 @inlined
-def add_force(index, ends, R, f, sign, work, out):
-    """out (n_v,) += sign times a force f (14,) on the ends: forces in axes of section I, moments in end axes.
+def add_force(index, ends, R, f, work, out):
+    """out (n_v,) += a force f (14,) on the ends: forces in axes of section I, moments in end axes.
 
     work : (3, 3).
     """
@@ -146,17 +148,17 @@ def add_force(index, ends, R, f, sign, work, out):
         if frame >= 0:
             force_to_frame(F, f[o + 3 : o + 6], ends[end], R[2 * end], force, torque)
             for i in range(3):
-                out[frame + i] += sign * force[i]
-                out[frame + 3 + i] += sign * torque[i]
-        out[index[6 + end]] += sign * f[o + 6]
+                out[frame + i] += force[i]
+                out[frame + 3 + i] += torque[i]
+        out[index[6 + end]] += f[o + 6]
 
 
 @inlined
-def add_section_force(R, f, sign, work, section):
-    """section (2, 6) += the contribution of a residual force sign f to the section forces (see ``force.forces``)."""
+def add_section_force(R, f, work, section):
+    """section (2, 6) += the contribution of a residual force f to the section forces (see ``force.forces``)."""
     F, own = work[0], work[1]
     for end in range(2):
-        o, outward = 7 * end, -sign if end == 0 else sign
+        o, outward = 7 * end, 2.0 * end - 1.0
         rotate(R[1], f[o : o + 3], F)
         rotate_back(R[1 + 2 * end], F, own)
         for i in range(3):
@@ -254,9 +256,9 @@ def local_vectors(R, kind, values, weight, S, f, c):
         c[k] *= weight
 
 
-@kernel
-def forces(index, ends, data, kind, first, values, u, q, fixed, sign, out, section):
-    """out (s, n_v) += sign times the residual force; section (s, n, 2, 6), unless of length 0, its section forces.
+@kernel_with_entry
+def forces(index, ends, data, kind, first, values, fixed, section, u, q, out):
+    """out (s, n_v) += the residual force; section (s, n, 2, 6), unless of length 0, its section forces.
 
     Returns -1, or the number of a row with a folded element.
     """
@@ -275,9 +277,9 @@ def forces(index, ends, data, kind, first, values, u, q, fixed, sign, out, secti
             row_force(X, R, length, kind[k], u[s, first[k]], values[k], psi, psi_X, S, W, work, G, n, M1)
             s2 = math.sqrt(X[4] * X[4] + X[5] * X[5] + X[6] * X[6])
             ends_force(X, Q, small[10], small[11], length, s2, n, G, M1, work[2], f11, f)
-            add_force(index[k], ends[k], R, f, sign, work, out[s])
+            add_force(index[k], ends[k], R, f, work, out[s])
             if section.shape[0] > 0:
-                add_section_force(R, f, sign, work, section[s, k])
+                add_section_force(R, f, work, section[s, k])
     return -1
 
 
@@ -304,8 +306,8 @@ def vector_changes(f, spin, follows, change):
 
 
 @kernel
-def turning_tangent(index, ends, data, kind, first, values, offset, stride, u, q, fixed, out):
-    """Add the change of the residual force at one state to block data, without the part of ``moment_tangent``."""
+def turning_tangent(index, ends, data, kind, first, values, fixed, offset, stride, u, q, out):
+    """Add the change of the residual force to block data (s, size), without the part of ``moment_tangent``."""
     states = np.empty((2, 8))
     R, small, X, work = np.empty((5, 3, 3)), np.empty((12, 3)), np.empty(8), np.empty((3, 3))
     n, f11, f, G2 = np.empty(8), np.empty(11), np.empty(14), np.empty(3)
@@ -315,58 +317,59 @@ def turning_tangent(index, ends, data, kind, first, values, offset, stride, u, q
     K11, D, A, T = np.empty((11, 11)), np.empty((11, 14)), np.empty((14, 14)), np.empty((2, 3, 3))
     dn = np.empty((8, 11))
     Q, beta, gamma = R[4], small[10], small[11]
-    for k in range(index.shape[0]):
-        length, factor = data[k, LENGTH], u[first[k]]
-        end_states(index[k], q, fixed, states)
-        element_shape(states, ends[k], length, R, small, X)
-        if not twist_angles(X, psi, psi_X):
-            return k
-        shape_gradient(X, Q, beta, gamma, length, B)
-        row_force(X, R, length, kind[k], factor, values[k], psi, psi_X, S, W, work, G, n, M1)
-        dG[:] = 0.0
-        dn[:] = 0.0
-        D[:] = 0.0
-        for i in range(3):
-            g = section_at(X, HERMITE[i, 0], HERMITE[i, 1], HERMITE[i, 2], psi[i], S)
-            local_vectors(R, kind[k], values[k, i], -WEIGHTS[i] * length * factor, S, work[0], work[1])
-            spin_gradient(i, g, S, psi_X, W)
-            for j in range(11):
-                for p in range(3):
-                    x = 0.0
-                    for m in range(8):
-                        x += W[p, m] * B[m, j]
-                    spin[p, j] = x
-            vector_changes(work[0], spin, kind[k] == SECTION, change)
-            for j in range(11):
-                for o in range(4):
-                    for p in range(3):
-                        dG[j, o, p] += HERMITE_VALUES[i, o] * change[p, j]
-            vector_changes(work[1], spin, kind[k] == SECTION, change)
-            for p in range(3):
+    for s in range(q.shape[0]):
+        for k in range(index.shape[0]):
+            length, factor = data[k, LENGTH], u[s, first[k]]
+            end_states(index[k], q[s], fixed, states)
+            element_shape(states, ends[k], length, R, small, X)
+            if not twist_angles(X, psi, psi_X):
+                return k
+            shape_gradient(X, Q, beta, gamma, length, B)
+            row_force(X, R, length, kind[k], factor, values[k], psi, psi_X, S, W, work, G, n, M1)
+            dG[:] = 0.0
+            dn[:] = 0.0
+            D[:] = 0.0
+            for i in range(3):
+                g = section_at(X, HERMITE[i, 0], HERMITE[i, 1], HERMITE[i, 2], psi[i], S)
+                local_vectors(R, kind[k], values[k, i], -WEIGHTS[i] * length * factor, S, work[0], work[1])
+                spin_gradient(i, g, S, psi_X, W)
                 for j in range(11):
-                    D[j, 3 + p] += change[p, j]
-                    for m in range(8):
-                        dn[m, j] += W[p, m] * change[p, j]
-        s2 = math.sqrt(X[4] * X[4] + X[5] * X[5] + X[6] * X[6])
-        rotate_back(Q, G[3], G2)
-        A[:] = 0.0
-        for j in range(11):
-            add_force_change(j, Q, length, X[3], s2, G, G2, dG[j], work, D[j])
-            add_column(j, D[j], A)
-        K11[:] = 0.0
-        geometric_stiffness(X, Q, beta, gamma, length, n, K11)
-        for i in range(11):
+                    for p in range(3):
+                        x = 0.0
+                        for m in range(8):
+                            x += W[p, m] * B[m, j]
+                        spin[p, j] = x
+                vector_changes(work[0], spin, kind[k] == SECTION, change)
+                for j in range(11):
+                    for o in range(4):
+                        for p in range(3):
+                            dG[j, o, p] += HERMITE_VALUES[i, o] * change[p, j]
+                vector_changes(work[1], spin, kind[k] == SECTION, change)
+                for p in range(3):
+                    for j in range(11):
+                        D[j, 3 + p] += change[p, j]
+                        for m in range(8):
+                            dn[m, j] += W[p, m] * change[p, j]
+            s2 = math.sqrt(X[4] * X[4] + X[5] * X[5] + X[6] * X[6])
+            rotate_back(Q, G[3], G2)
+            A[:] = 0.0
             for j in range(11):
-                for m in range(8):
-                    K11[i, j] += B[m, i] * dn[m, j]
-        expand(K11, A)
-        ends_force(X, Q, beta, gamma, length, s2, n, G, M1, work[2], f11, f)
-        add_tangent(ends[k], offset[k], stride[k], R, T, f, A, out)
+                add_force_change(j, Q, length, X[3], s2, G, G2, dG[j], work, D[j])
+                add_column(j, D[j], A)
+            K11[:] = 0.0
+            geometric_stiffness(X, Q, beta, gamma, length, n, K11)
+            for i in range(11):
+                for j in range(11):
+                    for m in range(8):
+                        K11[i, j] += B[m, i] * dn[m, j]
+            expand(K11, A)
+            ends_force(X, Q, beta, gamma, length, s2, n, G, M1, work[2], f11, f)
+            add_tangent(ends[k], offset[k], stride[k], R, T, f, A, out[s])
     return -1
 
 
 @kernel
-def moment_tangent(index, ends, data, kind, first, values, offset, stride, u, q, fixed, out):
+def moment_tangent(index, ends, data, kind, first, values, fixed, offset, stride, u, q, out):
     """Add the part of the exact tangent due to the change of the spin gradient W at constant moments."""
     states = np.empty((2, 8))
     R, small, X, work = np.empty((5, 3, 3)), np.empty((12, 3)), np.empty(8), np.empty((3, 3))
@@ -375,28 +378,29 @@ def moment_tangent(index, ends, data, kind, first, values, offset, stride, u, q,
     B, H, HB, K11 = np.empty((8, 11)), np.empty((8, 8)), np.empty((8, 11)), np.empty((11, 11))
     second, rows = np.empty((8, 8)), np.empty((7, 8))
     A, T = np.empty((14, 14)), np.empty((2, 3, 3))
-    for k in range(index.shape[0]):
-        length = data[k, LENGTH]
-        end_states(index[k], q, fixed, states)
-        element_shape(states, ends[k], length, R, small, X)
-        if not twist_angles(X, psi, psi_X):
-            return k
-        H[:] = 0.0
-        second[:] = 0.0
-        along[3] = 0.0
-        for i in range(3):
-            g = section_at(X, HERMITE[i, 0], HERMITE[i, 1], HERMITE[i, 2], psi[i], S)
-            local_vectors(R, kind[k], values[k, i], -WEIGHTS[i] * length * u[first[k]], S, work[0], work[1])
-            along[i] = spin_change(i, g, S, psi_X, work[1], H)
-        add_twist_hessian(X, along, rows, second)
-        for m in range(8):
-            for o in range(8):
-                H[m, o] += second[max(m, o), min(m, o)]
-        shape_gradient(X, R[4], small[10], small[11], length, B)
-        ends_stiffness(H, B, HB, K11)
-        A[:] = 0.0
-        expand(K11, A)
-        add_tangent(ends[k], offset[k], stride[k], R, T, no_force, A, out)
+    for s in range(q.shape[0]):
+        for k in range(index.shape[0]):
+            length = data[k, LENGTH]
+            end_states(index[k], q[s], fixed, states)
+            element_shape(states, ends[k], length, R, small, X)
+            if not twist_angles(X, psi, psi_X):
+                return k
+            H[:] = 0.0
+            second[:] = 0.0
+            along[3] = 0.0
+            for i in range(3):
+                g = section_at(X, HERMITE[i, 0], HERMITE[i, 1], HERMITE[i, 2], psi[i], S)
+                local_vectors(R, kind[k], values[k, i], -WEIGHTS[i] * length * u[s, first[k]], S, work[0], work[1])
+                along[i] = spin_change(i, g, S, psi_X, work[1], H)
+            add_twist_hessian(X, along, rows, second)
+            for m in range(8):
+                for o in range(8):
+                    H[m, o] += second[max(m, o), min(m, o)]
+            shape_gradient(X, R[4], small[10], small[11], length, B)
+            ends_stiffness(H, B, HB, K11)
+            A[:] = 0.0
+            expand(K11, A)
+            add_tangent(ends[k], offset[k], stride[k], R, T, no_force, A, out[s])
     return -1
 
 
@@ -483,17 +487,12 @@ class LineLoadBatch(LineLoads, AlongBeams):
 
     @property
     def _rows(self) -> tuple[Any, ...]:
-        return (self.index, self.ends, self.data, *self.loading)
+        return self.index, self.ends, self.data, *self.loading, self.fixed
 
-    def force(self, u: Floats, q: Floats, sign: float, out: Floats, section: Floats) -> None:
-        self.check(forces(*self._rows, u, q, self.fixed, sign, out, section))
+    def force(self, section: Floats) -> Force:
+        return Force(forces, (*self._rows, section), "uq", check=self.check)
 
-    def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
-        args = (self.offset, self.stride, u, q, self.fixed, stiffness)
-        self.check(turning_tangent(*self._rows, *args))
-
-    def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
-        args = (self.offset, self.stride, u, q, self.fixed, stiffness)
-        self.check(turning_tangent(*self._rows, *args))
-        if self._has_moments:
-            self.check(moment_tangent(*self._rows, *args))
+    def tangents(self) -> list[Tangent]:
+        turning = Tangent(turning_tangent, self._rows, self.starts, "uq", "k", check=self.check)
+        of_moments = Tangent(moment_tangent, self._rows, self.starts, "uq", "k", step=False, check=self.check)
+        return [turning, of_moments] if self._has_moments else [turning]

@@ -189,11 +189,17 @@ class Rotations:
     @property
     def q(self) -> Floats:
         """(s, n) the states."""
-        return self.whole[0]
+        result: Floats = self.whole[0]
+        return result
 
-    def states(self) -> list[Floats]:
+    def states(self) -> tuple[Floats, Floats, Floats, Floats]:
         """u, q, v, a of the three rotations as 3 s states."""
-        return [array.reshape(-1, array.shape[2]) for array in (self.inputs, self.whole, self.v, self.a)]
+        return _flat(self.inputs), _flat(self.whole), _flat(self.v), _flat(self.a)
+
+
+def _flat(array: Floats) -> Floats:
+    """(k s, n) of an array (k, s, n), without a copy."""
+    return array.reshape(-1, array.shape[2])
 
 
 class MassField(Batch):
@@ -292,7 +298,7 @@ class MassField(Batch):
     def _force_calls(self, u: Floats, q: Floats, out: Floats) -> list[Call]:
         three, calls = self._rotation_calls(u, q)
         parts = np.empty(three.v.shape)
-        of_all = parts.reshape(-1, self.size)
+        of_all = _flat(parts)
         evaluations = [batch.bound_inertia(*three.states(), of_all) for batch in self.fielded]
         return [*calls, Bound(clear, of_all), *evaluations, Bound(subtract_weighted, three.weights, parts, out)]
 
@@ -601,9 +607,9 @@ class GravityGradientBatch(MassField):
         v, a, parts = np.zeros((3, 2, len(q), self.size))
         a[0][:, self.index[:, IN_V]] = 1.0
         a[1][:, self.index[:, IN_V] + 1] = 1.0
-        flat = [array.reshape(-1, array.shape[2]) for array in (*copies, v, a, parts)]
-        calls = [Bound(spread, u, q, self.held, *copies), Bound(clear, flat[-1])]
-        calls += [batch.bound_inertia(*flat) for batch in self.fielded]
+        states, of_all = (_flat(copies[0]), _flat(copies[1]), _flat(v), _flat(a)), _flat(parts)
+        calls: list[Call] = [Bound(spread, u, q, self.held, *copies), Bound(clear, of_all)]
+        calls += [batch.bound_inertia(*states, of_all) for batch in self.fielded]
         return [*calls, Bound(mass_centres, self.index, copies[1][0], parts, masses, centres)]
 
     def _centres(self, q: Floats) -> tuple[float, Floats]:

@@ -27,8 +27,9 @@ from femb.elements.beam.tangent_strain import add_strain_hessian, elastic_stiffn
 from femb.elements.load.line_load_batch import AlongBeams, add_force, add_section_force, add_tangent
 from femb.layout.element import Input
 from femb.layout.layout import Layout
+from femb.layout.terms import Force, Tangent
 from femb.layout.views import ModelView
-from femb.numerics.compiler.compile import inlined, kernel
+from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
 from femb.numerics.rotations import rotate_back
 
 # Kernels over heated beam elements: the stress depends on the strain minus the thermal strain.
@@ -37,37 +38,47 @@ from femb.numerics.rotations import rotate_back
 # curvature and twist. The thermal strain is the difference of the element's strains between the heated and the unheated
 # reference shape, so that free heating causes no stress, to rounding, for any length of the elements.
 #
-# index, ends, data : arrays of ``femb.elements.beam.strain``. group (n,) int : row of every element in thermal
-# (s, g, 3, 4), the thermal strains at the strain points. Source: docs/theory/beam_loads.md, equations (1) to (5).
+# index, ends, data : arrays of ``femb.elements.beam.strain``. group, shapes, shares, first : of ``thermal_strains``.
+# Source: docs/theory/beam_loads.md, equations (1) to (5).
+
+UNHEATED_LENGTH, UNHEATED_CURVATURE, CHORD_OFFSET, SOURCE_FORM = 0, 1, 4, 7
 
 
-@kernel
-def thermal_strains(free, length, curvature, chord_offset, source, out):
-    """out (s, g, 3, 4): thermal strains at the strain points of elements with unheated length (g,), curvature (g, 3).
+@inlined
+def thermal_strains(group, shapes, shares, first, u, out):
+    """Set out (s, g, 3, 4): thermal strains at the strain points of the groups.
 
-    chord_offset (g, 3) : chord of the unheated element minus that of the helix with its mean curvature. free
-    (s, g, 4) : axial strain, twist and curvatures (1/m) of free heated elements. source (g,) : form of the strains.
-    Returns -1, or the number of a folded group.
+    group (n,) : of each element. shapes (g, 8) : UNHEATED_LENGTH, UNHEATED_CURVATURE (3), CHORD_OFFSET (3), the
+    chord of the unheated element minus that of the helix of its mean curvature, and SOURCE_FORM of the strains.
+    shares (l, g, 4) : axial strain, twist and curvatures (1/m) of free heated elements by the inputs from ``first`` on.
+    Returns -1, or the number of an element whose group is folded.
     """
     Q, work, X = np.empty((3, 3)), np.empty((3, 3)), np.empty(8)
-    small = np.zeros((3, 3))
+    small, free = np.zeros((3, 3)), np.empty(4)
     zero, d, rotation = small[0], small[1], small[2]
     axes = np.eye(3)
     psi, psi_X, e, E = np.empty(4), np.empty((4, 8)), np.empty((3, 4)), np.empty((3, 4, 8))
-    for g in range(length.size):
-        for s in range(free.shape[0]):
+    for g in range(shapes.shape[0]):
+        length, source = shapes[g, UNHEATED_LENGTH], shapes[g, SOURCE_FORM] != 0.0
+        for s in range(u.shape[0]):
             for part in range(2):
                 # heated minus unheated
-                hot = 1.0 if part == 0 else 0.0
-                eps = hot * free[s, g, 0]
+                for i in range(4):
+                    free[i] = 0.0
+                    if part == 0:
+                        for m in range(shares.shape[0]):
+                            free[i] += u[s, first + m] * shares[m, g, i]
+                eps = free[0]
                 for i in range(3):
-                    rotation[i] = length[g] * (curvature[g, i] + hot * free[s, g, 1 + i])
-                helix(rotation, length[g] * (1.0 + eps), d, Q)
+                    rotation[i] = length * (shapes[g, UNHEATED_CURVATURE + i] + free[1 + i])
+                helix(rotation, length * (1.0 + eps), d, Q)
                 for i in range(3):
-                    d[i] += (1.0 + eps) * chord_offset[g, i]
-                natural_coordinates(zero, axes, eps, d, Q, eps, length[g], work, X)
-                if not strains(X, length[g], source[g] != 0.0, psi, psi_X, e, E):
-                    return g
+                    d[i] += (1.0 + eps) * shapes[g, CHORD_OFFSET + i]
+                natural_coordinates(zero, axes, eps, d, Q, eps, length, work, X)
+                if not strains(X, length, source, psi, psi_X, e, E):
+                    for k in range(group.size):
+                        if group[k] == g:
+                            return k
                 for i in range(3):
                     for j in range(4):
                         if part == 0:
@@ -99,9 +110,9 @@ def thermal_force(data, thermal, e, c, E, own, n):
         n[m] -= own[m]
 
 
-@kernel
-def forces(index, ends, data, group, thermal, q, fixed, sign, out, section):
-    """out (s, n_v) += sign times the residual force; section (s, n, 2, 6), unless of length 0, its section forces.
+@kernel_with_entry
+def forces(index, ends, data, group, shapes, shares, first, fixed, section, u, q, out):
+    """out (s, n_v) += the residual force; section (s, n, 2, 6), unless of length 0, its section forces.
 
     Returns -1, or the number of a folded element.
     """
@@ -110,6 +121,10 @@ def forces(index, ends, data, group, thermal, q, fixed, sign, out, section):
     n, f11, f, zero = np.empty(8), np.empty(11), np.empty(14), np.zeros((4, 3))
     psi, psi_X, e, E = np.empty(4), np.empty((4, 8)), np.empty((3, 4)), np.empty((3, 4, 8))
     c, own = np.empty((2, 3, 4)), np.empty(8)
+    thermal = np.empty((q.shape[0], shapes.shape[0], 3, 4))
+    folded = thermal_strains(group, shapes, shares, first, u, thermal)
+    if folded >= 0:
+        return folded
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
             end_states(index[k], q[s], fixed, states)
@@ -118,9 +133,9 @@ def forces(index, ends, data, group, thermal, q, fixed, sign, out, section):
                 return k
             thermal_force(data[k], thermal[s, group[k]], e, c, E, own, n)
             ends_force(X, R[4], small[10], small[11], data[k, LENGTH], X[3], n, zero, zero[0], work[2], f11, f)
-            add_force(index[k], ends[k], R, f, sign, work, out[s])
+            add_force(index[k], ends[k], R, f, work, out[s])
             if section.shape[0] > 0:
-                add_section_force(R, f, sign, work, section[s, k])
+                add_section_force(R, f, work, section[s, k])
     return -1
 
 
@@ -136,11 +151,15 @@ def elastic_energy(data, e):
 
 
 @kernel
-def prestress_energy(index, ends, data, group, thermal, q, fixed, out):
+def prestress_energy(index, ends, data, group, shapes, shares, first, fixed, u, q, out):
     """out (s,) += elastic energy of the strain minus the thermal strain, minus that of the strain; equation (5)."""
     states = np.empty((2, 8))
     R, small, X, c = np.empty((5, 3, 3)), np.empty((12, 3)), np.empty(8), np.empty((2, 3, 4))
     psi, psi_X, e, E = np.empty(4), np.empty((4, 8)), np.empty((3, 4)), np.empty((3, 4, 8))
+    thermal = np.empty((q.shape[0], shapes.shape[0], 3, 4))
+    folded = thermal_strains(group, shapes, shares, first, u, thermal)
+    if folded >= 0:
+        return folded
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
             end_states(index[k], q[s], fixed, states)
@@ -159,8 +178,8 @@ def prestress_energy(index, ends, data, group, thermal, q, fixed, out):
 
 
 @kernel
-def iteration_tangent(index, ends, data, offset, stride, group, thermal, q, fixed, out):
-    """Add the change of the residual force at one state with the motion of the ends to block data; thermal (g, 3, 4).
+def iteration_tangent(index, ends, data, group, shapes, shares, first, fixed, offset, stride, u, q, out):
+    """Add the change of the residual force with the motion of the ends to block data (s, size).
 
     It omits the second derivatives of the strains, as the iteration tangent of the beam does.
     """
@@ -170,24 +189,29 @@ def iteration_tangent(index, ends, data, offset, stride, group, thermal, q, fixe
     psi, psi_X, e, E = np.empty(4), np.empty((4, 8)), np.empty((3, 4)), np.empty((3, 4, 8))
     c, own = np.empty((2, 3, 4)), np.empty(8)
     K11, A, T = np.empty((11, 11)), np.empty((14, 14)), np.empty((2, 3, 3))
-    for k in range(index.shape[0]):
-        length = data[k, LENGTH]
-        end_states(index[k], q, fixed, states)
-        element_shape(states, ends[k], length, R, small, X)
-        if not strains(X, length, data[k, SOURCE] != 0.0, psi, psi_X, e, E):
-            return k
-        thermal_force(data[k], thermal[group[k]], e, c, E, own, n)
-        K11[:] = 0.0
-        geometric_stiffness(X, R[4], small[10], small[11], length, n, K11)
-        A[:] = 0.0
-        expand(K11, A)
-        ends_force(X, R[4], small[10], small[11], length, X[3], n, zero, zero[0], work, f11, f)
-        add_tangent(ends[k], offset[k], stride[k], R, T, f, A, out)
+    thermal = np.empty((q.shape[0], shapes.shape[0], 3, 4))
+    folded = thermal_strains(group, shapes, shares, first, u, thermal)
+    if folded >= 0:
+        return folded
+    for s in range(q.shape[0]):
+        for k in range(index.shape[0]):
+            length = data[k, LENGTH]
+            end_states(index[k], q[s], fixed, states)
+            element_shape(states, ends[k], length, R, small, X)
+            if not strains(X, length, data[k, SOURCE] != 0.0, psi, psi_X, e, E):
+                return k
+            thermal_force(data[k], thermal[s, group[k]], e, c, E, own, n)
+            K11[:] = 0.0
+            geometric_stiffness(X, R[4], small[10], small[11], length, n, K11)
+            A[:] = 0.0
+            expand(K11, A)
+            ends_force(X, R[4], small[10], small[11], length, X[3], n, zero, zero[0], work, f11, f)
+            add_tangent(ends[k], offset[k], stride[k], R, T, f, A, out[s])
     return -1
 
 
 @kernel
-def strain_tangent(index, ends, data, offset, stride, group, thermal, q, fixed, out):
+def strain_tangent(index, ends, data, group, shapes, shares, first, fixed, offset, stride, u, q, out):
     """Add the rest of the exact tangent: ``elastic_stiffness`` with the thermal strains minus that without."""
     states = np.empty((2, 8))
     R, small, X, none = np.empty((5, 3, 3)), np.empty((12, 3)), np.empty(8), np.zeros(14)
@@ -196,30 +220,35 @@ def strain_tangent(index, ends, data, offset, stride, group, thermal, q, fixed, 
     G, w, rows, turns = np.empty((8, 8)), np.empty((3, 4)), np.empty((24, 8)), np.empty(4)
     turned_E, T, z = np.empty((3, 4, 8)), np.empty((3, 2, 8)), np.empty(8)
     B, GB, K11 = np.empty((8, 11)), np.empty((8, 11)), np.empty((11, 11))
-    for k in range(index.shape[0]):
-        length = data[k, LENGTH]
-        end_states(index[k], q, fixed, states)
-        element_shape(states, ends[k], length, R, small, X)
-        if not strains(X, length, data[k, SOURCE] != 0.0, psi, psi_X, e, E):
-            return k
-        inner_strains(e, length, c[0])
-        stiffness = inner_stiffness(data[k], c[0], c[1])
-        e -= data[k, REFERENCE:].reshape(3, 4)
-        twist = 0.0
-        G[:] = 0.0
-        w[:] = 0.0
-        for sign in (-1.0, 1.0):
-            twist += relax(c[0], c[1], stiffness, e)
-            turned_E[:] = E
-            inner_gradients(data[k], e, twist, c[1], stiffness, turned_E, T, z)
-            elastic_stiffness(data[k], e, twist, stiffness, turned_E, z, sign, rows, w, G)
-            e -= thermal[group[k]]
-        add_strain_hessian(X, length, data[k, SOURCE] != 0.0, psi, psi_X, w, turns, rows, G)
-        shape_gradient(X, R[4], small[10], small[11], length, B)
-        ends_stiffness(G, B, GB, K11)
-        A[:] = 0.0
-        expand(K11, A)
-        add_tangent(ends[k], offset[k], stride[k], R, TT, none, A, out)
+    thermal = np.empty((q.shape[0], shapes.shape[0], 3, 4))
+    folded = thermal_strains(group, shapes, shares, first, u, thermal)
+    if folded >= 0:
+        return folded
+    for s in range(q.shape[0]):
+        for k in range(index.shape[0]):
+            length = data[k, LENGTH]
+            end_states(index[k], q[s], fixed, states)
+            element_shape(states, ends[k], length, R, small, X)
+            if not strains(X, length, data[k, SOURCE] != 0.0, psi, psi_X, e, E):
+                return k
+            inner_strains(e, length, c[0])
+            stiffness = inner_stiffness(data[k], c[0], c[1])
+            e -= data[k, REFERENCE:].reshape(3, 4)
+            twist = 0.0
+            G[:] = 0.0
+            w[:] = 0.0
+            for sign in (-1.0, 1.0):
+                twist += relax(c[0], c[1], stiffness, e)
+                turned_E[:] = E
+                inner_gradients(data[k], e, twist, c[1], stiffness, turned_E, T, z)
+                elastic_stiffness(data[k], e, twist, stiffness, turned_E, z, sign, rows, w, G)
+                e -= thermal[s, group[k]]
+            add_strain_hessian(X, length, data[k, SOURCE] != 0.0, psi, psi_X, w, turns, rows, G)
+            shape_gradient(X, R[4], small[10], small[11], length, B)
+            ends_stiffness(G, B, GB, K11)
+            A[:] = 0.0
+            expand(K11, A)
+            add_tangent(ends[k], offset[k], stride[k], R, TT, none, A, out[s])
     return -1
 
 
@@ -246,9 +275,9 @@ class ThermalBatch(AlongBeams):
                     rows.append(k)
                     shapes.append((curvature, offset))
         self.group: Ints = np.array(group, dtype=np.int64)
-        self._curvatures: Floats = np.array([curvature for curvature, _ in shapes])
-        self._chord_offsets: Floats = np.array([offset for _, offset in shapes])
-        self._lengths, self._source = self.data[rows, LENGTH], self.data[rows, SOURCE]
+        columns = zip(*shapes, strict=True)
+        lengths, source = self.data[rows, LENGTH], self.data[rows, SOURCE]
+        self.shapes: Floats = np.ascontiguousarray(np.column_stack([lengths, *map(np.array, columns), source]))
         # free strain of every group per load, (loads, groups, 4)
         self._shares: Floats = np.zeros((len(loads), len(rows), 4))
         for i, load in enumerate(loads):
@@ -261,35 +290,22 @@ class ThermalBatch(AlongBeams):
         super().select(rows)
         self.group = self.group[rows]
 
-    def _strains(self, u: Floats) -> Floats:
-        """Thermal strains (s, g, 3, 4)."""
-        factors = u[:, self.first_input : self.first_input + len(self.inputs)]
-        out = np.empty((len(u), len(self._lengths), 3, 4))
-        free = np.ascontiguousarray(np.tensordot(factors, self._shares, 1))
-        args = (free, self._lengths, self._curvatures, self._chord_offsets, self._source, out)
-        folded = thermal_strains(*args)
-        self.check(int(np.argmax(self.group == folded)) if folded >= 0 else -1)
-        return out
+    @property
+    def _rows(self) -> tuple[Any, ...]:
+        heat = self.group, self.shapes, self._shares, self.first_input
+        return self.index, self.ends, self.data, *heat, self.fixed
 
-    def force(self, u: Floats, q: Floats, sign: float, out: Floats, section: Floats) -> None:
-        args = (self.index, self.ends, self.data, self.group, self._strains(u), q, self.fixed)
-        self.check(forces(*args, sign, out, section))
+    def force(self, section: Floats) -> Force:
+        return Force(forces, (*self._rows, section), "uq", check=self.check)
 
-    def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
-        self.check(iteration_tangent(*self._arguments(u), q, self.fixed, stiffness))
-
-    def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
-        args = self._arguments(u)
-        self.check(iteration_tangent(*args, q, self.fixed, stiffness))
-        self.check(strain_tangent(*args, q, self.fixed, stiffness))
-
-    def _arguments(self, u: Floats) -> tuple[Any, ...]:
-        blocks = self.offset, self.stride
-        return (self.index, self.ends, self.data, *blocks, self.group, self._strains(u[np.newaxis])[0])
+    def tangents(self) -> list[Tangent]:
+        return [
+            Tangent(iteration_tangent, self._rows, self.starts, "uq", "k", check=self.check),
+            Tangent(strain_tangent, self._rows, self.starts, "uq", "k", step=False, check=self.check),
+        ]
 
     def prestress_energy(self, u: Floats, q: Floats, out: Floats) -> None:
-        args = (self.index, self.ends, self.data, self.group, self._strains(u), q, self.fixed)
-        self.check(prestress_energy(*args, out))
+        self.check(prestress_energy(*self._rows, u, q, out))
 
 
 def _shape(shape: Any, k: int, length: float) -> tuple[Floats, Floats]:
