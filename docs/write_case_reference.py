@@ -248,12 +248,11 @@ class Writer:
             if shared.get(key) != row
         ]
         others = [f"`{key}`" for key, row in own.items() if shared.get(key) == row]
-        rest = [f"`{key}`" for key in shared if key not in own]
         parts = [list_of(rows)] if rows else []
-        if rest:
-            listed = f"all but {', '.join(rest)}" if len(rest) < len(others) else ", ".join(others)
-            if listed:
-                parts.append(f"[Shared](#{SHARED.lower().replace(' ', '-')}-{table.replace(' ', '-')}): {listed}.")
+        if others and any(key not in own for key in shared):
+            parts.append(
+                f"[Shared](#{SHARED.lower().replace(' ', '-')}-{table.replace(' ', '-')}): {', '.join(others)}."
+            )
         example = self.examples.get(kind.__name__)
         parts += [f"```text\n{example}\n```"] if example else []
         body = "\n\n".join(parts) or ("" if own else "It has no further keys.")
