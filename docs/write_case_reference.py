@@ -250,9 +250,7 @@ class Writer:
         others = [f"`{key}`" for key, row in own.items() if shared.get(key) == row]
         parts = [list_of(rows)] if rows else []
         if others and any(key not in own for key in shared):
-            parts.append(
-                f"[Shared](#{SHARED.lower().replace(' ', '-')}-{table.replace(' ', '-')}): {', '.join(others)}."
-            )
+            parts.append(f"[Shared](#{anchor(f'{SHARED} {table}')}): {', '.join(others)}.")
         example = self.examples.get(kind.__name__)
         parts += [f"```text\n{example}\n```"] if example else []
         body = "\n\n".join(parts) or ("" if own else "It has no further keys.")

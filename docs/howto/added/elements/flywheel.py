@@ -55,11 +55,7 @@ class FlywheelResults(Group):
 
 @dataclass(frozen=True, eq=False)
 class Flywheel(Item):
-    """A balanced flywheel in a body, whose inertia contains the wheel; its motor turns off at ``max_speed``.
-
-    body : its name. axis : unit vector, body axes. inertia : about the axis. torque : of the motor on the wheel, times
-    ``profile``. friction : against the speed. speed : at the start.
-    """
+    """A balanced flywheel in a body, whose inertia contains the wheel; its motor turns off at ``max_speed``."""
 
     table: ClassVar[str] = "flywheels"
     kind: ClassVar[str] = "flywheel"
@@ -67,12 +63,18 @@ class Flywheel(Item):
 
     name: str
     body: str
+    """its name"""
     inertia: Annotated[float, Unit("kg m2"), POSITIVE]
+    """about the axis"""
     axis: Annotated[Vector, Unit("")] = (0.0, 0.0, 1.0)
+    """unit vector, body axes"""
     torque: Annotated[float, Unit("N m")] = 0.0
+    """of the motor on the wheel, times the profile"""
     profile: Profile = CONSTANT
     friction: Annotated[float, Unit("N m s/rad")] = 0.0
+    """against the speed"""
     speed: Annotated[float, Unit("rad/s")] = 0.0
+    """at the start"""
     max_speed: Annotated[float | None, Unit("rad/s")] = None
 
     @property

@@ -28,7 +28,7 @@ E1 = np.array([1.0, 0.0, 0.0])
 class TimoshenkoBeam(LineItem):
     """A straight beam with shear deformation, for small deflections of each element from its first node's tangent.
 
-    shear_stiffness : [kGA_y, kGA_z] along the section's y and z axes, N. The section gives the others, without damping.
+    The section gives the other stiffnesses, without damping.
     """
 
     kind: ClassVar[str] = "timoshenko"
@@ -37,6 +37,7 @@ class TimoshenkoBeam(LineItem):
     section: Section | str
     length: Annotated[float, Unit("m")]
     shear_stiffness: Annotated[Pair, Unit("N")]
+    """[kGA_y, kGA_z] along the section's y and z axes"""
     elements: int = 1
     start: Attachment | None = None
     end: Attachment | None = None

@@ -22,11 +22,7 @@ STARTS, SIZES = np.array([0]), np.array([3])
 
 @dataclass(frozen=True, eq=False)
 class MagneticTorque(Item):
-    """The torque of a magnetic moment on a body in a uniform magnetic field.
-
-    body : its name. moment : A m2, body axes, multiplied with the profile. field : T, inertial axes. profile : a
-    Profile of femb.profiles or any callable of time.
-    """
+    """The torque of a magnetic moment on a body in a uniform magnetic field."""
 
     table: ClassVar[str] = "loads"
     kind: ClassVar[str] = "magnetic"
@@ -35,8 +31,11 @@ class MagneticTorque(Item):
 
     name: str
     body: str
+    """its name"""
     moment: Annotated[Vector, Unit("A m2")]
+    """body axes, times the profile"""
     field: Annotated[Vector, Unit("T")]
+    """inertial axes"""
     profile: Profile = Constant()  # noqa: RUF009 - frozen
 
     def check(self, check: Checks) -> None:
