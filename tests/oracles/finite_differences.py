@@ -25,7 +25,7 @@ def only(model, *kinds):
     """A system of which only batches of some kinds are left, without constraints."""
     system = System(model)
     system.constraint_set = ConstraintSet(system.layout, ConstraintTable.empty())
-    system.batches = [batch for batch in system.batches if isinstance(batch, kinds)]
+    system.evaluation = system.evaluation.of(batch for batch in system.batches if isinstance(batch, kinds))
     *_, last = model.items()  # one account for all of a batch
     system.budget = Budget([(batch, [last]) for batch in system.batches], system.layout, False)
     return system
