@@ -489,18 +489,22 @@ class SectionTable(Brief):
 def read_sections(
     path: str | os.PathLike[str], format: str | None = None, *, name: str = "section", length: float | None = None
 ) -> SectionTable:
-    """The sections in the file at ``path``.
+    """The sections in a file.
 
-    format : "vabs", the output file with the Timoshenko stiffness and the mass matrix of one section; "becas", a text
-    of twelve rows of six numbers, the stiffness and the mass matrix of one section; "beamdyn", a blade file, with
-    ``length`` (m) the length of the blade, since its stations are parts of it; "csv", a table of stations. By default
-    by the file: ".K" is of VABS, ".csv" a table, one with the word BEAMDYN of BeamDyn, all else of BECAS, or
-    in the order of VABS where the mass has J1 = J2 + J3.
     A table has the columns station (m), K11 to K66 and M11 to M66, of each matrix at least one triangle with what is
     not zero, and damping, or damping1 to damping6 (s), in the order of VABS.
-    name : the sections are NAME, or NAME 1, NAME 2, ... where there are several.
 
-    Raises ModelError: a file that is not of the format, or whose matrices are not those of a section.
+    Parameters:
+        path: of the file.
+        format: "vabs", the output file with the Timoshenko stiffness and the mass matrix of one section; "becas", a
+            text of twelve rows of six numbers, the stiffness and the mass matrix of one section; "beamdyn", a blade
+            file; "csv", a table of stations. By default by the file: ".K" is of VABS, ".csv" a table, one with the word
+            BEAMDYN of BeamDyn, all else of BECAS, or in the order of VABS where the mass has J1 = J2 + J3.
+        name: the sections are NAME, or NAME 1, NAME 2, ... where there are several.
+        length: m, of the blade in a file of BeamDyn, whose stations are parts of it.
+
+    Raises:
+        ModelError: a file that is not of the format, or whose matrices are not those of a section.
     """
     table, relative = sections_of(path, format, name, length if length and length > 0.0 else None)
     if relative:

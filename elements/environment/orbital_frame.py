@@ -63,10 +63,19 @@ def frame_of(motion: OrbitalMotion, t: float) -> tuple[Floats, Floats]:
 
 
 def orbital_frame(model: ModelView, t: float = 0.0) -> tuple[Floats, Floats]:
-    """The frame of the orbit of a ``model`` at the time t (s), as references, sensors and starts have it.
+    """The frame of the orbit of a model, as references, sensors and starts have it: x ahead, y against the normal of
+    the orbit, z down.
 
-    It is the quaternion (4,), from this frame to inertial axes, and the angular velocity (3,) rad/s, in axes of the
-    frame: x ahead, y against the normal of the orbit, z down. Raises ModelError: the model has no orbit.
+    Parameters:
+        model: with an orbit or a gravity gradient.
+        t: s, the instant.
+
+    Returns:
+        The quaternion (4,), from this frame to inertial axes, and the angular velocity (3,) rad/s, in axes of the
+        frame.
+
+    Raises:
+        ModelError: the model has no orbit.
     """
     return frame_of(motion_of(model, ("loads",), "the frame of the orbit is asked for"), t)
 

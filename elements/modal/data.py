@@ -360,7 +360,16 @@ REQUIRED = (
 
 
 def write_reduced_body(path: str | Path, body: ReducedBody, group: str = "modal_body") -> Path:
-    """Write a reduced body to .npz, or to a group of an .h5 file; returns the path. Raises ResultError."""
+    """Write a reduced body to a file .npz, or to a group of a file .h5; returns the path.
+
+    Parameters:
+        path: of a file .npz or .h5.
+        body: that is written.
+        group: of the .h5 file.
+
+    Raises:
+        ResultError: the file cannot be written.
+    """
     path = Path(path)
     arrays: dict[str, Any] = {"format": FORMAT}
     for part in fields(ReducedBody):
@@ -388,7 +397,16 @@ def write_reduced_body(path: str | Path, body: ReducedBody, group: str = "modal_
 
 
 def read_reduced_body(path: str | Path, group: str = "modal_body") -> ReducedBody:
-    """Read a reduced body from the .npz at ``path``, or from a group of an .h5 file. Raises ResultError, ModelError."""
+    """Read a reduced body from a file .npz, or from a group of a file .h5.
+
+    Parameters:
+        path: of a file .npz or .h5.
+        group: of the .h5 file.
+
+    Raises:
+        ResultError: the file cannot be read.
+        ModelError: it is no reduced body.
+    """
     return body_of_arrays(path, read_body_arrays(path, group))
 
 

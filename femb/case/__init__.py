@@ -137,11 +137,16 @@ ALLOW_CODE = "FEMB_ALLOW_CODE"
 
 
 def load_case(path: str | Path, overrides: Iterable[str] = (), allow_code: bool = False) -> Case:
-    """Read the case file at ``path`` (TOML), or a Python script where the name ends in ``.py``.
+    """Read a case file (TOML), or a Python script where the name ends in ``.py``.
 
-    overrides : entries to replace before the case is checked, as ``"beams.right.elements=4"``; for a Python case
-    those of ``run``, and arguments of ``build`` as ``"build.links=4"``. allow_code : whether controllers in it may name
-    functions in Python files. Raises CaseError with all problems and their lines.
+    Parameters:
+        path: of the file.
+        overrides: entries to replace before the case is checked, as ``"beams.right.elements=4"``; for a Python case
+            those of ``run``, and arguments of ``build`` as ``"build.links=4"``.
+        allow_code: whether controllers in it may name functions in Python files.
+
+    Raises:
+        CaseError: all problems and their lines.
     """
     path = Path(path)
     return read_case(path, text_of(path), overrides, allow_code)

@@ -23,25 +23,28 @@ def export_csv(
     at: float | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Path]:
-    """Write the time histories as tables; returns the files ``body_NAME.csv``, ``beam_NAME.csv``,
-    ``joint_NAME.csv``, ``driver_NAME.csv``, ``spring_NAME.csv``, ``load_NAME.csv`` and ``audit.csv``.
+    """Write the time histories as tables.
 
-    Parameters
-    ----------
-    results : a run with output times.
-    folder : path, created if missing.
-    frame : ``"inertial"``, the name of a body, or a beam's node as ``"NAME[NODE]"``
-        The motion of bodies and beams is that of `Results.in_frame`, with displacements and deflections from
-        the start configuration fixed in the frame. Forces, loads and the audit are as in the results.
-    every : interval of the output times to write.
-    at : instant (s) to write alone; the output time that is nearest to it is taken.
-    progress : called as ``progress(done, total)`` after every file.
+    One line per output time, separated by commas; the first line names the columns with their unit: ``time [s]`` (of
+    states ``state``, of modes ``mode``), ``position_x [m]``, ``node3_position_x [m]``, ``element0_start_strain [-]``.
+    Nodes and elements count from 0, quaternions have the components w (scalar), x, y, z. Numbers have all digits.
 
-    One line per output time, separated by commas; the first line names the columns with their unit:
-    ``time [s]`` (of states ``state``, of modes ``mode``), ``position_x [m]``, ``node3_position_x [m]``,
-    ``element0_start_strain [-]``. Nodes and elements count from 0, quaternions have the components w (scalar), x, y, z.
-    Numbers have all digits.
-    Raises ResultError where there is nothing to write, for an unknown frame, and where the folder cannot be written.
+    Parameters:
+        results: a run with output times.
+        folder: path, created if missing.
+        frame: ``"inertial"``, the name of a body, or a beam's node as ``"NAME[NODE]"``. The motion of bodies and beams
+            is that of `Results.in_frame`, with displacements and deflections from the start configuration fixed in the
+            frame. Forces, loads and the audit are as in the results.
+        every: interval of the output times to write.
+        at: instant (s) to write alone; the output time that is nearest to it is taken.
+        progress: called as ``progress(done, total)`` after every file.
+
+    Returns:
+        The files ``body_NAME.csv``, ``beam_NAME.csv``, ``joint_NAME.csv``, ``driver_NAME.csv``, ``spring_NAME.csv``,
+        ``load_NAME.csv`` and ``audit.csv``.
+
+    Raises:
+        ResultError: nothing to write, an unknown frame, a folder that cannot be written.
     """
     folder = Path(folder)
     times = chosen_times(results, every, at)

@@ -132,29 +132,29 @@ class SceneExporter:
     ) -> list[Path]:
         """Write the motion of bodies, beams and shells; returns the files to open.
 
-        Parameters
-        ----------
-        results : a run with bodies or beams.
-        folder : path, created if missing.
-        frame : ``"inertial"``, the name of a body, or a beam's node as ``"NAME[NODE]"``
-            Coordinates are relative to that frame and in its axes.
-        solids : whether to write also beams as swept sections and bodies with their shapes.
-        every : interval of the output times to write.
-        at : instant (s) to write alone; the output time that is nearest to it is taken.
-        subdivisions : number of line segments per element.
-        progress : called as ``progress(done, total)`` after every output time.
-
-        Point data: ``displacement`` (m, from the first output time, of modes from the state about which they
-        vibrate), ``velocity`` (m/s) and ``quaternion``
-        (body or section to the frame, scalar first), all relative to the frame; ``strain``;
-        ``section_force`` (N) and ``section_moment`` (N m) in section axes; ``deflection`` (m) in the axes of
-        the body the beam is clamped to, and ``acceleration`` (m/s2, of a beam that of its centre line) in inertial
+        Point data: ``displacement`` (m, from the first output time, of modes from the state about which they vibrate),
+        ``velocity`` (m/s) and ``quaternion`` (body or section to the frame, scalar first), all relative to the frame;
+        ``strain``; ``section_force`` (N) and ``section_moment`` (N m) in section axes; ``deflection`` (m) in the axes
+        of the body the beam is clamped to, and ``acceleration`` (m/s2, of a beam that of its centre line) in inertial
         axes, for any frame; of shells also ``membrane_force``, ``bending_moment`` and ``shear_force`` (N/m, N), and
         ``stress_behind`` and ``stress_in_front`` of the normal (Pa; 11, 22, 12), the means of the elements at a node in
         material axes; of flexible bodies with stresses ``stress`` (Pa; xx, yy, zz, xy, yz, zx, body axes) and
-        ``von_mises``. Cell data: ``element``, and ``component``, a number that
-        ``legend.json`` explains. Parts without a field have NaN.
-        Raises ResultError where there is nothing to draw or the folder cannot be written.
+        ``von_mises``. Cell data: ``element``, and ``component``, a number that ``legend.json`` explains. Parts without
+        a field have NaN.
+
+        Parameters:
+            results: a run with bodies or beams.
+            folder: path, created if missing.
+            frame: ``"inertial"``, the name of a body, or a beam's node as ``"NAME[NODE]"``; coordinates are relative to
+                that frame and in its axes.
+            solids: whether to write also beams as swept sections and bodies with their shapes.
+            every: interval of the output times to write.
+            at: instant (s) to write alone; the output time that is nearest to it is taken.
+            subdivisions: number of line segments per element.
+            progress: called as ``progress(done, total)`` after every output time.
+
+        Raises:
+            ResultError: nothing to draw, or a folder that cannot be written.
         """
         folder = Path(folder)
         instants = chosen_times(results, every, at)

@@ -246,13 +246,21 @@ def reduce_further(
     """A body with fewer interfaces or modes, or with another root. It is made of a reduced body or of shapes of any
     reference.
 
-    source : a file of format femb-modal-1 or femb-shapes-1, or a body. interfaces : names of those that are kept, the
-    root first; by default all. modes, max_frequency (Hz) : which modes with all interfaces held are kept; by default
-    all. mean_axes : the body gets a frame that follows the motion of its whole mass, the interface "mean", which comes
-    first, and its root becomes one like the others. damping_ratio : as of ``reduce_model``, in place of that of the
-    source, or of 0.005 where it has none. With another root the coupling becomes "constant". The account is against the
-    source: truncation error, effective mass left out. Raises ResultError, ModelError: an unknown interface; interfaces
-    that shapes do not move independently.
+    With another root the coupling becomes "constant". The account is against the source: truncation error, effective
+    mass left out.
+
+    Parameters:
+        source: a file of format femb-modal-1 or femb-shapes-1, or a body.
+        interfaces: names of those that are kept, the root first; by default all.
+        modes: number of those with all interfaces held that are kept; by default all.
+        max_frequency: Hz, in place of a number of modes.
+        damping_ratio: as in ``reduce_model``, in place of that of the source, or of 0.005 where it has none.
+        mean_axes: the body gets a frame that follows the motion of its whole mass, the interface "mean", which comes
+            first, and its root becomes one like the others.
+
+    Raises:
+        ResultError: the source cannot be read.
+        ModelError: an unknown interface; interfaces that shapes do not move independently.
     """
     keep = Keep(modes, max_frequency) if modes is not None or max_frequency is not None else None
     if isinstance(source, ReducedBody | ShapedBody):

@@ -244,19 +244,31 @@ def reduce_mesh(
 ) -> Reduction:
     """Reduce a mesh of solid cells, or a structure in bulk data, to its interfaces and modes.
 
-    mesh : bulk data of NASTRAN with shells, bars, masses and rigid elements, without a material here, whose lengths are
-    in ``unit`` beside N and s; or a file of Gmsh, Abaqus, NASTRAN, VTU or another format of meshio, with tetrahedra of
-    4 or 10 nodes, hexahedra of 8, 20 or 27, or wedges of 6. interfaces : texts as "root=left", "tip=x=1.5:mean",
-    "tip=3,7,9@1.5,0,0" or "tip=right/0,1,0/0,0,1", with its x axis and a direction towards y: the first is the root; or
-    a dictionary of these, or ``femb.fem.MeshInterface``. modes : how many to keep; also max_frequency (Hz) and
-    effective_mass (part).
-    youngs_modulus Pa, poissons_ratio, density kg/m3, expansion 1/K : of all cells but those of materials, which gives
-    these by the name of a cell set or physical group, as {"core": (1e8, 0.3, 50.0)}. loads : inside the body, texts as
-    "push=tip:0,0,1" (N), "sun=front:pressure" (1 Pa) or "warm=all:heat" (1 K), for ``femb.ModalLoad``. stresses :
-    whether results have the stresses of the nodes. unit : of the mesh's lengths, m. coupling : "full" or "constant";
-    loaded, mass, centre, inertia : checks, with the other options of ``reduce_model``. ``write_reduced_body(path,
-    result.body)`` writes the file, ``result.table()`` is the account.
-    Raises ModelError, ResultError.
+    ``write_reduced_body(path, result.body)`` writes the file, ``result.table()`` is the account.
+
+    Parameters:
+        mesh: bulk data of NASTRAN with shells, bars, masses and rigid elements, without a material here, whose lengths
+            are in ``unit`` beside N and s; or a file of Gmsh, Abaqus, NASTRAN, VTU or another format of meshio, with
+            tetrahedra of 4 or 10 nodes, hexahedra of 8, 20 or 27, or wedges of 6.
+        interfaces: texts as "root=left", "tip=x=1.5:mean", "tip=3,7,9@1.5,0,0" or "tip=right/0,1,0/0,0,1", with its x
+            axis and a direction towards y: the first is the root; or a dictionary of these, or
+            ``femb.fem.MeshInterface``.
+        modes: number of modes to keep.
+        youngs_modulus: Pa, of all cells but those of materials.
+        poissons_ratio: ratio of these cells.
+        density: kg/m3, of these cells.
+        expansion: 1/K, of these cells.
+        materials: these four, in these units, by the name of a cell set or physical group, as {"core": (1e8, 0.3,
+            50.0)}.
+        unit: of the mesh's lengths, m.
+        options: max_frequency (Hz) and effective_mass (part) of the modes to keep. loads : inside the body, texts as
+            "push=tip:0,0,1" (N), "sun=front:pressure" (1 Pa) or "warm=all:heat" (1 K), for ``femb.ModalLoad``. stresses
+            : whether results have the stresses of the nodes. coupling : "full" or "constant"; loaded, mass, centre,
+            inertia : checks, with the other options of ``reduce_model``.
+
+    Raises:
+        ModelError: a mesh, material or option that is wrong.
+        ResultError: a file that cannot be read.
     """
     from femb.fem.solids import SolidMaterial, read_mesh
 
@@ -291,12 +303,21 @@ def reduce_matrices(
 ) -> Reduction:
     """Reduce the mass and stiffness of a finite element model in files to interfaces and modes.
 
-    matrices : .npz, .h5 or .mat of arrays (``femb.fem.matrix_files``), .op4, .op2 or .pch of NASTRAN, .sti, .mas, .dof
-    of CalculiX, .mtx of Abaqus. nodes : table of nodes, .csv, .inp or bulk data; OP4 and punch files need it. names :
-    of mass and stiffness in .op4, .op2, .pch. unit : of lengths in positions and matrices, m, beside forces in N and
-    times in s: 0.001 for mm and tonnes. stress : .npz, .h5 or .mat with the stress stiffness of unit loads, see
-    ``femb.fem.model.GivenStress``; by default those in the file of arrays itself, with which the coupling is "full".
-    Other options : as ``reduce_mesh``. Raises ModelError, ResultError.
+    Parameters:
+        matrices: .npz, .h5 or .mat of arrays (``femb.fem.matrix_files``), .op4, .op2 or .pch of NASTRAN, .sti, .mas,
+            .dof of CalculiX, .mtx of Abaqus.
+        interfaces: as in ``reduce_mesh``.
+        modes: as in ``reduce_mesh``.
+        nodes: table of nodes, .csv, .inp or bulk data; OP4 and punch files need it.
+        names: of mass and stiffness in .op4, .op2, .pch.
+        unit: of lengths in positions and matrices, m, beside forces in N and times in s: 0.001 for mm and tonnes.
+        stress: .npz, .h5 or .mat with the stress stiffness of unit loads, see ``femb.fem.model.GivenStress``; by
+            default those in the file of arrays itself, with which the coupling is "full".
+        options: as in ``reduce_mesh``.
+
+    Raises:
+        ModelError: matrices, nodes or options that are wrong.
+        ResultError: a file that cannot be read.
     """
     with of_file(matrices):
         return _reduced(read_matrices(matrices, nodes, names, unit, stress), interfaces, modes, options)
@@ -311,12 +332,20 @@ def reduce_beams(
     appendage: str | None = None,
     **options: Unpack[ReduceOptions],
 ) -> Reduction:
-    """Reduce an appendage of a ``model`` of femb's own beams, shells and bodies, as it is at rest and without loads.
+    """Reduce an appendage of a model of femb's own beams, shells and bodies, as it is at rest and without loads.
 
-    root : the body that carries it, or "ground"; its axes are those of the reduced body. interfaces : other places, as
-    {"tip": "beams.boom.-1"}. appendage : its name, needed if the root has several. modes, other options : as
-    ``reduce_mesh``. Joints and lines of hinges within move as at rest: each free coordinate needs a spring.
-    Raises ModelError: drivers or latches within the appendage; a coordinate of a joint without a spring.
+    Joints and lines of hinges within move as at rest: each free coordinate needs a spring.
+
+    Parameters:
+        model: with the appendage.
+        root: the body that carries it, or "ground"; its axes are those of the reduced body.
+        interfaces: other places, as {"tip": "beams.boom.-1"}.
+        modes: as in ``reduce_mesh``.
+        appendage: its name, needed if the root has several.
+        options: as in ``reduce_mesh``.
+
+    Raises:
+        ModelError: drivers or latches within the appendage; a coordinate of a joint without a spring.
     """
     from femb.fem.beams import appendage_model
 
@@ -335,10 +364,20 @@ def reduced_craig_bampton(
 ) -> ReducedBody:
     """The body of Craig-Bampton matrices, six rows for each interface and then one for each mode.
 
-    interfaces : positions (3,) m by name, in the order of the rows, the root first; or numbers of grids of the bulk
-    data ``nodes``, whose rows are along the displacement axes of each grid. matrices, names, unit : as
-    ``reduce_matrices``; positions by name are in m. A punch file of an external superelement (EXTSEOUT) has its grids.
-    damping_ratio : ratio of every mode. Raises ModelError, ResultError. Source: docs/theory/modal_body.md, section 4.
+    A punch file of an external superelement (EXTSEOUT) has its grids. Source: docs/theory/modal_body.md, section 4.
+
+    Parameters:
+        matrices: as in ``reduce_matrices``.
+        interfaces: positions (3,) m by name, in the order of the rows, the root first; or numbers of grids of the bulk
+            data ``nodes``, whose rows are along the displacement axes of each grid.
+        nodes: bulk data with the grids.
+        names: as in ``reduce_matrices``.
+        unit: as in ``reduce_matrices``; positions by name are in m.
+        damping_ratio: ratio of every mode.
+
+    Raises:
+        ModelError: matrices or interfaces that are wrong.
+        ResultError: a file that cannot be read.
     """
     from femb.fem import matrix_files
 

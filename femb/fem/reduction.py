@@ -281,15 +281,24 @@ def reduce_model(
     loads: Sequence[InnerLoad] = (),
     stresses: bool = False,
 ) -> Reduction:
-    """Reduce a model to its ``interfaces``, of which the first is the root, and to the modes that ``keep`` selects.
+    """Reduce a model to its interfaces, of which the first is the root, and to the modes that ``keep`` selects.
 
-    damping_ratio : ratio of every mode, or one for each with the root held, the last also of all above.
-    coupling : "full" with geometric stiffening, which needs a stress stiffness; by default where there is one.
-    pictures : whether the body holds the displacements of all nodes. loaded : directions, as "x rz", in which the kept
-    modes must hold nine tenths of the mass. mass (kg), centre (3,) m, inertia
-    (3, 3) kg m2 : known properties, in the model's axes, to compare. loads : those inside the body; their static shapes
-    are kept beside the modes. stresses : whether the body holds the stresses of its nodes.
-    Raises ModelError: the checks that docs/howto/finite_element_bodies.md lists.
+    Parameters:
+        model: of finite elements.
+        interfaces: of the body, the root first.
+        keep: the choice of modes.
+        coupling: "full" with geometric stiffening, which needs a stress stiffness; by default where there is one.
+        pictures: whether the body holds the displacements of all nodes.
+        damping_ratio: ratio of every mode, or one for each with the root held, the last also of all above.
+        loaded: directions, as "x rz", in which the kept modes must hold nine tenths of the mass.
+        mass: kg, known, to compare.
+        centre: (3,) m, known, in the model's axes, to compare.
+        inertia: (3, 3) kg m2, known, in the model's axes, to compare.
+        loads: those inside the body; their static shapes are kept beside the modes.
+        stresses: whether the body holds the stresses of its nodes.
+
+    Raises:
+        ModelError: the checks that docs/howto/finite_element_bodies.md lists.
     """
     compare_given(check_model(model), mass, centre, inertia)
     if coupling == "full" and model.stress is None:

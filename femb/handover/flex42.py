@@ -413,15 +413,23 @@ def write_flex42(
     damping: float | None = None,
     points: Points | None = None,
 ) -> list[Path]:
-    """Write the flexible-body input of 42 for the ``model`` of a satellite to a folder. Returns the paths of its files.
+    """Write the flexible-body input of 42 for the model of a satellite to a folder. Returns the paths of its files.
 
-    count : modes. held : the hub, whose axes are those of body 0. reference : "cm", free modes of the whole satellite
-    in mean axes as body 0; or "joint", a rigid hub and each appendage with its root held, as outer bodies on locked
-    joints. hf_factor : factor 1 or 0.5, of Hf, which 42 as of March 2025 adds twice for outer bodies. damping : ratio
-    of every mode of an appendage with the hub held. start, points : as of ``hybrid_coordinates``; the points are the
-    nodes.
+    Parameters:
+        model: or a System of it.
+        folder: for the files.
+        count: number of modes.
+        held: the hub, whose axes are those of body 0.
+        reference: "cm", free modes of the whole satellite in mean axes as body 0; or "joint", a rigid hub and each
+            appendage with its root held, as outer bodies on locked joints.
+        hf_factor: factor 1 or 0.5, of Hf, which 42 as of March 2025 adds twice for outer bodies.
+        start: as in ``hybrid_coordinates``.
+        damping: ratio of every mode of an appendage with the hub held.
+        points: as in ``hybrid_coordinates``; they are the nodes.
 
-    Raises ModelError: as ``hybrid_coordinates``; an unknown reference or factor; ResultError.
+    Raises:
+        ModelError: as ``hybrid_coordinates``; an unknown reference or factor.
+        ResultError: the files cannot be written.
     """
     if reference not in ("cm", "joint"):
         raise ModelError(f"reference: got {shown(reference)}, wanted 'cm' or 'joint'")

@@ -22,14 +22,21 @@ STEP = 0.01  # s, suggested to the importing program
 
 
 def write_fmu(space: StateSpace, path: str | Path, *, step: float = STEP) -> Path:
-    """Write an FMU whose inputs and outputs are those of the linear model ``space``; its path.
+    """Write an FMU whose inputs and outputs are those of a linear model; its path.
 
     It integrates x' = A x + B u exactly over each communication step, with inputs that are constant over the step. The
     initial states are the parameters ``start.STATE``. In names, what is neither letter nor digit becomes "_"; the
-    descriptions have the names as they were. Inputs and outputs have their SI units. step : s, suggested to the
-    importing program, which may take any. A program that runs the FMU needs a Python with numpy, but not femb.
+    descriptions have the names as they were. Inputs and outputs have their SI units. A program that runs the FMU needs
+    a Python with numpy, but not femb.
 
-    Raises ModelError: pythonfmu is not installed; ResultError: another suffix than .fmu, or it cannot be written.
+    Parameters:
+        space: the linear model.
+        path: of the file, ending in ``.fmu``.
+        step: s, suggested to the importing program, which may take any.
+
+    Raises:
+        ModelError: pythonfmu is not installed.
+        ResultError: another suffix than .fmu, or it cannot be written.
     """
     path = Path(path)
     if path.suffix != ".fmu":

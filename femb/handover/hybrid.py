@@ -293,14 +293,20 @@ def hybrid_coordinates(
 ) -> HybridCoordinates:
     """Hub and appendages in hybrid coordinates, with the rows of their modes at named points, and the model's dampers.
 
-    count : modes of each appendage, by default all. held : the hub. start : "as_given", "assembled" or "equilibrium",
-    as of ``modes``. damping : ratio of every mode with the hub held, by default those of the model's modal damping of
-    the hub, zero where this damps fewer modes, or 0.005 without one. points : places of the model, or names such as
-    "bodies.panel" and "beams.boom.-1", by name; by default the bodies and the last nodes of the beams. The root of each
-    appendage, NAME.root, is always among them.
+    Parameters:
+        model: or a System of it.
+        count: modes of each appendage, by default all.
+        held: the hub.
+        start: "as_given", "assembled" or "equilibrium", as in ``modes``.
+        damping: ratio of every mode with the hub held, by default those of the model's modal damping of the hub, zero
+            where this damps fewer modes, or 0.005 without one.
+        points: places of the model, or names such as "bodies.panel" and "beams.boom.-1", by name; by default the bodies
+            and the last nodes of the beams. The root of each appendage, NAME.root, is always among them.
 
-    Raises ModelError: as ``modes``; an unknown point, or one on something that is neither hub nor appendage; a spinning
-    state, which has no such modes; SolveError: no equilibrium.
+    Raises:
+        ModelError: as ``modes``; an unknown point, or one on something that is neither hub nor appendage; a spinning
+            state, which has no such modes.
+        SolveError: no equilibrium.
     """
     check_count(count)
     found = solution(model, 1, held=held, start=start)

@@ -203,11 +203,17 @@ class MechanicalModel(Brief, Generic[Effector]):
 
 
 def sliding_masses(plant: HybridCoordinates, modes: Selection = 1) -> MechanicalModel[SlidingMass]:
-    """The ``modes`` of a ``plant`` as point masses that slide on springs.
+    """The modes of a plant as point masses that slide on springs.
 
-    A warning names small screws, whose rotation along their motion is left out. Raises ModelError: a mode that moves no
-    mass centre or is a screw of more than a twentieth of its lever, an unknown mode, or a hub whose mass or inertia
-    becomes negative.
+    A warning names small screws, whose rotation along their motion is left out.
+
+    Parameters:
+        plant: hub and appendages.
+        modes: number of modes, or their choice.
+
+    Raises:
+        ModelError: a mode that moves no mass centre or is a screw of more than a twentieth of its lever, an unknown
+            mode, or a hub whose mass or inertia becomes negative.
     """
     found, left_out = [], []
     for part, k in _selected(plant, modes):
@@ -229,12 +235,18 @@ def sliding_masses(plant: HybridCoordinates, modes: Selection = 1) -> Mechanical
 
 
 def hinged_panels(plant: HybridCoordinates, modes: Selection = 1) -> MechanicalModel[HingedPanel]:
-    """The ``modes`` of a ``plant`` as rigid panels on hinges. These are at the roots of their appendages, whose mass
-    they share by effective mass.
+    """The modes of a plant as rigid panels on hinges. These are at the roots of their appendages, whose mass they share
+    by effective mass.
 
-    A warning names small screws, whose translation along their axis is left out. Raises ModelError: a mode that does
-    not turn its mass centre about the root, or moves it along the axis by more than a twentieth, an unknown mode, or a
-    hub whose mass or inertia becomes negative.
+    A warning names small screws, whose translation along their axis is left out.
+
+    Parameters:
+        plant: hub and appendages.
+        modes: number of modes, or their choice.
+
+    Raises:
+        ModelError: a mode that does not turn its mass centre about the root, or moves it along the axis by more than a
+            twentieth, an unknown mode, or a hub whose mass or inertia becomes negative.
     """
     selected, found, left_out = _selected(plant, modes), [], []
     for part, k in selected:

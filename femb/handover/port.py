@@ -195,11 +195,17 @@ def port(
 ) -> Port:
     """The appendage that a point is on, between the hub and that point.
 
-    child : a Place of the model, or a name such as "bodies.panel" and "beams.boom.-1". count : modes with both ports
-    held, beside the six of the child port; by default all. held : the hub. start : as of ``modes``. damping : ratio of
-    every mode, by default as of ``hybrid_coordinates``.
+    Parameters:
+        model: or a System of it.
+        child: a Place of the model, or a name such as "bodies.panel" and "beams.boom.-1".
+        count: modes with both ports held, beside the six of the child port; by default all.
+        held: the hub.
+        start: as in ``modes``.
+        damping: ratio of every mode, by default as in ``hybrid_coordinates``.
 
-    Raises ModelError: as ``modes``; a point that is not on an appendage, or on a point mass; SolveError.
+    Raises:
+        ModelError: as ``modes``; a point that is not on an appendage, or on a point mass.
+        SolveError: no equilibrium.
     """
     check_count(count)
     motion = solution(model, 1, held=held, start=start).motion

@@ -216,14 +216,21 @@ def shake(
 ) -> Shaken:
     """Shake the base of a model: the ground, or the body that is ``held``.
 
-    axis : "x", "y", "z" of the acceleration, or "rx", "ry", "rz" of the angular acceleration. outputs : names, as of
-    ``femb.linear_model``; accelerations are those of the whole motion, displacements relative to the base. One of
-    density : of a random shake, a Density or frequencies (Hz) and values ((m/s2)2/Hz, or (rad/s2)2/Hz); and sine :
-    first and last frequency, Hz. modes : kept ones, with the static share of the others, by default 20, or all of
-    fewer. damping : ratio of each in place of the model's modal damping; by default 0.005 of a model without that. A
-    warning names modes without damping in the span. start : as of ``femb.linear_model``.
+    Parameters:
+        model: whose base it is.
+        axis: "x", "y", "z" of the acceleration, or "rx", "ry", "rz" of the angular acceleration.
+        outputs: names, as in ``femb.linear_model``; accelerations are those of the whole motion, displacements relative
+            to the base.
+        density: of a random shake, a Density or frequencies (Hz) and values ((m/s2)2/Hz, or (rad/s2)2/Hz).
+        sine: in place of it, first and last frequency, Hz.
+        held: the body that is shaken, by default the ground.
+        modes: number of those that are kept, with the static share of the others, by default 20, or all of fewer.
+        damping: ratio of each mode in place of the model's modal damping; by default 0.005 of a model without that. A
+            warning names modes without damping in the span.
+        start: as in ``femb.linear_model``.
 
-    Raises ModelError: neither or both of density and sine, an unknown axis or output, nothing that is held.
+    Raises:
+        ModelError: neither or both of density and sine, an unknown axis or output, nothing that is held.
     """
     axes = ("x", "y", "z", "rx", "ry", "rz")
     check_choice("shake: axis", axis, axes)

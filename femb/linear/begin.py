@@ -33,13 +33,16 @@ class PointOptions(TypedDict, total=False):
 def operating_point(model: "Model | System", **options: Unpack[PointOptions]) -> OperatingPoint:
     """A state of a model, or of a System of it, with accelerations and reactions, for linearisation.
 
-    options : start : as in a run, "as_given", "assembled" or "equilibrium". at_rest : set all speeds to zero but those
-    of drivers and of ``state``. state : coordinates of joints (rad or m) and speeds (per s) by the names of states, as
-    {"joints.mast.angle": 0.1, "joints.mast.angle rate": 32.0}. trim, vary : then solve for a steady motion nearby, as
-    ``femb.trim`` does. t : time, s. differences : whether users' functions of the state without derivatives are
-    differentiated by central differences; else they are refused.
+    Parameters:
+        model: or a System of it.
+        options: start : as in a run, "as_given", "assembled" or "equilibrium". at_rest : set all speeds to zero but
+            those of drivers and of ``state``. state : coordinates of joints (rad or m) and speeds (per s) by the names
+            of states, as {"joints.mast.angle": 0.1, "joints.mast.angle rate": 32.0}. trim, vary : then solve for a
+            steady motion nearby, as ``femb.trim`` does. t : time, s. differences : whether users' functions of the
+            state without derivatives are differentiated by central differences; else they are refused.
 
-    Raises ModelError: an unknown start or state; else as ``trim`` and ``femb.statics.equilibrium.in_equilibrium``.
+    Raises:
+        ModelError: an unknown start or state; else as ``trim`` and ``femb.statics.equilibrium.in_equilibrium``.
     """
     return trimmed_point(model, **options)[0]
 

@@ -37,11 +37,15 @@ class StateFeedback(Brief):
 def lqr(space: StateSpace, Q: Weights, R: Weights = 1.0) -> StateFeedback:
     """The linear quadratic regulator. It has the least integral, or sum of a sampled model, of y.Q y + u.R u.
 
-    space : of the plant. Q : weights, numbers, of the outputs y, such as {"bodies.hub.turn": 1.0,
-    "bodies.hub.angular_velocity": 10.0}. R : of the inputs. What is conserved is left out of the plant first: it is not
-    stabilisable.
+    What is conserved is left out of the plant first: it is not stabilisable.
 
-    Raises ModelError: weights that are no numbers, or not positive for an input; no regulator exists.
+    Parameters:
+        space: of the plant.
+        Q: weights, numbers, of the outputs y, such as {"bodies.hub.turn": 1.0, "bodies.hub.angular_velocity": 10.0}.
+        R: weights, numbers, of the inputs u.
+
+    Raises:
+        ModelError: weights that are no numbers, or not positive for an input; no regulator exists.
     """
     plant = without_conserved(space)
     C, D = plant.C, plant.D
@@ -66,11 +70,19 @@ def h2(
 ) -> LinearLaw:
     """The law of ``measured`` outputs with the least mean of y.Q y + u.R u. It is a regulator of estimated states.
 
-    space, Q, R : as of ``lqr``. disturbance : intensities of white noise that adds to the inputs, by unit squared times
-    s; variances of a sampled model. noise : of white noise that adds to the measured outputs. name : of the law. delay
-    : s, of a model that ``StateSpace.sampled`` made with this delay.
+    Parameters:
+        space: of the plant, as in ``lqr``.
+        Q: weights of the outputs, numbers as in ``lqr``.
+        R: weights of the inputs, numbers as in ``lqr``.
+        measured: names of the outputs that the law reads.
+        disturbance: intensities of white noise that adds to the inputs, by unit squared times s; variances of a sampled
+            model.
+        noise: of white noise that adds to the measured outputs, by unit squared times s.
+        name: of the law.
+        delay: s, of a model that ``StateSpace.sampled`` made with this delay.
 
-    Raises ModelError: as ``lqr``; measured outputs that an input changes at once.
+    Raises:
+        ModelError: as ``lqr``; measured outputs that an input changes at once.
     """
     plant = without_conserved(space)
     sampled = plant.dt is not None

@@ -54,21 +54,24 @@ def linearize(
 ) -> StateSpace:
     """The state space of small changes about an operating point, of full order.
 
-    model : or a System of it, or an OperatingPoint. inputs : names, by default the factors of loads and motors, and the
-    motion of every driver, its rate and its acceleration. outputs : names (femb.small_motions.channels), by default the
-    motion of all bodies and joints.
-    closed : whether its controllers act, as in ``femb.loop(model).closed()``: sampled ones with their sensors, delays
-    and periods give the exact model over their common period ``dt``. By default commands of sampled controllers are
-    held; continuous ones always act.
-    options : start, at_rest, state, trim, vary, t and differences of ``femb.operating_point``, which say the point. The
-    sparse and truncated models of a structure are of ``femb.linearize_structure``.
-
     ``StateSpace.unsteady`` says why a state is not steady: forces change its speeds, or change along its motion; its
-    eigenvalues are then those of an instant.
+    eigenvalues are then those of an instant. The sparse and truncated models of a structure are of
+    ``femb.linearize_structure``.
 
-    Raises ModelError: loads that are functions of the state without derivatives, driven orientations at a point that is
-    no equilibrium, unknown inputs or outputs, options beside an OperatingPoint; SolveError: no requested equilibrium or
-    steady motion exists.
+    Parameters:
+        model: or a System of it, or an OperatingPoint.
+        inputs: names, by default the factors of loads and motors, and the motion of every driver, its rate and its
+            acceleration.
+        outputs: names (femb.small_motions.channels), by default the motion of all bodies and joints.
+        closed: whether its controllers act, as in ``femb.loop(model).closed()``: sampled ones with their sensors,
+            delays and periods give the exact model over their common period ``dt``. By default commands of sampled
+            controllers are held; continuous ones always act.
+        options: start, at_rest, state, trim, vary, t and differences of ``femb.operating_point``, which say the point.
+
+    Raises:
+        ModelError: loads that are functions of the state without derivatives, driven orientations at a point that is no
+            equilibrium, unknown inputs or outputs, options beside an OperatingPoint.
+        SolveError: no requested equilibrium or steady motion exists.
     """
     check_flag("closed", closed)
     if closed:
@@ -264,12 +267,16 @@ def loop(
 ) -> Loop:
     """The control loop of a model about a state, by default about its start.
 
-    model : or a case, or a state space of its plant. laws : linear laws of the controllers, by default those of the
-    model. inputs, outputs : names of more inputs and outputs of the plant, for responses; None for those that
-    ``femb.linearize`` has by default. words : others, as of ``femb.linearize``; modes of a truncated plant have no
-    damping by default, beside the model's own.
+    Parameters:
+        model: or a case, or a state space of its plant.
+        laws: linear laws of the controllers, by default those of the model.
+        inputs: names of more inputs of the plant, for responses; None for those that ``femb.linearize`` has by default.
+        outputs: names of more outputs of the plant, likewise.
+        words: others, as in ``femb.linearize``; modes of a truncated plant have no damping by default, beside the
+            model's own.
 
-    Raises ModelError: as of ``linearize`` and ``Loop``; a System or an operating point with continuous controllers.
+    Raises:
+        ModelError: as ``linearize`` and ``Loop``; a System or an operating point with continuous controllers.
     """
     from femb.case import Case
 

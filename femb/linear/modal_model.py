@@ -112,14 +112,29 @@ class MassChange:
 
 
 def mass_derivative(system: "System", q: Floats) -> Sparse:
-    """D (n_v, n_v, n_v), sparse.COO, the derivative of the mass matrix of a ``system`` at q (n_q,), m and quaternions:
-    see ``MassChange``."""
+    """D, the derivative of the mass matrix of a system: see ``MassChange``.
+
+    Parameters:
+        system: the equations of a model.
+        q: (n_q,) coordinates, m and quaternions.
+
+    Returns:
+        (n_v, n_v, n_v), sparse.COO, in SI units.
+    """
     return MassChange(system, q).tensor()
 
 
 def gyroscopic_force(system: "System", q: Floats, v: Floats) -> Floats:
-    """h (n_v,), N and N m, of M v' + h + ... = f of a ``system`` at a state q (n_q,), v (n_v,), m, rad and s, by
-    contraction of D: see ``MassChange``."""
+    """h of M v' + h + ... = f of a system at a state, by contraction of D: see ``MassChange``.
+
+    Parameters:
+        system: the equations of a model.
+        q: (n_q,) coordinates, m and quaternions.
+        v: (n_v,) velocities, m/s and rad/s.
+
+    Returns:
+        (n_v,) N and N m.
+    """
     return MassChange(system, q).gyroscopic_force(v)
 
 
@@ -219,15 +234,21 @@ def modal_model(
 ) -> ModalModel:
     """Modal model of a structure without joints: its ``modes`` lowest elastic modes, or given shapes, at rest.
 
-    held : the body that is fixed in the modes, and carries the frame. By default the modes are those of the free
-    structure, and the frame is at its mass centre with inertial axes. A structure connected to the ground, by a beam or
-    by springs, has no speeds of a frame.
-    shapes (n_v, m) : elastic displacements, in the order and units of ``ModalModel.velocities``; zero for the body
-    ``held``. start : the configuration, as ``run.start`` of a case. "equilibrium" is that under the loads, with their
-    stiffness in the modes; the others are assumed in equilibrium without loads and weight.
+    By default the modes are those of the free structure, and the frame is at its mass centre with inertial axes. A
+    structure connected to the ground, by a beam or by springs, has no speeds of a frame.
 
-    Raises ModelError: joints; loads that are functions of the state without derivatives; modes where the stiffness is
-    not symmetric, as with follower forces; an unknown body; more modes than coordinates.
+    Parameters:
+        model: of the structure.
+        modes: number of the lowest elastic modes.
+        shapes: (n_v, m) elastic displacements, in the order and units of ``ModalModel.velocities``; zero for the body
+            ``held``.
+        held: the body that is fixed in the modes, and carries the frame.
+        start: the configuration, as ``run.start`` of a case. "equilibrium" is that under the loads, with their
+            stiffness in the modes; the others are assumed in equilibrium without loads and weight.
+
+    Raises:
+        ModelError: joints; loads that are functions of the state without derivatives; modes where the stiffness is not
+            symmetric, as with follower forces; an unknown body; more modes than coordinates.
     """
     from femb.linear.chart import frames_chart
     from femb.linear.second_order import second_order

@@ -243,13 +243,22 @@ def linear_model(
 ) -> LinearModel:
     """The sparse linear model of small motions about a state at rest, or in steady rotation.
 
-    inputs, outputs : names, as of ``linearize``, and beside them appendages.NAME.force and .torque (on their root), and
-    as inputs the acceleration and angular_acceleration of the base: "ground.acceleration", or "bodies.NAME.
-    acceleration" of the body that is held. start : the state, as of ``modes``: "as_given" at rest and without loads;
-    "equilibrium" with weight, loads and rotation. held : a body that does not move. hub : the body whose appendages are
-    meant, by default the held one. First-order states, as the speeds of wheels, keep their values at rest.
+    First-order states, as the speeds of wheels, keep their values at rest.
 
-    Raises ModelError: unknown names, a state that is not steady; SolveError: no equilibrium.
+    Parameters:
+        model: or a System of it.
+        inputs: names, as in ``linearize``, and beside them appendages.NAME.force and .torque (on their root), and the
+            acceleration and angular_acceleration of the base: "ground.acceleration", or "bodies.NAME.acceleration" of
+            the body that is held.
+        outputs: names, as in ``linearize``, and beside them appendages.NAME.force and .torque.
+        held: a body that does not move.
+        hub: the body whose appendages are meant, by default the held one.
+        start: the state, as in ``modes``: "as_given" at rest and without loads; "equilibrium" with weight, loads and
+            rotation.
+
+    Raises:
+        ModelError: unknown names, a state that is not steady.
+        SolveError: no equilibrium.
     """
     if isinstance(model, OperatingPoint):
         raise ModelError("linear model: got an operating point, wanted a model, whose state start says")

@@ -172,8 +172,13 @@ def peak_loads(
 ) -> PeakLoads:
     """The peak loads of a run, and envelopes of its beams and shells.
 
-    items : names as "boom" or "beams/boom", with * and ? as wildcards; by default all. times : first and last instant,
-    s. Raises ResultError: an item that the results do not contain, no output time in the span, results without loads.
+    Parameters:
+        results: of the run.
+        items: names as "boom" or "beams/boom", with * and ? as wildcards; by default all.
+        times: first and last instant, s.
+
+    Raises:
+        ResultError: an item that the results do not contain, no output time in the span, results without loads.
     """
     time, (first, last) = results.time, span_of("times", times, ResultError)
     inside = (time >= (-np.inf if first is None else first)) & (time <= (np.inf if last is None else last))

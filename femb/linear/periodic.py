@@ -92,16 +92,24 @@ def periodic(
     rtol: float = 1e-11,
     atol: float = 1e-12,
 ) -> Periodic:
-    """A periodic motion of given period (s). It is sought near the start of a model, or of a System of it.
+    """A periodic motion of given period. It is sought near the start of a model, or of a System of it.
 
-    vary : names of states, as in `linearize`, that may change; by default all. method : "rk" follows every vibration;
-    "radau" makes equal steps, one for each interval, in which those that it does not resolve are at rest. By default
-    radau where 40 intervals do not resolve what is fastest at the start, such as axial vibrations of metal booms.
-    intervals : of the period, for the linearised motion; by default 40, with radau 160. rtol, atol : relative and
-    absolute tolerances of the integration. Angles of joints are periodic modulo 2 pi.
+    Angles of joints are periodic modulo 2 pi.
 
-    Raises ModelError: a period that is not positive, an unknown name or method, closed loops; SolveError where the
-    iteration does not converge, or the motion cannot be integrated.
+    Parameters:
+        model: or a System of it.
+        period: s, of the motion.
+        vary: names of states, as in `linearize`, that may change; by default all.
+        method: "rk" follows every vibration; "radau" makes equal steps, one for each interval, in which those that it
+            does not resolve are at rest. By default radau where 40 intervals do not resolve what is fastest at the
+            start, such as axial vibrations of metal booms.
+        intervals: of the period, for the linearised motion; by default 40, with radau 160.
+        rtol: relative tolerance of the integration.
+        atol: absolute tolerance of the integration, in units of the states.
+
+    Raises:
+        ModelError: a period that is not positive, an unknown name or method, closed loops.
+        SolveError: the iteration does not converge, or the motion cannot be integrated.
     """
     if not period > 0.0:
         raise ModelError(f"periodic motion: got the period {period}, must be greater than 0 (s)")
@@ -327,13 +335,17 @@ def labels(blades: int) -> tuple[str, ...]:
 
 
 def multiblade(space: StateSpace, blades: Mapping[str, Sequence[str]], rate: float, azimuth: float = 0.0) -> StateSpace:
-    """The state space in multi-blade coordinates.
+    """The state space in multi-blade coordinates: the states "flap.collective", ... replace those of the blades.
 
-    space : with the states x and "x rate" of each coordinate x, as `linearize` gives. azimuth : of blade 0, rad.
-    blades : by the name of a motion, such as "flap", its coordinates of all blades, in the order of azimuth in the
-    sense of rotation. rate : of the rotor, rad/s. The states "flap.collective", ... replace those of the blades.
+    Parameters:
+        space: with the states x and "x rate" of each coordinate x, as `linearize` gives.
+        blades: by the name of a motion, such as "flap", its coordinates of all blades, in the order of azimuth in the
+            sense of rotation.
+        rate: of the rotor, rad/s.
+        azimuth: of blade 0, rad.
 
-    Raises ModelError: fewer than 3 blades, an unknown or repeated state, groups of different numbers of blades.
+    Raises:
+        ModelError: fewer than 3 blades, an unknown or repeated state, groups of different numbers of blades.
     """
     used: set[str] = set()
     counts = {len(names) for names in blades.values()}

@@ -119,11 +119,16 @@ def nine_blocks(
 ) -> NineBlocks:
     """Nine-block linear equations of a model of one free body about a state, steady or not; by default the start.
 
-    q (n_q,), v (n_v,) : coordinates and velocities of a ``femb.system.system.System`` of the model. t : s. sequence :
-    of the Euler angles.
+    Parameters:
+        model: of one free body.
+        q: (n_q,) coordinates of a ``femb.system.system.System`` of the model, m and quaternions.
+        v: (n_v,) velocities of it, m/s and rad/s.
+        t: s, time of the loads.
+        sequence: of the Euler angles.
 
-    Raises ModelError: more than one body, joints, beams; forces that depend on the position; loads without
-    derivatives; angles that are locked.
+    Raises:
+        ModelError: more than one body, joints, beams; forces that depend on the position; loads without derivatives;
+            angles that are locked.
     """
     return blocks_at(OperatingPoint.of(system_of(model), q, v, t), sequence)
 

@@ -147,14 +147,21 @@ def shaper(
     tolerance: float = TOLERANCE,
     start: str = "as_given",
 ) -> Shaper:
-    """The shaper of modes: "zv", "zvd", "zvdd", or "ei" with a ``tolerance`` (the part of the vibration that is left).
+    """The shaper of modes: "zv", "zvd", "zvdd", or "ei" with a ``tolerance``.
 
-    model : whose modes these are: a model, free as it is, with its own dampers; its ``Modes``; or the ``StateSpace`` of
-    a control loop. modes : how many of the lowest oscillations, or their numbers from 1. start : as of ``femb.modes``.
-    frequencies : Hz, undamped, in place of a model. damping : ratios, a number or one a mode, in place of the model's.
+    Parameters:
+        kind: of the shaper.
+        model: whose modes these are: a model, free as it is, with its own dampers; its ``Modes``; or the ``StateSpace``
+            of a control loop.
+        modes: number of the lowest oscillations, or their numbers from 1.
+        frequencies: (m,) Hz, undamped, in place of a model.
+        damping: (m,) ratios, or one number, in place of the model's.
+        tolerance: part of the vibration that is left.
+        start: as in ``femb.modes``.
 
-    Raises ModelError: an unknown kind, neither or both of model and frequencies, modes that are not there, frequencies
-    that are not positive, ratios outside 0 to 1.
+    Raises:
+        ModelError: an unknown kind, neither or both of model and frequencies, modes that are not there, frequencies
+            that are not positive, ratios outside 0 to 1.
     """
     if kind not in SHAPERS:
         raise ModelError(f"shaper: got {shown(kind)}, must be one of {', '.join(map(repr, SHAPERS))}")

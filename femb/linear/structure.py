@@ -138,13 +138,21 @@ def linearize_structure(
 ) -> StateSpace:
     """The state space of a structure at rest or in steady rotation, truncated as asked for, by its sparse equations.
 
-    model, inputs, outputs, held, hub, start : as in ``femb.linear_model``. order : modes, craig_bampton or balanced,
-    numbers of modes or states, without which it is of full order; residual_vectors : whether more modes have the static
-    share. damping : ratio of modes in place of the case's modal damping; by default a truncated model of a
-    case without that has 0.005. frequencies (f,), Hz : where the error of the result, its ``truncation``, is computed.
+    Parameters:
+        model: as in ``femb.linear_model``.
+        inputs: as in ``femb.linear_model``.
+        outputs: as in ``femb.linear_model``.
+        held: as in ``femb.linear_model``.
+        hub: as in ``femb.linear_model``.
+        start: as in ``femb.linear_model``.
+        order: modes, craig_bampton or balanced, numbers of modes or states, without which it is of full order;
+            residual_vectors : whether more modes have the static share. damping : ratio of modes in place of the case's
+            modal damping; by default a truncated model of a case without that has 0.005. frequencies (f,), Hz : where
+            the error of the result, its ``truncation``, is computed.
 
-    Raises ModelError: as ``femb.linear_model``; more than one order, an order that there is not; SolveError: no
-    equilibrium.
+    Raises:
+        ModelError: as ``femb.linear_model``; more than one order, an order that there is not.
+        SolveError: no equilibrium.
     """
     check_options("linearize_structure", order, OrderOptions)
     return state_space_of(linear_model(model, inputs=inputs, outputs=outputs, held=held, hub=hub, start=start), **order)

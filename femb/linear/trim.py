@@ -351,13 +351,19 @@ REVOLVING = 2.0  # speed, relative to the frequency about the equilibrium, above
 def trim(model: Model | System, *, vary: Sequence[str] | None = None, t: float = 0.0) -> OperatingPoint:
     """A state of steady motion, in equilibrium or in steady rotation. It is sought from the start of a model or System.
 
-    vary : names of states, as in `linearize`, that may change: coordinates, or their "rate". By default all
-    coordinates; speeds of coordinates on which no force depends stay, the others come to rest. In a steady motion the
-    speeds of the independent coordinates (rates of joints, velocities in axes of the bodies) are constant; this is
-    checked by integration over half a radian with the loads of time t (s).
+    In a steady motion the speeds of the independent coordinates (rates of joints, velocities in axes of the bodies) are
+    constant; this is checked by integration over half a radian with the loads of time t.
 
-    Raises ModelError: an unknown name, or a model that cannot be linearised; SolveError where there is no such state
-    nearby, with the name of a coordinate that revolves while forces depend on it: its motion may be periodic.
+    Parameters:
+        model: or a System of it.
+        vary: names of states, as in `linearize`, that may change: coordinates, or their "rate". By default all
+            coordinates; speeds of coordinates on which no force depends stay, the others come to rest.
+        t: s, time of the loads.
+
+    Raises:
+        ModelError: an unknown name, or a model that cannot be linearised.
+        SolveError: there is no such state nearby, with the name of a coordinate that revolves while forces depend on
+            it: its motion may be periodic.
     """
     return trimmed(model, vary, t)[0]
 

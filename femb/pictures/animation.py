@@ -34,19 +34,20 @@ def animate(
 ) -> Path:
     """Draw the motion as a film; returns the path written.
 
-    Parameters
-    ----------
-    results : a run with bodies or beams.
-    path : ``.gif`` or ``.mp4``, by default a GIF. MP4 needs the program ffmpeg. The folder is created.
-    frame, azimuth, elevation : as in `femb.pictures.picture.picture`.
-    times : first and last instant, s; None for the first or last of the results.
-    speed : seconds of the motion in one second of the film; None for real time, or faster for at most 10 s.
-    fps : images per second. Each shows the nearest output time: the film is no smoother than the output.
-    dpi : the film is 9 inches wide.
-    progress : called as ``progress(done, total)`` after every image.
+    Parameters:
+        results: a run with bodies or beams.
+        path: ``.gif`` or ``.mp4``, by default a GIF. MP4 needs the program ffmpeg. The folder is created.
+        frame: as in `femb.pictures.picture.picture`.
+        azimuth: degrees, as in `femb.pictures.picture.picture`.
+        elevation: degrees, as in `femb.pictures.picture.picture`.
+        times: first and last instant, s; None for the first or last of the results.
+        speed: seconds of the motion in one second of the film; None for real time, or faster for at most 10 s.
+        fps: images per second. Each shows the nearest output time: the film is no smoother than the output.
+        dpi: dots per inch; the film is 9 inches wide.
+        progress: called as ``progress(done, total)`` after every image.
 
-    Raises ResultError where there is nothing to draw, for an unknown format, frame or time span, and where the file
-    cannot be written.
+    Raises:
+        ResultError: nothing to draw, an unknown format, frame or time span, a file that cannot be written.
     """
     from matplotlib.collections import PolyCollection
 

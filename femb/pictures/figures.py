@@ -179,16 +179,18 @@ def plot(
 ) -> Path:
     """Draw results over time into a file; returns the path written.
 
-    Parameters
-    ----------
-    results : a run with output times.
-    path : path of the picture
-        The suffix gives the format (png, svg, pdf), png without one. Its folder is created.
-    what, items, frame, times, spectrum : as of ``femb.figure``.
-    dpi : dots per inch; the figure is some 8 to 18 inches wide.
+    Parameters:
+        results: a run with output times.
+        path: of the picture. The suffix gives the format (png, svg, pdf), png without one. Its folder is created.
+        what: as in ``femb.figure``.
+        items: as in ``femb.figure``.
+        frame: as in ``femb.figure``.
+        times: as in ``femb.figure``.
+        spectrum: as in ``femb.figure``.
+        dpi: dots per inch; the figure is some 8 to 18 inches wide.
 
-    Raises ResultError for an unknown name, for results without the quantities requested, and where the file cannot be
-    written.
+    Raises:
+        ResultError: an unknown name, results without the quantities requested, a file that cannot be written.
     """
     return save(_drawn(results, what, items, frame, times, spectrum), Path(path), dpi)
 
@@ -206,23 +208,23 @@ def figure(
 ) -> "Drawn":
     """The matplotlib figure of results over time; ``results.plot`` and ``femb.plot`` are made of it.
 
-    Parameters
-    ----------
-    results : a run with output times.
-    what : content of the figure, one text or several below one another; None is ``"overview"``, of modes ``"modes"``
-        The name of a quantity, see ``Results.names``; a figure of the case, a name in `FIGURES`, `DRAWINGS` or of
-        `femb.pictures.words`, with ``" of ITEM, ITEM"`` for some items only, or the path of an array; see
-        `femb.pictures.choice`. Of a study a name in `STUDY_FIGURES`, with ``" of OUTPUT, OUTPUT"`` for some outputs
-        only; by default the one that shows its design.
-    items : patterns of the items to show, see `femb.pictures.subject.Subject`; None for all.
-    frame : frame that the motion is relative to, see `Results.in_frame`; None for that of the results.
-    times : first and last instant, s; None for the first or last of the results.
-    spectrum : "psd" or "amplitude" draws the spectra of the histories over the frequency in Hz, see `Results.spectrum`.
-    path : of a picture file to write as well, see ``femb.plot``.
-    dpi : dots per inch of the file.
+    Parameters:
+        results: a run with output times.
+        what: content of the figure, one text or several below one another; None is ``"overview"``, of modes
+            ``"modes"``. The name of a quantity, see ``Results.names``; a figure of the case, a name in `FIGURES`,
+            `DRAWINGS` or of `femb.pictures.words`, with ``" of ITEM, ITEM"`` for some items only, or the path of an
+            array; see `femb.pictures.choice`. Of a study a name in `STUDY_FIGURES`, with ``" of OUTPUT, OUTPUT"`` for
+            some outputs only; by default the one that shows its design.
+        items: patterns of the items to show, see `femb.pictures.subject.Subject`; None for all.
+        frame: frame that the motion is relative to, see `Results.in_frame`; None for that of the results.
+        times: first and last instant, s; None for the first or last of the results.
+        spectrum: "psd" or "amplitude" draws the spectra of the histories over the frequency in Hz, see
+            `Results.spectrum`.
+        path: of a picture file to write as well, see ``femb.plot``.
+        dpi: dots per inch of the file.
 
-    Raises ResultError for an unknown name, for results without the quantities requested, and where the file cannot be
-    written.
+    Raises:
+        ResultError: an unknown name, results without the quantities requested, a file that cannot be written.
     """
     drawn = _drawn(results, what, items, frame, times, spectrum)
     if path is not None:

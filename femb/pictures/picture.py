@@ -47,22 +47,22 @@ def picture(
 ) -> Path:
     """Draw bodies by their shape and beams by their section; returns the path written.
 
-    Parameters
-    ----------
-    results : a run with bodies or beams.
-    path : path of the picture
-        The suffix gives the format (png, svg, pdf), png without one. Its folder is created.
-    times : number of evenly spaced instants, or the instants in s
-        The nearest output times are drawn; the last is the darkest and on top.
-    frame : ``"inertial"``, or the body or beam node ``"NAME[NODE]"`` that the motion is relative to.
-    azimuth, elevation : degrees
-        Direction to the viewer: about z from x, and above the x-y plane.
-    dpi : dots per inch; the picture is 9 inches wide.
-
     Beams thinner than a hundredth of the picture are drawn thicker, flexible bodies by the boundary of their mesh,
     bodies without a shape as small spheres. Dashed lines are the paths of the beams' ends between the first and the
     last instant.
-    Raises ResultError where there is nothing to draw or the file cannot be written.
+
+    Parameters:
+        results: a run with bodies or beams.
+        path: of the picture. The suffix gives the format (png, svg, pdf), png without one. Its folder is created.
+        times: number of evenly spaced instants, or the instants in s. The nearest output times are drawn; the last is
+            the darkest and on top.
+        frame: ``"inertial"``, or the body or beam node ``"NAME[NODE]"`` that the motion is relative to.
+        azimuth: degrees, of the direction to the viewer about z from x.
+        elevation: degrees, of the direction to the viewer above the x-y plane.
+        dpi: dots per inch; the picture is 9 inches wide.
+
+    Raises:
+        ResultError: nothing to draw, or a file that cannot be written.
     """
     from matplotlib.collections import PolyCollection
 

@@ -228,15 +228,15 @@ def report(
     What was run and how, the audit in words, the moving structure, time histories, peak loads; modes, static states or
     the runs of a study, where the results are of these.
 
-    Parameters
-    ----------
-    results : of a run, also of an unfinished one; of ``static``; ``Modes``, or the ``Sweep`` of a study.
-    path : of the page, ending in ``.html``. Its folder is created.
-    frames : largest number of output times of the animation; with very many parts there are fewer.
-    name : of the results on the page, such as that of their file.
-    beside : other runs by name; the plots of histories show them too, dashed.
+    Parameters:
+        results: of a run, also of an unfinished one; of ``static``; ``Modes``, or the ``Sweep`` of a study.
+        path: of the page, ending in ``.html``. Its folder is created.
+        frames: largest number of output times of the animation; with very many parts there are fewer.
+        name: of the results on the page, such as that of their file.
+        beside: other runs by name; the plots of histories show them too, dashed.
 
-    Raises ResultError: results with nothing to show or to compare, a page that cannot be written.
+    Raises:
+        ResultError: results with nothing to show or to compare, a page that cannot be written.
     """
     return write_page(_page(results, frames, name, beside), path)
 
@@ -244,7 +244,13 @@ def report(
 def show(results: Results | HasTable, *, height: int = HEIGHT, frames: int = FRAMES) -> Shown:
     """The page of ``report`` for a notebook. It stands inline where this is the last value of a cell.
 
-    height : in pixels. frames : as of `report`. Raises ResultError: results with nothing to show.
+    Parameters:
+        results: as in `report`.
+        height: in pixels.
+        frames: as in `report`.
+
+    Raises:
+        ResultError: results with nothing to show.
     """
     if not 100 <= height <= 10_000:
         raise ResultError(f"height is {height} pixels; it must be between 100 and 10000")

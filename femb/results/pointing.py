@@ -144,9 +144,14 @@ def _sizes(errors: Floats) -> Floats:
 def pointing(results: Results, of: str, windows: Sequence[float] | None = None, first: float | None = None) -> Pointing:
     """The pointing errors of a quantity of ``results``.
 
-    of : its name, a number or a vector over time, as "controllers.attitude.error" or "joints.hinge.angle". windows : s,
-    by default twelve from four output times to a third of the time. first : s, the instant from which errors count.
-    Raises ResultError: no such quantity, output times that are not equally spaced, windows that do not fit.
+    Parameters:
+        results: of a run.
+        of: name of a number or a vector over time, as "controllers.attitude.error" or "joints.hinge.angle".
+        windows: s, by default twelve from four output times to a third of the time.
+        first: s, the instant from which errors count.
+
+    Raises:
+        ResultError: no such quantity, output times that are not equally spaced, windows that do not fit.
     """
     found = named(results, of)
     values = np.asarray(found.values, dtype=float)

@@ -244,17 +244,15 @@ def parts_of(results: Results) -> list[str]:
 class Results(ByQuantity):
     """The results of one run, read-only.
 
-    Parameters
-    ----------
-    series : mapping of path to (T, ...) array
-        Arrays over time in SI units, with the T rows of ``"time"``, s.
-    static : mapping of path to array
-        Constant arrays, such as (3,) or (n, 3): start shapes, modes, matrices, in SI units.
-    attributes : mapping of group path to attributes
-        ``""`` is the root: femb_version, case, method, status, message.
-
     ``arrays`` has all arrays by path, including those without an attribute of this class.
-    Raises ResultError where the number of rows of a series differs from that of ``"time"``.
+
+    Parameters:
+        series: by path, arrays (T, ...) over time in SI units, with the T rows of ``"time"``, s.
+        static: by path, constant arrays, such as (3,) or (n, 3): start shapes, modes, matrices, in SI units.
+        attributes: of groups by path; ``""`` is the root: femb_version, case, method, status, message.
+
+    Raises:
+        ResultError: the number of rows of a series differs from that of ``"time"``.
     """
 
     def __init__(self, series: Arrays, static: Arrays = NOTHING, attributes: Attributes = NOTHING) -> None:

@@ -50,10 +50,14 @@ class SobolIndices(Tabled):
 
 
 def sobol_indices(sweep: Sweep, output: str) -> SobolIndices:
-    """The indices of an output of a ``sweep``, the table of a study with the design "saltelli", with 95 % intervals by
-    bootstrapping its samples.
+    """The indices of an output of a sweep, with 95 % intervals by bootstrapping its samples.
 
-    Raises ResultError: an unknown output, another design, too few complete samples, an output without variance.
+    Parameters:
+        sweep: the table of a study with the design "saltelli".
+        output: its name.
+
+    Raises:
+        ResultError: an unknown output, another design, too few complete samples, an output without variance.
     """
     if sweep.design != "saltelli":
         raise ResultError(f"Sobol indices need the design 'saltelli', got {sweep.design!r}: take femb sweep --sobol")

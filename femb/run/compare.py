@@ -94,13 +94,17 @@ def kinds_of_quantities() -> tuple[_Kind, ...]:
 def differences(
     first: Results, second: Results, names: tuple[str, str] = ("the first", "the second")
 ) -> tuple[Difference, ...]:
-    """A Difference for each kind of quantity that both results, ``first`` and ``second``, have, in the order of
-    ``kinds_of_quantities``.
+    """A Difference for each kind of quantity that both results have, in the order of ``kinds_of_quantities``.
 
-    Both must have the same output times and items; nothing is interpolated. A kind of quantity is left out if one of
-    the two results has no array of it. names : of the two results, for messages.
+    Nothing is interpolated. A kind of quantity is left out if one of the two results has no array of it.
 
-    Raises ResultError where output times, items, or shapes of arrays differ.
+    Parameters:
+        first: one of the two results.
+        second: the other one, with the same output times and items.
+        names: of the two results, for messages.
+
+    Raises:
+        ResultError: output times, items, or shapes of arrays differ.
     """
     check_times(first.time, second.time, names)
     for group in GROUPS:
@@ -287,13 +291,21 @@ def compare(
 ) -> Comparison:
     """Run a model in every formulation of femb.base.options.FORMULATIONS that admits it, and compare the results.
 
-    model : or the path of a case file. run, or its fields as keyword options. Each formulation takes the run's method
-    if it can, else the first of its methods (femb.base.options.METHODS_OF). The reference is the run's own formulation
-    or, if that does not run, the first that does. against : other results, or their file, as the reference instead.
-    out : a folder, for ``FORMULATION/results.h5`` of every run. case_text, progress : as in ``simulate``.
+    Each formulation takes the run's method if it can, else the first of its methods (femb.base.options.METHODS_OF). The
+    reference is the run's own formulation or, if that does not run, the first that does.
 
-    Raises ModelError with every problem of the model, or where no formulation admits it; ResultError where ``against``
-    cannot be read, or has other output times or items.
+    Parameters:
+        model: or the path of a case file.
+        run: options of the integration, in place of options by name.
+        against: other results, or their file, as the reference instead.
+        out: a folder, for ``FORMULATION/results.h5`` of every run.
+        case_text: as in ``simulate``.
+        progress: as in ``simulate``.
+        options: fields of ``femb.Run`` by name, as in ``simulate``.
+
+    Raises:
+        ModelError: every problem of the model, or no formulation admits it.
+        ResultError: ``against`` cannot be read, or has other output times or items.
     """
     model, run, text = read_call(model, run, options)
     case_text = case_text or text

@@ -263,15 +263,24 @@ def inverse(
 ) -> Results:
     """Motion and forces of a model whose joints and drivers prescribe all of its motion.
 
-    model : or the path of a case file. run, or its fields as keyword options: only ``duration``, ``output_interval``
-    and ``start`` are used; there is no stepper. out, case_text, progress : as in ``simulate``.
+    The work of the audit is the power integrated by Gauss's rule with two points in each output interval: the energy
+    error is that of the rule, of fourth order in the interval.
 
-    The results are those of a run; ``drivers`` has the forces of the drives and ``joints`` the reactions. The work of
-    the audit is the power integrated by Gauss's rule with two points in each output interval: the energy error is that
-    of the rule, of fourth order in the interval.
+    Parameters:
+        model: or the path of a case file.
+        run: options, in place of options by name; only ``duration``, ``output_interval`` and ``start`` are used, since
+            there is no stepper.
+        out: as in ``simulate``.
+        case_text: as in ``simulate``.
+        progress: as in ``simulate``.
+        options: fields of ``femb.Run`` by name, as in ``simulate``.
 
-    Raises ModelError with every problem of the model, for beams and latches, or where the motion is not prescribed in
-    full; SolveError, with the results so far in ``error.results``, where the drivers cannot be followed.
+    Returns:
+        The results of a run; ``drivers`` has the forces of the drives and ``joints`` the reactions.
+
+    Raises:
+        ModelError: every problem of the model, beams and latches, or a motion that is not prescribed in full.
+        SolveError: the drivers cannot be followed; the results so far are in ``error.results``.
     """
     model, run, text = read_call(model, run, options)
     case_text = case_text or text

@@ -126,14 +126,19 @@ class RelativeKinematics(RelativeEquations):
 def relative_kinematics(model: Model, speeds: Speeds = "fixed") -> RelativeKinematics:
     """Partial velocities, their rates, accelerations and equations of motion of a model whose joints form trees.
 
-    speeds : of joints with three rotations and of free bodies: "fixed" (relative angular velocity in the joint's axes
-    in the parent), "body" (in its axes in the body) or "angles" (rates of the 1-2-3 angles between both, which lock
-    where the second is a right angle). Strokes, and the one or two angles of other joints, are the same in all three.
-    Nodes of beams are free bodies; internal coordinates are coordinates.
+    Nodes of beams are free bodies; internal coordinates are coordinates. Source: docs/theory/relative.md; Kamman,
+    *Multibody Dynamics - Accelerations Using Relative Coordinates*.
 
-    Raises ModelError: joints that close loops, joints without coordinates, an unknown choice; SolveError where angles
-    are locked at the start. Source: docs/theory/relative.md; Kamman, *Multibody Dynamics - Accelerations Using Relative
-    Coordinates*.
+    Parameters:
+        model: whose joints form trees.
+        speeds: of joints with three rotations and of free bodies: "fixed" (relative angular velocity in the joint's
+            axes in the parent), "body" (in its axes in the body) or "angles" (rates of the 1-2-3 angles between both,
+            which lock where the second is a right angle). Strokes, and the one or two angles of other joints, are the
+            same in all three.
+
+    Raises:
+        ModelError: joints that close loops, joints without coordinates, an unknown choice.
+        SolveError: angles are locked at the start.
     """
     if speeds not in SPEEDS:
         raise ModelError(f"relative_kinematics: speeds: got {shown(speeds)}, wanted {', '.join(map(repr, SPEEDS))}")

@@ -41,19 +41,32 @@ def simulate(
 ) -> Results:
     """Integrate a model in time.
 
-    model : or a System of one, which gives the start, as ``StaticResults.start`` does; or the path of a case file,
-    whose run counts then. run, or its fields as keyword options (duration, method,
-    rtol, ...), which of a case file replace those of its run; atol may be one number, or a dictionary.
-    out : an HDF5 file to write to while it runs. case_text : text of the case, for the results.
-    events : zeros of functions of time and state. progress : True for a bar, in terminals and notebooks; or an
-    object with ``message(text)`` and ``update(t)``.
-    resume : continue the run in ``out`` whose process was ended, from its last checkpoint; one that was never begun
-    begins, one that is finished is read. extend : s, go on by so long from the last state of the finished run in
-    ``out``. Both need the same model and options; functions in Python must keep no state of their own.
+    Parameters:
+        model: or a System of one, which gives the start, as ``StaticResults.start`` does; or the path of a case file,
+            whose run counts then.
+        run: options of the integration, in place of options by name.
+        out: an HDF5 file to write to while it runs.
+        case_text: text of the case, for the results.
+        events: zeros of functions of time and state.
+        progress: True for a bar, in terminals and notebooks; or an object with ``message(text)`` and ``update(t)``.
+        resume: continue the run in ``out`` whose process was ended, from its last checkpoint; one that was never begun
+            begins, one that is finished is read.
+        extend: s, go on by so long from the last state of the finished run in ``out``.
+        options: fields of ``femb.Run`` by name, which replace those of the run of a case file: duration,
+            output_interval, method, formulation, rtol, atol (also one number, or a dictionary), start, tableau, step,
+            order, max_order, spectral_radius, filter, first_step, max_step, max_steps and output.
 
-    Raises ModelError with every problem of the model; ResultError where ``out`` cannot be written, or has another run;
-    SolveError where the integration cannot go on: the results so far are in the file and in ``error.results``, also
-    where the error is the KeyboardInterrupt of Ctrl-C.
+    To resume and to extend, the model and the options must be the same; functions in Python must keep no state of their
+    own.
+
+    Returns:
+        The results, of which ``out`` is the file if it is given.
+
+    Raises:
+        ModelError: every problem of the model.
+        ResultError: ``out`` cannot be written, or has another run.
+        SolveError: the integration cannot go on: the results so far are in the file and in ``error.results``, also
+            where the error is the KeyboardInterrupt of Ctrl-C.
     """
     from femb.system.system import System
 

@@ -311,23 +311,35 @@ def static(
 ) -> StaticResults:
     """Equilibria of a model as its load factor grows from zero to ``factor``, in equal ``steps``.
 
-    model : or the path of a case file, whose run counts only for how joints are assembled. The load factor multiplies
-    all loads, as they are at ``time`` (s), and the weight; those named in ``constant``, loads or "gravity", keep their
-    full value. Drivers go along: at the load factor p they are where they are at p times ``time``. Bodies that turn
-    steadily at the start keep their angular velocity; all else is at rest.
+    The load factor multiplies all loads, as they are at ``time``, and the weight. Drivers go along: at the load factor
+    p they are where they are at p times ``time``. Bodies that turn steadily at the start keep their angular velocity;
+    all else is at rest.
 
-    arc_length : steps along the path, on which the load factor may fall, up to the first state with the load factor
-    ``factor``, or with its opposite; the first raises the load factor by factor/steps. follow_mode : the same, and at a
-    bifurcation, where the path becomes unstable, on along the mode. control : equal steps of a displacement instead,
-    ("BODY.z", m) or ("BEAM.NODE.z", m); the load factor is an unknown. critical : look for so many load factors at
-    which an eigenvalue of the stiffness changes its sign, to 1e-6, and end with the last of them. assemble : joints may
-    be open in the positions given. out : an HDF5 file to write to. case_text, progress : as in ``simulate``.
+    Parameters:
+        model: or the path of a case file, whose run counts only for how joints are assembled.
+        factor: load factor at the end.
+        steps: number of equal steps of the load factor.
+        arc_length: steps along the path, on which the load factor may fall, up to the first state with the load factor
+            ``factor``, or with its opposite; the first raises the load factor by factor/steps.
+        follow_mode: the same, and at a bifurcation, where the path becomes unstable, on along the mode.
+        control: equal steps of a displacement instead, ("BODY.z", m) or ("BEAM.NODE.z", m); the load factor is an
+            unknown.
+        critical: number of load factors to look for at which an eigenvalue of the stiffness changes its sign, to 1e-6;
+            the last of them is the end.
+        constant: names of loads, or "gravity", that keep their full value.
+        time: s, of the loads.
+        assemble: joints may be open in the positions given.
+        out: an HDF5 file to write to.
+        case_text: as in ``simulate``.
+        progress: as in ``simulate``.
 
-    The output times of the results count the states from 0; ``load_factor`` has their load factors. See
-    ``StaticResults`` for what else there is, among it the System that starts from a state.
+    Returns:
+        The states, whose output times count them from 0; ``load_factor`` has their load factors. See ``StaticResults``
+        for what else there is, among it the System that starts from a state.
 
-    Raises ModelError with every problem of the model, and where joints leave something free to move with nothing
-    against it; SolveError, with the states so far in ``error.results``, where there is no equilibrium.
+    Raises:
+        ModelError: every problem of the model, or joints leave something free to move with nothing against it.
+        SolveError: there is no equilibrium; the states so far are in ``error.results``.
     """
     if isinstance(model, str | Path):
         from femb.case import load_case

@@ -93,17 +93,25 @@ def simulate_ensemble(
 ) -> Ensemble:
     """Integrate many models in time, in groups that take the same steps; one core.
 
-    models : those of bodies, point masses, beams, springs, joints in trees with what acts along them, drivers, latches,
-    and loads that depend on time, under one gravity, or in orbits of their own, are integrated together, whatever
-    numbers they differ in. A member in which a latch engages goes on with those that have had as many events. Others,
-    as with closed loops, end stops, sensors and sampled controllers, have runs of their own: their results are those of
-    ``femb.simulate``, to the last bit, and ``alone`` of the result tells why. run, or its fields as keyword options, as
-    of ``femb.simulate``; in velocity coordinates. together : members of a group; the results of a member depend on the
-    others of its group within the tolerance of the run.
-    progress : True for a bar; or called as ``progress(done, total)`` after every group.
+    Models of bodies, point masses, beams, springs, joints in trees with what acts along them, drivers, latches, and
+    loads that depend on time, under one gravity, or in orbits of their own, are integrated together, whatever numbers
+    they differ in. A member in which a latch engages goes on with those that have had as many events. Others, as with
+    closed loops, end stops, sensors and sampled controllers, have runs of their own: their results are those of
+    ``femb.simulate``, to the last bit, and ``alone`` of the result tells why.
 
     The results of members that are integrated together have no audit, and ``statistics`` of their group. A member that
-    fails, also one whose model is wrong, has its message, and the others go on. Raises ModelError for options.
+    fails, also one whose model is wrong, has its message, and the others go on.
+
+    Parameters:
+        models: the members.
+        run: options of the integration in velocity coordinates, in place of options by name.
+        together: number of members of a group; the results of a member depend on the others of its group within the
+            tolerance of the run.
+        progress: True for a bar; or called as ``progress(done, total)`` after every group.
+        options: fields of ``femb.Run`` by name, as in ``simulate``.
+
+    Raises:
+        ModelError: options that are wrong.
     """
     members = list(models)
     if not members:

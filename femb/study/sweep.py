@@ -373,19 +373,26 @@ def sweep(
 ) -> Sweep:
     """Carry out the runs of a study, and return their table.
 
-    study : or the path of a study file. out : a folder for sweep.csv, sweep.h5 and, where the study keeps them, the
-    results of all runs; a study that was interrupted or killed there goes on with the missing runs, and one that is
-    finished there carries out none (a case in Python: all).
-    workers : number of processes; 0, the default, runs all in this process. A script that asks for processes needs
-    ``if __name__ == "__main__":``, and a case that is a function must be one of a module.
-    scheduler : the address of a dask scheduler, or cluster : "local" or "slurm", for workers of dask.distributed.
-    together : integrate the motions of 32 runs at a time as an ensemble, in this process; see ``simulate_ensemble``.
-    again : start anew where ``out`` has runs of another study, or all runs of this one. progress : True for
-    a bar; or called as ``progress(done, failed, total)`` before the first run and after every run.
+    A run that fails, or whose process is killed, becomes a row with its message, and the others go on.
 
-    A run that fails, or whose process is killed, becomes a row with its message, and the others go on. Raises
-    ModelError with every problem of the study and its case, CaseError for those of files; ResultError where the
-    folder has another study, cannot be written, or a package is missing.
+    Parameters:
+        study: or the path of a study file.
+        out: a folder for sweep.csv, sweep.h5 and, where the study keeps them, the results of all runs; a study that was
+            interrupted or killed there goes on with the missing runs, and one that is finished there carries out none
+            (a case in Python: all).
+        workers: number of processes; 0 runs all in this process. A script that asks for processes needs ``if __name__
+            == "__main__":``, and a case that is a function must be one of a module.
+        scheduler: the address of a dask scheduler.
+        cluster: in place of it "local" or "slurm", for workers of dask.distributed.
+        together: integrate the motions of 32 runs at a time as an ensemble, in this process; see ``simulate_ensemble``.
+        again: start anew where ``out`` has runs of another study, or all runs of this one.
+        progress: True for a bar; or called as ``progress(done, failed, total)`` before the first run and after every
+            run.
+
+    Raises:
+        ModelError: every problem of the study and its case.
+        CaseError: every problem of their files.
+        ResultError: the folder has another study, cannot be written, or a package is missing.
     """
     if isinstance(study, str | Path):
         study = read_study(study)
@@ -566,10 +573,16 @@ def searched(study: Study, carry_out: Callable[[Runs], list[StudyRow]]) -> list[
 def optimize(study: Study | str | Path, *, runs: int | None = None, **options: Any) -> Sweep:
     """Search for the run of a study whose output ``best`` is least or largest within the constraints.
 
-    runs : the most, by default 200 or those of a study of this design. options : as of ``sweep``. The table has all
-    runs in the order of the search; its ``best`` is the number of the best. Variables may be of any kind: a value is
-    sought between the bounds, or over the probabilities, of its distribution. Raises the errors of ``sweep``, and
-    ModelError for a study without ``best``.
+    The table has all runs in the order of the search; its ``best`` is the number of the best. Variables may be of any
+    kind: a value is sought between the bounds, or over the probabilities, of its distribution.
+
+    Parameters:
+        study: or the path of a study file, with an output that is best.
+        runs: the most, by default 200 or those of a study of this design.
+        options: as in ``sweep``.
+
+    Raises:
+        ModelError: a study without ``best``; and the errors of ``sweep``.
     """
     if isinstance(study, str | Path):
         study = read_study(study, design=OPTIMIZE, runs=runs or MOST)

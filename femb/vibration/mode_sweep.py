@@ -219,12 +219,22 @@ def mode_sweep(
     start: str = "as_given",
     damped: bool = False,
 ) -> ModeSweep:
-    """The ``count`` lowest modes at the first value, by default 6, or all of fewer, followed over the others.
+    """The ``count`` lowest modes at the first value, followed over the others.
 
-    build : the model at a value of the parameter, whose name and unit are for tables and pictures. values (v,), as of
-    a rate in rad/s : in the order in which the modes are followed. held, start, damped : as of
-    ``femb.modes``. Where a match is doubtful, modes at values between are computed too; they are not among the results.
-    Raises ModelError as ``femb.modes``, and where a mode cannot be followed.
+    Where a match is doubtful, modes at values between are computed too; they are not among the results.
+
+    Parameters:
+        build: the model as a function of the parameter, in its unit.
+        values: (v,) values, as of a rate in rad/s, in the order in which the modes are followed.
+        count: number of modes, by default 6, or all of fewer.
+        parameter: its name, for tables and pictures.
+        unit: of the parameter, for tables and pictures.
+        held: as in ``femb.modes``.
+        start: as in ``femb.modes``.
+        damped: as in ``femb.modes``.
+
+    Raises:
+        ModelError: as ``femb.modes``, and a mode that cannot be followed.
     """
     values = [float(value) for value in values]
     if len(values) < 2 or not np.all(np.isfinite(values)):

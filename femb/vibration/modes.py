@@ -236,21 +236,25 @@ def modes(
     damping: float | None = None,
     damped: bool = False,
 ) -> Modes:
-    """The ``count`` lowest modes of a model, and with a body ``held`` those of every appendage with its participation.
+    """The lowest modes of a model, and with a body ``held`` those of every appendage with its participation.
 
-    count : by default 10, or all of fewer.
+    Parameters:
+        model: or a System of it.
+        count: number of modes, by default 10, or all of fewer.
+        held: the body that does not move in the modes; by default nothing is held but what is fixed to the ground.
+        start: the state, as ``run.start`` of a case says. "equilibrium" is the one that weight, loads and the start's
+            rotation strain the structure to, with their stiffness, centrifugal and gyroscopic forces; other starts are
+            taken at rest and without loads.
+        damping: ratio of every mode of ``Modes.appendages``, with the root held, and of what is made of them; by
+            default those that the model's modal damping gives, zero of modes that this does not damp, or 0.005 of a
+            model without it.
+        damped: whether the model's own dampers and modal damping count, and the gyroscopic moments of wheels at the
+            speeds of the start; modes are then complex, as they are in a rotation.
 
-    start : the state, as ``run.start`` of a case says. "equilibrium" is the one that weight, loads and the start's
-    rotation strain the structure to, with their stiffness, centrifugal and gyroscopic forces; other starts are taken at
-    rest and without loads.
-    held : the body that does not move in the modes; by default nothing is held but what is fixed to the ground.
-    damping : ratio of every mode of ``Modes.appendages``, with the root held, and of what is made of them; by default
-    those that the model's modal damping gives, zero of modes that this does not damp, or 0.005 of a model without it.
-    damped : whether the model's own dampers and modal damping count, and the gyroscopic moments of wheels at the speeds
-    of the start; modes are then complex, as they are in a rotation.
-
-    Raises ModelError: more modes than there are, an unstable state, a stiffness that is not symmetric, an unknown body,
-    a ratio without a held body or beside ``damped``, a start that is not steady; SolveError: no equilibrium.
+    Raises:
+        ModelError: more modes than there are, an unstable state, a stiffness that is not symmetric, an unknown body, a
+            ratio without a held body or beside ``damped``, a start that is not steady.
+        SolveError: no equilibrium.
     """
     if damping is not None and (held is None or damped):
         why = "beside damped, which takes the dampers of the model" if damped else "without a held body"

@@ -201,9 +201,14 @@ class ModalMotion(Brief):
 
 
 def quasi_static(part: Participation, acceleration: ArrayLike) -> ModalMotion:
-    """The motion under a steady acceleration (6,) or (T, 6) of the root: eta_j = -L_j a / omega_j^2.
+    """The motion under a steady acceleration of the root: eta_j = -L_j a / omega_j^2.
 
-    acceleration : m/s2 and rad/s2, along the axes of ``part``. Raises ModelError: another shape.
+    Parameters:
+        part: the participation of the modes.
+        acceleration: (6,) or (T, 6) m/s2 and rad/s2, along the axes of ``part``.
+
+    Raises:
+        ModelError: another shape.
     """
     a = _acceleration(acceleration)
     still = np.zeros((len(a), len(part.frequencies)))
@@ -214,9 +219,14 @@ def quasi_static(part: Participation, acceleration: ArrayLike) -> ModalMotion:
 def base_motion(part: Participation, time: ArrayLike, acceleration: ArrayLike) -> ModalMotion:
     """The motion of the modes, from rest without deformation, under an acceleration history of the root.
 
-    time (T,) s, increasing. acceleration (T, 6) m/s2 and rad/s2, along the axes of ``part``, linear between the
-    instants, for which the solution is exact: eta'' + 2 zeta omega eta' + omega^2 eta = -L a.
-    Raises ModelError: other shapes, times that do not increase.
+    Parameters:
+        part: the participation of the modes.
+        time: (T,) s, increasing.
+        acceleration: (T, 6) m/s2 and rad/s2, along the axes of ``part``, linear between the instants, for which the
+            solution is exact: eta'' + 2 zeta omega eta' + omega^2 eta = -L a.
+
+    Raises:
+        ModelError: other shapes, times that do not increase.
     """
     from scipy.linalg import expm
 

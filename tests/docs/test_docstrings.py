@@ -4,6 +4,8 @@ The public names are those of femb/__init__.pyi with the catalogues of elements 
 methods, properties and fields belong to them. What a text has to say follows from the annotations and the source:
 
 - a parameter, and a field of a dataclass, is mentioned by name; a field of a description has a unit or a text below it;
+- functions of several parameters have a line for each below ``Parameters:``, in order, and for each error below
+  ``Raises:``, with types and defaults in the signature alone;
 - an array has its shape in parentheses, as (n, 3);
 - a number or an array has its unit, or a word such as ratio or factor where it has none;
 - a function that raises an error of femb says which.
@@ -23,6 +25,7 @@ import pytest
 
 import femb
 from femb.base.meanings import Description, field_lines, told
+from femb.run.simulate import check_events
 
 SHAPE = re.compile(r"\(\s*(?:[\w.+*/\- ]+,\s*)(?:[\w.+*/\- ]+,?\s*)*\)")
 ARRAY = re.compile(r"Floats|Ints|Bools|Complexes|Complex\b|NDArray|ndarray|ArrayLike")
@@ -40,8 +43,11 @@ ERRORS = ("ModelError", "ResultError", "SolveError", "CaseError", "FembError", "
 
 def public():
     """(name, thing, class of a member) of all public functions and classes, and of the public members of these."""
-    for name in dict.fromkeys(femb.__all__):
-        thing = getattr(femb, name)
+    modules = (femb.fem, femb.handover, femb.thompson)
+    named = [(name, getattr(femb, name)) for name in dict.fromkeys(femb.__all__)]
+    inside = [(name, getattr(module, name)) for module in modules for name in module.__all__]
+    named += [(name, thing) for name, thing in inside if inspect.isfunction(thing)]
+    for name, thing in named:
         if inspect.isclass(thing):
             yield name, thing, None
             yield from members(name, thing)
@@ -133,6 +139,23 @@ def hints_of(thing):
     }
 
 
+def entries_of(text, heading):
+    """The texts of a section, such as Parameters, by the names at the beginning of its lines; in their order."""
+    section = re.search(rf"^{heading}:\n((?:    .*(?:\n|$))+)", text, re.MULTILINE)
+    lines = re.sub(r"\n {8,}", " ", section[1]).splitlines() if section else []
+    return {name.strip(): said.strip() for name, _, said in (line.partition(":") for line in lines)}
+
+
+def not_by_lines(thing, text, hints):
+    """What the sections of a function with several parameters, or with sections, leave out."""
+    parameters, errors = entries_of(text, "Parameters"), entries_of(text, "Raises")
+    if len(hints) < 2 and not parameters:
+        return []
+    problems = [] if list(parameters) == list(hints) else [f"the lines below Parameters are {', '.join(parameters)}"]
+    problems += [f"{name} is not explained" for name, said in {**parameters, **errors}.items() if not said]
+    return [*problems, *(f"{error} has no line below Raises" for error in raised_by(thing) if error not in errors)]
+
+
 def said_of(text, name, names):
     """What a text says of a parameter: from each mention of it up to the next parameter that is explained."""
     others = "|".join(re.escape(other) for other in names if other != name)
@@ -175,8 +198,10 @@ def problems_of(thing, owner=None):
     if not re.search(r"\w.*[.:]", first):
         problems.append(f"no sentence of its purpose: {first[:60]!r}")
     hints = hints_of(thing)
+    if owner is None and not inspect.isclass(thing):
+        problems += not_by_lines(thing, text, hints)
     for word, hint in hints.items():
-        line = line_of(thing, word)
+        line = line_of(thing, word) or entries_of(text, "Parameters").get(word, "")
         said = [line] if line else [*said_of(text, word, hints), *said_of(context, word, hints)]
         if not said:
             problems.append(f"{word} is not mentioned")
@@ -222,6 +247,26 @@ def test_what_is_missing_is_seen(text, problem, monkeypatch):
     monkeypatch.setattr(Example.double, "__doc__", text)
     text_of.cache_clear()
     assert problems_of(Example.double) == problem
+
+
+def test_lines_of_arguments_and_errors_that_are_missing_are_seen():
+    text = "Scale.\n\nParameters:\n    x: (n,) m.\n        Any length.\n    factor: a ratio.\n"
+    text += "\nRaises:\n    ModelError: no."
+    names = dict.fromkeys(("x", "factor"), "float")
+    raising = check_events
+    assert entries_of(text, "Parameters") == {"x": "(n,) m. Any length.", "factor": "a ratio."}
+    assert not_by_lines(raising, text, names) == []
+    assert not_by_lines(raising, text.replace("ModelError", "SolveError"), names) == [
+        "ModelError has no line below Raises"
+    ]
+    assert not_by_lines(raising, text.replace("a ratio.", ""), names) == ["factor is not explained"]
+    assert not_by_lines(raising, text.replace("factor", "f"), names) == ["the lines below Parameters are x, f"]
+    assert len(not_by_lines(raising, "Scale.", names)) == 2
+
+
+def test_the_options_of_runs_are_listed():
+    listed = entries_of(text_of(femb.simulate), "Parameters")["options"]
+    assert [word for word in (field.name for field in dataclasses.fields(femb.Run)) if word not in listed] == []
 
 
 def test_errors_are_seen():

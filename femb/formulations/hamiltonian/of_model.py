@@ -235,12 +235,16 @@ class EnergyMatrix(Brief):
 def energy_matrix(
     model: Model, q: ArrayLike | Mapping[str, float] | None = None, *, small: Sequence[str] = ()
 ) -> EnergyMatrix:
-    """The energy matrix of a ``model``, a tree of rigid bodies, at joint coordinates q, by equation (7).
+    """The energy matrix of a model, a tree of rigid bodies, at joint coordinates q, by equation (7).
 
-    q : values by name, others as at the model's start, or an array (n,), rad or m. small : names of small coordinates:
-    A is expanded to the orders needed for equations linear in them; only for a tree on the ground.
+    Parameters:
+        model: a tree of rigid bodies.
+        q: values by name, others as at the model's start, or an array (n,), rad or m.
+        small: names of small coordinates: A is expanded to the orders needed for equations linear in them; only for a
+            tree on the ground.
 
-    Raises ModelError for beams, closed loops, several trees, an unknown coordinate, small coordinates on a free base.
+    Raises:
+        ModelError: beams, closed loops, several trees, an unknown coordinate, small coordinates on a free base.
     """
     form = MomentumForm(System(model))
     tree = form.tree
@@ -265,12 +269,18 @@ def small_motion(
 ) -> SmallMotion:
     """Equations of small motion of some joint coordinates. The others are at q and move at constant rates.
 
-    q, rate : values by name, others as at the model's start; or arrays (n,). Second-order terms that large motions
-    cause in the equations, such as centrifugal stiffness, are included: equations (19) and (20). The derivatives that a
-    user's law of a spring (``JointSpringDamper.force``) returns are included.
+    Second-order terms that large motions cause in the equations, such as centrifugal stiffness, are included: equations
+    (19) and (20). The derivatives that a user's law of a spring (``JointSpringDamper.force``) returns are included.
 
-    Raises ModelError for a model that is not a tree of rigid bodies on the ground, for loads and other springs, and for
-    a law without derivatives.
+    Parameters:
+        model: a tree of rigid bodies on the ground.
+        small: names of the coordinates.
+        q: values by name, others as at the model's start; or an array (n,), rad or m.
+        rate: rates by name, others as at the model's start; or an array (n,), rad/s or m/s.
+
+    Raises:
+        ModelError: a model that is not a tree of rigid bodies on the ground, loads and other springs, a law without
+            derivatives.
     """
     form = MomentumForm(System(model))
     laws: list[tuple[int, Law]] = []

@@ -330,10 +330,14 @@ class ReducedMatrices(Brief):
 def joint_matrices(model: Model, joint: str, *, q: Floats | None = None, v: Floats | None = None) -> JointMatrices:
     """Table 2 for a joint of a model: spherical, perpendicular, parallel, universal or revolute; also in closed loops.
 
-    q (n_q,), v (n_v,), m, rad and s : coordinates and velocities of a ``femb.system.system.System`` of the model, by
-    default its start.
+    Parameters:
+        model: with the joint.
+        joint: its name.
+        q: (n_q,) coordinates of a ``femb.system.system.System`` of the model, m and rad, by default its start.
+        v: (n_v,) velocities of it, m/s and rad/s, by default its start.
 
-    Raises ModelError for an unknown joint or one of another kind; ``reduced_matrices`` takes trees of all kinds.
+    Raises:
+        ModelError: an unknown joint or one of another kind; ``reduced_matrices`` takes trees of all kinds.
     """
     from femb.system.system import System
 
@@ -389,10 +393,16 @@ def reduced_matrices(
 ) -> ReducedMatrices:
     """Ha, Hb, H1, H2, their rates, mass and forces of a model whose joints form trees, at a state.
 
-    q, u : coordinates and speeds of its joint tree by name (``ReducedMatrices.coordinates``, ``speeds``), others as at
-    the start; or arrays (n,), (P,) of all, in m, rad and s. t : time (s) for loads. root : coordinates of free bodies.
+    Parameters:
+        model: whose joints form trees.
+        q: coordinates of its joint tree by name (``ReducedMatrices.coordinates``), others as at the start; or an array
+            (n,) of all, m and rad.
+        u: speeds by name (``ReducedMatrices.speeds``), others as at the start; or an array (P,) of all, m/s and rad/s.
+        t: s, time of the loads.
+        root: coordinates of free bodies.
 
-    Raises ModelError for closed loops, drivers, engaged latches, unknown names and arrays of wrong length.
+    Raises:
+        ModelError: closed loops, drivers, engaged latches, unknown names and arrays of wrong length.
     """
     from femb.system.system import System
 

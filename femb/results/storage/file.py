@@ -170,16 +170,18 @@ class MemoryWriter(Writer):
 class ResultWriter(Writer):
     """Writes to a file: appended blocks are in the file even if the process is killed.
 
-    Parameters
-    ----------
-    path : path of the HDF5 file
-        Its folder is created. An existing file stays until `finish` has written the new one.
-    static, attributes : as in `femb.Results`
-    compression : level of gzip of arrays over time, 1 to 9, or 0 for none
-    earlier : the part of a run that this one continues. kinds : of groups by path, see `ArrayAttributes`.
+    Before `finish`, ``Results.read`` reads the journal, `part_of` the path.
 
-    Before `finish`, ``Results.read`` reads the journal, `part_of` the path. Raises ResultError where the file cannot be
-    written, or another run writes to it.
+    Parameters:
+        path: of the HDF5 file. Its folder is created. An existing file stays until `finish` has written the new one.
+        static: as in `femb.Results`.
+        attributes: as in `femb.Results`.
+        compression: level of gzip of arrays over time, 1 to 9, or 0 for none.
+        earlier: the part of a run that this one continues.
+        kinds: of groups by path, see `ArrayAttributes`.
+
+    Raises:
+        ResultError: the file cannot be written, or another run writes to it.
     """
 
     def __init__(
