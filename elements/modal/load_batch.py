@@ -25,22 +25,34 @@ from femb.elements.modal.kernels import (
 )
 from femb.elements.modal.matrices import add_bends, left_times, measured_rows, right_times, to_frame, turned_forces
 from femb.elements.records import load_factors
-from femb.layout.element import Batch, ForceBatch, Input
-from femb.layout.views import BlockPattern, OutputStates
-from femb.numerics.compiler.compile import kernel
+from femb.layout.element import Batch, Input
+from femb.layout.terms import Force, Tangent
+from femb.layout.views import OutputStates
+from femb.numerics.compiler.bound_calls import Bound
+from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
 from femb.numerics.vector3 import IN_V, product, scatter
 
 
-@kernel
-def load_forces(index, stations, rests, psi2, load, q, v, fixed, sign, out):
-    """out (s, n_v) += sign times the forces of loads (s, 6 + N); see ``femb.elements.modal.kernels``.
+@inlined
+def load_at(rows, first_input, u, load):
+    """load (6 + N,) : the sum of the rows (l, 6 + N) times the inputs."""
+    load[:] = 0.0
+    for k in range(rows.shape[0]):
+        for i in range(load.size):
+            load[i] += u[first_input + k] * rows[k, i]
 
-    Returns 0, or the number of an interface whose rotation relative to the root has reached half a turn.
+
+@kernel_with_entry
+def load_forces(index, stations, rests, psi2, fixed, rows, first_input, u, q, v, out):
+    """out (s, n_v) -= the forces of loads, rows (l, 6 + N) times the inputs; see ``femb.elements.modal.kernels``.
+
+    Returns -1, or the number of an interface whose rotation relative to the root has reached half a turn.
     """
-    k, n, size = stations.shape[0], psi2.shape[1], load.shape[1] - 6
+    k, n, size = stations.shape[0], psi2.shape[1], rows.shape[1] - 6
     frames, axes, turns = np.empty((k, 3, 3)), np.empty((k, 3, 3)), np.empty((k, 3, 3))
     motion, relative, at_stations = np.empty((k, 8, 3)), np.empty((k, 9, 3)), np.empty((k, 2, 3))
     x, eta, work, wrench, f = np.empty((3, n)), np.empty((3, size)), np.empty((6, 3)), np.empty((2, 3)), np.empty(n)
+    load = np.empty(6 + size)
     for state in range(q.shape[0]):
         # the rates that are measured with the coordinates are not used
         station_motion(index, stations, rests, q[state], v[state], v[state], fixed, frames, axes, motion)
@@ -49,52 +61,64 @@ def load_forces(index, stations, rests, psi2, load, q, v, fixed, sign, out):
         )
         if bad > 0:
             return bad
+        load_at(rows, first_input, u[state], load)
         for o in range(3):
-            wrench[0, o], wrench[1, o] = load[state, o], load[state, 3 + o]
-        by_measured(psi2, x, load[state, 6:], f)
+            wrench[0, o], wrench[1, o] = load[o], load[3 + o]
+        by_measured(psi2, x, load[6:], f)
         station_forces(rests, axes, relative, turns, wrench, f, work, at_stations)
         for s in range(k):
             j = index[s, IN_V]
             if j >= 0:
-                add_to_frame(stations[s], rests[s, IN_FRAME], frames[s], at_stations[s], sign, work, j, out[state])
+                add_to_frame(stations[s], rests[s, IN_FRAME], frames[s], at_stations[s], -1.0, work, j, out[state])
         j, first = index[k, IN_V], 6 * (k - 1)
         for m in range(n - first):
-            out[state, j + m] += sign * f[first + m]
-    return 0
+            out[state, j + m] -= f[first + m]
+    return -1
 
 
 @kernel
-def load_tangent(index, stations, rests, psi2, load, q, v, fixed, starts, sizes, offset, stride, stiffness):
-    """Add d(forces)/dq H of the loads (6 + N,) at one state to block data; returns as ``load_forces``."""
-    k, n, size = stations.shape[0], psi2.shape[1], load.size - 6
+def load_tangent(
+    index, stations, rests, psi2, fixed, rows, first_input, starts, sizes, offset, stride, u, q, v, stiffness
+):  # fmt: skip
+    """Add d(-forces)/dq H of the loads to block data (s, size); returns as ``load_forces``."""
+    k, n, size = stations.shape[0], psi2.shape[1], rows.shape[1] - 6
     first, z = 6 * (k - 1), 6 + n
     frames, axes, turns = np.empty((k, 3, 3)), np.empty((k, 3, 3)), np.empty((k, 3, 3))
     motion, relative, at_stations = np.empty((k, 8, 3)), np.empty((k, 9, 3)), np.empty((k, 2, 3))
     x, eta, work, wrench, f = np.empty((3, n)), np.empty((3, size)), np.empty((6, 3)), np.empty((2, 3)), np.empty(n)
-    blocks, W, inner, between = np.empty((8, 3, 3)), np.empty((first, z)), np.zeros((z, z)), np.zeros((z, z))
-    M, C, K = np.zeros((z, z)), np.zeros((z, z)), np.zeros((z, z))
-    station_motion(index, stations, rests, q, v, v, fixed, frames, axes, motion)
-    bad = measured(index, stations, rests, axes, motion, q, v, v, psi2, relative, turns, x, eta)
-    if bad > 0:
-        return bad
-    measured_rows(rests, axes, relative, turns, W, blocks)
-    for o in range(3):
-        wrench[0, o], wrench[1, o] = load[o], load[3 + o]
-    by_measured(psi2, x, load[6:], f)
-    # the force turns with the root
-    skew(wrench[0], blocks[3])
-    product(axes[0], blocks[3], blocks[4])
-    add_block(-1.0, blocks[4], K, 0, 3)
-    add_bends(psi2, load[6:], psi2.shape[0] - (size - n), n, inner)
-    right_times(inner, W, first, between)
-    left_times(W, between, first, K)
-    turned_forces(rests, axes, relative, turns, W, f, blocks, work, K)
-    station_forces(rests, axes, relative, turns, wrench, f, work, at_stations)
-    for s in range(k):
-        if stations[s, OFF] != 0.0:
-            to_frame(stations[s], rests[s, IN_FRAME], frames[s], motion[s], at_stations[s], s, work, blocks, M, C, K)
-    scatter(K, starts, sizes, offset, stride, stiffness)
-    return 0
+    blocks, W, inner, between = np.empty((8, 3, 3)), np.empty((first, z)), np.empty((z, z)), np.empty((z, z))
+    M, C, K, load = np.empty((z, z)), np.empty((z, z)), np.empty((z, z)), np.empty(6 + size)
+    for state in range(q.shape[0]):
+        inner[:], between[:], M[:], C[:], K[:] = 0.0, 0.0, 0.0, 0.0, 0.0
+        station_motion(index, stations, rests, q[state], v[state], v[state], fixed, frames, axes, motion)
+        bad = measured(
+            index, stations, rests, axes, motion, q[state], v[state], v[state], psi2, relative, turns, x, eta
+        )
+        if bad > 0:
+            return bad
+        measured_rows(rests, axes, relative, turns, W, blocks)
+        load_at(rows, first_input, u[state], load)
+        for o in range(6 + size):
+            load[o] = -load[o]
+        for o in range(3):
+            wrench[0, o], wrench[1, o] = load[o], load[3 + o]
+        by_measured(psi2, x, load[6:], f)
+        # the force turns with the root
+        skew(wrench[0], blocks[3])
+        product(axes[0], blocks[3], blocks[4])
+        add_block(-1.0, blocks[4], K, 0, 3)
+        add_bends(psi2, load[6:], psi2.shape[0] - (size - n), n, inner)
+        right_times(inner, W, first, between)
+        left_times(W, between, first, K)
+        turned_forces(rests, axes, relative, turns, W, f, blocks, work, K)
+        station_forces(rests, axes, relative, turns, wrench, f, work, at_stations)
+        for s in range(k):
+            if stations[s, OFF] != 0.0:
+                to_frame(
+                    stations[s], rests[s, IN_FRAME], frames[s], motion[s], at_stations[s], s, work, blocks, M, C, K
+                )
+        scatter(K, starts, sizes, offset[0], stride[0], stiffness[state])
+    return -1
 
 
 def load_rows(body: ReducedBody, numbers: list[int], size: int) -> Floats:
@@ -106,7 +130,7 @@ def load_rows(body: ReducedBody, numbers: list[int], size: int) -> Floats:
     return np.hstack([*parts, np.zeros((len(numbers), size - body.size))])
 
 
-class ModalLoadBatch(ForceBatch):
+class ModalLoadBatch(Batch):
     """The loads inside one flexible body, each with its profile as an input.
 
     body : the batch of the flexible body, which tells where it is. rows (l, 6 + N) : the loads of size 1.
@@ -122,39 +146,34 @@ class ModalLoadBatch(ForceBatch):
         self.records_parts = reduced.load_stress is not None and bool(np.any(reduced.load_stress))
         self.path = body.path
 
-    def allocate(self, pattern: BlockPattern) -> None:
-        self.body.pattern = pattern
-
     def unfixed(self, n_q: int, n_v: int) -> Self:
         return self._of(self.body.unfixed(n_q, n_v))
 
     def _of(self, body: ModalBatch) -> Self:
         other = copy(self)
-        other.body = body
+        other.body, other.pattern = body, body.pattern
         return other
 
-    def _loads(self, u: Floats) -> Floats:
-        return np.ascontiguousarray(u[..., self.first_input : self.first_input + len(self.rows)] @ self.rows)
+    @property
+    def _kept(self) -> tuple[Any, ...]:
+        place, rests, *_, psi2 = self.body.arrays
+        return self.body.index, place, rests, psi2, self.body.fixed, self.rows, self.first_input
 
-    def add_forces(self, u: Floats, q: Floats, v: Floats, elastic: float, rest: float, out: Floats) -> None:
-        if rest:
-            body = self.body
-            place, rests, *_, psi2 = body.arrays
-            body._check(load_forces(body.index, place, rests, psi2, self._loads(u), q, v, body.fixed, -rest, out))
+    def forces(self) -> list[Force]:
+        return [Force(load_forces, self._kept, check=self.body._check)]
 
-    def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
-        body = self.body
-        place, rests, *_, psi2 = body.arrays
-        blocks = body.starts, body.sizes, *(part[0] for part in body.pattern.offsets(body.groups))
-        body._check(load_tangent(body.index, place, rests, psi2, -self._loads(u), q, v, body.fixed, *blocks, stiffness))
+    def tangents(self) -> list[Tangent]:
+        body, kept = self.body, (*self._kept, self.body.starts, self.body.sizes)
+        return [Tangent(load_tangent, kept, body.groups, gives="k", check=body._check)]
 
     def add_interface_forces(self, loaded: Batch, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         """out (s, k, 6) += the loads at the interfaces of the body, if it is the one that is ``loaded``."""
         if isinstance(loaded, ModalBatch) and loaded.label == self.body.label:
             body = loaded.free_body(0)
             force = np.zeros((len(q), body.size))
-            self._of(body.batch).add_forces(u, q, body.own(v), 0.0, -1.0, force)  # type: ignore[arg-type]
-            out += force[:, : out.shape[1] * 6].reshape(out.shape)
+            (term,) = self._of(body.batch).forces()  # type: ignore[arg-type]
+            Bound(term.kernel, *term.kept, u, q, body.own(v), force, check=term.check)()
+            out -= force[:, : out.shape[1] * 6].reshape(out.shape)
 
     def load_on(self, batch: Batch, number: int) -> Self | None:
         """The loads on the body of ``batch``, with the velocities of its free body; None of other batches."""
