@@ -40,7 +40,7 @@ from femb.elements.exact.tangent import (
 )
 from femb.elements.load.line_load_batch import INERTIAL, SECTION, LineLoads
 from femb.layout.terms import Force, Tangent
-from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
+from femb.numerics.compiler.compile import inlined, kernel_with_entry
 from femb.numerics.vector3 import rotate, rotate_back
 
 
@@ -366,7 +366,7 @@ def point_levers(ends, data, R, F, small, y, K):
 # end I times it. Source: docs/theory/exact_beam.md, section 10.
 
 
-@kernel
+@kernel_with_entry
 def line_tangent(index, ends, data, shares, first_input, kind, first, values, fixed, offset, stride, u, q, out):
     """Add the change of the residual force to block data (s, size).
 

@@ -203,7 +203,7 @@ def wrenches(index, data, levels, u, q, v, force, torque):
     return -1
 
 
-@kernel
+@kernel_with_entry
 def tangent(index, data, levels, offset, stride, u, q, v, damping, stiffness):
     """Add the derivatives of minus the generalized forces to block data (s, size); returns as ``evaluate``."""
     R, w, D = np.empty((3, 3)), np.empty((5, 3)), np.empty((6, 12))

@@ -3,7 +3,6 @@
 Source: docs/theory/beam_loads.md, section 3.
 """
 
-from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
@@ -16,13 +15,17 @@ from femb.base.values import shown
 from femb.elements.beam.batch import COORDINATES, BeamBatch
 from femb.elements.beam.batch import VELOCITIES as BEAM_VELOCITIES
 from femb.elements.beam.strain import LENGTH, POINTS, WEIGHTS, cubics, slopes
+from femb.elements.environment.density import density
 from femb.elements.exact.batch import ExactBatch
 from femb.elements.exact.element_data import REFERENCE
 from femb.elements.private_blocks import FreeBody
-from femb.layout.element import Batch, ForceBatch, Input, WithoutDerivatives, breakpoints_of
+from femb.layout.element import Batch, Input, WithoutDerivatives, breakpoints_of
+from femb.layout.evaluation import Call
 from femb.layout.layout import Layout
-from femb.layout.views import BlockPattern, ModelView, OutputStates
-from femb.numerics.compiler.compile import kernel
+from femb.layout.terms import Force, Tangent
+from femb.layout.views import ModelView, OutputStates
+from femb.numerics.compiler.bound_calls import Bound, BoundSequence
+from femb.numerics.compiler.compile import kernel_with_entry
 from femb.numerics.vector3 import (
     IN_Q,
     IN_V,
@@ -36,26 +39,42 @@ from femb.numerics.vector3 import (
     times_skew,
 )
 
-# Kernel of the drag on points of beams: see ``drag`` and docs/theory/beam_loads.md, section 3.
+# Kernels of the drag on points of beams: see ``drag`` and docs/theory/beam_loads.md, section 3.
+
+LAW_WIDTH = 21  # inputs of a law at a point: the force, and its derivatives by position and velocity
 
 
-@kernel
-def drag(values, slopes, numbers, stream, air, factor, x, rates, force, by_v, by_slope):
+@kernel_with_entry
+def drag(values, slopes, numbers, against, origin, levels, first, inputs, x, rates, force, by_v, by_slope):
     """Set the force per length at the points (s, e, 3, 3), and its derivatives (s, e, 3, 3, 3) unless they are empty.
 
-    numbers (3,) : density width / 2 times the coefficients across and along the beam, and the viscous one. stream
-    (s, 3) m/s : what the velocity of a point in ``rates`` lacks to be relative to the fluid. air (s,) : factor of the
-    first two numbers. factor (s,) : of the force.
+    numbers (3,) : density width / 2 times the coefficients across and along the beam, and the viscous one. against (3,)
+    m/s : what the velocity of a point in ``rates`` lacks to be relative to the fluid. inputs (s, n_u), from ``first``
+    on : a factor; where ``levels`` of ``density`` give a factor of the first two numbers, the wind (3,), and the place
+    (3,) to which those of the element and of the origin (3,) add. Returns -1, or a distance outside of the levels.
     """
-    y = np.empty((4, 3))
-    u, t, across, unit = y[0], y[1], y[2], y[3]
+    y = np.empty((6, 3))
+    u, t, across, unit, stream, place = y[0], y[1], y[2], y[3], y[4], y[5]
     viscous = numbers[2]
     for s in range(x.shape[0]):
-        across_c, along_c = air[s] * numbers[0], air[s] * numbers[1]
+        factor, air = inputs[s, first], 1.0
+        for o in range(3):
+            stream[o] = against[o]
+            if levels.shape[0] > 0:
+                stream[o] -= inputs[s, first + 1 + o]
+                place[o] = inputs[s, first + 4 + o] + origin[o]
+                # at the middle of its ends, as altitudes along a beam are alike
+                for n in range(x.shape[1]):
+                    place[o] += 0.5 * (x[s, n, 0, o] + x[s, n, 2, o]) / x.shape[1]
+        if levels.shape[0] > 0:
+            air = density(levels, place, unit)
+            if air < 0.0:
+                return int(0.5 - air)
+        across_c, along_c = air * numbers[0], air * numbers[1]
         for n in range(x.shape[1]):
             for g in range(3):
                 for o in range(3):
-                    u[o], t[o] = stream[s, o], 0.0
+                    u[o], t[o] = stream[o], 0.0
                     for a in range(4):
                         u[o] += values[g, a] * rates[s, n, a, o]
                         t[o] += slopes[g, a] * x[s, n, a, o]
@@ -68,7 +87,7 @@ def drag(values, slopes, numbers, stream, air, factor, x, rates, force, by_v, by
                 speed = np.sqrt(dot(across, across))
                 c, c_t = across_c * speed, along_c * abs(along)
                 for o in range(3):
-                    force[s, n, g, o] = factor[s] * (-c * across[o] - c_t * along * t[o] - viscous * u[o])
+                    force[s, n, g, o] = factor * (-c * across[o] - c_t * along * t[o] - viscous * u[o])
                     unit[o] = across[o] / speed if speed > 0.0 else 0.0
                 if by_v.size == 0:
                     continue
@@ -78,10 +97,30 @@ def drag(values, slopes, numbers, stream, air, factor, x, rates, force, by_v, by
                         tt = t[i] * t[j]
                         # of |u_n| u_n by u_n, times |u_n|; the change of u_n with t is -(t u_n^T + along (1 - t t^T))
                         both, turn = one - tt + unit[i] * unit[j], t[i] * across[j]
-                        by_v[s, n, g, i, j] = factor[s] * (-c * both - 2.0 * c_t * tt - viscous * one)
+                        by_v[s, n, g, i, j] = factor * (-c * both - 2.0 * c_t * tt - viscous * one)
                         by_slope[s, n, g, i, j] = (
-                            factor[s] / size * (c * (turn + along * both) - c_t * (2.0 * turn + along * (one - tt)))
+                            factor / size * (c * (turn + along * both) - c_t * (2.0 * turn + along * (one - tt)))
                         )
+
+    return -1
+
+
+@kernel_with_entry
+def given_force(first, inputs, force, by_x, by_v):
+    """Set the force per length at the points (s, e, 3, 3), and its derivatives (s, e, 3, 3, 3) unless they are empty.
+
+    inputs (s, n_u), from ``first`` on : of a law, LAW_WIDTH numbers of each point of each element.
+    """
+    for s in range(force.shape[0]):
+        for n in range(force.shape[1]):
+            for g in range(3):
+                at = first + LAW_WIDTH * (3 * n + g)
+                for i in range(3):
+                    force[s, n, g, i] = inputs[s, at + i]
+                    if by_x.size > 0:
+                        for j in range(3):
+                            by_x[s, n, g, i, j] = inputs[s, at + 3 + 3 * i + j]
+                            by_v[s, n, g, i, j] = inputs[s, at + 12 + 3 * i + j]
 
 
 # Kernels over points on the axes of beams: see ``line_points`` and docs/theory/beam_loads.md, section 3.
@@ -95,7 +134,7 @@ IN_STRAIN, STRAIN_RATE = 2, 3
 WIDTH = 7  # velocities of an end: of its frame, and of its strain
 
 
-@kernel
+@kernel_with_entry
 def motions(index, ends, fixed, q, v, R, omega, k, w, arm_rate, x, rates):
     """Set the motion of the ends of all elements at s states."""
     along = np.empty(3)
@@ -128,11 +167,11 @@ def motions(index, ends, fixed, q, v, R, omega, k, w, arm_rate, x, rates):
                 rotate(A, turned, rates[s, n, 2 * end + 1])
 
 
-@kernel
-def end_forces(index, ends, weights, values, R, k, force, sign, F, out):
+@kernel_with_entry
+def end_forces(index, ends, weights, values, R, k, force, F, out):
     """F (s, e, 4, 3), inertial axes, on the four vectors by the forces per length (s, e, 3, 3) at the points.
 
-    out (s, n_v) += sign times the generalised forces.
+    out (s, n_v), unless of length 0, -= the generalised forces.
     """
     w = np.empty((4, 3))
     on_place, on_along, first, second = w[0], w[1], w[2], w[3]
@@ -145,82 +184,85 @@ def end_forces(index, ends, weights, values, R, k, force, sign, F, out):
                         F[s, n, a, o] += weights[n, g] * values[g, a] * force[s, n, g, o]
             for end in range(2):
                 j, own = index[n, end, IN_V], index[n, end, STRAIN_RATE]
+                if out.shape[0] == 0:
+                    continue
                 rotate_back(R[s, n, end], F[s, n, 2 * end], on_place)
                 rotate_back(R[s, n, end], F[s, n, 2 * end + 1], on_along)
                 if j >= 0:
                     cross(ends[n, end, 0:3], on_place, first)
                     cross(k[s, n, end], on_along, second)
                     for o in range(3):
-                        out[s, j + o] += sign * F[s, n, 2 * end, o]
-                        out[s, j + 3 + o] += sign * (first[o] + second[o])
+                        out[s, j + o] -= F[s, n, 2 * end, o]
+                        out[s, j + 3 + o] -= first[o] + second[o]
                 if own >= 0:
-                    out[s, own] += sign * dot(ends[n, end, 3:6], on_along)
+                    out[s, own] -= dot(ends[n, end, 3:6], on_along)
 
 
-@kernel
+@kernel_with_entry
 def tangent(
     index, ends, weights, values, slopes, R, omega, k, w, arm_rate, F, by_x, by_v, by_slope,
     starts, sizes, offset, stride, damping, stiffness,
 ):  # fmt: skip
-    """Add the derivatives of minus the generalised forces, at the first state, to block data.
+    """Add the derivatives of minus the generalised forces to block data (s, size).
 
-    F : of ``end_forces``. by_x, by_v, by_slope (e, 3, 3, 3) : derivatives of the forces at the points by the place, the
-    velocity and the slope. starts, sizes : of the groups of an element among its 14 motions.
+    F : of ``end_forces``. by_x, by_v, by_slope (s, e, 3, 3, 3) : derivatives of the forces at the points by the place,
+    the velocity and the slope. starts, sizes : of the groups of an element among its 14 motions.
     """
     places, speeds = np.empty((4, 3, 2 * WIDTH)), np.empty((4, 3, 2 * WIDTH))
     at, change, change_v = np.empty((3, 3, 2 * WIDTH)), np.empty((3, 2 * WIDTH)), np.empty((3, 2 * WIDTH))
     K, C = np.empty((2 * WIDTH, 2 * WIDTH)), np.empty((2 * WIDTH, 2 * WIDTH))
     y = np.empty((3, 3))
     on_place, on_along, turned = y[0], y[1], y[2]
-    for n in range(index.shape[0]):
-        places[:], speeds[:], K[:], C[:] = 0.0, 0.0, 0.0, 0.0
-        for end in range(2):
-            A, d, e, m = R[0, n, end], ends[n, end, 0:3], ends[n, end, 3:6], WIDTH * end
-            for o in range(3):
-                places[2 * end, o, m + o] = 1.0
-            times_skew(-1.0, A, d, places[2 * end, :, m + 3 : m + 6])
-            times_skew(-1.0, A, arm_rate[0, n, end], speeds[2 * end, :, m + 3 : m + 6])
-            times_skew(-1.0, A, k[0, n, end], places[2 * end + 1, :, m + 3 : m + 6])
-            times_skew(-1.0, A, w[0, n, end], speeds[2 * end + 1, :, m + 3 : m + 6])
-            rotate(A, e, places[2 * end + 1, :, m + 6])
-            cross(omega[0, n, end], e, turned)
-            rotate(A, turned, speeds[2 * end + 1, :, m + 6])
-            # the torques of constant forces change with the rotation and the strain
-            rotate_back(A, F[0, n, 2 * end], on_place)
-            rotate_back(A, F[0, n, 2 * end + 1], on_along)
-            block = K[m : m + WIDTH, m : m + WIDTH]
-            add_torque_tangent(1.0, on_place, d, 3, block)
-            add_torque_tangent(1.0, on_along, k[0, n, end], 3, block)
-            cross(e, on_along, turned)
-            for o in range(3):
-                block[3 + o, 6] += turned[o]
-                block[6, 3 + o] += turned[o]
-        for g in range(3):
-            for c in range(2 * WIDTH):
+    for s in range(R.shape[0]):
+        for n in range(index.shape[0]):
+            places[:], speeds[:], K[:], C[:] = 0.0, 0.0, 0.0, 0.0
+            for end in range(2):
+                A, d, e, m = R[s, n, end], ends[n, end, 0:3], ends[n, end, 3:6], WIDTH * end
                 for o in range(3):
-                    for part in range(3):
-                        at[part, o, c] = 0.0
-                    for a in range(4):
-                        at[0, o, c] += values[g, a] * places[a, o, c]
-                        at[1, o, c] += values[g, a] * speeds[a, o, c]
-                        at[2, o, c] += slopes[g, a] * places[a, o, c]
-            for c in range(2 * WIDTH):
+                    places[2 * end, o, m + o] = 1.0
+                times_skew(-1.0, A, d, places[2 * end, :, m + 3 : m + 6])
+                times_skew(-1.0, A, arm_rate[s, n, end], speeds[2 * end, :, m + 3 : m + 6])
+                times_skew(-1.0, A, k[s, n, end], places[2 * end + 1, :, m + 3 : m + 6])
+                times_skew(-1.0, A, w[s, n, end], speeds[2 * end + 1, :, m + 3 : m + 6])
+                rotate(A, e, places[2 * end + 1, :, m + 6])
+                cross(omega[s, n, end], e, turned)
+                rotate(A, turned, speeds[2 * end + 1, :, m + 6])
+                # the torques of constant forces change with the rotation and the strain
+                rotate_back(A, F[s, n, 2 * end], on_place)
+                rotate_back(A, F[s, n, 2 * end + 1], on_along)
+                block = K[m : m + WIDTH, m : m + WIDTH]
+                add_torque_tangent(1.0, on_place, d, 3, block)
+                add_torque_tangent(1.0, on_along, k[s, n, end], 3, block)
+                cross(e, on_along, turned)
                 for o in range(3):
-                    change[o, c], change_v[o, c] = 0.0, 0.0
-                    for i in range(3):
-                        change_v[o, c] += by_v[n, g, o, i] * at[0, i, c]
-                        change[o, c] += by_x[n, g, o, i] * at[0, i, c] + by_v[n, g, o, i] * at[1, i, c]
-                        change[o, c] += by_slope[n, g, o, i] * at[2, i, c]
-            for r in range(2 * WIDTH):
+                    block[3 + o, 6] += turned[o]
+                    block[6, 3 + o] += turned[o]
+            for g in range(3):
                 for c in range(2 * WIDTH):
                     for o in range(3):
-                        K[r, c] += weights[n, g] * at[0, o, r] * change[o, c]
-                        C[r, c] += weights[n, g] * at[0, o, r] * change_v[o, c]
-        for r in range(2 * WIDTH):
-            for c in range(2 * WIDTH):
-                K[r, c], C[r, c] = -K[r, c], -C[r, c]
-        scatter(K, starts, sizes, offset[n], stride[n], stiffness)
-        scatter(C, starts, sizes, offset[n], stride[n], damping)
+                        for part in range(3):
+                            at[part, o, c] = 0.0
+                        for a in range(4):
+                            at[0, o, c] += values[g, a] * places[a, o, c]
+                            at[1, o, c] += values[g, a] * speeds[a, o, c]
+                            at[2, o, c] += slopes[g, a] * places[a, o, c]
+                for c in range(2 * WIDTH):
+                    for o in range(3):
+                        change[o, c], change_v[o, c] = 0.0, 0.0
+                        for i in range(3):
+                            change_v[o, c] += by_v[s, n, g, o, i] * at[0, i, c]
+                            change[o, c] += by_x[s, n, g, o, i] * at[0, i, c] + by_v[s, n, g, o, i] * at[1, i, c]
+                            change[o, c] += by_slope[s, n, g, o, i] * at[2, i, c]
+                for r in range(2 * WIDTH):
+                    for c in range(2 * WIDTH):
+                        for o in range(3):
+                            K[r, c] += weights[n, g] * at[0, o, r] * change[o, c]
+                            C[r, c] += weights[n, g] * at[0, o, r] * change_v[o, c]
+            for r in range(2 * WIDTH):
+                for c in range(2 * WIDTH):
+                    K[r, c], C[r, c] = -K[r, c], -C[r, c]
+            scatter(K, starts, sizes, offset[n], stride[n], stiffness[s])
+            scatter(C, starts, sizes, offset[n], stride[n], damping[s])
 
 
 # Points on the axis of a beam by its coordinates: places, velocities, directions, and their derivatives.
@@ -261,6 +303,9 @@ class EndVectors:
         return cls(np.empty((s, e, 2, 3, 3)), *vectors, *four)
 
 
+NO_FORCE = np.empty((0, 0))
+
+
 class LinePoints:
     """The Gauss points on the elements of one beam.
 
@@ -297,15 +342,16 @@ class LinePoints:
         reached = np.cumsum(self.length)
         self.s: Floats = (reached - self.length)[:, None] + self.length[:, None] * POINTS
 
-    def set(self, motion: EndVectors, q: Floats, v: Floats) -> None:
-        """Set the motion at states q (s, n_q), v (s, n_v)."""
+    def motion_call(self, q: Floats, v: Floats) -> tuple[EndVectors, Bound]:
+        """The motion at states q (s, n_q), v (s, n_v), and the call that sets it."""
+        motion = EndVectors.empty(len(q), len(self.length))
         of = motion.R, motion.omega, motion.k, motion.w, motion.arm_rate, motion.x, motion.rates
-        motions(self.index, self.ends, self.fixed, q, v, *of)
+        return motion, Bound(motions, self.index, self.ends, self.fixed, q, v, *of)
 
     def motion(self, q: Floats, v: Floats) -> EndVectors:
         """The motion at states q (s, n_q), v (s, n_v)."""
-        motion = EndVectors.empty(len(q), len(self.length))
-        self.set(motion, q, v)
+        motion, call = self.motion_call(q, v)
+        call()
         return motion
 
     def at_points(self, factors: Floats, x: Floats) -> Floats:
@@ -313,10 +359,11 @@ class LinePoints:
         result: Floats = np.einsum("ga,seai->segi", factors, x)
         return result
 
-    def add_forces(self, motion: EndVectors, force: Floats, sign: float, out: Floats) -> None:
-        """out (s, n_v) += sign times the generalised forces of forces per length (s, e, 3, 3), inertial; sets F."""
+    def force_call(self, motion: EndVectors, force: Floats, out: Floats = NO_FORCE) -> Bound:
+        """The call that sets F by forces per length (s, e, 3, 3), inertial axes, and subtracts generalised ones from
+        out (s, n_v)."""
         points = self.index, self.ends, self.weights, self.values
-        end_forces(*points, motion.R, motion.k, force, sign, motion.F, out)
+        return Bound(end_forces, *points, motion.R, motion.k, force, motion.F, out)
 
 
 def starts_of(points: LinePoints) -> tuple[Ints, Ints]:
@@ -327,7 +374,6 @@ def starts_of(points: LinePoints) -> tuple[Ints, Ints]:
 
 
 NO_DERIVATIVES = np.empty((0, 0, 0, 0, 0))
-LAW_WIDTH = 21  # inputs of a law at a point: the force, and its derivatives by position and velocity
 
 
 class PointForce(Protocol):
@@ -348,7 +394,7 @@ class PointForce(Protocol):
     def atmosphere(self, model: ModelView) -> Any: ...
 
 
-class DragBatch(ForceBatch):
+class DragBatch(Batch):
     """A drag times an input; or a law, whose values and derivatives at the points are inputs."""
 
     def __init__(self, item: PointForce, layout: Layout, model: ModelView) -> None:
@@ -360,15 +406,17 @@ class DragBatch(ForceBatch):
             raise ModelError.at(("beams", item.beam), what)
         self.kind = type(batch)
         self.points = LinePoints(batch)
-        self._own = slice(None)  # of the elements of the beam
+        self._first_element = 0  # of those of the beam
         before = list(model.beams.values())[: list(model.beams).index(item.beam)]
         self.first_row = sum(other.elements for other in before if type(other) is type(beam))
         label = f"loads.{item.name}"
         self.inputs = (Input.of_profile(item.profile, f"{label}.profile"),)
-        self.numbers, self.against = item.numbers, layout.origin_velocity - np.asarray(item.wind)
+        self.numbers: Floats = np.asarray(item.numbers, dtype=float)
+        self.against: Floats = layout.origin_velocity - np.asarray(item.wind)
         of_model = item.atmosphere(model)
-        self.air = None if of_model is None else of_model[0]
+        self.levels, self._check = np.empty((0, 3)), None
         if of_model is not None:
+            self.levels, self._check = of_model[0].levels, of_model[0].check_distance
             surroundings = Input(6, of_model[1], label=f"{label}.wind", unit="m/s", surroundings=True)
             self.inputs = (*self.inputs, surroundings)
         if item.law is not None:
@@ -378,9 +426,6 @@ class DragBatch(ForceBatch):
                     width, self._of_law, of_state=True, breakpoints=breaks, label=f"{label}.law", differentiated=True
                 ),
             )
-
-    def allocate(self, pattern: BlockPattern) -> None:
-        self.offset, self.stride = pattern.offsets(self.points.starts)
 
     def _of_law(self, t: float, state: Any) -> Floats | WithoutDerivatives:
         """The force of the law, and its derivatives, at the points: (21 m,) numbers."""
@@ -402,75 +447,60 @@ class DragBatch(ForceBatch):
         result: Floats = self.item.profile(t) * packed.ravel()
         return result if derived else WithoutDerivatives(result)
 
-    def _set(self, u: Floats, motion: EndVectors, force: Floats) -> None:
-        """Set the forces per length (s, e, 3, 3)."""
+    def _per_length(
+        self, u: Floats, q: Floats, v: Floats, *derivatives: Floats
+    ) -> tuple[EndVectors, Floats, list[Call]]:
+        """The motion, the forces per length (s, e, 3, 3), and the calls that set both at s states, and derivatives of
+        these forces by the place, the velocity and the slope (s, e, 3, 3, 3)."""
+        points, force = self.points, np.empty((len(u), *self.points.s.shape, 3))
+        motion, call = points.motion_call(q, v)
+        by_x, by_v, by_slope = derivatives or [NO_DERIVATIVES] * 3
         if self.item.law is not None:
-            force[:] = self._of_inputs(u)[..., :3]
-        else:
-            self._drag(u, motion, force, NO_DERIVATIVES, NO_DERIVATIVES)
+            first = self.first_input + LAW_WIDTH * 3 * self._first_element
+            return motion, force, [call, Bound(given_force, first, u, force, by_x, by_v)]
+        law = (
+            points.values,
+            points.slopes,
+            self.numbers,
+            self.against,
+            self.layout.origin,
+            self.levels,
+            self.first_input,
+        )
+        of_drag = Bound(drag, *law, u, motion.x, motion.rates, force, by_v, by_slope, check=self._check)
+        return motion, force, [call, of_drag]
 
-    def _of_inputs(self, u: Floats) -> Floats:
-        """(s, e, 3, 21) force of the law, and its derivatives, at the points."""
-        of_law = u[:, self.first_input : self.first_input + self.inputs[0].width]
-        return of_law.reshape(len(u), -1, self.points.s.shape[1], LAW_WIDTH)[:, self._own]
+    def forces(self) -> list[Force]:
+        return [Force(self._force_calls, (), composed=True)]
 
-    def _drag(self, u: Floats, motion: EndVectors, *out: Floats) -> None:
-        points, stream, air = self.points, np.tile(self.against, (len(u), 1)), np.ones(len(u))
-        if self.air is not None:
-            of_air = u[:, self.first_input + 1 : self.first_input + 7]
-            # at the middle of its ends, as altitudes along a beam are alike
-            place = of_air[:, 3:] + self.layout.origin + motion.x[:, :, ::2].mean(axis=(1, 2))
-            stream, air = stream - of_air[:, :3], self.air.density_at(place)[0]
-        numbers = points.values, points.slopes, self.numbers, stream, air
-        drag(*numbers, u[:, self.first_input], motion.x, motion.rates, *out)
+    def _force_calls(self, u: Floats, q: Floats, v: Floats, out: Floats) -> list[Call]:
+        motion, force, calls = self._per_length(u, q, v)
+        return [*calls, self.points.force_call(motion, force, out)]
 
-    def _derivatives(self, u: Floats, motion: EndVectors) -> tuple[Floats, Floats, Floats, Floats]:
-        """Forces per length (s, e, 3, 3), and derivatives (s, e, 3, 3, 3) by position, velocity and slope."""
-        shape = (len(u), *self.points.s.shape, 3)
-        force, by_x, by_v, by_slope = np.empty(shape), *np.zeros((3, *shape, 3))
-        if self.item.law is None:
-            self._drag(u, motion, force, by_v, by_slope)
-        else:
-            values = self._of_inputs(u)
-            force[:], derivatives = values[..., :3], values[..., 3:].reshape(*shape[:-1], 2, 3, 3)
-            by_x[:], by_v[:] = derivatives[..., 0, :, :], derivatives[..., 1, :, :]
-        return force, by_x, by_v, by_slope
+    def tangents(self) -> list[Tangent]:
+        return [Tangent(self._tangent_calls, (), self.points.starts, composed=True)]
 
-    def add_forces(self, u: Floats, q: Floats, v: Floats, elastic: float, rest: float, out: Floats) -> None:
-        self._bound(u, q, v, rest, out)()
-
-    def bound_residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
-        return self._bound(u, q, v, 1.0, out)
-
-    def _bound(self, u: Floats, q: Floats, v: Floats, rest: float, out: Floats) -> Callable[[], None]:
-        """The function that adds ``rest`` times the forces to ``out``; entries of all arrays change between calls."""
-        points, e = self.points, len(self.points.length)
-        motion, force = EndVectors.empty(len(q), e), np.empty((len(q), e, 3, 3))
-
-        def add() -> None:
-            points.set(motion, q, v)
-            self._set(u, motion, force)
-            points.add_forces(motion, force, -rest, out)
-
-        return add
-
-    def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
-        points, motion = self.points, self.points.motion(q[None], v[None])
-        force, *derivatives = self._derivatives(u[None], motion)
-        points.add_forces(motion, force, 0.0, np.zeros((1, len(v))))
+    def _tangent_calls(
+        self, offset: Ints, stride: Ints, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats
+    ) -> list[Call]:
+        points, derivatives = self.points, np.zeros((3, len(u), *self.points.s.shape, 3, 3))
+        motion, force, calls = self._per_length(u, q, v, *derivatives)
         ends = motion.R, motion.omega, motion.k, motion.w, motion.arm_rate, motion.F
-        tangent(
-            points.index, points.ends, points.weights, points.values, points.slopes, *ends,
-            *(part[0] for part in derivatives), *starts_of(points), self.offset, self.stride, damping, stiffness,
-        )  # fmt: skip
+        of_points = points.index, points.ends, points.weights, points.values, points.slopes
+        blocks = *starts_of(points), offset, stride
+        by = Bound(tangent, *of_points, *ends, *derivatives, *blocks, damping, stiffness)
+        return [*calls, points.force_call(motion, force), by]
+
+    def _forces(self, u: Floats, q: Floats, v: Floats) -> tuple[EndVectors, Floats]:
+        """The motion and the forces per length (s, e, 3, 3) at s states."""
+        motion, force, calls = self._per_length(u, q, v)
+        BoundSequence([*calls, self.points.force_call(motion, force)])()
+        return motion, force
 
     def add_section_forces(self, beams: Batch, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         if type(beams) is not self.kind:
             return
-        points, motion = self.points, self.points.motion(q, v)
-        force = np.empty((len(q), *points.s.shape, 3))
-        self._set(u, motion, force)
-        points.add_forces(motion, force, 0.0, np.zeros(v.shape))
+        points, (motion, force) = self.points, self._forces(u, q, v)
         own = np.einsum("senji,senaj->senai", motion.R, motion.F.reshape(*force.shape[:2], 2, 2, 3))
         moment = np.cross(motion.k, own[..., 1, :])
         rows = slice(self.first_row, self.first_row + len(points.length))
@@ -488,14 +518,11 @@ class DragBatch(ForceBatch):
             return None
         body, other = batch.free_body(number), copy(self)
         assert isinstance(body.batch, BeamBatch | ExactBatch)
-        private = FreeBody.blocks(body.sizes)
-        other.points, other._own = LinePoints(body.batch), slice(k, k + 1)
-        other.offset, other.stride = private.offset, private.stride
+        other.points, other._first_element = LinePoints(body.batch), k
+        other.pattern = FreeBody.blocks(body.sizes)
         return other
 
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
         """The force of the whole beam, inertial axes."""
-        points, motion = self.points, self.points.motion(frames.q, frames.v)
-        force = np.empty((len(frames.q), *points.s.shape, 3))
-        self._set(frames.u, motion, force)
-        return {f"loads/{self.item.name}/force": np.einsum("eg,segi->si", points.weights, force)}
+        _, force = self._forces(frames.u, frames.q, frames.v)
+        return {f"loads/{self.item.name}/force": np.einsum("eg,segi->si", self.points.weights, force)}

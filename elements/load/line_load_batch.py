@@ -305,7 +305,7 @@ def vector_changes(f, spin, follows, change):
         change[2, j] = a * f[1] - b * f[0]
 
 
-@kernel
+@kernel_with_entry
 def turning_tangent(index, ends, data, kind, first, values, fixed, offset, stride, u, q, out):
     """Add the change of the residual force to block data (s, size), without the part of ``moment_tangent``."""
     states = np.empty((2, 8))

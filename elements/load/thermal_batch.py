@@ -177,7 +177,7 @@ def prestress_energy(index, ends, data, group, shapes, shares, first, fixed, u, 
     return -1
 
 
-@kernel
+@kernel_with_entry
 def iteration_tangent(index, ends, data, group, shapes, shares, first, fixed, offset, stride, u, q, out):
     """Add the change of the residual force with the motion of the ends to block data (s, size).
 

@@ -29,7 +29,7 @@ from femb.layout.element import Batch, Input
 from femb.layout.terms import Force, Tangent
 from femb.layout.views import OutputStates
 from femb.numerics.compiler.bound_calls import Bound
-from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
+from femb.numerics.compiler.compile import inlined, kernel_with_entry
 from femb.numerics.vector3 import IN_V, product, scatter
 
 
@@ -76,7 +76,7 @@ def load_forces(index, stations, rests, psi2, fixed, rows, first_input, u, q, v,
     return -1
 
 
-@kernel
+@kernel_with_entry
 def load_tangent(
     index, stations, rests, psi2, fixed, rows, first_input, starts, sizes, offset, stride, u, q, v, stiffness
 ):  # fmt: skip

@@ -156,7 +156,7 @@ def forces(index, arms, fixed, points, kind, numbers, levels, first, dead, u, q,
     return -1
 
 
-@kernel
+@kernel_with_entry
 def tangent(
     index, arms, fixed, points, kind, numbers, levels, first, dead, offset, stride, u, q, v, damping, stiffness
 ):

@@ -9,7 +9,7 @@ import numpy as np
 from femb.base.types import Floats, Ints
 from femb.layout.private_blocks import PrivateBlocks
 from femb.layout.terms import Energy, Force, ForcePart, MassMatrix, Tangent, every, inertia
-from femb.numerics.compiler.bound_calls import Bound
+from femb.numerics.compiler.bound_calls import Bound, BoundSequence
 from femb.numerics.element_ranges import in_ranges
 
 Call: TypeAlias = Callable[[], object]
@@ -145,7 +145,8 @@ class Evaluation:
 
     def _tangent_call(self, term: Tangent, arrays: dict[str, Floats], outputs: dict[str, Floats]) -> Call:
         read, matrices = [arrays[name] for name in term.reads], [outputs[name] for name in term.gives]
-        return Bound(term.kernel, *term.kept, *self._blocks_of(term.starts), *read, *matrices, check=term.check)
+        args = *term.kept, *self._blocks_of(term.starts), *read, *matrices
+        return BoundSequence(term.kernel(*args)) if term.composed else Bound(term.kernel, *args, check=term.check)
 
     def element_masses(self, q: Floats) -> list[tuple[Ints, Floats]]:
         """The mass matrices of the elements, each on its own, at one state q (n_q,); their sum is the mass.

@@ -124,7 +124,7 @@ class Tangent:
     starts (e, groups) : as in ``MassMatrix``. reads : as in ``Force``. gives : the matrices to which the kernel adds,
     in this order: "d" for d(residual)/dv, "k" for d(residual)/dq H, "m" for the mass, which a step then does not take
     from ``masses``. step : whether it is part of the matrices of Newton's iteration in a step, where accelerations are
-    zero. exact : whether it is part of the exact derivatives.
+    zero. exact : whether it is part of the exact derivatives. composed : as in ``Force``.
     """
 
     kernel: Callable[..., Any]
@@ -135,6 +135,7 @@ class Tangent:
     step: bool = True
     exact: bool = True
     check: Callable[[int], object] | None = None
+    composed: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -81,7 +81,7 @@ def test_a_law_has_exact_tangents_and_sees_every_point(kind):
     u = system.inputs_at(0.4, q, v)
     (batch,) = (batch for batch in system.batches if batch.gravity is None)
     damping, stiffness = np.zeros((2, system.pattern.size))
-    batch.force_tangent(u, q, v, damping, stiffness)
+    batch.tangent(u, q, v, np.zeros_like(v), damping, stiffness)
     K, C = (system.pattern.to_csc(data).toarray()[: system.n_v, : system.n_v] for data in (stiffness, damping))
     dx, dv = rng.standard_normal((2, system.n_v))
 
