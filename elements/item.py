@@ -21,7 +21,7 @@ from femb.base.html import Brief
 from femb.base.quantity import Group, Quantity
 from femb.base.types import Floats
 from femb.elements.joint.constraint_set import ConstraintRow, ConstraintTable
-from femb.elements.marker import Hosted, Marker, Place
+from femb.elements.marker import Attachment, Hosted, Marker, Place
 from femb.elements.records import RecordedSystem, Records
 from femb.layout.commands import Command, add_command, clip_count, clipped_command, command_array
 from femb.layout.element import Batch, Input
@@ -60,6 +60,8 @@ class Item(Brief):
 
     table : its table in a case file. kind : its word there.
     acts_on_attitude : whether it acts on the attitude of its hosts; then no host may be a point mass.
+    has_interfaces : whether it is a body whose interfaces are at other bodies, so that their start poses depend on each
+        other.
     has_dofs : whether it declares frames or internal coordinates, so that a model may consist of this kind alone.
     deforms : whether it has mass and deforms between its points: results have its deflection, and the load on what
         carries it contains its inertia.
@@ -80,6 +82,7 @@ class Item(Brief):
     kind: ClassVar[str]
     acts_on_attitude: ClassVar[bool] = False
     has_dofs: ClassVar[bool] = False
+    has_interfaces: ClassVar[bool] = False
     deforms: ClassVar[bool] = False
     resists_flight: ClassVar[bool] = False
     turns_with_host: ClassVar[bool] = False
@@ -119,6 +122,11 @@ class Item(Brief):
     def frames(self, layout: Layout) -> list[int]:
         """The frames that it is on or that it has, of all its points; by default those of its markers."""
         return [layout.frame_of(marker) for marker in self.markers.values()]
+
+    @property
+    def carrier(self) -> Attachment | None:
+        """The place on another body that carries its frame, which is then that of the other; None of all others."""
+        return None
 
     @property
     def joint_coordinate(self) -> tuple[str, str | None] | None:

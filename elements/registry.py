@@ -5,26 +5,31 @@ A package adds classes by the entry point ``femb.items``, which names modules or
 models and studies follow from what the class declares. See docs/howto/add_an_element.md.
 """
 
+from __future__ import annotations
+
 import dataclasses
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from types import ModuleType
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from femb.base.errors import FembWarning, ModelError
-from femb.base.lazy import Public
+from femb.base.lazy import Public, public_names
 from femb.base.values import shown
 from femb.elements import entries
-from femb.elements.item import Item
+
+if TYPE_CHECKING:
+    from femb.base.quantity import Group
+    from femb.elements.item import Item
 
 GROUP = "femb.items"
-Kind = TypeVar("Kind", bound=type[Item])
+Kind = TypeVar("Kind", bound="type[Item]")
 
 _registered: list[type[Item]] = []
 
 
-class Words(Mapping[str, type[Item]]):
+class Words(Mapping[str, "type[Item]"]):
     """The classes of the items of a table by their word in case files; one of the catalogue is imported when it is
     asked for. The first is the default."""
 
@@ -80,14 +85,27 @@ def kinds() -> tuple[type[Item], ...]:
     return (*_of_catalogue(), *_of_others())
 
 
-def tables() -> tuple[str, ...]:
-    """The tables of all items, in the order of the catalogue."""
-    return tuple(dict.fromkeys((*_own_tables(), *(kind.table for kind in _of_others()))))
+def tables(others: bool = True) -> tuple[str, ...]:
+    """The tables of all items, in the order of the catalogue.
+
+    others : whether also items of other packages count.
+    """
+    return tuple(dict.fromkeys((*_own_tables(), *(kind.table for kind in (_of_others() if others else ())))))
 
 
 def of_table(table: str) -> tuple[type[Item], ...]:
     """The classes of the items of a table, with those that case files have no word for."""
     return (*_own_of_table(table), *(kind for kind in _of_others() if kind.table == table))
+
+
+def results_of(table: str, others: bool = True) -> tuple[type[Group], ...]:
+    """The classes of the quantities of a table; without importing its items where the catalogue of quantities has them.
+
+    others : whether also items of other packages count.
+    """
+    named = [line.value() for line in public_names("femb.elements.quantities")[0].values() if line.remark == table]
+    own = named or [kind.results for kind in _own_of_table(table)]
+    return (*own, *(kind.results for kind in (_of_others() if others else ()) if kind.table == table))
 
 
 def is_of_others(kind: type[Item]) -> bool:
@@ -132,6 +150,8 @@ def register(kind: Kind) -> Kind:
 
 def _problem(kind: object, known: tuple[type[Item], ...]) -> str:
     """Why a class is no item that can be added; empty if it can."""
+    from femb.elements.item import Item
+
     if not (isinstance(kind, type) and issubclass(kind, Item) and dataclasses.is_dataclass(kind)):
         return f"got {shown(kind)}, wanted a dataclass derived from femb.elements.item.Item"
     for word in ("table", "kind"):
@@ -170,5 +190,7 @@ def _of_packages() -> tuple[type[Item], ...]:
 
 def _items_of(module: ModuleType) -> list[type[Item]]:
     """The classes of items that a module defines, in their order."""
+    from femb.elements.item import Item
+
     values = [value for value in vars(module).values() if isinstance(value, type) and issubclass(value, Item)]
     return [value for value in values if value.__module__ == module.__name__ and hasattr(value, "kind")]

@@ -17,13 +17,14 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import FembError, ModelError, SolveError
-from femb.base.quantity import Group, Quantity
+from femb.base.quantity import Group
 from femb.base.types import NOT_NEGATIVE, POSITIVE, Floats, Ints, Unit
 from femb.base.values import as_numbers, nearest, shown
 from femb.elements.control import queue
 from femb.elements.control.control_law import Law, LinearControl, Setting
 from femb.elements.control.errors import AttitudeErrors, Errors
 from femb.elements.control.linear_law import LinearLaw
+from femb.elements.control.results import ControllerResults
 from femb.elements.control.sample_kernels import (
     ATTITUDE,
     COUNT,
@@ -63,33 +64,6 @@ from femb.numerics.compiler.bound_calls import Bound
 # The order of updates at one instant: sensors 0, controllers from 1 on, what acts after all of them.
 ACTS = 1_000_000
 NO_STATE = np.zeros(0)
-
-
-class ControllerResults(Group):
-    """The last sample of a controller, or the present commands and states of a continuous one."""
-
-    word: ClassVar[str] = "controller"
-
-    time = Quantity("(T,)", "s", "instant of the last sample", level="motion")
-    output = Quantity("(T, k)", "own", "its commands, before their delay and the limits", level="motion")
-    state = Quantity("(T, n)", "own", "its state", level="motion")
-    sample_time = Quantity("(s,)", "s", "instants of all samples of a sampled one", level="motion")
-    sample_output = Quantity("(s, k)", "own", "its commands at each sample, which act after its delay", level="motion")
-    sample_state = Quantity("(s, n)", "own", "its state after each sample", level="motion")
-    reference = Quantity(
-        "(T, r)",
-        "own",
-        "of a pd or pid law, what it wants at the output time: an attitude as quaternion, body to inertial, or a "
-        "coordinate, rad or m",
-        level="motion",
-    )
-    error = Quantity(
-        "(T, m)",
-        "rad",
-        "of a pd or pid law, the true error at the output time, without sensors: of an attitude the turn from its "
-        "reference, body axes; of a coordinate its difference, rad or m",
-        level="motion",
-    )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

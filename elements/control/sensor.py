@@ -15,10 +15,11 @@ from typing import Annotated, Any, ClassVar, TypeAlias
 import numpy as np
 
 from femb.base.errors import ModelError
-from femb.base.quantity import Group, Quantity
+from femb.base.quantity import Group
 from femb.base.types import NOT_NEGATIVE, POSITIVE, Floats, OneOf, Unit, Vector
 from femb.elements.control import queue
 from femb.elements.control.linear_law import LinearLaw
+from femb.elements.control.results import SensorResults
 from femb.elements.control.signals import (
     AXES,
     TRUE,
@@ -69,19 +70,6 @@ BEFORE = -1
 
 Sizes: TypeAlias = float | Vector
 """A number for all components, or three."""
-
-
-class SensorResults(Group):
-    """The last sample of a sensor."""
-
-    word: ClassVar[str] = "sensor"
-
-    time = Quantity("(T,)", "s", "instant of the last sample", level="motion")
-    value = Quantity("(T, k)", "own", "that controllers get, in the unit of the sensor", level="motion")
-    true = Quantity("(T, k)", "own", "the true quantity at the last sample", level="motion")
-    sample_time = Quantity("(s,)", "s", "instants of all samples", level="motion")
-    sample_value = Quantity("(s, k)", "own", "of each sample, before its delay", level="motion")
-    sample_true = Quantity("(s, k)", "own", "the true quantity at each sample", level="motion")
 
 
 class WithErrors:

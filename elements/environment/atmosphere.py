@@ -13,11 +13,12 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import ModelError, SolveError
 from femb.base.profile import columns_of
-from femb.base.quantity import Group, Quantity
+from femb.base.quantity import Group
 from femb.base.types import POSITIVE, Floats, Numbers, Unit
 from femb.base.values import frozen_array
 from femb.elements.environment.field import EARTH_ROTATION
 from femb.elements.environment.orbital_frame import OrbitalMotion, motion_of, orbital_motion
+from femb.elements.environment.results import AtmosphereResults
 from femb.elements.item import Item
 from femb.elements.records import RecordedSystem, Records
 from femb.layout.layout import Layout
@@ -25,14 +26,6 @@ from femb.layout.views import ModelView, OutputStates, StartPoses
 from femb.numerics.orbits import EARTH_RADIUS
 
 FORMULA, TABLE = ("density", "altitude", "scale_height"), ("altitudes", "densities")
-
-
-class AtmosphereResults(Group):
-    """Density of the air at the origin of the model's frame."""
-
-    word: ClassVar[str] = "field"
-
-    density = Quantity("(T,)", "kg/m3", "at the origin of the model's frame")
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,9 +10,10 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from femb.base.errors import ModelError
-from femb.base.quantity import Group, Quantity
+from femb.base.quantity import Group
 from femb.base.types import POSITIVE, Floats, Unit, Vector
 from femb.elements.environment.orbital_frame import OrbitalMotion, motion_of, orbital_motion
+from femb.elements.environment.results import FieldResults
 from femb.elements.item import Item
 from femb.elements.records import RecordedSystem, Records
 from femb.layout.layout import Layout
@@ -23,14 +24,6 @@ from femb.profiles import Constant, Profile
 EARTH_STRENGTH, EARTH_ROTATION = 7.746e15, 7.2921159e-5
 
 Field = Callable[[float, Floats], Floats]
-
-
-class FieldResults(Group):
-    """A magnetic field at the origin of the model's frame."""
-
-    word: ClassVar[str] = "field"
-
-    field = Quantity("(T, 3)", "T", "at the origin of the model's frame, inertial axes")
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,12 +11,12 @@ from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.meanings import Description
 from femb.base.profile import columns_of
-from femb.base.quantity import Group, Quantity
+from femb.base.quantity import Group
 from femb.base.types import NOT_NEGATIVE, Floats, Numbers, OneOf, Unit
 from femb.base.values import shown
 from femb.elements.joint.constraint_kernels import CURVE
 from femb.elements.joint.force import JointForce
-from femb.elements.spring.spring import SpringResults
+from femb.elements.joint.results import CurveResults
 from femb.layout.discrete import Crossing, DiscreteState, Update
 from femb.layout.element import Input
 from femb.layout.layout import Layout
@@ -152,23 +152,6 @@ class Snap(CurvePoints, Description):
     def starts(self, c: float) -> bool:
         """Whether a spring whose joint starts at c begins on this curve."""
         return self.side * (c - self.at) > 0.0 or (self.start and self.side * (c - self.back) > 0.0)
-
-
-class CurveResults(SpringResults):
-    """State of a spring that snaps, beside its force and motion."""
-
-    snapped = Quantity(
-        "(T,)",
-        "-",
-        "of a spring with snaps: number of its curve, 0 for the first, 1 for that of its first snap",
-        of=lambda item, at: at.input("snapped")[:, 0],
-    )
-    dissipated = Quantity(
-        "(T,)",
-        "J",
-        "of a spring with snaps: energy lost by snapping since the start",
-        of=lambda item, at: at.input("dissipated")[:, 0],
-    )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -8,7 +8,7 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import FembError, ModelError, SolveError
-from femb.base.quantity import Group, Quantity
+from femb.base.quantity import Group
 from femb.base.types import Arguments, Direction, Floats, Matrix3, OneOf, Unit
 from femb.base.values import as_numbers, shown
 from femb.elements.body.body import check_sequence
@@ -18,6 +18,7 @@ from femb.elements.joint.constraint_set import ConstraintRow
 from femb.elements.joint.coordinates import component_rows, coordinate_row, make_row
 from femb.elements.joint.on_coordinate import OnCoordinate
 from femb.elements.joint.records import driver_records, driver_rows
+from femb.elements.joint.results import DriverResults
 from femb.elements.marker import JointEnd, Place, axes_of, check_markers
 from femb.elements.records import RecordedSystem, Records
 from femb.layout.element import Input, OutputRows, breakpoints_of, raised
@@ -38,36 +39,6 @@ from femb.numerics.turns import EulerSequence
 from femb.profiles import PROFILES, Motion, Profile
 
 Follow = Callable[[float], Any]
-
-
-class DriverResults(Group):
-    """Prescribed motion and force of a driver; the attribute ``names`` has the c components of the force.
-
-    The power of the drive is the sum of force times rate.
-    """
-
-    word: ClassVar[str] = "driver"
-    shown: ClassVar[tuple[str, ...] | None] = ("value", "rate", "force")
-
-    value = Quantity(
-        "(T, c)",
-        "m or rad",
-        "prescribed value: a coordinate of a joint, a distance, c components of a position; of an orientation (T, 4), "
-        "the quaternion of the second end relative to the first",
-    )
-    rate = Quantity(
-        "(T, c)",
-        "m/s or rad/s",
-        "of the value; of an orientation the angular velocity (T, 3) of the second end relative to the first, in the "
-        "axes of the second",
-    )
-    force = Quantity(
-        "(T, c)",
-        "N or N m",
-        "of the drive, positive if it acts towards larger values: the force or torque on the second end, with the "
-        "opposite one on the first; of an orientation the torque (T, 3) in the axes of the second. The sum of force "
-        "times rate is the power of the drive. The attribute `names` (JSON) names the c components",
-    )
 
 
 @dataclass(frozen=True, eq=False)

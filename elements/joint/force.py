@@ -13,8 +13,8 @@ from femb.elements.item import HoldsCommands
 from femb.elements.joint.constraint_kernels import FRICTION, MOTOR, SPRING, STOPS
 from femb.elements.joint.coordinates import ANGLE, Z
 from femb.elements.joint.on_coordinate import OnCoordinate
-from femb.elements.load.load import LoadResults
-from femb.elements.spring.spring import SpringResults
+from femb.elements.load.results import LoadResults
+from femb.elements.spring.results import SpringResults
 from femb.layout.commands import Command, command_array
 from femb.layout.element import Batch, Input, breakpoints_of
 from femb.layout.layout import Layout

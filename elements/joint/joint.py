@@ -36,12 +36,12 @@ from femb.elements.joint.coordinates import (
 )
 from femb.elements.joint.records import (
     REACTION,
-    JointResults,
     coordinate_force,
     coordinate_rows,
     joint_records,
     reaction_rows,
 )
+from femb.elements.joint.results import JointResults
 from femb.elements.marker import LEAST_SINE, JointEnd, Marker, Place, axes_of, check_markers
 from femb.elements.records import RecordedSystem, Records
 from femb.layout.element import ForceColumns, Input, OutputRows

@@ -3,11 +3,10 @@
 import json
 from collections.abc import Sequence
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from femb.base.quantity import Group, Quantity
 from femb.base.types import Floats
 from femb.elements.joint.coordinates import JointCoordinates
 from femb.elements.records import RecordedSystem, Records, StationMotions
@@ -17,27 +16,6 @@ from femb.layout.state import RATE, frame_pose
 from femb.layout.views import LinearPoint, OutputStates
 from femb.numerics import rotations
 from femb.numerics.rotations import cross_matrix
-
-
-class JointResults(Group):
-    """Reaction of a joint on its second body, and its c coordinates where it has any."""
-
-    word: ClassVar[str] = "joint"
-    shown: ClassVar[tuple[str, ...] | None] = ("coordinates", "rates", "accelerations", "force", "torque")
-
-    force = Quantity(
-        "(T, 3)", "N", "constraint reaction on the second end at its point, in the joint's axes at the first end"
-    )
-    torque = Quantity("(T, 3)", "N m", "in the same axes; about the point of the second end")
-    coordinates = Quantity(
-        "(T, c)",
-        "m or rad",
-        "in the order of the attribute `names` (JSON); angles count full revolutions",
-        level="motion",
-    )
-    rates = Quantity("(T, c)", "m/s or rad/s", "of the coordinates", level="motion")
-    accelerations = Quantity("(T, c)", "m/s2 or rad/s2", "of the coordinates")
-
 
 # Reactions: force and torque of the rows of a joint, from their multipliers.
 #

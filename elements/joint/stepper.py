@@ -10,12 +10,11 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.meanings import Description
-from femb.base.quantity import Group, Quantity
+from femb.base.quantity import Group
 from femb.base.types import NOT_NEGATIVE, POSITIVE, Floats, Unit
-from femb.elements.item import ItemStates
 from femb.elements.joint.constraint_kernels import STEPPER
 from femb.elements.joint.force import JointForce
-from femb.elements.load.load import LoadResults
+from femb.elements.joint.results import StepperResults
 from femb.layout.commands import Command
 from femb.layout.discrete import DiscreteState, Update
 from femb.layout.element import Input, breakpoints_of
@@ -46,17 +45,6 @@ class DriveHarmonic(Description):
         with Checks(self, "harmonic") as check:
             if not check.bad and self.torque == 0.0 and self.angle == 0.0:
                 check.fail("torque", "neither torque nor angle is given")
-
-
-def recorded_target(item: "StepperMotor", at: ItemStates) -> Floats:
-    """(s,) rad, with the errors of the motor."""
-    return item.with_errors(at.input("angle")[:, 0] + at.input("target")[:, 0])
-
-
-class StepperResults(LoadResults):
-    """Target of a stepper motor, beside its torque and the angle of its joint, which are as of a motor."""
-
-    target = Quantity("(T,)", "rad", "of a stepper motor, with its error", of=recorded_target)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -14,7 +14,7 @@ from femb.base.quantity import Group
 from femb.base.types import NOT_NEGATIVE, POSITIVE, Floats, Numbers, Points, Unit, UnitVector, Vector
 from femb.base.values import frozen_array
 from femb.elements.item import Item
-from femb.elements.load.load import LoadResults
+from femb.elements.load.results import LoadResults
 from femb.elements.records import RecordedSystem, Records
 from femb.layout.element import Batch
 from femb.layout.layout import Layout

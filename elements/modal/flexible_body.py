@@ -15,7 +15,7 @@ from femb.base.types import POSITIVE, Coordinates, Floats, Matrix3, OneOf, Quate
 from femb.base.values import nearest, shown
 from femb.elements.body.body import OrientedBody
 from femb.elements.item import FRAMES, StartMotion
-from femb.elements.marker import Attachment
+from femb.elements.marker import Attachment, Marker
 from femb.elements.private_blocks import end_rows_of, free_body
 from femb.elements.records import RecordedSystem, Records, inertial_motion_of
 from femb.elements.spring.modal_damping import check_ratios
@@ -171,6 +171,7 @@ class FlexibleBody(OrientedBody):
     """
 
     deforms: ClassVar[bool] = True
+    has_interfaces: ClassVar[bool] = True
     kind: ClassVar[str] = "modal"
     slow_kernel: ClassVar[str] = "femb.elements.modal.kernels:forces"
 
@@ -258,6 +259,13 @@ class FlexibleBody(OrientedBody):
         if self.start is not None:
             found[self.reduced.interface_names[0]] = self.start
         return found
+
+    @property
+    def carrier(self) -> Attachment | None:
+        return self.start
+
+    def turns(self, marker: Marker) -> bool:
+        return True
 
     @property
     def markers(self) -> dict[tuple[str, ...], Attachment]:

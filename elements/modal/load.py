@@ -12,7 +12,7 @@ from femb.base.quantity import Group
 from femb.base.types import Unit
 from femb.base.values import nearest
 from femb.elements.item import Item
-from femb.elements.load.load import LoadResults
+from femb.elements.load.results import LoadResults
 from femb.elements.modal.flexible_body import FlexibleBody
 from femb.layout.element import Batch
 from femb.layout.layout import Layout

@@ -9,7 +9,7 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
-from femb.base.quantity import Group, Quantity
+from femb.base.quantity import Group
 from femb.base.types import NOT_NEGATIVE, Floats, Ints, Unit
 from femb.base.values import nearest, shown
 from femb.elements.item import Item
@@ -18,6 +18,7 @@ from femb.elements.joint.coordinates import ANGLE, PARALLEL, SPHERICAL, Z, make_
 from femb.elements.joint.records import joint_reactions
 from femb.elements.marker import Marker, Place, axes_of
 from femb.elements.records import RecordedSystem, Records
+from femb.elements.shell.results import HingeResults
 from femb.layout.layout import JointLayout, Layout, Station
 from femb.layout.symmetry import EVERY, Surroundings, Symmetry, twists
 from femb.layout.views import ModelView, OutputStates, StartPoses
@@ -26,23 +27,6 @@ from femb.numerics import rotations
 # Distances of nodes from the straight line, and along it from those of the other edge, of its length.
 STRAIGHT, FACING = 1e-3, 1e-3
 ROWS = SPHERICAL + PARALLEL
-
-
-class HingeResults(Group):
-    """Angles, moments and reactions of a line of hinges, at its k nodes."""
-
-    word: ClassVar[str] = "hinge"
-
-    angle = Quantity(
-        "(T, k)", "rad", "of the second edge from the first, about `axis`, zero at the start shape", level="motion"
-    )
-    rate = Quantity("(T, k)", "rad/s", "of the angle", level="motion")
-    moment = Quantity("(T, k)", "N", "per length, of stiffness and damping; positive resists an increase of the angle")
-    force = Quantity("(T, k, 3)", "N", "reaction on the second edge; z is along the line, axes of the first edge")
-    torque = Quantity("(T, k, 3)", "N m", "in the same axes; about the nodes of the line")
-    position = Quantity("(k, 3)", "m", "of the nodes of the line at the start, inertial axes")
-    axis = Quantity("(3,)", "-", "of the line at the start, inertial axes")
-    length = Quantity("(k,)", "m", "of the line at each node: their sum is its length")
 
 
 @dataclass(frozen=True, eq=False)

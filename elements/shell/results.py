@@ -172,3 +172,20 @@ class ShellResults(Moving):
         """The body that `deflection` is relative to: the first that the shell is attached to; None for its first
         node."""
         return self.attributes.get("deflection_body")
+
+
+class HingeResults(Group):
+    """Angles, moments and reactions of a line of hinges, at its k nodes."""
+
+    word: ClassVar[str] = "hinge"
+
+    angle = Quantity(
+        "(T, k)", "rad", "of the second edge from the first, about `axis`, zero at the start shape", level="motion"
+    )
+    rate = Quantity("(T, k)", "rad/s", "of the angle", level="motion")
+    moment = Quantity("(T, k)", "N", "per length, of stiffness and damping; positive resists an increase of the angle")
+    force = Quantity("(T, k, 3)", "N", "reaction on the second edge; z is along the line, axes of the first edge")
+    torque = Quantity("(T, k, 3)", "N m", "in the same axes; about the nodes of the line")
+    position = Quantity("(k, 3)", "m", "of the nodes of the line at the start, inertial axes")
+    axis = Quantity("(3,)", "-", "of the line at the start, inertial axes")
+    length = Quantity("(k,)", "m", "of the line at each node: their sum is its length")

@@ -9,11 +9,12 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
-from femb.base.quantity import Group, Quantity
+from femb.base.quantity import Group
 from femb.base.types import Coordinates, Floats, Unit
 from femb.base.values import number_problem, numbered, shown
 from femb.elements.item import Item
 from femb.elements.records import RecordedSystem, Records
+from femb.elements.spring.results import ModalDampingResults
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
 from femb.layout.views import ModelView, StartPoses
@@ -23,27 +24,6 @@ if TYPE_CHECKING:
 
 # Ratio of every mode, and number of modes of an appendage, where none are given.
 RATIO, MODES = 0.005, 10
-
-
-class ModalDampingResults(Group):
-    """The power that modal damping takes from the motion, of k modes."""
-
-    word: ClassVar[str] = "modaldamping"
-    shown: ClassVar[tuple[str, ...] | None] = ("power",)
-
-    power = Quantity("(T,)", "W", "that modal damping takes from the motion, never negative")
-    modal_rates = Quantity(
-        "(T, k)",
-        "-",
-        "of the modal coordinates, sqrt(kg) m/s; the attribute `names` (JSON) names the modes",
-    )
-    frequencies = Quantity("(k,)", "Hz", "of the damped modes, with the body held")
-    ratios = Quantity("(k,)", "-", "damping ratios of these modes")
-
-    @property
-    def description(self) -> str:
-        """Ratios, numbers of modes and appendages, as text."""
-        return str(self.attributes.get("description", ""))
 
 
 def check_ratios(check: Checks, field: str) -> None:

@@ -8,11 +8,12 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
-from femb.base.quantity import Group, Quantity
+from femb.base.quantity import Group
 from femb.base.types import NOT_NEGATIVE, Arguments, Direction, OneOf, Unit, Vector
 from femb.elements.item import Item
-from femb.elements.load.load import LoadResults
+from femb.elements.load.results import LoadResults
 from femb.elements.marker import SHORTEST, Place, SpringEnd, check_markers
+from femb.elements.spring.results import SpringResults
 from femb.layout.layout import Layout, Station
 from femb.layout.symmetry import AXES, EVERY, TRANSLATIONS, Surroundings, Symmetry, twists
 from femb.layout.views import ModelView, StartPoses
@@ -20,28 +21,6 @@ from femb.numerics import rotations
 from femb.numerics.euler import gimbal_distance
 from femb.numerics.turns import EulerSequence
 from femb.profiles import Constant, Profile
-
-
-class SpringResults(Group):
-    """Resistance of a spring, dashpot, friction or stop, and the motion against it; (T, 3) on Euler angles."""
-
-    word: ClassVar[str] = "spring"
-    shown: ClassVar[tuple[str, ...] | None] = ("length", "angle", "rate", "force")
-
-    force = Quantity(
-        "(T,)",
-        "N or N m",
-        "resistance of a spring, dashpot, friction or stop: tension, or a force against an increase of the angle or "
-        "stroke; (T, 3) for a spring on Euler angles, here and below",
-    )
-    length = Quantity("(T,)", "m", "distance of the two points, or stroke of the joint")
-    angle = Quantity("(T,)", "rad", "of the torsion spring or of the joint, counting full revolutions")
-    rate = Quantity(
-        "(T,)",
-        "m/s or rad/s",
-        'of the length or the angle; for springs on Euler angles in `frame = "body"` the relative angular velocity '
-        "along the axes",
-    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,13 +14,13 @@ from femb.base.errors import ModelError, Problem
 from femb.base.meanings import Description
 from femb.base.types import Pair, Unit
 from femb.base.values import array_problem, frozen_array, shown, whole_number
-from femb.elements import Attachment, FlexibleBody, Ground, Interface, PointMass, RigidBody, Section, registry
+from femb.elements import Attachment, Ground, PointMass, Section, registry
 from femb.elements.beam.line import LineItem
 from femb.elements.item import Item
 from femb.elements.marker import Marker
 
 if TYPE_CHECKING:
-    from femb.elements import Load, ModalDamping
+    from femb.elements import FlexibleBody, Interface, Load, ModalDamping, RigidBody
 
 
 INERTIAL = "inertial"
@@ -74,11 +74,8 @@ class Figure(Description):
         return words
 
 
-Body: TypeAlias = RigidBody | PointMass | Ground | FlexibleBody | Interface
+Body: TypeAlias = "RigidBody | PointMass | Ground | FlexibleBody | Interface"
 Added = TypeVar("Added", bound=Item | Figure)
-
-# Bodies to which a beam can be clamped; a point mass has no attitude.
-CLAMPS = (RigidBody, Ground, FlexibleBody, Interface)
 
 
 @cache
@@ -271,17 +268,16 @@ class Model:
     def _clamp_problems(self, path: tuple[str, ...], end: Attachment) -> list[Problem]:
         if end.body not in self.bodies and end.body != "ground":
             return [self._unknown(path, "body", str(end.body), self.bodies)]
-        if not isinstance(self.body(end.body), CLAMPS):
+        if isinstance(self.body(end.body), PointMass):
             return [
                 Problem(path, f"got {end.body!r}, a point mass: a beam cannot be clamped to it; put it on the beam")
             ]
         return self._carried_problems(path, str(end.body))
 
     def _carried_problems(self, path: tuple[str, ...], name: str) -> list[Problem]:
-        """The error of a flexible body that has no frame of its own, because another carries its root."""
-        body = self.body(name)
-        if isinstance(body, FlexibleBody) and body.start is not None:
-            return [Problem(path, f"got {name!r}, which is carried by body {body.start.body!r}: give that instead")]
+        """The error of a body that has no frame of its own, because another carries it."""
+        if (carrier := self.body(name).carrier) is not None:
+            return [Problem(path, f"got {name!r}, which is carried by body {carrier.body!r}: give that instead")]
         return []
 
     def _joint_problems(self, path: tuple[str, ...], name: str, coordinate: str | None) -> list[Problem]:
@@ -311,8 +307,6 @@ class Model:
                 return [Problem((*path, "body"), f"got {end.body!r}, a point mass fixed to {what}: give that instead")]
             if isinstance(body, PointMass) and np.any(end.at):
                 return [Problem((*path, "at"), "is off the point mass, which has no axes: leave it out")]
-            if isinstance(item, FlexibleBody) and isinstance(body, PointMass):
-                return [Problem((*path, "body"), f"got {end.body!r}, a point mass, which has no axes")]
             return self._carried_problems((*path, "body"), end.body)
         if end.beam not in self.beams:
             return [self._unknown((*path, "beam"), "beam", str(end.beam), self.beams)]

@@ -15,7 +15,7 @@ import numpy as np
 from femb.base.errors import ModelError, Problem
 from femb.base.types import Floats
 from femb.base.values import vector
-from femb.elements import Attachment, FlexibleBody, Ground, Interface, PointMass
+from femb.elements import Attachment, Ground, PointMass
 from femb.elements.beam.line import LineItem
 from femb.elements.beam.shape import section_axes
 from femb.elements.item import Item, StartPose
@@ -25,7 +25,7 @@ from femb.numerics import rotations
 from femb.numerics.components import norm
 
 if TYPE_CHECKING:
-    from femb.elements import Shell
+    from femb.elements import FlexibleBody, Shell
 
 # Poses of bodies and beams at the start, and the origin of positions.
 
@@ -243,7 +243,7 @@ def _check_direction(poses: Poses, beam: LineItem, word: str, end: Attachment, a
 # Start poses of a flexible body, of its interfaces, and of the bodies that they are attached to.
 
 
-def place_flexible(poses: Poses, body: FlexibleBody) -> bool:
+def place_flexible(poses: Poses, body: "FlexibleBody") -> bool:
     """Set the poses of a body and of all its interfaces by one that is known; whether one is.
 
     Raises ModelError where the attached bodies contradict the undeformed body.
@@ -315,7 +315,7 @@ class Placement(Poses):
         problems: list[Problem] = []
         self._place_given()
         todo = list(model.beams.values())
-        flexible = [body for body in model.bodies.values() if isinstance(body, FlexibleBody)]
+        flexible: list[Any] = [body for body in model.bodies.values() if body.has_interfaces]
         shells = list(model.tables["shells"].values())
         if not self.bodies:
             self._place_beams(todo, problems)
@@ -326,8 +326,8 @@ class Placement(Poses):
                 continue
             if flexible:
                 # Nothing known touches a flexible body: it, or the body that carries it, goes to the origin.
-                start = flexible[0].start
-                name = flexible[0].name if start is None else str(start.body)
+                carrier = flexible[0].carrier
+                name = flexible[0].name if carrier is None else str(carrier.body)
                 self.bodies[name] = self.given_pose(name)
             elif todo:
                 # No beam left touches a placed body: the first body at one of them goes to the origin.
@@ -352,7 +352,7 @@ class Placement(Poses):
             if name not in self.bodies:
                 self.bodies[name] = self.given_pose(name)
 
-    def _place_flexible(self, todo: list[FlexibleBody]) -> bool:
+    def _place_flexible(self, todo: "list[FlexibleBody]") -> bool:
         """Place the flexible bodies of the list that touch a placed body, which leave it; whether there were any."""
         placed = [body for body in todo if place_flexible(self, body)]
         for body in placed:
@@ -410,8 +410,7 @@ class Placement(Poses):
     def _place_first(self) -> None:
         """Set the pose of the first body of a model without any: by a joint with a free beam, or at the origin."""
         for name, body in self.model.bodies.items():
-            carried = isinstance(body, FlexibleBody) and body.start is not None
-            if not isinstance(body, PointMass | Interface) and not carried:
+            if not isinstance(body, PointMass) and body.in_case_files and body.carrier is None:
                 position, quaternion = self.given_pose(name)
                 for joint in self.model.tables["joints"].values():
                     for near, far in ((joint.first, joint.second), (joint.second, joint.first)):

@@ -122,7 +122,7 @@ def _words_of(model: "Model") -> dict[str, list[str]]:
     kinds: dict[str, dict[type[Item], None]] = {}
     for item in model.items():
         kinds.setdefault(item.table, {})[type(item)] = None
-    found = {table: joined(tuple(of_table)) for table, of_table in kinds.items()}
+    found = {table: joined(tuple(kind.results for kind in of_table)) for table, of_table in kinds.items()}
     found = {**{"bodies": BodyResults}, **found, **OF_NO_ITEM}
     return {table: words_of(table, group) for table, group in found.items() if group is not Group}
 

@@ -6,7 +6,7 @@ Declared here is what belongs to no item: root loads of appendages, and the audi
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
@@ -19,10 +19,10 @@ from femb.base.quantity import AXES, LEVELS, Group, Groups, Quantity
 from femb.base.types import Floats
 from femb.elements.beam.results import BeamResults
 from femb.elements.body.results import BodyResults
-from femb.elements.item import Item
-from femb.elements.registry import of_table, tables
+from femb.elements.registry import results_of, tables
 
 if TYPE_CHECKING:
+    from femb.elements.item import Item
     from femb.elements.shell.results import ShellResults
 
 VIOLATIONS = "femb.recording.record"
@@ -149,43 +149,54 @@ OF_NO_ITEM: Mapping[str, type[Group]] = MappingProxyType(
 
 
 class _Groups(Mapping[str, type[Group]]):
-    """The kinds of groups of all tables; the classes of a table's items are imported when it is asked for."""
+    """The kinds of groups of all tables; what declares those of a table is imported when it is asked for.
+
+    others : whether also items of other packages count.
+    """
+
+    def __init__(self, others: bool = True) -> None:
+        self._others = others
 
     def __getitem__(self, table: str) -> type[Group]:
-        found = OF_NO_ITEM.get(table) or joined(of_table(table))
+        found = OF_NO_ITEM.get(table) or joined(results_of(table, self._others))
         if found is Group:
             raise KeyError(table)
         return found
 
     def __iter__(self) -> Iterator[str]:
-        yield from (table for table in tables() if joined(of_table(table)) is not Group)
+        yield from (table for table in tables(self._others) if joined(results_of(table, self._others)) is not Group)
         yield from OF_NO_ITEM
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
 
-def groups() -> Mapping[str, type[Group]]:
-    """The kinds of groups by the first part of their paths: one group of the audit, and one of each item of a table."""
-    return _Groups()
+def groups(others: bool = True) -> Mapping[str, type[Group]]:
+    """The kinds of groups by the first part of their paths: one group of the audit, and one of each item of a table.
+
+    others : whether also items of other packages count, which results have that declare quantities.
+    """
+    return _Groups(others)
 
 
-def table_names() -> tuple[str, ...]:
-    """The first parts of the paths of all groups, also of tables whose items declare no quantities."""
-    return (*tables(), *OF_NO_ITEM)
+def table_names(others: bool = True) -> tuple[str, ...]:
+    """The first parts of the paths of all groups, also of tables whose items declare no quantities.
+
+    others : whether also items of other packages count.
+    """
+    return (*tables(others), *OF_NO_ITEM)
 
 
-def tables_of(paths: Iterable[str]) -> list[str]:
-    """The tables of items that paths in results belong to, in the order of the catalogue."""
+def tables_of(paths: Iterable[str], known: Sequence[str]) -> list[str]:
+    """The tables of items that paths in results belong to, first those that are ``known``, in the order of these."""
     found = dict.fromkeys(path.partition("/")[0] for path in paths if "/" in path)
-    known = table_names()
     return [*(table for table in known if table in found), *(table for table in found if table not in known)]
 
 
 @lru_cache(maxsize=256)
-def joined(kinds: tuple[type[Item], ...]) -> type[Group]:
+def joined(kinds: tuple[type[Group], ...]) -> type[Group]:
     """The quantities of all kinds of a table in one class; ``Group`` where there are none."""
-    classes = [of for of in dict.fromkeys(kind.results for kind in kinds) if of is not Group]
+    classes = [of for of in dict.fromkeys(kinds) if of is not Group]
     if not classes:
         return Group
     if len(classes) == 1:
@@ -232,7 +243,7 @@ class ArrayAttributes:
 STORED = ("shape", "unit", "meaning", "level", "components", "label")
 
 
-def declarations(of: Iterable[type[Item]]) -> str:
+def declarations(of: "Iterable[type[Item]]") -> str:
     """The quantities that classes of items declare, by table, as JSON: the attribute ``declared`` of results."""
     found: dict[str, dict[str, Any]] = {}
     for kind in of:

@@ -22,7 +22,6 @@ from femb.base.html import Shown, table
 from femb.base.quantity import AXES, COMPONENTS, ENDS, IN_PLANE, Group, Groups
 from femb.base.types import Floats
 from femb.base.values import check_text
-from femb.results import spectrum as spectra
 from femb.results.groups import Audit, EventRecord, event_records, groups, table_names, tables_of, with_declarations
 from femb.results.names import (
     Named,
@@ -33,7 +32,6 @@ from femb.results.names import (
 )
 from femb.results.storage.file import write_content
 from femb.results.storage.read import read_array_of, read_content
-from femb.results.view import INERTIAL, seen_from
 
 if TYPE_CHECKING:
     import pandas
@@ -45,17 +43,14 @@ if TYPE_CHECKING:
     from femb.elements.beam.results import BeamResults
     from femb.elements.body.results import BodyResults
     from femb.elements.body.tank import TankResults
-    from femb.elements.control.controller import ControllerResults
-    from femb.elements.control.sensor import SensorResults
-    from femb.elements.environment.field import FieldResults
-    from femb.elements.joint.driver import DriverResults
-    from femb.elements.joint.records import JointResults
-    from femb.elements.load.load import LoadResults
-    from femb.elements.shell.hinge import HingeResults
-    from femb.elements.shell.results import ShellResults
-    from femb.elements.spring.modal_damping import ModalDampingResults
-    from femb.elements.spring.spring import SpringResults
+    from femb.elements.control.results import ControllerResults, SensorResults
+    from femb.elements.environment.results import FieldResults
+    from femb.elements.joint.results import DriverResults, JointResults
+    from femb.elements.load.results import LoadResults
+    from femb.elements.shell.results import HingeResults, ShellResults
+    from femb.elements.spring.results import ModalDampingResults, SpringResults
     from femb.elements.wheel.reaction_wheel import WheelResults
+    from femb.results import spectrum as spectra
     from femb.results.groups import AppendageResults, BudgetResults
 
 
@@ -202,7 +197,9 @@ class ByQuantity:
         intervals. ``results.plot(name, spectrum=kind)`` draws it.
         Raises ResultError where they do not, and for unknown names. Source: scipy.signal.periodogram.
         """
-        return spectra.spectrum_of(self._results.time, self[name], kind, name)
+        from femb.results.spectrum import spectrum_of
+
+        return spectrum_of(self._results.time, self[name], kind, name)
 
     def show(self, *, height: int = 820, frames: int = 600) -> Shown:
         """The page of ``femb report`` for a notebook, inline where this is the last value of a cell.
@@ -298,6 +295,11 @@ class Results(ByQuantity):
             self.__dict__[name] = found
             return found
 
+    @property
+    def _declares(self) -> bool:
+        """Whether the file declares quantities of items of other packages, which are looked for only then."""
+        return "declared" in self.attributes.get("", NOTHING)
+
     @cached_property
     def _others(self) -> dict[str, type[Group]]:
         """The kinds of groups that the file declares, of items that are not known here."""
@@ -307,10 +309,11 @@ class Results(ByQuantity):
     @cached_property
     def present(self) -> list[str]:
         """The tables of the items that these results have, in the order of the catalogue."""
-        known = {*table_names(), *self._others} - {"audit"}
-        found = tables_of((*self.arrays, *self.attributes))
+        names = table_names(others=self._declares)
+        known = {*names, *self._others} - {"audit"}
+        found = tables_of((*self.arrays, *self.attributes), names)
         # items that nothing is known of have quantities over time
-        others = set(tables_of(path for path in self.series if path.count("/") == 2))
+        others = set(tables_of((path for path in self.series if path.count("/") == 2), names))
         others -= {*vars(self), *dir(Results)}
         return [table for table in found if table in known | others]
 
@@ -321,7 +324,7 @@ class Results(ByQuantity):
 
     def _kind_of(self, table: str) -> type[Group] | None:
         """The kind of the groups of a table; plain groups of items that nothing is known of; None of no table."""
-        found = self._others.get(table) or groups().get(table)
+        found = self._others.get(table) or groups(others=self._declares).get(table)
         return Group if found is None and table in self.present else found
 
     def __dir__(self) -> list[str]:
@@ -425,6 +428,8 @@ class Results(ByQuantity):
         Raises ResultError for an unknown frame.
         """
         check_text("frame", frame, "the name of a body, or of a beam's node as 'NAME[NODE]'", ResultError)
+        from femb.results.view import INERTIAL, seen_from
+
         return self if frame == INERTIAL else Results(*seen_from(self, frame))
 
     @classmethod
