@@ -67,6 +67,7 @@ class Item(Brief):
         carries it contains its inertia.
     resists_flight : whether its force depends on the inertial velocity of one host, as in air.
     turns_with_host : whether its forces turn with what they act on, whatever its attitude in space, as a thruster's.
+    follows_joint : whether units of its numbers are those of the coordinate of the joint that it names.
     follows_origin : whether positions are relative to a moving origin that the item itself gives.
     slow_kernel : "module:name" of its kernel that takes longest to compile, if two processes share the compilation of
         all at the first use.
@@ -86,6 +87,7 @@ class Item(Brief):
     deforms: ClassVar[bool] = False
     resists_flight: ClassVar[bool] = False
     turns_with_host: ClassVar[bool] = False
+    follows_joint: ClassVar[bool] = False
     follows_origin: ClassVar[bool] = False
     slow_kernel: ClassVar[str] = ""
     batch: ClassVar[str] = ""
@@ -122,6 +124,11 @@ class Item(Brief):
     def frames(self, layout: Layout) -> list[int]:
         """The frames that it is on or that it has, of all its points; by default those of its markers."""
         return [layout.frame_of(marker) for marker in self.markers.values()]
+
+    @classmethod
+    def own_angles(cls) -> dict[str, bool] | None:
+        """Whether a coordinate is an angle, else a stroke, by the names of those of a joint; None of no joint."""
+        return None
 
     @property
     def carrier(self) -> Attachment | None:

@@ -18,7 +18,7 @@ from femb.base.types import POSITIVE, Floats, Numbers, Unit
 from femb.base.values import frozen_array
 from femb.elements.environment.field import EARTH_ROTATION
 from femb.elements.environment.orbital_frame import OrbitalMotion, motion_of, orbital_motion
-from femb.elements.environment.results import AtmosphereResults
+from femb.elements.force_results import AtmosphereResults
 from femb.elements.item import Item
 from femb.elements.records import RecordedSystem, Records
 from femb.layout.layout import Layout

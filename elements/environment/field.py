@@ -13,7 +13,7 @@ from femb.base.errors import ModelError
 from femb.base.quantity import Group
 from femb.base.types import POSITIVE, Floats, Unit, Vector
 from femb.elements.environment.orbital_frame import OrbitalMotion, motion_of, orbital_motion
-from femb.elements.environment.results import FieldResults
+from femb.elements.force_results import FieldResults
 from femb.elements.item import Item
 from femb.elements.records import RecordedSystem, Records
 from femb.layout.layout import Layout

@@ -9,12 +9,11 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.quantity import Group
 from femb.base.types import NOT_NEGATIVE, OWN_UNITS, POSITIVE, Arguments, Floats, LowerBound, Unit
+from femb.elements.force_results import LoadResults, SpringResults
 from femb.elements.item import HoldsCommands
 from femb.elements.joint.constraint_kernels import FRICTION, MOTOR, SPRING, STOPS
 from femb.elements.joint.coordinates import ANGLE, Z
 from femb.elements.joint.on_coordinate import OnCoordinate
-from femb.elements.load.results import LoadResults
-from femb.elements.spring.results import SpringResults
 from femb.layout.commands import Command, command_array
 from femb.layout.element import Batch, Input, breakpoints_of
 from femb.layout.layout import Layout

@@ -91,6 +91,10 @@ class Joint(Item):
         for word in ("start", "rates"):
             self._check_coordinates(check, word)
 
+    @classmethod
+    def own_angles(cls) -> dict[str, bool]:
+        return {coordinate.name: coordinate.is_angle for coordinate in cls.coordinates}
+
     def _check_coordinates(self, check: Checks, word: str) -> None:
         if getattr(self, word) is None:
             return

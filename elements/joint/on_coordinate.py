@@ -1,5 +1,7 @@
 """Base class of items that act on a coordinate of a joint: forces, drivers, latches and stepper motors."""
 
+from typing import ClassVar
+
 import numpy as np
 
 from femb.base.checks import Checks
@@ -11,6 +13,8 @@ from femb.layout.symmetry import AXES, EVERY, NONE, Surroundings, Symmetry, acro
 
 class OnCoordinate(Item):
     """Base class of items that act on a coordinate of a joint."""
+
+    follows_joint: ClassVar[bool] = True
 
     joint: str
     """its name"""

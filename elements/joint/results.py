@@ -4,8 +4,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from femb.base.quantity import Group, Quantity
 from femb.base.types import Floats
-from femb.elements.load.results import LoadResults
-from femb.elements.spring.results import SpringResults
+from femb.elements.force_results import LoadResults, SpringResults
 
 if TYPE_CHECKING:
     from femb.elements.item import ItemStates

@@ -12,9 +12,9 @@ from femb.base.html import Brief
 from femb.base.quantity import Group
 from femb.base.types import Floats, Matrix3, Unit, Vector
 from femb.base.values import shown
+from femb.elements.force_results import LoadResults
 from femb.elements.item import AtPoint
 from femb.elements.load.at_stations import AIRLOAD, AIRLOAD_BY_LAW, StationForces
-from femb.elements.load.results import LoadResults
 from femb.elements.marker import Place
 from femb.layout.element import Batch, Input, breakpoints_of
 from femb.layout.layout import Layout, Station

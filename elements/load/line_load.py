@@ -12,8 +12,8 @@ from femb.base.quantity import Group
 from femb.base.types import NOT_NEGATIVE, POSITIVE, Floats, Numbers, OneOf, Pair, Rows, Strains, Unit, Vector
 from femb.base.values import as_numbers, finite_problem, frozen_array, order_problem, shown
 from femb.elements.environment.atmosphere import Atmosphere, atmosphere_of
+from femb.elements.force_results import LoadResults
 from femb.elements.item import Item
-from femb.elements.load.results import LoadResults
 from femb.elements.marker import Place
 from femb.layout.element import Batch
 from femb.layout.layout import Layout

@@ -10,8 +10,8 @@ from femb.base.checks import Checks
 from femb.base.errors import ModelError, Problem
 from femb.base.quantity import Group
 from femb.base.types import NOT_NEGATIVE, POSITIVE, Floats, OneOf, Unit, Vector
+from femb.elements.force_results import LoadResults
 from femb.elements.item import AtPoint, HoldsCommands
-from femb.elements.load.results import LoadResults
 from femb.layout.commands import Command
 from femb.layout.element import Batch
 from femb.layout.layout import Layout

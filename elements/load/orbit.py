@@ -13,8 +13,8 @@ from femb.base.profile import columns_of
 from femb.base.quantity import Group
 from femb.base.types import NOT_NEGATIVE, POSITIVE, Floats, Numbers, Points, Unit, UnitVector, Vector
 from femb.base.values import frozen_array
+from femb.elements.force_results import LoadResults
 from femb.elements.item import Item
-from femb.elements.load.results import LoadResults
 from femb.elements.records import RecordedSystem, Records
 from femb.layout.element import Batch
 from femb.layout.layout import Layout

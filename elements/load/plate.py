@@ -14,9 +14,9 @@ from femb.base.values import nearest
 from femb.elements.environment.atmosphere import Atmosphere, atmosphere_of
 from femb.elements.environment.orbital_frame import orbital_motion
 from femb.elements.environment.plates import AirLaw, PlateLaw, SunLaw
+from femb.elements.force_results import LoadResults
 from femb.elements.item import AtPoint
 from femb.elements.load.at_stations import StationForces
-from femb.elements.load.results import LoadResults
 from femb.elements.marker import Place
 from femb.layout.element import Batch
 from femb.layout.layout import Layout

@@ -11,8 +11,8 @@ from femb.base.errors import FembError, ModelError
 from femb.base.quantity import Group
 from femb.base.types import Unit
 from femb.base.values import nearest
+from femb.elements.force_results import LoadResults
 from femb.elements.item import Item
-from femb.elements.load.results import LoadResults
 from femb.elements.modal.flexible_body import FlexibleBody
 from femb.layout.element import Batch
 from femb.layout.layout import Layout

@@ -14,8 +14,8 @@ from femb.base.errors import ModelError
 from femb.base.quantity import Group
 from femb.base.types import Floats, Unit, Vector
 from femb.base.values import nearest
+from femb.elements.force_results import LoadResults
 from femb.elements.item import Item
-from femb.elements.load.results import LoadResults
 from femb.layout.layout import Layout
 from femb.layout.symmetry import EVERY, Surroundings, Symmetry, of_directions
 from femb.layout.views import ModelView, StartPoses

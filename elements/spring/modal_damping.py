@@ -12,9 +12,9 @@ from femb.base.errors import ModelError
 from femb.base.quantity import Group
 from femb.base.types import Coordinates, Floats, Unit
 from femb.base.values import number_problem, numbered, shown
+from femb.elements.force_results import ModalDampingResults
 from femb.elements.item import Item
 from femb.elements.records import RecordedSystem, Records
-from femb.elements.spring.results import ModalDampingResults
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
 from femb.layout.views import ModelView, StartPoses

@@ -10,10 +10,9 @@ from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.quantity import Group
 from femb.base.types import NOT_NEGATIVE, Arguments, Direction, OneOf, Unit, Vector
+from femb.elements.force_results import LoadResults, SpringResults
 from femb.elements.item import Item
-from femb.elements.load.results import LoadResults
 from femb.elements.marker import SHORTEST, Place, SpringEnd, check_markers
-from femb.elements.spring.results import SpringResults
 from femb.layout.layout import Layout, Station
 from femb.layout.symmetry import AXES, EVERY, TRANSLATIONS, Surroundings, Symmetry, twists
 from femb.layout.views import ModelView, StartPoses

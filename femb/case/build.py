@@ -25,8 +25,7 @@ from femb.case.schema import (
 )
 from femb.case.text import KeyPath
 from femb.elements import registry
-from femb.elements.joint.joint import Joint
-from femb.elements.joint.on_coordinate import OnCoordinate
+from femb.elements.item import Item
 from femb.model.model import Figure, Model
 
 # From one table of a case file to its dataclass, with all problems.
@@ -69,7 +68,7 @@ def read_table(
     return _unchecked(kind, without(values, problems), named) if problems else item, problems
 
 
-def kind_in(values: dict[str, Any], words: Mapping[str, type]) -> tuple[type | None, str]:
+def kind_in(values: dict[str, Any], words: Mapping[str, Any]) -> tuple[Any, str]:
     """The dataclass of a table by its key ``kind``, by default the first; or None and the problem of that key."""
     word = values.get("kind", next(iter(words)))
     if isinstance(word, str) and word in words:
@@ -257,16 +256,17 @@ class _Builder:
 
     def scope(self, kind: type, values: dict[str, Any]) -> Scope:
         """Coordinates on which the units of an item's numbers depend: those of its joint, or its own if it is one."""
-        if issubclass(kind, Joint):
-            return Scope([coordinate.is_angle for coordinate in kind.coordinates])
+        if not issubclass(kind, Item):
+            return ANYWHERE
+        if (angles := kind.own_angles()) is not None:
+            return Scope(list(angles.values()))
         name = values.get("joint")
-        if not issubclass(kind, OnCoordinate) or not isinstance(name, str):
+        if not kind.follows_joint or not isinstance(name, str):
             return ANYWHERE
         joint = given(self.document, ("joints", name))
         of_joint = kind_in(joint, self.kinds["joints"])[0] if isinstance(joint, dict) else None
-        if of_joint is None or not issubclass(of_joint, Joint):
-            return ANYWHERE
-        named = [c.is_angle for c in of_joint.coordinates if values.get("coordinate") in (None, c.name)]
+        angles = None if of_joint is None else of_joint.own_angles()
+        named = [angle for key, angle in (angles or {}).items() if values.get("coordinate") in (None, key)]
         return Scope(named[:1]) if named else ANYWHERE
 
     def read(

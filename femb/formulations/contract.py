@@ -205,6 +205,10 @@ class WithStiffJacobian(Protocol):
         """(n_q + n_v, n_q + n_v) d(q', v')/d(q, v) at one state, of stiff forces alone."""
 
 
+# Coefficients of stages that evaluate the rate at a state itself.
+NO_STAGES = np.zeros((1, 1))
+
+
 @runtime_checkable
 class WithStages(Protocol):
     """A formulation whose rates are one compiled function, so that a stepper need not call it stage by stage."""

@@ -44,11 +44,9 @@ if TYPE_CHECKING:
     from femb.elements.body.results import BodyResults
     from femb.elements.body.tank import TankResults
     from femb.elements.control.results import ControllerResults, SensorResults
-    from femb.elements.environment.results import FieldResults
+    from femb.elements.force_results import FieldResults, LoadResults, ModalDampingResults, SpringResults
     from femb.elements.joint.results import DriverResults, JointResults
-    from femb.elements.load.results import LoadResults
     from femb.elements.shell.results import HingeResults, ShellResults
-    from femb.elements.spring.results import ModalDampingResults, SpringResults
     from femb.elements.wheel.reaction_wheel import WheelResults
     from femb.results import spectrum as spectra
     from femb.results.groups import AppendageResults, BudgetResults

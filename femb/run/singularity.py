@@ -6,6 +6,7 @@ from typing import TypeGuard
 import numpy as np
 
 from femb.base.types import Floats
+from femb.formulations.contract import NO_STAGES
 from femb.layout.element import TrialError
 from femb.numerics.kinematics import error_norm
 from femb.run.checkpoints import RunSummary as RunSummary
@@ -17,7 +18,6 @@ from femb.steppers.contract import (
     left_limit,
 )
 from femb.steppers.dense import HermiteStep
-from femb.steppers.runge_kutta import NO_STAGES
 from femb.system.constraints import mass_factors
 from femb.system.system import System
 

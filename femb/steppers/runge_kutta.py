@@ -16,7 +16,7 @@ import numpy as np
 from femb.base.errors import SolveError
 from femb.base.options import Run
 from femb.base.types import Floats
-from femb.formulations.contract import Formulation, WithStages, WithSteps
+from femb.formulations.contract import NO_STAGES, Formulation, WithStages, WithSteps
 from femb.layout.element import InputError, TrialError
 from femb.numerics import dop853 as dop
 from femb.numerics.dop853_kernels import MAX_FACTOR, MIN_FACTOR, SAFETY, error_size
@@ -31,9 +31,6 @@ from femb.system.bound_equations import BoundRates
 
 Tableau: TypeAlias = tuple[Floats, Floats]
 """Coefficients A (stages, stages) of the rates in the states of a method, and their times C (stages,) in a step."""
-
-# Coefficients that evaluate the rate at a state itself.
-NO_STAGES = np.zeros((1, 1))
 
 
 class Explicit:

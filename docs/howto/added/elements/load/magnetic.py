@@ -8,8 +8,8 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.quantity import Group
 from femb.base.types import Floats, Unit, Vector
+from femb.elements.force_results import LoadResults
 from femb.elements.item import Item
-from femb.elements.load.results import LoadResults
 from femb.elements.marker import Place
 from femb.layout.element import Batch, Input
 from femb.layout.layout import Layout
