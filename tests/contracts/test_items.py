@@ -32,11 +32,13 @@ from femb.elements.load.mass_field import MassField
 from femb.elements.marker import Attachment, JointEnd, Place, SpringEnd
 from femb.elements.private_blocks import MassiveElements
 from femb.elements.records import Records
+from femb.elements.shell.load_batch import ShellLoads
 from femb.elements.spring.batch import PairBatch
 from femb.export.csv import export_csv
 from femb.layout.element import Batch, ForceBatch
+from femb.layout.evaluation import Evaluation
 from femb.numerics import rotations
-from femb.numerics.compiler.bound_calls import call_each, program
+from femb.numerics.compiler.bound_calls import AVAILABLE, Bound, BoundSequence, call_each, program
 from femb.pictures.words import channels
 from femb.profiles import Polynomial
 from femb.recording.frames import Frames
@@ -586,6 +588,35 @@ def test_bound_rates_are_those_of_the_equations_to_the_last_bit(kind, systems):
             np.testing.assert_array_equal(rates.rate, wanted)
 
 
+# Batches of which Python computes forces or matrices inside a step: gains and derivatives of a user's controllers.
+PYTHON_IN_STEPS = {"ContinuousBatch", "TurnedBatch", "ModalDampingBatch"}
+
+
+def functions_of(calls):
+    """What bound calls call."""
+    for call in calls:
+        if isinstance(call, BoundSequence):
+            yield from functions_of(call.calls)
+        else:
+            yield call.kernel if isinstance(call, Bound) else call
+
+
+@every_kind
+@pytest.mark.skipif(not AVAILABLE, reason="kernels have no entries")
+def test_steps_call_no_python_of_elements(kind, systems):
+    """Forces and matrices of steps are kernels that compiled code calls; inputs, which users' functions give, are not
+    among them."""
+    system = systems(kind)
+    u, q, (v, a, out) = np.zeros((1, system.n_u)), system.q0[None], np.zeros((3, 1, system.n_v))
+    matrices = np.zeros((3, 1, system.pattern.size))
+    for batch in system.batches:
+        if type(batch).__name__ in PYTHON_IN_STEPS or not batch.declares:
+            continue
+        terms = Evaluation([batch], system.pattern)
+        calls = [*terms.force_calls(u, q, v, a, out), *terms.step_calls(u, q, v, *matrices)]
+        assert [each for each in functions_of(calls) if not hasattr(each, "address_for")] == []
+
+
 @every_kind
 def test_exact_tangent(kind, systems):
     """d(residual)/dv and d(residual)/dq H, inputs held."""
@@ -771,7 +802,7 @@ def _below(kind):
 
 BASES = {
     *(AlongBeams, BeamElements, CoordinateForceBatch, ForceBatch, LineLoads, LoadsAlongBeams, MassField, PairBatch),
-    *(MassiveElements, StationForces),
+    *(MassiveElements, ShellLoads, StationForces),
 }
 
 
