@@ -5,13 +5,14 @@ functions); B. A. Conway, Celestial Mechanics 39, 1986 (iteration). docs/theory/
 """
 
 import math
-from math import dist, factorial, log, pi, sin, sinh, sqrt
+from math import factorial, log, pi, sin, sinh, sqrt
 
 import numpy as np
 
 from femb.base.types import Floats
-from femb.numerics.compiler.compile import inlined
+from femb.numerics.compiler.compile import inlined, kernel
 from femb.numerics.compiler.lanes import every
+from femb.numerics.vector3 import dot
 
 # Of the Earth, WGS 84: gravitational constant times mass, m3/s2, and equatorial radius, m.
 EARTH, EARTH_RADIUS = 3.986004418e14, 6378137.0
@@ -19,15 +20,16 @@ ITERATIONS = 50
 # Below this |z| the series of the functions of Stumpff lose no digits, as their closed forms do.
 SERIES = 1.0
 # Coefficients of the two series, the last ones first.
-STUMPFF = [(1.0 / factorial(2 * k + 2), 1.0 / factorial(2 * k + 3)) for k in reversed(range(10))]
+STUMPFF = np.array([(1.0 / factorial(2 * k + 2), 1.0 / factorial(2 * k + 3)) for k in reversed(range(10))])
 
 
-def stumpff(z: float) -> tuple[float, float]:
+@inlined
+def _stumpff(z: float) -> tuple[float, float]:
     """C(z) = 1/2! - z/4! + ... and S(z) = 1/3! - z/5! + ..."""
     if abs(z) < SERIES:
         c = s = 0.0
-        for of_c, of_s in STUMPFF:
-            c, s = of_c - z * c, of_s - z * s
+        for k in range(STUMPFF.shape[0]):
+            c, s = STUMPFF[k, 0] - z * c, STUMPFF[k, 1] - z * s
         return c, s
     root = sqrt(abs(z))
     if z > 0.0:
@@ -36,26 +38,39 @@ def stumpff(z: float) -> tuple[float, float]:
 
 
 def motion(mu: float, position: Floats, velocity: Floats, t: float) -> tuple[Floats, Floats]:
-    """Position (3,) m and velocity (3,) m/s a time t (s) after the given ones, about a mass at rest at zero.
+    """Position (3,) m and velocity (3,) m/s as of ``set_motion``."""
+    out, start = np.empty((3, 3)), (np.array(position, dtype=float), np.array(velocity, dtype=float))
+    set_motion(float(mu), *start, float(t), out)
+    return out[0], out[1]
+
+
+@kernel
+def set_motion(mu: float, position: Floats, velocity: Floats, t: float, out: Floats) -> None:
+    """Set position (m), velocity (m/s) and acceleration (m/s2), out (3, 3), a time t (s) after a position (3,) and
+    velocity (3,) about a mass at rest at zero.
 
     mu : gravitational constant times mass, m3/s2. Ellipses, parabolas and hyperbolas; position and velocity must not be
     parallel. Rounding errors are those of the period times the number of revolutions.
     """
-    size, root = sqrt(position @ position), sqrt(mu)
-    along = float(position @ velocity) / root
-    alpha = 2.0 / size - float(velocity @ velocity) / mu
+    size, root = sqrt(dot(position, position)), sqrt(mu)
+    along = dot(position, velocity) / root
+    alpha = 2.0 / size - dot(velocity, velocity) / mu
     if alpha > 0.0:
         period = 2.0 * pi / (root * alpha**1.5)
         t -= round(t / period) * period
     x = _anomaly(root * t, size, along, alpha)
-    c, s = stumpff(alpha * x * x)
+    c, s = _stumpff(alpha * x * x)
     f, g = 1.0 - x * x * c / size, t - x**3 * s / root
-    at = f * position + g * velocity
-    distance = dist(at, (0.0, 0.0, 0.0))
+    for o in range(3):
+        out[0, o] = f * position[o] + g * velocity[o]
+    distance = sqrt(dot(out[0], out[0]))
     f_rate, g_rate = root * x * (alpha * x * x * s - 1.0) / (distance * size), 1.0 - x * x * c / distance
-    return at, f_rate * position + g_rate * velocity
+    for o in range(3):
+        out[1, o] = f_rate * position[o] + g_rate * velocity[o]
+        out[2, o] = -mu / distance**3 * out[0, o]
 
 
+@inlined
 def _anomaly(time: float, size: float, along: float, alpha: float) -> float:
     """The universal anomaly x at which Kepler's equation gives ``time``, the time times the root of mu.
 
@@ -68,7 +83,7 @@ def _anomaly(time: float, size: float, along: float, alpha: float) -> float:
     best = x
     for _ in range(ITERATIONS):
         z = alpha * x * x
-        c, s = stumpff(z)
+        c, s = _stumpff(z)
         error = along * x * x * c + (1.0 - alpha * size) * x**3 * s + size * x - time
         slope = along * x * (1.0 - z * s) + (1.0 - alpha * size) * x * x * c + size  # the distance
         bend = along * (1.0 - z * c) + (1.0 - alpha * size) * x * (1.0 - z * s)
@@ -80,6 +95,7 @@ def _anomaly(time: float, size: float, along: float, alpha: float) -> float:
     return best
 
 
+@inlined
 def _first_guess(time: float, size: float, along: float, alpha: float) -> float:
     """A first anomaly of an orbit that is not closed."""
     sign = 1.0 if time > 0.0 else -1.0

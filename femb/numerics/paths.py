@@ -119,8 +119,13 @@ class KeplerPath:
     velocity: Floats
 
     def __call__(self, t: float) -> PathPoint:
-        position, velocity = orbits.motion(self.mu, self.position, self.velocity, t)
-        return PathPoint(position, velocity, -self.mu / sqrt(position @ position) ** 3 * position)
+        out = np.empty((3, 3))
+        orbits.set_motion(*self._start, float(t), out)
+        return PathPoint(*out)
+
+    @cached_property
+    def _start(self) -> tuple[float, Floats, Floats]:
+        return float(self.mu), np.array(self.position, dtype=float), np.array(self.velocity, dtype=float)
 
 
 class PathSegment(NamedTuple):
