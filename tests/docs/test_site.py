@@ -76,6 +76,18 @@ def test_every_page_of_cases_has_a_picture_and_is_in_their_list():
             assert re.search(rf"<br>\w+\]\({page.name}[#)]", listed), page.name
 
 
+def test_fields_of_descriptions_are_tables_on_the_site():
+    griffe = pytest.importorskip("griffe")
+    fields = runpy.run_path(str(DOCS / "site" / "fields.py"))["Fields"]()
+    module = griffe.load("femb.base.options", search_paths=[ROOT], extensions=griffe.load_extensions(fields))
+    sections = {section.kind.value: section.value for section in module["Run"].docstring.parse("google")}
+    shown = {each.name: (str(each.annotation), each.description) for each in sections["parameters"]}
+    assert list(shown) == list(keys_of(femb.Run))
+    assert shown["step"][0] == "float | None"
+    assert shown["step"][1].startswith("s, fixed, of rk4")
+    assert set(shown).isdisjoint(module["Run"].members)
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     """The folder of the site, built without a warning."""
