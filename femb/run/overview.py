@@ -464,7 +464,7 @@ def overview(model: Model, run: Run | None = None) -> Overview:
 
     system = system_of(model, run is not None and run.assembles)
     if run is not None and isinstance(run.start, StartState):
-        from femb.statics.start import start_state
+        from femb.run.start import start_state
 
         system = start_state(system, run.start)
         started: list[str] = []

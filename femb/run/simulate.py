@@ -18,8 +18,8 @@ from femb.results.results import Results
 from femb.run.calling import RunOptions, check_known, read_call
 from femb.run.checkpoints import Checkpoints
 from femb.run.events import Event
+from femb.run.start import continued, started
 from femb.run.time_loop import RunSummary, integrate
-from femb.statics.start import continued, started
 from femb.system.moving_ground import mass_properties
 from femb.vibration.completion import check_figures_of, system_of
 

@@ -29,7 +29,7 @@ from femb.run.calling import RunOptions, read_call
 from femb.run.checkpoints import RunSummary
 from femb.run.method_choice import with_method
 from femb.run.simulate import simulate, tolerance_notes
-from femb.statics.start import started
+from femb.run.start import started
 from femb.study.outputs import history
 from femb.study.stacked_system import refused
 from femb.study.together import Member, moved, quiet

@@ -12,7 +12,7 @@ from numba.core.compiler_lock import global_compiler_lock
 
 from femb import FembError
 from femb.formulations import make_formulation
-from femb.statics.start import started
+from femb.run.start import started
 from femb.steppers import make_stepper
 from femb.system.system import System
 

@@ -18,8 +18,8 @@ from femb.recording.evaluation import evaluated
 from femb.recording.frames import Frames
 from femb.recording.instants import InStep, in_steps
 from femb.recording.record import Recorder
+from femb.run.start import started
 from femb.run.time_loop import RunSummary, integrate
-from femb.statics.start import started
 from femb.steppers import make_stepper
 from femb.steppers.dense import hermite_motion
 from femb.vibration.completion import system_of

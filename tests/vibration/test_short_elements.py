@@ -10,8 +10,8 @@ from models import of_parts
 import femb
 from femb import elements as e
 from femb.linear.response import FrequencyResponse
+from femb.run.start import started
 from femb.small_motions.eigenproblem import EigenProblem
-from femb.statics.start import started
 from femb.system.moving_ground import mass_properties
 from femb.system.system import System
 from femb.vibration.mode_sweep import ModeSweep
