@@ -325,9 +325,11 @@ class Loop(Tabled):
     def closed(self, inputs: Sequence[str] | None = None, outputs: Sequence[str] | None = None) -> StateSpace:
         """The closed loop as a state space; of sampled laws the exact one over their common period, its dt.
 
-        inputs : names of inputs of the plant, which add to the commands, and of inputs of laws followed by " error",
-        which add to what these read; by default all inputs of the plant. Both are constant between samples of the
-        closed loop. outputs : names, by default all; they are those before anything changes at a sample.
+        Parameters:
+            inputs: names of inputs of the plant, which add to the commands, and of inputs of laws followed by " error",
+                which add to what these read; by default all inputs of the plant. Both are constant between samples of
+                the closed loop.
+            outputs: names, by default all; they are those before anything changes at a sample.
         """
         names = self.plant.inputs if inputs is None else tuple(inputs)
         added = [name for name in names if not name.endswith(" error")]
@@ -381,14 +383,19 @@ class Loop(Tabled):
         added: Mapping[str, float] | None = None,
         times: ArrayLike | None = None,
     ) -> LoopRun:
-        """The exact motion for a ``duration`` (s) from a state, with no commands held or waiting at time 0;
-        sensors have the values of that state.
+        """The exact motion from a state, with no commands held or waiting at time 0; sensors have the values of that
+        state.
 
-        start : values of states of the plant by name, in SI units, the others zero; of a body that nothing else holds,
-        displacements and rates carry along, as rigid bodies, all that hangs together with it. added : constant inputs
-        of the plant by name, in SI units, beside the commands. times (k,) : s, by default those of samples and of
-        commands that begin to act; others are instants at which nothing happens. Raises ModelError: a duration that
-        is not positive, unknown names.
+        Parameters:
+            duration: s, of the motion.
+            start: values of states of the plant by name, in SI units, the others zero; of a body that nothing else
+                holds, displacements and rates carry along, as rigid bodies, all that hangs together with it.
+            added: constant inputs of the plant by name, in SI units, beside the commands.
+            times: (k,) s, by default those of samples and of commands that begin to act; others are instants at which
+                nothing happens.
+
+        Raises:
+            ModelError: a duration that is not positive, unknown names.
         """
         if number_problem(duration) or duration <= 0.0:
             raise ModelError(f"loop: duration: got {shown(duration)}, wanted seconds, above 0")
@@ -465,10 +472,16 @@ class Loop(Tabled):
     def draw(
         self, path: str | Path, what: str = "all", *, margins: Sequence[Margins] | None = None, dpi: int = 150
     ) -> Path:
-        """Draw the loop to the picture file ``path``.
+        """Draw the loop to a picture file.
 
-        what : "bode", "nichols", "nyquist", "poles", or "all" of them. margins : of the channels that are shown, by
-        default all of them. dpi : dots per inch. Raises ResultError.
+        Parameters:
+            path: of the picture.
+            what: "bode", "nichols", "nyquist", "poles", or "all" of them.
+            margins: of the channels that are shown, by default all of them.
+            dpi: dots per inch.
+
+        Raises:
+            ResultError: unknown content, or a file that cannot be written.
         """
         from femb.pictures.drawing import save
         from femb.pictures.loop import draw_loop
@@ -485,7 +498,11 @@ class Loop(Tabled):
 
         A, B, C, D, states, inputs, outputs, dt : as of ``closed``. poles_real, poles_imaginary : 1/s. Of each channel k
         from 1 on margins_K_crossovers and so on, as of ``Margins``, and margins_K_sensitivity, the frequency (rad/s)
-        and the height of the peak; channels : their names. margins : by default those of all channels.
+        and the height of the peak; channels : their names.
+
+        Parameters:
+            path: of the file.
+            margins: by default those of all channels.
         """
         return write_arrays(path, self._arrays(self.margins() if margins is None else margins), FORMATS, group="linear")
 

@@ -107,8 +107,16 @@ class FrequencyResponse(Brief):
         return write_arrays(path, arrays, (".npz", ".h5"), group="response")
 
     def draw(self, path: str | Path, what: str = "bode", *, dpi: int = 150) -> Path:
-        """Draw to the picture file ``path``, without frequencies at which digits are lost; what : "bode", "nichols" or
-        "singular-values"; dpi : dots per inch. Raises ResultError."""
+        """Draw to a picture file, without frequencies at which digits are lost.
+
+        Parameters:
+            path: of the picture.
+            what: "bode", "nichols" or "singular-values".
+            dpi: dots per inch.
+
+        Raises:
+            ResultError: unknown content, or a file that cannot be written.
+        """
         from femb.pictures.drawing import save
         from femb.pictures.frequency import draw_response
 

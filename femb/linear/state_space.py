@@ -190,11 +190,17 @@ class StateSpace(Brief):
 
     @spared(lambda space: len(space.states))
     def sampled(self, period: float, delay: float = 0.0) -> "StateSpace":
-        """The exact model at samples, a ``period`` (s) apart, of inputs that are held between them.
+        """The exact model at samples of inputs that are held between them.
 
-        The inputs u[k] of a sample act a ``delay`` (s) after it, of any length; they wait in states of the model, named
-        after the inputs. Outputs are those before the inputs of their sample act. Raises ModelError: a sampled system,
-        a period that is not positive, a negative delay. Source: docs/theory/control_loop.md, equation (5).
+        The inputs u[k] of a sample wait in states of the model, named after the inputs, until they act. Outputs are
+        those before the inputs of their sample act. Source: docs/theory/control_loop.md, equation (5).
+
+        Parameters:
+            period: s, between samples.
+            delay: s, of any length, after which the inputs of a sample act.
+
+        Raises:
+            ModelError: a sampled system, a period that is not positive, a negative delay.
         """
         if self.dt is not None:
             raise ModelError(f"sampled: the model is one of samples already, with the period {self.dt:.6g} s")

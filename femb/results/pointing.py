@@ -71,7 +71,13 @@ class Pointing(Tabled):
         return float(np.sqrt(np.mean(self.sizes(measure, window) ** 2)))
 
     def at_percent(self, measure: str, window: float = 0.0, percent: float = PERCENT) -> float:
-        """The error, in ``unit``, below which ``percent`` of ``sizes`` are, of a ``measure`` and a ``window`` (s)."""
+        """The error, in ``unit``, below which so many per cent of ``sizes`` are.
+
+        Parameters:
+            measure: "absolute", "mean" or "relative".
+            window: s, of the last two.
+            percent: of the sizes, %.
+        """
         return float(np.percentile(self.sizes(measure, window), percent))
 
     def rows(self) -> list[tuple[float, float, float, float, float]]:

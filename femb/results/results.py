@@ -155,13 +155,18 @@ class ByQuantity:
     ) -> Figure:
         """Draw quantities over time, one below another; returns the matplotlib figure, with units at its axes.
 
-        names : as ``"hub.euler_angles"`` or ``"right.tip.deflection"``, see `names`, and whatever ``femb.plot`` takes,
-            such as ``"tips"``; none for the overview. path : of a picture file to write as well, in the format of its
-            suffix. items : patterns of the items to show. frame : the frame that the motion is relative to, see
-            `in_frame`. times : first and last instant, s. spectrum : "psd" or "amplitude", draw that over the frequency
-            in Hz instead, see `spectrum`. dpi : dots per inch of the file, -.
+        Parameters:
+            names: as ``"hub.euler_angles"`` or ``"right.tip.deflection"``, see `names`, and whatever ``femb.plot``
+                takes, such as ``"tips"``; none for the overview.
+            path: of a picture file to write as well, in the format of its suffix.
+            items: patterns of the items to show.
+            frame: the frame that the motion is relative to, see `in_frame`.
+            times: first and last instant, s.
+            spectrum: "psd" or "amplitude", draw that over the frequency in Hz instead, see `spectrum`.
+            dpi: dots per inch of the file.
 
-        Raises ResultError for an unknown name, with the most similar ones, and where the file cannot be written.
+        Raises:
+            ResultError: an unknown name, with the most similar ones; a file that cannot be written.
         """
         import femb  # its public names alone: what draws results is above them
 
@@ -188,22 +193,32 @@ class ByQuantity:
         return to_xarray(self._results, names)
 
     def spectrum(self, name: str, kind: spectra.SpectrumKind = "psd") -> spectra.Spectrum:
-        """The spectrum of a quantity, as ``"hub.angular_velocity"``: frequency (F,) Hz and values (F, ...).
+        """The spectrum of a quantity: frequency (F,) Hz and values (F, ...).
 
-        name : see `names`. kind : "psd", the one-sided power spectral density with Hann's window and without the mean,
-        in the unit's square per Hz; or "amplitude", that of each sine, in the unit itself. Output times must have equal
-        intervals. ``results.plot(name, spectrum=kind)`` draws it.
-        Raises ResultError where they do not, and for unknown names. Source: scipy.signal.periodogram.
+        ``results.plot(name, spectrum=kind)`` draws it. Source: scipy.signal.periodogram.
+
+        Parameters:
+            name: as ``"hub.angular_velocity"``, see `names`.
+            kind: "psd", the one-sided power spectral density with Hann's window and without the mean, in the unit's
+                square per Hz; or "amplitude", that of each sine, in the unit itself.
+
+        Raises:
+            ResultError: output times without equal intervals, an unknown name.
         """
         from femb.results.spectrum import spectrum_of
 
         return spectrum_of(self._results.time, self[name], kind, name)
 
     def show(self, *, height: int = 820, frames: int = 600) -> Shown:
-        """The page of ``femb report`` for a notebook, inline where this is the last value of a cell.
+        """The page of ``femb report`` for a notebook, inline where this is the last value of a cell, as of
+        ``femb.show(results)``.
 
-        height : in pixels. frames : largest number of output times of the animation. Raises ResultError: nothing to
-        show. The same as ``femb.show(results)``.
+        Parameters:
+            height: in pixels.
+            frames: largest number of output times of the animation.
+
+        Raises:
+            ResultError: nothing to show.
         """
         import femb  # its public names alone: what shows results is above them
 
@@ -449,9 +464,13 @@ class Results(ByQuantity):
     def read_array(path: str | Path, name: str) -> np.ndarray:
         """One array of a result file, without reading the others.
 
-        name : a path such as ``"bodies/hub/position"``, or of one node or element of a beam
-        ``"beams/boom[500]/position"``, (T, 3), of which only its own part of the file is read.
-        Raises ResultError as `read`, and where there is no such array, node or element.
+        Parameters:
+            path: of the file.
+            name: a path such as ``"bodies/hub/position"``, or of one node or element of a beam
+                ``"beams/boom[500]/position"``, (T, 3), of which only its own part of the file is read.
+
+        Raises:
+            ResultError: as `read`, and no such array, node or element.
         """
         return read_array_of(path, name)
 

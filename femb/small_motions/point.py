@@ -146,9 +146,16 @@ class OperatingPoint(Brief):
 
     @classmethod
     def of(cls, system: System, q: Floats | None = None, v: Floats | None = None, t: float = 0.0) -> "OperatingPoint":
-        """The point of a state of ``system``: q (n_q,), v (n_v,), t in s; by default its start.
+        """The point of a state of a system, by default its start.
 
-        Raises ModelError, by name, for loads and springs that are functions of the state without derivatives.
+        Parameters:
+            system: the equations of a model.
+            q: (n_q,) coordinates, m and quaternions.
+            v: (n_v,) velocities, m/s and rad/s.
+            t: s, the instant.
+
+        Raises:
+            ModelError: loads and springs, by name, that are functions of the state without derivatives.
         """
         q = system.q0 if q is None else q
         v = system.v0 if v is None else v

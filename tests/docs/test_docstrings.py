@@ -4,8 +4,8 @@ The public names are those of femb/__init__.pyi with the catalogues of elements 
 methods, properties and fields belong to them. What a text has to say follows from the annotations and the source:
 
 - a parameter, and a field of a dataclass, is mentioned by name; a field of a description has a unit or a text below it;
-- functions of several parameters have a line for each below ``Parameters:``, in order, and for each error below
-  ``Raises:``, with types and defaults in the signature alone;
+- functions of several parameters, and methods of results and analyses with four or more, have a line for each below
+  ``Parameters:``, in order, and for each error below ``Raises:``, with types and defaults in the signature alone;
 - an array has its shape in parentheses, as (n, 3);
 - a number or an array has its unit, or a word such as ratio or factor where it has none;
 - a function that raises an error of femb says which.
@@ -156,6 +156,12 @@ def not_by_lines(thing, text, hints):
     return [*problems, *(f"{error} has no line below Raises" for error in raised_by(thing) if error not in errors)]
 
 
+def by_lines(owner, text, hints):
+    """Whether a method of a class explains its parameters a line each."""
+    rooms = tuple(f"femb.{room}" for room in ("linear", "results", "run", "small_motions", "study", "vibration"))
+    return "Parameters:" in text or (len(hints) > 3 and owner.__module__.startswith(rooms))
+
+
 def said_of(text, name, names):
     """What a text says of a parameter: from each mention of it up to the next parameter that is explained."""
     others = "|".join(re.escape(other) for other in names if other != name)
@@ -198,7 +204,7 @@ def problems_of(thing, owner=None):
     if not re.search(r"\w.*[.:]", first):
         problems.append(f"no sentence of its purpose: {first[:60]!r}")
     hints = hints_of(thing)
-    if owner is None and not inspect.isclass(thing):
+    if not inspect.isclass(thing) and (owner is None or by_lines(owner, text, hints)):
         problems += not_by_lines(thing, text, hints)
     for word, hint in hints.items():
         line = line_of(thing, word) or entries_of(text, "Parameters").get(word, "")
