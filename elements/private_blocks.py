@@ -14,6 +14,7 @@ import numpy as np
 from femb.base.types import Floats, Ints
 from femb.base.values import shallow_copy
 from femb.layout.element import Batch, OfMotion, OutputRows
+from femb.layout.evaluation import Evaluation
 from femb.layout.private_blocks import PrivateBlocks
 from femb.layout.state import frame_pose
 from femb.layout.views import LinearPoint
@@ -87,6 +88,10 @@ class FreeBody:
         """(g,) where the groups begin among its own velocities."""
         return np.cumsum((0, *self.sizes[:-1]))
 
+    @cached_property
+    def _evaluation(self) -> Evaluation:
+        return Evaluation([self.batch], self.blocks(self.sizes))
+
     def own(self, v: Floats) -> Floats:
         """(s, n) its velocities or accelerations of v (s, n_v)."""
         result = np.zeros((len(v), self.size))
@@ -105,20 +110,17 @@ class FreeBody:
 
     def residual(self, u: Floats, q: Floats, v: Floats, a: Floats) -> Floats:
         """(s, n) at s states of the System."""
-        out = np.zeros((len(q), self.size))
-        self.batch.residual(u, q, self.own(v), self.own(a), out)
-        return out
+        return self._evaluation.residual(u, q, self.own(v), self.own(a))
 
     def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats) -> tuple[Floats, Floats]:
         """Exact derivatives (n, n) of the residual by the velocities and by the pose, at one state of the System."""
-        damping, stiffness = np.zeros((2, self.size**2))
-        self.batch.tangent(u, q, self.own(v[None])[0], self.own(a[None])[0], damping, stiffness)
+        damping, stiffness = self._evaluation.tangent(u, q, self.own(v[None])[0], self.own(a[None])[0])
         return damping.reshape(self.size, -1), stiffness.reshape(self.size, -1)
 
     def mass(self, q: Floats) -> Floats:
         """(n, n) at one state of the System."""
-        out = np.zeros(self.size**2)
-        self.batch.mass(q, out)
+        out = np.zeros((1, self.size**2))
+        self._evaluation.add_masses(q[None], out)
         return out.reshape(self.size, -1)
 
     @staticmethod

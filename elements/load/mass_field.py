@@ -22,10 +22,10 @@ from femb.base.types import Bools, Floats, Ints
 from femb.elements.private_blocks import CutsFree
 from femb.layout.connections import components
 from femb.layout.element import B, Batch, Input, LowRank, OfMotion
-from femb.layout.evaluation import Call
+from femb.layout.evaluation import Call, Evaluation
 from femb.layout.layout import Layout, unfixed_frames
 from femb.layout.stacking import Shift, shifted
-from femb.layout.terms import Force, Tangent
+from femb.layout.terms import Force, Tangent, inertia
 from femb.layout.views import BlockPattern, OutputStates
 from femb.numerics.block_kernels import clear
 from femb.numerics.compiler.bound_calls import Bound
@@ -247,7 +247,7 @@ class MassField(Batch):
     def bind(self, batches: Sequence[Batch]) -> None:
         # what weighs cancels in rotations whose weights add up to zero
         massive = [batch.weighed(np.zeros(3)) for batch in batches if batch.gravity is not None]
-        self.fielded = [self._whole(batch) for batch in massive]
+        self.fielded = Evaluation([self._whole(batch) for batch in massive], self.pattern)
         self.n_u = max((part.first_input + sum(each.width for each in part.inputs) for part in batches), default=0)
 
     def _whole(self, batch: B) -> B:
@@ -299,7 +299,7 @@ class MassField(Batch):
         three, calls = self._rotation_calls(u, q)
         parts = np.empty(three.v.shape)
         of_all = _flat(parts)
-        evaluations = [batch.bound_inertia(*three.states(), of_all) for batch in self.fielded]
+        evaluations = self.fielded.force_calls(*three.states(), of_all, inertia)
         return [*calls, Bound(clear, of_all), *evaluations, Bound(subtract_weighted, three.weights, parts, out)]
 
     def tangents(self) -> list[Tangent]:
@@ -318,9 +318,7 @@ class MassField(Batch):
     def _add_tangent_at(self, u: Floats, three: Rotations, stiffness: Floats) -> None:
         angular = self.index[self.turning, IN_V, None] + 3 + DIRECTIONS
         for k, weight in enumerate(three.weights[:, 0]):
-            by_v, by_q = np.zeros((2, len(stiffness)))
-            for batch in self.fielded:
-                batch.tangent(u[0], three.q[0], three.v[k, 0], three.a[k, 0], by_v, by_q)
+            by_v, by_q = self.fielded.tangent(u[0], three.q[0], three.v[k, 0], three.a[k, 0])
             # v of a rotation follows the position, and in the axes of a frame its own rotation
             turns = cross_matrix(three.omega[k, 0, self.own])
             stiffness -= weight * by_q
@@ -360,10 +358,9 @@ class MassField(Batch):
 
     def mass_data(self, whole: Floats, size: int) -> Floats:
         """Block data (size,) of the mass matrix at one state (1, n)."""
-        mass = np.zeros(size)
-        for batch in self.fielded:
-            batch.mass(whole[0], mass)
-        return mass
+        mass = np.zeros((1, size))
+        self.fielded.add_masses(whole, mass)
+        return np.asarray(mass[0])
 
     def _add(self, data: Floats, by_group: Floats, out: Floats) -> None:
         """out += the matrix of block data times the matrices (groups, 3, 3) on the diagonal."""
@@ -609,7 +606,7 @@ class GravityGradientBatch(MassField):
         a[1][:, self.index[:, IN_V] + 1] = 1.0
         states, of_all = (_flat(copies[0]), _flat(copies[1]), _flat(v), _flat(a)), _flat(parts)
         calls: list[Call] = [Bound(spread, u, q, self.held, *copies), Bound(clear, of_all)]
-        calls += [batch.bound_inertia(*states, of_all) for batch in self.fielded]
+        calls += self.fielded.force_calls(*states, of_all, inertia)
         return [*calls, Bound(mass_centres, self.index, copies[1][0], parts, masses, centres)]
 
     def _centres(self, q: Floats) -> tuple[float, Floats]:

@@ -18,6 +18,7 @@ from femb.base.values import shallow_copy
 from femb.elements.private_blocks import MassiveElements
 from femb.layout.commands import continuous_commands
 from femb.layout.element import Batch
+from femb.layout.evaluation import Evaluation
 from femb.layout.layout import Layout
 from femb.layout.stacking import Shift, shifted
 from femb.layout.terms import Energy, Force, ForcePart, MassMatrix, Tangent
@@ -479,14 +480,12 @@ class WheelBatch(MassiveElements):
             return
         from scipy.sparse.linalg import splu
 
-        q, data = self.layout.start_coordinates(), np.zeros(self.pattern.size)
-        for batch in batches:
-            if batch is not self:
-                batch.mass(q, data)
+        q, data = self.layout.start_coordinates(), np.zeros((1, self.pattern.size))
+        Evaluation([batch for batch in batches if batch is not self], self.pattern).add_masses(q[None], data)
         axes = np.zeros((self.layout.n_v, len(self.contained)))
         for column, k in enumerate(self.contained):
             axes[self.index[k, IN_V] + 3 + np.arange(3), column] = self.data[k, AXIS : AXIS + 3]
-        mass = self.pattern.to_csc(data).tolil()[: len(axes), : len(axes)]
+        mass = self.pattern.to_csc(data[0]).tolil()[: len(axes), : len(axes)]
         own = self.layout.internal_v[[item.number(self.layout) for item in self.items]]
         mass[own, own] = 1.0
         mobility = axes.T @ splu(mass.tocsc()).solve(axes)

@@ -189,14 +189,13 @@ def _mass(motion: EigenProblem, inside: Bools, own: Bools) -> Sparse:
         return whole
     size = motion.system.n_v
     row, column, value = [], [], []
-    for batch in motion.system.batches:
-        for places, masses in batch.element_masses(motion.q):
-            shared = np.any(inside[places], axis=1) & np.any(outer[places], axis=1)
-            rows, blocks = places[shared], masses[shared]
-            on_root = outer[rows][:, :, None] & outer[rows][:, None, :]
-            row.append(np.broadcast_to(rows[:, :, None], blocks.shape)[on_root])
-            column.append(np.broadcast_to(rows[:, None, :], blocks.shape)[on_root])
-            value.append(blocks[on_root])
+    for places, masses in motion.element_masses:
+        shared = np.any(inside[places], axis=1) & np.any(outer[places], axis=1)
+        rows, blocks = places[shared], masses[shared]
+        on_root = outer[rows][:, :, None] & outer[rows][:, None, :]
+        row.append(np.broadcast_to(rows[:, :, None], blocks.shape)[on_root])
+        column.append(np.broadcast_to(rows[:, None, :], blocks.shape)[on_root])
+        value.append(blocks[on_root])
     entries = np.concatenate(value), (np.concatenate(row), np.concatenate(column))
     return as_csc(whole + coo_array(entries, shape=(size, size)).tocsc()[:, np.flatnonzero(own)][np.flatnonzero(own)])
 
@@ -270,9 +269,8 @@ class ExactStress:
         rest = batch.own_strains(u, q, still)
 
         def stiffness(own: Floats) -> Floats:
-            unused, data = np.zeros((2, system.pattern.size))
-            batch.strained(q, own.reshape(rest.shape)).tangent(u, q, still, still, unused, data)
-            return data
+            stressed = system.evaluation.of([batch.strained(q, own.reshape(rest.shape))])
+            return stressed.tangent(u, q, still, still)[1]
 
         unstressed = stiffness(0.0 * rest)
         G = np.zeros((fields.shape[1], shapes.shape[1], shapes.shape[1]))

@@ -17,7 +17,9 @@ Factor: TypeAlias = Callable[[ForcePart], float]
 
 
 class BlockStorage(Protocol):
-    """The storage of matrices in which the blocks of elements are looked up."""
+    """The storage of matrices, block data of a ``size``, in which the blocks of elements are looked up."""
+
+    size: int
 
     def offsets(self, starts: Ints) -> tuple[Ints, Ints]:
         """Offset and stride (n, g, g) of the blocks of groups that begin at ``starts`` (n, g), negative if fixed."""
@@ -86,6 +88,12 @@ class Evaluation:
         for call in self.force_calls(u, q, v, a, out, factor):
             call()
 
+    def residual(self, u: Floats, q: Floats, v: Floats, a: Floats) -> Floats:
+        """M a + h + f - f_applied (s, n_v)."""
+        out = np.zeros(v.shape)
+        self.add_residual(u, q, v, a, out)
+        return out
+
     # Matrices
 
     def mass_calls(self, q: Floats, mass: Floats) -> list[Call]:
@@ -142,6 +150,12 @@ class Evaluation:
             for term in of_batch:
                 if term.exact:
                     self._tangent_call(term, arrays, outputs)()
+
+    def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats) -> tuple[Floats, Floats]:
+        """``add_tangents`` at one state: block data (size,) each."""
+        data = np.zeros((2, 1, self.blocks.size))
+        self.add_tangents(u[None], q[None], v[None], a[None], *data)
+        return data[0, 0], data[1, 0]
 
     def _tangent_call(self, term: Tangent, arrays: dict[str, Floats], outputs: dict[str, Floats]) -> Call:
         read, matrices = [arrays[name] for name in term.reads], [outputs[name] for name in term.gives]

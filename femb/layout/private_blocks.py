@@ -23,7 +23,7 @@ class PrivateBlocks:
     def __init__(self, starts: Ints, sizes: tuple[int, ...]) -> None:
         count, n = len(starts), sum(sizes)
         starts = np.ascontiguousarray(starts)  # see BlockPattern.offsets
-        self.count, self.n = count, n
+        self.count, self.n, self.size = count, n, count * n * n
         first = np.concatenate([[0], np.cumsum(sizes)[:-1]])
         element = np.arange(count)
         moving = starts >= 0

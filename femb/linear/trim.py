@@ -172,10 +172,9 @@ class Balance:
         """The largest generalized force, inertia forces included."""
         point, system, free = self.point, self.point.system, np.abs(self.chart.H[:, : self.chart.free])
         sizes = np.abs(point.mass @ point.a)
+        state = point.u[None], point.q[None], point.v[None], np.zeros((1, system.n_v))
         for batch in system.batches:
-            out = np.zeros((1, system.n_v))
-            batch.residual(point.u[None], point.q[None], point.v[None], np.zeros((1, system.n_v)), out)
-            sizes = np.maximum(sizes, np.abs(out[0]))
+            sizes = np.maximum(sizes, np.abs(system.evaluation.of([batch]).residual(*state)[0]))
         return float(np.max(free.T @ sizes, initial=0.0))
 
     @cached_property

@@ -265,8 +265,7 @@ class Nodes:
         count = len(self.solved)
         u, q, v = (array[MIDDLE * count : (MIDDLE + 1) * count] for array in state)
         data = np.zeros((len(q), system.pattern.size))
-        for batch in system.batches:
-            batch.mass_each(q, data)
+        system.evaluation.add_masses(q, data)
         residual = system.residual(*state, a)
         change = turned(system, q, self.q, mass_factors(system, u, q, v, data).solve, residual.copy())
         return a - change, np.zeros((len(a), 0)), residual

@@ -206,7 +206,7 @@ class RootLoads:
         out = np.zeros_like(frames.v)
         for connector in root.connectors():
             u = connector.inputs(system, frames)
-            connector.batch.residual(u, frames.q, frames.v, frames.a, out)
+            system.evaluation.of([connector.batch]).add_residual(u, frames.q, frames.v, frames.a, out)
         if root.rows:
             rows = list(root.rows)
             system.constraint_set.reaction_of(rows, frames.u, frames.q, frames.v, frames.multipliers, out)

@@ -148,14 +148,11 @@ def _compile_forces(system: "System") -> None:
     system.tangents(q, rates)
     system.normalise(q.copy())
     u = system.inputs_at(0.0, q, v)
-    force, energy, blocks = np.zeros((1, system.n_v)), np.zeros((1, 8)), np.zeros((3, system.pattern.size))
-    slow = [batch for batch in system.batches if batch.slow_to_compile]
-    others = [batch for batch in system.batches if not batch.slow_to_compile]
-    for batch in slow + others:
-        batch.residual(u[None], q[None], v[None], np.zeros((1, system.n_v)), force)
-        batch.energy_momentum(q[None], v[None], energy)
-    for batch in slow + others:
-        batch.matrices(u, q, v, *blocks)
+    slow_first = system.evaluation.of(sorted(system.batches, key=lambda batch: not batch.slow_to_compile))
+    state, data = (u[None], q[None], v[None]), np.zeros((3, 1, system.pattern.size))
+    slow_first.residual(*state, np.zeros((1, system.n_v)))
+    slow_first.add_energies(*state, np.zeros((1, 8)))
+    slow_first.add_step_matrices(*state, *data)
     with suppress(FembError):  # the run tells of a state without accelerations
         _compile_outputs(system)
 

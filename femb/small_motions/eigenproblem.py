@@ -279,7 +279,7 @@ class EigenProblem:
     @cached_property
     def element_masses(self) -> list[tuple[Ints, Floats]]:
         """Indices (e, g) of the velocities and masses (e, g, g) of all elements, by groups of elements alike."""
-        return [group for batch in self.system.batches for group in batch.element_masses(self.q)]
+        return self.system.evaluation.element_masses(self.q)
 
     def factorise(self, data: Floats, symmetric: bool = False) -> AnyFactorisation:
         """Factors of block data with the constraints, and with unit rows for what is held. Raises SingularError."""
@@ -427,9 +427,8 @@ def _warn_of_pretension(system: System, held: list[int], u: Floats, q: Floats) -
     """Warn where a pretension is not in equilibrium at the start; joints may hold what they hold."""
     if system.n_c or not any(batch.pretensioned for batch in system.batches):
         return
-    force, still = np.zeros((1, system.n_v)), np.zeros((1, system.n_v))
-    for batch in system.batches:
-        batch.residual(u[None], q[None], still, still, force)
+    still = np.zeros((1, system.n_v))
+    force = system.residual(u[None], q[None], still, still)
     stored = system.energy_momentum(q[None], still)[0, 1]
     for first in system.layout.frame_v[held].tolist():
         force[0, first : first + 6] = 0.0

@@ -256,11 +256,10 @@ class OperatingPoint(Brief):
         exact = batch.input_derivative(self.u, self.q, self.v, k)
         if exact is not None:
             return -exact
+        alone, v = self.system.evaluation.of([batch]), self.v[None]
 
         def residual(u: Floats) -> Floats:
-            out = np.zeros((1, self.system.n_v))
-            batch.residual(u[None], self.q[None], self.v[None], np.zeros_like(out), out)
-            return np.asarray(out[0])
+            return np.asarray(alone.residual(u[None], self.q[None], v, np.zeros(v.shape))[0])
 
         force: Floats = -self.by_input(residual, k)
         return force

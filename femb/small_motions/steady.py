@@ -109,14 +109,12 @@ def _tangent_changes(system: System, motion: RigidMotion, number: int, q: Floats
 
 def _force_changes(system: System, motion: RigidMotion, number: int) -> bool:
     """Whether the forces of a batch in the start change as the structure turns."""
-    n, batch, still = system.n_v, system.batches[number], np.zeros((1, system.n_v))
+    n, alone, still = system.n_v, system.evaluation.of([system.batches[number]]), np.zeros((1, system.n_v))
     sizes, forces = np.full(n, system.layout.extent or 1.0), []
     for axes, u, q, v in _turned(system, motion, system.q0, system.v0):
-        force = still.copy()
-        batch.residual(u[None], q[None], v[None], still, force)
+        force = alone.residual(u[None], q[None], v[None], still)
         forces.append(np.where(motion.mask, axes.T @ force[0], 0.0))
-    data = np.zeros((2, system.pattern.size))
-    batch.tangent(system.inputs_at(0.0, system.q0, system.v0), system.q0, system.v0, still[0], *data)
+    data = alone.tangent(system.inputs_at(0.0, system.q0, system.v0), system.q0, system.v0, still[0])
     damping, stiffness = (abs(system.pattern.to_csc(part)[:n, :n]) for part in data)
     largest = _of_frames(system, np.abs(forces[0]))
     rounded = _of_frames(system, stiffness @ sizes + damping @ np.abs(system.v0) + np.max(largest))

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from femb.base.types import Floats, Ints
-from femb.layout.element import Batch
 from femb.numerics import rotations
 from femb.small_motions.spinning import in_own_axes
 from femb.system.system import System
@@ -71,10 +70,9 @@ class ExactProducts:
         """K_o and C_o + G as block data, and inertial velocities by those along the frames' own axes, None where
         displacements are along inertial ones."""
         system, state = self.system, (self.u, self.q, self.v, self.a)
-        damping, stiffness = np.zeros((2, system.pattern.size))
-        for batch in system.batches:
-            # the damping of a shape that does not change in the axes of its frames has no stiffness
-            (batch.without_stiffness() or batch).tangent(*state, damping, stiffness)
+        # the damping of a shape that does not change in the axes of its frames has no stiffness
+        soft = system.evaluation.of(batch.without_stiffness() or batch for batch in system.batches)
+        damping, stiffness = soft.tangent(*state)
         if self.functions is not None:
             damping, stiffness = damping + self.functions[0], stiffness + self.functions[1]
         system.constraint_set.constraint_tangent(*state[:3], self.multipliers, stiffness)
@@ -94,15 +92,11 @@ class ExactProducts:
     def _strained(self) -> "tuple[StrainForces, StrainForces]":
         """K_s and C_s."""
         system, u, q, still = self.system, self.u, self.q, np.zeros(self.system.n_v)
-        damping, stiffness = np.zeros((2, system.pattern.size))
-        force, strained = np.zeros((1, system.n_v)), False
-        for batch in system.batches:
-            if batch.without_stiffness() is not None:
-                elastic: Batch = batch.weighed(np.zeros(3))
-                elastic.tangent(u, q, still, still, damping, stiffness)
-                elastic.residual(u[None], q[None], still[None], still[None], force)
-                strained |= batch.unstrained(u, q) is None
-        on_frames = force[0] if strained else still
+        soft = [batch for batch in system.batches if batch.without_stiffness() is not None]
+        elastic = system.evaluation.of(batch.weighed(np.zeros(3)) for batch in soft)
+        damping, stiffness = elastic.tangent(u, q, still, still)
+        strained = any(batch.unstrained(u, q) is None for batch in soft)
+        on_frames = elastic.residual(u[None], q[None], still[None], still[None])[0] if strained else still
         return StrainForces.of(system, stiffness, q, on_frames), StrainForces.of(system, damping, q, still)
 
 

@@ -13,7 +13,8 @@ from femb.base.errors import SolveError
 from femb.base.types import Floats, Ints
 from femb.base.values import shown
 from femb.formulations.contract import Formulation
-from femb.layout.element import Batch, InputError, TrialError
+from femb.layout.element import InputError, TrialError
+from femb.layout.evaluation import Evaluation
 from femb.layout.state import State
 from femb.numerics.kinematics import error_norm
 from femb.steppers.contract import ABOVE_TOLERANCE, StepperState
@@ -43,16 +44,17 @@ class Definiteness:
 
     def __init__(self, system: System) -> None:
         self.system = system
-        watched = [_masses(batch, system.q0) for batch in system.batches if not batch.definite]
-        self.watched = [each for each in watched if each is not None]
+        watched = [batch for batch in system.batches if not batch.definite]
+        kinds = [_masses(system.evaluation.of([batch]), system.q0) for batch in watched]
+        self.watched = [each for each in kinds if each is not None]
 
     def lost(self, q: Floats, part: float = 0.0) -> str:
         """The item that begins an element whose least eigenvalue at q (n_q,) is below this part of that at the start.
 
         Empty if there is none.
         """
-        for batch, scales, least in self.watched:
-            for (indices, masses), scale, first in zip(batch.element_masses(q), scales, least, strict=True):
+        for evaluation, scales, least in self.watched:
+            for (indices, masses), scale, first in zip(evaluation.element_masses(q), scales, least, strict=True):
                 below = np.flatnonzero(np.linalg.eigvalsh(masses / scale)[:, 0] < part * first)
                 if len(below):
                     return self._label(indices[below[0]])
@@ -62,10 +64,10 @@ class Definiteness:
         return self.system.layout.velocity_labels()[int(indices[indices >= 0][0])].partition(":")[0]
 
 
-def _masses(batch: Batch, q: Floats) -> tuple[Batch, list[Floats], list[Floats]] | None:
-    """The batch, divisors of its masses to a unit diagonal, and their least eigenvalues; None if not positive."""
+def _masses(evaluation: Evaluation, q: Floats) -> tuple[Evaluation, list[Floats], list[Floats]] | None:
+    """The evaluation, divisors of its masses to a unit diagonal, and their least eigenvalues; None if not positive."""
     scales, least = [], []
-    for _, masses in batch.element_masses(q):
+    for _, masses in evaluation.element_masses(q):
         sizes = np.sqrt(np.diagonal(masses, axis1=1, axis2=2))
         if not np.all(sizes > 0.0):
             return None
@@ -73,7 +75,7 @@ def _masses(batch: Batch, q: Floats) -> tuple[Batch, list[Floats], list[Floats]]
         least.append(np.linalg.eigvalsh(masses / scales[-1])[:, 0])
         if np.min(least[-1]) < POSITIVE:
             return None
-    return batch, scales, least
+    return evaluation, scales, least
 
 
 # Evaluations of an input with the same arguments.

@@ -113,12 +113,10 @@ class LowPass:
         system = form.system
         Q, V = (states[0] for states in form.to_system(q[None].copy(), v[None].copy()))
         u = system.inputs_at(t, Q, V)
-        damping, stiffness, rows = np.zeros((3, system.pattern.size))
-        still = np.zeros(system.n_v)
-        for batch in system.batches:
-            # stresses of unresolved axial vibrations would make a slow motion of a slender member look fast
-            unstressed = batch.strained(Q, 0.0 * batch.own_strains(u, Q, still))
-            unstressed.tangent(u, Q, still, still, damping, stiffness)
+        rows, still = np.zeros(system.pattern.size), np.zeros(system.n_v)
+        # stresses of unresolved axial vibrations would make a slow motion of a slender member look fast
+        unstressed = [batch.strained(Q, 0.0 * batch.own_strains(u, Q, still)) for batch in system.batches]
+        _, stiffness = system.evaluation.of(unstressed).tangent(u, Q, still, still)
         system.constraint_set.jacobian(u, Q, rows)
         data = system.solver.shifted(system.mass_data(Q), rows, stiffness, 1j * self.mu, 1.0 / self.mu + 0.0j)
         factors = system.solver.factorise(data)

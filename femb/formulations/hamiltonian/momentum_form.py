@@ -401,9 +401,7 @@ class MomentumForm(Transformed):
         """Set the batches whose forces the System evaluates, and the frames and their points on the segments."""
         self._others = other_batches(self.system, self.map.tree_springs)
         for batch in self._others:
-            mass = np.zeros(self.system.pattern.size)
-            batch.mass(self.system.q0, mass)
-            if mass.any():
+            if batch.masses():
                 name = type(batch).__name__
                 raise refused(f"'hamiltonian' knows the masses of bodies alone, got some of {name}; use 'velocity'")
         self._works = any(map(does_work, self.system.batches))
@@ -436,9 +434,7 @@ class MomentumForm(Transformed):
             return self.momentum_equations.no_loads
         system = self.system
         Q, V = self.to_system(q[None], v[None])
-        force, still = np.zeros((1, system.n_v)), np.zeros((1, system.n_v))
-        for batch in self._others:
-            batch.residual(u[None], Q, V, still, force)
+        force = system.evaluation.of(self._others).residual(u[None], Q, V, np.zeros(V.shape))
         at_q, at_v = (frame[:, None] for frame in self._frames)
         quaternions = rotations.normalise(Q[0, at_q + np.arange(3, 7)])
         torque = rotations.rotate(quaternions, force[0, at_v + np.arange(3, 6)])

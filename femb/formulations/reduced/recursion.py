@@ -254,7 +254,7 @@ class Recursion:
         free = all(frame.freedom in (0, 6) for frame in layout.frames) and not layout.internal
         if not free or layout.structures or any(frame.body_velocity for frame in joints.frames):
             return None
-        if any(batch.element_masses(system.q0) for batch in system.batches if not isinstance(batch, MassBatch)):
+        if any(batch.masses() for batch in system.batches if not isinstance(batch, MassBatch)):
             return None
         return Recursion(system, joints)
 
@@ -318,9 +318,8 @@ class RecursiveSteps:
         if not recursion.others:
             return recursion.no_forces
         swept = self.tree.sweep(q[None], v[None])
-        force, still = np.zeros((2, 1, self.system.n_v))
-        for batch in recursion.others:
-            batch.residual(u[None], *swept[:2], still, force)
+        others, still = self.system.evaluation.of(recursion.others), np.zeros((1, self.system.n_v))
+        force = others.residual(u[None], *swept[:2], still)
         applied: Floats = -self.pulled(swept, force)[0]
         return applied
 
