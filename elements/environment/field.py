@@ -5,6 +5,7 @@ Source: docs/theory/actuators.md, section 3.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import cos, sin, sqrt
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -95,15 +96,15 @@ class DipoleField(MagneticField):
 
     def axis(self, t: float) -> Floats:
         """(3,) the unit vector from the northern to the southern pole of the dipole at the time t (s)."""
-        angle = self.longitude + self.rotation * t
-        across = np.sin(self.tilt)
-        return -np.array([across * np.cos(angle), across * np.sin(angle), np.cos(self.tilt)])
+        angle, across = self.longitude + self.rotation * t, sin(self.tilt)
+        return np.array([-across * cos(angle), -across * sin(angle), -cos(self.tilt)])
 
     def at(self, motion: OrbitalMotion | None, t: float, position: Floats) -> Floats:
         distance, up = self._place(motion, t, position)
-        axis = self.axis(t)
-        result: Floats = self.strength / distance**3 * (3.0 * (axis @ up) * up - axis)
-        return result
+        # with numbers, since steps and samples ask for it at an instant each
+        (x, y, z), (a, b, c) = up.tolist(), self.axis(t).tolist()
+        size, along = self.strength / distance**3, 3.0 * (a * x + b * y + c * z)
+        return np.array([size * (along * x - a), size * (along * y - b), size * (along * z - c)])
 
     def gradient(self, motion: OrbitalMotion | None, t: float, position: Floats) -> Floats:
         distance, up = self._place(motion, t, position)
@@ -117,7 +118,7 @@ class DipoleField(MagneticField):
         if motion is None:
             raise ModelError.at(("fields", self.name), "is that of a dipole along an orbit, but the model has no orbit")
         arm = motion(t)[0] + position
-        distance = float(np.linalg.norm(arm))
+        distance = sqrt(arm @ arm)
         return distance, arm / distance
 
 
