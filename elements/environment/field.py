@@ -132,7 +132,7 @@ class UniformField(MagneticField):
     field: Annotated[Vector, Unit("T")]
     """inertial axes, times the profile"""
     profile: Profile = Constant()  # noqa: RUF009 - frozen
-    """factor of the field over time"""
+    """factor of the field: a profile or any function of time"""
 
     @property
     def direction(self) -> Floats:

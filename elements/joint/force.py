@@ -148,7 +148,7 @@ class JointMotor(JointForce, HoldsCommands):
     femb.layout.state.State, whose joints[joint] is the motion; derivatives that are not given count as zero in Newton's
     iteration"""
     profile: Profile = Constant()  # noqa: RUF009 - frozen
-    """factor over time (a function of time without declared breakpoints)"""
+    """factor of the force: a profile or any function of time (without declared breakpoints)"""
     max_force: Annotated[float | None, Unit("N m", stroke="N"), POSITIVE] = None
     """limit of the command"""
 

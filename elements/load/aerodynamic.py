@@ -72,7 +72,7 @@ class AerodynamicLoad(AtPoint):
     air and the angular velocity in body axes and the attitude; the Airload contains derivatives for Newton's iterations
     and linearisation"""
     profile: Profile = Constant()  # noqa: RUF009 - frozen
-    """factor of the load over time"""
+    """factor of the load: a profile or any function of time"""
 
     def check(self, check: Checks) -> None:
         self.on.report(check)

@@ -33,7 +33,7 @@ class OnBeam(Item):
     beam: str
     """its name"""
     profile: Profile
-    """factor of the load over time"""
+    """factor of the load: a profile or any function of time"""
 
     @property
     def markers(self) -> dict[tuple[str, ...], Place]:

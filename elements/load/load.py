@@ -74,7 +74,7 @@ class Load(AtPoint, HoldsCommands):
     """adds the torque component -damping b_m . omega along each base vector b_m, whatever the profile: by a component
     of omega, in "dual_euler" by the Euler rate, in "euler" by the projection on g_m"""
     profile: Profile = Constant()  # noqa: RUF009 - frozen
-    """factor of the load over time"""
+    """factor of the load: a profile or any function of time"""
     max_force: Annotated[float | None, Unit("N"), POSITIVE] = None
     """limit of each number of the command"""
     max_torque: Annotated[float | None, Unit("N m"), POSITIVE] = None

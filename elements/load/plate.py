@@ -47,7 +47,7 @@ class Plate(AtPoint):
     two_sided: bool
     """whether the other side counts too"""
     profile: Profile
-    """factor of the load over time"""
+    """factor of the load: a profile or any function of time"""
 
     def check(self, check: Checks) -> None:
         for word in ("area", "normal"):

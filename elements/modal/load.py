@@ -43,7 +43,7 @@ class ModalLoad(Item):
     size: Annotated[float, Unit("")] = 1.0
     """N, Pa or K by the unit load of the file"""
     profile: Profile = Constant()  # noqa: RUF009 - frozen
-    """factor of the size over time"""
+    """factor of the size: a profile or any function of time"""
 
     def check(self, check: Checks) -> None:
         check_profile(check)

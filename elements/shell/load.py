@@ -58,7 +58,7 @@ class SurfaceLoad(Item):
     slope: Annotated[Vector | None, Unit("K/m")] = None
     """of the temperature along the axes of the geometry, from their origin on"""
     profile: Profile = Constant()  # noqa: RUF009 - frozen
-    """factor of the load over time"""
+    """factor of the load: a profile or any function of time"""
 
     def check(self, check: Checks) -> None:
         if all(getattr(self, word) is None for word in WORDS):

@@ -160,7 +160,7 @@ class Pull(TwoEndItem):
     force: Annotated[float, Unit("N")]
     """multiplied by the profile"""
     profile: Profile = Constant()  # noqa: RUF009 - frozen
-    """factor of the force over time"""
+    """factor of the force: a profile or any function of time"""
 
     def check(self, check: Checks) -> None:
         check_ends(check, needs_axes=False)
