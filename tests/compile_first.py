@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 from contracts import test_formulations, test_items, test_steppers
+from models import of_parts
 
 import femb
 from femb.elements import FlexibleBody, RigidBody
@@ -49,13 +50,8 @@ def integrate(model: Model) -> None:
 
 def beam_beside_its_axis() -> Model:
     """A beam whose mass is not on its axis, for which kernels of their own are compiled."""
-    model = femb.Model("beside")
-    section = femb.Section(
-        "tube", area=1e-3, second_moments=(2e-7, 1e-7), torsion_constant=3e-7, density=2000.0, youngs_modulus=1e8,
-        shear_modulus=4e7, mass_axis=(0.01, 0.02),
-    )  # fmt: skip
-    model.add(femb.Beam("mast", section, length=1.0, start=femb.Attachment("ground", direction=(1, 0, 0))))
-    return model
+    section = femb.Section("tube", 1e-3, (2e-7, 1e-7), 3e-7, 2000.0, 1e8, 4e7, mass_axis=(0.01, 0.02))
+    return of_parts(femb.Beam("mast", section, length=1.0, start=femb.Attachment("ground", direction=(1, 0, 0))))
 
 
 def beams() -> None:

@@ -1,6 +1,7 @@
 """Before the workers start: a folder for the runs that they share, one thread of linear algebra in each, and, where all
 tests are asked for, kernels that are compiled once, on both cores (see compile_first)."""
 
+import gc
 import hashlib
 import os
 import re
@@ -49,6 +50,12 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         terminal.write_line(f"compiled in {time.monotonic() - begin:.0f} s")
     else:
         terminal.write_line("compiling failed, for a reason that the tests will show; they compile what is missing")
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """What is collected stays until the end: the collector of garbage need not look at it in each of its rounds."""
+    gc.collect()
+    gc.freeze()
 
 
 def digest_of_sources() -> str:

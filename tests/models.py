@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 
 import femb
 from femb.layout.state import State
@@ -17,6 +18,14 @@ def sections_like(*numbers: Any, **words: Any) -> Callable[..., femb.Section]:
     """A function that makes sections of these values, in the order of WORDS, with those that it is given changed."""
     given = {**dict(zip(WORDS, numbers, strict=False)), **words}
     return lambda **changes: femb.Section(**{**given, **changes})
+
+
+def stiff(axial: Any, torsional: Any, bending: Any, mass: Any, inertia: Any, name: str = "s", **words: Any) -> Any:
+    """A section by its stiffnesses: N, N m2 and N m2 about y and z; kg/m and kg m about x, y and z."""
+    return femb.Section(
+        name, axial_stiffness=axial, torsional_stiffness=torsional, bending_stiffness=bending, mass_per_length=mass,
+        inertia_per_length=inertia, **words,
+    )  # fmt: skip
 
 
 def of_parts(*items: Any, **words: Any) -> femb.Model:
@@ -65,6 +74,24 @@ def panel_on_hub(**latch: Any) -> femb.Model:
     model.add(femb.Revolute("hinge", first, second, start=-0.5, rates=1.0))
     model.add(femb.Latch("lock", "hinge", **latch))
     return model
+
+
+def refuses(message: str, call: Callable[..., Any], /, *arguments: Any, error: Any = femb.ModelError, **words: Any):
+    """Assert that a call raises this error; its message has these words, a regular expression."""
+    with pytest.raises(error, match=message):
+        call(*arguments, **words)
+
+
+def refusals(
+    call: Callable[[Any], Any], /, *rows: tuple[Any, str], error: Any = femb.ModelError
+) -> Callable[..., None]:
+    """A test that a call is refused: in each row what it is given and words of the message, a regular expression."""
+
+    @pytest.mark.parametrize(("given", "message"), rows)
+    def test(given: Any, message: str) -> None:
+        refuses(message, call, given, error=error)
+
+    return test
 
 
 def bent(system: Any, seed: int) -> tuple[Any, ...]:

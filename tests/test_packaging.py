@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from checkout import ROOT
+from models import of_parts, refuses
 
 import femb
 from femb.base.version import commit_of
@@ -267,12 +268,10 @@ def test_installs_of_a_page_stand_alone(page):
     ],
 )
 def test_a_missing_extra_is_named_with_its_install_line_first(module, call, monkeypatch):
-    model = femb.Model("point")
-    model.add(femb.PointMass("hub", mass=1.0))
+    model = of_parts(femb.PointMass("hub", mass=1.0))
     made = femb.simulate(model, duration=0.1, output_interval=0.1, method="rk")
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(femb.FembError, match=rf"^pip install 'femb\[{module}\]': "):
-        call(made)
+    refuses(rf"^pip install 'femb\[{module}\]': ", call, made, error=femb.FembError)
 
 
 def test_every_extra_that_a_message_names_is_one():

@@ -15,9 +15,10 @@ from pathlib import Path
 
 import pytest
 from checkout import CASES
+from models import of_parts, refuses
 
 import femb
-from femb import Model, ModelError, RigidBody, Run, load_case, simulate
+from femb import RigidBody, Run, load_case, simulate
 from femb.results.groups import groups
 from femb.results.results import Results
 from femb.run.calling import RunOptions, ToleranceOptions
@@ -177,9 +178,7 @@ def test_tables_for_type_checkers_are_those_of_the_catalogue():
 
 
 def falling():
-    model = Model("stone", gravity=(0, 0, -9.81))
-    model.add(RigidBody("stone", mass=1.0, inertia=1.0))
-    return model
+    return of_parts(RigidBody("stone", mass=1.0, inertia=1.0), title="stone", gravity=(0, 0, -9.81))
 
 
 def test_simulate_takes_what_it_says():
@@ -210,5 +209,4 @@ def test_simulate_takes_what_it_says():
     ],
 )
 def test_wrong_calls_say_what_to_do(call, message):
-    with pytest.raises(ModelError, match=re.escape(message)):
-        call()
+    refuses(re.escape(message), call)

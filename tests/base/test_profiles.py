@@ -9,6 +9,7 @@ import pickle
 import checkout
 import numpy as np
 import pytest
+from models import refuses
 from scipy.integrate import quad
 
 from femb import ModelError, load_case
@@ -262,8 +263,7 @@ def test_table():
     ],
 )
 def test_refused(make, field):
-    with pytest.raises(ModelError, match=rf"profile\.{field}"):
-        make()
+    refuses(rf"profile\.{field}", make)
 
 
 def test_bang_bang_ends_at_rest():
@@ -379,8 +379,7 @@ def test_files_that_are_no_tables(tmp_path, text, column, message):
 
 
 def test_a_table_needs_values():
-    with pytest.raises(ModelError, match="give times and values, or a file"):
-        Table()
+    refuses("give times and values, or a file", Table)
 
 
 def test_pages_list_every_profile():

@@ -1,22 +1,32 @@
-"""Ensembles against separate runs: satellites of two booms with scattered mass and stiffness, and such that deploy two
+"""What ensembles and studies cost beside separate runs: ``python bench_ensemble.py [500]``, ``[sweep [1000]]``.
+
+Ensembles: satellites of two booms with scattered mass and stiffness, and such that deploy two
 panels on hinges with springs and latches, in one process.
 
 Both record the same quantities at the same instants; the ratio is CPU of separate ``femb.simulate`` calls, models
 included, over that of one ``femb.simulate_ensemble``, per member; medians of interleaved repetitions. The difference is
 the largest of the tip deflection between the two, relative to its largest value.
+
+A study: 1000 runs of some 0.1 s of CPU, on all cores and on dask workers. The bound is the CPU time of the runs alone,
+as the first twenty take it in one process, divided by the cores; the ratio is that bound over the time of the study,
+start of the processes included. On a machine that others use too, the ratio of CPU times counts: what the runs take in
+one process over what the whole study took.
 """
 
+import os
 import statistics
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 from bench_models import boom
-from bench_sweep import SHORT, STUDY
 
 from femb import (
     Beam,
@@ -34,15 +44,21 @@ from femb import (
     sweep,
 )
 from femb.elements import Attachment
+from femb.numerics.threads import core_count
 from femb.profiles import Versine
 from femb.study.outputs import history
 from femb.study.study import read_study
+from femb.study.sweep import runner_of
 
 TIP, HINGE = "beams.right.-1.deflection.z", "joints.right.coordinates.0"
 SELECTED = ("beams/right/deflection", "bodies/hub/angular_velocity")
 OF_HINGES = ("joints/*/coordinates", "bodies/hub/angular_velocity")
 RUN: dict[str, Any] = {"duration": 10.0, "method": "radau", "output_interval": 0.1}
 SEPARATE, REPEATED = 20, 3
+STUDY = Path(__file__).resolve().parents[2] / "cases" / "studies" / "satellite_settling.toml"
+# of a run of some 0.1 s
+SHORT = ("run.duration=20.0", "run.rtol=1e-5")
+ALONE = 20
 
 
 def scattered(elements: int, number: int, kind: type[Beam] | type[ExactBeam] = Beam) -> Model:
@@ -141,9 +157,35 @@ def study(runs: int = 50) -> str:
     return f"study: one by one {1e3 * apart / runs:.1f} ms, together {1e3 * joined / runs:.1f} ms, {apart / joined:.2f}"
 
 
-if __name__ == "__main__":
+def cpu_time() -> float:
+    """CPU time of this process and of all that it started, s; dask leaves the one that its workers were forks of."""
+    left = [process.cpu_times()[:4] for process in psutil.Process().children(recursive=True)]
+    return sum(os.times()[:4]) + sum(map(sum, left))
+
+
+def measure_sweep(runs: int, ways: list[str]) -> None:
+    study = replace(read_study(STUDY, SHORT), runs=runs)
+    runner, cores = runner_of(study, None), core_count()
+    runner(0, study.rows[0])
+    begin = time.process_time()
+    for number in range(ALONE):
+        runner(number, study.rows[number])
+    alone = (time.process_time() - begin) / ALONE
+    print(f"{runs} runs of {alone:.3f} s of CPU, {cores} cores")
+    for way in ways:
+        places = {"cluster": "local", "workers": cores} if way == "dask" else {"workers": cores}
+        with tempfile.TemporaryDirectory() as folder:
+            begin, before = time.monotonic(), cpu_time()
+            table = sweep(study, out=folder, **places)
+            wall, cpu = time.monotonic() - begin, cpu_time() - before
+        print(
+            f"{way:10} {wall:8.1f} s, {table.failed.sum()} failed; {100 * runs * alone / cores / wall:5.1f} % of the "
+            f"cores; CPU of the runs alone over that of the study: {100 * runs * alone / cpu:5.1f} %"
+        )
+
+
+def measure_ensembles(count: int = 500) -> None:
     print(study(), flush=True)
-    count = int(sys.argv[1]) if sys.argv[1:] else 500
     booms: list[tuple[Any, ...]] = [(2, 1e-6, SELECTED), (2, 1e-6, ()), (2, 1e-4, SELECTED), (4, 1e-6, SELECTED)]
     booms += [(8, 1e-6, SELECTED), (2, 1e-6, SELECTED, ExactBeam), (8, 1e-6, SELECTED, ExactBeam)]
     for elements, rtol, select, *kind in booms:
@@ -155,3 +197,10 @@ if __name__ == "__main__":
             what = f"panels {f'of {elements} elements' if elements else 'rigid'}{', latches' if latches else ''}"
             build = partial(deploying, elements, latches=latches)
             print("".join(compared(count, what, build, 1e-6, OF_HINGES, HINGE, duration=8.0)), end="", flush=True)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["sweep"]:
+        measure_sweep(int(sys.argv[2]) if sys.argv[2:] else 1000, sys.argv[3:] or ["processes", "dask"])
+    else:
+        measure_ensembles(*map(int, sys.argv[1:]))

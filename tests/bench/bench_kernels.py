@@ -17,7 +17,7 @@ def main() -> None:
     print(f"{'elements':>8} {'unknowns':>8} {'force':>9} {'+ mass, tangent':>16} {'factor':>9} {'solve':>9}", end="")
     print(f" {'factor+solve':>13} {'splu':>9} {'splu / ours':>12}      (us an element)")
     for elements in SIZES:
-        system = System(satellite(2) if elements == 4 else chain(elements))
+        system = System(satellite() if elements == 4 else chain(elements))
         q, v = bent(system)
         batch = next(each for each in system.batches if isinstance(each, BeamBatch))
         u, a, out = np.zeros((1, system.n_u)), np.zeros((1, system.n_v)), np.zeros((1, system.n_v))

@@ -1,38 +1,18 @@
 """The models the benchmarks share, and how they measure."""
 
+import sys
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
 from femb import Attachment, Beam, ExactBeam, JointDriver, JointEnd, Load, Model, Revolute, RigidBody, Section
-from femb.profiles import Versine
 
+sys.path.append(str(Path(__file__).resolve().parents[1]))  # where scripts are started from this folder
+from models import boom, satellite
 
-def boom():
-    """The satellite's section: an aluminium square of 50 mm."""
-    return Section(
-        "boom",
-        area=2.5e-3,
-        second_moments=(5.2e-7, 5.2e-7),
-        torsion_constant=1.04e-6,
-        density=2800.0,
-        youngs_modulus=7.17e10,
-        shear_modulus=2.68e10,
-    )
-
-
-def satellite(elements=2, forced=True):
-    """A hub of 22.4 kg with two arms of 2 m, slewed by a versine of 15 N m for one second."""
-    model = Model("satellite")
-    hub = model.add(RigidBody("hub", mass=22.4, inertia=0.149, euler_rates=(0.1, 0.1, 0.1)))
-    section = boom()
-    for name, x in (("right", 1), ("left", -1)):
-        start = hub.at((0.1 * x, 0, 0), direction=(x, 0, 0))
-        model.add(Beam(name, section=section, length=2.0, elements=elements, start=start))
-    if forced:
-        model.add(Load("slew", body="hub", torque=(0, 15.0, 0), frame="body", profile=Versine(1.0)))
-    return model
+__all__ = ["SpinUp", "angle", "bent", "best", "boom", "chain", "satellite", "spun_arm"]
 
 
 def chain(elements, kind=Beam):

@@ -15,8 +15,7 @@ import numpy as np
 import femb
 
 from .beams import AREA, INERTIA, MASS, YOUNG, exudyn_section, section
-from .harness import FEMB, MOTION_OF_BEAMS, Contender, Problem
-from .subnormals import without_subnormals
+from .harness import FEMB, MOTION_OF_BEAMS, Contender, Problem, without_subnormals
 
 LENGTH, PUSH, DURATION, STEP = 0.2, 100.0, 0.05, 1e-3
 BEAM, CABLE = "Exudyn, 3-D exact beam", "Exudyn, 3-D cable"

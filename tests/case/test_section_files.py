@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from models import refuses
 
 import femb
 from femb.case import CaseError, load_case
@@ -117,8 +118,7 @@ def test_a_changed_section_keeps_its_file(tmp_path):
     (tmp_path / "s.K").write_text(vabs())
     section = femb.Section("s", file=str(tmp_path / "s.K"))
     assert replace(section, damping=0.5).damping == 0.5
-    with pytest.raises(femb.ModelError, match="stiffness_matrix: given beside 'file', which has it"):
-        replace(section, stiffness_matrix=2.0 * K)
+    refuses("stiffness_matrix: given beside 'file', which has it", replace, section, stiffness_matrix=2.0 * K)
 
 
 @pytest.mark.parametrize("name", ["s.K", "s.txt", "b.dat", "b.csv"])
@@ -201,5 +201,4 @@ NOT_DEFINITE = beamdyn(ends=(1.0, -0.5))
     ],
 )
 def test_what_is_refused_with_its_line(tmp_path, words, message):
-    with pytest.raises(CaseError, match=message):
-        load_case(case(tmp_path, **words))
+    refuses(message, load_case, case(tmp_path, **words), error=CaseError)

@@ -9,9 +9,9 @@ from typing import get_args
 import numpy as np
 import pytest
 from jsonschema import Draft7Validator
+from models import refuses
 
 from femb.base.checks import unit_of
-from femb.base.errors import ModelError
 from femb.case import CaseError, load_case
 from femb.case.build import OPTIONS, kinds
 from femb.case.json_schema import schema
@@ -79,8 +79,7 @@ def test_overrides_have_units_without_quotes(tmp_path):
     path = tmp_path / "case.toml"
     path.write_text(CASE)
     words = ("beams.boom.length=1500 mm", "bodies.hub.mass=-1.5e-2 t", "run.duration=90s")
-    with pytest.raises(CaseError, match=r"bodies\.hub\.mass: got -15\.0, must be greater than 0"):
-        load_case(path, words)
+    refuses(r"bodies\.hub\.mass: got -15\.0, must be greater than 0", load_case, path, words, error=CaseError)
     case = load_case(path, (words[0], "bodies.hub.mass=1.5e-2 t", words[2]))
     assert (case.model.beams["boom"].length, case.model.bodies["hub"].mass, case.run.duration) == (1.5, 15.0, 90.0)
 
@@ -177,8 +176,7 @@ def test_texts_are_converted(text, unit, number):
     ],
 )
 def test_texts_are_refused(text, unit, reason):
-    with pytest.raises(ModelError, match=re.escape(reason)):
-        converted(text, (unit,))
+    refuses(re.escape(reason), converted, text, (unit,))
 
 
 JOINTS = """
@@ -241,8 +239,7 @@ def test_numbers_of_a_joint_have_the_units_of_its_coordinates(tmp_path):
     assert joint.rates == pytest.approx([0.001, 2.0, 2.0 * math.pi])
     assert case(tmp_path, "prismatic", "start = '10 mm'").model.joints["j"].start == pytest.approx([0.01])
     for kind, text in (("planar", "['10 deg', 0, 0]"), ("revolute", "'10 mm'"), ("fixed", "'10 mm'")):
-        with pytest.raises(CaseError, match=r"joints.j.start: got"):
-            case(tmp_path, kind, f"start = {text}\n")
+        refuses(r"joints.j.start: got", case, tmp_path, kind, f"start = {text}\n", error=CaseError)
 
 
 @pytest.mark.parametrize(
@@ -270,8 +267,7 @@ def test_factors_of_a_load_have_no_unit(tmp_path):
 def test_gravity_in_another_unit_is_refused_at_its_line(tmp_path, text):
     file = tmp_path / "case.toml"
     file.write_text(f"gravity = [0, 0, '{text}']\n[bodies.a]\nmass = 1.0\ninertia = 1.0\n")
-    with pytest.raises(CaseError, match=r"case.toml:1: gravity: got "):
-        load_case(file)
+    refuses(r"case.toml:1: gravity: got ", load_case, file, error=CaseError)
 
 
 def test_each_number_of_a_surface_has_its_unit(tmp_path):
@@ -282,7 +278,6 @@ def test_each_number_of_a_surface_has_its_unit(tmp_path):
     surface = load_case(path).model.shells["tape"].surface
     np.testing.assert_allclose(surface["cylinder"], [0.02, 1.0, 0.5 * np.pi], rtol=1e-15)
     path.write_text(text + 'surface = { cylinder = ["90 deg", 1.0, "90 deg"] }\n')
-    with pytest.raises(CaseError, match="wanted a number in m, or a text with such a unit"):
-        load_case(path)
+    refuses("wanted a number in m, or a text with such a unit", load_case, path, error=CaseError)
     path.write_text(text + 'surface = { disc = ["0.5 m", "100 mm"] }\n')
     assert load_case(path).model.shells["tape"].surface["disc"] == [0.5, 0.1]

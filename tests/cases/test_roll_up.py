@@ -3,16 +3,15 @@
 import numpy as np
 import pytest
 from long_runs import slow
-from models import of_parts
+from models import of_parts, stiff
 
-from femb import Beam, Ground, Load, Section, ThermalLoad, simulate
+from femb import Beam, Ground, Load, ThermalLoad, simulate
 from femb.profiles import SmoothStep
 
 
 def rod():
     """Of unit length and bending stiffness; its first mode is at 3.5 rad/s and all but critically damped."""
-    return Section("s", axial_stiffness=12.0 * 100.0**2, torsional_stiffness=1.0, bending_stiffness=(1.0, 1.0),
-                   mass_per_length=1.0, inertia_per_length=(1e-3, 5e-4, 5e-4), damping=0.5)  # fmt: skip
+    return stiff(12.0 * 100.0**2, 1.0, (1.0, 1.0), 1.0, (1e-3, 5e-4, 5e-4), damping=0.5)
 
 
 def rolled(elements, load):

@@ -5,6 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from long_runs import slow
+from models import stiff
 from scipy.integrate import solve_bvp
 
 import femb
@@ -14,8 +15,7 @@ X = (1.0, 0.0, 0.0)
 
 
 def rod(axial, bending=(1.0, 1.0), torsion=1.0):
-    return Section("rod", axial_stiffness=axial, torsional_stiffness=torsion, bending_stiffness=bending,
-                   mass_per_length=1.0, inertia_per_length=(2e-3, 1e-3, 1e-3))  # fmt: skip
+    return stiff(axial, torsion, bending, 1.0, (2e-3, 1e-3, 1e-3), "rod")
 
 
 def cantilever(section, elements, length=1.0, up=None, **load):
@@ -62,8 +62,7 @@ def test_elastica(force):
 
 @pytest.mark.parametrize(("elements", "error"), [(8, 4e-5), (16, 2e-6), (32, 2e-7)])
 def test_cantilever_with_stretch(elements, error):
-    section = Section("bar", area=0.01, second_moments=(1e-4 / 12, 1e-4 / 12), torsion_constant=1.406e-5,
-                      density=7850.0, youngs_modulus=2.07e11, shear_modulus=8e10)  # fmt: skip
+    section = Section("bar", 0.01, (1e-4 / 12, 1e-4 / 12), 1.406e-5, 7850.0, 2.07e11, 8e10)
     results = femb.static(cantilever(section, elements, 2.0, force=(0, -1293750, 0)), steps=2)
     np.testing.assert_allclose(tip(results), [2.0 - 0.5085373043, -1.2072398545, 0.0], atol=2.0 * error)
 
@@ -125,9 +124,7 @@ def rectangle_torsion(a, b):
 def test_princeton_beam(beta, force):
     """Within 0.1 % of the displacement, and of the twist, with 16 elements and one load step."""
     a, b, E = 12.3777e-3, 3.2024e-3, 71.7e9
-    section = Section("s", area=a * b, second_moments=(b * a**3 / 12, a * b**3 / 12),
-                      torsion_constant=rectangle_torsion(a, b), density=2700.0, youngs_modulus=E,
-                      shear_modulus=E / 2.62)  # fmt: skip
+    section = Section("s", a * b, (b * a**3 / 12, a * b**3 / 12), rectangle_torsion(a, b), 2700.0, E, E / 2.62)
     angle = np.radians(beta)
     load = (0.0, force * np.sin(angle), force * np.cos(angle))
     results = femb.static(cantilever(section, 16, 0.508, up=(0, 1, 0), force=load), steps=1)
@@ -157,8 +154,7 @@ def test_euler_column(bending, count):
 def test_lateral_torsional_buckling():
     """4.0126 sqrt(EI_z GJ)/L^2 at the tip of a thin strip; 32 elements, order 2 in the torsion."""
     h, t, E, G = 0.1, 2e-4, 7e10, 2.7e10
-    section = Section("s", area=h * t, second_moments=(h * t**3 / 12, t * h**3 / 12), torsion_constant=h * t**3 / 3,
-                      density=2700.0, youngs_modulus=E, shear_modulus=G)  # fmt: skip
+    section = Section("s", h * t, (h * t**3 / 12, t * h**3 / 12), h * t**3 / 3, 2700.0, E, G)
     unit = np.sqrt(E * h * t**3 / 12 * G * h * t**3 / 3)
     model = cantilever(section, 32, up=(0, 1, 0), force=(0, -5.0 * unit, 0))
     results = femb.static(model, steps=5, critical=1)
@@ -170,8 +166,7 @@ def test_lateral_torsional_buckling():
 def test_right_angle_frame(factor, wanted):
     """The frame of Argyris, loaded in its plane either way: 16 elements a leg."""
     E, h, t = 7.124e10, 0.03, 0.0006
-    section = Section("strip", area=h * t, second_moments=(h * t**3 / 12, t * h**3 / 12), density=2700.0,
-                      torsion_constant=h * t**3 / 3, youngs_modulus=E, shear_modulus=E / 2.62)  # fmt: skip
+    section = Section("strip", h * t, (h * t**3 / 12, t * h**3 / 12), h * t**3 / 3, 2700.0, E, E / 2.62)
     model = Model()
     model.add(Beam("leg", section, 0.24, 16, start=Ground().at(direction=X)))
     corner = Attachment(beam="leg", node=-1, direction=(0, -1, 0), up=X)

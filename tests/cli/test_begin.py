@@ -11,8 +11,9 @@ from checkout import CASES, ROOT
 from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 from long_runs import slow_but
+from models import of_parts
 
-from femb import Model, Results, RigidBody, load_case, simulate
+from femb import Results, RigidBody, load_case, simulate
 from femb.cli import COMMANDS, cli, library
 from femb.cli.output import plain, stamp
 
@@ -180,8 +181,7 @@ def test_arguments_of_build_are_set(place):
 )
 def test_names_are_completed(typed, begun, wanted, place):
     if "out.h5" in typed:
-        model = Model()
-        model.add(RigidBody("hub", mass=1.0, inertia=1.0))
+        model = of_parts(RigidBody("hub", mass=1.0, inertia=1.0))
         simulate(model, duration=1.0, method="rk", output_interval=1.0).write("out.h5")
     found = ShellComplete(cli, {}, "femb", "_FEMB_COMPLETE").get_completions(typed, begun)
     assert [item.value for item in found] == wanted

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 from checkout import CASES
-from models import of_parts
+from models import of_parts, stiff
 from scipy.linalg import null_space
 
 import femb
@@ -16,14 +16,7 @@ from femb.run.simulate import mass_properties, summary
 from femb.system.degrees_of_freedom import freedom
 from femb.system.system import System
 
-BAR = femb.Section(
-    "bar",
-    axial_stiffness=1e6,
-    torsional_stiffness=1e3,
-    bending_stiffness=(1e3, 1e3),
-    mass_per_length=1.0,
-    inertia_per_length=(2e-4, 1e-4, 1e-4),
-)
+BAR = stiff(1e6, 1e3, (1e3, 1e3), 1.0, (2e-4, 1e-4, 1e-4), "bar")
 
 
 def body(model, name, **words):

@@ -11,6 +11,7 @@ from pathlib import Path
 import checkout
 import numpy as np
 import pytest
+from models import refuses
 from shared_runs import invoked, said
 
 import femb
@@ -131,8 +132,7 @@ def test_output_where_there_is_a_folder(case, simulation):
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="everything is permitted to root")
 def test_output_without_permission(tmp_path):
     tmp_path.chmod(0o500)
-    with pytest.raises(ResultError, match="no permission"):
-        check_writable(tmp_path / "new" / "results.h5")
+    refuses("no permission", check_writable, tmp_path / "new" / "results.h5", error=ResultError)
 
 
 # Running

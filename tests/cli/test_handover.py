@@ -8,18 +8,11 @@ import h5py
 import numpy as np
 import pytest
 from checkout import ROOT
-from click.testing import CliRunner
+from shared_runs import said
 
 import femb
-from femb.cli import cli
 
 CASE = str(ROOT / "cases" / "satellite_two_arrays.toml")
-
-
-def invoke(*arguments):
-    result = CliRunner().invoke(cli, ["handover", CASE, *map(str, arguments)], prog_name="femb")
-    assert result.exception is None or isinstance(result.exception, SystemExit)
-    return result.exit_code, result.output
 
 
 @pytest.mark.parametrize(
@@ -35,16 +28,13 @@ def invoke(*arguments):
     ],
 )  # fmt: skip
 def test_bad_input(tmp_path, options, message):
-    code, output = invoke(*options, "--out", tmp_path)
-    assert code == 2
-    assert message in output
+    assert message in said("handover", CASE, *options, "--out", tmp_path, code=2)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_points_and_formats(tmp_path):
     options = ("--modes", 2, "--point", "eye=beams.left_yoke.-1", "--out", tmp_path)
-    code, output = invoke("--held", "hub", "--to", "hybrid", "--to", "state-space", *options)
-    assert code == 0, output
+    said("handover", CASE, "--held", "hub", "--to", "hybrid", "--to", "state-space", *options)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "hybrid.h5", "hybrid.json", "hybrid.npz", "plant.h5", "plant.mat", "plant.npz"
     ]  # fmt: skip
@@ -80,54 +70,46 @@ ratio = 0.02
 
 @pytest.fixture
 def free(tmp_path):
-    """A satellite without loads."""
+    """The case file of a satellite without loads."""
     case = tmp_path / "free.toml"
     case.write_text(FREE)
-
-    def run(*words):
-        result = CliRunner().invoke(cli, ["handover", str(case), *map(str, words), "--out", str(tmp_path / "out")])
-        assert result.exception is None or isinstance(result.exception, SystemExit)
-        return result.exit_code, result.output, tmp_path / "out"
-
-    return run
+    return case
 
 
-def test_an_fmu_without_inputs_is_refused(free):
-    code, output, folder = free("--to", "fmu", "--held", "hub")
-    assert code == 2
+def test_an_fmu_without_inputs_is_refused(free, tmp_path):
+    output = said("handover", free, "--to", "fmu", "--held", "hub", "--out", tmp_path / "out", code=2)
     assert "an FMU without inputs: the model has no loads, motors or drivers; name some, as --input" in output
-    assert not folder.exists()
+    assert not (tmp_path / "out").exists()
 
 
-def test_inputs_and_outputs_of_an_fmu_with_a_hub(free):
+def test_inputs_and_outputs_of_an_fmu_with_a_hub(free, tmp_path):
     """Torques of appendages, and the modal damping of the case."""
     fmpy = pytest.importorskip("fmpy", reason="FMPy is not installed")
     words = ("--to", "fmu", "--held", "hub", "--input", "bodies.hub.torque", "--output", "appendages.boom.torque")
-    code, output, folder = free(*words)
-    assert code == 0, output
-    description = fmpy.read_model_description(str(folder / "linear.fmu"))
+    said("handover", free, *words, "--out", tmp_path)
+    description = fmpy.read_model_description(str(tmp_path / "linear.fmu"))
     names = {word: [v.name for v in description.modelVariables if v.causality == word] for word in ("input", "output")}
     assert names["input"] == [f"bodies.hub.torque.{axis}" for axis in "xyz"]
     assert names["output"] == [f"appendages.boom.torque.{axis}" for axis in "xyz"]
-    with zipfile.ZipFile(folder / "linear.fmu") as file:
+    with zipfile.ZipFile(tmp_path / "linear.fmu") as file:
         (entry,) = [name for name in file.namelist() if name.endswith("linear.npz")]
         values = np.linalg.eigvals(np.load(io.BytesIO(file.read(entry)))["A"])
     values = values[values.imag > 1.0]
     first = values[np.argmin(np.abs(values))]
-    wanted = femb.modes(femb.load_case(folder.parent / "free.toml").model, 1, damped=True).eigenvalues[0]
+    wanted = femb.modes(femb.load_case(free).model, 1, damped=True).eigenvalues[0]
     assert first == pytest.approx(wanted, rel=1e-6)
 
 
-def test_a_refused_format_does_not_stop_the_others(free):
+def test_a_refused_format_does_not_stop_the_others(free, tmp_path):
     """What is written is listed, what is refused is said once each, and the exit code is that of bad input."""
-    code, output, folder = free("--to", "fmu", "--to", "port", "--to", "hybrid", "--held", "hub", "--modes", 2)
-    assert code == 2
-    assert {path.name for path in folder.iterdir()} == {"hybrid.json", "hybrid.npz", "hybrid.h5"}
+    out = tmp_path / "out"
+    words = ("--to", "fmu", "--to", "port", "--to", "hybrid", "--held", "hub", "--modes", 2, "--out", out)
+    output = said("handover", free, *words, code=2)
+    assert {path.name for path in out.iterdir()} == {"hybrid.json", "hybrid.npz", "hybrid.h5"}
     assert "hybrid.json" in output
     assert output.count("an FMU without inputs") == 1
     assert output.count("--child ITEM") == 1
-    code, output, _ = free("--to", "hybrid", "--to", "craig-bampton", "--force")
-    assert code == 2
+    output = said("handover", free, "--to", "hybrid", "--to", "craig-bampton", "--force", "--out", out, code=2)
     assert output.count("--held BODY") == 1
 
 
@@ -142,22 +124,17 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_results_are_replaced_by_force_alone(tmp_path, command):
-    case, out = tmp_path / "free.toml", tmp_path / "out"
-    case.write_text(FREE)
+def test_results_are_replaced_by_force_alone(free, tmp_path, command):
+    out = tmp_path / "out"
 
-    def run(*words):
-        arguments = [command, str(case), *map(str, COMMANDS[command]), "--out", str(out), "--quiet", *words]
-        result = CliRunner().invoke(cli, arguments)
-        return result.exit_code, result.output, {path.name: path.stat().st_mtime_ns for path in out.iterdir()}
+    def run(*words, code=0):
+        output = said(command, free, *COMMANDS[command], "--out", out, "--quiet", *words, code=code)
+        return output, {path.name: path.stat().st_mtime_ns for path in out.iterdir()}
 
-    code, output, first = run()
-    assert code == 0, output
-    code, output, second = run()
-    assert code == 2
+    _, first = run()
+    output, second = run(code=2)
     assert "is there; --force replaces it, --out writes to another place" in output
     assert second == first
-    code, output, third = run("--force")
-    assert code == 0, output
+    _, third = run("--force")
     assert set(third) == set(first)
     assert all(third[name] != first[name] for name in first)

@@ -3,27 +3,21 @@
 import numpy as np
 import pytest
 from checkout import CASES
-from click.testing import CliRunner
+from shared_runs import said
 
 from femb import Results
-from femb.cli import cli
 from femb.linear import StateSpace
 
 CASE = str(CASES / "satellite_two_arrays.toml")
 WORDS = ["linearize", CASE, "--input", "bodies.hub.torque", "--output", "bodies.hub.turn", "--error-at", "0.1,0.4"]
 
 
-def run(*words):
-    return CliRunner().invoke(cli, [str(word) for word in words])
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     out = tmp_path_factory.mktemp("linear")
-    result = run(*WORDS, "--hub", "hub", "--craig-bampton", "2", "--out", out)
-    assert result.exit_code == 0, result.output
-    assert "Craig-Bampton, 2 modes of each appendage of hub, 0.5 % damping in each" in result.output
-    assert "largest error" in result.output
+    result = said(*WORDS, "--hub", "hub", "--craig-bampton", "2", "--out", out)
+    assert "Craig-Bampton, 2 modes of each appendage of hub, 0.5 % damping in each" in result
+    assert "largest error" in result
     return out
 
 
@@ -36,9 +30,8 @@ def folder(tmp_path_factory):
     ],
 )
 def test_orders(tmp_path, words, kind):
-    result = run(*WORDS, *words, "--out", tmp_path)
-    assert result.exit_code == 0, result.output
-    assert kind in result.output
+    result = said(*WORDS, *words, "--out", tmp_path)
+    assert kind in result
     space = StateSpace.of_results(Results.read(tmp_path / "linear.h5"))
     assert np.sum(space.eigenvalues() == 0.0) == 12
     assert space.inputs == tuple(f"bodies.hub.torque.{axis}" for axis in "xyz")
@@ -47,13 +40,12 @@ def test_orders(tmp_path, words, kind):
 @pytest.mark.parametrize("figure", ["bode", "nichols", "singular-values"])
 def test_figures(folder, tmp_path, figure):
     picture = tmp_path / f"{figure}.png"
-    result = run("plot", folder / "linear.h5", "--what", figure, "--out", picture, "--dpi", "50")
-    assert result.exit_code == 0, result.output
+    said("plot", folder / "linear.h5", "--what", figure, "--out", picture, "--dpi", "50")
     assert picture.stat().st_size > 1000
 
 
 def test_figures_are_listed(folder):
-    assert "bode, nichols, singular-values" in run("plot", folder / "linear.h5", "--list").output
+    assert "bode, nichols, singular-values" in said("plot", folder / "linear.h5", "--list")
 
 
 @pytest.mark.parametrize(
@@ -67,6 +59,5 @@ def test_figures_are_listed(folder):
     ],
 )
 def test_wrong_options(tmp_path, words, message):
-    result = run(*WORDS, *words, "--out", tmp_path)
-    assert result.exit_code == 2
-    assert message in result.output
+    result = said(*WORDS, *words, "--out", tmp_path, code=2)
+    assert message in result

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from long_runs import slow_but
 from meshio.xdmf import TimeSeriesReader
+from models import refuses
 from oracles.synthetic_results import satellite
 
 from femb.base.errors import ResultError
@@ -178,10 +179,7 @@ def test_files_of_the_same_names_are_replaced(form, results, tmp_path):
 def test_what_cannot_be_written_is_refused(form, results, tmp_path):
     (tmp_path / "file").write_text("")
     for words, message in (({"frame": "spoke"}, "'spoke'.*'inertial', 'hub'"), ({"every": 0}, "every is 0")):
-        with pytest.raises(ResultError, match=message):
-            EXPORTERS[form](results, tmp_path / "new", **words)
-    with pytest.raises(ResultError, match="no output times"):
-        EXPORTERS[form](Results({}), tmp_path / "new")
-    with pytest.raises(ResultError, match="cannot be written"):
-        EXPORTERS[form](results, tmp_path / "file")
+        refuses(message, EXPORTERS[form], results, tmp_path / "new", **words, error=ResultError)
+    refuses("no output times", EXPORTERS[form], Results({}), tmp_path / "new", error=ResultError)
+    refuses("cannot be written", EXPORTERS[form], results, tmp_path / "file", error=ResultError)
     assert content(tmp_path) == {"file": b""}

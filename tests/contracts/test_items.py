@@ -14,7 +14,7 @@ import inspect
 
 import numpy as np
 import pytest
-from models import of_parts
+from models import of_parts, refuses, stiff
 from oracles.finite_differences import INERTIA, residual_change, slope
 from oracles.modal_example import Particles
 from oracles.rigid_motions import check_known_motions
@@ -90,15 +90,7 @@ def beamed(*items):
 
 COUPLING = np.random.default_rng(6).standard_normal((6, 6))
 STIFFNESS = 1e3 * (COUPLING @ COUPLING.T + 4.0 * np.eye(6))
-MASS = e.Section(
-    "m",
-    axial_stiffness=1.0,
-    torsional_stiffness=1.0,
-    bending_stiffness=(1.0, 1.0),
-    mass_axis=(0.03, -0.02),
-    mass_per_length=2.0,
-    inertia_per_length=(0.6, 0.5, 0.4),
-).mass()
+MASS = stiff(1.0, 1.0, (1.0, 1.0), 2.0, (0.6, 0.5, 0.4), "m", mass_axis=(0.03, -0.02)).mass()
 
 
 def sheared(*items):
@@ -840,8 +832,7 @@ def test_items_are_found_by_name_and_removed(kind):
     assert item.name not in getattr(model, kind.table)
     assert item not in model.items()
     assert not any(part in model.items() for part in item.parts())
-    with pytest.raises(femb.ModelError, match="wanted an item of this model"):
-        model.remove(item)
+    refuses("wanted an item of this model", model.remove, item)
 
 
 @every_kind

@@ -10,6 +10,7 @@ import h5py
 import numpy as np
 import pytest
 from checkout import ROOT
+from models import refuses
 
 import femb
 from femb.elements import registry
@@ -174,10 +175,8 @@ def test_what_is_refused():
         table = "things"
         kind = "thing"
 
-    with pytest.raises(femb.ModelError, match=r"register: got .*NoDataclass.*, wanted a dataclass"):
-        femb.register(NoDataclass)
-    with pytest.raises(femb.ModelError, match="wanted a dataclass derived from"):
-        femb.register(dict)
+    refuses(r"register: got .*NoDataclass.*, wanted a dataclass", femb.register, NoDataclass)
+    refuses("wanted a dataclass derived from", femb.register, dict)
     assert femb.register(femb.RigidBody) is femb.RigidBody
     assert registry.kinds().count(femb.RigidBody) == 1
 

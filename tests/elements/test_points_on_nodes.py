@@ -7,7 +7,7 @@ clamped to a body; tangents with finite differences.
 
 import numpy as np
 import pytest
-from models import of_parts
+from models import of_parts, stiff
 from oracles.finite_differences import only, random_state, residual_change, tangent_error
 
 import femb
@@ -23,14 +23,7 @@ from femb.system.system import System
 AT = np.array([0.3, -0.4, 0.7])
 FORCE, TORQUE = np.array([1.5, -2.0, 0.7]), np.array([0.3, 0.2, -0.9])
 ANCHOR = np.array([0.5, 3.0, -1.0])
-BOOM = femb.Section(
-    "boom",
-    axial_stiffness=1e3,
-    torsional_stiffness=5.0,
-    bending_stiffness=(7.0, 9.0),
-    mass_per_length=0.3,
-    inertia_per_length=(0.02, 0.01, 0.01),
-)
+BOOM = stiff(1e3, 5.0, (7.0, 9.0), 0.3, (0.02, 0.01, 0.01), "boom")
 NODES = {"clamped": 0, "inner": 1, "end": -1}
 nodes = pytest.mark.parametrize("node", NODES.values(), ids=NODES)
 

@@ -8,13 +8,13 @@ import h5py
 import meshio
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from meshio.xdmf import TimeSeriesReader
+from models import refuses
 from oracles.synthetic_results import BOX, DRIFT, LENGTH, OUTLINE, SPIN, START, bent_beam, satellite
+from shared_runs import invoked
 
 import femb
 from femb.base.errors import ResultError
-from femb.cli import cli
 from femb.export.catalogue import export_csv, export_vtu, export_xdmf
 from femb.export.formats import EXPORTERS
 from femb.numerics import rotations
@@ -444,9 +444,9 @@ def test_one_instant(tmp_path):
     (file,) = export_xdmf(results, tmp_path, solids=False, at=results.time[-1])
     assert file.is_file()
     results.write(tmp_path / "results.h5")
-    run = CliRunner().invoke(cli, ["export", str(tmp_path), "--at", "0.83", "--lines-only"])
-    assert (run.exit_code, run.stdout) == (0, f"{tmp_path / 'vtu' / 'lines.pvd'}\n")
-    assert "the output time nearest to 0.83 s is 0.8 s" in run.stderr
+    code, out, err = invoked("export", tmp_path, "--at", "0.83", "--lines-only")
+    assert (code, out) == (0, f"{tmp_path / 'vtu' / 'lines.pvd'}\n")
+    assert "the output time nearest to 0.83 s is 0.8 s" in err
 
 
 def test_the_catalogue_calls_the_exporter(tmp_path):
@@ -460,13 +460,11 @@ def test_the_catalogue_calls_the_exporter(tmp_path):
 def test_the_command_line_offers_every_format(tmp_path, form, files):
     Results(*satellite()).write(tmp_path / "results.h5")
     lines = ["--lines-only"] if form == "xdmf" else []
-    run = CliRunner().invoke(
-        cli, ["export", str(tmp_path), "--format", form, "--frame", "hub", "--every", "10", *lines]
-    )
-    assert run.exit_code == 0
-    assert run.stdout.splitlines()[: len(files)] == [str(tmp_path / form / name) for name in files]
-    unknown = CliRunner().invoke(cli, ["export", str(tmp_path), "--format", "dxf"])
-    assert (unknown.exit_code, unknown.stderr) == (2, "--format dxf: must be one of vtu, xdmf, csv\n")
+    code, out, _ = invoked("export", tmp_path, "--format", form, "--frame", "hub", "--every", "10", *lines)
+    assert code == 0
+    assert out.splitlines()[: len(files)] == [str(tmp_path / form / name) for name in files]
+    code, _, err = invoked("export", tmp_path, "--format", "dxf")
+    assert (code, err) == (2, "--format dxf: must be one of vtu, xdmf, csv\n")
 
 
 @pytest.mark.parametrize(
@@ -482,8 +480,7 @@ def test_the_command_line_offers_every_format(tmp_path, form, files):
 def test_wrong_options_are_named(tmp_path, keywords, message):
     for export in (export_vtu, export_xdmf, export_csv):
         if export is not export_csv or "subdivisions" not in keywords:
-            with pytest.raises(ResultError, match=message):
-                export(Results(*satellite()), tmp_path, **keywords)
+            refuses(message, export, Results(*satellite()), tmp_path, **keywords, error=ResultError)
 
 
 @pytest.mark.parametrize(
@@ -491,26 +488,21 @@ def test_wrong_options_are_named(tmp_path, keywords, message):
     [(export_vtu, "neither bodies nor beams"), (export_xdmf, "neither bodies nor beams"), (export_csv, "no table")],
 )
 def test_what_cannot_be_exported_says_why(tmp_path, export, nothing):
-    with pytest.raises(ResultError, match="no output times"):
-        export(Results({}), tmp_path)
-    with pytest.raises(ResultError, match=nothing):
-        export(Results({"time": np.zeros(1)}), tmp_path)
+    refuses("no output times", export, Results({}), tmp_path, error=ResultError)
+    refuses(nothing, export, Results({"time": np.zeros(1)}), tmp_path, error=ResultError)
     (tmp_path / "file").write_text("")
-    with pytest.raises(ResultError, match="cannot be written"):
-        export(Results(*satellite()), tmp_path / "file")
+    refuses("cannot be written", export, Results(*satellite()), tmp_path / "file", error=ResultError)
 
 
 def test_an_unknown_shape_is_refused():
-    with pytest.raises(ResultError, match=r"'cone'.*box, sphere, cylinder"):
-        geometry.body_surface({"cone": 1.0})
+    refuses(r"'cone'.*box, sphere, cylinder", geometry.body_surface, {"cone": 1.0}, error=ResultError)
 
 
 @pytest.mark.parametrize(
     "corners", [[[0, 0], [1, 1], [1, 0], [0, 1]], [[0, 0], [2, 2], [2, 0], [0, 1]], [[0, 0], [1, 1]]]
 )
 def test_outlines_that_cannot_be_filled_are_refused(corners):
-    with pytest.raises(ResultError, match="cannot be filled"):
-        geometry.triangulate(np.array(corners))
+    refuses("cannot be filled", geometry.triangulate, np.array(corners), error=ResultError)
 
 
 def test_straight_sides_may_have_corners():

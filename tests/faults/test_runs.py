@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from models import of_parts, refuses
 from seeds import SEED
 
 import femb
@@ -153,8 +154,7 @@ def test_results_are_replaced_when_asked_and_by_whole_ones_only(case):
         code, stderr = ran("run", "case.toml", "--force")
         assert code == 2
         assert stderr.startswith("out/case/results.h5: another run writes to it now")
-        with pytest.raises(femb.ResultError, match="another run writes to it now"):
-            ResultWriter(file, {}, {})
+        refuses("another run writes to it now", ResultWriter, file, {}, {}, error=femb.ResultError)
         assert file.read_bytes() == old
         first.send_signal(signal.SIGTERM)
         message = first.stderr.read().decode().splitlines()
@@ -241,8 +241,7 @@ class Kept:
 
 def test_results_of_a_killed_run_are_read_and_kept_until_the_next_is_complete(tmp_path):
     """In one process: with damaged bytes at the end, which are counted and left out."""
-    model = femb.Model("top")
-    model.add(femb.RigidBody("top", mass=2.0, inertia=1.0, velocity=(1.0, 0.0, 0.0)))
+    model = of_parts(femb.RigidBody("top", mass=2.0, inertia=1.0, velocity=(1.0, 0.0, 0.0)), title="top")
     words = {"duration": 2.0, "output_interval": 0.001, "method": "rk", "tableau": "rk4", "step": 0.02}
     whole, file = tmp_path / "whole.h5", tmp_path / "killed.h5"
     part = Path(f"{file}.part")
@@ -305,8 +304,7 @@ def test_output_times_of_a_slow_run_are_in_the_file_within_two_seconds(tmp_path)
 
 
 def test_results_of_a_file_are_read_when_they_are_asked_for_and_pickled_whole(tmp_path):
-    model = femb.Model("m")
-    model.add(femb.RigidBody("top", mass=2.0, inertia=1.0, velocity=(1.0, 0.0, 0.0)))
+    model = of_parts(femb.RigidBody("top", mass=2.0, inertia=1.0, velocity=(1.0, 0.0, 0.0)))
     results = femb.simulate(model, duration=1.0, output_interval=0.1, out=tmp_path / "r.h5")
     assert isinstance(results.series, LazyArrays)
     assert not results.series._loaded or set(results.series._loaded) == {"time"}

@@ -7,6 +7,7 @@ from pathlib import Path
 import meshio
 import numpy as np
 import pytest
+from models import refuses
 from scipy.linalg import eigh, null_space
 from shared_runs import said
 
@@ -517,10 +518,8 @@ def test_a_shell_of_a_case_takes_the_walls_of_its_file(tmp_path):
     assert femb.static(model).shells["p"].ply_stress.shape[2] == 4
     whole = femb.Shell("q", mesh=path, group="property 2")
     assert len(whole.geometry.quads) == 8
-    with pytest.raises(ModelError, match="group: got 'property 3'; did you mean 'property 2'"):
-        femb.Shell("q", mesh=path, group="property 3")
-    with pytest.raises(ModelError, match=r"offset: given without a wall: .*has them"):
-        femb.Shell("q", mesh=path, offset=0.1)
+    refuses("group: got 'property 3'; did you mean 'property 2'", femb.Shell, "q", mesh=path, group="property 3")
+    refuses(r"offset: given without a wall: .*has them", femb.Shell, "q", mesh=path, offset=0.1)
     with pytest.warns(FembWarning, match="PCOMP: are not read"):
         thick = femb.Shell("q", mesh=path, thickness=0.01, material=METAL)
     assert thick.wall.mass[0] == pytest.approx(27.0)
@@ -603,5 +602,4 @@ def test_without_its_reader_the_install_line_comes_first(tmp_path, monkeypatch):
     path = file_of(tmp_path / "p.bdf", *GOOD)
     for name in ("pyyeti", "pyyeti.nastran"):
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(ModelError, match=r"pip install 'femb\[fe\]'"):
-        read_structure(path)
+    refuses(r"pip install 'femb\[fe\]'", read_structure, path)

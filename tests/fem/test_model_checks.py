@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from fem.solids import ALUMINIUM, bar, brick_mesh
+from models import refuses
 from scipy.sparse import csc_array, diags_array
 
 from femb.base.errors import FembWarning, ModelError
@@ -33,17 +34,13 @@ def entry(model, i, j, value):
 def test_matrices_without_symmetry(model):
     with pytest.raises(ModelError, match=r"stiffness: is not symmetric: the entries of \(node \d+, x\) and"):
         reduced(replace(model, stiffness=model.stiffness + entry(model, 0, 3, 1e9)))
-    with pytest.raises(ModelError, match="mass: is not symmetric"):
-        reduced(replace(model, mass=model.mass + entry(model, 0, 3, 1.0)))
+    refuses("mass: is not symmetric", reduced, replace(model, mass=model.mass + entry(model, 0, 3, 1.0)))
 
 
 def test_matrices_of_other_sizes(model):
-    with pytest.raises(ModelError, match="mass: got a matrix of"):
-        reduced(replace(model, mass=model.mass[:5][:, :5]))
-    with pytest.raises(ModelError, match="wanted equal squares"):
-        FeModel.of(np.zeros((2, 3)), np.eye(6), np.eye(5))
-    with pytest.raises(ModelError, match="wanted 3 or 6 rows for each node"):
-        FeModel.of(np.zeros((2, 3)), np.eye(8), np.eye(8))
+    refuses("mass: got a matrix of", reduced, replace(model, mass=model.mass[:5][:, :5]))
+    refuses("wanted equal squares", FeModel.of, np.zeros((2, 3)), np.eye(6), np.eye(5))
+    refuses("wanted 3 or 6 rows for each node", FeModel.of, np.zeros((2, 3)), np.eye(8), np.eye(8))
 
 
 def test_numbers_that_are_not_finite(model):
@@ -75,21 +72,18 @@ def test_soft_support_that_was_left_in(stiffness):
     M[:6, 6:] = M[6:, :6].T
     assert craig_bampton_body(M, K, ["root"], np.zeros((1, 3))).frequencies()[0] == pytest.approx(free.free[0])
     K[2, 2] = stiffness
-    with pytest.raises(ModelError, match=r"vibrates as a rigid one \(rotation y\)"):
-        craig_bampton_body(M, K, ["root"], np.zeros((1, 3)))
+    refuses(r"vibrates as a rigid one \(rotation y\)", craig_bampton_body, M, K, ["root"], np.zeros((1, 3)))
 
 
 def test_positions_in_other_units(model):
-    with pytest.raises(ModelError, match=r"the rigid rotation . strains the model"):
-        reduced(replace(model, nodes=model.nodes * [1.0, 1.0, 1000.0]))
+    refuses(r"the rigid rotation . strains the model", reduced, replace(model, nodes=model.nodes * [1.0, 1.0, 1000.0]))
 
 
 def test_mass_of_no_body(model):
     scaled = diags_array(np.where(model.component == 0, 2.0, 1.0))
     with pytest.raises(ModelError, match="is not that of a body: node axes are not turned"):
         reduced(replace(model, mass=as_csc(model.mass @ scaled)))
-    with pytest.raises(ModelError, match=r"mass: got -6.48 kg in all"):
-        reduced(replace(model, mass=-model.mass))
+    refuses(r"mass: got -6.48 kg in all", reduced, replace(model, mass=-model.mass))
 
 
 def test_given_mass_properties(model):
@@ -114,8 +108,7 @@ def test_mechanism_is_named_by_its_node(model):
         stress=None,
     )
     assert grown.size == loose + 3
-    with pytest.raises(ModelError, match="has a mechanism beside its six rigid motions: node 777"):
-        reduced(grown)
+    refuses("has a mechanism beside its six rigid motions: node 777", reduced, grown)
 
 
 def _grown(matrix, value):
@@ -133,12 +126,10 @@ def test_interfaces(model):
         (np.array([0, 10**6]), "root: names nodes outside the model"),
         (np.setdiff1d(np.arange(len(model.nodes)), model.node_of)[:1], "has no degrees of freedom"),
     ):
-        with pytest.raises(ModelError, match=message):
-            reduce_model(model, [MeshInterface("root", nodes)], Keep(2))
+        refuses(message, reduce_model, model, [MeshInterface("root", nodes)], Keep(2))
     with pytest.raises(ModelError, match=r"other: shares node .* with the rigid interface 'root'"):
         reduce_model(model, [MeshInterface("root", corner), MeshInterface("other", corner)], Keep(2))
-    with pytest.raises(ModelError, match="interfaces: none is given"):
-        reduce_model(model, [], Keep(2))
+    refuses("interfaces: none is given", reduce_model, model, [], Keep(2))
     with pytest.raises(ModelError, match="every interface needs a name of its own"):
         reduce_model(model, interfaces_of(model, ["root=root", "root=tip"]), Keep(2))
 
@@ -176,21 +167,17 @@ def test_mass_that_is_light_for_its_size(model):
 def test_loaded_directions(model):
     with pytest.warns(FembWarning, match=r"of the effective mass along x out"):
         reduced(model, loaded="x ry")
-    with pytest.raises(ModelError, match="loaded: got 'q'"):
-        reduced(model, loaded="q")
+    refuses("loaded: got 'q'", reduced, model, loaded="q")
 
 
 def test_sizes(model):
     wide = bar((8, 2, 2), "hexahedron20")
-    with pytest.raises(ModelError, match=r"coupling = 'full' of 201 modes needs arrays of"):
-        reduced(wide, 201)
-    with pytest.raises(ModelError, match="modes: got 1000, wanted at most"):
-        reduced(model, 1000)
+    refuses(r"coupling = 'full' of 201 modes needs arrays of", reduced, wide, 201)
+    refuses("modes: got 1000, wanted at most", reduced, model, 1000)
 
 
 def test_full_coupling_needs_a_stress_stiffness(model):
-    with pytest.raises(ModelError, match="coupling = 'full' needs the stress stiffness"):
-        reduced(replace(model, stress=None), coupling="full")
+    refuses("coupling = 'full' needs the stress stiffness", reduced, replace(model, stress=None), coupling="full")
 
 
 def test_number_of_modes():
@@ -199,8 +186,7 @@ def test_number_of_modes():
         ({"modes": -1}, "modes: got -1"),
         ({"effective_mass": 2.0}, "wanted a part between 0 and 1"),
     ):
-        with pytest.raises(ModelError, match=message):
-            Keep(**words)
+        refuses(message, Keep, **words)
 
 
 def test_meshes_and_materials():
@@ -214,8 +200,7 @@ def test_meshes_and_materials():
         ((1.0, 0.5, 1.0), "poissons_ratio: got 0.5"),
         ((1.0, 0.3, -1.0), "density: got -1"),
     ):
-        with pytest.raises(ModelError, match=message):
-            SolidMaterial(*values)
+        refuses(message, SolidMaterial, *values)
 
 
 @pytest.mark.parametrize("counts", [(8, 1, 1), (32, 2, 2)])

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from models import refuses
 from oracles.random_trees import KINDS, random_model, random_state
 
-from femb import Ground, Model, ModelError, RigidBody
+from femb import Ground, Model, RigidBody
 from femb.elements import Distance, JointEnd, Revolute
 from femb.formulations.joint_tree import JointTree, Root
 from femb.numerics import kinematics
@@ -79,11 +80,9 @@ def test_velocities_are_the_rates_of_positions(root):
 def test_a_chosen_body_is_the_root():
     tree, _ = tree_of(1, 5, ground=False, root=Root(body="b3"))
     assert tree.frames[0].frame == tree.layout.bodies["b3"]
-    with pytest.raises(ModelError, match="'b9', which is not in the model"):
-        tree_of(1, 5, ground=False, root=Root(body="b9"))
+    refuses("'b9', which is not in the model", tree_of, 1, 5, ground=False, root=Root(body="b9"))
     for wrong in ({"point": "middle"}, {"point": (1, 2)}, {"velocity": "world"}):
-        with pytest.raises(ModelError, match="root: "):
-            Root(**wrong)
+        refuses("root: ", Root, **wrong)
 
 
 def four_bar(closing=Revolute):
@@ -102,12 +101,9 @@ def four_bar(closing=Revolute):
 
 
 def test_loops_and_rods_are_refused_by_name():
-    with pytest.raises(ModelError, match=r"trees of joints: (joints.pin\d,? ?){4}close"):
-        JointTree(four_bar())
-    with pytest.raises(ModelError, match="close a loop"):
-        JointTree(four_bar(Distance))
+    refuses(r"trees of joints: (joints.pin\d,? ?){4}close", JointTree, four_bar())
+    refuses("close a loop", JointTree, four_bar(Distance))
     model = Model()
     model.add(RigidBody("bob", mass=1.0, inertia=1.0))
     model.add(Distance("rod", JointEnd("ground", at=(0, 0, 1)), JointEnd("bob")))
-    with pytest.raises(ModelError, match=r"run.formulation: 'reduced'.*joints.rod \(distance\)"):
-        JointTree(System(model))
+    refuses(r"run.formulation: 'reduced'.*joints.rod \(distance\)", JointTree, System(model))

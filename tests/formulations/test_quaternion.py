@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from models import of_parts
 
 from femb import Beam, Load, Model, RigidBody, Run, Section, SpringDamper, SpringEnd, Tolerances, simulate
 from femb.elements import JointEnd, Latch, Revolute, Spherical
@@ -15,8 +16,7 @@ def satellite(damping=1e-3, **changes):
     model = Model()
     values = {"mass": 5.0, "inertia": (0.3, 0.4, 0.5), "center_of_mass": (0.01, -0.02, 0.03), **changes}
     hub = model.add(RigidBody("hub", **values))
-    boom = Section("s", area=1e-4, second_moments=(2e-8, 1e-8), torsion_constant=1e-8, density=2000.0,
-                   youngs_modulus=1e8, shear_modulus=4e7, damping=damping)  # fmt: skip
+    boom = Section("s", 1e-4, (2e-8, 1e-8), 1e-8, 2000.0, 1e8, 4e7, damping=damping)
     for name, x in (("right", 1.0), ("left", -1.0)):
         model.add(Beam(name, boom, 1.0, 2, start=hub.at((0.1 * x, 0, 0.05), direction=(x, 0.2, 0))))
     model.add(Load("push", beam="left", force=(0.1, 0.2, -0.1), torque=(0.0, 0.01, 0.02), frame="body"))
@@ -95,9 +95,8 @@ def test_a_free_body_turns_by_eulers_equations(seed):
 
 def test_multiplier_of_a_body_off_its_mass_centre():
     """omega . P with P the angular momentum about the reference point."""
-    model = Model()
     s = np.array([0.1, -0.2, 0.3])
-    model.add(RigidBody("body", mass=2.0, inertia=INERTIA, center_of_mass=s, quaternion=(0.5, 0.5, -0.5, 0.5)))
+    model = of_parts(RigidBody("body", mass=2.0, inertia=INERTIA, center_of_mass=s, quaternion=(0.5, 0.5, -0.5, 0.5)))
     form = QuaternionForm(System(model))
     omega, velocity = np.array([0.3, -0.5, 0.8]), np.array([1.0, 0.4, -0.7])
     p = form.q0[3:]
@@ -171,8 +170,7 @@ def pendulum():
     bob = model.add(RigidBody("bob", mass=0.5, inertia=INERTIA, center_of_mass=(0.1, 0.0, 0.05), position=(0, 0, -1)))
     model.add(Revolute("hinge", JointEnd("ground", axis=(0, 1, 0)), JointEnd("rod", at=(0, 0, 0.5)), rates=0.5))
     model.add(Spherical("ball", JointEnd("rod", at=(0, 0, -0.5)), JointEnd("bob")))
-    boom = Section("s", area=1e-4, second_moments=(2e-8, 1e-8), torsion_constant=1e-8, density=2000.0,
-                   youngs_modulus=1e8, shear_modulus=4e7, damping=1e-3)  # fmt: skip
+    boom = Section("s", 1e-4, (2e-8, 1e-8), 1e-8, 2000.0, 1e8, 4e7, damping=1e-3)
     model.add(Beam("boom", boom, 0.5, 2, start=bob.at(direction=(1, 0, 0))))
     return model
 

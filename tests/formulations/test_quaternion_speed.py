@@ -60,7 +60,7 @@ def failures(monkeypatch):
 @pytest.mark.parametrize("name", STRETCHES)
 @pytest.mark.parametrize("method", ["radau", "bdf", "rk"])
 def test_steps_and_failures_are_those_of_the_velocity_form(name, method, failures):
-    """Counts, not times: python tests/bench/bench_quaternion.py has those."""
+    """Counts, not times: python tests/bench/bench_formulations.py quaternion has those."""
     duration = STRETCHES[name][method == "rk"]
     counts, failed = [], []
     for formulation in FORMULATIONS:

@@ -45,8 +45,7 @@ def pushed():
 def clamped():
     """A model that is held, for statics and modes."""
     made = femb.Model("cantilever")
-    made.add(femb.Section("bar", area=1e-3, second_moments=(1e-7, 1e-7), torsion_constant=1e-7, density=2700.0,
-                          youngs_modulus=7e10, shear_modulus=2.6e10))  # fmt: skip
+    made.add(femb.Section("bar", 1e-3, (1e-7, 1e-7), 1e-7, 2700.0, 7e10, 2.6e10))
     made.add(femb.Beam("boom", "bar", 1.0, 2, start=femb.Attachment("ground", direction=(1, 0, 0))))
     made.add(femb.Load("push", beam="boom", node=-1, force=(0.0, 0.0, 1.0)))
     return made

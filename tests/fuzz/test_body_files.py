@@ -14,6 +14,7 @@ from fuzz.test_case_files import common
 from fuzz.test_result_files import damage, damaged
 from hypothesis import example, given, seed, settings
 from hypothesis import strategies as st
+from models import of_parts, refuses
 from seeds import SEED, TRIES
 
 import femb
@@ -39,8 +40,7 @@ def matrices(name, interfaces, nodes=None, **words):
 
 
 def body(folder, name):
-    model = femb.Model("fuzz")
-    model.add(femb.FlexibleBody("body", str(folder / name)))
+    model = of_parts(femb.FlexibleBody("body", str(folder / name)))
     femb.System(model)
 
 
@@ -243,8 +243,7 @@ def test_every_way_that_is_refused_says_so_once(folder):
         ({name: value for name, value in arrays.items() if name != "S1"}, "body.npz: lacks S1"),
     ):
         np.savez(folder / "damaged" / "body.npz", **changed)
-        with pytest.raises(FembError, match=message):
-            femb.fem.read_reduced_body(folder / "damaged" / "body.npz")
+        refuses(message, femb.fem.read_reduced_body, folder / "damaged" / "body.npz", error=FembError)
     shutil.copy(folder / "body.npz", folder / "damaged" / "body.npz")
 
 

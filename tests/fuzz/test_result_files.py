@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, example, given, seed, settings
 from hypothesis import strategies as st
+from models import refuses
 from oracles.synthetic_results import satellite
 from seeds import SEED, TRIES
 
@@ -203,8 +204,7 @@ def test_a_cycle_of_groups_is_named(originals, folder):
     path.write_bytes(originals[0])
     with h5py.File(path, "r+") as file:
         file["bodies/hub/bodies"] = file["bodies"]
-    with pytest.raises(ResultError, match=r"cycle\.h5: bodies/hub/bodies: the same thing under another name"):
-        Results.read(path)
+    refuses(r"cycle\.h5: bodies/hub/bodies: the same thing under another name", Results.read, path, error=ResultError)
 
 
 def test_a_turned_bit_of_a_number_is_seen(originals, folder):
@@ -216,5 +216,4 @@ def test_a_turned_bit_of_a_number_is_seen(originals, folder):
         content = bytearray(data)
         content[place + bit // 8] ^= 1 << bit % 8
         path.write_bytes(content)
-        with pytest.raises(ResultError, match=r"turned\.h5: cannot be read as a result file.*damaged"):
-            Results.read(path)
+        refuses(r"turned\.h5: cannot be read as a result file.*damaged", Results.read, path, error=ResultError)

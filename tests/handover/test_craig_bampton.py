@@ -6,10 +6,10 @@ import sys
 import h5py
 import numpy as np
 import pytest
-from models import winged_satellite
+from models import refuses, winged_satellite
 from scipy.io import loadmat
 
-from femb.base.errors import ModelError, ResultError
+from femb.base.errors import ResultError
 from femb.handover import CraigBampton, hybrid_coordinates
 from femb.handover import craig_bampton as nastran
 
@@ -164,9 +164,7 @@ def test_mass_properties_and_effective_masses_are_those_of_pyyeti(plant, reduced
 
 
 def test_unknown_formats_and_a_missing_package(reduced, tmp_path, monkeypatch):
-    with pytest.raises(ResultError, match=r"must be one of \.npz, \.mat, \.h5, \.op4, \.pch"):
-        reduced.write(tmp_path / "cb.txt")
+    refuses(r"must be one of \.npz, \.mat, \.h5, \.op4, \.pch", reduced.write, tmp_path / "cb.txt", error=ResultError)
     monkeypatch.setitem(sys.modules, "pyyeti.nastran", None)
     monkeypatch.setitem(sys.modules, "pyyeti", None)
-    with pytest.raises(ModelError, match=r"^pip install 'femb\[fe\]': .*pyyeti, which is not installed"):
-        reduced.write(tmp_path / "cb.op4")
+    refuses(r"^pip install 'femb\[fe\]': .*pyyeti, which is not installed", reduced.write, tmp_path / "cb.op4")

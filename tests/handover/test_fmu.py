@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from models import hub, of_parts, slender_boom
+from models import hub, of_parts, refuses, slender_boom
 from scipy.linalg import expm
 from scipy.signal import lsim
 
 from femb import Load, linearize, simulate
-from femb.base.errors import ModelError, ResultError
+from femb.base.errors import ResultError
 from femb.handover import write_fmu
 from femb.linear import StateSpace
 from femb.profiles import Step
@@ -135,8 +135,6 @@ def test_a_state_is_kept_and_restored(tmp_path):
 
 
 def test_a_wrong_suffix_and_a_missing_package(tmp_path, monkeypatch):
-    with pytest.raises(ResultError, match=r"must be \.fmu"):
-        write_fmu(oscillator(), tmp_path / "a.zip")
+    refuses(r"must be \.fmu", write_fmu, oscillator(), tmp_path / "a.zip", error=ResultError)
     monkeypatch.setitem(sys.modules, "pythonfmu.builder", None)
-    with pytest.raises(ModelError, match=r"^pip install 'femb\[fmu\]': "):
-        write_fmu(oscillator(), tmp_path / "a.fmu")
+    refuses(r"^pip install 'femb\[fmu\]': ", write_fmu, oscillator(), tmp_path / "a.fmu")

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pytest
 from checkout import ROOT
-from models import hub, of_parts, slender, winged_satellite
+from models import hub, of_parts, refuses, slender, winged_satellite
 
 from femb import Attachment, Beam, Load, Place, linearize, load_case
 from femb.base.errors import ModelError, ResultError
@@ -69,8 +69,7 @@ def test_keys_of_the_json_file(plant, tmp_path):
 def test_a_damaged_file_is_refused(plant, tmp_path):
     path = plant.kept(1).write(tmp_path / "hybrid.json")
     path.write_text(path.read_text().replace('"mass_matrix"', '"mass"'), encoding="utf-8")
-    with pytest.raises(ResultError, match="cannot be read as hybrid coordinates"):
-        HybridCoordinates.read(path)
+    refuses("cannot be read as hybrid coordinates", HybridCoordinates.read, path, error=ResultError)
 
 
 def test_sensors_and_actuators_against_the_linearised_model(plant):
@@ -131,10 +130,8 @@ def test_unknown_names_of_sensors(plant):
 
 def test_states_and_counts_without_such_modes():
     spinning = load_case(ROOT / "cases" / "satellite_free.toml", ["bodies.hub.euler_rates=[0, 0, 5]"]).model
-    with pytest.raises(ModelError, match="the state is a rotation"):
-        hybrid_coordinates(spinning, held="hub", start="equilibrium")
-    with pytest.raises(ModelError, match="count: got 0, wanted a whole number from 1"):
-        hybrid_coordinates(winged_satellite(), 0, held="hub")
+    refuses("the state is a rotation", hybrid_coordinates, spinning, held="hub", start="equilibrium")
+    refuses("count: got 0, wanted a whole number from 1", hybrid_coordinates, winged_satellite(), 0, held="hub")
 
 
 def test_a_point_elsewhere():
@@ -159,8 +156,7 @@ def test_own_dampers_are_those_of_the_linearised_model():
     assert np.max(np.abs(matrix[:6])) < 1e-9 * np.max(np.abs(matrix))
     with pytest.raises(ModelError, match="own dampers are not known: take hybrid_coordinates"):
         replace(plant, dampers=None).state_space(dampers=True)
-    with pytest.raises(ModelError, match="own dampers are known of the whole"):
-        CraigBampton.of(plant.appendages[0], dampers=True)
+    refuses("own dampers are known of the whole", CraigBampton.of, plant.appendages[0], dampers=True)
 
 
 def reread(plant):

@@ -13,10 +13,7 @@ from femb.handover.hybrid import HybridCoordinates
 
 
 def section(damping=0.0):
-    return femb.Section(
-        "s", area=1e-4, second_moments=(1e-9, 1.5e-9), torsion_constant=2e-9, density=2700.0, youngs_modulus=7e10,
-        shear_modulus=2.7e10, damping=damping,
-    )  # fmt: skip
+    return femb.Section("s", 1e-4, (1e-9, 1.5e-9), 2e-9, 2700.0, 7e10, 2.7e10, damping=damping)
 
 
 def satellite(seed, on_a_boom=True):

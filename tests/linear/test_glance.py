@@ -4,6 +4,7 @@ import time
 
 import numpy as np
 import pytest
+from models import stiff
 
 import femb
 from femb.linear.response import FrequencyResponse
@@ -56,8 +57,7 @@ def test_large_models_and_those_without_channels_have_no_picture(oscillator):
 def boom():
     model = femb.Model("hub & boom")
     model.add(femb.RigidBody("hub", mass=5.0, inertia=(1.0, 1.0, 1.0)))
-    section = femb.Section("slender", axial_stiffness=1e6, torsional_stiffness=1.0, bending_stiffness=[1.0, 4.0],
-                           mass_per_length=1.0, inertia_per_length=[2e-9, 1e-9, 1e-9])  # fmt: skip
+    section = stiff(1e6, 1.0, [1.0, 4.0], 1.0, [2e-9, 1e-9, 1e-9], "slender")
     start = femb.Attachment("hub", direction=(1.0, 0.0, 0.0))
     model.add(femb.Beam("boom", section, length=1.0, elements=4, start=start))
     return model
@@ -77,8 +77,7 @@ def test_modes_show_frequencies_damping_and_effective_masses(boom):
 
 def test_statics_show_load_factors():
     model = femb.Model("cantilever")
-    section = femb.Section("s", area=1e-4, second_moments=(1e-9, 1e-9), torsion_constant=1e-9, density=1e3,
-                           youngs_modulus=1e9, shear_modulus=1e9)  # fmt: skip
+    section = femb.Section("s", 1e-4, (1e-9, 1e-9), 1e-9, 1e3, 1e9, 1e9)
     start = femb.Attachment(body="ground", direction=(1.0, 0.0, 0.0))
     model.add(femb.Beam("b", section, 1.0, start=start))
     model.add(femb.Load("tip", beam="b", node=-1, force=(0.0, 0.0, 0.01)))

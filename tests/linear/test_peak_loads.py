@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import shared_runs
 from long_runs import slow
+from models import of_parts, refuses
 from shared_runs import said
 
 from femb import (
@@ -136,16 +137,13 @@ def test_figures_show_the_peaks(results):
 
 
 def test_bad_requests_are_named(results, tmp_path):
-    with pytest.raises(ResultError, match="no loads of 'boom'; there are: 'appendages/left'"):
-        peak_loads(results, ["boom"])
-    with pytest.raises(ResultError, match=r"no output time from 5\.0 to None s"):
-        peak_loads(results, times=(5.0, None))
+    refuses("no loads of 'boom'; there are: 'appendages/left'", peak_loads, results, ["boom"], error=ResultError)
+    refuses(r"no output time from 5\.0 to None s", peak_loads, results, times=(5.0, None), error=ResultError)
     with pytest.raises(ResultError, match=r"suffix '\.txt', must be one of \.npz, \.h5, or \.csv for the table"):
         peak_loads(results).write(tmp_path / "loads.txt")
     with pytest.raises(ResultError, match="no output times, so that they have no peak loads"):
         peak_loads(Results({"time": np.zeros(0)}))
-    model = Model("stone", gravity=(0, 0, -9.81))
-    model.add(PointMass("stone", mass=1.0))
+    model = of_parts(PointMass("stone", mass=1.0), title="stone", gravity=(0, 0, -9.81))
     with pytest.raises(ResultError, match="no appendages, beams, shells, joints or springs"):
         peak_loads(simulate(model, duration=0.1))
 

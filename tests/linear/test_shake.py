@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
-from models import of_parts
+from models import of_parts, refusals, refuses
+from shared_runs import said
 
-from femb import Attachment, Beam, ModelError, ResultError, Results, Section, linear_model
-from femb.cli import cli
+from femb import Attachment, Beam, ResultError, Results, Section, linear_model
 from femb.linear.base_shake import Density, shake
 
 OUTPUTS = ["appendages.boom.force.z", "appendages.boom.torque.y", "beams.boom.-1.acceleration.z"]
@@ -87,22 +86,17 @@ def test_density():
     np.testing.assert_allclose(slope.at(np.array([5.0, 20.0, 200.0])), (0.0, 0.02, 0.0))
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ({"axis": "w"}, "wanted one of x, y, z"),
-        ({"sine": (1.0, 2.0)}, "neither or both"),
-        ({"density": None}, "neither or both"),
-        ({"density": None, "sine": (3.0, 2.0)}, "that rise"),
-        ({"density": ([1.0, 1.0], [1.0, 1.0])}, "rise from above zero"),
-        ({"density": ([1.0, 2.0], [1.0, -1.0])}, "wanted positive values"),
-        ({"outputs": []}, "no outputs"),
-        ({"held": "hub"}, "wanted one of ground"),
-    ],
+test_bad_shakes = refusals(
+    lambda words: shake(boom(2), **{"axis": "z", "outputs": OUTPUTS, "density": FLAT, "modes": 4, **words}),
+    ({"axis": "w"}, "wanted one of x, y, z"),
+    ({"sine": (1.0, 2.0)}, "neither or both"),
+    ({"density": None}, "neither or both"),
+    ({"density": None, "sine": (3.0, 2.0)}, "that rise"),
+    ({"density": ([1.0, 1.0], [1.0, 1.0])}, "rise from above zero"),
+    ({"density": ([1.0, 2.0], [1.0, -1.0])}, "wanted positive values"),
+    ({"outputs": []}, "no outputs"),
+    ({"held": "hub"}, "wanted one of ground"),
 )
-def test_bad_shakes(words, message):
-    with pytest.raises(ModelError, match=message):
-        shake(boom(2), **{"axis": "z", "outputs": OUTPUTS, "density": FLAT, "modes": 4, **words})
 
 
 CASE = """
@@ -129,26 +123,17 @@ def test_command(tmp_path):
     case.write_text(CASE, encoding="utf-8")
     psd.write_text("frequency Hz, (m/s2)2/Hz\n20, 0.1\n100, 1.0\n1000, 1.0\n", encoding="utf-8")
 
-    def run(*words):
-        return CliRunner().invoke(cli, [*words, "--out", str(tmp_path)])
-
-    words = ["shake", str(case), "--output", "appendages.boom.force", "--modes", "8", "--damping", "0.01"]
-    result = run(*words, "--psd", str(psd), "--axis", "y")
-    assert result.exit_code == 0, result.output
-    assert "Miles" in result.output
-    assert "20 to 1000 Hz; 8 modes of the whole structure, 1 % damping in each, as given" in result.output
+    words = ["shake", case, "--output", "appendages.boom.force", "--modes", "8", "--damping", "0.01", "--out", tmp_path]
+    result = said(*words, "--psd", psd, "--axis", "y")
+    assert "Miles" in result
+    assert "20 to 1000 Hz; 8 modes of the whole structure, 1 % damping in each, as given" in result
     assert {"shake.npz", "shake.h5", "shake.png"} <= {path.name for path in tmp_path.iterdir()}
-    result = run(*words, "--sine", "5:100", "--force")
-    assert result.exit_code == 0, result.output
-    assert "RMS" not in result.output
-    for wrong, message in ((["--sine", "5-100"], "wanted FIRST:LAST"), (["--psd", str(case)], "cannot be read as a")):
-        result = run(*words, *wrong, "--force")
-        assert result.exit_code == 2, result.output
-        assert message in result.output
+    assert "RMS" not in said(*words, "--sine", "5:100", "--force")
+    for wrong, message in ((["--sine", "5-100"], "wanted FIRST:LAST"), (["--psd", case], "cannot be read as a")):
+        assert message in said(*words, *wrong, "--force", code=2)
 
 
 def test_a_density_file_of_three_columns(tmp_path):
     path = tmp_path / "psd.csv"
     path.write_text("1, 2, 3\n2, 3, 4\n", encoding="utf-8")
-    with pytest.raises(ResultError, match="wanted two columns"):
-        Density.read(path)
+    refuses("wanted two columns", Density.read, path, error=ResultError)

@@ -4,8 +4,8 @@ import warnings
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
-from models import of_parts
+from models import of_parts, refusals, refuses
+from shared_runs import said
 
 import femb
 from femb import (
@@ -30,7 +30,6 @@ from femb import (
 )
 from femb.base.options import Tolerances
 from femb.case import load_case
-from femb.cli import cli
 from femb.profiles import Sine, Step
 from femb.run import memory as memory_module
 
@@ -115,8 +114,7 @@ REFUSED = [
 @pytest.mark.parametrize("make", [each for each, _ in REFUSED], ids=range(len(REFUSED)))
 def test_refused(make):
     message = next(text for each, text in REFUSED if each is make)
-    with pytest.raises(ModelError, match=message):
-        make()
+    refuses(message, make)
 
 
 def test_what_lasts_for_ever_is_no_overflow():
@@ -186,9 +184,8 @@ def test_the_command_line_prints_warnings(tmp_path, command):
     path.write_text(CASE)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        done = CliRunner().invoke(cli, [command, str(path), *(["--out", str(tmp_path)] if command == "run" else [])])
-    assert done.exit_code == 0
-    assert "warning: run.spectral_radius: 0.5 has no effect, method 'radau' does not use it" in done.output
+        done = said(command, path, *(["--out", tmp_path] if command == "run" else []))
+    assert "warning: run.spectral_radius: 0.5 has no effect, method 'radau' does not use it" in done
 
 
 JOINT = """[bodies.a]
@@ -227,18 +224,12 @@ def test_ends_that_are_no_ends(tmp_path, text, message):
     """They were taken for ends all the same, and ended in tracebacks."""
     path = tmp_path / "case.toml"
     path.write_text(text)
-    with pytest.raises(ModelError, match=message):
-        load_case(path)
+    refuses(message, load_case, path)
 
 
-@pytest.mark.parametrize(
-    ("item", "message"),
-    [
-        (lambda: SpringDamper("s", "a", "b", force=3.0), r"force: got 3.*wanted a function \(length, rate\) -> N"),
-        (lambda: femb.OrientationDriver("d", "a", "b", motion=3.0), "motion: got 3.*wanted a function of time"),
-        (lambda: Path(curve=3.0), "curve: got 3.*wanted a function of the length in Python"),
-    ],
+test_what_a_function_takes_is_said = refusals(
+    lambda item: item(),
+    (lambda: SpringDamper("s", "a", "b", force=3.0), r"force: got 3.*wanted a function \(length, rate\) -> N"),
+    (lambda: femb.OrientationDriver("d", "a", "b", motion=3.0), "motion: got 3.*wanted a function of time"),
+    (lambda: Path(curve=3.0), "curve: got 3.*wanted a function of the length in Python"),
 )
-def test_what_a_function_takes_is_said(item, message):
-    with pytest.raises(ModelError, match=message):
-        item()

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from models import of_parts
+from models import of_parts, refuses
 
 import femb
 from femb import Attachment, ExactBeam, Load, ModelError, read_sections
@@ -128,8 +128,7 @@ def test_blade_files_of_later_versions(tmp_path):
 )
 def test_refused(tmp_path, name, text, words, message):
     (tmp_path / name).write_text(text)
-    with pytest.raises(ModelError, match=message):
-        read_sections(tmp_path / name, **words)
+    refuses(message, read_sections, tmp_path / name, **words)
 
 
 def test_six_damping_coefficients(tmp_path):
@@ -147,8 +146,7 @@ def test_six_damping_coefficients(tmp_path):
 
 
 def test_no_file(tmp_path):
-    with pytest.raises(ModelError, match="cannot be read: No such file"):
-        read_sections(tmp_path / "none.K")
+    refuses("cannot be read: No such file", read_sections, tmp_path / "none.K")
 
 
 def test_twelve_rows_in_the_order_of_vabs_are_recognised(tmp_path):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from models import refuses
 
 from femb import Attachment, Beam, ExactBeam, JointEnd, Load, Model, Revolute, RigidBody, Section, Tolerances, simulate
 from femb.elements.beam.batch import BeamBatch
@@ -99,8 +100,7 @@ def test_the_first_error_is_raised_after_the_end_of_all_tasks(failing):
         if k >= failing:
             raise ArithmeticError(str(k))
 
-    with pytest.raises(ArithmeticError, match=str(failing)):
-        concurrently([lambda k=k: task(k) for k in range(3)])
+    refuses(str(failing), concurrently, [lambda k=k: task(k) for k in range(3)], error=ArithmeticError)
     count = len(ended)
     time.sleep(0.05)
     assert len(ended) == count
@@ -135,8 +135,7 @@ def test_the_same_folded_element_is_named(kind, element):
     for count in (1, 2, 3):
         with limited_threads(count):
             evaluate = batch.bound_residual(u, q[None], *np.zeros((2, 1, system.n_v)), np.zeros((1, system.n_v)))
-            with pytest.raises(FoldedError, match=rf"{batch.labels[element]}: turned"):
-                evaluate()
+            refuses(rf"{batch.labels[element]}: turned", evaluate, error=FoldedError)
 
 
 def test_ranges_of_elements_are_added_in_the_order_of_the_elements(monkeypatch):

@@ -1,8 +1,9 @@
 """Tangents by finite differences of the residual, and states to take them at."""
 
 import numpy as np
+from models import of_parts
 
-from femb import Model, PointMass, RigidBody
+from femb import PointMass, RigidBody
 from femb.elements.joint.constraint_set import ConstraintSet, ConstraintTable
 from femb.system.budget import Budget
 from femb.system.system import System
@@ -12,13 +13,12 @@ INERTIA = np.array([[2.0, 0.2, -0.1], [0.2, 1.5, 0.3], [-0.1, 0.3, 1.8]])
 
 def bodies(*items):
     """Two bodies in different poses and a free point mass, with items."""
-    model = Model("bodies")
-    model.add(RigidBody("a", mass=1.0, inertia=INERTIA, euler_angles=(-0.5, 0.8, 0.4)))
-    model.add(RigidBody("b", mass=1.3, inertia=INERTIA, position=(1, 2, 0.5), euler_angles=(0.3, 0.4, -0.7)))
-    model.add(PointMass("p", mass=0.3, position=(2.0, 1.0, 1.0)))
-    for item in items:
-        model.add(item)
-    return model
+    return of_parts(
+        RigidBody("a", mass=1.0, inertia=INERTIA, euler_angles=(-0.5, 0.8, 0.4)),
+        RigidBody("b", mass=1.3, inertia=INERTIA, position=(1, 2, 0.5), euler_angles=(0.3, 0.4, -0.7)),
+        PointMass("p", mass=0.3, position=(2.0, 1.0, 1.0)),
+        *items,
+    )
 
 
 def only(model, *kinds):

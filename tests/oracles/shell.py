@@ -1,6 +1,7 @@
 """Shells on chosen supports: equilibrium by Newton's method, and meshes that are not those of a surface."""
 
 import numpy as np
+from models import of_parts
 from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse.linalg import splu
 
@@ -53,8 +54,7 @@ class Supported:
     """
 
     def __init__(self, shell, fixed, gravity=(0.0, 0.0, 0.0)):
-        model = femb.Model("supported", gravity=gravity)
-        model.add(shell)
+        model = of_parts(shell, gravity=gravity)
         self.system = System(model)
         layout = self.system.layout
         frames = layout.shells[shell.name].frames

@@ -1,6 +1,7 @@
 """Structures whose stiff, undamped vibrations are far faster than their motion."""
 
 import numpy as np
+from models import stiff
 
 from femb import Attachment, Beam, Load, Model, PointMass, RigidBody, Section
 from femb.profiles import Versine
@@ -17,10 +18,7 @@ class Triangle:
 
 def flying_beam(elements: int = 32) -> Model:
     """The free beam of Simo and Vu-Quoc (1988) without shear: 10 m, pushed and turned at one end for 5 s."""
-    section = Section(
-        "rod", axial_stiffness=1e4, bending_stiffness=(500.0, 500.0), torsional_stiffness=500.0,
-        mass_per_length=1.0, inertia_per_length=(20.0, 10.0, 10.0),
-    )  # fmt: skip
+    section = stiff(1e4, 500.0, (500.0, 500.0), 1.0, (20.0, 10.0, 10.0), "rod")
     model = Model("flying beam")
     start = Attachment(at=(6.0, 0.0, 0.0), direction=(-0.6, 0.8, 0.0))
     model.add(Beam("beam", section=section, length=10.0, elements=elements, start=start))
@@ -31,10 +29,7 @@ def flying_beam(elements: int = 32) -> Model:
 
 def wire_satellite(elements: int = 8) -> Model:
     """A hub with four wires of 50 m at 3 rpm, which start unstretched, and a pulse of torque of 2 s."""
-    section = Section(
-        "wire", area=1e-6, second_moments=(8e-14, 8e-14), torsion_constant=1.6e-13, density=8000.0,
-        youngs_modulus=1e11, shear_modulus=4e10,
-    )  # fmt: skip
+    section = Section("wire", 1e-6, (8e-14, 8e-14), 1.6e-13, 8000.0, 1e11, 4e10)
     model = Model("wires")
     spin = (0.0, 0.0, 3.0 * 2.0 * np.pi / 60.0)
     hub = model.add(RigidBody("hub", mass=50.0, inertia=(20, 20, 30), angular_velocity=spin))

@@ -7,8 +7,8 @@ import matplotlib.image
 import numpy as np
 import pytest
 from checkout import CASES
-from click.testing import CliRunner
 from long_runs import slow_but
+from models import refuses
 from oracles.synthetic_results import LENGTH, bent_beam, satellite
 from PIL import Image
 from shared_runs import said
@@ -16,7 +16,6 @@ from shared_runs import said
 import femb
 from femb.base.errors import ResultError
 from femb.case import CaseError
-from femb.cli import cli
 from femb.numerics import rotations
 from femb.pictures import drawing
 from femb.pictures.animation import animate
@@ -109,8 +108,7 @@ def test_long_beams_keep_their_first_and_last_node():
 def arm():
     """Two hinges, a driver, a motor, a spring, a load and a beam: something of every kind."""
     model = femb.Model("Arm")
-    section = femb.Section("s", area=1e-4, second_moments=(1e-9, 1e-9), torsion_constant=1e-9, density=1e3,
-                      youngs_modulus=1e9, shear_modulus=1e9)  # fmt: skip
+    section = femb.Section("s", 1e-4, (1e-9, 1e-9), 1e-9, 1e3, 1e9, 1e9)
     for name, at in (("upper", 0.5), ("fore", 1.5)):
         model.add(femb.RigidBody(name, 1.0, 0.1, position=(at, 0, 0)))
     model.add(
@@ -199,8 +197,7 @@ def test_load_histories_are_what_the_loads_exert(arm):
 
 def test_loads_along_beams_have_the_history_of_their_profile():
     model = femb.Model("Heated")
-    section = femb.Section("s", area=1e-4, second_moments=(1e-9, 1e-9), torsion_constant=1e-9, density=1e3,
-                      youngs_modulus=1e9, shear_modulus=1e9)  # fmt: skip
+    section = femb.Section("s", 1e-4, (1e-9, 1e-9), 1e-9, 1e3, 1e9, 1e9)
     model.add(femb.Beam("b", section, 1.0, start=femb.Attachment(body="ground", direction=(1.0, 0, 0))))
     model.add(femb.DistributedLoad("snow", "b", force=(0, 0, -1e-3), profile=Versine(0.1)))
     ((panel,),) = shown(femb.simulate(model, duration=0.1, output_interval=0.01), "loads")
@@ -244,8 +241,7 @@ def test_spans_of_time(arm):
     ],
 )
 def test_what_is_unknown_is_refused_with_a_hint(arm, tmp_path, what, message):
-    with pytest.raises(ResultError, match=message):
-        plot(arm, tmp_path / "a.png", what)
+    refuses(message, plot, arm, tmp_path / "a.png", what, error=ResultError)
     assert not list(tmp_path.iterdir())
 
 
@@ -320,8 +316,7 @@ def test_a_case_names_its_figures(tmp_path):
     ((late,),) = shown(results, "late")
     np.testing.assert_array_equal(late.values, results.bodies["top"].angular_velocity[5:, :1])
     assert results.title == "Top"
-    with pytest.raises(ResultError, match="figures are: overview, late, overview"):
-        plot(results, tmp_path / "a.png", "early")
+    refuses("figures are: overview, late, overview", plot, results, tmp_path / "a.png", "early", error=ResultError)
 
 
 @pytest.mark.parametrize("text", ["{", "[1]", '{"a": {"wat": 1}}', '{"a": {"what": []}}'])
@@ -482,8 +477,7 @@ def test_a_single_output_time_is_drawn(tmp_path):
 def test_the_suffix_gives_the_format(tmp_path, results):
     assert plot(results, tmp_path / "a", "strains").name == "a.png"
     assert plot(results, tmp_path / "a.svg", "strains").read_text().startswith("<?xml")
-    with pytest.raises(ResultError, match=r"a\.frog.*cannot be written"):
-        plot(results, tmp_path / "a.frog", "strains")
+    refuses(r"a\.frog.*cannot be written", plot, results, tmp_path / "a.frog", "strains", error=ResultError)
 
 
 def test_more_rows_than_a_page_holds_are_counted(tmp_path, monkeypatch):
@@ -500,15 +494,13 @@ def test_more_rows_than_a_page_holds_are_counted(tmp_path, monkeypatch):
 def test_the_ground_has_nothing_to_show(tmp_path):
     """Of a clamped beam the page shows its end and the audit, and there is no body to draw over time."""
     model = femb.Model("cantilever")
-    section = femb.Section("s", area=1e-4, second_moments=(1e-9, 1e-9), torsion_constant=1e-9, density=1e3,
-                      youngs_modulus=1e9, shear_modulus=1e9)  # fmt: skip
+    section = femb.Section("s", 1e-4, (1e-9, 1e-9), 1e-9, 1e3, 1e9, 1e9)
     model.add(femb.Beam("b", section, 1.0, start=femb.Attachment(body="ground", direction=(1.0, 0.0, 0.0))))
     results = femb.simulate(model, duration=1e-3, out=tmp_path / "results.h5")
     for each in (results, Results.read(tmp_path / "results.h5")):
         assert each.bodies["ground"].fixed
         assert [row[0].title for row in rows_of("overview", each)] == ["energy"], "it moves nowhere"
-        with pytest.raises(ResultError, match="nothing to show in the figure 'bodies'"):
-            plot(each, tmp_path / "a.png", "bodies")
+        refuses("nothing to show in the figure 'bodies'", plot, each, tmp_path / "a.png", "bodies", error=ResultError)
     model.add(femb.RigidBody("weight", mass=1.0, inertia=1.0, angular_velocity=(0, 0, 1.0)))
     assert rows_of("overview", femb.simulate(model, duration=1e-3))[0][0].title == "weight"
 
@@ -523,18 +515,13 @@ def test_the_case_gives_the_title(tmp_path, results, monkeypatch):
 
 
 def test_what_cannot_be_shown_says_why(tmp_path, results):
-    with pytest.raises(ResultError, match=r"'colours'.*overview, bodies"):
-        plot(results, tmp_path / "a.png", "colours")
+    refuses(r"'colours'.*overview, bodies", plot, results, tmp_path / "a.png", "colours", error=ResultError)
     with pytest.raises(ResultError, match="nothing to show in the figure 'joints'"):
         plot(Results(*bent_beam()), tmp_path / "a.png", "joints")
-    with pytest.raises(ResultError, match="nothing to show"):
-        plot(Results({}), tmp_path / "a.png")
-    with pytest.raises(ResultError, match="no output times"):
-        picture(Results({}), tmp_path / "a.png")
-    with pytest.raises(ResultError, match="neither bodies nor beams"):
-        picture(Results({"time": np.zeros(1)}), tmp_path / "a.png")
-    with pytest.raises(ResultError, match="times asks for none"):
-        picture(results, tmp_path / "a.png", times=0)
+    refuses("nothing to show", plot, Results({}), tmp_path / "a.png", error=ResultError)
+    refuses("no output times", picture, Results({}), tmp_path / "a.png", error=ResultError)
+    refuses("neither bodies nor beams", picture, Results({"time": np.zeros(1)}), tmp_path / "a.png", error=ResultError)
+    refuses("times asks for none", picture, results, tmp_path / "a.png", times=0, error=ResultError)
 
 
 # The picture
@@ -624,17 +611,12 @@ def test_a_film_has_the_images_it_should(tmp_path, results):
 
 
 def test_films_that_cannot_be_are_refused(tmp_path, results, monkeypatch):
-    with pytest.raises(ResultError, match=r"\.gif or \.mp4"):
-        animate(results, tmp_path / "a.avi")
-    with pytest.raises(ResultError, match=r"no motion from 5\.0"):
-        animate(results, tmp_path / "a.gif", times=(5.0, None))
-    with pytest.raises(ResultError, match="too long, at most"):
-        animate(results, tmp_path / "a.gif", speed=1e-6)
+    refuses(r"\.gif or \.mp4", animate, results, tmp_path / "a.avi", error=ResultError)
+    refuses(r"no motion from 5\.0", animate, results, tmp_path / "a.gif", times=(5.0, None), error=ResultError)
+    refuses("too long, at most", animate, results, tmp_path / "a.gif", speed=1e-6, error=ResultError)
     monkeypatch.setattr("matplotlib.animation.FFMpegWriter.isAvailable", lambda: False)
-    with pytest.raises(ResultError, match="ffmpeg, which is not installed"):
-        animate(results, tmp_path / "a.mp4")
-    with pytest.raises(ResultError, match="neither bodies nor beams"):
-        animate(Results({"time": np.zeros(1)}), tmp_path / "a.gif")
+    refuses("ffmpeg, which is not installed", animate, results, tmp_path / "a.mp4", error=ResultError)
+    refuses("neither bodies nor beams", animate, Results({"time": np.zeros(1)}), tmp_path / "a.gif", error=ResultError)
 
 
 def test_results_draw_quantities_by_name(tmp_path, results):
@@ -651,8 +633,7 @@ def test_results_draw_quantities_by_name(tmp_path, results):
     np.testing.assert_array_equal(line.get_ydata(), results["right.tip.position.z"])
     assert "a.svg" in [path.name for path in tmp_path.iterdir()]
     assert len(list(tmp_path.iterdir())) == 1
-    with pytest.raises(ResultError, match=r"did you mean 'right\.tip\.position'"):
-        results.plot("right.tip.positoin")
+    refuses(r"did you mean 'right\.tip\.position'", results.plot, "right.tip.positoin", error=ResultError)
     assert len(results.plot("tips").get_axes()) == 4, "named figures as well"
 
 
@@ -676,8 +657,7 @@ def test_spectra_are_drawn(tmp_path):
     results.write(tmp_path / "r.h5")
     said("plot", tmp_path / "r.h5", "--what", "hub.position", "--spectrum", "psd")
     assert (tmp_path / "hub.position.png").exists()
-    listed = CliRunner().invoke(cli, ["plot", str(tmp_path / "r.h5"), "--list"]).output
-    assert "hub.displacement" in listed
+    assert "hub.displacement" in said("plot", tmp_path / "r.h5", "--list")
 
 
 def test_items_of_one_name_in_two_tables_are_told_apart():

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from checkout import ROOT
-from click.testing import CliRunner
+from models import refuses
 from oracles.report_page import ReportPage, page_of
 from oracles.synthetic_results import (
     BOX,
@@ -21,10 +21,10 @@ from oracles.synthetic_results import (
     plate,
     satellite,
 )
+from shared_runs import said
 
 import femb
 from femb import ResultError, Results, Sweep
-from femb.cli import cli
 from femb.numerics import rotations
 from femb.pictures.words import channels
 from femb.reporting import carriers
@@ -299,17 +299,12 @@ def test_the_page_of_a_study_has_its_table(tmp_path):
 
 def test_what_cannot_be_shown_or_written_is_refused(tmp_path):
     results = Results(*satellite())
-    with pytest.raises(ResultError, match="nothing to show"):
-        femb.report(Results({}), tmp_path / "a.html")
-    with pytest.raises(ResultError, match=r"ends in \.html"):
-        femb.report(results, tmp_path / "a.pdf")
-    with pytest.raises(ResultError, match="frames is 1"):
-        femb.report(results, tmp_path / "a.html", frames=1)
-    with pytest.raises(ResultError, match="height is 3"):
-        results.show(height=3)
+    refuses("nothing to show", femb.report, Results({}), tmp_path / "a.html", error=ResultError)
+    refuses(r"ends in \.html", femb.report, results, tmp_path / "a.pdf", error=ResultError)
+    refuses("frames is 1", femb.report, results, tmp_path / "a.html", frames=1, error=ResultError)
+    refuses("height is 3", results.show, height=3, error=ResultError)
     (tmp_path / "file").write_text("")
-    with pytest.raises(ResultError, match="cannot be written"):
-        femb.report(results, tmp_path / "file" / "a.html")
+    refuses("cannot be written", femb.report, results, tmp_path / "file" / "a.html", error=ResultError)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file"]
 
 
@@ -321,19 +316,14 @@ def test_commands_write_and_open_pages(tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
 
-    def said(*words, code=0):
-        result = CliRunner().invoke(cli, [*words])
-        assert result.exit_code == code, result.output
-        return result.output.strip()
-
-    assert said("report", str(tmp_path)) == str(tmp_path / "report.html")
+    assert said("report", tmp_path).strip() == str(tmp_path / "report.html")
     assert dict(ReportPage(tmp_path / "report.html").data["head"]["facts"])["results"] == "results.h5"
-    assert said("report", str(file), "--out", str(tmp_path / "x" / "own.html"), "--quiet") == ""
-    viewed = said("view", str(file), "--frames", "5")
+    assert said("report", file, "--out", tmp_path / "x" / "own.html", "--quiet") == ""
+    viewed = said("view", file, "--frames", "5").strip()
     assert opened == [Path(viewed).as_uri()]
     assert len(ReportPage(Path(viewed)).data["scene"]["times"]) == 5
-    assert "there is no such result file" in said("report", str(tmp_path / "none.h5"), code=2)
-    assert "ends in .html" in said("report", str(file), "--out", str(tmp_path / "a.png"), code=2)
+    assert "there is no such result file" in said("report", tmp_path / "none.h5", code=2)
+    assert "ends in .html" in said("report", file, "--out", tmp_path / "a.png", code=2)
 
 
 def test_notebooks_show_the_page_in_a_frame_of_its_own():

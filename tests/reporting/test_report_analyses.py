@@ -5,6 +5,7 @@ import json
 import jsonschema
 import numpy as np
 import pytest
+from models import stiff
 from oracles.report_page import SCHEMA, ReportPage, page_of
 from oracles.synthetic_results import flexible, satellite
 from shared_runs import said
@@ -16,10 +17,7 @@ from femb.recording.record import attachments
 from femb.reporting.carriers import carriers_of
 from femb.system.system import System
 
-BAR = femb.Section(
-    "bar", axial_stiffness=1e6, torsional_stiffness=1.0, bending_stiffness=(1.0, 4.0), mass_per_length=1.0,
-    inertia_per_length=(2e-3, 1e-3, 1e-3),
-)  # fmt: skip
+BAR = stiff(1e6, 1.0, (1.0, 4.0), 1.0, (2e-3, 1e-3, 1e-3), "bar")
 
 
 def machine():

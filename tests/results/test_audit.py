@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from models import of_parts, stiff
 
 import femb
 from femb.cli.output import audit
@@ -15,12 +16,10 @@ from femb.system.system import System
 
 def oscillator():
     """A mass on a spring, 10 rad/s."""
-    model = femb.Model("oscillator")
-    model.add(femb.PointMass("m", mass=1.0, position=(1.5, 0, 0)))
-    model.add(
-        femb.SpringDamper("s", femb.SpringEnd("m"), femb.SpringEnd(anchor=(0, 0, 0)), stiffness=100.0, free_length=1.0)
+    return of_parts(
+        femb.PointMass("m", mass=1.0, position=(1.5, 0, 0)),
+        femb.SpringDamper("s", femb.SpringEnd("m"), femb.SpringEnd(anchor=(0, 0, 0)), stiffness=100.0, free_length=1.0),
     )
-    return model
 
 
 def test_a_run_that_loses_its_energy_says_from_when_on(tmp_path):
@@ -82,10 +81,7 @@ def test_the_balance_is_the_largest_force_and_moment_left_on_a_frame():
 def spinning_boom():
     """A boom that is unstressed while it spins already: its axis vibrates at 2e4 rad/s."""
     model = femb.Model("boom")
-    section = femb.Section(
-        "boom", axial_stiffness=2e8, torsional_stiffness=2e6, bending_stiffness=(4e6, 4e6), mass_per_length=1.5,
-        inertia_per_length=(0.02, 0.01, 0.01),
-    )  # fmt: skip
+    section = stiff(2e8, 2e6, (4e6, 4e6), 1.5, (0.02, 0.01, 0.01), "boom")
     hub = model.add(femb.RigidBody("hub", mass=20.0, inertia=2.0, angular_velocity=(0, 0, 3.0)))
     model.add(femb.Beam("boom", section, 2.0, 2, start=hub.at((0.5, 0, 0), direction=(1, 0, 0))))
     return model

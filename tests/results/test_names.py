@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import shared_runs
+from models import refuses
 
 from femb import ResultError
 from femb.results.names import known_names, named
@@ -77,8 +78,7 @@ def test_results_have_keys(satellite, panel):
         np.testing.assert_array_equal(satellite[name], values, err_msg=name)
     np.testing.assert_array_equal(panel["hinge.angle rate"], panel.joints["hinge"].rates[:, 0])
     assert {"hub.position", "right.tip.deflection", "audit.work"} <= set(satellite._ipython_key_completions_())
-    with pytest.raises(TypeError, match="not iterable"):
-        list(satellite)
+    refuses("not iterable", list, satellite, error=TypeError)
     with pytest.raises(ResultError, match="got 3, wanted the name of a quantity"):
         satellite[3]
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from models import of_parts, refuses
+from shared_runs import said
 
 import femb
 from femb.base.errors import ResultError
-from femb.cli import cli
 from femb.numerics import rotations
 from femb.results.pointing import Pointing
 
@@ -72,12 +72,8 @@ def test_the_true_error_of_a_law(tmp_path):
     found = femb.pointing(results, "controllers.law.error", windows=(0.5, 2.0), first=5.0)
     assert found.unit == "rad"
     assert 0.0 < found.rms("relative", 0.5) < found.rms("relative", 2.0) < 1e-2
-    run = CliRunner().invoke(
-        cli,
-        ["pointing", str(path), "--of", "controllers.law.error", "--window", "0.5", "--window", "2", "--first", "5"],
-    )
-    assert run.exit_code == 0, run.output
-    assert found.table() in run.output
+    run = said("pointing", path, "--of", "controllers.law.error", "--window", "0.5", "--window", "2", "--first", "5")
+    assert found.table() in run
     assert (tmp_path / "pointing.png").exists()
     blur = {"kind": "pointing", "of": "controllers.law.error", "measure": "relative", "window": 0.5, "first": 5.0}
     study = femb.Study(regulated, {"seed": {"values": [1, 2, 3]}}, {"blur": blur}, run=words)
@@ -95,8 +91,6 @@ def test_the_true_error_of_a_law(tmp_path):
     ],
 )
 def test_messages(words, message):
-    model = femb.Model()
-    model.add(femb.RigidBody("hub", 1.0, 1.0, angular_velocity=(0.1, 0.0, 0.0)))
+    model = of_parts(femb.RigidBody("hub", 1.0, 1.0, angular_velocity=(0.1, 0.0, 0.0)))
     results = femb.simulate(model, duration=10.0, output_interval=0.1)
-    with pytest.raises(ResultError, match=message):
-        femb.pointing(results, **words)
+    refuses(message, femb.pointing, results, **words, error=ResultError)

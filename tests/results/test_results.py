@@ -9,6 +9,7 @@ import h5py
 import numpy as np
 import pytest
 from checkout import ROOT
+from models import refuses
 from oracles.synthetic_results import LENGTH, bent_beam, blocks, satellite
 
 from femb.base.descriptors import lock
@@ -93,8 +94,7 @@ def test_results_are_read_only_and_leave_the_callers_arrays_alone():
 def test_a_series_of_another_length_is_refused():
     block, _, _ = satellite()
     block["bodies/hub/position"] = block["bodies/hub/position"][:-1]
-    with pytest.raises(ResultError, match=r"bodies/hub/position: shape \(20, 3\).*21 output times"):
-        Results(block)
+    refuses(r"bodies/hub/position: shape \(20, 3\).*21 output times", Results, block, error=ResultError)
 
 
 # What is derived
@@ -263,8 +263,7 @@ def test_a_block_that_is_taken_is_emptied(tmp_path):
             writer.take(block)
             assert not block
             unlike = {"time": np.zeros(1)}
-            with pytest.raises(ResultError, match="bodies/hub/position"):
-                writer.take(unlike)
+            refuses("bodies/hub/position", writer.take, unlike, error=ResultError)
             assert unlike
     for results in (Results(*memory.content()), Results.read(tmp_path / "r.h5")):
         np.testing.assert_array_equal(results.time, [1.0, 2.0])
@@ -284,16 +283,14 @@ def test_a_block_unlike_the_first_is_refused(change, message):
     writer = MemoryWriter({}, {})
     good = {"time": np.zeros(1), "bodies/hub/position": np.zeros((1, 3))}
     writer.append(good)
-    with pytest.raises(ResultError, match=message):
-        writer.append(good | change)
+    refuses(message, writer.append, good | change, error=ResultError)
 
 
 def test_a_failed_start_leaves_the_old_file(tmp_path):
     path = tmp_path / "r.h5"
     Results(*satellite()).write(path)
     before = path.read_bytes()
-    with pytest.raises(ResultError, match=r"r\.h5.*cannot be written"):
-        ResultWriter(path, {"linear/A": np.array([object()])}, {})
+    refuses(r"r\.h5.*cannot be written", ResultWriter, path, {"linear/A": np.array([object()])}, {}, error=ResultError)
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == ["r.h5"]
     ResultWriter(path, {}, {}).close()
@@ -306,21 +303,16 @@ def test_a_failed_start_leaves_the_old_file(tmp_path):
 
 def test_places_that_cannot_be_written_are_named(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(ResultError, match="cannot be written"):
-        ResultWriter(tmp_path / "file" / "r.h5", {}, {})
-    with pytest.raises(ResultError, match="a folder"):
-        ResultWriter(tmp_path, {}, {})
+    refuses("cannot be written", ResultWriter, tmp_path / "file" / "r.h5", {}, {}, error=ResultError)
+    refuses("a folder", ResultWriter, tmp_path, {}, {}, error=ResultError)
 
 
 def test_files_that_cannot_be_read_say_why(tmp_path):
-    with pytest.raises(ResultError, match="no such"):
-        Results.read(tmp_path / "none.h5")
-    with pytest.raises(ResultError, match=r"results\.h5: there is no such result file"):
-        Results.read(tmp_path)
+    refuses("no such", Results.read, tmp_path / "none.h5", error=ResultError)
+    refuses(r"results\.h5: there is no such result file", Results.read, tmp_path, error=ResultError)
     text = tmp_path / "text.h5"
     text.write_text("time,position\n")
-    with pytest.raises(ResultError, match=r"text\.h5: cannot be read"):
-        Results.read(text)
+    refuses(r"text\.h5: cannot be read", Results.read, text, error=ResultError)
     whole = tmp_path / "whole.h5"
     Results(*satellite()).write(whole)
     Results(*satellite()).write(tmp_path / "results.h5")
@@ -328,12 +320,10 @@ def test_files_that_cannot_be_read_say_why(tmp_path):
     np.testing.assert_array_equal(Results.read_array(tmp_path, "time"), Results.read(whole).time)
     cut = tmp_path / "cut.h5"
     cut.write_bytes(whole.read_bytes()[:-5000])
-    with pytest.raises(ResultError, match=r"cut\.h5: cannot be read.*cut off"):
-        Results.read(cut)
+    refuses(r"cut\.h5: cannot be read.*cut off", Results.read, cut, error=ResultError)
     with h5py.File(tmp_path / "other.h5", "w") as file:
         file["x"] = 1.0
-    with pytest.raises(ResultError, match="not one of femb's"):
-        Results.read(tmp_path / "other.h5")
+    refuses("not one of femb's", Results.read, tmp_path / "other.h5", error=ResultError)
 
 
 def test_one_run_begins_at_a_time_and_takes_the_draft_of_a_killed_one(tmp_path):
@@ -341,8 +331,7 @@ def test_one_run_begins_at_a_time_and_takes_the_draft_of_a_killed_one(tmp_path):
     draft.write_bytes(b"femb journal 1\n" + bytes(10_000))
     with draft.open("r+b") as other:
         lock(other.fileno())
-        with pytest.raises(ResultError, match="another run writes to it now"):
-            ResultWriter(tmp_path / "r.h5", {}, {})
+        refuses("another run writes to it now", ResultWriter, tmp_path / "r.h5", {}, {}, error=ResultError)
         assert os.listdir(tmp_path) == [draft.name]
     with ResultWriter(tmp_path / "r.h5", {}, {}) as writer:
         writer.append({"time": np.zeros(1)})
@@ -417,9 +406,6 @@ def test_a_time_that_is_no_number_is_a_damage(tmp_path, results, k):
 
 @pytest.mark.parametrize("path", ["", ".", "/"])
 def test_a_folder_is_no_name_of_a_result_file(path):
-    with pytest.raises(ResultError, match="is a folder, wanted the name of a result file"):
-        ResultWriter(path, {}, {})
-    with pytest.raises(ResultError, match=r"results\.h5: there is no such result file"):
-        Results.read(path)
-    with pytest.raises(ResultError, match=r"'x\\x00': cannot be read"):
-        Results.read("x\0")
+    refuses("is a folder, wanted the name of a result file", ResultWriter, path, {}, {}, error=ResultError)
+    refuses(r"results\.h5: there is no such result file", Results.read, path, error=ResultError)
+    refuses(r"'x\\x00': cannot be read", Results.read, "x\0", error=ResultError)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from checkout import ROOT
-from models import sections_like
+from models import of_parts, refuses, sections_like
 
 import femb
 from femb.elements.beam.results import section_loads
@@ -18,13 +18,11 @@ section = sections_like("boom", AREA, (MOMENT, MOMENT), 8.79e-7, DENSITY, E, 2.6
 
 
 def cantilever(*items, gravity=(0.0, 0.0, 0.0), elements=3, **words):
-    model = femb.Model("cantilever", gravity=gravity)
-    ground = model.add(femb.Ground())
+    ground = femb.Ground()
     start = ground.at((0.5, 0.0, 0.0), direction=(1, 0, 0))
-    model.add(femb.Beam("boom", section(**words), length=2.0, elements=elements, start=start))
-    for item in items:
-        model.add(item)
-    return model
+    return of_parts(
+        ground, femb.Beam("boom", section(**words), length=2.0, elements=elements, start=start), *items, gravity=gravity
+    )
 
 
 def places(elements=3, length=2.0):
@@ -322,10 +320,8 @@ def test_sections_given_by_their_stiffness():
 
 
 def test_bad_points_are_named():
-    with pytest.raises(femb.ModelError, match=r"recovery_points: got .* wanted points of two numbers"):
-        section(recovery_points=[[0.1, 0.2, 0.3]])
-    with pytest.raises(femb.ModelError, match=r"torsion_modulus: got -1\.0, must be greater than 0"):
-        section(torsion_modulus=-1.0)
+    refuses(r"recovery_points: got .* wanted points of two numbers", section, recovery_points=[[0.1, 0.2, 0.3]])
+    refuses(r"torsion_modulus: got -1\.0, must be greater than 0", section, torsion_modulus=-1.0)
 
 
 PORTALS = {

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from models import of_parts, stiff
 
 import femb
 from femb import FlexibleBody, Load, Model, PointMass, RigidBody
@@ -12,13 +13,9 @@ HUB_AT = (0.3, 0.1, -0.2)
 @pytest.fixture(scope="module")
 def bodies():
     """A boom of beams reduced to its root and its tip, and to its root alone."""
-    model = Model()
-    hub = model.add(RigidBody("hub", mass=10.0, inertia=1.0))
-    section = femb.Section(
-        "rod", axial_stiffness=1e5, torsional_stiffness=20.0, bending_stiffness=(30.0, 50.0), mass_per_length=0.5,
-        inertia_per_length=(2e-4, 1e-4, 1e-4),
-    )  # fmt: skip
-    model.add(femb.Beam("boom", section, 1.5, 3, start=hub.at((0.0, 0.0, 0.0), direction=(1.0, 0.0, 0.0))))
+    hub = RigidBody("hub", mass=10.0, inertia=1.0)
+    section = stiff(1e5, 20.0, (30.0, 50.0), 0.5, (2e-4, 1e-4, 1e-4), "rod")
+    model = of_parts(hub, femb.Beam("boom", section, 1.5, 3, start=hub.at((0.0, 0.0, 0.0), direction=(1.0, 0.0, 0.0))))
     tip = femb.fem.reduce_beams(model, "hub", {"tip": "beams.boom.-1"}, 3).body
     return {"tip": tip, "root": femb.fem.reduce_beams(model, "hub", {}, 4).body}
 

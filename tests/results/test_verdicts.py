@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from models import of_parts
 from oracles.synthetic_results import satellite
 
 import femb
@@ -151,10 +152,9 @@ def test_states_of_statics_have_no_balance_of_energy():
 
 def test_a_structure_at_rest_is_no_fault():
     """Rounding of strains makes energies of 1e-23 J, momenta of 1e-13 N s and forces of 1e-8 N: no warning."""
-    model = femb.Model("at rest")
-    hub = model.add(femb.RigidBody("hub", mass=22.4, inertia=0.149))
+    hub = femb.RigidBody("hub", mass=22.4, inertia=0.149)
     section = femb.Section("boom", shape={"tube": [0.03, 0.002]}, material="aluminium 6061-T6", damping=1e-4)
-    model.add(femb.Beam("boom", section, 2.0, 4, start=hub.at((0.1, 0.0, 0.0), direction=(1.0, 0.0, 0.0))))
+    model = of_parts(hub, femb.Beam("boom", section, 2.0, 4, start=hub.at((0.1, 0.0, 0.0), direction=(1.0, 0.0, 0.0))))
     results = femb.simulate(model, duration=0.1, rtol=1e-6)
     assert 0.0 < np.abs(results.audit.energy_error).max() < 1e-20
     assert results.message == ""

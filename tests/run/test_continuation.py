@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 from fragile_runs import Kill, KilledError
 from long_runs import slow
+from models import refuses
 
 import femb
 from femb.base.errors import ContinuationError, ModelError, ResultError
@@ -233,14 +234,12 @@ def test_a_start_from_other_parts_is_refused(tmp_path):
     Results.read(file).write(tmp_path / "copy.h5")
     with pytest.raises(ResultError, match="has no last state to start from"):
         run(hinged(), None, 0.1, start={"results": str(tmp_path / "copy.h5")})
-    with pytest.raises(ModelError, match="start: got 3, wanted"):
-        femb.Run(duration=1.0, start=3)
+    refuses("start: got 3, wanted", femb.Run, duration=1.0, start=3)
 
 
 def test_what_cannot_be_continued_is_refused(tmp_path, often):
     file = tmp_path / "r.h5"
-    with pytest.raises(ModelError, match="out: is missing"):
-        run(hinged(), None, resume=True)
+    refuses("out: is missing", run, hinged(), None, resume=True)
     with pytest.raises(KilledError):
         run(hinged(), file, progress=Kill(0.2))
     before = unfinished(file)
@@ -250,19 +249,14 @@ def test_what_cannot_be_continued_is_refused(tmp_path, often):
         (r"run.duration was 0.8, now it is 1.5", {"duration": 1.5}),
     ):
         options = {"duration": 0.8, "output_interval": 0.05, **METHODS["rk4"], **change}
-        with pytest.raises(ResultError, match=words):
-            femb.simulate(hinged(), out=file, resume=True, **options)
+        refuses(words, femb.simulate, hinged(), out=file, resume=True, **options, error=ResultError)
     other = hinged()
     other.add(PointMass("tip", mass=1.0, position=(9.0, 0.0, 0.0)))
-    with pytest.raises(ResultError, match="has the run of another model"):
-        run(other, file, resume=True)
+    refuses("has the run of another model", run, other, file, resume=True, error=ResultError)
     event = Event("high", lambda t, state: t - 9.0)
-    with pytest.raises(ResultError, match="had other events"):
-        run(hinged(), file, resume=True, events=(event,))
-    with pytest.raises(ResultError, match="not finished; resume it first"):
-        run(hinged(), file, extend=1.0)
-    with pytest.raises(ModelError, match="got -1"):
-        run(hinged(), file, extend=-1)
+    refuses("had other events", run, hinged(), file, resume=True, events=(event,), error=ResultError)
+    refuses("not finished; resume it first", run, hinged(), file, extend=1.0, error=ResultError)
+    refuses("got -1", run, hinged(), file, extend=-1)
     assert unfinished(file).frames == before.frames  # all of them left it as it was
     same(run(hinged(), None), run(hinged(), file, resume=True))
     assert not hasattr(Results.read(file).static, "checkpoint")
@@ -316,8 +310,7 @@ def test_a_run_that_an_event_ended_is_not_extended_but_starts_another(tmp_path):
     file = tmp_path / "r.h5"
     event = Event("early", lambda t, state: t - 0.123)
     ended = run(hinged(), file, events=(event,))
-    with pytest.raises(ResultError, match="was ended by event 'early'"):
-        run(hinged(), file, extend=1.0, events=(event,))
+    refuses("was ended by event 'early'", run, hinged(), file, extend=1.0, events=(event,), error=ResultError)
     again = run(hinged(), None, 0.1, start={"results": str(file)})
     np.testing.assert_allclose(again.bodies["hub"].quaternion[0], ended.bodies["hub"].quaternion[-1], atol=1e-12)
     assert ended.time[-1] == pytest.approx(0.123)

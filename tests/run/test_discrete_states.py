@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from fragile_runs import Kill, KilledError
 from long_runs import slow
+from models import of_parts, refuses
 
 import femb
 from femb.base.errors import SolveError
@@ -77,12 +78,11 @@ def catalogue(monkeypatch):
 
 
 def pushed(updates, *items, force=0.0, velocity=0.0, **more):
-    model = femb.Model("pushed")
-    model.add(RigidBody("m", 2.0, (1.0, 1.0, 1.0), position=(0, 0, 0), velocity=(velocity, 0, 0)))
-    model.add(Pusher("p", "m", updates, force, more))
-    for item in items:
-        model.add(item)
-    return model
+    return of_parts(
+        RigidBody("m", 2.0, (1.0, 1.0, 1.0), position=(0, 0, 0), velocity=(velocity, 0, 0)),
+        Pusher("p", "m", updates, force, more),
+        *items,
+    )
 
 
 METHODS = {
@@ -417,8 +417,7 @@ def test_an_instant_that_has_passed_is_refused():
     with pytest.raises(SolveError, match=r"late: waits for t = 0\.3 s at t = 0\.3 s: after an update name a later"):
         femb.simulate(pushed(lambda force: [update]), duration=1.0, method="rk")
     model = pushed(lambda force: [Update("p", lambda t, state, d: {}, period=0.0)])
-    with pytest.raises(ValueError, match="p: got the period 0"):
-        System(model)
+    refuses("p: got the period 0", System, model, error=ValueError)
 
 
 def test_members_of_ensembles_with_them_have_runs_of_their_own():

@@ -4,7 +4,7 @@ runs against the velocity form, gimbal lock."""
 import numpy as np
 import pytest
 from formulations.test_reduced import differences, flexible_pendulum, loaded, run, wheel
-from models import beads, of_parts, panel_on_hub
+from models import beads, of_parts, panel_on_hub, refuses
 from oracles.random_trees import KINDS, random_model
 
 import femb
@@ -165,34 +165,28 @@ def test_gimbal_distance_is_reported_and_lock_is_refused():
         relative_kinematics(tumbling(0.5 * np.pi), "angles")
     q = form.q0.copy()
     q[1] = 0.5 * np.pi
-    with pytest.raises(femb.SolveError, match="1-2-3 angles of ball are locked; take angular velocities"):
-        form.evaluate(q)
+    refuses("1-2-3 angles of ball are locked; take angular velocities", form.evaluate, q, error=femb.SolveError)
     relative_kinematics(tumbling(0.5 * np.pi), "fixed").evaluate()
 
 
 def test_what_is_refused():
     model = random_model(np.random.default_rng(0), 3)
-    with pytest.raises(femb.ModelError, match="speeds: got 'euler', wanted 'fixed', 'body', 'angles'"):
-        relative_kinematics(model, "euler")
-    with pytest.raises(femb.ModelError, match=r"relative kinematics: u: got .*, wanted \d+ numbers: "):
-        relative_kinematics(model).evaluate(u=[1.0])
-    with pytest.raises(femb.ModelError, match="is integrated by method 'rk', got 'radau'"):
-        relative_kinematics(model).simulate(0.1, method="radau")
+    refuses("speeds: got 'euler', wanted 'fixed', 'body', 'angles'", relative_kinematics, model, "euler")
+    refuses(r"relative kinematics: u: got .*, wanted \d+ numbers: ", relative_kinematics(model).evaluate, u=[1.0])
+    refuses("is integrated by method 'rk', got 'radau'", relative_kinematics(model).simulate, 0.1, method="radau")
     loop = femb.Model()
     for name in ("a", "b"):
         loop.add(femb.RigidBody(name, mass=1.0, inertia=1.0))
     loop.add(femb.Revolute("one", femb.JointEnd("ground", axis=(0, 0, 1)), femb.JointEnd("a")))
     loop.add(femb.Revolute("two", femb.JointEnd("a", axis=(0, 0, 1)), femb.JointEnd("b")))
     loop.add(femb.Revolute("three", femb.JointEnd("b", axis=(0, 0, 1)), femb.JointEnd("ground")))
-    with pytest.raises(
-        femb.ModelError, match=r"'relative_kinematics' is for trees of joints: joints\.\w+, .* close a loop; open"
-    ):
-        relative_kinematics(loop)
+    refuses(
+        r"'relative_kinematics' is for trees of joints: joints\.\w+, .* close a loop; open", relative_kinematics, loop
+    )
     rod = femb.Model()
     rod.add(femb.RigidBody("a", mass=1.0, inertia=1.0, position=(1, 0, 0)))
     rod.add(femb.Distance("rod", femb.JointEnd("ground"), femb.JointEnd("a")))
-    with pytest.raises(femb.ModelError, match=r"joints\.rod \(distance\) .*; take a joint of another kind"):
-        relative_kinematics(rod)
+    refuses(r"joints\.rod \(distance\) .*; take a joint of another kind", relative_kinematics, rod)
 
 
 def test_the_start_of_a_slider_is_a_column():

@@ -8,8 +8,7 @@ from femb.layout.layout import Layout
 from femb.run.overview import overview
 from femb.system.initial_state import structures
 
-BAR = femb.Section("bar", area=1e-4, second_moments=(1e-9, 1e-9), torsion_constant=2e-9, density=2700.0,
-                   youngs_modulus=7e10, shear_modulus=2.6e10)  # fmt: skip
+BAR = femb.Section("bar", 1e-4, (1e-9, 1e-9), 2e-9, 2700.0, 7e10, 2.6e10)
 ENDS = [femb.JointEnd(name, at=(x, 0.0, 0.0), axis=(0.0, 1.0, 0.0)) for name, x in (("hub", 0.5), ("tip", -0.5))]
 
 

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from long_runs import slow, slow_but
+from models import of_parts, refuses
 
 from femb import Differentiated, Ground, Load, Model, PointMass, RigidBody, SolveError, inverse, linearize, static
 from femb.elements import (
@@ -33,10 +34,7 @@ every_method = pytest.mark.parametrize("name", METHODS)
 
 
 def pushed(force, **words):
-    model = Model("pushed")
-    model.add(PointMass("m", mass=1.0, position=(1.0, 0, 0)))
-    model.add(Load("push", body="m", force=force, **words))
-    return model
+    return of_parts(PointMass("m", mass=1.0, position=(1.0, 0, 0)), Load("push", body="m", force=force, **words))
 
 
 def run(model, name="radau", duration=1.0, **words):
@@ -275,9 +273,7 @@ def test_a_load_that_chatters_is_named(name):
     def brake(t, state):
         return -20.0 * np.sign(state.bodies["m"].velocity) + (1.0, 0.0, 0.0)
 
-    model = Model("braked")
-    model.add(PointMass("m", mass=1.0, velocity=(1.0, 0, 0)))
-    model.add(Load("brake", body="m", force=brake))
+    model = of_parts(PointMass("m", mass=1.0, velocity=(1.0, 0, 0)), Load("brake", body="m", force=brake))
     with pytest.raises(SolveError, match=r"loads\.brake\.force jumps with the state .*chatters.*events?") as caught:
         run(model, name)
     # it comes to rest after v m / (20 - 1)
@@ -325,8 +321,7 @@ def test_constraints_that_cannot_be_met_are_named_with_the_time(method):
         model.add(Ground(name, position=(x, 0, 0)))
         model.add(DistanceDriver(f"to_{name}", first=Place(name), second=Place("m"), motion=motion))
     wanted = r"stopped at t = 0\.2.* s: .*the constraints could not be met: drivers\.to_(left|right) \(distance\) stays"
-    with pytest.raises(SolveError, match=wanted):
-        simulate(model, duration=0.5, output_interval=0.1, method=method)
+    refuses(wanted, simulate, model, duration=0.5, output_interval=0.1, method=method, error=SolveError)
 
 
 def test_a_singular_mass_is_named_with_the_time():

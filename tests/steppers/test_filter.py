@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from checkout import CASES
 from long_runs import slow
+from models import of_parts
 from oracles.stiff_motion import flying_beam, wire_satellite
 from scipy.stats import binom
 
@@ -123,10 +124,9 @@ def antennas(names="ab", elements=2):
 @pytest.mark.parametrize("formulation", ["velocity", "quaternion"])
 def test_vibrations_above_the_frequency_are_taken_out_mode_by_mode(formulation):
     """Of a mode of the frequency g a part remains: the chance of at most 4 successes of 8, each of g^4/(f^4 + g^4)."""
-    model = Model("bent")
     tape = Section("tape", shape={"rectangle": [6e-3, 2e-4]}, material="stainless steel 304")
-    hub = model.add(RigidBody("hub", 0.05, 1e-5))
-    model.add(Beam("a", tape, 0.17, 3, start=hub.at((0.02, 0, 0), direction=(1, 0, 0))))
+    hub = RigidBody("hub", 0.05, 1e-5)
+    model = of_parts(hub, Beam("a", tape, 0.17, 3, start=hub.at((0.02, 0, 0), direction=(1, 0, 0))))
     found = modes(model, count=14)
     system = System(model)
     form = make_formulation(system, formulation)

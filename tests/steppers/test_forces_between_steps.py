@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from checkout import CASES
 from long_runs import slow_but
+from models import of_parts, stiff
 from oracles.random_trees import random_model
 
 from femb import (
@@ -80,14 +81,7 @@ def run(model, each, **words):
 
 def boom(stiffness):
     """A boom of 1.5 kg/m by its axial stiffness (N); 2 m long."""
-    return Section(
-        "boom",
-        axial_stiffness=stiffness,
-        torsional_stiffness=0.01 * stiffness,
-        bending_stiffness=(0.02 * stiffness, 0.02 * stiffness),
-        mass_per_length=1.5,
-        inertia_per_length=(0.02, 0.01, 0.01),
-    )
+    return stiff(stiffness, 0.01 * stiffness, (0.02 * stiffness, 0.02 * stiffness), 1.5, (0.02, 0.01, 0.01), "boom")
 
 
 def spinning_boom(stiffness, elements=1):
@@ -251,13 +245,12 @@ LENGTH, MASS, INERTIA, G = 0.8, 2.0, 0.05, 9.81
 
 def pendulum():
     """A body on a hinge about y, let go from the horizontal; its mass centre is on x, from the hinge."""
-    model = Model("pendulum", gravity=(0, 0, -G))
     first = Ground().at((0, 0, 0), direction=(0, 1, 0))
     moments = (0.02, INERTIA, 0.06)
-    model.add(RigidBody("bob", MASS, moments, position=(LENGTH, 0, 0)))
     second = JointEnd("bob", at=(-LENGTH, 0, 0), axis=(0, 1, 0))
-    model.add(Revolute("hinge", first, second))
-    return model
+    return of_parts(
+        RigidBody("bob", MASS, moments, position=(LENGTH, 0, 0)), Revolute("hinge", first, second), gravity=(0, 0, -G)
+    )
 
 
 @every(STIFF[:3], STIFF[3:4], STIFF[4:], EXPLICIT[:1], slow(EXPLICIT[3:4]), RIGID)

@@ -5,6 +5,7 @@ from math import comb
 import numpy as np
 import pytest
 from long_runs import slow_but
+from models import of_parts
 
 from femb import Model, Tolerances
 from femb.base.options import Run
@@ -24,17 +25,16 @@ ORDERS = {"rk4": 4, "dop853": 8, "radau": 5, "generalized-alpha": 2}
 
 def linkage() -> Model:
     """A body on a hinge, one more on a universal joint out of its plane, and a spring from its tip to the ground."""
-    model = Model("linkage", gravity=(0.0, 0.0, -9.81))
-    model.add(RigidBody("upper", mass=2.0, inertia=(0.2, 0.3, 0.1), position=(0.5, 0, 0)))
-    model.add(RigidBody("lower", mass=1.0, inertia=(0.05, 0.1, 0.12), position=(1.4, 0, 0)))
-    model.add(
-        Revolute("hinge", Ground().at((0, 0, 0), direction=(0, 1, 0)), JointEnd("upper", at=(-0.5, 0, 0)), rates=0.5)
-    )
     first = JointEnd("upper", at=(0.5, 0, 0), axis=(0, 1, 0))
-    model.add(Universal("knee", first, JointEnd("lower", at=(-0.4, 0, 0), axis=(0, 0, 1)), rates=(0.6, -1.1)))
     tip = SpringEnd(body="lower", at=(0.4, 0, 0))
-    model.add(SpringDamper("spring", SpringEnd(anchor=(2, 0.5, 0)), tip, stiffness=10.0, damping=0.3, free_length=0.5))
-    return model
+    return of_parts(
+        RigidBody("upper", mass=2.0, inertia=(0.2, 0.3, 0.1), position=(0.5, 0, 0)),
+        RigidBody("lower", mass=1.0, inertia=(0.05, 0.1, 0.12), position=(1.4, 0, 0)),
+        Revolute("hinge", Ground().at((0, 0, 0), direction=(0, 1, 0)), JointEnd("upper", at=(-0.5, 0, 0)), rates=0.5),
+        Universal("knee", first, JointEnd("lower", at=(-0.4, 0, 0), axis=(0, 0, 1)), rates=(0.6, -1.1)),
+        SpringDamper("spring", SpringEnd(anchor=(2, 0.5, 0)), tip, stiffness=10.0, damping=0.3, free_length=0.5),
+        gravity=(0.0, 0.0, -9.81),
+    )
 
 
 @pytest.fixture(scope="module")

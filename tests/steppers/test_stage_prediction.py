@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from models import stiff
 
-from femb import Attachment, Beam, Model, RigidBody, Section
+from femb import Attachment, Beam, Model, RigidBody
 from femb.formulations import make_formulation
 from femb.numerics import rotations
 from femb.numerics.tableaux import RADAU_A, RADAU_C, RADAU_INVERSE
@@ -15,14 +16,7 @@ SPIN, AXIS = 2.0, np.array([2.0, -1.0, 2.0]) / 3.0
 
 
 def boom():
-    section = Section(
-        "boom",
-        axial_stiffness=1e6,
-        torsional_stiffness=1e3,
-        bending_stiffness=(1e3, 1e3),
-        mass_per_length=1.0,
-        inertia_per_length=(0.02, 0.01, 0.01),
-    )
+    section = stiff(1e6, 1e3, (1e3, 1e3), 1.0, (0.02, 0.01, 0.01), "boom")
     model = Model("boom")
     model.add(RigidBody("hub", mass=5.0, inertia=1.0))
     model.add(Beam("boom", section=section, length=2.0, elements=2, start=Attachment("hub", direction=(1, 0, 0))))

@@ -138,8 +138,7 @@ def test_default_tolerances_follow_rtol():
 
 
 def thrown(**options):
-    model = Model("thrown", gravity=(0, 0, -9.81))
-    model.add(PointMass("m", mass=1.0, position=(0, 0, 1.0)))
+    model = of_parts(PointMass("m", mass=1.0, position=(0, 0, 1.0)), gravity=(0, 0, -9.81))
     return simulate(model, duration=0.1, **options)
 
 
@@ -185,9 +184,7 @@ def test_a_tolerance_below_rounding_is_recognised_at_once():
     def cantilever(x):
         section = Section("tube", shape={"tube": [0.05, 0.002]}, material="aluminium 6061-T6", damping=1e-4)
         start = Attachment("ground", at=(x, 0.0, 0.0), direction=(1.0, 0.0, 0.0))
-        model = Model(gravity=(0.0, 0.0, -9.81))
-        model.add(Beam("b", section, 1.0, 4, start=start))
-        return model
+        return of_parts(Beam("b", section, 1.0, 4, start=start), gravity=(0.0, 0.0, -9.81))
 
     with pytest.raises(SolveError, match=r"last 1000 steps .* below the rounding of the forces.*rtol = 1e-10"):
         simulate(cantilever(1000.0), duration=5.0, rtol=1e-11, max_steps=20000)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from models import refuses
 
 import femb
 from femb.profiles import Step, Versine
@@ -262,16 +263,12 @@ def test_what_cannot_be_integrated_together_has_a_run_of_its_own():
         assert ensemble.note == f"1 of 3 members had runs of their own, the first of them since {words}"
         same_as_alone(ensemble.results[1], model)
     assert femb.simulate_ensemble([spacecraft()], **RUN).note == ""
-    with pytest.raises(femb.ModelError, match="got none"):
-        femb.simulate_ensemble([], **RUN)
-    with pytest.raises(femb.ModelError, match="together: got 0"):
-        femb.simulate_ensemble([spacecraft()], together=0, **RUN)
-    with pytest.raises(femb.ModelError, match="wanted 'velocity'"):
-        femb.simulate_ensemble([spacecraft()], formulation="quaternion", **RUN)
+    refuses("got none", femb.simulate_ensemble, [], **RUN)
+    refuses("together: got 0", femb.simulate_ensemble, [spacecraft()], together=0, **RUN)
+    refuses("wanted 'velocity'", femb.simulate_ensemble, [spacecraft()], formulation="quaternion", **RUN)
     with pytest.raises(femb.ModelError, match="got 'gauss', wanted one of"):
         femb.simulate_ensemble([spacecraft()], duration=0.1, method="gauss", step=1e-3)
-    with pytest.raises(femb.ModelError, match=r"models\[0\]: got 3"):
-        femb.simulate_ensemble([3], **RUN)
+    refuses(r"models\[0\]: got 3", femb.simulate_ensemble, [3], **RUN)
 
 
 def controlled(seed, bandwidth=0.5):
@@ -333,8 +330,7 @@ def test_a_study_in_ensembles_has_the_same_table():
     assert table.messages == separate.messages
     for name in ("peak", "last"):
         assert np.allclose(table[name], separate[name], rtol=1e-6, atol=0.0, equal_nan=True)
-    with pytest.raises(femb.ModelError, match="together: runs in this process"):
-        femb.sweep(study_of(), together=True, workers=2)
+    refuses("together: runs in this process", femb.sweep, study_of(), together=True, workers=2)
 
 
 def test_outputs_of_the_audit_are_refused_before_a_run():
@@ -346,6 +342,5 @@ def test_outputs_of_the_audit_are_refused_before_a_run():
 
     outputs = {"last": {"kind": "final", "of": TIP}, "error": {"kind": "peak", "of": "audit.energy_error"}}
     study = femb.Study(case, {"stiffness": {"values": [1.0, 1.2]}}, outputs, design="list", run=femb.Run(**RUN))
-    with pytest.raises(femb.ModelError, match=r"outputs.error.of: runs that are integrated together have no audit"):
-        femb.sweep(study, together=True)
+    refuses(r"outputs.error.of: runs that are integrated together have no audit", femb.sweep, study, together=True)
     assert made == []

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from models import stiff
 
 import femb
 from femb.elements import Attachment, DriveHarmonic, Snap
@@ -223,15 +224,7 @@ def test_what_a_member_would_do_without_its_latch_does_not_stop_the_others():
 def panels(number, elements=1, damping=1e-2, driven=True):
     """A satellite with two flexible panels that springs unfold, or that turn on, until they latch one by one."""
     stiffness, springs = 1.0 + np.random.default_rng(number).uniform(-0.2, 0.2, 2)
-    section = femb.Section(
-        "panel",
-        axial_stiffness=2e5,
-        torsional_stiffness=150.0,
-        bending_stiffness=(200.0 * stiffness, 2e3),
-        mass_per_length=3.0,
-        inertia_per_length=(0.26, 0.01, 0.25),
-        damping=damping,
-    )
+    section = stiff(2e5, 150.0, (200.0 * stiffness, 2e3), 3.0, (0.26, 0.01, 0.25), "panel", damping=damping)
     model = femb.Model("panels")
     model.add(femb.RigidBody("hub", 100.0, 20.0))
     for name, side in (("right", 1.0), ("left", -1.0)):

@@ -1,6 +1,7 @@
 """Study files: every problem with its line."""
 
 import pytest
+from models import refuses
 from oracles.spring_study import STUDY, build, written
 
 from femb import ModelError, Study, sweep
@@ -85,8 +86,7 @@ def test_entries_and_quantities_that_do_not_exist_are_refused_before_any_run(tmp
 def test_a_wrong_case_is_refused_with_its_line(tmp_path):
     path = written(tmp_path)
     (tmp_path / "case.toml").write_text((tmp_path / "case.toml").read_text().replace("inertia = 1.0", "inertia = -1.0"))
-    with pytest.raises(CaseError, match=r"case.toml:4: bodies.mass.inertia"):
-        sweep(path)
+    refuses(r"case.toml:4: bodies.mass.inertia", sweep, path, error=CaseError)
 
 
 def test_studies_in_python_are_checked_in_the_same_words():
@@ -97,11 +97,8 @@ def test_studies_in_python_are_checked_in_the_same_words():
     assert [line.split(": ")[0] for line in str(error.value).splitlines()] == [
         "run.duration", "run.rtol", "variables.mass.standard_deviation", "outputs.x.kind",
     ]  # fmt: skip
-    with pytest.raises(ModelError, match="case: got 3, wanted the path of a case file"):
-        Study(3, table, output)
+    refuses("case: got 3, wanted the path of a case file", Study, 3, table, output)
     with pytest.raises(ModelError, match="run: is that of the case file"):
         Study("case.toml", {"m": {"values": [1.0], "key": "run.rtol"}}, output, run={"duration": 1.0})
-    with pytest.raises(ModelError, match=r"outputs: got \{\}, wanted at least one table"):
-        Study(build, table, {})
-    with pytest.raises(ModelError, match="got 3 for the study, wanted a femb"):
-        sweep(3)
+    refuses(r"outputs: got \{\}, wanted at least one table", Study, build, table, {})
+    refuses("got 3 for the study, wanted a femb", sweep, 3)

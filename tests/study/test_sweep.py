@@ -4,10 +4,11 @@ import json
 
 import numpy as np
 import pytest
+from models import refuses
 from oracles.spring_study import CASE, STUDY, build, motion, written
 
 import femb
-from femb import ModelError, ResultError, Results, Study, Sweep, simulate, sweep
+from femb import ResultError, Results, Study, Sweep, simulate, sweep
 from femb.case import load_case
 from femb.study import runner
 from femb.study import sweep as module
@@ -145,8 +146,7 @@ def test_results_are_kept_on_request(tmp_path):
     kept = Results.read(tmp_path / "out" / "runs" / "000002" / "results.h5")
     assert np.min(kept.bodies["mass"].position[:, 0]) == rows["lowest"][2]
     assert "# --set springs.spring.stiffness=80.0" in kept.case
-    with pytest.raises(ModelError, match="keep: the results of all runs need a folder"):
-        sweep(path)
+    refuses("keep: the results of all runs need a folder", sweep, path)
 
 
 @pytest.fixture
@@ -207,13 +207,11 @@ def test_runs_of_another_study_are_not_mixed(stopped, old, new, word):
 def test_another_case_is_another_study(stopped):
     path, part = stopped
     (path.parent / "case.toml").write_text(CASE.replace("damping = 2.0", "damping = 3.0"))
-    with pytest.raises(ResultError, match="with other case"):
-        sweep(path, out=part.parent)
+    refuses("with other case", sweep, path, out=part.parent, error=ResultError)
     (path.parent / "case.toml").write_text(CASE)
     lines = part.read_text().splitlines()
     part.write_text("\n".join([json.dumps({"other": 1}), *lines[1:]]) + "\n")
-    with pytest.raises(ResultError, match="is damaged"):
-        sweep(path, out=part.parent)
+    refuses("is damaged", sweep, path, out=part.parent, error=ResultError)
 
 
 def test_a_finished_study_carries_out_nothing(tmp_path, monkeypatch):
@@ -240,8 +238,7 @@ def test_only_one_process_writes_to_a_study(stopped):
     path, part = stopped
     with part.open() as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        with pytest.raises(ResultError, match="another study writes to it now"):
-            sweep(path, out=part.parent)
+        refuses("another study writes to it now", sweep, path, out=part.parent, error=ResultError)
 
 
 def test_a_library_call_starts_no_process(table, tmp_path, monkeypatch):

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 from formulations.test_quaternion import deformed, pendulum, places_of, ring, satellite
+from models import of_parts, refuses
 
-from femb import ModelError, PointMass, RigidBody
+from femb import PointMass, RigidBody
 from femb.elements import JointEnd, Latch, Revolute
 from femb.model.model import Model
 from femb.system.system import System
@@ -110,7 +111,5 @@ def test_rows_of_joints_and_of_open_latches():
     ],
 )
 def test_what_is_no_state_is_refused(values, message):
-    model = Model()
-    model.add(RigidBody("body", mass=1.0, inertia=1.0))
-    with pytest.raises(ModelError, match=message):
-        System(model).augmented(**values)
+    model = of_parts(RigidBody("body", mass=1.0, inertia=1.0))
+    refuses(message, System(model).augmented, **values)

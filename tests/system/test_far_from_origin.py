@@ -147,10 +147,7 @@ def test_loads_see_inertial_velocities():
 
 
 def boom():
-    return Section(
-        "boom", area=1e-4, second_moments=(1e-9, 1e-9), torsion_constant=2e-9, density=2700.0, youngs_modulus=7e10,
-        shear_modulus=2.6e10, damping=1e-4,
-    )  # fmt: skip
+    return Section("boom", 1e-4, (1e-9, 1e-9), 2e-9, 2700.0, 7e10, 2.6e10, damping=1e-4)
 
 
 def everything(at, seen=None):

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from models import of_parts, stiff
 
 import femb
 from femb.numerics import rotations
@@ -13,14 +14,7 @@ from femb.system.moving_ground import mass_properties
 from femb.system.system import System
 
 RATE = 1.5
-BLADE = femb.Section(
-    "blade",
-    axial_stiffness=1e6,
-    bending_stiffness=(40.0, 160.0),
-    torsional_stiffness=60.0,
-    mass_per_length=0.5,
-    inertia_per_length=(1e-3, 8e-4, 2e-4),
-)
+BLADE = stiff(1e6, 60.0, (40.0, 160.0), 0.5, (1e-3, 8e-4, 2e-4), "blade")
 
 
 def blade(model, roll=30.0, cone=0.0, elements=8, host="hub", at=(0.5, 0, 0)):
@@ -34,8 +28,7 @@ def blade(model, roll=30.0, cone=0.0, elements=8, host="hub", at=(0.5, 0, 0)):
 
 
 def on_hub(inertia=2000.0, mass=5000.0, **words):
-    model = femb.Model("spin")
-    model.add(femb.RigidBody("hub", mass=mass, inertia=inertia, angular_velocity=(0, 0, RATE)))
+    model = of_parts(femb.RigidBody("hub", mass=mass, inertia=inertia, angular_velocity=(0, 0, RATE)))
     return blade(model, **words)
 
 
@@ -109,14 +102,7 @@ def test_a_structure_that_its_deformation_turns_far_says_so():
     model = femb.Model("unlike")
     model.add(femb.RigidBody("hub", mass=50.0, inertia=20.0, angular_velocity=(0, 0, RATE)))
     for name, x, stiffness in (("soft", 1.0, 10.0), ("stiff", -1.0, 4e3)):
-        section = femb.Section(
-            name,
-            axial_stiffness=1e6,
-            bending_stiffness=(stiffness, stiffness),
-            torsional_stiffness=60.0,
-            mass_per_length=0.5,
-            inertia_per_length=(1e-3, 5e-4, 5e-4),
-        )
+        section = stiff(1e6, 60.0, (stiffness, stiffness), 0.5, (1e-3, 5e-4, 5e-4), name)
         along = (x * np.cos(0.2), 0.0, np.sin(0.2))
         start = femb.Attachment("hub", at=(0.5 * x, 0, 0), direction=along)
         model.add(femb.Beam(name, section, 5.0, 4, start=start))

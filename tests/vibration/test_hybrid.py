@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from models import FREE, hub, of_parts, winged_satellite
+from models import FREE, hub, of_parts, refuses, winged_satellite
 
 from femb import Load, linearize
-from femb.base.errors import ModelError, ResultError
+from femb.base.errors import ResultError
 from femb.handover.hybrid import HybridCoordinates
 from femb.vibration.modes import modes
 
@@ -96,15 +96,12 @@ def test_file(tmp_path, hybrid):
     np.testing.assert_array_equal(again.state_space().A, hybrid.kept(4).state_space().A)
     assert again.state == "unloaded"
     path.write_text(path.read_text().replace('"damping_ratio"', '"damping"'), encoding="utf-8")
-    with pytest.raises(ResultError, match="cannot be read as hybrid coordinates"):
-        HybridCoordinates.read(path)
+    refuses("cannot be read as hybrid coordinates", HybridCoordinates.read, path, error=ResultError)
 
 
 def test_modes_without_a_held_body():
-    with pytest.raises(ModelError, match="give held = the hub"):
-        HybridCoordinates.of(modes(winged_satellite(), 4))
+    refuses("give held = the hub", HybridCoordinates.of, modes(winged_satellite(), 4))
 
 
 def test_a_hub_without_appendages():
-    with pytest.raises(ModelError, match="modes: nothing vibrates"):
-        modes(of_parts(hub()), 1, held="hub")
+    refuses("modes: nothing vibrates", modes, of_parts(hub()), 1, held="hub")

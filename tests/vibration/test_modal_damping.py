@@ -5,13 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from checkout import ROOT
-from click.testing import CliRunner
 from long_runs import slow
 from models import of_parts
+from shared_runs import said
 
 import femb
 from femb import elements as e
-from femb.cli import cli
 from femb.linear import linearize
 from femb.system.block_lu import WithLowRank
 from femb.system.system import System
@@ -376,12 +375,8 @@ def test_commands_say_the_ratios(tmp_path):
     case = tmp_path / "case.toml"
     case.write_text(CASE)
 
-    def invoke(*words):
-        return CliRunner().invoke(cli, [words[0], str(case), *words[1:]])
-
-    said = "0.5 % on 8 modes of the appendage of hub: 8 of boom"
-    assert f"modal damping {said}" in invoke("check").output
-    assert f"modal damping         {said}" in invoke("run", "--out", str(tmp_path / "out")).output
-    result = invoke("check", "--set", "modal_damping.boom.held=bus")
-    assert result.exit_code == 2
-    assert "modal_damping.boom.held: got 'bus', which is not in the model; body names: 'hub'" in result.output
+    words = "0.5 % on 8 modes of the appendage of hub: 8 of boom"
+    assert f"modal damping {words}" in said("check", case)
+    assert f"modal damping         {words}" in said("run", case, "--out", tmp_path / "out")
+    result = said("check", case, "--set", "modal_damping.boom.held=bus", code=2)
+    assert "modal_damping.boom.held: got 'bus', which is not in the model; body names: 'hub'" in result

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from models import FREE, hub, of_parts, slender, slender_boom, winged_satellite
+from models import FREE, hub, of_parts, refuses, slender, slender_boom, winged_satellite
 from scipy.optimize import brentq
 
 from femb import (
@@ -260,8 +260,7 @@ def test_a_rotor_in_sprung_bearings(across, steady):
             assert np.min(np.abs(found - wanted)) < 1e-6 * whirl
         assert linearize(model, start="equilibrium").unsteady == ""
     else:
-        with pytest.raises(ModelError, match=r"not steady: springs\..* do not turn with the structure of"):
-            modes(model, 6, start="equilibrium")
+        refuses(r"not steady: springs\..* do not turn with the structure of", modes, model, 6, start="equilibrium")
         assert "do not turn" in linearize(model, start="equilibrium").unsteady
 
 
@@ -312,8 +311,7 @@ def test_more_modes_than_there_are_or_none(count):
 
 
 def test_an_unknown_body():
-    with pytest.raises(ModelError, match="held: got 'bus', wanted one of hub"):
-        modes(of_parts(hub(), slender_boom()), 3, held="bus")
+    refuses("held: got 'bus', wanted one of hub", modes, of_parts(hub(), slender_boom()), 3, held="bus")
 
 
 @pytest.mark.parametrize(
@@ -326,10 +324,8 @@ def test_an_unknown_body():
 )
 def test_an_unknown_start_and_ratios_that_are_none(words, message):
     model = of_parts(hub(), slender_boom())
-    with pytest.raises(ModelError, match=message):
-        modes(model, 1, held="hub", **words)
-    with pytest.raises(ModelError, match=message):
-        hybrid_coordinates(model, 1, held="hub", **words)
+    refuses(message, modes, model, 1, held="hub", **words)
+    refuses(message, hybrid_coordinates, model, 1, held="hub", **words)
 
 
 def test_an_unstable_state_is_named():
@@ -402,8 +398,7 @@ def test_a_body_connected_with_nothing():
     stone = RigidBody("stone", mass=1.0, inertia=1.0, position=(3.0, 0.0, 0.0))
     model = of_parts(hub(), slender_boom(elements=2), stone)
     assert modes(model, 1).rigid == 12
-    with pytest.raises(ModelError, match="'stone' can move without stiffness beside the held frame, in 6 ways"):
-        modes(model, 1, held="hub")
+    refuses("'stone' can move without stiffness beside the held frame, in 6 ways", modes, model, 1, held="hub")
 
 
 def test_frequencies_begin_with_what_oscillates():

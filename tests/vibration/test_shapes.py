@@ -3,11 +3,11 @@
 import meshio
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from models import refuses, stiff
+from shared_runs import said
 
-from femb import Attachment, Beam, Model, RigidBody, Section
+from femb import Attachment, Beam, Model, RigidBody
 from femb.base.errors import ModelError, ResultError
-from femb.cli import cli
 from femb.export.catalogue import export_vtu
 from femb.pictures.figures import plot
 from femb.pictures.picture import draw_modes
@@ -19,8 +19,7 @@ from femb.vibration.modes import modes
 def satellite():
     model = Model("hub and boom")
     model.add(RigidBody("hub", mass=5.0, inertia=(1.0, 1.0, 1.0), shape={"box": [0.2, 0.2, 0.2]}))
-    section = Section("slender", axial_stiffness=1e6, torsional_stiffness=1.0, bending_stiffness=[1.0, 4.0],
-                      mass_per_length=1.0, inertia_per_length=[2e-9, 1e-9, 1e-9])  # fmt: skip
+    section = stiff(1e6, 1.0, [1.0, 4.0], 1.0, [2e-9, 1e-9, 1e-9], "slender")
     model.add(Beam("boom", section, length=1.0, elements=4, start=Attachment("hub", direction=(1.0, 0.0, 0.0))))
     return modes(model, 3)
 
@@ -90,24 +89,16 @@ def test_the_file_has_modes_and_shapes(satellite, tmp_path):
     titles = [axes.get_title() for axes in draw_modes(satellite.results()).get_axes()]
     assert titles == [f"{k}   {frequency:.4g} Hz" for k, frequency in enumerate(satellite.frequencies, start=1)]
     assert plot(satellite.results(), tmp_path / "named.png", "modes").exists()
-    with pytest.raises(ResultError, match="have no modes: give those of femb modes"):
-        draw_modes(Results({"time": np.zeros(1)}))
-
-
-def femb(*arguments):
-    return CliRunner().invoke(cli, list(map(str, arguments)), prog_name="femb")
+    refuses("have no modes: give those of femb modes", draw_modes, Results({"time": np.zeros(1)}), error=ResultError)
 
 
 @pytest.mark.slow
 def test_films_and_meshes_of_the_command(tmp_path):
     words = ["modes", "cases/satellite_free.toml", "--modes", "1", "--out", tmp_path]
-    result = femb(*words, "--films", "--export", "xdmf")
-    assert result.exit_code == 0
+    result = said(*words, "--films", "--export", "xdmf")
     for name in ("modes.h5", "mode_1.gif", "xdmf/mode_1/solids.xdmf"):
         assert (tmp_path / name).exists()
-        assert str(tmp_path / name) in result.output
-    assert femb("plot", tmp_path / "modes.h5", "--what", "modes").exit_code == 0
+        assert str(tmp_path / name) in result
+    said("plot", tmp_path / "modes.h5", "--what", "modes")
     assert (tmp_path / "modes.png").exists()
-    wrong = femb(*words, "--force", "--export", "dxf")
-    assert wrong.exit_code == 2
-    assert "--export dxf: must be one of vtu, xdmf, csv" in wrong.stderr
+    assert "--export dxf: must be one of vtu, xdmf, csv" in said(*words, "--force", "--export", "dxf", code=2)

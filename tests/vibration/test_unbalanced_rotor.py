@@ -1,8 +1,9 @@
 """Modes about a steady rotation whose mass centre is beside the hub, so that it moves on a straight line."""
 
 import numpy as np
+from models import of_parts, stiff
 
-from femb import AerodynamicLoad, Attachment, Beam, Model, RigidBody, Section, linear_model, modes
+from femb import AerodynamicLoad, Attachment, Beam, RigidBody, linear_model, modes
 from femb.system.rigid_motion import about_mass_centres
 from femb.system.system import System
 
@@ -10,14 +11,12 @@ SPIN = 3.0
 
 
 def rotor(velocity=(0.0, 0.0, 0.0), *items):
-    model = Model()
-    model.add(RigidBody("hub", mass=10.0, inertia=(8.0, 8.0, 9.0), angular_velocity=(0, 0, SPIN), velocity=velocity))
-    section = Section("tube", axial_stiffness=1e5, torsional_stiffness=1.0, bending_stiffness=(4.0, 9.0),
-                      mass_per_length=1.0, inertia_per_length=(2e-3, 1e-3, 1e-3))  # fmt: skip
-    model.add(Beam("blade", section, 1.0, 4, start=Attachment("hub", at=(0.1, 0, 0), direction=(1, 0, 0))))
-    for item in items:
-        model.add(item)
-    return model
+    section = stiff(1e5, 1.0, (4.0, 9.0), 1.0, (2e-3, 1e-3, 1e-3), "tube")
+    return of_parts(
+        RigidBody("hub", mass=10.0, inertia=(8.0, 8.0, 9.0), angular_velocity=(0, 0, SPIN), velocity=velocity),
+        Beam("blade", section, 1.0, 4, start=Attachment("hub", at=(0.1, 0, 0), direction=(1, 0, 0))),
+        *items,
+    )
 
 
 def test_frequencies_do_not_depend_on_the_velocity_of_the_mass_centre():

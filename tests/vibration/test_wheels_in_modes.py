@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
-from models import hub, of_parts, slender
+from models import hub, of_parts, refuses, slender
+from shared_runs import said
 
 import femb
-from femb.cli import cli
 from femb.linear.linearise import plant_of
 
 Z = (0.0, 0.0, 1.0)
@@ -99,8 +98,7 @@ def test_undamped_modes_say_what_they_leave_out(tmp_path):
     assert line in found.table()
     assert line in found._repr_html_()
     assert femb.modes(boomed(), 2, damped=True).left_out == ()
-    with pytest.raises(femb.ModelError, match=r"nothing vibrates: .*; damped modes have w\.speed"):
-        femb.modes(rigid())
+    refuses(r"nothing vibrates: .*; damped modes have w\.speed", femb.modes, rigid())
     case = tmp_path / "case.toml"
     case.write_text("""
 [bodies.hub]
@@ -116,9 +114,8 @@ speed = 300.0
 [run]
 duration = 1.0
 """)
-    out = CliRunner().invoke(cli, ["modes", str(case), "--damped", "--out", str(tmp_path / "out")])
-    assert out.exit_code == 0, out.output
-    assert f"{J_S * SPEED / np.sqrt(J1 * J2) / (2.0 * np.pi):.6g}" in out.output
+    out = said("modes", case, "--damped", "--out", tmp_path / "out")
+    assert f"{J_S * SPEED / np.sqrt(J1 * J2) / (2.0 * np.pi):.6g}" in out
 
 
 DISTURBED = {

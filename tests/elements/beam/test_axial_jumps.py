@@ -4,10 +4,10 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from models import of_parts
+from models import of_parts, stiff
 from scipy.optimize import brentq
 
-from femb import Beam, Ground, Load, PointMass, Section, SpringDamper
+from femb import Beam, Ground, Load, PointMass, SpringDamper
 from femb.elements import JointEnd, Spherical
 from femb.elements.beam.batch import BeamBatch
 from femb.statics.equilibrium import steady_start
@@ -18,8 +18,7 @@ EA, RHO_A, LENGTH = 5e4, 0.7, 2.0
 
 def bar(*items, elements=4, share=False):
     """A bar along x, clamped at its start, with items."""
-    section = Section("s", axial_stiffness=EA, torsional_stiffness=2.0, bending_stiffness=(3.0, 5.0),
-                      mass_per_length=RHO_A, inertia_per_length=(3e-5, 1e-5, 2e-5))  # fmt: skip
+    section = stiff(EA, 2.0, (3.0, 5.0), RHO_A, (3e-5, 1e-5, 2e-5))
     return of_parts(
         Beam("b", section, LENGTH, elements, start=Ground().at(direction=(1, 0, 0)), share_strain=share), *items
     )
@@ -111,8 +110,7 @@ def _beam():
         (Spherical("j", first=JointEnd(beam="b", node=2), second=JointEnd(body="ground", at=(1.0, 0, 0))), 1),
         (SpringDamper("k", start=_beam().node(2), end=Ground().at((5, 0, 0)),
                       stiffness=1.0), 1),
-        (Beam("c", Section("t", axial_stiffness=1.0, torsional_stiffness=2.0, bending_stiffness=(3.0, 5.0),
-                           mass_per_length=RHO_A, inertia_per_length=(3e-5, 1e-5, 2e-5)), 1.0,
+        (Beam("c", stiff(1.0, 2.0, (3.0, 5.0), RHO_A, (3e-5, 1e-5, 2e-5), "t"), 1.0,
               start=_beam().at(2, direction=(0, 1, 0))), 3),
     ],
 )  # fmt: skip

@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 from long_runs import slow_but
-from models import of_parts
+from models import of_parts, refuses
 from oracles import beam as plain
 
 from femb import Beam, Load, Model, PointMass, RigidBody, Section
@@ -415,8 +415,7 @@ def test_folded_element_is_named():
     i = system.layout.frame_q[1] + 3
     q[i : i + 4] = [0.0, 0.0, 0.0, 1.0]
     zero = np.zeros((1, system.n_v))
-    with pytest.raises(FoldedError, match=r"beams\.beam, element 1 of 1"):
-        system.residual(np.zeros((1, 0)), q[None], zero, zero)
+    refuses(r"beams\.beam, element 1 of 1", system.residual, np.zeros((1, 0)), q[None], zero, zero, error=FoldedError)
 
 
 # Balance of power and momentum

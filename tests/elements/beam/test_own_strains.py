@@ -12,8 +12,7 @@ NONE = np.zeros(0)  # inputs
 def bent(strain="exact"):
     """A system of a body and a curved beam with attachments, at a random state."""
     model = Model()
-    section = Section("s", area=1e-3, second_moments=(2e-8, 5e-8), torsion_constant=4e-8, density=2700.0,
-                      youngs_modulus=7e10, shear_modulus=2.7e10, mass_axis=(0.01, 0.02))  # fmt: skip
+    section = Section("s", 1e-3, (2e-8, 5e-8), 4e-8, 2700.0, 7e10, 2.7e10, mass_axis=(0.01, 0.02))
     hub = model.add(RigidBody("hub", mass=1.0, inertia=0.1))
     beam = Beam("b", section, elements=3, start=hub.at((0.1, 0.2, 0.0), direction=(1, 0, 0)), strain=strain,
                 path=Path(radius=2.0, angle=0.8))  # fmt: skip

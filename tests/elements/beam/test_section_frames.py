@@ -1,7 +1,7 @@
 """Sections between nodes: pictures and meshes show the interpolation that forces are computed with."""
 
 import numpy as np
-import pytest
+from models import refuses
 
 from femb.base.errors import ResultError
 from femb.elements.beam import strain as beam_strain
@@ -92,5 +92,4 @@ def test_velocities_are_the_rates_of_positions():
 
 def test_a_beam_of_another_kind_is_not_drawn_as_one_of_ours():
     beam = BeamResults("beams/b", {"beams/b/element_length": np.array([LENGTH])}, {"beams/b": {"kind": "rope"}})
-    with pytest.raises(ResultError, match=r"beams/b: is of the kind 'rope', which is not in the catalogue here"):
-        BeamLine(beam, 2)
+    refuses(r"beams/b: is of the kind 'rope', which is not in the catalogue here", BeamLine, beam, 2, error=ResultError)

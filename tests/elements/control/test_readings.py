@@ -55,10 +55,7 @@ def test_the_quantum_of_an_attitude_is_of_its_turn(rounding):
     np.testing.assert_allclose(np.linalg.norm(found.sample_value, axis=1), 1.0, atol=1e-14)
 
 
-SECTION = femb.Section(
-    "tube", area=1e-4, second_moments=(1e-8, 1e-8), torsion_constant=2e-8, density=1e-3, youngs_modulus=70e9,
-    shear_modulus=27e9,
-)  # fmt: skip
+SECTION = femb.Section("tube", 1e-4, (1e-8, 1e-8), 2e-8, 1e-3, 70e9, 27e9)
 
 
 def test_an_integrating_gyro_on_a_turned_mount_and_station():

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from models import of_parts
+from models import of_parts, refuses
 from oracles.modal_example import Particles
 
 import femb
@@ -120,8 +120,7 @@ def test_strain_fed_back_to_a_motor():
 
 
 def test_refusals():
-    with pytest.raises(ModelError, match=r"sensors\.g\.station: is missing"):
-        femb.StrainGauge("g", beam="boom")
+    refuses(r"sensors\.g\.station: is missing", femb.StrainGauge, "g", beam="boom")
     with pytest.raises(ModelError, match=r"sensors\.g\.recovery: got 'x', but it is on no body"):
         femb.StrainGauge("g", beam="boom", station=0.0, recovery="x")
     far = femb.StrainGauge("g", beam="boom", station=4.0, period=1.0)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from models import of_parts, sections_like
+from models import of_parts, refusals, sections_like
 from scipy.integrate import solve_ivp
 
 import femb
@@ -152,35 +152,25 @@ def test_tangents_are_differences_of_the_forces(kind):
     assert np.abs(found[1][:, :3]).max() > 0.0
 
 
-@pytest.mark.parametrize(
-    ("items", "message"),
-    [
-        ((CIRCLE, facing()), r"loads\.drag\.density: is missing: give it, or an atmosphere"),
-        ((THIN, facing()), r"fields\.air: has a density by altitude, but the model has no orbit"),
-        ((CIRCLE, THIN, Atmosphere("more", 1e-12, 4e5, 6e4)), r"fields\.more: is a second atmosphere beside 'air'"),
-    ],
+test_refused_models = refusals(
+    lambda items: femb.System(body_with(*items)),
+    ((CIRCLE, facing()), r"loads\.drag\.density: is missing: give it, or an atmosphere"),
+    ((THIN, facing()), r"fields\.air: has a density by altitude, but the model has no orbit"),
+    ((CIRCLE, THIN, Atmosphere("more", 1e-12, 4e5, 6e4)), r"fields\.more: is a second atmosphere beside 'air'"),
 )
-def test_refused_models(items, message):
-    with pytest.raises(femb.ModelError, match=message):
-        femb.System(body_with(*items))
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ({}, "density: is missing: give density, altitude and scale_height, or altitudes and densities"),
-        ({"density": 1e-12, "altitude": 4e5}, "scale_height: is missing"),
-        ({"density": 1e-12, "altitudes": (1e5, 2e5)}, "density: is given beside altitudes"),
-        ({"altitudes": (1e5, 2e5)}, "densities: is missing"),
-        ({"altitudes": (2e5, 1e5), "densities": (1e-9, 1e-8)}, "altitudes: .*must rise"),
-        ({"altitudes": (1e5, 2e5), "densities": (1e-9,)}, "densities: .*wanted 2, one an altitude"),
-        ({"altitudes": (1e5, 2e5), "densities": (1e-9, -1e-8)}, "densities: "),
-        ({"file": "nowhere.csv"}, "file: nowhere.csv: cannot be read"),
-    ],
+test_refused = refusals(
+    lambda words: Atmosphere("air", **words),
+    ({}, "density: is missing: give density, altitude and scale_height, or altitudes and densities"),
+    ({"density": 1e-12, "altitude": 4e5}, "scale_height: is missing"),
+    ({"density": 1e-12, "altitudes": (1e5, 2e5)}, "density: is given beside altitudes"),
+    ({"altitudes": (1e5, 2e5)}, "densities: is missing"),
+    ({"altitudes": (2e5, 1e5), "densities": (1e-9, 1e-8)}, "altitudes: .*must rise"),
+    ({"altitudes": (1e5, 2e5), "densities": (1e-9,)}, "densities: .*wanted 2, one an altitude"),
+    ({"altitudes": (1e5, 2e5), "densities": (1e-9, -1e-8)}, "densities: "),
+    ({"file": "nowhere.csv"}, "file: nowhere.csv: cannot be read"),
 )
-def test_refused(words, message):
-    with pytest.raises(femb.ModelError, match=message):
-        Atmosphere("air", **words)
 
 
 def test_a_file(tmp_path):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from models import of_parts
+from models import of_parts, stiff
 
 import femb
 from femb import Attachment, ExactBeam, Load, Model, Section
@@ -27,8 +27,7 @@ def ratios(model):
 
 def test_ratio_of_each_kind_of_mode():
     """Bending in both planes, torsion and stretching of a slender bar: d omega / 2, each with its own coefficient."""
-    section = Section("s", axial_stiffness=400.0, torsional_stiffness=0.5, bending_stiffness=(1.0, 0.6),
-                      mass_per_length=1.0, inertia_per_length=(2e-3, 1e-3, 1e-3), damping=SIX)  # fmt: skip
+    section = stiff(400.0, 0.5, (1.0, 0.6), 1.0, (2e-3, 1e-3, 1e-3), damping=SIX)
     frequency, ratio = ratios(cantilever(section))
     coefficient = 2.0 * ratio / frequency
     # the lowest of each kind: bending about z and y, torsion at 24.8 rad/s, stretching at 31.4 rad/s
@@ -101,8 +100,7 @@ def test_coefficients_along_the_beam_and_beside_other_beams():
 
 def test_stress_in_the_middle_has_the_damping():
     """In a bar that stretches at a steady rate, all of it by the coefficient of extension."""
-    section = Section("s", axial_stiffness=400.0, torsional_stiffness=0.5, bending_stiffness=(1.0, 0.6),
-                      mass_per_length=1.0, inertia_per_length=(2e-3, 1e-3, 1e-3), damping=SIX)  # fmt: skip
+    section = stiff(400.0, 0.5, (1.0, 0.6), 1.0, (2e-3, 1e-3, 1e-3), damping=SIX)
     batch = next(each for each in System(cantilever(section, 1)).batches if type(each).__name__ == "ExactBatch")
     share = damping_in_the_middle(batch.data)[0]
     np.testing.assert_allclose(share[[0, 3, 4, 5], [0, 3, 4, 5]], SIX[[0, 3, 4, 5]], rtol=1e-9)

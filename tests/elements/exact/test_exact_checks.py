@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from models import of_parts, refusals, refuses
 
 import femb
 from femb import Attachment, Beam, ExactBeam, Load, Model, ModelError, Path, Section
@@ -23,27 +24,19 @@ def changed(matrix, *entries):
     return matrix
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ({"stiffness": changed(D, (0, 5, 1.0))}, "stiffness_matrix: must be symmetric"),
-        ({"stiffness": changed(D, (1, 1, -1.0))}, "stiffness_matrix: must be positive definite"),
-        ({"stiffness": changed(D, (0, 5, 2e3), (5, 0, 2e3))}, "stiffness_matrix: must be positive definite"),
-        ({"stiffness": np.eye(5)}, "stiffness_matrix: got"),
-        ({"mass": changed(M, (0, 0, -1.0))}, "mass_matrix: the mass per length, its first entry, is -1 kg/m"),
-        ({"mass": changed(M, (1, 1, 2.0))}, "mass_matrix: is not of a section"),
-        ({"mass": changed(M, (0, 4, 0.1))}, "mass_matrix: is not of a section"),
-        (
-            {"mass": changed(M, (4, 4, -0.01))},
-            "mass_matrix: the inertia about the mass centre must be",
-        ),
-        ({"density": 2.0}, "density: given beside 'mass_matrix'"),
-        ({"shear_stiffness": (1.0, 1.0)}, "shear_stiffness: given beside a 6 x 6 stiffness_matrix"),
-    ],
+test_matrices = refusals(
+    lambda words: full(**words),
+    ({"stiffness": changed(D, (0, 5, 1.0))}, "stiffness_matrix: must be symmetric"),
+    ({"stiffness": changed(D, (1, 1, -1.0))}, "stiffness_matrix: must be positive definite"),
+    ({"stiffness": changed(D, (0, 5, 2e3), (5, 0, 2e3))}, "stiffness_matrix: must be positive definite"),
+    ({"stiffness": np.eye(5)}, "stiffness_matrix: got"),
+    ({"mass": changed(M, (0, 0, -1.0))}, "mass_matrix: the mass per length, its first entry, is -1 kg/m"),
+    ({"mass": changed(M, (1, 1, 2.0))}, "mass_matrix: is not of a section"),
+    ({"mass": changed(M, (0, 4, 0.1))}, "mass_matrix: is not of a section"),
+    ({"mass": changed(M, (4, 4, -0.01))}, "mass_matrix: the inertia about the mass centre must be"),
+    ({"density": 2.0}, "density: given beside 'mass_matrix'"),
+    ({"shear_stiffness": (1.0, 1.0)}, "shear_stiffness: given beside a 6 x 6 stiffness_matrix"),
 )
-def test_matrices(words, message):
-    with pytest.raises(ModelError, match=message):
-        full(**words)
 
 
 def test_shear_stiffness_is_positive():
@@ -53,33 +46,24 @@ def test_shear_stiffness_is_positive():
 
 @pytest.mark.parametrize("words", [{"shear_stiffness": (1e4, 1e4), **PLAIN, **MASS}, {"stiffness_matrix": D, **MASS}])
 def test_the_other_kind_refuses_shear(words):
-    model = Model()
-    model.add(Beam("b", Section("s", **words), 1.0, 2, start=START))
+    model = of_parts(Beam("b", Section("s", **words), 1.0, 2, start=START))
     with pytest.raises(ModelError, match=r"beams.b.section: the section 's' has a .* give the beam kind = \"exact\""):
         femb.simulate(model, duration=1.0)
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ({"stations": (0.0, 1.0)}, "stations: given without 'sections'"),
-        ({"sections": ["s"], "stations": (0.0,)}, "sections: got .* wanted two or more sections"),
-        ({"sections": ["s", "t"]}, "stations: got None, wanted a length .* for each of 2 sections"),
-        ({"sections": ["s", "t"], "stations": (1.0, 0.0)}, "stations: out of order: 0 m follows 1 m"),
-        (
-            {"sections": ["s", "t"], "stations": (0.0, 0.5)},
-            "stations: got stations from 0 to 0.5 m, wanted from 0 to 1",
-        ),
-        ({"section": "u", "sections": ["s", "t"], "stations": (0.0, 1.0)}, "section: given beside 'sections'"),
-        ({"section": None}, "section: got None, wanted a section or the name of one"),
-        ({"section": "s", "elements": 0}, "elements"),
-        ({"section": "s", "curvature": (0.0, 0.0, 4.0), "elements": 1}, "turns each element by 229 degrees"),
-        ({"section": "s", "path": Path(radius=1.0, angle=1.0)}, "length: given beside 'path'"),
-    ],
+test_beams = refusals(
+    lambda words: ExactBeam("b", **{"length": 1.0, "elements": 2, "start": START} | words),
+    ({"stations": (0.0, 1.0)}, "stations: given without 'sections'"),
+    ({"sections": ["s"], "stations": (0.0,)}, "sections: got .* wanted two or more sections"),
+    ({"sections": ["s", "t"]}, "stations: got None, wanted a length .* for each of 2 sections"),
+    ({"sections": ["s", "t"], "stations": (1.0, 0.0)}, "stations: out of order: 0 m follows 1 m"),
+    ({"sections": ["s", "t"], "stations": (0.0, 0.5)}, "stations: got stations from 0 to 0.5 m, wanted from 0 to 1"),
+    ({"section": "u", "sections": ["s", "t"], "stations": (0.0, 1.0)}, "section: given beside 'sections'"),
+    ({"section": None}, "section: got None, wanted a section or the name of one"),
+    ({"section": "s", "elements": 0}, "elements"),
+    ({"section": "s", "curvature": (0.0, 0.0, 4.0), "elements": 1}, "turns each element by 229 degrees"),
+    ({"section": "s", "path": Path(radius=1.0, angle=1.0)}, "length: given beside 'path'"),
 )
-def test_beams(words, message):
-    with pytest.raises(ModelError, match=message):
-        ExactBeam("b", **{"length": 1.0, "elements": 2, "start": START} | words)
 
 
 def test_sections_that_are_missing_or_of_two_sorts():
@@ -90,8 +74,7 @@ def test_sections_that_are_missing_or_of_two_sorts():
     (problem,) = model.problems()
     assert str(problem).startswith("beams.b.sections: got 't', which is not in the model")
     model.add(Section("t", **PLAIN, **MASS))
-    with pytest.raises(ModelError, match=r"beams\.b\.sections: 't' has no shear stiffness and others have one"):
-        femb.simulate(model, duration=1.0)
+    refuses(r"beams\.b\.sections: 't' has no shear stiffness and others have one", femb.simulate, model, duration=1.0)
 
 
 def test_a_folded_element_is_named():
@@ -114,17 +97,12 @@ def test_corners():
     np.testing.assert_allclose(np.abs(beam.section_moment[-1, 0, 0]), (2.0, 1.0, 0.0), atol=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("damping", "message"),
-    [
-        ((0.1, 0.1, 0.1), "damping: got .*, wanted a number of at least 0, or six"),
-        ((0.1, 0.1, 0.1, -0.1, 0.1, 0.1), "damping: got .*, wanted a number of at least 0, or six"),
-        (-0.1, "damping: got -0.1, wanted a number of at least 0, or six"),
-    ],
+test_damping_coefficients = refusals(
+    lambda damping: full(damping=damping),
+    ((0.1, 0.1, 0.1), "damping: got .*, wanted a number of at least 0, or six"),
+    ((0.1, 0.1, 0.1, -0.1, 0.1, 0.1), "damping: got .*, wanted a number of at least 0, or six"),
+    (-0.1, "damping: got -0.1, wanted a number of at least 0, or six"),
 )
-def test_damping_coefficients(damping, message):
-    with pytest.raises(ModelError, match=message):
-        full(damping=damping)
 
 
 def test_the_other_kind_takes_one_damping_coefficient():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from models import of_parts
 from oracles import exact_beam as oracle
 
 import femb
@@ -374,9 +375,8 @@ def test_rigid_motions_on_top(damped):
 
 def test_a_second_model_of_the_same_beams_has_their_parameters_and_another_its_own():
     def rows(density: float) -> np.ndarray:
-        model = femb.Model()
         section = Section("s", 1e-4, (1e-9, 2e-9), 1e-9, density, 1e9, 4e8)
-        model.add(ExactBeam("b", section, 1.0, 3, start=femb.Ground().at(direction=(1, 0, 0))))
+        model = of_parts(ExactBeam("b", section, 1.0, 3, start=femb.Ground().at(direction=(1, 0, 0))))
         return System(model).batches[0].data
 
     kept, heavy = rows(1e3), rows(2e3)

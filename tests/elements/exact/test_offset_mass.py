@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from models import stiff
 from scipy.linalg import eigh
 
 from femb import Attachment, ExactBeam, JointEnd, Model, Revolute, RigidBody, Section, simulate
@@ -170,8 +171,7 @@ def test_hub_with_an_arm_that_spins():
     model = Model()
     hub = model.add(RigidBody("hub", mass=10.0, inertia=5.0, angular_velocity=(0.0, 0.0, 1.0)))
     model.add(Revolute("j", JointEnd("ground", axis=(0.0, 0.0, 1.0)), hub.at((0.0, 0.0, 0.0))))
-    arm = Section("s", axial_stiffness=1e8, torsional_stiffness=1e3, bending_stiffness=(1e4, 50.0), mass_per_length=1.0,
-                  inertia_per_length=(2e-3, 1e-3, 1e-3), mass_axis=(0.01, 0.0))  # fmt: skip
+    arm = stiff(1e8, 1e3, (1e4, 50.0), 1.0, (2e-3, 1e-3, 1e-3), mass_axis=(0.01, 0.0))
     model.add(ExactBeam("b", section=arm, length=1.0, elements=2, start=hub.at((0, 0, 0), direction=(1, 0, 0))))
     found = simulate(model, duration=0.01, start="equilibrium").beams["b"].deflection[0, -1, 1]
     np.testing.assert_allclose(found, -1.66589e-5, rtol=2e-5)

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+from models import of_parts
 from scipy.linalg import eigh
 
 import femb
-from femb import ExactBeam, Model, Ply, Section
+from femb import ExactBeam, Ply, Section
 from femb.elements.beam.section import read_sections
 from femb.system.moving_ground import mass_properties
 from femb.system.system import System
@@ -25,8 +26,7 @@ def sized(kind, sizes, **words):
 def beam_of(sections, stations=(0.0, 1.0), elements=2):
     start = femb.Attachment(body="ground", direction=(0.0, 0.0, 1.0))
     beam = ExactBeam("b", sections=sections, stations=stations, length=1.0, elements=elements, start=start)
-    model = Model()
-    model.add(beam)
+    model = of_parts(beam)
     return model, beam
 
 

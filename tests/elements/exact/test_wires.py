@@ -2,9 +2,10 @@
 
 import checkout
 import numpy as np
+from models import stiff
 
 import femb
-from femb import Attachment, Beam, ExactBeam, Model, Section
+from femb import Attachment, Beam, ExactBeam, Model
 from femb.base.options import Run
 from femb.run.overview import overview
 
@@ -14,8 +15,7 @@ PAGE = checkout.ROOT / "docs" / "howto" / "beams.md"
 
 def wire(kind, elements, bending=1e-4):
     """A free wire that turns about its middle."""
-    section = Section("wire", axial_stiffness=1e4, torsional_stiffness=1e-4, bending_stiffness=(bending, bending),
-                      mass_per_length=0.01, inertia_per_length=(2e-9, 1e-9, 1e-9))  # fmt: skip
+    section = stiff(1e4, 1e-4, (bending, bending), 0.01, (2e-9, 1e-9, 1e-9), "wire")
     start = Attachment(at=(-0.5 * LENGTH, 0.0, 0.0), direction=(1.0, 0.0, 0.0))
     model = Model()
     model.add(kind("wire", section, LENGTH, elements, start=start, velocity=(0.0, -0.5 * SPIN * LENGTH, 0.0),

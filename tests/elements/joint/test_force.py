@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 from long_runs import slow, slow_but
+from models import of_parts
 from oracles import joint_force as plain
 from oracles.finite_differences import INERTIA, only, random_state, slope
 from scipy.optimize import brentq
@@ -253,13 +254,12 @@ MOMENT = 0.52 + 0.3**2
 
 def slider(*items, rate=0.0, start=0.0):
     """2 kg on a slide of the ground."""
-    model = femb.Model("slider")
-    model.add(femb.RigidBody("b", mass=2.0, inertia=1.0))
     first = femb.JointEnd(body="ground", axis=(1, 2, 2))
-    model.add(femb.Prismatic("j", first=first, second=femb.JointEnd(body="b", at=(0.1, 0, 0)), start=start, rates=rate))
-    for item in items:
-        model.add(item)
-    return model
+    return of_parts(
+        femb.RigidBody("b", mass=2.0, inertia=1.0),
+        femb.Prismatic("j", first=first, second=femb.JointEnd(body="b", at=(0.1, 0, 0)), start=start, rates=rate),
+        *items,
+    )
 
 
 def motion(results):
@@ -549,8 +549,7 @@ def test_a_chain_of_stiff_hinges_is_solved_as_fast_as_it_moves():
 @pytest.mark.slow
 def test_a_spring_hinge_carries_a_beam():
     """A flexible panel on a preloaded hinge of a free hub: balance and momenta, and the moment at its root."""
-    section = femb.Section("s", area=1.2e-3, second_moments=(4e-8, 4e-8), torsion_constant=7e-8, density=2700.0,
-                      youngs_modulus=7e10, shear_modulus=2.6e10, damping=1e-4)  # fmt: skip
+    section = femb.Section("s", 1.2e-3, (4e-8, 4e-8), 7e-8, 2700.0, 7e10, 2.6e10, damping=1e-4)
     model = femb.Model("boom")
     model.add(femb.RigidBody("hub", mass=20.0, inertia=2.0))
     start = femb.Attachment(at=(0.5, 0, 0), direction=(1, 0, 0))

@@ -2,21 +2,15 @@
 
 import numpy as np
 import pytest
+from models import refusals, stiff
 from oracles.finite_differences import slope
 from scipy.integrate import quad
 
 import femb
-from femb import Attachment, Beam, Drag, ExactBeam, Model, RigidBody, Section
+from femb import Attachment, Beam, Drag, ExactBeam, Model, RigidBody
 from femb.system.system import System
 
-SECTION = Section(
-    "boom",
-    mass_per_length=2.0,
-    inertia_per_length=(2e-3, 1e-3, 1e-3),
-    axial_stiffness=1e5,
-    torsional_stiffness=100.0,
-    bending_stiffness=(100.0, 100.0),
-)
+SECTION = stiff(1e5, 100.0, (100.0, 100.0), 2.0, (2e-3, 1e-3, 1e-3), "boom")
 KINDS = pytest.mark.parametrize("kind", [Beam, ExactBeam])
 SLOPES = np.array([[-1.0, 0.2, 0.1], [0.0, -0.7, 0.3], [0.4, 0.0, -0.9]])
 
@@ -126,20 +120,15 @@ duration = 0.5
     assert results.loads["air"].force[-1, 1] < 0.0
 
 
-@pytest.mark.parametrize(
-    ("words", "text"),
-    [
-        ({}, "coefficient: no coefficient is given, and no law"),
-        ({"coefficient": 1.0, "density": 1.2}, "width: got 0.0, must be above 0, since 'coefficient' is given"),
-        ({"coefficient": 1.0, "width": 0.1, "density": 0.0}, "density: got 0.0, must be greater than 0"),
-        ({"coefficient": -1.0}, "coefficient: got -1.0, must be at least 0"),
-        ({"law": 3.0}, "law: got 3.*wanted a function"),
-        ({"law": max, "viscous": 1.0}, "viscous: given beside a law"),
-    ],
+test_refusals = refusals(
+    lambda words: Drag("air", "boom", **words),
+    ({}, "coefficient: no coefficient is given, and no law"),
+    ({"coefficient": 1.0, "density": 1.2}, "width: got 0.0, must be above 0, since 'coefficient' is given"),
+    ({"coefficient": 1.0, "width": 0.1, "density": 0.0}, "density: got 0.0, must be greater than 0"),
+    ({"coefficient": -1.0}, "coefficient: got -1.0, must be at least 0"),
+    ({"law": 3.0}, "law: got 3.*wanted a function"),
+    ({"law": max, "viscous": 1.0}, "viscous: given beside a law"),
 )
-def test_refusals(words, text):
-    with pytest.raises(femb.ModelError, match=text):
-        Drag("air", "boom", **words)
 
 
 def test_a_density_is_given_or_that_of_the_air():

@@ -5,6 +5,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from models import of_parts
 from oracles.modal_beam import BeamModel
 from scipy.linalg import eigvals
 
@@ -18,8 +19,7 @@ SPIN = 3.0  # of a cantilever with unit length, line mass and bending stiffness
 
 def spinning(body, spin=(0.0, 0.0, SPIN)):
     """Frequencies of a body with one interface on a root that spins, root held."""
-    model = femb.Model("spinning")
-    model.add(e.FlexibleBody("blade", body, angular_velocity=spin, damping_ratio=0.0))
+    model = of_parts(e.FlexibleBody("blade", body, angular_velocity=spin, damping_ratio=0.0))
     system = System(model)
     u, q, v, a = system.inputs_at(0.0, system.q0, system.v0), system.q0.copy(), system.v0.copy(), np.zeros(system.n_v)
     at_q, at_v = system.layout.internal_q, system.layout.internal_v

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from models import of_parts
+from models import of_parts, refusals
 from oracles.shell import material
 
 import femb
@@ -19,10 +19,7 @@ AIR = {"density": 0.3, "coefficient": 2.1, "wind": (-3.0, 1.0, -2.0)}
 
 
 def model_of(*items, **words):
-    model = femb.Model("m")
-    for item in (femb.RigidBody("hub", **({"mass": 10.0, "inertia": (1.0, 0.7, 1.2)} | words)), *items):
-        model.add(item)
-    return model
+    return of_parts(femb.RigidBody("hub", **({"mass": 10.0, "inertia": (1.0, 0.7, 1.2)} | words)), *items)
 
 
 def panel(elements=(1, 1), **words):
@@ -77,9 +74,7 @@ def test_light_on_a_deformed_surface_is_that_of_its_outline():
 def test_light_on_a_half_tube():
     """Of the lit half of a closed cylinder: diameter times length, as the mesh becomes finer; records say it."""
     tube = femb.Shell("p", (1, 48), surface={"cylinder": [0.3, 1.0, 2.0 * np.pi]}, attach={"edge4": "ground"}, **WALL)
-    model = femb.Model("tube")
-    model.add(tube)
-    model.add(femb.SolarPressure("load", shell="p", sun=(0.0, 0.0, 1.0), pressure=2.0))
+    model = of_parts(tube, femb.SolarPressure("load", shell="p", sun=(0.0, 0.0, 1.0), pressure=2.0))
     found = femb.static(model)
     np.testing.assert_allclose(found.loads["load"].force[-1], [0.0, 0.0, -2.0 * 0.6], rtol=2e-3, atol=1e-9)
     root = found.appendages["p"].force[-1]
@@ -101,21 +96,16 @@ def test_eclipses_and_streams_are_those_of_plates():
     assert np.any(inputs[0][0] != inputs[0][2])
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ({"shell": "p", "area": 1.0}, "area: given beside 'shell'"),
-        ({"shell": "p", "normal": (0, 0, 1)}, "normal: given beside 'shell'"),
-        ({"shell": "p", "body": "hub"}, "body: given beside 'shell'"),
-        ({"body": "hub", "normal": (0, 0, 1)}, "area: is missing"),
-        ({"body": "hub", "area": 1.0}, "normal: is missing"),
-        ({"shell": "p", "sun": None}, "sun: is missing"),
-        ({"shell": "panel"}, "got 'panel', which is not in the model"),
-    ],
+test_bad_loads_are_named = refusals(
+    lambda words: System(model_of(replace(panel(), name="p"), femb.SolarPressure("load", **(OPTICS | words)))),
+    ({"shell": "p", "area": 1.0}, "area: given beside 'shell'"),
+    ({"shell": "p", "normal": (0, 0, 1)}, "normal: given beside 'shell'"),
+    ({"shell": "p", "body": "hub"}, "body: given beside 'shell'"),
+    ({"body": "hub", "normal": (0, 0, 1)}, "area: is missing"),
+    ({"body": "hub", "area": 1.0}, "normal: is missing"),
+    ({"shell": "p", "sun": None}, "sun: is missing"),
+    ({"shell": "panel"}, "got 'panel', which is not in the model"),
 )
-def test_bad_loads_are_named(words, message):
-    with pytest.raises(femb.ModelError, match=message):
-        System(model_of(replace(panel(), name="p"), femb.SolarPressure("load", **(OPTICS | words))))
 
 
 def test_drag_without_density_is_named():

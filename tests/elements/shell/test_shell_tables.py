@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from models import of_parts
 from oracles.shell import Supported, material, shell_on, triangulated
 from scipy.linalg import eigh
 
@@ -597,9 +598,7 @@ def test_plate_buckles_by_heat():
     critical = buckling(12, 1.0, (-1, -1, 0), True) * np.pi**2 * h**2 / (12.0 * (1.0 + nu) * alpha)
     squares = []
     for factor in (0.95, 0.99):
-        heated = femb.Model("heated")
-        heated.add(shell)
-        heated.add(femb.SurfaceLoad("sun", "p", temperature=factor * critical))
+        heated = of_parts(shell, femb.SurfaceLoad("sun", "p", temperature=factor * critical))
         squares.append(femb.modes(heated, count=1, start="equilibrium").frequencies[0] ** 2)
     # shear makes a plate of this thickness softer by 1e-3
     at = 0.99 + 0.04 * squares[1] / (squares[0] - squares[1])
@@ -652,9 +651,7 @@ def test_strip_in_a_spin(axis, wanted):
             "p", (n, 1), corners=[[0, -0.025, 0], [1, -0.025, 0], [1, 0.025, 0], [0, 0.025, 0]], thickness=h,
             material=material(1e9, 0.0, 1000.0), frame="hub", attach={"edge4": "hub"},
         )  # fmt: skip
-        model = femb.Model("strip")
-        model.add(femb.RigidBody("hub", 1e6, 1e6, angular_velocity=3.0 * unit * np.array(axis)))
-        model.add(shell)
+        model = of_parts(femb.RigidBody("hub", 1e6, 1e6, angular_velocity=3.0 * unit * np.array(axis)), shell)
         found.append(2.0 * np.pi * femb.modes(model, 1, held="hub", start="equilibrium").frequencies[0] / unit)
     errors = np.array(found) / wanted - 1.0
     assert 0.0 < errors[1] < 0.4 * errors[0] < 4e-4
