@@ -233,7 +233,7 @@ def mean_axes_body(
     with_hub = motion.holding(hub)
     root = held_body(motion, held, hub)
     D = rigid_motions(motion, root.point, root.axes)
-    first = motion.times(motion.mass, D[:, 0]) @ D, motion.times(motion.mass, D[:, 1]) @ D
+    first = motion.momenta(D[:, 0]) @ D, motion.momenta(D[:, 1]) @ D
     centre = np.array([first[1][5], -first[0][5], first[0][4]]) / first[0][0]
     point, shapes = root.point + root.axes @ centre, found.shapes.real
     inside = np.ones(motion.system.n_v, dtype=bool)
@@ -321,7 +321,7 @@ def _damping(motion: EigenProblem, held: str, relative: Floats, ratio: float | N
         return np.asarray((relative.T @ low.left) @ (low.damping.T @ relative))
     hub = motion.system.layout.bodies[held]
     total = np.zeros((relative.shape[1],) * 2)
-    momenta = np.array([motion.times(motion.mass, column) for column in relative.T]).T
+    momenta = motion.momenta(relative)
     for appendage in appendages(motion):
         part = participation(motion, appendage, hub, relative.shape[1], ratio)
         by_mode = part.shapes.T @ momenta

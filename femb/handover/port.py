@@ -70,7 +70,7 @@ def port_modes(alone: EigenProblem, frame: int, lowest: float, count: int | None
     by_loads = alone.solve_columns(factors, loads)
     static = by_loads
     for _ in range(PASSES):  # each takes the error of the shift down by SHIFT
-        static = by_loads + shift * alone.solve_columns(factors, _times_mass(alone, static))
+        static = by_loads + shift * alone.solve_columns(factors, alone.momenta(static))
     return _diagonal(alone, np.hstack([static, _held_modes(alone, frame, factors, by_loads, shift, count)]))
 
 
@@ -89,7 +89,7 @@ def _held_modes(
         return held
 
     def mass(x: Floats) -> Floats:
-        return alone.times(alone.mass, np.where(alone.held, 0.0, x.ravel()))
+        return alone.momenta(np.where(alone.held, 0.0, x.ravel()))
 
     operators = [LinearOperator((n, n), matvec=f, dtype=np.float64) for f in (mass, inverse)]
     start = inverse(mass(np.random.default_rng(SEED).standard_normal(n)))
@@ -106,21 +106,17 @@ def _held_modes(
     return np.asarray(shapes)
 
 
-def _times_mass(alone: EigenProblem, shapes: Floats) -> Floats:
-    return np.array([alone.times(alone.mass, x) for x in shapes.T]).T
-
-
 def _diagonal(alone: EigenProblem, basis: Floats) -> tuple[Floats, Floats]:
     """omega^2 (k,) and shapes (n_v, k) of unit mass of the motions that a basis (n_v, m) spans."""
-    stiff = np.array([alone.times(alone.stiffness, x) for x in basis.T]) @ basis
+    stiff = alone.times(alone.stiffness, basis).T @ basis
     scale = 1.0 / np.sqrt(np.maximum(np.diag(stiff), np.finfo(float).tiny))
     sizes, parts = eigh(scale[:, None] * (0.5 * (stiff + stiff.T)) * scale)
     kept = sizes > DEPENDENT * sizes[-1]
     unit = basis @ (scale[:, None] * (parts[:, kept] / np.sqrt(sizes[kept])))
     # of the inverse, whose largest eigenvalues are those of the lowest modes: the others cannot round these
-    inverses, turns = eigh(unit.T @ _times_mass(alone, unit))
+    inverses, turns = eigh(unit.T @ alone.momenta(unit))
     shapes = unit @ (turns[:, ::-1] / np.sqrt(inverses[::-1]))
-    upper = cholesky(shapes.T @ _times_mass(alone, shapes))
+    upper = cholesky(shapes.T @ alone.momenta(shapes))
     return 1.0 / inverses[::-1], solve_triangular(upper, shapes.T, trans="T").T
 
 
@@ -222,7 +218,7 @@ def port(
     squares, shapes = port_modes(alone, station.frame, part.frequencies[0], count)
     omega = np.sqrt(squares)
     D = rigid_motions(motion, part.point, part.axes)
-    momenta = np.array([motion.times(motion.mass, column) for column in D.T]).T
+    momenta = motion.momenta(D)
     return Port(
         part.name,
         part.point,

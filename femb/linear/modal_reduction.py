@@ -5,9 +5,8 @@ Source: docs/theory/linearisation.md, section 8; Craig and Kurdila, Fundamentals
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from femb.linear.state_space import InModes, StateSpace, Truncation, names_of_st
 from femb.numerics import rotations
 from femb.small_motions.eigenproblem import EigenProblem
 from femb.small_motions.free_motions import FreeMotions, free_motions, without_reactions
+from femb.small_motions.strains import of_columns
 from femb.vibration.appendages import appendages, relative_rates, rigid_motions
 from femb.vibration.damping_ratios import source_of
 from femb.vibration.eigen import freedoms, real_modes
@@ -142,21 +142,11 @@ def modes_of_appendages(alone: EigenProblem, count: int) -> tuple[Floats, Floats
     return np.hstack(shapes), np.concatenate(squares), names, following
 
 
-def products(motion: EigenProblem, data: Floats, columns: Floats) -> Floats:
-    """Block data times columns (n_v, k)."""
-    return by_columns(motion, partial(motion.times, data), columns)
-
-
-def stiffness_products(motion: EigenProblem, columns: Floats) -> Floats:
-    """The stiffness times columns (n_v, k), by exact products."""
-    return by_columns(motion, motion.exact_stiffness, columns)
-
-
 def damping_products(motion: EigenProblem, columns: Floats) -> Floats:
     """The damping without modal damping times columns (n_v, k), by exact products."""
     if not np.any(motion.damping):
         return np.zeros_like(columns)
-    return by_columns(motion, motion.exact.damping, columns)
+    return motion.exact.damping(columns)
 
 
 def modal_drags(full: LinearModel, columns: Floats) -> Floats:
@@ -165,7 +155,7 @@ def modal_drags(full: LinearModel, columns: Floats) -> Floats:
     low = full.motion.low_rank
     if full.ratio is not None or not low.rank:
         return np.zeros_like(columns)
-    return np.where(full.motion.held[:, None], 0.0, low.left @ (low.damping.T @ columns))
+    return full.motion.of_moving(low.left @ (low.damping.T @ columns))
 
 
 def takes_power(low: LowRank) -> bool:
@@ -175,11 +165,6 @@ def takes_power(low: LowRank) -> bool:
     rest = np.abs(low.damping - factors * low.left)
     symmetric = np.max(rest, initial=0.0) <= ALIKE * np.max(np.abs(low.damping), initial=0.0)
     return bool(symmetric and np.all(factors >= 0.0))
-
-
-def by_columns(motion: EigenProblem, product: Callable[[Floats], Floats], columns: Floats) -> Floats:
-    found = [product(np.ascontiguousarray(column)) for column in columns.T]
-    return np.array(found).reshape(-1, motion.system.n_v).T
 
 
 # Of the largest entry of modal damping: larger differences are no rounding.
@@ -234,10 +219,10 @@ class ResidualTail:
             M @ vectors,
             damping_products(full.motion, basis) + modal_drags(full, basis),
         ]
-        columns = np.where(full.motion.held[:, None], 0.0, np.hstack(solved))
+        columns = full.motion.of_moving(np.hstack(solved))
         flexible, used = np.zeros_like(columns), np.any(columns, axis=0)
         flexible[:, used] = flexibility(columns[:, used])
-        stiff = stiffness_products(full.motion, vectors)
+        stiff = full.motion.exact_stiffness(vectors)
         gram = gram_of(np.hstack([columns, stiff]), np.hstack([flexible, vectors]), kept, squares)
         return cls(gram, len(rows.inputs), len(rows.outputs), damping, next_omega)
 
@@ -346,7 +331,7 @@ def modal(model: LinearModel, count: int, *, damping: float | None = None, corre
     names = [f"rigid {k + 1}" for k in range(free.rigid)]
     names += [f"joint motion {k + 1}" for k in range(free.count - free.rigid)]
     names += [f"mode {k + 1}" for k in range(count)]
-    momenta = products(motion, motion.mass, shapes)
+    momenta = motion.momenta(shapes)
     full = model.with_ratio(damping, momenta, omega)
     basis = np.hstack([free.shapes, shapes])
     words = f"{count} modes of the whole structure, {source}"
@@ -376,19 +361,18 @@ def craig_bampton(
     if not len(squares):
         raise ModelError(f"Craig-Bampton: the hub {model.hub!r} carries nothing elastic: linearize without truncation")
     interface = rigid_motions(motion, motion.q[i : i + 3] + layout.origin, axes)
-    interface = np.where(motion.held[:, None], 0.0, interface)
-    pull = products(motion, motion.stiffness, interface)
+    interface = motion.of_moving(interface)
+    pull = motion.times(motion.stiffness, interface)
     size = np.max(np.abs(motion.stiffness), initial=0.0)
     # reactions between its parts turn with them
-    through = without_reactions(alone)
-    elsewhere = np.array([through(force) for force in np.ascontiguousarray(pull.T)])
-    gap = max(np.max(np.abs(motion.gaps(x)), initial=0.0) for x in np.ascontiguousarray(interface.T))
+    elsewhere = of_columns(without_reactions(alone), pull)
+    gap = np.max(np.abs(motion.gaps(interface)), initial=0.0)
     if np.max(np.abs(elsewhere), initial=0.0) > 1e-10 * size or gap > 1e-9:
         raise ModelError(
             f"Craig-Bampton: what the hub {model.hub!r} carries is also held by the ground, so that it does not follow "
             "the hub as a rigid body: ask for modes instead"
         )
-    rates = relative_rates(motion, frame, products(motion, motion.mass, shapes))
+    rates = relative_rates(motion, frame, motion.momenta(shapes))
     full = model.with_ratio(damping, rates, np.sqrt(squares))
     basis = np.hstack([interface, free.shapes, shapes])
     names = [
@@ -428,7 +412,7 @@ def reduced(
     M, C, _, _ = full.matrices
     drags = damping_products(motion, basis)
     mass, damping = basis.T @ (M @ basis), basis.T @ drags
-    stiffness = basis.T @ stiffness_products(motion, basis)
+    stiffness = basis.T @ motion.exact_stiffness(basis)
     left, right = basis.T @ motion.low_rank.left, basis.T @ motion.low_rank.damping
     if whole.count == interface + free.count or not interface:
         # rigid motions and motions of joints without stiffness are known: no rounding is left of it
@@ -445,7 +429,7 @@ def reduced(
         drags + modal_drags(full, basis),
         *(rows.forces, rows.position.T, rows.rate.T, rows.acceleration.T),
     ]
-    X = np.where(base.held[:, None], 0.0, np.hstack(columns))
+    X = base.of_moving(np.hstack(columns))
     m, p, at = len(rows.inputs), len(rows.outputs), interface + len(names)
     gram, ratio = np.zeros((X.shape[1], X.shape[1])), 0.0
     if np.isfinite(following):
@@ -484,7 +468,7 @@ def _largest_modal(
     if full.ratio is not None or not low.rank:
         return 0.0
     sizes = np.sum(low.left * low.damping, axis=0) / np.maximum(np.sum(low.left**2, axis=0), np.finfo(float).tiny)
-    columns = np.where(base.held[:, None], 0.0, low.left * np.sqrt(np.maximum(sizes, 0.0)))
+    columns = base.of_moving(low.left * np.sqrt(np.maximum(sizes, 0.0)))
     gram = gram_of(columns, flexibility(columns), kept, squares)
     return float(np.max(np.linalg.eigvalsh(gram), initial=0.0))
 

@@ -279,7 +279,7 @@ class _Driven:
         force = (
             motion.times(motion.stiffness, shape),
             motion.damping_times(shape),
-            motion.times(motion.mass, shape),
+            motion.momenta(shape),
         )[kind]
         prescribed = np.zeros((3, len(shape)))
         prescribed[kind] = shape
@@ -311,7 +311,7 @@ def _base(motion: EigenProblem, point: OperatingPoint, name: str, held: str | No
         ForceInput(
             f"{name}.{axis}",
             BASE[name.rpartition(".")[2]],
-            -motion.times(motion.mass, np.ascontiguousarray(column)),
+            -motion.momenta(np.ascontiguousarray(column)),
             prescribed=np.array([still, still, column]),
         )
         for axis, column in zip("xyz", D.T, strict=True)

@@ -19,7 +19,7 @@ from femb.base.types import Complexes, Floats
 from femb.base.values import shown
 from femb.layout.element import LowRank
 from femb.linear.modal_form import NONE, Invariant, SteadyForm, product_without_rounding
-from femb.linear.modal_reduction import by_columns, compared_at, products
+from femb.linear.modal_reduction import compared_at
 from femb.linear.model import LinearModel
 from femb.linear.response import FrequencyResponse
 from femb.linear.rows import Rows
@@ -86,28 +86,14 @@ class FirstOrder:
         skew = abs(C + C.T).max() <= SKEW * abs(C).max() if C.nnz else True
         self.conservative = bool(skew and not motion.low_rank.rank)
 
-    def damping(self, x: Floats) -> Floats:
-        """(C + G) x (n_v, k), by exact products."""
-        return by_columns(self.motion, self.motion.exact_damping, x)
-
     def damping_transposed(self, x: Complexes) -> Complexes:
         """(C + G)^T x (n_v, k), in the same way."""
-        low, product = self.motion.low_rank, self._exact_transposed.damping
-        moving = np.where(self.motion.held[:, None], 0.0, x)
-        found = by_columns(self.motion, product, moving.real) + 1j * by_columns(self.motion, product, moving.imag)
-        return np.asarray(found + low.damping @ (low.left.T @ moving))
-
-    def mass(self, x: Floats) -> Floats:
-        """M x (n_v, k)."""
-        return products(self.motion, self.motion.mass, x)
-
-    def stiffness(self, x: Floats) -> Floats:
-        """K x (n_v, k), by exact products."""
-        return by_columns(self.motion, self.motion.exact_stiffness, x)
+        low, moving = self.motion.low_rank, self.motion.of_moving(x)
+        return np.asarray(self._exact_transposed.damping(moving) + low.damping @ (low.left.T @ moving))
 
     def solve(self, first: Floats, momenta: Floats) -> tuple[Floats, Floats]:
         """x (2 n_v, k) with A x = (first, M^-1 momenta), and the force K x_1, of what is orthogonal to free motions."""
-        force = np.where(self.motion.held[:, None], 0.0, -(momenta + self.damping(first)))
+        force = self.motion.of_moving(-(momenta + self.motion.exact_damping(first)))
         return np.vstack([self.flexibility(force), first]), force
 
 
@@ -139,12 +125,12 @@ class SpinningTail:
             return cls(none, none, none, nothing, np.zeros(m), (none, none, none, nothing), next_omega, True)
         share = kept.adjoint.T @ rows.forces
         first = -kept.right[:n] @ share
-        momenta = rows.forces - equations.mass(kept.right[n:] @ share)
+        momenta = rows.forces - equations.motion.momenta(kept.right[n:] @ share)
         z, _ = equations.solve(first, momenta)
         z = kept.left_out(z)
-        w, force = equations.solve(z[:n], equations.mass(z[n:]))
+        w, force = equations.solve(z[:n], equations.motion.momenta(z[n:]))
         w = kept.left_out(w)
-        energies = np.sum(w[:n] * force, axis=0) + np.sum(w[n:] * equations.mass(w[n:]), axis=0)
+        energies = np.sum(w[:n] * force, axis=0) + np.sum(w[n:] * equations.motion.momenta(w[n:]), axis=0)
         sizes_of_inputs = np.sqrt(np.maximum(energies, 0.0))
         found = [_of_rows(equations, kept, c, z, w) for c in (_columns(rows.position, rows.rate), _rates(rows))]
         (static, slope, curvature, sizes), of_rates = found
@@ -193,7 +179,7 @@ def _of_rows(
     first = equations.flexibility(rows[:n])
     z_c, force = equations.solve(first, rows[n:])
     z_c = kept.left_out(z_c)
-    momenta = equations.mass(z_c[n:])
+    momenta = equations.motion.momenta(z_c[n:])
     slope, curvature = (force.T @ x[:n] + momenta.T @ x[n:] for x in (z, w))
     energies = np.sum(z_c[:n] * force, axis=0) + np.sum(z_c[n:] * momenta, axis=0)
     return static, slope, curvature, np.sqrt(np.maximum(energies, 0.0))
@@ -208,10 +194,11 @@ def _positive(equations: FirstOrder, kept: States) -> bool:
         return False
     n = motion.system.n_v
     p, rate = kept.right[:n], kept.right[n:]
-    energy = p.T @ equations.stiffness(p) + rate.T @ equations.mass(rate)
+    kinetic = rate.T @ motion.momenta(rate)
+    energy = p.T @ motion.exact_stiffness(p) + kinetic
     # rigid motions without energy have the scale of the lowest frequency
-    moved = p.T @ equations.mass(p)
-    scale = np.abs(np.diag(energy)) + np.min(np.abs(squares)) * np.diag(moved) + np.diag(rate.T @ equations.mass(rate))
+    moved = np.diag(p.T @ motion.momenta(p))
+    scale = np.abs(np.diag(energy)) + np.min(np.abs(squares)) * moved + np.diag(kinetic)
     scale = 1.0 / np.sqrt(scale)
     values = np.linalg.eigvalsh(scale[:, None] * (0.5 * (energy + energy.T)) * scale)
     return int(np.sum(values < -ENERGY)) == int(np.sum(squares < 0.0))
@@ -385,7 +372,7 @@ def _kept(
 ) -> tuple[States, Floats]:
     """Real states of the first modes, (Re, Im) of each, biorthogonal, and their rates."""
     x = np.vstack([right, values * right])
-    momenta = equations.mass(left.real) + 1j * equations.mass(left.imag)
+    momenta = equations.motion.momenta(left)
     y = np.vstack([values * momenta + equations.damping_transposed(left), momenta])
     X, Y, Z = (_real(each, values) for each in (x, y, left))
     products = Y.T @ X

@@ -24,10 +24,8 @@ from femb.linear.modal_reduction import (
     modal,
     modes_and_next,
     modes_of_appendages,
-    products,
     reduced,
     space_of,
-    stiffness_products,
 )
 from femb.linear.modal_reduction import craig_bampton as craig_bampton_modes
 from femb.linear.model import LinearModel, linear_model
@@ -38,7 +36,7 @@ from femb.small_motions.free_motions import free_motions
 from femb.system.known_motions import KnownStructure
 from femb.vibration.appendages import relative_rates
 from femb.vibration.damping_ratios import check_ratio, damping_in_words, source_of
-from femb.vibration.eigen import freedoms
+from femb.vibration.eigen import freedoms, orthonormal
 from femb.vibration.flexibility import Flexibility
 
 if TYPE_CHECKING:
@@ -70,14 +68,14 @@ def modes_and_vectors(model: LinearModel, count: int, *, damping: float | None =
         static = flexibility(forces)
         vectors = static - (shapes / squares) @ (shapes.T @ forces)
         # once more, since the modes outweigh what is left
-        vectors = vectors - shapes @ (shapes.T @ products(motion, motion.mass, vectors))
-    more, own = _ritz(motion, vectors)
+        vectors = vectors - shapes @ (shapes.T @ motion.momenta(vectors))
+    more, own = _of_diagonal_stiffness(motion, vectors)
     kept, of_kept = shapes, squares
     squares, shapes = np.concatenate([squares, own]), np.hstack([shapes, more])
     names = [f"rigid {k + 1}" for k in range(free.rigid)]
     names += [f"joint motion {k + 1}" for k in range(free.count - free.rigid)]
     names += [f"mode {k + 1}" for k in range(count)] + [f"residual {k + 1}" for k in range(len(own))]
-    momenta = products(motion, motion.mass, shapes)
+    momenta = motion.momenta(shapes)
     full = model.with_ratio(damping, momenta, np.sqrt(squares))
     words = f"{count} modes of the whole structure and {len(own)} residual vectors, {source}"
     basis = np.hstack([free.shapes, shapes])
@@ -90,14 +88,11 @@ def modes_and_vectors(model: LinearModel, count: int, *, damping: float | None =
     return replace(found, omega=np.sqrt(of_kept), tail=tail)
 
 
-def _ritz(motion: EigenProblem, vectors: Floats) -> tuple[Floats, Floats]:
+def _of_diagonal_stiffness(motion: EigenProblem, vectors: Floats) -> tuple[Floats, Floats]:
     """Shapes (n_v, r) of unit mass in the span of vectors, with diagonal stiffness, and omega^2 (r,)."""
-    sizes = np.sqrt(np.maximum(np.sum(vectors * products(motion, motion.mass, vectors), axis=0), 0.0))
-    vectors = vectors[:, sizes > 0.0] / sizes[sizes > 0.0]
-    values, axes = np.linalg.eigh(vectors.T @ products(motion, motion.mass, vectors))
-    own = values > DEPENDENT * np.max(values, initial=0.0)
-    basis = vectors @ (axes[:, own] / np.sqrt(values[own]))
-    squares, parts = np.linalg.eigh(basis.T @ stiffness_products(motion, basis))
+    none = np.zeros((motion.system.n_v, 0))
+    basis, _ = orthonormal(motion, vectors, none, none, DEPENDENT)
+    squares, parts = np.linalg.eigh(basis.T @ motion.exact_stiffness(basis))
     return basis @ parts, squares
 
 
@@ -351,5 +346,5 @@ def _with_ratio_of_appendages(model: LinearModel, damping: float) -> LinearModel
     frame = motion.system.layout.bodies[model.hub]
     alone = motion.holding(frame)
     shapes, squares, _, _ = modes_of_appendages(alone, freedoms(alone))
-    rates = relative_rates(motion, frame, products(motion, motion.mass, shapes))
+    rates = relative_rates(motion, frame, motion.momenta(shapes))
     return model.with_ratio(damping, rates, np.sqrt(squares))

@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ from femb.numerics import rotations
 from femb.small_motions.point import OperatingPoint, without_derivatives
 from femb.small_motions.spinning import in_own_axes
 from femb.small_motions.steady import why_changing
-from femb.small_motions.strains import ExactProducts
+from femb.small_motions.strains import ExactProducts, Motion
 from femb.system.block_lu import AnyFactorisation
 from femb.system.forward import by_moments
 from femb.system.known_motions import KnownStructure, check_said, known_motions
@@ -292,13 +292,13 @@ class EigenProblem:
 
     def solve(self, factors: AnyFactorisation, force: Floats) -> Floats:
         """The motion (n_v,) of those factors by a force (n_v,) that ``held`` frames do not feel."""
-        right = np.concatenate([np.where(self.held, 0.0, force), np.zeros(self.system.n_c)])
+        right = np.concatenate([self.of_moving(force), np.zeros(self.system.n_c)])
         solution: Floats = factors.solve(right)[: self.system.n_v]
         return solution
 
     def solve_columns(self, factors: AnyFactorisation, forces: Floats) -> Floats:
         """The motions (n_v, k) by k forces (n_v, k), as of ``solve``."""
-        right = np.vstack([np.where(self.held[:, None], 0.0, forces), np.zeros((self.system.n_c, forces.shape[1]))])
+        right = np.vstack([self.of_moving(forces), np.zeros((self.system.n_c, forces.shape[1]))])
         return factors.solve_columns(right)[: self.system.n_v]
 
     def shifted(self, s: float) -> Callable[[Floats], Floats]:
@@ -321,14 +321,32 @@ class EigenProblem:
         return solve
 
     def damping_times(self, x: Floats) -> Floats:
-        """(C + G) x (n_v,), modal damping included."""
+        """(C + G) x (n_v,) or (n_v, k), modal damping included."""
         return self.times(self.damping, x) + self.low_rank.damping_times(x)
 
-    def times(self, data: Floats, x: Floats) -> Floats:
-        """Block data of velocities times x (n_v,) or (n_v, k)."""
-        whole = np.concatenate([x, np.zeros((self.system.n_c, *x.shape[1:]))])
-        multiply = self.system.solver.multiply if x.ndim == 1 else self.system.solver.multiply_columns
-        return multiply(data, whole)[: self.system.n_v]
+    def times(self, data: Floats, x: Motion) -> Motion:
+        """Block data of velocities times x (n_v,) or (n_v, k), real or complex."""
+        result: NDArray[Any]
+        if np.iscomplexobj(x):
+            result = self.times(data, x.real) + 1j * self.times(data, x.imag)
+        else:
+            whole = np.concatenate([x, np.zeros((self.system.n_c, *x.shape[1:]))])
+            multiply = self.system.solver.multiply if x.ndim == 1 else self.system.solver.multiply_columns
+            result = multiply(data, whole)[: self.system.n_v]
+        return cast("Motion", result)
+
+    def momenta(self, x: Motion) -> Motion:
+        """M x (n_v,) or (n_v, k), real or complex."""
+        return self.times(self.mass, x)
+
+    def lengths(self, x: NDArray[Any]) -> Floats:
+        """(k,) sizes in the mass of motions (n_v, k), or that of one (n_v,)."""
+        squares = np.sum((x.conj() * self.momenta(x)).real, axis=0)
+        return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
+
+    def of_moving(self, x: Motion) -> Motion:
+        """x (n_v,) or (n_v, k) with zeros for what is held."""
+        return cast("Motion", np.where(self.held if x.ndim == 1 else self.held[:, None], 0.0, x))
 
     @cached_property
     def sparse_mass(self) -> Sparse:
@@ -338,14 +356,15 @@ class EigenProblem:
         n = self.system.n_v
         return self.system.pattern.to_csc(mass)[:n, :n]
 
-    def exact_stiffness(self, x: Floats) -> Floats:
-        """K x (n_v,) of what is not held, by forces of strains: precise also where elements are short."""
-        return np.where(self.held, 0.0, self.exact.stiffness(np.where(self.held, 0.0, x)))
+    def exact_stiffness(self, x: Motion) -> Motion:
+        """K x (n_v,) or (n_v, k) of what is not held, by forces of strains: precise also where elements are short."""
+        return self.of_moving(self.exact.stiffness(self.of_moving(x)))
 
-    def exact_damping(self, x: Floats) -> Floats:
-        """(C + G) x (n_v,) in the same way, modal damping included."""
-        moving = np.where(self.held, 0.0, x)
-        return np.where(self.held, 0.0, self.exact.damping(moving) + self.low_rank.damping_times(moving))
+    def exact_damping(self, x: Motion) -> Motion:
+        """(C + G) x in the same way, modal damping included."""
+        moving = self.of_moving(x)
+        drags = self.exact.damping(moving) + self.low_rank.damping_times(moving)
+        return cast("Motion", self.of_moving(drags))
 
     def dense(self, data: Floats) -> Floats:
         """(n_v + n_c, n_v + n_c) of block data, dense."""
@@ -353,9 +372,10 @@ class EigenProblem:
         return whole
 
     def gaps(self, x: Floats) -> Floats:
-        """J x (n_c,)."""
-        whole = np.append(x, np.zeros(self.system.n_c))
-        return self.system.solver.multiply(self.jacobian, whole)[self.system.n_v :]
+        """J x (n_c,) or (n_c, k)."""
+        whole = np.concatenate([x, np.zeros((self.system.n_c, *x.shape[1:]))])
+        multiply = self.system.solver.multiply if x.ndim == 1 else self.system.solver.multiply_columns
+        return multiply(self.jacobian, whole)[self.system.n_v :]
 
 
 def _within(system: System, functions: LowRank) -> tuple[tuple[Floats, Floats], LowRank]:

@@ -14,6 +14,7 @@ from femb.base.types import Floats, Ints
 from femb.layout.connections import groups_of
 from femb.layout.symmetry import Surroundings, about, bracket, nullity, twists
 from femb.small_motions.eigenproblem import EigenProblem
+from femb.small_motions.strains import of_columns
 from femb.system.known_motions import KnownStructure
 from femb.system.system import System
 
@@ -57,10 +58,8 @@ class FreeMotions:
         """The free motions that no damping and no rotation resists, orthonormal in the mass."""
         if not self.count:
             return self
-        largest, values = np.max(self.sizes(motion), axis=1), np.zeros_like(self.shapes)
+        largest, values = np.max(self.sizes(motion), axis=1), motion.damping_times(self.shapes)
         sizes = motion.times(np.abs(motion.damping), largest) + motion.low_rank.damping_sizes(largest)
-        for k, shape in enumerate(self.shapes.T):
-            values[:, k] = motion.damping_times(shape)
         kept = null_space(values / np.maximum(sizes, np.finfo(float).tiny)[:, None])
         return FreeMotions(self.shapes @ kept, self.momenta @ kept, min(self.rigid, kept.shape[1]))
 
@@ -91,9 +90,9 @@ class FreeMotions:
             unit[place] = 1.0
             for _ in range(2):
                 unit = unit - shapes @ (momenta.T @ unit)
-            unit /= np.sqrt(unit @ motion.times(motion.mass, unit))
+            unit /= motion.lengths(unit)
             shapes = np.column_stack([shapes, unit])
-            momenta = np.column_stack([momenta, motion.times(motion.mass, unit)])
+            momenta = np.column_stack([momenta, motion.momenta(unit)])
         return FreeMotions(shapes, momenta, self.rigid), alone
 
     def without(self, x: Floats) -> Floats:
@@ -198,8 +197,7 @@ def stiffness_of_known(
     omega, point, _ = motion.axis_of(structure.frames)
     once = bracket(omega, point, motions)
     D, first, second = (motion.moves_of(structure, each) for each in (motions, once, bracket(omega, point, once)))
-    damping = np.array([motion.exact_damping(x) for x in np.ascontiguousarray(first.T)]).reshape(first.T.shape).T
-    inertia = motion.times(motion.mass, second)
+    damping, inertia = motion.exact_damping(first), motion.momenta(second)
     rate2 = float(omega @ omega)
     sizes = rate2 * motion.times(np.abs(motion.mass), np.max(np.abs(D), axis=1, initial=0.0))
     return D, damping - inertia, sizes
@@ -245,9 +243,7 @@ def _rigid_motions(motion: EigenProblem, groups: list[list[int]]) -> tuple[Float
 
 def _constraint_rows(motion: EigenProblem, columns: Floats) -> Floats:
     """J D (n_c, d), each row on the scale of its terms."""
-    values = np.zeros((motion.system.n_c, columns.shape[1]))
-    for k, column in enumerate(columns.T):
-        values[:, k] = motion.gaps(column)
+    values = motion.gaps(columns)
     jacobian = np.abs(motion.jacobian)
     whole = np.append(np.max(np.abs(columns), axis=1, initial=0.0), np.zeros(motion.system.n_c))
     sizes = motion.system.solver.multiply(jacobian, whole)[motion.system.n_v :]
@@ -256,33 +252,30 @@ def _constraint_rows(motion: EigenProblem, columns: Floats) -> Floats:
 
 def _stiffness_rows(motion: EigenProblem, columns: Floats) -> Floats:
     """K D (n_v, d) of what is not held, each row on the scale of its terms."""
-    moving = np.where(motion.held[:, None], 0.0, columns)
+    moving = motion.of_moving(columns)
     # what a slow rotation adds would be rounding beside the stiffness of short elements
     exact = motion.exact if motion.spinning else None
     data = motion.stiffness if exact is None else exact.others[0]
-    values = np.array(
-        [motion.times(data, x) if exact is None else exact.rigid_stiffness(x) for x in np.ascontiguousarray(moving.T)]
-    ).T
+    values = motion.times(data, moving) if exact is None else exact.rigid_stiffness(moving)
     sizes = motion.times(np.abs(data), np.max(np.abs(moving), axis=1, initial=0.0))
     sizes = np.maximum(sizes, np.max(np.abs(values), axis=1, initial=0.0))
     if np.any(motion.multipliers):
         # reactions turn with what they hold
-        through = without_reactions(motion)
-        values = np.array([through(force) for force in values.T]).reshape(-1, len(values)).T
+        values = of_columns(without_reactions(motion), values)
     if np.any(motion.multipliers) or any(batch.pretensioned for batch in motion.system.batches):
         sizes += ROUNDING_PART / NONE * np.max(sizes, initial=0.0)
-    return np.where(motion.held[:, None], 0.0, values / np.maximum(sizes, np.finfo(float).tiny)[:, None])
+    return motion.of_moving(values / np.maximum(sizes, np.finfo(float).tiny)[:, None])
 
 
 def without_reactions(motion: EigenProblem) -> Callable[[Floats], Floats]:
     """The part of a force (n_v,) that reactions of the constraints do not balance."""
     if not motion.system.n_c:
-        return lambda force: np.where(motion.held, 0.0, force)
+        return motion.of_moving
     rows, columns = motion.system.pattern.rows_columns()
     identity = np.zeros(motion.system.pattern.size)
     identity[(rows == columns) & (rows < motion.system.n_v)] = 1.0
     factors = motion.factorise(identity)
-    return lambda force: np.where(motion.held, 0.0, motion.solve(factors, force))
+    return lambda force: motion.of_moving(motion.solve(factors, force))
 
 
 def null_space(A: Floats) -> Floats:
@@ -314,7 +307,7 @@ def _orthonormal(motion: EigenProblem, rigid: Floats, shapes: Floats) -> tuple[F
             if lengths[best] > 0.0:
                 shape = rests[:, best] / lengths[best]
                 found = np.column_stack([found, shape])
-                momenta = np.column_stack([momenta, motion.times(motion.mass, shape)])
+                momenta = np.column_stack([momenta, motion.momenta(shape)])
     return found, momenta
 
 
@@ -322,5 +315,4 @@ def _rests(motion: EigenProblem, columns: Floats, found: Floats, momenta: Floats
     """The columns (n_v, d) less their parts along the shapes found, and their lengths (d,) in the mass."""
     for _ in range(2):
         columns = columns - found @ (momenta.T @ columns)
-    squares = np.array([column @ motion.times(motion.mass, column) for column in columns.T])
-    return columns, np.sqrt(np.maximum(squares, 0.0))
+    return columns, motion.lengths(columns)

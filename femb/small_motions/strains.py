@@ -13,9 +13,10 @@ Source: docs/theory/modes.md, section 2.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from femb.base.types import Floats, Ints
 from femb.numerics import rotations
@@ -24,6 +25,21 @@ from femb.system.system import System
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
+
+Motion = TypeVar("Motion", bound=NDArray[Any])
+
+
+def of_columns(product: Callable[[Floats], Floats], x: Motion) -> Motion:
+    """A linear function of real vectors (n,) for a vector or for columns (n, k), real or complex."""
+    result: NDArray[Any]
+    if np.iscomplexobj(x):
+        result = of_columns(product, x.real) + 1j * of_columns(product, x.imag)
+    elif x.ndim == 2:
+        result = np.array([product(column) for column in np.ascontiguousarray(x.T)]).reshape(x.T.shape).T
+    else:
+        result = product(np.ascontiguousarray(x))
+    return cast("Motion", result)
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,24 +62,28 @@ class ExactProducts:
     transposed: bool = False
     functions: tuple[Floats, Floats] | None = None
 
-    def stiffness(self, x: Floats) -> Floats:
-        """K x (n_v,)."""
+    def stiffness(self, x: Motion) -> Motion:
+        """K x of a motion (n_v,), or of motions (n_v, k), real or complex."""
         return self._product(self._strained[0], self.others[0], x)
 
-    def damping(self, x: Floats) -> Floats:
-        """(C + G) x (n_v,), without modal damping."""
+    def damping(self, x: Motion) -> Motion:
+        """(C + G) x in the same way, without modal damping."""
         return self._product(self._strained[1], self.others[1], x)
 
-    def rigid_stiffness(self, x: Floats) -> Floats:
-        """K x (n_v,) of motions x that strain no element."""
+    def rigid_stiffness(self, x: Motion) -> Motion:
+        """K x of motions x that strain no element."""
         return self._product(self._strained[0].turned, self.others[0], x)
 
-    def _product(self, strained: Callable[[Floats], Floats], others: Floats, x: Floats) -> Floats:
+    def _product(self, strained: Callable[[Floats], Floats], others: Floats, x: Motion) -> Motion:
         axes = self.others[2]
-        own = strained(x) if axes is None else axes.T @ strained(axes @ x)
-        whole = np.append(x, np.zeros(self.system.n_c))
-        result: Floats = own + self.system.solver.multiply(others, whole)[: self.system.n_v]
-        return result
+
+        def product(x: Floats) -> Floats:
+            own = strained(x) if axes is None else axes.T @ strained(axes @ x)
+            whole = np.append(x, np.zeros(self.system.n_c))
+            result: Floats = own + self.system.solver.multiply(others, whole)[: self.system.n_v]
+            return result
+
+        return of_columns(product, x)
 
     @cached_property
     def others(self) -> "tuple[Floats, Floats, csr_array | None]":

@@ -8,7 +8,7 @@ Source: docs/theory/modes.md, equation (9).
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +20,13 @@ from femb.layout.connections import groups_of
 from femb.layout.symmetry import twists
 from femb.small_motions.eigenproblem import EigenProblem
 from femb.small_motions.free_motions import FreeMotions, with_turned
+from femb.small_motions.strains import Motion, of_columns
 from femb.system.block_lu import SingularError
 from femb.system.known_motions import KnownStructure
 from femb.system.rigid_motion import angle_turned
 from femb.vibration.eigen import REFINED, REFINEMENTS, ROUNDED, freedoms, is_symmetric, orthonormal, rounding
 from femb.vibration.flexibility import Flexibility
-from femb.vibration.slow_modes import SLOW, SlowModes, length, of_parts, of_unit_mass, stiffness_of_rigid
+from femb.vibration.slow_modes import SLOW, SlowModes, of_unit_mass, stiffness_of_rigid
 
 # Rigid-body motions of damped and of spinning structures as states, separated exactly: with x = (p, p'), x' = A x,
 #
@@ -114,13 +115,11 @@ def _at_zero(motion: EigenProblem, free: FreeMotions, still: FreeMotions, lowest
     D = free.shapes
     if not free.count:
         return np.zeros((2 * motion.system.n_v, 0)), np.zeros((0, 0))
-    forces = np.array([motion.damping_times(shape) for shape in D.T]).T
+    forces = motion.damping_times(D)
     spin = float(np.max(np.abs(np.delete(motion.v, motion.system.layout.first_order_v)), initial=0.0))
-    sizes = np.array(
-        [_sizes(motion, shape) + spin * motion.times(np.abs(motion.mass), shape) for shape in free.sizes(motion).T]
-    )
-    sizes = sizes.T
-    forces = np.where(motion.held[:, None] | (np.abs(forces) <= EXACT * sizes), 0.0, forces)
+    largest = free.sizes(motion)
+    sizes = _sizes(motion, largest) + spin * motion.times(np.abs(motion.mass), largest)
+    forces = motion.of_moving(np.where(np.abs(forces) <= EXACT * sizes, 0.0, forces))
     if not np.any(forces):
         return _chains(D, None)
     _, coupled, axes = np.linalg.svd(D.T @ forces)
@@ -252,8 +251,7 @@ def _conserved(motion: EigenProblem, X: Floats) -> Floats:
     M = motion.system.pattern.to_csc(motion.mass)[:n, :n]
     # exact products: rounding of the damping of short elements would resist
     transposed = replace(motion.exact, transposed=not motion.exact.transposed)
-    drags = np.array([transposed.damping(np.ascontiguousarray(column)) for column in p.T]).reshape(-1, n).T
-    return np.vstack([drags + low.damping @ (low.left.T @ p) - M @ rate, M @ p])
+    return np.vstack([transposed.damping(p) + low.damping @ (low.left.T @ p) - M @ rate, M @ p])
 
 
 # degrees by which an equilibrium turned a structure against its axis: less is not said.
@@ -305,7 +303,7 @@ def complex_modes(
     def inverse(b: Floats) -> Floats:
         first, second = np.split(rigid.without(np.where(held, 0.0, scales * b)), 2)
         first[states] = 0.0
-        force = motion.damping_times(first) + motion.times(motion.mass, shift * first + second)
+        force = motion.damping_times(first) + motion.momenta(shift * first + second)
         x = solve(-force)
         found = rigid.without(np.concatenate([x, first + shift * x]))
         found[states] = 0.0
@@ -346,10 +344,7 @@ def complex_precision(motion: EigenProblem, eigenvalues: Complex, shapes: Comple
     of_solver = SOLVER * (np.maximum(sizes, 1.0) ** 2 + 1.0 / np.maximum(sizes, np.finfo(float).tiny))
     found = _rounding(motion, eigenvalues, shapes)
     # a part of lambda^2 M is half that of lambda without gyroscopic forces, and that of lambda of a nutation
-    masses, drags = (
-        np.array([np.vdot(phi, of_parts(product, phi)) for phi in shapes.T])
-        for product in (partial(motion.times, motion.mass), motion.exact_damping)
-    )
+    masses, drags = (np.sum(shapes.conj() * x, axis=0) for x in (motion.momenta(shapes), motion.exact_damping(shapes)))
     sizes = np.abs(eigenvalues * masses)
     part = SURE * np.clip(sizes / np.maximum(np.abs(2.0 * eigenvalues * masses + drags), 0.5 * sizes), 0.5, 2.0)
     if np.max(found, initial=0.0) <= ROUNDED:
@@ -368,16 +363,15 @@ def _own_errors(
     What a shape has of known motions, whose left vectors are others, does not count.
     """
     basis, momenta = orthonormal(motion, np.hstack([shapes.real, shapes.imag]), *np.zeros((2, len(shapes), 0)))
-    products = (motion.exact_damping, partial(_stiffness, motion))
-    C, K = (basis.T @ np.array([product(x) for x in np.ascontiguousarray(basis.T)]).T for product in products)
+    C, K = basis.T @ motion.exact_damping(basis), basis.T @ _stiffness(motion, basis)
     errors = []
     for value, phi in zip(eigenvalues, shapes.T, strict=True):
         # of the shapes and their conjugates: psi^H (lambda^2 M + lambda (C + G) + K) = 0
         small = value**2 * (basis.T @ momenta) + value * C + K
         left = np.linalg.svd(small)[0][:, -1].conj() @ basis.T
         unbalanced = _unbalanced(motion, value, phi)
-        by_value = 2.0 * value * of_parts(partial(motion.times, motion.mass), phi) + of_parts(motion.exact_damping, phi)
-        work = abs(left @ unbalanced) + abs(np.conj(unbalanced) @ of_parts(solve, unbalanced))
+        by_value = 2.0 * value * motion.momenta(phi) + motion.exact_damping(phi)
+        work = abs(left @ unbalanced) + abs(np.conj(unbalanced) @ of_columns(solve, unbalanced))
         errors.append(work / max(abs(value * (left @ by_value)), np.finfo(float).tiny))
     return np.array(errors)
 
@@ -386,9 +380,7 @@ def shape_errors(motion: EigenProblem, eigenvalues: Complex, shapes: Complex, sh
     """(k,) sizes in the mass, of shapes of unit mass, of what exact products leave unbalanced of each eigenpair, as a
     displacement at the shift (rad/s)."""
     solve = motion.shifted(shift)
-    return np.array(
-        [length(motion, _correction(motion, *pair, solve)) for pair in zip(eigenvalues, shapes.T, strict=True)]
-    )
+    return motion.lengths(_corrections(motion, eigenvalues, shapes, solve))
 
 
 def _refined(
@@ -404,13 +396,12 @@ def _refined(
     basis, momenta, forces, drags = (np.zeros((motion.system.n_v, 0)) for _ in range(4))
     more, largest = np.hstack([shapes.real, shapes.imag]), np.inf
     for _ in range(REFINEMENTS):
-        more = more[:, [length(motion, x) > REFINED for x in more.T]]
-        more, momentum = orthonormal(motion, more, basis, momenta)
+        more, momentum = orthonormal(motion, more[:, motion.lengths(more) > REFINED], basis, momenta)
         if not more.shape[1]:
             break
         basis, momenta = np.hstack([basis, more]), np.hstack([momenta, momentum])
-        forces = np.hstack([forces, *(_stiffness(motion, x)[:, None] for x in more.T)])
-        drags = np.hstack([drags, *(motion.exact_damping(x)[:, None] for x in more.T)])
+        forces = np.hstack([forces, _stiffness(motion, more)])
+        drags = np.hstack([drags, motion.exact_damping(more)])
         # of the inverse at the shift, whose largest eigenvalues the motions of high stiffness cannot round
         n = basis.shape[1]
         drag = basis.T @ drags + shift * np.eye(n)
@@ -420,32 +411,32 @@ def _refined(
         places = [int(np.argmin(np.abs(values - value))) for value in eigenvalues]
         eigenvalues, shapes = values[places], basis @ vectors[:n, places]
         shapes = of_unit_mass(motion, shapes)
-        columns = [_correction(motion, *pair, solve) for pair in zip(eigenvalues, shapes.T, strict=True)]
-        sizes = np.array([length(motion, x) for x in columns])
+        columns = _corrections(motion, eigenvalues, shapes, solve)
+        sizes = motion.lengths(columns)
         last, largest = largest, float(np.max(sizes))
         if largest <= REFINED or largest > 0.5 * last:
             break
-        wanted = np.array(columns).T[:, sizes > REFINED]
+        wanted = columns[:, sizes > REFINED]
         more = np.hstack([wanted.real, wanted.imag])
     if np.any(np.abs(eigenvalues - given[0]) > most * np.abs(given[0])):
         return given
     return eigenvalues, shapes
 
 
-def _correction(motion: EigenProblem, value: complex, phi: Complex, solve: Callable[[Floats], Floats]) -> Complex:
-    """Displacement by what is unbalanced, at the shift of ``solve``."""
-    return of_parts(solve, _unbalanced(motion, value, phi))
+def _corrections(motion: EigenProblem, values: Complex, shapes: Complex, solve: Callable[[Floats], Floats]) -> Complex:
+    """Displacements (n_v, k) by what is unbalanced, at the shift of ``solve``."""
+    return of_columns(solve, _unbalanced(motion, values, shapes))
 
 
-def _unbalanced(motion: EigenProblem, value: complex, phi: Complex) -> Complex:
-    """(lambda^2 M + lambda (C + G) + K) phi, which should be zero, by exact products."""
-    inertia, drag = (of_parts(product, phi) for product in (partial(motion.times, motion.mass), motion.exact_damping))
-    return np.asarray(value**2 * inertia + value * drag + of_parts(partial(_stiffness, motion), phi))
+def _unbalanced(motion: EigenProblem, values: Complex | complex, shapes: Complex) -> Complex:
+    """(lambda^2 M + lambda (C + G) + K) phi of one shape (n_v,) or of k, which should be zero, by exact products."""
+    inertia, drag = motion.momenta(shapes), motion.exact_damping(shapes)
+    return np.asarray(values**2 * inertia + values * drag + _stiffness(motion, shapes))
 
 
-def _stiffness(motion: EigenProblem, x: Floats) -> Floats:
-    low_rank = motion.low_rank.left @ (motion.low_rank.stiffness.T @ x)
-    return np.where(motion.held, 0.0, motion.exact_stiffness(x) + low_rank)
+def _stiffness(motion: EigenProblem, x: Motion) -> Motion:
+    forces = motion.exact_stiffness(x) + motion.low_rank.left @ (motion.low_rank.stiffness.T @ x)
+    return cast("Motion", motion.of_moving(forces))
 
 
 def _rounding(motion: EigenProblem, eigenvalues: Complex, shapes: Complex, stiffness: Floats | None = None) -> Floats:

@@ -90,10 +90,9 @@ def precision(motion: EigenProblem, free: FreeMotions, squares: Floats, shapes: 
     if np.max(found) <= ROUNDED:
         return 0.5 * found
     others = rounding(motion, squares, shapes, motion.exact.others[0])
-    forces = np.array([motion.exact_stiffness(x) for x in np.ascontiguousarray(shapes.T)]).T
-    forces -= motion.times(motion.mass, shapes) * squares
+    forces = motion.exact_stiffness(shapes) - motion.momenta(shapes) * squares
     more = _corrections(motion, free, forces, _factors(motion, _below(motion, free, squares)))
-    return 0.5 * np.maximum(others, _lengths(motion, more))
+    return 0.5 * np.maximum(others, motion.lengths(more))
 
 
 def rounding(motion: EigenProblem, squares: Floats, shapes: Floats, stiffness: Floats | None = None) -> Floats:
@@ -126,14 +125,14 @@ def _refined(
         if not more.shape[1]:
             break
         basis, momenta = np.hstack([basis, more]), np.hstack([momenta, momentum])
-        forces = np.hstack([forces, *(motion.exact_stiffness(x)[:, None] for x in more.T)])
+        forces = np.hstack([forces, motion.exact_stiffness(more)])
         stiffness = basis.T @ forces
         squares, parts = np.linalg.eigh(0.5 * (stiffness + stiffness.T))
         # of all that was found, the lowest: the next corrections begin beside these
         parts = parts[:, : MOST * count]
         basis, forces, momenta = (columns @ parts for columns in (basis, forces, momenta))
         more = _corrections(motion, free, forces[:, :count] - momenta[:, :count] * squares[:count], factors)
-        sizes = _lengths(motion, more)
+        sizes = motion.lengths(more)
         last, largest = largest, float(np.max(sizes))
         if largest <= REFINED or largest > 0.5 * last:
             break
@@ -144,11 +143,10 @@ def _refined(
 def _closed(motion: EigenProblem, columns: Floats, factors: AnyFactorisation) -> Floats:
     """Motions (n_v, k) of unit mass without gaps of the constraints: what rounding leaves of them in small corrections
     is large in this unit, and may be motions of little stiffness."""
-    columns = columns / np.maximum(_lengths(motion, columns), np.finfo(float).tiny)
+    columns = columns / np.maximum(motion.lengths(columns), np.finfo(float).tiny)
     if not motion.system.n_c:
         return columns
-    gaps = np.array([motion.gaps(x) for x in np.ascontiguousarray(columns.T)]).T
-    return columns - factors.solve_columns(np.vstack([np.zeros_like(columns), gaps]))[: len(columns)]
+    return columns - factors.solve_columns(np.vstack([np.zeros_like(columns), motion.gaps(columns)]))[: len(columns)]
 
 
 def _corrections(motion: EigenProblem, free: FreeMotions, forces: Floats, factors: AnyFactorisation) -> Floats:
@@ -157,23 +155,20 @@ def _corrections(motion: EigenProblem, free: FreeMotions, forces: Floats, factor
     return free.without(x)
 
 
-def _lengths(motion: EigenProblem, columns: Floats) -> Floats:
-    """(k,) sizes of motions (n_v, k) in the mass."""
-    squares = np.sum(columns * motion.times(motion.mass, columns), axis=0)
-    return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
-
-
-def orthonormal(motion: EigenProblem, columns: Floats, basis: Floats, momenta: Floats) -> tuple[Floats, Floats]:
+def orthonormal(
+    motion: EigenProblem, columns: Floats, basis: Floats, momenta: Floats, least: float = SAME
+) -> tuple[Floats, Floats]:
     """Columns (n_v, k) of unit mass, orthogonal to a basis (n_v, b) with momenta (n_v, b), and their own momenta.
 
-    Columns that depend on others are left out: made of unit mass, they would consist of rounding.
+    Columns that depend on others are left out: made of unit mass, they would consist of rounding. least : of the
+    squares of what is left of columns of unit mass.
     """
-    columns = columns / np.maximum(_lengths(motion, columns), np.finfo(float).tiny)
+    columns = columns / np.maximum(motion.lengths(columns), np.finfo(float).tiny)
     for _ in range(2):
         columns = columns - basis @ (momenta.T @ columns)
-        own = motion.times(motion.mass, columns)
+        own = motion.momenta(columns)
         values, axes = np.linalg.eigh(columns.T @ own)
-        parts = axes[:, values > SAME] / np.sqrt(values[values > SAME])
+        parts = axes[:, values > least] / np.sqrt(values[values > least])
         columns, own = columns @ parts, own @ parts
     return columns, own
 
@@ -283,7 +278,7 @@ def _lanczos(
         return free.without(x)
 
     def mass(x: Floats) -> Floats:
-        return motion.times(motion.mass, np.where(motion.held, 0.0, x.ravel()))
+        return motion.momenta(motion.of_moving(x.ravel()))
 
     start = inverse(mass(np.random.default_rng(SEED).standard_normal(n)))
     operators = [LinearOperator((n, n), matvec=f, dtype=np.float64) for f in (mass, mass, inverse)]

@@ -98,7 +98,7 @@ def _damped(motion: EigenProblem, item: ModalDamping, part: Appendage, frame: in
     if count > most:
         raise ModelError(f"modes: got {count} modes to damp, but {part.name!r} has {numbered(most, 'mode')}")
     alone, squares, shapes = held_modes(motion, part, count)
-    momenta = np.array([alone.times(alone.mass, shape) for shape in shapes.T])
+    momenta = alone.momenta(shapes).T
     layout = motion.system.layout
     axes = _axes(motion, frame)
     frames = [k for k in part.frames if layout.frames[k].freedom]

@@ -9,7 +9,6 @@ to the first order. K of rigid motions follows from M and C + G, since rotations
 large cancels. Source: docs/theory/modes.md, section 4.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -65,13 +64,7 @@ def stiffness_of_rigid(motion: EigenProblem, columns: Floats) -> Floats:
     c = np.linalg.lstsq(D, columns, rcond=None)[0] if D.shape[1] else np.zeros((0, columns.shape[1]))
     rest = columns - D @ c
     rest[:, np.linalg.norm(rest, axis=0) <= ROUNDING * np.linalg.norm(columns, axis=0)] = 0.0
-    own = np.array([motion.exact_stiffness(x) for x in np.ascontiguousarray(rest.T)]).reshape(rest.T.shape)
-    return np.asarray(KD @ c + own.T)
-
-
-def _damping(motion: EigenProblem, columns: Floats) -> Floats:
-    parts = [motion.exact_damping(x) for x in np.ascontiguousarray(columns.T)]
-    return np.array(parts).reshape(columns.T.shape).T
+    return np.asarray(KD @ c + motion.exact_stiffness(rest))
 
 
 def _conservative(motion: EigenProblem, rigid: FreeMotions, steady: Ints) -> Floats:
@@ -94,7 +87,7 @@ def slow_modes(
     none = SlowModes(np.zeros(0, dtype=complex), np.zeros((n, 0), dtype=complex), np.zeros(0), 0, rigid.momenta, 0.0)
     if not b or not states.shape[1]:
         return none
-    CB, KB = _damping(motion, B), stiffness_of_rigid(motion, B)
+    CB, KB = motion.exact_damping(B), stiffness_of_rigid(motion, B)
     Q = _conservative(motion, rigid, steady)
     # no damper notices these, and what turns them back has a potential: the rest is rounding
     C, K = (Q.T @ B.T @ each @ Q for each in (CB, KB))
@@ -147,17 +140,14 @@ class _Rigid:
         """An eigenvalue with deformation, and its shape (n_v,), from that of the rigid motions B c; left: (b,)."""
         motion, B = self.motion, self.rigid.shapes
         transposed = replace(motion.exact, transposed=not motion.exact.transposed)
-        adjoint = np.array([transposed.damping(x) for x in np.ascontiguousarray(B.T)]).T
-        adjoint += motion.low_rank.damping @ (motion.low_rank.left.T @ B)
+        adjoint = transposed.damping(B) + motion.low_rank.damping @ (motion.low_rank.left.T @ B)
         (forces, moved), (_, by_left) = self._responses(self.CB, c), self._responses(adjoint, left)
 
         def change(at: complex) -> complex:
             """left^H (lambda^2 + lambda C + K + Delta) c."""
             g, p, p_left = _at(forces, at), _at(moved, at), np.conj(_at(by_left, at.conjugate()))
-            inertia = [
-                at * motion.times(motion.mass, x) + motion.exact_damping(x) for x in (p.real.copy(), p.imag.copy())
-            ]
-            return complex(np.conj(left) @ (B.T @ g) - p_left @ g + at * (p_left @ (inertia[0] + 1j * inertia[1])))
+            inertia = at * motion.momenta(p) + motion.exact_damping(p)
+            return complex(np.conj(left) @ (B.T @ g) - p_left @ g + at * (p_left @ inertia))
 
         for _ in range(STEPS):
             step = DIFFERENCE * value
@@ -175,18 +165,7 @@ def _at(parts: Complex, value: complex) -> Complex:
     return np.asarray(parts @ np.array([1.0, value, value**2]))
 
 
-def length(motion: EigenProblem, phi: Complex) -> float:
-    """Size of a shape (n_v,) in the mass."""
-    return float(np.sqrt(sum(part @ motion.times(motion.mass, part) for part in (phi.real.copy(), phi.imag.copy()))))
-
-
 def of_unit_mass(motion: EigenProblem, shapes: Complex) -> Complex:
     """The shapes (n_v, k) with phi^H M phi = 1, and with a real and positive largest entry."""
     largest = shapes[np.argmax(np.abs(shapes), axis=0), np.arange(shapes.shape[1])]
-    sizes = np.array([length(motion, phi) for phi in shapes.T])
-    return np.asarray(shapes * (np.abs(largest) / largest / sizes))
-
-
-def of_parts(product: Callable[[Floats], Floats], x: Complex) -> Complex:
-    """A linear function of the real and the imaginary part of x (n_v,)."""
-    return np.asarray(product(x.real.copy()) + 1j * product(x.imag.copy()))
+    return np.asarray(shapes * (np.abs(largest) / largest / motion.lengths(shapes)))

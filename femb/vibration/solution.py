@@ -100,7 +100,7 @@ class Solution:
         motion = self.motion
         free = [motion.moves_of(each, each.motions) for each in motion.structures if not each.grounded]
         D = np.hstack([np.zeros((len(self.shapes), 0)), *free])
-        MD = motion.times(motion.mass, D)
+        MD = motion.momenta(D)
         along = MD.T @ self.shapes
         shares = np.sum(np.conj(along) * (np.linalg.pinv(D.T @ MD) @ along), axis=0).real
         return np.asarray((shares > 0.5) & (self.eigenvalues.imag > 0.0))
@@ -188,8 +188,8 @@ def _lowest_square(motion: EigenProblem, free: FreeMotions) -> float:
     """omega^2 (rad2/s2) of the lowest elastic mode; of a structure without any that of its fastest nutation."""
     still, free = motion.without_states(), with_turned(motion, free)
     if freedoms(still) <= free.count:
-        drags = np.array([motion.damping_times(shape) for shape in free.shapes.T]).reshape(free.count, -1)
-        fastest = float(np.linalg.norm(drags @ free.shapes, 2)) if free.count else 0.0
+        drags = motion.damping_times(free.shapes)
+        fastest = float(np.linalg.norm(drags.T @ free.shapes, 2)) if free.count else 0.0
         if fastest > 0.0:
             return fastest**2
     return abs(float(lowest(still, free, 1)[0][0]))
@@ -223,7 +223,7 @@ def _energy(motion: EigenProblem, shapes: Complex) -> tuple[tuple[str, ...], Flo
     share = np.zeros((shapes.shape[1], len(names)))
     for part in (np.real(shapes), np.imag(shapes)):
         if np.any(part):
-            for j, products in enumerate((part * motion.times(motion.mass, part)).T):
+            for j, products in enumerate((part * motion.momenta(part)).T):
                 share[j] += np.bincount(owner[owner >= 0], products[owner >= 0], len(names))
     return tuple(names), share / np.maximum(np.sum(share, axis=1, keepdims=True), np.finfo(float).tiny)
 

@@ -11,7 +11,7 @@ from shared_runs import said
 
 import femb
 from femb import elements as e
-from femb.linear import linearize
+from femb.linear.linearise import linearize, plant_of
 from femb.system.block_lu import WithLowRank
 from femb.system.system import System
 from femb.vibration.completion import completed
@@ -48,7 +48,7 @@ def reference():
 
 def oscillating(model, count, **words):
     """The lowest oscillations of a linear model, 1/s."""
-    values = linearize(model, **words).eigenvalues()
+    values = plant_of(model, None, None, words).eigenvalues()
     values = values[values.imag > 1e-2]
     return values[np.argsort(np.abs(values))][:count]
 

@@ -150,7 +150,7 @@ def test_errors_of_truncations_in_a_rotation(elements):
     """As with few elements, whose error is that of the truncation, where rounding of the stiffness showed 0.3."""
     ports = {"inputs": ["bodies.hub.torque"], "start": "equilibrium", "frequencies": [0.01, 0.1, 0.3], "modes": 6}
     ports["outputs"] = ["bodies.hub.angular_velocity", "beams.right.0.section_moment", "beams.right.-1.position"]
-    spaces = [femb.linearize(satellite(n, angular_velocity=(0.0, 0.0, 0.4)), **ports) for n in (8, elements)]
+    spaces = [femb.linearize_structure(satellite(n, angular_velocity=(0.0, 0.0, 0.4)), **ports) for n in (8, elements)]
     few, many = (np.nanmax(space.truncation.error, axis=(1, 2)) for space in spaces)
     np.testing.assert_allclose(many[:2], few[:2], rtol=0.02)
     # the models differ by what eight elements lack, and the truncated ones by the same but for modes left out, of which
@@ -198,7 +198,7 @@ def test_digits_lost_of_a_dense_model_are_said():
     """Entries of A are rounded: a model that knows its modes loses nothing by that. Of matrices alone, what it leaves
     of slow motions is measured, and said where it is much."""
     for elements in (4, 60):
-        space = femb.linearize(satellite(elements), **PORTS)
+        space = femb.linearize_structure(satellite(elements), **PORTS)
         exact = femb.linear_model(satellite(elements), **PORTS).frequency_response([1e-4, 1.0]).values
         scale = np.max(np.abs(exact))
         found = space.frequency_response([1e-4, 1.0])
@@ -211,5 +211,5 @@ def test_digits_lost_of_a_dense_model_are_said():
         error = np.max(np.abs(found.values - exact), axis=(1, 2))
         assert np.all(error <= 30.0 * np.max(found.rounding, axis=(1, 2)) + 1e-8 * scale)
     for ports in ({"inputs": []}, {"outputs": []}):
-        nothing = femb.linearize(satellite(4), **{**PORTS, **ports}).frequency_response([0.1])
+        nothing = femb.linearize_structure(satellite(4), **{**PORTS, **ports}).frequency_response([0.1])
         assert nothing.rounding.size == nothing.values.size == 0
