@@ -43,6 +43,16 @@ from femb.elements.joint.driver import PositionDriver as PositionDriver  # drive
 from femb.elements.joint.driver import OrientationDriver as OrientationDriver  # drivers.orientation
 from femb.elements.joint.latch import Latch as Latch  # latches.latch
 
+from femb.elements.joint.coupling import Gear as Gear  # couplings.gear
+from femb.elements.joint.coupling import Rack as Rack  # couplings.rack
+from femb.elements.joint.coupling import Screw as Screw  # couplings.screw
+from femb.elements.joint.coupling import Worm as Worm  # couplings.worm
+from femb.elements.joint.coupling import Differential as Differential  # couplings.differential
+from femb.elements.joint.coupling import Planetary as Planetary  # couplings.planetary
+from femb.elements.joint.coupling import Coupling as Coupling  # couplings.linear
+from femb.elements.joint.coupling import TableCoupling as TableCoupling  # couplings.table
+from femb.elements.joint.coupling import FunctionCoupling as FunctionCoupling  # couplings.python
+
 from femb.elements.body.tank import TankRod as TankRod  # joints
 from femb.elements.body.tank import SloshingTank as SloshingTank  # tanks.cylinder
 
@@ -103,6 +113,7 @@ from femb.elements.control.reference import AttitudeReference as AttitudeReferen
 from femb.elements.beam.shape import Path as Path
 from femb.elements.beam.laminate import Ply as Ply
 from femb.elements.beam.laminate import Material as Material
+from femb.elements.joint.coupling import JointCoordinate as JointCoordinate
 from femb.elements.joint.stepper import DriveHarmonic as DriveHarmonic
 from femb.elements.joint.curve import Snap as Snap
 from femb.elements.load.aerodynamic import Airload as Airload

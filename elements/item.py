@@ -136,9 +136,10 @@ class Item(Brief):
         return None
 
     @property
-    def joint_coordinate(self) -> tuple[str, str | None] | None:
-        """Names of the joint and of the coordinate (None: the first) that it acts on; None if it acts on no joint."""
-        return None
+    def joint_coordinates(self) -> Mapping[tuple[str, ...], tuple[str, str | None]]:
+        """Names of the joints and coordinates (None: the first) that it acts on, by field; the field () means that the
+        item has the fields joint and coordinate."""
+        return {}
 
     @property
     def known_until(self) -> float:

@@ -22,6 +22,34 @@ from femb.layout.views import ModelView, StateView
 PROBED = frozenset({0, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377, 610, 987})
 
 
+def check_python(check: Checks) -> None:
+    """Report a field ``python`` that is no FILE.py:NAME."""
+    given = check.item.python
+    if given is not None and "python" not in check.bad:
+        file, _, word = given.rpartition(":")
+        good = file.endswith(".py") and word.isidentifier()
+        check.require("python", good, "wanted a file and a function, as law.py:law")
+
+
+def function_in(python: str, path: tuple[str, ...]) -> Callable[..., Any]:
+    """The function FILE.py:NAME of the field at a path. Raises ModelError where its file has none."""
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    file, _, word = python.rpartition(":")
+    spec = spec_from_file_location(f"femb_law_{Path(file).stem}", file)
+    if spec is None or spec.loader is None or not Path(file).is_file():
+        raise ModelError.at(path, f"got {python!r}, but there is no file {file!r}")
+    module = module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise ModelError.at(path, f"{file}: raised {type(error).__name__}: {error}") from error
+    if not callable(getattr(module, word, None)):
+        raise ModelError.at(path, f"{file} has no function {word!r}")
+    found: Callable[..., Any] = getattr(module, word)
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class SampledController(Controller):
     """A law in Python: ``function(t, y, x) -> (u, x)``, with the time (s), what it reads, and its state.
@@ -55,10 +83,7 @@ class SampledController(Controller):
             check.numbers("state")
         if "outputs" not in check.bad:
             check.require("outputs", len(self.outputs) > 0, "wanted the names of commands, as wheels.w1.torque")
-        if self.python is not None and "python" not in check.bad:
-            file, _, word = self.python.rpartition(":")
-            good = file.endswith(".py") and word.isidentifier()
-            check.require("python", good, "wanted a file and a function, as law.py:law")
+        check_python(check)
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -73,24 +98,7 @@ class SampledController(Controller):
 
     def called(self) -> Callable[..., Any]:
         """The function. Raises ModelError where its file has none."""
-        if self.function is not None:
-            return self.function
-        file, _, word = str(self.python).rpartition(":")
-        from importlib.util import module_from_spec, spec_from_file_location
-
-        path = (*self._path, "python")
-        spec = spec_from_file_location(f"femb_law_{Path(file).stem}", file)
-        if spec is None or spec.loader is None or not Path(file).is_file():
-            raise ModelError.at(path, f"got {self.python!r}, but there is no file {file!r}")
-        module = module_from_spec(spec)
-        try:
-            spec.loader.exec_module(module)
-        except Exception as error:
-            raise ModelError.at(path, f"{file}: raised {type(error).__name__}: {error}") from error
-        if not callable(getattr(module, word, None)):
-            raise ModelError.at(path, f"{file} has no function {word!r}")
-        found: Callable[..., Any] = getattr(module, word)
-        return found
+        return self.function if self.function is not None else function_in(str(self.python), (*self._path, "python"))
 
     def law(self, layout: Layout, model: ModelView) -> Law:
         return FunctionLaw(self.called(), self.signals(layout, model), self.state is not None)

@@ -511,8 +511,8 @@ class CoordinateSensor(Sensor):
         check.exactly_one("joint", "wheel")
 
     @property
-    def joint_coordinate(self) -> tuple[str, str | None] | None:
-        return None if self.joint is None else (self.joint, self.coordinate)
+    def joint_coordinates(self) -> Mapping[tuple[str, ...], tuple[str, str | None]]:
+        return {} if self.joint is None else {(): (self.joint, self.coordinate)}
 
     def width_and_unit(self, layout: Layout, model: ModelView) -> tuple[int, str]:
         coordinates = () if self.joint is None else layout.joints[self.joint].coordinates

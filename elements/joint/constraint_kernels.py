@@ -39,17 +39,24 @@ from femb.numerics.vector3 import (
 #     DOT2         e_i.d - f
 #     ANGLE        e_i.e_j           a_i = -sin f g + cos f h: the angle from g to a_j about g x h is f
 #     ORIENTATION  one component of vec(conj(p_d) conj(p_i) p_j); the input is p_d, omega_d, omega_d'
+#     STROKE       factor k(c) - offset of c = e_i.d
+#     TURN         factor k(c) - offset of c = atan2(h_i.b_j, e_i.e_j) with b over s_j, within pi of the LAST input
 #
-# index (n, 10) int: FIRST and SECOND, columns of the frames i and j (see ``femb.numerics.vector3``); the ROW; the
-# PRIMITIVE; first INPUT or -1; input that is 0 while the row is not IN_FORCE, or -1. data (n, 16): s_i, a_i (g for
-# ANGLE, p_d over a_i and h for ORIENTATION), h, s_j, a_j, a CONSTANT. J (12,) of a row is on (rdot_i, omega_i, rdot_j,
-# omega_j). fixed : poses of fixed frames. Source: docs/theory/constraints.md, equations (1) to (9).
+# Rows with the same ROW are terms of one equation, their sum: Phi, J and gamma of terms add up. In STROKE and TURN the
+# factor is the CONSTANT, and k(c) is c, or of the INPUTS c_0, k, k', k'' at c_0 the value of their parabola at c.
+#
+# index (n, 11) int: FIRST and SECOND, columns of the frames i and j (see ``femb.numerics.vector3``); the ROW; the
+# PRIMITIVE; first INPUT or -1; input that is 0 while the row is not IN_FORCE, or -1; LAST or -1. data (n, 17): s_i, a_i
+# (g for ANGLE, p_d over a_i and h for ORIENTATION), h, s_j, a_j, a CONSTANT, the OFFSET. J (12,) of a row is on
+# (rdot_i, omega_i, rdot_j, omega_j). fixed : poses of fixed frames.
+# Source: docs/theory/constraints.md, equations (1) to (9) and (18) to (20).
 
-POINT, DISTANCE, DOT1, DOT2, ANGLE, ORIENTATION = range(6)
-FIRST, SECOND, ROW, PRIMITIVE, INPUT, IN_FORCE = 0, 3, 6, 7, 8, 9
-SIZE, NUMBERS = 10, 16
+POINT, DISTANCE, DOT1, DOT2, ANGLE, ORIENTATION, STROKE, TURN = range(8)
+FIRST, SECOND, ROW, PRIMITIVE, INPUT, IN_FORCE, LAST = 0, 3, 6, 7, 8, 9, 10
+SIZE, NUMBERS = 11, 17
 FIRST_POINT, SECOND_POINT, SECOND_AXIS = slice(0, 3), slice(9, 12), slice(12, 15)
-FIRST_AXIS, FIRST_AXIS_2, CONSTANT = 3, 6, 15
+FIRST_AXIS, FIRST_AXIS_2, CONSTANT, OFFSET = 3, 6, 15, 16
+REVOLUTION = 2.0 * math.pi
 QUATERNION = 3
 
 # Laws of forces along coordinates of joints (``femb.elements.joint.force_batch``).
@@ -177,8 +184,37 @@ def rotation_gradient(a, R, y, local, out):
 
 
 @inlined
+def product_of_axes(a, b, R, W, J):
+    """The product of axes a of frame i and b of frame j, and gamma; sets the rotations in J. R, W : of ``next_row``."""
+    wi, wj, work, ei, ei1, ei2, ej, ej1, ej2, local = W[2], W[5], W[6], W[7], W[8], W[9], W[10], W[11], W[12], W[15]
+    spin_terms(R[0], wi, a, ei, ei1, ei2, work)
+    spin_terms(R[1], wj, b, ej, ej1, ej2, work)
+    rotation_gradient(a, R[0], ej, local, J[3:6])
+    rotation_gradient(b, R[1], ei, local, J[9:12])
+    return dot(ei, ej), -dot(ej, ei2) - dot(ei, ej2) - 2.0 * dot(ei1, ej1)
+
+
+@inlined
+def turn(data, R, W, J):
+    """Sine and cosine of a TURN, times one length, and gamma of its angle; sets J. Arguments as of ``next_row``."""
+    wi, wj, by_i, by_j = W[2], W[5], W[17], W[18]
+    x, x2 = product_of_axes(data[FIRST_AXIS_2 : FIRST_AXIS_2 + 3], data[SECOND_POINT], R, W, J)
+    for k in range(3):
+        by_i[k], by_j[k] = J[3 + k], J[9 + k]
+    y, y2 = product_of_axes(data[FIRST_AXIS : FIRST_AXIS + 3], data[SECOND_AXIS], R, W, J)
+    x1, y1 = dot(by_i, wi) + dot(by_j, wj), dot(J[3:6], wi) + dot(J[9:12], wj)
+    f = 1.0 / (x * x + y * y)
+    for k in range(3):
+        J[3 + k], J[9 + k] = f * (y * by_i[k] - x * J[3 + k]), f * (y * by_j[k] - x * J[9 + k])
+    return x, y, f * (y * x2 - x * y2 + 2.0 * f * (y * x1 - x * y1) * (x * x1 + y * y1))
+
+
+@inlined
 def row(index, data, u, q, v, fixed, J, R, W):
-    """Phi, Phi_t and gamma of a row; sets J (12,). R (3, 3, 3), W (22, 4) : work arrays."""
+    """Phi, Phi_t and gamma of a row; sets J (12,). R (3, 3, 3), W (22, 4) : work arrays.
+
+    Of STROKE and TURN what ``set_term`` completes.
+    """
     return next_row(index, data, index, data, NEW, u, q, v, fixed, J, R, W)
 
 
@@ -214,12 +250,13 @@ def next_row(index, data, last_index, last_data, begun, u, q, v, fixed, J, R, W)
     if kind == ORIENTATION:
         return orientation(index, data, u, q, fixed, wi, wj, J, R[2], W[6:])
     f, f1, f2 = 0.0, 0.0, 0.0
-    if first >= 0:
+    if first >= 0 and kind != STROKE:
         f, f1, f2 = u[first], u[first + 1], u[first + 2]
     work, ei, ei1, ei2 = W[6], W[7], W[8], W[9]
+    if kind == TURN:
+        return turn(data, R, W, J)
     if kind in (DOT1, ANGLE):
-        ej, ej1, ej2, a, m, local = W[10], W[11], W[12], W[13], W[14], W[15]
-        b = data[SECOND_AXIS]
+        ej, ej1, a, m = W[10], W[11], W[13], W[14]
         for k in range(3):
             a[k] = data[FIRST_AXIS + k]
         if kind == ANGLE:
@@ -227,19 +264,15 @@ def next_row(index, data, last_index, last_data, begun, u, q, v, fixed, J, R, W)
             for k in range(3):
                 g, h = data[FIRST_AXIS + k], data[FIRST_AXIS_2 + k]
                 a[k], m[k] = cosine * h - sine * g, -cosine * g - sine * h
-        spin_terms(Ri, wi, a, ei, ei1, ei2, work)
-        spin_terms(Rj, wj, b, ej, ej1, ej2, work)
-        rotation_gradient(a, Ri, ej, local, J[3:6])
-        rotation_gradient(b, Rj, ei, local, J[9:12])
-        gamma = -dot(ej, ei2) - dot(ei, ej2) - 2.0 * dot(ei1, ej1)
+        product, gamma = product_of_axes(a, data[SECOND_AXIS], R, W, J)
         if kind == DOT1:
-            return dot(ei, ej) - data[CONSTANT] - f, -f1, gamma + f2
+            return product - data[CONSTANT] - f, -f1, gamma + f2
         # n' = f' m and n'' = f'' m - f'^2 n with m = -cos f g - sin f h
         m0, m1, m2 = W[16], W[17], W[18]
         spin_terms(Ri, wi, m, m0, m1, m2, work)
         along = dot(m0, ej)
-        gamma -= f2 * along - f1 * f1 * dot(ei, ej) + 2.0 * f1 * (dot(m1, ej) + dot(m0, ej1))
-        return dot(ei, ej), f1 * along, gamma
+        gamma -= f2 * along - f1 * f1 * product + 2.0 * f1 * (dot(m1, ej) + dot(m0, ej1))
+        return product, f1 * along, gamma
     d, d1, d2, b0, b1, b2 = W[10], W[11], W[12], W[13], W[14], W[15]
     point_i, point_j = data[FIRST_POINT], data[SECOND_POINT]
     if common != POINTS:
@@ -328,6 +361,36 @@ def take_states(x, first, out):
 
 
 @inlined
+def term(index, data, u, x, y):
+    """Value of a STROKE, its coordinate x, or of a TURN, its coordinate atan2(x, y), and two derivatives by it."""
+    c, first, factor = x, index[INPUT], data[CONSTANT]
+    if index[PRIMITIVE] == TURN:
+        c = math.atan2(x, y)
+    if index[LAST] >= 0:
+        c -= REVOLUTION * math.floor((c - u[index[LAST]]) / REVOLUTION + 0.5)
+    if first < 0:
+        return factor * c - data[OFFSET], factor, 0.0
+    c -= u[first]
+    value, slope, curvature = u[first + 1], u[first + 2], u[first + 3]
+    return (
+        factor * (value + c * (slope + 0.5 * c * curvature)) - data[OFFSET],
+        factor * (slope + c * curvature),
+        (factor * curvature),
+    )
+
+
+@inlined
+def set_term(index, data, u, v, found):
+    """Phi, J and gamma of a STROKE or a TURN in found (15,), from those of its coordinate."""
+    rate = rate_of(index, v, found)
+    found[PHI], slope, curvature = term(index, data, u, found[PHI], found[PHI_T])
+    found[PHI_T] = 0.0
+    found[GAMMA] = slope * found[GAMMA] - curvature * rate * rate
+    for k in range(12):
+        found[k] *= slope
+
+
+@inlined
 def rows_of_states(index, data, first, u, q, v, fixed, here, found):
     """found (n, 15, LANES) of the rows at the states from ``first`` on; here (n_u + n_q + n_v, LANES) : work array."""
     n_u, n = u.shape[1], u.shape[1] + q.shape[1]
@@ -336,17 +399,23 @@ def rows_of_states(index, data, first, u, q, v, fixed, here, found):
     take_states(v, first, here[n:])
     R, W, state = np.empty((3, 3, 3, LANES)), np.empty((22, 4, LANES)), lanes(here)
     all_rows(index, data, state[:n_u], state[n_u:n], state[n:], fixed, lanes(R), lanes(W), lanes(found))
+    for n in range(index.shape[0]):
+        if index[n, PRIMITIVE] >= STROKE:
+            for m in range(LANES):
+                s = min(first + m, q.shape[0] - 1)
+                set_term(index[n], data[n], u[s], v[s], found[n, :, m])
 
 
 @inlined
 def add_force(index, found, u, v, multipliers, force, rates):
     """Add the force, and set the rates, of one state."""
+    rates[:] = 0.0
     for n in range(index.shape[0]):
         c = index[n, ROW]
         if inactive(index[n], u):
             rates[c] = multipliers[c]
             continue
-        rates[c] = rate_of(index[n], v, found[n]) + found[n, PHI_T]
+        rates[c] += rate_of(index[n], v, found[n]) + found[n, PHI_T]
         add_row_force(index[n], multipliers[c], found[n], force)
 
 
@@ -364,9 +433,12 @@ def constraint_force(index, data, u, q, v, fixed, multipliers, force, rates):
 @inlined
 def put_terms(index, found, u, position, gamma):
     """Set Phi and gamma of one state."""
+    position[:] = 0.0
+    gamma[:] = 0.0
     for n in range(index.shape[0]):
         if not inactive(index[n], u):
-            position[index[n, ROW]], gamma[index[n, ROW]] = found[n, PHI], found[n, GAMMA]
+            position[index[n, ROW]] += found[n, PHI]
+            gamma[index[n, ROW]] += found[n, GAMMA]
 
 
 @kernel
@@ -414,7 +486,7 @@ def constraint_power(index, data, u, q, v, fixed, multipliers, column, out):
     J, R, W = np.empty(12), np.empty((3, 3, 3)), np.empty((22, 4))
     for s in range(q.shape[0]):
         for n in range(index.shape[0]):
-            if index[n, INPUT] >= 0 and not inactive(index[n], u[s]):
+            if index[n, INPUT] >= 0 and index[n, PRIMITIVE] < STROKE and not inactive(index[n], u[s]):
                 _, phi_t, _ = row(index[n], data[n], u[s], q[s], v[s], fixed, J, R, W)
                 out[s, column] += multipliers[s, index[n, ROW]] * phi_t
 
@@ -437,17 +509,14 @@ def add_rotation_tangent(factor, a, R, y, at, K, local):
     add_torque_tangent(factor, local, a, at, K)
 
 
-@kernel
-def row_tangent(index, data, u, q, v, fixed, K, T):
-    """K = d(J^T)/dq H and T = d(Phi_t)/dq H of a row."""
-    kind, first = index[PRIMITIVE], index[INPUT]
+@inlined
+def product_tangent(kind, index, data, u, q, v, fixed, K, T):
+    """``row_tangent`` of a product of vectors."""
+    first = index[INPUT]
     for k in range(12):
         T[k] = 0.0
         for m in range(12):
             K[k, m] = 0.0
-    if kind == ORIENTATION:
-        orientation_tangent(index, data, u, q, fixed, K, T)
-        return
     Ri, Rj, W = np.empty((3, 3)), np.empty((3, 3)), np.empty((9, 3))
     X, Y = np.zeros((3, 12)), np.zeros((3, 12))
     ri, rj, x, y, a, m, local = W[0], W[1], W[2], W[3], W[4], W[5], W[6]
@@ -504,6 +573,49 @@ def row_tangent(index, data, u, q, v, fixed, K, T):
                 K[k, n] += X[c, k] * Y[c, n] + Y[c, k] * X[c, n]
 
 
+@kernel
+def row_tangent(index, data, u, q, v, fixed, K, T):
+    """K = d(J^T)/dq H and T = d(Phi_t)/dq H of a row.
+
+    Of a term k(c), K = k' D + k'' J^T J with J and D = dJ/dq H of the coordinate. Of an angle atan2(S, C), with
+    w = S^2 + C^2, they are J = (C J_S - S J_C)/w and
+    D = (C D_S - S D_C + J_S^T J_C - J_C^T J_S - 2 J^T (S J_S + C J_C))/w.
+    """
+    kind = index[PRIMITIVE]
+    if kind == ORIENTATION:
+        T[:] = 0.0
+        K[:] = 0.0
+        orientation_tangent(index, data, u, q, fixed, K, T)
+        return
+    if kind < STROKE:
+        product_tangent(kind, index, data, u, q, v, fixed, K, T)
+        return
+    # the two products of axes of an angle, or the coordinate of a stroke, as rows of these
+    one, axes, E, R, W = index.copy(), data.copy(), np.empty((12, 12)), np.empty((3, 3, 3)), np.empty((22, 4))
+    J, B, y = np.empty(12), np.empty(12), 0.0
+    one[PRIMITIVE], one[INPUT], axes[CONSTANT] = DOT2 if kind == STROKE else DOT1, -1, 0.0
+    if kind == TURN:
+        y, _, _ = row(one, axes, u, q, v, fixed, B, R, W)
+        product_tangent(DOT1, one, axes, u, q, v, fixed, E, T)
+        axes[FIRST_AXIS : FIRST_AXIS + 3] = data[FIRST_AXIS_2 : FIRST_AXIS_2 + 3]
+        axes[SECOND_AXIS] = data[SECOND_POINT]
+    x, _, _ = row(one, axes, u, q, v, fixed, J, R, W)
+    product_tangent(one[PRIMITIVE], one, axes, u, q, v, fixed, K, T)
+    _, slope, curvature = term(index, data, u, x, y)
+    if kind == TURN:
+        f = 1.0 / (x * x + y * y)
+        for k in range(12):
+            by = f * (y * J[k] - x * B[k])
+            for n in range(12):
+                K[k, n] = f * (y * K[k, n] - x * E[k, n] + J[k] * B[n] - B[k] * J[n])
+                K[k, n] -= 2.0 * f * by * (x * J[n] + y * B[n])
+        for k in range(12):
+            J[k] = f * (y * J[k] - x * B[k])
+    for k in range(12):
+        for n in range(12):
+            K[k, n] = slope * K[k, n] + curvature * J[k] * J[n]
+
+
 @kernel_with_entry
 def constraint_tangent(index, data, offset, stride, u, q, v, fixed, multipliers, out):
     """Add d(J^T lambda)/dq H, and d(J v + Phi_t)/dq H in the rows of the multipliers, to block data."""
@@ -528,12 +640,16 @@ def constraint_tangent(index, data, offset, stride, u, q, v, fixed, multipliers,
 @kernel
 def products(index, data, offset, stride, u, q, fixed, out):
     """Add J^T J at one state to block data, which has the blocks between the two frames of every row."""
-    J, R, W, v = np.empty(12), np.empty((3, 3, 3)), np.empty((22, 4)), np.zeros(q.size)
+    J, R, W, v = np.empty(FOUND), np.empty((3, 3, 3)), np.empty((22, 4)), np.zeros(q.size)
     last, begun = 0, NEW
     for n in range(index.shape[0]):
         if inactive(index[n], u):
             continue
-        next_row(index[n], data[n], index[last], data[last], begun, u, q, v, fixed, J, R, W)
+        J[PHI], J[PHI_T], J[GAMMA] = next_row(
+            index[n], data[n], index[last], data[last], begun, u, q, v, fixed, J[:PHI], R, W
+        )
+        if index[n, PRIMITIVE] >= STROKE:
+            set_term(index[n], data[n], u, v, J)
         last, begun = n, FRAMES
         for h in range(4):
             for g in range(4):

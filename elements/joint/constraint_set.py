@@ -10,6 +10,7 @@ import numpy as np
 from femb.base.types import Floats, Ints
 from femb.elements.frame_index import indices_of_frames, pair_starts, with_inputs
 from femb.elements.joint import constraint_kernels as kernels
+from femb.layout.discrete import ANGLES
 from femb.layout.element import Input
 from femb.layout.layout import Layout
 from femb.layout.stacking import Shift, shifted
@@ -18,12 +19,15 @@ from femb.numerics.vector3 import IN_Q, IN_V
 
 ZERO = np.zeros(3)
 ZERO.flags.writeable = False
+# Columns of inputs.
+INPUTS = kernels.INPUT, kernels.IN_FORCE, kernels.LAST
 
 
 class ConstraintRow(NamedTuple):
     """One equation: its number in the layout, its primitive and the parameters of this (see ``constraint_kernels``).
 
-    first, second : frames i and j. follows, in_force : indices of inputs of the set, -1 for none.
+    first, second : frames i and j. follows, in_force : indices of inputs of the set, -1 for none; ``last`` is
+    the coordinate at the last accepted state. Rows with one number are terms of one equation.
     """
 
     number: int
@@ -36,18 +40,20 @@ class ConstraintRow(NamedTuple):
     second_point: Floats = ZERO
     second_axis: Floats = ZERO
     constant: float = 0.0
+    offset: float = 0.0
     follows: int = -1
     in_force: int = -1
+    last: int = -1
 
     def shifted(self, count: int) -> "ConstraintRow":
         """The row with ``count`` added to the indices of its inputs."""
-        follows, in_force = (k + count if k >= 0 else -1 for k in (self.follows, self.in_force))
-        return self._replace(follows=follows, in_force=in_force)
+        follows, in_force, last = (k + count if k >= 0 else -1 for k in (self.follows, self.in_force, self.last))
+        return self._replace(follows=follows, in_force=in_force, last=last)
 
 
 class ConstraintTable(NamedTuple):
-    """Equations as tables: their numbers (n,) in the layout, indices (n, 10) and data (n, 16) of kernels, and their
-    inputs, of which INPUT and IN_FORCE are indices."""
+    """Equations as tables: their numbers (n,) in the layout, indices (n, 11) and data (n, 17) of kernels, and their
+    inputs, of which INPUT, IN_FORCE and LAST are indices."""
 
     numbers: Ints
     indices: Ints
@@ -66,11 +72,11 @@ class ConstraintTable(NamedTuple):
         """The table of rows."""
         if not rows:
             return ConstraintTable.empty()._replace(inputs=inputs)
-        numbers, kinds, first, second, *vectors, constants, follows, in_force = zip(*rows, strict=True)
+        numbers, kinds, first, second, *vectors, constants, offsets, follows, in_force, last = zip(*rows, strict=True)
         ends = [indices_of_frames(layout, frames) for frames in (first, second)]
-        index = np.column_stack([*ends, multipliers_of(layout, numbers), kinds, follows, in_force])
+        index = np.column_stack([*ends, multipliers_of(layout, numbers), kinds, follows, in_force, last])
         parameters = [np.concatenate(vector).reshape(-1, 3) for vector in vectors]
-        data = np.column_stack([*parameters, constants])
+        data = np.column_stack([*parameters, constants, offsets])
         return ConstraintTable(np.array(numbers), np.ascontiguousarray(index, dtype=np.int64), data, inputs)
 
     @staticmethod
@@ -85,7 +91,7 @@ class ConstraintTable(NamedTuple):
             return tables[0]
         parts, inputs = [], tuple[Input, ...]()
         for table in tables:
-            parts.append(with_inputs(table.indices, len(inputs), kernels.INPUT, kernels.IN_FORCE))
+            parts.append(with_inputs(table.indices, len(inputs), *INPUTS))
             inputs += table.inputs
         numbers, data = (np.concatenate([table[k] for table in tables]) for k in (0, 2))
         return ConstraintTable(numbers, np.concatenate(parts), data, inputs)
@@ -120,12 +126,14 @@ class ConstraintSet:
     def __init__(self, layout: Layout, table: ConstraintTable, items: Iterable[Any] = ()) -> None:
         self.inputs, self._layout, self._items = table.inputs, layout, tuple(items)
         self.row_numbers = tuple(table.numbers.tolist())
-        self._places = {number: k for k, number in enumerate(self.row_numbers) if number >= 0}
+        self._places: dict[int, list[int]] = {}
+        for k, number in enumerate(self.row_numbers):
+            self._places.setdefault(number, []).append(k)
         index, self.data = table.indices, table.data
         if self.inputs:
             starts = np.cumsum([0, *(input_.width for input_ in self.inputs)], dtype=np.int64)
             index = index.copy()
-            for column in (kernels.INPUT, kernels.IN_FORCE):
+            for column in INPUTS:
                 index[:, column] = np.where(index[:, column] >= 0, starts[index[:, column]], -1)
         self.local_index = index
         self.index = self.local_index
@@ -148,12 +156,22 @@ class ConstraintSet:
         frames = [kernels.FIRST, kernels.SECOND]
         tables = [each.local_index for each in sets]
         in_q, in_v = ([column + place for column in frames] for place in (IN_Q, IN_V))
-        index = shifted(tables, shifts, in_q, in_v, (kernels.INPUT, kernels.IN_FORCE))
+        index = shifted(tables, shifts, in_q, in_v, INPUTS)
         index[:, kernels.ROW] += np.repeat([shift.c for shift in shifts], [len(table) for table in tables])
         result.index = result.local_index = index
         # the numbers of rows are not needed: members' own sets record their reactions
         result.row_numbers = (-1,) * len(index)
         return result
+
+    @property
+    def has_terms(self) -> bool:
+        """Whether equations are sums of several rows."""
+        return any(len(places) > 1 for number, places in self._places.items() if number >= 0)
+
+    @property
+    def is_driven(self) -> bool:
+        """Whether inputs of rows prescribe motions or hold coordinates, which takes power or loses energy."""
+        return any(not (each.of_state or each.array == ANGLES) for each in self.inputs)
 
     @cached_property
     def rows(self) -> list[ConstraintRow]:
@@ -162,7 +180,7 @@ class ConstraintSet:
 
     def allocate(self, pattern: BlockPattern) -> None:
         """Look up the positions of the blocks of J and J^T in the matrices."""
-        self.index = with_inputs(self.local_index, self.first_input, kernels.INPUT, kernels.IN_FORCE)
+        self.index = with_inputs(self.local_index, self.first_input, *INPUTS)
         starts = np.column_stack([pair_starts(self.index), pattern.n_v + self.index[:, kernels.ROW]])
         self.offset, self.stride = pattern.offsets(starts)
         # number of multipliers
@@ -188,7 +206,7 @@ class ConstraintSet:
         self, numbers: list[int], u: Floats, q: Floats, v: Floats, multipliers: Floats, force: Floats
     ) -> None:
         """force (s, n_v) += J^T lambda of the rows with these numbers."""
-        chosen = sorted(self._places[number] for number in numbers if number in self._places)
+        chosen = sorted(k for number in numbers for k in self._places.get(number, ()))
         rates = np.empty_like(multipliers)
         index, data = self.index[chosen], self.data[chosen]
         kernels.constraint_force(index, data, u, q, v, self.fixed, multipliers, force, rates)
@@ -200,7 +218,7 @@ class ConstraintSet:
 
         at (n,) : the index in v of that frame. All groups are evaluated in one call, each on frames of its own.
         """
-        numbers = [(self._places[k], n) for n, group in enumerate(groups) for k in group if k in self._places]
+        numbers = [(k, n) for n, group in enumerate(groups) for number in group for k in self._places.get(number, ())]
         result = np.zeros((len(q), len(groups), 6))
         if not numbers:
             return result

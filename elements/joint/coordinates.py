@@ -302,6 +302,31 @@ def coordinate_row(
     )
 
 
+def term_row(number: int, joint: JointLayout, coordinate: Coordinate, factor: float, **more: Any) -> ConstraintRow:
+    """The term of an equation with a factor of a coordinate, or of a function of it; ``more`` as in ConstraintRow.
+
+    Source: equations (18) to (20).
+    """
+    first, second = joint.first, joint.second
+    i, j = coordinate.first, coordinate.second
+    if not coordinate.is_angle:
+        kind = kernels.STROKE
+        parts: dict[str, Any] = {
+            "first_point": first.offset,
+            "second_point": second.offset,
+            "first_axis": first.axes[:, i[0]],
+        }
+    else:
+        kind = kernels.TURN
+        parts = {
+            "first_axis": first.axes[:, i[1]],
+            "first_axis_2": coordinate.sign * first.axes[:, i[0]],
+            "second_point": second.axes[:, j[0]],
+            "second_axis": second.axes[:, j[1]],
+        }
+    return ConstraintRow(number, kind, first.frame, second.frame, constant=factor, **parts, **more)
+
+
 def _rows_of(coordinate: Coordinate) -> list[tuple[Any, ...]]:
     """The two rows of a joint's table from which a coordinate is computed."""
     if coordinate.is_angle:

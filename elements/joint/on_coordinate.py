@@ -1,5 +1,6 @@
 """Base class of items that act on a coordinate of a joint: forces, drivers, latches and stepper motors."""
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 import numpy as np
@@ -30,9 +31,9 @@ class OnCoordinate(Item):
         return False
 
     @property
-    def joint_coordinate(self) -> tuple[str, str | None]:
+    def joint_coordinates(self) -> Mapping[tuple[str, ...], tuple[str, str | None]]:
         """Names of the joint and of the coordinate, None for the first."""
-        return self.joint, self.coordinate
+        return {(): (self.joint, self.coordinate)}
 
     def frames(self, layout: Layout) -> list[int]:
         """The frames of its joint."""
@@ -40,24 +41,7 @@ class OnCoordinate(Item):
         return [joint.first.frame, joint.second.frame]
 
     def symmetry(self, around: Surroundings) -> Symmetry:
-        # What leaves its coordinate as it is, of the motions that the joint has; or by a rate alone that rate.
-        if not around.hold(self.frames(around.layout)):
-            return EVERY
-        joint, k = self.joint_and_index(around.layout)
-        coordinate, of_first = joint.coordinates[k], joint.first.frame in around.fixed
-        point, axes = around.pose(joint.first if of_first else joint.second)
-        if coordinate.is_angle:
-            own = coordinate.first if of_first else coordinate.second
-            # an angle between axes of which one is that of the rotation does not change
-            turned = axes[:, Z] if own != (Z, Z) else np.zeros(3)
-            kept, moved = twists(AXES, across(turned), point), EVERY.motions
-        else:
-            along = axes[:, coordinate.first[0]]
-            kept = twists(across(along), along[None], point) if of_first else twists(turns=AXES, point=point)
-            # the axis of a stroke that the other end carries does not turn where it is that of the joint
-            shifts = AXES if of_first else along[None] if coordinate.first == (Z,) else NONE
-            moved = twists(shifts, along[None] if of_first else AXES, point)
-        return Symmetry(moved, kept, at_speed=False) if self.by_rate_alone else Symmetry.of(kept)
+        return coordinate_symmetry(around, *self.joint_and_index(around.layout), self.by_rate_alone)
 
     def joint_and_index(self, layout: Layout) -> tuple[JointLayout, int]:
         """The joint, and the index of the coordinate in the joint."""
@@ -78,3 +62,24 @@ class OnCoordinate(Item):
 
     def angular(self, layout: Layout) -> tuple[bool, ...]:
         return (self.coordinate_of(layout).is_angle,)
+
+
+def coordinate_symmetry(around: Surroundings, joint: JointLayout, k: int, by_rate_alone: bool = False) -> Symmetry:
+    """Symmetry of the k-th coordinate of a joint: motions, of those that the joint has, that leave it as it is; or, by
+    a rate alone, its rate."""
+    if not around.hold([joint.first.frame, joint.second.frame]):
+        return EVERY
+    coordinate, of_first = joint.coordinates[k], joint.first.frame in around.fixed
+    point, axes = around.pose(joint.first if of_first else joint.second)
+    if coordinate.is_angle:
+        own = coordinate.first if of_first else coordinate.second
+        # an angle between axes of which one is that of the rotation does not change
+        turned = axes[:, Z] if own != (Z, Z) else np.zeros(3)
+        kept, moved = twists(AXES, across(turned), point), EVERY.motions
+    else:
+        along = axes[:, coordinate.first[0]]
+        kept = twists(across(along), along[None], point) if of_first else twists(turns=AXES, point=point)
+        # the axis of a stroke that the other end carries does not turn where it is that of the joint
+        shifts = AXES if of_first else along[None] if coordinate.first == (Z,) else NONE
+        moved = twists(shifts, along[None] if of_first else AXES, point)
+    return Symmetry(moved, kept, at_speed=False) if by_rate_alone else Symmetry.of(kept)

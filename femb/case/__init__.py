@@ -195,10 +195,15 @@ def _from_toml(
 
 def _code_in(document: dict[str, Any]) -> list[Problem]:
     """A problem for each function in Python that a case file names."""
-    items = document.get("controllers", {})
-    named = [name for name, item in items.items() if isinstance(item, dict) and "python" in item]
+    tables = [(table, items) for table, items in document.items() if isinstance(items, dict)]
+    named = [
+        (table, name)
+        for table, items in tables
+        for name, item in items.items()
+        if isinstance(item, dict) and "python" in item
+    ]
     text = "is code in Python, which runs only if you allow it: read it, then give --allow-code (allow_code=True)"
-    return [Problem(("controllers", name, "python"), text) for name in named]
+    return [Problem((*path, "python"), text) for path in named]
 
 
 def _located_start(run: Run | None, folder: Path) -> Run | None:

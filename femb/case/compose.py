@@ -155,6 +155,7 @@ FILES = (
     ("shells", "mesh"),
     ("controllers", "file"),
     ("controllers", "python"),
+    ("couplings", "python"),
     ("springs", "file"),
     ("springs", "snaps", "file"),
     ("loads", "file"),

@@ -31,6 +31,7 @@ TABLES = {
     "joints": "Joints between bodies and beam nodes, by name.",
     "drivers": "Prescribed motions, by name.",
     "latches": "Latches of joints, by name.",
+    "couplings": "Gears, racks, screws and other relations of coordinates of joints, by name.",
     "loads": "Forces and torques, by name.",
     "thrusters": "Thrusters, by name.",
     "magnetic_torquers": "Magnetic torquers, by name.",

@@ -54,6 +54,7 @@ from femb.formulations.tree_frame import (
     packed_data,
     packed_index,
 )
+from femb.layout.discrete import ANGLES
 from femb.layout.element import TrialError
 from femb.layout.layout import Layout, Station
 from femb.layout.numbering import KEPT
@@ -516,6 +517,12 @@ class TreeForm(Transformed):
         where given. Raises TrialError."""
         if not self.n_c:
             return q, v
+        angles = [pair for pair in self.system.inputs.parts if pair[0].array == ANGLES]
+        if angles:
+            # a step may be longer than a turn, which q counts
+            u, here = u.copy(), {ANGLES: self.joint_angles(q[None])[0]}
+            for input_, part in angles:
+                u[part] = input_.function(here)
 
         def gaps(q: Floats) -> Floats:
             result: Floats = self.system.constraints(u[None], *self.to_system(q[None], v[None]))[0][0, self.retained]

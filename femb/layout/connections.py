@@ -51,7 +51,7 @@ def groups_of(
 
 def _groups_of(layout: Layout, springs: bool, rows: bool, without: "set[int] | frozenset[int]") -> list[list[int]]:
     links = [frames for frames, _ in layout.couplings] if springs else layout.structures.copy()
-    links += [tuple(pair) for pair in layout.rows] if rows else []
+    links += layout.rows if rows else []
     if without:
         links = [tuple(k for k in link if k not in without) for link in links]
     component = components(len(layout.frames), links)

@@ -162,6 +162,17 @@ class DriverLayout:
     coordinate: int = -1
 
 
+class RelationLayout(NamedTuple):
+    """The relation of a coupling: the number of its row, the numbers of its joint coordinates among those of all joints
+    and their names, constant factors of these, none if they change, and the offset, m or rad."""
+
+    row: int
+    numbers: tuple[int, ...]
+    words: tuple[str, ...]
+    factors: tuple[float, ...]
+    offset: float
+
+
 class Layout(Numbering):
     """Collects frames, internal coordinates, rows and couplings from the elements; ``finish`` numbers them.
 
@@ -186,6 +197,7 @@ class Layout(Numbering):
         self.discrete: dict[str, DiscreteArray] = {}
         self.updates: list[Update] = []
         self.drivers: dict[str, DriverLayout] = {}
+        self.relations: dict[str, RelationLayout] = {}
         # by table and name: what users' functions see of an item that declares its quantities, from a State
         self.views: dict[str, dict[str, Callable[[Any], Any]]] = {}
         # by the system: the inertia (3, 3) of the model about its mass centre at the start, kg m2, inertial axes
@@ -279,16 +291,16 @@ class Layout(Numbering):
         given at the start, the others start with it as one rigid body."""
         self.structures.append(tuple(frames))
 
-    def add_rows(self, labels: Sequence[str], first: int, second: int) -> list[int]:
-        """The numbers of new constraint equations between two frames."""
+    def add_rows(self, labels: Sequence[str], *frames: int) -> list[int]:
+        """The numbers of new constraint equations between two frames, or more."""
         count = len(self.rows)
-        self.rows += [(first, second)] * len(labels)
+        self.rows += [frames] * len(labels)
         self.row_labels += labels
         return list(range(count, len(self.rows)))
 
-    def add_row(self, label: str, first: int, second: int) -> int:
-        """The number of a new constraint equation between two frames."""
-        return self.add_rows([label], first, second)[0]
+    def add_row(self, label: str, *frames: int) -> int:
+        """The number of a new constraint equation between two frames, or more."""
+        return self.add_rows([label], *frames)[0]
 
     def inertial_frame(self) -> int:
         """The number of the fixed frame at the inertial origin with inertial axes; the first call adds it."""

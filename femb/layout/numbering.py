@@ -93,52 +93,52 @@ GROUND = -1
 
 
 class RowBlocks:
-    """Blocks of rows between pairs of frame blocks (GROUND if fixed); freedom : velocities of every frame block.
+    """Blocks of rows between frame blocks (GROUND if fixed), a pair or more; freedom : velocities of every frame block.
 
     roots : frame blocks whose equations an analysis leaves out: eliminating these makes no multipliers regular.
     index (R,) of every row in the multipliers; sizes (K,) rows of every block; edges, the pairs (block of rows, frame
     block), with blocks of rows numbered after the frame blocks; after, by block of rows, the blocks to eliminate first.
     """
 
-    def __init__(self, rows: list[tuple[int, int]], freedom: list[int], roots: Sequence[int] = ()) -> None:
+    def __init__(self, rows: list[tuple[int, ...]], freedom: list[int], roots: Sequence[int] = ()) -> None:
         members: list[list[int]] = []
-        pairs: list[tuple[int, int]] = []
-        open_blocks: dict[tuple[int, int], int] = {}
-        for row, (a, b) in enumerate(rows):
-            pair = (min(a, b), max(a, b))
-            limit = min(freedom[frame] for frame in pair if frame != GROUND)
-            block = open_blocks.get(pair)
+        ends: list[tuple[int, ...]] = []
+        open_blocks: dict[tuple[int, ...], int] = {}
+        for row, frames in enumerate(rows):
+            of_row = tuple(sorted(frames))
+            limit = min(freedom[frame] for frame in of_row if frame != GROUND)
+            block = open_blocks.get(of_row)
             if block is None or len(members[block]) == limit:
                 # More rows than degrees of freedom between two frames: some depend on the others.
-                block = open_blocks[pair] = len(members)
+                block = open_blocks[of_row] = len(members)
                 members.append([])
-                pairs.append(pair)
+                ends.append(of_row)
             members[block].append(row)
         self.sizes: Ints = np.array([len(member) for member in members], dtype=np.int64)
         self.index: Ints = np.empty(len(rows), dtype=np.int64)
         self.index[[row for member in members for row in member]] = np.arange(len(rows))
         count = len(freedom)
-        self.edges = [(count + k, frame) for k, pair in enumerate(pairs) for frame in pair if frame != GROUND]
-        self.after = self._after(pairs, count, roots)
+        self.edges = [(count + k, frame) for k, frames in enumerate(ends) for frame in frames if frame != GROUND]
+        self.after = self._after(ends, count, roots)
 
-    def _after(self, pairs: list[tuple[int, int]], count: int, roots: Sequence[int]) -> dict[int, set[int]]:
-        parents = _spanning_tree(pairs, roots)
+    def _after(self, ends: list[tuple[int, ...]], count: int, roots: Sequence[int]) -> dict[int, set[int]]:
+        parents = _spanning_tree({block: frames for block, frames in enumerate(ends) if len(frames) == 2}, roots)
         tree = {block for _, block in parents.values() if block >= 0}
-        self.is_tree = len(tree) == len(pairs)
+        self.is_tree = len(tree) == len(ends)
         after = {count + block: {frame} for frame, (_, block) in parents.items() if block >= 0}
-        for block, (a, b) in enumerate(pairs):
+        for block, (first, *others) in enumerate(ends):
             if block not in tree:
-                after[count + block] = _loop(parents, a, b, count)
+                after[count + block] = set().union(*(_loop(parents, first, other, count) for other in others))
         return after
 
 
-def _spanning_tree(pairs: list[tuple[int, int]], roots: Sequence[int]) -> dict[int, tuple[int, int]]:
+def _spanning_tree(pairs: dict[int, tuple[int, ...]], roots: Sequence[int]) -> dict[int, tuple[int, int]]:
     """Parent of every constrained frame block and the block of rows between them; (-2, -1) for a root.
 
     Roots are the ground and the given ones together, then the blocks with most constraints.
     """
     neighbours: dict[int, list[tuple[int, int]]] = {}
-    for block, (a, b) in enumerate(pairs):
+    for block, (a, b) in pairs.items():
         neighbours.setdefault(a, []).append((b, block))
         neighbours.setdefault(b, []).append((a, block))
     first = [frame for frame in (GROUND, *roots) if frame in neighbours]
@@ -181,8 +181,8 @@ def _loop(parents: dict[int, tuple[int, int]], a: int, b: int, count: int) -> se
 # an element (above). A moving frame and the internal coordinates that it owns form a *block*; an
 # internal coordinate without owner is a block, or several of one element are. Elements couple blocks, and blocks are
 # numbered along the branches of these couplings. In structures with loops, the internal coordinates of a frame with
-# more than two of them are blocks of their own. A *row* is one constraint equation between two frames, with one
-# multiplier; rows between the same two frames form a block too. Blocks of rows follow all blocks of velocities.
+# more than two of them are blocks of their own. A *row* is one constraint equation between two frames, or more, with
+# one multiplier; rows between the same frames form a block too. Blocks of rows follow all blocks of velocities.
 
 # Internal coordinates in the block of a frame, in structures with loops; more of them are blocks of their own.
 MOST_IN_A_BLOCK = 2
@@ -210,7 +210,7 @@ class Topology(NamedTuple):
     """The declared structure of a model, on which its numbering depends: models with the same one are numbered alike.
 
     freedom : of every frame. internal : owner and block of every internal coordinate. couplings : the frames and
-    internal coordinates that each element couples. structures : sets of frames, each of one structure. rows : the two
+    internal coordinates that each element couples. structures : sets of frames, each of one structure. rows : the
     frames of every constraint equation. held : frames whose equations an analysis leaves out.
     """
 
@@ -218,7 +218,7 @@ class Topology(NamedTuple):
     internal: tuple[tuple[int | None, int | None], ...]
     couplings: tuple[Coupling, ...]
     structures: tuple[tuple[int, ...], ...]
-    rows: tuple[tuple[int, int], ...]
+    rows: tuple[tuple[int, ...], ...]
     held: tuple[int, ...]
 
     @property
@@ -305,8 +305,8 @@ def _numbered(topology: Topology) -> Numbers:
     if not members:
         raise ModelError("the model has nothing that can move")
     of_frame = block_of_frame.tolist()
-    constrained = [(of_frame[a], of_frame[b]) for a, b in topology.rows]
-    joined = {(min(pair), max(pair)) for pair in constrained if min(pair) >= 0}
+    constrained = [tuple(of_frame[frame] for frame in frames) for frames in topology.rows]
+    joined = {(min(pair), max(pair)) for pair in constrained if len(pair) == 2 and min(pair) >= 0}
     order, closed = _tree_order(len(members), pairs | joined)
     if closed and max(len(internal) for _, internal in members) > MOST_IN_A_BLOCK:
         members = [(frame, []) for frame, _ in members if frame is not None]
@@ -318,7 +318,7 @@ def _numbered(topology: Topology) -> Numbers:
     owners = [members[b][0] for b in order]
     freedoms = [1 if owner is None else topology.freedom[owner] for owner in owners]
     roots = [number[of_frame[k]] for k in topology.held]
-    rows = RowBlocks([(number[a], number[b]) for a, b in constrained], freedoms, roots)
+    rows = RowBlocks([tuple(number[block] for block in frames) for frames in constrained], freedoms, roots)
     places = _places(topology, [members[b] for b in order], rows.sizes)
     return Numbers(
         **places,
@@ -405,7 +405,7 @@ class Numbering:
         self.internal: list[InternalCoordinate] = []
         self.couplings: list[Coupling] = []
         self.structures: list[tuple[int, ...]] = []
-        self.rows: list[tuple[int, int]] = []
+        self.rows: list[tuple[int, ...]] = []
 
     @property
     def topology(self) -> Topology:

@@ -71,7 +71,7 @@ def stacked_layout(layouts: Sequence[Layout]) -> tuple[Layout, list[Shift]]:
         result.internal += layout.internal
         result.couplings += [(tuple(f + frames for f in coupled), ()) for coupled, _ in layout.couplings]
         result.structures += [tuple(f + frames for f in connected) for connected in layout.structures]
-        result.rows += [(first + frames, second + frames) for first, second in layout.rows]
+        result.rows += [tuple(f + frames for f in row) for row in layout.rows]
         result.row_labels += layout.row_labels
         for name, joint in layout.joints.items():
             result.joints[f"{number}.{name}"] = _moved(joint, frames, rows, joints)

@@ -16,7 +16,18 @@ import numpy as np
 from femb.base.errors import ModelError
 from femb.base.types import Bools, Floats
 from femb.elements import OrientationDriver
-from femb.elements.joint.constraint_kernels import ANGLE, DISTANCE, DOT1, DOT2, IN_FORCE, INPUT, ORIENTATION, POINT
+from femb.elements.joint.constraint_kernels import (
+    ANGLE,
+    DISTANCE,
+    DOT1,
+    DOT2,
+    IN_FORCE,
+    INPUT,
+    ORIENTATION,
+    POINT,
+    STROKE,
+    TURN,
+)
 from femb.elements.joint.constraint_set import ConstraintRow
 from femb.formulations.joint_tree import JointTree, coordinate_names
 from femb.formulations.reduced.null_space import TreeTangent
@@ -122,6 +133,27 @@ class _Vector:
         second = a.x2 @ b.d + b.x @ a.d2 + a.x @ b.d2 + b.x2 @ a.d + 2.0 * (a.x1 @ b.d1 + b.x1 @ a.d1)
         return np.stack([product, rate, second])
 
+    def values(self, b: "_Vector") -> Floats:
+        """(3,): the scalar product with b, its rate and its second rate."""
+        rate = self.x1 @ b.x + self.x @ b.x1
+        return np.array([self.x @ b.x, rate, self.x2 @ b.x + self.x @ b.x2 + 2.0 * (self.x1 @ b.x1)])
+
+
+def _turn(sine: tuple[Floats, Floats], cosine: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+    """The rates (3,), from the second on, of the angle atan2(S, C), and the changes (3, 2 M) of it and of both rates,
+    from those of S and C: with w = S^2 + C^2, w t' = C S' - S C' and w t'' = C S'' - S C'' - w' t'."""
+    (s, ds), (c, dc) = sine, cosine
+    w, dw = s[0] ** 2 + c[0] ** 2, 2.0 * (s[0] * ds[0] + c[0] * dc[0])
+    w1 = 2.0 * (s[0] * s[1] + c[0] * c[1])
+    dw1 = 2.0 * (s[1] * ds[0] + s[0] * ds[1] + c[1] * dc[0] + c[0] * dc[1])
+    first, second = (c[0] * s[k] - s[0] * c[k] for k in (1, 2))
+    d_first, d_second = (s[k] * dc[0] + c[0] * ds[k] - c[k] * ds[0] - s[0] * dc[k] for k in (1, 2))
+    rate = first / w
+    again = (second - rate * w1) / w
+    d_rate = (d_first - rate * dw) / w
+    d_again = (d_second - w1 * d_rate - rate * dw1 - again * dw) / w
+    return np.array([0.0, rate, again]), np.stack([(c[0] * ds[0] - s[0] * dc[0]) / w, d_rate, d_again])
+
 
 def closed_chart(point: OperatingPoint, base: Chart) -> Chart:
     """Impose the constraints of the system on the chart ``base``, whose coordinates are all free.
@@ -137,7 +169,10 @@ def closed_chart(point: OperatingPoint, base: Chart) -> Chart:
     wide = replace(base, **padded)  # type: ignore[arg-type]
     of_rows = zip(system.constraint_set.rows, system.constraint_set.index[:, [INPUT, IN_FORCE]].tolist(), strict=True)
     rows = [_row(point, wide, row, motion, active, driven_columns, n) for row, (motion, active) in of_rows]
-    changes = np.array([change for change, _ in rows]).reshape(-1, 3, 2 * M)
+    # rows with one number are terms of one equation
+    equation = np.unique([row.number for row in system.constraint_set.rows], return_inverse=True)[1]
+    changes = np.zeros((system.n_c, 3, 2 * M))
+    np.add.at(changes, equation, np.array([change for change, _ in rows]).reshape(-1, 3, 2 * M))
     J, P, Qp, Qw = changes[:, 0, :M], changes[:, 1, :M], changes[:, 2, :M], changes[:, 2, M:]
     S, independent, dependent, solve = solved(J, n)
     columns = np.concatenate([independent, np.arange(n, M)])
@@ -208,6 +243,13 @@ def _row(
         slope_row = _axis(first, slope, M).dot(other)[0, :n]
         multiplier = point.multipliers[point.system.layout.row_c[row.number]]
         return _on_frame(first, arm).dot(other), (column, slope_row * multiplier) if column >= 0 else fixed_direction
+    if row.primitive == TURN:
+        quarter, (sine, cosine) = (
+            _axis(first, row.first_axis_2, M),
+            (_axis(second, axis, M) for axis in (row.second_point, row.second_axis)),
+        )
+        rates, changes = _turn((quarter.values(sine), quarter.dot(sine)), (e.values(cosine), e.dot(cosine)))
+        return _of_term(point, row, motion, rates, changes), fixed_direction
     if row.primitive == DOT1:
         changes = e.dot(_axis(second, row.second_axis, M))
     else:
@@ -217,8 +259,9 @@ def _row(
             changes = _Vector(row.first_axis, ZERO, ZERO, constant, constant, constant).dot(d)
         elif row.primitive == DOT2:
             changes = e.dot(d)
+        elif row.primitive == STROKE:
+            return _of_term(point, row, motion, e.values(d), e.dot(d)), fixed_direction
         else:
-            assert row.primitive == DISTANCE
             changes = d.dot(d) / (2.0 * row.constant)
     if column >= 0:
         scale = f / row.constant if row.primitive == DISTANCE else 1.0
@@ -229,6 +272,19 @@ def _row(
             changes[2, column] -= f2 / row.constant
             changes[2, M + column] -= 2.0 * f1 / row.constant
     return changes, fixed_direction
+
+
+def _of_term(point: OperatingPoint, row: ConstraintRow, motion: int, rates: Floats, changes: Floats) -> Floats:
+    """(3, 2 M): changes of a term k(c) and of its rates, from the rates (3,) and the changes of its coordinate.
+
+    motion : index in u of c_0, k, k' and k'', whose parabola is the function; or -1.
+    """
+    if motion < 0:
+        return row.constant * changes
+    slope, bend = row.constant * point.u[motion + 2 : motion + 4]
+    first = slope * changes[1] + bend * rates[1] * changes[0]
+    second = slope * changes[2] + bend * (rates[2] * changes[0] + 2.0 * rates[1] * changes[1])
+    return np.stack([slope * changes[0], first, second])
 
 
 def _motion(point: OperatingPoint, chart: Chart, number: int) -> FrameMotion:
@@ -367,7 +423,8 @@ class SecondOrder:
 
 
 def chart_of(point: OperatingPoint) -> Chart:
-    """The chart of a point: the coordinates of a joint tree, else an independent part of the coordinates of all frames.
+    """The chart of a point: the coordinates of a joint tree, of which couplings leave an independent part, else an
+    independent part of the coordinates of all frames.
 
     Raises ModelError for driven orientations at a point that is no equilibrium.
     """
@@ -382,7 +439,10 @@ def chart_of(point: OperatingPoint) -> Chart:
         return tree_chart(point, tree)
     if any(isinstance(driver, OrientationDriver) for driver in system.model.tables["drivers"].values()):
         return resting_chart(point)
-    return closed_chart(point, frames_chart(point))
+    # couplings close a chart of the joints, whose coordinates they name
+    return closed_chart(
+        point, frames_chart(point) if tree is None or system.layout.drivers else tree_chart(point, tree)
+    )
 
 
 def second_order(point: OperatingPoint, chart: Chart) -> SecondOrder:

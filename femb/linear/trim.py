@@ -329,7 +329,7 @@ def _with_steady_loads(point: OperatingPoint) -> System:
 
     inputs: list[Input] = []
     for input_ in point.system.inputs:
-        if input_.of_discrete:
+        if input_.of_discrete or (input_.of_state and id(input_) in of_drivers):
             inputs.append(input_)
         elif id(input_) in of_drivers:
             inputs.append(

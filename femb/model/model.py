@@ -251,8 +251,8 @@ class Model:
             if not isinstance(item, LineItem):
                 for field, marker in item.markers.items():
                     result += self._marker_problems((item.table, item.name, *field), item, marker)
-            if item.joint_coordinate is not None:
-                result += self._joint_problems((item.table, item.name), *item.joint_coordinate)
+            for field, coordinate in item.joint_coordinates.items():
+                result += self._joint_problems((item.table, item.name, *field), *coordinate)
         return result
 
     def check(self) -> None:

@@ -237,9 +237,9 @@ class _Links:
             if item.deforms:
                 continue
             on = layout.frames_on(item)
-            if item.joint_coordinate is not None:
-                joint = layout.joints[item.joint_coordinate[0]]
-                on = frozenset((joint.first.frame, joint.second.frame))
+            if item.joint_coordinates:
+                joints = [layout.joints[name] for name, _ in item.joint_coordinates.values()]
+                on = frozenset(end.frame for joint in joints for end in (joint.first, joint.second))
             if not held.isdisjoint(on):
                 for frame in on - held:
                     self.items.setdefault(frame, []).append(item)

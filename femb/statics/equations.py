@@ -85,7 +85,7 @@ class StaticEquations:
         loads = [(each.width, is_load(each.label) and not is_named(each.label, constant)) for each in self.twin.inputs]
         self.loads = np.concatenate([[], *(np.full(width, on) for width, on in loads)]).astype(bool)
         # what drivers prescribe is held: no rates, no accelerations
-        driven = [id(each) in held and not each.of_discrete for each in self.twin.inputs]
+        driven = [id(each) in held and not (each.of_discrete or each.of_state) for each in self.twin.inputs]
         self.driven = np.concatenate(
             [[], *(np.full(e.width, on) for e, on in zip(self.twin.inputs, driven, strict=True))]
         )
@@ -226,6 +226,11 @@ class StaticEquations:
 
     def products(self, u: Floats, q: Floats) -> Floats:
         """J^T J as block data."""
+        if self.twin.constraint_set.has_terms:
+            J, pattern = self.twin.jacobian(u, q), self.twin.pattern
+            matrix = (J.T @ J).tocsr()
+            matrix.resize((pattern.n, pattern.n))
+            return pattern.from_csc(matrix)
         out = np.zeros(self.twin.pattern.size)
         self.twin.constraint_set.products(u, q, out)
         return out

@@ -121,13 +121,13 @@ def _in_loops(layout: Layout, blocks: dict[tuple[int, int], Floats], active: Int
 def check_pairs(system: MotionEquations, q: Floats) -> None:
     """Raise ModelError where several joints between the same two frames have dependent rows."""
     layout = system.layout
-    groups: dict[tuple[int, int], list[int]] = {}
-    for row, pair in enumerate(layout.rows):
-        groups.setdefault((min(pair), max(pair)), []).append(row)
+    groups: dict[tuple[int, ...], list[int]] = {}
+    for row, frames in enumerate(layout.rows):
+        groups.setdefault(tuple(sorted(set(frames))), []).append(row)
     u = system.inputs_at(0.0, q, np.zeros(system.n_v))
     J = None
     problems = []
-    for pair, rows in groups.items():
+    for frames, rows in groups.items():
         items = list(dict.fromkeys(layout.row_labels[row].partition(": ")[0] for row in rows))
         if len(items) < 2:
             continue
@@ -135,11 +135,11 @@ def check_pairs(system: MotionEquations, q: Floats) -> None:
         block = J[layout.row_c[rows]].toarray()
         block = block[np.any(block, axis=1)]
         if np.linalg.matrix_rank(block, tol=RANK * np.linalg.norm(block)) < len(block):
-            names = [layout.frames[frame].label for frame in pair]
+            names = [repr(layout.frames[frame].label) for frame in frames]
             problems.append(
                 Problem(
                     (*items[-1].split(".", 1),),
-                    f"holds {names[0]!r} and {names[1]!r} as {' and '.join(items[:-1])} "
+                    f"holds {' and '.join(names)} as {' and '.join(items[:-1])} "
                     f"already {'does' if len(items) == 2 else 'do'}: leave one of them out, or take joints that leave "
                     "more free",
                 )

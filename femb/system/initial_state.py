@@ -64,8 +64,11 @@ def assembled(system: MotionEquations, q: Floats, rough: bool) -> Floats:
         _check_branches(system, q)
         return q
 
+    def inputs(q: Floats) -> Floats:
+        return system.inputs_at(0.0, q, v) if system.inputs_of_state else u
+
     def correction(it: Iteration[Floats, Floats]) -> Floats:
-        matrix = system.solver.shifted(*system.matrices(u, it.x, v), 1.0)
+        matrix = system.solver.shifted(*system.matrices(inputs(it.x), it.x, v), 1.0)
         x = np.concatenate([np.zeros(system.n_v), -it.residual])
         result: Floats = system.solver.factorise(matrix).solve(x)[: system.n_v]
         return result
@@ -73,7 +76,7 @@ def assembled(system: MotionEquations, q: Floats, rough: bool) -> Floats:
     try:
         end = newton(
             q,
-            lambda q: system.position_residual(u, q, v),
+            lambda q: system.position_residual(inputs(q), q, v),
             correction,
             system.retract,
             lambda it: it.within(ASSEMBLED),
@@ -559,7 +562,7 @@ def _leader_of(twists: dict[int, Twist], component: list[int], layout: Layout) -
         return {}
     fixed = {component[k] for k, frame in enumerate(layout.frames) if frame.freedom == 0}
     neighbours: dict[int, list[int]] = {}
-    for a, b in layout.rows:
+    for a, b in (row for row in layout.rows if len(row) == 2):
         neighbours.setdefault(component[a], []).append(component[b])
         neighbours.setdefault(component[b], []).append(component[a])
     result = {group: group for group in twists}

@@ -200,7 +200,7 @@ def known_motions(
         zeros = frozenset(each.label for each, part in system.inputs.parts if not u[part].any())
         around = replace(around, zeros=zeros)
     links = [set(frames) for frames, _ in layout.couplings]
-    links += [set(pair) for pair in layout.rows]
+    links += [set(row) for row in layout.rows]
     touched = {k for link in links if link & still for k in link}
     acting = []
     # without loads what is a function of the state still acts

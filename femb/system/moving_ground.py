@@ -13,10 +13,10 @@ from femb.system.system import System
 class CoupledLayout(Layout):
     """A layout whose matrices have blocks between the frames that a joint couples, for the tangent of its reactions."""
 
-    def add_rows(self, labels: Sequence[str], first: int, second: int) -> list[int]:
-        """New equations of constraint between two frames."""
-        self.couple((first, second))
-        return super().add_rows(labels, first, second)
+    def add_rows(self, labels: Sequence[str], *frames: int) -> list[int]:
+        """New equations of constraint between frames."""
+        self.couple(frames)
+        return super().add_rows(labels, *frames)
 
 
 class MovingGround(Layout):

@@ -85,7 +85,7 @@ def parts_of(model: Model, layout: Layout | None = None) -> Parts:
     joints = JointCoordinates(layout)
     return Parts(
         model, items, layout, pattern, Evaluation(batches, pattern), [some for _, some in of_items], constraint_set,
-        Inputs(inputs), Budget(of_items, layout, bool(constraint_set.inputs)), joints,
+        Inputs(inputs), Budget(of_items, layout, constraint_set.is_driven), joints,
         discrete_at(layout, joints, q),
     )  # fmt: skip
 

@@ -30,6 +30,7 @@ GROUND, HUB, TIP = femb.Place("ground"), femb.Place("hub", at=(0.1, 0, 0)), femb
 PIN = {"first": femb.JointEnd("hub", axis=(0, 0, 1)), "second": femb.JointEnd("other", at=(-0.5, 0, 0))}
 ENDS = {"start": femb.SpringEnd("hub"), "end": femb.SpringEnd(anchor=(3, 2, 1))}
 AXES = {"start": femb.SpringEnd("hub"), "end": femb.SpringEnd("ground")}
+AXLE, THREAD, CROSS = (femb.JointCoordinate(joint) for joint in ("axle", "thread", "cross"))
 RISE, STILL = profiles.SmoothStep(duration=1.0), profiles.Constant(0.5)
 PUSH = str(Path(__file__).with_name("push.csv"))
 PLY = {"thickness": 1e-4, "angle": 0.3, "youngs_moduli": (1.3e11, 9e9), "shear_modulus": 5e9, "poissons_ratio": 0.3,
@@ -100,6 +101,17 @@ CALLS = {
                       "damping": 0.1},
     femb.Snap: {"at": 0.5, "back": 0.1, "coordinates": [0.0, 1.0], "forces": [0.1, 0.1]},
     femb.Latch: {"name": "lock", "joint": "axle", "at": 0.1, "direction": 1},
+    femb.JointCoordinate: {"joint": "axle", "coordinate": "angle"},
+    femb.Gear: {"name": "gear", "first": AXLE, "second": CROSS, "ratio": -0.5},
+    femb.Rack: {"name": "rack", "first": AXLE, "second": THREAD, "radius": 0.1},
+    femb.Screw: {"name": "screw", "first": THREAD, "second": THREAD, "pitch": 0.01},
+    femb.Worm: {"name": "worm", "first": AXLE, "second": CROSS, "teeth": 40.0, "starts": 2.0},
+    femb.Differential: {"name": "sum", "first": AXLE, "second": THREAD, "carrier": CROSS},
+    femb.Planetary: {"name": "train", "sun": AXLE, "ring": THREAD, "carrier": CROSS, "teeth": (20.0, 60.0)},
+    femb.Coupling: {"name": "sum", "coordinates": [AXLE, CROSS], "factors": (1.0, 2.0)},
+    femb.TableCoupling: {"name": "cam", "first": AXLE, "second": THREAD, "coordinates": (0.0, 1.0, 2.0),
+                         "values": (0.0, 0.1, 0.0), "periodic": True},
+    femb.FunctionCoupling: {"name": "cam", "first": AXLE, "second": THREAD, "function": lambda c: (c, 1.0, 0.0)},
     femb.ReactionWheel: {"name": "rotor", "body": "hub", "axis": (0, 1, 0), "spin_inertia": 0.01, "speed": 10.0,
                          "viscous": 1e-4, "max_torque": 0.1},
     femb.ControlMomentGyro: {"name": "gyro", "body": "hub", "axis": (0, 0, 1), "spin_inertia": 0.01, "speed": 10.0,
@@ -258,6 +270,8 @@ def used(call, words):
         item = femb.StepperMotor(
             name="motor", joint="axle", holding_torque=1.0, teeth=5.0, motion=RISE, harmonics=[item]
         )
+    elif call is femb.JointCoordinate:
+        item = femb.Gear("gear", item, CROSS, ratio=2.0)
     elif call is femb.Snap:
         item = femb.JointCurve("tape", "axle", coordinates=[0.0, 1.0], forces=[0.2, 0.2], snaps=[item])
     elif call is femb.Ply:
@@ -267,6 +281,10 @@ def used(call, words):
         item = femb.AerodynamicLoad("air", body="hub", law=lambda *_: air)
     elif call.__module__ in ("femb.profiles", "femb.base.profile", "femb.base.shaper"):
         item = femb.Load("push", body="hub", force=(1, 0, 0), profile=item)
+    if item.table == "couplings":
+        made.add(femb.Cylindrical("thread", **PIN))
+        made.add(femb.RigidBody("third", mass=1.0, inertia=0.1))
+        made.add(femb.Universal("cross", femb.JointEnd("hub", axis=(0, 0, 1)), femb.JointEnd("third")))
     made.add(item)
     if isinstance(item, femb.Section):
         made.add(femb.Beam("mast", item.name, 1.0, 1, start=femb.Attachment("hub", direction=(0, 0, 1))))

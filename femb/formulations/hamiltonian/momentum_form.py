@@ -378,6 +378,8 @@ def _check_rigid(system: System) -> None:
     for name, driver in layout.drivers.items():
         if driver.coordinate < 0:
             raise problem(f"drivers.{name}", "drives something else than a coordinate of a joint")
+    for name in layout.relations:
+        raise problem(f"couplings.{name}", "couples coordinates of joints")
 
 
 class MomentumForm(Transformed):

@@ -1,0 +1,295 @@
+"""Couplings of joint coordinates: closed forms, turns, momenta, formulations, and what is refused."""
+
+import numpy as np
+import pytest
+from models import of_parts
+from scipy.integrate import quad
+
+import femb
+from femb import (
+    Coupling,
+    Cylindrical,
+    Differential,
+    FunctionCoupling,
+    Gear,
+    JointCoordinate,
+    JointEnd,
+    JointMotor,
+    ModelError,
+    Planetary,
+    Prismatic,
+    Rack,
+    Revolute,
+    RigidBody,
+    Screw,
+    TableCoupling,
+    Worm,
+)
+from femb.numerics import euler
+
+FORMS = ("velocity", "quaternion", "reduced")
+TIGHT = {"rtol": 1e-9, "atol": 1e-11}
+every_form = pytest.mark.parametrize("formulation", FORMS)
+
+
+def of(joint, coordinate=None):
+    return JointCoordinate(joint, coordinate)
+
+
+def rotor(name, inertia, start=0.0, on="ground", **words):
+    """A balanced rotor on an axis z through the origin."""
+    pin = Revolute(f"{name} pin", JointEnd(on, axis=(0, 0, 1)), JointEnd(name), start=start, **words)
+    return RigidBody(name, 1e-3, (inertia, inertia, inertia)), pin
+
+
+def motor(name, torque):
+    return JointMotor(f"{name} motor", f"{name} pin", force=torque)
+
+
+def run(model, duration, formulation="velocity", **words):
+    return femb.simulate(model, duration=duration, formulation=formulation, **{**TIGHT, **words})
+
+
+def on_hub(*items):
+    """Rotors of 0.5 and 0.2 kg m2 on a hub of 10 kg m2 that turns freely."""
+    hub = RigidBody("hub", 100.0, (10.0, 10.0, 10.0))
+    return of_parts(hub, *rotor("a", 0.5, on="hub"), *rotor("b", 0.2, on="hub"), *items)
+
+
+@every_form
+def test_gear_on_a_free_hub(formulation):
+    model = on_hub(Gear("gear", of("a pin"), of("b pin"), ratio=-3.0), motor("a", 1.0))
+    results = run(model, 2.0, formulation, rtol=1e-11, atol=1e-13)
+    hub = euler.to_euler(results.bodies["hub"].quaternion[-1])[2]
+    np.testing.assert_allclose(hub, 0.0081300813, atol=1e-10)
+    np.testing.assert_allclose(results.joints["a pin"].coordinates[-1, 0], 0.8699186992, rtol=1e-9)
+    force, rates = results.couplings["gear"].force, [results.joints[f"{x} pin"].rates[:, 0] for x in "ab"]
+    np.testing.assert_allclose(force[-1], [-0.7804878049, -0.2601626016], rtol=1e-9)
+    # rates between steps are interpolated
+    np.testing.assert_allclose(np.sum(force * np.array(rates).T, axis=1), 0.0, atol=1e-10)
+    np.testing.assert_allclose(results.audit.angular_momentum, 0.0, atol=1e-12)
+    np.testing.assert_allclose(results.couplings["gear"].violation, 0.0, atol=1e-11)
+
+
+@every_form
+def test_differential(formulation):
+    parts = [*rotor("a", 1.0), *rotor("b", 2.0), *rotor("c", 0.5), motor("a", 0.3), motor("b", -0.1), motor("c", 1.0)]
+    model = of_parts(*parts, Differential("sum", of("a pin"), of("b pin"), of("c pin")))
+    results = run(model, 1.0, formulation)
+    found = [results.joints[f"{x} pin"].accelerations[-1, 0] for x in "abc"]
+    np.testing.assert_allclose(found, [0.6947368421, 0.1473684211, 0.4210526316], rtol=1e-9)
+    np.testing.assert_allclose(results.couplings["sum"].force[-1], 0.3947368421 * np.array([1, 1, -2]), rtol=1e-9)
+
+
+@every_form
+def test_screw_falls(formulation):
+    nut = RigidBody("nut", 5.0, (1e-3, 1e-3, 1e-3))
+    joint = Cylindrical("thread", JointEnd("ground", axis=(0, 0, 1)), JointEnd("nut"))
+    coupling = Screw("screw", of("thread"), of("thread"), pitch=0.01)
+    results = run(of_parts(nut, joint, coupling, gravity=(0, 0, -9.81)), 2.0, formulation)
+    found = results.joints["thread"].accelerations[-1]
+    np.testing.assert_allclose(found[1], -0.1226911993, rtol=1e-9)
+    np.testing.assert_allclose(found[0], -0.1226911993 * 2.0 * np.pi / 0.01, rtol=1e-9)
+
+
+def bent(c):
+    return c + 0.4 * np.sin(c), 1.0 + 0.4 * np.cos(c), -0.4 * np.sin(c)
+
+
+def time_of_turns(turns):
+    """By the energy: (2 + h'^2) c'^2 = (2 + 1.4^2) 1.5^2."""
+    speed = 1.5 * np.sqrt(2.0 + 1.4**2)
+    return turns * quad(lambda c: np.sqrt(2.0 + bent(c)[1] ** 2), 0.0, 2.0 * np.pi, epsabs=1e-13)[0] / speed
+
+
+@pytest.mark.parametrize(("formulation", "turns"), [("velocity", 10), ("quaternion", 1), ("reduced", 1)])
+def test_function_for_ten_turns(formulation, turns):
+    time = time_of_turns(turns)
+    assert abs(10.0 / turns * time - 36.784881638) < 1e-8
+    coupling = FunctionCoupling("cam", of("a pin"), of("b pin"), bent)
+    model = of_parts(*rotor("a", 2.0, rates=1.5), *rotor("b", 1.0), coupling)
+    results = run(model, time, formulation)
+    found = [results.joints[f"{x} pin"].coordinates[-1, 0] / (2.0 * np.pi) for x in "ab"]
+    np.testing.assert_allclose(found, turns, rtol=1e-9)
+
+
+def concertina(*items, hub=None):
+    """Three thin panels of 10 kg and 2 m, folded to and fro along y, that unfold from a hinge at x = 0.5."""
+    parts, thin = [hub] if hub else [], 10.0 * 2.0**2 / 12.0
+    on, at, zero = "hub" if hub else "ground", (0.5, 0, 0), (0, 1, 0)
+    for k in range(3):
+        parts.append(RigidBody(f"p{k}", 10.0, (1e-3, thin, thin), center_of_mass=(1, 0, 0)))
+        first = JointEnd(on, at=at, axis=(0, 0, -1), reference=zero)
+        second = JointEnd(f"p{k}", axis=(0, 0, -1), reference=(1, 0, 0))
+        parts.append(Revolute(f"h{k}", first, second))
+        on, at, zero = f"p{k}", (2, 0, 0), (-1, 0, 0)
+    gears = [Gear(f"g{k}", of("h0"), of(f"h{k}"), ratio=ratio) for k, ratio in ((1, -2.0), (2, 2.0))]
+    return of_parts(*parts, *gears, JointMotor("drive", "h0", force=2.0), *items)
+
+
+@every_form
+@pytest.mark.parametrize(
+    ("hub", "time", "rate", "turn"),
+    [
+        (None, 19.5408700161, 0.3963327298, None),
+        (RigidBody("hub", 200.0, (50.0, 50.0, 50.0)), 16.5565018710, 0.6152584932, 0.6222754647),
+    ],
+)
+def test_concertina(hub, time, rate, turn, formulation):
+    results = run(concertina(hub=hub), time, formulation, rtol=1e-10)
+    hinge = results.joints["h0"]
+    np.testing.assert_allclose(hinge.coordinates[-1, 0], np.pi / 2.0, rtol=1e-9)
+    np.testing.assert_allclose(hinge.rates[-1, 0], rate, rtol=1e-8)
+    if hub is not None:
+        found = euler.to_euler(results.bodies["hub"].quaternion[-1])[2]
+        np.testing.assert_allclose(abs(found), turn, rtol=1e-8)
+
+
+@pytest.mark.parametrize("formulation", ["velocity", "reduced"])
+def test_hundred_turns_of_a_ratio_that_is_not_whole(formulation):
+    """The planet turns by -61/20 of the motor, whose 100 turns take two seconds from rest."""
+    inertia, torque = 0.5 + 0.2 * (61.0 / 20.0) ** 2, 100.0 * np.pi * (0.5 + 0.2 * (61.0 / 20.0) ** 2)
+    model = of_parts(
+        *rotor("a", 0.5), *rotor("b", 0.2), Gear("gear", of("a pin"), of("b pin"), teeth=(61, 20)), motor("a", torque)
+    )
+    results = run(model, 2.0, formulation, rtol=1e-6, atol=1e-8)
+    a, b = (results.joints[f"{x} pin"].coordinates[-1, 0] for x in "ab")
+    np.testing.assert_allclose(a, 200.0 * np.pi, rtol=1e-6)
+    np.testing.assert_allclose(b, -3.05 * a, rtol=1e-12)
+    np.testing.assert_allclose(results.couplings["gear"].force[-1, 1], -0.2 * 61.0 / 20.0 * torque / inertia, rtol=1e-8)
+
+
+def trained(*items):
+    """Two rotors and a slider on the ground."""
+    slider = Prismatic("rail", JointEnd("ground", axis=(1, 0, 0)), JointEnd("cart"))
+    return of_parts(*rotor("a", 1.0), *rotor("b", 2.0), RigidBody("cart", 3.0, (1.0, 1.0, 1.0)), slider, *items)
+
+
+@pytest.mark.parametrize(
+    ("coupling", "ratio", "second", "inertia"),
+    [
+        (Rack("x", of("a pin"), of("rail"), 0.2), 0.2, "rail", 3.0),
+        (Screw("x", of("a pin"), of("rail"), -0.4), -0.2 / np.pi, "rail", 3.0),
+        (Worm("x", of("a pin"), of("b pin"), 30.0, 2.0), 1.0 / 15.0, "b pin", 2.0),
+        (Coupling("x", [of("b pin"), of("a pin")], (2.0, -1.0)), 0.5, "b pin", 2.0),
+        (TableCoupling("x", of("a pin"), of("rail"), (-9, 0, 9), (-4.5, 0, 4.5)), 0.5, "rail", 3.0),
+    ],
+    ids=lambda x: getattr(x, "kind", None),
+)
+def test_ratios(coupling, ratio, second, inertia):
+    results = run(trained(coupling, motor("a", 0.3)), 1.0)
+    wanted = 0.3 / (1.0 + inertia * ratio**2)
+    np.testing.assert_allclose(results.joints["a pin"].accelerations[-1, 0], wanted, rtol=1e-9)
+    np.testing.assert_allclose(results.joints[second].accelerations[-1, 0], ratio * wanted, rtol=1e-9)
+
+
+def test_planetary():
+    """Willis: about the carrier the ring turns by -20/50 of the sun; c = (20 s + 50 r)/70."""
+    train = Planetary("x", of("a pin"), of("b pin"), of("c pin"), (20, 50))
+    model = of_parts(*rotor("a", 1.0), *rotor("b", 2.0), *rotor("c", 0.5), train, motor("a", 0.3))
+    a = np.array([20.0, 50.0, -70.0])
+    inverse = np.array([1.0, 0.5, 2.0])
+    wanted = inverse * (np.array([0.3, 0, 0]) - a * (a[0] * 0.3) / (a @ (inverse * a)))
+    results = run(model, 1.0)
+    found = [results.joints[f"{x} pin"].accelerations[-1, 0] for x in "abc"]
+    np.testing.assert_allclose(found, wanted, rtol=1e-9)
+
+
+def test_a_periodic_table_is_the_function_that_it_samples():
+    c = np.linspace(0.0, 2.0 * np.pi, 401)
+    tables = {
+        "table": TableCoupling("cam", of("a pin"), of("b pin"), c, bent(c)[0], periodic=True),
+        "function": FunctionCoupling("cam", of("a pin"), of("b pin"), bent),
+    }
+    found = [run(of_parts(*rotor("a", 2.0, rates=1.5), *rotor("b", 1.0), each), 10.0) for each in tables.values()]
+    first, second = (each.joints["b pin"].coordinates[:, 0] for each in found)
+    assert second[-1] > 4.0 * np.pi
+    np.testing.assert_allclose(first, second, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("items", "message"),
+    [
+        (
+            [Gear("x", of("a pin"), of("rail"), ratio=2.0)],
+            "couplings.x.second: has another unit, got joints.a pin.angle in",
+        ),
+        ([Gear("x", of("a pin"), of("a pin"), ratio=2.0)], "couplings.x.second: is joints.a pin.angle again"),
+        ([Gear("x", of("a pin"), of("nobody"), ratio=2.0)], "couplings.x.second.joint: got 'nobody'"),
+        ([Gear("x", of("a pin"), of("b pin", "stroke"), ratio=2.0)], "couplings.x.second.coordinate: got 'stroke'"),
+        ([Rack("x", of("rail"), of("rail"), 0.1)], "couplings.x.first: the rack needs an angle of the joint 'rail'"),
+        (
+            [Gear("x", of("a pin"), of("b pin"), ratio=2.0), Gear("y", of("b pin"), of("a pin"), ratio=0.4)],
+            "couplings.y: with couplings.x leaves none of the coordinates free to move",
+        ),
+        (
+            [Gear("x", of("a pin"), of("b pin"), ratio=3.0), Gear("y", of("b pin"), of("a pin"), ratio=1.0 / 3.0)],
+            "couplings.y: says nothing new with couplings.x",
+        ),
+        (
+            [
+                Gear("x", of("a pin"), of("b pin"), ratio=3.0),
+                femb.JointDriver("d", "a pin", femb.profiles.Constant(0.0)),
+                femb.JointDriver("e", "b pin", femb.profiles.Constant(0.0)),
+            ],
+            "couplings.x: each of its coordinates has a driver, drivers.d, drivers.e",
+        ),
+        (
+            [Gear("x", of("a pin"), of("b pin"), ratio=2.0, offset=0.3)],
+            "couplings.x: .relation. is open by 0.3 at the start",
+        ),
+    ],
+    ids=lambda x: x if isinstance(x, str) else None,
+)
+def test_refusals(items, message):
+    with pytest.raises(ModelError, match=message):
+        femb.System(trained(*items))
+
+
+def test_refusals_of_the_item():
+    for make, message in (
+        (lambda: Gear("x", of("a"), of("b")), "ratio"),
+        (lambda: Gear("x", of("a"), of("b"), ratio=0.0), "ratio: got 0"),
+        (lambda: Gear("x", "a", of("b"), ratio=1.0), "first: got 'a', wanted a femb.JointCoordinate"),
+        (lambda: Coupling("x", [of("a"), of("b")], (1.0, 0.0)), "factors"),
+        (lambda: Planetary("x", of("a"), of("b"), of("c"), (20, -50)), "teeth"),
+        (lambda: TableCoupling("x", of("a"), of("b"), (0, 2, 1), (0, 1, 2)), "coordinates"),
+    ):
+        with pytest.raises(ModelError, match=rf"couplings\.x\.{message}"):
+            make()
+
+
+def test_small_motions_of_a_geared_rotor():
+    """k = (J_1 + n^2 J_2) omega^2, by modes and by a linear model."""
+    spring = femb.JointSpringDamper("spring", "a pin", stiffness=3.0)
+    model = of_parts(*rotor("a", 0.5), *rotor("b", 0.2), Gear("gear", of("a pin"), of("b pin"), ratio=-3.0), spring)
+    wanted = np.sqrt(3.0 / (0.5 + 9.0 * 0.2))
+    np.testing.assert_allclose(femb.modes(model).frequencies, [wanted / (2.0 * np.pi)], rtol=1e-10)
+    np.testing.assert_allclose(-femb.linearize(model).A[1, 0], wanted**2, rtol=1e-10)
+
+
+@pytest.mark.parametrize("kind", ["gear", "function"])
+def test_small_motions_about_a_motion(kind):
+    """Of the concertina m c'' + m' c'^2/2 = 2 N m with m = 40 + 320 cos(c)^2, from an instant of its motion."""
+    c, v, parts, thin = 0.5, 0.7, [], 10.0 * 2.0**2 / 12.0
+    on, at, zero = "ground", (0.5, 0, 0), (0, 1, 0)
+    for k, ratio in enumerate((1, -2, 2)):
+        parts.append(RigidBody(f"p{k}", 10.0, (1e-3, thin, thin), center_of_mass=(1, 0, 0)))
+        first = JointEnd(on, at=at, axis=(0, 0, -1), reference=zero)
+        second = JointEnd(f"p{k}", axis=(0, 0, -1), reference=(1, 0, 0))
+        parts.append(Revolute(f"h{k}", first, second, start=ratio * c, rates=ratio * v))
+        on, at, zero = f"p{k}", (2, 0, 0), (-1, 0, 0)
+    for k, n in ((1, -2.0), (2, 2.0)):
+        if kind == "gear":
+            parts.append(Gear(f"g{k}", of("h0"), of(f"h{k}"), ratio=n))
+        else:
+            parts.append(FunctionCoupling(f"g{k}", of("h0"), of(f"h{k}"), lambda c, n=n: (n * c, n, 0.0)))
+    mass, slope, bend = 40.0 + 320.0 * np.cos(c) ** 2, -320.0 * np.sin(2.0 * c), -640.0 * np.cos(2.0 * c)
+    by_c = -0.5 * bend * v**2 / mass - (2.0 - 0.5 * slope * v**2) / mass * slope / mass
+    space = femb.linearize(of_parts(*parts, JointMotor("drive", "h0", force=2.0)))
+    np.testing.assert_allclose(space.A, [[0.0, 1.0], [by_c, -slope * v / mass]], atol=1e-10)
+
+
+def test_hamiltonian_refuses():
+    with pytest.raises(ModelError, match=r"couplings\.x"):
+        run(trained(Gear("x", of("a pin"), of("b pin"), ratio=2.0)), 1.0, "hamiltonian", method="rk")
