@@ -131,7 +131,7 @@ class Item(Brief):
         return None
 
     @property
-    def carrier(self) -> Attachment | None:
+    def carried_by(self) -> Attachment | None:
         """The place on another body that carries its frame, which is then that of the other; None of all others."""
         return None
 

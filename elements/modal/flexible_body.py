@@ -261,7 +261,7 @@ class FlexibleBody(OrientedBody):
         return found
 
     @property
-    def carrier(self) -> Attachment | None:
+    def carried_by(self) -> Attachment | None:
         return self.start
 
     def turns(self, marker: Marker) -> bool:

@@ -276,7 +276,7 @@ class Model:
 
     def _carried_problems(self, path: tuple[str, ...], name: str) -> list[Problem]:
         """The error of a body that has no frame of its own, because another carries it."""
-        if (carrier := self.body(name).carrier) is not None:
+        if (carrier := self.body(name).carried_by) is not None:
             return [Problem(path, f"got {name!r}, which is carried by body {carrier.body!r}: give that instead")]
         return []
 

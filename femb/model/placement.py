@@ -326,7 +326,7 @@ class Placement(Poses):
                 continue
             if flexible:
                 # Nothing known touches a flexible body: it, or the body that carries it, goes to the origin.
-                carrier = flexible[0].carrier
+                carrier = flexible[0].carried_by
                 name = flexible[0].name if carrier is None else str(carrier.body)
                 self.bodies[name] = self.given_pose(name)
             elif todo:
@@ -410,7 +410,7 @@ class Placement(Poses):
     def _place_first(self) -> None:
         """Set the pose of the first body of a model without any: by a joint with a free beam, or at the origin."""
         for name, body in self.model.bodies.items():
-            if not isinstance(body, PointMass) and body.in_case_files and body.carrier is None:
+            if not isinstance(body, PointMass) and body.in_case_files and body.carried_by is None:
                 position, quaternion = self.given_pose(name)
                 for joint in self.model.tables["joints"].values():
                     for near, far in ((joint.first, joint.second), (joint.second, joint.first)):
