@@ -13,6 +13,7 @@ from femb.elements.control.results import SensorResults as SensorResults  # sens
 from femb.elements.force_results import FieldResults as FieldResults  # fields
 from femb.elements.force_results import AtmosphereResults as AtmosphereResults  # fields
 from femb.elements.joint.results import DriverResults as DriverResults  # drivers
+from femb.elements.joint.results import CouplingResults as CouplingResults  # couplings
 from femb.elements.joint.results import JointResults as JointResults  # joints
 from femb.elements.shell.results import HingeResults as HingeResults  # hinges
 from femb.elements.shell.results import ShellResults as ShellResults  # shells

@@ -12,7 +12,7 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.html import Brief
-from femb.base.quantity import Group, Quantity
+from femb.base.quantity import Group
 from femb.base.types import POSITIVE, Arguments, Floats, Numbers, Pair, Unit
 from femb.base.values import as_numbers, frozen_array, shown
 from femb.elements.item import Item
@@ -20,6 +20,7 @@ from femb.elements.joint.constraint_set import ConstraintRow
 from femb.elements.joint.coordinates import term_row
 from femb.elements.joint.on_coordinate import coordinate_symmetry
 from femb.elements.joint.records import on_frames
+from femb.elements.joint.results import CouplingResults
 from femb.elements.records import RecordedSystem, Records
 from femb.layout.element import Input, OutputRows
 from femb.layout.layout import Layout, RelationLayout
@@ -70,22 +71,6 @@ class Term(NamedTuple):
     def value(self, coordinate: float) -> float:
         """The term at a coordinate."""
         return self.factor * (coordinate if self.law is None else float(self.law(coordinate)[0]))
-
-
-class CouplingResults(Group):
-    """Forces of a coupling on its c coordinates."""
-
-    word: ClassVar[str] = "coupling"
-    shown: ClassVar[tuple[str, ...] | None] = ("force",)
-
-    force = Quantity(
-        "(T, c)",
-        "N or N m",
-        "on each coordinate, positive if it acts towards larger values: the force or torque on the second end of the "
-        "joint, with the opposite one on the first. The sum of force times rate is zero. The attribute `names` (JSON) "
-        "names the coordinates",
-    )
-    violation = Quantity("(T,)", "m or rad", "of the relation, in the unit of its last coordinate")
 
 
 class Relation(Item):

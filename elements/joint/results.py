@@ -1,4 +1,4 @@
-"""Quantities of joints, drivers, curves and stepper motors in results; T times, c coordinates."""
+"""Quantities of joints, drivers, couplings, curves and stepper motors in results; T times, c coordinates."""
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -58,6 +58,22 @@ class DriverResults(Group):
         "opposite one on the first; of an orientation the torque (T, 3) in the axes of the second. The sum of force "
         "times rate is the power of the drive. The attribute `names` (JSON) names the c components",
     )
+
+
+class CouplingResults(Group):
+    """Forces of a coupling on its c coordinates."""
+
+    word: ClassVar[str] = "coupling"
+    shown: ClassVar[tuple[str, ...] | None] = ("force",)
+
+    force = Quantity(
+        "(T, c)",
+        "N or N m",
+        "on each coordinate, positive if it acts towards larger values: the force or torque on the second end of the "
+        "joint, with the opposite one on the first. The sum of force times rate is zero. The attribute `names` (JSON) "
+        "names the coordinates",
+    )
+    violation = Quantity("(T,)", "m or rad", "of the relation, in the unit of its last coordinate")
 
 
 class CurveResults(SpringResults):

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from femb.elements.body.tank import TankResults
     from femb.elements.control.results import ControllerResults, SensorResults
     from femb.elements.force_results import FieldResults, LoadResults, ModalDampingResults, SpringResults
-    from femb.elements.joint.results import DriverResults, JointResults
+    from femb.elements.joint.results import CouplingResults, DriverResults, JointResults
     from femb.elements.shell.results import HingeResults, ShellResults
     from femb.elements.wheel.reaction_wheel import WheelResults
     from femb.results import spectrum as spectra
@@ -283,6 +283,7 @@ class Results(ByQuantity):
         bodies: Groups[BodyResults]
         budget: Groups[BudgetResults]
         controllers: Groups[ControllerResults]
+        couplings: Groups[CouplingResults]
         drivers: Groups[DriverResults]
         fields: Groups[FieldResults]
         hinges: Groups[HingeResults]

@@ -519,7 +519,7 @@ def state(system, seed, on_constraints=False):
     q, t = system.q0 + system.rates(system.q0[None], dx[None])[0], 0.4
     system.normalise(q)
     u = system.inputs_at(t, q, v)
-    if on_constraints:
+    for _ in range(2 * on_constraints):  # inputs may depend on the state
         q, v = system.projected(u, q, v)
         u = system.inputs_at(t, q, v)
     return t, u, q, v, a
