@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from femb.base.errors import ModelError
-from femb.base.types import Floats
+from femb.base.types import Floats, Ints
 from femb.layout.element import ForceColumns, OutputRows
 from femb.layout.layout import Layout, Station
 from femb.layout.views import BlockPattern, LinearPoint
@@ -373,9 +373,14 @@ class Stations:
             self._by_element(_apply(np.swapaxes(self.rotation, -1, -2), omega)),
         )
 
+    @property
+    def starts(self) -> Ints:
+        """(n, e) the first velocity of the frame of each station, negative if it is fixed."""
+        return self.in_v.reshape(-1, self.count)
+
     def allocate(self, pattern: BlockPattern) -> None:
         """Look up the offsets of the blocks of the frames in the matrices."""
-        self.offsets, self.stride = pattern.offsets(self.in_v.reshape(-1, self.count))
+        self.offsets, self.stride = pattern.offsets(self.starts)
 
     def add_force(self, q: Floats, force: Floats, torque: Floats, out: Floats) -> None:
         """out (s, n_v) += forces (s, n, e, 3), inertial axes, and torques (s, n, e, 3), axes of the station."""
@@ -385,10 +390,13 @@ class Stations:
         wrench = np.concatenate([force, arm + _apply(self.rotation, torque)], axis=-1)
         np.add.at(out.T, self.v, np.moveaxis(wrench[:, self.moving], 0, -1))  # stations may share a frame
 
-    def add_matrix(self, q: Floats, matrix: Floats, data: Floats, force: Floats | None = None) -> None:
+    def add_matrix(
+        self, q: Floats, matrix: Floats, places: tuple[Ints, Ints], data: Floats, force: Floats | None = None
+    ) -> None:
         """Add matrices (n, 6 e, 6 e), by the velocities of the stations, to block data at one state.
 
-        force (n, e, 3) : adds the stiffness due to the rotation of its lever arms, for the derivative of ``add_force``.
+        places : offset and stride (n, e, e) of the blocks of the frames. force (n, e, 3) : adds the stiffness due to
+        the rotation of its lever arms, for the derivative of ``add_force``.
         """
         (R,) = self._frames(q[None])[1]
         to_frames = self._to_frames(R)
@@ -398,7 +406,7 @@ class Stations:
             arms = (cross_matrix(self.offset) @ cross_matrix(local)).reshape(-1, self.count, 3, 3)
             for end in range(self.count):
                 blocks[:, end, 3:, end, 3:] += arms[:, end]
-        self._scatter(blocks, data)
+        self._scatter(blocks, places, data)
 
     def add_by_positions(self, q: Floats, matrix: Floats, data: Floats, force: Floats) -> None:
         """Add as ``add_matrix`` does, of forces (n, e, 3) with derivatives (n, e, 3, e, 3) by the positions of the
@@ -407,7 +415,8 @@ class Stations:
         if self.has_levers:
             whole = np.zeros((len(matrix), self.count, 6, self.count, 6))
             whole[:, :, :3, :, :3] = matrix
-            self.add_matrix(q, whole.reshape(-1, 6 * self.count, 6 * self.count), data, force)
+            size = 6 * self.count
+            self.add_matrix(q, whole.reshape(-1, size, size), (self.offsets, self.stride), data, force)
             return
         rows, columns = np.arange(3)[:, None, None], np.arange(3)
         moving = self.offsets >= 0
@@ -422,8 +431,9 @@ class Stations:
         omega = np.zeros((len(R), 3))
         omega[self.moving] = v[self.v[:, 3:]]
         turned[:, :3, 3:] = -R @ cross_matrix(rotations.cross(omega, self.offset))
-        self._scatter(self._on_frames(matrix, to_frames, to_frames), damping)
-        self._scatter(self._on_frames(matrix, to_frames, turned), stiffness)
+        places = self.offsets, self.stride
+        self._scatter(self._on_frames(matrix, to_frames, to_frames), places, damping)
+        self._scatter(self._on_frames(matrix, to_frames, turned), places, stiffness)
 
     def _to_frames(self, R: Floats) -> Floats:
         """(m, 6, 6) velocities of the stations by those of their frames with axes R (m, 3, 3)."""
@@ -440,12 +450,12 @@ class Stations:
         by_columns = by_rows.reshape(-1, count, 6, count, 6).transpose(0, 3, 1, 2, 4).reshape(-1, count, 6 * count, 6)
         return (by_columns @ right).reshape(-1, count, count, 6, 6).transpose(0, 2, 3, 1, 4)
 
-    def _scatter(self, blocks: Floats, data: Floats) -> None:
+    def _scatter(self, blocks: Floats, places: tuple[Ints, Ints], data: Floats) -> None:
         from femb.numerics.vector3 import scatter
 
         starts, sizes = 6 * np.arange(self.count), np.full(self.count, 6)
         for k, block in enumerate(blocks.reshape(-1, 6 * self.count, 6 * self.count)):
-            scatter(block, starts, sizes, self.offsets[k], self.stride[k], data)
+            scatter(block, starts, sizes, places[0][k], places[1][k], data)
 
     def _frames(self, q: Floats) -> tuple[Floats, Floats]:
         """Positions (s, m, 3) and axes (s, m, 3, 3) of the frames of all m stations."""

@@ -23,6 +23,7 @@ from femb.layout.element import Batch, Input
 from femb.layout.layout import Station
 from femb.layout.numbering import InternalQuantity
 from femb.layout.state import internal_rows, station_acceleration, station_motion
+from femb.layout.terms import Force, ForcePart, MassMatrix, Tangent
 from femb.linear.chart import driven_inputs, driver_slopes
 from femb.linear.state_space import StateSpace
 from femb.numerics import rotations
@@ -284,26 +285,26 @@ class Wheels(Batch):
         (self.item,), self.places = items, layout.internal_v
         self.inputs = (Input(1, lambda t: 0.3, label=f"wheels.{self.item.name}.torque", unit="N m"),)
 
-    def allocate(self, pattern):
-        self.offset, self.stride = pattern.offsets(self.places[None, :1])
+    def forces(self):
+        return [Force(self.inertia, (), "va", ForcePart.INERTIA), Force(self.torque, (), "u")]
 
-    def residual(self, u, q, v, a, out):
+    def inertia(self, v, a, out):
         angle, filtered = self.places
-        out[:, angle] += self.item.inertia * a[:, angle] - u[:, self.first_input]
+        out[:, angle] += self.item.inertia * a[:, angle]
         out[:, filtered] += a[:, filtered] + 2.0 * (v[:, filtered] - v[:, angle])
 
-    def add(self, block, data):
-        scatter(np.array(block), np.array([0]), np.array([2]), self.offset[0], self.stride[0], data)
+    def torque(self, u, out):
+        out[:, self.places[0]] -= u[:, self.first_input]
 
-    def mass(self, q, mass):
-        self.add([[self.item.inertia, 0.0], [0.0, 1.0]], mass)
+    def masses(self):
+        return [MassMatrix(self.add, ([[self.item.inertia, 0.0], [0.0, 1.0]],), self.places[None, :1], (2,))]
 
-    def matrices(self, u, q, v, mass, damping, stiffness):
-        self.mass(q, mass)
-        self.force_tangent(u, q, v, damping, stiffness)
+    def tangents(self):
+        return [Tangent(self.add, ([[0.0, 0.0], [-2.0, 2.0]],), self.places[None, :1], "q", "d")]
 
-    def force_tangent(self, u, q, v, damping, stiffness):
-        self.add([[0.0, 0.0], [-2.0, 2.0]], damping)
+    def add(self, block, offset, stride, q, matrices):
+        for data in matrices:
+            scatter(np.array(block), np.array([0]), np.array([2]), offset[0], stride[0], data)
 
 
 @pytest.fixture

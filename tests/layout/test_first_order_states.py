@@ -22,6 +22,7 @@ from femb.elements.marker import JointEnd
 from femb.layout.element import Batch
 from femb.layout.numbering import InternalQuantity
 from femb.layout.symmetry import NO_MOTION
+from femb.layout.terms import Energy, Force, ForcePart, MassMatrix, Tangent
 from femb.linear import linearize, linearize_structure
 from femb.linear.begin import operating_point
 from femb.linear.model import linear_model
@@ -85,43 +86,48 @@ class Lags(Batch):
         frames = [layout.bodies[item.body] for item in items]
         self.x, self.v = layout.frame_q[frames], layout.frame_v[frames]
 
-    def allocate(self, pattern):
-        self.offset, self.stride = pattern.offsets(np.stack([self.v, self.z], axis=1))
+        self.starts = np.stack([self.v, self.z], axis=1)
 
-    def residual(self, u, q, v, a, out):
+    def forces(self):
+        return [
+            Force(self.states, (), "qva", ForcePart.INERTIA),
+            Force(self.pushes, (), "qv", parts=(ForcePart.ELASTIC, ForcePart.WORK)),
+        ]
+
+    def states(self, q, v, a, out):
         for item, k, x, j in zip(self.items, self.z, self.x, self.v, strict=True):
             z = v[:, k]
             g = item.position * q[:, x] + item.rate * v[:, j] + item.own * z**2 - item.decay * z
             out[:, k] += a[:, k] - g / item.tau
-            out[:, j] += item.stiffness * q[:, x] + item.damping * v[:, j] - item.force * z - item.weight
 
-    def nonconservative_force(self, u, q, v, out):
-        for item, k, j in zip(self.items, self.z, self.v, strict=True):
-            out[:, j] += item.force * v[:, k] - item.damping * v[:, j] + item.weight
+    def pushes(self, q, v, factors, out):
+        for item, k, x, j in zip(self.items, self.z, self.x, self.v, strict=True):
+            out[:, j] += factors[0] * item.stiffness * q[:, x]
+            out[:, j] += factors[1] * (item.damping * v[:, j] - item.force * v[:, k] - item.weight)
 
-    def add(self, n, rows, data):
-        block = np.zeros((4, 4))
-        for (row, column), value in rows.items():
-            block[row, column] = value
-        scatter(block, np.array([0, 3]), np.array([3, 1]), self.offset[n], self.stride[n], data)
+    def masses(self):
+        return [MassMatrix(self.mass_of_states, (), self.starts, (3, 1))]
 
-    def mass(self, q, mass):
-        for n in range(len(self.items)):
-            self.add(n, {(3, 3): 1.0}, mass)
+    def tangents(self):
+        return [Tangent(self.derivatives, (), self.starts, "v")]
 
-    def matrices(self, u, q, v, mass, damping, stiffness):
-        self.mass(q, mass)
-        self.force_tangent(u, q, v, damping, stiffness)
+    def energies(self):
+        return [Energy(self.energy, (), "q")]
 
-    def force_tangent(self, u, q, v, damping, stiffness):
-        for n, (item, k) in enumerate(zip(self.items, self.z, strict=True)):
-            by_z = (item.decay - 2.0 * item.own * v[k]) / item.tau
-            self.add(
-                n, {(3, 3): by_z, (3, 0): -item.rate / item.tau, (0, 0): item.damping, (0, 3): -item.force}, damping
-            )
-            self.add(n, {(3, 0): -item.position / item.tau, (0, 0): item.stiffness}, stiffness)
+    def mass_of_states(self, offset, stride, q, mass):
+        for data in mass:
+            for n in range(len(self.items)):
+                add({(3, 3): 1.0}, offset[n], stride[n], data)
 
-    def energy_momentum(self, q, v, out):
+    def derivatives(self, offset, stride, v, damping, stiffness):
+        for rates, by_v, by_q in zip(v, damping, stiffness, strict=True):
+            for n, (item, k) in enumerate(zip(self.items, self.z, strict=True)):
+                by_z = (item.decay - 2.0 * item.own * rates[k]) / item.tau
+                entries = {(3, 3): by_z, (3, 0): -item.rate / item.tau, (0, 0): item.damping, (0, 3): -item.force}
+                add(entries, offset[n], stride[n], by_v)
+                add({(3, 0): -item.position / item.tau, (0, 0): item.stiffness}, offset[n], stride[n], by_q)
+
+    def energy(self, q, out):
         for item, x in zip(self.items, self.x, strict=True):
             out[:, 1] += 0.5 * item.stiffness * q[:, x] ** 2
 
@@ -158,35 +164,43 @@ class Controllers(Batch):
         self.z = int(layout.first_order_v[0])
         self.p, self.w = int(layout.frame_q[frame]) + 3, int(layout.frame_v[frame]) + 3
 
-    def allocate(self, pattern):
-        self.offset, self.stride = pattern.offsets(np.array([[self.w, self.z]]))
+        self.starts = np.array([[self.w, self.z]])
 
-    def residual(self, u, q, v, a, out):
-        z = v[:, self.z]
+    def forces(self):
+        return [Force(self.state, (), "qva", ForcePart.INERTIA), Force(self.torque, (), "v")]
+
+    def state(self, q, v, a, out):
         command = self.item.angle * 2.0 * q[:, self.p + 1] + self.item.rate * v[:, self.w]
-        out[:, self.z] += a[:, self.z] + (command + z) / self.item.tau
-        out[:, self.w] -= z
+        out[:, self.z] += a[:, self.z] + (command + v[:, self.z]) / self.item.tau
 
-    def nonconservative_force(self, u, q, v, out):
-        out[:, self.w] += v[:, self.z]
+    def torque(self, v, out):
+        out[:, self.w] -= v[:, self.z]
 
-    def add(self, block, data):
-        scatter(block, np.array([0, 3]), np.array([3, 1]), self.offset[0], self.stride[0], data)
+    def masses(self):
+        return [MassMatrix(self.mass_of_state, (), self.starts, (3, 1))]
 
-    def mass(self, q, mass):
-        self.add(np.diag([0.0, 0.0, 0.0, 1.0]), mass)
+    def tangents(self):
+        return [Tangent(self.derivatives, (), self.starts, "q")]
 
-    def matrices(self, u, q, v, mass, damping, stiffness):
-        self.mass(q, mass)
-        self.force_tangent(u, q, v, damping, stiffness)
+    def mass_of_state(self, offset, stride, q, mass):
+        for data in mass:
+            add({(3, 3): 1.0}, offset[0], stride[0], data)
 
-    def force_tangent(self, u, q, v, damping, stiffness):
-        C, K, (q0, _, y, z) = np.zeros((4, 4)), np.zeros((4, 4)), q[self.p : self.p + 4]
-        C[3, 3], C[3, 0], C[0, 3] = 1.0 / self.item.tau, self.item.rate / self.item.tau, -1.0
-        # 2 dq_x of a rotation in body axes
-        K[3, :3] = self.item.angle / self.item.tau * np.array([q0, -z, y])
-        self.add(C, damping)
-        self.add(K, stiffness)
+    def derivatives(self, offset, stride, q, damping, stiffness):
+        by_v = {(3, 3): 1.0 / self.item.tau, (3, 0): self.item.rate / self.item.tau, (0, 3): -1.0}
+        for (q0, _, y, z), damped, stiff in zip(q[:, self.p : self.p + 4], damping, stiffness, strict=True):
+            add(by_v, offset[0], stride[0], damped)
+            # 2 dq_x of a rotation in body axes
+            turned = self.item.angle / self.item.tau * np.array([q0, -z, y])
+            add({(3, k): turned[k] for k in range(3)}, offset[0], stride[0], stiff)
+
+
+def add(entries, offset, stride, data):
+    """Add entries of a block of a body's velocities of translation or rotation, and a state."""
+    block = np.zeros((4, 4))
+    for (row, column), value in entries.items():
+        block[row, column] = value
+    scatter(block, np.array([0, 3]), np.array([3, 1]), offset, stride, data)
 
 
 @pytest.fixture(autouse=True)

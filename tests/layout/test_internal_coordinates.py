@@ -16,6 +16,7 @@ from femb.elements import RigidBody, registry
 from femb.elements.item import Item
 from femb.layout.element import Batch
 from femb.layout.numbering import InternalQuantity
+from femb.layout.terms import Energy, Force, ForcePart, MassMatrix, Tangent
 from femb.linear import linearize
 from femb.numerics import rotations
 from femb.numerics.vector3 import scatter
@@ -65,47 +66,55 @@ class Rotors(Batch):
         ]
         self.n = [np.array(item.axis) for item in items]
 
-    def allocate(self, pattern):
-        self.offset, self.stride = pattern.offsets(np.stack([self.frames, self.in_v], axis=1))
+        self.starts = np.stack([self.frames, self.in_v], axis=1)
+
+    def forces(self):
+        parts = ForcePart.INERTIA, ForcePart.ELASTIC, ForcePart.WORK
+        return [Force(self.torques, (), "qva", parts=parts)]
+
+    def masses(self):
+        return [MassMatrix(self.mass_of_each, (), self.starts, (3, 1))]
+
+    def tangents(self):
+        return [Tangent(self.derivatives, (), self.starts, "v")]
+
+    def energies(self):
+        return [Energy(self.energy, ())]
 
     def each(self, v):
         for k, item in enumerate(self.items):
             j = self.frames[k]
             yield k, item, self.n[k], v[:, j : j + 3] if j >= 0 else np.zeros((len(v), 3))
 
-    def residual(self, u, q, v, a, out):
+    def torques(self, q, v, a, factors, out):
         turned = self.each(a)
         for (k, item, n, w), (_, _, _, alpha) in zip(self.each(v), turned, strict=True):
-            torque = item.inertia * (a[:, self.in_v[k]] + alpha @ n)
-            momentum = item.inertia * (v[:, self.in_v[k]] + w @ n)
-            out[:, self.in_v[k]] += torque + item.stiffness * q[:, self.in_q[k]] + item.damping * v[:, self.in_v[k]]
+            torque = factors[0] * item.inertia * (a[:, self.in_v[k]] + alpha @ n)
+            momentum = factors[0] * item.inertia * (v[:, self.in_v[k]] + w @ n)
+            spring, damper = item.stiffness * q[:, self.in_q[k]], item.damping * v[:, self.in_v[k]]
+            out[:, self.in_v[k]] += torque + factors[1] * spring + factors[2] * damper
             if self.frames[k] >= 0:
                 j = self.frames[k]
                 out[:, j : j + 3] += torque[:, None] * n + np.cross(w, n) * momentum[:, None]
 
-    def add(self, k, block, data):
-        scatter(block, STARTS, SIZES, self.offset[k], self.stride[k], data)
+    def mass_of_each(self, offset, stride, q, mass):
+        for data in mass:
+            for k, item in enumerate(self.items):
+                n = np.append(self.n[k], 1.0)
+                scatter(item.inertia * np.outer(n, n), STARTS, SIZES, offset[k], stride[k], data)
 
-    def mass(self, q, mass):
-        for k, item in enumerate(self.items):
-            n = np.append(self.n[k], 1.0)
-            self.add(k, item.inertia * np.outer(n, n), mass)
+    def derivatives(self, offset, stride, v, damping, stiffness):
+        for s in range(len(v)):
+            for k, item, n, w in self.each(v[s : s + 1]):
+                C, K, speed = np.zeros((4, 4)), np.zeros((4, 4)), v[s, self.in_v[k]] + w[0] @ n
+                swung = np.cross(w[0], n)
+                C[:3, :3] = item.inertia * (np.cross(np.eye(3), n).T * speed + np.outer(swung, n))
+                C[:3, 3] = item.inertia * swung
+                C[3, 3], K[3, 3] = item.damping, item.stiffness
+                scatter(C, STARTS, SIZES, offset[k], stride[k], damping[s])
+                scatter(K, STARTS, SIZES, offset[k], stride[k], stiffness[s])
 
-    def matrices(self, u, q, v, mass, damping, stiffness):
-        self.mass(q, mass)
-        self.force_tangent(u, q, v, damping, stiffness)
-
-    def force_tangent(self, u, q, v, damping, stiffness):
-        for k, item, n, w in self.each(v[None]):
-            C, K, speed = np.zeros((4, 4)), np.zeros((4, 4)), v[self.in_v[k]] + w[0] @ n
-            swung = np.cross(w[0], n)
-            C[:3, :3] = item.inertia * (np.cross(np.eye(3), n).T * speed + np.outer(swung, n))
-            C[:3, 3] = item.inertia * swung
-            C[3, 3], K[3, 3] = item.damping, item.stiffness
-            self.add(k, C, damping)
-            self.add(k, K, stiffness)
-
-    def energy_momentum(self, q, v, out):
+    def energy(self, q, v, out):
         for k, item, n, w in self.each(v):
             momentum = item.inertia * (v[:, self.in_v[k]] + w @ n)
             out[:, 0] += 0.5 * momentum**2 / item.inertia

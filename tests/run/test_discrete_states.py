@@ -18,7 +18,8 @@ from femb.elements import Latch, Load, Revolute, RigidBody, registry
 from femb.elements.item import Item
 from femb.elements.marker import JointEnd
 from femb.layout.discrete import DiscreteState, Update
-from femb.layout.element import ForceBatch, Input
+from femb.layout.element import Batch, Input
+from femb.layout.terms import Force
 from femb.profiles import Table
 from femb.recording.named_state import named_state, names_of, starting_from
 from femb.run import checkpoints
@@ -54,18 +55,18 @@ class Pusher(Item):
         return [Pushers(items, layout)]
 
 
-class Pushers(ForceBatch):
+class Pushers(Batch):
     def __init__(self, items, layout):
         self.items = items
         self.j = [layout.frame_v[layout.bodies[item.body]] for item in items]
         self.inputs = tuple(Input.of_array(f"pushers.{item.name}.force") for item in items)
 
-    def add_forces(self, u, q, v, elastic, rest, out):
-        for n, j in enumerate(self.j):
-            out[:, j] -= rest * u[:, self.first_input + n]
+    def forces(self):
+        return [Force(self.pushes, (), "u")]
 
-    def force_tangent(self, u, q, v, damping, stiffness):
-        pass
+    def pushes(self, u, out):
+        for n, j in enumerate(self.j):
+            out[:, j] -= u[:, self.first_input + n]
 
     def records(self, frames, batches):
         u = frames.u[:, self.first_input :]

@@ -7,20 +7,22 @@ import numpy as np
 
 from femb.base.errors import ModelError
 from femb.base.quantity import Group, Quantity
-from femb.base.types import POSITIVE, Floats, Unit, Vector
+from femb.base.types import POSITIVE, Floats, Ints, Unit, Vector
 from femb.elements.body.body import RigidBody
 from femb.elements.item import Item, ItemStates
 from femb.layout.discrete import Update
 from femb.layout.element import Batch, Input, OutputRows, breakpoints_of
 from femb.layout.layout import Layout
 from femb.layout.numbering import InternalQuantity
-from femb.numerics import rotations
-from femb.numerics.vector3 import scatter
+from femb.layout.terms import Energy, Force, ForcePart, MassMatrix, Tangent
+from femb.numerics.compiler.compile import kernel, kernel_with_entry
+from femb.numerics.vector3 import IN_Q, IN_V, cross, dot, rotate, rotation, scatter
 from femb.profiles import Constant, Profile
 
 CONSTANT = Constant()
 SPEED = InternalQuantity("speed", "rad/s", tolerance=1e-4)
 STARTS, SIZES = np.array([0, 3]), np.array([3, 1])
+INERTIA, FRICTION = 3, 4
 
 
 def momentum(item: "Flywheel", at: ItemStates) -> Floats:
@@ -51,6 +53,87 @@ class FlywheelResults(Group):
     speed = Quantity("(T,)", "rad/s", "of the wheel relative to its body", coordinate="speed")
     momentum = Quantity("(T,)", "N m s", "about the axis", of=momentum, rows=momentum_rows, level="motion")
     power = Quantity("(T,)", "W", "of the motor", of=power)
+
+
+# Kernels: frames (n, 2): where the frame of the body begins in q and in v. speeds (n,): the place of the speed in v.
+# data (n, 5): AXIS, INERTIA, FRICTION.
+
+
+@kernel_with_entry
+def inertia(frames, speeds, data, v, a, out):
+    """out (s, n_v) += the inertia of the spin, on the wheel and on the body."""
+    across = np.empty(3)
+    for s in range(v.shape[0]):
+        for n in range(speeds.size):
+            j, k, g, J = frames[n, IN_V] + 3, speeds[n], data[n, :3], data[n, INERTIA]
+            cross(v[s, j : j + 3], g, across)
+            out[s, k] += J * (a[s, k] + dot(a[s, j : j + 3], g))
+            for o in range(3):
+                out[s, j + o] += J * (a[s, k] * g[o] + v[s, k] * across[o])
+
+
+@kernel_with_entry
+def motor(speeds, inputs, u, out):
+    """out (s, n_v) -= the torques of the motors that are not off."""
+    for s in range(u.shape[0]):
+        for n in range(speeds.size):
+            out[s, speeds[n]] -= u[s, inputs[n]] * (1.0 - u[s, inputs[n] + 1])
+
+
+@kernel_with_entry
+def friction(speeds, data, v, out):
+    """out (s, n_v) += the friction."""
+    for s in range(v.shape[0]):
+        for n in range(speeds.size):
+            out[s, speeds[n]] += data[n, FRICTION] * v[s, speeds[n]]
+
+
+@kernel_with_entry
+def add_mass(data, offset, stride, q, mass):
+    """Add the mass at every state to block data (s, size)."""
+    M = np.zeros((4, 4))
+    for s in range(q.shape[0]):
+        for n in range(data.shape[0]):
+            M[3, 3] = data[n, INERTIA]
+            for o in range(3):
+                M[o, 3] = M[3, o] = data[n, INERTIA] * data[n, o]
+            scatter(M, STARTS, SIZES, offset[n], stride[n], mass[s])
+
+
+@kernel_with_entry
+def tangent(frames, speeds, data, offset, stride, v, damping):
+    """Add d(residual)/dv at every state to block data (s, size)."""
+    C, unit, across = np.zeros((4, 4)), np.zeros(3), np.empty(3)
+    for s in range(v.shape[0]):
+        for n in range(speeds.size):
+            j, g, J = frames[n, IN_V] + 3, data[n, :3], data[n, INERTIA]
+            for column in range(3):
+                unit[:] = 0.0
+                unit[column] = 1.0
+                cross(unit, g, across)
+                for o in range(3):
+                    C[o, column] = J * v[s, speeds[n]] * across[o]
+            cross(v[s, j : j + 3], g, across)
+            for o in range(3):
+                C[o, 3] = J * across[o]
+            C[3, 3] = data[n, FRICTION]
+            scatter(C, STARTS, SIZES, offset[n], stride[n], damping[s])
+
+
+@kernel
+def energy(frames, speeds, data, q, v, out):
+    """out (s, 8) += the kinetic energy of the spin, and its angular momentum about the origin."""
+    R, h, spin = np.empty((3, 3)), np.empty(3), np.empty(3)
+    for s in range(q.shape[0]):
+        for n in range(speeds.size):
+            i, j, speed = frames[n, IN_Q] + 3, frames[n, IN_V] + 3, v[s, speeds[n]]
+            out[s, 0] += data[n, INERTIA] * speed * (dot(v[s, j : j + 3], data[n, :3]) + 0.5 * speed)
+            for o in range(3):
+                h[o] = data[n, INERTIA] * speed * data[n, o]
+            rotation(q[s, i : i + 4], R)
+            rotate(R, h, spin)
+            for o in range(3):
+                out[s, 5 + o] += spin[o]
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,50 +205,29 @@ class FlywheelBatch(Batch):
     def __init__(self, items: list[Flywheel], layout: Layout) -> None:
         numbers = [layout.internal_number(item.table, item.name, "speed") for item in items]
         frames = [layout.bodies[item.body] for item in items]
-        self.k, self.j = layout.internal_v[numbers], layout.frame_v[frames] + 3
-        self.attitude = layout.frame_q[frames] + 3
-        self.axis = np.array([item.axis for item in items])
-        self.inertia, self.friction = np.array([(item.inertia, item.friction) for item in items]).T
+        self.frames: Ints = np.stack([layout.frame_q[frames], layout.frame_v[frames]], axis=1)
+        self.speeds: Ints = layout.internal_v[numbers]
+        self.data = np.array([(*item.axis, item.inertia, item.friction) for item in items])
         self.inputs = tuple(each for item in items for each in item.motor())
 
-    def allocate(self, pattern: Any) -> None:
-        self.offset, self.stride = pattern.offsets(np.stack([self.j, self.k], axis=1))
+    def forces(self) -> list[Force]:
+        inputs = self.first_input + 2 * np.arange(len(self.speeds))
+        return [
+            Force(inertia, (self.frames, self.speeds, self.data), "va", ForcePart.INERTIA),
+            Force(motor, (self.speeds, inputs), "u", ForcePart("work", "_motor")),
+            Force(friction, (self.speeds, self.data), "v", ForcePart("work", "_friction")),
+        ]
 
-    def motor(self, u: Floats, n: int) -> Floats:
-        """(s,) the torque on wheel n."""
-        torque, off = u[:, self.first_input + 2 * n], u[:, self.first_input + 2 * n + 1]
-        return torque * (1.0 - off)
+    def masses(self) -> list[MassMatrix]:
+        return [MassMatrix(add_mass, (self.data,), self.starts, (3, 1))]
 
-    def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
-        for n, (j, k, g, J) in enumerate(zip(self.j, self.k, self.axis, self.inertia, strict=True)):
-            omega, alpha = v[:, j : j + 3], a[:, j : j + 3]
-            out[:, k] += J * (a[:, k] + alpha @ g) + self.friction[n] * v[:, k] - self.motor(u, n)
-            out[:, j : j + 3] += J * (a[:, k, None] * g + v[:, k, None] * np.cross(omega, g))
+    def tangents(self) -> list[Tangent]:
+        return [Tangent(tangent, (self.frames, self.speeds, self.data), self.starts, "v", "d")]
 
-    def mass(self, q: Floats, mass: Floats) -> None:
-        for n, (g, J) in enumerate(zip(self.axis, self.inertia, strict=True)):
-            M = np.zeros((4, 4))
-            M[:3, 3] = M[3, :3] = J * g
-            M[3, 3] = J
-            scatter(M, STARTS, SIZES, self.offset[n], self.stride[n], mass)
+    def energies(self) -> list[Energy]:
+        return [Energy(energy, (self.frames, self.speeds, self.data))]
 
-    def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
-        self.mass(q, mass)
-        self.force_tangent(u, q, v, damping, stiffness)
-
-    def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
-        for n, (j, k, g, J) in enumerate(zip(self.j, self.k, self.axis, self.inertia, strict=True)):
-            C = np.zeros((4, 4))
-            C[:3, :3] = -J * v[k] * rotations.cross_matrix(g)
-            C[:3, 3] = J * np.cross(v[j : j + 3], g)
-            C[3, 3] = self.friction[n]
-            scatter(C, STARTS, SIZES, self.offset[n], self.stride[n], damping)
-
-    def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:
-        for i, j, k, g, J in zip(self.attitude, self.j, self.k, self.axis, self.inertia, strict=True):
-            out[:, 0] += J * v[:, k] * (v[:, j : j + 3] @ g + 0.5 * v[:, k])
-            out[:, 5:8] += rotations.rotate(q[:, i : i + 4], J * v[:, k, None] * g)
-
-    def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
-        for n, k in enumerate(self.k):
-            out[:, k] += self.motor(u, n) - self.friction[n] * v[:, k]
+    @property
+    def starts(self) -> Ints:
+        """(n, 2) the first of the three velocities of rotation of the body, and the speed."""
+        return np.stack([self.frames[:, IN_V] + 3, self.speeds], axis=1)

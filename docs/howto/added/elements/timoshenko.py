@@ -8,7 +8,7 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
-from femb.base.types import Floats, Pair, Unit, Vector
+from femb.base.types import Floats, Ints, Pair, Unit, Vector
 from femb.elements.beam.line import LineItem
 from femb.elements.beam.section import Section
 from femb.elements.beam.shape import Sections, element_ends
@@ -18,6 +18,7 @@ from femb.elements.records import RecordedSystem, Records
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
 from femb.layout.state import StationMotion, Stations
+from femb.layout.terms import Energy, Force, ForcePart, Tangent
 from femb.numerics import rotations
 from femb.numerics.rotations import cross_matrix
 
@@ -154,8 +155,14 @@ class TimoshenkoBatch(Batch):
             stiffness += [np.linalg.inv(compliance)] * item.elements
         self.ends, self.length, self.K = Stations(ends, layout), np.array(lengths), np.array(stiffness)
 
-    def allocate(self, pattern: Any) -> None:
-        self.ends.allocate(pattern)
+    def forces(self) -> list[Force]:
+        return [Force(self.elastic, (), "qv", ForcePart.ELASTIC)]
+
+    def tangents(self) -> list[Tangent]:
+        return [Tangent(self.tangent, (), self.ends.starts, "q", "k")]
+
+    def energies(self) -> list[Energy]:
+        return [Energy(self.energy, ())]
 
     def evaluated(self, q: Floats, v: Floats) -> tuple[Deformed, Floats, Floats]:
         """Elements, and the residual force (inertial axes) and torque (section axes) on both ends (s, n, 2, 3)."""
@@ -165,13 +172,21 @@ class TimoshenkoBatch(Batch):
         torque = -np.cross(e.c, F) - apply(e.B, M), apply(e.BT, M)
         return e, np.stack([-force, force], axis=-2), np.stack(torque, axis=-2)
 
-    def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
+    def elastic(self, q: Floats, v: Floats, out: Floats) -> None:
+        """out (s, n_v) += the forces on the ends."""
         _, force, torque = self.evaluated(q, v)
         self.ends.add_force(q, force, torque, out)
 
-    def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
-        e, force, _ = self.evaluated(q[None], np.zeros((1, len(v))))
-        R, Q, c, B, BT, d = (x[0] for x in (e.R, e.Q, e.c, e.B, e.BT, e.of(self.length)))
+    def tangent(self, offset: Ints, stride: Ints, q: Floats, stiffness: Floats) -> None:
+        """Add d(residual)/dq H at every state to block data (s, size)."""
+        e, forces, _ = self.evaluated(q, np.zeros((len(q), self.ends.v.max(initial=0) + 1)))
+        states = zip(q, e.R, e.Q, e.c, e.B, e.BT, e.of(self.length), forces, stiffness, strict=True)
+        for state, R, Q, c, B, BT, d, force, data in states:
+            A = self.by_ends(R, Q, c, B, BT, d)
+            self.ends.add_matrix(state, A, (offset, stride), data, force)
+
+    def by_ends(self, R: Floats, Q: Floats, c: Floats, B: Floats, BT: Floats, d: Floats) -> Floats:
+        """(n, 12, 12) derivatives of the residual by small motions of the ends, at one state."""
         F, M = np.split(apply(self.K, d), 2, axis=-1)
         zero, back = np.zeros_like(R), np.swapaxes(R, -1, -2)
         by = np.block([[-back, cross_matrix(c), back, zero], [zero, -BT, zero, B]])  # of d by the ends' motion
@@ -185,9 +200,10 @@ class TimoshenkoBatch(Batch):
         A[:, 3:6, 9:] += outer + 0.5 * cross_matrix(apply(QT, M))
         A[:, 9:, 3:6] += outer - 0.5 * cross_matrix(apply(Q, M))
         A[:, 9:, 9:] -= outer - 0.5 * Q @ cross_matrix(M)
-        self.ends.add_matrix(q, A, stiffness, force[0])
+        return A
 
-    def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:
+    def energy(self, q: Floats, v: Floats, out: Floats) -> None:
+        """out (s, 8) += the elastic energy."""
         d = Deformed(self.ends.motion(q, v)).of(self.length)
         out[:, 1] += 0.5 * np.sum(d * apply(self.K, d), axis=(-2, -1))
 

@@ -7,12 +7,13 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.quantity import Group
-from femb.base.types import Floats, Unit, Vector
+from femb.base.types import Floats, Ints, Unit, Vector
 from femb.elements.force_results import LoadResults
 from femb.elements.item import Item
 from femb.elements.marker import Place
 from femb.layout.element import Batch, Input
 from femb.layout.layout import Layout
+from femb.layout.terms import Force, Tangent
 from femb.numerics.rotations import cross_matrix, rotate_back
 from femb.numerics.vector3 import scatter
 from femb.profiles import Constant, Profile, check_profile
@@ -62,8 +63,11 @@ class MagneticBatch(Batch):
         self.field = np.array([item.field for item in items])
         self.inputs = tuple(Input.of_profile(item.profile, f"loads.{item.name}.profile") for item in items)
 
-    def allocate(self, pattern: Any) -> None:
-        self.offset, self.stride = pattern.offsets(self.in_v[:, None])
+    def forces(self) -> list[Force]:
+        return [Force(self.torques, (), "uq")]
+
+    def tangents(self) -> list[Tangent]:
+        return [Tangent(self.tangent, (), self.in_v[:, None], "uq", "k")]
 
     def moments_and_fields(self, u: Floats, q: Floats) -> tuple[Floats, Floats]:
         """Both in body axes (s, n, 3)."""
@@ -72,21 +76,19 @@ class MagneticBatch(Batch):
         fields = np.broadcast_to(self.field, attitudes[..., 1:].shape)
         return factor[..., None] * self.moment, rotate_back(attitudes, fields)
 
-    def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
+    def torques(self, u: Floats, q: Floats, out: Floats) -> None:
+        """out (s, n_v) -= the torques."""
         torques = np.cross(*self.moments_and_fields(u, q))
         for k, j in enumerate(self.in_v):
-            out[:, j : j + 3] += torques[:, k]
+            out[:, j : j + 3] -= torques[:, k]
 
-    def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
-        torques = np.zeros_like(out)
-        self.nonconservative_force(u, q, v, torques)
-        out -= torques
-
-    def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
-        moments, fields = self.moments_and_fields(u[None], q[None])
-        for k in range(len(self.names)):
-            block = -cross_matrix(moments[0, k]) @ cross_matrix(fields[0, k])
-            scatter(block, STARTS, SIZES, self.offset[k], self.stride[k], stiffness)
+    def tangent(self, offset: Ints, stride: Ints, u: Floats, q: Floats, stiffness: Floats) -> None:
+        """Add d(residual)/dq H at every state to block data (s, size)."""
+        moments, fields = self.moments_and_fields(u, q)
+        blocks = -cross_matrix(moments) @ cross_matrix(fields)
+        for s in range(len(q)):
+            for k in range(len(self.names)):
+                scatter(blocks[s, k], STARTS, SIZES, offset[k], stride[k], stiffness[s])
 
     def records(self, frames: Any, batches: list[Batch]) -> dict[str, Floats]:
         torques = np.cross(*self.moments_and_fields(frames.u, frames.q))
