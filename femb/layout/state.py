@@ -9,7 +9,7 @@ from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
 from femb.layout.element import ForceColumns, OutputRows
 from femb.layout.layout import Layout, Station
-from femb.layout.views import BlockPattern, LinearPoint
+from femb.layout.views import LinearPoint
 from femb.numerics import rotations
 from femb.numerics.rotations import cross_matrix
 
@@ -354,11 +354,6 @@ class Stations:
         self.offset = np.array([station.offset for station in all_stations])
         self.rotation = np.array([station.axes for station in all_stations])
 
-    @property
-    def has_levers(self) -> bool:
-        """Whether any station of a moving frame is beside its origin."""
-        return bool(np.any(self.offset[self.moving]))
-
     def motion(self, q: Floats, v: Floats) -> StationMotion:
         """Motion at s states q (s, n_q), v (s, n_v)."""
         rates = np.zeros((len(q), len(self.moving), 6))
@@ -378,10 +373,6 @@ class Stations:
         """(n, e) the first velocity of the frame of each station, negative if it is fixed."""
         return self.in_v.reshape(-1, self.count)
 
-    def allocate(self, pattern: BlockPattern) -> None:
-        """Look up the offsets of the blocks of the frames in the matrices."""
-        self.offsets, self.stride = pattern.offsets(self.starts)
-
     def add_force(self, q: Floats, force: Floats, torque: Floats, out: Floats) -> None:
         """out (s, n_v) += forces (s, n, e, 3), inertial axes, and torques (s, n, e, 3), axes of the station."""
         _, R = self._frames(q)
@@ -398,63 +389,24 @@ class Stations:
         places : offset and stride (n, e, e) of the blocks of the frames. force (n, e, 3) : adds the stiffness due to
         the rotation of its lever arms, for the derivative of ``add_force``.
         """
-        (R,) = self._frames(q[None])[1]
-        to_frames = self._to_frames(R)
-        blocks = self._on_frames(matrix, to_frames, to_frames)
-        if force is not None:
-            local = _apply(np.swapaxes(R, -1, -2), force.reshape(-1, 3))
-            arms = (cross_matrix(self.offset) @ cross_matrix(local)).reshape(-1, self.count, 3, 3)
-            for end in range(self.count):
-                blocks[:, end, 3:, end, 3:] += arms[:, end]
-        self._scatter(blocks, places, data)
-
-    def add_by_positions(self, q: Floats, matrix: Floats, data: Floats, force: Floats) -> None:
-        """Add as ``add_matrix`` does, of forces (n, e, 3) with derivatives (n, e, 3, e, 3) by the positions of the
-        stations.
-        """
-        if self.has_levers:
-            whole = np.zeros((len(matrix), self.count, 6, self.count, 6))
-            whole[:, :, :3, :, :3] = matrix
-            size = 6 * self.count
-            self.add_matrix(q, whole.reshape(-1, size, size), (self.offsets, self.stride), data, force)
-            return
-        rows, columns = np.arange(3)[:, None, None], np.arange(3)
-        moving = self.offsets >= 0
-        first, stride = (part[moving][:, None, None] for part in (self.offsets, self.stride))
-        np.add.at(data, first + rows[:, 0] * stride + columns, matrix.transpose(0, 1, 3, 2, 4)[moving])
-
-    def add_by_velocities(self, q: Floats, v: Floats, matrix: Floats, damping: Floats, stiffness: Floats) -> None:
-        """Add matrices (n, 6 e, 6 e), of forces by the velocities of the points of the stations, to block data at one
-        state: to the damping, and to the stiffness by the turn of the velocities of the points about their frames."""
-        (R,) = self._frames(q[None])[1]
-        to_frames, turned = self._to_frames(R), np.zeros((len(R), 6, 6))
-        omega = np.zeros((len(R), 3))
-        omega[self.moving] = v[self.v[:, 3:]]
-        turned[:, :3, 3:] = -R @ cross_matrix(rotations.cross(omega, self.offset))
-        places = self.offsets, self.stride
-        self._scatter(self._on_frames(matrix, to_frames, to_frames), places, damping)
-        self._scatter(self._on_frames(matrix, to_frames, turned), places, stiffness)
-
-    def _to_frames(self, R: Floats) -> Floats:
-        """(m, 6, 6) velocities of the stations by those of their frames with axes R (m, 3, 3)."""
-        result = np.zeros((len(R), 6, 6))
-        result[:, :3, :3], result[:, 3:, 3:] = np.eye(3), np.swapaxes(self.rotation, -1, -2)
-        result[:, :3, 3:] = -R @ cross_matrix(self.offset)
-        return result
-
-    def _on_frames(self, matrix: Floats, rows: Floats, columns: Floats) -> Floats:
-        """(n, e, 6, e, 6): matrices (n, 6 e, 6 e) of stations, by the motions (m, 6, 6) of their frames."""
-        count = self.count
-        left, right = (part.reshape(-1, count, 6, 6) for part in (rows, columns))
-        by_rows = np.swapaxes(left, -1, -2) @ np.asarray(matrix).reshape(-1, count, 6, 6 * count)
-        by_columns = by_rows.reshape(-1, count, 6, count, 6).transpose(0, 3, 1, 2, 4).reshape(-1, count, 6 * count, 6)
-        return (by_columns @ right).reshape(-1, count, count, 6, 6).transpose(0, 2, 3, 1, 4)
-
-    def _scatter(self, blocks: Floats, places: tuple[Ints, Ints], data: Floats) -> None:
         from femb.numerics.vector3 import scatter
 
-        starts, sizes = 6 * np.arange(self.count), np.full(self.count, 6)
-        for k, block in enumerate(blocks.reshape(-1, 6 * self.count, 6 * self.count)):
+        (R,), count = self._frames(q[None])[1], self.count
+        # velocities of the stations by those of their frames
+        by_frames = np.zeros((len(R), 6, 6))
+        by_frames[:, :3, :3], by_frames[:, 3:, 3:] = np.eye(3), np.swapaxes(self.rotation, -1, -2)
+        by_frames[:, :3, 3:] = -R @ cross_matrix(self.offset)
+        by_frames = by_frames.reshape(-1, count, 6, 6)
+        by_rows = np.swapaxes(by_frames, -1, -2) @ np.asarray(matrix).reshape(-1, count, 6, 6 * count)
+        columns = by_rows.reshape(-1, count, 6, count, 6).transpose(0, 3, 1, 2, 4).reshape(-1, count, 6 * count, 6)
+        blocks = (columns @ by_frames).reshape(-1, count, count, 6, 6).transpose(0, 2, 3, 1, 4)
+        if force is not None:
+            local = _apply(np.swapaxes(R, -1, -2), force.reshape(-1, 3))
+            arms = (cross_matrix(self.offset) @ cross_matrix(local)).reshape(-1, count, 3, 3)
+            for end in range(count):
+                blocks[:, end, 3:, end, 3:] += arms[:, end]
+        starts, sizes = 6 * np.arange(count), np.full(count, 6)
+        for k, block in enumerate(blocks.reshape(-1, 6 * count, 6 * count)):
             scatter(block, starts, sizes, places[0][k], places[1][k], data)
 
     def _frames(self, q: Floats) -> tuple[Floats, Floats]:
