@@ -396,10 +396,10 @@ class Stations:
         by_frames = np.zeros((len(R), 6, 6))
         by_frames[:, :3, :3], by_frames[:, 3:, 3:] = np.eye(3), np.swapaxes(self.rotation, -1, -2)
         by_frames[:, :3, 3:] = -R @ cross_matrix(self.offset)
-        by_frames = by_frames.reshape(-1, count, 6, 6)
-        by_rows = np.swapaxes(by_frames, -1, -2) @ np.asarray(matrix).reshape(-1, count, 6, 6 * count)
+        frames = by_frames.reshape(-1, count, 6, 6)
+        by_rows = np.swapaxes(frames, -1, -2) @ np.asarray(matrix).reshape(-1, count, 6, 6 * count)
         columns = by_rows.reshape(-1, count, 6, count, 6).transpose(0, 3, 1, 2, 4).reshape(-1, count, 6 * count, 6)
-        blocks = (columns @ by_frames).reshape(-1, count, count, 6, 6).transpose(0, 2, 3, 1, 4)
+        blocks = (columns @ frames).reshape(-1, count, count, 6, 6).transpose(0, 2, 3, 1, 4)
         if force is not None:
             local = _apply(np.swapaxes(R, -1, -2), force.reshape(-1, 3))
             arms = (cross_matrix(self.offset) @ cross_matrix(local)).reshape(-1, count, 3, 3)

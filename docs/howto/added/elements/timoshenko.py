@@ -159,7 +159,7 @@ class TimoshenkoBatch(Batch):
         return [Force(self.elastic, (), "qv", ForcePart.ELASTIC)]
 
     def tangents(self) -> list[Tangent]:
-        return [Tangent(self.tangent, (), self.ends.starts, "q", "k")]
+        return [Tangent(self.derivatives, (), self.ends.starts, "q", "k")]
 
     def energies(self) -> list[Energy]:
         return [Energy(self.energy, ())]
@@ -177,7 +177,7 @@ class TimoshenkoBatch(Batch):
         _, force, torque = self.evaluated(q, v)
         self.ends.add_force(q, force, torque, out)
 
-    def tangent(self, offset: Ints, stride: Ints, q: Floats, stiffness: Floats) -> None:
+    def derivatives(self, offset: Ints, stride: Ints, q: Floats, stiffness: Floats) -> None:
         """Add d(residual)/dq H at every state to block data (s, size)."""
         e, forces, _ = self.evaluated(q, np.zeros((len(q), self.ends.v.max(initial=0) + 1)))
         states = zip(q, e.R, e.Q, e.c, e.B, e.BT, e.of(self.length), forces, stiffness, strict=True)

@@ -67,7 +67,7 @@ class MagneticBatch(Batch):
         return [Force(self.torques, (), "uq")]
 
     def tangents(self) -> list[Tangent]:
-        return [Tangent(self.tangent, (), self.in_v[:, None], "uq", "k")]
+        return [Tangent(self.derivatives, (), self.in_v[:, None], "uq", "k")]
 
     def moments_and_fields(self, u: Floats, q: Floats) -> tuple[Floats, Floats]:
         """Both in body axes (s, n, 3)."""
@@ -82,7 +82,7 @@ class MagneticBatch(Batch):
         for k, j in enumerate(self.in_v):
             out[:, j : j + 3] -= torques[:, k]
 
-    def tangent(self, offset: Ints, stride: Ints, u: Floats, q: Floats, stiffness: Floats) -> None:
+    def derivatives(self, offset: Ints, stride: Ints, u: Floats, q: Floats, stiffness: Floats) -> None:
         """Add d(residual)/dq H at every state to block data (s, size)."""
         moments, fields = self.moments_and_fields(u, q)
         blocks = -cross_matrix(moments) @ cross_matrix(fields)
