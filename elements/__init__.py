@@ -1,6 +1,6 @@
 """The element library: the classes of items of a model, each imported at its first use.
 
-``femb.elements.catalogue`` lists them; see docs/howto/add_an_element.md.
+``femb.elements.catalogue`` lists them; see docs/howto/extend.md.
 """
 
 if __name__ != "femb.elements":

@@ -2,7 +2,7 @@
 
 A package adds classes by the entry point ``femb.items``, which names modules or classes, or a script by
 ``femb.register``. They are items as those of the catalogue: words of case files, the schema, results, pictures, linear
-models and studies follow from what the class declares. See docs/howto/add_an_element.md.
+models and studies follow from what the class declares. See docs/howto/extend.md.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from femb.base.values import shown
 # The catalogue of methods of integration: their names, and where the class of each stepper is.
 #
 # Adding a stepper takes one file and one line of ``STEPPERS``: a Run takes names and options from here, and
-# ``femb.steppers`` loads the class when a run needs it; see docs/howto/add_a_stepper.md.
+# ``femb.steppers`` loads the class when a run needs it; see docs/howto/extend.md.
 
 # For type checkers, which cannot evaluate the catalogue.
 Method = Literal["radau", "bdf", "rk", "gauss", "generalized-alpha", "auto"]

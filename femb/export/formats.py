@@ -1,4 +1,4 @@
-"""The formats of exporters: from `Results` to files that other programs read; see docs/howto/add_an_export.md."""
+"""The formats of exporters: from `Results` to files that other programs read; see docs/howto/extend.md."""
 
 from collections.abc import Callable
 from pathlib import Path

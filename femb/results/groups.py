@@ -1,7 +1,7 @@
 """The catalogue of quantities: arrays of the results of a body, a beam, a joint and so on, with shapes and units.
 
 Items declare their quantities in their own files (``Item.results``). Attributes of results, checks of files, columns of
-tables, labels of figures and the table of docs/reference/results.md follow from them; see docs/howto/add_an_output.md.
+tables, labels of figures and the table of docs/reference/results.md follow from them; see docs/howto/extend.md.
 Declared here is what belongs to no item: root loads of appendages, and the audit of a run.
 """
 

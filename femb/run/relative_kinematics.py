@@ -59,7 +59,7 @@ class RelativeState(Brief):
 class RelativeKinematics(RelativeEquations):
     """Partial velocities and equations of motion of a model in relative coordinates; made by ``relative_kinematics``.
 
-    It is also a formulation for explicit steppers (docs/howto/add_a_stepper.md).
+    It is also a formulation for explicit steppers (docs/howto/extend.md).
     """
 
     def __repr__(self) -> str:

@@ -233,5 +233,5 @@ def check_said(structures: Iterable[KnownStructure]) -> None:
         if structure.silent and (len(structure.motions) or len(structure.momenta)):
             raise ModelError(
                 f"{structure.silent[0]} does not say which rigid motions it leaves to {structure.label!r}: "
-                "give its class a method 'symmetry', as docs/howto/add_an_element.md shows"
+                "give its class a method 'symmetry', as docs/howto/extend.md shows"
             )

@@ -327,13 +327,13 @@ except femb.ModelError as error:
 
 
 def test_adding_a_stepper_is_one_file_and_one_line(tmp_path):
-    """As docs/howto/add_a_stepper.md says."""
-    text = (ROOT / "docs" / "howto" / "add_a_stepper.md").read_text()
+    """As docs/howto/extend.md says."""
+    text = (ROOT / "docs" / "howto" / "extend.md").read_text()
     stepper, catalogue = (tmp_path / "femb" / name for name in ("steppers/heun.py", "base/options.py"))
     for path in (stepper, catalogue):
         path.parent.mkdir(parents=True)
-    stepper.write_text(re.findall(r"```python\n(.*?)```", text, re.S)[0])
-    (line,) = re.findall(r"```text\n(.*?)```", text, re.S)
+    stepper.write_text(re.findall(r"```python title=femb/steppers/heun.py\n(.*?)```", text, re.S)[0])
+    (line,) = re.findall(r"```diff title=femb/base/options.py\n STEPPERS = {\n\+(.*?\n)```", text, re.S)
     before = (ROOT / "femb" / "base" / "options.py").read_text()
     catalogue.write_text(before.replace("STEPPERS = {\n", "STEPPERS = {\n" + line))
     with_added(tmp_path, "-c", USE)

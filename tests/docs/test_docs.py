@@ -23,10 +23,8 @@ from femb.cli import cli
 from femb.pictures.figures import request, rows
 
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
-# Pages that add a file to femb: their code runs in a copy of it.
-ELEMENT_PAGE = ROOT / "docs" / "howto" / "add_an_element.md"
-LOAD_PAGE = ROOT / "docs" / "howto" / "add_a_load.md"
-ADDING = [page for page in PAGES if re.search(r"^```python title=use$|\]\(added/use_", page.read_text(), re.MULTILINE)]
+# The page that adds files to femb: the code of its sections runs in copies of it.
+ADDING = ROOT / "docs" / "howto" / "extend.md"
 # Long runs, of cases that other tests follow too, over a shorter time or with fewer outputs.
 LONG = (
     "attitude_loop.md",
@@ -80,12 +78,13 @@ def named(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
-def blocks(page: Path, language: str) -> list[tuple[str, str]]:
-    """(what follows the language, text) of the fenced blocks of a language."""
-    return [(m[2].strip(), m[3]) for m in FENCE.finditer(page.read_text()) if m[1] == language]
+def blocks(page: Path | str, language: str) -> list[tuple[str, str]]:
+    """(what follows the language, text) of the fenced blocks of a language, of a page or its text."""
+    whole = page if isinstance(page, str) else page.read_text()
+    return [(m[2].strip(), m[3]) for m in FENCE.finditer(whole) if m[1] == language]
 
 
-def commands(page: Path) -> list[str]:
+def commands(page: Path | str) -> list[str]:
     """Lines of bash blocks that call femb, without what only sets up."""
     return [line for _, text in blocks(page, "bash") for line in commands_of(text)]
 
@@ -185,7 +184,7 @@ def without_extras(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     [
         pytest.param(page, id=named(page), marks=[pytest.mark.slow] if page.name in (*LONG, *LONG_SCRIPTS) else [])
         for page in PAGES
-        if blocks(page, "python") and page not in ADDING
+        if blocks(page, "python") and page != ADDING
     ],
 )
 def test_python_blocks_run(page, workplace, monkeypatch):
@@ -250,7 +249,7 @@ def is_long(page: Path) -> bool:
     [
         pytest.param(page, id=named(page), marks=[pytest.mark.slow] if is_long(page) else [])
         for page in PAGES
-        if page not in ADDING and steps(page)
+        if page != ADDING and steps(page)
     ],
 )
 def test_commands_do_what_the_page_says(page, workplace, monkeypatch):
@@ -371,41 +370,47 @@ for line in sys.argv[1:]:
 """
 
 
-@pytest.mark.parametrize(
-    "page",
-    [pytest.param(page, id=named(page), marks=[pytest.mark.slow] if page != LOAD_PAGE else []) for page in ADDING],
-)
-def test_what_is_added_works_as_its_page_says(page, tmp_path):
-    """The new files, the line in a catalogue, uses in Python, the contract of items, cases, and commands then."""
+def sections_of(page: Path) -> dict[str, str]:
+    """The parts of a page below headings of the second level."""
+    return dict(part.split("\n", 1) for part in page.read_text().split("\n## ")[1:])
 
-    def write(title, change):
-        path = tmp_path / title.removeprefix("title=")
+
+@pytest.mark.parametrize(
+    "title",
+    [pytest.param(title, marks=[] if title == "Add a load" else [pytest.mark.slow]) for title in sections_of(ADDING)],
+)
+def test_what_is_added_works_as_its_section_says(title, tmp_path):
+    """The new files, the line in a catalogue, uses in Python, the contract of items, cases, and commands then."""
+    page = sections_of(ADDING)[title]
+
+    def write(name, change):
+        path = tmp_path / name.removeprefix("title=")
         path.parent.mkdir(parents=True, exist_ok=True)
         original = path if path.exists() else ROOT / path.relative_to(tmp_path)
         path.write_text(change(original.read_text() if original.exists() else ""))
 
     uses = []
-    for linked in re.findall(r"\]\(added/([\w/]+\.py)\)", page.read_text()):
+    for linked in dict.fromkeys(re.findall(r"\]\(added/([\w/]+\.py)\)", page)):
         (tmp_path / linked).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(page.parent / "added" / linked, tmp_path / linked)
+        shutil.copy(ADDING.parent / "added" / linked, tmp_path / linked)
         uses += [linked] * linked.startswith("use_")
-    for title, text in blocks(page, "python"):
-        if not title.endswith(".py"):
+    for name, text in blocks(page, "python"):
+        if not name.endswith(".py"):
             uses.append(f"use_{len(uses)}.py")
-            title = uses[-1]
-        write(title, lambda before, text=text: before + text)
-    for title, text in blocks(page, "diff"):
-        write(title, lambda before, text=text: with_line(before, text))
+            name = uses[-1]
+        write(name, lambda before, text=text: before + text)
+    for name, text in blocks(page, "diff"):
+        write(name, lambda before, text=text: with_line(before, text))
     cases = [f"case{k or ''}.toml" for k in range(len(blocks(page, "toml")))]
     for case, (_, text) in zip(cases, blocks(page, "toml"), strict=True):
         (tmp_path / case).write_text(text)
     then = commands(page)
-    if page == ELEMENT_PAGE:
+    if title == "Add an element":
         results = f"out/{Path(cases[-1]).stem}"
         then += [f"femb export {results}", f"femb picture {results}", f"femb plot {results} --what strains"]
     output = with_added(tmp_path, "-c", IN_TURN, *uses, *(f"femb run {case}" for case in cases), *then)
     assert output.count("complete") == len(cases)
-    if page == ELEMENT_PAGE:
+    if title == "Add an element":
         assert "strains.png" in output
         kinds = ("-k", "TimoshenkoBeam", "-n0", "-q", "-p", "no:cacheprovider")
         assert " passed" in with_added(tmp_path, "-m", "pytest", "tests/contracts/test_items.py", *kinds)
@@ -441,7 +446,7 @@ def test_toml_of_the_readme_and_how_tos_is_read(workplace):
         "inertia_per_length = [2e-3, 1e-3, 1e-3]\n"
     )
     for page in PAGES:
-        for number, (title, text) in enumerate(blocks(page, "toml") if page not in ADDING else []):
+        for number, (title, text) in enumerate(blocks(page, "toml") if page != ADDING else []):
             if title.startswith("title="):
                 continue
             file = workplace / f"{page.stem}_{number}.toml"
