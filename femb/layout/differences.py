@@ -70,7 +70,7 @@ class _Differences:
         return "v", moved, steps
 
     def _positions(self, q: Floats) -> tuple[str, Floats, Floats]:
-        """The same of small motions along every velocity; a first-order state has no coordinate."""
+        """``_velocities`` for small motions along every velocity; those of a first-order state change nothing."""
         moved, steps = np.tile(q, (len(self.columns), len(PLACES), 1)), np.full(len(self.columns), ANGLE)
         for k, column in enumerate(self.columns.tolist()):
             if column in self.turn:
