@@ -489,9 +489,10 @@ def test_every_page_is_reached_from_the_readme():
     assert {named(page) for page in PAGES} == {named(page) for page in seen}
 
 
-def test_quantities_are_listed_as_they_are():
-    written = runpy.run_path(str(ROOT / "docs" / "write_quantities.py"))
-    assert written["PAGE"].read_text() == written["page"](), "run python docs/write_quantities.py"
+@pytest.mark.parametrize("script", ["write_quantities.py", "write_folders.py"])
+def test_lists_are_those_of_the_program(script):
+    written = runpy.run_path(str(ROOT / "docs" / script))
+    assert written["PAGE"].read_text() == written["page"](), f"run python docs/{script}"
 
 
 def test_every_picture_is_shown():
