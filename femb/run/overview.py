@@ -569,7 +569,9 @@ def _freedom_lines(system: "System") -> list[str]:
 
     count = freedom(system, system.q0)
     degrees = f"{numbered(count.degrees, 'degree')} of freedom at the start"
-    lines = [f"{numbered(len(system.layout.joints), 'joint')}, {count.rows} equations of constraint: {degrees}"]
+    kinds = [(len(system.layout.joints), "joint"), (len(system.layout.relations), "coupling")]
+    words = ", ".join(numbered(number, kind) for number, kind in kinds if number or kind == "joint")
+    lines = [f"{words}, {count.rows} equations of constraint: {degrees}"]
     if count.dependent:
         lines += [
             f"equations that depend on the others: {len(count.dependent)}, {_by_item(count.dependent)}",

@@ -167,6 +167,9 @@ def value(point, name):
         return sensor.truth(layout, point.system.model).value(Seen(point), {})
     if table == "bodies":
         return motion_of(point, Station(layout.bodies[item]), rest[0])
+    if table == "couplings":
+        coupling = next(each for each in point.system.items if (each.table, each.name) == (table, item))
+        return coupling.records([coupling], point.system).series(frames)[f"couplings/{item}/force"][0]
     if table == "drivers":
         driver = next(each for each in point.system.items if (each.table, each.name) == (table, item))
         force = driver.records([driver], point.system).series(frames)[f"drivers/{item}/force"][0]

@@ -290,6 +290,30 @@ def test_small_motions_about_a_motion(kind):
     np.testing.assert_allclose(space.A, [[0.0, 1.0], [by_c, -slope * v / mass]], atol=1e-10)
 
 
+def test_statics_and_drivers():
+    """A torque of 0.4 N m on the wheel turns the spring of the motor by n 0.4/k; a driver moves J_1 + n^2 J_2."""
+    gear = Gear("gear", of("a pin"), of("b pin"), ratio=-3.0)
+    parts = [*rotor("a", 0.5), *rotor("b", 0.2), gear]
+    spring = femb.JointSpringDamper("spring", "a pin", stiffness=3.0)
+    still = femb.static(of_parts(*parts, spring, motor("b", 0.4)))
+    np.testing.assert_allclose(still.joints["a pin"].coordinates[-1], [-0.4], rtol=1e-10)
+    np.testing.assert_allclose(still.couplings["gear"].force[-1], [-1.2, -0.4], rtol=1e-10)
+    driven = of_parts(*parts, femb.JointDriver("drive", "a pin", femb.profiles.Polynomial((0.0, 0.0, 0.5))))
+    for results in (femb.inverse(driven, duration=1.0), run(driven, 1.0), run(driven, 1.0, "reduced")):
+        np.testing.assert_allclose(results.drivers["drive"].force[-1], [2.3], rtol=1e-9)
+        np.testing.assert_allclose(results.couplings["gear"].force[-1], [-1.8, -0.6], rtol=1e-9)
+
+
+def test_a_latch_stops_the_train():
+    """All momentum is lost to the ground; the loss is the energy."""
+    gear = Gear("gear", of("a pin"), of("b pin"), ratio=-3.0)
+    lock = femb.Latch("lock", "b pin", at=-1.0)
+    for formulation in ("velocity", "reduced"):
+        results = run(of_parts(*rotor("a", 0.5, rates=1.0), *rotor("b", 0.2), gear, lock), 1.0, formulation)
+        np.testing.assert_allclose(results.joints["a pin"].coordinates[-1], [1.0 / 3.0], rtol=1e-9)
+        np.testing.assert_allclose(results.joints["a pin"].rates[-1], [0.0], atol=1e-11)
+
+
 def test_hamiltonian_refuses():
     with pytest.raises(ModelError, match=r"couplings\.x"):
         run(trained(Gear("x", of("a pin"), of("b pin"), ratio=2.0)), 1.0, "hamiltonian", method="rk")
