@@ -7,7 +7,7 @@ tangents are the derivatives.
 
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import ClassVar, Protocol, Self, runtime_checkable
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -150,7 +150,10 @@ class LoadsElements(Protocol):
 
 @runtime_checkable
 class FieldOnElements(Protocol):
-    """A batch of a field of forces on every mass, with ``Batch.field_part``."""
+    """A batch of a field of forces on every mass."""
+
+    def field_part(self, batch: Any, of: "OfMotion[Any]", u: Floats, q: Floats) -> Floats | float:
+        """The share of the field in of(batch, u, q, v, a), linear in forces of inertia."""
 
     def field_tangent(self, batch: CutsFree, number: int, u: Floats, q: Floats) -> Floats | float:
         """The derivative (n, n_v) by the pose of the field's residual on the free body of one element, at one state."""
@@ -187,7 +190,7 @@ def end_rows_of(
         found = sum(part.residual(*state)[0] for part in parts)
         of: OfMotion[Batch] = partial(_of_element, number)
         for each in fields:
-            value = each.field_part(batch, of, inputs[None], q[None])  # type: ignore[attr-defined]
+            value = each.field_part(batch, of, inputs[None], q[None])
             found = found + (value[0] if isinstance(value, np.ndarray) else value)
         return np.asarray(found)
 

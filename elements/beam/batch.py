@@ -49,8 +49,10 @@ from femb.elements.beam.strain import (
     twist_angles,
 )
 from femb.elements.beam.tangent import tangent
+from femb.elements.private_blocks import FieldOnElements
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
+from femb.layout.protocols import LoadsBeams
 from femb.layout.stacking import Shift
 from femb.layout.terms import Energy, Force, ForcePart, MassMatrix, Ranges, Tangent
 from femb.layout.views import ModelView, OutputStates
@@ -348,7 +350,7 @@ SIZES = (6, 1, 6, 1)
 class BeamBatch(BeamElements):
     """Beam elements as a structure of arrays; see ``femb.elements.beam.strain`` for their columns."""
 
-    largest_rotation = LARGEST_ROTATION
+    largest_rotation, own_force, pretensioned = LARGEST_ROTATION, False, False
     in_q, in_v, sizes, end_groups = COORDINATES, VELOCITIES, SIZES, (0, 2)
 
     def __init__(self, beams: list[Any], layout: Layout, model: ModelView) -> None:
@@ -430,11 +432,11 @@ class BeamBatch(BeamElements):
         return self.index, *self._kinds, self.has_mass_offset
 
     def inertial(self) -> Self:
-        other = self.without_stiffness()
+        other = self.softened()
         other.gravity = np.zeros(3)
         return other
 
-    def without_stiffness(self) -> Self:
+    def softened(self) -> Self:
         other, data = copy(self), self.data.copy()
         data[:, columns.DAMPING] = 0.0
         data[:, columns.STIFFNESS : columns.STIFFNESS + 16] = 0.0
@@ -467,11 +469,14 @@ class BeamBatch(BeamElements):
         """Section forces and moments of every beam, including the contributions of loads along beams."""
         forces = self.section_forces(frames.q, frames.v, frames.a)
         for other in batches:
-            other.add_section_forces(self, frames.u, frames.q, frames.v, forces)
+            if isinstance(other, LoadsBeams):
+                other.add_section_forces(self, frames.u, frames.q, frames.v, forces)
         middle = np.empty((*forces.shape[:2], 6))
         args = (frames.q, frames.v, frames.a, self.fixed, self.gravity, forces, middle)
         self.check(midpoint_loads(self.index, *self._kinds, *args))
         for other in batches:
+            if not isinstance(other, FieldOnElements):
+                continue
             part = other.field_part(self, BeamBatch._sections, frames.u, frames.q)
             if isinstance(part, np.ndarray):
                 forces, middle = forces + part[:, :, :2], middle + part[:, :, 2]

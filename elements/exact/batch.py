@@ -38,9 +38,11 @@ from femb.elements.exact.force import (
 )
 from femb.elements.exact.offset_mass import bubble_force
 from femb.elements.exact.tangent import masses, predicted_stresses, tangents
+from femb.elements.private_blocks import FieldOnElements
 from femb.elements.records import load_factors
 from femb.layout.element import Batch, Input
 from femb.layout.layout import Layout
+from femb.layout.protocols import LoadsBeams
 from femb.layout.stacking import Shift
 from femb.layout.terms import Energy, Force, ForcePart, MassMatrix, Ranges, Tangent
 from femb.layout.views import ModelView, OutputStates
@@ -169,8 +171,7 @@ class ExactBatch(BeamElements):
     """
 
     in_q, in_v, sizes, end_groups = COORDINATES, VELOCITIES, SIZES, (0, 1)
-    largest_rotation = 0.8
-    own_force = True
+    largest_rotation, own_force, pretensioned = 0.8, True, False
     prestress_account = "thermal_loads"
 
     def __init__(self, beams: list[Any], heating: list[Any], layout: Layout, model: ModelView) -> None:
@@ -267,7 +268,7 @@ class ExactBatch(BeamElements):
         return self.index, *self._kinds, self._own, self._heating, self.first_input
 
     def inertial(self) -> Self:
-        other = self.without_stiffness().strained(np.zeros(0), np.full(self.own.shape, np.nan))
+        other = self.softened().strained(np.zeros(0), np.full(self.own.shape, np.nan))
         other.gravity, other.inputs = np.zeros(3), ()
         other._set_shares(self._shares[:0])
         return other
@@ -278,7 +279,7 @@ class ExactBatch(BeamElements):
         other._set_rows(self.ends, data)
         return other
 
-    def without_stiffness(self) -> Self:
+    def softened(self) -> Self:
         data = self.data
         data[:, DAMPING] = 0.0
         data[:, MEAN : MEAN + 36] += SOFT * np.eye(6).ravel()
@@ -357,10 +358,12 @@ class ExactBatch(BeamElements):
         """Section forces and moments of every beam, with the loads along it."""
         section = self.section_forces(frames.q, frames.v, frames.a, frames.u)
         for other in batches:
-            other.add_section_forces(self, frames.u, frames.q, frames.v, section)
+            if isinstance(other, LoadsBeams):
+                other.add_section_forces(self, frames.u, frames.q, frames.v, section)
         middle = self._middle(frames)
         for other in batches:
-            section = section + other.field_part(self, ExactBatch._sections, frames.u, frames.q)
+            if isinstance(other, FieldOnElements):
+                section = section + other.field_part(self, ExactBatch._sections, frames.u, frames.q)
         return section_arrays(self.slices, section, middle)
 
     def _sections(self, u: Floats, q: Floats, v: Floats, a: Floats) -> Floats:

@@ -277,7 +277,6 @@ class CoordinateForceBatch(Batch):
         moved = [each + first for each, first in zip(rows, _starts(counts), strict=True)]
         result.limits = np.concatenate(moved), np.concatenate(senses), np.concatenate(values)
         result.switches = any(batch.switches for batch in batches)
-        result.limits_steps = any(batch.limits_steps for batch in batches)
         index = shifted([batch.local_index for batch in batches], shifts, [], [], [INPUT])
         index[:, LAST] = np.arange(len(index)) if result.numbers.size else -1
         index[:, TABLE] += np.repeat(_starts([len(batch.starts) - 1 for batch in batches]), counts)
@@ -335,7 +334,7 @@ class CoordinateForceBatch(Batch):
     def gaps(self, discrete: DiscreteState, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         rows, sense, limits = self.limits
         if not rows.size:
-            return super().gaps(discrete, q, v)
+            return np.empty((len(q), 0)), np.empty((len(q), 0))
         values, rates = self.coordinates.motion(q, v)
         values = self.coordinates.unwrapped(values, discrete.angles[self.numbers])
         return sense * (values[:, rows] - limits), sense * rates[:, rows]
@@ -435,7 +434,7 @@ class CurveBatch(JointForceBatch):
     """Springs with curves, evaluated together. Where one snaps, what was lost stays in its potential energy, from which
     ``prestress_energy`` takes it away as work of the snaps."""
 
-    joins = False
+    joins, prestress_account = False, ""
 
     def __init__(self, items: list[Any], layout: Layout, model: ModelView) -> None:
         super().__init__(items, layout)
@@ -457,6 +456,12 @@ class StepperBatch(JointForceBatch):
     def __init__(self, items: list[Any], layout: Layout, model: ModelView) -> None:
         super().__init__(items, layout)
         self.limits_steps = any(item.harmonics for item in items)
+
+    @classmethod
+    def stacked(cls, batches: Sequence[Self], shifts: Sequence[Shift], layout: Layout) -> Self:
+        result = super().stacked(batches, shifts, layout)
+        result.limits_steps = any(batch.limits_steps for batch in batches)
+        return result
 
     def given(self, u: Floats) -> Floats:
         """(s, n) rad: targets without the errors of the motors."""

@@ -111,7 +111,7 @@ class LoadBatch(Batch):
         self.layout = layout
         # separate kernel for torques that are constant in their frame, without bases, damping or tangents
         self.table, self.torques, self.steady_torques = _LoadTable(5, 12), _LoadTable(6, 25), _LoadTable(4, 9)
-        self.singularities = ()
+        self.singularities: tuple[Singularity, ...] = ()
         self._locks: list[tuple[int, int, int, Floats]] = []
         self._recorded: list[_RecordedLoad] = []
         inputs: list[Input] = []

@@ -24,6 +24,7 @@ from femb.layout.connections import components
 from femb.layout.element import B, Batch, Input, LowRank, OfMotion
 from femb.layout.evaluation import Call, Evaluation
 from femb.layout.layout import Layout, unfixed_frames
+from femb.layout.protocols import HoldsFrames
 from femb.layout.stacking import Shift, shifted
 from femb.layout.terms import Force, Tangent, inertia
 from femb.layout.views import BlockPattern, OutputStates
@@ -206,7 +207,7 @@ class MassField(Batch):
     """The force of a field; classes give ``field_calls`` and ``slopes``.
 
     index (F, 4) : of each frame IN_Q, IN_V, HAS_AXES and the number of its structure. count : number of structures.
-    Fixed frames take part in the rotations: their coordinates and velocities follow all others, see ``Batch.unfixed``.
+    Fixed frames take part in the rotations: their coordinates and velocities follow all others, see ``HoldsFrames``.
     """
 
     def __init__(self, layout: Layout) -> None:
@@ -252,7 +253,9 @@ class MassField(Batch):
 
     def _whole(self, batch: B) -> B:
         """The batch with the velocities of fixed frames; the same one if there are none."""
-        return batch.unfixed(self.layout.n_q, self.layout.n_v) if len(self.held) else batch
+        if len(self.held) and isinstance(batch, HoldsFrames):
+            return batch.unfixed(self.layout.n_q, self.layout.n_v)
+        return batch
 
     def allocate(self, pattern: BlockPattern) -> None:
         self.pattern = pattern
@@ -583,6 +586,8 @@ class GravityGradientBatch(MassField):
     follows : whether the mass centre is on the orbit, as of a free model without a given origin. origin (3,) m : of the
     field at t = 0, relative to the origin of the layout; zero if it follows the mass centre.
     """
+
+    feeds_back = False
 
     def __init__(self, item: TensorField, layout: Layout) -> None:
         super().__init__(layout)

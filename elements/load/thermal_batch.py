@@ -258,6 +258,8 @@ class ThermalBatch(AlongBeams):
     Elements of one beam with the same reference shape form a group with common thermal strains.
     """
 
+    prestress_account = ""
+
     def __init__(self, loads: list[Any], layout: Layout, model: ModelView) -> None:
         super().__init__([load.beam for load in loads], layout, model)
         self.inputs = tuple(Input.of_profile(load.profile, f"loads.{load.name}") for load in loads)

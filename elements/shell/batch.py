@@ -181,7 +181,7 @@ class ShellBatch(Batch):
 
     slow_to_compile = True
     # docs/theory/shell.md, section 6
-    largest_rotation = 0.6
+    largest_rotation, own_force, prestress_account = 0.6, False, ""
 
     def __init__(self, shells: list[Any], layout: Layout, model: ModelView) -> None:
         heating = [item for item in model.items() if isinstance(item, SurfaceLoad) and item.heats]

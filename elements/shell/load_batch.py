@@ -16,6 +16,7 @@ from femb.elements.records import load_factors
 from femb.elements.shell.stiffness import R_SIGNS, S_SIGNS, shape_weights
 from femb.layout.element import Batch, Input
 from femb.layout.layout import Layout
+from femb.layout.protocols import HasInterfaces
 from femb.layout.terms import Force, Tangent
 from femb.layout.views import ModelView, OutputStates
 from femb.numerics import rotations
@@ -264,7 +265,7 @@ class Patch:
         *before, first, dead = self.kept
         return *before, first + first_input, dead
 
-    def add_interface_forces(self, loaded: Batch, q: Floats, force: Callable[[], Floats], out: Floats) -> None:
+    def add_interface_forces(self, loaded: HasInterfaces, q: Floats, force: Callable[[], Floats], out: Floats) -> None:
         """out (s, k, 6) += the part of the forces on the corners (s, e, n, 3) that is on the ``interfaces``."""
         index, arms, fixed, *_ = self.kept
         for k, (path, frame) in enumerate(loaded.interfaces):
@@ -299,7 +300,7 @@ class ShellLoads(Batch):
         Bound(corner_forces, *patch.with_inputs(self.first_input), u, q, v, out, check=self.check)()
         return out
 
-    def add_interface_forces(self, loaded: Batch, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
+    def add_interface_forces(self, loaded: HasInterfaces, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         """out (s, k, 6) += forces and torques on nodes that are on the ``interfaces`` of the shells."""
         for patch in self.patches:
             patch.add_interface_forces(loaded, q, partial(self._forces, patch, u, q, v), out)

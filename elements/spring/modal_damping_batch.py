@@ -143,6 +143,8 @@ class ModalDampingBatch(ForceBatch):
     ratio of the error: docs/theory/modal_damping.md, section 3.
     """
 
+    feeds_back = False
+
     def __init__(self, layout: Layout, entries: Sequence[tuple[str, int, DampedModes]]) -> None:
         """entries : of every appendage the path of its results, the frame of the held body, and the modes."""
         self.layout, self.fixed = layout, layout.fixed

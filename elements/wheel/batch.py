@@ -20,6 +20,7 @@ from femb.layout.commands import continuous_commands
 from femb.layout.element import Batch
 from femb.layout.evaluation import Evaluation
 from femb.layout.layout import Layout
+from femb.layout.protocols import SetsCommands
 from femb.layout.stacking import Shift, shifted
 from femb.layout.terms import Energy, Force, ForcePart, MassMatrix, Tangent
 from femb.layout.views import BlockPattern, ModelView, OutputStates
@@ -474,8 +475,7 @@ class WheelBatch(MassiveElements):
 
     def bind(self, batches: Sequence[Batch]) -> None:
         """Refuse wheels with more spin inertia than the beam or the flexible body that contains them has there."""
-        given = type(self).continuous_commands
-        self._controllers = [each for each in batches if type(each).continuous_commands is not given]
+        self._controllers = [each for each in batches if isinstance(each, SetsCommands)]
         if not self.contained:
             return
         from scipy.sparse.linalg import splu

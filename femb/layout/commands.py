@@ -9,6 +9,7 @@ import numpy as np
 
 from femb.base.types import Floats
 from femb.layout.element import Batch
+from femb.layout.protocols import SetsCommands
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +56,8 @@ def add_command(layout: Any, command: str, width: int = 1) -> None:
 
 def continuous_commands(batches: Iterable[Batch], u: Floats, q: Floats, v: Floats) -> dict[str, Floats]:
     """The commands (s, width) of all continuous controllers among ``batches`` at s states, by name."""
-    return {name: value for batch in batches for name, value in batch.continuous_commands(u, q, v).items()}
+    laws = (batch for batch in batches if isinstance(batch, SetsCommands))
+    return {name: value for batch in laws for name, value in batch.continuous_commands(u, q, v).items()}
 
 
 def with_commands(block: dict[str, Floats], commands: Mapping[str, Floats]) -> dict[str, Floats]:

@@ -14,7 +14,6 @@ no discrete state: it reads one as an input, and ``femb.layout.discrete.Update``
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
@@ -223,55 +222,25 @@ class Batch:
 
     # The components of u that the batch uses, in order.
     inputs: "tuple[Input, ...]" = ()
-    # Whether ``joined`` makes all batches of this class one: a call costs more than its computation.
-    joins: ClassVar[bool] = False
     # Index of the first input in u; the system sets it.
     first_input: int = 0
     pattern: Any = None
-    feeds_back: ClassVar[bool] = False  # whether its low-rank tangent is of few frames, with a stiffness, as of a law
     # Whether vibrations of the elements have no or hardly any damping.
     undamped: bool = False
     slow_to_compile: ClassVar[bool] = False  # whether two processes share the compilation of its kernels
-    # Largest rotation (rad) of one correction of statics that its elements bear; None if they set no limit.
-    largest_rotation: ClassVar[float | None] = None
-    own_force: ClassVar[bool] = False  # see ``strained``
     records_motion: ClassVar[bool] = False  # whether some of its records follow from positions and velocities alone
     # Whether the stiffness or the damping may jump, for example at contact or at the start of sliding.
     switches: bool = False
-    # Whether its elements have stresses in the shapes that are described.
-    pretensioned: bool = False
-    # Whether its forces change the momentum of a model; None where its items tell (``Item.changes_momenta``).
-    pushes: bool | None = None
-    # Account of the budget of what ``prestress_energy`` adds; empty for that of its class.
-    prestress_account: ClassVar[str] = ""
     # Uniform acceleration (3,) m/s2, inertial axes, that gives the batch its weight; None of batches without mass.
     gravity: Floats | None = None
     # Whether the mass matrix is positive semidefinite in any state.
     definite: bool = True
-    # Whether ``longest_step`` limits steps.
-    limits_steps: bool = False
-    # The places at which its elements with mass are on frames: TABLE.NAME of the element and the frame of each.
-    interfaces: Sequence[tuple[str, int]] = ()
-    # Of its elements whose forces turn with a known angle, by TABLE.NAME: the number of the internal coordinate whose
-    # value is the speed, and the orders of the forces; see ``balanced``.
-    disturbing: Mapping[str, tuple[int, Sequence[float]]] = {}
-    # Singular configurations: a femb.layout.connections.Singularity for each vector of singularity_vectors.
-    singularities: tuple[Any, ...] = ()
-
-    @staticmethod
-    def joined(batches: list[Any]) -> "Batch":
-        """One batch of several of this class."""
-        raise NotImplementedError
 
     def bind(self, batches: Sequence["Batch"]) -> None:
         """Look up other batches of the system, which it evaluates; called once, after ``allocate`` of all."""
 
     def allocate(self, pattern: BlockPattern) -> None:
         """Prepare what needs the number of its first input; pattern : the storage of matrices."""
-
-    def begin(self, q: Floats, v: Floats) -> None:
-        """Set first-order states in v (n_v,) that depend on the motion at the start, from q (n_q,) and the rest of v,
-        where they have the values that their items give."""
 
     def forces(self) -> list[Force]:
         """Its share of the residual M a + h + f - f_applied."""
@@ -331,15 +300,6 @@ class Batch:
             return BoundSequence(self._evaluation.step_calls(u, q, v, mass, damping, stiffness))
         return partial(self.matrices_each, u, q, v, mass, damping, stiffness)
 
-    def gaps(self, discrete: DiscreteState, q: Floats, v: Floats) -> tuple[Floats, Floats]:
-        """Functions (s, k) of the state that are zero where the stiffness jumps, and their rates; steps end there.
-        k = 0 for elements whose stiffness never jumps, or changes over a range that steps resolve."""
-        return np.empty((len(q), 0)), np.empty((len(q), 0))
-
-    def longest_step(self, q: Floats, v: Floats) -> float:
-        """The longest step (s) from one state, for motion that the tolerances do not see (``limits_steps``)."""
-        return inf
-
     def mass(self, q: Floats, mass: Floats) -> None:
         """Add the mass at one state to block data."""
         if self.declares:
@@ -374,22 +334,11 @@ class Batch:
         masses: list[tuple[Ints, Floats]] = self._evaluation.element_masses(q) if self.declares else []
         return masses
 
-    def mass_changes(self, q: Floats) -> "list[tuple[Ints, Floats]]":
-        """Derivatives of the elements' mass matrices M at one state; none if they are constant. A pair for each group
-        of e equal elements: indices (e, g) of their velocities, negative for fixed frames, and D (e, g, g, g), with
-        D[:, i, j, k] the derivative of M_ij along column k of H."""
-        return []
-
     def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:
         """out (s, 8) += kinetic and potential energy, linear momentum, angular momentum about the origin."""
         for term in self.energies():
             if "u" not in term.reads:
                 term.kernel(*term.kept, *({"q": q, "v": v}[name] for name in term.reads), out)
-
-    def continuous_commands(self, u: Floats, q: Floats, v: Floats) -> Mapping[str, Floats]:
-        """Commands (s, width) that it sets at each of s states, within their limits, by name TABLE.NAME.WORD. The items
-        that take them record them as their own."""
-        return {}
 
     def potential_energy(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         """out (s,) += potential energy that depends on inputs, for example on unwrapped angles."""
@@ -409,14 +358,6 @@ class Batch:
         Inside steps with many instants they are polynomials through those at nodes. Root loads are made of the
         section_force and section_moment that are given here."""
         return {}
-
-    def linear_outputs(self) -> "Mapping[str, tuple[str, ...]]":
-        """Quantities that it gives as outputs of linear models, by the items' TABLE.NAME; see ``output_rows``."""
-        return {}
-
-    def output_rows(self, point: LinearPoint, item: str, quantity: str) -> "OutputRows":
-        """The exact rows of a quantity of ``linear_outputs``. Raises ModelError: it has none in this state, and why."""
-        raise NotImplementedError
 
     def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         """out (s, n_v) += forces without a potential: loads and dampers, not gravity or springs."""
@@ -444,55 +385,12 @@ class Batch:
         """``add_powers`` of these arrays, as ``bound_residual``."""
         return partial(self.add_powers, u, q, v, out)
 
-    def supply_account(self, own: str) -> str:
-        """The account of the budget that has the electrical energy of its motors; empty for none. own : as above."""
-        return ""
-
-    def electrical_power(self, u: Floats, q: Floats, v: Floats) -> Floats:
-        """(s, k) W: what each of its k motors takes from its supply, where there is a ``supply_account``."""
-        raise NotImplementedError
-
-    def add_section_forces(self, beams: "Batch", u: Floats, q: Floats, v: Floats, out: Floats) -> None:
-        """out (s, n, 2, 6) += section forces of loads along beams at both ends of all n elements of ``beams``."""
-
-    def interface_forces(self, q: Floats, v: Floats, a: Floats) -> Floats:
-        """Forces (inertial axes) and torques (axes of the frames) (s, k, 6) of its elements, with their inertia, on the
-        frames of its k ``interfaces``, fixed ones too, at s states with accelerations."""
-        return np.zeros((len(q), 0, 6))
-
-    def add_interface_forces(self, loaded: "Batch", u: Floats, q: Floats, v: Floats, out: Floats) -> None:
-        """out (s, k, 6) += its loads on the elements of another batch, at the ``interfaces`` of these."""
-
-    def field_part(self, batch: B, of: "OfMotion[B]", u: Floats, q: Floats) -> Floats | float:
-        """The share of a field of forces on every mass in of(batch, u, q, v, a), linear in forces of inertia."""
-        return 0.0
-
-    def prestress_energy(self, u: Floats, q: Floats, out: Floats) -> None:
-        """out (s,) += change of the potential energy by inputs (as by thermal strain), counted as their work."""
-
-    def singularity_vectors(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
-        """Vectors (s, k, m) that must not vanish during a motion, and their rates; k as in ``singularities``."""
-        raise NotImplementedError
-
     def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
         """Add the exact d(residual)/dv and d(residual)/dq H at one state to block data, less ``low_rank_tangent``."""
         if self.declares:
             self._evaluation.add_tangents(*(part[None] for part in (u, q, v, a, damping, stiffness)))
         else:
             self.force_tangent(u, q, v, damping, stiffness)
-
-    def input_derivative(self, u: Floats, q: Floats, v: Floats, k: int) -> Floats | None:
-        """The derivative (n_v,) of ``residual`` by input k of u at one state; None where the residual is nearly a
-        polynomial of the input, so that linear models take exact differences."""
-        return None
-
-    def low_rank_tangent(self, u: Floats, q: Floats, v: Floats) -> LowRank | None:
-        """The part of the exact derivatives at one state that couples many frames and has no blocks; None for none."""
-        return None
-
-    def low_rank_matrices(self, u: Floats, q: Floats, v: Floats) -> LowRank | None:
-        """The part of ``low_rank_tangent`` that Newton's iteration needs beside ``matrices`` to converge fast."""
-        return None
 
     def weighed(self, gravity: Floats) -> Self:
         """The batch under another ``gravity``."""
@@ -501,35 +399,6 @@ class Batch:
         other = shallow_copy(self)
         other.gravity = gravity
         return other
-
-    def balanced(self) -> Self:
-        """The batch without forces that turn with a known angle and have no mean over a turn, as those of imbalance."""
-        return self
-
-    def without_stiffness(self) -> Self | None:
-        """The batch without elastic and damping forces, of elements of two frames whose elastic force turns with them;
-        None of other batches."""
-        return None
-
-    def unfixed(self, n_q: int, n_v: int) -> Self:
-        """The batch, where the fixed frame i has q[n_q + 7 i :] and v[n_v + 6 i :]; its matrices are as before."""
-        return self
-
-    def own_strains(self, u: Floats, q: Floats, x: Floats, own: Floats | None = None) -> Floats:
-        """Strains, or stresses, at one state, changed to first order by displacements x (n_v,); empty for elements that
-        have none. own : those at which the change is taken, if it depends on them. Newton's iteration of statics holds
-        them as unknowns: docs/theory/statics.md, equation (4).
-        """
-        return np.zeros(0)
-
-    def strained(self, q: Floats, own: Floats) -> Self:
-        """The batch whose ``tangent`` at q has the stresses of these strains, not of those at q; if ``own_force``, its
-        ``residual`` at q is linear about these stresses."""
-        return self
-
-    def unstrained(self, u: Floats, q: Floats) -> Self | None:
-        """The batch without the strains that rounding of the positions gives it at q; None where they are more."""
-        return None
 
     def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
         """Add the exact d(residual)/dv and d(residual)/dq H of forces that do not depend on accelerations; elements

@@ -17,6 +17,7 @@ from femb.base.errors import ModelError
 from femb.base.html import Brief
 from femb.base.types import Bools, Floats, Ints, Sparse
 from femb.base.values import as_numbers, check_choice, given_numbers, shown
+from femb.layout.protocols import MassChanges
 from femb.model.model import Model
 from femb.numerics import rotations
 from femb.results.array_file import read_arrays, write_arrays
@@ -46,6 +47,7 @@ class MassChange:
         self.groups: list[tuple[Ints, Floats]] = [
             (np.where(index >= 0, index, self.n), change)
             for batch in system.batches
+            if isinstance(batch, MassChanges)
             for index, change in batch.mass_changes(q)
         ]
 

@@ -21,6 +21,7 @@ from femb.base.html import Brief
 from femb.base.options import AUTO, Run, Tolerances
 from femb.base.types import Complexes, Floats
 from femb.base.values import shown
+from femb.layout.protocols import OfPhase
 from femb.linear.linearise import state_space
 from femb.linear.second_order import chart_of, second_order
 from femb.linear.state_space import StateSpace, names_of_states
@@ -172,7 +173,9 @@ class _Start:
         """The states that are speeds of wheels with imbalance, after a period that ends at q (n_q,): their motors hold
         them, against the mean torque that the motion of the whole has on an imbalance. Raises SolveError."""
         layout, places = self.system.layout, []
-        for name, (number, orders) in (pair for each in self.system.batches for pair in each.disturbing.items()):
+        for name, (number, orders) in (
+            pair for each in self.system.batches if isinstance(each, OfPhase) for pair in each.disturbing.items()
+        ):
             turns = (end - self.system.q0)[layout.internal_q[number]] / (2.0 * np.pi)
             if any(abs(order * turns - round(order * turns)) > WHOLE for order in orders):
                 raise SolveError(

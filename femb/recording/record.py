@@ -19,6 +19,7 @@ from femb.base.values import nearest
 from femb.elements.item import Item, declared_records
 from femb.elements.records import Records
 from femb.elements.registry import is_of_others
+from femb.layout.protocols import Prestressed
 from femb.model.model import Model
 from femb.numerics.rotations import cross
 from femb.recording.evaluation import evaluated, interpolated
@@ -420,7 +421,9 @@ class Recorder:
         values, budget = system.energy_momentum(frames.q, frames.v, frames.u), system.budget
         stored = np.zeros((len(frames.time), len(budget.stored)))
         for i, (k, _) in enumerate(budget.stored):
-            system.batches[k].prestress_energy(frames.u, frames.q, stored[:, i])
+            batch = system.batches[k]
+            assert isinstance(batch, Prestressed)
+            batch.prestress_energy(frames.u, frames.q, stored[:, i])
         if not self.begun:
             self.first_stored, self.first_momenta = stored[0].copy(), values[0, 2:].copy()
         accounts = budget.accounts_of(frames.work, stored - self.first_stored, values[:, 2:] - self.first_momenta)

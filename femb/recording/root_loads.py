@@ -17,8 +17,10 @@ import numpy as np
 
 from femb.base.types import Floats
 from femb.elements.item import Item
+from femb.elements.private_blocks import FieldOnElements
 from femb.layout.element import Batch
 from femb.layout.layout import Station
+from femb.layout.protocols import HasInterfaces, LoadsInterfaces
 from femb.layout.state import station_pose
 from femb.numerics import rotations
 from femb.recording.frames import Frames
@@ -35,7 +37,7 @@ Pose: TypeAlias = Callable[[], tuple[Floats, Floats]]
 class FlexibleRoot:
     """The elements of a batch with interfaces on the parent: their numbers, and the frames that carry them."""
 
-    batch: Batch
+    batch: HasInterfaces
     numbers: tuple[int, ...]
     frames: tuple[int, ...]
 
@@ -44,8 +46,10 @@ class FlexibleRoot:
         layout = system.layout
         each = self.batch.interface_forces(frames.q, frames.v, frames.a)
         for other in system.batches:
-            each = each + other.field_part(self.batch, _interface_forces, frames.u, frames.q)
-            other.add_interface_forces(self.batch, frames.u, frames.q, frames.v, each)
+            if isinstance(other, FieldOnElements):
+                each = each + other.field_part(self.batch, _interface_forces, frames.u, frames.q)
+            if isinstance(other, LoadsInterfaces):
+                other.add_interface_forces(self.batch, frames.u, frames.q, frames.v, each)
         force, torque = np.zeros_like(point), np.zeros_like(point)
         for number, frame in zip(self.numbers, self.frames, strict=True):
             position, quaternion = station_pose(layout, Station(frame), frames.q)
@@ -55,7 +59,7 @@ class FlexibleRoot:
         return force, torque
 
 
-def _interface_forces(batch: Batch, u: Floats, q: Floats, v: Floats, a: Floats) -> Floats:
+def _interface_forces(batch: HasInterfaces, u: Floats, q: Floats, v: Floats, a: Floats) -> Floats:
     return batch.interface_forces(q, v, a)
 
 
@@ -63,6 +67,8 @@ def flexible_roots(system: System, appendage: Appendage, held: set[int]) -> tupl
     """Batches whose elements deform in an appendage, with interfaces on held frames."""
     found = []
     for batch in system.batches:
+        if not isinstance(batch, HasInterfaces):
+            continue
         places = enumerate(batch.interfaces)
         on = [(k, frame) for k, (path, frame) in places if path in appendage.items and frame in held]
         if on:

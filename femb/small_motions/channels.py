@@ -19,6 +19,7 @@ from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.base.values import names_of, nearest
 from femb.layout.element import ForceColumns, GivesOutputs, OutputRows, TakesForces
+from femb.layout.protocols import HasRows
 from femb.layout.state import RATE, internal_rows
 from femb.layout.views import LinearPoint
 
@@ -99,6 +100,7 @@ def known_outputs(point: LinearPoint) -> list[str]:
     of_batches = (
         f"{item}.{quantity}"
         for batch in point.system.batches
+        if isinstance(batch, HasRows)
         for item, quantities in batch.linear_outputs().items()
         for quantity in quantities
     )
@@ -150,7 +152,7 @@ def _rows(point: LinearPoint, name: str) -> OutputRows | None:
 def _rows_of_batches(point: LinearPoint, item: str, quantity: str) -> OutputRows | None:
     """The rows that the batch of an item gives; None where there is none."""
     for batch in point.system.batches:
-        if quantity in batch.linear_outputs().get(item, ()):
+        if isinstance(batch, HasRows) and quantity in batch.linear_outputs().get(item, ()):
             rows: OutputRows = batch.output_rows(point, item, quantity)
             return rows
     return None

@@ -21,6 +21,7 @@ from femb.base.errors import FembWarning, ModelError
 from femb.base.types import Floats, Ints, Sparse
 from femb.layout.connections import groups_of
 from femb.layout.element import LowRank
+from femb.layout.protocols import LowRankTangent, OfPhase, Strained
 from femb.model.model import Model
 from femb.numerics import rotations
 from femb.small_motions.point import OperatingPoint, without_derivatives
@@ -128,7 +129,7 @@ class EigenProblem:
         left_out += [
             f"imbalance and harmonics of {', '.join(batch.disturbing)}, whose mean over a turn is zero"
             for batch in free.batches
-            if batch.disturbing
+            if isinstance(batch, OfPhase) and batch.disturbing
         ]
         system, free = system.balanced(), free.balanced()
         u = free.inputs_at(0.0, q, v)
@@ -146,14 +147,16 @@ class EigenProblem:
                 kept[places] = v[places]
             free, v, spinning = free.with_gravity(np.zeros(3)), kept, False
             u = _without_loads(free, free.inputs_at(0.0, q, v))
-            free = free.with_batches([batch.unstrained(u, q) or batch for batch in free.batches])
+            free = free.with_batches(
+                (batch.unstrained(u, q) if isinstance(batch, Strained) else None) or batch for batch in free.batches
+            )
             _warn_of_pretension(free, layout.held_frames(), u, q)
         damping, stiffness = free.tangent(u, q, v, a)
         point = OperatingPoint(free, 0.0, u, q, v, a, multipliers)
         few: list[LowRank] = [point.of_functions()]
         many: list[LowRank] = []
         for batch in free.batches:
-            if (part := batch.low_rank_tangent(u, q, v)) is not None:
+            if isinstance(batch, LowRankTangent) and (part := batch.low_rank_tangent(u, q, v)) is not None:
                 (few if batch.feeds_back else many).append(part)
         functions = LowRank.joined(few, free.n_v)
         within, rest = _within(free, functions)
@@ -445,7 +448,7 @@ def _steadied(system: System, held: str | None, u: Floats, a: Floats, multiplier
 
 def _warn_of_pretension(system: System, held: list[int], u: Floats, q: Floats) -> None:
     """Warn where a pretension is not in equilibrium at the start; joints may hold what they hold."""
-    if system.n_c or not any(batch.pretensioned for batch in system.batches):
+    if system.n_c or not any(isinstance(batch, Strained) and batch.pretensioned for batch in system.batches):
         return
     still = np.zeros((1, system.n_v))
     force = system.residual(u[None], q[None], still, still)
@@ -459,7 +462,8 @@ def _warn_of_pretension(system: System, held: list[int], u: Floats, q: Floats) -
 
 def _without_loads(system: System, u: Floats) -> Floats:
     """Inputs with loads of zero; drivers, latches and references of controllers keep theirs."""
-    keep = {id(input_) for batch in system.batches if batch.feeds_back for input_ in batch.inputs}
+    loops = [batch for batch in system.batches if isinstance(batch, LowRankTangent) and batch.feeds_back]
+    keep = {id(input_) for batch in loops for input_ in batch.inputs}
     keep |= {id(input_) for input_ in system.constraint_set.inputs}
     u = u.copy()
     for input_, part in system.inputs.parts:

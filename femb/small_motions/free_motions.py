@@ -12,6 +12,7 @@ import numpy as np
 
 from femb.base.types import Floats, Ints
 from femb.layout.connections import groups_of
+from femb.layout.protocols import Strained
 from femb.layout.symmetry import Surroundings, about, bracket, nullity, twists
 from femb.small_motions.eigenproblem import EigenProblem
 from femb.small_motions.strains import of_columns
@@ -262,7 +263,9 @@ def _stiffness_rows(motion: EigenProblem, columns: Floats) -> Floats:
     if np.any(motion.multipliers):
         # reactions turn with what they hold
         values = of_columns(without_reactions(motion), values)
-    if np.any(motion.multipliers) or any(batch.pretensioned for batch in motion.system.batches):
+    if np.any(motion.multipliers) or any(
+        isinstance(batch, Strained) and batch.pretensioned for batch in motion.system.batches
+    ):
         sizes += ROUNDING_PART / NONE * np.max(sizes, initial=0.0)
     return motion.of_moving(values / np.maximum(sizes, np.finfo(float).tiny)[:, None])
 

@@ -10,6 +10,7 @@ from femb.base.errors import ModelError
 from femb.base.html import Brief
 from femb.base.types import Floats, Sparse
 from femb.layout.element import Batch, Differentiated, Input, LowRank, WithoutDerivatives
+from femb.layout.protocols import DerivesByInputs
 from femb.small_motions.channels import output
 from femb.steppers.diagnosis import Repetition
 from femb.system.constraints import reaction_stiffness
@@ -253,9 +254,8 @@ class OperatingPoint(Brief):
 
     def force_of(self, batch: Batch, k: int) -> Floats:
         """The derivative (n_v,), N and N m, of the force of a ``batch`` by input k."""
-        exact = batch.input_derivative(self.u, self.q, self.v, k)
-        if exact is not None:
-            return -exact
+        if isinstance(batch, DerivesByInputs):
+            return -batch.input_derivative(self.u, self.q, self.v, k)
         alone, v = self.system.evaluation.of([batch]), self.v[None]
 
         def residual(u: Floats) -> Floats:

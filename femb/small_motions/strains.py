@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from femb.base.types import Floats, Ints
+from femb.layout.protocols import Softened, Strained
 from femb.numerics import rotations
 from femb.small_motions.spinning import in_own_axes
 from femb.system.system import System
@@ -91,7 +92,9 @@ class ExactProducts:
         displacements are along inertial ones."""
         system, state = self.system, (self.u, self.q, self.v, self.a)
         # the damping of a shape that does not change in the axes of its frames has no stiffness
-        soft = system.evaluation.of(batch.without_stiffness() or batch for batch in system.batches)
+        soft = system.evaluation.of(
+            batch.softened() if isinstance(batch, Softened) else batch for batch in system.batches
+        )
         damping, stiffness = soft.tangent(*state)
         if self.functions is not None:
             damping, stiffness = damping + self.functions[0], stiffness + self.functions[1]
@@ -112,10 +115,10 @@ class ExactProducts:
     def _strained(self) -> "tuple[StrainForces, StrainForces]":
         """K_s and C_s."""
         system, u, q, still = self.system, self.u, self.q, np.zeros(self.system.n_v)
-        soft = [batch for batch in system.batches if batch.without_stiffness() is not None]
+        soft = [batch for batch in system.batches if isinstance(batch, Softened)]
         elastic = system.evaluation.of(batch.weighed(np.zeros(3)) for batch in soft)
         damping, stiffness = elastic.tangent(u, q, still, still)
-        strained = any(batch.unstrained(u, q) is None for batch in soft)
+        strained = any(isinstance(batch, Strained) and batch.unstrained(u, q) is None for batch in soft)
         on_frames = elastic.residual(u[None], q[None], still[None], still[None])[0] if strained else still
         return StrainForces.of(system, stiffness, q, on_frames), StrainForces.of(system, damping, q, still)
 

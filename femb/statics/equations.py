@@ -15,6 +15,7 @@ import numpy as np
 
 from femb.base.types import Bools, Floats
 from femb.layout.layout import Layout
+from femb.layout.protocols import Strained
 from femb.numerics.newton import LARGEST_ROTATION, Iteration
 from femb.steppers.diagnosis import Repetition
 from femb.system.moving_ground import CoupledLayout
@@ -178,9 +179,11 @@ class StaticEquations:
         twin, system, state = self.twin, self.under(load), self.state(q, load)
         strained = system if own is None else system.with_own_strains(q, own)
         u, v, a = (x[None] for x in state)
-        out = np.zeros(a.shape)
-        for batch, with_own in zip(system.batches, strained.batches, strict=True):
-            (with_own if with_own.own_force else batch).residual(u, q[None], v, a, out)
+        linear = [
+            with_own if isinstance(with_own, Strained) and with_own.own_force else batch
+            for batch, with_own in zip(system.batches, strained.batches, strict=True)
+        ]
+        out = system.evaluation.of(linear).residual(u, q[None], v, a)
         force = self.falling(q, out[0])
         if not twin.n_c:
             return Unbalanced(strained, state, force, force)

@@ -19,6 +19,7 @@ from femb.base.errors import SolveError
 from femb.base.options import Tolerances
 from femb.base.types import ErrorScale, Floats
 from femb.layout.element import TrialError
+from femb.layout.protocols import Strained
 from femb.numerics.kinematics import error_norm
 from femb.numerics.newton import LARGEST_ROTATION, Iteration, largest, newton
 from femb.statics.equations import Regularisation, StaticEquations, Unbalanced, mover
@@ -73,7 +74,10 @@ class Statics(StaticEquations):
         """The start of an iteration: own strains are those of the coordinates."""
         still = np.zeros(self.twin.n_v)
         u = self.inputs(start.q, still, start.load)
-        own = [batch.own_strains(u, start.q, still) for batch in self.twin.batches]
+        none = np.zeros(0)
+        own = [
+            batch.own_strains(u, start.q, still) if isinstance(batch, Strained) else none for batch in self.twin.batches
+        ]
         return Trial(start.q, start.multipliers, own, load, gap)
 
     def solve(
@@ -99,7 +103,7 @@ class Statics(StaticEquations):
 
         kept: list[tuple[AnyFactorisation, float]] = [] if factors is None else [factors]
 
-        limits = [batch.largest_rotation for batch in twin.batches if batch.largest_rotation is not None]
+        limits = [batch.largest_rotation for batch in twin.batches if isinstance(batch, Strained)]
 
         def factors_at(x: Trial, at: Unbalanced) -> tuple[AnyFactorisation, float]:
             stiffness, jacobian = self.matrices(at.state, x.q, x.multipliers, at.system)
@@ -140,7 +144,9 @@ class Statics(StaticEquations):
             load, lacking = (x.load, 0.0) if normal is None else (x.load + part * c[-1], (1.0 - part) * x.gap)
             u = self.inputs(x.q, np.zeros(n_v), x.load if normal is None else x.load + c[-1])
             own = [
-                strain + part * (batch.own_strains(u, x.q, d, strain) - strain) if strain.size else strain
+                strain + part * (batch.own_strains(u, x.q, d, strain) - strain)
+                if isinstance(batch, Strained)
+                else strain
                 for batch, strain in zip(twin.batches, x.own, strict=True)
             ]
             return Trial(twin.retract(x.q, d, part), multipliers, own, load, lacking)

@@ -8,6 +8,7 @@ import numpy as np
 
 from femb.base.types import ErrorScale, Floats
 from femb.formulations.contract import Formulation
+from femb.layout.protocols import Strained
 from femb.steppers.contract import Statistics
 from femb.steppers.error_filter import ErrorFilter
 
@@ -115,7 +116,10 @@ class LowPass:
         u = system.inputs_at(t, Q, V)
         rows, still = np.zeros(system.pattern.size), np.zeros(system.n_v)
         # stresses of unresolved axial vibrations would make a slow motion of a slender member look fast
-        unstressed = [batch.strained(Q, 0.0 * batch.own_strains(u, Q, still)) for batch in system.batches]
+        unstressed = [
+            batch.strained(Q, 0.0 * batch.own_strains(u, Q, still)) if isinstance(batch, Strained) else batch
+            for batch in system.batches
+        ]
         _, stiffness = system.evaluation.of(unstressed).tangent(u, Q, still, still)
         system.constraint_set.jacobian(u, Q, rows)
         data = system.solver.shifted(system.mass_data(Q), rows, stiffness, 1j * self.mu, 1.0 / self.mu + 0.0j)

@@ -33,7 +33,7 @@ from femb.system.constraints import mass_factors
 
 # Location of contacts: a step ends where a gap closes or opens, and the next begins a smooth interval.
 #
-# The stiffness of an end stop changes abruptly where its gap (``Batch.gaps``) passes through zero. A step across that
+# The stiffness of an end stop changes abruptly where its gap (``HasGaps``) passes through zero. A step across that
 # instant has the error of a method of low order, and is rejected until it is short. A step therefore ends before the
 # instant predicted from the gap and its first two derivatives; its dense output, extrapolated a little, then gives the
 # instant to rounding, the next step ends there, and the stepper restarts. A gap that closes within a step, even if it

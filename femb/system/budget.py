@@ -17,6 +17,7 @@ from femb.elements.item import Item
 from femb.layout.element import Batch, ForceBatch
 from femb.layout.evaluation import Evaluation
 from femb.layout.layout import Layout
+from femb.layout.protocols import Prestressed, Pushes, TakesPower
 from femb.layout.terms import account, applied, work_accounts
 from femb.numerics.block_kernels import clear
 from femb.numerics.compiler.bound_calls import Bound, BoundSequence
@@ -85,11 +86,15 @@ class Budget:
         names: list[tuple[int, tuple[str, ...]]] = []
         pushing: list[tuple[int, str]] = []
         self.stored: list[tuple[int, str]] = []
-        supplied = [(k, batch.supply_account(items[0].account())) for k, (batch, items) in enumerate(batches)]
+        supplied = [
+            (k, batch.supply_account(items[0].account()))
+            for k, (batch, items) in enumerate(batches)
+            if isinstance(batch, TakesPower)
+        ]
         self._supplied = [(k, account) for k, account in supplied if account]
         for k, (batch, items) in enumerate(batches):
             own = items[0].account()
-            if batch.inputs and type(batch).prestress_energy is not Batch.prestress_energy:
+            if batch.inputs and isinstance(batch, Prestressed):
                 self.stored.append((k, batch.prestress_account or own))
                 works.append(batch.prestress_account or own)
             if batch.declares:
@@ -101,7 +106,9 @@ class Budget:
             if accounts:
                 names.append((k, accounts))
                 works += accounts
-            if accounts and (any(item.changes_momenta for item in items) if batch.pushes is None else batch.pushes):
+            if accounts and (
+                batch.pushes if isinstance(batch, Pushes) else any(item.changes_momenta for item in items)
+            ):
                 pushing.append((k, accounts[-1]))
                 impulses.append(accounts[-1])
         self.works, self.impulses = tuple(dict.fromkeys(works)), tuple(dict.fromkeys(impulses))
@@ -223,7 +230,7 @@ class Budget:
         return 6 * len(self.impulses) + self.supplies.index(account)
 
 
-def _add_supply(batch: Batch, u: Floats, q: Floats, v: Floats, column: int, out: Floats) -> None:
+def _add_supply(batch: TakesPower, u: Floats, q: Floats, v: Floats, column: int, out: Floats) -> None:
     """Add the electrical power of a batch to a column of out (s, n_w)."""
     out[:, column] += batch.electrical_power(u, q, v).sum(axis=1)
 

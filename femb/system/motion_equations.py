@@ -20,6 +20,15 @@ from femb.layout.connections import check_singularities
 from femb.layout.discrete import DiscreteState
 from femb.layout.element import Batch, Input, LowRank
 from femb.layout.evaluation import Evaluation
+from femb.layout.protocols import (
+    HasGaps,
+    LimitsSteps,
+    LowRankMatrices,
+    LowRankTangent,
+    OfPhase,
+    Singular,
+    Strained,
+)
 from femb.layout.state import State
 from femb.system.block_lu import LinearSolver, LowRankSolver, Matrix, WithLowRank
 from femb.system.inputs import Inputs
@@ -59,7 +68,7 @@ class MotionEquations(VelocityCoordinates):
     @cached_property
     def singular_batches(self) -> list[Batch]:
         """The batches with singular configurations."""
-        return [batch for batch in self.batches if batch.singularities]
+        return [batch for batch in self.batches if isinstance(batch, Singular) and batch.singularities]
 
     @property
     def inputs_of_state(self) -> bool:
@@ -114,14 +123,18 @@ class MotionEquations(VelocityCoordinates):
     def balanced(self) -> Self:
         """The equations without forces of known phase, as the imbalance and the harmonics of wheels: in the mean over
         turns at a steady speed they change neither forces nor their derivatives."""
-        disturbing = any(batch.disturbing for batch in self.batches)
-        return self.with_batches([batch.balanced() for batch in self.batches]) if disturbing else self
+        if not any(isinstance(batch, OfPhase) and batch.disturbing for batch in self.batches):
+            return self
+        return self.with_batches(batch.balanced() if isinstance(batch, OfPhase) else batch for batch in self.batches)
 
     def with_own_strains(self, q: Floats, own: Sequence[Floats]) -> Self:
         """The equations with strains of their own; ``tangent`` at q takes the stresses of the strains ``own``, arrays
         (e,) by batch, and so do the forces of batches with ``own_force``.
         """
-        return self.with_batches([batch.strained(q, each) for batch, each in zip(self.batches, own, strict=True)])
+        return self.with_batches(
+            batch.strained(q, each) if isinstance(batch, Strained) else batch
+            for batch, each in zip(self.batches, own, strict=True)
+        )
 
     def without_rows(self, rows: Bools) -> Self:
         """The system with these rows of constraints (n_c,) bool left out of every solution.
@@ -207,7 +220,9 @@ class MotionEquations(VelocityCoordinates):
 
     def gaps(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """Functions (s, k) that are zero where a stiffness is discontinuous, and their rates, at s states."""
-        pairs = [batch.gaps(self.discrete, q, v) for batch in self.batches if batch.switches]
+        pairs = [
+            batch.gaps(self.discrete, q, v) for batch in self.batches if batch.switches and isinstance(batch, HasGaps)
+        ]
         empty = np.empty((len(q), 0))
         return np.hstack([empty, *(gap for gap, _ in pairs)]), np.hstack([empty, *(rate for _, rate in pairs)])
 
@@ -222,11 +237,12 @@ class MotionEquations(VelocityCoordinates):
     @cached_property
     def limits_steps(self) -> bool:
         """Whether elements limit the length of steps."""
-        return any(batch.limits_steps for batch in self.batches)
+        return any(isinstance(batch, LimitsSteps) and batch.limits_steps for batch in self.batches)
 
     def longest_step(self, q: Floats, v: Floats) -> float:
         """The longest step (s) from one state that the elements admit; infinity for any."""
-        return min((batch.longest_step(q, v) for batch in self.batches if batch.limits_steps), default=inf)
+        limiting = (batch for batch in self.batches if isinstance(batch, LimitsSteps) and batch.limits_steps)
+        return min((batch.longest_step(q, v) for batch in limiting), default=inf)
 
     def check_singularities(self, t: float, q: Floats, v: Floats, last: bool = False) -> None:
         """Refuse a step from t with the states q (s, n_q), v (s, n_v) that meets a singular configuration.
@@ -300,12 +316,12 @@ class MotionEquations(VelocityCoordinates):
 
     def low_rank_matrices(self, u: Floats, q: Floats, v: Floats) -> LowRank:
         """The part of ``matrices`` at one state that is not in block data; of rank 0 where no element asks for it."""
-        parts = [batch.low_rank_matrices(u, q, v) for batch in self.batches]
+        parts = [batch.low_rank_matrices(u, q, v) for batch in self.batches if isinstance(batch, LowRankMatrices)]
         return LowRank.joined([part for part in parts if part is not None], self.n_v)
 
     def low_rank_tangent(self, u: Floats, q: Floats, v: Floats) -> LowRank:
         """The part of d(residual)/dv and d(residual)/dq H at one state that is not in ``tangent``."""
-        parts = [batch.low_rank_tangent(u, q, v) for batch in self.batches]
+        parts = [batch.low_rank_tangent(u, q, v) for batch in self.batches if isinstance(batch, LowRankTangent)]
         return LowRank.joined([part for part in parts if part is not None], self.n_v)
 
     def mass_data(self, q: Floats) -> Floats:

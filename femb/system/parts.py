@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from femb.layout.discrete import ANGLES, DiscreteState
 from femb.layout.element import Batch, Input
 from femb.layout.evaluation import Evaluation
 from femb.layout.layout import Layout
+from femb.layout.protocols import Joins
 from femb.model.model import Model
 from femb.model.placement import Placement
 from femb.system.budget import Budget
@@ -114,10 +116,10 @@ def allocated(batches: Sequence[Batch], constraint_set: ConstraintSet, pattern: 
 
 def _merged(batches: list[tuple[Batch, list[Item]]]) -> list[tuple[Batch, list[Item]]]:
     """The batches, each with its items, with one joined batch for every class that ``joins``."""
-    single = [(batch, items) for batch, items in batches if not batch.joins]
-    groups: dict[type, list[tuple[Batch, list[Item]]]] = {}
+    single = [(batch, items) for batch, items in batches if not (isinstance(batch, Joins) and batch.joins)]
+    groups: dict[type, list[tuple[Any, list[Item]]]] = {}
     for batch, items in batches:
-        if batch.joins:
+        if isinstance(batch, Joins) and batch.joins:
             groups.setdefault(type(batch), []).append((batch, items))
     joined = [
         group[0]

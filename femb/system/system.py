@@ -14,6 +14,7 @@ import numpy as np
 from femb.base.types import Floats, Loop
 from femb.base.values import shallow_copy
 from femb.layout.layout import Layout
+from femb.layout.protocols import Begins
 from femb.model.model import Model
 from femb.system.block_lu import Factors
 from femb.system.bound_equations import BoundEquations, BoundMatrices
@@ -55,7 +56,8 @@ class System(MotionEquations):
         if self.layout.origin_velocity.any():
             v = v - self.layout.origin_velocity @ self.rigid_velocities(q)[:3]
         for batch in self.batches:
-            batch.begin(q, v)
+            if isinstance(batch, Begins):
+                batch.begin(q, v)
         self.q0, self.v0 = q, v
 
     @classmethod
