@@ -1,4 +1,4 @@
-"""What some batches can do beside their terms: each ability is a protocol, found by ``isinstance``.
+"""Abilities of batches beside their terms, which some have: each is a protocol, found by ``isinstance``.
 
 Arrays are as in ``femb.layout.element``: u (s, n_u), q (s, n_q), v, a, out (s, n_v) of s states.
 """
@@ -187,7 +187,7 @@ class LowRankTangent(Protocol):
 
 
 @runtime_checkable
-class LowRankMatrices(Protocol):
+class LowRankStep(Protocol):
     """A batch of which Newton's iteration needs a part of low rank to converge fast."""
 
     def low_rank_matrices(self, u: Floats, q: Floats, v: Floats) -> "LowRank | None":

@@ -12,7 +12,7 @@ import numpy as np
 from femb.base.types import Floats
 from femb.layout.discrete import ANGLES
 from femb.layout.element import Input
-from femb.layout.protocols import LowRankMatrices
+from femb.layout.protocols import LowRankStep
 from femb.numerics import kinematics
 from femb.numerics.block_kernels import clear, solve
 from femb.numerics.compiler.bound_calls import Bound, BoundSequence
@@ -143,7 +143,7 @@ class BoundMatrices(BoundSequence):
     @staticmethod
     def serves(system: MotionEquations) -> bool:
         """Whether no element may ask for a part of low rank."""
-        return not any(isinstance(batch, LowRankMatrices) for batch in system.batches)
+        return not any(isinstance(batch, LowRankStep) for batch in system.batches)
 
     def __init__(self, system: MotionEquations, u: Floats, q: Floats, v: Floats, multipliers: Floats) -> None:
         data = np.zeros((3, system.pattern.size))

@@ -23,7 +23,7 @@ from femb.layout.evaluation import Evaluation
 from femb.layout.protocols import (
     HasGaps,
     LimitsSteps,
-    LowRankMatrices,
+    LowRankStep,
     LowRankTangent,
     OfPhase,
     Singular,
@@ -316,7 +316,7 @@ class MotionEquations(VelocityCoordinates):
 
     def low_rank_matrices(self, u: Floats, q: Floats, v: Floats) -> LowRank:
         """The part of ``matrices`` at one state that is not in block data; of rank 0 where no element asks for it."""
-        parts = [batch.low_rank_matrices(u, q, v) for batch in self.batches if isinstance(batch, LowRankMatrices)]
+        parts = [batch.low_rank_matrices(u, q, v) for batch in self.batches if isinstance(batch, LowRankStep)]
         return LowRank.joined([part for part in parts if part is not None], self.n_v)
 
     def low_rank_tangent(self, u: Floats, q: Floats, v: Floats) -> LowRank:
