@@ -90,7 +90,12 @@ def _say(results: "Results", file: Path, quiet: bool) -> None:
 @click.command()
 @CASE
 @click.option("--resume", is_flag=True, help="Continue a run that was killed or interrupted.")
-@click.option("--extend", type=float, metavar="DURATION", help="Go on with a finished run, by so long (s).")
+@click.option(
+    "--extend",
+    type=click.FloatRange(min=0.0, min_open=True),
+    metavar="DURATION",
+    help="Go on with a finished run, by so long (s).",
+)
 @WRITING
 def run(**words: Any) -> None:
     """Integrate a case in time and write DIR/results.h5."""

@@ -106,7 +106,7 @@ def _resumed(run: Run, options: dict[str, Any], path: Path, case_text: str) -> C
 
 def _extended(run: Run, options: dict[str, Any], path: Path, case_text: str, extend: float) -> Continuation:
     if isinstance(extend, bool) or not isinstance(extend, int | float) or not isfinite(extend) or not extend > 0.0:
-        raise ModelError.at(("extend",), f"got {shown(extend)}, wanted a duration above 0 (s)")
+        raise ModelError(f"extend: got {shown(extend)}, wanted a duration above 0 (s)")
     if unfinished(path) is not None:
         raise ContinuationError(f"{path}: the run is not finished; resume it first, then extend it")
     earlier = read_earlier(path)
@@ -119,7 +119,7 @@ def _extended(run: Run, options: dict[str, Any], path: Path, case_text: str, ext
     there = earlier.attributes["run"]
     longer = float(there["duration"]) + extend
     if longer < 1.0e-9 * float(there["output_interval"]) + float(there["duration"]):
-        raise ModelError.at(("extend",), f"got {extend:g} s, which is next to nothing after {there['duration']:g} s")
+        raise ModelError(f"extend: got {extend:g} s, which is next to nothing after {there['duration']:g} s")
     interval = float(there["output_interval"])
     options |= {"duration": longer, "output_interval": interval, BEFORE: there.get(BEFORE, run.duration)}
     return Continuation(replace(run, duration=longer, output_interval=interval), options, earlier, True)

@@ -344,7 +344,10 @@ class EigenProblem:
 
     def lengths(self, x: NDArray[Any]) -> Floats:
         """(k,) sizes in the mass of motions (n_v, k), or that of one (n_v,)."""
-        squares = np.sum((x.conj() * self.momenta(x)).real, axis=0)
+        if x.ndim == 1:
+            return self.lengths(x[:, None])[0]  # type: ignore[no-any-return]
+        # by products of whole columns: sums of rows round more
+        squares = [np.vdot(*pair).real for pair in zip(x.T, self.momenta(x).T, strict=True)]
         return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
 
     def of_moving(self, x: Motion) -> Motion:
