@@ -377,11 +377,12 @@ class Overview:
         beams = numbered(counts["beams"], "beam") + (f" of {numbered(elements, 'element')}" if elements else "")
         items = (numbered(counts["bodies"], "body"), beams, numbered(counts["loads"], "load"))
         control = [numbered(counts[word], word[:-1].replace("_", " ")) for word in CONTROLLED if word in counts]
+        coupled = " or couplings of joints" if self.system.layout.relations else ""
         lines = [
             self.title or "untitled model",
             ", ".join((*items, numbered(counts["springs"], "spring"), *control)),
             f"{self.velocities} velocities, {self.coordinates} coordinates; "
-            + ("a tree of frames" if self.tree else "closed loops of frames"),
+            + ("a tree of frames" if self.tree else f"closed loops of frames{coupled}"),
             *self.lines,
         ]
         if self.centre is not None and self.inertia is not None:

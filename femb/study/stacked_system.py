@@ -120,6 +120,9 @@ class Stack:
     def _of_member(self, member: int, input_: Input) -> Input:
         """The input of a member, as one of all: a function of the common clock, or of the arrays of this member."""
         name, function, late = input_.array, input_.function, self._late[member]
+        if name == ANGLES:
+            part = self.parts_joints[member]
+            return replace(input_, function=lambda all_: function({ANGLES: all_[ANGLES][..., part]}))
         if input_.of_discrete:
             key = _name(member, name)
             return replace(input_, array=key, function=lambda all_: function({name: all_[key]}))

@@ -273,3 +273,16 @@ def test_a_filter_takes_fast_vibrations_out_of_a_member_at_its_latch():
         bent, alone, fast = (each.beams["right"].deflection[latched, :, 2] for each in (mine, single, followed))
         # the vibration that is left is that of the run alone, and not what it would be without the filter
         assert np.max(np.abs(bent - alone)) < 0.01 * np.max(np.abs(fast - alone))
+
+
+def test_couplings():
+    """Screws of unlike pitch, whose members count turns of their own."""
+    models = []
+    for seed in range(2):
+        rates = np.array([12.0, 0.12 * (seed + 1) / np.pi])
+        model = pair(femb.Cylindrical, seed, start=(0.0, 0.0), rates=rates)
+        at = femb.JointCoordinate("joint")
+        model.add(femb.Screw("screw", at, at, pitch=0.02 * (seed + 1)))
+        model.add(femb.JointMotor("motor", "joint", force=0.4))
+        models.append(model)
+    check(femb.simulate_ensemble(models, **RUN), models)
