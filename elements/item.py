@@ -6,7 +6,7 @@ members of an item. ``batches`` builds the objects that evaluate the equations (
 ``constraint_rows`` gives equations of constraint.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from math import inf
@@ -28,6 +28,7 @@ from femb.layout.element import Batch, Input
 from femb.layout.layout import Layout, Station
 from femb.layout.state import station_motion
 from femb.layout.symmetry import EVERY, NO_MOTION, Surroundings, Symmetry, with_host
+from femb.layout.terms import Force
 from femb.layout.views import ModelView, OutputStates, StartPoses
 
 # What an attitude may be relative to: inertial axes, or the frame of the orbit.
@@ -437,21 +438,9 @@ class RecordedArrays(Batch):
             Input.of_array(name, width, recorded_only=True) for name, width in zip(names, widths, strict=True)
         )
 
-    def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
-        """Nothing."""
-
-    def bound_residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
-        from femb.numerics.compiler.bound_calls import BoundSequence
-
-        return BoundSequence([])
-
-    def bound_matrices(
-        self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats
-    ) -> Callable[[], object]:
-        return self.bound_residual(u, q, v, v, mass)
-
-    def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
-        """Nothing."""
+    def forces(self) -> list[Force]:
+        """None."""
+        return []
 
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
         """The arrays at output instants: those before the samples there."""

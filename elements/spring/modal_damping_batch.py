@@ -1,19 +1,20 @@
 """Modal damping of all appendages, evaluated together."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from femb.base.types import Floats, Ints
 from femb.elements.frame_index import frame_indices
 from femb.elements.spring.damped_modes import DampedModes
-from femb.layout.element import Batch, ForceBatch, LowRank
+from femb.layout.element import Batch, LowRank
 from femb.layout.layout import Layout
-from femb.layout.views import BlockPattern, OutputStates
+from femb.layout.terms import Force, Tangent
+from femb.layout.views import OutputStates
 from femb.numerics import rotations
-from femb.numerics.compiler.bound_calls import Bound, BoundSequence
-from femb.numerics.compiler.compile import inlined, kernel_with_entry
+from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
 from femb.numerics.rotations import cross_matrix
 from femb.numerics.vector3 import HAS_AXES, IN_V, cross, dot, frame_motion, product_left_back, rotate, rotate_back
 
@@ -72,9 +73,21 @@ def modal_rate(d, e, rates, internal, v):
     return result
 
 
+@kernel
+def modal_rates(body, frames, internal, d, e, c, fixed, q, v, out):
+    """Set the modal rates out (s, k) at s states."""
+    n = frames.shape[0]
+    R, work, Q = np.empty((3, 3)), np.empty((8, 3)), np.empty((n, 3, 3))
+    place, rates = np.empty((n, 3)), np.empty((n, 6))
+    for s in range(q.shape[0]):
+        deformation(body, frames, q[s], v[s], fixed, R, work, Q, place, rates)
+        for j in range(c.size):
+            out[s, j] = modal_rate(d[j], e[j], rates, internal, v[s])
+
+
 @kernel_with_entry
-def forces(body, frames, internal, d, e, c, q, v, fixed, factor, eta_rates, out):
-    """eta_rates (s, k) of s states, and out (s, n_v) += factor times the forces, with the signs of a residual."""
+def force(body, frames, internal, d, e, c, fixed, q, v, out):
+    """out (s, n_v) += the forces at s states, with the signs of a residual."""
     n = frames.shape[0]
     R, work, Q = np.empty((3, 3)), np.empty((8, 3)), np.empty((n, 3, 3))
     place, rates, w = np.empty((n, 3)), np.empty((n, 6)), np.empty((n, 6))
@@ -86,8 +99,7 @@ def forces(body, frames, internal, d, e, c, q, v, fixed, factor, eta_rates, out)
             for m in range(6):
                 w[i, m] = 0.0
         for j in range(c.size):
-            eta_rates[s, j] = modal_rate(d[j], e[j], rates, internal, v[s])
-            share = factor * c[j] * eta_rates[s, j]
+            share = c[j] * modal_rate(d[j], e[j], rates, internal, v[s])
             for i in range(n):
                 for m in range(6):
                     w[i, m] += share * d[j, i, m]
@@ -135,8 +147,13 @@ class _Group:
     def arguments(self) -> tuple[Ints, Ints, Ints, Floats, Floats, Floats]:
         return self.body, self.frames, self.internal, self.d, self.e, self.c
 
+    @cached_property
+    def starts(self) -> Ints:
+        """(n, 1) the first velocities of the rotations of the frames, negative where they have none."""
+        return np.where(self.frames[:, [HAS_AXES]] == 1, self.frames[:, [IN_V]] + 3, -1)
 
-class ModalDampingBatch(ForceBatch):
+
+class ModalDampingBatch(Batch):
     """Forces of modal damping. Their derivatives couple all frames of an appendage and are ``low_rank_tangent``.
 
     Newton's matrix contains those of modes with a ratio above ``SLIGHT``; without them an iteration leaves about this
@@ -152,41 +169,21 @@ class ModalDampingBatch(ForceBatch):
         strong = [(path, held, modes.damped_above(SLIGHT)) for path, held, modes in entries]
         self.strong_groups = [_group(layout, *entry) for entry in strong if len(entry[2].ratios)]
 
-    def allocate(self, pattern: BlockPattern) -> None:
-        """Look up the blocks of the rotations of all frames."""
-        self.blocks = []
-        for group in self.groups:
-            starts = np.where(group.frames[:, HAS_AXES] == 1, group.frames[:, IN_V] + 3, -1)
-            self.blocks.append(tuple(part[:, 0, 0] for part in pattern.offsets(starts[:, None])))
+    def forces(self) -> list[Force]:
+        return [Force(force, (*group.arguments, self.fixed), "qv") for group in self.groups]
 
-    def add_forces(self, u: Floats, q: Floats, v: Floats, elastic: float, rest: float, out: Floats) -> None:
-        self._bound(q, v, rest, out)()
+    def tangents(self) -> list[Tangent]:
+        """The change of the torques in the axes of each frame with its own rotation; ``low_rank_tangent`` has the rest,
+        and Newton's iteration goes without."""
+        return [Tangent(self._turned, (group,), group.starts, "qv", gives="k", step=False) for group in self.groups]
 
-    def _bound(self, q: Floats, v: Floats, rest: float, out: Floats) -> BoundSequence:
-        rooms = [np.empty((len(q), len(group.c))) for group in self.groups]
-        pairs = zip(self.groups, rooms, strict=True)
-        return BoundSequence(
-            [Bound(forces, *group.arguments, q, v, self.fixed, rest, room, out) for group, room in pairs]
-        )
-
-    def bound_residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
-        return self._bound(q, v, 1.0, out)
-
-    def bound_nonconservative(self, u: Floats, q: Floats, v: Floats, out: Floats) -> Callable[[], object]:
-        return self._bound(q, v, -1.0, out)
-
-    def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
-        """Nothing: the derivatives of ``matrices`` leave these forces out."""
-
-    def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
-        """The change of the torques in the axes of each frame with its own rotation."""
-        for group, (offset, stride) in zip(self.groups, self.blocks, strict=True):
-            state = _State(group, self.layout, q, v)
+    def _turned(self, group: _Group, offset: Ints, stride: Ints, q: Floats, v: Floats, stiffness: Floats) -> None:
+        rows, moving = np.arange(3), offset[:, 0, 0] >= 0
+        entries = offset + stride * rows[:, None] + rows
+        for here, speed, out in zip(q, v, stiffness, strict=True):
+            state = _State(group, self.layout, here, speed)
             torque = np.einsum("nji,nj->ni", state.Q, state.w[:, 3:])
-            rows = np.arange(3)
-            entries = offset[:, None, None] + stride[:, None, None] * rows[:, None] + rows
-            moving = offset >= 0
-            np.add.at(stiffness, entries[moving], cross_matrix(torque)[moving])
+            np.add.at(out, entries[moving], cross_matrix(torque)[moving])
 
     def low_rank_tangent(self, u: Floats, q: Floats, v: Floats) -> LowRank:
         parts = [_State(group, self.layout, q, v).low_rank() for group in self.groups]
@@ -203,7 +200,7 @@ class ModalDampingBatch(ForceBatch):
         powers: dict[str, Floats] = {}
         for group in self.groups:
             rate = np.empty((len(frames.q), len(group.c)))
-            forces(*group.arguments, frames.q, frames.v, self.fixed, 0.0, rate, np.zeros_like(frames.v))
+            modal_rates(*group.arguments, self.fixed, frames.q, frames.v, rate)
             rates.setdefault(group.path, []).append(rate)
             powers[group.path] = powers.get(group.path, 0.0) + rate**2 @ group.c
         block = {f"{path}/modal_rates": np.hstack(parts) for path, parts in rates.items()}
@@ -245,7 +242,7 @@ class _State:
         return LowRank((A * self.group.c[:, None]).T, A.T, np.zeros_like(B.T))
 
     def low_rank(self) -> LowRank:
-        """The derivatives without those of ``ModalDampingBatch.tangent``."""
+        """The derivatives without those of ``ModalDampingBatch.tangents``."""
         A, B = self._modal_rows()
         left, damping, stiffness = A * self.group.c[:, None], A, B
         if np.any(self.w) and self.group.body[IN_V] >= 0:
