@@ -25,12 +25,12 @@ from femb.elements.control.errors import Errors
 from femb.elements.control.linear_law import Realisation
 from femb.elements.control.signals import NO_ARRAYS, Moment, Rows, Signal, law_outputs, rows_of
 from femb.elements.joint.coordinates import JointCoordinates
-from femb.layout.discrete import DiscreteState
 from femb.layout.element import Batch, Input, LowRank
 from femb.layout.layout import Layout
 from femb.layout.numbering import InternalQuantity
-from femb.layout.views import BlockPattern, ModelView, OutputStates
-from femb.numerics.vector3 import scatter
+from femb.layout.terms import Force, ForcePart, MassMatrix, Tangent
+from femb.layout.views import ModelView, OutputStates
+from femb.numerics.vector3 import add_constant
 
 
 def declare_states(item: InLoop, layout: Layout, model: ModelView) -> None:
@@ -60,6 +60,11 @@ class _Loop:
     @property
     def signals(self) -> list[Signal]:
         return self.law.errors.signals
+
+    @property
+    def groups(self) -> tuple[Ints, Ints]:
+        """The states as groups of one, for ``add_constant``."""
+        return np.arange(self.z.size), np.ones(self.z.size, dtype=np.int64)
 
     def lead(self, at: Moment) -> Floats:
         """(n,) what the states of the law have beside those in v."""
@@ -204,6 +209,7 @@ class ContinuousBatch(Batch):
             inputs.append(Input.of_angles(np.arange(self.coordinates.count)))
         self.inputs = tuple(inputs)
         limits = np.concatenate([np.zeros(0), *(loop.law.limits for loop in self.loops)])
+        # no ``gaps``: a command that reaches its limit has a kink alone, which the error control resolves
         self.switches = bool(np.isfinite(limits).any())
         taking = [setting.item for loop in self.loops for setting in loop.settings]
         self.pushes = any(item.changes_momenta for item in taking)
@@ -212,22 +218,10 @@ class ContinuousBatch(Batch):
             dict.fromkeys(item.table for item in sorted(taking, key=lambda item: bool(item.changes_momenta)))
         )
 
-    def accounts(self, own: str) -> tuple[str, ...]:
-        return tuple(f"{own}_on_{table}" for table in self._tables)
-
-    def add_powers(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
-        for loop in self.loops:
-            power = self._given(loop, u, q, v) * (v @ loop.G.T)
-            for setting in loop.settings:
-                out[:, self._tables.index(setting.item.table)] += power[:, setting.part].sum(axis=1)
-
     def begin(self, q: Floats, v: Floats) -> None:
         for loop in self.loops:
             if loop.leads:
                 v[loop.z] -= loop.lead(Moment(q, v, np.nan, np.zeros(0)))
-
-    def allocate(self, pattern: BlockPattern) -> None:
-        self.offsets = [pattern.offsets(loop.z[None]) if loop.z.size else None for loop in self.loops]
 
     # One state
 
@@ -252,55 +246,54 @@ class ContinuousBatch(Batch):
         """The numbers of the reference."""
         return u[self.first_input + loop.reference.start : self.first_input + loop.reference.stop]
 
-    def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
+    def forces(self) -> list[Force]:
+        works = (ForcePart("work", f"_on_{table}") for table in self._tables)
+        return [Force(self._add, (), "uqva", parts=(ForcePart.INERTIA, *works))]
+
+    def _add(self, u: Floats, q: Floats, v: Floats, a: Floats, factors: Floats, out: Floats) -> None:
+        """Add the rows of the states, and the forces of the commands on each table."""
         for loop in self.loops:
             A, B, _, _ = loop.law.realisation
-            for s in range(len(q)):
-                commands, y, _ = self.commands(loop, u[s], q[s], v[s])
-                given = np.clip(commands, -loop.law.limits, loop.law.limits)
-                out[s] -= given @ loop.G if loop.G.any() else 0.0
-                if loop.z.size:
-                    out[s, loop.z] += a[s, loop.z] - A @ v[s, loop.z] - B @ y
+            commands, given, y = self._of_loop(loop, u, q, v)
+            weights = np.zeros(given.shape[1])
+            for setting in loop.settings:
+                weights[setting.part] = factors[1 + self._tables.index(setting.item.table)]
+            out -= (weights * given) @ loop.G
+            if loop.z.size:
+                rows = a[:, loop.z] - v[:, loop.z] @ A.T - y @ B.T
                 if loop.law.tracking is not None:
-                    out[s, loop.z] -= loop.law.tracking @ (given - commands)
-
-    def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
-        for loop in self.loops:
-            out += self._given(loop, u, q, v) @ loop.G
+                    rows -= (given - commands) @ loop.law.tracking.T
+                out[:, loop.z] += factors[0] * rows
 
     def continuous_commands(self, u: Floats, q: Floats, v: Floats) -> dict[str, Floats]:
         result: dict[str, Floats] = {}
         for loop in self.loops:
-            given = self._given(loop, u, q, v)
+            given = self._of_loop(loop, u, q, v)[1]
             result |= {setting.label: given[:, setting.part] for setting in loop.settings}
         return result
 
-    def _given(self, loop: _Loop, u: Floats, q: Floats, v: Floats) -> Floats:
-        """(s, k) commands within their limits."""
-        wanted = [self.commands(loop, *each)[0] for each in zip(u, q, v, strict=True)]
+    def _of_loop(self, loop: _Loop, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats]:
+        """Commands (s, k), the same within their limits, and errors (s, m)."""
         limits = loop.law.limits
-        result: Floats = np.clip(np.reshape(wanted, (len(q), len(limits))), -limits, limits)
-        return result
+        each = [self.commands(loop, *state) for state in zip(u, q, v, strict=True)]
+        commands: Floats = np.reshape([wanted for wanted, _, _ in each], (len(q), len(limits)))
+        errors: Floats = np.reshape([y for _, y, _ in each], (len(q), loop.law.errors.width))
+        return commands, np.clip(commands, -limits, limits), errors
 
-    def mass(self, q: Floats, mass: Floats) -> None:
-        for loop, places in zip(self.loops, self.offsets, strict=True):
-            if places is not None:
-                self._scatter(np.eye(loop.z.size), places, mass)
+    def masses(self) -> list[MassMatrix]:
+        return [
+            MassMatrix(add_constant, (np.eye(loop.z.size)[None], *loop.groups), loop.z[None], loop.z.size * (1,))
+            for loop in self.loops
+            if loop.z.size
+        ]
 
-    def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
-        self.mass(q, mass)
-        self.force_tangent(u, q, v, damping, stiffness)
-
-    def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
+    def tangents(self) -> list[Tangent]:
         """The derivative of the rows of states by the states; the others are of low rank."""
-        for loop, places in zip(self.loops, self.offsets, strict=True):
-            if places is not None:
-                self._scatter(-loop.law.realisation.A, places, damping)
-
-    def _scatter(self, block: Floats, places: tuple[Ints, Ints], data: Floats) -> None:
-        offset, stride = places
-        n = len(block)
-        scatter(block, np.arange(n), np.ones(n, dtype=np.int64), offset[0], stride[0], data)
+        return [
+            Tangent(add_constant, (-loop.law.realisation.A[None], *loop.groups), loop.z[None], "q", gives="d")
+            for loop in self.loops
+            if loop.z.size
+        ]
 
     def low_rank_tangent(self, u: Floats, q: Floats, v: Floats) -> LowRank:
         return LowRank.joined([self._low_rank(loop, u, q, v) for loop in self.loops], len(v))
@@ -324,17 +317,12 @@ class ContinuousBatch(Batch):
         stiffness[:, :m], stiffness[:, m:] = by_pose.T, (D @ by_pose).T
         return LowRank(left, damping, stiffness)
 
-    def gaps(self, discrete: DiscreteState, q: Floats, v: Floats) -> tuple[Floats, Floats]:
-        """None: a command that reaches its limit has a kink alone, which the error control resolves."""
-        return np.empty((len(q), 0)), np.empty((len(q), 0))
-
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
         """Commands and states."""
         result: dict[str, Floats] = {}
         for loop in self.loops:
             path = f"controllers/{loop.item.name}"
-            commands = [self.commands(loop, *each)[0] for each in zip(frames.u, frames.q, frames.v, strict=True)]
-            result[f"{path}/output"] = np.array(commands).reshape(len(frames.q), -1)
+            result[f"{path}/output"] = self._of_loop(loop, frames.u, frames.q, frames.v)[0]
             if loop.z.size:
                 result[f"{path}/state"] = frames.v[:, loop.z]
                 if loop.leads:

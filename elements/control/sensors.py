@@ -12,7 +12,7 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
-from femb.base.types import NOT_NEGATIVE, OWN_UNITS, POSITIVE, Floats, OneOf, Quaternion, Unit, UnitVector, Vector
+from femb.base.types import NOT_NEGATIVE, OWN_UNITS, POSITIVE, Floats, Ints, OneOf, Quaternion, Unit, UnitVector, Vector
 from femb.elements.control.linear_law import LinearLaw
 from femb.elements.control.reference import Gravity, gravity_of, orbit_of
 from femb.elements.control.sensor import Sample, Sensor, Sizes
@@ -33,9 +33,11 @@ from femb.layout.element import Batch, OutputRows
 from femb.layout.layout import Layout
 from femb.layout.numbering import InternalQuantity
 from femb.layout.state import RATE, station_acceleration, station_rows
-from femb.layout.views import BlockPattern, LinearPoint, ModelView, StartPoses, StateView
+from femb.layout.terms import Force, ForcePart, MassMatrix, Tangent
+from femb.layout.views import LinearPoint, ModelView, StartPoses, StateView
 from femb.numerics import rotations
-from femb.numerics.vector3 import scatter
+from femb.numerics.compiler.compile import kernel_with_entry
+from femb.numerics.vector3 import add_constant, dot
 
 IDENTITY = (1.0, 0.0, 0.0, 0.0)
 # Blocks of a frame's rotation and of three states.
@@ -268,37 +270,40 @@ class Gyro(PlacedSensor):
 TURNED = tuple(InternalQuantity(f"turned {axis}", "rad", tolerance=1e-9) for axis in "xyz")
 
 
+@kernel_with_entry
+def turned(z: Ints, spin: Ints, turn: Floats, v: Floats, a: Floats, out: Floats) -> None:
+    """out (s, n_v) += z' less the angular velocity along the axes of n gyros.
+
+    z (n, 3), spin (n,) : places of the integrals and of the angular velocity in v. turn (n, 3, 3) : to those axes.
+    """
+    for s in range(v.shape[0]):
+        for k in range(spin.size):
+            for i in range(3):
+                out[s, z[k, i]] += a[s, z[k, i]] - dot(turn[k, i], v[s, spin[k] : spin[k] + 3])
+
+
 class TurnedBatch(Batch):
     """The integrals of angular velocities in the axes of the host, of integrating gyros."""
 
     def __init__(self, items: list[Gyro], layout: Layout) -> None:
         numbers = [[layout.internal_number(item.table, item.name, each.name) for each in TURNED] for item in items]
         stations = [layout.station(item.on) for item in items]
-        self.z = layout.internal_v[np.array(numbers)]
-        self.spin = np.array([int(layout.frame_v[each.frame]) + 3 for each in stations])
+        self.z: Ints = layout.internal_v[np.array(numbers)]
+        self.spin: Ints = np.array([int(layout.frame_v[each.frame]) + 3 for each in stations])
         self.turn = np.array([rotations.rotation_matrix(each.rotation).T for each in stations])
 
-    def allocate(self, pattern: BlockPattern) -> None:
+    def forces(self) -> list[Force]:
+        return [Force(turned, (self.z, self.spin, self.turn), "va", ForcePart.INERTIA)]
+
+    def masses(self) -> list[MassMatrix]:
+        ones = np.tile(np.eye(3), (len(self.z), 1, 1))
+        return [MassMatrix(add_constant, (ones, np.arange(3), np.ones(3, dtype=np.int64)), self.z, (1, 1, 1))]
+
+    def tangents(self) -> list[Tangent]:
+        by_velocity = np.zeros((len(self.z), 6, 6))
+        by_velocity[:, 3:, :3] = -self.turn
         starts = np.concatenate([self.spin[:, None], self.z], axis=1)
-        self.offset, self.stride = pattern.offsets(starts)
-
-    def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
-        for z, j, turn in zip(self.z, self.spin, self.turn, strict=True):
-            out[:, z] += a[:, z] - v[:, j : j + 3] @ turn.T
-
-    def mass(self, q: Floats, mass: Floats) -> None:
-        for offset, stride in zip(self.offset, self.stride, strict=True):
-            scatter(np.diag([0.0] * 3 + [1.0] * 3), BLOCKS, SIZES, offset, stride, mass)
-
-    def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
-        self.mass(q, mass)
-        self.force_tangent(u, q, v, damping, stiffness)
-
-    def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
-        for n, turn in enumerate(self.turn):
-            by_velocity = np.zeros((6, 6))
-            by_velocity[3:, :3] = -turn
-            scatter(by_velocity, BLOCKS, SIZES, self.offset[n], self.stride[n], damping)
+        return [Tangent(add_constant, (by_velocity, BLOCKS, SIZES), starts, "q", gives="d")]
 
 
 def walk(K: float, correlation: float | None, T: float) -> tuple[float, tuple[float, float], float, float]:

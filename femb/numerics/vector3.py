@@ -4,7 +4,7 @@ Functions of quaternions take and return components, without arrays. A quaternio
 in a frame's axes to inertial ones; p' = p (0, omega)/2 with omega in the frame's axes.
 """
 
-from femb.numerics.compiler.compile import inlined, kernel
+from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
 
 # Columns of a frame: its indices in q and in v, negative if it is fixed, and whether it has axes.
 IN_Q, IN_V, HAS_AXES = range(3)
@@ -245,3 +245,14 @@ def scatter(local, starts, sizes, offset, stride, data):
             for k in range(sizes[i]):
                 for m in range(sizes[j]):
                     data[base + k * step + m] += local[starts[i] + k, starts[j] + m]
+
+
+@kernel_with_entry
+def add_constant(matrices, firsts, sizes, offset, stride, q, out):
+    """Add matrices (e, n, n) of elements, equal at all states, to block data (s, size).
+
+    firsts, sizes (g,) : of the groups of their rows and columns. offset, stride (e, g, g) : of the blocks.
+    """
+    for s in range(q.shape[0]):
+        for k in range(matrices.shape[0]):
+            scatter(matrices[k], firsts, sizes, offset[k], stride[k], out[s])
