@@ -42,7 +42,6 @@ class MassiveElements(Batch):
         index = self.index.copy()
         index[:, self.in_v] = private.starts
         other.set_index(index)
-        other.pattern = private
         return other, private
 
     def inertial(self) -> Self:
@@ -51,7 +50,7 @@ class MassiveElements(Batch):
 
     def mass_changes(self, q: Floats) -> list[tuple[Ints, Floats]]:
         other, private = self.inertial().alone()
-        return [(private.indices, private.by_columns(partial(other.tangent, np.zeros(0), q)))]
+        return [(private.indices, private.by_columns(partial(Evaluation([other], private).tangent, np.zeros(0), q)))]
 
 
 # Free-body diagram: the forces on the ends of one element, at an operating point, and their exact derivatives.

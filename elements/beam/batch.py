@@ -412,7 +412,7 @@ class BeamBatch(BeamElements):
         ranges = Ranges(of_range, index[:, VELOCITIES], SIZES, LANES)
         # elements without damping do no work of their own
         parts = ForcePart.ELASTIC, ForcePart.WORK if self.damped else ForcePart.ELASTIC, ForcePart.INERTIA
-        return [Force(forces, (*self._groups, *state), "qva", parts=parts, check=self.check, ranges=ranges)]
+        return [Force(forces, (*self._groups, *state), "qva", parts=parts, check=self.check, ranges=ranges, slow=True)]
 
     def masses(self) -> list[MassMatrix]:
         return [MassMatrix(masses, (*self._groups, self.fixed), self.starts, SIZES, self.check)]

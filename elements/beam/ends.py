@@ -185,7 +185,6 @@ class BeamElements(MassiveElements):
     damped : whether one has material damping, undamped : whether one has none.
     """
 
-    slow_to_compile = True
     in_q: ClassVar[list[int]]
     end_groups: ClassVar[tuple[int, int]]
 
@@ -235,5 +234,4 @@ class BeamElements(MassiveElements):
         private, one = FreeBody.blocks(self.sizes), self.row(number)
         places = tuple(one.starts[0].tolist())
         one.index[:, self.in_v] = one.starts = private.starts
-        one.pattern = private
         return FreeBody(one, self.sizes, places, section_ends(one.ends[0], self.end_groups))

@@ -8,7 +8,7 @@ import numpy as np
 
 from femb.base.types import Floats
 from femb.elements.private_blocks import MassiveElements
-from femb.layout.element import Batch
+from femb.layout.element import Batch, weighed
 from femb.layout.layout import Layout
 from femb.layout.stacking import Shift, shifted
 from femb.layout.terms import Energy, Force, ForcePart, MassMatrix, Tangent
@@ -242,7 +242,7 @@ class MassBatch(MassiveElements):
         return [Energy(energy_momentum, (self.index, self.data, self.gravity))]
 
     def inertial(self) -> Self:
-        return self.weighed(np.zeros(3))
+        return weighed(self, np.zeros(3))
 
 
 class PointBatch(Batch):

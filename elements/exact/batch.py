@@ -248,7 +248,7 @@ class ExactBatch(BeamElements):
         damping = ForcePart.WORK if self.damped else ForcePart.ELASTIC
         heating = ForcePart("work", self.prestress_account) if self.inputs else ForcePart.ELASTIC
         parts, kept = (ForcePart.ELASTIC, damping, ForcePart.INERTIA, heating), of_range(slice(0, len(index)))
-        return [Force(forces, kept, parts=parts, reads="uqva", check=self.check, ranges=ranges)]
+        return [Force(forces, kept, parts=parts, reads="uqva", check=self.check, ranges=ranges, slow=True)]
 
     def masses(self) -> list[MassMatrix]:
         return [MassMatrix(masses, (self.index, *self._kinds, self.fixed), self.starts, SIZES)]

@@ -535,7 +535,6 @@ class ExactLineLoadBatch(LineLoads):
     of_beams : the batch of all their elements, for their arrays and their free strains.
     """
 
-    slow_to_compile = True
     beams = ExactBatch
     velocities = VELOCITIES
     sizes = SIZES
@@ -557,7 +556,7 @@ class ExactLineLoadBatch(LineLoads):
         self.of_beams.check(int(self.in_model[folded]) if folded >= 0 else -1)
 
     def force(self, section: Floats) -> Force:
-        return Force(line_forces, (*self._rows, section), "uq", check=self.check)
+        return Force(line_forces, (*self._rows, section), "uq", check=self.check, slow=True)
 
     def tangents(self) -> list[Tangent]:
         return [Tangent(line_tangent, self._rows, self.starts, "uq", "k", check=self.check)]

@@ -18,7 +18,6 @@ from femb.elements.beam.strain import LENGTH, POINTS, WEIGHTS, cubics, slopes
 from femb.elements.environment.density import density
 from femb.elements.exact.batch import ExactBatch
 from femb.elements.exact.element_data import REFERENCE
-from femb.elements.private_blocks import FreeBody
 from femb.layout.element import Batch, Input, WithoutDerivatives, breakpoints_of
 from femb.layout.evaluation import Call
 from femb.layout.layout import Layout
@@ -519,7 +518,6 @@ class DragBatch(Batch):
         body, other = batch.free_body(number), copy(self)
         assert isinstance(body.batch, BeamBatch | ExactBatch)
         other.points, other._first_element = LinePoints(body.batch), k
-        other.pattern = FreeBody.blocks(body.sizes)
         return other
 
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:

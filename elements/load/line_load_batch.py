@@ -72,7 +72,6 @@ class LoadsAlongBeams(Batch):
         private, other = FreeBody.blocks(self.sizes), copy(self)
         other.select(rows)
         other.index[:, self.velocities] = private.starts  # a copy, by select
-        other.pattern = private
         return other
 
     def force(self, section: Floats) -> Force:

@@ -21,7 +21,7 @@ import numpy as np
 from femb.base.types import Bools, Floats, Ints
 from femb.elements.private_blocks import CutsFree
 from femb.layout.connections import components
-from femb.layout.element import B, Batch, Input, LowRank, OfMotion
+from femb.layout.element import B, Batch, Input, LowRank, OfMotion, weighed
 from femb.layout.evaluation import Call, Evaluation
 from femb.layout.layout import Layout, unfixed_frames
 from femb.layout.protocols import HoldsFrames
@@ -247,7 +247,7 @@ class MassField(Batch):
 
     def bind(self, batches: Sequence[Batch]) -> None:
         # what weighs cancels in rotations whose weights add up to zero
-        massive = [batch.weighed(np.zeros(3)) for batch in batches if batch.gravity is not None]
+        massive = [weighed(batch, np.zeros(3)) for batch in batches if batch.gravity is not None]
         self.fielded = Evaluation([self._whole(batch) for batch in massive], self.pattern)
         self.n_u = max((part.first_input + sum(each.width for each in part.inputs) for part in batches), default=0)
 

@@ -39,6 +39,7 @@ from femb.elements.modal.kernels import (
 from femb.elements.modal.matrices import add_masses, matrices
 from femb.elements.private_blocks import FreeBody
 from femb.layout.element import Batch, FoldedError
+from femb.layout.evaluation import Evaluation
 from femb.layout.layout import Layout, Station, unfixed_frames
 from femb.layout.private_blocks import PrivateBlocks
 from femb.layout.terms import Energy, Force, ForcePart, MassMatrix, Tangent
@@ -221,7 +222,6 @@ class ModalBatch(Batch):
     whether no joint holds it, and no body carries it.
     """
 
-    definite = False
     records_motion = True
 
     def __init__(
@@ -303,7 +303,7 @@ class ModalBatch(Batch):
     def masses(self) -> list[MassMatrix]:
         still = np.zeros((1, int((self.index[:, IN_V] + self.sizes).max())))
         kept = *self._kept, self.starts, self.sizes, still
-        return [MassMatrix(add_masses, kept, self.groups, tuple(self.sizes.tolist()), self._check)]
+        return [MassMatrix(add_masses, kept, self.groups, tuple(self.sizes.tolist()), self._check, definite=False)]
 
     def tangents(self) -> list[Tangent]:
         kept = *self._kept, self.starts, self.sizes
@@ -321,7 +321,7 @@ class ModalBatch(Batch):
         private, other = PrivateBlocks(groups, tuple(self.sizes.tolist())), copy(self)
         other.index = self.index.copy()
         other.index[:, IN_V] = private.starts[0]
-        other.groups, other.pattern = private.starts, private
+        other.groups = private.starts
         return other, private
 
     def mass_changes(self, q: Floats) -> list[tuple[Ints, Floats]]:
@@ -331,7 +331,7 @@ class ModalBatch(Batch):
         place, rests, rigid, linear, pairs, quad, psi2 = self.arrays
         inertial = pairs * np.array([1.0, 0.0, 0.0])[:, None, None]
         other.arrays = place, rests, rigid, linear, inertial, quad, psi2
-        return [(private.indices, private.by_columns(partial(other.tangent, np.zeros(0), q)))]
+        return [(private.indices, private.by_columns(partial(Evaluation([other], private).tangent, np.zeros(0), q)))]
 
     def element_number(self, path: str, k: int) -> int:
         """0 of the body "bodies.NAME" itself, which is one element; -1 of another item."""

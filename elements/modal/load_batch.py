@@ -151,7 +151,7 @@ class ModalLoadBatch(Batch):
 
     def _of(self, body: ModalBatch) -> Self:
         other = copy(self)
-        other.body, other.pattern = body, body.pattern
+        other.body = body
         return other
 
     @property

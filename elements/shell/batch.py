@@ -13,7 +13,8 @@ from femb.elements.shell import kernels, tangents
 from femb.elements.shell.load import SurfaceLoad
 from femb.elements.shell.mesh import projected_axes
 from femb.elements.shell.stiffness import areas, elements_of, middle_axes, reference_strains, turned_stiffness, wrinkled
-from femb.layout.element import Batch, Input
+from femb.layout.element import Batch, Input, weighed
+from femb.layout.evaluation import Evaluation
 from femb.layout.layout import Layout, unfixed_frames
 from femb.layout.private_blocks import PrivateBlocks
 from femb.layout.terms import Energy, Force, ForcePart, MassMatrix, Ranges, Tangent
@@ -179,7 +180,6 @@ def _arrays_of(
 class ShellBatch(Batch):
     """The quadrilaterals and the triangles of shells."""
 
-    slow_to_compile = True
     # docs/theory/shell.md, section 6
     largest_rotation, own_force, prestress_account = 0.6, False, ""
 
@@ -264,6 +264,7 @@ class ShellBatch(Batch):
                 "uqva",
                 parts=parts,
                 ranges=Ranges(kept, cells.index[:, cells.n :], cells.sizes, LANES),
+                slow=True,
             )
             for cells, kept, whole in self._terms()
         ]
@@ -299,13 +300,13 @@ class ShellBatch(Batch):
 
     def mass_changes(self, q: Floats) -> list[tuple[Ints, Floats]]:
         # the exact tangent at rest without stiffness and gravity, where the residual is M a
-        found, other = [], self.weighed(np.zeros(3))
+        found, other = [], weighed(self, np.zeros(3))
         other.heats, other.own = [NO_HEATS], None
         for cells in self.cells:
-            alone, other.pattern = cells.alone()
+            alone, private = cells.alone()
             other.cells = [alone]
-            change = partial(other.tangent, np.zeros(0), q)
-            found.append((other.pattern.indices, other.pattern.by_columns(change)))
+            change = partial(Evaluation([other], private).tangent, np.zeros(0), q)
+            found.append((private.indices, private.by_columns(change)))
         return found
 
     # Strains of Newton's iteration

@@ -469,6 +469,7 @@ class WheelBatch(MassiveElements):
         return result
 
     def allocate(self, pattern: BlockPattern) -> None:
+        self.pattern = pattern
         index = self.places.copy()
         index[:, INPUTS] += self.first_input
         self.set_index(index)

@@ -13,8 +13,7 @@ no discrete state: it reads one as an input, and ``femb.layout.discrete.Update``
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -22,9 +21,8 @@ from femb.base.errors import ModelError, SolveError
 from femb.base.types import Floats, Ints
 from femb.base.values import shallow_copy, shown
 from femb.layout.discrete import ANGLES, DiscreteState
-from femb.layout.terms import Energy, Force, MassMatrix, Tangent, inertia, work
+from femb.layout.terms import Energy, Force, MassMatrix, Tangent
 from femb.layout.views import BlockPattern, LinearPoint, OutputStates
-from femb.numerics.compiler.bound_calls import BoundSequence
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_array
@@ -224,17 +222,13 @@ class Batch:
     inputs: "tuple[Input, ...]" = ()
     # Index of the first input in u; the system sets it.
     first_input: int = 0
-    pattern: Any = None
     # Whether vibrations of the elements have no or hardly any damping.
     undamped: bool = False
-    slow_to_compile: ClassVar[bool] = False  # whether two processes share the compilation of its kernels
     records_motion: ClassVar[bool] = False  # whether some of its records follow from positions and velocities alone
     # Whether the stiffness or the damping may jump, for example at contact or at the start of sliding.
     switches: bool = False
     # Uniform acceleration (3,) m/s2, inertial axes, that gives the batch its weight; None of batches without mass.
     gravity: Floats | None = None
-    # Whether the mass matrix is positive semidefinite in any state.
-    definite: bool = True
 
     def bind(self, batches: Sequence["Batch"]) -> None:
         """Look up other batches of the system, which it evaluates; called once, after ``allocate`` of all."""
@@ -258,96 +252,6 @@ class Batch:
         """Its energies and momenta."""
         return []
 
-    @property
-    def declares(self) -> bool:
-        """Whether it declares terms."""
-        return type(self).forces is not Batch.forces
-
-    @property
-    def _evaluation(self) -> Any:
-        from femb.layout.evaluation import Evaluation
-
-        return Evaluation([self], self.pattern)
-
-    def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
-        """out += M a + h + f - f_applied."""
-        self._evaluation.add_residual(u, q, v, a, out)
-
-    def bound_residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
-        """``residual`` of these arrays, whose entries change from call to call, as a function without arguments."""
-        if self.declares:
-            return BoundSequence(self._evaluation.force_calls(u, q, v, a, out))
-        return partial(self.residual, u, q, v, a, out)
-
-    def bound_inertia(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
-        """``bound_residual`` in rigid motions; forces that are equal in all of them at a state may be left out."""
-        if self.declares:
-            return BoundSequence(self._evaluation.force_calls(u, q, v, a, out, inertia))
-        return self.bound_residual(u, q, v, a, out)
-
-    def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
-        """Add mass, d(residual)/dv and the iteration tangent d(residual)/dq H at one state to block data."""
-        if self.declares:
-            self._evaluation.add_step_matrices(*(part[None] for part in (u, q, v, mass, damping, stiffness)))
-        else:
-            self.force_tangent(u, q, v, damping, stiffness)
-
-    def bound_matrices(
-        self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats
-    ) -> Callable[[], object]:
-        """``matrices_each`` of these arrays, as ``bound_residual``."""
-        if self.declares:
-            return BoundSequence(self._evaluation.step_calls(u, q, v, mass, damping, stiffness))
-        return partial(self.matrices_each, u, q, v, mass, damping, stiffness)
-
-    def mass(self, q: Floats, mass: Floats) -> None:
-        """Add the mass at one state to block data."""
-        if self.declares:
-            self._evaluation.add_masses(q[None], mass[None])
-
-    def matrices_each(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
-        """``matrices`` at each of s states: block data (s, size)."""
-        if self.declares:
-            self._evaluation.add_step_matrices(u, q, v, mass, damping, stiffness)
-            return
-        for state in zip(u, q, v, mass, damping, stiffness, strict=True):
-            self.matrices(*state)
-
-    def mass_each(self, q: Floats, mass: Floats) -> None:
-        """``mass`` at each of s states: block data (s, size)."""
-        if self.declares:
-            self._evaluation.add_masses(q, mass)
-        elif type(self).mass is not Batch.mass:
-            for state in zip(q, mass, strict=True):
-                self.mass(*state)
-
-    def bound_mass(self, q: Floats, mass: Floats) -> Callable[[], object]:
-        """``mass_each`` of one state in these arrays (1, .), as ``bound_residual``."""
-        if self.declares:
-            return BoundSequence(self._evaluation.mass_calls(q, mass))
-        return partial(self.mass_each, q, mass)
-
-    def element_masses(self, q: Floats) -> "list[tuple[Ints, Floats]]":
-        """The mass matrices of the elements, each on its own, at one state; their sum is ``mass``.
-        Groups of e elements alike: places (e, g) of their velocities, negative where these are held, and M (e, g, g).
-        """
-        masses: list[tuple[Ints, Floats]] = self._evaluation.element_masses(q) if self.declares else []
-        return masses
-
-    def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:
-        """out (s, 8) += kinetic and potential energy, linear momentum, angular momentum about the origin."""
-        for term in self.energies():
-            if "u" not in term.reads:
-                term.kernel(*term.kept, *({"q": q, "v": v}[name] for name in term.reads), out)
-
-    def potential_energy(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
-        """out (s,) += potential energy that depends on inputs, for example on unwrapped angles."""
-        for term in self.energies():
-            if "u" in term.reads:
-                part = np.zeros((len(q), 8))
-                term.kernel(*term.kept, *({"u": u, "q": q, "v": v}[name] for name in term.reads), part)
-                out += part[:, 1]
-
     def records(self, frames: OutputStates, batches: "list[Batch]") -> dict[str, Floats]:
         """Arrays (k, ...) by path in the result file, at k output instants ``frames`` (femb.recording.frames.Frames).
         batches : all batches of the system, for contributions of others to the values."""
@@ -359,65 +263,14 @@ class Batch:
         section_force and section_moment that are given here."""
         return {}
 
-    def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
-        """out (s, n_v) += forces without a potential: loads and dampers, not gravity or springs."""
-        if self.declares:
-            force = np.zeros(v.shape)
-            self._evaluation.add_residual(u, q, v, np.zeros(v.shape), force, work)
-            out -= force
 
-    def bound_nonconservative(self, u: Floats, q: Floats, v: Floats, out: Floats) -> Callable[[], object]:
-        """``nonconservative_force`` of these arrays, as ``bound_residual``."""
-        return partial(self.nonconservative_force, u, q, v, out)
-
-    def accounts(self, own: str) -> tuple[str, ...]:
-        """The accounts of the budget to which its forces without a potential do work; own : that of its class. The last
-        one has the impulse of what changes momenta."""
-        return (own,)
-
-    def add_powers(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
-        """out (s, k) += the power (W) of ``nonconservative_force``, a column for each of its k accounts."""
-        force = np.zeros(v.shape)
-        self.nonconservative_force(u, q, v, force)
-        out[:, 0] += np.einsum("sv,sv->s", force, v)
-
-    def bound_powers(self, u: Floats, q: Floats, v: Floats, out: Floats) -> Callable[[], object]:
-        """``add_powers`` of these arrays, as ``bound_residual``."""
-        return partial(self.add_powers, u, q, v, out)
-
-    def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
-        """Add the exact d(residual)/dv and d(residual)/dq H at one state to block data, less ``low_rank_tangent``."""
-        if self.declares:
-            self._evaluation.add_tangents(*(part[None] for part in (u, q, v, a, damping, stiffness)))
-        else:
-            self.force_tangent(u, q, v, damping, stiffness)
-
-    def weighed(self, gravity: Floats) -> Self:
-        """The batch under another ``gravity``."""
-        if self.gravity is None:
-            return self
-        other = shallow_copy(self)
-        other.gravity = gravity
-        return other
-
-    def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
-        """Add the exact d(residual)/dv and d(residual)/dq H of forces that do not depend on accelerations; elements
-        without mass implement it instead of ``matrices`` and ``tangent``."""
-        raise NotImplementedError(f"{type(self).__name__} has no exact tangent")
-
-
-class ForceBatch(Batch):
-    """Elements without mass that exert forces: elastic ones, with a potential, and the rest, without."""
-
-    def add_forces(self, u: Floats, q: Floats, v: Floats, elastic: float, rest: float, out: Floats) -> None:
-        """out (s, n_v) += elastic times the forces with a potential + rest times the others; signs of ``residual``."""
-        raise NotImplementedError
-
-    def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
-        self.add_forces(u, q, v, 1.0, 1.0, out)
-
-    def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
-        self.add_forces(u, q, v, 0.0, -1.0, out)
+def weighed(batch: B, gravity: Floats) -> B:
+    """The batch under another ``gravity`` (3,) m/s2."""
+    if batch.gravity is None:
+        return batch
+    other = shallow_copy(batch)
+    other.gravity = gravity
+    return other
 
 
 # Outputs and inputs of linear models: exact rows and columns on small changes of the motion, which items give by name.

@@ -1,14 +1,14 @@
 """Evaluation of the terms of batches: at states, in arrays for compiled steps, in parts, over threads."""
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, Protocol, Self, TypeAlias
 
 import numpy as np
 
 from femb.base.types import Floats, Ints
 from femb.layout.private_blocks import PrivateBlocks
-from femb.layout.terms import Energy, Force, ForcePart, MassMatrix, Tangent, every, inertia
+from femb.layout.terms import Declares, Energy, Force, ForcePart, MassMatrix, Tangent, every
 from femb.numerics.compiler.bound_calls import Bound, BoundSequence
 from femb.numerics.element_ranges import in_ranges
 
@@ -33,11 +33,11 @@ class Evaluation:
     do the same for the entries which the arrays have at each call. Raises what the terms raise, as a FoldedError.
     """
 
-    def __init__(self, batches: Sequence[Any], blocks: BlockStorage) -> None:
+    def __init__(self, batches: Sequence[Declares], blocks: BlockStorage) -> None:
         self.batches, self.blocks = list(batches), blocks
         self._places: dict[int, tuple[Ints, tuple[Ints, Ints]]] = {}
 
-    def of(self, batches: Iterable[Any]) -> Self:
+    def of(self, batches: Iterable[Declares]) -> Self:
         """The evaluation of other batches, in the same storage of matrices."""
         other = type(self)(list(batches), self.blocks)
         other._places = self._places
@@ -76,9 +76,7 @@ class Evaluation:
         """Calls that add the residual to out (s, n_v); factor : of each part of the forces, all by default."""
         arrays = {"u": u, "q": q, "v": v, "a": a}
         calls: list[Call] = []
-        for batch, of_batch in zip(self.batches, self.forces, strict=True):
-            if not batch.declares:
-                calls.append((batch.bound_inertia if factor is inertia else batch.bound_residual)(u, q, v, a, out))
+        for of_batch in self.forces:
             for force in of_batch:
                 calls += _force_calls(force, arrays, out, factor)
         return calls
@@ -98,12 +96,10 @@ class Evaluation:
 
     def mass_calls(self, q: Floats, mass: Floats) -> list[Call]:
         """Calls that add the mass to block data (s, size)."""
-        old = [batch for batch in self.batches if not batch.declares]
-        return [batch.bound_mass(q, mass) if len(q) == 1 else partial(batch.mass_each, q, mass) for batch in old] + [
-            Bound(term.kernel, *term.kept, *self._blocks_of(term.starts), q, mass, check=term.check)
-            for of_batch in self.masses
-            for term in of_batch
-        ]
+        return [self._mass_call(term, q, mass) for of_batch in self.masses for term in of_batch]
+
+    def _mass_call(self, term: MassMatrix, q: Floats, mass: Floats) -> Call:
+        return Bound(term.kernel, *term.kept, *self._blocks_of(term.starts), q, mass, check=term.check)
 
     def add_masses(self, q: Floats, mass: Floats) -> None:
         """Add the mass to block data (s, size)."""
@@ -115,20 +111,11 @@ class Evaluation:
     ) -> list[Call]:
         """Calls that add the matrices of Newton's iteration in a step to block data (s, size)."""
         arrays, outputs = _arrays(u, q, v), {"m": mass, "d": damping, "k": stiffness}
-        calls: list[Call] = [
-            (batch.bound_matrices if len(q) == 1 else partial(partial, batch.matrices_each))(
-                u, q, v, mass, damping, stiffness
-            )
-            for batch in self.batches
-            if not batch.declares
-        ]
+        calls: list[Call] = []
         for masses, tangents in zip(self.masses, self.tangents, strict=True):
             of_step = [term for term in tangents if term.step]
             if not any("m" in term.gives for term in of_step):
-                calls += [
-                    Bound(term.kernel, *term.kept, *self._blocks_of(term.starts), q, mass, check=term.check)
-                    for term in masses
-                ]
+                calls += [self._mass_call(term, q, mass) for term in masses]
             calls += [self._tangent_call(term, arrays, outputs) for term in of_step]
         return calls
 
@@ -142,10 +129,6 @@ class Evaluation:
     def add_tangents(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
         """Add the exact d(residual)/dv and d(residual)/dq H to block data (s, size), less what is of low rank."""
         arrays, outputs = {"u": u, "q": q, "v": v, "a": a}, {"d": damping, "k": stiffness}
-        for batch in self.batches:
-            if not batch.declares:
-                for state in zip(u, q, v, a, damping, stiffness, strict=True):
-                    batch.tangent(*state)
         for of_batch in self.tangents:
             for term in of_batch:
                 if term.exact:
@@ -168,9 +151,6 @@ class Evaluation:
         Groups of e elements alike: places (e, g) of their velocities, negative where these are held, and M (e, g, g).
         """
         found: list[tuple[Ints, Floats]] = []
-        for batch in self.batches:
-            if not batch.declares:
-                found += batch.element_masses(q)
         for of_batch in self.masses:
             for term in of_batch:
                 private = PrivateBlocks(term.starts, term.sizes)
@@ -184,13 +164,11 @@ class Evaluation:
     def add_energies(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         """out (s, 8) += kinetic and potential energy, linear momentum, angular momentum about the origin."""
         arrays = {"u": u, "q": q, "v": v}
-        for batch in self.batches:
-            if not batch.declares:
-                batch.energy_momentum(q, v, out)
-                batch.potential_energy(u, q, v, out[:, 1])
         for of_batch in self.energies:
             for term in of_batch:
-                Bound(term.kernel, *term.kept, *(arrays[name] for name in term.reads), out, check=term.check)()
+                result = term.kernel(*term.kept, *(arrays[name] for name in term.reads), out)
+                if term.check is not None:
+                    term.check(result)
 
 
 def _arrays(u: Floats, q: Floats, v: Floats) -> dict[str, Floats]:

@@ -46,17 +46,13 @@ class PrivateBlocks:
         """(e, n, n) of block data."""
         return data.reshape(self.count, self.n, self.n)
 
-    def by_columns(self, change: Callable[[Floats, Floats, Floats, Floats], None]) -> Floats:
-        """D (e, n, n, n): D[:, :, j] is the stiffness block that ``change`` adds for unit accelerations along j.
-
-        change(v, a, damping, stiffness) adds to block data; v is zero, and the damping blocks are not used.
-        """
+    def by_columns(self, tangent: Callable[[Floats, Floats], tuple[Floats, Floats]]) -> Floats:
+        """D (e, n, n, n): D[:, :, j] is the stiffness, of the damping and stiffness that ``tangent`` gives as block
+        data, at rest with unit accelerations along j."""
         result = np.empty((self.count, self.n, self.n, self.n))
         v = np.zeros(self.count * self.n)
-        damping = np.zeros(self.count * self.n**2)
         for j in range(self.n):
-            a, stiffness = np.zeros_like(v), np.zeros_like(damping)
+            a = np.zeros_like(v)
             a[j :: self.n] = 1.0
-            change(v, a, damping, stiffness)
-            result[:, :, j] = stiffness.reshape(self.count, self.n, self.n)
+            result[:, :, j] = self.matrices(tangent(v, a)[1])
         return result

@@ -85,6 +85,7 @@ class Force:
     gives several, which takes their factors (parts,) before out, and leaves out what has the factor zero. check :
     called with the result of the kernel, -1 where nothing failed, and raises. ranges : for elements in ranges.
     composed : whether the kernel is a function that gives the calls which do it, for arrays whose entries change.
+    slow : whether its kernels take so long to compile that two processes share it.
     """
 
     kernel: Callable[..., Any]
@@ -94,6 +95,7 @@ class Force:
     parts: tuple[ForcePart, ...] = ()
     check: Callable[[int], object] | None = None
     ranges: Ranges | None = None
+    slow: bool = False
     composed: bool = False
 
     @property
@@ -107,7 +109,8 @@ class MassMatrix:
     """Mass matrices of elements: kernel(*kept, offset, stride, q, mass) adds them to block data (s, size).
 
     starts (e, groups) : the first velocity of each group of an element, negative where it is fixed. sizes (groups,) :
-    of the groups. offset, stride (e, groups, groups) : of the blocks, which are looked up for the starts.
+    of the groups. offset, stride (e, groups, groups) : of the blocks, which are looked up for the starts. definite :
+    whether the matrices are positive semidefinite in any state.
     """
 
     kernel: Callable[..., Any]
@@ -115,6 +118,7 @@ class MassMatrix:
     starts: Ints
     sizes: tuple[int, ...]
     check: Callable[[int], object] | None = None
+    definite: bool = True
 
 
 @dataclass(frozen=True, eq=False)

@@ -148,7 +148,9 @@ def _compile_forces(system: "System") -> None:
     system.tangents(q, rates)
     system.normalise(q.copy())
     u = system.inputs_at(0.0, q, v)
-    slow_first = system.evaluation.of(sorted(system.batches, key=lambda batch: not batch.slow_to_compile))
+    slow_first = system.evaluation.of(
+        sorted(system.batches, key=lambda batch: not any(term.slow for term in batch.forces()))
+    )
     state, data = (u[None], q[None], v[None]), np.zeros((3, 1, system.pattern.size))
     slow_first.residual(*state, np.zeros((1, system.n_v)))
     slow_first.add_energies(*state, np.zeros((1, 8)))

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from femb.base.types import Floats, Ints
+from femb.layout.element import weighed
 from femb.layout.protocols import Softened, Strained
 from femb.numerics import rotations
 from femb.small_motions.spinning import in_own_axes
@@ -116,7 +117,7 @@ class ExactProducts:
         """K_s and C_s."""
         system, u, q, still = self.system, self.u, self.q, np.zeros(self.system.n_v)
         soft = [batch for batch in system.batches if isinstance(batch, Softened)]
-        elastic = system.evaluation.of(batch.weighed(np.zeros(3)) for batch in soft)
+        elastic = system.evaluation.of(weighed(batch, np.zeros(3)) for batch in soft)
         damping, stiffness = elastic.tangent(u, q, still, still)
         strained = any(isinstance(batch, Strained) and batch.unstrained(u, q) is None for batch in soft)
         on_frames = elastic.residual(u[None], q[None], still[None], still[None])[0] if strained else still

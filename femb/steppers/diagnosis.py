@@ -44,7 +44,11 @@ class Definiteness:
 
     def __init__(self, system: System) -> None:
         self.system = system
-        watched = [batch for batch in system.batches if not batch.definite]
+        watched = [
+            batch
+            for batch, masses in zip(system.batches, system.evaluation.masses, strict=True)
+            if not all(term.definite for term in masses)
+        ]
         kinds = [_masses(system.evaluation.of([batch]), system.q0) for batch in watched]
         self.watched = [each for each in kinds if each is not None]
 

@@ -7,14 +7,13 @@ Accounts follow from the classes of items and their batches (``Batch.accounts``,
 """
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from femb.base.types import Floats, Ints
 from femb.elements.item import Item
-from femb.layout.element import Batch, ForceBatch
+from femb.layout.element import Batch
 from femb.layout.evaluation import Evaluation
 from femb.layout.layout import Layout
 from femb.layout.protocols import Prestressed, Pushes, TakesPower
@@ -65,14 +64,6 @@ def balance(points_q, points_v, turns_q, turns_v, q, v, sign, force, power, push
                     out[s, push + 3 + o] += sign * y[o]
 
 
-@kernel_with_entry
-def add_columns(part, columns, out):
-    """Add part (s, k) to these columns (k,) of out (s, n_w)."""
-    for s in range(part.shape[0]):
-        for k in range(columns.size):
-            out[s, columns[k]] += part[s, k]
-
-
 class Budget:
     """The accounts of a system: of ``batches``, each with the items of one class, or of several if it joins classes.
 
@@ -97,12 +88,7 @@ class Budget:
             if batch.inputs and isinstance(batch, Prestressed):
                 self.stored.append((k, batch.prestress_account or own))
                 works.append(batch.prestress_account or own)
-            if batch.declares:
-                accounts = work_accounts(batch.forces(), own)
-            elif type(batch).nonconservative_force is Batch.nonconservative_force:
-                continue
-            else:
-                accounts = batch.accounts(own)
+            accounts = work_accounts(batch.forces(), own)
             if accounts:
                 names.append((k, accounts))
                 works += accounts
@@ -136,49 +122,26 @@ class Budget:
         """The call that sets out (s, n_w) to ``rates`` of these arrays, whose entries change from call to call."""
         calls: list[Callable[[], object]] = [Bound(clear, out)]
         for k, columns in self._powers:
-            batch = system.batches[k]
-            push = self._pushes.get(k, -1)
-            kind = type(batch)
-            if batch.declares:
-                calls += self._calls_of(batch, system.pattern, k, columns, (u, q, v), out)
-                continue
-            # of one account, and kernels for its force
-            bound = kind.bound_nonconservative is not Batch.bound_nonconservative and len(columns) == 1
-            power = int(columns[0]) if bound or kind.add_powers is Batch.add_powers else -1
-            if power < 0:
-                part = np.empty((len(q), len(columns)))
-                calls += [Bound(clear, part), batch.bound_powers(u, q, v, part)]
-                calls.append(Bound(add_columns, part, columns, out))
-            elastic = push >= 0 and isinstance(batch, ForceBatch) and _has_potential(batch)
-            if power >= 0 or (push >= 0 and not elastic):
-                force = np.empty(v.shape)  # once for both
-                columns_of_force = power, -1 if elastic else push
-                calls += [Bound(clear, force), batch.bound_nonconservative(u, q, v, force)]
-                calls.append(Bound(balance, *self._frames, q, v, 1.0, force, *columns_of_force, out))
-            if elastic:
-                force = np.empty(v.shape)
-                calls += [Bound(clear, force), batch.bound_residual(u, q, v, v, force)]
-                calls.append(Bound(balance, *self._frames, q, v, -1.0, force, -1, push, out))
+            calls += self._calls_of(system.evaluation.of([system.batches[k]]), k, columns, (u, q, v), out)
         for k, name in self._supplied:
-            calls.append(partial(_add_supply, system.batches[k], u, q, v, self._in_supplies(name), out))
+            calls.append(Bound(_add_supply, system.batches[k], u, q, v, self._in_supplies(name), out))
         if multipliers is not None and self._drivers >= 0:
             calls.append(system.constraint_set.bound_power(u, q, v, multipliers, self._drivers, out))
         return BoundSequence(calls)
 
     def _calls_of(
-        self, batch: Batch, blocks: Any, k: int, columns: Ints, state: tuple[Floats, Floats, Floats], out: Floats
+        self, terms: Evaluation, k: int, columns: Ints, state: tuple[Floats, Floats, Floats], out: Floats
     ) -> list[Callable[[], object]]:
-        """The calls for batch k: the work of each of its accounts, with the impulse of the last where it pushes."""
+        """The calls for the terms of batch k: the work of its accounts, and the impulse of all where it pushes."""
         (u, q, v), force, push = state, np.empty(state[2].shape), self._pushes.get(k, -1)
-        evaluation = Evaluation([batch], blocks)
-        calls: list[Callable[[], object]] = []
-        elastic = push >= 0 and any(part.kind == "elastic" for term in batch.forces() for part in term.all_parts)
-        for name, column in zip(self._names[k], columns.tolist(), strict=True):
-            both = -1 if elastic or name != self._names[k][-1] else push
-            calls += [Bound(clear, force), *evaluation.force_calls(u, q, v, v, force, account(self._owns[k], name))]
-            calls.append(Bound(balance, *self._frames, q, v, -1.0, force, column, both, out))
-        if elastic:
-            calls += [Bound(clear, force), *evaluation.force_calls(u, q, v, v, force, applied)]
+        names, calls = self._names[k], list[Callable[[], object]]()
+        potential = any(part.kind == "elastic" for term in terms.forces[0] for part in term.all_parts)
+        once = len(names) == 1 and not potential  # the force that does the work is all that pushes
+        for name, column in zip(names, columns.tolist(), strict=True):
+            calls += [Bound(clear, force), *terms.force_calls(u, q, v, v, force, account(self._owns[k], name))]
+            calls.append(Bound(balance, *self._frames, q, v, -1.0, force, column, push if once else -1, out))
+        if push >= 0 and not once:
+            calls += [Bound(clear, force), *terms.force_calls(u, q, v, v, force, applied)]
             calls.append(Bound(balance, *self._frames, q, v, -1.0, force, -1, push, out))
         return calls
 
@@ -233,9 +196,3 @@ class Budget:
 def _add_supply(batch: TakesPower, u: Floats, q: Floats, v: Floats, column: int, out: Floats) -> None:
     """Add the electrical power of a batch to a column of out (s, n_w)."""
     out[:, column] += batch.electrical_power(u, q, v).sum(axis=1)
-
-
-def _has_potential(batch: Batch) -> bool:
-    """Whether its class has a potential energy."""
-    kind = type(batch)
-    return kind.energy_momentum is not Batch.energy_momentum or kind.potential_energy is not Batch.potential_energy

@@ -18,7 +18,7 @@ from femb.base.types import Bools, Floats, Sparse
 from femb.base.values import shallow_copy
 from femb.layout.connections import check_singularities
 from femb.layout.discrete import DiscreteState
-from femb.layout.element import Batch, Input, LowRank
+from femb.layout.element import Batch, Input, LowRank, weighed
 from femb.layout.evaluation import Evaluation
 from femb.layout.protocols import (
     HasGaps,
@@ -63,7 +63,7 @@ class MotionEquations(VelocityCoordinates):
     @property
     def batches(self) -> list[Batch]:
         """The batches of elements, in the order of evaluation."""
-        return self.evaluation.batches
+        return self.evaluation.batches  # type: ignore[return-value]
 
     @cached_property
     def singular_batches(self) -> list[Batch]:
@@ -118,7 +118,7 @@ class MotionEquations(VelocityCoordinates):
 
     def with_gravity(self, gravity: Floats) -> Self:
         """The system with another uniform acceleration of weight, gravity (3,), m/s2, inertial axes."""
-        return self.with_batches([batch.weighed(gravity) for batch in self.batches])
+        return self.with_batches(weighed(batch, gravity) for batch in self.batches)
 
     def balanced(self) -> Self:
         """The equations without forces of known phase, as the imbalance and the harmonics of wheels: in the mean over

@@ -106,8 +106,6 @@ def allocated(batches: Sequence[Batch], constraint_set: ConstraintSet, pattern: 
     for part in parts:
         part.first_input = sum(input_.width for input_ in inputs)
         inputs += part.inputs
-        if isinstance(part, Batch):
-            part.pattern = pattern
         part.allocate(pattern)
     for batch in batches:
         batch.bind(batches)

@@ -8,6 +8,7 @@ from bench_models import best
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # for oracles
 
+from oracles.alone import Alone
 from oracles.modal_beam import BeamModel
 
 import femb
@@ -42,9 +43,9 @@ def main() -> None:
         system.normalise(q)
         u, a, out = np.zeros((1, system.n_u)), np.zeros((1, system.n_v)), np.zeros((1, system.n_v))
         data = np.zeros((3, system.pattern.size))
-        force = best(lambda: batch.residual(u, q[None], v[None], a, out))  # noqa: B023
-        matrices = best(lambda: batch.matrices(u[0], q, v, *data))  # noqa: B023
-        tangent = best(lambda: batch.tangent(u[0], q, v, a[0], *data[1:]))  # noqa: B023
+        force = best(lambda: Alone(system, batch).residual(u, q[None], v[None], a, out))  # noqa: B023
+        matrices = best(lambda: Alone(system, batch).matrices(u[0], q, v, *data))  # noqa: B023
+        tangent = best(lambda: Alone(system, batch).tangent(u[0], q, v, a[0], *data[1:]))  # noqa: B023
         full = 1e6 * system.matrices(u[0], q, v)[0] + 1e3 * system.matrices(u[0], q, v)[1]
         full = full + system.matrices(u[0], q, v)[2]
         copy = best(full.copy)

@@ -15,6 +15,7 @@ import inspect
 import numpy as np
 import pytest
 from models import of_parts, refuses, stiff
+from oracles.alone import Alone
 from oracles.finite_differences import INERTIA, residual_change, slope
 from oracles.modal_example import Particles
 from oracles.rigid_motions import check_known_motions
@@ -35,7 +36,7 @@ from femb.elements.records import Records
 from femb.elements.shell.load_batch import ShellLoads
 from femb.elements.spring.batch import PairBatch
 from femb.export.csv import export_csv
-from femb.layout.element import Batch, ForceBatch
+from femb.layout.element import Batch
 from femb.layout.evaluation import Evaluation
 from femb.numerics import rotations
 from femb.numerics.compiler.bound_calls import AVAILABLE, Bound, BoundSequence, call_each, program
@@ -634,7 +635,7 @@ def test_steps_call_no_python_of_elements(kind, systems):
     u, q, (v, a, out) = np.zeros((1, system.n_u)), system.q0[None], np.zeros((3, 1, system.n_v))
     matrices = np.zeros((3, 1, system.pattern.size))
     for batch in system.batches:
-        if type(batch).__name__ in PYTHON_IN_STEPS or not batch.declares:
+        if type(batch).__name__ in PYTHON_IN_STEPS:
             continue
         terms = Evaluation([batch], system.pattern)
         calls = [*terms.force_calls(u, q, v, a, out), *terms.step_calls(u, q, v, *matrices)]
@@ -677,7 +678,7 @@ def test_energy_and_momentum(kind, systems):
         _, u, q, v, a = state(system, seed, on_constraints=True)
         force = np.zeros((1, system.n_v))
         for batch in system.batches:
-            batch.nonconservative_force(u[None], q[None], v[None], force)
+            Alone(system, batch).nonconservative_force(u[None], q[None], v[None], force)
         balance = system.residual(u[None], q[None], v[None], a[None])[0] + force[0]
         rate = system.rates(q[None], v[None])[0]
 
@@ -825,7 +826,7 @@ def _below(kind):
 
 
 BASES = {
-    *(AlongBeams, BeamElements, CoordinateForceBatch, ForceBatch, LineLoads, LoadsAlongBeams, MassField, PairBatch),
+    *(AlongBeams, BeamElements, CoordinateForceBatch, LineLoads, LoadsAlongBeams, MassField, PairBatch),
     *(MassiveElements, ShellLoads, StationForces),
 }
 

@@ -19,9 +19,11 @@ from femb.elements.item import Item, ItemStates, given_values
 from femb.elements.joint.records import joint_reactions
 from femb.elements.marker import Attachment, JointEnd, SpringEnd
 from femb.elements.modal.batch import ModalBatch
+from femb.elements.private_blocks import FieldOnElements
 from femb.layout.element import Batch, Input
 from femb.layout.layout import Station
 from femb.layout.numbering import InternalQuantity
+from femb.layout.protocols import LoadsInterfaces
 from femb.layout.state import internal_rows, station_acceleration, station_motion
 from femb.layout.terms import Force, ForcePart, MassMatrix, Tangent
 from femb.linear.chart import driven_inputs, driver_slopes
@@ -129,8 +131,10 @@ def interface_load(point, name, interface, word):
     forces = batch.interface_forces(frames.q, frames.v, frames.a)
     for each in system.batches:
         of = lambda other, u, q, v, a: other.interface_forces(q, v, a)  # noqa: E731
-        forces = forces + each.field_part(batch, of, frames.u, frames.q)
-        each.add_interface_forces(batch, frames.u, frames.q, frames.v, forces)
+        if isinstance(each, FieldOnElements):
+            forces = forces + each.field_part(batch, of, frames.u, frames.q)
+        if isinstance(each, LoadsInterfaces):
+            each.add_interface_forces(batch, frames.u, frames.q, frames.v, forces)
     force, torque = np.split(forces[0, batch.names.index(interface)], 2)
     station = system.layout.flexible_bodies[name].stations[interface]
     quaternion = station_motion(system.layout, Station(station.frame), frames.q, frames.v)[1][0]

@@ -28,10 +28,8 @@ system = System(model)
 batch = next(each for each in system.batches if type(each).__name__ == "ExactBatch")
 x = 0.05 * np.sin(np.arange(5.0 * system.n_v)).reshape(5, -1)
 q = system.retract(system.q0, x[0])
-out = np.zeros((1, system.n_v))
-batch.residual(np.zeros((1, 0)), q[None], x[1][None], x[2][None], out)
-tangent = np.zeros((2, system.pattern.size))
-batch.tangent(np.zeros(0), q, x[1], x[2], *tangent)
+out = system.evaluation.of([batch]).residual(np.zeros((1, 0)), q[None], x[1][None], x[2][None])
+tangent = np.array(system.evaluation.of([batch]).tangent(np.zeros(0), q, x[1], x[2]))
 print(KNOWN, LANES, *map(float.hex, [*out[0].tolist(), *tangent[:, tangent.any(axis=0)].ravel().tolist()]))
 """
 

@@ -134,7 +134,8 @@ def test_the_same_folded_element_is_named(kind, element):
     u = system.inputs_at(0.0, system.q0, system.v0)[None]
     for count in (1, 2, 3):
         with limited_threads(count):
-            evaluate = batch.bound_residual(u, q[None], *np.zeros((2, 1, system.n_v)), np.zeros((1, system.n_v)))
+            terms, still = system.evaluation.of([batch]), np.zeros((1, system.n_v))
+            (evaluate,) = terms.force_calls(u, q[None], still, still, still.copy())
             refuses(rf"{batch.labels[element]}: turned", evaluate, error=FoldedError)
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 from models import of_parts, sections_like
+from oracles.alone import Alone
 from oracles.modal_example import Particles
 
 from femb import Attachment, Beam, Orbit, PointMass, RigidBody
@@ -27,7 +28,7 @@ def resultant(system, q, orbit=CIRCULAR, t=0.0):
     u, still = system.inputs_at(t, q, 0.0 * system.v0)[None], np.zeros((1, system.n_v))
     (batch,) = (batch for batch in system.batches if type(batch).__name__ == "OrbitBatch")
     out = np.zeros((1, system.n_v))
-    batch.residual(u, q[None], still, still, out)
+    Alone(system, batch).residual(u, q[None], still, still, out)
     return -system.rigid_velocities(q) @ out[0]
 
 

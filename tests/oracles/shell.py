@@ -2,6 +2,7 @@
 
 import numpy as np
 from models import of_parts
+from oracles.alone import Alone
 from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse.linalg import splu
 
@@ -75,14 +76,13 @@ class Supported:
         return f
 
     def stiffness(self, q, batch=None):
-        damping, stiffness = np.zeros((2, self.system.pattern.size))
         still = np.zeros(self.system.n_v)
-        (batch or self.batch).tangent(np.zeros(0), q, still, still, damping, stiffness)
-        return self.system.pattern.to_csc(stiffness)
+        alone = self.system.evaluation.of([batch or self.batch])
+        return self.system.pattern.to_csc(alone.tangent(np.zeros(0), q, still, still)[1])
 
     def force(self, q):
         out, still = np.zeros((1, self.system.n_v)), np.zeros((1, self.system.n_v))
-        self.batch.residual(np.zeros((1, 0)), q[None], still, still, out)
+        Alone(self.system, self.batch).residual(np.zeros((1, 0)), q[None], still, still, out)
         return out[0]
 
     def linear(self, f):

@@ -405,9 +405,7 @@ def does_work(batch: Batch) -> bool:
     if isinstance(batch, JointForceBatch):
         springs = linear_springs_of(batch)
         return len(springs) < len(batch.items) or any(item.damping for item in springs)
-    if batch.declares:
-        return bool(work_accounts(batch.forces(), ""))
-    return type(batch).nonconservative_force is not Batch.nonconservative_force
+    return bool(work_accounts(batch.forces(), ""))
 
 
 # Poses, velocities and momenta of the segments at a state, and their accelerations with the forces in the hinges.

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from oracles.alone import Alone
 
 from femb import Attachment, Beam, Model, RigidBody, Section
 from femb.elements.beam import strain as columns
@@ -81,9 +82,9 @@ def test_matrices_are_those_of_single_elements(n, clamped, turn):
     q, v, _ = states(system, turn)
     u = np.zeros((2, system.n_u))
     together, alone = np.zeros((2, 3, 2, system.pattern.size))
-    batch.matrices_each(u, q, v, *together)
+    system.evaluation.of([batch]).add_step_matrices(u, q, v, *together)
     for k in range(n):
-        batch.row(k).matrices_each(u, q, v, *alone)
+        system.evaluation.of([batch.row(k)]).add_step_matrices(u, q, v, *alone)
     for got, wanted in zip(together, alone, strict=True):
         close(got, wanted)
 
@@ -94,9 +95,9 @@ def test_energies_and_loads_in_the_middle_are_those_of_single_elements(n, clampe
     system, batch = batch_of(n, clamped=clamped)
     q, v, a = states(system, 0.4)
     together, alone = np.zeros((2, 2, 8))
-    batch.energy_momentum(q, v, together)
+    Alone(system, batch).energy_momentum(q, v, together)
     for k in range(n):
-        batch.row(k).energy_momentum(q, v, alone)
+        Alone(system, batch.row(k)).energy_momentum(q, v, alone)
     close(together, alone)
     assert np.min(np.abs(alone[:, 0])) > 0.1
     sections = np.concatenate([batch.row(k)._sections(np.zeros((2, 0)), q, v, a) for k in range(n)], axis=1)
@@ -113,9 +114,9 @@ def test_a_folded_element_is_named(n, element):
         q[turned] = rotations.multiply(q[turned], np.array([0.0, 0.0, 1.0, 0.0]))
     u, zero = np.zeros((1, system.n_u)), np.zeros((1, system.n_v))
     with pytest.raises(FoldedError, match=f"element {element + 1} of {n}: turned"):
-        batch.residual(u, q[None], zero, zero, zero.copy())
+        Alone(system, batch).residual(u, q[None], zero, zero, zero.copy())
     with pytest.raises(FoldedError, match=f"element {element + 1} of {n}: turned"):
-        batch.matrices(u[0], q, zero[0], *np.zeros((3, system.pattern.size)))
+        Alone(system, batch).matrices(u[0], q, zero[0], *np.zeros((3, system.pattern.size)))
 
 
 def test_elements_alike_share_their_parameters():

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from models import of_parts, refusals, sections_like
+from oracles.alone import Alone
 from scipy.integrate import solve_ivp
 
 import femb
@@ -132,14 +133,14 @@ def test_tangents_are_differences_of_the_forces(kind):
     u = system.inputs_at(0.0, q, v)
     (batch,) = (each for each in system.batches if type(each).__name__ in ("PlateBatch", "ExposedBatch"))
     damping, stiffness = np.zeros((2, system.pattern.size))
-    batch.tangent(u, q, v, np.zeros(n), damping, stiffness)
+    Alone(system, batch).tangent(u, q, v, np.zeros(n), damping, stiffness)
     found = [system.pattern.to_csc(part).toarray() for part in (damping, stiffness)]
 
     def force(pose, speed):
         at = q + system.rates(q[None], pose[None])[0]
         system.normalise(at)
         out = np.zeros((1, n))
-        batch.residual(u[None], at[None], (v + speed)[None], np.zeros((1, n)), out)
+        Alone(system, batch).residual(u[None], at[None], (v + speed)[None], np.zeros((1, n)), out)
         return out[0]
 
     zero = np.zeros(n)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from models import of_parts, stiff
+from oracles.alone import Alone
 
 import femb
 from femb import Attachment, ExactBeam, Load, Model, Section
@@ -70,7 +71,7 @@ def test_it_always_dissipates():
     system.normalise(q)
     v = rng.standard_normal((200, system.n_v))
     force = np.zeros_like(v)
-    batch.nonconservative_force(np.zeros((200, 0)), np.tile(q, (200, 1)), v, force)
+    Alone(system, batch).nonconservative_force(np.zeros((200, 0)), np.tile(q, (200, 1)), v, force)
     power = np.sum(force * v, axis=1)
     assert np.all(power < 0.0)
     K = full_section().stiffness_matrix
@@ -132,7 +133,7 @@ def test_elements_in_a_group_are_as_alone():
             i, j = system.layout.frame_q[frame], system.layout.frame_v[frame]
             q[i : i + 7] += 0.3 * x[place, :7]
             v[j : j + 6], a[j : j + 6] = x[place, 7:13], x[place, 13:]
-        batch.residual(np.zeros((1, 0)), q[None], v[None], a[None], out)
+        Alone(system, batch).residual(np.zeros((1, 0)), q[None], v[None], a[None], out)
         return np.concatenate([out[0, system.layout.frame_v[frame] :][:6] for frame in frames])
 
     numbers = {"one": [0, 1], "six": [2, 3, 4], "none": [5]}

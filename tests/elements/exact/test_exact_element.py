@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from models import of_parts
 from oracles import exact_beam as oracle
+from oracles.alone import Alone
 
 import femb
 from femb import Attachment, ExactBeam, RigidBody, Section
@@ -96,7 +97,7 @@ def ends_of(frames, offsets, turns):
 def residual(system, batch, q, v=None, a=None):
     zero, out = np.zeros((1, system.n_v)), np.zeros((1, system.n_v))
     v, a = (zero if each is None else each[None] for each in (v, a))
-    batch.residual(np.zeros((1, 0)), q[None], v, a, out)
+    Alone(system, batch).residual(np.zeros((1, 0)), q[None], v, a, out)
     return out[0]
 
 
@@ -150,7 +151,7 @@ def test_static_tangent(plain, own):
     wanted = np.array([gradient(lambda frames, i=i: force(frames)[i], frames_of(q)) for i in range(12)])
     used = batch.strained(q, given_stress) if own else batch
     data = np.zeros((2, system.pattern.size))
-    used.tangent(none, q, still, still, *data)
+    Alone(system, used).tangent(none, q, still, still, *data)
     got = system.pattern.to_csc(data[1]).toarray()[:12, :12]
     np.testing.assert_allclose(got, wanted, rtol=0.0, atol=3e-12 * np.abs(wanted).max())
 
@@ -177,7 +178,7 @@ def test_stresses_of_its_own(plain):
 def test_kinetic_energy_and_mass(plain):
     system, batch, (length, d0, _), offsets, turns = plain
     q, axes = bent(system, 0.8), [oracle.matrix(p) for p in turns]
-    M, inertia = batch.element_masses(q)[0][1][0], oracle.inertia(mass_at, compliance_at, length, d0)
+    M, inertia = Alone(system, batch).element_masses(q)[0][1][0], oracle.inertia(mass_at, compliance_at, length, d0)
 
     def kinetic(v):
         return oracle.kinetic_energy(frames_of(q), (v[:6], v[6:]), offsets, axes, inertia)
@@ -187,7 +188,7 @@ def test_kinetic_energy_and_mass(plain):
     np.testing.assert_allclose(M, wanted, atol=1e-13 * np.abs(M).max())
     out = np.zeros((1, 8))
     v = np.random.default_rng(4).standard_normal(12)
-    batch.energy_momentum(q[None], v[None], out)
+    Alone(system, batch).energy_momentum(q[None], v[None], out)
     np.testing.assert_allclose(out[0, 0], kinetic(v), rtol=1e-13)
 
 
@@ -198,7 +199,7 @@ def test_potential_energy_in_gravity_is_that_of_the_mass_centre(plain):
     q, out = np.tile(bent(system, 0.8), (3, 1)), np.zeros((2, 3, 8))
     v = np.tile(np.eye(3, 6), 2)
     for each, sums in zip((batch, heavy), out, strict=True):
-        each.energy_momentum(q, v, sums)
+        Alone(system, each).energy_momentum(q, v, sums)
     (_, z, minus_y), (_, _, x) = out[0, 0, 5:], out[0, 1, 5:]
     np.testing.assert_allclose(out[1, 0, 1] - out[0, 0, 1], -np.dot(GRAVITY, [x, -minus_y, z]), rtol=1e-10)
 
@@ -217,7 +218,7 @@ def test_damping_at_rest_is_in_proportion_to_the_stiffness():
     system, batch, *_ = beam_of(element(damping=0.02))
     data, still = np.zeros((3, system.pattern.size)), np.zeros(system.n_v)
     # free of stress: the end of the beam where its shape has it
-    batch.matrices(np.zeros(0), system.q0, still, *data)
+    Alone(system, batch).matrices(np.zeros(0), system.q0, still, *data)
     np.testing.assert_allclose(data[1], 0.02 * data[2], atol=1e-10 * np.abs(data[2]).max())
 
 
@@ -278,7 +279,7 @@ def test_exact_tangent_in_motion(damped, turn):
 
     wanted = complex_steps(lambda x: typed(frames_of(q), v + x)), complex_steps(lambda x: typed(moved(x), v))
     data = np.zeros((2, system.pattern.size))
-    batch.tangent(np.zeros(0), q, v, a, *data)
+    Alone(system, batch).tangent(np.zeros(0), q, v, a, *data)
     for got, exact in zip(data, wanted, strict=True):
         matrix = system.pattern.to_csc(got).toarray()[:12, :12]
         np.testing.assert_allclose(matrix, exact, rtol=0.0, atol=3e-12 * np.abs(exact).max())
@@ -301,7 +302,7 @@ def test_exact_tangent_in_motion(damped, turn):
         complex_steps(lambda x: force(moved(x), *split)),
     )
     data = np.zeros((2, system.pattern.size))
-    batch.tangent(np.zeros(0), q, v, a, *data)
+    Alone(system, batch).tangent(np.zeros(0), q, v, a, *data)
     for got, exact in zip(data, wanted, strict=True):
         matrix = system.pattern.to_csc(got).toarray()[:12, :12]
         np.testing.assert_allclose(matrix, exact, rtol=0.0, atol=1e-12 * np.abs(exact).max())

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from models import stiff
+from oracles.alone import Alone
 from scipy.linalg import eigh
 
 from femb import Attachment, ExactBeam, JointEnd, Model, Revolute, RigidBody, Section, simulate
@@ -33,7 +34,8 @@ def linear(elements, *sections, gravity=(0.0, 0.0, 0.0), **words):
     system = System(model, assemble=True)
     batch = next(each for each in system.batches if type(each).__name__ == "ExactBatch")
     M, C, K = np.zeros((3, 1, system.pattern.size))
-    batch.matrices_each(np.zeros((1, 0)), system.q0[None], np.zeros((1, system.n_v)), M, C, K)
+    state = np.zeros((1, 0)), system.q0[None], np.zeros((1, system.n_v))
+    system.evaluation.of([batch]).add_step_matrices(*state, M, C, K)
     M, K = (system.pattern.to_csc(each[0]).toarray() for each in (M, K))
     return system, batch, M, K
 
@@ -48,7 +50,7 @@ def tip(elements, *sections, hub=0.0, spin=(0.0, 0.0, 0.0), **words):
         v[0, 6 * k + 3 : 6 * k + 6] = rotations.rotate_back(turn, np.array(spin))
         a[0, 6 * k : 6 * k + 3] = np.cross(spin, np.cross(spin, r))
     force = np.zeros((1, system.n_v))
-    batch.residual(np.zeros((1, 0)), q[None], v, a, force)
+    Alone(system, batch).residual(np.zeros((1, 0)), q[None], v, a, force)
     start, end = batch.index[0, 2], batch.index[-1, 1:4:2]
     free = np.delete(np.arange(system.n_v), np.arange(start, start + 6))
     x = np.zeros(system.n_v)
@@ -161,7 +163,8 @@ def test_energies_of_an_element_from_either_end():
         rng = np.random.default_rng(3)
         q, v = system.retract(system.q0, 0.3 * rng.standard_normal(12)), rng.standard_normal(12)
         out = np.zeros((1, 8))
-        next(x for x in system.batches if type(x).__name__ == "ExactBatch").energy_momentum(q[None], v[None], out)
+        batch = next(x for x in system.batches if type(x).__name__ == "ExactBatch")
+        Alone(system, batch).energy_momentum(q[None], v[None], out)
         sums.append(out[0])
     np.testing.assert_allclose(*sums, rtol=1e-11, atol=1e-11)
 

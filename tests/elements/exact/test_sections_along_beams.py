@@ -51,7 +51,7 @@ def rigid_mass(elements, **words):
         q = system.q0[7 * k : 7 * k + 7]
         motion[6 * k : 6 * k + 3] = np.hstack([np.eye(3), -cross_matrix(q[:3])])
         motion[6 * k + 3 : 6 * k + 6, 3:] = rotation_matrix(q[3:]).T
-    indices, matrices = batch_of(system).element_masses(system.q0)[0]
+    indices, matrices = system.evaluation.of([batch_of(system)]).element_masses(system.q0)[0]
     return sum(motion[rows].T @ M @ motion[rows] for rows, M in zip(indices, matrices, strict=True))
 
 
@@ -98,7 +98,8 @@ def frequencies(sections, elements, directions):
 
     system = system_of(sections, (0.0, 1.0), elements)
     M, C, K = np.zeros((3, 1, system.pattern.size))
-    batch_of(system).matrices_each(np.zeros((1, 0)), system.q0[None], np.zeros((1, system.n_v)), M, C, K)
+    state = np.zeros((1, 0)), system.q0[None], np.zeros((1, system.n_v))
+    system.evaluation.of([batch_of(system)]).add_step_matrices(*state, M, C, K)
     rows = np.sort(np.concatenate([np.arange(k, system.n_v, 6) for k in directions]))
     M, K = (system.pattern.to_csc(each[0]).toarray()[np.ix_(rows, rows)] for each in (M, K))
     return np.sqrt(eigh(K, M, eigvals_only=True)[:2])

@@ -8,6 +8,7 @@ import pytest
 from long_runs import slow, slow_but
 from models import of_parts
 from oracles import joint_force as plain
+from oracles.alone import Alone
 from oracles.finite_differences import INERTIA, only, random_state, slope
 from scipy.optimize import brentq
 
@@ -669,9 +670,9 @@ def test_forces_of_parts_are_those_of_the_laws():
     np.testing.assert_allclose(out, total, rtol=1e-14, atol=1e-15)
 
 
-def batch_residual(batch, u, q, v, a):
+def batch_residual(system, batch, u, q, v, a):
     out = np.zeros(a.shape)
-    batch.residual(u, q, v, a, out)
+    Alone(system, batch).residual(u, q, v, a, out)
     return out
 
 
@@ -681,6 +682,8 @@ def test_revolutions_alone_change_no_equation():
     later = system.with_discrete(system.discrete.with_angles(system.discrete.angles + 0.2))
     before, after = (each.inputs_at(0.0, q, v) for each in (system, later))
     assert np.any(before != after)
-    exact = [batch_residual(batch, after[None], q[None], v[None], 0.0 * v[None]) for batch in system.batches]
+    exact = [batch_residual(system, batch, after[None], q[None], v[None], 0.0 * v[None]) for batch in system.batches]
     for batch, values in zip(system.batches, exact, strict=True):
-        np.testing.assert_array_equal(values, batch_residual(batch, before[None], q[None], v[None], 0.0 * v[None]))
+        np.testing.assert_array_equal(
+            values, batch_residual(system, batch, before[None], q[None], v[None], 0.0 * v[None])
+        )

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from models import refusals, stiff
+from oracles.alone import Alone
 from oracles.finite_differences import slope
 from scipy.integrate import quad
 
@@ -29,7 +30,7 @@ def forces(system, q, v, t=0.0):
     u, out = system.inputs_at(t, q, v), np.zeros((1, system.n_v))
     for batch in system.batches:
         if batch.gravity is None:
-            batch.nonconservative_force(u[None], q[None], v[None], out)
+            Alone(system, batch).nonconservative_force(u[None], q[None], v[None], out)
     return out[0]
 
 
@@ -75,7 +76,7 @@ def test_a_law_has_exact_tangents_and_sees_every_point(kind):
     u = system.inputs_at(0.4, q, v)
     (batch,) = (batch for batch in system.batches if batch.gravity is None)
     damping, stiffness = np.zeros((2, system.pattern.size))
-    batch.tangent(u, q, v, np.zeros_like(v), damping, stiffness)
+    Alone(system, batch).tangent(u, q, v, np.zeros_like(v), damping, stiffness)
     K, C = (system.pattern.to_csc(data).toarray()[: system.n_v, : system.n_v] for data in (stiffness, damping))
     dx, dv = rng.standard_normal((2, system.n_v))
 

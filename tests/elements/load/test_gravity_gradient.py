@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from models import of_parts, refuses, stiff
+from oracles.alone import Alone
 from oracles.modal_example import Particles
 
 import femb
@@ -22,7 +23,7 @@ def forces(system, q):
     """Generalised forces (n_v,) of the loads at one state and t = 0."""
     u, out = system.inputs_at(0.0, q, 0.0 * system.v0), np.zeros((1, system.n_v))
     for batch in system.batches:
-        batch.nonconservative_force(u[None], q[None], np.zeros((1, system.n_v)), out)
+        Alone(system, batch).nonconservative_force(u[None], q[None], np.zeros((1, system.n_v)), out)
     return out[0]
 
 

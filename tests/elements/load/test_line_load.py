@@ -10,6 +10,7 @@ import pytest
 from autograd import grad
 from models import at_rest, bent, of_parts, refuses, soft_rod
 from oracles import beam as plain
+from oracles.alone import Alone
 from oracles.finite_differences import only, residual_change
 
 from femb import Beam, DistributedLoad, ExactBeam, Ground, Model, ModelError, RigidBody, simulate, static
@@ -95,7 +96,7 @@ def test_virtual_work(frame, seed):
                 wanted += factor * weight * beam.length * oracle.to_velocities(q, grad(work)(q))
     got = np.zeros((1, system.n_v))
     for batch in system.batches:
-        batch.nonconservative_force(u[None], q[None], v[None], got)
+        Alone(system, batch).nonconservative_force(u[None], q[None], v[None], got)
     np.testing.assert_allclose(got[0], wanted, atol=1e-12 * np.abs(wanted).max())
 
 
@@ -124,7 +125,7 @@ def test_resultant(frame):
     system = System(model)
     q, v = system.q0, np.zeros(system.n_v)
     force = np.zeros((1, system.n_v))
-    system.batches[-1].nonconservative_force(np.ones((1, 1)), q[None], v[None], force)
+    Alone(system, system.batches[-1]).nonconservative_force(np.ones((1, 1)), q[None], v[None], force)
     got = system.rigid_velocities(q) @ force[0]
     x, w = np.polynomial.legendre.leggauss(5)
     x, w = 0.5 + 0.5 * x, w  # length 2

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from long_runs import slow
 from models import of_parts, refuses, sections_like
+from oracles.alone import Alone
 
 from femb import Attachment, Beam, Ground, Load, Model, PointMass, RigidBody, SolveError
 from femb.base.options import Tolerances
@@ -47,7 +48,7 @@ def added_acceleration(system, u, q, v):
     """What the loads alone accelerate (the model undamped, so that only loads are applied)."""
     force = np.zeros((1, system.n_v))
     for batch in system.batches:
-        batch.nonconservative_force(u[None], q[None], v[None], force)
+        Alone(system, batch).nonconservative_force(u[None], q[None], v[None], force)
     return system.solver.factorise(system.mass_data(q)).solve(force[0])
 
 

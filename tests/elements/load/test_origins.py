@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from models import of_parts, refusals, refuses, sections_like
+from oracles.alone import Alone
 from oracles.in_orbit import ITEMS, bent, resultant
 from scipy.integrate import solve_ivp
 
@@ -136,7 +137,7 @@ def test_tangents_are_the_differences_of_the_forces():
         system.normalise(at)
         out = np.zeros((1, 6))
         (batch,) = (each for each in system.batches if type(each).__name__ == "OrbitBatch")
-        batch.residual(u[None], at[None], v[None], v[None], out)
+        Alone(system, batch).residual(u[None], at[None], v[None], v[None], out)
         return out[0]
 
     for k, h in enumerate([10.0] * 3 + [1e-5] * 3):

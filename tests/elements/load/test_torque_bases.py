@@ -4,6 +4,7 @@ damping, and the end of a run at gimbal lock."""
 import numpy as np
 import pytest
 from models import of_parts, refuses
+from oracles.alone import Alone
 from oracles.finite_differences import INERTIA, bodies, only, tangent_error
 
 from femb import Beam, Load, Model, ModelError, RigidBody, Section, simulate
@@ -102,7 +103,7 @@ def torque_of(load):
         q[i : i + 4], v[j : j + 3] = p, omega
         out = np.zeros((1, system.n_v))
         for batch in system.batches:
-            batch.nonconservative_force(np.full((1, system.n_u), u), q[None], v[None], out)
+            Alone(system, batch).nonconservative_force(np.full((1, system.n_u), u), q[None], v[None], out)
         return out[0, j : j + 3]
 
     return torque
@@ -180,7 +181,7 @@ def test_on_a_beam_node(frame):
     j = system.layout.frame_v[station.frame] + 3
     v, out = np.zeros((1, system.n_v)), np.zeros((1, system.n_v))
     v[0, j : j + 3] = omega
-    system.batches[0].nonconservative_force(np.ones((1, 1)), system.q0[None], v, out)
+    Alone(system, system.batches[0]).nonconservative_force(np.ones((1, 1)), system.q0[None], v, out)
     twin = torque_of(Load("l", body="b", torque=(0.3, 0.7, -0.4), damping=(0.5, 0.2, 0.3), frame=frame))
     section = twin(system.layout.pose(station)[1], rotations.rotate_back(station.rotation, omega))
     np.testing.assert_allclose(out[0, j : j + 3], rotations.rotate(station.rotation, section), atol=1e-14)
