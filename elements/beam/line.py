@@ -22,7 +22,6 @@ from femb.elements.beam.section_shapes import shape_properties, thickness_in_tor
 from femb.elements.beam.shape import BeamShape, Path, Sections, path_shape, uniform_shape
 from femb.elements.item import Item, StartMotion
 from femb.elements.marker import Attachment, Place, check_markers
-from femb.elements.private_blocks import end_rows_of, free_body
 from femb.elements.records import RecordedSystem, Records, StationMotions, shape_changes
 from femb.layout.element import ForceColumns, Input, OutputRows
 from femb.layout.layout import BeamLayout, Layout, Station
@@ -409,6 +408,8 @@ class LineItem(Item):
             return internal_rows(point, int(entry.internal[word.removesuffix(RATE)][element, end]), word.endswith(RATE))
         if word not in SECTION_LOADS:
             return station_rows(point, station, word)
+        from femb.elements.private_blocks import end_rows_of, free_body
+
         cut = free_body(point, f"{self.table}.{self.name}", element)
         if cut is None:
             raise ModelError(f"beams of the kind {self.kind!r} give no exact rows of their section forces")

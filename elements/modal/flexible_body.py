@@ -16,7 +16,6 @@ from femb.base.values import nearest, shown
 from femb.elements.body.body import OrientedBody
 from femb.elements.item import FRAMES, StartMotion
 from femb.elements.marker import Attachment, Marker
-from femb.elements.private_blocks import end_rows_of, free_body
 from femb.elements.records import RecordedSystem, Records, inertial_motion_of
 from femb.elements.spring.modal_damping import check_ratios
 from femb.layout.element import Batch, OutputRows
@@ -403,6 +402,8 @@ class FlexibleBody(OrientedBody):
         stations = point.system.layout.flexible_bodies[self.name].stations
         if word not in INTERFACE_LOADS or name not in stations:
             return super().output_rows(point, quantity)
+        from femb.elements.private_blocks import end_rows_of, free_body
+
         cut = free_body(point, f"{self.table}.{self.name}", 0)
         assert cut is not None
         end = self.reduced.interface_names.index(name)

@@ -69,7 +69,8 @@ def write_files(page: Path) -> None:
     """Write the files of a page, blocks with a title, and those of pages it goes on from, to the current folder."""
     for other in re.findall(r"^<!-- files of (\S+) -->$", page.read_text(), re.MULTILINE):
         write_files(page.parent / other)
-    for title, text in blocks(page, "toml") + blocks(page, "text"):
+    modules = [(title, text) for title, text in blocks(page, "python") if title.endswith(".py")]
+    for title, text in blocks(page, "toml") + blocks(page, "text") + modules:
         if title.startswith("title="):
             Path(title.removeprefix("title=")).write_text(text)
 
@@ -189,6 +190,7 @@ def without_extras(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_python_blocks_run(page, workplace, monkeypatch):
     write_files(page)
+    monkeypatch.syspath_prepend(str(workplace))
     without_extras(page, monkeypatch)
     texts = [text for _, text in blocks(page, "python")]
     for line in commands(page):
