@@ -36,7 +36,7 @@ class MassChange:
 
     D[i, j, k] is the derivative of M[i, j] along column k of H: per metre of a frame's position (inertial axes), per
     radian of its rotation about its own axes, per unit of an internal coordinate. q (n_q,) : with unit quaternions.
-    groups : velocity indices and D of elements of one kind, from ``Batch.mass_changes``; the index n_v : fixed.
+    groups : velocity indices and D of elements of one kind, from ``MassChanges``; the index n_v : fixed.
 
     Raises FoldedError where an element is rotated by 180 degrees.
     """

@@ -3,7 +3,7 @@
 A column of n_w numbers is integrated along with the state. Those of ``works`` are powers (W), whose sum is the rate of
 kinetic plus potential energy; before them are, for each account of ``impulses``, a force (N) and a moment (N m) about
 the origin of the layout, inertial axes, and for each of ``supplies`` an electrical power (W), which no sum has.
-Accounts follow from the classes of items and their batches (``Batch.accounts``, ``Batch.supply_account``).
+Accounts follow from the classes of items and their batches (``work_accounts`` of their forces, ``TakesPower``).
 """
 
 from collections.abc import Callable, Sequence
