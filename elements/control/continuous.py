@@ -75,7 +75,7 @@ class _Loop:
         return result
 
 
-def without_accelerations(item: InLoop, law: LinearControl) -> tuple[LinearControl, list[tuple[Signal, Floats]]]:
+def free_of_accelerations(item: InLoop, law: LinearControl) -> tuple[LinearControl, list[tuple[Signal, Floats]]]:
     """The law on velocities and positions alone, and the ``leads`` of its states. Raises ModelError where commands
     follow an acceleration at once. Source: docs/theory/controllers.md, equation (10)."""
     errors = law.errors
@@ -116,7 +116,7 @@ def without_accelerations(item: InLoop, law: LinearControl) -> tuple[LinearContr
 def output_signal(item: Any, layout: Layout, model: ModelView) -> Signal:
     """The output of a continuous controller by its states and what it reads. Raises ModelError: it has a reference."""
     law = item.law(layout, model)
-    law, _ = without_accelerations(item, law)
+    law, _ = free_of_accelerations(item, law)
     errors, (A, _, C, D) = law.errors, law.realisation
     first = layout.internal_number(item.table, item.name, "state 1") if len(A) else 0
     z, name = layout.internal_v[first : first + len(A)], f"{item.table}.{item.name}"
@@ -169,7 +169,7 @@ class ContinuousBatch(Batch):
             law = item.law(layout, model)
             if not isinstance(law, LinearControl):
                 raise ModelError.at((item.table, item.name, "period"), "is missing: this law is sampled")
-            law, leads = without_accelerations(item, law)
+            law, leads = free_of_accelerations(item, law)
             for signal in law.errors.signals:
                 if signal.rows is None:
                     text = f"is missing: {signal.name!r} has no exact derivatives, or is sampled"

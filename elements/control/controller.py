@@ -201,7 +201,7 @@ class Controller(Item):
         layout.add_update(
             Update(
                 label, sampled.sample, period=self.period, phase=self.phase, order=order, sample=sampled.kept,
-                bind=sampled.bound_sample,
+                bind=sampled.sample_call,
             )
         )  # fmt: skip
         read = any(
@@ -216,7 +216,7 @@ class Controller(Item):
             if read:
                 layout.add_discrete(self.array(ARRIVED), np.zeros(width))
             # what only other laws read arrives before these sample, as the values of sensors do
-            order, bind = ACTS if self.sets else 0, sampled.bound_action
+            order, bind = ACTS if self.sets else 0, sampled.action_call
             acts = Update(f"{label}.action", sampled.act, instant=sampled.next_action, order=order, bind=bind)
             layout.add_update(acts)
 
@@ -371,7 +371,7 @@ class ControllerSamples:
 
     # As kernels
 
-    def bound_sample(self, arrays: UpdateArrays) -> Bound | None:
+    def sample_call(self, arrays: UpdateArrays) -> Bound | None:
         """``sample`` as a kernel, of a linear law that reads plain numbers."""
         law = self.law
         common = self._bound(arrays)
@@ -399,7 +399,7 @@ class ControllerSamples:
             errors.constant.copy(), law.arrays, y, u, new, targets, limits,
         )  # fmt: skip
 
-    def bound_action(self, arrays: UpdateArrays) -> Bound | None:
+    def action_call(self, arrays: UpdateArrays) -> Bound | None:
         """``act`` as a kernel, of commands that are only held."""
         common = self._bound(arrays)
         if common is None:

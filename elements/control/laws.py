@@ -210,7 +210,7 @@ class PDController(Controller):
         axes = [self._turned(layout, model, each.on) @ each.axis for each in wheels]
         return np.array([each / np.linalg.norm(each) for each in axes]).T
 
-    def without_torque(self, layout: Layout, model: ModelView) -> Floats:
+    def torqueless_axes(self, layout: Layout, model: ModelView) -> Floats:
         """(m, 3) unit vectors of the directions about which its wheels, of axes in a plane or along a line, give no
         torque."""
         if not self.wheels or self.allocation is not None:

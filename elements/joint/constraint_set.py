@@ -193,7 +193,7 @@ class ConstraintSet:
         if self.row_numbers:
             kernels.constraint_force(self.index, self.data, u, q, v, self.fixed, multipliers, force, rates)
 
-    def bound_force(
+    def force_call(
         self, u: Floats, q: Floats, v: Floats, multipliers: Floats, force: Floats, rates: Floats
     ) -> Callable[[], object]:
         """``constraint_force`` of these arrays, whose entries change from call to call."""
@@ -252,16 +252,16 @@ class ConstraintSet:
         if self.row_numbers:
             # J does not depend on v; q is at least as long
             position, gamma = np.empty((2, 1, self.count))
-            self.jacobian_each(u[None], q[None], np.zeros((1, len(q))), data[None], position, gamma)
+            self.add_jacobians(u[None], q[None], np.zeros((1, len(q))), data[None], position, gamma)
 
-    def jacobian_each(self, u: Floats, q: Floats, v: Floats, data: Floats, position: Floats, gamma: Floats) -> None:
+    def add_jacobians(self, u: Floats, q: Floats, v: Floats, data: Floats, position: Floats, gamma: Floats) -> None:
         """Add J and J^T at each of s states to block data (s, size); position, gamma : as of ``constraints``."""
-        self.bound_jacobian(u, q, v, data, position, gamma)()
+        self.jacobian_call(u, q, v, data, position, gamma)()
 
-    def bound_jacobian(
+    def jacobian_call(
         self, u: Floats, q: Floats, v: Floats, data: Floats, position: Floats, gamma: Floats
     ) -> Callable[[], object]:
-        """``jacobian_each`` of these arrays, whose entries change from call to call."""
+        """``add_jacobians`` of these arrays, whose entries change from call to call."""
         from femb.numerics.compiler.bound_calls import Bound, BoundSequence
 
         arguments = self.index, self.data, self.offset, self.stride, u, q, v, self.fixed, data, position, gamma
@@ -278,7 +278,7 @@ class ConstraintSet:
         if self.row_numbers:
             kernels.products(self.index, self.data, self.offset, self.stride, u, q, self.fixed, data)
 
-    def bound_matrices(
+    def matrices_call(
         self, u: Floats, q: Floats, v: Floats, multipliers: Floats, damping: Floats, stiffness: Floats
     ) -> Callable[[], object]:
         """``jacobian`` and ``constraint_tangent`` of the state in these arrays (1, .), whose entries change."""
@@ -290,12 +290,12 @@ class ConstraintSet:
         one = u[0], q[0], v[0], self.fixed, multipliers[0]
         return BoundSequence(
             [
-                self.bound_jacobian(u, q, v, damping, *spare),
+                self.jacobian_call(u, q, v, damping, *spare),
                 Bound(kernels.constraint_tangent, *blocks, *one, stiffness[0]),
             ]
         )
 
-    def bound_power(
+    def power_call(
         self, u: Floats, q: Floats, v: Floats, multipliers: Floats, column: int, out: Floats
     ) -> Callable[[], object]:
         """The call that adds lambda . Phi_t, the power of the inputs of the rows, to a column of out (s, n_w)."""

@@ -202,7 +202,7 @@ def _samples(system: "System", scales: TimeScales) -> Iterator[str]:
 def _allocations(system: "System") -> Iterator[str]:
     """Laws of attitudes whose wheels give no torque about some axes."""
     for item in system.items:
-        if isinstance(item, PDController) and len(missing := item.without_torque(system.layout, system.model)):
+        if isinstance(item, PDController) and len(missing := item.torqueless_axes(system.layout, system.model)):
             one = len(missing) == 1
             axis = missing[0] if one else np.cross(missing[0], missing[1])
             axis = axis * np.sign(axis[int(np.argmax(np.abs(axis)))])

@@ -71,7 +71,7 @@ class BoundEquations(BoundSequence):
         self.result = force
         if n_c:
             self.result = np.empty((len(v), n_v + n_c))
-            parts.append(system.constraint_set.bound_force(u, q, v, multipliers, force, rates))
+            parts.append(system.constraint_set.force_call(u, q, v, multipliers, force, rates))
             parts.append(Bound(join, force, rates, self.result))
         super().__init__([Bound(clear, force), *parts])
 
@@ -105,7 +105,7 @@ class BoundRates(BoundSequence):
         calls += [
             *system.evaluation.force_calls(self.u, q, v, still, force),
             *system.evaluation.mass_calls(q, data),
-            system.constraint_set.bound_jacobian(self.u, q, v, data, position, gamma),
+            system.constraint_set.jacobian_call(self.u, q, v, data, position, gamma),
             factors.bound(system.solver),
             Bound(right_side, force, gamma, x),
             Bound(solve, *factors.arguments, x),
@@ -151,4 +151,4 @@ class BoundMatrices(BoundSequence):
         self.arrays: tuple[Floats, Floats, Floats] = data[0], data[1], data[2]
         calls: list[Callable[[], object]] = [Bound(clear, data)]
         calls += system.evaluation.step_calls(u, q, v, *parts)
-        super().__init__([*calls, system.constraint_set.bound_matrices(u, q, v, multipliers, *parts[1:])])
+        super().__init__([*calls, system.constraint_set.matrices_call(u, q, v, multipliers, *parts[1:])])

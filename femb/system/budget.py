@@ -126,7 +126,7 @@ class Budget:
         for k, name in self._supplied:
             calls.append(Bound(_add_supply, system.batches[k], u, q, v, self._in_supplies(name), out))
         if multipliers is not None and self._drivers >= 0:
-            calls.append(system.constraint_set.bound_power(u, q, v, multipliers, self._drivers, out))
+            calls.append(system.constraint_set.power_call(u, q, v, multipliers, self._drivers, out))
         return BoundSequence(calls)
 
     def _calls_of(

@@ -347,7 +347,7 @@ class MotionEquations(VelocityCoordinates):
         if data is None:
             self.constraint_set.constraints(u, q, v, position, gamma)
         else:
-            self.constraint_set.jacobian_each(u, q, v, data, position, gamma)
+            self.constraint_set.add_jacobians(u, q, v, data, position, gamma)
         return position, gamma
 
     def constraint_rates(self, u: Floats, q: Floats, v: Floats) -> Floats:

@@ -715,7 +715,7 @@ def test_constraints(kind, systems):
         close(J @ a - system.constraints(u[None], q[None], v[None])[1][0], second, 1e-8)
         force, rates, power = np.zeros((1, system.n_v)), np.zeros((1, system.n_c)), np.zeros((1, 1))
         rows.constraint_force(u[None], q[None], v[None], multipliers, force, rates)
-        rows.bound_power(u[None], q[None], v[None], multipliers, 0, power)()
+        rows.power_call(u[None], q[None], v[None], multipliers, 0, power)()
         close(force[0], J.T @ multipliers[0], 1e-13)
         close(power[0, 0] + force[0] @ v, multipliers[0] @ rates[0], 1e-12)
         close(system.rigid_velocities(q) @ force[0], np.zeros(6), 1e-10, np.abs(force).max())

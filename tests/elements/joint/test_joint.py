@@ -63,7 +63,7 @@ def test_row_and_its_rates(primitive, ends, follows):
         assert abs(force[0] @ case.a - gamma[0, 0] - second) < 1e-12 * size
         # lambda Phi_t is what the drive's power is
         power = np.zeros((1, 1))
-        case.batch.bound_power(u, q, v, np.ones((1, 1)), 0, power)()
+        case.batch.power_call(u, q, v, np.ones((1, 1)), 0, power)()
         assert abs(power[0, 0] - (first - force[0] @ case.v)) < 1e-12 * size
         assert (power[0, 0] != 0.0) == follows
 
@@ -136,7 +136,7 @@ def test_driven_angle_is_regular_all_round():
         batch.constraints(u, q, v, position, gamma)
         force = np.zeros((1, 6))
         batch.constraint_force(u, q, v, np.ones((1, 1)), force, rates)
-        batch.bound_power(u, q, v, np.ones((1, 1)), 0, power)()
+        batch.power_call(u, q, v, np.ones((1, 1)), 0, power)()
         np.testing.assert_allclose(force[0], [0, 0, 0, *z], atol=1e-15)
         np.testing.assert_allclose([position[0, 0], rates[0, 0], gamma[0, 0]], [0.0, 0.0, -0.7], atol=1e-15)
         np.testing.assert_allclose(power[0], -1.3, atol=1e-15)
