@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any, Protocol, Self, TypeAlias
+from weakref import ref
 
 import numpy as np
 
@@ -35,7 +36,8 @@ class Evaluation:
 
     def __init__(self, batches: Sequence[Declares], blocks: BlockStorage) -> None:
         self.batches, self.blocks = list(batches), blocks
-        self._places: dict[int, tuple[Ints, tuple[Ints, Ints]]] = {}
+        # the blocks of starts, by these arrays, as long as they live: batches share theirs, some make them anew
+        self._places: dict[int, tuple[ref[Ints], tuple[Ints, Ints]]] = {}
 
     def of(self, batches: Iterable[Declares]) -> Self:
         """The evaluation of other batches, in the same storage of matrices."""
@@ -64,9 +66,10 @@ class Evaluation:
         return [batch.energies() for batch in self.batches]
 
     def _blocks_of(self, starts: Ints) -> tuple[Ints, Ints]:
-        if id(starts) not in self._places:
-            self._places[id(starts)] = starts, self.blocks.offsets(starts)
-        return self._places[id(starts)][1]
+        places, key = self._places, id(starts)
+        if key not in places:
+            places[key] = ref(starts, lambda _: places.pop(key, None)), self.blocks.offsets(starts)
+        return places[key][1]
 
     # Forces
 

@@ -146,8 +146,7 @@ class Tangent:
 class Energy:
     """Energies and momenta: kernel(*kept, *read, out) adds them to out (s, 8).
 
-    out : kinetic and potential energy, linear momentum, angular momentum about the origin. reads : as of ``Force``.
-
+    out : kinetic and potential energy, linear momentum, angular momentum about the origin. reads : as in ``Force``.
     """
 
     kernel: Callable[..., Any]
