@@ -1,10 +1,8 @@
 """Tables in HTML, by which notebooks show objects."""
 
 from abc import ABC, abstractmethod
-from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -65,6 +63,8 @@ def _is_default(field: Any, value: Any) -> bool:
 
 def table(title: str, rows: Iterable[tuple[str, str]]) -> str:
     """A table of two columns under a title."""
+    from html import escape
+
     lines = "".join(
         f"<tr><th style='text-align: left'>{escape(name)}</th><td style='text-align: left'>{escape(text)}</td></tr>"
         for name, text in rows
@@ -74,6 +74,8 @@ def table(title: str, rows: Iterable[tuple[str, str]]) -> str:
 
 def columns(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table of columns with a heading; numbers are to be given as texts."""
+    from html import escape
+
     cells = "".join(f"<th style='text-align: right'>{escape(word)}</th>" for word in heading)
     lines = "".join(
         "<tr>" + "".join(f"<td style='text-align: right'>{escape(text)}</td>" for text in row) + "</tr>" for row in rows
@@ -83,11 +85,16 @@ def columns(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def text(lines: str) -> str:
     """A text as it stands, in letters of one width."""
+    from html import escape
+
     return f"<pre>{escape(lines)}</pre>"
 
 
 def image(png: bytes, meaning: str) -> str:
     """A picture within the page."""
+    from base64 import b64encode
+    from html import escape
+
     return f'<img alt="{escape(meaning)}" src="data:image/png;base64,{b64encode(png).decode()}">'
 
 
@@ -111,6 +118,8 @@ class Shown:
 
     def _repr_html_(self) -> str:
         """The page in a frame of its own, so that its styles and scripts do not meet those of the notebook."""
+        from html import escape
+
         return (
             f'<iframe srcdoc="{escape(self.page)}" style="width:100%;height:{self.height}px;border:0" '
             'sandbox="allow-scripts allow-downloads" allowfullscreen></iframe>'

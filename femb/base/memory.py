@@ -5,7 +5,6 @@ tuple, list, deque or dictionary of such values, a dataclass, or another object 
 slashes. Nothing but arrays is stored, so that reading a file cannot run code.
 """
 
-import hashlib
 import sys
 from collections import deque
 from collections.abc import Mapping
@@ -43,6 +42,8 @@ def remembered(owner: object) -> dict[str, np.ndarray]:
 def layout_of(kind: type) -> str:
     """A digest of what the memory of a class may hold: the names of its attributes, and those of the classes with a
     memory and of the dataclasses that its modules know."""
+    from hashlib import sha256
+
     modules = (vars(sys.modules[base.__module__]) for base in kind.__mro__ if base.__module__ in sys.modules)
     known = {each for names in modules for each in names.values() if isinstance(each, type)}
     lines = {each.__qualname__: "" for each in known if "memory" in vars(each) or is_dataclass(each)}
@@ -50,7 +51,7 @@ def layout_of(kind: type) -> str:
         if each.__qualname__ in lines:
             own = fields(each) if is_dataclass(each) else ()
             lines[each.__qualname__] = repr((vars(each).get("memory"), [(one.name, str(one.type)) for one in own]))
-    return hashlib.sha256(repr(sorted(lines.items())).encode()).hexdigest()[:16]
+    return sha256(repr(sorted(lines.items())).encode()).hexdigest()[:16]
 
 
 def recall(owner: object, arrays: Mapping[str, np.ndarray]) -> None:

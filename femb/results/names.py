@@ -14,7 +14,6 @@ models (``femb.small_motions.channels``), where these have the same quantity.
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 import numpy as np
 
@@ -173,6 +172,8 @@ def named(results: NamedArrays, name: str) -> Named:
 
 def _instead(results: NamedArrays, name: str, places: list[tuple[Group, str]]) -> str:
     """Suggestions in place of an unknown name: the most similar names, or those of its item, or the items."""
+    from difflib import get_close_matches
+
     if not places:
         close = get_close_matches(name, [*known_names(results), *short_names(results)], n=3, cutoff=0.6)
         items = listing(dict.fromkeys(group.name for group in results.groups()))

@@ -18,7 +18,6 @@ import numpy as np
 
 from femb.base.arrays import NOTHING, Arrays, Attributes, Content, ReadOnly, listing, read_only, shapes_of
 from femb.base.errors import ResultError
-from femb.base.html import Shown, table
 from femb.base.quantity import AXES, COMPONENTS, ENDS, IN_PLANE, Group, Groups
 from femb.base.types import Floats
 from femb.base.values import check_text
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     import xarray
     from matplotlib.figure import Figure
 
+    from femb.base.html import Shown
     from femb.elements.actuator.thruster import ThrusterResults
     from femb.elements.actuator.torquer import TorquerResults
     from femb.elements.beam.results import BeamResults
@@ -503,6 +503,8 @@ class Results(ByQuantity):
         yield self.audit
 
     def _repr_html_(self) -> str:
+        from femb.base.html import table
+
         status, *parts = parts_of(self)
         found = [(name, text) for name, _, text in (part.partition(": ") for part in parts)]
         return table(self.title or "Results", [("status", status), ("method", self.method), *found])

@@ -9,7 +9,7 @@ is converted to the HDF5 file, which then replaces an earlier one. A run that en
 results; its own stay in ``results.h5.part``.
 """
 
-import uuid
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -261,7 +261,7 @@ class ResultWriter(Writer):
 def write_content(content: Content, path: str | Path) -> None:
     """Write a new file that `read_content` reads back; it replaces an older one once it is complete."""
     path = Path(path)
-    draft = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}")
+    draft = path.with_name(f".{path.name}.{os.urandom(4).hex()}")
     with _writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         try:

@@ -159,8 +159,6 @@ ALWAYS_ADMITTED_BYTES = 1 << 24
 ORDERED = ("bodies", "beams", "joints", "drivers")
 # Largest depth of nested groups.
 DEPTH = 16
-# Attributes of arrays for other programs; readers of femb pass over them, since the quantities are declared.
-DESCRIBING = ("units", "axes", "components", "meaning")
 About: TypeAlias = Callable[[str, tuple[int, ...]], Mapping[str, str]]
 
 
@@ -306,7 +304,9 @@ def _fill(dataset: Any, start: int, array: np.ndarray) -> None:
 
 
 class Listing:
-    """The content of an open file, checked once: attributes by path, and the shapes of arrays over time and of others.
+    """The content of an open file, checked once: attributes of groups by path, and the arrays over time and others, as
+    datasets that are of use while the file is open. Attributes of arrays are for other programs: quantities declare
+    them.
 
     Raises ResultError for anything that no result file contains: links out of the tree of groups, arrays of other types
     than numbers and text, arrays without stored data.
@@ -314,56 +314,57 @@ class Listing:
 
     def __init__(self, file: Any) -> None:
         self.attributes: dict[str, dict[str, Any]] = {}
-        self.series: dict[str, tuple[int, ...]] = {}
-        self.static: dict[str, tuple[int, ...]] = {}
+        self.series: dict[str, Any] = {}
+        self.static: dict[str, Any] = {}
         # number of leading rows of an array that were written
         self.filled: dict[str, int] = {}
         self._seen: set[int] = set()
-        self._item(file, "", 0)
+        self._item(file.id, "", 0)
 
     def _item(self, item: Any, path: str, depth: int) -> None:
-        import h5py
+        """Read a group or an array, given by HDF5's number of it: h5py's objects take most of the time of a file."""
+        from h5py import Dataset, Group, h5d, h5g, h5l, h5o
 
-        address = h5py.h5o.get_info(item.id).addr
+        address = h5o.get_info(item).addr
         if address in self._seen:
             raise ResultError(f"{path}: the same thing under another name: links that lead in circles")
         self._seen.add(address)
-        if isinstance(item, h5py.Dataset):
-            self._dataset(item, path)
-        elif not isinstance(item, h5py.Group):
+        if isinstance(item, h5d.DatasetID):
+            self._dataset(Dataset(item), path)
+            return
+        if not isinstance(item, h5g.GroupID):
             raise ResultError(f"{path}: a {type(item).__name__}, not an array or a group")
-        elif depth > DEPTH:
+        if depth > DEPTH:
             raise ResultError(f"{path}: more than {DEPTH} groups within each other")
-        passed = DESCRIBING if isinstance(item, h5py.Dataset) else ()
-        self.attributes[path] = {key: _plain(item.attrs[key]) for key in item.attrs if key not in passed}
+        group = Group(item)
+        self.attributes[path] = {key: _plain(value) for key, value in group.attrs.items()}
         # Not h5py's visititems, whose order is the alphabet, not that of the model.
-        for name in item if isinstance(item, h5py.Group) else ():
-            below = f"{path}/{name}" if path else name
-            link = item.get(name, getlink=True)
-            if not isinstance(link, h5py.HardLink):
-                raise ResultError(
-                    f"{below}: a link to {getattr(link, 'path', 'something else')}, not an array or a group"
-                )
-            self._item(item[name], below, depth + 1)
+        for name in group:
+            below, link = f"{path}/{name}" if path else name, name.encode(errors="surrogateescape")
+            if item.links.get_info(link).type != h5l.TYPE_HARD:
+                where = getattr(group.get(name, getlink=True), "path", "something else")
+                raise ResultError(f"{below}: a link to {where}, not an array or a group")
+            self._item(h5o.open(item, link), below, depth + 1)
 
     def _dataset(self, dataset: Any, path: str) -> None:
-        kind, shape = dataset.dtype.kind, dataset.shape
-        if shape is None or not (kind in "biufcS" or _is_text(dataset)):
-            raise ResultError(f"{path}: an array of kind {dataset.dtype}, expected numbers or text")
-        if dataset.is_virtual or dataset.external:
+        kind, shape, chunks = dataset.dtype, dataset.shape, dataset.chunks
+        if shape is None or not (kind.kind in "biufcS" or _is_text(kind)):
+            raise ResultError(f"{path}: an array of kind {kind}, expected numbers or text")
+        if chunks is None and (dataset.is_virtual or dataset.external):
             raise ResultError(f"{path}: an array that is kept in other files")
-        size = dataset.dtype.itemsize * int(np.prod(shape, dtype=object))
-        expansion = EXPANSION if dataset.compression is None else COMPRESSED_EXPANSION
-        if size > dataset.id.get_storage_size() * expansion + ALWAYS_ADMITTED_BYTES:
-            raise ResultError(f"{path}: shape {shape}, of which the file holds next to nothing")
+        size = kind.itemsize * int(np.prod(shape, dtype=object))
+        if size > ALWAYS_ADMITTED_BYTES:
+            expansion = EXPANSION if dataset.compression is None else COMPRESSED_EXPANSION
+            if size > dataset.id.get_storage_size() * expansion + ALWAYS_ADMITTED_BYTES:
+                raise ResultError(f"{path}: shape {shape}, of which the file holds next to nothing")
         over_time = dataset.maxshape[:1] == (None,)
-        if shape and dataset.chunks is not None:
+        if shape and chunks is not None:
             self.filled[path] = _whole_rows(dataset, path)
             if self.filled[path] < shape[0] and not over_time:
                 raise ResultError(f"{path}: a part of it is missing")
-        if over_time and kind not in "biufc":
-            raise ResultError(f"{path}: an array over time of kind {dataset.dtype}, expected numbers")
-        (self.series if over_time else self.static)[path] = shape
+        if over_time and kind.kind not in "biufc":
+            raise ResultError(f"{path}: an array over time of kind {kind}, expected numbers")
+        (self.series if over_time else self.static)[path] = dataset
 
 
 def _whole_rows(dataset: Any, path: str) -> int:
@@ -386,23 +387,24 @@ def read_array(dataset: Any, part: Any = ...) -> np.ndarray:
     Raises ResultError for a stored chunk that HDF5 did not find, by damaged keys of its index: it reads as unwritten,
     full of the fill value.
     """
-    if dataset.dtype.kind == "S" or _is_text(dataset):
+    kind, chunks = dataset.dtype, dataset.chunks
+    if kind.kind == "S" or _is_text(kind):
         return np.asarray(dataset.asstr()[part], dtype=str)
     array = np.asarray(dataset[part])
-    if dataset.chunks is None:
+    if chunks is None:
         return array
     if part is not ...:
-        counts = [-(-size // each) for size, each in zip(dataset.shape, dataset.chunks, strict=True)]
+        counts = [-(-size // each) for size, each in zip(dataset.shape, chunks, strict=True)]
         if dataset.id.get_num_chunks() != int(np.prod(counts)):
             raise ResultError(f"{dataset.name}: a part of it is missing")
         return array
-    fill = np.full(1, dataset.fillvalue, array.dtype)
+    fill = np.full(1, dataset.fillvalue, kind)
     for k in range(dataset.id.get_num_chunks()):
         offset = dataset.id.get_chunk_info(k).chunk_offset
-        chunk = array[tuple(slice(first, first + size) for first, size in zip(offset, dataset.chunks, strict=True))]
+        chunk = array[tuple(slice(first, first + size) for first, size in zip(offset, chunks, strict=True))]
         if chunk.size and chunk.flat[0] != fill[0] and chunk.flat[0] == chunk.flat[0]:
             continue
-        if np.array_equal(chunk, np.broadcast_to(fill, chunk.shape), equal_nan=chunk.dtype.kind in "fc"):
+        if np.array_equal(chunk, np.broadcast_to(fill, chunk.shape), equal_nan=kind.kind in "fc"):
             try:
                 dataset.id.read_direct_chunk(offset)
             except (OSError, RuntimeError) as error:
@@ -410,10 +412,10 @@ def read_array(dataset: Any, part: Any = ...) -> np.ndarray:
     return array
 
 
-def _is_text(dataset: Any) -> bool:
+def _is_text(kind: np.dtype[Any]) -> bool:
     import h5py
 
-    return h5py.check_string_dtype(dataset.dtype) is not None
+    return h5py.check_string_dtype(kind) is not None
 
 
 def _plain(value: Any) -> Any:

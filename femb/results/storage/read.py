@@ -125,9 +125,10 @@ def read_content(path: str | Path, lazy: bool = False) -> Content:
             _check_attributes(names.attributes)
             static = visible(names.static)
             if lazy:
-                return lazily(file, path, names.series, static, visible(names.attributes))
-            series = {name: read_array(content[name]) for name in names.series}
-            arrays = {name: read_array(content[name]) for name in static}
+                series, arrays = ({name: each.shape for name, each in of.items()} for of in (names.series, static))
+                return lazily(file, path, series, arrays, visible(names.attributes))
+            series = {name: read_array(array) for name, array in names.series.items()}
+            arrays = {name: read_array(array) for name, array in static.items()}
     # An edited file may have more of some series than of others, or times that were never filled.
     frames = min(map(len, series.values()), default=0)
     if "time" in series:
@@ -342,7 +343,7 @@ def read_earlier(path: Path) -> Earlier:
                 names = Listing(content)
                 _check_attributes(names.attributes)
                 attributes = {name: values for name, values in visible(names.attributes).items() if values}
-                arrays = {name: read_array(content[name]) for name in names.static}
+                arrays = {name: read_array(array) for name, array in names.static.items()}
             if RECORD in arrays:
                 arrays |= arrays_of(arrays.pop(RECORD).tobytes())
             frames = int(arrays.pop(FRAMES, np.array(0)))
