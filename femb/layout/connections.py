@@ -38,20 +38,17 @@ def components(count: int, links: Iterable[Sequence[int]]) -> list[int]:
     return [root(k) for k in range(count)]
 
 
-def groups_of(
-    layout: Layout, springs: bool, rows: bool, without: "set[int] | frozenset[int]" = frozenset()
-) -> list[list[int]]:
-    """Frames of each connected structure: by beams, by springs and by joints, but not by those left out."""
+def groups_of(layout: Layout, joined: bool, without: "set[int] | frozenset[int]" = frozenset()) -> list[list[int]]:
+    """Frames of each structure that beams connect, or also springs and joints (``joined``), but those left out."""
     if not layout.numbers.kept:
-        return _groups_of(layout, springs, rows, without)
-    key = layout.numbers, springs, rows, frozenset(without)
-    found = GROUPS.get(key, lambda: _groups_of(layout, springs, rows, without))
+        return _groups_of(layout, joined, without)
+    key = layout.numbers, joined, frozenset(without)
+    found = GROUPS.get(key, lambda: _groups_of(layout, joined, without))
     return [group.copy() for group in found]
 
 
-def _groups_of(layout: Layout, springs: bool, rows: bool, without: "set[int] | frozenset[int]") -> list[list[int]]:
-    links = [frames for frames, _ in layout.couplings] if springs else layout.structures.copy()
-    links += layout.rows if rows else []
+def _groups_of(layout: Layout, joined: bool, without: "set[int] | frozenset[int]") -> list[list[int]]:
+    links = [*(frames for frames, _ in layout.couplings), *layout.rows] if joined else layout.structures
     if without:
         links = [tuple(k for k in link if k not in without) for link in links]
     component = components(len(layout.frames), links)
@@ -65,7 +62,7 @@ def _groups_of(layout: Layout, springs: bool, rows: bool, without: "set[int] | f
 def axes_of_points(layout: Layout) -> list[tuple[int, int]]:
     """Frames of point masses, each with the first frame of its structure that has axes, and so turns."""
     pairs = []
-    for group in groups_of(layout, springs=True, rows=True):
+    for group in groups_of(layout, joined=True):
         owner = next((k for k in group if layout.frames[k].freedom == 6), None)
         if owner is not None:
             pairs += [(k, owner) for k in group if layout.frames[k].freedom == 3]

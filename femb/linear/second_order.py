@@ -518,7 +518,7 @@ def free_motions_of(point: OperatingPoint, chart: Chart) -> tuple[Floats, Bools]
         for part, _ in (of_chart([motions(s.frames, getattr(s, word)) for s in known]) for word in ("kept", "motions"))
     )
     freedoms = np.array([frame.freedom for frame in layout.frames])
-    structures = [g for g in groups_of(layout, springs=False, rows=False) if np.all(freedoms[g])]
+    structures = [g for g in groups_of(layout, joined=False) if np.all(freedoms[g])]
     groups = [
         (g, np.mean(point.q[layout.frame_q[g][:, None] + np.arange(3)], axis=0), min(6, sum(freedoms[g])))
         for g in structures

@@ -534,7 +534,7 @@ def _recoil_lines(system: "System") -> list[str]:
     bodies = system.model.bodies  # masses on beams have no frame, interfaces of flexible bodies no item
     masses = {frame: (getattr(bodies.get(name), "mass", 0.0), name) for name, frame in layout.bodies.items()}
     lines = []
-    for frames in groups_of(layout, springs=True, rows=True):
+    for frames in groups_of(layout, joined=True):
         inside = set(frames)
         rates = [
             f"joints.{name}"

@@ -439,7 +439,7 @@ def _steadied(system: System, held: str | None, u: Floats, a: Floats, multiplier
     frame = system.layout.bodies[held] if held is not None else 0
     if held is None or system.layout.frames[frame].freedom != 6:
         return a, multipliers
-    group = next(group for group in groups_of(system.layout, springs=True, rows=True) if frame in group)
+    group = next(group for group in groups_of(system.layout, joined=True) if frame in group)
     motion = RigidMotion(system, group)
     if not motion.free or not motion.omega.any():
         return a, multipliers

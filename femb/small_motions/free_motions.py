@@ -110,17 +110,17 @@ class FreeMotions:
 def free_motions(motion: EigenProblem) -> FreeMotions:
     """The motions without stiffness of what is not held: those that are known, and what joints leave beside these."""
     layout = motion.system.layout
-    shapes = _unresisted(motion, groups_of(layout, springs=False, rows=False))
+    shapes = _unresisted(motion, groups_of(layout, joined=False))
     if not shapes.shape[1]:
         return FreeMotions(shapes, shapes, 0)
-    rigid = _unresisted(motion, groups_of(layout, springs=True, rows=True))
+    rigid = _unresisted(motion, groups_of(layout, joined=True))
     shapes, momenta = _orthonormal(motion, rigid, shapes)
     return FreeMotions(shapes, momenta, rigid.shape[1])
 
 
 def with_turned(motion: EigenProblem, free: FreeMotions) -> FreeMotions:
     """The free motions, and the known ones that a rotation turns in its own axes: across it, and its tilt."""
-    columns, centres = _rigid_motions(motion, groups_of(motion.system.layout, springs=False, rows=False))
+    columns, centres = _rigid_motions(motion, groups_of(motion.system.layout, joined=False))
     turned = [columns @ part for part in _turned(motion, centres)[1:]]
     shapes, momenta = _orthonormal(motion, free.shapes, np.hstack([free.shapes, *turned]))
     return FreeMotions(shapes, momenta, free.rigid)

@@ -84,7 +84,7 @@ def _check_steady(system: System, q: Floats, v: Floats, a: Floats, M: csc_array,
     balanced, unbalanced = np.abs(M @ rotation), M @ missing
     in_orbit = any(item.follows_origin for item in system.model.items())
     allowed, rounding = STEADY * M.diagonal() * rates**2 * sizes, ROUNDING * (abs(K) @ sizes)
-    for frames in groups_of(layout, springs=True, rows=True):
+    for frames in groups_of(layout, joined=True):
         columns = np.concatenate([layout.frame_v[k] + np.arange(layout.frames[k].freedom) for k in frames])
         if in_orbit:
             # mass centres fall freely

@@ -41,7 +41,7 @@ def why_changing(system: System) -> str:
     if any(item.follows_origin for item in system.model.items()):
         return ""
     structures, weight = known_motions(system), np.array(system.model.gravity, dtype=float)
-    for group in groups_of(system.layout, springs=True, rows=True):
+    for group in groups_of(system.layout, joined=True):
         motion = RigidMotion(system, group)
         if not motion.omega.any():
             continue

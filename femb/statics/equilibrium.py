@@ -134,7 +134,7 @@ def _as_driven(system: System, q: Floats, v: Floats) -> Floats:
     layout, v = system.layout, v.copy()
     opened = np.flatnonzero(np.abs(rates[layout.row_c]) > OPENED * max(1.0, float(np.max(np.abs(rates)))))
     moved = {frame for row in opened.tolist() for frame in layout.rows[row]}
-    for group in groups_of(layout, springs=True, rows=True):
+    for group in groups_of(layout, joined=True):
         if not moved.isdisjoint(group):
             own = RigidMotion(system, group).mask
             v[own] = system.v0[own]

@@ -90,7 +90,7 @@ class Stiffness:
     def _without(self) -> NeutralMotions | None:
         """No motions, where every structure is fixed to the ground by itself; else None."""
         frames = self.statics.twin.layout.frames
-        groups = groups_of(self.statics.twin.layout, springs=False, rows=False)
+        groups = groups_of(self.statics.twin.layout, joined=False)
         if any(all(frames[k].freedom for k in group) for group in groups):
             return None
         return NeutralMotions.of(self.statics, np.zeros((self.statics.twin.n_v, 0)), 0)

@@ -27,7 +27,7 @@ class Appendage:
 
 def appendages_of(layout: Layout, model: Model, held: set[int]) -> list[Appendage]:
     """The appendages of the held frames, in the order of the model; each is named by the item that connects it."""
-    groups = groups_of(layout, springs=True, rows=True, without=held)
+    groups = groups_of(layout, joined=True, without=held)
     number = {frame: k for k, frames in enumerate(groups) for frame in frames}
     items: list[list[str]] = [[] for _ in groups]
     names: dict[int, str] = {}

@@ -215,7 +215,7 @@ def known_motions(
     if loaded and np.any(model.gravity):
         acting.append(("gravity", set(), of_directions([np.asarray(model.gravity, dtype=float)])))
     result = []
-    for group in groups_of(layout, springs=True, rows=True, without=still):
+    for group in groups_of(layout, joined=True, without=still):
         own = set(group)
         places = np.array([q[i : i + 3] for i in layout.frame_q[group]])
         centre = places.mean(axis=0)

@@ -33,7 +33,7 @@ negative for the ground, and whether the frame has axes; and the points (L, 3) m
 def links_of(layout: Layout) -> Links:
     """The frames of each structure after one of them, and this one after what a joint connects it with."""
     fixed = frozenset(np.flatnonzero(layout.freedom == 0).tolist())
-    groups = groups_of(layout, springs=False, rows=False, without=fixed)
+    groups = groups_of(layout, joined=False, without=fixed)
     group_of = {k: number for number, group in enumerate(groups) for k in group}
     joints: dict[int, list[tuple[int, int, Floats]]] = {}
     for joint in layout.joints.values():

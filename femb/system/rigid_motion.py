@@ -30,7 +30,7 @@ START = "remove loads that act at the start, or start as given"
 
 def rigid_motions(system: System) -> list["RigidMotion"]:
     """The rigid motions of all connected structures with moving frames at the start; springs connect."""
-    groups = groups_of(system.layout, springs=True, rows=False)
+    groups = groups_of(system.layout, joined=True)
     return [RigidMotion(system, group) for group in groups if any(system.layout.frames[k].freedom for k in group)]
 
 
@@ -64,7 +64,7 @@ def about_mass_centres(system: System) -> System:
     about its own centre while the mass centre is beside it. Kept where forces depend on it, as of the air.
     """
     v, translations = system.v0.copy(), system.rigid_velocities(system.q0)[:3]
-    for group in groups_of(system.layout, springs=True, rows=True):
+    for group in groups_of(system.layout, joined=True):
         motion = RigidMotion(system, group)
         speed2 = float(motion.omega @ motion.omega)
         if speed2 > 0.0:

@@ -112,7 +112,7 @@ class VelocityCoordinates:
         layout, (points, attitudes, _) = self.layout, self._groups_v
         first, slow = np.concatenate([points, attitudes - 3]), np.zeros(self.n_v)
         whole = {each.owner for each in layout.internal if not each.quantity.first_order}
-        groups = groups_of(layout, springs=True, rows=True) if np.any(layout.slow_time) else []
+        groups = groups_of(layout, joined=True) if np.any(layout.slow_time) else []
         alone = [group[0] for group in groups if len(group) == 1 and group[0] not in whole]
         slow[layout.frame_v[alone]] = np.broadcast_to(layout.slow_time, len(layout.frames))[alone]
         return np.asarray(np.maximum(slow[first], atol.time))

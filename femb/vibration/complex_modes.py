@@ -192,7 +192,7 @@ class Rotation:
 def rotations_of(motion: EigenProblem) -> tuple[Rotation, ...]:
     """Rotations of the structures that turn, with points from the origin of the model."""
     layout = motion.system.layout
-    found = [rotation_of(motion, group) for group in groups_of(layout, springs=True, rows=True)]
+    found = [rotation_of(motion, group) for group in groups_of(layout, joined=True)]
     return tuple(replace(each, point=each.point + layout.origin) for each in found if each is not None)
 
 

@@ -39,16 +39,17 @@ def test_with_all_modes_a_rigid_child_makes_the_direct_model(elements):
         np.testing.assert_allclose(whole.dynamic_mass(s, CHILD), wanted, rtol=0.0, atol=1e-11 * np.max(np.abs(wanted)))
 
 
-def test_few_modes_do_for_a_heavy_child():
-    """Six of the child port and four: as many modes with a free tip are ten times worse and more."""
-    model = of_parts(HUB, boom(6))
+@pytest.mark.parametrize("elements", [6, 12])
+def test_few_modes_do_for_a_heavy_child(elements):
+    """Six of the child port and four, of all modes or iterated: as many with a free tip are ten times worse."""
+    model = of_parts(HUB, boom(elements))
     few, all_modes = (port(model, "beams.boom.-1", count, held="hub", damping=0.0) for count in (4, None))
     assert len(few.frequencies) == 10
     words = {word: getattr(all_modes, word)[:10] for word in ("frequencies", "damping", "coupling")}
     free_tip = replace(all_modes, child_rows=all_modes.child_rows[:, :10], **words)
     for frequency, bound in ((0.1, 2e-5), (0.3, 3e-4), (1.0, 3e-4)):
         s = 2j * np.pi * frequency
-        wanted = direct(6).dynamic_mass(s)
+        wanted = direct(elements).dynamic_mass(s)
         errors = [np.max(np.abs(one.dynamic_mass(s, CHILD) - wanted)) for one in (few, free_tip)]
         assert errors[0] < bound * np.max(np.abs(wanted))
         assert errors[0] < 0.1 * errors[1]

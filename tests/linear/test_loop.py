@@ -127,6 +127,21 @@ def test_what_is_conserved_is_left_out(plant):
     np.testing.assert_allclose(sampled.transfer(2j), plant.sampled(PERIOD, 0.17).transfer(2j), rtol=1e-9, atol=1e-16)
 
 
+def test_inputs_and_outputs_without_effect_do_not_count(plant):
+    """A silent input and a blind output of a sampled model, whose size is zero: no division by it."""
+    sampled = plant.sampled(PERIOD, 0.17)
+    idle = replace(
+        sampled,
+        B=np.column_stack([sampled.B, np.zeros(len(sampled.A))]),
+        C=np.vstack([sampled.C, np.zeros(len(sampled.A))]),
+        D=np.pad(sampled.D, ((0, 1), (0, 1))),
+        inputs=(*sampled.inputs, "silent"),
+        outputs=(*sampled.outputs, "blind"),
+    )
+    with np.errstate(all="raise"):
+        assert without_conserved(idle).states == without_conserved(sampled).states
+
+
 def held_panel(damping, **words):
     """A hub with a thin panel whose attitude a law holds, by gains of the inertia of both."""
     model = thin_panel(damping=damping)
