@@ -17,6 +17,7 @@ import numpy as np
 from numba.extending import intrinsic
 
 import key_helpers
+from femb.numerics.compiler.traced import reader, traced
 
 TABLE = np.array([1.0, 2.0])
 FACTOR = 2.0
@@ -71,9 +72,17 @@ def entry(typingctx, t):
     return t(t), code
 
 
+row = reader(3)
+
+
+@traced
+def force(x):
+    return 19.0 * key_helpers.halved(x)
+
+
 @numba.njit
 def called(t):
-    return key_helpers.square(t) + Row(t, t).mass
+    return key_helpers.square(t) + Row(t, t).mass + force(row(t))[0]
 
 
 def kernel(t):
@@ -87,6 +96,10 @@ import numba
 
 def deepest(t):
     return t + 16.0
+
+
+def halved(x):
+    return x / 20.0
 
 
 def deeper(t):
@@ -121,6 +134,9 @@ EDITS = {
     "what a closure holds": ("made(13.0)", "made(-13.0)"),
     "an argument of a partial": ("partial(power, 14.0)", "partial(power, -14.0)"),
     "a lambda": ("t + 15.0", "t - 15.0"),
+    "a traced function": ("19.0", "-19.0"),
+    "a function that a traced one calls": ("20.0", "-20.0"),
+    "the shape of what is read": ("reader(3)", "reader(4)"),
     "an array": ("[1.0, 2.0]", "[1.0, 3.0]"),
     "an entry of a table": ('"last": 4', '"last": 5'),
 }

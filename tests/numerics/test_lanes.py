@@ -63,7 +63,7 @@ def test_an_extension_that_raises_is_done_without(monkeypatch):
 
 HIDE = "sys.modules['femb.numerics.compiler.{}'] = None\n"
 
-# One kernel of lanes, of arithmetic and choices, on eight elements in groups.
+# One kernel of lanes, of arithmetic and choices, and of a traced function with its change, on eight elements in groups.
 SMALL = """
 import sys
 import numpy as np
@@ -71,6 +71,13 @@ HIDDEN
 from femb.numerics.compiler.compile import inlined, kernel
 from femb.numerics.compiler.kernel_compiler import KNOWN
 from femb.numerics.compiler.lanes import LANES, choose, lanes
+from femb.numerics.compiler.traced import change, dual, put, reader, traced
+
+row = reader(2)
+
+@traced
+def square(x):
+    return x * x[0]
 
 @inlined
 def formula(x):
@@ -78,16 +85,19 @@ def formula(x):
 
 @kernel
 def each(x, out):
-    group = np.empty((2, LANES))
+    group = np.empty((3, 2, LANES))
     values = lanes(group)
     for k in range(len(x)):
-        group[0] = x[k]
-        values[1] = formula(values[0])
-        out[k] = group[1]
+        group[0], group[1] = x[k], 0.5
+        values[2, 0] = formula(values[0, 0])
+        out[k, 0] = group[2, 0]
+        put(change(square(dual(row(values[0]), row(values[1])))), values[2])
+        out[k, 1] = group[2, 1]
 
 x = np.linspace(-2.0, 2.0, 8).reshape(-1, LANES)
-out = np.zeros(x.shape)
+out = np.zeros((len(x), 2, LANES))
 each(x, out)
+out = out.swapaxes(0, 1)
 print(KNOWN, LANES, *map(float.hex, out.ravel().tolist()))
 """
 
@@ -96,11 +106,12 @@ print(KNOWN, LANES, *map(float.hex, out.ravel().tolist()))
     ("hidden", "environment", "wanted"),
     [
         ("", {"FEMB_PLAIN_NUMBA": "1"}, (False, 1)),
+        ("", {"NUMBA_DISABLE_JIT": "1"}, (True, 1)),
         slow((HIDE.format("lane_types"), {}, (True, 1))),
         slow((HIDE.format("lean_lowering"), {}, (True, 4))),
         slow((HIDE.format("lane_types") + HIDE.format("lean_lowering"), {}, (True, 1))),
     ],
-    ids=["plain numba", "one lane", "numba's lowering", "one lane and numba's lowering"],
+    ids=["plain numba", "Python", "one lane", "numba's lowering", "one lane and numba's lowering"],
 )
 def test_a_small_kernel_computes_the_same_without_extensions(tmp_path, hidden, environment, wanted):
     """Quickly, what the next test does with the kernels of a beam; to the last bit, against numpy."""
@@ -113,13 +124,13 @@ def test_a_small_kernel_computes_the_same_without_extensions(tmp_path, hidden, e
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert {path.name.split("-")[0] for path in tmp_path.rglob("*.nbc")} == {"__main__.each", "__main__.formula"}
+    compiled = set() if "NUMBA_DISABLE_JIT" in environment else {"__main__.each", "__main__.formula"}
+    assert {path.name.split("-")[0] for path in tmp_path.rglob("*.nbc")} == compiled
     known, count, *numbers = done.stdout.split()
     assert (known == "True", int(count)) == wanted
     x = np.linspace(-2.0, 2.0, 8)
-    np.testing.assert_array_equal(
-        [float.fromhex(number) for number in numbers], np.where(x > 0.0, x * x + 2.0, 1.0 - x / 3.0)
-    )
+    wanted = [*np.where(x > 0.0, x * x + 2.0, 1.0 - x / 3.0), *x]
+    np.testing.assert_array_equal([float.fromhex(number) for number in numbers], wanted)
 
 
 @pytest.mark.slow

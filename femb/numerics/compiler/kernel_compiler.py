@@ -276,9 +276,9 @@ if KNOWN:
         """numba's compiler, leaner."""
 
         def __init__(self, *parts: Any) -> None:
-            # Stored kernels that take lanes import what defines them. If that happened while numba compiles, operators
-            # would have other types when it writes the code than when it found their overloads.
-            import_module("femb.numerics.compiler.lanes")
+            # Stored kernels that take lanes or small arrays import what defines them. If that happened while numba
+            # compiles, operators would have other types when it writes the code than when it found their overloads.
+            import_module("femb.numerics.compiler.small_types")
             super().__init__(*parts)
 
         def define_pipelines(self) -> list[Any]:

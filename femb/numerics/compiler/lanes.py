@@ -53,7 +53,7 @@ else:
     @_inlined
     def lanes(array: Any) -> Any:
         """View of an array (..., LANES) as an array (...) of values with LANES numbers each."""
-        return array[..., 0]
+        return array.reshape(array.shape[:-1])
 
     @_inlined
     def choose(condition: Any, x: Any, y: Any) -> Any:
