@@ -19,6 +19,14 @@ import pytest
 # wait for each other. Factors of dense matrices of some hundred rows then take twenty times as long.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+# Many containers forbid to keep what Python compiles. Each worker, and each of some hundred processes that tests start,
+# would then parse all sources again, which takes longer than most tests.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
+# Collecting makes a million objects that stay: a search for garbage among them finds none.
+gc.disable()
+
 
 def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
@@ -56,6 +64,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """What is collected stays until the end: the collector of garbage need not look at it in each of its rounds."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def digest_of_sources() -> str:

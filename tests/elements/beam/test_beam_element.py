@@ -585,13 +585,13 @@ def test_mass_of_the_rigid_motion():
 
 
 def check_tangent(system, rng):
-    """Along random changes of coordinates and velocities, under random inputs."""
+    """Along a random change of coordinates and velocities, under random inputs."""
     oracle = plain.Oracle(system, RULE)
     q, v, a = deformed(system, rng)
     u = rng.standard_normal(system.n_u)
     damping, stiffness = (dense(system, data) for data in system.tangent(u, q, v, a))
-    for dx, dv in rng.standard_normal((2, 2, system.n_v)):
-        close(stiffness @ dx + damping @ dv, oracle.residual_change(q, v, a, dx, dv, u))
+    dx, dv = rng.standard_normal((2, system.n_v))
+    close(stiffness @ dx + damping @ dv, oracle.residual_change(q, v, a, dx, dv, u))
 
 
 @every_model_and_beside
