@@ -17,13 +17,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
 from femb.formulations.contract import Coordinates
 from femb.formulations.joint_tree_kernels import SPHERICAL
-from femb.layout.connections import axes_of_points
 from femb.numerics import kinematics, rotations
 from femb.small_motions.point import OperatingPoint
+from femb.small_motions.spinning import Lines, MotionChanges, changes_along, lines_of
 from femb.system.system import System
 
 if TYPE_CHECKING:
@@ -34,25 +33,6 @@ if TYPE_CHECKING:
 #
 # In axes that move with the frames, a structure in steady rotation has constant coefficients.
 # Source: docs/theory/linearisation.md, section 2.
-
-Lines = Sequence[tuple[int, int, int]]
-
-
-@dataclass(frozen=True, eq=False)
-class VelocityDerivatives:
-    """Derivatives of the inertial velocities v by displacements p and speeds w in own axes, at a state.
-
-    H, eta, alpha_p, alpha_w, E (n, n) : v changes by eta p + H w, v' by alpha_p p + alpha_w w + H w', and p' = E p + w.
-    speeds, rates (n,) : w and w' at the state.
-    """
-
-    H: Floats
-    eta: Floats
-    alpha_p: Floats
-    alpha_w: Floats
-    E: Floats
-    speeds: Floats
-    rates: Floats
 
 
 class OwnAxes:
@@ -72,10 +52,7 @@ class OwnAxes:
     @classmethod
     def of_system(cls, system: "System") -> "OwnAxes":
         """The coordinates of all frames of a System."""
-        layout = system.layout
-        owners = {k: k for k, frame in enumerate(layout.frames) if frame.freedom == 6} | dict(axes_of_points(layout))
-        i, j = layout.frame_q, layout.frame_v
-        lines = [(int(i[owner]) + 3, int(j[k]), int(j[owner]) + 3) for k, owner in owners.items()]
+        lines = lines_of(system.layout)
         return cls(system.coordinates, lines, lines)
 
     @classmethod
@@ -125,31 +102,17 @@ class OwnAxes:
             p[j : j + 3] = rotations.logarithm(rotations.multiply(rotations.conjugate(first), second))
         return p, self.speeds(after, v_after) - self.speeds(q, v)
 
-    def derivatives(self, q: Floats, v: Floats, a: Floats) -> VelocityDerivatives:
-        """Derivatives at a state. For a frame with axes R, and in these velocity V, acceleration A and omega,
+    def changes(self, q: Floats, v: Floats, a: Floats) -> MotionChanges:
+        """First-order changes of v and its rates by displacements p and speeds w at a state, (n, n), dense."""
+        spins = np.array([j for _, j in self._quaternions], dtype=np.int64)[:, None] + np.arange(3)
+        return changes_along(q, v, a, self.frames, self.inertial, spins, dense=True)
 
-            eta = R (w + phi x V),   alpha = R (w' + omega x w + delta omega x V + phi x A)
-            p' = w - omega x p + phi x V,   phi' = delta omega - omega x phi
-
-        and the rate of the speeds is A - omega x V.
-        """
-        H = np.eye(len(v))
-        eta, alpha_p, alpha_w, E = np.zeros((4, len(v), len(v)))
-        speeds, rates = self.speeds(q, v), a.copy()
-        for _, j in self._quaternions:
-            E[j : j + 3, j : j + 3] = -rotations.cross_matrix(v[j : j + 3])
-        for _, j, turn in self.frames:
-            line, spin = slice(j, j + 3), slice(turn, turn + 3)
-            E[line, line], E[line, spin] = E[spin, spin], -rotations.cross_matrix(speeds[line])
-        for i, j, turn in self.inertial:
-            line, spin = slice(j, j + 3), slice(turn, turn + 3)
-            R = rotations.rotation_matrix(rotations.normalise(q[i : i + 4]))
-            velocity, omega = rotations.cross_matrix(speeds[line]), rotations.cross_matrix(v[spin])
-            rates[line] = R.T @ a[line] - omega @ speeds[line]
-            H[line, line] = R
-            eta[line, spin], alpha_p[line, spin] = -R @ velocity, -R @ rotations.cross_matrix(R.T @ a[line])
-            alpha_w[line, line], alpha_w[line, spin] = R @ omega, -R @ velocity
-        return VelocityDerivatives(H, eta, alpha_p, alpha_w, E, speeds, rates)
+    def rates(self, q: Floats, v: Floats, a: Floats) -> Floats:
+        """w' (n,): in axes of a frame its acceleration less omega times its velocity."""
+        speeds, rates = self.speeds(q, v), self.speeds(q, a)
+        for _, j, turn in self.inertial:
+            rates[j : j + 3] -= rotations.cross(v[turn : turn + 3], speeds[j : j + 3])
+        return rates
 
 
 def _rotated(lines: Lines, q: Floats, x: Floats, rotate: Callable[[Floats, Floats], Floats]) -> Floats:
@@ -159,29 +122,23 @@ def _rotated(lines: Lines, q: Floats, x: Floats, rotate: Callable[[Floats, Float
     return out
 
 
-STEADY = 1e-6  # m/s2 or rad/s2: largest acceleration in equilibrium
 DEPENDENT = 1e-9  # pivots below this, relative to the largest, belong to dependent rows of constraints
 
 
 @dataclass(frozen=True, eq=False)
-class Chart:
+class Chart(MotionChanges):
     """Coordinates by name, P free ones and then D that drivers prescribe, and derivatives with respect to them.
 
-    H, eta_p, alpha_p, alpha_w (n_v, P + D), E (P + D, P + D) : as above. geometric_stiffness (P, P + D) : N of
-    docs/theory/linearisation.md, equation (8). speeds, rates (P + D,) : the speeds at the point, v = H speeds, and
-    their rates. retract : the state q, v of the System after finite changes p, w (P + D,), on the constraints.
-    speeds_at : the free speeds (P,) of a state q, v. local_difference : inverse of retract, p and w (2 P,) of the free
-    coordinates from the point to a state q, v, angles modulo 2 pi; None where the choice of coordinates may depend on
-    the state. joints : the column of the chart by the number of the joint coordinate.
+    geometric_stiffness (P, P + D) : N of docs/theory/linearisation.md, equation (8). speeds, rates (P + D,) : the
+    speeds at the point, v = H speeds, and their rates. retract : the state q, v of the System after finite changes p,
+    w (P + D,), on the constraints. speeds_at : the free speeds (P,) of a state q, v. local_difference : inverse of
+    retract, p and w (2 P,) of the free coordinates from the point to a state q, v, angles modulo 2 pi; None where the
+    choice of coordinates may depend on the state. joints : the column of the chart by the number of the joint
+    coordinate.
     """
 
     names: tuple[str, ...]
     driven: tuple[str, ...]
-    H: Floats
-    eta_p: Floats
-    alpha_p: Floats
-    alpha_w: Floats
-    E: Floats
     geometric_stiffness: Floats
     speeds: Floats
     rates: Floats
@@ -208,56 +165,24 @@ def frames_chart(point: OperatingPoint) -> Chart:
     In axes that move with the frames, a structure in steady rotation has constant coefficients. The speeds are the
     velocities in the same axes, and the angular velocities.
     """
-    system = point.system
+    system, state = point.system, (point.q, point.v, point.a)
     axes = OwnAxes.of_system(system)
-    own = axes.derivatives(point.q, point.v, point.a)
+    own = axes.changes(*state)
     return Chart(
-        frame_names(system),
-        (),
         own.H,
-        own.eta,
+        own.eta_p,
         own.alpha_p,
         own.alpha_w,
         own.E,
+        frame_names(system),
+        (),
         np.zeros((system.n_v, system.n_v)),
-        own.speeds,
-        own.rates,
+        axes.speeds(point.q, point.v),
+        axes.rates(*state),
         lambda p, w: axes.retract(point.q, point.v, p, w),
         axes.speeds,
         lambda q, v: np.concatenate(axes.local_difference(point.q, point.v, q, v)),
     )
-
-
-def resting_chart(point: OperatingPoint) -> Chart:
-    """Chart in equilibrium, for any constraints: an independent part of the coordinates of all frames.
-
-    Raises ModelError at other points, where velocities and accelerations change with the coordinates.
-    """
-    system = point.system
-    if not point.at_rest or np.max(np.abs(point.a), initial=0.0) > STEADY:
-        raise ModelError.at(
-            ("drivers",), "orientations are driven at this start, which is linearised in equilibrium only"
-        )
-    own_axes = OwnAxes.of_system(system)
-    own = own_axes.derivatives(point.q, point.v, point.a)
-    names = frame_names(system)
-    J = system.jacobian(point.u, point.q).toarray() @ own.H
-    driven, slopes = driver_slopes(point)
-    solution, independent, _, _ = solved(np.hstack([J, slopes]), system.n_v)
-    H = own.H @ solution[: system.n_v]
-    zero = np.zeros_like(H)  # in equilibrium velocities and accelerations do not change with the coordinates
-    stiffness = H[:, : len(independent)].T @ (point.reaction_stiffness() @ H)
-    chosen = tuple(names[k] for k in independent)
-    E, speeds = np.zeros((H.shape[1], H.shape[1])), np.zeros(H.shape[1])
-    rates = np.concatenate([own.rates[independent], np.zeros(len(driven))])
-
-    def retract(p: Floats, w: Floats) -> tuple[Floats, Floats]:
-        return system.projected(point.u, system.retract(point.q, H @ p), point.v + H @ w)
-
-    def speeds_at(q: Floats, v: Floats) -> Floats:
-        return own_axes.speeds(q, v)[independent]
-
-    return Chart(chosen, driven, H, zero, zero, zero, E, stiffness, speeds, rates, retract, speeds_at)
 
 
 def driver_slopes(point: OperatingPoint) -> tuple[tuple[str, ...], Floats]:

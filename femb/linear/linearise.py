@@ -9,14 +9,12 @@ Source: docs/theory/linearisation.md, equations (7) to (10); Thompson, AIAA 2011
 import warnings
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from scipy.linalg import LinAlgError
 
 from femb.base.errors import ModelError
-from femb.base.types import Floats
 from femb.base.values import check_flag, check_options, names_of, shallow_copy
 from femb.elements.control.linear_law import LinearLaw
 from femb.elements.control.signals import is_true
@@ -30,7 +28,7 @@ from femb.linear.state_space import StateSpace
 from femb.linear.structure import StructureOptions, linearize_structure
 from femb.linear.trim import Balance, why_changing
 from femb.model.model import Model
-from femb.small_motions.channels import ForceInput, LinearOutput, default_outputs, inputs_of, output
+from femb.small_motions.channels import MOTION, ForceInput, LinearOutput, default_outputs, inputs_of, output, stacked
 from femb.small_motions.point import OperatingPoint
 from femb.small_motions.spin_watch import warn_of_spin
 from femb.vibration.completion import system_of
@@ -120,27 +118,6 @@ def plant_of(
     return linearize_structure(model, inputs=inputs, outputs=outputs, **options)
 
 
-@dataclass(frozen=True, eq=False)
-class _Changes:
-    """Changes of the motion by states and inputs (.., c): pose, velocity, acceleration (n_v,), multipliers (n_c,) and
-    inputs of the System (n_u,)."""
-
-    pose: Floats
-    velocity: Floats
-    acceleration: Floats
-    multipliers: Floats
-    inputs: Floats
-
-    def of(self, output: LinearOutput) -> Floats:
-        """(k, c): the rows of an output."""
-        rows = output.pose @ self.pose + output.velocity @ self.velocity + output.acceleration @ self.acceleration
-        if output.multipliers is not None:
-            rows = rows + output.multipliers @ self.multipliers
-        if output.by_input is not None:
-            rows = rows + output.by_input @ self.inputs
-        return rows
-
-
 def state_space(
     point: OperatingPoint,
     equations: SecondOrder,
@@ -159,46 +136,33 @@ def state_space(
     forces = [each for each in chosen if isinstance(each, ForceInput)]
     force = np.array([each.force for each in forces]).reshape(-1, point.system.n_v).T
     P, D, m = chart.free, len(chart.driven), len(forces)
-    # columns: coordinates, speeds and their rates; inputs of forces; driven coordinates, their rates and accelerations
-    p, w, rate = np.zeros((3, P + D, 3 * P + m + 3 * D))
-    d = [slice(3 * P + m + k * D, 3 * P + m + (k + 1) * D) for k in range(3)]
-    p[:P, :P] = w[:P, P : 2 * P] = rate[:P, 2 * P : 3 * P] = np.eye(P)
-    p[P:, d[0]] = w[P:, d[1]] = rate[P:, d[2]] = np.eye(D)
-    balance = -equations.stiffness @ p - equations.damping @ w - equations.mass[:, P:] @ rate[P:]
-    balance[:, 3 * P : 3 * P + m] += chart.H[:, :P].T @ force
     names = default_outputs(point) if outputs is None else names_of("outputs", outputs)
-    parts = [output(point, name) for name in names]
-    pose, velocity = chart.H @ p, chart.eta_p @ p + chart.H @ w
-    acceleration = chart.alpha_p @ p + chart.alpha_w @ w + chart.H @ rate
-    multipliers, by_input = np.zeros((point.system.n_c, p.shape[1])), np.zeros((point.system.n_u, p.shape[1]))
+    parts = [_balanced(point, output(point, name), D) for name in names]
+    by_p, by_w, by_rate = chart.rows(*(stacked(parts, word, len(force)) for word in MOTION))
+    direct = stacked(parts, "force", len(force)) @ force
+    by_input = stacked(parts, "by_input", point.system.n_u)
     for k, each in enumerate(forces):
         if each.component >= 0:
-            by_input[each.component, 3 * P + k] = 1.0
-    if any(part.multipliers is not None for part in parts):
-        largest = LOADED * float(np.max(np.abs(point.tangents[1].data), initial=1.0))
-        if D and np.max(np.abs(point.multipliers), initial=0.0) > largest:
-            raise ModelError("output: reactions of joints beside drivers are linearised at states without forces only")
-        unbalanced = point.mass @ acceleration + point.tangents[0] @ velocity
-        unbalanced += (point.tangents[1] + point.reaction_stiffness()) @ pose
-        unbalanced[:, 3 * P : 3 * P + m] -= force
-        multipliers = -np.linalg.pinv(point.jacobian.toarray().T) @ unbalanced
-    changes = _Changes(pose, velocity, acceleration, multipliers, by_input)
-    y = np.vstack([np.zeros((0, p.shape[1])), *(changes.of(part) for part in parts)])
+            direct[:, k] += by_input[:, each.component]
+    # driven coordinates, their rates and accelerations are inputs
+    motions = (equations.stiffness, equations.damping, equations.mass)
+    columns = np.hstack([chart.H[:, :P].T @ force, *(-matrix[:, P:] for matrix in motions)])
+    direct = np.hstack([direct, *(rows[:, P:] for rows in (by_p, by_w, by_rate))])
+    turning = np.hstack([chart.E[:P, :P], np.zeros((P, m)), chart.E[:P, P:], np.zeros((P, 2 * D))])
     names_of_inputs = [*(each.name for each in forces), *driven]
-    order = [3 * P + names_of_inputs.index(each if isinstance(each, str) else each.name) for each in chosen]
+    order = [names_of_inputs.index(each if isinstance(each, str) else each.name) for each in chosen]
     model = SecondOrderModel(
-        chart.names, equations.mass[:, :P], equations.damping[:, :P], equations.stiffness[:, :P], balance[:, order],
-        y[:, :P], y[:, P : 2 * P], y[:, 2 * P : 3 * P], y[:, order],
+        chart.names, equations.mass[:, :P], equations.damping[:, :P], equations.stiffness[:, :P], columns[:, order],
+        by_p[:, :P], by_w[:, :P], by_rate[:, :P], direct[:, order],
     )  # fmt: skip
-    turning = (chart.E @ p)[:P]
     try:
         return space_of(
             model,
-            tuple(names_of_inputs[k - 3 * P] for k in order),
+            tuple(names_of_inputs[k] for k in order),
             tuple(name for part in parts for name in part.names),
             point.system.layout.first_order_names,
             None if np.any(turning) else free_motions_of(point, chart),
-            np.hstack([turning[:, :P], turning[:, order]]),
+            np.hstack([turning[:, :P], turning[:, P:][:, order]]),
             invariant_of(point, equations) if np.any(turning) and not unsteady else None,
             units={each.name: each.unit for each in forces}
             | {each: driven[each] for each in chosen if isinstance(each, str)}
@@ -209,6 +173,18 @@ def state_space(
         )
     except LinAlgError as error:
         raise ModelError("the mass of the independent coordinates is not positive: something has no inertia") from error
+
+
+def _balanced(point: OperatingPoint, of: LinearOutput, driven: int) -> LinearOutput:
+    """An output, whose reactions are those that balance the forces. Raises ModelError: reactions beside drivers."""
+    if of.multipliers is None:
+        return of
+    damping, stiffness = point.tangents
+    largest = LOADED * float(np.max(np.abs(stiffness.data), initial=1.0))
+    if driven and np.max(np.abs(point.multipliers), initial=0.0) > largest:
+        raise ModelError("output: reactions of joints beside drivers are linearised at states without forces only")
+    through = of.multipliers @ np.linalg.pinv(point.jacobian.toarray().T)
+    return of.balanced(through, stiffness + point.reaction_stiffness(), damping, point.mass)
 
 
 # Models in the loop of their controllers.

@@ -10,12 +10,13 @@ docs/theory/linearisation.md, section 7.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-from scipy.linalg import block_diag
+from scipy.linalg import block_diag, expm
 
-from femb.base.types import Bools, Complexes, Floats
+from femb.base.types import Complexes, Floats
+from femb.small_motions.eigenproblem import EigenProblem
 from femb.system.known_motions import KnownStructure
 
 EPS = float(np.finfo(float).eps)
@@ -78,15 +79,9 @@ class ClosedForm:
         """Part that rounding may leave of the entries of A."""
         return EPS * np.abs(self.A)
 
-
-class KnownForm:
-    """A form that knows motions which no output may see, and momenta which no input may change."""
-
-    in_place: ClassVar[bool] = False
-
-    def known(self, B: Floats, C: Floats) -> tuple[Floats, Floats]:
-        """Motions (n, v) that no output C sees, and momenta (n, w) that no input B changes, by z."""
-        raise NotImplementedError
+    def sampled(self, A: Floats, B: Floats, C: Floats, period: float, held: Floats) -> "SteadyForm | None":
+        """The form of the model at samples: what is kept is not known."""
+        return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,9 +143,32 @@ class Invariant:
         return cls(momenta[:, :0], np.zeros((0, 0)), momenta, np.zeros((len(alone), len(alone))))
 
     @classmethod
-    def joined(cls, parts: "Sequence[Invariant]", n: int) -> "Invariant":
-        """The motions and momenta of several structures together, in n states."""
-        none = np.zeros((n, 0))
+    def of(
+        cls,
+        motion: EigenProblem,
+        coordinates: Callable[[Floats], Floats],
+        mass: Floats,
+        damping: Floats,
+        kinematics: Floats,
+        stiffness: Floats,
+        own: list[int],
+    ) -> "Invariant | None":
+        """Those of all structures, in the steady motion of each, and of the first-order states ``own``; None where a
+        structure notices its own motion.
+
+        coordinates : (r, k) of displacements (n_v, k). Matrices (r, r) as of ``of_structure``.
+        """
+        matrices, none = (mass, damping, kinematics), np.zeros((2 * len(mass), 0))
+        parts = [cls.of_speeds(*matrices, stiffness, own)]
+        for each in motion.structures:
+            screw = each.screw(motion.system, motion.q, motion.v)
+            if not each.leaves(screw):
+                return None
+
+            def moves(twists: Floats, of: KnownStructure = each) -> Floats:
+                return coordinates(motion.moves_of(of, twists))
+
+            parts.insert(-1, cls.of_structure(each, screw, moves, *matrices))
         return cls(
             np.hstack([none, *(each.motions for each in parts)]), block_diag(*(each.rates for each in parts)),
             np.hstack([none, *(each.momenta for each in parts)]), block_diag(*(each.left_rates for each in parts)),
@@ -161,9 +179,40 @@ class Invariant:
         return replace(self, motions=self.motions[list(chosen)], momenta=self.momenta[list(chosen)])
 
 
+class KnownForm:
+    """A form that knows what is ``kept``, by z: motions which no output may see, momenta which no input may change."""
+
+    in_place: ClassVar[bool] = False
+    change: Any
+    inverse: Any
+
+    def kept(self) -> Invariant:
+        """The motions and momenta, whatever the outputs and inputs."""
+        raise NotImplementedError
+
+    def sampled(self, A: Floats, B: Floats, C: Floats, period: float, held: Floats) -> "SteadyForm":
+        """The form of the model after periods (s), whose states begin with those of this, with its matrices A, B, C.
+
+        held (n, m) : B of this model, by z; its inputs are states of the other one.
+        """
+        kept, more = self.kept(), len(A) - len(self.change)
+        alone = _unseen(kept.left_rates.T, product_without_rounding(held.T, kept.momenta))
+        parts = self.change @ kept.motions, self.inverse.T @ kept.momenta @ alone
+        X, Y = (np.pad(part, ((0, more), (0, 0))) for part in parts)
+        rates, left_rates = (expm(period * each) for each in (kept.rates, alone.T @ kept.left_rates @ alone))
+        return SteadyForm.of(A, B, C, Invariant(X, rates, Y, left_rates))
+
+    def known(self, B: Floats, C: Floats) -> tuple[Floats, Floats]:
+        """Motions (n, v) that no output C ever sees, and momenta (n, w) that no input B ever changes."""
+        of = self.kept()
+        motions = of.motions @ _unseen(of.rates, product_without_rounding(C, of.motions))
+        seen = np.vstack([product_without_rounding(B.T, of.momenta), product_without_rounding(motions.T, of.momenta)])
+        return motions, of.momenta @ _unseen(of.left_rates.T, seen)
+
+
 @dataclass(frozen=True, eq=False)
-class SteadyForm(ClosedForm, KnownForm):
-    """The states themselves, about a steady rotation, with what is ``invariant``."""
+class SteadyForm(KnownForm, ClosedForm):
+    """The states themselves, about a steady rotation or between samples, with what is ``invariant``."""
 
     in_place: ClassVar[bool] = True
     invariant: Invariant
@@ -173,13 +222,8 @@ class SteadyForm(ClosedForm, KnownForm):
         """The form of a state space with these matrices."""
         return cls(A, B, C, np.eye(len(A)), np.eye(len(A)), invariant)
 
-    def known(self, B: Floats, C: Floats) -> tuple[Floats, Floats]:
-        """Motions (n, v) that no output C ever sees, and momenta (n, w) that no input B ever changes: those that stay
-        such while the rotation turns them."""
-        of = self.invariant
-        motions = of.motions @ _unseen(of.rates, product_without_rounding(C, of.motions))
-        seen = np.vstack([product_without_rounding(B.T, of.momenta), product_without_rounding(motions.T, of.momenta)])
-        return motions, of.momenta @ _unseen(of.left_rates.T, seen)
+    def kept(self) -> Invariant:
+        return self.invariant
 
 
 def _in_terms(basis: Floats, twists: Floats) -> Floats:
@@ -208,16 +252,16 @@ class ModalForm(KnownForm):
     """The realisation z = (e, e') of a second-order ``model``, of which motions ``free`` (r, f) have no stiffness.
 
     unseen : numbers of those coordinates, free too, that are no states of the state space: only their rates are.
-    kept (f,) : of the first of them, that no stiffness acts along them either, as on a momentum that nothing changes.
+    kept : number of the first of them along which no stiffness acts either, as on a momentum that nothing changes.
     """
 
-    def __init__(self, model: SecondOrderModel, free: Floats, unseen: Sequence[int], kept: Bools) -> None:
+    def __init__(self, model: SecondOrderModel, free: Floats, unseen: Sequence[int], kept: int) -> None:
         n = len(model.names)
         units = np.eye(n)[:, list(unseen)]
         self.model, self._free = model, np.hstack([units, np.where(np.any(units, axis=1)[:, None], 0.0, free)])
         self._states = np.setdiff1d(np.arange(2 * n), unseen)
         self.unseen, self.free = len(unseen), self._free.shape[1]
-        self._kept = self.unseen + int(np.argmin(np.append(kept, False)))
+        self._kept = self.unseen + kept
 
     @cached_property
     def shapes(self) -> Floats:
@@ -291,27 +335,23 @@ class ModalForm(KnownForm):
         squares = self.shapes**2
         return np.asarray(EPS * np.sqrt(squares.T @ matrix**2 @ squares))
 
-    def known(self, B: Floats, C: Floats) -> tuple[Floats, Floats]:
-        """Motions (.., v) that no output C sees, and momenta (.., w) that no input B changes, by z.
-
-        Of free motions D c: (c, 0) is a state at rest, and (0, c) moves along it where nothing damps; the momentum
-        e' + C e stays where nothing drives it, and with it zero, e where nothing damps.
-        """
+    def kept(self) -> Invariant:
+        """Of free motions D c: (c, 0) is a state at rest, and (0, c) moves along it where nothing damps; the momentum
+        e' + C e stays, and with it e where nothing damps."""
         A, f, d = self.matrices[0], self.free, self.unseen
         n = len(self.shapes)
         first, rates = f - d, slice(n - d, n - d + f)
         drags, by_rates = -A[rates, n - d :], A[n - d :, rates]
-        at_rest = _null(np.eye(first), C[:, :first])
-        resting = np.hstack([np.eye(f)[:, :d], np.vstack([np.zeros((d, at_rest.shape[1])), at_rest])])
-        moving = _null(resting, C[:, rates], by_rates)
-        momenta = _null(np.eye(f), B[rates].T, A[rates, first : n - d].T, moving.T, resting.T @ drags[:, :f].T)
-        places = _null(momenta, drags.T, resting.T)
-        motions = np.zeros((len(A), at_rest.shape[1] + moving.shape[1]))
-        motions[:first, : at_rest.shape[1]], motions[rates, at_rest.shape[1] :] = at_rest, moving
-        kept = np.zeros((len(A), momenta.shape[1] + places.shape[1]))
-        kept[: n - d, : momenta.shape[1]], kept[rates, : momenta.shape[1]] = drags.T[d:] @ momenta, momenta
-        kept[:first, momenta.shape[1] :] = places[d:]
-        return motions, kept
+        moving, along = _null(np.eye(f), by_rates), _null(np.eye(f), A[rates, first : n - d].T)
+        # the angle of a wheel is no state
+        still = _null(along, drags.T, np.eye(f)[:d])
+        a, m, p, s = first, moving.shape[1], along.shape[1], still.shape[1]
+        X, Y = np.zeros((len(A), a + m)), np.zeros((len(A), p + s))
+        X[:a, :a], X[rates, a:] = np.eye(a), moving
+        Y[: n - d, :p], Y[rates, :p], Y[:a, p:] = drags.T[d:] @ along, along, still[d:]
+        of_motions, of_momenta = np.zeros((a + m, a + m)), np.zeros((p + s, p + s))
+        of_motions[:a, a:], of_momenta[p:, :p] = moving[d:], still.T @ along
+        return Invariant(X, of_motions, Y, of_momenta)
 
 
 def product_without_rounding(first: Floats, second: Floats, part: float = ROUNDING) -> Floats:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from scipy.linalg import cho_factor, cho_solve
 
 from femb.base.errors import ModelError
-from femb.base.types import Bools, Complexes, Floats
+from femb.base.types import Complexes, Floats
 from femb.layout.element import LowRank
 from femb.linear.modal_form import Invariant, ModalForm, SecondOrderModel, SteadyForm
 from femb.linear.model import LinearModel
@@ -478,7 +478,7 @@ def first_order(model: SecondOrderModel, full: LinearModel, free: Floats | None 
 
     free (r, f) : motions that are known to have no stiffness; None where it is not known which these are.
     """
-    known = None if free is None else (free, np.ones(free.shape[1], dtype=bool))
+    known = None if free is None else (free, free.shape[1])
     return space_of(model, full.inputs, full.outputs, free=known, units=full.units)
 
 
@@ -487,7 +487,7 @@ def space_of(
     inputs: tuple[str, ...],
     outputs: tuple[str, ...],
     integrated: Collection[str] = (),
-    free: tuple[Floats, Bools] | None = None,
+    free: tuple[Floats, int] | None = None,
     kinematics: Floats | None = None,
     invariant: Invariant | None = None,
     **words: Any,
@@ -495,8 +495,8 @@ def space_of(
     """The state space with x = (q, w) of a second-order model, where q' = w + E q.
 
     integrated : names of first-order states among the coordinates, as of ``names_of_states``. free : motions
-    (r, f) that are known to have no stiffness, and which of them are kept (f,), as of ``ModalForm``; None where it is
-    not known. kinematics (r, r + m) : E, and of driven motions that are inputs; by default zero. invariant : about a
+    (r, f) that are known to have no stiffness, and how many of them are kept, as of ``ModalForm``; None where it is not
+    known. kinematics (r, r + m) : E, and of driven motions that are inputs; by default zero. invariant : about a
     steady rotation, by all states (q, w). words : others of the state space.
     """
     r = len(model.names)
@@ -520,6 +520,5 @@ def space_of(
         return space
     unseen = np.setdiff1d(np.arange(r), states).tolist()
     seen = [k for k in own if k not in unseen]
-    motions, kept = np.hstack([np.eye(r)[:, seen], free[0]]), np.append(np.ones(len(seen), dtype=bool), free[1])
-    form = ModalForm(model, motions, unseen, kept)
+    form = ModalForm(model, np.hstack([np.eye(r)[:, seen], free[0]]), unseen, len(seen) + free[1])
     return replace(space, form=InModes(form, space.A, space.B, space.C))

@@ -22,7 +22,6 @@ from femb.base.options import AUTO, Run, Tolerances
 from femb.base.types import Complexes, Floats
 from femb.base.values import shown
 from femb.layout.protocols import OfPhase
-from femb.linear.linearise import state_space
 from femb.linear.second_order import chart_of, second_order
 from femb.linear.state_space import StateSpace, names_of_states
 from femb.model.model import Model
@@ -257,11 +256,10 @@ class _Flow:
 
     def _A(self, t: float, q: Floats, v: Floats) -> Floats:
         point = OperatingPoint.of(self.system, q, v, t)
-        space = state_space(point, second_order(point, chart_of(point)), ())
+        chart = chart_of(point)
         # angles of wheels are known motions, and no states
-        integrals = {f"{name} integral" for name in self.system.layout.first_order_names}
-        kept = [k for k, name in enumerate(space.states) if name not in integrals]
-        return space.A[np.ix_(kept, kept)]
+        kept = names_of_states(chart.names, self.system.layout.first_order_names)[0]
+        return second_order(point, chart).first_order[np.ix_(kept, kept)]
 
 
 def _flow(system: System, period: float, method: str, intervals: int, rtol: float, atol: float) -> _Flow:

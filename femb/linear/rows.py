@@ -23,43 +23,15 @@ from femb.base.types import Floats
 from femb.base.values import nearest
 from femb.linear.chart import driven_inputs, driver_slopes
 from femb.numerics import rotations
-from femb.small_motions.channels import ForceInput, LinearOutput, default_outputs, inputs_of, output
-from femb.small_motions.eigenproblem import EigenProblem, Flags
+from femb.small_motions.channels import MOTION, ForceInput, LinearOutput, default_outputs, inputs_of, output, stacked
+from femb.small_motions.eigenproblem import EigenProblem
 from femb.small_motions.free_motions import free_motions
 from femb.small_motions.point import OperatingPoint
-from femb.small_motions.spinning import own_axes_derivatives
+from femb.small_motions.spinning import own_axes_changes
 from femb.system.appendages import Appendage
 from femb.system.moving_ground import MovingGround
 from femb.vibration.appendages import appendages, rigid_motions, root_frame
 from femb.vibration.eigen import freedoms, lowest
-
-# Rows of a linear model for reactions, and for the force and the torque of an appendage on its root.
-
-
-@dataclass(frozen=True, eq=False)
-class Part:
-    """Rows (k, n_v) of an output on p, p', p'' and on the forces; (k, n_u) on inputs.
-
-    through (k, n_v) : of a reaction of a joint, on the forces that it balances; zero of other outputs.
-    """
-
-    names: tuple[str, ...]
-    unit: str
-    position: Floats
-    rate: Floats
-    acceleration: Floats
-    force: Floats
-    through: Floats
-    by_input: Floats | None = None
-
-    def is_held(self, held: Flags) -> bool:
-        """Whether it is the motion of what is held."""
-        return not any(np.any(rows[:, ~held]) for rows in (self.position, self.rate, self.acceleration))
-
-    def row(self, k: int) -> "Part":
-        """One row."""
-        words = ("names", "position", "rate", "acceleration", "force", "through")
-        return replace(self, **{word: getattr(self, word)[k : k + 1] for word in words})
 
 
 def through_multipliers(motion: EigenProblem, multipliers: Floats) -> Floats:
@@ -82,9 +54,9 @@ def through_multipliers(motion: EigenProblem, multipliers: Floats) -> Floats:
     return np.array(found)
 
 
-def of_appendage(motion: EigenProblem, name: str, appendage: str, word: str, hub: str | None, loaded: bool) -> Part:
+def of_appendage(motion: EigenProblem, appendage: str, word: str, hub: str | None, loaded: bool) -> LinearOutput:
     """The wrench on the root: forces on the appendage less the rate of its momentum, -(M D)^T a + D^T F."""
-    layout = motion.system.layout
+    layout, name = motion.system.layout, f"appendages.{appendage}.{word}"
     if loaded and (np.any(motion.system.model.gravity) or np.any(motion.v) or np.any(motion.multipliers)):
         raise ModelError(
             f"output {name!r}: forces of appendages are linearised about the state without loads; take "
@@ -106,7 +78,8 @@ def of_appendage(motion: EigenProblem, name: str, appendage: str, word: str, hub
         own = np.any(inside[places] & (places >= 0), axis=1)
         np.add.at(momenta, places[own], mass[own] @ D[places[own]])
     zero, on_forces = np.zeros((3, len(D))), np.where(inside[:, None], D, 0.0).T
-    return Part(tuple(f"{name}.{axis}" for axis in "xyz"), ROOT[word], zero, zero, -momenta.T, on_forces, zero)
+    names = tuple(f"{name}.{axis}" for axis in "xyz")
+    return LinearOutput(names, ROOT[word], zero, zero, -momenta.T, force=on_forces)
 
 
 def _root(motion: EigenProblem, appendage: Appendage) -> int:
@@ -158,13 +131,12 @@ def rows_of(
     loaded: bool,
 ) -> Rows:
     """The rows of named inputs and outputs; by default as of ``femb.linearize``."""
-    point = OperatingPoint(motion.system, 0.0, motion.u, motion.q, motion.v, motion.a, motion.multipliers)
+    point, free = motion.point, ~motion.held
     columns = _columns(motion, point, inputs, held)
+    parts = [_part(motion, name, hub, loaded) for name in (default_outputs(point) if outputs is None else outputs)]
     if outputs is None:
-        parts = [_part(motion, point, name, hub, loaded) for name in default_outputs(point)]
-        parts = [part for part in parts if not part.is_held(motion.held)]
-    else:
-        parts = [_part(motion, point, name, hub, loaded) for name in outputs]
+        # without the motion of what is held
+        parts = [part for part in parts if any(np.any(getattr(part, word)[:, free]) for word in MOTION)]
     n, m = motion.system.n_v, len(columns)
     forces = np.array([column.force for column in columns]).reshape(m, n).T
     prescribed = np.zeros((3, n, m))
@@ -174,27 +146,21 @@ def rows_of(
         if column.component >= 0:
             selected[column.component, k] = 1.0
 
-    def stacked(word: str) -> Floats:
-        return np.vstack([np.zeros((0, n)), *(getattr(part, word) for part in parts)])
-
-    position, rate, acceleration = (stacked(word) for word in ("position", "rate", "acceleration"))
+    position, rate, acceleration, of_force = (stacked(parts, word, n) for word in (*MOTION, "force"))
     # the inertia force of a base is no force: it is the part of the acceleration that p'' has not; so are its others
     outer = np.where(np.any(prescribed, axis=(0, 1)) | motion.held[:, None], 0.0, forces)
-    direct = stacked("force") @ outer + position @ prescribed[0] + rate @ prescribed[1] + acceleration @ prescribed[2]
-    at = 0
-    for part in parts:
-        if part.by_input is not None:
-            direct[at : at + len(part.names)] += part.by_input @ selected
-        at += len(part.names)
+    direct = of_force @ outer + position @ prescribed[0] + rate @ prescribed[1] + acceleration @ prescribed[2]
+    direct += stacked(parts, "by_input", len(selected)) @ selected
+    reactions = [part if part.multipliers is not None else replace(part, force=None) for part in parts]
     return Rows(
         tuple(column.name for column in columns),
         np.where(motion.held[:, None], 0.0, forces),
         tuple(name for part in parts for name in part.names),
-        np.where(motion.held, 0.0, position),
-        np.where(motion.held, 0.0, rate),
-        np.where(motion.held, 0.0, acceleration),
+        position * free,
+        rate * free,
+        acceleration * free,
         direct,
-        stacked("through"),
+        stacked(reactions, "force", n),
         prescribed[1],
         {each.name: each.unit for each in columns if each.unit} | {x: part.unit for part in parts for x in part.names},
     )
@@ -318,32 +284,20 @@ def _base(motion: EigenProblem, point: OperatingPoint, name: str, held: str | No
     ]
 
 
-def _part(motion: EigenProblem, point: OperatingPoint, name: str, hub: str | None, loaded: bool) -> Part:
+def _part(motion: EigenProblem, name: str, hub: str | None, loaded: bool) -> LinearOutput:
+    """The rows of an output on p, p', p'' and on the forces."""
     match name.split("."):
         case ["appendages", appendage, word, *axis] if word in ROOT and axis in ([], ["x"], ["y"], ["z"]):
-            part = of_appendage(motion, f"appendages.{appendage}.{word}", appendage, word, hub, loaded)
+            part = of_appendage(motion, appendage, word, hub, loaded)
             return part if not axis else part.row("xyz".index(axis[0]))
-    found = output(point, name)
-    own = _on_own_axes(motion, found)
-    zero = np.zeros_like(found.pose)
+    found = output(motion.point, name)
+    if motion.axes is not None:
+        changes = own_axes_changes(motion.system, motion.q, motion.v, motion.a).by_rates()
+        rows = changes.rows(found.pose, found.velocity, found.acceleration)
+        found = replace(found, **dict(zip(MOTION, rows, strict=True)))
     if found.multipliers is None:
-        return Part(found.names, found.unit, *own, zero, zero, found.by_input)
-    through = through_multipliers(motion, found.multipliers)
+        return found
+    through, low = through_multipliers(motion, found.multipliers), motion.low_rank
     n, to_csc = motion.system.n_v, motion.system.pattern.to_csc
-    K, C, M = (to_csc(data)[:n, :n] for data in (motion.stiffness, motion.damping, motion.mass))
-    position, rate, acceleration = (rows - through @ A for rows, A in zip(own, (K, C, M), strict=True))
-    rate = rate - (through @ motion.low_rank.left) @ motion.low_rank.damping.T
-    return Part(found.names, found.unit, position, rate, acceleration, through, through, found.by_input)
-
-
-def _on_own_axes(motion: EigenProblem, of: LinearOutput) -> tuple[Floats, Floats, Floats]:
-    """Rows on p, p', p'' of rows on pose, velocity and acceleration."""
-    if motion.axes is None:
-        return of.pose, of.velocity, of.acceleration
-    H, eta_p, alpha_p, alpha_w, E = own_axes_derivatives(motion.system, motion.q, motion.v, motion.a)
-    velocity, acceleration = of.velocity, of.acceleration
-    return (
-        np.asarray(of.pose @ H + velocity @ (eta_p - H @ E) + acceleration @ (alpha_p - alpha_w @ E)),
-        np.asarray(velocity @ H + acceleration @ (alpha_w - H @ E)),
-        np.asarray(acceleration @ H),
-    )
+    found = found.balanced(through, *(to_csc(data)[:n, :n] for data in (motion.stiffness, motion.damping, motion.mass)))
+    return replace(found, velocity=found.velocity - (through @ low.left) @ low.damping.T)

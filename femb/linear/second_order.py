@@ -6,16 +6,13 @@ M, C, K are the System's exact tangents: derivatives of all forces at the accele
 zero. Source: docs/theory/linearisation.md, equations (7) and (8).
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from femb.base.errors import ModelError
-from femb.base.types import Bools, Floats
-from femb.elements import OrientationDriver
+from femb.base.types import Floats
 from femb.elements.joint.constraint_kernels import (
     ANGLE,
     DISTANCE,
@@ -31,16 +28,13 @@ from femb.elements.joint.constraint_kernels import (
 from femb.elements.joint.constraint_set import ConstraintRow
 from femb.formulations.joint_tree import JointTree, coordinate_names
 from femb.formulations.reduced.null_space import TreeTangent
-from femb.layout.connections import groups_of
-from femb.layout.symmetry import twists
-from femb.linear.chart import Chart, OwnAxes, driven_coordinates, frames_chart, resting_chart, solved
+from femb.linear.chart import Chart, OwnAxes, driven_coordinates, driver_slopes, frames_chart, solved
 from femb.linear.modal_form import Invariant
 from femb.numerics import rotations
 from femb.numerics.rotations import cross_matrix
-from femb.small_motions.free_motions import NONE, ROUNDING_PART, null_space, resisted_by_joints
+from femb.small_motions.eigenproblem import EigenProblem
+from femb.small_motions.free_motions import free_motions
 from femb.small_motions.point import OperatingPoint
-from femb.small_motions.strains import ExactProducts
-from femb.system.known_motions import known_motions
 from femb.system.system import System
 
 # FrameMotion of frames and of vectors on them, with changes to first order in coordinates and speeds.
@@ -108,6 +102,7 @@ class Arm:
 # Source: docs/theory/linearisation.md, section 2.
 
 ZERO = np.zeros(3)
+STEADY = 1e-6  # m/s2 or rad/s2: largest acceleration in equilibrium
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,6 +168,7 @@ def closed_chart(point: OperatingPoint, base: Chart) -> Chart:
     equation = np.unique([row.number for row in system.constraint_set.rows], return_inverse=True)[1]
     changes = np.zeros((system.n_c, 3, 2 * M))
     np.add.at(changes, equation, np.array([change for change, _ in rows]).reshape(-1, 3, 2 * M))
+    _add_orientations(point, wide, changes)
     J, P, Qp, Qw = changes[:, 0, :M], changes[:, 1, :M], changes[:, 2, :M], changes[:, 2, M:]
     S, independent, dependent, solve = solved(J, n)
     columns = np.concatenate([independent, np.arange(n, M)])
@@ -194,19 +190,38 @@ def closed_chart(point: OperatingPoint, base: Chart) -> Chart:
 
     prescribed = [[point.u[at + k] for at in driven_columns] for k in (1, 2)]
     return Chart(
-        tuple(base.names[k] for k in independent),
-        tuple(driven.values()),
         H,
         wide.eta_p @ S + wide.H @ S1,
         wide.alpha_p @ S + wide.alpha_w @ S1 + wide.H @ S2,
         wide.alpha_w @ S + wide.H @ S3,
         E[columns],
+        tuple(base.names[k] for k in independent),
+        tuple(driven.values()),
         stiffness,
         np.concatenate([base.speeds[independent], prescribed[0]]),
         np.concatenate([base.rates[independent], prescribed[1]]),
         retract,
         lambda q, v: base.speeds_at(q, v)[independent],
     )
+
+
+def _add_orientations(point: OperatingPoint, chart: Chart, changes: Floats) -> None:
+    """Add to changes (n_c, 3, 2 M) those of orientations that are driven, in equilibrium: their rates do not change.
+
+    Raises ModelError at other points.
+    """
+    system = point.system
+    driven = {row.number for row in system.constraint_set.rows if row.primitive == ORIENTATION}
+    if not driven:
+        return
+    if not point.at_rest or np.max(np.abs(point.a), initial=0.0) > STEADY:
+        raise ModelError.at(
+            ("drivers",), "orientations are driven at this start, which is linearised in equilibrium only"
+        )
+    rows = [int(system.layout.row_c[number]) for number in sorted(driven)]
+    slopes = driver_slopes(point)[1]
+    changes[rows, 0, : chart.H.shape[1]] = system.jacobian(point.u, point.q)[rows] @ chart.H
+    changes[rows, 0, chart.H.shape[1] - slopes.shape[1] : chart.H.shape[1]] += slopes[rows]
 
 
 def _row(
@@ -346,7 +361,7 @@ def tree_chart(point: OperatingPoint, tree: JointTree) -> Chart:
     changes = tangent.changes(sweep, point.residual, q, u, a)
     by_u = changes.by_q + changes.H2_rate
     axes = OwnAxes.of_tree(tree)
-    own = axes.derivatives(q, u, a)
+    own = axes.changes(q, u, a)
     free, driven, driver_names = _parts(point.system, tree)
     order = [*free, *driven]
     names = coordinate_names(tree)
@@ -354,8 +369,8 @@ def tree_chart(point: OperatingPoint, tree: JointTree) -> Chart:
         matrix[:, order]
         for matrix in (
             changes.H2 @ own.H,
-            changes.by_q @ own.H + changes.H2 @ own.eta,
-            changes.rate_by_q @ own.H + by_u @ own.eta + changes.H2 @ own.alpha_p,
+            changes.by_q @ own.H + changes.H2 @ own.eta_p,
+            changes.rate_by_q @ own.H + by_u @ own.eta_p + changes.H2 @ own.alpha_p,
             by_u @ own.H + changes.H2 @ own.alpha_w,
         )
     )
@@ -371,16 +386,16 @@ def tree_chart(point: OperatingPoint, tree: JointTree) -> Chart:
         return tree_q, tree.speeds_at(tree_q, V)
 
     return Chart(
-        tuple(names[k] for k in free),
-        tuple(driver_names[k] for k in driven),
         H,
         eta_p,
         alpha_p,
         alpha_w,
         own.E[np.ix_(order, order)],
+        tuple(names[k] for k in free),
+        tuple(driver_names[k] for k in driven),
         (own.H.T @ changes.geometric @ own.H)[np.ix_(free, order)],
-        own.speeds[order],
-        own.rates[order],
+        axes.speeds(q, u)[order],
+        axes.rates(q, u, a)[order],
         retract,
         lambda Q, V: axes.speeds(*to_tree(Q, V))[free],
         lambda Q, V: np.concatenate([x[free] for x in axes.local_difference(q, u, *to_tree(Q, V))]),
@@ -421,6 +436,13 @@ class SecondOrder:
     forces: Floats
     inputs: tuple[str, ...]
 
+    @property
+    def first_order(self) -> Floats:
+        """(2 P, 2 P): the rates of free coordinates and their speeds by these."""
+        P = self.chart.free
+        right = -np.hstack([self.stiffness[:, :P], self.damping[:, :P]])
+        return np.vstack([np.hstack([self.chart.E[:P, :P], np.eye(P)]), np.linalg.solve(self.mass[:, :P], right)])
+
 
 def chart_of(point: OperatingPoint) -> Chart:
     """The chart of a point: the coordinates of a joint tree, of which couplings leave an independent part, else an
@@ -437,8 +459,6 @@ def chart_of(point: OperatingPoint) -> Chart:
         tree = None  # closed loops, or joints without coordinates
     if tree is not None and covers(system, tree):
         return tree_chart(point, tree)
-    if any(isinstance(driver, OrientationDriver) for driver in system.model.tables["drivers"].values()):
-        return resting_chart(point)
     # couplings close a chart of the joints, whose coordinates they name
     return closed_chart(
         point, frames_chart(point) if tree is None or system.layout.drivers else tree_chart(point, tree)
@@ -449,94 +469,31 @@ def second_order(point: OperatingPoint, chart: Chart) -> SecondOrder:
     """Mass, damping and stiffness of small changes. Source: docs/theory/linearisation.md, equation (7)."""
     damping, stiffness = point.tangents
     H = chart.H[:, : chart.free]
+    K, C, M = (H.T @ matrix for matrix in chart.rows(stiffness, damping, point.mass))
     forces, names = point.force_inputs()
-    return SecondOrder(
-        chart,
-        H.T @ (point.mass @ chart.H),
-        H.T @ (point.mass @ chart.alpha_w + damping @ chart.H),
-        H.T @ (point.mass @ chart.alpha_p + damping @ chart.eta_p + stiffness @ chart.H) + chart.geometric_stiffness,
-        H.T @ forces,
-        names,
-    )
+    return SecondOrder(chart, M, C, K + chart.geometric_stiffness, H.T @ forces, names)
 
 
-# Of the largest entry of a motion: smaller ones are rounding. Of a motion: less is left of one that others contain.
-ROUNDING, SAME = 1e-13, 1e-6
-
-
-def _motions(point: OperatingPoint, frames: Iterable[int], twists: Floats) -> Floats:
-    """(k, n_v) displacements of frames by twists (k, 6)."""
-    layout, moving = point.system.layout, np.zeros(point.system.n_v, dtype=bool)
-    for k in frames:
-        moving[layout.frame_v[k] : layout.frame_v[k] + layout.frames[k].freedom] = True
-    return np.where(moving, twists @ point.system.rigid_velocities(point.q), 0.0)
+# Of the largest entry of a motion: smaller ones are rounding.
+ROUNDING = 1e-13
 
 
 def invariant_of(point: OperatingPoint, equations: SecondOrder) -> Invariant | None:
     """Motions and momenta that stay in a steady motion, by coordinates and speeds of a chart; None where a structure
     notices its own motion."""
-    layout, chart, parts = point.system.layout, equations.chart, []
-    P, H = chart.free, chart.H[:, : chart.free]
-    matrices = equations.mass[:, :P], equations.damping[:, :P], chart.E[:P, :P]
-    for structure in known_motions(point.system, point.q):
-        screw = np.zeros(6)
-        for k in structure.frames:
-            i, j = layout.frame_q[k], layout.frame_v[k]
-            if layout.frames[k].freedom == 6:
-                omega = rotations.rotate(point.q[i + 3 : i + 7], point.v[j + 3 : j + 6])
-                screw = np.append(point.v[j : j + 3] + np.cross(point.q[i : i + 3], omega), omega)
-                break
-        if not structure.leaves(screw):
-            return None
-
-        def coordinates(twists: Floats, frames: tuple[int, ...] = structure.frames) -> Floats:
-            return np.asarray(np.linalg.lstsq(H, _motions(point, frames, twists).T, rcond=None)[0])
-
-        parts.append(Invariant.of_structure(structure, screw, coordinates, *matrices))
-    own = [k for k, name in enumerate(chart.names) if name in layout.first_order_names]
-    parts.append(Invariant.of_speeds(*matrices, equations.stiffness[:, :P], own))
-    return Invariant.joined(parts, 2 * P)
+    chart, P = equations.chart, equations.chart.free
+    own = [k for k, name in enumerate(chart.names) if name in point.system.layout.first_order_names]
+    M, C, K, E = (matrix[:P, :P] for matrix in (equations.mass, equations.damping, equations.stiffness, chart.E))
+    return Invariant.of(EigenProblem.of_point(point), partial(_coordinates, chart), M, C, E, K, own)
 
 
-def free_motions_of(point: OperatingPoint, chart: Chart) -> tuple[Floats, Bools]:
-    """(P, f) motions of a chart without stiffness: rigid motions of structures that nothing notices, as items declare,
-    and motions of joints that no spring resists; and (f,) those whose momenta nothing changes."""
-    system, n = point.system, point.system.n_v
-    layout, motions = system.layout, partial(_motions, point)
-    H = chart.H[:, : chart.free]
+def free_motions_of(point: OperatingPoint, chart: Chart) -> tuple[Floats, int]:
+    """(P, f) motions of a chart without stiffness, and how many of the first have momenta that nothing changes."""
+    found = free_motions(EigenProblem.of_point(point))
+    return _coordinates(chart, found.shapes), found.kept
 
-    def of_chart(rows: list[Floats]) -> tuple[Any, Any]:
-        """Coordinates (P, k) of motions (k, n_v), and what of these the constraints do not allow (n_v, k)."""
-        columns = np.vstack([np.zeros((0, n)), *rows]).T
-        found = np.linalg.lstsq(H, columns, rcond=None)[0]
-        found[np.abs(found) <= ROUNDING * np.max(np.abs(found), axis=0, initial=0.0)] = 0.0
-        return found, (H @ found - columns) / np.max(np.abs(columns), initial=1.0)
 
-    known = known_motions(system, point.q)
-    kept, others = (
-        part[:, np.any(part, axis=0)]
-        for part, _ in (of_chart([motions(s.frames, getattr(s, word)) for s in known]) for word in ("kept", "motions"))
-    )
-    freedoms = np.array([frame.freedom for frame in layout.frames])
-    structures = [g for g in groups_of(layout, joined=False) if np.all(freedoms[g])]
-    groups = [
-        (g, np.mean(point.q[layout.frame_q[g][:, None] + np.arange(3)], axis=0), min(6, sum(freedoms[g])))
-        for g in structures
-    ]
-    turns = [twists(np.eye(3), np.eye(3), centre)[:count] for _, centre, count in groups]
-    p, gaps = of_chart([motions(g, turn) for g, turn in zip(structures, turns, strict=True)])
-    allowed = null_space(np.vstack([gaps, resisted_by_joints(system, point.q, groups)]))
-    p = p @ allowed
-    # without what short elements would hide: these motions strain none
-    state = point.u, point.q, point.v, point.a, point.multipliers
-    exact, low = ExactProducts(system, *state, system.mass_data(point.q), False), point.low_rank
-    x = np.ascontiguousarray((H @ p).T)
-    forces = np.array([exact.rigid_stiffness(each) for each in x]).reshape(-1, n).T + low.left @ (low.stiffness.T @ x.T)
-    terms = abs(system.pattern.to_csc(exact.others[0])[:n, :n]) @ np.max(np.abs(x), axis=0, initial=0.0)
-    sizes = np.abs(H.T) @ np.maximum(terms, np.max(np.abs(forces), axis=1, initial=0.0))
-    sizes = sizes + ROUNDING_PART / NONE * np.max(sizes, initial=0.0)
-    p = p @ null_space((H.T @ forces) / np.maximum(sizes, np.finfo(float).tiny)[:, None])
-    basis, more = np.linalg.qr(kept)[0], np.hstack([others, p])
-    axes, parts, _ = np.linalg.svd(more - basis @ (basis.T @ more), full_matrices=False)
-    free = np.hstack([kept, axes[:, parts > SAME]])
-    return free, np.arange(free.shape[1]) < kept.shape[1]
+def _coordinates(chart: Chart, moves: Floats) -> Floats:
+    """(P, k) coordinates of displacements (n_v, k)."""
+    found = np.linalg.lstsq(chart.H[:, : chart.free], moves, rcond=None)[0]
+    return np.where(np.abs(found) <= ROUNDING * np.max(np.abs(found), axis=0, initial=0.0), 0.0, found)

@@ -234,9 +234,11 @@ class StateSpace(Brief):
             B[now] = np.eye(m)
             A[n + m :, n : size - m] = np.eye(size - n - m)
         names = tuple(f"{name} before {j + 1}" for j in range(waiting) for name in self.inputs)
+        form = None if known is None else known.form.sampled(A, B, C, period, of.B)
         return replace(
-            self, A=A, B=B, C=C, D=0.0 * self.D, states=self.states + names, truncation=None, dt=float(period)
-        )
+            self, A=A, B=B, C=C, D=0.0 * self.D, states=self.states + names, truncation=None, dt=float(period),
+            form=None if form is None else InModes(form, A, B, C),
+        )  # fmt: skip
 
     @spared(lambda space: len(space.states))
     def frequency_response(self, frequencies: ArrayLike) -> FrequencyResponse:

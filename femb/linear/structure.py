@@ -33,7 +33,6 @@ from femb.linear.spinning_reduction import elastic_modes, spinning_modal
 from femb.linear.state_space import StateSpace, Truncation
 from femb.small_motions.eigenproblem import EigenProblem
 from femb.small_motions.free_motions import free_motions
-from femb.system.known_motions import KnownStructure
 from femb.vibration.appendages import relative_rates
 from femb.vibration.damping_ratios import check_ratio, damping_in_words, source_of
 from femb.vibration.eigen import freedoms, orthonormal
@@ -317,24 +316,15 @@ def full_order(model: LinearModel, damping: float | None = None) -> StateSpace:
         rows_of.direct,
     )
     integrated = motion.system.layout.first_order_names
-    found = free_motions(motion)
-    free, rigid = found.shapes[moving[independent]], found.rigid
-    known = None if motion.spinning else (free, np.arange(free.shape[1]) < rigid)
-    invariant = None
+    free, invariant = None, None
     if motion.spinning:
-        parts, matrices = [], (mass, by_rates, np.zeros_like(mass))
-        for each in motion.structures:
-            omega, point, _ = motion.axis_of(each.frames)
-            screw = np.append(np.cross(point, omega), omega)
-
-            def coordinates(twists: Floats, of: KnownStructure = each) -> Floats:
-                return motion.moves_of(of, twists)[moving[independent]]
-
-            parts.append(Invariant.of_structure(each, screw, coordinates, *matrices))
-        own = [k for k, name in enumerate(whole.names) if name in integrated]
-        parts.append(Invariant.of_speeds(*matrices, by_pose, own))
-        invariant = Invariant.joined(parts, 2 * len(mass))
-    return space_of(whole, model.inputs, model.outputs, integrated, known, invariant=invariant, units=model.units)
+        of_states = [k for k, name in enumerate(whole.names) if name in integrated]
+        matrices = mass, by_rates, np.zeros_like(mass), by_pose, of_states
+        invariant = Invariant.of(motion, lambda moves: moves[moving[independent]], *matrices)
+    else:
+        found = free_motions(motion)
+        free = found.shapes[moving[independent]], found.kept
+    return space_of(whole, model.inputs, model.outputs, integrated, free, invariant=invariant, units=model.units)
 
 
 def _with_ratio_of_appendages(model: LinearModel, damping: float) -> LinearModel:

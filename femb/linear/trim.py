@@ -302,10 +302,8 @@ def _speeds_after(balance: Balance, time: float) -> Floats:
     from femb.run.time_loop import RunSummary, integrate
     from femb.steppers import make_stepper
 
-    point, equations, P = balance.point, balance.equations, balance.chart.free
-    blocks = np.hstack([-equations.stiffness[:, :P], -equations.damping[:, :P]])
-    A = np.vstack([np.hstack([balance.chart.E[:P, :P], np.eye(P)]), np.linalg.solve(equations.mass[:, :P], blocks)])
-    growth = float(np.max(np.linalg.eigvals(A).real, initial=0.0))
+    point = balance.point
+    growth = float(np.max(np.linalg.eigvals(balance.equations.first_order).real, initial=0.0))
     time = min(time, np.log(GROWTH) / growth) if growth > 0.0 else time
     tolerance = Tolerances(position=1e-9 * balance.size, quaternion=1e-9, strain=1e-10, time=time)
     run = Run(duration=time, rtol=1e-9, atol=tolerance)

@@ -25,6 +25,7 @@ from femb.layout.views import LinearPoint
 
 # Suggestions in a message.
 SHOWN = 8
+MOTION = ("pose", "velocity", "acceleration")
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +33,7 @@ class LinearOutput:
     """An output: names of its rows, their unit, and the rows (k, n_v) on the changes of pose, velocity, acceleration.
 
     multipliers (k, n_c) : rows on the changes of the multipliers of constraints. by_input (k, n_u) : rows on the inputs
-    of the System. None where there are none.
+    of the System. force (k, n_v) : rows on the forces. None where there are none.
     """
 
     names: tuple[str, ...]
@@ -42,6 +43,7 @@ class LinearOutput:
     acceleration: Floats
     multipliers: Floats | None = None
     by_input: Floats | None = None
+    force: Floats | None = None
 
     @classmethod
     def of(cls, name: str, rows: OutputRows, n_v: int) -> "LinearOutput":
@@ -53,16 +55,20 @@ class LinearOutput:
 
     def row(self, k: int) -> "LinearOutput":
         """One row."""
-        own = slice(k, k + 1)
-        return replace(
-            self,
-            names=self.names[own],
-            pose=self.pose[own],
-            velocity=self.velocity[own],
-            acceleration=self.acceleration[own],
-            multipliers=None if self.multipliers is None else self.multipliers[own],
-            by_input=None if self.by_input is None else self.by_input[own],
-        )
+        words = (*MOTION, "names", "multipliers", "by_input", "force")
+        own: Any = {word: part[k : k + 1] for word in words if (part := getattr(self, word)) is not None}
+        return replace(self, **own)
+
+    def balanced(self, through: Floats, stiffness: Any, damping: Any, mass: Any) -> "LinearOutput":
+        """The rows with multipliers that balance all forces: through (k, n_v) times F - M p'' - C p' - K p."""
+        matrices = zip(MOTION, (stiffness, damping, mass), strict=True)
+        return replace(self, force=through, **{word: getattr(self, word) - through @ each for word, each in matrices})
+
+
+def stacked(parts: Sequence[LinearOutput], word: str, columns: int) -> Floats:
+    """The rows of one kind of several outputs, with zeros where one has none."""
+    rows = ((len(each.names), getattr(each, word)) for each in parts)
+    return np.vstack([np.zeros((0, columns)), *(np.zeros((k, columns)) if x is None else x for k, x in rows)])
 
 
 def default_outputs(point: LinearPoint) -> tuple[str, ...]:

@@ -180,7 +180,8 @@ class EigenProblem:
         exact = ExactProducts(free, u, q, v, a, multipliers, mass, spinning or own_axes, functions=within)
         if spinning or own_axes:
             moving = mass, damping, stiffness, jacobian
-            mass, damping, stiffness, jacobian, axes, rates = in_own_axes(free, q, v, a, *moving)
+            mass, damping, stiffness, jacobian, changes = in_own_axes(free, q, v, a, *moving)
+            axes, rates = changes.H, changes.eta_p
             of_pose = rates.T @ low_rank.damping + axes.T @ low_rank.stiffness
             sizes = abs(rates).T @ np.abs(low_rank.damping) + abs(axes).T @ np.abs(low_rank.stiffness)
             # a shape that does not change in these axes has no rates of deformation: what is left there is rounding
@@ -192,10 +193,28 @@ class EigenProblem:
         motion = cls(free, q, v, *matrices, nothing, axes, *state, *products, tuple(left_out), loaded)
         return motion.holding(*layout.held_frames())
 
+    @classmethod
+    def of_point(cls, point: OperatingPoint) -> "EigenProblem":
+        """About an operating point in the coordinates of its System, with nothing held."""
+        system, u, q, v = point.system, point.u, point.q, point.v
+        damping, stiffness = system.tangent(u, q, v, point.a)
+        jacobian, mass = np.zeros(system.pattern.size), system.mass_data(q)
+        system.constraint_set.jacobian(u, q, jacobian)
+        system.constraint_set.constraint_tangent(u, q, v, point.multipliers, stiffness)
+        exact = ExactProducts(system, u, q, v, point.a, point.multipliers, mass, False)
+        held, state = np.zeros(system.n_v, dtype=bool), (u, point.a, point.multipliers)
+        matrices = mass, damping, stiffness, jacobian
+        return cls(system, q, v, *matrices, held, None, *state, point.low_rank, exact, loaded=True)
+
     @property
     def spinning(self) -> bool:
         """Whether the state is a steady rotation."""
         return self.system.moves(self.v)
+
+    @property
+    def point(self) -> OperatingPoint:
+        """The state, with its inputs and reactions."""
+        return OperatingPoint(self.system, 0.0, self.u, self.q, self.v, self.a, self.multipliers)
 
     def rigid_motions(self) -> Floats:
         """(6, n_v): displacements of all frames in translations along, then rotations about, the inertial axes."""
@@ -235,10 +254,8 @@ class EigenProblem:
 
     def moves_of(self, structure: KnownStructure, twists: Floats) -> Floats:
         """(n_v, k) displacements of a structure by twists (k, 6)."""
-        own = np.concatenate([np.arange(self.system.n_v)[self.velocities_of(k)] for k in structure.frames])
-        moves = np.zeros((self.system.n_v, len(twists)))
-        moves[own] = (twists @ self.rigid_motions()).T[own]
-        return moves
+        moves = structure.moves(self.system, self.q, twists)
+        return moves if self.axes is None else np.asarray(self.axes.T @ moves)
 
     def inertial(self, shapes: NDArray[np.complex128]) -> NDArray[np.complex128]:
         """Displacements (n_v, k) in the System's velocities: along inertial axes."""

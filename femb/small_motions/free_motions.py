@@ -36,12 +36,14 @@ Centres = list[tuple[list[int], Floats, int]]
 class FreeMotions:
     """shapes D (n_v, r) of unit mass, D^T M D = 1, and momenta M D (n_v, r).
 
-    ``rigid`` of them are rigid motions of free structures, the others are motions of joints.
+    ``rigid`` of them are rigid motions of free structures, the others are motions of joints. The first ``kept`` of
+    these have momenta that nothing changes.
     """
 
     shapes: Floats
     momenta: Floats
     rigid: int
+    kept: int = 0
 
     @property
     def count(self) -> int:
@@ -110,12 +112,12 @@ class FreeMotions:
 def free_motions(motion: EigenProblem) -> FreeMotions:
     """The motions without stiffness of what is not held: those that are known, and what joints leave beside these."""
     layout = motion.system.layout
-    shapes = _unresisted(motion, groups_of(layout, joined=False))
+    shapes, _ = _unresisted(motion, groups_of(layout, joined=False))
     if not shapes.shape[1]:
         return FreeMotions(shapes, shapes, 0)
-    rigid = _unresisted(motion, groups_of(layout, joined=True))
+    rigid, kept = _unresisted(motion, groups_of(layout, joined=True))
     shapes, momenta = _orthonormal(motion, rigid, shapes)
-    return FreeMotions(shapes, momenta, rigid.shape[1])
+    return FreeMotions(shapes, momenta, rigid.shape[1], kept)
 
 
 def with_turned(motion: EigenProblem, free: FreeMotions) -> FreeMotions:
@@ -126,24 +128,34 @@ def with_turned(motion: EigenProblem, free: FreeMotions) -> FreeMotions:
     return FreeMotions(shapes, momenta, free.rigid)
 
 
-def _unresisted(motion: EigenProblem, groups: list[list[int]]) -> Floats:
+def _unresisted(motion: EigenProblem, groups: list[list[int]]) -> tuple[Floats, int]:
     """(n_v, r) rigid motions of groups that the constraints allow and no stiffness resists: the known ones that stay
-    where they are in axes of the rotation, and, of what is beside them, what is measured."""
+    where they are in axes of the rotation, and, of what is beside them, what is measured. So many of the first, as the
+    second value says, have momenta that nothing changes."""
     columns, centres = _rigid_motions(motion, groups)
-    known = [_in_terms(each, each.resting_in(*motion.axis_of(each.frames)[:2]), centres) for each in motion.structures]
+    nothing = np.zeros((columns.shape[1], 0))
     still, turned = _turned(motion, centres)
-    resting = independent(np.hstack([np.zeros((columns.shape[1], 0)), *known, still]))
+
+    def terms(word: str) -> list[Floats]:
+        """What stays of the motions of each structure of this name."""
+        pairs = ((each, motion.axis_of(each.frames)[:2]) for each in motion.structures)
+        return [_in_terms(each, each.resting_in(*axis, getattr(each, word)), centres) for each, axis in pairs]
+
+    kept = independent(np.hstack([nothing, *terms("kept")]))
+    resting = independent(np.hstack([nothing, *terms("motions"), still]))
+    resting = np.hstack([kept, resting @ nullity(kept.T @ resting).T])
     turned = independent(turned - resting @ (resting.T @ turned))
     others = nullity(np.hstack([resting, turned]).T).T
     if not others.shape[1] or not null_space(_constraint_rows(motion, columns @ others)).shape[1]:
-        return np.asarray(columns @ resting)
+        return np.asarray(columns @ resting), kept.shape[1]
     beside = np.hstack([others, turned])
     rest = columns @ beside
     resisted = resisted_by_joints(motion.system, motion.q, centres) @ beside
     found = null_space(np.vstack([_constraint_rows(motion, rest), resisted, _stiffness_rows(motion, rest)]))
     # what is turned alone is resisted, by however small a rate of the rotation
     _, sizes, parts = np.linalg.svd(found[: others.shape[1]])
-    return np.asarray(columns @ np.hstack([resting, beside @ found @ parts[: np.sum(sizes > LEAST)].T]))
+    found = beside @ found @ parts[: np.sum(sizes > LEAST)].T
+    return np.asarray(columns @ np.hstack([resting, found])), kept.shape[1]
 
 
 def resisted_by_joints(system: System, q: Floats, groups: Centres) -> Floats:
@@ -258,7 +270,9 @@ def _stiffness_rows(motion: EigenProblem, columns: Floats) -> Floats:
     exact = motion.exact if motion.spinning else None
     data = motion.stiffness if exact is None else exact.others[0]
     values = motion.times(data, moving) if exact is None else exact.rigid_stiffness(moving)
-    sizes = motion.times(np.abs(data), np.max(np.abs(moving), axis=1, initial=0.0))
+    low, largest = motion.low_rank, np.max(np.abs(moving), axis=1, initial=0.0)
+    values = values + low.left @ (low.stiffness.T @ moving)
+    sizes = motion.times(np.abs(data), largest) + np.abs(low.left) @ (np.abs(low.stiffness).T @ largest)
     sizes = np.maximum(sizes, np.max(np.abs(values), axis=1, initial=0.0))
     if np.any(motion.multipliers):
         # reactions turn with what they hold

@@ -6,6 +6,10 @@ with displacements p and speeds w in each frame's own axes. Centrifugal and gyro
 Source: docs/theory/linearisation.md, section 2; docs/theory/modes.md, section 1.
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 from scipy.sparse import block_diag, csc_array, eye_array
 
@@ -17,10 +21,37 @@ from femb.numerics import rotations
 from femb.small_motions.spin_watch import warn_of_spin
 from femb.system.system import System
 
+# Indices of a quaternion, of a velocity, and of an angular velocity.
+Lines = Sequence[tuple[int, int, int]]
 # Unbalanced forces of a steady rotation, relative to those that balance in it.
 STEADY = 1e-6
 # Rounding of forces: of positions, times the stiffness.
 ROUNDING = 16.0 * np.finfo(float).eps
+
+
+@dataclass(frozen=True, eq=False)
+class MotionChanges:
+    """First-order changes of a motion by c coordinates p, speeds w and their rates, dense or sparse.
+
+    H, eta_p, alpha_p, alpha_w (n_v, c), E (c, c) : of the pose H p, of velocities eta_p p + H w, of accelerations
+    alpha_p p + alpha_w w + H w', and p' = E p + w.
+    """
+
+    H: Any
+    eta_p: Any
+    alpha_p: Any
+    alpha_w: Any
+    E: Any
+
+    def rows(self, pose: Any, velocity: Any, acceleration: Any) -> tuple[Any, Any, Any]:
+        """Rows by p, w, w' of rows (k, n_v) on pose, velocity and acceleration."""
+        by_p = pose @ self.H + velocity @ self.eta_p + acceleration @ self.alpha_p
+        return by_p, velocity @ self.H + acceleration @ self.alpha_w, acceleration @ self.H
+
+    def by_rates(self) -> "MotionChanges":
+        """The changes by p and p' in place of p and w, where E is constant, as in a steady rotation."""
+        H, E = self.H, self.E
+        return MotionChanges(H, self.eta_p - H @ E, self.alpha_p - self.alpha_w @ E, self.alpha_w - H @ E, 0.0 * E)
 
 
 def in_own_axes(
@@ -33,9 +64,9 @@ def in_own_axes(
     stiffness: Floats,
     jacobian: Floats,
     checked: bool = True,
-) -> tuple[Floats, Floats, Floats, Floats, csc_array, csc_array]:
-    """Block data of M, C + G, K and J of a state q, v with accelerations a, and inertial velocities by the rates p'
-    of own displacements, H, and by these, eta_p - H E.
+) -> tuple[Floats, Floats, Floats, Floats, MotionChanges]:
+    """Block data of M, C + G, K and J of a state q, v with accelerations a, and the changes by own displacements
+    and their rates.
 
     mass, damping, stiffness, jacobian : block data in the System's coordinates. checked : whether to raise ModelError
     where the state is not steady.
@@ -45,17 +76,12 @@ def in_own_axes(
     M, C, K = (pattern.to_csc(data)[:n, :n] for data in (mass, damping, stiffness))
     if checked:
         _check_steady(system, q, v, a, M, K)
-    H, eta_p, alpha_p, alpha_w, E = own_axes_derivatives(system, q, v, a)
-    by_pose = eta_p - H @ E
-    matrices = (
-        H.T @ M @ H,
-        H.T @ (M @ (alpha_w - H @ E) + C @ H),
-        H.T @ (M @ (alpha_p - alpha_w @ E) + C @ by_pose + K @ H),
-    )
-    whole = block_diag([H, eye_array(system.n_c)], format="csc")
+    changes = own_axes_changes(system, q, v, a).by_rates()
+    by_p, by_rate, by_second = (changes.H.T @ matrix for matrix in changes.rows(K, C, M))
+    whole = block_diag([changes.H, eye_array(system.n_c)], format="csc")
     rows = whole.T @ pattern.to_csc(jacobian) @ whole
-    result = [pattern.from_csc(_widened(matrix, pattern.n)) for matrix in matrices]
-    return result[0], result[1], result[2], pattern.from_csc(rows), H, by_pose
+    found = (pattern.from_csc(_widened(matrix, pattern.n)) for matrix in (by_second, by_rate, by_p))
+    return *found, pattern.from_csc(rows), changes  # type: ignore[return-value]
 
 
 def _widened(matrix: csc_array, n: int) -> csc_array:
@@ -71,7 +97,7 @@ def _check_steady(system: System, q: Floats, v: Floats, a: Floats, M: csc_array,
     structure. The accelerations of turns of hardly any inertia, which rounding makes large, are small as forces.
     """
     layout, extent, n = system.layout, system.layout.extent or 1.0, len(v)
-    line, turn, R = _axes(system, q)
+    line, turn, R = _axes(q, lines_of(layout))
     own = line[:, 0] + 3 == turn[:, 0]
     spins = np.einsum("fij,fj->fi", R, v[turn])
     rotation, missing, rates, sizes = np.zeros(n), np.zeros(n), np.zeros(n), np.ones(n)
@@ -111,19 +137,24 @@ def _places(layout: Layout, frame: int) -> slice:
     return slice(first, first + layout.frames[frame].freedom)
 
 
-def _axes(system: System, q: Floats) -> tuple[Ints, Ints, Floats]:
-    """Velocities of f frames and points that have axes, those of the turns of these (f, 3), and the axes."""
-    layout = system.layout
+def lines_of(layout: Layout) -> Lines:
+    """Frames and points that have axes: the indices of the quaternion of these in q, of the velocity in v, and of the
+    angular velocity of the axes in v. A frame has axes of its own; a point mass has those of its structure."""
     owners = {k: k for k, frame in enumerate(layout.frames) if frame.freedom == 6} | dict(axes_of_points(layout))
-    which, axes_of = list(owners), list(owners.values())
-    line = layout.frame_v[which][:, None] + np.arange(3)
-    turn = layout.frame_v[axes_of][:, None] + np.arange(3, 6)
-    R = rotations.rotation_matrix(rotations.normalise(q[layout.frame_q[axes_of][:, None] + np.arange(3, 7)]))
-    return line, turn, R
+    i, j = layout.frame_q.tolist(), layout.frame_v.tolist()
+    return [(i[owner] + 3, j[k], j[owner] + 3) for k, owner in owners.items()]
 
 
-def own_axes_derivatives(system: System, q: Floats, v: Floats, a: Floats) -> tuple[csc_array, ...]:
-    """H, eta_p, alpha_p, alpha_w, E (n_v, n_v) of ``femb.linear.chart``, sparse."""
+def _axes(q: Floats, lines: Lines) -> tuple[Ints, Ints, Floats]:
+    """Indices of velocities and of angular velocities of the axes (f, 3) of f lines, and these axes (f, 3, 3)."""
+    quaternion, line, turn = (part[:, None] for part in np.array(lines, dtype=np.int64).reshape(-1, 3).T)
+    R = rotations.rotation_matrix(rotations.normalise(q[quaternion + np.arange(4)])).reshape(-1, 3, 3)
+    return line + np.arange(3), turn + np.arange(3), R
+
+
+def own_axes_changes(system: System, q: Floats, v: Floats, a: Floats) -> MotionChanges:
+    """Changes by displacements of all frames of a system in their own axes, sparse. Raises ModelError: a point mass
+    that moves and has no axes."""
     layout = system.layout
     turning = dict(axes_of_points(layout))
     alone = [
@@ -136,26 +167,49 @@ def own_axes_derivatives(system: System, q: Floats, v: Floats, a: Floats) -> tup
             f"modes: {alone[0]!r} is a free point mass, connected with nothing that has axes, so that none turn with "
             "it: leave its velocity out, or give it an inertia as a rigid body"
         )
-    line, turn, R = _axes(system, q)
-    omega, speeds = v[turn], np.einsum("fji,fj->fi", R, v[line])
-    A = np.einsum("fji,fj->fi", R, a[line])
-    spin, slide, pull = (rotations.cross_matrix(x) for x in (omega, speeds, A))
-    n = system.n_v
-    identity = np.ones(n)
-    identity[line] = 0.0
-    diagonal = csc_array((identity, (np.arange(n), np.arange(n))), shape=(n, n))
-    H = diagonal + _blocks(n, [(line, line, R)])
-    eta_p = _blocks(n, [(line, turn, -R @ slide)])
-    alpha_p = _blocks(n, [(line, turn, -R @ pull)])
-    alpha_w = _blocks(n, [(line, line, R @ spin), (line, turn, -R @ slide)])
-    own = line[:, 0] + 3 == turn[:, 0]
-    E = _blocks(n, [(line, line, -spin), (line, turn, -slide), (turn[own], turn[own], -spin[own])])
-    return H, eta_p, alpha_p, alpha_w, E
+    lines = lines_of(layout)
+    return changes_along(q, v, a, lines, lines, system.rotations.reshape(-1, 3))
 
 
-def _blocks(n: int, parts: list[tuple[np.ndarray, np.ndarray, Floats]]) -> csc_array:
-    """(n, n) of blocks (f, 3, 3) at rows and columns (f, 3)."""
-    rows = np.concatenate([np.repeat(at, 3, axis=1).ravel() for at, _, _ in parts])
-    columns = np.concatenate([np.tile(at, (1, 3)).ravel() for _, at, _ in parts])
-    values = np.concatenate([values.ravel() for _, _, values in parts])
-    return csc_array((values, (rows, columns)), shape=(n, n))
+def changes_along(
+    q: Floats, v: Floats, a: Floats, lines: Lines, inertial: Lines, spins: Ints, dense: bool = False
+) -> MotionChanges:
+    """Changes by displacements of ``lines`` in axes that move with them. For a frame with axes R, and in these velocity
+    V, acceleration A and omega,
+
+        eta = R (w + phi x V),   alpha = R (w' + omega x w + delta omega x V + phi x A)
+        p' = w - omega x p + phi x V,   phi' = delta omega - omega x phi
+
+    q, v, a : the state and its accelerations (n,). inertial : those of the lines whose velocities are along inertial
+    axes in v. spins (s, 3) : indices of all angular velocities.
+    """
+    n, tilde = len(v), rotations.cross_matrix
+    of_inertial = set(inertial)
+    turned = np.array([each in of_inertial for each in lines], dtype=bool)
+    line, turn, axes = _axes(q, lines)
+    V = np.where(turned[:, None], np.einsum("fji,fj->fi", axes, v[line]), v[line])
+    spin, slide = tilde(v[turn]).reshape(-1, 3, 3), tilde(V).reshape(-1, 3, 3)
+    E = [(line, line, -spin), (line, turn, -slide), (spins, spins, -tilde(v[spins]).reshape(-1, 3, 3))]
+    line, turn, R, spin, slide = (part[turned] for part in (line, turn, axes, spin, slide))
+    pull = tilde(np.einsum("fji,fj->fi", R, a[line])).reshape(-1, 3, 3)
+    still = np.setdiff1d(np.arange(n), line)[:, None]
+    parts = (
+        [(still, still, np.ones((len(still), 1, 1))), (line, line, R)],
+        [(line, turn, -R @ slide)],
+        [(line, turn, -R @ pull)],
+        [(line, line, R @ spin), (line, turn, -R @ slide)],
+        E,
+    )
+    return MotionChanges(*(_blocks(n, each, dense) for each in parts))
+
+
+def _blocks(n: int, parts: list[tuple[Ints, Ints, Floats]], dense: bool) -> Any:
+    """(n, n) of blocks (f, k, k), dense or sparse, at rows and columns (f, k), none of them twice."""
+    if dense:
+        out = np.zeros((n, n))
+        for at, to, values in parts:
+            out[at[:, :, None], to[:, None, :]] = values
+        return out
+    rows = np.concatenate([np.repeat(at, at.shape[1], axis=1).ravel() for at, _, _ in parts])
+    columns = np.concatenate([np.tile(to, (1, to.shape[1])).ravel() for _, to, _ in parts])
+    return csc_array((np.concatenate([values.ravel() for _, _, values in parts]), (rows, columns)), shape=(n, n))

@@ -104,8 +104,8 @@ class ExactProducts:
             return stiffness, self._of_adjoint(damping), None
         nothing = np.zeros(system.pattern.size)
         moving = (self.mass, damping, stiffness, nothing)
-        _, damping, stiffness, _, axes, _ = in_own_axes(system, *state[1:], *moving, checked=False)
-        return stiffness, self._of_adjoint(damping), axes.tocsr()
+        _, damping, stiffness, _, changes = in_own_axes(system, *state[1:], *moving, checked=False)
+        return stiffness, self._of_adjoint(damping), changes.H.tocsr()
 
     def _of_adjoint(self, damping: Floats) -> Floats:
         """Block data, transposed if asked for."""

@@ -66,6 +66,23 @@ class KnownStructure:
     def _common(self, spaces: Iterable[Floats]) -> Floats:
         return self._from_own(intersection([np.eye(6), *map(self.own, spaces)]))
 
+    def moves(self, system: "System", q: Floats, twists: Floats) -> Floats:
+        """(n_v, k) displacements of its frames at q (n_q,) by twists (k, 6)."""
+        moves = np.zeros((system.n_v, len(twists)))
+        layout = system.layout
+        own = [int(layout.frame_v[k]) + i for k in self.frames for i in range(layout.frames[k].freedom)]
+        moves[own] = (twists @ system.rigid_velocities(q)).T[own]
+        return moves
+
+    def screw(self, system: "System", q: Floats, v: Floats) -> Floats:
+        """(6,) the twist of its motion at a state q, v, by its first frame that has axes; zero without one."""
+        for k in self.frames:
+            i, j = system.layout.frame_q[k], system.layout.frame_v[k]
+            if system.layout.frames[k].freedom == 6:
+                omega = rotations.rotate(q[i + 3 : i + 7], v[j + 3 : j + 6])
+                return np.append(v[j : j + 3] + np.cross(q[i : i + 3], omega), omega)
+        return np.zeros(6)
+
     def own(self, motions: Floats) -> Floats:
         """(k, 6) orthonormal twists about the centre, with lengths in its size, of twists (k, 6) about the origin."""
         if not len(motions):
@@ -77,17 +94,17 @@ class KnownStructure:
         moved = self.size * motions[:, :3] - np.cross(motions[:, 3:], self.centre)
         return np.hstack([moved, motions[:, 3:]])
 
-    def resting_in(self, omega: Floats, point: Floats) -> Floats:
-        """(k, 6) those motions that stay what they are in axes that turn at omega (3,) about a point (3,): along the
-        axis, and about it; at rest all."""
+    def resting_in(self, omega: Floats, point: Floats, motions: Floats) -> Floats:
+        """(k, 6) those of its motions (j, 6) that stay what they are in axes that turn at omega (3,) about a point
+        (3,): along the axis, and about it; at rest all."""
         if not np.any(omega):
-            return self.motions
+            return motions
         axis = omega[None] / np.linalg.norm(omega)
-        return self._common([self.motions, twists(axis, axis, point)])
+        return self._common([motions, twists(axis, axis, point)])
 
     def turned_by(self, omega: Floats, point: Floats) -> Floats:
         """(k, 6) the other motions, which such axes see turn: a basis across the ones that stay."""
-        own = self.own(self.resting_in(omega, point))
+        own = self.own(self.resting_in(omega, point, self.motions))
         return self._from_own(intersection([self.own(self.motions), nullity(own)]))
 
     def leaves(self, motion: Floats) -> bool:

@@ -17,10 +17,10 @@ from shared_runs import invoked, said
 import femb
 from femb.layout.state import State
 from femb.linear import StateSpace, linearize, multiblade, operating_point, trim
-from femb.linear.chart import resting_chart
+from femb.linear.chart import frames_chart
 from femb.linear.linearise import plant_of, state_space
 from femb.linear.periodic import labels, transformation
-from femb.linear.second_order import chart_of, second_order
+from femb.linear.second_order import chart_of, closed_chart, second_order
 from femb.linear.trim import Balance, why_unsteady
 from femb.numerics import rotations
 from femb.small_motions.point import OperatingPoint
@@ -363,7 +363,7 @@ def test_closed_loop_at_rest():
     space = linearize(model)
     assert len(space.states) == 2
     point = OperatingPoint.of(System(model))
-    resting = state_space(point, second_order(point, resting_chart(point)), ())
+    resting = state_space(point, second_order(point, closed_chart(point, frames_chart(point))), ())
     np.testing.assert_allclose(np.sort_complex(resting.eigenvalues()), np.sort_complex(wanted), rtol=1e-11)
     np.testing.assert_allclose(np.sort_complex(space.eigenvalues()), np.sort_complex(wanted), rtol=1e-11)
     heavy = of_parts(*model.items(), gravity=(0, 0, -9.81))
