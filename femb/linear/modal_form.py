@@ -16,6 +16,7 @@ import numpy as np
 from scipy.linalg import block_diag, expm
 
 from femb.base.types import Complexes, Floats
+from femb.layout.symmetry import nullity
 from femb.small_motions.eigenproblem import EigenProblem
 from femb.system.known_motions import KnownStructure
 
@@ -364,9 +365,5 @@ def _null(within: Floats, *rows: Floats) -> Floats:
     """(f, k) orthonormal vectors of those ``within`` (f, v) that rows (m, f), each of any size, take to zero."""
     whole = np.vstack(rows)
     sizes = np.max(np.abs(whole), axis=1, initial=0.0)
-    projected = (whole[sizes > 0.0] / sizes[sizes > 0.0, None]) @ within
-    if not projected.size:
-        return within
-    _, values, vectors = np.linalg.svd(projected)
-    found = within @ vectors[int(np.sum(values > NONE)) :].T
+    found = within @ nullity((whole[sizes > 0.0] / sizes[sizes > 0.0, None]) @ within).T
     return np.where(np.abs(found) <= ROUNDING, 0.0, found)

@@ -22,8 +22,7 @@ from femb.linear.response import checked_frequencies
 from femb.linear.state_space import InModes, StateSpace, Truncation, names_of_states
 from femb.numerics import rotations
 from femb.small_motions.eigenproblem import EigenProblem
-from femb.small_motions.free_motions import FreeMotions, free_motions, without_reactions
-from femb.small_motions.strains import of_columns
+from femb.small_motions.free_motions import FreeMotions, free_motions
 from femb.vibration.appendages import appendages, relative_rates, rigid_motions
 from femb.vibration.damping_ratios import source_of
 from femb.vibration.eigen import freedoms, real_modes
@@ -365,7 +364,7 @@ def craig_bampton(
     pull = motion.times(motion.stiffness, interface)
     size = np.max(np.abs(motion.stiffness), initial=0.0)
     # reactions between its parts turn with them
-    elsewhere = of_columns(without_reactions(alone), pull)
+    elsewhere = alone.unbalanced(pull)
     gap = np.max(np.abs(motion.gaps(interface)), initial=0.0)
     if np.max(np.abs(elsewhere), initial=0.0) > 1e-10 * size or gap > 1e-9:
         raise ModelError(

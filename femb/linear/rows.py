@@ -37,14 +37,9 @@ from femb.vibration.eigen import freedoms, lowest
 def through_multipliers(motion: EigenProblem, multipliers: Floats) -> Floats:
     """Rows r (k, n_v) with r J^T = rows on multipliers (k, n_c), zero where velocities are held: by these, mu is known
     from the balance of forces. Raises ModelError where the equations do not determine the reaction."""
-    system = motion.system
-    rows, columns = system.pattern.rows_columns()
-    identity = np.zeros(system.pattern.size)
-    identity[(rows == columns) & (rows < system.n_v)] = 1.0
-    factors = motion.factorise(identity)
-    found = []
+    n, found = motion.system.n_v, []
     for row in multipliers:
-        r = factors.solve(np.concatenate([np.zeros(system.n_v), row]))[: system.n_v]
+        r = motion.balance.solve(np.concatenate([np.zeros(n), row]))[:n]
         if np.linalg.norm(motion.gaps(r) - row) > 1e-9 * np.linalg.norm(row):
             raise ModelError(
                 "output: the reaction of a joint is not determined, since rows of constraints depend on each other: "

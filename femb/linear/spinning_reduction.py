@@ -82,14 +82,8 @@ class FirstOrder:
         self.motion, self.free = motion, free
         self.flexibility = Flexibility(motion, free, lowest)
         C = motion.system.pattern.to_csc(motion.damping)[: motion.system.n_v, : motion.system.n_v]
-        self._exact_transposed = replace(motion.exact, transposed=not motion.exact.transposed)
         skew = abs(C + C.T).max() <= SKEW * abs(C).max() if C.nnz else True
         self.conservative = bool(skew and not motion.low_rank.rank)
-
-    def damping_transposed(self, x: Complexes) -> Complexes:
-        """(C + G)^T x (n_v, k), in the same way."""
-        low, moving = self.motion.low_rank, self.motion.of_moving(x)
-        return np.asarray(self._exact_transposed.damping(moving) + low.damping @ (low.left.T @ moving))
 
     def solve(self, first: Floats, momenta: Floats) -> tuple[Floats, Floats]:
         """x (2 n_v, k) with A x = (first, M^-1 momenta), and the force K x_1, of what is orthogonal to free motions."""
@@ -373,7 +367,7 @@ def _kept(
     """Real states of the first modes, (Re, Im) of each, biorthogonal, and their rates."""
     x = np.vstack([right, values * right])
     momenta = equations.motion.momenta(left)
-    y = np.vstack([values * momenta + equations.damping_transposed(left), momenta])
+    y = np.vstack([values * momenta + equations.motion.adjoint_damping(left), momenta])
     X, Y, Z = (_real(each, values) for each in (x, y, left))
     products = Y.T @ X
     Y, Z = (np.asarray(np.linalg.solve(products, part.T).T) for part in (Y, Z))

@@ -27,7 +27,7 @@ from femb.numerics import rotations
 from femb.small_motions.point import OperatingPoint, without_derivatives
 from femb.small_motions.spinning import in_own_axes
 from femb.small_motions.steady import why_changing
-from femb.small_motions.strains import ExactProducts, Motion
+from femb.small_motions.strains import ExactProducts, Motion, of_columns
 from femb.system.block_lu import AnyFactorisation
 from femb.system.forward import by_moments
 from femb.system.known_motions import KnownStructure, check_said, known_motions
@@ -388,6 +388,27 @@ class EigenProblem:
         moving = self.of_moving(x)
         drags = self.exact.damping(moving) + self.low_rank.damping_times(moving)
         return cast("Motion", self.of_moving(drags))
+
+    def adjoint_damping(self, x: Motion) -> Motion:
+        """(C + G)^T x in the same way."""
+        low, moving = self.low_rank, self.of_moving(x)
+        return cast("Motion", self.of_moving(self._adjoint.damping(moving) + low.damping @ (low.left.T @ moving)))
+
+    @cached_property
+    def _adjoint(self) -> ExactProducts:
+        return replace(self.exact, transposed=not self.exact.transposed)
+
+    @cached_property
+    def balance(self) -> AnyFactorisation:
+        """Factors of [1 J^T; J 0] with unit rows for what is held: of reactions by the forces that they balance."""
+        rows, columns = self.system.pattern.rows_columns()
+        return self.factorise(np.where((rows == columns) & (rows < self.system.n_v), 1.0, 0.0))
+
+    def unbalanced(self, forces: Motion) -> Motion:
+        """The part of forces (n_v,) or (n_v, k) that reactions of the constraints do not balance."""
+        if not self.system.n_c:
+            return self.of_moving(forces)
+        return self.of_moving(of_columns(lambda force: self.solve(self.balance, force), forces))
 
     def dense(self, data: Floats) -> Floats:
         """(n_v + n_c, n_v + n_c) of block data, dense."""

@@ -5,7 +5,6 @@ constraints and that no spring resists are the exact null space of the stiffness
 as small numbers that pollute their neighbours. Source: docs/theory/modes.md, section 2.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +14,6 @@ from femb.layout.connections import groups_of
 from femb.layout.protocols import Strained
 from femb.layout.symmetry import Surroundings, about, bracket, nullity, twists
 from femb.small_motions.eigenproblem import EigenProblem
-from femb.small_motions.strains import of_columns
 from femb.system.known_motions import KnownStructure
 from femb.system.system import System
 
@@ -276,23 +274,12 @@ def _stiffness_rows(motion: EigenProblem, columns: Floats) -> Floats:
     sizes = np.maximum(sizes, np.max(np.abs(values), axis=1, initial=0.0))
     if np.any(motion.multipliers):
         # reactions turn with what they hold
-        values = of_columns(without_reactions(motion), values)
+        values = motion.unbalanced(values)
     if np.any(motion.multipliers) or any(
         isinstance(batch, Strained) and batch.pretensioned for batch in motion.system.batches
     ):
         sizes += ROUNDING_PART / NONE * np.max(sizes, initial=0.0)
     return motion.of_moving(values / np.maximum(sizes, np.finfo(float).tiny)[:, None])
-
-
-def without_reactions(motion: EigenProblem) -> Callable[[Floats], Floats]:
-    """The part of a force (n_v,) that reactions of the constraints do not balance."""
-    if not motion.system.n_c:
-        return motion.of_moving
-    rows, columns = motion.system.pattern.rows_columns()
-    identity = np.zeros(motion.system.pattern.size)
-    identity[(rows == columns) & (rows < motion.system.n_v)] = 1.0
-    factors = motion.factorise(identity)
-    return lambda force: motion.of_moving(motion.solve(factors, force))
 
 
 def null_space(A: Floats) -> Floats:

@@ -246,12 +246,9 @@ def _sizes(motion: EigenProblem, x: Floats) -> Floats:
 
 def _conserved(motion: EigenProblem, X: Floats) -> Floats:
     """W^T X (2 n_v, d): the products with these that are constant along every motion."""
-    n, low = motion.system.n_v, motion.low_rank
-    p, rate = X[:n], X[n:]
-    M = motion.system.pattern.to_csc(motion.mass)[:n, :n]
     # exact products: rounding of the damping of short elements would resist
-    transposed = replace(motion.exact, transposed=not motion.exact.transposed)
-    return np.vstack([transposed.damping(p) + low.damping @ (low.left.T @ p) - M @ rate, M @ p])
+    p, rate = np.split(X, 2)
+    return np.vstack([motion.adjoint_damping(p) - motion.momenta(rate), motion.momenta(p)])
 
 
 # degrees by which an equilibrium turned a structure against its axis: less is not said.

@@ -9,7 +9,7 @@ to the first order. K of rigid motions follows from M and C + G, since rotations
 large cancels. Source: docs/theory/modes.md, section 4.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -139,9 +139,7 @@ class _Rigid:
     def deformed(self, value: complex, c: Complex, left: Complex) -> tuple[complex, Complex]:
         """An eigenvalue with deformation, and its shape (n_v,), from that of the rigid motions B c; left: (b,)."""
         motion, B = self.motion, self.rigid.shapes
-        transposed = replace(motion.exact, transposed=not motion.exact.transposed)
-        adjoint = transposed.damping(B) + motion.low_rank.damping @ (motion.low_rank.left.T @ B)
-        (forces, moved), (_, by_left) = self._responses(self.CB, c), self._responses(adjoint, left)
+        (forces, moved), (_, by_left) = self._responses(self.CB, c), self._responses(motion.adjoint_damping(B), left)
 
         def change(at: complex) -> complex:
             """left^H (lambda^2 + lambda C + K + Delta) c."""
