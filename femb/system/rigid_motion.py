@@ -10,8 +10,10 @@ import numpy as np
 from femb.base.errors import SolveError
 from femb.base.types import Floats
 from femb.layout.connections import groups_of
+from femb.layout.symmetry import nullity, twists
 from femb.numerics import rotations
 from femb.numerics.components import norm
+from femb.system.known_motions import known_motions
 from femb.system.system import System
 
 if TYPE_CHECKING:
@@ -258,11 +260,16 @@ class RigidMotion:
         return spin
 
     def check_axis(self, instead: str = START) -> None:
-        """Refuse an axis that is not a principal axis at the start: the iteration would rotate the structure to one.
+        """Refuse an axis that is not a principal axis at the start: the iteration would rotate the structure to one, by
+        any angle. One whose tilt its surroundings notice, as gravity does in an orbit, has an equilibrium beside it.
 
         instead : what else to do, for the message.
         """
         if not self.free or not self.omega.any() or self.carried:
+            return
+        structure = next(each for each in known_motions(self.system) if self.owner in each.frames)
+        tilts = twists(turns=nullity(self.omega[None] / norm(self.omega)), point=self.centre(self.system.q0))
+        if not structure.contains(structure.motions, tilts):
             return
         spin = self._spin(self.system.q0)
         moment = rotations.cross(self.omega, spin)

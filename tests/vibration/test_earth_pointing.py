@@ -5,12 +5,13 @@ import pytest
 from models import of_parts, sections_like
 
 import femb
+from femb.numerics import rotations
 
 RATE = 1.1e-3
 INERTIA = np.array([120.0, 150.0, 60.0])
 
 
-def satellite(kind, centre=(0.0, 0.0, 0.0), boom=False, rate=RATE, **words):
+def satellite(kind, centre=(0.0, 0.0, 0.0), boom=False, rate=RATE, inertia=INERTIA, **words):
     """A hub whose axes are those of the frame of the orbit, along which a boom may be: up, from the mass centre."""
     field = femb.GravityGradient("earth", rate=RATE, radial=(1.0, 2.0, 0.0), normal=(2.0, -1.0, 3.0))
     if kind == "orbit":
@@ -20,7 +21,7 @@ def satellite(kind, centre=(0.0, 0.0, 0.0), boom=False, rate=RATE, **words):
     quaternion, turning = femb.orbital_frame(model)
     omega = turning * rate / RATE
     hub = femb.RigidBody(
-        "hub", 200.0, INERTIA, center_of_mass=centre, quaternion=quaternion, angular_velocity=omega, **words
+        "hub", 200.0, inertia, center_of_mass=centre, quaternion=quaternion, angular_velocity=omega, **words
     )
     model.add(hub)
     if boom:
@@ -59,14 +60,26 @@ def test_a_stiff_boom_is_a_part_of_the_rigid_satellite(kind):
     system = femb.System(model)
     _, _, inertia = mass_properties(system)
     axes = femb.orbital_frame(model)[0]
-    from femb.numerics import rotations
-
     R = rotations.rotation_matrix(axes)
     wanted = librations(np.diag(R.T @ inertia @ R))
     found = femb.modes(model, 8, start="equilibrium")
     omega = 2.0 * np.pi * np.asarray(found.frequencies) / RATE
     omega = np.array([w for w in omega if 0.1 < w < 10.0 and abs(w - 1.0) > 1e-4])
     np.testing.assert_allclose(omega, wanted[: len(omega)], rtol=1e-4)
+    assert len(omega) >= 2
+
+
+@pytest.mark.parametrize("axis", [(1.0, 0.0, 0.0), (0.3, 0.5, 0.8)])
+@pytest.mark.parametrize("kind", ["orbit", "gravity_gradient"])
+def test_principal_axes_beside_those_of_the_orbit_turn_to_them(kind, axis):
+    """The gravity gradient holds them there, whatever the axes of the hub are; the warning says by how much."""
+    R = rotations.rotation_matrix(rotations.from_axis_angle(np.array(axis) / np.linalg.norm(axis), np.radians(8.0)))
+    model = satellite(kind, inertia=R @ np.diag(INERTIA) @ R.T)
+    with pytest.warns(femb.FembWarning, match="against its axis of rotation, to a principal axis"):
+        found = femb.modes(model, start="equilibrium")
+    omega = 2.0 * np.pi * np.asarray(found.frequencies) / RATE
+    omega = [w for w in omega if w > 0.1 and abs(w - 1.0) > 1e-6]
+    np.testing.assert_allclose(omega, librations(INERTIA)[: len(omega)], rtol=1e-9)
     assert len(omega) >= 2
 
 
