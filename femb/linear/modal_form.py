@@ -154,8 +154,8 @@ class Invariant:
         stiffness: Floats,
         own: list[int],
     ) -> "Invariant | None":
-        """Those of all structures, in the steady motion of each, and of the first-order states ``own``; None where a
-        structure notices its own motion.
+        """The motions and momenta of all structures, in the steady motion of each, and of the first-order states
+        ``own``; None where a structure notices its own motion.
 
         coordinates : (r, k) of displacements (n_v, k). Matrices (r, r) as of ``of_structure``.
         """
@@ -337,8 +337,8 @@ class ModalForm(KnownForm):
         return np.asarray(EPS * np.sqrt(squares.T @ matrix**2 @ squares))
 
     def kept(self) -> Invariant:
-        """Of free motions D c: (c, 0) is a state at rest, and (0, c) moves along it where nothing damps; the momentum
-        e' + C e stays, and with it e where nothing damps."""
+        """The motions D c along free ones: (c, 0) is a state at rest, and (0, c) moves along it where nothing damps.
+        The momentum e' + C e stays, and with it e where nothing damps."""
         A, f, d = self.matrices[0], self.free, self.unseen
         n = len(self.shapes)
         first, rates = f - d, slice(n - d, n - d + f)

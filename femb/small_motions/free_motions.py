@@ -135,7 +135,7 @@ def _unresisted(motion: EigenProblem, groups: list[list[int]]) -> tuple[Floats, 
     still, turned = _turned(motion, centres)
 
     def terms(word: str) -> list[Floats]:
-        """What stays of the motions of each structure of this name."""
+        """Terms of what stays of the motions of each structure of this name."""
         pairs = ((each, motion.axis_of(each.frames)[:2]) for each in motion.structures)
         return [_in_terms(each, each.resting_in(*axis, getattr(each, word)), centres) for each, axis in pairs]
 
