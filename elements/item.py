@@ -6,7 +6,7 @@ members of an item. ``batches`` builds the objects that evaluate the equations (
 ``constraint_rows`` gives equations of constraint.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from math import inf
@@ -29,7 +29,7 @@ from femb.layout.layout import Layout, Station
 from femb.layout.state import station_motion
 from femb.layout.symmetry import EVERY, NO_MOTION, Surroundings, Symmetry, with_host
 from femb.layout.terms import Force
-from femb.layout.views import ModelView, OutputStates, StartPoses
+from femb.layout.views import ModelAtStart, ModelView, OutputStates, StartPoses
 
 # What an attitude may be relative to: inertial axes, or the frame of the orbit.
 FRAMES = ("inertial", "orbit")
@@ -187,6 +187,14 @@ class Item(Brief):
     def start_motion(self, layout: Layout, model: ModelView) -> StartMotion | None:
         """The given motion at the start, in a ``model`` that may have an orbit; None if none is given."""
         return None
+
+    def doubts(self, model: ModelView) -> Iterator[str]:
+        """Sentences on numbers of it that are legal, but probably in other units than SI and radians."""
+        yield from ()
+
+    def remarks(self, at: ModelAtStart) -> Iterator[str]:
+        """Sentences on what would suit it better, in a model ``at`` its start."""
+        yield from ()
 
     # The equations
 

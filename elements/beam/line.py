@@ -4,7 +4,7 @@ Every kind in the table of beams derives from ``LineItem``, which locates its no
 their motion. A kind adds the equations, and the interpolation between nodes (``sections_between``).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import pairwise
@@ -225,6 +225,11 @@ MOST_ELEMENTS = 100_000
 SECTION_LOADS = {"section_force": "force", "section_moment": "torque"}
 
 
+# Factors of the first bending of a cantilever, and of a beam that is held at both ends or free.
+CANTILEVER, BOTH = 1.8751040687, 4.7300407449
+LONGEST = 1000.0  # m of a beam
+
+
 class LineItem(Item):
     """Base class of beams. A kind is a dataclass with these fields or properties.
 
@@ -328,6 +333,35 @@ class LineItem(Item):
     def sections_along(self, model: ModelView) -> tuple[Section, ...]:
         """Its sections, from its start to its end."""
         return (model.section_of(self),)
+
+    def doubts(self, model: ModelView) -> Iterator[str]:
+        length = self.shape.length
+        if length > LONGEST:
+            yield f"beams.{self.name}.length: {length:g} m; mm are to be multiplied by 1e-3"
+        for section in dict.fromkeys(self.sections_along(model)):
+            stiffness = np.diag(section.stiffness())
+            radius = float(np.sqrt(max(stiffness[2:]) / stiffness[0]))
+            if radius > length:
+                yield (
+                    f"beams.{self.name}: its section {section.name!r} has a radius of gyration of {radius:.3g} m, more "
+                    f"than its length of {length:g} m; are both in m?"
+                )
+
+    def first_bending(self, model: ModelView) -> tuple[float, str]:
+        """Frequency (Hz) of its first bending, and how it is held there: by the mean of its sections, along the axis of
+        largest flexibility, which couplings may turn.
+
+            f = k^2 / (2 pi L^2) sqrt(EI/m),  k = 1.875104 held at one end, 4.730041 held at both or free
+
+        of a straight uniform beam. Source: S. Timoshenko, Vibration Problems in Engineering, uniform beams.
+        """
+        sections = tuple(dict.fromkeys(self.sections_along(model)))
+        flexible = [np.linalg.eigvalsh(np.linalg.inv(section.stiffness())[2:, 2:])[-1] for section in sections]
+        stiffness, mass = np.mean(1.0 / np.array(flexible)), np.mean([section.line_mass() for section in sections])
+        held = sum(end is not None for end in self.attached)
+        factor = CANTILEVER if held == 1 else BOTH
+        how = ("free", "one end held", "both ends held")[held]
+        return float(factor**2 / (2.0 * np.pi * self.shape.length**2) * np.sqrt(stiffness / mass)), how
 
     def start_motion(self, layout: Layout, model: ModelView) -> StartMotion | None:
         if self.velocity is None and self.angular_velocity is None:

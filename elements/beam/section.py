@@ -2,6 +2,7 @@
 
 import os
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Protocol
@@ -23,13 +24,19 @@ from femb.base.types import (
     Unit,
     Vector,
 )
-from femb.base.values import frozen_array, shown
+from femb.base.values import bracketed, frozen_array, shown
 from femb.elements.beam.laminate import Material, Ply, material_named, tube_inertia, tube_stiffness
 from femb.elements.beam.section_matrices import mass_parts, mass_problem, stiffness_problem
 from femb.elements.beam.section_shapes import rectangle, shape_problem, shape_properties
 from femb.elements.item import Item
+from femb.layout.views import ModelView
 from femb.numerics.components import kept
 from femb.numerics.rotations import cross_matrix
+
+# Young's and shear moduli (Pa) and densities (kg/m3) of what structures are made of, from foams to diamond.
+MODULUS, DENSITY = (1e5, 2e12), (5.0, 3e4)
+# Shear modulus by Young's modulus: from fibres along a beam to a laminate of +-45 degrees, twice as far.
+SHEAR = (0.005, 3.0)
 
 # Checks of a section: each of its stiffness and its inertia in one form, and complete.
 
@@ -330,6 +337,29 @@ class Section(Item):
                 object.__setattr__(self, "recovery_points", frozen_array(points))
         if not check.bad:
             warn_of_impossible(self)
+
+    def doubts(self, model: ModelView) -> Iterator[str]:
+        at = f"sections.{self.name}"
+        for word in ("youngs_modulus", "shear_modulus"):
+            value = getattr(self, word)
+            if value is not None and not MODULUS[0] <= value <= MODULUS[1]:
+                yield f"{at}.{word}: {value:g} Pa is that of no material; GPa are to be multiplied by 1e9"
+        stretch, shear = self.youngs_modulus, self.shear_modulus
+        if stretch and shear and not SHEAR[0] * stretch <= shear <= SHEAR[1] * stretch:
+            yield (
+                f"{at}.shear_modulus: {shear:g} Pa beside a youngs_modulus of {stretch:g} Pa: is one of them in "
+                "another unit? Of an isotropic material it is 0.33 to 0.5 times as large"
+            )
+        if self.density is not None and not DENSITY[0] <= self.density <= DENSITY[1]:
+            yield f"{at}.density: {self.density:g} kg/m3 is that of no material; g/cm3 are to be multiplied by 1e3"
+        if self.area is not None and self.second_moments is not None:
+            # the radius of gyration by the root of the area is near 0.3
+            ratio = np.sqrt(np.asarray(self.second_moments) / self.area**2)
+            if np.any(ratio > 100.0) or np.any(ratio < 1e-3):
+                yield (
+                    f"{at}.second_moments: {bracketed(self.second_moments)} m4 do not belong to an area of "
+                    f"{self.area:g} m2; mm4 are to be multiplied by 1e-12, mm2 by 1e-6"
+                )
 
     def _read(self, check: Checks, file: str) -> bool:
         """Take the matrices of the file; false with a problem."""

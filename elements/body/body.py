@@ -1,7 +1,7 @@
 """Bodies: what all record, and the ground, point masses and rigid bodies."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Annotated, Any, ClassVar
@@ -11,7 +11,7 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.quantity import Group
 from femb.base.types import POSITIVE, Floats, Inertia, Matrix3, OneOf, Quaternion, Unit, Vector
-from femb.base.values import as_numbers, finite_problem, frozen_array, shown
+from femb.base.values import TURN, as_numbers, bracketed, finite_problem, frozen_array, shown
 from femb.elements.body.results import BodyResults
 from femb.elements.item import FRAMES, Item, StartMotion, StartPose
 from femb.elements.marker import Attachment, Place, check_markers
@@ -105,6 +105,11 @@ class OrientedBody(Body):
         check_sequence(check, "euler_sequence")
         check.at_most_one("quaternion", "euler_angles")
         check_unit(check, "quaternion")
+
+    def doubts(self, model: ModelView) -> Iterator[str]:
+        if self.euler_angles is not None and np.max(np.abs(self.euler_angles)) > TURN:
+            angles = bracketed(self.euler_angles)
+            yield f"bodies.{self.name}.euler_angles: {angles} rad is more than a turn; are these degrees?"
 
     def orbit(self, model: ModelView) -> tuple[Floats, Floats] | None:
         """The quaternion (4,) and the turn (3,) of the frame of the orbit at time 0, as of ``frame_of``, that its own
@@ -301,6 +306,9 @@ def _moments_problem(moments: Sequence[float], moved: str) -> str:
     )
 
 
+GYRATION = 500.0  # m, the radius of gyration of a rigid body
+
+
 @dataclass(frozen=True, eq=False)
 class RigidBody(OrientedBody):
     """A rigid body; position and velocity are those of its reference point, the origin of its frame.
@@ -350,6 +358,15 @@ class RigidBody(OrientedBody):
         super().check(check)
         check.at_most_one("angular_velocity", "euler_rates")
         check_shape(check, "shape")
+
+    def doubts(self, model: ModelView) -> Iterator[str]:
+        radius = float(np.sqrt(np.max(np.abs(np.asarray(self.inertia))) / self.mass))
+        if radius > GYRATION:
+            yield (
+                f"bodies.{self.name}.inertia: with a mass of {self.mass:g} kg it is that of a body of {radius:.3g} m; "
+                "kg mm2 are to be multiplied by 1e-6"
+            )
+        yield from super().doubts(model)
 
     def start_motion(self, layout: Layout, model: ModelView) -> StartMotion | None:
         station, omega, orbit = Station(layout.bodies[self.name]), self.angular_velocity, self.orbit(model)

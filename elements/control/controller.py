@@ -8,9 +8,10 @@ first-order states of the model (``femb.elements.control.continuous``). Source: 
 import json
 from abc import abstractmethod
 from collections import ChainMap
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import isfinite
+from math import inf, isfinite
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -58,12 +59,23 @@ from femb.layout.discrete import DiscreteState, Update, UpdateArrays
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
 from femb.layout.symmetry import EVERY, NO_MOTION, Surroundings, Symmetry
-from femb.layout.views import ModelView, StartPoses, StateView
+from femb.layout.views import ModelAtStart, ModelView, StartPoses, StateView
 from femb.numerics.compiler.bound_calls import Bound
 
 # The order of updates at one instant: sensors 0, controllers from 1 on, what acts after all of them.
 ACTS = 1_000_000
 NO_STATE = np.zeros(0)
+
+
+def names_in(check: Checks, *fields: str) -> None:
+    """Store fields as tuples of texts; report what is none."""
+    for word in fields:
+        value = getattr(check.item, word)
+        value = (value,) if isinstance(value, str) else value
+        if isinstance(value, list | tuple) and all(isinstance(each, str) for each in value):
+            object.__setattr__(check.item, word, tuple(value))
+        else:
+            check.fail(word, f"got {shown(value)}, wanted a list of names, TABLE.NAME.QUANTITY")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -86,6 +98,17 @@ class Controller(Item):
         if self.period is None and not {"phase", "delay", "period"} & check.bad:
             for word in ("phase", "delay"):
                 check.require(word, getattr(self, word) == 0.0, "but a continuous controller has none: give a period")
+
+    def remarks(self, at: ModelAtStart) -> Iterator[str]:
+        """On samples that vibrations of beams are too fast for."""
+        most = inf if self.period is None else 0.5 / self.period
+        fast = [each for each in at.bending if each.frequency > most]
+        if fast:
+            yield (
+                f"controllers.{self.name} samples at {2.0 * most:.4g} Hz: the first bending of {fast[0].item}, "
+                f"{fast[0].frequency:.3g} Hz, is above half of that, and comes back as a slow motion; filter it before "
+                "it is sampled (sensors with integrating = true), or sample faster"
+            )
 
     # What it reads and sets
 

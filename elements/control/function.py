@@ -12,8 +12,7 @@ from femb.base.errors import ModelError
 from femb.base.types import OWN_UNITS, Floats, Numbers
 from femb.base.values import shown
 from femb.elements.control.control_law import Law
-from femb.elements.control.controller import Controller
-from femb.elements.control.laws import names_in
+from femb.elements.control.controller import Controller, names_in
 from femb.elements.control.signals import Signal
 from femb.layout.layout import Layout
 from femb.layout.views import ModelView, StateView

@@ -1,6 +1,6 @@
 """Kinds of controllers: pd and pid of attitudes and coordinates, state spaces, filters, and functions in Python."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Annotated, Any, ClassVar, TypeAlias
@@ -10,9 +10,9 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.types import NOT_NEGATIVE, OWN_UNITS, POSITIVE, Floats, Matrix3, Numbers, OneOf, Shape, Unit, Vector
-from femb.base.values import frozen_array, numbered, shown
+from femb.base.values import frozen_array, numbered, shown, vector, without_rounding
 from femb.elements.control.control_law import Law, LinearControl
-from femb.elements.control.controller import Controller, sensor_of
+from femb.elements.control.controller import Controller, names_in, sensor_of
 from femb.elements.control.errors import AttitudeErrors, Errors, ForwardErrors
 from femb.elements.control.linear_law import Realisation, lead_lag, low_pass, notch
 from femb.elements.control.reference import AttitudeReference
@@ -21,24 +21,13 @@ from femb.elements.control.signals import NO_ARRAYS, TRUE, Moment, Signal, axes_
 from femb.elements.records import RecordedSystem, Records
 from femb.layout.element import breakpoints_of
 from femb.layout.layout import Layout, Station
-from femb.layout.views import ModelView, OutputStates
+from femb.layout.views import ModelAtStart, ModelView, OutputStates
 from femb.numerics import rotations
 from femb.profiles import Profile
 
 Gains: TypeAlias = Annotated[float | Vector | Matrix3, Unit("own")]
 """A number, three numbers for the axes, or a 3 x 3 matrix."""
 Matrix = Annotated[Any, Shape((None, None)), Unit("own")]
-
-
-def names_in(check: Checks, *fields: str) -> None:
-    """Store fields as tuples of texts; report what is none."""
-    for word in fields:
-        value = getattr(check.item, word)
-        value = (value,) if isinstance(value, str) else value
-        if isinstance(value, list | tuple) and all(isinstance(each, str) for each in value):
-            object.__setattr__(check.item, word, tuple(value))
-        else:
-            check.fail(word, f"got {shown(value)}, wanted a list of names, TABLE.NAME.QUANTITY")
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,13 +199,18 @@ class PDController(Controller):
         axes = [self._turned(layout, model, each.on) @ each.axis for each in wheels]
         return np.array([each / np.linalg.norm(each) for each in axes]).T
 
-    def torqueless_axes(self, layout: Layout, model: ModelView) -> Floats:
-        """(m, 3) unit vectors of the directions about which its wheels, of axes in a plane or along a line, give no
-        torque."""
+    def remarks(self, at: ModelAtStart) -> Iterator[str]:
+        """On axes about which its wheels, of axes in a plane or along a line, give no torque, beside those of all."""
+        yield from super().remarks(at)
         if not self.wheels or self.allocation is not None:
-            return np.zeros((0, 3))
-        directions, sizes, _ = np.linalg.svd(self._wheel_axes(layout, model))
-        return np.asarray(directions[:, int(np.sum(sizes > INDEPENDENT)) :].T)
+            return
+        directions, sizes, _ = np.linalg.svd(self._wheel_axes(at.system.layout, at.system.model))
+        if not (missing := directions[:, int(np.sum(sizes > INDEPENDENT)) :].T).size:
+            return
+        axis = missing[0] if len(missing) == 1 else np.cross(missing[0], missing[1])
+        axis = without_rounding(axis * np.sign(axis[int(np.argmax(np.abs(axis)))]), 1.0)
+        what = f"{'along' if len(missing) == 1 else 'across'} {vector(axis)}"
+        yield f"controllers.{self.name}: its wheels give no torque {what}: about these axes nothing holds the body"
 
     def forward(self, model: ModelView) -> Callable[[float], Floats]:
         """The torque (n,) by the time (s) that the reference alone needs."""
@@ -594,6 +588,15 @@ class FilterController(Controller):
 
     def width_and_unit(self, layout: Layout, model: ModelView) -> tuple[int, str]:
         return self._width(layout, model), "own"
+
+    def remarks(self, at: ModelAtStart) -> Iterator[str]:
+        """On a start far from what it reads, beside those of all."""
+        yield from super().remarks(at)
+        if np.any(at.sampled.get(self.array("state"), 0.0)):
+            yield (
+                f"controllers.{self.name} starts from zero, though what it reads does not: until it has settled, what "
+                "reads it acts on the difference; start the run at rest, or leave the first seconds out"
+            )
 
     def law(self, layout: Layout, model: ModelView) -> Law:
         errors = Errors(self.signals(layout, model))

@@ -3,7 +3,7 @@
 Source: docs/theory/controllers.md, section 1.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from math import exp, isinf, sqrt
 from typing import Annotated, Any, ClassVar
@@ -12,6 +12,7 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
+from femb.base.options import TOLERANCES
 from femb.base.types import NOT_NEGATIVE, OWN_UNITS, POSITIVE, Floats, Ints, OneOf, Quaternion, Unit, UnitVector, Vector
 from femb.elements.control.linear_law import LinearLaw
 from femb.elements.control.reference import Gravity, gravity_of, orbit_of
@@ -34,7 +35,7 @@ from femb.layout.layout import Layout
 from femb.layout.numbering import InternalQuantity
 from femb.layout.state import RATE, station_acceleration, station_rows
 from femb.layout.terms import Force, ForcePart, MassMatrix, Tangent
-from femb.layout.views import LinearPoint, ModelView, StartPoses, StateView
+from femb.layout.views import LinearPoint, ModelAtStart, ModelView, StartPoses, StateView
 from femb.numerics import rotations
 from femb.numerics.compiler.compile import kernel_with_entry
 from femb.numerics.vector3 import add_constant, dot
@@ -203,6 +204,21 @@ class Gyro(PlacedSensor):
         places = [layout.internal_v[layout.internal_number(self.table, self.name, each.name)] for each in TURNED]
         turned = Signal(rate.name, "rad", 3, lambda state, discrete: state.v[places], rate.linear)
         return self.in_own_axes(turned)
+
+    def remarks(self, at: ModelAtStart) -> Iterator[str]:
+        """On a noise or a quantum that is finer than the tolerance of rates."""
+        if at.run is None:
+            return
+        time, by_kind = at.run.atol.time, dict(zip(TOLERANCES, at.run.atol.values(at.run.rtol), strict=True))
+        tolerance = by_kind["quaternion"] / time
+        noise = self.angle_random_walk / sqrt(self.clock(at.system.model)[0])
+        finest = max(noise, self.quantum or 0.0)
+        if 0.0 < finest < tolerance:
+            yield (
+                f"rates are followed within {tolerance:.2g} rad/s, the tolerance of quaternions over run.atol.time; "
+                f"sensors.{self.name} is finer, {finest:.2g} rad/s a sample: "
+                f"atol = {{ time = {time * tolerance / finest:.2g} }} follows it"
+            )
 
     def at_start(self, layout: Layout, model: ModelView) -> Signal:
         """The angular velocity, also of an integrating one."""

@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -18,11 +18,14 @@ from femb.elements.beam.shape import Path, Sections, element_ends, end_sections
 from femb.elements.marker import Attachment
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
-from femb.layout.views import ModelView, StartPoses
+from femb.layout.views import ModelAtStart, ModelView, StartPoses
 from femb.numerics import rotations
 
 if TYPE_CHECKING:
     from femb.elements.exact.element_data import ElementProperties, Spanwise
+
+# Tension in a free beam by EI / L2 of an element beyond which tension carries it, and bending stiffness does not.
+WIRE = 100.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,6 +148,20 @@ class ExactBeam(ShapedBeam):
             return super().sections_along(model)
         named = {item.name: item for item in model.items() if isinstance(item, Section)}
         return tuple(named[each] if isinstance(each, str) else each for each in self._given if each is not None)
+
+    def remarks(self, at: ModelAtStart) -> Iterator[str]:
+        """On beams that their rotation at the start pulls to wires: docs/howto/beams.md, section on wires."""
+        layout, v = at.system.layout, at.system.v0
+        frames = [each.frame for each in layout.beams[self.name].stations if layout.frames[each.frame].freedom == 6]
+        spin = max((float(np.linalg.norm(v[layout.frame_v[k] + 3 :][:3])) for k in frames), default=0.0)
+        sections = self.sections_along(at.system.model)
+        stiffness = max(np.linalg.eigvalsh(section.stiffness()[2:, 2:])[-1] for section in sections)
+        tension = 0.125 * np.mean([section.line_mass() for section in sections]) * (spin * self.shape.length) ** 2
+        if tension * self.shape.lengths[0] ** 2 > WIRE * stiffness:
+            yield (
+                f"beams.{self.name}: the tension of its rotation carries it, not its bending stiffness: frequencies of "
+                'such wires are of order 4 in the length of exact elements, of order 6 with kind = "beam"'
+            )
 
     def spanwise(self, model: ModelView) -> "Spanwise":
         """Its sections along it."""

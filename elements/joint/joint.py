@@ -1,7 +1,7 @@
 """Joints: two ends, axes, and of each kind a table of rows of constraint and its coordinates."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, ClassVar
@@ -12,7 +12,7 @@ from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.quantity import Group
 from femb.base.types import POSITIVE, Coordinates, Floats, Ints, OneOf, Rows, Unit
-from femb.base.values import frozen_array, shown
+from femb.base.values import TURN, frozen_array, shown
 from femb.elements.item import Item
 from femb.elements.joint.constraint_kernels import CONSTANT
 from femb.elements.joint.constraint_set import ConstraintRow, ConstraintTable
@@ -90,6 +90,12 @@ class Joint(Item):
             check.fail("first.axis", f"is missing: the axis of the {self.kind} joint, in the axes of {self.first.host}")
         for word in ("start", "rates"):
             self._check_coordinates(check, word)
+
+    def doubts(self, model: ModelView) -> Iterator[str]:
+        given = np.atleast_1d(self.start) if self.start is not None else ()
+        for coordinate, value in zip(self.coordinates, given, strict=False):
+            if coordinate.is_angle and abs(value) > TURN:
+                yield f"joints.{self.name}.start: {value:g} rad is more than a turn; are these degrees?"
 
     @classmethod
     def own_angles(cls) -> dict[str, bool]:

@@ -1,7 +1,7 @@
 """Flexible body: a finite element model reduced to interfaces and modes, in large motion."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
-from femb.base.checks import Checks
+from femb.base.checks import Checks, size_problem
 from femb.base.errors import FembError, ModelError
 from femb.base.types import POSITIVE, Coordinates, Floats, Matrix3, OneOf, Quaternion, SeveralForms, Unit, Vector
 from femb.base.values import nearest, shown
@@ -225,6 +225,13 @@ class FlexibleBody(OrientedBody):
             check.require(
                 "coupling", whole.second_order, "but the file has no J1, J2, Q and S2 with stiffening included"
             )
+
+    def doubts(self, model: ModelView) -> Iterator[str]:
+        kept = self.reduced
+        length = float(np.sqrt(3.0 * np.linalg.eigvalsh(kept.inertia)[-1] / kept.mass))
+        if problem := size_problem(float(kept.frequencies()[0]) if kept.size else None, length, kept.mass):
+            yield f"bodies.{self.name}.file: {problem}"
+        yield from super().doubts(model)
 
     # The model
 

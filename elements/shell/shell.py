@@ -1,7 +1,7 @@
 """Shells: panels, dishes, tapes and membranes of quadrilaterals and triangles in large rotation."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.util import find_spec
@@ -47,7 +47,7 @@ from femb.elements.shell.mesh import (
 from femb.elements.shell.records import shell_records
 from femb.elements.shell.results import ShellResults
 from femb.layout.layout import Layout, ShellLayout, Station
-from femb.layout.views import ModelView, StartPoses
+from femb.layout.views import ModelAtStart, ModelView, StartPoses
 from femb.numerics import rotations
 
 # An element needs about 10 kB; a larger number is probably a typing error.
@@ -59,6 +59,7 @@ Elements = Annotated[Any, Shape((2,))]
 Matrix2 = Annotated[Any, Shape((2, 2))]
 # A mesh that is larger (m) is probably in millimetres.
 LARGE = 300.0
+COARSE = 100  # elements of a shell
 # A torque on a node is about the normal where more than this part of it is.
 DRILLS = 0.5
 GEOMETRY = ("corners", "surface", "mesh")
@@ -595,6 +596,16 @@ class Shell(Item):
         return [*super().frames(layout), *layout.shells[self.name].frames]
 
     # The results
+
+    def remarks(self, at: ModelAtStart) -> Iterator[str]:
+        """On coarse shells of elements that bend too little within their surface: docs/theory/shell.md, section 12."""
+        mesh = self.geometry
+        count = len(mesh.quads) + len(mesh.triangles)
+        if count <= COARSE and mesh.skewed > 0.5 * count:
+            yield (
+                f"shells.{self.name}: {mesh.skewed} of its {count} elements are triangles or trapezoids, which are too "
+                "stiff in bending within the surface: where that matters, use rectangles, or many elements across"
+            )
 
     @staticmethod
     def records(items: list[Any], system: RecordedSystem) -> Records:

@@ -1,7 +1,7 @@
 """Modal damping: a damping ratio for each mode of the appendages of a body."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
@@ -35,6 +35,9 @@ def check_ratios(check: Checks, field: str) -> None:
         check.fail(field, f"{problem} or a list of numbers, one for each mode")
     if field not in check.bad:
         check.require(field, np.min(getattr(check.item, field)) >= 0.0, "must be at least 0")
+
+
+LARGE = 0.5  # ratio
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +112,11 @@ class ModalDamping(Item):
         parts = ", ".join(f"{len(part.ratios)} of {part.appendage}" for part in self.damped)
         listed = f"appendage{'s' if len(self.damped) > 1 else ''} of {self.held}"
         return f"{span} on {numbered(len(ratios), 'mode')} of the {listed}: {parts}"
+
+    def doubts(self, model: ModelView) -> Iterator[str]:
+        largest = np.max(np.asarray(self.ratio, dtype=float), initial=0.0)
+        if largest > LARGE:
+            yield f"modal_damping.{self.name}.ratio: {largest:g}; per cent are to be multiplied by 0.01"
 
     def held_frame(self, layout: Layout) -> int:
         """The number of the frame of the held body. Raises ModelError: there is no such body, or it has no axes."""

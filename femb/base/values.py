@@ -15,6 +15,7 @@ from femb.base.types import Floats
 # its inverse, since they may be divisors.
 LARGEST = 1e50
 LONGEST_NAME = 200
+TURN = 2.0 * math.pi
 # Of the largest value of its kind: smaller ones in tables are rounding.
 ROUNDING = 1e-10
 LOST = "digits lost"
@@ -59,6 +60,11 @@ def nearest(name: str, known: Iterable[str]) -> str:
 def vector(x: Floats) -> str:
     """Numbers as '(1, 2, 3)', to six digits."""
     return "(" + ", ".join(f"{float(entry):.6g}" for entry in x) + ")"
+
+
+def bracketed(values: ArrayLike) -> str:
+    """Numbers as '[1, 2, 3]', to six digits."""
+    return "[" + ", ".join(f"{value:g}" for value in np.atleast_1d(np.asarray(values, dtype=float))) + "]"
 
 
 def without_rounding(values: Floats, scale: ArrayLike) -> Floats:

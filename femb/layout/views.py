@@ -4,8 +4,8 @@ The classes are in ``femb.model``, ``femb.system`` and ``femb.results``. A Proto
 use, so that they need not import these rooms.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
 from femb.base.types import Floats, Ints, Sparse
 
@@ -48,6 +48,19 @@ class ModelView(Protocol):
 
     def section_of(self, beam: Any) -> Any:
         """The section that a beam was given or named."""
+
+
+class ModelAtStart(NamedTuple):
+    """A model at its start, as remarks of items see it.
+
+    system : its equations. run : options of the run, None without. bending : item and frequency (Hz) of the first
+    bending of each beam. sampled : discrete states after the first samples, by name.
+    """
+
+    system: Any
+    run: Any
+    bending: Sequence[Any]
+    sampled: Mapping[str, Floats]
 
 
 class StartPoses(Protocol):

@@ -2,23 +2,19 @@
 
 import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from femb.base.checks import size_problem
 from femb.base.errors import FembError, FembWarning
-from femb.base.options import TOLERANCES, Run, StartState
+from femb.base.options import Run, StartState
 from femb.base.types import Floats
-from femb.base.values import listed, numbered, vector, without_rounding
-from femb.elements import ExactBeam, FlexibleBody, Gyro, RigidBody, Section, Shell
-from femb.elements.beam.line import LineItem
-from femb.elements.control.controller import Controller
-from femb.elements.control.laws import FilterController, PDController
+from femb.base.values import TURN, listed, numbered, vector, without_rounding
 from femb.layout.connections import groups_of, unconnected
+from femb.layout.views import ModelAtStart
 from femb.model.model import Model
 from femb.numerics import rotations
 from femb.numerics.components import norm
@@ -32,13 +28,6 @@ from femb.vibration.completion import check_figures_of, system_of
 if TYPE_CHECKING:
     from femb.system.system import System
 
-# The time scales of a model: first bending of beams, fastest vibration, rotation.
-#
-#     f = k^2 / (2 pi L^2) sqrt(EI/m),  k = 1.875104 held at one end, 4.730041 held at both or free
-#
-# of a straight uniform beam. Source: S. Timoshenko, Vibration Problems in Engineering, uniform beams.
-
-CANTILEVER, BOTH = 1.8751040687, 4.7300407449
 # Tables of a control loop.
 CONTROLLED = ("shells", "hinges", "wheels", "thrusters", "magnetic_torquers", "sensors", "controllers")
 # Differences of angular velocity below this part of the largest are rounding.
@@ -77,23 +66,9 @@ class TimeScales:
 def time_scales(system: "System") -> TimeScales:
     """The time scales of a system at its start, in time proportional to its items."""
     model = system.model
-    return TimeScales(
-        tuple(_first_bending(model, beam) for beam in model.beams.values()),
-        _fastest(system),
-        *_rotations(system),
-    )
-
-
-def _first_bending(model: Model, beam: LineItem) -> Vibration:
-    """The first bending by mean sections, along the axis of largest flexibility, which couplings may turn."""
-    sections = [*(model.tables["sections"][name] for name in beam.section_names), *beam.parts()]
-    flexible = [np.linalg.eigvalsh(np.linalg.inv(section.stiffness())[2:, 2:])[-1] for section in sections]
-    stiffness, mass = np.mean(1.0 / np.array(flexible)), np.mean([section.line_mass() for section in sections])
-    held = sum(end is not None for end in beam.attached)
-    factor = CANTILEVER if held == 1 else BOTH
-    how = ("first bending, free", "first bending, one end held", "first bending, both ends held")[held]
-    frequency = factor**2 / (2.0 * np.pi * beam.shape.length**2) * np.sqrt(stiffness / mass)
-    return Vibration(f"beams.{beam.name}", how, float(frequency))
+    found = ((name, beam.first_bending(model)) for name, beam in model.beams.items())
+    bending = tuple(Vibration(f"beams.{name}", f"first bending, {how}", rate) for name, (rate, how) in found)
+    return TimeScales(bending, _fastest(system), *_rotations(system))
 
 
 def _fastest(system: "System") -> Vibration | None:
@@ -121,111 +96,18 @@ def _rotations(system: "System") -> tuple[dict[str, float], tuple[float, str]]:
     return spins, largest
 
 
-# Numbers of a model that are legal and hardly meant: other units, degrees, per cent; and advice on how to run it.
+# Remarks of items; advice on the run.
 
-# Young's and shear moduli (Pa) and densities (kg/m3) of what structures are made of, from foams to diamond.
-MODULUS, DENSITY = (1e5, 2e12), (5.0, 3e4)
-# Shear modulus by Young's modulus: from fibres along a beam to a laminate of +-45 degrees, twice as far.
-SHEAR = (0.005, 3.0)
-TURN = 2.0 * np.pi
-LONGEST, THINNEST = 1000.0, 1.0  # m of a beam; length of a beam by the radius of gyration of its section
 GRAVITY = 300.0  # m/s2
-GYRATION = 500.0  # m, the radius of gyration of a rigid body
-RATIO = 0.5  # of modal damping
 # Revolutions of a joint in a run beyond which another formulation is worth a line, and how many were measured fewer.
 REVOLUTIONS = 50.0
-# Tension in a free beam by EI / L2 of an element beyond which tension carries it, and bending stiffness does not.
-WIRE = 100.0
-COARSE = 100  # elements of a shell
 
 
 def implausible(model: Model) -> tuple[str, ...]:
     """Sentences on numbers that are probably in other units than SI and radians, each with its item."""
-    of_items = (_sections(model), _beams(model), _bodies(model), _flexible(model), _angles(model), _others(model))
-    return tuple(line for lines in of_items for line in lines)
-
-
-def advice(system: "System", run: Run | None, scales: TimeScales) -> tuple[str, ...]:
-    """Sentences on beams, shells, laws and options of the run that suit the model better."""
-    of_items = *_wires(system), *_shells(system), *_samples(system, scales), *_allocations(system)
-    return (*of_items, *_formulation(system, run, scales), *_rates(system, run))
-
-
-def _shells(system: "System") -> Iterator[str]:
-    """Coarse shells of elements that bend too little within their surface: docs/theory/shell.md, section 12."""
-    for item in system.items:
-        if not isinstance(item, Shell):
-            continue
-        mesh = item.geometry
-        count = len(mesh.quads) + len(mesh.triangles)
-        if count <= COARSE and mesh.skewed > 0.5 * count:
-            yield (
-                f"shells.{item.name}: {mesh.skewed} of its {count} elements are triangles or trapezoids, which are too "
-                "stiff in bending within the surface: where that matters, use rectangles, or many elements across"
-            )
-
-
-def _wires(system: "System") -> Iterator[str]:
-    """Exact beams that their rotation at the start pulls to wires: docs/howto/beams.md, section on wires."""
-    layout = system.layout
-    for name, beam in system.model.beams.items():
-        if not isinstance(beam, ExactBeam):
-            continue
-        frames = [each.frame for each in layout.beams[name].stations if layout.frames[each.frame].freedom == 6]
-        spin = max((float(np.linalg.norm(system.v0[layout.frame_v[k] + 3 :][:3])) for k in frames), default=0.0)
-        sections = beam.sections_along(system.model)
-        mass = np.mean([section.line_mass() for section in sections])
-        stiffness = max(np.linalg.eigvalsh(section.stiffness()[2:, 2:])[-1] for section in sections)
-        tension = 0.125 * mass * (spin * beam.shape.length) ** 2
-        if tension * beam.shape.lengths[0] ** 2 > WIRE * stiffness:
-            yield (
-                f"beams.{name}: the tension of its rotation carries it, not its bending stiffness: frequencies of such "
-                'wires are of order 4 in the length of exact elements, of order 6 with kind = "beam"'
-            )
-
-
-def _samples(system: "System", scales: TimeScales) -> Iterator[str]:
-    """Sampled controllers that vibrations of beams are too fast for."""
-    for item in system.items:
-        if not isinstance(item, Controller) or item.period is None:
-            continue
-        most = 0.5 / item.period
-        fast = [each for each in scales.bending if each.frequency > most]
-        if fast:
-            yield (
-                f"controllers.{item.name} samples at {2.0 * most:.4g} Hz: the first bending of {fast[0].item}, "
-                f"{fast[0].frequency:.3g} Hz, is above half of that, and comes back as a slow motion; filter it before "
-                "it is sampled (sensors with integrating = true), or sample faster"
-            )
-
-
-def _allocations(system: "System") -> Iterator[str]:
-    """Laws of attitudes whose wheels give no torque about some axes."""
-    for item in system.items:
-        if isinstance(item, PDController) and len(missing := item.torqueless_axes(system.layout, system.model)):
-            one = len(missing) == 1
-            axis = missing[0] if one else np.cross(missing[0], missing[1])
-            axis = axis * np.sign(axis[int(np.argmax(np.abs(axis)))])
-            what = f"{'along' if one else 'across'} {vector(without_rounding(axis, 1.0))}"
-            yield f"controllers.{item.name}: its wheels give no torque {what}: about these axes nothing holds the body"
-
-
-def _rates(system: "System", run: Run | None) -> Iterator[str]:
-    """Gyros that are finer than the tolerance of rates."""
-    if run is None:
-        return
-    tolerance = dict(zip(TOLERANCES, run.atol.values(run.rtol), strict=True))["quaternion"] / run.atol.time
-    for item in system.items:
-        if not isinstance(item, Gyro):
-            continue
-        noise = item.angle_random_walk / math.sqrt(item.clock(system.model)[0])
-        finest = max(noise, item.quantum or 0.0)
-        if 0.0 < finest < tolerance:
-            yield (
-                f"rates are followed within {tolerance:.2g} rad/s, the tolerance of quaternions over run.atol.time; "
-                f"sensors.{item.name} is finer, {finest:.2g} rad/s a sample: "
-                f"atol = {{ time = {run.atol.time * tolerance / finest:.2g} }} follows it"
-            )
+    size = float(np.linalg.norm(model.gravity))
+    weight = [f"gravity: {size:g} m/s2; mm/s2 are to be multiplied by 1e-3"] if size > GRAVITY else []
+    return (*(line for item in model.items() for line in item.doubts(model)), *weight)
 
 
 def _formulation(system: "System", run: Run | None, scales: TimeScales) -> tuple[str, ...]:
@@ -246,99 +128,6 @@ def _formulation(system: "System", run: Run | None, scales: TimeScales) -> tuple
         f'joints.{name} turns {fast[name]:.3g} times in the run: run.formulation = "reduced", in the angles of the '
         "joints, takes far fewer steps for fast wheels",
     )
-
-
-def _sections(model: Model) -> Iterator[str]:
-    for name, section in model.tables["sections"].items():
-        at = f"sections.{name}"
-        for word in ("youngs_modulus", "shear_modulus"):
-            value = getattr(section, word)
-            if value is not None and not MODULUS[0] <= value <= MODULUS[1]:
-                yield f"{at}.{word}: {value:g} Pa is that of no material; GPa are to be multiplied by 1e9"
-        stretch, shear = section.youngs_modulus, section.shear_modulus
-        if stretch and shear and not SHEAR[0] * stretch <= shear <= SHEAR[1] * stretch:
-            yield (
-                f"{at}.shear_modulus: {shear:g} Pa beside a youngs_modulus of {stretch:g} Pa: is one of them in "
-                "another unit? Of an isotropic material it is 0.33 to 0.5 times as large"
-            )
-        if section.density is not None and not DENSITY[0] <= section.density <= DENSITY[1]:
-            yield f"{at}.density: {section.density:g} kg/m3 is that of no material; g/cm3 are to be multiplied by 1e3"
-        if section.area is not None and section.second_moments is not None:
-            yield from _shape(at, section)
-
-
-def _shape(at: str, section: Section) -> Iterator[str]:
-    """Second moments that do not belong to the area: the radius of gyration by the root of the area is near 0.3."""
-    assert section.area is not None
-    assert section.second_moments is not None
-    ratio = np.sqrt(np.asarray(section.second_moments) / section.area**2)
-    if np.any(ratio > 100.0) or np.any(ratio < 1e-3):
-        yield (
-            f"{at}.second_moments: {_list(section.second_moments)} m4 do not belong to an area of {section.area:g} "
-            "m2; mm4 are to be multiplied by 1e-12, mm2 by 1e-6"
-        )
-
-
-def _beams(model: Model) -> Iterator[str]:
-    for name, beam in model.beams.items():
-        length = beam.shape.length
-        if length > LONGEST:
-            yield f"beams.{name}.length: {length:g} m; mm are to be multiplied by 1e-3"
-        for section in (*(model.tables["sections"][each] for each in beam.section_names), *beam.parts()):
-            stiffness = np.diag(section.stiffness())
-            radius = float(np.sqrt(max(stiffness[2:]) / stiffness[0]))
-            if radius * THINNEST > length:
-                yield (
-                    f"beams.{name}: its section {section.name!r} has a radius of gyration of {radius:.3g} m, more than "
-                    f"its length of {length:g} m; are both in m?"
-                )
-
-
-def _bodies(model: Model) -> Iterator[str]:
-    for name, body in model.bodies.items():
-        if isinstance(body, RigidBody):
-            radius = float(np.sqrt(np.max(np.abs(np.asarray(body.inertia))) / body.mass))
-            if radius > GYRATION:
-                yield (
-                    f"bodies.{name}.inertia: with a mass of {body.mass:g} kg it is that of a body of {radius:.3g} m; "
-                    "kg mm2 are to be multiplied by 1e-6"
-                )
-
-
-def _flexible(model: Model) -> Iterator[str]:
-    for name, body in model.bodies.items():
-        if isinstance(body, FlexibleBody):
-            whole = body.reduced
-            length = float(np.sqrt(3.0 * np.linalg.eigvalsh(whole.inertia)[-1] / whole.mass))
-            first = float(whole.frequencies()[0]) if whole.size else None
-            if problem := size_problem(first, length, whole.mass):
-                yield f"bodies.{name}.file: {problem}"
-
-
-def _angles(model: Model) -> Iterator[str]:
-    for name, body in model.bodies.items():
-        angles = getattr(body, "euler_angles", None)
-        if angles is not None and np.max(np.abs(angles)) > TURN:
-            yield f"bodies.{name}.euler_angles: {_list(angles)} rad is more than a turn; are these degrees?"
-    for name, joint in model.tables["joints"].items():
-        if joint.start is None:
-            continue
-        for coordinate, value in zip(joint.coordinates, np.atleast_1d(joint.start), strict=True):
-            if coordinate.is_angle and abs(value) > TURN:
-                yield f"joints.{name}.start: {value:g} rad is more than a turn; are these degrees?"
-
-
-def _others(model: Model) -> Iterator[str]:
-    size = float(np.linalg.norm(model.gravity))
-    if size > GRAVITY:
-        yield f"gravity: {size:g} m/s2; mm/s2 are to be multiplied by 1e-3"
-    for name, damping in model.tables["modal_damping"].items():
-        if np.max(np.asarray(damping.ratio, dtype=float), initial=0.0) > RATIO:
-            yield f"modal_damping.{name}.ratio: {np.max(damping.ratio):g}; per cent are to be multiplied by 0.01"
-
-
-def _list(values: object) -> str:
-    return "[" + ", ".join(f"{value:g}" for value in np.atleast_1d(np.asarray(values, dtype=float))) + "]"
 
 
 # Beams whose first bending is listed, of more the slowest; and structures.
@@ -434,9 +223,8 @@ class Overview:
         return picture(still(system, np.zeros(1), system.q0[None], system.v0[None], "check"), path, 1)
 
 
-def _first_samples(system: "System", end: float) -> Iterator[str]:
-    """Take the first sample of each clock before the time ``end`` (s) in the state of the start, without effect: the
-    filters that it moves from their start at zero.
+def _sampled(system: "System", end: float) -> Mapping[str, Floats]:
+    """Discrete states after the first sample of each clock before the time ``end`` (s), in the state of the start.
 
     Raises what the run would raise there, of laws whose numbers do not fit or whose functions fail.
     """
@@ -447,12 +235,7 @@ def _first_samples(system: "System", end: float) -> Iterator[str]:
         if t < end:
             due = [each for each in updates if each.next(system.discrete) <= t]
             system = switched(system, due, t, system.q0, system.v0).form
-    for item in system.items:
-        if isinstance(item, FilterController) and np.any(system.discrete.get(item.array("state"), 0.0)):
-            yield (
-                f"controllers.{item.name} starts from zero, though what it reads does not: until it has settled, what "
-                "reads it acts on the difference; start the run at rest, or leave the first seconds out"
-            )
+    return system.discrete
 
 
 def overview(model: Model, run: Run | None = None) -> Overview:
@@ -487,11 +270,13 @@ def overview(model: Model, run: Run | None = None) -> Overview:
             Recorder(system, run.output)
         for warning in run.unused():
             warnings.warn(warning, FembWarning, stacklevel=2)
-    unsettled = list(_first_samples(system, math.inf if run is None else run.duration))
+    sampled = _sampled(system, math.inf if run is None else run.duration)
     damping = [f"modal damping {item.description}" for item in system.model.tables["modal_damping"].values()]
     freedom = _freedom_lines(system) if system.n_c else []
     mass, centre, inertia = mass_properties(system) if system.layout.frames else (None, None, None)
     scales = time_scales(system)
+    start = ModelAtStart(system, run, scales.bending, sampled)
+    remarks = (line for item in system.model.items() for line in item.remarks(start))
     return Overview(
         model.title,
         {
@@ -509,7 +294,7 @@ def overview(model: Model, run: Run | None = None) -> Overview:
         inertia,
         scales,
         implausible(system.model),
-        (*advice(system, run, scales), *unsettled),
+        (*remarks, *_formulation(system, run, scales)),
         known_motions(system),
         system,
     )

@@ -264,7 +264,7 @@ MUTANTS = (
     Mutant("femb/linear/modal_model.py",
            "elastic.T @ equations.damping @ elastic", "2.0 * elastic.T @ equations.damping @ elastic",
            "tests/linear/test_modal.py", "damping of a modal model"),
-    Mutant("femb/run/overview.py",
+    Mutant("elements/beam/line.py",
            "1.8751040687, 4.7300407449", "1.8751040687, 3.1415926536",
            "tests/cli/test_check.py tests/linear/test_glance.py", "first bending of a beam held at both ends"),
     # --- modes

@@ -944,7 +944,7 @@ def test_check_names_fast_vibrations_and_loose_tolerances():
     tube = stiff(1e6, 1e3, (5e3, 5e3), 1.0, (2e-3, 1e-3, 1e-3), "tube")
     model.add(femb.Beam("boom", tube, 3.0, 2, start=femb.Attachment("hub", direction=(1.0, 0.0, 0.0))))
     found = overview(model, femb.Run(duration=1.0))
-    first, second = found.advice
+    second, first = found.advice
     assert "controllers.pd samples at 2 Hz: the first bending of beams.boom, 4" in first
     assert "sensors.gyro is finer, 1.4e-07 rad/s a sample: atol = { time = 0.71 }" in second
     assert found.counts["controllers"] == 1
