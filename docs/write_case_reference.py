@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, get_args
 from femb.base.checks import unit_of
 from femb.base.meanings import meanings
 from femb.case.build import OPTIONS, kinds
-from femb.case.json_schema import TABLES, schema
+from femb.case.json_schema import meaning, schema
 from femb.case.schema import choices, keys_of, required_keys, table_kind
 from femb.elements.marker import Marker, Place
 from femb.numerics.turns import SEQUENCES
@@ -111,9 +111,9 @@ def pages() -> dict[Path, str]:
 def tables() -> Iterator[tuple[str, str, dict[str, type]]]:
     """Name, purpose and kinds, by the titles of their sections, of each page."""
     for table, words in kinds().items():
-        yield table, TABLES[table], {f"{table}: {word}": kind for word, kind in words.items()}
+        yield table, meaning(table), {f"{table}: {word}": kind for word, kind in words.items()}
     for table, kind in OPTIONS.items():
-        yield table, TABLES[table], {table: kind}
+        yield table, meaning(table), {table: kind}
     yield FUNCTIONS, "A profile is a table with the key `shape`.", {f"shape: {w}": kind for w, kind in PROFILES.items()}
     yield "Nested tables", "Tables that are values of keys.", {kind.__name__: kind for kind in Writer().nested()}
 

@@ -3,26 +3,36 @@
 A new element, joint or load needs one file and one line here, with its table and its word in case files, so that a
 class is imported when a model has such an item. Case files, the schema, messages, ``femb.NAME`` and
 ``femb.elements.NAME`` follow from these lines. The equations have the same order. The first class of a table is the
-default of its ``kind``. A line with a table alone is of items that other items make.
+default of its ``kind``. A line with a table alone is of items that other items make. What a table is stands above its
+first class.
 """
 
 # ruff: isort: skip_file
 
+# bodies: Rigid bodies, point masses and frames that do not move
 from femb.elements.body.body import RigidBody as RigidBody  # bodies.rigid
 from femb.elements.body.body import PointMass as PointMass  # bodies.point_mass
 from femb.elements.body.body import Ground as Ground  # bodies.ground
 from femb.elements.modal.flexible_body import FlexibleBody as FlexibleBody  # bodies.modal
 from femb.elements.modal.flexible_body import Interface as Interface  # bodies
 
+# sections: Cross-sections of beams
 from femb.elements.beam.section import Section as Section  # sections.section
+
+# beams: Flexible beams
 from femb.elements.beam.beam import Beam as Beam  # beams.beam
 from femb.elements.exact.beam import ExactBeam as ExactBeam  # beams.exact
 
 from femb.elements.body.grid_point import GridPoint as GridPoint  # bodies
 from femb.elements.shell.shell import ShellPoint as ShellPoint  # bodies
+
+# shells: Shells: panels, dishes, tapes and membranes
 from femb.elements.shell.shell import Shell as Shell  # shells.shell
+
+# hinges: Lines of hinges along edges of shells
 from femb.elements.shell.hinge import HingeLine as HingeLine  # hinges.hinge
 
+# joints: Joints between bodies and beam nodes
 from femb.elements.joint.joint import Revolute as Revolute  # joints.revolute
 from femb.elements.joint.joint import Spherical as Spherical  # joints.spherical
 from femb.elements.joint.joint import Universal as Universal  # joints.universal
@@ -37,12 +47,16 @@ from femb.elements.joint.joint import PointOnLine as PointOnLine  # joints.point
 from femb.elements.joint.joint import PointOnPlane as PointOnPlane  # joints.point_on_plane
 from femb.elements.joint.joint import Components as Components  # joints.components
 
+# drivers: Prescribed motions
 from femb.elements.joint.driver import JointDriver as JointDriver  # drivers.joint
 from femb.elements.joint.driver import DistanceDriver as DistanceDriver  # drivers.distance
 from femb.elements.joint.driver import PositionDriver as PositionDriver  # drivers.position
 from femb.elements.joint.driver import OrientationDriver as OrientationDriver  # drivers.orientation
+
+# latches: Latches of joints
 from femb.elements.joint.latch import Latch as Latch  # latches.latch
 
+# couplings: Gears, racks, screws and other relations of coordinates of joints
 from femb.elements.joint.coupling import Gear as Gear  # couplings.gear
 from femb.elements.joint.coupling import Rack as Rack  # couplings.rack
 from femb.elements.joint.coupling import Screw as Screw  # couplings.screw
@@ -54,8 +68,11 @@ from femb.elements.joint.coupling import TableCoupling as TableCoupling  # coupl
 from femb.elements.joint.coupling import FunctionCoupling as FunctionCoupling  # couplings.python
 
 from femb.elements.body.tank import TankRod as TankRod  # joints
+
+# tanks: Tanks of liquid that sloshes
 from femb.elements.body.tank import SloshingTank as SloshingTank  # tanks.cylinder
 
+# loads: Forces and torques
 from femb.elements.load.load import Load as Load  # loads.point
 from femb.elements.spring.spring import Pull as Pull  # loads.pull
 from femb.elements.load.line_load import DistributedLoad as DistributedLoad  # loads.distributed
@@ -71,12 +88,18 @@ from femb.elements.load.orbit import Orbit as Orbit  # loads.orbit
 from femb.elements.load.plate import SolarPressure as SolarPressure  # loads.solar_pressure
 from femb.elements.load.plate import PlateDrag as PlateDrag  # loads.plate_drag
 
+# thrusters: Thrusters
 from femb.elements.actuator.thruster import Thruster as Thruster  # thrusters.thruster
+
+# magnetic_torquers: Magnetic torquers
 from femb.elements.actuator.torquer import MagneticTorquer as MagneticTorquer  # magnetic_torquers.magnetic_torquer
+
+# fields: Magnetic fields and air of the surroundings
 from femb.elements.environment.field import DipoleField as DipoleField  # fields.dipole
 from femb.elements.environment.field import UniformField as UniformField  # fields.uniform
 from femb.elements.environment.atmosphere import Atmosphere as Atmosphere  # fields.atmosphere
 
+# springs: Springs, dashpots, friction and stops
 from femb.elements.spring.spring import SpringDamper as SpringDamper  # springs.point
 from femb.elements.spring.spring import TorsionSpringDamper as TorsionSpringDamper  # springs.torsion
 from femb.elements.spring.spring import EulerSpringDamper as EulerSpringDamper  # springs.euler
@@ -85,11 +108,14 @@ from femb.elements.joint.force import JointFriction as JointFriction  # springs.
 from femb.elements.joint.force import JointStops as JointStops  # springs.stops
 from femb.elements.joint.curve import JointCurve as JointCurve  # springs.curve
 
+# modal_damping: Damping ratios of the modes of appendages
 from femb.elements.spring.modal_damping import ModalDamping as ModalDamping  # modal_damping.modal_damping
 
+# wheels: Wheels with motors
 from femb.elements.wheel.reaction_wheel import ReactionWheel as ReactionWheel  # wheels.reaction
 from femb.elements.wheel.control_moment_gyro import ControlMomentGyro as ControlMomentGyro  # wheels.control_moment
 
+# sensors: Sensors
 from femb.elements.control.sensors import AttitudeSensor as AttitudeSensor  # sensors.attitude
 from femb.elements.control.sensors import StarTracker as StarTracker  # sensors.star_tracker
 from femb.elements.control.sensors import Gyro as Gyro  # sensors.gyro
@@ -102,6 +128,7 @@ from femb.elements.control.sensors import Tachometer as Tachometer  # sensors.ta
 from femb.elements.control.sensors import WheelSpeedSensor as WheelSpeedSensor  # sensors.wheel_speed
 from femb.elements.control.strain import StrainGauge as StrainGauge  # sensors.strain
 
+# controllers: Controllers
 from femb.elements.control.laws import PDController as PDController  # controllers.pd
 from femb.elements.control.laws import PIDController as PIDController  # controllers.pid
 from femb.elements.control.laws import LinearController as LinearController  # controllers.state_space

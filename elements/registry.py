@@ -8,6 +8,7 @@ models and studies follow from what the class declares. See docs/howto/extend.md
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
@@ -15,7 +16,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, TypeVar
 
 from femb.base.errors import FembWarning, ModelError
-from femb.base.lazy import Public, public_names
+from femb.base.lazy import Public, public_names, source_of
 from femb.base.values import shown
 from femb.elements import entries
 
@@ -98,6 +99,19 @@ def tables(others: bool = True) -> tuple[str, ...]:
     others : whether also items of other packages count.
     """
     return tuple(dict.fromkeys((*_own_tables(), *(kind.table for kind in (_of_others() if others else ())))))
+
+
+@cache
+def _meanings() -> Mapping[str, str]:
+    """The meanings of the tables of the catalogue, by the lines above their first classes."""
+    heads = (line.partition(": ") for line in source_of("femb.elements.catalogue").splitlines())
+    return {head.removeprefix("# "): text for head, _, text in heads if head.startswith("# ") and text}
+
+
+def meaning(table: str) -> str:
+    """The meaning of a table, as "Flexible beams"; of other packages' the first words of its first class."""
+    own = _meanings().get(table)
+    return own or (inspect.getdoc(of_table(table)[0]) or table).partition(".")[0].partition("\n")[0]
 
 
 def of_table(table: str) -> tuple[type[Item], ...]:

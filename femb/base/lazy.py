@@ -25,13 +25,9 @@ def public_names(module: str, ending: str = ".py") -> tuple[dict[str, Public], l
 
     The module itself is not imported, the package that contains it is. ending : of the file, ".pyi" for a stub.
     """
-    spec = find_spec(module)
-    if spec is None or spec.origin is None or spec.loader is None:
-        raise ImportError(f"no module {module!r}")
-    source: bytes = spec.loader.get_data(spec.origin.removesuffix(".py") + ending)  # type: ignore[attr-defined]
     names: dict[str, Public] = {}
     stars: list[str] = []
-    for line in source.decode().splitlines():
+    for line in source_of(module, ending).splitlines():
         match line.split():
             case ["from", "femb", *_]:
                 pass  # a module, for type checkers
@@ -40,3 +36,15 @@ def public_names(module: str, ending: str = ".py") -> tuple[dict[str, Public], l
             case ["from", of, "import", name, "as", _, *remark]:
                 names[name] = Public(name, of, remark[1] if len(remark) > 1 else "")
     return names, stars
+
+
+def source_of(module: str, ending: str = ".py") -> str:
+    """The text of the file of a module, which is not imported; the package that contains it is.
+
+    ending : of the file, ".pyi" for a stub. Raises ImportError: there is none.
+    """
+    spec = find_spec(module)
+    if spec is None or spec.origin is None or spec.loader is None:
+        raise ImportError(f"no module {module!r}")
+    source: bytes = spec.loader.get_data(spec.origin.removesuffix(".py") + ending)  # type: ignore[attr-defined]
+    return source.decode()

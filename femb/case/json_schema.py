@@ -15,6 +15,8 @@ from femb.base.meanings import description, told
 from femb.base.types import OWN_UNITS, LowerBound, OneOf, SeveralForms, Shape, Unit
 from femb.case.build import OPTIONS, kinds
 from femb.case.schema import WITH_UNIT, choices, keys_of, required_keys, takes_numbers
+from femb.elements import registry
+from femb.model.model import Figure
 from femb.profiles import PROFILES, Profile
 
 DRAFT = "http://json-schema.org/draft-07/schema#"
@@ -22,29 +24,13 @@ NUMBER = {"type": "number"}
 PLAIN = {float: NUMBER, int: {"type": "integer"}, bool: {"type": "boolean"}, str: {"type": "string"}}
 # Names are parts of paths in result files: no slashes, no blanks around them.
 NAMES = {"pattern": r"^(?!\.\.?$)(?!\s)[^/\\]+(?<!\s)$", "maxLength": 200}
-TABLES = {
-    "bodies": "Rigid bodies, point masses and frames that do not move, by name.",
-    "sections": "Cross-sections of beams, by name.",
-    "beams": "Flexible beams, by name.",
-    "shells": "Shells: panels, dishes, tapes and membranes, by name.",
-    "hinges": "Lines of hinges along edges of shells, by name.",
-    "joints": "Joints between bodies and beam nodes, by name.",
-    "drivers": "Prescribed motions, by name.",
-    "latches": "Latches of joints, by name.",
-    "couplings": "Gears, racks, screws and other relations of coordinates of joints, by name.",
-    "loads": "Forces and torques, by name.",
-    "thrusters": "Thrusters, by name.",
-    "magnetic_torquers": "Magnetic torquers, by name.",
-    "tanks": "Tanks of liquid that sloshes, by name.",
-    "fields": "Magnetic fields and air of the surroundings, by name.",
-    "sensors": "Sensors, by name.",
-    "controllers": "Controllers, by name.",
-    "springs": "Springs, dashpots, friction and stops, by name.",
-    "wheels": "Wheels with motors, by name.",
-    "modal_damping": "Damping ratios of the modes of appendages, by name.",
-    "figures": "Figures of the results, by name.",
-    "run": "How the model is integrated in time.",
-}
+
+
+def meaning(table: str) -> str:
+    """The meaning of a table, a sentence; that of items stands in the catalogue."""
+    if table in OPTIONS:
+        return "How the model is integrated in time."
+    return f"{'Figures of the results' if table == Figure.table else registry.meaning(table)}, by name."
 
 
 def schema() -> dict[str, Any]:
@@ -78,10 +64,9 @@ def schema() -> dict[str, Any]:
     for table, words in kinds().items():
         options = [([word, *getattr(kind, "also", ())], kind) for word, kind in words.items()]
         items = writer.chosen("kind", options, default=True)
-        properties[table] = {"type": "object", "propertyNames": NAMES, "additionalProperties": items}
-    properties |= {table: writer.table(kind) for table, kind in OPTIONS.items()}
-    for table, text in TABLES.items():
-        properties[table] = _with(properties[table], description=text)
+        found = {"type": "object", "propertyNames": NAMES, "additionalProperties": items}
+        properties[table] = _with(found, description=meaning(table))
+    properties |= {table: _with(writer.table(kind), description=meaning(table)) for table, kind in OPTIONS.items()}
     return {
         "$schema": DRAFT,
         "title": "femb case",
