@@ -147,21 +147,8 @@ def _value(node: ast.expr, variables: Variables) -> Any:
     raise ValueError
 
 
-# Paths of keys whose text is the path of a file, from the table on.
-FILES = (
-    ("bodies", "file"),
-    ("sections", "file"),
-    ("beams", "sections"),
-    ("shells", "mesh"),
-    ("controllers", "file"),
-    ("controllers", "python"),
-    ("couplings", "python"),
-    ("springs", "file"),
-    ("springs", "snaps", "file"),
-    ("loads", "file"),
-    ("fields", "file"),
-)
-OF_FILES = ("table", "spline")  # shapes of profiles that files may hold
+# Keys of items, and of tables within them, whose text is the path of a file.
+FILES = ("file", "mesh", "python", "sections")
 DEFAULTS = ("title", "gravity", "noise", "run")  # that an included file may have too
 
 
@@ -278,36 +265,13 @@ def _merge(
     result.elsewhere.update(places)
 
 
-def locate_files(document: Any, folder: Path) -> None:
+def locate_files(value: Any, folder: Path) -> None:
     """Files that items name are relative to the folder of their case file; of patterns, those of their tables."""
-    for table, *words in FILES:
-        items = document.get(table) if isinstance(document, dict) else None
-        for item in items.values() if isinstance(items, dict) else ():
-            _locate(item, words, folder)
-    _locate_tables(document, folder)
-
-
-def _locate(value: Any, words: list[str], folder: Path) -> None:
-    """The file at the end of a path of keys, in every entry of lists on the way."""
-    if isinstance(value, list):
-        for each in value:
-            _locate(each, words, folder)
-    elif isinstance(value, dict):
-        word, *rest = words
-        if rest:
-            _locate(value.get(word), rest, folder)
-        elif isinstance(value.get(word), str):
-            value[word] = str(folder / value[word])
-
-
-def _locate_tables(value: Any, folder: Path) -> None:
-    """Files of profiles, anywhere in nested tables and lists."""
     if isinstance(value, dict):
-        if value.get("shape") in OF_FILES and isinstance(value.get("file"), str):
-            value["file"] = str(folder / value["file"])
+        value |= {word: str(folder / value[word]) for word in FILES if isinstance(value.get(word), str)}
         value = list(value.values())
     for entry in value if isinstance(value, list) else ():
-        _locate_tables(entry, folder)
+        locate_files(entry, folder)
 
 
 # Entries of a case given on the command line: ``--set beams.right.elements=4``.
