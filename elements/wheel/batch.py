@@ -555,6 +555,13 @@ class WheelBatch(MassiveElements):
         motor_torques(self.index, self.data, u, v, torque)
         return torque
 
+    def input_derivative(self, u: Floats, q: Floats, v: Floats, k: int) -> Floats:
+        """By the torque of a motor: none where its power or its speed limits it, equations (4a) and (4b)."""
+        row, number = np.zeros(len(v)), int(np.searchsorted(self.index[:, INPUTS], k, side="right")) - 1
+        wanted = u[self.index[number, INPUTS]] + u[self.index[number, INPUTS] + 1]
+        row[self.index[number, SPEED]] = -float(self.motor_torque(u[None], v[None])[0, number] == wanted)
+        return row
+
     def supply_account(self, own: str) -> str:
         numbers = [item.electrical_numbers != IDEAL for item in self.items]
         return f"{own}_motor" if any(numbers) else ""

@@ -540,6 +540,22 @@ def test_the_motor_drives_and_brakes_within_its_power(sign):
     assert np.abs(results.audit.energy_error).max() < 1e-8
 
 
+def test_a_motor_at_a_limit_is_no_input_of_linear_models():
+    """At its power the torque is P/W, at its largest speed what holds that; below both B is that of a motor without
+    limits, J B = (-1, J/J_s) about the axis of a hub of J = 0.4 beside J_s = 0.05."""
+
+    def column(**words):
+        wheel = femb.ReactionWheel("w", "hub", axis=(0, 0, 1), spin_inertia=0.05, torque=0.5, **words)
+        model = hub_with(wheel, angular_velocity=None, inertia=(0.3, 0.35, 0.4))
+        return femb.linearize(model, inputs=["wheels.w.torque"]).B[:, 0]
+
+    free = column(speed=100.0)
+    np.testing.assert_allclose(free[free != 0.0], [-1.0 / 0.35, 1.0 / 0.05 + 1.0 / 0.35], rtol=1e-12)
+    np.testing.assert_allclose(column(speed=100.0, max_power=51.0, max_speed=101.0), free, rtol=1e-12)
+    assert not column(speed=100.0, max_power=20.0).any()
+    assert not column(speed=4.0, max_speed=4.0).any()
+
+
 def test_a_motor_without_the_power_to_hold_its_largest_speed_settles_where_friction_takes_it():
     """P = c W^2, below the largest speed at which it starts."""
     words = {"axis": (0, 0, 1), "spin_inertia": J_S, "viscous": 1e-2, "max_speed": 4.0, "speed": 4.0}
