@@ -101,12 +101,6 @@ def bound_projection(
     return Bound(project_by_factors, *of_factors, spare, limits, u, q, v, check=check)
 
 
-def check_closed(result: int = 0) -> None:
-    """Raise TrialError unless the ``bound_projection`` has returned -1: other factors may do it."""
-    if result != -1:
-        raise TrialError("the constraints could not be met by factors of a state nearby")
-
-
 def _projected(
     system: MotionEquations, u: Floats, q: Floats, v: Floats, factors: Factors | None, dependent: float
 ) -> tuple[Floats, Floats]:

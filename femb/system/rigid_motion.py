@@ -172,10 +172,6 @@ class RigidMotion:
                     q_after[i + 3 : i + 7] = rotations.multiply(turn, q[i + 3 : i + 7])
             yield turn, q_after, v_after
 
-    def total_mass(self, q: Floats) -> float:
-        """kg, of the moving parts."""
-        return self._mass_centre(q)[0]
-
     def _mass_centre(self, q: Floats) -> tuple[float, Floats, Floats]:
         """Mass, mass centre (3,), and angular momentum (3,) about it of the rotation."""
         motions = np.where(self.mask, self.system.rigid_velocities(q), 0.0)
