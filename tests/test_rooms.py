@@ -1,11 +1,14 @@
 """The house: rooms along the flow of data, as docs/draw_floor_plan.py draws them."""
 
+import ast
 import re
 import runpy
 from graphlib import TopologicalSorter
 
 import pytest
 from checkout import ROOT
+
+from femb.elements import entries, registry
 
 PLAN = runpy.run_path(str(ROOT / "docs" / "draw_floor_plan.py"))
 MODULES, ROOMS, room = PLAN["modules"](), PLAN["ROOMS"], PLAN["room"]
@@ -57,3 +60,25 @@ def test_no_room_imports_private_names_of_another(imports):
         if name.startswith("_") and not name.startswith("__") and room(target) != room(module)
     ]
     assert private == []
+
+
+def nodes_outside_elements():
+    """The parts of all modules but those of elements, each with its module."""
+    for module, path in MODULES.items():
+        if room(module) != "elements":
+            yield from ((module, node) for node in ast.walk(ast.parse(path.read_text())))
+
+
+def test_what_tables_and_classes_of_items_mean_stands_with_them():
+    """Names of tables, of which some are words of other things, and tests for one class of items become fewer, not
+    more: what only an item knows is a method of it."""
+    tables, classes = set(registry.tables(others=False)), {name for name, line in entries().items() if line.remark}
+    named, tested = [], []
+    for module, node in nodes_outside_elements():
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in tables:
+            named.append(f"{module}:{node.lineno}: {node.value}")
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("isinstance", "issubclass"):
+            found = {getattr(each, "id", getattr(each, "attr", "")) for each in ast.walk(node.args[1])}
+            tested += [f"{module}:{node.lineno}: {name}" for name in sorted(found & classes)]
+    assert len(named) <= 204, named
+    assert len(tested) <= 17, tested
