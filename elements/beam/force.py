@@ -11,15 +11,13 @@ Source: docs/theory/beam.md.
 import numpy as np
 
 from femb.elements.beam.ends import element_shape, end_accelerations, ends_motion, force_to_frame
-from femb.elements.beam.inertia import centreline_acceleration, centreline_rate, inertia_force
+from femb.elements.beam.inertia import centreline_acceleration, centreline_rate, twist_rates
+from femb.elements.beam.rotary_inertia import ends_of, inertia_force
 from femb.elements.beam.strain import (
     DAMPING,
-    INERTIA,
     INNER_ANGLES,
     INNER_SLOPES,
     LENGTH,
-    MASS,
-    OFFSET,
     REFERENCE,
     SOURCE,
     STIFFNESS,
@@ -32,7 +30,10 @@ from femb.elements.beam.strain import (
 )
 from femb.numerics.compiler.compile import inlined, kernel_with_entry
 from femb.numerics.compiler.lanes import LANES, every, lanes
-from femb.numerics.vector3 import rotate, rotate_back
+from femb.numerics.compiler.traced import put, reader
+from femb.numerics.vector3 import assign, rotate, rotate_back
+
+V8 = reader(8)
 
 # The inner twist of elements; see ``shape_force``.
 
@@ -152,6 +153,7 @@ def element_force(
     """
     omega1, omega2, acc1, acc2, alpha1, alpha2 = small[4], small[5], small[6], small[7], small[8], small[9]
     x1, x2, F, M1, work = vectors[0], vectors[1], vectors[2], vectors[3, 0], vectors[3, 1]
+    places, spins, twist = vectors[4], vectors[5], vectors[3, 2]
     Q, beta, gamma = R[4], small[10], small[11]
     length = data[LENGTH]
     whole = 1.0
@@ -188,10 +190,14 @@ def element_force(
         centreline_acceleration(rates[0, 6], seconds[0, 6], omega1, alpha1, s1, length, x2[1])
         centreline_acceleration(rates[1, 6], seconds[1, 6], omega2, alpha2, s2, length, work)
         rotate(Q, work, x2[3])
-        n[7] += factors[2] * inertia_force(
-            X, Q, beta, length, data[MASS], data[INERTIA : INERTIA + 3], has_mass_offset,
-            data[OFFSET], data[OFFSET + 1], omega1, omega2, alpha1, alpha2, x1, x2, vectors[4:], F, M1,
-        )  # fmt: skip
+        put(ends_of(V8(X)), places)
+        assign(omega1, spins[0])
+        assign(alpha1, spins[2])
+        rotate(Q, omega2, spins[1])
+        rotate(Q, alpha2, spins[3])
+        twist[0] = X[7]
+        twist[1], twist[2] = twist_rates(Q, beta, omega1, spins[1], alpha1, spins[3])
+        n[7] += factors[2] * inertia_force(places, data, has_mass_offset, spins, twist, x1, x2, F, M1)
         for k in range(3):
             M1[k] *= factors[2]
             for i in range(4):
@@ -237,7 +243,7 @@ def forces(index, kind, ends, data, has_mass_offset, fixed, gravity, section, q,
     """
     states, rates = np.empty((2, 8, LANES)), np.empty((2, 2, 7, LANES))
     R, small = lanes(np.empty((5, 3, 3, LANES))), lanes(np.empty((12, 3, LANES)))
-    vectors = lanes(np.empty((9, 4, 3, LANES)))
+    vectors = lanes(np.empty((6, 4, 3, LANES)))
     X, n, f11 = lanes(np.empty((8, LANES))), lanes(np.empty((8, LANES))), lanes(np.empty((11, LANES)))
     e, E = lanes(np.empty((3, 4, LANES))), lanes(np.empty((3, 4, 8, LANES)))
     c = lanes(np.empty((2, 3, 4, LANES)))

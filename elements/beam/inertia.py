@@ -1,27 +1,20 @@
-"""Inertia force of the beam element.
+"""Mass and energy of the beam element, and the motion of its ends on which its inertia force depends.
 
-The position of the centreline is linear in the four vectors x = (r_I, g_I, r_II, g_II), where g is the centreline
-derivative at an end, with cubic functions of xi; its kinetic energy is integrated exactly. The rotary inertia is
-integrated at the three strain points. All vectors have components in the axes of the element's first section; rates
-are relative to inertial space. Source: docs/theory/beam.md, equations (17) to (33).
+Vectors and integration as in ``femb.elements.beam.rotary_inertia``. Source: docs/theory/beam.md, equations (17) to
+(33).
 """
 
 import math
 
 import numpy as np
 
-from femb.elements.beam.strain import HERMITE, HERMITE_VALUES, POINTS, WEIGHTS, slope, swing
+from femb.elements.beam.strain import HERMITE, HERMITE_VALUES, POINTS, slope, swing
 from femb.numerics.compiler.compile import inlined
-from femb.numerics.compiler.lanes import every
 from femb.numerics.orbits import cosine_and_sine
-from femb.numerics.vector3 import cross, dot, rotate
+from femb.numerics.vector3 import cross, dot
 
-# Additional inertia terms of sections whose mass centre has an offset from the reference axis.
-#
-# The offset c = (0, c_y, c_z) is in section axes; kernels take c_y and c_z. The mass centre of a section at the point r
-# of the reference axis, with angular velocity omega, has the velocity r' + omega x c. The terms are integrated at the
-# strain points, where the section axes are known; they are not evaluated if no section has an offset. Source:
-# docs/theory/beam.md, equations (29) to (33).
+# Additional terms of sections whose mass centre has an offset c = (0, c_y, c_z) from the reference axis, in section
+# axes; kernels take c_y and c_z. Source: docs/theory/beam.md, equations (29) to (33).
 
 
 @inlined
@@ -31,62 +24,6 @@ def value_at(i, x, out):
         out[k] = 0.0
         for a in range(4):
             out[k] += HERMITE_VALUES[i, a] * x[a, k]
-
-
-@inlined
-def centre_acceleration(cy, cz, w, w_rate, out):
-    """out (3,): acceleration of the mass centre relative to the reference axis, section axes: w' x c + w x (w x c)."""
-    along = w[1] * cy + w[2] * cz
-    square = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
-    out[0] = w_rate[1] * cz - w_rate[2] * cy + w[0] * along
-    out[1] = -w_rate[0] * cz + w[1] * along - square * cy
-    out[2] = w_rate[0] * cy + w[2] * along - square * cz
-
-
-@inlined
-def offset_force(i, mass, cy, cz, axes, w, w_rate, x2, work, F, moment):
-    """Add the inertia force of the offset at strain point i to F (4, 3), conjugate to x, and moment (3,), section axes.
-
-    mass : line mass times weight of the point. axes (3, 3) : rows t, m, n. w, w_rate (3,) : spin of the section and its
-    rate, section axes. x2 (4, 3) : second rates of x minus gravity. work : (4, 3); row 0 is set to the acceleration of
-    the reference axis (axes of end I), row 1 to that of the mass centre relative to it (section axes).
-    """
-    value_at(i, x2, work[0])
-    centre_acceleration(cy, cz, w, w_rate, work[1])
-    for k in range(3):
-        work[2, k] = work[1, k] + dot(axes[k], work[0])
-    moment[0] += mass * (cy * work[2, 2] - cz * work[2, 1])
-    moment[1] += mass * cz * work[2, 0]
-    moment[2] -= mass * cy * work[2, 0]
-    for k in range(3):
-        f = mass * (work[1, 0] * axes[0, k] + work[1, 1] * axes[1, k] + work[1, 2] * axes[2, k])
-        for a in range(4):
-            F[a, k] += HERMITE_VALUES[i, a] * f
-
-
-@inlined
-def offset_force_change(i, mass, cy, cz, axes, w, w_rate, work, daxes, dw, dw_rate, dx2, dwork, dF, dmoment):
-    """Add the change of the terms of ``offset_force`` to dF (4, 3) and dmoment (3,); ``work`` is from ``offset_force``.
-
-    daxes (3, 3), dw, dw_rate (3,), dx2 (4, 3) : the changes of its arguments. dwork : (4, 3).
-    """
-    value_at(i, dx2, dwork[0])
-    along, dalong = w[1] * cy + w[2] * cz, dw[1] * cy + dw[2] * cz
-    dsquare = 2.0 * dot(w, dw)
-    dwork[1, 0] = dw_rate[1] * cz - dw_rate[2] * cy + dw[0] * along + w[0] * dalong
-    dwork[1, 1] = -dw_rate[0] * cz + dw[1] * along + w[1] * dalong - dsquare * cy
-    dwork[1, 2] = dw_rate[0] * cy + dw[2] * along + w[2] * dalong - dsquare * cz
-    for k in range(3):
-        dwork[2, k] = dwork[1, k] + dot(daxes[k], work[0]) + dot(axes[k], dwork[0])
-    dmoment[0] += mass * (cy * dwork[2, 2] - cz * dwork[2, 1])
-    dmoment[1] += mass * cz * dwork[2, 0]
-    dmoment[2] -= mass * cy * dwork[2, 0]
-    for k in range(3):
-        f = 0.0
-        for o in range(3):
-            f += mass * (dwork[1, o] * axes[o, k] + work[1, o] * daxes[o, k])
-        for a in range(4):
-            dF[a, k] += HERMITE_VALUES[i, a] * f
 
 
 @inlined
@@ -214,119 +151,6 @@ def twist_rates(Q, beta, omega1, w2, alpha1, a2):
     c_rate = s1 + omega1[2] * l2 - omega1[1] * l3
     second += c * (s1 * (w2[0] - omega1[0]) + s2 * (w2[1] - omega1[1]) + s3 * (w2[2] - omega1[2]) - rate * c_rate)
     return rate, second
-
-
-@inlined
-def at_point(i, x, out):
-    """out (3,): xi derivative, at strain point i, of the cubic with end values and derivatives x (4, 3)."""
-    n2, n3, n4 = HERMITE[i, 0], HERMITE[i, 1], HERMITE[i, 2]
-    for k in range(3):
-        out[k] = n3 * (x[2, k] - x[0, k]) + n2 * x[1, k] + n4 * x[3, k]
-
-
-@inlined
-def tangent_rates(t, g, ud, udd, td, tdd):
-    """td, tdd (3,): rate and second rate of the tangent t of r' = g t, from those of r'.
-
-    Returns the rate of g, t . udd and |td|^2.
-    """
-    along = dot(t, ud)
-    for k in range(3):
-        td[k] = (ud[k] - along * t[k]) / g
-    along2 = dot(t, udd)
-    speed2 = dot(td, td)
-    for k in range(3):
-        tdd[k] = (udd[k] - along2 * t[k] - 2.0 * along * td[k]) / g - speed2 * t[k]
-    return along, along2, speed2
-
-
-@inlined
-def swing_spin(t, td, tdd, omega, alpha):
-    """Spin of the swung section about t, [omega_I . (l + t) - (l x t) . tdot]/(1 + l . t) with l = e1, and its rate.
-
-    Returns spin, rate, and the rates of numerator and denominator.
-    """
-    d = 1.0 / (1.0 + t[0])
-    num = omega[0] * (1.0 + t[0]) + omega[1] * t[1] + omega[2] * t[2] + t[2] * td[1] - t[1] * td[2]
-    spin = num * d
-    # rate of l: (0, omega_3, -omega_2)
-    num_rate = (
-        alpha[0] * (1.0 + t[0])
-        + alpha[1] * t[1]
-        + alpha[2] * t[2]
-        + dot(omega, td)
-        + t[2] * tdd[1]
-        - t[1] * tdd[2]
-        - omega[2] * (t[2] * td[0] - t[0] * td[2])
-        + omega[1] * (t[0] * td[1] - t[1] * td[0])
-    )
-    den_rate = omega[2] * t[1] - omega[1] * t[2] + td[0]
-    return spin, (num_rate - spin * den_rate) * d, num_rate, den_rate
-
-
-@inlined
-def inertia_force(
-    X, Q, beta, length, mass, inertia, has_mass_offset, cy, cz, omega1, omega2, alpha1, alpha2, v, x2, work, F, M1
-):
-    """Inertia force of an element, axes of its first section.
-
-    mass : per length. inertia (3,) : per length about t, m, n through the mass centre, which is at (0, cy, cz).
-    has_mass_offset : see ``strain``. omega, alpha (3,) : angular velocity and acceleration of the ends, end axes.
-    v (4, 3), x2 (4, 3) : first and second rates of x = (r_I, g_I, r_II, g_II). work : (5, 4, 3).
-    Adds to F (4, 3), conjugate to x, and to M1 (3,), conjugate to the spin of end I at fixed x; returns the force
-    conjugate to the twist alpha.
-    """
-    for a in range(4):
-        for b in range(4):
-            f = mass * length * HERMITE_MASS[a, b]
-            for k in range(3):
-                F[a, k] += f * x2[b, k]
-    symmetric = every(inertia[1] == inertia[2]) and every(cy == 0.0) and every(cz == 0.0)
-    t, m, n, p = work[0, 0], work[0, 1], work[0, 2], work[0, 3]
-    td, tdd, ud, udd = work[1, 0], work[1, 1], work[1, 2], work[1, 3]
-    w2, a2 = work[2, 0], work[2, 1]
-    w, w_rate, moment = work[3, 0], work[3, 1], work[3, 2]
-    rotate(Q, omega2, w2)
-    rotate(Q, alpha2, a2)
-    twist_rate, twist_acc = twist_rates(Q, beta, omega1, w2, alpha1, a2)
-    twist_force = 0.0
-    for i in range(3):
-        g = section_axes(X, i, symmetric, t, m, n)
-        n2, n3, n4 = HERMITE[i, 0], HERMITE[i, 1], HERMITE[i, 2]
-        at_point(i, v, ud)
-        at_point(i, x2, udd)
-        tangent_rates(t, g, ud, udd, td, tdd)
-        d = 1.0 / (1.0 + t[0])
-        wt, wt_rate, _, _ = swing_spin(t, td, tdd, omega1, alpha1)
-        wt += POINTS[i] * twist_rate
-        wt_rate += POINTS[i] * twist_acc
-        wm = -dot(n, td)
-        wn = dot(m, td)
-        wm_rate = wt * wn - dot(n, tdd)
-        wn_rate = -wt * wm + dot(m, tdd)
-        f = WEIGHTS[i] * length
-        mt = f * (inertia[0] * wt_rate + (inertia[2] - inertia[1]) * wm * wn)
-        mm = f * (inertia[1] * wm_rate + (inertia[0] - inertia[2]) * wt * wn)
-        mn = f * (inertia[2] * wn_rate + (inertia[1] - inertia[0]) * wt * wm)
-        if has_mass_offset:
-            w[0], w[1], w[2] = wt, wm, wn
-            w_rate[0], w_rate[1], w_rate[2] = wt_rate, wm_rate, wn_rate
-            moment[0], moment[1], moment[2] = mt, mm, mn
-            offset_force(i, f * mass, cy, cz, work[0], w, w_rate, x2, work[4], F, moment)
-            mt, mm, mn = moment[0], moment[1], moment[2]
-        for k in range(3):
-            p[k] = (mn * m[k] - mm * n[k]) / g
-        p[1] += mt * d * t[2] / g
-        p[2] -= mt * d * t[1] / g
-        for k in range(3):
-            F[0, k] -= n3 * p[k]
-            F[1, k] += n2 * p[k]
-            F[2, k] += n3 * p[k]
-            F[3, k] += n4 * p[k]
-            M1[k] += mt * d * t[k]
-        M1[0] += mt * d
-        twist_force += POINTS[i] * mt
-    return twist_force
 
 
 # Consistent mass of the beam element: translation of the centreline, and spin of the sections at the strain points.

@@ -3,7 +3,7 @@
 It adds to the iteration tangent of ``matrices`` the second derivatives of the strains, the change of the strain rates
 with the coordinates, and the change of inertia and gyroscopic force. Second derivatives of the strains are those of one
 function of the natural coordinates, the strains times the stress. The change of the inertia force is computed along 22
-directions, by differentiation of each line of ``inertia_force``. A leading d denotes the change along a direction:
+directions, by the same formulas with numbers that have changes. A leading d denotes the change along a direction:
 
     0 to 10     a motion of the ends at constant velocities and accelerations: chord (3), spin (3) and strain of
                 end I, spin (3) and strain of end II, as in ``end_gradient``
@@ -17,16 +17,6 @@ import numpy as np
 
 from femb.elements.beam.ends import ends_motion
 from femb.elements.beam.force import element_force
-from femb.elements.beam.inertia import (
-    HERMITE_MASS,
-    at_point,
-    offset_force,
-    offset_force_change,
-    section_axes,
-    swing_spin,
-    tangent_rates,
-    twist_rates,
-)
 from femb.elements.beam.matrices import (
     arm_map,
     attachment_stiffness,
@@ -37,15 +27,10 @@ from femb.elements.beam.matrices import (
     scatter_group,
     to_frames,
 )
+from femb.elements.beam.rotary_inertia import inertia_changes
 from femb.elements.beam.strain import (
     DAMPING,
-    HERMITE,
-    INERTIA,
     LENGTH,
-    MASS,
-    OFFSET,
-    POINTS,
-    WEIGHTS,
     gather_rates,
     gather_states,
     geometric_stiffness,
@@ -188,139 +173,6 @@ def twist_changes(Q, beta, gamma, spins, dspins, dl, w, dtwist):
         dsecond += dc * (dot(s, difference) - rate * c_rate) + c * (d_s - drate * c_rate - rate * dc_rate)
         dtwist[k, 1] = drate
         dtwist[k, 2] = dsecond
-
-
-# Exact change of a beam element's inertia and gyroscopic force along 22 directions; see ``tangent``.
-#
-# Source: docs/theory/beam.md.
-
-
-@inlined
-def inertia_changes(
-    X, data, has_mass_offset, spins, twist_rate, twist_second, v, x2, dx, dv, dx2, dspins, dtwist, dF, dM1, dforce,
-    w, triples, quadruples,
-):  # fmt: skip
-    """Changes dF (22, 4, 3), dM1 (22, 3) and dforce (22,) of the results of ``inertia_force``; all zero on entry.
-
-    w (12, 3), triples (4, 3, 3) and quadruples (3, 4, 3) : work arrays.
-    """
-    length, mass, cy, cz = data[LENGTH], data[MASS], data[OFFSET], data[OFFSET + 1]
-    j1, j2, j3 = data[INERTIA], data[INERTIA + 1], data[INERTIA + 2]
-    count = dx.shape[0]
-    for k in range(count):
-        for a in range(4):
-            for b in range(4):
-                f = mass * length * HERMITE_MASS[a, b]
-                for o in range(3):
-                    dF[k, a, o] += f * dx2[k, b, o]
-    axes, daxes = triples[0], triples[1]
-    t, m, n, dt, dm, dn = axes[0], axes[1], axes[2], daxes[0], daxes[1], daxes[2]
-    ud, udd, td, tdd, P, b = w[0], w[1], w[2], w[3], w[4], w[5]
-    du, dud, dudd, dtd, dtdd, p = w[6], w[7], w[8], w[9], w[10], w[11]
-    # for sections with an offset: spin, its rate and the moment, and their changes
-    s, ds = triples[2], triples[3]
-    at, dat, F = quadruples[0], quadruples[1], quadruples[2]
-    F[:] = 0.0
-    omega, alpha = spins[0], spins[2]
-    symmetric = every(j2 == j3) and every(cy == 0.0) and every(cz == 0.0)
-    for i in range(3):
-        x = POINTS[i]
-        f = WEIGHTS[i] * length
-        g = section_axes(X, i, symmetric, t, m, n)
-        at_point(i, v, ud)
-        at_point(i, x2, udd)
-        along, along2, speed2 = tangent_rates(t, g, ud, udd, td, tdd)
-        spin, spin_rate, num_rate, den_rate = swing_spin(t, td, tdd, omega, alpha)
-        d = 1.0 / (1.0 + t[0])
-        cross(t, td, b)
-        wt = spin + x * twist_rate
-        wt_rate = spin_rate + x * twist_second
-        wm, wn = -dot(n, td), dot(m, td)
-        wm_rate = wt * wn - dot(n, tdd)
-        wn_rate = -wt * wm + dot(m, tdd)
-        mt = f * (j1 * wt_rate + (j3 - j2) * wm * wn)
-        mm = f * (j2 * wm_rate + (j1 - j3) * wt * wn)
-        mn = f * (j3 * wn_rate + (j2 - j1) * wt * wm)
-        if has_mass_offset:
-            s[0, 0], s[0, 1], s[0, 2] = wt, wm, wn
-            s[1, 0], s[1, 1], s[1, 2] = wt_rate, wm_rate, wn_rate
-            s[2, 0], s[2, 1], s[2, 2] = mt, mm, mn
-            offset_force(i, f * mass, cy, cz, axes, s[0], s[1], x2, at, F, s[2])
-            mt, mm, mn = s[2, 0], s[2, 1], s[2, 2]
-        # the force on r' is P / g
-        for o in range(3):
-            P[o] = mn * m[o] - mm * n[o]
-        P[1] += mt * d * t[2]
-        P[2] -= mt * d * t[1]
-        for k in range(count):
-            at_point(i, dx[k], du)
-            at_point(i, dv[k], dud)
-            at_point(i, dx2[k], dudd)
-            domega, dalpha = dspins[k, 0], dspins[k, 2]
-            # the tangent and its rates
-            dg = dot(t, du)
-            for o in range(3):
-                dt[o] = (du[o] - dg * t[o]) / g
-            dalong = dot(dt, ud) + dot(t, dud)
-            for o in range(3):
-                dtd[o] = (dud[o] - dalong * t[o] - along * dt[o] - dg * td[o]) / g
-            dalong2 = dot(dt, udd) + dot(t, dudd)
-            for o in range(3):
-                dtdd[o] = dudd[o] - dalong2 * t[o] - along2 * dt[o] - 2.0 * (dalong * td[o] + along * dtd[o])
-                # without the part along t, which no term below sees
-                dtdd[o] = (dtdd[o] - dg * (tdd[o] + speed2 * t[o])) / g - speed2 * dt[o]
-            # the y and z axes rotate with the swing and about the tangent
-            turning = (t[2] * dt[1] - t[1] * dt[2]) * d
-            if not symmetric:
-                turning += x * dtwist[k, 0]
-            m_dt, n_dt = dot(m, dt), dot(n, dt)
-            for o in range(3):
-                dm[o] = turning * n[o] - m_dt * t[o]
-                dn[o] = -turning * m[o] - n_dt * t[o]
-            # spin about the tangent
-            dd = -d * d * dt[0]
-            dnum = domega[0] + dot(domega, t) + dot(omega, dt)
-            dnum += dt[2] * td[1] + t[2] * dtd[1] - dt[1] * td[2] - t[1] * dtd[2]
-            dspin = dnum * d - spin * d * dt[0]
-            dnum_rate = dalpha[0] + dot(dalpha, t) + dot(alpha, dt) + dot(domega, td) + dot(omega, dtd)
-            dnum_rate += dt[2] * tdd[1] + t[2] * dtdd[1] - dt[1] * tdd[2] - t[1] * dtdd[2]
-            dnum_rate += domega[1] * b[2] - domega[2] * b[1]
-            dnum_rate += omega[1] * (dt[0] * td[1] - dt[1] * td[0] + t[0] * dtd[1] - t[1] * dtd[0])
-            dnum_rate -= omega[2] * (dt[2] * td[0] - dt[0] * td[2] + t[2] * dtd[0] - t[0] * dtd[2])
-            dden_rate = domega[2] * t[1] - domega[1] * t[2] + omega[2] * dt[1] - omega[1] * dt[2] + dtd[0]
-            dspin_rate = (dnum_rate - dspin * den_rate - spin * dden_rate) * d + (num_rate - spin * den_rate) * dd
-            dwt = dspin + x * dtwist[k, 1]
-            dwt_rate = dspin_rate + x * dtwist[k, 2]
-            # spin about the other axes
-            dwm = -dot(dn, td) - dot(n, dtd)
-            dwn = dot(dm, td) + dot(m, dtd)
-            dwm_rate = dwt * wn + wt * dwn - dot(dn, tdd) - dot(n, dtdd)
-            dwn_rate = -dwt * wm - wt * dwm + dot(dm, tdd) + dot(m, dtdd)
-            # moments, and the force on r'
-            ds[2, 0] = f * (j1 * dwt_rate + (j3 - j2) * (dwm * wn + wm * dwn))
-            ds[2, 1] = f * (j2 * dwm_rate + (j1 - j3) * (dwt * wn + wt * dwn))
-            ds[2, 2] = f * (j3 * dwn_rate + (j2 - j1) * (dwt * wm + wt * dwm))
-            if has_mass_offset:
-                ds[0, 0], ds[0, 1], ds[0, 2] = dwt, dwm, dwn
-                ds[1, 0], ds[1, 1], ds[1, 2] = dwt_rate, dwm_rate, dwn_rate
-                offset_force_change(
-                    i, f * mass, cy, cz, axes, s[0], s[1], at, daxes, ds[0], ds[1], dx2[k], dat, dF[k], ds[2]
-                )
-            dmt, dmm, dmn = ds[2, 0], ds[2, 1], ds[2, 2]
-            moment, dmoment = mt * d, dmt * d + mt * dd
-            for o in range(3):
-                p[o] = dmn * m[o] + mn * dm[o] - dmm * n[o] - mm * dn[o] - dg * P[o] / g
-                dM1[k, o] += dmoment * t[o] + moment * dt[o]
-            p[1] += dmoment * t[2] + moment * dt[2]
-            p[2] -= dmoment * t[1] + moment * dt[1]
-            for o in range(3):
-                p[o] /= g
-                dF[k, 0, o] -= HERMITE[i, 1] * p[o]
-                dF[k, 1, o] += HERMITE[i, 0] * p[o]
-                dF[k, 2, o] += HERMITE[i, 1] * p[o]
-                dF[k, 3, o] += HERMITE[i, 2] * p[o]
-            dM1[k, 0] += dmoment
-            dforce[k] += x * dmt
 
 
 @inlined
@@ -483,7 +335,7 @@ def tangent(index, kind, ends, data, has_mass_offset, fixed, gravity, offset, st
     gathered, rates_of_ends, whole = np.empty((2, 8, LANES)), np.empty((2, 2, 7, LANES)), np.empty((1, LANES))
     states, speeds, accelerations = lanes(gathered), lanes(rates_of_ends[0]), lanes(rates_of_ends[1])
     R, small = lanes(np.empty((5, 3, 3, LANES))), lanes(np.empty((12, 3, LANES)))
-    vectors, f11, f = lanes(np.empty((9, 4, 3, LANES))), lanes(np.empty((11, LANES))), lanes(np.empty((2, 14, LANES)))
+    vectors, f11, f = lanes(np.empty((6, 4, 3, LANES))), lanes(np.empty((11, LANES))), lanes(np.empty((2, 14, LANES)))
     X, n, Xd = lanes(np.empty((8, LANES))), lanes(np.empty((8, LANES))), lanes(np.empty((8, LANES)))
     e, E = lanes(np.empty((3, 4, LANES))), lanes(np.empty((3, 4, 8, LANES)))
     psi, psi_X = lanes(np.empty((4, LANES))), lanes(np.empty((4, 8, LANES)))
@@ -498,8 +350,8 @@ def tangent(index, kind, ends, data, has_mass_offset, fixed, gravity, offset, st
     # work arrays of the inertia force and of its changes
     squares, triples = lanes(np.empty((4, 14, 14, LANES))), lanes(np.empty((6, 3, 3, LANES)))
     M, T, G, centres = squares[0], squares[1], lanes(np.empty((2, 3, 3, LANES))), lanes(np.empty((2, 3, 14, LANES)))
-    quadruples, lines = lanes(np.empty((5, 4, 3, LANES))), lanes(np.empty((12, 3, LANES)))
-    x, spins, eps_rates = quadruples[3], quadruples[4], lanes(np.empty((2, LANES)))
+    ends_work, lines = lanes(np.empty((4, 3, LANES))), lanes(np.empty((12, 3, LANES)))
+    eps_rates = lanes(np.empty((2, LANES)))
     changes, of_directions = lanes(np.empty((5, DIRECTIONS, 4, 3, LANES))), lanes(np.empty((3, DIRECTIONS, 3, LANES)))
     dx, dv, dx2, dspins, dF = changes[0], changes[1], changes[2], changes[3], changes[4]
     dl, dtwist, dM1, dforce = of_directions[0], of_directions[1], of_directions[2], lanes(np.empty((DIRECTIONS, LANES)))
@@ -527,15 +379,8 @@ def tangent(index, kind, ends, data, has_mass_offset, fixed, gravity, offset, st
             moves = weighs or rates_of_ends.any()
             dXd[:] = 0.0
             if moves:
-                rates, seconds = vectors[0], vectors[1]
+                rates, seconds, x, spins = vectors[0], vectors[1], vectors[4], vectors[5]
                 eps_rates[0], eps_rates[1] = speeds[0, 6], speeds[1, 6]
-                for i in range(3):
-                    x[0, i], x[1, i], x[2, i], x[3, i] = 0.0, 0.0, X[i], X[4 + i]
-                x[1, 0] = s1
-                assign(omega1, spins[0])
-                assign(alpha1, spins[2])
-                rotate(Q, omega2, spins[1])
-                rotate(Q, alpha2, spins[3])
                 # changes along all directions
                 changes[:] = 0.0
                 of_directions[:] = 0.0
@@ -567,12 +412,11 @@ def tangent(index, kind, ends, data, has_mass_offset, fixed, gravity, offset, st
             expand(K11, K)
             expand(C11, C)
             if moves:
-                twist_rate, twist_second = twist_rates(Q, beta, omega1, spins[1], alpha1, spins[3])
                 inertia_changes(
-                    X, row, has_mass_offset, spins, twist_rate, twist_second, rates, seconds,
-                    dx, dv, dx2, dspins, dtwist, dF, dM1, dforce, lines, triples[:4], quadruples[:3],
+                    x, row, has_mass_offset, spins, vectors[3, 2], rates, seconds,
+                    dx, dv, dx2, dspins, dtwist, dF, dM1, dforce,
                 )  # fmt: skip
-                inertia_tangent(Q, beta, gamma, length, s1, s2, vectors[2], dF, dM1, dforce, f[1], quadruples[0], K, C)
+                inertia_tangent(Q, beta, gamma, length, s1, s2, vectors[2], dF, dM1, dforce, f[1], ends_work, K, C)
             # from the motion of the ends to that of the frames
             if attached and moves:
                 element_mass(

@@ -93,9 +93,9 @@ def _shapes(x: Any) -> Any:
     return x.shape if isinstance(x, SmallArray) else () if isinstance(x, Dual) or np.isscalar(x) else type(x).__name__
 
 
-def _each(rule: Callable[[Any], Any], parts: tuple[Any, ...]) -> Any:
+def _each(rule: Callable[..., Any], parts: tuple[Any, ...], *others: tuple[Any, ...]) -> Any:
     """A tuple, or a named one, of what a rule makes of its parts."""
-    made = map(rule, parts)
+    made = map(rule, parts, *others)
     return type(parts)(*made) if hasattr(parts, "_fields") else tuple(made)
 
 
@@ -115,7 +115,9 @@ def _plain(x: Any) -> Any:
 
 @traced
 def dual(x: Any, dx: Any) -> Any:
-    """A number or array x with the change dx."""
+    """A number, an array or a tuple of them x, with the change dx."""
+    if isinstance(x, tuple):
+        return _each(dual.run, x, dx)
     if isinstance(x, SmallArray):
         return x.paired(dx, "with the change", dual.run)
     return Dual(as_dual(x).value, (as_dual(dx).value,))

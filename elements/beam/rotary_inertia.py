@@ -1,0 +1,242 @@
+"""Inertia force of the beam element, and its exact change: translation of the centreline, rotary inertia of sections.
+
+The position of the centreline is linear in the four vectors x = (r_I, g_I, r_II, g_II), where g is the centreline
+derivative at an end, with cubic functions of xi; its kinetic energy is integrated exactly. The rotary inertia is
+integrated at the three strain points. A section is the swung one, rotated by alpha times xi about its tangent. The
+difference from ``section_at``, due to parallel transport, is of second order in the bend; the rates have a closed
+form. If the section's y and z inertia are equal, the rotation has no effect and is omitted.
+The mass centre of a section at the point r of the reference axis, with angular velocity omega, has the velocity
+r' + omega x c. Its terms are integrated at the strain points and left out if no section has an offset c. All vectors
+have components in the axes of the element's first section; rates are relative to inertial space.
+Source: docs/theory/beam.md, equations (17) to (33).
+"""
+
+from typing import Any, NamedTuple
+
+from femb.elements.beam.inertia import HERMITE_MASS
+from femb.elements.beam.strain import HERMITE, HERMITE_VALUES, INERTIA, LENGTH, MASS, OFFSET, POINTS, WEIGHTS
+from femb.numerics.compiler.compile import inlined
+from femb.numerics.compiler.duals import SmallArray, cross, dot, matrix, outer, scaled, sqrt, vector
+from femb.numerics.compiler.lanes import every
+from femb.numerics.compiler.traced import M43, V3, V4, add_to, change, dual, traced
+from femb.numerics.orbits import cosine_and_sine
+
+
+class Point(NamedTuple):
+    """A strain point: its place xi, the slopes N2', N3', N4' of the Hermite functions there, and their values (4,)."""
+
+    xi: Any
+    slopes: Any
+    values: Any
+
+
+class RotaryInertia(NamedTuple):
+    """Inertia of a section times the weight of its point: J (3,) about t, m, n; its mass, whose centre is at c (3,)."""
+
+    J: Any
+    mass: Any
+    c: Any
+
+
+class EndMotion(NamedTuple):
+    """Vectors x = (r_I, g_I, r_II, g_II) (4, 3) with both rates, angular velocity and acceleration of end I, and both
+    rates of the twist."""
+
+    x: Any
+    v: Any
+    x2: Any
+    omega: Any
+    alpha: Any
+    twist_rate: Any
+    twist_second: Any
+
+
+class SectionMotion(NamedTuple):
+    """Slope u = r' at a point with both rates, second rate of r; spin of end I and twist there, and both rates."""
+
+    u: Any
+    ud: Any
+    udd: Any
+    rdd: Any
+    omega: Any
+    alpha: Any
+    twist_rate: Any
+    twist_second: Any
+
+
+E1 = vector(1.0, 0.0, 0.0)
+
+
+@traced
+def ends_of(X):
+    """x of the natural coordinates X (8,), with r_I = 0."""
+    return matrix((0.0, 0.0, 0.0), X[3] * E1, X[:3], X[4:7])
+
+
+@traced
+def slope_of(point, x):
+    """xi derivative of the cubic with end values and derivatives x (4, 3)."""
+    n2, n3, n4 = point.slopes
+    return n3 * (x[2] - x[0]) + n2 * x[1] + n4 * x[3]
+
+
+@traced
+def motion_at(point, ends):
+    """Motion of the section at a point."""
+    u, ud, udd = (slope_of(point, x) for x in (ends.x, ends.v, ends.x2))
+    twist_rate, twist_second = point.xi * ends.twist_rate, point.xi * ends.twist_second
+    return SectionMotion(u, ud, udd, point.values @ ends.x2, ends.omega, ends.alpha, twist_rate, twist_second)
+
+
+@traced
+def translation(mass, x2):
+    """Force on x (4, 3) of the centreline's translation; mass of the element."""
+    return SmallArray((4, 4), HERMITE_MASS.ravel().tolist()) @ x2 * mass
+
+
+@traced
+def swung(t, cos, sin):
+    """Axes t, m, n (3, 3) of a section, rows: the swing to the tangent t, then a rotation about it."""
+    y, z = t[1] / (1.0 + t[0]), t[2] / (1.0 + t[0])
+    m, n = vector(-t[1], 1.0 - y * t[1], -y * t[2]), vector(-t[2], -z * t[1], 1.0 - z * t[2])
+    return matrix(t, cos * m + sin * n, cos * n - sin * m)
+
+
+@traced
+def section_spin(motion, cos, sin):
+    """Axes A (3, 3) of a section, its spin w and the rate of w in them, |r'| and d = 1/(1 + t_x); equations (20) ff."""
+    g = sqrt(dot(motion.u, motion.u))
+    t = motion.u / g
+    along = dot(t, motion.ud)
+    td = (motion.ud - along * t) / g
+    tdd = (motion.udd - dot(t, motion.udd) * t - 2.0 * along * td) / g - dot(td, td) * t
+    A = swung(t, cos, sin)
+    m, n, omega = A[1], A[2], motion.omega
+    # spin of the swing about t, [omega . (e + t) - (e x t) . t']/(1 + e . t), and its rate
+    d, e_rate = 1.0 / (1.0 + t[0]), cross(omega, E1)
+    spin = (dot(omega, E1 + t) - dot(cross(E1, t), td)) * d
+    rate = dot(motion.alpha, E1 + t) + dot(omega, td) - dot(cross(e_rate, t), td) - dot(cross(E1, t), tdd)
+    spin_rate = (rate - spin * (dot(e_rate, t) + td[0])) * d
+    wt, wm, wn = spin + motion.twist_rate, -dot(n, td), dot(m, td)
+    w_rate = vector(spin_rate + motion.twist_second, wt * wn - dot(n, tdd), dot(m, tdd) - wt * wm)
+    return A, vector(wt, wm, wn), w_rate, g, d
+
+
+@traced
+def moment_of(inertia, w, w_rate):
+    """J w' + w x J w, section axes."""
+    return scaled(inertia.J, w_rate) + cross(w, scaled(inertia.J, w))
+
+
+@traced
+def shares(point, A, moment, g, d):
+    """Forces on x (4, 3), on the spin of end I (3,) and on the twist, of a moment about t, m, n; equation (27)."""
+    t, m, n = A
+    n2, n3, n4 = point.slopes
+    p = (moment[2] * m - moment[1] * n + moment[0] * d * cross(t, E1)) / g
+    return outer(vector(-n3, n2, n3, n4), p), moment[0] * d * (t + E1), point.xi * moment[0]
+
+
+@traced
+def section_force(point, inertia, motion, cos, sin):
+    """Forces of a section's rotary inertia, of ``shares``."""
+    A, w, w_rate, g, d = section_spin(motion, cos, sin)
+    return shares(point, A, moment_of(inertia, w, w_rate), g, d)
+
+
+@traced
+def offset_section_force(point, inertia, motion, cos, sin):
+    """``section_force`` of a section whose mass centre is beside the axis; equations (30) to (32)."""
+    A, w, w_rate, g, d = section_spin(motion, cos, sin)
+    c, mass = inertia.c, inertia.mass
+    own = cross(w_rate, c) + cross(w, cross(w, c))
+    moment = moment_of(inertia, w, w_rate) + mass * cross(c, own + A @ motion.rdd)
+    F, about, twist = shares(point, A, moment, g, d)
+    return F + outer(point.values, mass * (own @ A)), about, twist
+
+
+@inlined
+def is_symmetric(data):
+    """Whether the rotation of sections about their tangent has no effect on their inertia force."""
+    return (
+        every(data[INERTIA + 1] == data[INERTIA + 2]) and every(data[OFFSET] == 0.0) and every(data[OFFSET + 1] == 0.0)
+    )
+
+
+@inlined
+def section_at(i, data):
+    """The strain point i, and the inertia there."""
+    f = WEIGHTS[i] * data[LENGTH]
+    inertia = RotaryInertia(f * V3(data[INERTIA:]), f * data[MASS], mass_centre(data[OFFSET], data[OFFSET + 1]))
+    return Point(POINTS[i], V3(HERMITE[i]), V4(HERMITE_VALUES[i])), inertia
+
+
+@traced
+def mass_centre(y, z):
+    """A point of a section."""
+    return vector(0.0, y, z)
+
+
+@inlined
+def section_rotation(symmetric, angle):
+    """Cosine and sine of the rotation of a section about its tangent; none where it has no effect."""
+    if symmetric:
+        return 1.0 + 0.0 * angle, 0.0 * angle
+    return cosine_and_sine(angle)
+
+
+@inlined
+def inertia_force(x, data, has_mass_offset, spins, twist, v, x2, F, M1):
+    """Inertia force of an element, axes of its first section; equations (17) to (33).
+
+    x, v, x2 (4, 3) : (r_I, g_I, r_II, g_II), its first and second rates. spins (4, 3) : angular velocities of both
+    ends, angular accelerations of both. twist (3,) : alpha and both rates. has_mass_offset : see ``strain``.
+    Adds to F (4, 3), conjugate to x, and to M1 (3,), conjugate to the spin of end I at fixed x; returns the force
+    conjugate to the twist alpha.
+    """
+    ends = EndMotion(M43(x), M43(v), M43(x2), V3(spins[0]), V3(spins[2]), twist[1], twist[2])
+    symmetric, force = is_symmetric(data), 0.0
+    add_to(translation(data[MASS] * data[LENGTH], ends.x2), F)
+    for i in range(3):
+        point, inertia = section_at(i, data)
+        c, s = section_rotation(symmetric, point.xi * twist[0])
+        if has_mass_offset:
+            f, moment, on_twist = offset_section_force(point, inertia, motion_at(point, ends), c, s)
+        else:
+            f, moment, on_twist = section_force(point, inertia, motion_at(point, ends), c, s)
+        add_to(f, F)
+        add_to(moment, M1)
+        force += on_twist
+    return force
+
+
+@inlined
+def inertia_changes(x, data, has_mass_offset, spins, twist, v, x2, dx, dv, dx2, dspins, dtwist, dF, dM1, dforce):
+    """Changes dF (k, 4, 3), dM1 (k, 3) and dforce (k,) of the results of ``inertia_force`` along k directions.
+
+    dx, dv, dx2, dspins (k, 4, 3), dtwist (k, 3) : changes of its arguments.
+    """
+    ends = EndMotion(M43(x), M43(v), M43(x2), V3(spins[0]), V3(spins[2]), twist[1], twist[2])
+    symmetric = is_symmetric(data)
+    turns = 0.0 if symmetric else 1.0
+    for k in range(dx.shape[0]):
+        add_to(translation(data[MASS] * data[LENGTH], M43(dx2[k])), dF[k])
+    for i in range(3):
+        point, inertia = section_at(i, data)
+        c, s = section_rotation(symmetric, point.xi * twist[0])
+        motion = motion_at(point, ends)
+        for k in range(dx.shape[0]):
+            dends = EndMotion(
+                M43(dx[k]), M43(dv[k]), M43(dx2[k]), V3(dspins[k, 0]), V3(dspins[k, 2]), dtwist[k, 1], dtwist[k, 2]
+            )  # fmt: skip
+            turn = turns * point.xi * dtwist[k, 0]
+            changed = dual(motion, motion_at(point, dends))
+            if has_mass_offset:
+                f, moment, on_twist = offset_section_force(
+                    point, inertia, changed, dual(c, -turn * s), dual(s, turn * c)
+                )
+            else:
+                f, moment, on_twist = section_force(point, inertia, changed, dual(c, -turn * s), dual(s, turn * c))
+            add_to(change(f), dF[k])
+            add_to(change(moment), dM1[k])
+            dforce[k] += change(on_twist)
