@@ -10,6 +10,7 @@ import warnings
 from dataclasses import replace
 
 import numpy as np
+from checkout import CASES
 from contracts import test_formulations, test_items, test_steppers
 from models import of_parts
 
@@ -48,6 +49,14 @@ def integrate(model: Model) -> None:
         femb.simulate(model, duration=1e-6, output_interval=1e-6, formulation=name, method="rk")
 
 
+def begin(*names: str) -> None:
+    """A thousandth of the run of cases: what samples, outputs and orbits take."""
+    for name in names:
+        path = CASES / f"{name}.toml"
+        duration = 1e-3 * femb.load_case(path).run.duration
+        femb.simulate(path, duration=duration, output_interval=duration)
+
+
 def beam_beside_its_axis() -> Model:
     """A beam whose mass is not on its axis, for which kernels of their own are compiled."""
     section = femb.Section("tube", 1e-3, (2e-7, 1e-7), 3e-7, 2000.0, 1e8, 4e7, mass_axis=(0.01, 0.02))
@@ -63,6 +72,7 @@ def beams() -> None:
     evaluate(beam_beside_its_axis())
     linearize(test_formulations.boom())
     integrate(test_formulations.boom())
+    begin("satellite_two_arrays", "solar_sail")
 
 
 def bodies() -> None:
@@ -76,6 +86,7 @@ def bodies() -> None:
             evaluate(model)
     linearize(test_formulations.chain(), state={"joints.hinge two.angle": 0.3})
     integrate(test_formulations.satellite())
+    begin("detumbling", "boom_in_orbit")
 
 
 if __name__ == "__main__":

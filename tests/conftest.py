@@ -110,9 +110,15 @@ def compiled_first() -> bool:
         # numba writes a message for every overload that does not fit; colours for it take a twentieth of the time
         "NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING": "1",
     }
+    # Tests are read once meanwhile: each worker would do so, and write the bytecode that the other has no use for.
+    read = subprocess.Popen(
+        [sys.executable, "-m", "pytest", "-n0", "--collect-only", "-qq"],
+        cwd=Path(__file__).parents[1], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
     halves = [
         subprocess.Popen([sys.executable, script, half], env=environment, stderr=subprocess.DEVNULL)
         for half in ("beams", "bodies")
     ]
     codes = [half.wait() for half in halves]
+    read.wait()
     return codes == [0, 0]
