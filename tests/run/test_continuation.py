@@ -1,6 +1,7 @@
 """Runs that are resumed, extended, and started from the last state of another run."""
 
 import shutil
+from contextlib import contextmanager
 from dataclasses import replace
 from unittest.mock import Mock
 
@@ -58,9 +59,16 @@ def hinged(latch: float = -1.0, start: float = -0.5) -> femb.Model:
 
 @pytest.fixture
 def often(monkeypatch):
-    """A checkpoint before every step."""
-    for word in ("INTERVAL", "PART", "COST"):
-        monkeypatch.setattr(checkpoints, word, 0.0)
+    """For the runs within a block a checkpoint before every step, which takes longer than the step."""
+
+    @contextmanager
+    def within():
+        with monkeypatch.context() as patch:
+            for word in ("INTERVAL", "PART", "COST"):
+                patch.setattr(checkpoints, word, 0.0)
+            yield
+
+    return within
 
 
 def run(model, out, duration=0.8, name="rk4", **more):
@@ -80,7 +88,7 @@ def test_a_resumed_run_is_the_same_to_the_last_bit(tmp_path, often, name):
     assert whole.joints["right hinge"].coordinates[-1, 0] > np.pi
     for t in (0.6,) if name == "rk4" else (0.2, 0.6):
         file = tmp_path / f"{t}.h5"
-        with pytest.raises(KilledError):
+        with often(), pytest.raises(KilledError):
             run(hinged(), file, name=name, progress=Kill(t))
         assert 0 < len(Results.read(file).time) < len(whole.time)
         resumed = run(hinged(), file, name=name, resume=True)
@@ -136,7 +144,7 @@ def test_a_run_goes_on_in_orbit_after_a_jump_and_in_contact(tmp_path, often, mad
     whole = femb.simulate(model, out=tmp_path / "whole.h5", **words)
     for k, t in enumerate(kills):
         file = tmp_path / f"{k}.h5"
-        with pytest.raises(KilledError):
+        with often(), pytest.raises(KilledError):
             femb.simulate(model, out=file, progress=Kill(t), **words)
         resumed = femb.simulate(model, out=file, resume=True, **words)
         same(whole, resumed)
@@ -150,7 +158,7 @@ def test_an_extended_run_is_a_longer_one(tmp_path, often):
     whole, file = run(hinged(), tmp_path / "whole.h5"), tmp_path / "run.h5"
     run(hinged(), file, 0.3)
     run(hinged(), file, 0.3, extend=0.25)
-    with pytest.raises(KilledError):
+    with often(), pytest.raises(KilledError):
         run(hinged(), file, 0.3, extend=0.25, progress=Kill(0.65))
     assert Results.read(file).time[-1] == pytest.approx(0.55)  # the finished run stays until the longer one is whole
     extended = run(hinged(), file, 0.3, resume=True)
@@ -240,7 +248,7 @@ def test_a_start_from_other_parts_is_refused(tmp_path):
 def test_what_cannot_be_continued_is_refused(tmp_path, often):
     file = tmp_path / "r.h5"
     refuses("out: is missing", run, hinged(), None, resume=True)
-    with pytest.raises(KilledError):
+    with often(), pytest.raises(KilledError):
         run(hinged(), file, progress=Kill(0.2))
     before = unfinished(file)
     assert before is not None
@@ -282,7 +290,7 @@ def test_a_run_interrupted_at_its_last_instant_resumes_to_the_same_samples(tmp_p
 def test_a_checkpoint_of_another_layout_says_what_to_do(tmp_path, often, monkeypatch, part):
     """Where an attribute has another name than in the code that wrote it, and where nothing tells the layout."""
     file = tmp_path / "r.h5"
-    with pytest.raises(KilledError):
+    with often(), pytest.raises(KilledError):
         run(hinged(), file, progress=Kill(0.2))
     made = femb.__version__
     kind = Recorder if part == "recorder" else RungeKutta4
@@ -298,7 +306,7 @@ def test_a_checkpoint_of_another_layout_says_what_to_do(tmp_path, often, monkeyp
 
 def test_other_quantities_than_before_are_refused(tmp_path, often, monkeypatch):
     file = tmp_path / "r.h5"
-    with pytest.raises(KilledError):
+    with often(), pytest.raises(KilledError):
         run(hinged(), file, progress=Kill(0.2))
     whole = Recorder.block
     monkeypatch.setattr(Recorder, "block", lambda self, *words: {**whole(self, *words), "audit/new": words[0].time})
