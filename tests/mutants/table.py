@@ -447,8 +447,8 @@ MUTANTS = (
            " or not np.all(np.isfinite(numbers)):", ":",
            "tests/elements/shell/test_shell_model.py", "a surface that is no number"),
     Mutant("elements/exact/line_load.py",
-           "six, mats, three, work = np.empty((9, 6)), np.empty((8, 6, 6))",
-           "six, mats, three, work = np.empty((8, 6)), np.empty((8, 6, 6))",
+           "changes, K = np.empty((12, 12)), np.empty((12, 12))",
+           "changes, K = np.empty((12, 12)), np.empty((11, 12))",
            "tests/elements/load/test_line_load.py", "an index past an array in a tangent"),
     # --- hand-over
     Mutant("femb/handover/craig_bampton.py",
