@@ -140,7 +140,7 @@ from femb.elements.control.reference import AttitudeReference as AttitudeReferen
 from femb.elements.beam.shape import Path as Path
 from femb.elements.beam.laminate import Ply as Ply
 from femb.elements.beam.laminate import Material as Material
-from femb.elements.joint.coupling import JointCoordinate as JointCoordinate
+from femb.elements.joint.relation import JointCoordinate as JointCoordinate
 from femb.elements.joint.stepper import DriveHarmonic as DriveHarmonic
 from femb.elements.joint.curve import Snap as Snap
 from femb.elements.load.aerodynamic import Airload as Airload

@@ -10,6 +10,7 @@ import numpy as np
 from femb.base.types import Floats, Ints
 from femb.elements.frame_index import indices_of_frames, pair_starts, with_inputs
 from femb.elements.joint import constraint_kernels as kernels
+from femb.elements.joint import primitives
 from femb.layout.discrete import ANGLES
 from femb.layout.element import Input
 from femb.layout.layout import Layout
@@ -20,14 +21,14 @@ from femb.numerics.vector3 import IN_Q, IN_V
 ZERO = np.zeros(3)
 ZERO.flags.writeable = False
 # Columns of inputs.
-INPUTS = kernels.INPUT, kernels.IN_FORCE, kernels.LAST
+INPUTS = primitives.INPUT, primitives.IN_FORCE, primitives.LAST, primitives.CURVE
 
 
 class ConstraintRow(NamedTuple):
-    """One equation: its number in the layout, its primitive and the parameters of this (see ``constraint_kernels``).
+    """One equation: its number in the layout, its primitive and the parameters of this (see ``primitives``).
 
-    first, second : frames i and j. follows, in_force : indices of inputs of the set, -1 for none; ``last`` is
-    the coordinate at the last accepted state. Rows with one number are terms of one equation.
+    first, second : frames i and j. follows, in_force, last, curve : indices of inputs of the set, -1 for none. table :
+    rows (m, 4) of a table. Rows with one number are terms of one equation.
     """
 
     number: int
@@ -44,40 +45,48 @@ class ConstraintRow(NamedTuple):
     follows: int = -1
     in_force: int = -1
     last: int = -1
+    curve: int = -1
+    table: Floats | None = None
 
     def shifted(self, count: int) -> "ConstraintRow":
         """The row with ``count`` added to the indices of its inputs."""
-        follows, in_force, last = (k + count if k >= 0 else -1 for k in (self.follows, self.in_force, self.last))
-        return self._replace(follows=follows, in_force=in_force, last=last)
+        words = "follows", "in_force", "last", "curve"
+        return self._replace(**{word: k + count for word in words if (k := getattr(self, word)) >= 0})
 
 
 class ConstraintTable(NamedTuple):
-    """Equations as tables: their numbers (n,) in the layout, indices (n, 11) and data (n, 17) of kernels, and their
-    inputs, of which INPUT, IN_FORCE and LAST are indices."""
+    """Equations as tables: their numbers (n,) in the layout, indices (n, 13) and data (n, 17) of kernels, their inputs,
+    of which the columns INPUTS are indices, and the data (m, 17) of tables, which follow those of all rows."""
 
     numbers: Ints
     indices: Ints
     data: Floats
     inputs: tuple[Input, ...] = ()
+    tables: Floats = np.zeros((0, primitives.NUMBERS))
 
     @staticmethod
     def empty() -> "ConstraintTable":
         """No equations."""
-        return ConstraintTable(
-            np.zeros(0, dtype=np.int64), np.zeros((0, kernels.SIZE), dtype=np.int64), np.zeros((0, kernels.NUMBERS))
-        )
+        sizes = (0, primitives.SIZE), (0, primitives.NUMBERS)
+        return ConstraintTable(np.zeros(0, dtype=np.int64), np.zeros(sizes[0], dtype=np.int64), np.zeros(sizes[1]))
 
     @staticmethod
     def of_rows(layout: Layout, rows: list[ConstraintRow], inputs: tuple[Input, ...] = ()) -> "ConstraintTable":
         """The table of rows."""
         if not rows:
             return ConstraintTable.empty()._replace(inputs=inputs)
-        numbers, kinds, first, second, *vectors, constants, offsets, follows, in_force, last = zip(*rows, strict=True)
+        numbers, kinds, first, second, *others = zip(*rows, strict=True)
+        vectors, (constants, offsets, follows, in_force, last, curve, tables) = others[:5], others[5:]
         ends = [indices_of_frames(layout, frames) for frames in (first, second)]
-        index = np.column_stack([*ends, multipliers_of(layout, numbers), kinds, follows, in_force, last])
+        sizes = np.array([0 if table is None else len(table) for table in tables])
+        places = np.where(sizes > 0, np.cumsum(sizes[::-1])[::-1], 0)
+        given = kinds, follows, in_force, last, curve, places
+        index = np.column_stack([*ends, multipliers_of(layout, numbers), *given])
         parameters = [np.concatenate(vector).reshape(-1, 3) for vector in vectors]
         data = np.column_stack([*parameters, constants, offsets])
-        return ConstraintTable(np.array(numbers), np.ascontiguousarray(index, dtype=np.int64), data, inputs)
+        wide = np.zeros((sizes.sum(), primitives.NUMBERS))
+        wide[:, :5] = np.vstack([np.zeros((0, 5)), *(table for table in tables if table is not None)])
+        return ConstraintTable(np.array(numbers), np.ascontiguousarray(index, dtype=np.int64), data, inputs, wide)
 
     @staticmethod
     def of_items(items: Iterable[Any], layout: Layout) -> "ConstraintTable":
@@ -93,8 +102,25 @@ class ConstraintTable(NamedTuple):
         for table in tables:
             parts.append(with_inputs(table.indices, len(inputs), *INPUTS))
             inputs += table.inputs
-        numbers, data = (np.concatenate([table[k] for table in tables]) for k in (0, 2))
-        return ConstraintTable(numbers, np.concatenate(parts), data, inputs)
+        after_tables(parts, [table.tables for table in tables])
+        numbers, data, rows = (np.concatenate([table[k] for table in tables]) for k in (0, 2, 4))
+        return ConstraintTable(numbers, np.concatenate(parts), data, inputs, rows)
+
+    def placed(self) -> Ints:
+        """The indices with the places of inputs among their values, in place of their numbers."""
+        starts: Ints = np.cumsum([0, *(each.width for each in self.inputs)], dtype=np.int64)
+        index = self.indices.copy()
+        for column in INPUTS:
+            index[:, column] = np.where(index[:, column] >= 0, starts[index[:, column]], -1)
+        return index
+
+
+def after_tables(indices: Sequence[Ints], tables: Sequence[Floats]) -> None:
+    """Count TABLE, in each of these indices, from the end of all tables one after the other."""
+    behind = 0
+    for index, table in zip(reversed(indices), reversed(tables), strict=True):
+        index[index[:, primitives.TABLE] > 0, primitives.TABLE] += behind
+        behind += len(table)
 
 
 def multipliers_of(layout: Layout, numbers: Any) -> Ints:
@@ -129,13 +155,8 @@ class ConstraintSet:
         self._places: dict[int, list[int]] = {}
         for k, number in enumerate(self.row_numbers):
             self._places.setdefault(number, []).append(k)
-        index, self.data = table.indices, table.data
-        if self.inputs:
-            starts = np.cumsum([0, *(input_.width for input_ in self.inputs)], dtype=np.int64)
-            index = index.copy()
-            for column in INPUTS:
-                index[:, column] = np.where(index[:, column] >= 0, starts[index[:, column]], -1)
-        self.local_index = index
+        self.data, self.tables = np.concatenate([table.data, table.tables]), table.tables
+        self.local_index = table.placed()
         self.index = self.local_index
         self.fixed = layout.fixed
 
@@ -152,12 +173,14 @@ class ConstraintSet:
         """One set of the rows of sets, each of a model; see ``femb.layout.stacking.Stackable``."""
         result = cls(layout, ConstraintTable.empty())
         result.inputs = tuple(input_ for each in sets for input_ in each.inputs)
-        result.data = np.concatenate([each.data for each in sets])
-        frames = [kernels.FIRST, kernels.SECOND]
-        tables = [each.local_index for each in sets]
+        result.tables = np.concatenate([each.tables for each in sets])
+        result.data = np.concatenate([*(each.data[: len(each.index)] for each in sets), result.tables])
+        frames = [primitives.FIRST, primitives.SECOND]
+        tables = [each.local_index.copy() for each in sets]
+        after_tables(tables, [each.tables for each in sets])
         in_q, in_v = ([column + place for column in frames] for place in (IN_Q, IN_V))
         index = shifted(tables, shifts, in_q, in_v, INPUTS)
-        index[:, kernels.ROW] += np.repeat([shift.c for shift in shifts], [len(table) for table in tables])
+        index[:, primitives.ROW] += np.repeat([shift.c for shift in shifts], [len(table) for table in tables])
         result.index = result.local_index = index
         # the numbers of rows are not needed: members' own sets record their reactions
         result.row_numbers = (-1,) * len(index)
@@ -181,10 +204,10 @@ class ConstraintSet:
     def allocate(self, pattern: BlockPattern) -> None:
         """Look up the positions of the blocks of J and J^T in the matrices."""
         self.index = with_inputs(self.local_index, self.first_input, *INPUTS)
-        starts = np.column_stack([pair_starts(self.index), pattern.n_v + self.index[:, kernels.ROW]])
+        starts = np.column_stack([pair_starts(self.index), pattern.n_v + self.index[:, primitives.ROW]])
         self.offset, self.stride = pattern.offsets(starts)
         # number of multipliers
-        self.count = int(self.index[:, kernels.ROW].max(initial=-1)) + 1
+        self.count = int(self.index[:, primitives.ROW].max(initial=-1)) + 1
 
     def constraint_force(
         self, u: Floats, q: Floats, v: Floats, multipliers: Floats, force: Floats, rates: Floats
@@ -208,8 +231,15 @@ class ConstraintSet:
         """force (s, n_v) += J^T lambda of the rows with these numbers."""
         chosen = sorted(k for number in numbers for k in self._places.get(number, ()))
         rates = np.empty_like(multipliers)
-        index, data = self.index[chosen], self.data[chosen]
-        kernels.constraint_force(index, data, u, q, v, self.fixed, multipliers, force, rates)
+        kernels.constraint_force(*self._some(chosen), u, q, v, self.fixed, multipliers, force, rates)
+
+    def _some(self, chosen: Any) -> tuple[Ints, Floats]:
+        """Index and data of some rows."""
+        return self.index[chosen], np.concatenate([self.data[chosen], self.tables])
+
+    def law(self, k: int, u: Floats) -> Callable[[float], Any]:
+        """The function of the coordinate in row k, a STROKE or a TURN, with three derivatives."""
+        return lambda c: primitives.law(k, self.index, self.data, u, c)
 
     def reactions(
         self, groups: Sequence[list[int]], at: Ints, u: Floats, q: Floats, v: Floats, multipliers: Floats
@@ -223,10 +253,10 @@ class ConstraintSet:
         if not numbers:
             return result
         chosen, group_of = np.array(numbers).T
-        index, data = self.index[chosen], self.data[chosen]
-        ends = [np.column_stack([group_of, index[:, [k + IN_Q, k + IN_V]]]) for k in (kernels.FIRST, kernels.SECOND)]
+        (index, data), places = self._some(chosen), (primitives.FIRST, primitives.SECOND)
+        ends = [np.column_stack([group_of, index[:, [k + IN_Q, k + IN_V]]]) for k in places]
         own, slot = np.unique(np.concatenate(ends), axis=0, return_inverse=True)
-        for column, place in zip((kernels.FIRST, kernels.SECOND), np.split(slot.ravel(), 2), strict=True):
+        for column, place in zip(places, np.split(slot.ravel(), 2), strict=True):
             moving = index[:, column + IN_V] >= 0
             index[:, column + IN_Q] = np.where(moving, 7 * place, index[:, column + IN_Q])
             index[:, column + IN_V] = np.where(moving, 6 * place, index[:, column + IN_V])

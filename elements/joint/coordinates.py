@@ -15,21 +15,24 @@ import numpy as np
 
 from femb.base.types import Floats, Ints
 from femb.elements.frame_index import indices_of_frames
-from femb.elements.joint import constraint_kernels as kernels
-from femb.elements.joint.constraint_kernels import (
+from femb.elements.joint import primitives
+from femb.elements.joint.constraint_kernels import rows_of_states
+from femb.elements.joint.constraint_set import ConstraintRow, ConstraintTable, multipliers_of
+from femb.elements.joint.primitives import (
+    CONSTANT,
     FIRST,
     FIRST_AXIS,
+    FIRST_AXIS_2,
     FIRST_POINT,
     FOUND,
     GAMMA,
-    PHI,
+    PRIMITIVE,
     SECOND,
     SECOND_AXIS,
     SECOND_POINT,
+    TURN,
     rate_of,
-    rows_of_states,
 )
-from femb.elements.joint.constraint_set import ZERO, ConstraintRow, ConstraintTable, multipliers_of
 from femb.layout.layout import JointLayout, Layout, Station
 from femb.layout.stacking import Shift, shifted
 from femb.numerics import rotations
@@ -63,6 +66,13 @@ class Coordinate:
     sign: float = 1.0
 
     @property
+    def spec(self) -> tuple[Any, ...]:
+        """The row of a table that is the coordinate; ``sign`` is that of its fourth axis."""
+        if not self.is_angle:
+            return "stroke", *self.first
+        return "turn", self.first[1], self.second[1], self.first[0], self.second[0]
+
+    @property
     def is_angle(self) -> bool:
         """Whether it is an angle (rad) and not a length (m)."""
         return bool(self.second)
@@ -83,9 +93,11 @@ STROKE = Coordinate("stroke", (Z,))
 
 @dataclass(frozen=True)
 class Primitive:
-    """The type of a row of a joint's table. code : its number in ``femb.elements.joint.constraint_kernels``. axes : the
-    fields of ``ConstraintRow`` for the axes that its row of the table lists.
-    words : its description in messages; {} stands for the letter of an axis."""
+    """The type of a row of a joint's table.
+
+    code : its number in ``femb.elements.joint.primitives``. axes : those that its row of the table lists, by ``AXES``.
+    words : its description in messages; {} stands for the letter of an axis.
+    """
 
     code: int
     axes: tuple[str, ...] = ()
@@ -93,10 +105,20 @@ class Primitive:
 
 
 PRIMITIVES = {
-    "point": Primitive(kernels.POINT, ("inertial",), "position {}"),
-    "distance": Primitive(kernels.DISTANCE),
-    "dot1": Primitive(kernels.DOT1, ("first_axis", "second_axis"), "axis {} across axis {}"),
-    "dot2": Primitive(kernels.DOT2, ("first_axis",), "offset along axis {}"),
+    "point": Primitive(primitives.POINT, ("inertial",), "position {}"),
+    "distance": Primitive(primitives.DISTANCE),
+    "dot1": Primitive(primitives.DOT1, ("first_axis", "second_axis"), "axis {} across axis {}"),
+    "dot2": Primitive(primitives.DOT2, ("first_axis",), "offset along axis {}"),
+    "stroke": Primitive(primitives.STROKE, ("first_axis",)),
+    "turn": Primitive(primitives.TURN, ("first_axis", "second_axis", "first_axis_2", "second_point")),
+}
+# Of axes, fields of a ``ConstraintRow``, columns in data, and whose they are: inertial, of the first or second end.
+AXES: dict[str, tuple[str, slice, int]] = {
+    "inertial": ("first_axis", FIRST_AXIS, 0),
+    "first_axis": ("first_axis", FIRST_AXIS, 1),
+    "first_axis_2": ("first_axis_2", FIRST_AXIS_2, 1),
+    "second_point": ("second_point", SECOND_POINT, 2),
+    "second_axis": ("second_axis", SECOND_AXIS, 2),
 }
 
 
@@ -105,15 +127,23 @@ def make_row(
 ) -> ConstraintRow:
     """The row of a table entry ``spec`` between two stations with the axes of a joint."""
     primitive = PRIMITIVES[spec[0]]
-    axes = {"first_axis": ZERO, "second_axis": ZERO}
-    for field, axis in zip(primitive.axes, spec[1:], strict=True):
-        if field == "inertial":
-            axes["first_axis"] = UNIT_VECTORS[axis]
-        else:
-            axes[field] = (first if field == "first_axis" else second).axes[:, axis]
-    given = (first.offset, axes["first_axis"], ZERO, second.offset, axes["second_axis"], constant)
-    row = ConstraintRow(number, primitive.code, first.frame, second.frame, *given)
-    return row._replace(**more) if more else row
+    vectors = {"first_point": first.offset, "second_point": second.offset}
+    axes = UNIT_VECTORS, first.axes, second.axes
+    for word, axis in zip(primitive.axes, spec[1:], strict=True):
+        field, _, end = AXES[word]
+        vectors[field] = axes[end][:, axis]
+    return ConstraintRow(number, primitive.code, first.frame, second.frame, constant=constant, **(vectors | more))
+
+
+def coordinate_row(
+    layout: Layout, number: int, joint: JointLayout, coordinate: Coordinate, factor: float = 1.0, **more: Any
+) -> ConstraintRow:
+    """The term of an equation with a factor of a coordinate, or of a function of it; ``more`` as in ConstraintRow.
+
+    Source: equations (18) to (20).
+    """
+    row = make_row(layout, number, coordinate.spec, joint.first, joint.second, factor, **more)
+    return row._replace(first_axis_2=coordinate.sign * row.first_axis_2)
 
 
 @cache
@@ -137,24 +167,24 @@ def joint_table(
     first, second : the n ends of the joints. numbers (n, k) : of the rows in the layout. Constants are zero.
     """
     n, k = len(first), len(specs)
-    index: Ints = np.full((n, k, kernels.SIZE), -1, dtype=np.int64)
-    data = np.zeros((n, k, kernels.NUMBERS))
+    index: Ints = np.full((n, k, primitives.SIZE), -1, dtype=np.int64)
+    index[:, :, primitives.TABLE] = 0
+    data = np.zeros((n, k, primitives.NUMBERS))
     offset = np.array([end.offset for end in (*first, *second)]).reshape(2, n, 3)
-    axes = np.array([end.axes for end in (*first, *second)]).reshape(2, n, 3, 3)
+    axes = UNIT_VECTORS[None], *np.array([end.axes for end in (*first, *second)]).reshape(2, n, 3, 3)
     for column, part, ends, place in (
-        (kernels.FIRST, kernels.FIRST_POINT, first, offset[0]),
-        (kernels.SECOND, kernels.SECOND_POINT, second, offset[1]),
+        (FIRST, FIRST_POINT, first, offset[0]),
+        (SECOND, SECOND_POINT, second, offset[1]),
     ):
         index[:, :, column : column + 3] = indices_of_frames(layout, [end.frame for end in ends])[:, None]
         data[:, :, part] = place[:, None]
-    index[:, :, kernels.ROW] = multipliers_of(layout, numbers)
+    index[:, :, primitives.ROW] = multipliers_of(layout, numbers)
     codes, axes_of_rows = _table_of(tuple(specs))
-    index[:, :, kernels.PRIMITIVE] = codes
-    columns = {"inertial": UNIT_VECTORS[None], "first_axis": axes[0], "second_axis": axes[1]}
+    index[:, :, PRIMITIVE] = codes
     for field, (rows, which) in axes_of_rows.items():
-        part = kernels.SECOND_AXIS if field == "second_axis" else slice(kernels.FIRST_AXIS, kernels.FIRST_AXIS + 3)
-        data[:, rows, part] = columns[field][:, :, which].transpose(0, 2, 1)
-    sizes = kernels.SIZE, kernels.NUMBERS
+        _, part, end = AXES[field]
+        data[:, rows, part] = axes[end][:, :, which].transpose(0, 2, 1)
+    sizes = primitives.SIZE, primitives.NUMBERS
     return ConstraintTable(numbers.ravel(), index.reshape(-1, sizes[0]), data.reshape(-1, sizes[1]))
 
 
@@ -165,7 +195,7 @@ def component_rows(
 
     frame : "inertial", or "first" for axes that are fixed in the frame of the first station.
     """
-    primitive = kernels.DOT2 if frame == "first" else kernels.POINT
+    primitive = primitives.DOT2 if frame == "first" else primitives.POINT
     parts: dict[str, Any] = {"first_point": first.offset, "second_point": second.offset}
     return [
         ConstraintRow(number, primitive, first.frame, second.frame, first_axis=axis, follows=k, **parts)
@@ -182,47 +212,44 @@ def row_words(spec: tuple[Any, ...]) -> str:
     return PRIMITIVES[word].words.format(*("xyz"[axis] for axis in axes)) or str(word)
 
 
-# Kernels over coordinates of joints, computed from the dot products of rows of constraints.
-#
-# An angle is atan2(s S, C) of two DOT1 rows S and C; its gradient (C J_S - S J_C) s/(C^2 + S^2). A stroke is a DOT2
-# row. index, data : two rows for every coordinate.
+# Kernels over coordinates of joints. index, data : a row STROKE or TURN for every coordinate.
 
 
 @inlined
-def dot_of_axes(data, R, e, out):
-    """The product of the axes of a DOT1 row; out (3,) : its derivative by the difference of the angular velocities of
-    its frames, first less second, inertial axes. e (2, 3) : work array."""
-    rotate(R[0], data[FIRST_AXIS : FIRST_AXIS + 3], e[0])
-    rotate(R[1], data[SECOND_AXIS], e[1])
+def product_of_axes(R, a, b, e, out):
+    """The product of axes a of the first and b of the second frame; out (3,) : its derivative by the difference of the
+    angular velocities of the frames, first less second, inertial axes. e (2, 3) : work array."""
+    rotate(R[0], a, e[0])
+    rotate(R[1], b, e[1])
     cross(e[0], e[1], out)
     return dot(e[0], e[1])
 
 
 @kernel
-def measure(index, data, is_angle, signs, q, v, fixed, values, rates, gradients):
+def measure(index, data, q, v, fixed, values, rates, gradients):
     """Set values and rates (s, m), and, if wanted, gradients (s or 0, m, 12) on (rdot_i, omega_i, rdot_j, omega_j)."""
     R, W = np.empty((2, 3, 3)), np.empty((16, 3))
     r, rate, spin, e, arms, d = W[0:2], W[2:4], W[4:6], W[6:8], W[8:10], W[10]
     # derivatives by the velocity of the second frame less that of the first, and by both angular velocities
     along, turns, local = W[11], W[12:14], W[14]
     for s in range(q.shape[0]):
-        for k in range(is_angle.size):
-            one = data[2 * k]
+        for k in range(index.shape[0]):
+            own = data[k]
             for end in range(2):
-                frame_motion(index[2 * k], 3 * end, q[s], v[s], fixed, R[end], r[end], rate[end], spin[end])
-            if is_angle[k]:
-                x = dot_of_axes(one, R, e, turns[0])
-                y = dot_of_axes(data[2 * k + 1], R, e, turns[1])
-                f = signs[k] / (x * x + y * y)
+                frame_motion(index[k], 3 * end, q[s], v[s], fixed, R[end], r[end], rate[end], spin[end])
+            if index[k, PRIMITIVE] == TURN:
+                x = product_of_axes(R, own[FIRST_AXIS_2], own[SECOND_POINT], e, turns[0])
+                y = product_of_axes(R, own[FIRST_AXIS], own[SECOND_AXIS], e, turns[1])
+                f = 1.0 / (x * x + y * y)
                 for i in range(3):
                     turns[0, i] = f * (y * turns[0, i] - x * turns[1, i])
                     turns[1, i] = -turns[0, i]
                     along[i] = 0.0
-                values[s, k] = math.atan2(signs[k] * x, y)
+                values[s, k] = math.atan2(x, y)
             else:
-                rotate(R[0], one[FIRST_POINT], arms[0])
-                rotate(R[1], one[SECOND_POINT], arms[1])
-                rotate(R[0], one[FIRST_AXIS : FIRST_AXIS + 3], along)
+                rotate(R[0], own[FIRST_POINT], arms[0])
+                rotate(R[1], own[SECOND_POINT], arms[1])
+                rotate(R[0], own[FIRST_AXIS], along)
                 for i in range(3):
                     d[i] = r[1, i] + arms[1, i] - r[0, i]
                 # e.d changes by (w_i x e).d too
@@ -242,28 +269,16 @@ def measure(index, data, is_angle, signs, q, v, fixed, values, rates, gradients)
             rates[s, k] = x
 
 
-@inlined
-def row_rates(index, found, v, a):
-    """The dot product x of a row of ``rows_of_states``, its rate J v, and its second rate J a - gamma."""
-    return found[PHI], rate_of(index, v, found), rate_of(index, a, found) - found[GAMMA]
-
-
 @kernel
-def second_rates(index, data, is_angle, signs, q, v, a, fixed, out):
-    """Set the second rates out (s, m) of coordinates at s states with v' = a (s, n_v)."""
+def second_rates(index, data, q, v, a, fixed, out):
+    """Set the second rates J a - gamma, out (s, m), of coordinates at s states with v' = a (s, n_v)."""
     no_inputs, here = np.empty((q.shape[0], 0)), np.empty((q.shape[1] + v.shape[1], LANES))
     found = np.empty((index.shape[0], FOUND, LANES))
     for first in range(0, q.shape[0], LANES):
         rows_of_states(index, data, first, no_inputs, q, v, fixed, here, found)
-        for i in range(first, min(first + LANES, q.shape[0])):
-            for k in range(is_angle.size):
-                n = 2 * k
-                s, s1, s2 = row_rates(index[n], found[n, :, i - first], v[i], a[i])
-                if is_angle[k]:
-                    c, c1, c2 = row_rates(index[n + 1], found[n + 1, :, i - first], v[i], a[i])
-                    w = s * s + c * c
-                    s2 = signs[k] * (c * s2 - s * c2 - 2.0 * (c * s1 - s * c1) * (s * s1 + c * c1) / w) / w
-                out[i, k] = s2
+        for s in range(first, min(first + LANES, q.shape[0])):
+            for k in range(index.shape[0]):
+                out[s, k] = rate_of(index[k], a[s], found[k, :, s - first]) - found[k, GAMMA, s - first]
 
 
 @kernel
@@ -278,62 +293,6 @@ def unwrap(is_angle, reference, values):
                     values[s, k] += 2.0 * math.pi * revolutions
 
 
-def coordinate_row(
-    layout: Layout, number: int, joint: JointLayout, coordinate: Coordinate, **more: Any
-) -> ConstraintRow:
-    """The row of constraint between a coordinate and an input; ``more`` as in Row. Source: equations (7) and (8)."""
-    if not coordinate.is_angle:
-        return make_row(layout, number, ("dot2", coordinate.first[0]), joint.first, joint.second, 0.0, **more)
-    (a, c), (b, d) = coordinate.first, coordinate.second
-    # One end has the same axis in both dot products; the angle is measured from an axis of the other end, the base.
-    base_first = b == d
-    base, other = (joint.first, joint.second) if base_first else (joint.second, joint.first)
-    zero, quarter, measured = (c, a, b) if base_first else (d, b, a)
-    axes = base.axes
-    return ConstraintRow(
-        number,
-        kernels.ANGLE,
-        base.frame,
-        other.frame,
-        first_axis=axes[:, zero],
-        first_axis_2=coordinate.sign * axes[:, quarter],
-        second_axis=other.axes[:, measured],
-        **more,
-    )
-
-
-def term_row(number: int, joint: JointLayout, coordinate: Coordinate, factor: float, **more: Any) -> ConstraintRow:
-    """The term of an equation with a factor of a coordinate, or of a function of it; ``more`` as in ConstraintRow.
-
-    Source: equations (18) to (20).
-    """
-    first, second = joint.first, joint.second
-    i, j = coordinate.first, coordinate.second
-    if not coordinate.is_angle:
-        kind = kernels.STROKE
-        parts: dict[str, Any] = {
-            "first_point": first.offset,
-            "second_point": second.offset,
-            "first_axis": first.axes[:, i[0]],
-        }
-    else:
-        kind = kernels.TURN
-        parts = {
-            "first_axis": first.axes[:, i[1]],
-            "first_axis_2": coordinate.sign * first.axes[:, i[0]],
-            "second_point": second.axes[:, j[0]],
-            "second_axis": second.axes[:, j[1]],
-        }
-    return ConstraintRow(number, kind, first.frame, second.frame, constant=factor, **parts, **more)
-
-
-def _rows_of(coordinate: Coordinate) -> list[tuple[Any, ...]]:
-    """The two rows of a joint's table from which a coordinate is computed."""
-    if coordinate.is_angle:
-        return [("dot1", coordinate.first[k], coordinate.second[k]) for k in (0, 1)]
-    return [("dot2", coordinate.first[0])] * 2
-
-
 class JointCoordinates:
     """All m coordinates of the joints of a layout, or of given ones, in the order of the joints; is_angle (m,) bool."""
 
@@ -343,15 +302,16 @@ class JointCoordinates:
         for coordinates, group in groupby(every, lambda joint: joint.coordinates):
             alike = list(group)
             of_coordinates += len(alike) * coordinates
-            specs = [spec for coordinate in coordinates for spec in _rows_of(coordinate)]
-            if specs:
+            if coordinates:
                 ends = [joint.first for joint in alike], [joint.second for joint in alike]
+                specs = [coordinate.spec for coordinate in coordinates]
                 tables.append(joint_table(layout, *ends, specs, np.full((len(alike), len(specs)), -1)))
         self.count = len(of_coordinates)
         self.is_angle = np.array([coordinate.is_angle for coordinate in of_coordinates], dtype=bool)
-        self.signs: Floats = np.array([coordinate.sign for coordinate in of_coordinates], dtype=float)
         self.index: Ints
-        _, self.index, self.data, _ = ConstraintTable.joined(tables) if tables else ConstraintTable.empty()
+        _, self.index, self.data, *_ = ConstraintTable.joined(tables) if tables else ConstraintTable.empty()
+        self.data[:, CONSTANT] = 1.0
+        self.data[:, FIRST_AXIS_2] *= np.array([[coordinate.sign] for coordinate in of_coordinates]).reshape(-1, 1)
         self.fixed = layout.fixed
 
     @staticmethod
@@ -359,7 +319,7 @@ class JointCoordinates:
         """The coordinates of several models; see ``femb.layout.stacking.Stackable``."""
         result = copy(parts[0])
         result.count, result.fixed = sum(each.count for each in parts), layout.fixed
-        for word in ("is_angle", "signs", "data"):
+        for word in ("is_angle", "data"):
             setattr(result, word, np.concatenate([getattr(each, word) for each in parts]))
         in_q, in_v = ([first + place for first in (FIRST, SECOND)] for place in (IN_Q, IN_V))
         result.index = shifted([each.index for each in parts], shifts, in_q, in_v)
@@ -369,9 +329,7 @@ class JointCoordinates:
         """The coordinates with these numbers, of which some may be repeated."""
         other = copy(self)
         other.count = len(numbers)
-        other.is_angle, other.signs = self.is_angle[numbers], self.signs[numbers]
-        rows = np.stack([2 * numbers, 2 * numbers + 1], axis=1).ravel()
-        other.index, other.data = self.index[rows], self.data[rows]
+        other.is_angle, other.index, other.data = self.is_angle[numbers], self.index[numbers], self.data[numbers]
         return other
 
     def measure(self, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats]:
@@ -386,15 +344,14 @@ class JointCoordinates:
     def _measured(self, q: Floats, v: Floats, gradients: Floats) -> tuple[Floats, Floats]:
         values, rates = np.empty((2, len(q), self.count))
         if self.count:  # a model without joints does not compile these kernels
-            args = (self.index, self.data, self.is_angle, self.signs, q, v, self.fixed)
-            measure(*args, values, rates, gradients)
+            measure(self.index, self.data, q, v, self.fixed, values, rates, gradients)
         return values, rates
 
     def accelerations(self, q: Floats, v: Floats, a: Floats) -> Floats:
         """Second rates (s, m) at s states with v' = a."""
         result = np.zeros((len(q), self.count))
         if self.count:
-            second_rates(self.index, self.data, self.is_angle, self.signs, q, v, a, self.fixed, result)
+            second_rates(self.index, self.data, q, v, a, self.fixed, result)
         return result
 
     def rows(self, number: int, q: Floats, v: Floats) -> tuple[Floats, Floats]:

@@ -14,8 +14,7 @@ from femb.base.profile import columns_of
 from femb.base.quantity import Group
 from femb.base.types import NOT_NEGATIVE, Floats, Numbers, OneOf, Unit
 from femb.base.values import shown
-from femb.elements.joint.constraint_kernels import CURVE
-from femb.elements.joint.force import JointForce
+from femb.elements.joint.force import CURVE, JointForce
 from femb.elements.joint.results import CurveResults
 from femb.layout.discrete import Crossing, DiscreteState, Update
 from femb.layout.element import Input

@@ -13,10 +13,10 @@ from femb.base.types import Arguments, Direction, Floats, Matrix3, OneOf, Unit
 from femb.base.values import as_numbers, shown
 from femb.elements.body.body import check_sequence
 from femb.elements.item import Item
-from femb.elements.joint.constraint_kernels import ORIENTATION
 from femb.elements.joint.constraint_set import ConstraintRow
 from femb.elements.joint.coordinates import component_rows, coordinate_row, make_row
 from femb.elements.joint.on_coordinate import OnCoordinate
+from femb.elements.joint.primitives import ORIENTATION
 from femb.elements.joint.records import driver_records, driver_rows
 from femb.elements.joint.results import DriverResults
 from femb.elements.marker import JointEnd, Place, axes_of, check_markers

@@ -11,7 +11,6 @@ from femb.base.quantity import Group
 from femb.base.types import NOT_NEGATIVE, OWN_UNITS, POSITIVE, Arguments, Floats, LowerBound, Unit
 from femb.elements.force_results import LoadResults, SpringResults
 from femb.elements.item import HoldsCommands
-from femb.elements.joint.constraint_kernels import FRICTION, MOTOR, SPRING, STOPS
 from femb.elements.joint.coordinates import ANGLE, Z
 from femb.elements.joint.on_coordinate import OnCoordinate
 from femb.layout.commands import Command, command_array
@@ -19,6 +18,9 @@ from femb.layout.element import Batch, Input, breakpoints_of
 from femb.layout.layout import Layout
 from femb.layout.views import ModelView, StartPoses
 from femb.profiles import Constant, Profile, check_profile
+
+# Laws of forces along coordinates of joints (``femb.elements.joint.force_batch``).
+SPRING, FRICTION, STOPS, MOTOR, CURVE, STEPPER = range(6)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,19 +11,9 @@ from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
 from femb.base.values import shallow_copy
 from femb.elements.frame_index import pair_starts, with_inputs
-from femb.elements.joint.constraint_kernels import (
-    CURVE,
-    FRICTION,
-    MOTOR,
-    SPRING,
-    STEPPER,
-    STOPS,
-    add_row_force,
-    rate_of,
-    row,
-    row_tangent,
-)
 from femb.elements.joint.coordinates import JointCoordinates, measure
+from femb.elements.joint.force import CURVE, FRICTION, MOTOR, SPRING, STEPPER, STOPS
+from femb.elements.joint.primitives import REVOLUTION, add_row_force, piece_at, rate_of, row_tangent
 from femb.elements.joint.records import coordinate_rows, on_frames
 from femb.layout.commands import continuous_commands, with_commands
 from femb.layout.discrete import DiscreteState
@@ -48,13 +38,12 @@ from femb.numerics.vector3 import scatter
 # index (n, 7) int: LAW; first INPUT of the law or -1; number of these INPUTS; LAST, the input with the angle at the
 # last accepted state or -1; IS_ANGLE, whether c is an angle; ACCOUNT, the number of that of the work; TABLE, the first
 # of the tables of the law. data (n, 5): parameters of the law. Table k is the rows starts[k] to starts[k + 1] of
-# ``tables`` (., 6). L (s, n, 5) : ELASTIC part of N, the REST, N_c, N_r, ENERGY. frames, rows, is_angle, signs, fixed :
+# ``tables`` (., 6). L (s, n, 5) : ELASTIC part of N, the REST, N_c, N_r, ENERGY. frames, rows, fixed :
 # as of ``measure``. Source: docs/theory/joint_forces.md, equations (1) to (14).
 
 LAW, INPUT, INPUTS, LAST, IS_ANGLE, ACCOUNT, TABLE = range(7)
 ELASTIC, REST, BY_COORDINATE, BY_RATE, ENERGY = range(5)
 STARTS, SIZES = np.array([0, 3, 6, 9]), np.array([3, 3, 3, 3])
-REVOLUTION = 2.0 * math.pi
 
 
 @inlined
@@ -64,12 +53,7 @@ def curve(c, begin, end, tables, L):
     Of each cubic piece: the coordinate from which it counts, four coefficients, the energy there. The first piece and
     the last have no end. Source: docs/theory/joint_forces.md, equations (12), (13).
     """
-    while end - begin > 1:  # the last piece that begins at or before c
-        middle = (begin + end) // 2
-        if c < tables[middle, 0]:
-            end = middle
-        else:
-            begin = middle
+    begin = piece_at(c, begin, end, tables)
     x, a, b, d, e = c - tables[begin, 0], tables[begin, 1], tables[begin, 2], tables[begin, 3], tables[begin, 4]
     L[ELASTIC] = a + x * (b + x * (d + x * e))
     L[BY_COORDINATE] = b + x * (2.0 * d + x * 3.0 * e)
@@ -155,86 +139,49 @@ def laws(index, data, starts, tables, u, values, rates, L):
 
 @inlined
 def laws_at(
-    s, frames, rows, is_angle, signs, fixed, index, data, starts, tables, u, q, v, values, rates, gradients, L
+    s, frames, rows, fixed, index, data, starts, tables, u, q, v, values, rates, gradients, L
 ):  # fmt: skip
     """Set values, rates (1, n), gradients (1, n, 12) and L (1, n, 5) of ``laws`` at state s."""
     of = slice(s, s + 1)
-    measure(frames, rows, is_angle, signs, q[of], v[of], fixed, values, rates, gradients)
+    measure(frames, rows, q[of], v[of], fixed, values, rates, gradients)
     laws(index, data, starts, tables, u[of], values, rates, L)
 
 
 @kernel_with_entry
-def force(frames, rows, is_angle, signs, fixed, index, data, starts, tables, u, q, v, factors, out):
+def force(frames, rows, fixed, index, data, starts, tables, u, q, v, factors, out):
     """out (s, n_v) += J^T N; factors (1 + k,) : of the elastic parts, and of the rest of the forces of each account."""
-    n = is_angle.size
+    n = frames.shape[0]
     values, rates, gradients, L = np.empty((1, n)), np.empty((1, n)), np.empty((1, n, 12)), np.empty((1, n, 5))
     for s in range(q.shape[0]):
-        laws_at(
-            s, frames, rows, is_angle, signs, fixed, index, data, starts, tables, u, q, v, values, rates, gradients, L
-        )
+        laws_at(s, frames, rows, fixed, index, data, starts, tables, u, q, v, values, rates, gradients, L)
         for k in range(n):
             force = factors[0] * L[0, k, ELASTIC] + factors[1 + index[k, ACCOUNT]] * L[0, k, REST]
-            add_row_force(frames[2 * k], force, gradients[0, k], out[s])
+            add_row_force(frames[k], force, gradients[0, k], out[s])
 
 
 @kernel
-def energy(frames, rows, is_angle, signs, fixed, index, data, starts, tables, u, q, v, out):
+def energy(frames, rows, fixed, index, data, starts, tables, u, q, v, out):
     """out (s, 8) += potential energies; those of curves with what was lost since the start."""
-    n = is_angle.size
+    n = frames.shape[0]
     values, rates, gradients, L = np.empty((1, n)), np.empty((1, n)), np.empty((0, n, 12)), np.empty((1, n, 5))
     for s in range(q.shape[0]):
-        laws_at(
-            s, frames, rows, is_angle, signs, fixed, index, data, starts, tables, u, q, v, values, rates, gradients, L
-        )
+        laws_at(s, frames, rows, fixed, index, data, starts, tables, u, q, v, values, rates, gradients, L)
         out[s, 1] += np.sum(L[0, :, ENERGY])
 
 
-@inlined
-def coordinate_tangent(frames, rows, n, angle, sign, q, v, fixed, J, B, D, E, R, W):
-    """J (12,) and D (12, 12) = dJ/dq H of coordinate n; B, E, R (3, 3, 3) and W (22, 4) : work arrays.
-
-    An angle atan2(s S, C) has J = (s/w)(C J_S - S J_C), w = S^2 + C^2, and
-    D = (s/w)(C D_S - S D_C + J_S J_C^T - J_C J_S^T) - (2/w) J (S J_S + C J_C)^T.
-    """
-    no_input, T = np.zeros(1), np.empty(12)
-    x, _, _ = row(frames[2 * n], rows[2 * n], no_input, q, v, fixed, J, R, W)
-    row_tangent(frames[2 * n], rows[2 * n], no_input, q, v, fixed, D, T)
-    if not angle:
-        return
-    y, _, _ = row(frames[2 * n + 1], rows[2 * n + 1], no_input, q, v, fixed, B, R, W)
-    row_tangent(frames[2 * n + 1], rows[2 * n + 1], no_input, q, v, fixed, E, T)
-    w = 1.0 / (x * x + y * y)
-    f = sign * w
-    for k in range(12):
-        gradient = f * (y * J[k] - x * B[k])
-        for o in range(12):
-            D[k, o] = f * (y * D[k, o] - x * E[k, o] + J[k] * B[o] - B[k] * J[o])
-            D[k, o] -= 2.0 * w * gradient * (x * J[o] + y * B[o])
-    for k in range(12):
-        J[k] = f * (y * J[k] - x * B[k])
-
-
 @kernel_with_entry
-def tangent(
-    frames, rows, is_angle, signs, fixed, index, data, starts, tables, offset, stride, u, q, v, damping, stiffness
-):  # fmt: skip
+def tangent(frames, rows, fixed, index, data, starts, tables, offset, stride, u, q, v, damping, stiffness):
     """Add C and K at every state to block data (s, size)."""
-    J, B = np.empty(12), np.empty(12)
-    D, E, R, W = np.empty((12, 12)), np.empty((12, 12)), np.empty((3, 3, 3)), np.empty((22, 4))
-    count = is_angle.size
-    values, rates, none, L = (
-        np.empty((1, count)),
-        np.empty((1, count)),
-        np.empty((0, count, 12)),
-        np.empty((1, count, 5)),
-    )
+    n, B, T, D, E = frames.shape[0], np.empty(12), np.empty(12), np.empty((12, 12)), np.empty((12, 12))
+    values, rates, gradients, L = np.empty((1, n)), np.empty((1, n)), np.empty((1, n, 12)), np.empty((1, n, 5))
     for s in range(q.shape[0]):
-        laws_at(s, frames, rows, is_angle, signs, fixed, index, data, starts, tables, u, q, v, values, rates, none, L)
-        for n in range(count):
-            coordinate_tangent(frames, rows, n, is_angle[n], signs[n], q[s], v[s], fixed, J, B, D, E, R, W)
-            force, by_c, by_r = L[0, n, ELASTIC] + L[0, n, REST], L[0, n, BY_COORDINATE], L[0, n, BY_RATE]
+        laws_at(s, frames, rows, fixed, index, data, starts, tables, u, q, v, values, rates, gradients, L)
+        for n in range(frames.shape[0]):
+            row_tangent(n, frames, rows, u[s], q[s], v[s], fixed, D, T)
+            J, by_c, by_r = gradients[0, n], L[0, n, BY_COORDINATE], L[0, n, BY_RATE]
+            force = L[0, n, ELASTIC] + L[0, n, REST]
             for o in range(12):
-                B[o] = by_c * J[o] + by_r * rate_of(frames[2 * n], v[s], D[:, o])
+                B[o] = by_c * J[o] + by_r * rate_of(frames[n], v[s], D[:, o])
             for k in range(12):
                 for o in range(12):
                     E[k, o] = by_r * J[k] * J[o]
@@ -297,13 +244,13 @@ class CoordinateForceBatch(Batch):
     def kept(self) -> tuple[Any, ...]:
         """The arrays that its kernels keep."""
         c = self.coordinates
-        return c.index, c.data, c.is_angle, c.signs, c.fixed, self.index, self.data, self.starts, self.tables
+        return c.index, c.data, c.fixed, self.index, self.data, self.starts, self.tables
 
     def forces(self) -> list[Force]:
         return [Force(force, self.kept, parts=(ForcePart.ELASTIC, *self.works))]
 
     def tangents(self) -> list[Tangent]:
-        return [Tangent(tangent, self.kept, pair_starts(self.coordinates.index[::2]))]
+        return [Tangent(tangent, self.kept, pair_starts(self.coordinates.index))]
 
     def energies(self) -> list[Energy]:
         return [Energy(energy, self.kept, "uqv")]

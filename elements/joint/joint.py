@@ -14,7 +14,6 @@ from femb.base.quantity import Group
 from femb.base.types import POSITIVE, Coordinates, Floats, Ints, OneOf, Rows, Unit
 from femb.base.values import TURN, frozen_array, shown
 from femb.elements.item import Item
-from femb.elements.joint.constraint_kernels import CONSTANT
 from femb.elements.joint.constraint_set import ConstraintRow, ConstraintTable
 from femb.elements.joint.coordinates import (
     ANGLE,
@@ -34,6 +33,7 @@ from femb.elements.joint.coordinates import (
     make_row,
     row_words,
 )
+from femb.elements.joint.primitives import CONSTANT
 from femb.elements.joint.records import (
     REACTION,
     coordinate_force,

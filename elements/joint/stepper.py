@@ -12,8 +12,7 @@ from femb.base.errors import ModelError
 from femb.base.meanings import Description
 from femb.base.quantity import Group
 from femb.base.types import NOT_NEGATIVE, POSITIVE, Floats, Unit
-from femb.elements.joint.constraint_kernels import STEPPER
-from femb.elements.joint.force import JointForce
+from femb.elements.joint.force import STEPPER, JointForce
 from femb.elements.joint.results import StepperResults
 from femb.layout.commands import Command
 from femb.layout.discrete import DiscreteState, Update

@@ -13,83 +13,52 @@ import numpy as np
 
 from femb.base.errors import ModelError
 from femb.base.types import Floats
-from femb.elements.joint.constraint_kernels import (
-    ANGLE,
-    DISTANCE,
-    DOT1,
-    DOT2,
-    IN_FORCE,
-    INPUT,
-    ORIENTATION,
-    POINT,
-    STROKE,
-    TURN,
-)
-from femb.elements.joint.constraint_set import ConstraintRow
+from femb.elements.joint.primitives import IN_FORCE, INPUT, ORIENTATION, course_of_row
 from femb.formulations.joint_tree import JointTree, coordinate_names
 from femb.formulations.reduced.null_space import TreeTangent
 from femb.linear.chart import Chart, OwnAxes, driven_coordinates, driver_slopes, frames_chart, solved
 from femb.linear.modal_form import Invariant
 from femb.numerics import rotations
+from femb.numerics.courses import Course
 from femb.numerics.rotations import cross_matrix
 from femb.small_motions.eigenproblem import EigenProblem
 from femb.small_motions.free_motions import free_motions
 from femb.small_motions.point import OperatingPoint
 from femb.system.system import System
 
-# FrameMotion of frames and of vectors on them, with changes to first order in coordinates and speeds.
-#
-# Changes are (3, 2 N): by the N coordinates of a chart, then by their N speeds, at given rates of the speeds.
-# Source: docs/theory/linearisation.md, section 2.
+# Motions of frames, with changes to first order by the N coordinates of a chart, then by their N speeds, at given rates
+# of the speeds. Source: docs/theory/linearisation.md, section 2.
 
 
 @dataclass(frozen=True, eq=False)
 class FrameMotion:
-    """FrameMotion of a frame: axes R (3, 3), and in these omega and its rate spin (3,); and changes (3, 2 N).
+    """Motion of a frame: its origin, inertial axes; axes R (3, 3), and in these omega and its rate spin (3,).
 
-    rotation : change of the attitude, own axes. displacement, velocity, acceleration : changes of the position and its
-    rates, inertial axes. omega_change, spin_change : own axes.
+    turned (3, 3, 2 N) : changes of the attitude, of omega and of spin, own axes.
     """
 
+    origin: Course
     R: Floats
     omega: Floats
     spin: Floats
-    rotation: Floats
-    displacement: Floats
-    velocity: Floats
-    acceleration: Floats
-    omega_change: Floats
-    spin_change: Floats
+    turned: Floats
 
+    def axis(self, axis: Floats) -> Course:
+        """The course of an axis of the frame, in its axes (3,): with y = a, omega x a, spin x a + omega x (omega x a)
+        of R y the change is R (dy - y x turn)."""
+        omega, spin, tilde = self.omega, self.spin, cross_matrix
+        rate = np.cross(omega, axis)
+        second = np.cross(spin, axis) + np.cross(omega, rate)
+        turn, omega_change, spin_change = self.turned
+        of_rate = -tilde(axis) @ omega_change
+        of_second = tilde(omega) @ of_rate - tilde(axis) @ spin_change - tilde(rate) @ omega_change
+        y, of_y = np.array([axis, rate, second]), (np.zeros_like(turn), of_rate, of_second)
+        changes = [self.R @ (change - tilde(value) @ turn) for value, change in zip(y, of_y, strict=True)]
+        return Course(y @ self.R.T, np.array(changes))
 
-@dataclass(frozen=True, eq=False)
-class Arm:
-    """A vector y (3,) in the axes of a frame, its rates y1 and y2 in these, and their changes d, d1, d2 (3, 2 N)."""
-
-    y: Floats
-    y1: Floats
-    y2: Floats
-    d: Floats
-    d1: Floats
-    d2: Floats
-
-    def values(self, on: FrameMotion) -> tuple[Floats, Floats, Floats]:
-        """R y and its first and second rates, inertial axes."""
-        rate = np.cross(on.omega, self.y) + self.y1
-        second = np.cross(on.spin, self.y) + np.cross(on.omega, rate + self.y1) + self.y2
-        return on.R @ self.y, on.R @ rate, on.R @ second
-
-    def changes(self, on: FrameMotion) -> tuple[Floats, Floats, Floats]:
-        """Changes of R y and of its first and second rates, inertial axes."""
-        omega, spin, tilde = on.omega, on.spin, cross_matrix
-        rate = np.cross(omega, self.y) + self.y1
-        second = np.cross(spin, self.y) + np.cross(omega, rate + self.y1) + self.y2
-        d_rate = tilde(omega) @ self.d - tilde(self.y) @ on.omega_change + self.d1
-        d_second = tilde(spin) @ self.d - tilde(self.y) @ on.spin_change - tilde(rate + self.y1) @ on.omega_change
-        d_second += tilde(omega) @ (d_rate + self.d1) + self.d2
-        pairs = ((self.y, self.d), (rate, d_rate), (second, d_second))
-        first, then, last = (on.R @ (change - tilde(value) @ on.rotation) for value, change in pairs)
-        return first, then, last
+    def point(self, at: Floats) -> Course:
+        """The course of a point of the frame, in its axes (3,)."""
+        return self.origin + self.axis(at)
 
 
 # Closed chart: constraints imposed on a chart, in any motion, with an independent part of its coordinates.
@@ -101,53 +70,7 @@ class Arm:
 # from the changes of Phi, Phi' and Phi''; the dependent coordinates, speeds and rates follow from the independent ones.
 # Source: docs/theory/linearisation.md, section 2.
 
-ZERO = np.zeros(3)
 STEADY = 1e-6  # m/s2 or rad/s2: largest acceleration in equilibrium
-
-
-@dataclass(frozen=True, eq=False)
-class _Vector:
-    """A vector x (3,) in inertial axes, its first and second rates x1, x2, and their changes d, d1, d2 (3, 2 M) by
-    coordinates and speeds."""
-
-    x: Floats
-    x1: Floats
-    x2: Floats
-    d: Floats
-    d1: Floats
-    d2: Floats
-
-    def __sub__(self, other: "_Vector") -> "_Vector":
-        return _Vector(*(getattr(self, f) - getattr(other, f) for f in ("x", "x1", "x2", "d", "d1", "d2")))
-
-    def dot(self, b: "_Vector") -> Floats:
-        """(3, 2 M): the changes of the scalar product with b, of its rate and of its second rate."""
-        a = self
-        product = a.x @ b.d + b.x @ a.d
-        rate = a.x1 @ b.d + b.x @ a.d1 + a.x @ b.d1 + b.x1 @ a.d
-        second = a.x2 @ b.d + b.x @ a.d2 + a.x @ b.d2 + b.x2 @ a.d + 2.0 * (a.x1 @ b.d1 + b.x1 @ a.d1)
-        return np.stack([product, rate, second])
-
-    def values(self, b: "_Vector") -> Floats:
-        """(3,): the scalar product with b, its rate and its second rate."""
-        rate = self.x1 @ b.x + self.x @ b.x1
-        return np.array([self.x @ b.x, rate, self.x2 @ b.x + self.x @ b.x2 + 2.0 * (self.x1 @ b.x1)])
-
-
-def _turn(sine: tuple[Floats, Floats], cosine: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
-    """The rates (3,), from the second on, of the angle atan2(S, C), and the changes (3, 2 M) of it and of both rates,
-    from those of S and C: with w = S^2 + C^2, w t' = C S' - S C' and w t'' = C S'' - S C'' - w' t'."""
-    (s, ds), (c, dc) = sine, cosine
-    w, dw = s[0] ** 2 + c[0] ** 2, 2.0 * (s[0] * ds[0] + c[0] * dc[0])
-    w1 = 2.0 * (s[0] * s[1] + c[0] * c[1])
-    dw1 = 2.0 * (s[1] * ds[0] + s[0] * ds[1] + c[1] * dc[0] + c[0] * dc[1])
-    first, second = (c[0] * s[k] - s[0] * c[k] for k in (1, 2))
-    d_first, d_second = (s[k] * dc[0] + c[0] * ds[k] - c[k] * ds[0] - s[0] * dc[k] for k in (1, 2))
-    rate = first / w
-    again = (second - rate * w1) / w
-    d_rate = (d_first - rate * dw) / w
-    d_again = (d_second - w1 * d_rate - rate * dw1 - again * dw) / w
-    return np.array([0.0, rate, again]), np.stack([(c[0] * ds[0] - s[0] * dc[0]) / w, d_rate, d_again])
 
 
 def closed_chart(point: OperatingPoint, base: Chart) -> Chart:
@@ -162,12 +85,23 @@ def closed_chart(point: OperatingPoint, base: Chart) -> Chart:
     M = n + D
     padded = {k: np.pad(getattr(base, k), ((0, 0), (0, D))) for k in ("H", "eta_p", "alpha_p", "alpha_w")}
     wide = replace(base, **padded)  # type: ignore[arg-type]
-    of_rows = zip(system.constraint_set.rows, system.constraint_set.index[:, [INPUT, IN_FORCE]].tolist(), strict=True)
-    rows = [_row(point, wide, row, motion, active, driven_columns, n) for row, (motion, active) in of_rows]
-    # rows with one number are terms of one equation
-    equation = np.unique([row.number for row in system.constraint_set.rows], return_inverse=True)[1]
+    equations = system.constraint_set
+    motions = {k: _motion(point, wide, k) for k in {k for row in equations.rows for k in (row.first, row.second)}}
     changes = np.zeros((system.n_c, 3, 2 * M))
-    np.add.at(changes, equation, np.array([change for change, _ in rows]).reshape(-1, 3, 2 * M))
+    # rows with one number are terms of one equation
+    equation = system.layout.row_c[[row.number for row in equations.rows]].tolist()
+    of_rows = zip(equations.rows, equation, equations.index[:, [INPUT, IN_FORCE]].tolist(), strict=True)
+    for k, (row, number, (at, active)) in enumerate(of_rows):
+        if active >= 0 and point.u[active] == 0.0:
+            continue
+        course = None
+        if at >= 0:
+            course = Course(point.u[at : at + 3, None], np.zeros((3, 1, 2 * M)))
+            if at in driven_columns:
+                course.changes[[0, 1], 0, [n + driven_columns[at], M + n + driven_columns[at]]] = 1.0
+        found = course_of_row(row, motions[row.first], motions[row.second], course, equations.law(k, point.u))
+        if found is not None:
+            changes[number] += found.changes[:, 0]
     _add_orientations(point, wide, changes)
     J, P, Qp, Qw = changes[:, 0, :M], changes[:, 1, :M], changes[:, 2, :M], changes[:, 2, M:]
     S, independent, dependent, solve = solved(J, n)
@@ -178,10 +112,6 @@ def closed_chart(point: OperatingPoint, base: Chart) -> Chart:
     S3[dependent] = -solve @ Qw @ S
     H, free = wide.H @ S, len(independent)
     stiffness = H[:, :free].T @ (point.reaction_stiffness() @ H)
-    for _, (column, force) in rows:
-        if column >= 0:
-            # the direction of this reaction depends on the driver
-            stiffness[:, free + column - n] += S[:n, :free].T @ force
     E = np.pad(base.E, ((0, D), (0, D))) @ S
 
     def retract(p: Floats, w: Floats) -> tuple[Floats, Floats]:
@@ -224,122 +154,26 @@ def _add_orientations(point: OperatingPoint, chart: Chart, changes: Floats) -> N
     changes[rows, 0, chart.H.shape[1] - slopes.shape[1] : chart.H.shape[1]] += slopes[rows]
 
 
-def _row(
-    point: OperatingPoint,
-    chart: Chart,
-    row: ConstraintRow,
-    motion: int,
-    active: int,
-    driven_columns: dict[int, int],
-    n: int,
-) -> tuple[Floats, tuple[int, Floats]]:
-    """Changes (3, 2 M) of a row and its two rates; where the direction of its reaction depends on a driver, the column
-    of the latter, else -1, and the derivative (n,) of the generalized reaction.
-
-    motion, active : indices in u of the driver's motion, and of whether the row is active; or -1.
-    """
-    M = chart.H.shape[1]
-    fixed_direction: tuple[int, Floats] = (-1, np.zeros(n))
-    if row.primitive == ORIENTATION or (active >= 0 and point.u[active] == 0.0):
-        return np.zeros((3, 2 * M)), fixed_direction
-    f, f1, f2 = point.u[motion : motion + 3] if motion >= 0 else (0.0, 0.0, 0.0)
-    column = n + driven_columns[motion] if motion in driven_columns else -1
-    first, second = _motion(point, chart, row.first), _motion(point, chart, row.second)
-    e = _axis(first, row.first_axis, M)
-    if row.primitive == ANGLE:
-        g, h = row.first_axis, row.first_axis_2
-        y, slope = -np.sin(f) * g + np.cos(f) * h, -np.cos(f) * g - np.sin(f) * h
-        by = np.zeros((3, 3, 2 * M))
-        if column >= 0:
-            by[:, :, column] = slope, -y * f1, -slope * f1**2 - y * f2
-            by[1, :, M + column], by[2, :, M + column] = slope, -2.0 * y * f1
-        arm = Arm(y, slope * f1, -y * f1**2 + slope * f2, *by)
-        other = _axis(second, row.second_axis, M)
-        slope_row = _axis(first, slope, M).dot(other)[0, :n]
-        multiplier = point.multipliers[point.system.layout.row_c[row.number]]
-        return _on_frame(first, arm).dot(other), (column, slope_row * multiplier) if column >= 0 else fixed_direction
-    if row.primitive == TURN:
-        quarter, (sine, cosine) = (
-            _axis(first, row.first_axis_2, M),
-            (_axis(second, axis, M) for axis in (row.second_point, row.second_axis)),
-        )
-        rates, changes = _turn((quarter.values(sine), quarter.dot(sine)), (e.values(cosine), e.dot(cosine)))
-        return _of_term(point, row, motion, rates, changes), fixed_direction
-    if row.primitive == DOT1:
-        changes = e.dot(_axis(second, row.second_axis, M))
-    else:
-        d = _point(point, second, row.second, row.second_point, M) - _point(point, first, row.first, row.first_point, M)
-        if row.primitive == POINT:
-            constant = np.zeros((3, 2 * M))
-            changes = _Vector(row.first_axis, ZERO, ZERO, constant, constant, constant).dot(d)
-        elif row.primitive == DOT2:
-            changes = e.dot(d)
-        elif row.primitive == STROKE:
-            return _of_term(point, row, motion, e.values(d), e.dot(d)), fixed_direction
-        else:
-            changes = d.dot(d) / (2.0 * row.constant)
-    if column >= 0:
-        scale = f / row.constant if row.primitive == DISTANCE else 1.0
-        changes[0, column] -= scale
-        changes[1, M + column] -= scale
-        if row.primitive == DISTANCE:
-            changes[1, column] -= f1 / row.constant
-            changes[2, column] -= f2 / row.constant
-            changes[2, M + column] -= 2.0 * f1 / row.constant
-    return changes, fixed_direction
-
-
-def _of_term(point: OperatingPoint, row: ConstraintRow, motion: int, rates: Floats, changes: Floats) -> Floats:
-    """(3, 2 M): changes of a term k(c) and of its rates, from the rates (3,) and the changes of its coordinate.
-
-    motion : index in u of c_0, k, k' and k'', whose parabola is the function; or -1.
-    """
-    if motion < 0:
-        return row.constant * changes
-    slope, bend = row.constant * point.u[motion + 2 : motion + 4]
-    first = slope * changes[1] + bend * rates[1] * changes[0]
-    second = slope * changes[2] + bend * (rates[2] * changes[0] + 2.0 * rates[1] * changes[1])
-    return np.stack([slope * changes[0], first, second])
-
-
 def _motion(point: OperatingPoint, chart: Chart, number: int) -> FrameMotion:
     """The motion of a frame, with its changes in a chart."""
     layout, M = point.system.layout, chart.H.shape[1]
-    frame, zero = layout.frames[number], np.zeros((3, 2 * M))
+    frame, still = layout.frames[number], np.zeros((3, 3, 2 * M))
     if not frame.freedom:
-        R = rotations.rotation_matrix(frame.quaternion)
-        return FrameMotion(R, ZERO, ZERO, zero, zero, zero, zero, zero, zero)
+        at = Course(np.array([frame.position, np.zeros(3), np.zeros(3)]), still)
+        return FrameMotion(at, rotations.rotation_matrix(frame.quaternion), np.zeros(3), np.zeros(3), still)
     i, j = layout.frame_q[number], layout.frame_v[number]
-    pose = np.hstack([chart.H, np.zeros_like(chart.H)])
-    velocity, acceleration = np.hstack([chart.eta_p, chart.H]), np.hstack([chart.alpha_p, chart.alpha_w])
     line, spin = slice(j, j + 3), slice(j + 3, j + 6)
-    lines = pose[line], velocity[line], acceleration[line]
+    changes = [
+        np.hstack([chart.H, np.zeros_like(chart.H)]),
+        np.hstack([chart.eta_p, chart.H]),
+        np.hstack([chart.alpha_p, chart.alpha_w]),
+    ]
+    values = np.array([point.q[i : i + 3], point.v[line], point.a[line]])
+    at = Course(values, np.array([each[line] for each in changes]))
     if frame.freedom == 3:
-        return FrameMotion(np.eye(3), ZERO, ZERO, zero, *lines, zero, zero)
+        return FrameMotion(at, np.eye(3), np.zeros(3), np.zeros(3), still)
     R = rotations.rotation_matrix(rotations.normalise(point.q[i + 3 : i + 7]))
-    return FrameMotion(R, point.v[spin], point.a[spin], pose[spin], *lines, velocity[spin], acceleration[spin])
-
-
-def _on_frame(on: FrameMotion, arm: Arm) -> _Vector:
-    x, x1, x2 = arm.values(on)
-    return _Vector(x, x1, x2, *arm.changes(on))
-
-
-def _axis(on: FrameMotion, axis: Floats, M: int) -> _Vector:
-    """An axis of a frame."""
-    constant = np.zeros((3, 2 * M))
-    return _on_frame(on, Arm(np.asarray(axis, dtype=float), ZERO, ZERO, constant, constant, constant))
-
-
-def _point(point: OperatingPoint, on: FrameMotion, number: int, at: Floats, M: int) -> _Vector:
-    """A point of a frame."""
-    layout = point.system.layout
-    frame, i, j = layout.frames[number], layout.frame_q[number], layout.frame_v[number]
-    line = slice(j, j + 3)
-    base = (point.q[i : i + 3], point.v[line], point.a[line]) if frame.freedom else (frame.position, ZERO, ZERO)
-    arm = _axis(on, at, M)
-    x, x1, x2 = (origin + y for origin, y in zip(base, (arm.x, arm.x1, arm.x2), strict=True))
-    return _Vector(x, x1, x2, on.displacement + arm.d, on.velocity + arm.d1, on.acceleration + arm.d2)
+    return FrameMotion(at, R, point.v[spin], point.a[spin], np.array([each[spin] for each in changes]))
 
 
 # Chart of a joint tree: coordinates of joints and free roots, with the exact tangent of the reduced form.

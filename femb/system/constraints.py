@@ -16,7 +16,7 @@ from math import isfinite
 import numpy as np
 
 from femb.base.types import Floats, Ints, Sparse
-from femb.elements.joint.constraint_kernels import FIRST, IN_FORCE, ROW, SECOND, row_tangent
+from femb.elements.joint.primitives import FIRST, IN_FORCE, ROW, SECOND, row_tangent
 from femb.layout.element import TrialError
 from femb.numerics.compiler.bound_calls import Bound
 from femb.numerics.newton import largest
@@ -197,11 +197,11 @@ def reaction_stiffness(system: MotionEquations, u: Floats, q: Floats, v: Floats,
     K, T = np.zeros((12, 12)), np.zeros(12)
     rows, columns, values = [np.zeros(0, dtype=int)], [np.zeros(0, dtype=int)], [np.zeros(0)]
     constraints = system.constraint_set
-    for index, data in zip(constraints.index, constraints.data, strict=True):
+    for n, index in enumerate(constraints.index):
         multiplier = multipliers[index[ROW]]
         if multiplier == 0.0 or (index[IN_FORCE] >= 0 and u[index[IN_FORCE]] == 0.0):
             continue  # an open latch
-        row_tangent(index, data, u, q, v, system.layout.fixed, K, T)
+        row_tangent(n, constraints.index, constraints.data, u, q, v, system.layout.fixed, K, T)
         frames = index[FIRST : FIRST + 3], index[SECOND : SECOND + 3]
         counts = [(6 if frame[HAS_AXES] else 3) if frame[IN_V] >= 0 else 0 for frame in frames]
         free = np.concatenate([np.arange(counts[0]), 6 + np.arange(counts[1])])

@@ -55,7 +55,7 @@ def assembled(system: MotionEquations, q: Floats, rough: bool) -> Floats:
                 system,
                 gaps,
                 "is open by {0:.3g} at the start: correct the positions, or assemble with start = 'assembled'",
-                "begins {0:.3g} (m, or the sine of the angle) away from the start: correct the start of the joint or "
+                "begins {0:.3g} (m or rad) away from the start: correct the start of the joint or "
                 "the positions, or assemble with start = 'assembled'",
             )
         )

@@ -17,7 +17,7 @@ import numpy as np
 
 from femb.base.types import Bools, Floats, Ints
 from femb.base.values import Keeper, shallow_copy
-from femb.elements.joint.constraint_kernels import (
+from femb.elements.joint.primitives import (
     DOT1,
     DOT2,
     FIRST,
@@ -143,9 +143,9 @@ class RowsAtStart:
     def of(system: MotionEquations) -> "RowsAtStart":
         """The rows of a system."""
         rows, q = system.constraint_set, system.layout.start_coordinates()
-        index, data = rows.index, rows.data
+        index, data = rows.index, rows.data[: len(rows.index)]
         attitudes = np.array([_attitudes(index[:, end : end + 3], q, rows.fixed) for end in (FIRST, SECOND)])
-        kind, axis = index[:, PRIMITIVE], data[:, FIRST_AXIS : FIRST_AXIS + 3]
+        kind, axis = index[:, PRIMITIVE], data[:, FIRST_AXIS]
         a = np.where((kind == POINT)[:, None], axis, np.einsum("nij,nj->ni", attitudes[0], axis))
         b = np.einsum("nij,nj->ni", attitudes[1], data[:, SECOND_AXIS])
         in_plane = [np.abs(x) <= ALONG for x in (a, b)]

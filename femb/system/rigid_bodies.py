@@ -10,7 +10,7 @@ import numpy as np
 
 from femb.base.types import Floats, Ints, Loop
 from femb.elements.body.mass_batch import MassBatch, PointBatch
-from femb.elements.joint.constraint_kernels import ROW
+from femb.elements.joint.primitives import ROW
 from femb.numerics.dop853_kernels import STEPS
 from femb.system.block_lu import DEPENDENT, SingularError
 from femb.system.constraints import AT_MOST, OPEN, PASSES, SETTLED, VELOCITY, position_limit, singular_mass

@@ -8,12 +8,12 @@ import numpy
 from autograd import jacobian
 from oracles.beam import conjugate, multiply, rotate
 
-from femb.elements.joint import constraint_kernels as kernels
+from femb.elements.joint import primitives as kernels
 from femb.elements.joint.constraint_set import ConstraintRow, ConstraintSet, ConstraintTable
 from femb.layout.layout import Layout
 from femb.system.pattern import Pattern
 
-PRIMITIVES = ("POINT", "DISTANCE", "DOT1", "DOT2", "ANGLE", "ORIENTATION")
+PRIMITIVES = ("POINT", "DISTANCE", "DOT1", "DOT2", "ORIENTATION", "STROKE", "TURN")
 ENDS = ("bodies", "first on the ground", "second on the ground", "first a point mass", "second a point mass")
 
 
@@ -31,23 +31,49 @@ def phi(row, ends, f):
         return np.dot(e_i, rotate(unit_j, row.second_axis)) - row.constant - f[0]
     if row.primitive == kernels.DOT2:
         return np.dot(e_i, d) - f[0]
-    if row.primitive == kernels.ANGLE:
-        a = -np.sin(f[0]) * row.first_axis + np.cos(f[0]) * row.first_axis_2
-        return np.dot(rotate(unit_i, a), rotate(unit_j, row.second_axis))
+    if row.primitive in (kernels.STROKE, kernels.TURN):
+        c = np.dot(e_i, d)
+        if row.primitive == kernels.TURN:
+            sine = np.dot(rotate(unit_i, row.first_axis_2), rotate(unit_j, row.second_point))
+            c = np.arctan2(sine, np.dot(e_i, rotate(unit_j, row.second_axis)))
+            # the path that it follows is near
+            c = c + 2.0 * numpy.pi * numpy.round((value_of(f[0]) - value_of(c)) / (2.0 * numpy.pi))
+        k = c if row.table is None else piece(row.table, c)
+        return row.constant * k - row.offset - f[0]
     return multiply(conjugate(f), multiply(conjugate(unit_i), unit_j))[1 + int(row.constant)]
+
+
+def value_of(x):
+    """A number without its derivatives."""
+    while hasattr(x, "_value"):
+        x = x._value
+    return x
+
+
+def piece(table, c):
+    """The cubic of a table's piece at c."""
+    begin, *coefficients = next(row for row in table[:0:-1] if row[0] <= value_of(c))
+    return sum(a * (c - begin) ** k for k, a in enumerate(coefficients))
 
 
 def random_row(primitive, rng, first, second, follows, number=0):
     """A row with random geometry; constants as the primitive has them."""
     kind = getattr(kernels, primitive)
     s_i, a, h, s_j, b = rng.standard_normal((5, 3))
-    constant = {"DISTANCE": 0.7, "DOT1": 0.3, "ORIENTATION": float(rng.integers(3))}.get(primitive, 0.0)
+    constant = {"DISTANCE": 0.7, "DOT1": 0.3, "ORIENTATION": float(rng.integers(3)), "STROKE": 1.7, "TURN": -0.6}.get(
+        primitive, 0.0
+    )
     if primitive == "ORIENTATION":
         pose = rng.standard_normal(4)
         pose /= numpy.linalg.norm(pose)
         a, h = pose[:3], numpy.array([pose[3], 0.0, 0.0])
     where = {"first_point": s_i, "first_axis": a, "first_axis_2": h, "second_point": s_j, "second_axis": b}
-    return ConstraintRow(number, kind, first, second, **where, constant=constant, follows=0 if follows else -1)
+    row = ConstraintRow(number, kind, first, second, **where, constant=constant, follows=0 if follows else -1)
+    if primitive in ("STROKE", "TURN"):
+        pieces = numpy.column_stack([numpy.array([-1e9, -0.4, 0.3]), rng.standard_normal((3, 4))])
+        pieces[0, 1:] = 0.2, 1e-9, 0.0, 0.0  # far from where it begins
+        return row._replace(offset=0.4, table=numpy.vstack([[3.0, 0.0, 0.0, 0.0, 0.0], pieces]))
+    return row
 
 
 class Case:

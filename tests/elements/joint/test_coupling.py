@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from models import of_parts
-from scipy.integrate import quad
+from scipy.integrate import quad, solve_ivp
 
 import femb
 from femb import (
@@ -25,6 +25,7 @@ from femb import (
     TableCoupling,
     Worm,
 )
+from femb.elements.marker import Place
 from femb.numerics import euler
 
 FORMS = ("velocity", "quaternion", "reduced")
@@ -229,10 +230,9 @@ def test_a_periodic_table_is_the_function_that_it_samples():
         (
             [
                 Gear("x", of("a pin"), of("b pin"), ratio=3.0),
-                femb.JointDriver("d", "a pin", femb.profiles.Constant(0.0)),
-                femb.JointDriver("e", "b pin", femb.profiles.Constant(0.0)),
+                femb.JointDriver("d", "b pin", femb.profiles.Constant(0.0)),
             ],
-            "couplings.x: each of its coordinates has a driver, drivers.d, drivers.e",
+            "couplings.x.second: is joints.b pin.angle, which has a driver, drivers.d",
         ),
         (
             [Gear("x", of("a pin"), of("b pin"), ratio=2.0, offset=0.3)],
@@ -254,6 +254,9 @@ def test_refusals_of_the_item():
         (lambda: Coupling("x", [of("a"), of("b")], (1.0, 0.0)), "factors"),
         (lambda: Planetary("x", of("a"), of("b"), of("c"), (20, -50)), "teeth"),
         (lambda: TableCoupling("x", of("a"), of("b"), (0, 2, 1), (0, 1, 2)), "coordinates"),
+        (lambda: Gear("x", of("a"), of("b"), ratio=1.0, backlash=0.1), "backlash: got 0.1, needs a 'stiffness'"),
+        (lambda: Worm("x", of("a"), of("b"), 30, friction_coefficient=0.1, lead_angle=0.2), "friction_coefficient"),
+        (lambda: Screw("x", of("a"), of("b"), 0.1, friction_coefficient=0.1, stiffness=1.0), "lead_angle: is missing"),
     ):
         with pytest.raises(ModelError, match=rf"couplings\.x\.{message}"):
             make()
@@ -291,17 +294,120 @@ def test_small_motions_about_a_motion(kind):
 
 
 def test_statics_and_drivers():
-    """A torque of 0.4 N m on the wheel turns the spring of the motor by n 0.4/k; a driver moves J_1 + n^2 J_2."""
-    gear = Gear("gear", of("a pin"), of("b pin"), ratio=-3.0)
-    parts = [*rotor("a", 0.5), *rotor("b", 0.2), gear]
+    """A torque of 0.4 N m on the wheel turns the spring of the motor by n 0.4/k; what drives the cart of a rack, of 3
+    kg, turns its pinion of 1 kg m2 too."""
+    parts = [*rotor("a", 0.5), *rotor("b", 0.2), Gear("gear", of("a pin"), of("b pin"), ratio=-3.0)]
     spring = femb.JointSpringDamper("spring", "a pin", stiffness=3.0)
     still = femb.static(of_parts(*parts, spring, motor("b", 0.4)))
     np.testing.assert_allclose(still.joints["a pin"].coordinates[-1], [-0.4], rtol=1e-10)
     np.testing.assert_allclose(still.couplings["gear"].force[-1], [-1.2, -0.4], rtol=1e-10)
-    driven = of_parts(*parts, femb.JointDriver("drive", "a pin", femb.profiles.Polynomial((0.0, 0.0, 0.5))))
-    for results in (femb.inverse(driven, duration=1.0), run(driven, 1.0), run(driven, 1.0, "reduced")):
-        np.testing.assert_allclose(results.drivers["drive"].force[-1], [2.3], rtol=1e-9)
-        np.testing.assert_allclose(results.couplings["gear"].force[-1], [-1.8, -0.6], rtol=1e-9)
+    motion = femb.profiles.Polynomial((0.0, 0.0, 0.5))
+    drive = femb.PositionDriver("drive", Place("ground"), Place("cart"), x=motion)
+    driven = trained(Rack("rack", of("a pin"), of("rail"), 0.2), drive)
+    still = femb.JointDriver("still", "b pin", femb.profiles.Constant(0.0))
+    inverse = femb.inverse(trained(Rack("rack", of("a pin"), of("rail"), 0.2), drive, still), duration=1.0)
+    for results in (inverse, run(driven, 1.0), run(driven, 1.0, "reduced")):
+        np.testing.assert_allclose(results.drivers["drive"].force[-1], [3.0 + 1.0 / 0.2**2], rtol=1e-9)
+        np.testing.assert_allclose(results.couplings["rack"].force[-1], [5.0, -25.0], rtol=1e-9)
+
+
+def held(*items):
+    """Two rotors, of which a driver holds the second."""
+    return of_parts(*rotor("a", 0.5, rates=0.3), *rotor("b", 0.2), HOLD, *items)
+
+
+HOLD = femb.JointDriver("hold", "b pin", femb.profiles.Constant(0.0))
+
+
+@every_form
+def test_play(formulation):
+    """The number of section 5 of the theory: free in the play, then half a period of the spring, at each side."""
+    period = 2.0 * (0.02 / 0.3 + np.pi / np.sqrt(200.0 / 0.5))
+    assert abs(period - 0.4474925987) < 1e-10
+    gear = Gear("gear", of("a pin"), of("b pin"), ratio=-1.0, stiffness=200.0, backlash=0.02)
+    results = run(held(gear), 5.0 * period, formulation, rtol=1e-11, atol=1e-13)
+    np.testing.assert_allclose(results.joints["a pin"].coordinates[-1], [0.0], atol=1e-8)
+    np.testing.assert_allclose(results.joints["a pin"].rates[-1], [0.3], rtol=1e-8)
+    np.testing.assert_allclose(results.audit.energy_error, 0.0, atol=1e-11)
+
+
+def test_teeth_that_yield():
+    """w^2 = k (n^2/J_1 + 1/J_2) of two rotors, by modes, a linear model, and on a free hub with its momenta."""
+    gear = Gear("gear", of("a pin"), of("b pin"), ratio=-3.0, stiffness=40.0)
+    wanted = np.sqrt(40.0 * (9.0 / 0.5 + 1.0 / 0.2))
+    model = of_parts(*rotor("a", 0.5), *rotor("b", 0.2), gear)
+    np.testing.assert_allclose(femb.modes(model).frequencies, [wanted / (2.0 * np.pi)], rtol=1e-10)
+    poles = np.linalg.eigvals(femb.linearize(model).A)
+    np.testing.assert_allclose(np.abs(poles.imag).max(), wanted, rtol=1e-9)
+    results = run(on_hub(gear, motor("a", 1.0)), 1.0)
+    np.testing.assert_allclose(results.audit.angular_momentum, 0.0, atol=1e-12)
+    np.testing.assert_allclose(results.audit.energy_error, 0.0, atol=1e-9)
+
+
+def thread(t, y, torques, inertias, law):
+    """Rates of two coordinates and their rates, of a thread of ratio 0.1 by its definition."""
+    k, play, chi, lead, friction, transition = law
+    x, rate = y[1] - 0.1 * y[0], y[3] - 0.1 * y[2]
+    side, depth = np.sign(x), abs(x) - 0.5 * play
+    resistance = 0.0
+    if depth > 0.0:
+        damped = chi * side * rate
+        resistance = side * k * depth * (damped + np.sqrt(1.0 + damped**2))
+    # the thread pushes the second with -N, and the first with what its slope and friction make of N
+    push = -resistance
+    forward = np.tanh(y[2] / transition) * np.sign(push)
+    torque = push * 0.1 * np.tan(lead + forward * friction) / np.tan(lead)
+    return [y[2], y[3], (torques[0] - torque) / inertias[0], (torques[1] + push) / inertias[1]]
+
+
+@pytest.mark.parametrize("kind", ["worm", "screw"])
+@pytest.mark.parametrize(
+    ("torques", "drives"), [((0.3, -1.0), True), ((0.0, -1.0), False)], ids=["motor drives", "load drives"]
+)
+def test_efficiency(kind, torques, drives):
+    """The motion of the definition, and tan(g)/tan(g + p) of what a thread takes."""
+    law = 50.0, 0.01, 0.4, 0.2, np.arctan(0.05), 0.01
+    words = {"stiffness": 50.0, "backlash": 0.01, "damping": 0.4, "lead_angle": 0.2}
+    words |= {"friction_coefficient": 0.05, "transition_rate": 0.01}
+    second, inertias = ("b pin", (1.0, 2.0)) if kind == "worm" else ("rail", (1.0, 3.0))
+    if kind == "worm":
+        coupling, load = Worm("x", of("a pin"), of(second), 10.0, **words), motor("b", torques[1])
+    else:
+        coupling = Screw("x", of("a pin"), of(second), 0.2 * np.pi, **words)
+        load = JointMotor("load", "rail", force=torques[1])
+    found = solve_ivp(thread, (0.0, 2.0), [0, 0, 0, 0], args=(torques, inertias, law), rtol=1e-11, atol=1e-13)
+    for method in ("rk", "radau"):
+        results = run(trained(coupling, motor("a", torques[0]), load), 2.0, method=method, rtol=1e-9)
+        first, last = (results.joints[name] for name in ("a pin", second))
+        got = [x[-1, 0] for x in (first.coordinates, last.coordinates, first.rates, last.rates)]
+        np.testing.assert_allclose(got, found.y[:, -1], rtol=2e-7, atol=1e-8)
+        np.testing.assert_allclose(results.audit.energy_error, 0.0, atol=1e-7)
+    force, rate = results.couplings["x"].force, first.rates[:, 0]
+    sure = (np.abs(rate) > 0.1) & (np.abs(force[:, 1]) > 0.1) & (np.sign(rate * force[:, 1]) == (1 if drives else -1))
+    assert sure.sum() > 5
+    ideal = np.abs(0.1 * force[sure, 1] / force[sure, 0])
+    lead, slide = 0.2, law[4] if drives else -law[4]
+    np.testing.assert_allclose(ideal, np.tan(lead) / np.tan(lead + slide), rtol=1e-7)
+
+
+def test_a_worm_that_locks():
+    """The angle of friction is above that of the lead: the load creeps by the transition rate only."""
+    words = {"stiffness": 50.0, "damping": 1.0, "lead_angle": 0.1, "transition_rate": 1e-4}
+    turned = []
+    for friction in (0.0, 0.2):
+        worm = Worm("x", of("a pin"), of("b pin"), 10.0, friction_coefficient=friction, **words)
+        results = run(trained(worm, motor("b", 1.0)), 2.0, rtol=1e-7, method="radau")
+        turned.append(abs(results.joints["a pin"].coordinates[-1, 0]))
+    assert turned[0] > 0.15
+    assert turned[1] < 2e-4
+
+
+def test_a_table_calls_no_python():
+    """Its curve is in the rows; a function in Python is an input of the state."""
+    table = TableCoupling("x", of("a pin"), of("b pin"), (-9, 0, 9), (-4.5, 0, 4.5))
+    of_state = [femb.System(trained(coupling)).inputs.of_state
+                for coupling in (table, FunctionCoupling("x", of("a pin"), of("b pin"), bent))]  # fmt: skip
+    assert of_state == [False, True]
 
 
 def test_a_latch_stops_the_train():

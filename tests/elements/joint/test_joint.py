@@ -10,8 +10,8 @@ from oracles.finite_differences import slope
 from oracles.four_bar import BARS, four_bar
 
 import femb
-from femb.elements.joint.constraint_kernels import ANGLE
 from femb.elements.joint.constraint_set import ConstraintRow, ConstraintSet, ConstraintTable
+from femb.elements.joint.primitives import TURN
 from femb.elements.joint.records import joint_reactions
 from femb.elements.marker import Attachment
 from femb.layout.element import Input
@@ -24,17 +24,16 @@ from femb.system.pattern import Pattern
 from femb.system.stacked import least_multipliers
 from femb.system.system import System
 
-TURNING = ("DOT1", "DOT2", "ANGLE", "ORIENTATION")
+TURNING = ("DOT1", "DOT2", "TURN", "ORIENTATION")
 
 
 def cases():
     """Primitives between all kinds of frames, held and following an input."""
     for primitive in PRIMITIVES:
         for ends in ENDS:
-            if "point mass" in ends and primitive in (*TURNING[0:1], "ANGLE", "ORIENTATION"):
+            if "point mass" in ends and primitive in (*TURNING[0:1], "TURN", "ORIENTATION"):
                 continue
-            if primitive != "ANGLE":
-                yield pytest.param(primitive, ends, False, id=f"{primitive}, {ends}")
+            yield pytest.param(primitive, ends, False, id=f"{primitive}, {ends}")
             yield pytest.param(primitive, ends, True, id=f"{primitive}, {ends}, driven")
 
 
@@ -119,14 +118,15 @@ def test_rows_without_a_direction_have_no_rank():
 
 
 def test_driven_angle_is_regular_all_round():
-    """ANGLE, on the joint's manifold: J is the axis, Phi_t = -f' and gamma = f'' for every angle."""
+    """TURN, on the joint's manifold: J is the axis, Phi_t = -f' and gamma = f'' for every angle."""
     layout = Layout()
     body = layout.add_frame("body", np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))
     ground = layout.add_frame("ground", np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]), freedom=0)
     number = layout.add_row("row", ground, body)
     layout.finish()
     x, y, z = np.eye(3)
-    row = ConstraintRow(number, ANGLE, ground, body, first_axis=x, first_axis_2=y, second_axis=x, follows=0)
+    axes = {"first_axis": x, "first_axis_2": y, "second_point": x, "second_axis": x}
+    row = ConstraintRow(number, TURN, ground, body, **axes, constant=1.0, follows=0)
     batch = ConstraintSet(layout, ConstraintTable.of_rows(layout, [row], (Input(3, lambda t: None),)))
     batch.allocate(Pattern(layout))
     for angle in np.linspace(0.0, 2.0 * np.pi, 25):
