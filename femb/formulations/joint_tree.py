@@ -19,7 +19,7 @@ Source: docs/theory/reduced_order.md, sections 2 and 3.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
@@ -500,9 +500,9 @@ class TreeForm(Transformed):
     retained : indices of these n_c rows in the System's multipliers.
     """
 
-    def _select_rows(self, tree: JointTree) -> None:
+    def _select_rows(self, tree: JointTree, eliminated: Collection[int] = ()) -> None:
         idle = {latch.row for latch in self.layout.latches if not latch.engaged(self.system.discrete)}
-        rows = [row for row in tree.retained_rows if row not in idle]
+        rows = [row for row in tree.retained_rows if row not in idle and row not in eliminated]
         self.retained: Ints = np.asarray(self.layout.row_c[rows], dtype=np.int64)
         self.n_c = len(rows)
 

@@ -1,8 +1,8 @@
 """A gear between two rotors beside Exudyn's ObjectConnectorCoordinate, and the motion in closed form."""
 
 import exudyn as exu
+import exudyn.utilities as items
 import numpy as np
-from exudyn import itemInterface as items
 
 import femb
 

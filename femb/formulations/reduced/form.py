@@ -22,7 +22,8 @@ from femb.base.options import Tolerances
 from femb.base.types import ErrorScale, Floats, Ints
 from femb.base.values import Keeper
 from femb.formulations.contract import Coordinates, refused
-from femb.formulations.joint_tree import JointTree, Swept, TreeForm
+from femb.formulations.independent import Independent
+from femb.formulations.joint_tree import JointTree, Swept, TreeForm, position_names, speed_names
 from femb.formulations.joint_tree_kernels import FRAME_V, SIZE, SPHERICAL
 from femb.formulations.reduced.null_space import NullSpace, TreeTangent, apply_H2, apply_H2_T, composite
 from femb.formulations.reduced.recursion import RecursiveSteps
@@ -53,7 +54,7 @@ GROUPS: Keeper[tuple[ErrorGroups, tuple[Ints, Ints]]] = Keeper(KEPT)
 
 
 class TreeCoordinates:
-    """q (n_q,) and speeds v (n_v,) of a joint tree.
+    """Independent q (n_q,) and speeds v (n_v,) of a joint tree.
 
     corotated_frames : quaternions and speeds of the free frames that flexible elements couple; see the contract.
     """
@@ -61,15 +62,15 @@ class TreeCoordinates:
     system: System
 
     def __init__(self, tree: JointTree) -> None:
-        self.tree = tree
-        self.n_q, self.n_v = tree.n_q, tree.n_u
-        self._body_roots = [frame for frame in tree.frames if frame.body_velocity]
+        self.tree, self.independent = tree, Independent(tree)
+        self.n_q, self.n_v = self.independent.n_q, self.independent.n_v
+        self._body_roots = [self.independent.frame(frame) for frame in tree.frames if frame.body_velocity]
         self._group()
 
     def _group(self) -> None:
         """Set the groups of components for the error norm, and ``corotated_frames``."""
         layout = self.tree.layout
-        if layout.numbers.kept and not self._body_roots:
+        if layout.numbers.kept and not self._body_roots and not self.independent:
             self._groups, corotated = GROUPS.get(self.tree.structure, self._grouped)
         else:
             self._groups, corotated = self._grouped()
@@ -92,9 +93,9 @@ class TreeCoordinates:
                 count = frame.q.stop - frame.angles.start
                 angles += [(frame.angles.start + k, frame.u.start + strokes + k, -1) for k in range(count)]
         groups: Ints = np.array([*lengths, *angles, *quaternions], dtype=np.int64).reshape(-1, 3)
-        in_q, in_u = np.array(corotated, dtype=np.int64).reshape(-1, 2).T
-        found = ErrorGroups(groups, len(lengths))
-        return found, (np.ascontiguousarray(in_q), np.ascontiguousarray(in_u))
+        in_q, in_u, there = self.independent.placed(groups[:, 0], groups[:, 1])
+        found = ErrorGroups(np.column_stack([in_q, in_u, groups[there, 2]]), int(there[: len(lengths)].sum()))
+        return found, self.independent.placed(*np.array(corotated, dtype=np.int64).reshape(-1, 2).T)[:2]
 
     @property
     def coordinates(self) -> Coordinates:
@@ -103,12 +104,12 @@ class TreeCoordinates:
             raise ModelError.at(
                 ("run", "method"), "velocities in body axes are no rates of coordinates: use 'rk', or inertial ones"
             )
-        return self.tree.coordinates
+        return self.independent.coordinates
 
     def rates(self, q: Floats, v: Floats) -> Floats:
         """q' (s, n_q)."""
         out = np.empty_like(q)
-        kinematics.rates(*self.tree.coordinates, q, v, out)
+        kinematics.rates(*self.independent.coordinates, q, v, out)
         for root in self._body_roots:
             out[:, root.q.start : root.q.start + 3] = self._rotated(q, root, v[:, root.u][:, :3])
         return out
@@ -117,8 +118,8 @@ class TreeCoordinates:
         """q'' (s, n_q)."""
         rate = self.rates(q, v)
         by_rate = np.zeros_like(rate)
-        kinematics.rates(*self.tree.coordinates, rate, v, by_rate)
-        by_rate[:, self.tree.coordinates[0]] = 0.0
+        kinematics.rates(*self.independent.coordinates, rate, v, by_rate)
+        by_rate[:, self.independent.coordinates[0]] = 0.0
         out = self.rates(q, a) + by_rate
         for root in self._body_roots:
             speeds = v[:, root.u]
@@ -129,7 +130,7 @@ class TreeCoordinates:
         """The speeds (s, n_v) that change q (n_q,) or (s, n_q) at the rates dq (s, n_q)."""
         q = q if q.ndim == 2 else q[None]
         out = np.empty((len(dq), self.n_v))
-        kinematics.tangents(*self.tree.coordinates, q, dq, out)
+        kinematics.tangents(*self.independent.coordinates, q, dq, out)
         for root in self._body_roots:
             back = self._rotated(q, root, dq[:, root.q.start : root.q.start + 3], back=True)
             out[:, root.u.start : root.u.start + 3] = back
@@ -143,11 +144,11 @@ class TreeCoordinates:
     def joint_angles(self, q: Floats) -> Floats:
         """The joint coordinates (s, m) that q (s, n_q) counts, and of the others those of the last step."""
         index = self.tree.coordinate_index
-        return np.where(index >= 0, q[:, index], self.system.discrete.angles)
+        return np.where(index >= 0, self.independent.tree_q(q)[:, index], self.system.discrete.angles)
 
     def normalise(self, q: Floats) -> float:
         """Scale quaternions to unit length, in place; returns the largest |p.p - 1| before."""
-        return float(kinematics.normalise_each(self.tree.coordinates[2], q.reshape(-1, self.n_q)))
+        return float(kinematics.normalise_each(self.independent.coordinates[2], q.reshape(-1, self.n_q)))
 
     def error_scale(self, rtol: float, atol: Tolerances) -> tuple[ErrorScale, ErrorScale]:
         """Groups and tolerances for ``kinematics.error_norm``; angles have the tolerance of quaternions."""
@@ -156,7 +157,7 @@ class TreeCoordinates:
         scale = np.full(len(groups), quaternion)
         scale[:lengths] = position
         *of_internal, is_angle = self.tree.layout.internal_tolerances(atol, rtol)
-        first_q, first_u = (part.start for part in self.tree.internal)
+        first_q, first_u = self.n_q - len(is_angle), self.n_v - len(is_angle)
         internal: Ints = np.empty((len(is_angle), 3), dtype=np.int64)
         internal[:, 0] = first_q + np.arange(len(is_angle))
         internal[:, 1] = first_u + np.arange(len(is_angle))
@@ -267,7 +268,8 @@ class ReducedForm(RecursiveSteps, TreeCoordinates, TreeForm):
             raise refused("'reduced': the joints leave nothing free to move")
         self.null_space = NullSpace(self.tree)
         self._choose_rows()
-        self.q0, self.v0 = self.tree.q0, self.tree.speeds_at(self.tree.q0, system.v0)
+        self.q0 = self.independent.q_of(self.tree.q0)
+        self.v0 = self.independent.v_of(self.tree.speeds_at(self.tree.q0, system.v0))
         self._check_retained()
 
     @cached_property
@@ -276,7 +278,7 @@ class ReducedForm(RecursiveSteps, TreeCoordinates, TreeForm):
         return TreeTangent(self.tree, self.null_space)
 
     def _choose_rows(self) -> None:
-        self._select_rows(self.tree)
+        self._select_rows(self.tree, self.independent.rows)
         self.dense = self.n_v + self.n_c <= DENSE or not (self.layout.structures or self.layout.internal)
         self.solver: Solver = DenseSolver() if self.dense else LowRankBorderedSolver()
 
@@ -284,7 +286,7 @@ class ReducedForm(RecursiveSteps, TreeCoordinates, TreeForm):
         if not self.n_c:
             return
         u, layout = self.inputs_at(0.0, self.q0, self.v0), self.layout
-        J = self._retained_rows(u, self.tree.sweep(self.q0[None], np.zeros((1, self.n_v))))
+        J = self._retained_rows(u, self.swept(self.q0[None], np.zeros((1, self.n_v))))
         if np.linalg.matrix_rank(J, tol=1e-9 * np.linalg.norm(J)) < self.n_c:
             labels = [layout.row_labels[k] for k in self.tree.retained_rows if layout.row_c[k] in self.retained]
             raise refused(
@@ -294,27 +296,43 @@ class ReducedForm(RecursiveSteps, TreeCoordinates, TreeForm):
 
     def H2(self, q: Floats, v: Floats | None = None) -> tuple[Any, Any]:
         """H2 and H2' (system.n_v, n_v) at one state, scipy.sparse. Equation (12)."""
-        swept = self.tree.sweep(q[None], np.zeros((1, self.n_v)) if v is None else v[None])
-        return self.null_space.matrices(*(array[0] for array in swept[2:]))
+        swept = self.swept(q[None], np.zeros((1, self.n_v)) if v is None else v[None])
+        H2, H2_rate = self.null_space.matrices(*(array[0] for array in swept[2:]))
+        return self.independent.pulled(H2), self.independent.pulled(H2_rate)
+
+    @property
+    def coordinate_names(self) -> tuple[str, ...]:
+        """Names (n_q,) of the coordinates."""
+        return tuple(self.independent.q_of(np.array(position_names(self.tree))).tolist())
+
+    @property
+    def speed_names(self) -> tuple[str, ...]:
+        """Names (n_v,) of the speeds."""
+        return tuple(self.independent.v_of(np.array(speed_names(self.tree))).tolist())
+
+    def swept(self, q: Floats, v: Floats) -> Swept:
+        """The sweep over the tree at s states."""
+        return self.tree.sweep(self.independent.tree_q(q), self.independent.tree_u(v))
 
     def velocity_rates(self, swept: Swept, v: Floats, a: Floats) -> Floats:
         """v' of the System (s, system.n_v), H2 a + H2' v, at s swept states."""
         _, V, T, T1, B, B1 = swept
-        A = np.empty_like(V)
+        A, v, a = np.empty_like(V), self.independent.tree_u(v), self.independent.tree_u(a)
         apply_H2(self.tree.index, T, T1, B, B1, V, v, a, A)
         A[:, self.tree.internal_index[1]] = a[:, self.tree.internal[1]]
         return A
 
     def pulled(self, swept: Swept, force: Floats) -> Floats:
         """H2^T force (s, n_v); on return force (s, system.n_v) contains for every frame the sum over its subtree."""
-        out = np.empty((len(force), self.n_v))
+        out = np.empty((len(force), self.tree.n_u))
         apply_H2_T(self.tree.index, swept[2], swept[4], force, out)
         out[:, self.tree.internal[1]] = force[:, self.tree.internal_index[1]]
-        return out
+        result: Floats = self.independent.pulled(out)
+        return result
 
     def equations(self, u: Floats, q: Floats, v: Floats, a: Floats, multipliers: Floats) -> Floats:
         """(s, n_v + n_c): H2^T times the System's residual, and retained constraint rows on velocities."""
-        swept = self.tree.sweep(q, v)
+        swept = self.swept(q, v)
         Q, V, *_ = swept
         A = self.velocity_rates(swept, v, a)
         if not self.n_c:
@@ -327,7 +345,7 @@ class ReducedForm(RecursiveSteps, TreeCoordinates, TreeForm):
         """v' (n_v,) and the multipliers (n_c,) of retained rows at one state: (10). Raises TrialError."""
         if self._recursion is not None and not self.n_c:
             return self._recursion.rates(q, v, self._applied(self._recursion, u, q, v)), np.zeros(0)
-        swept = self.tree.sweep(q[None], v[None])
+        swept = self.swept(q[None], v[None])
         Q, V, *_ = swept
         bias = self.velocity_rates(swept, v[None], np.zeros((1, self.n_v)))
         x = -self.pulled(swept, self.system.residual(u[None], Q, V, bias))[0]
@@ -338,7 +356,7 @@ class ReducedForm(RecursiveSteps, TreeCoordinates, TreeForm):
             if self.n_c:
                 J = self.system.jacobian(u, Q[0])[self.retained]
                 gamma = self.system.constraints(u[None], Q, V)[1][0, self.retained] - J @ bias[0]
-                matrix, x = bordered(matrix, (J @ self.null_space.of(swept)).toarray()), np.append(x, gamma)
+                matrix, x = bordered(matrix, self._retained_rows(u, swept)), np.append(x, gamma)
             x = self.solver.factorise(matrix).solve(x)
         except SingularError as error:
             raise TrialError(
@@ -362,10 +380,11 @@ class ReducedForm(RecursiveSteps, TreeCoordinates, TreeForm):
         """H2^T M H2 (n_v, n_v) at one swept state; dense, or scipy.sparse."""
         data = self.system.mass_data(swept[0][0])
         if self._mass_offsets is not None:
-            out = np.zeros((self.n_v, self.n_v))
+            out = np.zeros((self.tree.n_u, self.tree.n_u))
             composite(self.tree.index, swept[2][0], swept[4][0], np.append(data, 0.0)[self._mass_offsets], out)
-            return out
-        H = self.null_space.of(swept)
+            result: Floats = self.independent.pulled(out, left=True)
+            return result
+        H = self.independent.pulled(self.null_space.of(swept))
         n = self.system.n_v
         mass = H.T @ self.system.pattern.to_csc(data)[:n, :n] @ H
         return mass.toarray() if self.dense else mass
@@ -375,7 +394,7 @@ class ReducedForm(RecursiveSteps, TreeCoordinates, TreeForm):
 
         Sparse ones have the part that would fill them beside them, as ``femb.system.block_lu.WithLowRank``.
         """
-        swept = self.tree.sweep(q[None], v[None])
+        swept = self.swept(q[None], v[None])
         a, _ = self.forward(u, q, v)
         A = self.velocity_rates(swept, v[None], a[None])
         full = self._all_multipliers(multipliers[None])
@@ -390,7 +409,8 @@ class ReducedForm(RecursiveSteps, TreeCoordinates, TreeForm):
                 part.resize(parts[k].shape)
                 parts[k] = parts[k] + part
         reactions = reaction_stiffness(self.system, u, Q, V, full[0]) if self.n_c else None
-        changes = self._tangent.changes(swept, force, q, v, a)
+        of_tree = (self.independent.tree_q(q), *(self.independent.tree_u(x) for x in (v, a)))
+        changes = self._tangent.changes(swept, force, *of_tree).of_independent(self.independent)
         reduced = self._tangent.pulled_back(changes, parts, self.retained, reactions)
         if self.dense:
             return tuple(matrix.toarray() for matrix in reduced)
@@ -399,12 +419,13 @@ class ReducedForm(RecursiveSteps, TreeCoordinates, TreeForm):
 
     def _retained_rows(self, u: Floats, swept: Swept) -> Floats:
         """C H2 (n_c, n_v) at one swept state."""
-        result: Floats = (self.system.jacobian(u, swept[0][0])[self.retained] @ self.null_space.of(swept)).toarray()
+        rows = self.system.jacobian(u, swept[0][0])[self.retained] @ self.null_space.of(swept)
+        result: Floats = self.independent.pulled(rows.toarray())
         return result
 
     def _correction(self, u: Floats, q: Floats, gap: Floats) -> Floats:
         """The smallest change of speeds, in the metric of the mass, that changes the retained rows by -gap."""
-        swept = self.tree.sweep(q[None], np.zeros((1, self.n_v)))
+        swept = self.swept(q[None], np.zeros((1, self.n_v)))
         J = self._retained_rows(u, swept)
         x = np.concatenate([np.zeros(self.n_v), -gap])
         try:
@@ -423,18 +444,18 @@ class ReducedForm(RecursiveSteps, TreeCoordinates, TreeForm):
 
     def to_system(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """q and v of the System at s states."""
-        return self.tree.to_system(q, v)
+        return self.tree.to_system(self.independent.tree_q(q), self.independent.tree_u(v))
 
     def accelerations_to_system(self, q: Floats, v: Floats, a: Floats) -> Floats:
         """v' of the System at s states: H2 a + H2' v."""
         together = max(1, TOGETHER // max(1, len(self.tree.frames)))
         parts = [slice(first, first + together) for first in range(0, max(1, len(q)), together)]
-        return np.concatenate([self.velocity_rates(self.tree.sweep(q[x], v[x]), v[x], a[x]) for x in parts])
+        return np.concatenate([self.velocity_rates(self.swept(q[x], v[x]), v[x], a[x]) for x in parts])
 
     def from_system(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """q and v of one state of the System."""
         q = self.tree.coordinates_at(q, self.system.discrete.angles)
-        return q, self.tree.speeds_at(q, v)
+        return self.independent.q_of(q), self.independent.v_of(self.tree.speeds_at(q, v))
 
     def at(self, q: Floats) -> "ReducedForm":
         """The form with the joint angles of q in its discrete state."""

@@ -16,7 +16,7 @@ from femb.base.html import Brief
 from femb.base.types import Floats
 from femb.base.values import shown
 from femb.elements.joint.coordinates import PARALLEL, SPHERICAL, X, Y, Z
-from femb.formulations.joint_tree import given_by_name, position_names, speed_names
+from femb.formulations.joint_tree import given_by_name
 from femb.formulations.joint_tree_kernels import FRAME_V, SIZE
 from femb.formulations.reduced.form import ReducedForm
 from femb.formulations.tree_frame import Root
@@ -205,7 +205,7 @@ def rows(form: "ReducedForm", q: Floats, v: Floats) -> VelocityRows:
     """Rows of a ReducedForm at one state. Equations (16) and (17)."""
     tree = form.tree
     n_v, n_u = tree.system.n_v, tree.n_u
-    _, _, T, T1, B, B1 = (array[0] for array in tree.sweep(q[None], v[None]))
+    _, _, T, T1, B, B1 = (array[0] for array in form.swept(q[None], v[None]))
     Ha, Ha_rate = np.eye(n_v), np.zeros((n_v, n_v))
     Hb, Hb_rate = np.zeros((2, n_v, n_u))
     blocks = [slice(first, first + size) for first, size in tree.index[:, [FRAME_V, SIZE]]]
@@ -216,7 +216,7 @@ def rows(form: "ReducedForm", q: Floats, v: Floats) -> VelocityRows:
             parent, width = blocks[frame.parent], tree.index[frame.parent, SIZE]
             Ha[block, parent], Ha_rate[block, parent] = -T[k, :size, :width], -T1[k, :size, :width]
     Hb[tree.internal_index[1], np.arange(tree.internal[1].start, tree.internal[1].stop)] = 1.0
-    return VelocityRows(Ha, Hb, Ha_rate, Hb_rate)
+    return VelocityRows(Ha, form.independent.pulled(Hb), Ha_rate, form.independent.pulled(Hb_rate))
 
 
 # Rows of the kinds of joints in table 2: the function in ``table2`` and the constrained axes of the first end.
@@ -409,8 +409,8 @@ def reduced_matrices(
     form = ReducedForm(System(model), root)
     return matrices_of(
         form,
-        given_by_name("q", q, form.q0, position_names(form.tree)),
-        given_by_name("u", u, form.v0, speed_names(form.tree)),
+        given_by_name("q", q, form.q0, form.coordinate_names),
+        given_by_name("u", u, form.v0, form.speed_names),
         t,
     )
 
@@ -431,9 +431,9 @@ def matrices_of(form: ReducedForm, q: Floats, u: Floats, t: float = 0.0) -> Redu
     order = np.argsort(layout.row_c) if system.n_c else np.zeros(0, dtype=int)
     return ReducedMatrices(
         velocities=tuple(layout.velocity_labels()),
-        speeds=speed_names(form.tree),
+        speeds=form.speed_names,
         rows=tuple(layout.row_labels[k] for k in order),
-        coordinates=position_names(form.tree),
+        coordinates=form.coordinate_names,
         q=q,
         u=u,
         M=system.mass_matrix(Q[0]).toarray(),

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from femb.base.types import Floats, Ints
+from femb.formulations.independent import Independent
 from femb.formulations.joint_tree import JointTree, Swept
 from femb.formulations.joint_tree_kernels import (
     BACKWARD,
@@ -352,6 +353,12 @@ class Changes:
     by_q: Any
     rate_by_q: Any
     geometric: Any
+
+    def of_independent(self, independent: Independent) -> "Changes":
+        """Those by the independent speeds, of which the tree's are constant multiples."""
+        parts = self.H2, self.H2_rate, self.by_q, self.rate_by_q
+        H2, H2_rate, by_q, rate_by_q = (independent.pulled(each) for each in parts)
+        return Changes(H2, H2_rate, by_q, rate_by_q, independent.pulled(self.geometric, left=True))
 
     def pulled_back(self, part: LowRank) -> LowRank:
         """A part of low rank of the System's damping and stiffness in the speeds, as by (14) and (15)."""

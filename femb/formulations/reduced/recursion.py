@@ -27,6 +27,7 @@ from femb.formulations.hamiltonian.momentum_kernels import (
     spatial_inertias,
 )
 from femb.formulations.hamiltonian.segments import Segments, Tree, linear_springs, other_batches, spring_columns
+from femb.formulations.independent import Independent
 from femb.formulations.joint_tree import JointTree, Swept
 from femb.formulations.joint_tree_kernels import SPHERICAL, add_cross
 from femb.formulations.tree_frame import TreeFrame
@@ -302,6 +303,7 @@ class RecursiveSteps:
 
     system: System
     tree: JointTree
+    independent: Independent
     n_v: int
     n_c: int
 
@@ -311,7 +313,7 @@ class RecursiveSteps:
 
     @cached_property
     def _recursion(self) -> Recursion | None:
-        return Recursion.of(self.system, self.tree)
+        return None if self.independent else Recursion.of(self.system, self.tree)
 
     def _applied(self, recursion: Recursion, u: Floats, q: Floats, v: Floats) -> Floats:
         """The generalized forces (n_v,) of the elements that the recursion does not evaluate, at one state."""

@@ -26,6 +26,7 @@ from femb import (
     Worm,
 )
 from femb.elements.marker import Place
+from femb.formulations.reduced import ReducedForm
 from femb.numerics import euler
 
 FORMS = ("velocity", "quaternion", "reduced")
@@ -91,6 +92,42 @@ def test_screw_falls(formulation):
     found = results.joints["thread"].accelerations[-1]
     np.testing.assert_allclose(found[1], -0.1226911993, rtol=1e-9)
     np.testing.assert_allclose(found[0], -0.1226911993 * 2.0 * np.pi / 0.01, rtol=1e-9)
+
+
+def test_dependent_rates_are_eliminated():
+    """A train of three relations of five coordinates, one of them in metres: two speeds, no multiplier, and the motion,
+    the matrices of a step and the forces of the couplings are those of the equations with rows."""
+    parts = [
+        Differential("sum", of("a pin"), of("b pin"), of("c pin")),
+        Gear("gear", of("b pin"), of("d pin"), teeth=(20, 61)),
+        Rack("rack", of("d pin"), of("rail"), 0.2),
+        motor("a", 0.3),
+        femb.JointSpringDamper("spring", "rail", stiffness=3.0, damping=0.1),
+        femb.JointSpringDamper("other", "c pin", stiffness=1.0),
+    ]
+    model = trained(*rotor("c", 0.5, rates=0.2), *rotor("d", 0.7), *parts)
+    form = ReducedForm(femb.System(model))
+    assert (form.n_q, form.n_v, form.n_c) == (2, 2, 0)
+    results = {
+        (word, method): run(model, 2.0, word, method=method, rtol=1e-9)
+        for word in ("velocity", "reduced")
+        for method in ("rk", "radau")
+    }
+    wanted = results["velocity", "rk"]
+    for found in results.values():
+        for name in ("a pin", "c pin", "rail"):
+            np.testing.assert_allclose(found.joints[name].coordinates, wanted.joints[name].coordinates, atol=2e-8)
+        for name in ("sum", "gear", "rack"):
+            np.testing.assert_allclose(found.couplings[name].force, wanted.couplings[name].force, atol=1e-6)
+            np.testing.assert_allclose(found.couplings[name].violation, 0.0, atol=1e-11)
+
+
+def test_matrices_of_a_tree_with_couplings():
+    """H2 of the independent speeds gives velocities of the system that its rows allow, and Ha v = Hb u."""
+    found = femb.thompson.reduced_matrices(concertina(hub=RigidBody("hub", 200.0, (50.0, 50.0, 50.0))))
+    assert found.H2.shape[1] == len(found.speeds) == 7
+    np.testing.assert_allclose(found.Phi_q @ found.H2, 0.0, atol=1e-12)
+    np.testing.assert_allclose(found.Ha @ found.H2, found.Hb, atol=1e-12)
 
 
 def bent(c):
