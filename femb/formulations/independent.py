@@ -2,7 +2,7 @@
 
 A coupling is one equation A q = b of coordinates of joints, which count turns. With the dependent ones d and the
 others i, q_d = A_d^-1 (b - A_i q_i), and likewise their speeds: nothing drifts. Source: docs/theory/reduced_order.md,
-section 12.
+section 11.
 """
 
 from dataclasses import replace

@@ -30,7 +30,6 @@ from numpy.typing import ArrayLike
 from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
 from femb.base.values import Keeper, given_numbers, shown
-from femb.elements import RigidBody
 from femb.elements.joint.coordinates import X, Y, Z
 from femb.formulations.contract import Coordinates, Transformed
 from femb.formulations.joint_tree_kernels import (
@@ -313,8 +312,7 @@ class JointTree:
             velocity = self.root.velocity == "body"
             given = self.root.point
             if isinstance(given, str):
-                rigid = self.system.model.bodies[body]
-                given = rigid.center_of_mass if given != "origin" and isinstance(rigid, RigidBody) else point
+                given = point if given == "origin" else getattr(self.system.model.bodies[body], "center_of_mass", point)
             point = np.asarray(given, dtype=float)
         return INERTIAL, Station(frame, point), velocity
 

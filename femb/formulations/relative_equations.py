@@ -9,7 +9,7 @@ Source: docs/theory/relative.md, sections 2 to 4.
 
 from copy import copy
 from functools import cached_property
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -17,108 +17,87 @@ from femb.base.errors import ModelError
 from femb.base.options import Tolerances
 from femb.base.types import ErrorScale, Floats, Ints
 from femb.formulations.joint_tree import JointTree, TreeForm, joint_words
-from femb.formulations.joint_tree_kernels import POINT_MASS, REVOLUTE, SPHERICAL, UNIVERSAL
+from femb.formulations.joint_tree_kernels import SPHERICAL
+from femb.formulations.reduced.null_space import NullSpace
 from femb.formulations.relative import (
     GIMBAL,
-    Partials,
-    RelativePlacement,
-    RelativeTree,
     Speeds,
-    Velocities,
     angle_rates,
-    body_rows,
     gimbal_distance,
-    partials,
-    velocities,
+    speed_columns,
 )
+from femb.formulations.tree_frame import Root, TreeFrame
 from femb.layout.discrete import DiscreteState
 from femb.layout.element import TrialError
 from femb.numerics import kinematics, rotations
 from femb.system.system import System
 
-# The joint tree of a System as a ``RelativeTree``, and the names of its coordinates and speeds.
-#
-# A RelativeTree has six columns for every joint; the joint's strokes and angles are those components of the relative
-# translation and rotation, in axes of the joint, that no row constrains.
-# Source: docs/theory/relative.md, sections 1 to 4.
+
+class Motion(NamedTuple):
+    """Kinematics of n bodies: mass centres r, v (n, 3) and angular velocities w (n, 3), inertial axes; attitudes A
+    (n, 3, 3), body to inertial; partial velocities V, W (n, 3, n_v) and their rates, v = V u and w = W u."""
+
+    r: Floats
+    A: Floats
+    v: Floats
+    w: Floats
+    V: Floats
+    W: Floats
+    V_rate: Floats
+    W_rate: Floats
 
 
 class RelativeColumns:
-    """The columns of a model.
+    """The columns of a model: a joint tree whose free bodies are positioned by their mass centres.
 
     names (n,) : bodies and nodes of beams, parents first. parents (n,) : index of the parent in ``names``, -1 for the
-    ground or the inertial frame. coordinates, speeds : their names. choice : "fixed", "body" or "angles". tree : has
-    six columns for every joint; ``select`` (6 n, n_v) maps the speeds to these columns.
+    ground or the inertial frame. coordinates, speeds : their names. choice : "fixed", "body" or "angles" of rotations.
     """
 
     def __init__(self, system: System, choice: Speeds) -> None:
         self.choice: Speeds = choice
         self.system, self.model, self.layout = system, system.model, system.layout
-        self.joints = JointTree(system, "relative_kinematics", analysis=True)
+        self.joints = JointTree(system, "relative_kinematics", Root("center_of_mass"), analysis=True)
+        self.null_space = NullSpace(self.joints)
         self.names = tuple(self.layout.frames[frame.frame].label for frame in self.joints.frames)
         self.parents = tuple(frame.parent for frame in self.joints.frames)
-        self.tree = self._relative_tree()
+        bodies = {number: self.model.bodies.get(name) for name, number in self.layout.bodies.items()}
+        of_frames = (bodies.get(frame.frame) for frame in self.joints.frames)
+        self._centers = [np.asarray(getattr(body, "center_of_mass", np.zeros(3)), dtype=float) for body in of_frames]
         self._number()
         self.n_q, self.n_v = len(self.coordinates), len(self.speeds)
 
-    def _center(self, frame: int) -> Floats:
-        """Mass centre (3,) of a frame in its axes; zero for nodes and point masses."""
-        name = next((name for name, number in self.layout.bodies.items() if number == frame), None)
-        body = None if name is None else self.model.bodies[name]
-        return np.asarray(getattr(body, "center_of_mass", np.zeros(3)), dtype=float)
-
-    def _relative_tree(self) -> RelativeTree:
-        frames, count = self.joints.frames, len(self.joints.frames)
-        self._centers = np.array([self._center(frame.frame) for frame in frames])
-        joint, arm = np.zeros((2, count, 3))
-        inner, outer = np.tile(np.eye(3), (2, count, 1, 1))
-        for k, frame in enumerate(frames):
-            if frame.joint is None:
-                continue  # a free root: translation of its mass centre, rotation of its axes
-            if frame.parent >= 0:
-                joint[k] = frame.above.offset - self._centers[frame.parent]
-                inner[k] = rotations.rotation_matrix(frame.above.rotation)
-            else:
-                joint[k], quaternion = self.layout.pose(frame.above)
-                inner[k] = rotations.rotation_matrix(quaternion)
-            arm[k] = self._centers[k] - frame.below.offset
-            outer[k] = rotations.rotation_matrix(frame.below.rotation)
-        universal = [(2 if frame.backward else 1) if frame.rotation == UNIVERSAL else 0 for frame in frames]
-        slides = [float(frame.backward) for frame in frames]
-        return RelativeTree(self.names, self.parents, joint, arm, inner, outer, slides, universal)
-
     def _number(self) -> None:
-        """Set the names of coordinates and speeds, and ``select``."""
+        """Set the names of coordinates and speeds, which are in the order of those of the tree."""
         coordinates: list[str] = []
         speeds: list[str] = []
-        columns: list[tuple[int, float]] = []
-        self._parts: list[tuple[int, int]] = []  # first coordinate and speed of every frame
-        for k, frame in enumerate(self.joints.frames):
-            self._parts.append((len(coordinates), len(speeds)))
+        # of every rotation its frame, its first coordinate here and in the tree, and its first speed
+        self._rotations: list[tuple[TreeFrame, int, int, int]] = []
+        self._first: list[int] = []  # coordinate of every frame
+        for name, frame in zip(self.names, self.joints.frames, strict=True):
+            self._first.append(len(coordinates))
             free = frame.joint is None
-            title = f"bodies.{self.names[k]}" if free else f"joints.{frame.joint}"
+            title = f"bodies.{name}" if free else f"joints.{frame.joint}"
             words = ["xyz"[axis] for axis in frame.strokes] if free else joint_words(self.layout, frame)
             coordinates += [f"{title}.{word}" for word in words]
             speeds += [f"{title}.{word} rate" for word in words]
-            columns += [(6 * k + axis, 1.0) for axis in frame.strokes]
-            if frame.rotation in (REVOLUTE, UNIVERSAL):
-                sign, count = -1.0 if frame.backward else 1.0, len(words) - len(frame.strokes)
-                columns += [(6 * k + 3 + (2 if frame.rotation == REVOLUTE else i), sign) for i in range(count)]
-            elif frame.rotation == SPHERICAL:
+            if frame.rotation == SPHERICAL:
+                self._rotations.append((frame, len(coordinates), frame.angles.start, len(speeds)))
                 if self.choice == "angles":
-                    names = [f"{title}.theta_{i}" for i in (1, 2, 3)]
-                    coordinates += names
-                    speeds += [f"{name} rate" for name in names]
+                    turns = [f"{title}.theta_{i}" for i in (1, 2, 3)]
+                    coordinates += turns
+                    speeds += [f"{turn} rate" for turn in turns]
                 else:
                     coordinates += [f"{title}.quaternion_{i}" for i in range(4)]
                     speeds += [f"{title}.omega_{axis}" for axis in "xyz"]
-                columns += [(6 * k + 3 + i, 1.0) for i in range(3)]
         internal = [f"{item.table}.{item.label}: {item.quantity.name}" for item in self.layout.internal]
         self._internal = len(coordinates), len(speeds), len(internal)
         self.coordinates, self.speeds = (*coordinates, *internal), (*speeds, *(f"{name} rate" for name in internal))
-        self.select = np.zeros((6 * len(self.names), len(self.speeds)))
-        for column, (row, sign) in enumerate(columns):
-            self.select[row, column] = sign
+        # of all other coordinates their places here and in the tree
+        size = 3 if self.choice == "angles" else 4
+        own = [i + k for _, i, _, _ in self._rotations for k in range(size)]
+        of_tree = [i + k for _, _, i, _ in self._rotations for k in range(4)]
+        self._others = np.delete(np.arange(len(self.coordinates)), own), np.delete(np.arange(self.joints.n_q), of_tree)
 
 
 # Relative coordinates of a System and their speeds: conversion of states, rates, tolerances.
@@ -131,131 +110,79 @@ class RelativeCoordinates(RelativeColumns):
 
     def __init__(self, system: System, choice: Speeds) -> None:
         super().__init__(system, choice)
-        self._inner = rotations.from_matrix(self.tree.parent_axes)
-        self._outer_back = rotations.conjugate(rotations.from_matrix(self.tree.body_axes))
-        self._signs = np.ones(len(self.names))
+        self._signs = np.ones(len(self._rotations))
         self.q0, self.v0 = self.from_system(system.q0, system.v0)
-        Q, _ = self.to_system(self.q0[None], self.v0[None])
-        for k, frame in enumerate(self.joints.frames):
-            i = self.layout.frame_q[frame.frame] + 3
-            if self.layout.frames[frame.frame].freedom == 6 and Q[0, i : i + 4] @ system.q0[i : i + 4] < 0.0:
-                self._signs[k] = -1.0
+        # quaternions of bodies have the signs of the start
+        start = self.tree_q(self.q0[None])[0]
+        for k, (_, _, i, _) in enumerate(self._rotations):
+            self._signs[k] = np.copysign(1.0, start[i : i + 4] @ self.joints.q0[i : i + 4])
 
     # States
 
-    def placement(self, q: Floats) -> RelativePlacement:
-        """Translations and relative attitudes of all joints at q (n_q,)."""
-        s, angles = np.zeros((2, len(self.names), 3))
-        R = np.empty((len(self.names), 3, 3))
-        for k, (frame, (i, _)) in enumerate(zip(self.joints.frames, self._parts, strict=True)):
-            s[k, list(frame.strokes)] = q[i : i + len(frame.strokes)]
-            if frame.rotation == SPHERICAL and self.choice == "angles":
-                angles[k] = q[i + len(frame.strokes) :][:3]
-            R[k] = rotations.rotation_matrix(self._relative_attitude(k, q)).T
-        return RelativePlacement(s, angles, R)
+    def _attitude(self, k: int, q: Floats) -> Floats:
+        """Quaternions (s, 4) of a rotation: the joint's axes in the body relative to those in the parent."""
+        _, i, _, _ = self._rotations[k]
+        if self.choice != "angles":
+            return rotations.normalise(q[:, i : i + 4])
+        first, second, third = (_axis_rotation(axis, q[:, i + axis]) for axis in range(3))
+        return self._signs[k] * rotations.multiply(first, rotations.multiply(second, third))
 
-    def _relative_attitude(self, k: int, q: Floats) -> Floats:
-        """Quaternion (4,) of a joint's axes in the body relative to those in the parent, continuous in a motion.
+    def tree_q(self, q: Floats) -> Floats:
+        """The coordinates of the joint tree (s, joints.n_q) of q (s, n_q)."""
+        out = np.empty((len(q), self.joints.n_q))
+        out[:, self._others[1]] = q[:, self._others[0]]
+        for k, (frame, _, i, _) in enumerate(self._rotations):
+            p = self._attitude(k, q)
+            out[:, i : i + 4] = rotations.conjugate(p) if frame.backward else p
+        return out
 
-        A point mass has no axes; it rotates with its parent.
+    def between(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """The tree's speeds by those here, and the rate, (n_v, n_v) at one state.
+
+        With the columns E of ``speed_columns`` and hat = E u, they are R E for a body at the second end of its joint,
+        with the rate R (E' - hat x E), else -E.
         """
-        frame = self.joints.frames[k]
-        q_joint = q[self._parts[k][0] + len(frame.strokes) :]
-        if frame.rotation == SPHERICAL:
-            if self.choice == "angles":
-                first, second, third = (_axis_rotation(axis, q_joint[axis]) for axis in range(3))
-                return rotations.multiply(first, rotations.multiply(second, third))
-            return rotations.normalise(q_joint[:4])
-        if frame.rotation == POINT_MASS:
-            return np.array([1.0, 0.0, 0.0, 0.0])
-        p = rotations.from_matrix(frame.zero)
-        if frame.rotation in (REVOLUTE, UNIVERSAL):
-            p = rotations.multiply(_axis_rotation(2, q_joint[0]), p)
-        if frame.rotation == UNIVERSAL:
-            p = rotations.multiply(p, _axis_rotation(2, q_joint[1]))
-        return rotations.conjugate(p) if frame.backward else p
+        G, G_rate = np.eye(self.n_v), np.zeros((self.n_v, self.n_v))
+        for k, (frame, i, _, j) in enumerate(self._rotations):
+            R = rotations.rotation_matrix(self._attitude(k, q[None])[0]).T
+            own = slice(j, j + 3)
+            E, E_rate = speed_columns(self.choice, R, q[i : i + 3], v[own])
+            if frame.backward:
+                G[own, own], G_rate[own, own] = -E, -E_rate
+            else:
+                G[own, own], G_rate[own, own] = R @ E, R @ (E_rate - rotations.cross_matrix(E @ v[own]) @ E)
+        return G, G_rate
 
     def to_system(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """The System's q and v of s states, q (s, n_q), v (s, n_v)."""
-        Q, V = np.empty((len(q), self.system.n_q)), np.empty((len(q), self.system.n_v))
-        for row in range(len(q)):
-            motion = velocities(self.tree, self.placement(q[row]), self.select @ v[row], self.choice)
-            self._fill(motion, q[row], v[row], Q[row], V[row])
-        return Q, V
-
-    def _fill(self, motion: Velocities, q: Floats, v: Floats, Q: Floats, V: Floats) -> None:
-        attitudes: list[Floats] = []
-        for k, frame in enumerate(self.joints.frames):
-            i, j = self.layout.frame_q[frame.frame], self.layout.frame_v[frame.frame]
-            p = rotations.multiply(self._inner[k], self._relative_attitude(k, q))
-            p = rotations.multiply(p, self._outer_back[k])
-            attitudes.append(rotations.multiply(attitudes[frame.parent], p) if frame.parent >= 0 else p)
-            back = motion.A[k] @ self._centers[k]
-            Q[i : i + 3], V[j : j + 3] = motion.r[k] - back, motion.v[k] - np.cross(motion.w[k], back)
-            if self.layout.frames[frame.frame].freedom == 6:
-                Q[i + 3 : i + 7] = self._signs[k] * attitudes[k]
-                V[j + 3 : j + 6] = motion.A[k].T @ motion.w[k]
-        i, j, count = self._internal
-        Q[self.layout.internal_q], V[self.layout.internal_v] = q[i : i + count], v[j : j + count]
+        speeds = np.array([self.between(*state)[0] @ state[1] for state in zip(q, v, strict=True)])
+        return self.joints.to_system(self.tree_q(q), speeds.reshape(v.shape))
 
     def from_system(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """q (n_q,), u (n_v,) of one state of the System. Raises SolveError at gimbal lock."""
-        tree = self.joints
-        tree_q = tree.coordinates_at(q)
-        tree_u = tree.speeds_at(tree_q, v)
-        q_relative, u_relative = np.empty(self.n_q), np.empty(self.n_v)
-        attitude: list[Floats] = []
-        spin: list[Floats] = []  # inertial
-        for k, (frame, (i, j)) in enumerate(zip(tree.frames, self._parts, strict=True)):
-            in_q, in_v = self.layout.frame_q[frame.frame], self.layout.frame_v[frame.frame]
-            p = frame.parent
-            above, carrier = (attitude[p], spin[p]) if p >= 0 else (np.eye(3), np.zeros(3))
-            if self.layout.frames[frame.frame].freedom == 6:
-                A = rotations.rotation_matrix(rotations.normalise(q[in_q + 3 : in_q + 7]))
-                w = A @ v[in_v + 3 : in_v + 6]
-            else:  # a point mass rotates with its parent
-                A = above @ self.tree.parent_axes[k] @ self.tree.body_axes[k].T
-                w = carrier
-            attitude.append(A)
-            spin.append(w)
-            strokes = len(frame.strokes)
-            q_relative[i : i + strokes] = tree_q[frame.q.start : frame.angles.start]
-            u_relative[j : j + strokes] = tree_u[frame.u.start : frame.u.start + strokes]
-            if frame.joint is None:
-                back = A @ self._centers[k]
-                q_relative[i : i + 3] = q[in_q : in_q + 3] + back
-                u_relative[j : j + 3] = v[in_v : in_v + 3] + np.cross(w, back)
-            i, j = i + strokes, j + strokes
-            if frame.rotation in (REVOLUTE, UNIVERSAL):
-                count = frame.q.stop - frame.angles.start
-                q_relative[i : i + count], u_relative[j : j + count] = tree_q[frame.angles], tree_u[frame.u][strokes:]
-            elif frame.rotation == SPHERICAL:
-                inner, outer = above @ self.tree.parent_axes[k], A @ self.tree.body_axes[k]
-                self._set_spherical(inner, outer, w - carrier, q_relative[i:], u_relative[j:])
-        i, j, count = self._internal
-        q_relative[i : i + count], u_relative[j : j + count] = q[self.layout.internal_q], v[self.layout.internal_v]
-        return q_relative, u_relative
-
-    def _set_spherical(self, inner: Floats, outer: Floats, relative: Floats, q: Floats, u: Floats) -> None:
-        """Set the first entries of q and u to the coordinates and speeds of a spherical joint."""
-        C = inner.T @ outer
-        if self.choice == "angles":
-            q[:3] = np.arctan2(-C[1, 2], C[2, 2]), np.arctan2(C[0, 2], np.hypot(C[0, 0], C[0, 1])), 0.0
-            q[2] = np.arctan2(-C[0, 1], C[0, 0])
-            u[:3] = angle_rates(q[:3], inner.T @ relative)
-        else:
-            q[:4] = rotations.from_matrix(C)
-            u[:3] = (inner if self.choice == "fixed" else outer).T @ relative
+        tree_q = self.joints.coordinates_at(q)
+        out, u = np.empty(self.n_q), self.joints.speeds_at(tree_q, v)
+        out[self._others[0]] = tree_q[self._others[1]]
+        for frame, i, at, j in self._rotations:
+            p = rotations.normalise(tree_q[at : at + 4])
+            p = rotations.conjugate(p) if frame.backward else p
+            C, own = rotations.rotation_matrix(p), slice(j, j + 3)
+            hat = -u[own] if frame.backward else C @ u[own]
+            if self.choice == "angles":
+                out[i : i + 2] = np.arctan2(-C[1, 2], C[2, 2]), np.arctan2(C[0, 2], np.hypot(C[0, 0], C[0, 1]))
+                out[i + 2] = np.arctan2(-C[0, 1], C[0, 0])
+                u[own] = angle_rates(out[i : i + 3], hat)
+            else:
+                out[i : i + 4], u[own] = p, hat if self.choice == "fixed" else C.T @ hat
+        return out, u
 
     def gimbal_distances(self, q: Floats) -> dict[str, float]:
         """Gimbal distances of spherical joints and free bodies by name; see ``RelativeState``."""
         result: dict[str, float] = {}
-        for k, frame in enumerate(self.joints.frames):
-            if frame.rotation != SPHERICAL:
-                continue
-            angle = q[self._parts[k][0] + len(frame.strokes) + 1]
-            distance = float(gimbal_distance([0.0, angle, 0.0])) if self.choice == "angles" else 1.0
-            result[self.names[k] if frame.joint is None else frame.joint] = distance
+        names = {frame.frame: name for frame, name in zip(self.joints.frames, self.names, strict=True)}
+        for frame, i, _, _ in self._rotations:
+            distance = float(gimbal_distance(q[i : i + 3])) if self.choice == "angles" else 1.0
+            result[names[frame.frame] if frame.joint is None else frame.joint] = distance
         return result
 
     @cached_property
@@ -263,8 +190,8 @@ class RelativeCoordinates(RelativeColumns):
         """Indices (2, k) in q and u of coordinates whose rates are speeds, and (q, u) of every quaternion."""
         linear: list[tuple[int, int]] = []
         quaternions: list[tuple[int, int]] = []
-        for frame, (i, j) in zip(self.joints.frames, self._parts, strict=True):
-            count = frame.u.stop - frame.u.start
+        for frame, i in zip(self.joints.frames, self._first, strict=True):
+            j, count = frame.u.start, frame.u.stop - frame.u.start
             if frame.rotation == SPHERICAL and self.choice != "angles":
                 count -= 3
                 quaternions.append((i + count, j + count))
@@ -316,7 +243,8 @@ class RelativeCoordinates(RelativeColumns):
         strokes, of quaternions for rotations."""
         position, quaternion, _ = atol.values(rtol)
         of_q, of_v = np.full(self.n_q, quaternion), np.full(self.n_v, quaternion)
-        for frame, (i, j) in zip(self.joints.frames, self._parts, strict=True):
+        for frame, i in zip(self.joints.frames, self._first, strict=True):
+            j = frame.u.start
             of_q[i : i + len(frame.strokes)] = of_v[j : j + len(frame.strokes)] = position
         # for the tolerance an angle is at most one radian
         sizes = np.where(of_q == quaternion, -1, 1)
@@ -328,14 +256,11 @@ class RelativeCoordinates(RelativeColumns):
         return (np.arange(self.n_q), sizes, of_q, rtol), (np.arange(self.n_v), ones, of_v, rtol)
 
 
-def _axis_rotation(axis: int, angle: float) -> Floats:
-    """Quaternion (4,) of a rotation by an angle (rad) about a coordinate axis."""
-    p = np.zeros(4)
-    p[0], p[1 + axis] = np.cos(0.5 * angle), np.sin(0.5 * angle)
+def _axis_rotation(axis: int, angle: Floats) -> Floats:
+    """Quaternions (s, 4) of rotations by angles (s,), rad, about a coordinate axis."""
+    p = np.zeros((len(angle), 4))
+    p[:, 0], p[:, 1 + axis] = np.cos(0.5 * angle), np.sin(0.5 * angle)
     return p
-
-
-# Projection onto the retained rows: tolerance in the units of the rows, and number of iterations.
 
 
 class RelativeEquations(RelativeCoordinates, TreeForm):
@@ -348,40 +273,59 @@ class RelativeEquations(RelativeCoordinates, TreeForm):
         if not self.n_v:
             raise ModelError("relative_kinematics: the joints leave nothing free to move")
 
-    def _motion(self, q: Floats, v: Floats) -> tuple[Velocities, Partials, Floats, Floats]:
-        """Velocities, partials, and H2, H2' (system.n_v, n_v): the System's velocities by the speeds."""
-        placement, full = self.placement(q), self.select @ v
-        motion = velocities(self.tree, placement, full, self.choice)
-        parts = partials(self.tree, placement, full, self.choice)
-        rows, rates = (body_row @ self.select for body_row in body_rows(motion, parts))
-        H2, H2_rate = np.zeros((2, self.system.n_v, self.n_v))
-        for k, frame in enumerate(self.joints.frames):
-            j, freedom = self.layout.frame_v[frame.frame], self.layout.frames[frame.frame].freedom
-            linear, angular = slice(6 * k, 6 * k + 3), slice(6 * k + 3, 6 * k + 6)
-            # from the mass centre to the frame's origin: v - w x A c = v + A c~ (A^T w)
-            lever = motion.A[k] @ rotations.cross_matrix(self._centers[k])
-            lever_rate = rotations.cross_matrix(motion.w[k]) @ lever
-            H2[j : j + 3] = rows[linear] + lever @ rows[angular]
-            H2_rate[j : j + 3] = rates[linear] + lever @ rates[angular] + lever_rate @ rows[angular]
-            if freedom == 6:
-                H2[j + 3 : j + 6], H2_rate[j + 3 : j + 6] = rows[angular], rates[angular]
-        _, j, count = self._internal
-        H2[self.layout.internal_v, np.arange(j, j + count)] = 1.0
-        return motion, parts, H2, H2_rate
+    def H2(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """H2 and H2' (system.n_v, n_v) at one state: the System's velocities by the speeds."""
+        G, G_rate = self.between(q, v)
+        swept = self.joints.sweep(self.tree_q(q[None]), (G @ v)[None])
+        H2, H2_rate = self.null_space.matrices(*(array[0] for array in swept[2:]))
+        return H2 @ G, H2_rate @ G + H2 @ G_rate
+
+    def motion(self, q: Floats, v: Floats) -> Motion:
+        """Mass centres, attitudes and partial velocities of all bodies at one state.
+
+        A point mass turns with its parent.
+        """
+        H2, H2_rate = self.H2(q, v)
+        Q, V = (x[0] for x in self.to_system(q[None], v[None]))
+        count, layout = len(self.names), self.layout
+        found = Motion(*np.zeros((1, count, 3)), np.zeros((count, 3, 3)), *np.zeros((2, count, 3)),
+                       *np.zeros((4, count, 3, self.n_v)))  # fmt: skip
+        for k, (frame, center) in enumerate(zip(self.joints.frames, self._centers, strict=True)):
+            i, j, h = layout.frame_q[frame.frame], layout.frame_v[frame.frame], frame.parent
+            line, spin = slice(j, j + 3), slice(j + 3, j + 6)
+            found.V[k], found.V_rate[k] = H2[line], H2_rate[line]
+            if layout.frames[frame.frame].freedom == 3:
+                found.r[k], found.v[k], found.A[k] = Q[i : i + 3], V[line], np.eye(3)
+                if frame.joint is not None:
+                    inner = layout.pose(frame.above)[1] if h < 0 else frame.above.rotation
+                    turn = rotations.multiply(inner, rotations.conjugate(frame.below.rotation))
+                    found.A[k] = rotations.rotation_matrix(turn)
+                if h >= 0:
+                    found.A[k] = found.A[h] @ found.A[k]
+                    found.w[k], found.W[k], found.W_rate[k] = found.w[h], found.W[h], found.W_rate[h]
+                continue
+            A = found.A[k] = rotations.rotation_matrix(rotations.normalise(Q[i + 3 : i + 7]))
+            omega, lever = rotations.cross_matrix(V[spin]), A @ rotations.cross_matrix(center)
+            # of the mass centre: v - A c~ omega
+            found.r[k], found.v[k] = Q[i : i + 3] + A @ center, V[line] - lever @ V[spin]
+            found.V[k] -= lever @ H2[spin]
+            found.V_rate[k] -= lever @ H2_rate[spin] + A @ omega @ rotations.cross_matrix(center) @ H2[spin]
+            found.w[k], found.W[k] = A @ V[spin], A @ H2[spin]
+            found.W_rate[k] = A @ (omega @ H2[spin] + H2_rate[spin])
+        return found
 
     def accelerations_to_system(self, q: Floats, v: Floats, a: Floats) -> Floats:
         """The System's v' of s states whose speeds have the rates a (s, n_v): H2 a + H2' v."""
         out = np.empty((len(q), self.system.n_v))
         for k in range(len(q)):
-            _, _, H2, H2_rate = self._motion(q[k], v[k])
+            H2, H2_rate = self.H2(q[k], v[k])
             out[k] = H2 @ a[k] + H2_rate @ v[k]
         return out
 
-    def balance(self, u: Floats, q: Floats, v: Floats) -> tuple[Velocities, Partials, Floats, Floats, Floats, Floats]:
-        """The equations of ``forward``: motion, partials, inertia, force, retained rows and their right-hand side."""
-        motion, parts, H2, H2_rate = self._motion(q, v)
-        Q, V = np.empty((1, self.system.n_q)), np.empty((1, self.system.n_v))
-        self._fill(motion, q, v, Q[0], V[0])
+    def balance(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """The equations of ``forward``: inertia, force, retained rows and their right-hand side."""
+        H2, H2_rate = self.H2(q, v)
+        Q, V = self.to_system(q[None], v[None])
         bias = H2_rate @ v
         inertia = H2.T @ (self.system.mass_matrix(Q[0]) @ H2)
         force = -H2.T @ self.system.residual(u[None], Q, V, bias[None])[0]
@@ -390,7 +334,7 @@ class RelativeEquations(RelativeCoordinates, TreeForm):
             J = self.system.jacobian(u, Q[0])[self.retained]
             gamma = self.system.constraints(u[None], Q, V)[1][0, self.retained] - J @ bias
             rows = J @ H2
-        return motion, parts, inertia, force, rows, gamma
+        return inertia, force, rows, gamma
 
     def solved(self, inertia: Floats, force: Floats, rows: Floats, gamma: Floats, q: Floats) -> tuple[Floats, Floats]:
         """u' (n_v,) and lambda (n_c,): inertia u' + rows^T lambda = force, rows u' = gamma. Raises TrialError."""
@@ -409,7 +353,7 @@ class RelativeEquations(RelativeCoordinates, TreeForm):
 
     def forward(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """u' (n_v,) and the multipliers (n_c,) of drivers and latches. Raises TrialError at lock."""
-        _, _, inertia, force, rows, gamma = self.balance(u, q, v)
+        inertia, force, rows, gamma = self.balance(u, q, v)
         return self.solved(inertia, force, rows, gamma, q)
 
     # Other members of the contract
@@ -430,5 +374,5 @@ class RelativeEquations(RelativeCoordinates, TreeForm):
 
     def _correction(self, u: Floats, q: Floats, gap: Floats) -> Floats:
         """The smallest change of speeds, in the metric of the inertia, that changes the retained rows by -gap."""
-        _, _, inertia, _, rows, _ = self.balance(u, q, np.zeros(self.n_v))
+        inertia, _, rows, _ = self.balance(u, q, np.zeros(self.n_v))
         return self.solved(inertia, np.zeros(self.n_v), rows, -gap, q)[0]

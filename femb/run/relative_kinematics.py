@@ -1,7 +1,7 @@
 """Relative kinematics of a Model: a joint tree in relative speeds after Kamman, and its equations of motion.
 
-Joints are columns of ``femb.formulations.relative``: their strokes and angles are the unconstrained components of the
-relative translation and rotation, in axes of the joint. Source: docs/theory/relative.md, sections 2 and 3.
+Strokes and angles of joints are the unconstrained components of the relative translation and rotation, in axes of the
+joint. Source: docs/theory/relative.md, sections 2 and 3.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from femb.base.html import Brief
 from femb.base.options import Run
 from femb.base.types import Floats
 from femb.base.values import given_numbers, shown
-from femb.formulations.relative import SPEEDS, Speeds, accelerations
+from femb.formulations.relative import SPEEDS, Speeds
 from femb.formulations.relative_equations import RelativeEquations
 from femb.model.model import Model
 from femb.results.results import Results
@@ -73,19 +73,18 @@ class RelativeKinematics(RelativeEquations):
         at = self._given("q", q, self.q0, self.coordinates)
         self.normalise(at)
         v = self._given("u", u, self.v0, self.speeds)
-        motion, parts, inertia, force, rows, gamma = self.balance(self.inputs_at(t, at, v), at, v)
+        inertia, force, rows, gamma = self.balance(self.inputs_at(t, at, v), at, v)
         rate, multipliers = self.solved(inertia, force, rows, gamma, at)
-        select = self.select
-        a, alpha = accelerations(self.tree, self.placement(at), select @ v, select @ rate, self.choice)
+        motion = self.motion(at, v)
         return RelativeState(
             names=self.names,
             position=motion.r,
             attitude=motion.A,
             velocity=motion.v,
             angular_velocity=motion.w,
-            acceleration=a,
-            angular_acceleration=alpha,
-            **{name: getattr(parts, name) @ select for name in ("V", "W", "V_rate", "W_rate")},
+            acceleration=motion.V @ rate + motion.V_rate @ v,
+            angular_acceleration=motion.W @ rate + motion.W_rate @ v,
+            **{name: getattr(motion, name) for name in ("V", "W", "V_rate", "W_rate")},
             inertia=inertia,
             force=force,
             speeds=v,

@@ -355,7 +355,7 @@ class Changes:
     geometric: Any
 
     def of_independent(self, independent: Independent) -> "Changes":
-        """Those by the independent speeds, of which the tree's are constant multiples."""
+        """The changes by the independent speeds, of which the tree's are constant multiples."""
         parts = self.H2, self.H2_rate, self.by_q, self.rate_by_q
         H2, H2_rate, by_q, rate_by_q = (independent.pulled(each) for each in parts)
         return Changes(H2, H2_rate, by_q, rate_by_q, independent.pulled(self.geometric, left=True))
