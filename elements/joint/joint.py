@@ -31,6 +31,7 @@ from femb.elements.joint.coordinates import (
     component_rows,
     joint_table,
     make_row,
+    rotation_about_z,
     row_words,
 )
 from femb.elements.joint.primitives import CONSTANT
@@ -187,7 +188,7 @@ class Joint(Item):
         offset, rotation = np.zeros(3), UNIT_VECTORS
         for coordinate, value in zip(self.coordinates, self._start, strict=True):
             if coordinate.is_angle:
-                rotation = NO_TURN if self.start is None else rotation_about_z(value)
+                rotation = UNIT_VECTORS if self.start is None else rotation_about_z(value)
             else:
                 offset[coordinate.first[0]] = value
         return offset, rotation
@@ -331,14 +332,6 @@ def _turned_by(rotation: Floats, axes: Floats) -> Floats:
     return frozen_array(rotations.multiply(rotation, rotations.from_matrix(axes)))
 
 
-def rotation_about_z(angle: float) -> Floats:
-    """(3, 3) rotation about z."""
-    c, s = np.cos(angle), np.sin(angle)
-    return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
-
-
-NO_TURN = frozen_array(rotation_about_z(0.0))
-
 # The kinds of joints, each defined by a table of rows and a table of coordinates.
 #
 # The axis of a joint is z. Source: docs/theory/constraints.md, section 4.
@@ -454,7 +447,15 @@ class Planar(Joint):
     coordinates = (Coordinate("x", (X,)), Coordinate("y", (Y,)), ANGLE)
 
 
-class PointOnLine(Joint):
+class _OfPoint(Joint):
+    """Base class of joints whose second end is a point."""
+
+    def turns(self, marker: Marker) -> bool:
+        """Whether ``marker`` is the first end, whose body has the axis; the second one is a point."""
+        return marker is not self.second
+
+
+class PointOnLine(_OfPoint):
     """The second point is on the axis through the first point."""
 
     kind = "point_on_line"
@@ -462,12 +463,8 @@ class PointOnLine(Joint):
     leaves = ("zZ", "XYZ")
     coordinates = (STROKE,)
 
-    def turns(self, marker: Marker) -> bool:
-        """Whether ``marker`` is the first end, whose body has the axis; the second one is a point."""
-        return marker is not self.second
 
-
-class PointOnPlane(Joint):
+class PointOnPlane(_OfPoint):
     """The second point is in the plane through the first point, perpendicular to the axis."""
 
     kind = "point_on_plane"
@@ -475,10 +472,6 @@ class PointOnPlane(Joint):
     rows = PLANE
     leaves = ("xyZ", "XYZ")
     coordinates = (Coordinate("x", (X,)), Coordinate("y", (Y,)))
-
-    def turns(self, marker: Marker) -> bool:
-        """Whether ``marker`` is the first end, whose body has the axis; the second one is a point."""
-        return marker is not self.second
 
 
 class Fixed(Joint):
@@ -516,9 +509,6 @@ class Distance(Joint):
         if self.length is None or self.first.axis is None:
             return None
         return super().other_pose(first_known, point, axes, given)
-
-    def check(self, check: Checks) -> None:
-        super().check(check)
 
     def constant(self, k: int, layout: Layout) -> float:
         """The length. Raises ModelError if it is not given and the ends coincide at the start."""

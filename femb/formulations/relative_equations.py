@@ -125,7 +125,8 @@ class RelativeCoordinates(RelativeColumns):
         if self.choice != "angles":
             return rotations.normalise(q[:, i : i + 4])
         first, second, third = (_axis_rotation(axis, q[:, i + axis]) for axis in range(3))
-        return self._signs[k] * rotations.multiply(first, rotations.multiply(second, third))
+        p: Floats = self._signs[k] * rotations.multiply(first, rotations.multiply(second, third))
+        return p
 
     def tree_q(self, q: Floats) -> Floats:
         """The coordinates of the joint tree (s, joints.n_q) of q (s, n_q)."""
@@ -288,8 +289,8 @@ class RelativeEquations(RelativeCoordinates, TreeForm):
         H2, H2_rate = self.H2(q, v)
         Q, V = (x[0] for x in self.to_system(q[None], v[None]))
         count, layout = len(self.names), self.layout
-        found = Motion(*np.zeros((1, count, 3)), np.zeros((count, 3, 3)), *np.zeros((2, count, 3)),
-                       *np.zeros((4, count, 3, self.n_v)))  # fmt: skip
+        vectors, partials = np.zeros((3, count, 3)), np.zeros((4, count, 3, self.n_v))
+        found = Motion(vectors[0], np.zeros((count, 3, 3)), vectors[1], vectors[2], *partials)
         for k, (frame, center) in enumerate(zip(self.joints.frames, self._centers, strict=True)):
             i, j, h = layout.frame_q[frame.frame], layout.frame_v[frame.frame], frame.parent
             line, spin = slice(j, j + 3), slice(j + 3, j + 6)
