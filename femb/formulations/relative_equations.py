@@ -33,7 +33,7 @@ from femb.numerics import kinematics, rotations
 from femb.system.system import System
 
 
-class Motion(NamedTuple):
+class BodyMotions(NamedTuple):
     """Kinematics of n bodies: mass centres r, v (n, 3) and angular velocities w (n, 3), inertial axes; attitudes A
     (n, 3, 3), body to inertial; partial velocities V, W (n, 3, n_v) and their rates, v = V u and w = W u."""
 
@@ -281,7 +281,7 @@ class RelativeEquations(RelativeCoordinates, TreeForm):
         H2, H2_rate = self.null_space.matrices(*(array[0] for array in swept[2:]))
         return H2 @ G, H2_rate @ G + H2 @ G_rate
 
-    def motion(self, q: Floats, v: Floats) -> Motion:
+    def motion(self, q: Floats, v: Floats) -> BodyMotions:
         """Mass centres, attitudes and partial velocities of all bodies at one state.
 
         A point mass turns with its parent.
@@ -290,7 +290,7 @@ class RelativeEquations(RelativeCoordinates, TreeForm):
         Q, V = (x[0] for x in self.to_system(q[None], v[None]))
         count, layout = len(self.names), self.layout
         vectors, partials = np.zeros((3, count, 3)), np.zeros((4, count, 3, self.n_v))
-        found = Motion(vectors[0], np.zeros((count, 3, 3)), vectors[1], vectors[2], *partials)
+        found = BodyMotions(vectors[0], np.zeros((count, 3, 3)), vectors[1], vectors[2], *partials)
         for k, (frame, center) in enumerate(zip(self.joints.frames, self._centers, strict=True)):
             i, j, h = layout.frame_q[frame.frame], layout.frame_v[frame.frame], frame.parent
             line, spin = slice(j, j + 3), slice(j + 3, j + 6)
