@@ -14,7 +14,7 @@ from femb.base.types import POSITIVE, Floats, Inertia, Matrix3, OneOf, Quaternio
 from femb.base.values import TURN, as_numbers, bracketed, finite_problem, frozen_array, shown
 from femb.elements.body.results import BodyResults
 from femb.elements.item import FRAMES, Item, StartMotion, StartPose
-from femb.elements.marker import Attachment, Place, check_markers
+from femb.elements.marker import Attachment, Marker, Place, check_markers
 from femb.elements.records import RecordedSystem, Records, StationMotions
 from femb.layout.element import Batch, ForceColumns, OutputRows
 from femb.layout.layout import Layout, Station
@@ -55,11 +55,21 @@ def body_records(names: Iterable[str], system: RecordedSystem) -> Records:
 
 
 class Body(Item):
-    """Base class of rigid bodies, point masses and grounds."""
+    """Base class of rigid bodies, point masses and grounds.
 
+    moves : whether its frame does. has_axes : whether it has an attitude.
+    """
+
+    moves: ClassVar[bool] = True
+    has_axes: ClassVar[bool] = True
     table: ClassVar[str] = "bodies"
     results: ClassVar[type[Group]] = BodyResults
     has_dofs: ClassVar[bool] = True
+
+    def refusal(self, end: Marker, turned: bool) -> tuple[str, str] | None:
+        """The field of an ``end`` that cannot be on the body, and why; None if it can. turned : whether what has it
+        acts on the attitude."""
+        return None
 
     @staticmethod
     def records(items: list[Any], system: RecordedSystem) -> Records:
@@ -170,6 +180,7 @@ def check_unit(check: Checks, name: str) -> None:
 class Ground(OrientedBody):
     """A frame fixed in inertial space. Every model contains one named ``"ground"`` at the origin."""
 
+    moves: ClassVar[bool] = False
     kind: ClassVar[str] = "ground"
 
     relative_to = "inertial"
@@ -195,6 +206,7 @@ class PointMass(Body):
     Raises ModelError: mass not positive, both free and fixed. Source: docs/theory/rigid_body.md.
     """
 
+    has_axes: ClassVar[bool] = False
     kind: ClassVar[str] = "point_mass"
     acts_on_attitude: ClassVar[bool] = True
 
@@ -206,6 +218,14 @@ class PointMass(Body):
     """of a free mass, inertial axes"""
     on: Place | None = None
     """the point of a body or section to which it is fixed"""
+
+    def refusal(self, end: Marker, turned: bool) -> tuple[str, str] | None:
+        if turned:
+            return "body", f"got {self.name!r}, a point mass, which only takes forces"
+        if self.on is not None:
+            what = f"body {self.on.body!r}" if self.on.body is not None else f"beam {self.on.beam!r}"
+            return "body", f"got {self.name!r}, a point mass fixed to {what}: give that instead"
+        return ("at", "is off the point mass, which has no axes: leave it out") if np.any(end.at) else None
 
     def check(self, check: Checks) -> None:
         if self.on is not None:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias, TypeVar
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from femb.base import html
@@ -223,7 +222,7 @@ class Model:
 
     def section_of(self, beam: LineItem) -> Section:
         """The section of a beam, given as an object or by name."""
-        return beam.section if isinstance(beam.section, Section) else self.tables["sections"][beam.section]
+        return self.tables["sections"][beam.section] if isinstance(beam.section, str) else beam.section
 
     def problems(self) -> list[Problem]:
         """Errors that concern the model as a whole; empty if there are none."""
@@ -268,7 +267,7 @@ class Model:
     def _clamp_problems(self, path: tuple[str, ...], end: Attachment) -> list[Problem]:
         if end.body not in self.bodies and end.body != "ground":
             return [self._unknown(path, "body", str(end.body), self.bodies)]
-        if isinstance(self.body(end.body), PointMass):
+        if not self.body(end.body).has_axes:
             return [
                 Problem(path, f"got {end.body!r}, a point mass: a beam cannot be clamped to it; put it on the beam")
             ]
@@ -299,14 +298,8 @@ class Model:
         if end.body is not None:
             if end.body not in self.bodies and end.body != "ground":
                 return [self._unknown((*path, "body"), "body", end.body, self.bodies)]
-            body = self.body(end.body)
-            if isinstance(body, PointMass) and item.turns(end):
-                return [Problem((*path, "body"), f"got {end.body!r}, a point mass, which only takes forces")]
-            if isinstance(body, PointMass) and body.on is not None:
-                what = f"body {body.on.body!r}" if body.on.body is not None else f"beam {body.on.beam!r}"
-                return [Problem((*path, "body"), f"got {end.body!r}, a point mass fixed to {what}: give that instead")]
-            if isinstance(body, PointMass) and np.any(end.at):
-                return [Problem((*path, "at"), "is off the point mass, which has no axes: leave it out")]
+            if (refused := self.body(end.body).refusal(end, item.turns(end))) is not None:
+                return [Problem((*path, refused[0]), refused[1])]
             return self._carried_problems((*path, "body"), end.body)
         if end.beam not in self.beams:
             return [self._unknown((*path, "beam"), "beam", str(end.beam), self.beams)]

@@ -15,7 +15,7 @@ import numpy as np
 from femb.base.errors import ModelError, Problem
 from femb.base.types import Floats
 from femb.base.values import vector
-from femb.elements import Attachment, Ground, PointMass
+from femb.elements import Attachment
 from femb.elements.beam.line import LineItem
 from femb.elements.beam.shape import section_axes
 from femb.elements.item import Item, StartPose
@@ -91,8 +91,8 @@ class Poses:
 def _origin(model: Model, start: Mapping[str, StartPose]) -> Floats:
     """The origin of the positions of a model, (3,) m, by the ``start`` of its bodies; see ``Poses``."""
     poses = [(body, start[name].position) for name, body in model.bodies.items()]
-    fixed = [position for body, position in poses if position is not None and isinstance(body, Ground)]
-    given = [position for body, position in poses if position is not None and not isinstance(body, Ground)]
+    fixed = [position for body, position in poses if position is not None and not body.moves]
+    given = [position for body, position in poses if position is not None and body.moves]
     free = [(beam, end) for beam in model.beams.values() for end in (beam.start or beam.end,)]
     given += [end.at for beam, end in free if beam.attached == (None, None) and end is not None]
     points = np.array(given or fixed).reshape(-1, 3)
@@ -410,7 +410,7 @@ class Placement(Poses):
     def _place_first(self) -> None:
         """Set the pose of the first body of a model without any: by a joint with a free beam, or at the origin."""
         for name, body in self.model.bodies.items():
-            if not isinstance(body, PointMass) and body.in_case_files and body.carried_by is None:
+            if body.has_axes and body.in_case_files and body.carried_by is None:
                 position, quaternion = self.given_pose(name)
                 for joint in self.model.tables["joints"].values():
                     for near, far in ((joint.first, joint.second), (joint.second, joint.first)):
@@ -441,7 +441,7 @@ class Placement(Poses):
                 continue
             near, far = (joint.first, joint.second) if known[0] else (joint.second, joint.first)
             body = None if far.body is None else self.model.body(far.body)
-            if far.body is None or body is None or isinstance(body, Ground):
+            if far.body is None or body is None or not body.moves:
                 continue
             at, axes = self.host(near)
             given = self.given[far.body].quaternion
