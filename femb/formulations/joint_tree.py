@@ -198,7 +198,7 @@ class JointTree:
     def _number(self) -> None:
         layout, root = self.layout, self.root
         self._names, self._joints = list(layout.joints), list(layout.joints.values())
-        self._items = [self.system.model.tables["joints"][name] for name in self._names]
+        self._items = [self.system.model.joints[name] for name in self._names]
         if root.body is not None and root.body not in layout.bodies:
             raise ModelError(f"root: got body {root.body!r}, which is not in the model")
         if layout.numbers.kept and root == Root():

@@ -256,8 +256,8 @@ def modal_model(
     from femb.linear.second_order import second_order
     from femb.small_motions.point import OperatingPoint
 
-    if model.tables["joints"]:
-        listed = ", ".join(f"joints.{name}" for name in model.tables["joints"])
+    if model.joints:
+        listed = ", ".join(f"joints.{name}" for name in model.joints)
         raise ModelError(f"modal_model: is for one structure, got {listed}: take the parts between joints one by one")
     if held is not None:
         check_choice("modal_model: held", held, model.bodies, "bodies")

@@ -143,70 +143,39 @@ class Model:
         rows = [(name, ", ".join(items)) for name, items in self.tables.items() if items]
         return html.table(self.title or "Model without a title", rows or [("empty", "")])
 
-    @property
-    def bodies(self) -> dict[str, Body]:
-        """Rigid bodies, point masses and grounds, by name."""
-        return self.tables["bodies"]
-
-    @property
-    def beams(self) -> dict[str, LineItem]:
-        """Beams, by name."""
-        return self.tables["beams"]
-
-    @property
-    def loads(self) -> "dict[str, Load]":
-        """Loads, by name."""
-        return self.tables["loads"]
-
-    @property
-    def joints(self) -> dict[str, Any]:
-        """Joints, by name."""
-        return self.tables["joints"]
-
-    @property
-    def drivers(self) -> dict[str, Any]:
-        """Prescribed motions, by name."""
-        return self.tables["drivers"]
-
-    @property
-    def latches(self) -> dict[str, Any]:
-        """Latches, by name."""
-        return self.tables["latches"]
-
-    @property
-    def sections(self) -> dict[str, Section]:
-        """Cross-sections of beams, by name."""
-        return self.tables["sections"]
-
-    @property
-    def figures(self) -> dict[str, Figure]:
-        """Figures to draw of the results, by name."""
-        return self.tables["figures"]
-
-    @property
-    def springs(self) -> dict[str, Any]:
-        """Springs and dashpots, by name."""
-        return self.tables["springs"]
-
-    @property
-    def modal_damping(self) -> "dict[str, ModalDamping]":
-        """Damping by modes, by name."""
-        return self.tables["modal_damping"]
-
     if TYPE_CHECKING:
+        # the items of each table of the catalogue, by name
+        bodies: dict[str, Body]
+        beams: dict[str, LineItem]
+        sections: dict[str, Section]
+        loads: dict[str, Load]
+        modal_damping: dict[str, ModalDamping]
+        figures: dict[str, Figure]
+        joints: dict[str, Any]
+        drivers: dict[str, Any]
+        latches: dict[str, Any]
+        springs: dict[str, Any]
         wheels: dict[str, Any]
         thrusters: dict[str, Any]
         magnetic_torquers: dict[str, Any]
         fields: dict[str, Any]
         tanks: dict[str, Any]
+        shells: dict[str, Any]
+        hinges: dict[str, Any]
+        couplings: dict[str, Any]
+        sensors: dict[str, Any]
+        controllers: dict[str, Any]
     else:
 
         def __getattr__(self, table: str) -> dict[str, Any]:
-            """The items of any other table, by name."""
+            """The items of a table, by name."""
             tables = self.__dict__.get("tables", {})
             if table not in tables:
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {table!r}")
             return tables[table]
+
+        def __dir__(self) -> list[str]:
+            return [*super().__dir__(), *self.tables]
 
     def items(self) -> Iterator[Item]:
         """Every item, without figures, table by table in the order of the catalogue."""
@@ -222,7 +191,7 @@ class Model:
 
     def section_of(self, beam: LineItem) -> Section:
         """The section of a beam, given as an object or by name."""
-        return self.tables["sections"][beam.section] if isinstance(beam.section, str) else beam.section
+        return self.sections[beam.section] if isinstance(beam.section, str) else beam.section
 
     def problems(self) -> list[Problem]:
         """Errors that concern the model as a whole; empty if there are none."""
@@ -230,11 +199,11 @@ class Model:
         if not any(item.has_dofs for item in self.items()):
             result.append(Problem(("bodies",), "the model is empty: add at least one body or beam"))
         for beam in self.beams.values():
-            path = ("beams", beam.name)
+            path = (beam.table, beam.name)
             for name in beam.section_names:
-                if name not in self.tables["sections"]:
+                if name not in self.sections:
                     word = "section" if beam.uniform else "sections"
-                    result.append(self._unknown((*path, word), "section", name, self.tables["sections"]))
+                    result.append(self._unknown((*path, word), "section", name, self.sections))
             for word, end in (("start", beam.start), ("end", beam.end)):
                 if end is not None and end.body is not None:
                     result += self._clamp_problems((*path, word, "body"), end)
@@ -281,7 +250,7 @@ class Model:
 
     def _joint_problems(self, path: tuple[str, ...], name: str, coordinate: str | None) -> list[Problem]:
         """Errors of the joint and the coordinate that an item names."""
-        joints = self.tables["joints"]
+        joints = self.joints
         if name not in joints:
             listed = ", ".join(map(repr, joints)) or "none"
             return [Problem((*path, "joint"), f"got {name!r}, which is not in the model; joints: {listed}")]

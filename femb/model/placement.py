@@ -132,7 +132,7 @@ def place_beam(poses: Poses, beam: LineItem) -> None:
         _place_body_at(poses, beam, start, at, axes)
     if end is not None:
         advice = "check length, direction and the position of the body, or leave that position out"
-        poses.check_point(("beams", beam.name, "end"), "the beam ends at", tip, end, beam.shape.length, advice)
+        poses.check_point((beam.table, beam.name, "end"), "the beam ends at", tip, end, beam.shape.length, advice)
     for word, attachment, section in (("start", start, axes), ("end", end, tip_axes)):
         if attachment is not None:
             _check_direction(poses, beam, word, attachment, section)
@@ -152,7 +152,7 @@ def spanned(poses: Poses, beam: LineItem) -> LineItem:
     length = norm(chord)
     if not length > 0.0:
         at = vector(poses.origin + points[0])
-        raise ModelError.at(("beams", beam.name, "end"), f"is at {at} m, where the start is: a beam needs a length")
+        raise ModelError.at((beam.table, beam.name, "end"), f"is at {at} m, where the start is: a beam needs a length")
     words: dict[str, Any] = {"length": length}
     for word, end in ends.items():
         if end is None:
@@ -165,7 +165,7 @@ def spanned(poses: Poses, beam: LineItem) -> LineItem:
             own @ end.direction < 0.0
         ):
             advice = f"but the end is in the direction {vector(own / length)} from the start: leave one of them out"
-            raise ModelError.at(("beams", beam.name, word, "direction"), f"got {vector(end.direction)}, {advice}")
+            raise ModelError.at((beam.table, beam.name, word, "direction"), f"got {vector(end.direction)}, {advice}")
     return replace(beam, **words)  # type: ignore[type-var]
 
 
@@ -202,7 +202,7 @@ def _section_at(poses: Poses, beam: LineItem, end: Attachment, other_known: bool
         return section_axes(other.direction, other.up)
     word = "start" if end is beam.attached[0] else "end"
     raise ModelError.at(
-        ("beams", beam.name, word, "direction"),
+        (beam.table, beam.name, word, "direction"),
         f"is missing: the tangent of the beam from start to end, in the axes of {end.host}",
     )
 
@@ -234,7 +234,7 @@ def _check_direction(poses: Poses, beam: LineItem, word: str, end: Attachment, a
     given = rotations.rotate(poses.host(end)[1], end.direction)
     if norm(rotations.cross(x, given)) > 1e-6 * norm(given) or x @ given < 0.0:
         raise ModelError.at(
-            ("beams", beam.name, word, "direction"),
+            (beam.table, beam.name, word, "direction"),
             f"got {vector(given)} in inertial axes, but the beam {'leaves' if word == 'start' else 'arrives'} "
             f"along {vector(x)}",
         )
@@ -316,7 +316,7 @@ class Placement(Poses):
         self._place_given()
         todo = list(model.beams.values())
         flexible: list[Any] = [body for body in model.bodies.values() if body.has_interfaces]
-        shells = list(model.tables["shells"].values())
+        shells = list(model.shells.values())
         if not self.bodies:
             self._place_beams(todo, problems)
             self._place_first()
@@ -343,7 +343,7 @@ class Placement(Poses):
             elif shells:
                 ring = ", ".join(shell.name for shell in shells)
                 what = f"each of the shells {ring} is on an edge of another: one of them must be on none of the others"
-                raise ModelError.at(("shells", shells[0].name, "attach"), what)
+                raise ModelError.at((shells[0].table, shells[0].name, "attach"), what)
             else:
                 break
         if problems:
@@ -412,7 +412,7 @@ class Placement(Poses):
         for name, body in self.model.bodies.items():
             if body.has_axes and body.in_case_files and body.carried_by is None:
                 position, quaternion = self.given_pose(name)
-                for joint in self.model.tables["joints"].values():
+                for joint in self.model.joints.values():
                     for near, far in ((joint.first, joint.second), (joint.second, joint.first)):
                         if far.body == name and near.beam in self.beams:
                             at, axes = self.host(near)
@@ -427,7 +427,7 @@ class Placement(Poses):
 
         Repeated passes over the joints in their order; the queue has only joints with one placed end.
         """
-        joints = list(self.model.tables["joints"].values())
+        joints = list(self.model.joints.values())
         if not self._joints_on:
             for k, joint in enumerate(joints):
                 for end in (joint.first, joint.second):

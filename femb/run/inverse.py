@@ -308,7 +308,8 @@ def check_prescribed(system: System) -> None:
     """Raise ModelError where constraints do not prescribe all of the motion, with suggestions of further drivers."""
     for latch in system.layout.latches:
         raise ModelError.at(
-            ("latches", latch.item.name), "engages or lets go at an event, and inverse dynamics has none: leave it out"
+            (latch.item.table, latch.item.name),
+            "engages or lets go at an event, and inverse dynamics has none: leave it out",
         )
     for name in system.layout.beams:
         raise ModelError.at(

@@ -271,7 +271,7 @@ def overview(model: Model, run: Run | None = None) -> Overview:
         for warning in run.unused():
             warnings.warn(warning, FembWarning, stacklevel=2)
     sampled = _sampled(system, math.inf if run is None else run.duration)
-    damping = [f"modal damping {item.description}" for item in system.model.tables["modal_damping"].values()]
+    damping = [f"modal damping {item.description}" for item in system.model.modal_damping.values()]
     freedom = _freedom_lines(system) if system.n_c else []
     mass, centre, inertia = mass_properties(system) if system.layout.frames else (None, None, None)
     scales = time_scales(system)
@@ -323,7 +323,7 @@ def _recoil_lines(system: "System") -> list[str]:
         inside = set(frames)
         rates = [
             f"joints.{name}"
-            for name, joint in system.model.tables["joints"].items()
+            for name, joint in system.model.joints.items()
             if joint.rates is not None and np.any(joint.rates) and layout.joints[name].first.frame in inside
         ]
         heavy = max((masses[k] + (k,) for k in frames if k in masses), default=None)

@@ -177,7 +177,7 @@ def _settled(system: System, q: Floats, v: Floats) -> Floats:
 
 
 def _check_rates(system: System) -> None:
-    turning = [name for name in system.layout.joints if np.any(system.model.tables["joints"][name].rates or 0.0)]
+    turning = [name for name in system.layout.joints if np.any(system.model.joints[name].rates or 0.0)]
     if turning:
         raise ModelError.at(
             ("run", "start"),

@@ -158,7 +158,7 @@ def _check_drivers(system: MotionEquations, q: Floats, words: str) -> None:
         if driver.coordinate >= 0 and coordinates.is_angle[driver.coordinate]:
             wanted, value = driver.inputs[0].function(0.0)[0], values[driver.coordinate]
             if np.cos(value - wanted) <= 0.0:
-                joint = f"joints.{system.model.tables['drivers'][name].joint}"
+                joint = f"joints.{system.model.drivers[name].joint}"
                 problems.append(Problem(("drivers", name, "motion"), words.format(wanted, joint, value)))
     if problems:
         raise ModelError(*problems)
@@ -265,7 +265,7 @@ def _joint_rates(system: MotionEquations, q: Floats) -> tuple[Sparse, Floats, li
     """Joint coordinates with given rates: their rows (k, n_v), sparse, the rates (k,), and the joints' names."""
     from scipy.sparse import csr_array
 
-    given = {name: system.model.tables["joints"][name].rates for name in system.layout.joints}
+    given = {name: system.model.joints[name].rates for name in system.layout.joints}
     given = {name: rates for name, rates in given.items() if rates is not None}
     if not given:
         return csr_array((0, system.n_v)), np.zeros(0), []

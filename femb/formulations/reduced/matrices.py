@@ -345,7 +345,7 @@ def joint_matrices(model: Model, joint: str, *, q: Floats | None = None, v: Floa
     if joint not in system.layout.joints:
         listed = ", ".join(system.layout.joints) or "none"
         raise ModelError(f"joint_matrices: got joint {shown(joint)}, wanted one of {listed}")
-    item, numbered = model.tables["joints"][joint], system.layout.joints[joint]
+    item, numbered = model.joints[joint], system.layout.joints[joint]
     kind, axes_of_first = TABLE.get(frozenset(item.rows), ("", ()))
     ends = numbered.first, numbered.second
     if not kind or any(system.layout.frames[end.frame].freedom == 3 for end in ends):
