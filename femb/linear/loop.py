@@ -15,14 +15,24 @@ from numpy.typing import ArrayLike
 from scipy.linalg import block_diag
 
 from femb.base.errors import ModelError
-from femb.base.html import Brief, Tabled
+from femb.base.html import Tabled
 from femb.base.types import Complexes, Floats
 from femb.base.values import nearest, number_problem, numbered, shown, without_rounding
 from femb.elements.control.linear_law import LinearLaw
 from femb.linear.conserved import core_of, null_space, scales
-from femb.linear.margins import InjectedLoop, Margins, OpenedLoop, margins_of
+from femb.linear.margins import InjectedLoop, Margins, Mode, OpenedLoop, margins_of
 from femb.linear.modal_form import ClosedForm, ModalForm
-from femb.linear.sampled_motion import LoopInstant, SampledMotion, Tap, fundamental, part_of, period_of, with_continuous
+from femb.linear.sampled_motion import (
+    LoopInstant,
+    LoopRun,
+    SampledMotion,
+    Tap,
+    fundamental,
+    merged,
+    part_of,
+    period_of,
+    with_continuous,
+)
 from femb.linear.state_space import FORMATS, InModes, StateSpace, pole_lines
 from femb.numerics.linear_systems import RIGID, continuous
 from femb.numerics.threads import spared
@@ -37,55 +47,6 @@ GONE = 1e-9
 FAST = 6
 # Of the largest share in a mode: an item with less does not name it.
 NAMING = 0.8
-
-
-@dataclass(frozen=True, eq=False)
-class Mode(Brief):
-    """A vibration of the plant without its controllers.
-
-    number : from 1 on, by frequency. eigenvalue : 1/s. items : those that move most in it, beside what the laws read.
-    """
-
-    number: int
-    eigenvalue: complex
-    items: str
-
-    @property
-    def name(self) -> str:
-        """Number and items."""
-        name = f"mode {self.number}"
-        return name if name == self.items else f"{name}, {self.items}"
-
-    @property
-    def omega(self) -> float:
-        """rad/s."""
-        return abs(self.eigenvalue)
-
-
-@dataclass(frozen=True, eq=False)
-class LoopRun(Brief):
-    """The motion of a loop: outputs (k, p) of the plant at instants time (k,), s, before anything changes there.
-
-    commands (k, m) : the inputs of the plant that act after each instant. inputs (m,), outputs (p,) : names.
-    """
-
-    time: Floats
-    values: Floats
-    commands: Floats
-    outputs: tuple[str, ...]
-    inputs: tuple[str, ...]
-
-    def __contains__(self, name: object) -> bool:
-        """Whether it has an output or input of this name."""
-        return name in self.outputs or name in self.inputs
-
-    def __getitem__(self, name: str) -> Floats:
-        """(k,) an output or input by name. Raises ModelError: an unknown one."""
-        for names, values in ((self.outputs, self.values), (self.inputs, self.commands)):
-            if name in names:
-                return values[:, names.index(name)]
-        known = (*self.outputs, *self.inputs)
-        raise ModelError(f"loop: no output or input {name!r}{nearest(name, known)}; there are: {', '.join(known)}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -416,7 +377,7 @@ class Loop(Tabled):
         motion.begin(blocks, more)
         instants = motion.instants(duration * (1.0 + 1e-9), 0.0)
         if times is not None:
-            instants = _merged(instants, np.unique(np.asarray(times, dtype=float)))
+            instants = merged(instants, np.unique(np.asarray(times, dtype=float)))
         elif not instants or not self._sampled:
             instants = [LoopInstant(float(t), (), ()) for t in np.linspace(0.0, duration, 201)]
         rows: list[tuple[float, Floats, Floats]] = []
@@ -587,19 +548,6 @@ def _without_zeros(matrix: Floats) -> Floats:
     return matrix
 
 
-def _merged(instants: Sequence[LoopInstant], times: Floats) -> list[LoopInstant]:
-    """Instants with those times at which nothing happens, and which are none of them."""
-    known = np.array([at.time for at in instants])
-    result = list(instants)
-    for t in times.tolist():
-        close: list[int] = np.flatnonzero(np.abs(known - t) <= 1e-9 * max(abs(t), 1e-9)).tolist()
-        if close:
-            result[close[0]] = result[close[0]]._replace(time=t)
-        else:
-            result.append(LoopInstant(t, (), ()))
-    return sorted(result, key=lambda at: at.time)
-
-
 def loop_table(of: Loop, margins: Sequence[Margins]) -> str:
     """Laws, poles, and the margins of channels, as text."""
     poles = of.poles()
@@ -638,22 +586,5 @@ def loop_table(of: Loop, margins: Sequence[Margins]) -> str:
             damping = f"{0.0 - float(without_rounding(np.array(mode.eigenvalue.real), mode.omega)) / mode.omega:11.3g}"
             lines.append(f"{mode.number:4d}{mode.omega / (2.0 * np.pi):14.6g}{damping}  {mode.items}")
     for each in margins:
-        lines += ["", *_margin_lines(of, each)]
+        lines += ["", *each.lines(of.nearest_mode)]
     return "\n".join(lines)
-
-
-def _margin_lines(of: Loop, margins: Margins) -> list[str]:
-    lines = [f"{margins.channel}: opened here, with the others closed"]
-    rows = [
-        (w, f"phase margin {phase:.6g} degrees, delay margin {delay:.6g} s")
-        for w, phase, delay in zip(margins.crossovers, margins.phase_margins, margins.delay_margins, strict=True)
-    ]
-    rows += [
-        (w, f"gain margin {gain:.6g}") for w, gain in zip(margins.phase_crossovers, margins.gain_margins, strict=True)
-    ]
-    rows.append((margins.at, f"peak of the sensitivity {margins.sensitivity:.6g}"))
-    for w, text in sorted(rows):
-        near = of.nearest_mode(w) if w else None
-        name = f"; nearest mode {near.number}" if near else ""
-        lines.append(f"{w:12.6g} rad/s{w / (2.0 * np.pi):12.6g} Hz  {text}{name}")
-    return lines

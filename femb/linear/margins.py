@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from femb.base.html import Brief
 from femb.base.types import Complexes, Floats
 from femb.numerics.linear_systems import balancing, continuous, resolving
 
@@ -158,6 +159,29 @@ def _apart(frequencies: Floats) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
+class Mode(Brief):
+    """A vibration of the plant without its controllers.
+
+    number : from 1 on, by frequency. eigenvalue : 1/s. items : those that move most in it, beside what the laws read.
+    """
+
+    number: int
+    eigenvalue: complex
+    items: str
+
+    @property
+    def name(self) -> str:
+        """Number and items."""
+        name = f"mode {self.number}"
+        return name if name == self.items else f"{name}, {self.items}"
+
+    @property
+    def omega(self) -> float:
+        """rad/s."""
+        return abs(self.eigenvalue)
+
+
+@dataclass(frozen=True, eq=False)
 class Margins:
     """Margins of a loop at one channel, with all others closed.
 
@@ -186,6 +210,22 @@ class Margins:
         """All but the grid, by name; frequencies in rad/s."""
         words = ("crossovers", "phase_margins", "delay_margins", "phase_crossovers", "gain_margins", "sensitivity")
         return {word: getattr(self, word) for word in words} | {"sensitivity_at": self.at}
+
+    def lines(self, nearest_mode: Callable[[float], Mode | None]) -> list[str]:
+        """A heading, and a line for each crossing and for the peak of the sensitivity, with the mode nearest to it."""
+        found = [f"{self.channel}: opened here, with the others closed"]
+        rows = [
+            (w, f"phase margin {phase:.6g} degrees, delay margin {delay:.6g} s")
+            for w, phase, delay in zip(self.crossovers, self.phase_margins, self.delay_margins, strict=True)
+        ]
+        pairs = zip(self.phase_crossovers, self.gain_margins, strict=True)
+        rows += [(w, f"gain margin {gain:.6g}") for w, gain in pairs]
+        rows.append((self.at, f"peak of the sensitivity {self.sensitivity:.6g}"))
+        for w, text in sorted(rows):
+            near = nearest_mode(w) if w else None
+            name = f"; nearest mode {near.number}" if near else ""
+            found.append(f"{w:12.6g} rad/s{w / (2.0 * np.pi):12.6g} Hz  {text}{name}")
+        return found
 
     @property
     def delay_margins(self) -> Floats:

@@ -16,7 +16,9 @@ from typing import NamedTuple
 import numpy as np
 
 from femb.base.errors import ModelError
+from femb.base.html import Brief
 from femb.base.types import Floats
+from femb.base.values import nearest
 from femb.elements.control.linear_law import LinearLaw
 from femb.linear.state_space import StateSpace
 from femb.numerics.linear_systems import SAME, Flow
@@ -31,6 +33,32 @@ class LoopInstant(NamedTuple):
     time: float
     samples: tuple[int, ...]
     actions: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class LoopRun(Brief):
+    """The motion of a loop: outputs (k, p) of the plant at instants time (k,), s, before anything changes there.
+
+    commands (k, m) : the inputs of the plant that act after each instant. inputs (m,), outputs (p,) : names.
+    """
+
+    time: Floats
+    values: Floats
+    commands: Floats
+    outputs: tuple[str, ...]
+    inputs: tuple[str, ...]
+
+    def __contains__(self, name: object) -> bool:
+        """Whether it has an output or input of this name."""
+        return name in self.outputs or name in self.inputs
+
+    def __getitem__(self, name: str) -> Floats:
+        """(k,) an output or input by name. Raises ModelError: an unknown one."""
+        for names, values in ((self.outputs, self.values), (self.inputs, self.commands)):
+            if name in names:
+                return values[:, names.index(name)]
+        known = (*self.outputs, *self.inputs)
+        raise ModelError(f"loop: no output or input {name!r}{nearest(name, known)}; there are: {', '.join(known)}")
 
 
 class Tap(NamedTuple):
@@ -396,3 +424,16 @@ def with_continuous(
         rates[:, :k], rates[:, k:], values[:, :k], values[:, k:], (*plant.states, *states), inputs, outputs,
         units=plant.units,
     )  # fmt: skip
+
+
+def merged(instants: Sequence[LoopInstant], times: Floats) -> list[LoopInstant]:
+    """Instants with those times at which nothing happens, and which are none of them."""
+    known = np.array([at.time for at in instants])
+    result = list(instants)
+    for t in times.tolist():
+        close: list[int] = np.flatnonzero(np.abs(known - t) <= 1e-9 * max(abs(t), 1e-9)).tolist()
+        if close:
+            result[close[0]] = result[close[0]]._replace(time=t)
+        else:
+            result.append(LoopInstant(t, (), ()))
+    return sorted(result, key=lambda at: at.time)
