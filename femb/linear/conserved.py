@@ -25,16 +25,21 @@ ZERO, GAP, GAP_TO_ROUNDING, ROUNDING = 1e-9, 1e3, 1e2, 1e-15
 LEAST = 1e-4
 
 
-def without_conserved(space: StateSpace) -> StateSpace:
+def without_conserved(space: StateSpace, in_modes: bool = False) -> StateSpace:
     """The model without states that are conserved or have no effect; its transfer matrix stays.
 
     A state is left out for each motion and each momentum; the others keep their names, and mean what they meant where
-    the conserved momenta are zero. Of a sampled system the same is left out for eigenvalues z = 1.
+    the conserved momenta are zero. Of a sampled system the same is left out for eigenvalues z = 1. in_modes : whether
+    to give it in the modes that it is known by, if it knows any.
     """
     if (known := space.known) is not None and isinstance(known.form, KnownForm):
         of = space.in_modes()
         motions, momenta = known.form.known(of.B, of.C)
-        return _without_known(space, known.form.change @ motions, known.form.inverse.T @ momenta)
+        if not in_modes:
+            of, motions, momenta = space, known.form.change @ motions, known.form.inverse.T @ momenta
+        return _without_known(of, motions, momenta)
+    if in_modes:
+        space = space.in_modes()
     while space.states:
         A = space.A if space.dt is None else space.A - np.eye(len(space.A))
         scale, inputs, outputs = scales(A, space.B, space.C)
@@ -50,14 +55,6 @@ def without_conserved(space: StateSpace) -> StateSpace:
             break
         space = _without(space, _last(kept), None, kept / scale[:, None])
     return space
-
-
-def core_of(space: StateSpace) -> StateSpace:
-    """The model without what is conserved, in the modes that it is known by, if it knows any."""
-    if (known := space.known) is None or not isinstance(known.form, KnownForm):
-        return without_conserved(space.in_modes())
-    of = space.in_modes()
-    return _without_known(of, *known.form.known(of.B, of.C))
 
 
 def _without_known(space: StateSpace, motions: Floats, momenta: Floats) -> StateSpace:

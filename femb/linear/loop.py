@@ -19,7 +19,7 @@ from femb.base.html import Tabled
 from femb.base.types import Complexes, Floats
 from femb.base.values import nearest, number_problem, numbered, shown, without_rounding
 from femb.elements.control.linear_law import LinearLaw
-from femb.linear.conserved import core_of, null_space, scales
+from femb.linear.conserved import null_space, scales, without_conserved
 from femb.linear.margins import InjectedLoop, Margins, Mode, OpenedLoop, margins_of
 from femb.linear.modal_form import ClosedForm, ModalForm
 from femb.linear.sampled_motion import (
@@ -112,7 +112,7 @@ class Loop(Tabled):
         modes if it knows these."""
         inputs = list(dict.fromkeys(name for law in self.laws for name in law.outputs if name in self.plant.inputs))
         outputs = list(dict.fromkeys(name for law in self.laws for name in law.inputs if name in self.plant.outputs))
-        return core_of(part_of(self.plant, inputs, outputs))
+        return without_conserved(part_of(self.plant, inputs, outputs), in_modes=True)
 
     @property
     def conserved(self) -> int:

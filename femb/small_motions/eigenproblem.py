@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 Flags = NDArray[np.bool_]
 # Largest force (N) that a pretension leaves at rest, as part of its energy over the extent of the model.
 OPEN = 1e-3
+# Of displacements: what rows of constraints may leave of those that they allow.
+ROUNDING_OF_ROWS = 1e-9
 # Of the terms of a derivative in axes that turn: less is rounding.
 ROUNDING = 1e-13
 
@@ -229,7 +231,21 @@ class EigenProblem:
         held = [k for k in range(len(self.system.layout.frames)) if np.any(self.held[self.velocities_of(k)])]
         found = known_motions(self.system, self.q, held, self.loaded, u=self.u)
         check_said(found)
-        return found
+        return found if self.axes is None or not self.spinning else tuple(map(self._turning, found))
+
+    def _turning(self, structure: KnownStructure) -> KnownStructure:
+        """A structure with the turn of its steady rotation, if what notices it stands still and is alike after it.
+
+        Forces that are alike were told from others before (``femb.small_motions.steady``), but not in orbit.
+        """
+        system, held = self.system, self.v[self.held]
+        screw = structure.screw(system, self.q, self.v)[None]
+        in_orbit = any(item.follows_origin for item in system.model.items())
+        if in_orbit or held.any() or not screw.any() or structure.leaves(screw[0]):
+            return structure
+        moves = self.moves_of(structure, screw)
+        driven = np.max(np.abs(self.gaps(moves)), initial=0.0) > ROUNDING_OF_ROWS * np.max(np.abs(moves), initial=0.0)
+        return structure if driven else replace(structure, turn=screw)
 
     def axis_of(self, frames: Sequence[int]) -> tuple[Floats, Floats, float]:
         """Angular velocity (3,) of the steady rotation of connected frames, zero at rest; the point (3,) of its axis

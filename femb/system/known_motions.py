@@ -29,7 +29,9 @@ class KnownStructure:
     items.
 
     grounded : whether joints, springs or elements connect it with what is fixed. centre (3,), size (m) : the mean place
-    of its frames, and the farthest distance from there. silent : names of items that do not say what they notice.
+    of its frames, and the farthest distance from there. silent : names of items that do not say what they notice. turn
+    (1, 6) : the twist of a steady rotation, which its items notice one by one, but not together, as bearings of equal
+    springs across; else None.
     """
 
     label: str
@@ -39,11 +41,15 @@ class KnownStructure:
     silent: tuple[str, ...]
     centre: Floats
     size: float
+    turn: Floats | None = None
 
     @cached_property
     def motions(self) -> Floats:
         """(k, 6) twists that nothing notices, with respect to the origin of the layout."""
-        return self._common([symmetry.motions for _, symmetry in self.limits])
+        found = self._common([symmetry.motions for _, symmetry in self.limits])
+        if self.turn is None:
+            return found
+        return self._from_own(nullity(nullity(np.vstack([self.own(found), self.own(self.turn)]))))
 
     @cached_property
     def momenta(self) -> Floats:

@@ -24,7 +24,7 @@ from femb.small_motions.strains import Motion, of_columns
 from femb.system.block_lu import SingularError
 from femb.system.known_motions import KnownStructure
 from femb.system.rigid_motion import angle_turned
-from femb.vibration.eigen import REFINED, REFINEMENTS, ROUNDED, freedoms, is_symmetric, orthonormal, rounding
+from femb.vibration.eigen import REFINED, REFINEMENTS, ROUNDED, SURE, freedoms, is_symmetric, orthonormal, rounding
 from femb.vibration.flexibility import Flexibility
 from femb.vibration.slow_modes import SLOW, SlowModes, of_unit_mass, stiffness_of_rigid
 
@@ -261,8 +261,6 @@ SEED = 1
 FARTHEST = 10.0
 # Rounding of eigenvalues 1 / (lambda - shift) of the size of the largest, with vectors (phi, lambda phi / shift).
 SOLVER = 16.0 * np.finfo(float).eps
-# Standard deviations of the sum of rounding errors that an estimate contains.
-SURE = 6.0
 # An imaginary part below this part of the eigenvalue is rounding.
 REAL = 1e-9
 
@@ -282,7 +280,7 @@ def complex_modes(
     is given; sorted by size. Shapes have phi^H M phi = 1, and
     their largest entry is real and positive. Raises ModelError: more than there are; SolveError.
     """
-    from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs
+    from scipy.sparse.linalg import ArpackError, LinearOperator, eigs
 
     n = motion.system.n_v
     try:
@@ -317,7 +315,7 @@ def complex_modes(
         values, vectors = eigs(
             operator, k=wanted, sigma=shift, OPinv=operator, v0=start, ncv=min(2 * n, 3 * wanted + 20)
         )
-    except ArpackNoConvergence as error:
+    except ArpackError as error:
         raise SolveError(f"modes: the eigenvalue solver did not converge: {error}") from error
     vectors[states] = shift * vectors[n + states] / np.where(values == 0.0, 1.0, values)
     listed = values.imag >= -REAL * np.abs(values)

@@ -33,6 +33,8 @@ SMALL = 60
 DEPENDENT = 1e-11
 # Of omega^2: what rounding may leave without a refinement, and of shapes, after it; the most steps of it.
 ROUNDED, REFINED, REFINEMENTS = 1e-8, 1e-9, 30
+# Standard deviations of the sum of rounding errors that an estimate contains.
+SURE = 6.0
 # Of columns of unit mass: what is left of one that others contain. How many times the modes wanted are kept as a basis.
 SAME, MOST = 1e-12, 4
 
@@ -49,18 +51,20 @@ def real_modes(motion: EigenProblem, free: FreeMotions, count: int, at_most: boo
     if at_most:
         count = max(1, min(count, freedoms(motion) - free.count))
     squares, shapes = lowest(motion, free, count)
-    if squares[0] < 0.0:
+    # of what rounding hides no sign is known
+    negative = (squares < 0.0) & (SURE * rounding(motion, squares, shapes) < 1.0)
+    if np.any(negative):
         from femb.statics.equations import weights_of
         from femb.statics.neutral import motion_name
 
         layout = motion.system.layout
-        moved = motion_name(layout, motion.q, shapes[:, 0], weights_of(layout))
+        moved = motion_name(layout, motion.q, shapes[:, np.argmax(negative)], weights_of(layout))
         raise ModelError(
-            f"modes: the state is unstable: {int(np.sum(squares < 0.0))} of its motions have a negative stiffness, as "
+            f"modes: the state is unstable: {int(np.sum(negative))} of its motions have a negative stiffness, as "
             f"beyond a buckling load; in the first, most of all, {moved}: reduce the load"
         )
     largest = shapes[np.argmax(np.abs(shapes), axis=0), np.arange(count)]
-    return squares, shapes * np.where(largest < 0.0, -1.0, 1.0)
+    return np.abs(squares), shapes * np.where(largest < 0.0, -1.0, 1.0)
 
 
 def lowest(motion: EigenProblem, free: FreeMotions, count: int) -> tuple[Floats, Floats]:
@@ -261,7 +265,7 @@ def is_symmetric(motion: EigenProblem) -> bool:
 def _lanczos(
     motion: EigenProblem, free: FreeMotions, count: int, factors: AnyFactorisation, shift: float, tolerance: float
 ) -> tuple[Floats, Floats]:
-    from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+    from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
     n = motion.system.n_v
     # blocks find the largest inverses: no eigenvalue may be below the shift
@@ -293,7 +297,7 @@ def _lanczos(
             tol=tolerance,
             ncv=min(n - 1, max(2 * count + 1, 20)),
         )
-    except ArpackNoConvergence as error:
+    except ArpackError as error:
         raise SolveError(f"modes: the eigenvalue solver did not converge: {error}") from error
     return squares, shapes
 

@@ -8,6 +8,7 @@ from models import FREE, hub, of_parts, refuses, slender, slender_boom, winged_s
 from oracles.alone import Alone
 from scipy.optimize import brentq
 
+import femb
 from femb import (
     Attachment,
     Beam,
@@ -428,3 +429,21 @@ def test_a_spring_on_a_hinge_holds_whichever_end_is_the_ground(second):
     found = modes(model, 1)
     assert (found.rigid, found.joint) == (0, 0)
     np.testing.assert_allclose(found.frequencies, np.sqrt(5.0 / 0.3) / (2.0 * np.pi), rtol=1e-12)
+
+
+@pytest.mark.parametrize("damped", [False, True])
+def test_a_motion_that_rounding_hides_is_not_called_unstable(damped):
+    """Hinges of 1e9 N m/rad beside one of 1e-6: no digit of its frequency is known, as the precision says."""
+    model, before = femb.Model("chain"), "ground"
+    for k, stiffness in enumerate((1e9, 1e-6, 1e9)):
+        model.add(femb.RigidBody(f"b{k}", mass=1.0, inertia=0.1, position=(k + 1.0, 0.0, 0.0)))
+        ends = (
+            femb.JointEnd(before, at=(0.5, 0, 0), axis=(0, 1, 0)),
+            femb.JointEnd(f"b{k}", at=(-0.5, 0, 0), axis=(0, 1, 0)),
+        )
+        model.add(femb.Revolute(f"h{k}", *ends))
+        model.add(femb.JointSpringDamper(f"s{k}", f"h{k}", stiffness=stiffness))
+        before = f"b{k}"
+    found = femb.modes(model, 1, damped=damped)
+    assert found.precision[0] > 0.1
+    assert "unstable" not in found.table()

@@ -115,6 +115,9 @@ def test_an_unbalanced_rotor_in_bearings_of_springs():
     wanted = np.sqrt(k / mass)
     for each in (rate - wanted, rate + wanted):
         assert np.min(np.abs(rates / each - 1.0)) < 1e-3
+    # the turn about its axis is a motion, and no mode
+    assert found.rigid + found.joint == 1
+    assert np.min(rates) > 0.1 * (rate - wanted)
 
 
 @pytest.mark.parametrize("elements", [6, 8])
