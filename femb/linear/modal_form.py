@@ -8,7 +8,7 @@ docs/theory/linearisation.md, section 7.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -83,6 +83,10 @@ class ClosedForm:
     def sampled(self, A: Floats, B: Floats, C: Floats, period: float, held: Floats) -> "SteadyForm | None":
         """The form of the model at samples: what is kept is not known."""
         return None
+
+    def stored(self, A: Floats, B: Floats, C: Floats) -> dict[str, Floats]:
+        """The arrays of files, with matrices A, B, C by z: none, where nothing is known to be kept."""
+        return {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,6 +190,7 @@ class KnownForm:
     in_place: ClassVar[bool] = False
     change: Any
     inverse: Any
+    rounding: Any
 
     def kept(self) -> Invariant:
         """The motions and momenta, whatever the outputs and inputs."""
@@ -202,6 +207,11 @@ class KnownForm:
         X, Y = (np.pad(part, ((0, more), (0, 0))) for part in parts)
         rates, left_rates = (expm(period * each) for each in (kept.rates, alone.T @ kept.left_rates @ alone))
         return SteadyForm.of(A, B, C, Invariant(X, rates, Y, left_rates))
+
+    def stored(self, A: Floats, B: Floats, C: Floats) -> dict[str, Floats]:
+        """The arrays of files, from which ``StoredForm.read`` makes the form again."""
+        own = {"A": A, "B": B, "C": C, "change": self.change, "inverse": self.inverse, "noise": self.rounding}
+        return {f"form_{word}": each for word, each in (own | vars(self.kept())).items()}
 
     def known(self, B: Floats, C: Floats) -> tuple[Floats, Floats]:
         """Motions (n, v) that no output C ever sees, and momenta (n, w) that no input B ever changes."""
@@ -225,6 +235,30 @@ class SteadyForm(KnownForm, ClosedForm):
 
     def kept(self) -> Invariant:
         return self.invariant
+
+
+# The arrays of a form in files.
+STORED = tuple(f"form_{word}" for word in ("A", "B", "C", "change", "inverse", "noise"))
+KEPT = tuple(f"form_{each.name}" for each in fields(Invariant))
+
+
+@dataclass(frozen=True, eq=False)
+class StoredForm(SteadyForm):
+    """A form of a file; noise : part that rounding leaves of the entries of A."""
+
+    in_place: ClassVar[bool] = False
+    noise: Floats
+
+    @classmethod
+    def read(cls, found: Mapping[str, Any]) -> "StoredForm":
+        """From the arrays of ``stored``."""
+        own, kept = ([np.array(found[name], dtype=float) for name in names] for names in (STORED, KEPT))
+        columns = [x if x.shape[0] == x.shape[1] else x.reshape(len(own[0]), -1) for x in kept]
+        return cls(*own[:5], Invariant(*columns), own[5])
+
+    @property
+    def rounding(self) -> Floats:
+        return self.noise
 
 
 def _in_terms(basis: Floats, twists: Floats) -> Floats:

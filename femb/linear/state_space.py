@@ -316,9 +316,10 @@ class StateSpace(Brief):
         have a unit for each name, empty where it is not known. ``unsteady`` is a list of one text, or of none about a
         steady state, ``title`` one of the title of the model, ``damping`` one of the source of its damping. Of a
         truncated model there are also truncation_frequencies (f,) Hz, and truncation_error and truncation_bound
-        (f, p, m), relative. Raises ResultError.
+        (f, p, m), relative. form_A and others are the better coordinates of a model that knows its rigid motions, with
+        these and the momenta. Raises ResultError.
         """
-        arrays = {name: getattr(self, name) for name in (*"ABCD", *NAMES)}
+        arrays: dict[str, Any] = {name: getattr(self, name) for name in (*"ABCD", *NAMES)}
         for word in UNITS:
             arrays[word] = tuple(self.units.get(name, "") for name in getattr(self, UNITS[word]))
         arrays["unsteady"] = (self.unsteady,) if self.unsteady else ()
@@ -327,14 +328,15 @@ class StateSpace(Brief):
             arrays |= self.truncation.arrays()
         if self.dt is not None:
             arrays["dt"] = self.dt
+        if (known := self.known) is not None:
+            arrays |= known.form.stored(*known.matrices(self.B, self.C))
         return write_arrays(path, arrays, FORMATS, group="linear")
 
     @classmethod
     def read(cls, path: str | Path) -> "StateSpace":
         """Read the file at ``path``, written by ``write``. Raises ResultError."""
-        found = read_arrays(
-            path, "ABCD", NAMES, "state space", optional=(*UNITS, "unsteady", "title", "damping", "dt"), group="linear"
-        )
+        words = (*UNITS, "unsteady", "title", "damping", "dt")
+        found = read_arrays(path, "ABCD", NAMES, "state space", optional=words, group="linear", prefix="form_")
         return cls._of(found)
 
     @classmethod
@@ -345,7 +347,9 @@ class StateSpace(Brief):
             raise ResultError(f"these results have no linear model, which femb linearize writes: {results!r}")
         lists = (*NAMES, *UNITS, "unsteady", "title", "damping", "dt")
         names = {name: tuple(map(str, np.ravel(results.arrays.get(f"linear/{name}", ())))) for name in lists}
-        return cls._of({name: np.array(results.arrays[f"linear/{name}"], dtype=float) for name in "ABCD"} | names)
+        form = [name.removeprefix("linear/") for name in results.arrays if name.startswith("linear/form_")]
+        arrays = {name: np.array(results.arrays[f"linear/{name}"], dtype=float) for name in (*"ABCD", *form)}
+        return cls._of(arrays | names)
 
     @classmethod
     def _of(cls, found: Mapping[str, Any]) -> "StateSpace":
@@ -360,7 +364,12 @@ class StateSpace(Brief):
         }
         dt = float(found["dt"][0]) if found["dt"] else None
         words: dict[str, Any] = {word: "".join(found[word]) for word in ("unsteady", "title", "damping")}
-        return cls(**matrices, **names, units=units, dt=dt, **words)
+        space = cls(**matrices, **names, units=units, dt=dt, **words)
+        if "form_A" not in found:
+            return space
+        from femb.linear.modal_form import StoredForm
+
+        return replace(space, form=InModes(StoredForm.read(found), space.A, space.B, space.C))
 
 
 # The error of a truncated linear model over frequency.

@@ -57,17 +57,18 @@ def read_arrays(
     what: str,
     optional: Iterable[str] = (),
     group: str = "",
+    prefix: str = "\0",
 ) -> dict[str, Any]:
     """Arrays and lists of names of a file of ``write_arrays``, by name; ``what`` : its content, for the message.
 
     optional : lists and numbers that some files lack, as lists of text, which are empty then. group : of a results
-    file. Raises ResultError.
+    file. prefix : of the names of other arrays that some files have. Raises ResultError.
     """
     found = foreign.read_arrays(path, f"a {what}", group)
     with foreign.reading_foreign(path, f"a {what}"):
         lists = {name: _texts(found[name]) for name in names}
         lists |= {name: _texts(found.get(name, ())) for name in optional}
-        return {name: found[name] for name in arrays} | lists
+        return {name: found[name] for name in (*arrays, *(each for each in found if each.startswith(prefix)))} | lists
 
 
 def _texts(value: Any) -> tuple[str, ...]:

@@ -263,6 +263,22 @@ def test_no_damping_by_default_decides_on_stability():
     assert damped.table().splitlines()[1] == "damping: the model's own dampers, and 0.5 % damping in each, as given"
 
 
+@pytest.mark.parametrize("suffix", [".npz", ".mat", ".h5"])
+def test_files_keep_the_modes_of_a_stiff_plant(tmp_path, suffix):
+    """Poles, responses and what is conserved are those of the plant that was written; of A alone they are not."""
+    plant = femb.linearize(thin_panel(thickness=1e-3), inputs=["bodies.hub.torque"], outputs=["bodies.hub.turn"])
+    read = StateSpace.read(plant.write(tmp_path / f"plant{suffix}"))
+    found = [read, StateSpace.of_results(femb.Results.read(tmp_path / "plant.h5"))] if suffix == ".h5" else [read]
+    for one in found:
+        np.testing.assert_allclose(one.eigenvalues(), plant.eigenvalues(), rtol=1e-9, atol=1e-12)
+        response, wanted = (each.frequency_response([0.01, 1.0]) for each in (one, plant))
+        np.testing.assert_allclose(response.values, wanted.values, rtol=1e-9)
+        np.testing.assert_allclose(response.rounding, wanted.rounding, rtol=1.0)
+        assert len(without_conserved(one).states) == len(without_conserved(plant).states)
+    bare = replace(plant, form=None)
+    assert np.max(np.abs(np.sort(np.abs(bare.eigenvalues()))[:6])) > 1e-6
+
+
 def test_no_verdict_rests_on_a_default_damping(tmp_path):
     """A plant that was truncated before, also from a file, has the damping that is asked for, or no loop."""
     law = LinearLaw("idle", [], [], [], [[0.0]], inputs=("bodies.hub.turn.x",), outputs=("bodies.hub.torque.x",))
