@@ -110,7 +110,7 @@ class FreeMotions:
 def free_motions(motion: EigenProblem) -> FreeMotions:
     """The motions without stiffness of what is not held: those that are known, and what joints leave beside these."""
     layout = motion.system.layout
-    shapes, _ = _unresisted(motion, groups_of(layout, joined=False))
+    shapes, _ = _unresisted(motion, groups_of(layout, joined=False), ordered=False)
     if not shapes.shape[1]:
         return FreeMotions(shapes, shapes, 0)
     rigid, kept = _unresisted(motion, groups_of(layout, joined=True))
@@ -126,10 +126,10 @@ def with_turned(motion: EigenProblem, free: FreeMotions) -> FreeMotions:
     return FreeMotions(shapes, momenta, free.rigid)
 
 
-def _unresisted(motion: EigenProblem, groups: list[list[int]]) -> tuple[Floats, int]:
+def _unresisted(motion: EigenProblem, groups: list[list[int]], ordered: bool = True) -> tuple[Floats, int]:
     """(n_v, r) rigid motions of groups that the constraints allow and no stiffness resists: the known ones that stay
-    where they are in axes of the rotation, and, of what is beside them, what is measured. So many of the first, as the
-    second value says, have momenta that nothing changes."""
+    where they are in axes of the rotation, and, of what is beside them, what is measured. If they are to be ordered, so
+    many of the first, as the second value says, have momenta that nothing changes."""
     columns, centres = _rigid_motions(motion, groups)
     nothing = np.zeros((columns.shape[1], 0))
     still, turned = _turned(motion, centres)
@@ -139,7 +139,7 @@ def _unresisted(motion: EigenProblem, groups: list[list[int]]) -> tuple[Floats, 
         pairs = ((each, motion.axis_of(each.frames)[:2]) for each in motion.structures)
         return [_in_terms(each, each.resting_in(*axis, getattr(each, word)), centres) for each, axis in pairs]
 
-    kept = independent(np.hstack([nothing, *terms("kept")]))
+    kept = independent(np.hstack([nothing, *terms("kept")])) if ordered else nothing
     resting = independent(np.hstack([nothing, *terms("motions"), still]))
     resting = np.hstack([kept, resting @ nullity(kept.T @ resting).T])
     turned = independent(turned - resting @ (resting.T @ turned))
