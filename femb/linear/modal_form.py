@@ -252,9 +252,10 @@ class StoredForm(SteadyForm):
     @classmethod
     def read(cls, found: Mapping[str, Any]) -> "StoredForm":
         """From the arrays of ``stored``."""
-        own, kept = ([np.array(found[name], dtype=float) for name in names] for names in (STORED, KEPT))
-        columns = [x if x.shape[0] == x.shape[1] else x.reshape(len(own[0]), -1) for x in kept]
-        return cls(*own[:5], Invariant(*columns), own[5])
+        own: Any = {name.removeprefix("form_"): np.array(found[name], dtype=float) for name in STORED}
+        kept = (np.array(found[name], dtype=float) for name in KEPT)
+        n = len(own["A"])
+        return cls(invariant=Invariant(*(x if x.shape[0] == x.shape[1] else x.reshape(n, -1) for x in kept)), **own)
 
     @property
     def rounding(self) -> Floats:
