@@ -148,7 +148,8 @@ class Factorisation:
     def solve_columns(self, right: Floats) -> Floats:
         """(n, k): the solutions of k right-hand sides (n, k), for which the factors are read once."""
         x = np.array(right, dtype=self.data.dtype, order="C")
-        solve_columns(*self.arguments, x.shape[1], x.reshape(-1))
+        if x.size:  # the kernel looks at the first column
+            solve_columns(*self.arguments, x.shape[1], x.reshape(-1))
         return x
 
 
