@@ -1,6 +1,7 @@
 """Bodies: what all record, and the ground, point masses and rigid bodies."""
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -404,6 +405,7 @@ class RigidBody(OrientedBody):
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
         """A moving frame."""
         layout.bodies[self.name] = layout.add_frame(self.name, *placement.bodies[self.name])
+        layout.gyration = max(layout.gyration, math.sqrt(0.5 * np.trace(self.inertia) / self.mass))
 
     @staticmethod
     def batches(items: list["RigidBody"], layout: Layout, model: ModelView) -> list[Batch]:

@@ -150,13 +150,13 @@ STARTS = ("as_given", "assembled", "equilibrium")
 @dataclass(frozen=True)
 class Tolerances(Description):
     """Absolute tolerances by kind of quantity, by default a tenth of ``rtol``, but not below the rounding errors of
-    sums of quantities of size one.
+    sums of quantities of size one; that of positions times the size of the model, ``Layout.length``, in metres.
 
     That of a strain is the same, since strains are no more accurate than the positions they are derivatives of.
     """
 
     position: Annotated[float | None, Unit("m"), POSITIVE] = None
-    """of positions and strokes"""
+    """of positions and strokes; the default is that of a model of one metre or more, times the size of a smaller one"""
     quaternion: Annotated[float | None, Unit(""), POSITIVE] = None
     """of the components of unit quaternions and of angles"""
     strain: Annotated[float | None, Unit(""), POSITIVE] = None
@@ -169,10 +169,13 @@ class Tolerances(Description):
         with Checks(self, "run", "atol"):
             pass
 
-    def values(self, rtol: float) -> list[float]:
-        """The tolerances of position, quaternion and strain."""
+    def values(self, rtol: float, length: float = 1.0) -> list[float]:
+        """The tolerances of position, quaternion and strain, of a model of some ``length`` (m)."""
         default = max(ROUNDING, 0.1 * rtol)
-        return [default if value is None else value for value in (getattr(self, word) for word in TOLERANCES)]
+        given = self.position, self.quaternion, self.strain
+        return [
+            size * default if value is None else value for value, size in zip(given, (length, 1.0, 1.0), strict=True)
+        ]
 
     def notes(self, rtol: float, sizes: dict[str, float]) -> list[str]:
         """Sentences on what limits the accuracy more than ``rtol``; sizes : of the largest quantity of each kind at the

@@ -242,7 +242,7 @@ class RelativeCoordinates(RelativeColumns):
     def error_scale(self, rtol: float, atol: Tolerances) -> tuple[ErrorScale, ErrorScale]:
         """Tolerances (n_q,), (n_v,) of every coordinate and speed by ``rtol``, a ratio, and ``atol``: of positions for
         strokes, of quaternions for rotations."""
-        position, quaternion, _ = atol.values(rtol)
+        position, quaternion, _ = atol.values(rtol, self.layout.length)
         of_q, of_v = np.full(self.n_q, quaternion), np.full(self.n_v, quaternion)
         for frame, i in zip(self.joints.frames, self._first, strict=True):
             j = frame.u.start

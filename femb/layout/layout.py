@@ -180,7 +180,7 @@ class Layout(Numbering):
     origin_velocity (3,) m/s : its velocity, relative to which velocities, also those in v, are measured; see
     ``femb.system.initial_state.shared_velocity``. Input and output of users are inertial; see ``to_inertial``.
     slow_time : s, below which no motion of a body alone is of interest, as items say; 0 where they do not. Of layouts
-    that are stacked one of each frame.
+    that are stacked one of each frame. gyration : m, largest radius of gyration of bodies, as they declare.
     """
 
     def __init__(self) -> None:
@@ -208,6 +208,7 @@ class Layout(Numbering):
         self.origin: Floats = np.zeros(3)
         self.origin_velocity: Floats = np.zeros(3)
         self.slow_time: float | Floats = 0.0
+        self.gyration = 0.0
 
     def to_inertial(self, time: Floats, position: Floats, velocity: Floats) -> tuple[Floats, Floats]:
         """Inertial position and velocity (k, ..., 3) from those relative to the origin at the instants time (k,)."""
@@ -360,7 +361,7 @@ class Layout(Numbering):
         """
         if not self.internal:
             return np.zeros(0), np.zeros(0), np.zeros(0, dtype=bool)
-        values = dict(zip(TOLERANCES, atol.values(rtol), strict=True))
+        values = dict(zip(TOLERANCES, atol.values(rtol, self.length), strict=True))
         share = Tolerances().values(rtol)[0] / Tolerances().values(DEFAULT_RTOL)[0]
         quantities = [coordinate.quantity for coordinate in self.internal]
         of_q = [math.inf if each.first_order else values[each.kind] for each in quantities]
@@ -376,6 +377,13 @@ class Layout(Numbering):
         """Largest distance (m) of a frame from ``origin`` at the start."""
         positions = np.array([frame.position for frame in self.frames]).reshape(-1, 3)
         return math.sqrt((positions * positions).sum(axis=1).max(initial=0.0))
+
+    @cached_property
+    def length(self) -> float:
+        """Size (m) by which the default tolerance of positions is reduced: the largest distance between frames along
+        an axis at the start, or radius of gyration; one of larger models, in which small motions count too."""
+        positions = np.array([frame.position for frame in self.frames]).reshape(-1, 3)
+        return min(1.0, max(np.ptp(positions, axis=0).max(initial=0.0), self.gyration)) or 1.0
 
     def pose(self, station: Station) -> tuple[Floats, Floats]:
         """Start position and quaternion of a station."""

@@ -103,6 +103,7 @@ def stacked_layout(layouts: Sequence[Layout]) -> tuple[Layout, list[Shift]]:
         )
     )
     result.fixed = np.concatenate([layout.fixed for layout in layouts])
+    result.gyration = max(each.gyration for each in layouts)
     result.slow_time = np.concatenate([np.broadcast_to(each.slow_time, len(each.frames)) for each in layouts])
     return result, shifts
 

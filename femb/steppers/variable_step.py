@@ -60,14 +60,14 @@ class Landing(StepperState, Protocol):
 class Contacts:
     """Ends the steps of a stepper at the zeros of the gaps of its system.
 
-    openings : whether also where a contact ends, or only where one begins.
+    openings : whether also where a contact ends, or only where one begins. length : m, the size of its model.
     """
 
     memory: ClassVar[tuple[str, ...]] = ("_end", "_gaps", "_side", "_zero", "_passing")
 
-    def __init__(self, run: Run, openings: bool) -> None:
+    def __init__(self, run: Run, openings: bool, length: float) -> None:
         self._openings = openings
-        self._slow = SLOW * run.atol.values(run.rtol)[0] / run.atol.time
+        self._slow = SLOW * run.atol.values(run.rtol, length)[0] / run.atol.time
         # end of the last step, the gaps and their first two derivatives there, and their signs after it
         self._end: float | None = None
         self._gaps = np.zeros((3, 0))
@@ -292,7 +292,7 @@ class VariableStep(ABC, Generic[F, T]):
         self._most = self.max_step = run.max_step or np.inf
         # length of the next step, s; zero where it is to be estimated
         self.h = run.first_step or 0.0
-        self._contacts = Contacts(run, self.lands_on_openings) if form.system.has_gaps else None
+        self._contacts = Contacts(run, self.lands_on_openings, form.layout.length) if form.system.has_gaps else None
         # rejections of the present step; after one the next step is not longer
         self._rejections = 0
 

@@ -94,7 +94,7 @@ class VelocityCoordinates:
     def error_scale(self, rtol: float, atol: Tolerances) -> tuple[ErrorScale, ErrorScale]:
         """Arguments of ``kinematics.error_norm`` before the error, for q and for v, by ``rtol``, a ratio, and
         ``atol``."""
-        position, quaternion, _ = atol.values(rtol)
+        position, quaternion, _ = atol.values(rtol, self.layout.length)
         *internal, angles = self.layout.internal_tolerances(atol, rtol)
         result, ones = [], np.ones(len(self._groups_v[0]) + len(self._groups_v[1]))
         parts = (self._groups_q, 4, -1, ones, internal[0]), (self._groups_v, 3, 1, self._times(atol), internal[1])

@@ -137,6 +137,51 @@ def test_default_tolerances_follow_rtol():
     assert Tolerances(position=1e-5).values(1e-9) == pytest.approx([1e-5, 1e-10, 1e-10])
 
 
+def oscillation(size, method):
+    """Steps and largest error, of the size, of a mass on a spring of this length (m)."""
+    mass = 2.0 * size**3
+    spring = SpringDamper("spring", SpringEnd("ground"), SpringEnd("mass"), mass * (2.0 * np.pi) ** 2, free_length=size)
+    model = of_parts(PointMass("mass", mass, position=(1.3 * size, 0, 0)), spring)
+    results = simulate(model, duration=2.0, output_interval=0.1, method=method)
+    error = results.bodies["mass"].position[:, 0] / size - 1.0 - 0.3 * np.cos(2.0 * np.pi * results.time)
+    return results.statistics["steps"], np.abs(error).max()
+
+
+@pytest.mark.parametrize("method", PROBLEMS)
+def test_a_small_model_is_followed_as_one_of_a_metre(method):
+    """Of a micrometre 1e-7 m would be all of the motion."""
+    steps, error = oscillation(1.0, method)
+    for size in (1e-6, 1e-2):
+        found = oscillation(size, method)
+        assert found[0] == pytest.approx(steps, rel=0.15)
+        assert found[1] == pytest.approx(error, rel=0.5)
+    assert error < 2e-3
+
+
+def test_the_size_of_a_model_is_that_of_its_items():
+    """Distances of frames or radii of gyration, wherever the model is; a metre of larger ones and where none is known.
+
+    Bodies on a hinge of a satellite of 1 cm turn as those of one of 1 m in as many steps.
+    """
+    ball = RigidBody("ball", 2.0, 2.0 * 2.0 / 5.0 * 0.05**2, position=(300.0, 0.0, 0.0))
+    assert System(of_parts(ball)).layout.length == pytest.approx(np.sqrt(0.6) * 0.05)
+    ends = [PointMass(name, 1.0, position=(300.0, y, 0.0)) for name, y in (("a", 0.0), ("b", 0.02))]
+    assert System(of_parts(*ends)).layout.length == pytest.approx(0.02)
+    assert System(of_parts(ends[0])).layout.length == 1.0
+    found = {}
+    for size in (0.01, 1.0):
+        mass = 100.0 * size**3
+        inertia = mass * size**2 * np.array([0.2, 0.25, 0.3])
+        hub = RigidBody("hub", mass, inertia, angular_velocity=(0.5, 2.0, 1.0))
+        panel = RigidBody("panel", 0.2 * mass, 0.1 * inertia, position=(0.0, 1.2 * size, 0.0))
+        axis = JointEnd("hub", at=(0.0, 0.5 * size, 0.0), axis=(1, 0, 0))
+        hinge = Revolute("hinge", axis, JointEnd("panel", at=(0.0, -0.7 * size, 0.0)))
+        results = simulate(of_parts(hub, panel, hinge), duration=5.0, output_interval=5.0)
+        found[size] = results.statistics["steps"], results.bodies["panel"].quaternion[-1]
+    assert found[0.01][0] == pytest.approx(found[1.0][0], rel=0.02)
+    np.testing.assert_allclose(found[0.01][1], found[1.0][1], atol=1e-7)
+
+
 def thrown(**options):
     model = of_parts(PointMass("m", mass=1.0, position=(0, 0, 1.0)), gravity=(0, 0, -9.81))
     return simulate(model, duration=0.1, **options)

@@ -575,7 +575,7 @@ class MomentumForm(Transformed):
 
     def error_scale(self, rtol: float, atol: Tolerances) -> tuple[ErrorScale, ErrorScale]:
         """Groups and tolerances; for momenta those of their velocities times the effective inertia at the start."""
-        position, quaternion, _ = atol.values(rtol)
+        position, quaternion, _ = atol.values(rtol, self.layout.length)
         hinges = np.where(self.tree.sliding, position, quaternion)
         inertia = self.momentum_equations.inertia(self.q0, self.v0)
         of_q, of_v = hinges, hinges * np.where(self.momentum_equations.driven, 1.0, inertia[6:])

@@ -152,7 +152,7 @@ class TreeCoordinates:
 
     def error_scale(self, rtol: float, atol: Tolerances) -> tuple[ErrorScale, ErrorScale]:
         """Groups and tolerances for ``kinematics.error_norm``; angles have the tolerance of quaternions."""
-        position, quaternion, _ = atol.values(rtol)
+        position, quaternion, _ = atol.values(rtol, self.tree.layout.length)
         groups, lengths = self._groups
         scale = np.full(len(groups), quaternion)
         scale[:lengths] = position
