@@ -25,7 +25,7 @@ from femb.small_motions.eigenproblem import EigenProblem
 from femb.small_motions.free_motions import FreeMotions, free_motions
 from femb.vibration.appendages import appendages, relative_rates, rigid_motions
 from femb.vibration.damping_ratios import source_of
-from femb.vibration.eigen import freedoms, real_modes
+from femb.vibration.eigen import freedoms, orthonormal, real_modes
 from femb.vibration.flexibility import Flexibility
 
 # The part that a truncation leaves out, and a bound of its effect at any frequency.
@@ -265,6 +265,7 @@ COUNT, FIRST, LAST = 10, 0.1, 0.9
 # Of what adds up to an entry of a matrix: smaller ones are rounding. Of the largest entry: so much may be unlike in a
 # symmetric matrix.
 ROUNDING, UNLIKE = 1e-13, 1e-11
+DEPENDENT = 1e-6  # of the largest of vectors of unit size: below this they depend on each other
 UNBOUNDED = "the damping is not symmetric, or brings power into some motions"
 HUB = ("x", "y", "z", "turn_x", "turn_y", "turn_z")
 
@@ -314,27 +315,54 @@ def compared_at(omega: Floats, frequencies: ArrayLike | None) -> Floats:
     return checked_frequencies(frequencies)
 
 
-def modal(model: LinearModel, count: int, *, damping: float | None = None, correction: bool = True) -> ModalReduction:
+def modal(
+    model: LinearModel, count: int, *, damping: float | None = None, correction: bool = True, vectors: bool = False
+) -> ModalReduction:
     """The ``count`` lowest modes of the whole, all motions without stiffness, and the static share of the others.
 
     damping : ratio of every kept mode in place of modal damping, by default 0.005 of a model without that; other
     dampers act beside it. correction : whether the direct part has the residual flexibility, of outputs that are
-    displacements or forces.
+    displacements or forces. vectors : whether the static responses of the others to the inputs are more modes in its
+    place, by which outputs of all kinds have the static share, at the cost of states.
     Raises ModelError: more modes than there are, a spinning or unstable state; SolveError.
     """
-    motion = at_rest(model, "real modes")
+    motion = at_rest(model, "residual vectors" if vectors else "real modes")
     source = source_of(motion.system.model, damping)
     free = free_motions(motion)
-    squares, shapes, following = modes_and_next(motion, free, count)
-    omega = np.sqrt(squares)
+    of_kept, kept, following = modes_and_next(motion, free, count)
+    more, own, flexibility = kept[:, :0], of_kept[:0], None
+    if vectors and np.isfinite(following):
+        flexibility = Flexibility(motion, free, float(of_kept[0]))
+        more, own = _residual_vectors(motion, flexibility, model.rows.forces, kept, of_kept)
+    squares, shapes = np.concatenate([of_kept, own]), np.hstack([kept, more])
     names = [f"rigid {k + 1}" for k in range(free.rigid)]
     names += [f"joint motion {k + 1}" for k in range(free.count - free.rigid)]
-    names += [f"mode {k + 1}" for k in range(count)]
-    momenta = motion.momenta(shapes)
-    full = model.with_ratio(damping, momenta, omega)
+    names += [f"mode {k + 1}" for k in range(count)] + [f"residual {k + 1}" for k in range(len(own))]
+    full = model.with_ratio(damping, motion.momenta(shapes), np.sqrt(squares))
     basis = np.hstack([free.shapes, shapes])
-    words = f"{count} modes of the whole structure, {source}"
-    return reduced(full, basis, names, free, free, squares, shapes, following, 0, correction, words)
+    words = f"{count} modes of the whole structure{f' and {len(own)} residual vectors' * vectors}, {source}"
+    left_out, correction = np.inf if vectors else following, correction and not vectors
+    found = reduced(full, basis, names, free, free, squares, shapes, left_out, 0, correction, words)
+    if found.tail is None or flexibility is None:
+        return replace(found, omega=np.sqrt(of_kept))
+    ratios = 2.0 * (full.ratio or 0.0) * np.sqrt(own)
+    tail = ResidualTail.of(full, basis, more, ratios, kept, of_kept, flexibility, following)
+    # compared over the modes, not up to the residual ones
+    return replace(found, omega=np.sqrt(of_kept), tail=tail)
+
+
+def _residual_vectors(
+    motion: EigenProblem, flexibility: Flexibility, forces: Floats, kept: Floats, squares: Floats
+) -> tuple[Floats, Floats]:
+    """Shapes (n_v, r) of unit mass and omega^2 (r,), with diagonal stiffness, in the span of static responses to forces
+    (n_v, m) beside the modes ``kept`` (n_v, k) with omega^2 ``squares`` (k,)."""
+    vectors = flexibility(forces) - (kept / squares) @ (kept.T @ forces)
+    # once more, since the modes outweigh what is left
+    vectors = vectors - kept @ (kept.T @ motion.momenta(vectors))
+    none = np.zeros((motion.system.n_v, 0))
+    basis, _ = orthonormal(motion, vectors, none, none, DEPENDENT)
+    own, parts = np.linalg.eigh(basis.T @ motion.exact_stiffness(basis))
+    return basis @ parts, own
 
 
 def craig_bampton(

@@ -11,89 +11,28 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from femb.base.errors import ModelError
-from femb.base.types import Floats
 from femb.base.values import check_options, numbered, shown
 from femb.linear.balanced import balanced_states
 from femb.linear.chart import frame_names, solved
 from femb.linear.modal_form import Invariant, SecondOrderModel
 from femb.linear.modal_reduction import (
-    ModalReduction,
-    ResidualTail,
-    Tail,
     at_rest,
     modal,
-    modes_and_next,
     modes_of_appendages,
-    reduced,
     space_of,
 )
 from femb.linear.modal_reduction import craig_bampton as craig_bampton_modes
 from femb.linear.model import LinearModel, linear_model
 from femb.linear.spinning_reduction import elastic_modes, spinning_modal
 from femb.linear.state_space import StateSpace, Truncation
-from femb.small_motions.eigenproblem import EigenProblem
 from femb.small_motions.free_motions import free_motions
 from femb.vibration.appendages import relative_rates
-from femb.vibration.damping_ratios import check_ratio, damping_in_words, source_of
-from femb.vibration.eigen import freedoms, orthonormal
-from femb.vibration.flexibility import Flexibility
+from femb.vibration.damping_ratios import check_ratio, damping_in_words
+from femb.vibration.eigen import freedoms
 
 if TYPE_CHECKING:
     from femb.model.model import Model
     from femb.system.system import System
-
-# Residual vectors: the static response of the modes left out, as more modes.
-#
-# Source: docs/theory/linearisation.md, section 8.
-
-# Of the largest of vectors of unit size: below this they depend on each other.
-DEPENDENT = 1e-6
-
-
-def modes_and_vectors(model: LinearModel, count: int, *, damping: float | None = None) -> ModalReduction:
-    """The ``count`` lowest modes of the whole, and the static responses of the others to the inputs as more modes.
-
-    Outputs of all kinds have the static share of the modes left out, at the cost of states. damping : as of
-    ``modal``, of residual ones too. Raises as ``modal``.
-    """
-    motion = at_rest(model, "residual vectors")
-    source = source_of(motion.system.model, damping)
-    free = free_motions(motion)
-    squares, shapes, following = modes_and_next(motion, free, count)
-    forces = model.rows.forces
-    vectors = np.zeros((motion.system.n_v, 0))
-    flexibility = Flexibility(motion, free, float(squares[0]))
-    if np.isfinite(following):
-        static = flexibility(forces)
-        vectors = static - (shapes / squares) @ (shapes.T @ forces)
-        # once more, since the modes outweigh what is left
-        vectors = vectors - shapes @ (shapes.T @ motion.momenta(vectors))
-    more, own = _of_diagonal_stiffness(motion, vectors)
-    kept, of_kept = shapes, squares
-    squares, shapes = np.concatenate([squares, own]), np.hstack([shapes, more])
-    names = [f"rigid {k + 1}" for k in range(free.rigid)]
-    names += [f"joint motion {k + 1}" for k in range(free.count - free.rigid)]
-    names += [f"mode {k + 1}" for k in range(count)] + [f"residual {k + 1}" for k in range(len(own))]
-    momenta = motion.momenta(shapes)
-    full = model.with_ratio(damping, momenta, np.sqrt(squares))
-    words = f"{count} modes of the whole structure and {len(own)} residual vectors, {source}"
-    basis = np.hstack([free.shapes, shapes])
-    found = reduced(full, basis, names, free, free, squares, shapes, np.inf, 0, False, words)
-    tail: Tail | ResidualTail | None = found.tail  # none where dampers are not symmetric
-    if tail is not None and np.isfinite(following):
-        ratios = 2.0 * (full.ratio or 0.0) * np.sqrt(own)
-        tail = ResidualTail.of(full, basis, more, ratios, kept, of_kept, flexibility, following)
-    # compared over the modes, not up to the residual ones
-    return replace(found, omega=np.sqrt(of_kept), tail=tail)
-
-
-def _of_diagonal_stiffness(motion: EigenProblem, vectors: Floats) -> tuple[Floats, Floats]:
-    """Shapes (n_v, r) of unit mass in the span of vectors, with diagonal stiffness, and omega^2 (r,)."""
-    none = np.zeros((motion.system.n_v, 0))
-    basis, _ = orthonormal(motion, vectors, none, none, DEPENDENT)
-    squares, parts = np.linalg.eigh(basis.T @ motion.exact_stiffness(basis))
-    return basis @ parts, squares
-
 
 # Velocities of a dense state space, whose matrices then have a hundred million entries.
 LARGEST = 5000
@@ -201,7 +140,7 @@ def state_space_of(
         kept = spinning_modal(model, modes, damping=damping) if spinning else modal(model, modes, damping=damping)
         space = balanced_states(kept, balanced, frequencies)
     elif modes is not None and residual_vectors:
-        space = modes_and_vectors(model, modes, damping=damping).state_space(frequencies)
+        space = modal(model, modes, damping=damping, vectors=True).state_space(frequencies)
     elif modes is not None and spinning:
         space = spinning_modal(model, modes, damping=damping).state_space(frequencies)
     elif modes is not None:

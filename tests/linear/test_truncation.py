@@ -14,7 +14,6 @@ from femb.linear.modal_reduction import craig_bampton, modal
 from femb.linear.response import FrequencyResponse
 from femb.linear.state_space import Truncation
 from femb.linear.structure import LARGEST, full_order
-from femb.linear.structure import modes_and_vectors as residual_vectors
 from femb.vibration.modes import modes
 
 TORQUE = {"inputs": ["bodies.hub.torque"], "outputs": ["bodies.hub.turn"], "hub": "hub"}
@@ -179,7 +178,7 @@ def test_residual_vectors():
     words = {"inputs": ["bodies.panel.force.z"], "outputs": ["bodies.panel.acceleration.z", "bodies.panel.position.z"]}
     model = femb.linear_model(damped(), **words, hub="hub")
     plain, corrected = (modal(model, 3, correction=each).state_space([0.05]) for each in (False, True))
-    vectors = residual_vectors(model, 3).state_space([0.05])
+    vectors = modal(model, 3, vectors=True).state_space([0.05])
     assert vectors.states[6:10] == ("mode 1", "mode 2", "mode 3", "residual 1")
     assert np.all(vectors.truncation.error[0, :, 0] < 1e-2 * plain.truncation.error[0, :, 0])
     assert corrected.truncation.error[0, 0, 0] == pytest.approx(plain.truncation.error[0, 0, 0], rel=1e-6)
@@ -210,7 +209,7 @@ def test_modes_of_the_whole_have_their_ratio_and_exact_rigid_motions(torque):
 ORDERS = {
     "modes": lambda model: modal(model, 7).state_space,
     "modes without correction": lambda model: modal(model, 7, correction=False).state_space,
-    "residual vectors": lambda model: residual_vectors(model, 7).state_space,
+    "residual vectors": lambda model: modal(model, 7, vectors=True).state_space,
     "craig_bampton": lambda model: craig_bampton(model, 5).state_space,
     "balanced": lambda model: lambda at: balanced(modal(model, 10), 8, at),
 }
@@ -234,7 +233,7 @@ def test_the_bound_holds_at_other_frequencies(order):
 
 def _damped_full(model, order):
     if order == "residual vectors":
-        return residual_vectors(model, 7).full
+        return modal(model, 7, vectors=True).full
     words = {"modes": 7, "modes without correction": 7, "balanced": 10}
     reduction = modal(model, words[order]) if order in words else craig_bampton(model, 5)
     return reduction.full
@@ -263,7 +262,7 @@ def test_the_bound_of_residual_vectors_is_sharp(count):
     """Displacements and accelerations of the places where forces act, which the vectors represent."""
     words = {"inputs": ["bodies.panel.force"], "outputs": ["bodies.panel.acceleration", "bodies.panel.position"]}
     model = femb.linear_model(damped(), **words, hub="hub")
-    reduction = residual_vectors(model, count)
+    reduction = modal(model, count, vectors=True)
     assert reduction.tail.next_omega > np.max(reduction.omega)
     for part in (0.3, 0.6, 0.9):
         frequency = part * reduction.tail.next_omega / (2.0 * np.pi)
