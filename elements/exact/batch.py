@@ -10,11 +10,9 @@ from femb.base.values import shallow_copy
 from femb.elements.beam.ends import BeamElements, end_rows, section_arrays
 from femb.elements.exact.deformation import compliance, solve, strain
 from femb.elements.exact.element_data import (
-    BESIDE,
     COLUMNS,
     DAMPING,
     LENGTH,
-    MASSES,
     MEAN,
     POINTS,
     REFERENCE,
@@ -25,18 +23,9 @@ from femb.elements.exact.element_data import (
     element_rows,
     free_strains,
 )
-from femb.elements.exact.force import (
-    angular_momenta,
-    element_coordinates,
-    forces,
-    gather_poses,
-    gather_rates,
-    has_mass_beside,
-    point_forces,
-    point_jets,
-    point_motions,
-)
-from femb.elements.exact.offset_mass import bubble_force
+from femb.elements.exact.force import element_coordinates, forces, gather_poses, gather_rates
+from femb.elements.exact.inertia import energy_momentum as energy_of_mass
+from femb.elements.exact.inertia import energy_momentum_beside, has_mass_beside, inertia_numbers
 from femb.elements.exact.tangent import masses, predicted_stresses, tangents
 from femb.elements.private_blocks import FieldOnElements
 from femb.elements.records import load_factors
@@ -48,6 +37,7 @@ from femb.layout.terms import Energy, Force, ForcePart, MassMatrix, Ranges, Tang
 from femb.layout.views import ModelView, OutputStates
 from femb.numerics.compiler.compile import inlined, kernel
 from femb.numerics.compiler.lanes import LANES, SharedRows, groups, groups_of, kinds, lanes, ungrouped
+from femb.numerics.compiler.traced import M3, V3, V6, add_to
 from femb.numerics.element_ranges import NO_ROWS
 
 # Kernel of the energies and momenta of exact beam elements: equations (9) and (21) of docs/theory/exact_beam.md.
@@ -63,7 +53,7 @@ def energy_momentum(index, kind, ends, data, fixed, gravity, free, q, v, out):
     none, sums = np.zeros((6, LANES)), np.empty((8, LANES))
     poses, rates = np.empty((2, 7, LANES)), np.empty((2, 6, LANES))
     p, R, small = lanes(np.empty((3, 4, LANES))), lanes(np.empty((4, 3, 3, LANES))), lanes(np.empty((6, 3, LANES)))
-    r, six = lanes(np.empty((58, 3, LANES))), lanes(np.empty((3, 6, LANES)))
+    r, six = lanes(np.empty((2, 3, LANES))), lanes(np.empty((3, 6, LANES)))
     mats, three = lanes(np.empty((2, 6, 6, LANES))), lanes(np.empty((2, 3, 3, LANES)))
     for g in range(kind.shape[0]):
         for s in range(q.shape[0]):
@@ -81,7 +71,7 @@ def energy_momentum(index, kind, ends, data, fixed, gravity, free, q, v, out):
 
 @inlined
 def element_energy_momentum(poses, rates, ends, data, free, gravity, p, R, r, small, six, mats, three, sums):
-    """sums (8,) of one element. r (58, 3), six (3, 6), and the arrays of ``element_force`` : work."""
+    """sums (8,) of one element. six (3, 6), and the arrays of ``element_force`` : work."""
     d, e, e0 = six[0], six[1], six[2]
     element_coordinates(poses, ends, p, R, r, small, d, three[0], three[1])
     compliance(data, d, mats[0], mats[1])
@@ -92,43 +82,12 @@ def element_energy_momentum(poses, rates, ends, data, free, gravity, p, R, r, sm
     sums[:] = 0.0
     for i in range(6):
         sums[1] += 0.5 * e[i] * e0[i] / data[LENGTH]
-    omega, h, x, xd, momenta = r[2:4], r[4:6], r[6:14], r[14:22], r[22:29]
-    for f in range(2):
-        for c in range(3):
-            omega[f, c] = rates[f, 3 + c]
-    point_motions(data, R[0], R[2], poses, rates, omega, 4, x, xd)
-    momenta[:] = 0.0
-    point_forces(data, xd, momenta)
-    count = 4
+    of, axes, pull = inertia_numbers(data[POINTS:]), (M3(R[0]), M3(R[2])), V3(gravity)
+    places, motions = (V3(poses[0]), V3(poses[1])), (V6(rates[0]), V6(rates[1]))
     if has_mass_beside(data):
-        z, count = r[29:38], 7
-        r[38:46] = 0.0
-        point_jets(data, R[0], R[2], poses, rates, omega, r[38:46], x, xd, r[46:58], z)
-        for m in range(3):
-            bubble_force(data, m, xd, z[3 + m], momenta[4 + m])
-            for c in range(3):
-                x[4 + m, c], xd[4 + m, c] = z[m, c], z[3 + m, c]
-                for n in range(4):
-                    momenta[n, c] += data[BESIDE + 5 * m + n] * z[3 + m, c]
-    for m in range(count):
-        p0, p1, p2 = momenta[m, 0], momenta[m, 1], momenta[m, 2]
-        sums[0] += 0.5 * (p0 * xd[m, 0] + p1 * xd[m, 1] + p2 * xd[m, 2])
-        o = MASSES + 4 * m if m < 4 else BESIDE + 5 * (m - 4)
-        share = data[o] + data[o + 2]
-        sums[1] -= share * (gravity[0] * x[m, 0] + gravity[1] * x[m, 1] + gravity[2] * x[m, 2])
-        if m == 0 or m == 2:
-            sums[2] += p0
-            sums[3] += p1
-            sums[4] += p2
-        sums[5] += x[m, 1] * p2 - x[m, 2] * p1
-        sums[6] += x[m, 2] * p0 - x[m, 0] * p2
-        sums[7] += x[m, 0] * p1 - x[m, 1] * p0
-    angular_momenta(data, omega, h)
-    for f in range(2):
-        Rn = R[2 * f]
-        for c in range(3):
-            sums[0] += 0.5 * omega[f, c] * h[f, c]
-            sums[5 + c] += Rn[c, 0] * h[f, 0] + Rn[c, 1] * h[f, 1] + Rn[c, 2] * h[f, 2]
+        add_to(energy_momentum_beside(of, data[LENGTH], axes, places, motions, pull), sums)
+    else:
+        add_to(energy_of_mass(of, axes, places, motions, pull), sums)
 
 
 # Rows of the exact elements of several models, one after the other.

@@ -19,347 +19,12 @@ from femb.elements.exact.deformation import (
     strain,
     stress_force,
 )
-from femb.elements.exact.element_data import BESIDE, DAMPING, LENGTH, MASSES, POINTS, ROTARY
-from femb.elements.exact.offset_mass import (
-    add_bubble_force_changes,
-    add_bubble_forces,
-    add_bubbles,
-    bubble_vectors,
-    turned,
-)
+from femb.elements.exact.element_data import DAMPING, LENGTH, POINTS
+from femb.elements.exact.inertia import has_mass_beside, inertia_force, inertia_force_beside, inertia_numbers
 from femb.numerics.compiler.compile import inlined, kernel_with_entry
 from femb.numerics.compiler.lanes import LANES, every, lanes
-from femb.numerics.vector3 import cross, dot, product, rotate, rotate_back, rotation, times_skew
-
-# Kernels of the inertia: four vectors that are fixed in the frames, and the rotary inertia.
-#
-# Source: docs/theory/exact_beam.md, section 9, equations (20) to (26).
-
-# Columns of the inertias J11, J12, J22 in a row of data.
-J11, J12, J22 = ROTARY, ROTARY + 9, ROTARY + 18
-
-
-@inlined
-def has_mass_beside(data):
-    """Whether the mass of an element is beside its axis, so that eight points count in place of four."""
-    return not every(data[BESIDE + 4] == 0.0)
-
-
-@inlined
-def point_motions(data, R1, R2, poses, rates, omega, count, x, xd):
-    """Places x and rates xd (count, 3) of the points, inertial axes; poses (2, 7), rates (2, 6) : of the frames."""
-    for k in range(count):
-        e = k // 2 % 2
-        o = POINTS + 3 * k
-        y0, y1, y2 = data[o], data[o + 1], data[o + 2]
-        w0, w1, w2 = omega[e, 0], omega[e, 1], omega[e, 2]
-        c0, c1, c2 = w1 * y2 - w2 * y1, w2 * y0 - w0 * y2, w0 * y1 - w1 * y0
-        R = R1 if e == 0 else R2
-        for i in range(3):
-            x[k, i] = R[i, 0] * y0 + R[i, 1] * y1 + R[i, 2] * y2
-            xd[k, i] = R[i, 0] * c0 + R[i, 1] * c1 + R[i, 2] * c2
-            if k == 2 * e:
-                x[k, i] += poses[e, i]
-                xd[k, i] += rates[e, i]
-
-
-@inlined
-def point_accelerations(data, R1, R2, omega, alpha, acc, count, A, xdd):
-    """A (count, 3), frame axes, and the second derivatives (count, 3) of the points, inertial axes: equation (24).
-
-    omega, alpha (2, 3) : angular velocities and accelerations of the frames, own axes. acc (2, 3) : accelerations of
-    the frames less gravity, inertial axes. count : four vectors, or also k and c of both ends.
-    """
-    for k in range(count):
-        e = k // 2 % 2
-        o = POINTS + 3 * k
-        y0, y1, y2 = data[o], data[o + 1], data[o + 2]
-        w0, w1, w2 = omega[e, 0], omega[e, 1], omega[e, 2]
-        b0, b1, b2 = alpha[e, 0], alpha[e, 1], alpha[e, 2]
-        wy = w0 * y0 + w1 * y1 + w2 * y2
-        ww = w0 * w0 + w1 * w1 + w2 * w2
-        A[k, 0] = b1 * y2 - b2 * y1 + w0 * wy - y0 * ww
-        A[k, 1] = b2 * y0 - b0 * y2 + w1 * wy - y1 * ww
-        A[k, 2] = b0 * y1 - b1 * y0 + w2 * wy - y2 * ww
-        R = R1 if e == 0 else R2
-        for i in range(3):
-            xdd[k, i] = R[i, 0] * A[k, 0] + R[i, 1] * A[k, 1] + R[i, 2] * A[k, 2]
-            if k == 2 * e:
-                xdd[k, i] += acc[e, i]
-
-
-@inlined
-def point_forces(data, xdd, F):
-    """F (4, 3) = h xdd."""
-    for k in range(4):
-        o = MASSES + 4 * k
-        for i in range(3):
-            F[k, i] = data[o] * xdd[0, i] + data[o + 1] * xdd[1, i] + data[o + 2] * xdd[2, i] + data[o + 3] * xdd[3, i]
-
-
-@inlined
-def add_point_forces(data, R1, R2, count, F, f):
-    """f (12,) += the forces F (count, 3) of the points on the frames: equation (25)."""
-    for k in range(count):
-        e = k // 2 % 2
-        R = R1 if e == 0 else R2
-        if k == 2 * e:
-            for i in range(3):
-                f[6 * e + i] += F[k, i]
-        g0 = R[0, 0] * F[k, 0] + R[1, 0] * F[k, 1] + R[2, 0] * F[k, 2]
-        g1 = R[0, 1] * F[k, 0] + R[1, 1] * F[k, 1] + R[2, 1] * F[k, 2]
-        g2 = R[0, 2] * F[k, 0] + R[1, 2] * F[k, 1] + R[2, 2] * F[k, 2]
-        o = POINTS + 3 * k
-        y0, y1, y2 = data[o], data[o + 1], data[o + 2]
-        f[6 * e + 3] += y1 * g2 - y2 * g1
-        f[6 * e + 4] += y2 * g0 - y0 * g2
-        f[6 * e + 5] += y0 * g1 - y1 * g0
-
-
-@inlined
-def point_jets(data, R1, R2, poses, rates, omega, xdd, x, xd, v, z):
-    """v (12, 3), z (9, 3) of ``add_bubbles``, and places and rates x, xd (8, 3) of the points; xdd (8, 3)."""
-    point_motions(data, R1, R2, poses, rates, omega, 8, x, xd)
-    bubble_vectors(data, x, v, 0)
-    bubble_vectors(data, xd, v, 4)
-    bubble_vectors(data, xdd, v, 8)
-    z[:] = 0.0
-    add_bubbles(data, v, v, v, 1.0, z)
-
-
-@inlined
-def angular_momenta(data, omega, h):
-    """h (2, 3): derivatives of the rotary energy by the angular velocities of both frames, own axes."""
-    for i in range(3):
-        x, y = 0.0, 0.0
-        for j in range(3):
-            x += data[J11 + 3 * i + j] * omega[0, j] + data[J12 + 3 * i + j] * omega[1, j]
-            y += data[J12 + 3 * j + i] * omega[0, j] + data[J22 + 3 * i + j] * omega[1, j]
-        h[0, i] = x
-        h[1, i] = y
-
-
-@inlined
-def add_rotary_force(data, omega, alpha, h, g, f):
-    """f (12,) += the torques of the rotary inertia; h, g (2, 3) work arrays."""
-    angular_momenta(data, omega, h)
-    angular_momenta(data, alpha, g)
-    for e in range(2):
-        w0, w1, w2 = omega[e, 0], omega[e, 1], omega[e, 2]
-        f[6 * e + 3] += g[e, 0] + w1 * h[e, 2] - w2 * h[e, 1]
-        f[6 * e + 4] += g[e, 1] + w2 * h[e, 0] - w0 * h[e, 2]
-        f[6 * e + 5] += g[e, 2] + w0 * h[e, 1] - w1 * h[e, 0]
-
-
-@inlined
-def add_mass(data, R1, R2, M):
-    """M (12, 12) += the mass matrix: equation (26)."""
-    for e in range(2):
-        for g in range(2):
-            Rg = R1 if g == 0 else R2
-            Re = R1 if e == 0 else R2
-            h, slope = data[MASSES + 8 * e + 2 * g], data[MASSES + 8 * e + 2 * g + 1]
-            for i in range(3):
-                M[6 * e + i, 6 * g + i] += h
-            # y_eg, and M = -R_g y~
-            o = POINTS + 6 * g
-            y0 = h * data[o] + slope * data[o + 3]
-            y1 = h * data[o + 1] + slope * data[o + 4]
-            y2 = h * data[o + 2] + slope * data[o + 5]
-            for i in range(3):
-                a, b, c = Rg[i, 0], Rg[i, 1], Rg[i, 2]
-                # row of R times y~ is the row x y
-                x0, x1, x2 = b * y2 - c * y1, c * y0 - a * y2, a * y1 - b * y0
-                M[6 * e + i, 6 * g + 3] -= x0
-                M[6 * e + i, 6 * g + 4] -= x1
-                M[6 * e + i, 6 * g + 5] -= x2
-                M[6 * g + 3, 6 * e + i] -= x0
-                M[6 * g + 4, 6 * e + i] -= x1
-                M[6 * g + 5, 6 * e + i] -= x2
-            for k in range(2 * e, 2 * e + 2):
-                ok = POINTS + 3 * k
-                a0, a1, a2 = data[ok], data[ok + 1], data[ok + 2]
-                for m in range(2 * g, 2 * g + 2):
-                    h = data[MASSES + 4 * k + m]
-                    om = POINTS + 3 * m
-                    b0, b1, b2 = data[om], data[om + 1], data[om + 2]
-                    for j in range(3):
-                        # column j of R_e^T R_g y~_m
-                        c0 = 0.0 if j == 0 else (-b2 if j == 1 else b1)
-                        c1 = b2 if j == 0 else (0.0 if j == 1 else -b0)
-                        c2 = -b1 if j == 0 else (b0 if j == 1 else 0.0)
-                        d0 = Rg[0, 0] * c0 + Rg[0, 1] * c1 + Rg[0, 2] * c2
-                        d1 = Rg[1, 0] * c0 + Rg[1, 1] * c1 + Rg[1, 2] * c2
-                        d2 = Rg[2, 0] * c0 + Rg[2, 1] * c1 + Rg[2, 2] * c2
-                        l0 = Re[0, 0] * d0 + Re[1, 0] * d1 + Re[2, 0] * d2
-                        l1 = Re[0, 1] * d0 + Re[1, 1] * d1 + Re[2, 1] * d2
-                        l2 = Re[0, 2] * d0 + Re[1, 2] * d1 + Re[2, 2] * d2
-                        # y~_k^T l = l x y_k
-                        M[6 * e + 3, 6 * g + 3 + j] += h * (l1 * a2 - l2 * a1)
-                        M[6 * e + 4, 6 * g + 3 + j] += h * (l2 * a0 - l0 * a2)
-                        M[6 * e + 5, 6 * g + 3 + j] += h * (l0 * a1 - l1 * a0)
-    for i in range(3):
-        for j in range(3):
-            M[3 + i, 3 + j] += data[J11 + 3 * i + j]
-            M[3 + i, 9 + j] += data[J12 + 3 * i + j]
-            M[9 + j, 3 + i] += data[J12 + 3 * i + j]
-            M[9 + i, 9 + j] += data[J22 + 3 * i + j]
-
-
-@inlined
-def add_mass_beside(data, R1, R2, poses, rates, w, M):
-    """M (12, 12) += the mass of the vectors z_i. rates (2, 6) : any; w (116, 3) : work."""
-    w[0:47] = 0.0
-    omega, xdd, v, z = w[0:2], w[2:10], w[10:22], w[22:31]
-    point_jets(data, R1, R2, poses, rates, omega, xdd, w[31:39], w[39:47], v, z)
-    add_derivatives_beside(data, R1, R2, omega, xdd, xdd, v, z, 2, w[47:116], M)
-
-
-@inlined
-def unit_motion(data, R1, R2, e, j, x):
-    """x (8, 3): rates of the points by the j-th unit motion of frame e."""
-    x[:] = 0.0
-    R = R1 if e == 0 else R2
-    if j < 3:
-        x[2 * e, j] += 1.0
-    else:
-        for k in (2 * e, 2 * e + 1, 4 + 2 * e, 5 + 2 * e):
-            turned(R, j - 3, data[POINTS + 3 * k : POINTS + 3 * k + 3], x[k])
-
-
-# Kernel of the derivatives of the inertia force: end of section 9 of docs/theory/exact_beam.md.
-
-
-@inlined
-def add_inertia_tangent(data, R1, R2, omega, h, count, A, F, S, T, by_pose, by_rate, C, K):
-    """C, K (12, 12) += derivatives of the inertia force by velocities and by poses at constant accelerations.
-
-    A, F (count, 3) : as of ``point_accelerations`` and ``point_forces``; h (2, 3) : of ``angular_momenta``. S, T (3,
-    3), by_pose, by_rate (8, 3, 3) : work arrays, set to the change of x_b'' by the rotation and the rate of its frame.
-    """
-    for b in range(count):
-        e = b // 2 % 2
-        R = R1 if e == 0 else R2
-        o = POINTS + 3 * b
-        y0, y1, y2 = data[o], data[o + 1], data[o + 2]
-        w0, w1, w2 = omega[e, 0], omega[e, 1], omega[e, 2]
-        times_skew(-1.0, R, A[b], by_pose[b])
-        # (w x y)~ + w~ y~ = (w x y)~ + y w^T - (w . y) 1
-        c0, c1, c2 = w1 * y2 - w2 * y1, w2 * y0 - w0 * y2, w0 * y1 - w1 * y0
-        wy = w0 * y0 + w1 * y1 + w2 * y2
-        S[0, 0], S[0, 1], S[0, 2] = y0 * w0 - wy, y0 * w1 - c2, y0 * w2 + c1
-        S[1, 0], S[1, 1], S[1, 2] = y1 * w0 + c2, y1 * w1 - wy, y1 * w2 - c0
-        S[2, 0], S[2, 1], S[2, 2] = y2 * w0 - c1, y2 * w1 + c0, y2 * w2 - wy
-        product(R, S, T)
-        for i in range(3):
-            for j in range(3):
-                by_rate[b, i, j] = -T[i, j]
-    for a in range(count):
-        e = a // 2 % 2
-        R = R1 if e == 0 else R2
-        o = POINTS + 3 * a
-        y0, y1, y2 = data[o], data[o + 1], data[o + 2]
-        for g in range(2 if a < 4 else 0):
-            for part in range(2):
-                source = by_pose if part == 0 else by_rate
-                out = K if part == 0 else C
-                b = 2 * g
-                ha, hb = data[MASSES + 4 * a + b], data[MASSES + 4 * a + b + 1]
-                for j in range(3):
-                    t0 = ha * source[b, 0, j] + hb * source[b + 1, 0, j]
-                    t1 = ha * source[b, 1, j] + hb * source[b + 1, 1, j]
-                    t2 = ha * source[b, 2, j] + hb * source[b + 1, 2, j]
-                    column = 6 * g + 3 + j
-                    if a % 2 == 0:
-                        out[6 * e, column] += t0
-                        out[6 * e + 1, column] += t1
-                        out[6 * e + 2, column] += t2
-                    l0 = R[0, 0] * t0 + R[1, 0] * t1 + R[2, 0] * t2
-                    l1 = R[0, 1] * t0 + R[1, 1] * t1 + R[2, 1] * t2
-                    l2 = R[0, 2] * t0 + R[1, 2] * t1 + R[2, 2] * t2
-                    out[6 * e + 3, column] += y1 * l2 - y2 * l1
-                    out[6 * e + 4, column] += y2 * l0 - y0 * l2
-                    out[6 * e + 5, column] += y0 * l1 - y1 * l0
-        # y~ (R^T F)~ = (R^T F) y^T - (y . R^T F) 1
-        g0 = R[0, 0] * F[a, 0] + R[1, 0] * F[a, 1] + R[2, 0] * F[a, 2]
-        g1 = R[0, 1] * F[a, 0] + R[1, 1] * F[a, 1] + R[2, 1] * F[a, 2]
-        g2 = R[0, 2] * F[a, 0] + R[1, 2] * F[a, 1] + R[2, 2] * F[a, 2]
-        along = y0 * g0 + y1 * g1 + y2 * g2
-        o = 6 * e + 3
-        K[o, o] += g0 * y0 - along
-        K[o, o + 1] += g0 * y1
-        K[o, o + 2] += g0 * y2
-        K[o + 1, o] += g1 * y0
-        K[o + 1, o + 1] += g1 * y1 - along
-        K[o + 1, o + 2] += g1 * y2
-        K[o + 2, o] += g2 * y0
-        K[o + 2, o + 1] += g2 * y1
-        K[o + 2, o + 2] += g2 * y2 - along
-    add_gyroscopic(data, omega, h, C)
-
-
-@inlined
-def add_derivatives_beside(data, R1, R2, omega, A, xdd, v, z, by, w, out):
-    """out (12, 12) += derivatives of the force of the vectors z_i by poses, rates or accelerations: by = 0, 1 or 2.
-
-    A, xdd (8, 3) : of ``point_accelerations``; v (12, 3), z (9, 3) : of ``point_jets``. w (69, 3) : work.
-    """
-    dxdd, dv, dz, G, F, wy = w[16:24], w[24:36], w[36:45], w[45:51], w[51:59], w[59:61]
-    for e in range(2):
-        R = R1 if e == 0 else R2
-        for j in range(6):
-            w[0:24] = 0.0
-            unit_motion(data, R1, R2, e, j, w[8 * by : 8 * by + 8])
-            for k in (2 * e, 2 * e + 1, 4 + 2 * e, 5 + 2 * e):
-                y = data[POINTS + 3 * k : POINTS + 3 * k + 3]
-                if j >= 3 and by < 2:
-                    cross(omega[e], y, wy[0])
-                    turned(R, j - 3, wy[0], w[8 + 8 * by + k])
-                    if by == 0:
-                        turned(R, j - 3, A[k], dxdd[k])
-                    else:
-                        # w x (e_j x y) = e_j (w . y) - w_j y
-                        rotate(R, y, wy[1])
-                        for i in range(3):
-                            dxdd[k, i] += R[i, j - 3] * dot(omega[e], y) - omega[e, j - 3] * wy[1, i]
-            for n in range(3):
-                bubble_vectors(data, w[8 * n : 8 * n + 8], dv, 4 * n)
-            dz[:] = 0.0
-            add_bubbles(data, dv, v, v, 1.0, dz)
-            add_bubbles(data, v, dv, v, 0.0, dz)
-            add_bubbles(data, v, v, dv, 0.0, dz)
-            F[:] = 0.0
-            add_bubble_force_changes(data, v, dv, xdd, dxdd, z, dz, G, F)
-            add_point_forces(data, R1, R2, 8, F, out[:, 6 * e + j])
-
-
-@inlined
-def add_gyroscopic(data, omega, h, C):
-    """C (12, 12) += derivatives of omega x (J omega) by the angular velocities."""
-    for e in range(2):
-        w0, w1, w2 = omega[e, 0], omega[e, 1], omega[e, 2]
-        o = 6 * e + 3
-        for g in range(2):
-            for j in range(3):
-                # column j of J_eg
-                if e == 0:
-                    at = J11 if g == 0 else J12
-                    a, b, c = data[at + j], data[at + 3 + j], data[at + 6 + j]
-                elif g == 0:
-                    a, b, c = data[J12 + 3 * j], data[J12 + 3 * j + 1], data[J12 + 3 * j + 2]
-                else:
-                    a, b, c = data[J22 + j], data[J22 + 3 + j], data[J22 + 6 + j]
-                column = 6 * g + 3 + j
-                C[o, column] += w1 * c - w2 * b
-                C[o + 1, column] += w2 * a - w0 * c
-                C[o + 2, column] += w0 * b - w1 * a
-        C[o, o + 1] += h[e, 2]
-        C[o + 1, o] -= h[e, 2]
-        C[o, o + 2] -= h[e, 1]
-        C[o + 2, o] += h[e, 1]
-        C[o + 1, o + 2] += h[e, 0]
-        C[o + 2, o + 1] -= h[e, 0]
-
+from femb.numerics.compiler.traced import M3, V3, V6, put
+from femb.numerics.vector3 import cross, rotate, rotate_back, rotation
 
 # Poses and rates of the frames of elements, one by one or gathered for a group of LANES elements.
 
@@ -510,15 +175,6 @@ def add_to_frames(ends, R, g, small, f):
 
 
 @inlined
-def frame_accelerations(rates, gravity, alpha, acc):
-    """alpha (2, 3), own axes, and acc (2, 3), less gravity, of the frames with the accelerations ``rates`` (2, 6)."""
-    for e in range(2):
-        for i in range(3):
-            alpha[e, i] = rates[e, 3 + i]
-            acc[e, i] = rates[e, i] - gravity[i]
-
-
-@inlined
 def element_force(
     poses, velocities, accelerations, ends, data, free, own, gravity, factors,
     p, R, r, small, six, mats, three, nine, f,
@@ -536,22 +192,15 @@ def element_force(
     _, _, _, whole = element_coordinates(poses, ends, p, R, r, small, d, P, W)
     if not whole:
         return False
-    omega = r[2:4]
-    ends_rates(velocities, ends, R, omega, small[2:6], nine[0])
+    ends_rates(velocities, ends, R, r[2:4], small[2:6], nine[0])
     if factors[2] != 0.0:
-        alpha, acc, h, g = r[4:6], r[6:8], r[8:10], r[10:12]
-        frame_accelerations(accelerations, gravity, alpha, acc)
-        A, xdd, F, beside = r[12:20], r[20:28], r[28:36], has_mass_beside(data)
-        count = 8 if beside else 4
-        point_accelerations(data, R[0], R[2], omega, alpha, acc, count, A, xdd)
-        F[:] = 0.0
-        point_forces(data, xdd, F)
-        if beside:
-            v, z = r[36:48], r[48:57]
-            point_jets(data, R[0], R[2], poses, velocities, omega, xdd, r[57:65], A, v, z)
-            add_bubble_forces(data, v, xdd, z, A[0:5], F)
-        add_point_forces(data, R[0], R[2], count, F, f)
-        add_rotary_force(data, omega, alpha, h, g, f)
+        axes, rates = (M3(R[0]), M3(R[2])), (V6(velocities[0]), V6(velocities[1]))
+        seconds = V6(accelerations[0]), V6(accelerations[1])
+        if has_mass_beside(data):
+            of, places = inertia_numbers(data[POINTS:]), (V3(poses[0]), V3(poses[1]))
+            put(inertia_force_beside(of, data[LENGTH], axes, places, rates, seconds, V3(gravity)), f)
+        else:
+            put(inertia_force(inertia_numbers(data[POINTS:]), axes, rates, seconds, V3(gravity)), f)
         for i in range(12):
             f[i] *= factors[2]
     damps = factors[1] != 0.0 and not every(data[DAMPING] == 0.0)
@@ -630,7 +279,7 @@ def forces(
     set to what is otherwise added to out.
     """
     free, p, R = np.zeros((2, 6, LANES)), np.empty((3, 4, LANES)), lanes(np.empty((4, 3, 3, LANES)))
-    r, small = lanes(np.empty((65, 3, LANES))), lanes(np.empty((6, 3, LANES)))
+    r, small = lanes(np.empty((4, 3, LANES))), lanes(np.empty((6, 3, LANES)))
     six, mats = lanes(np.empty((8, 6, LANES))), lanes(np.empty((2, 6, 6, LANES)))
     three, nine = lanes(np.empty((2, 3, 3, LANES))), lanes(np.empty((2, 9, LANES)))
     poses, rates = np.empty((2, 7, LANES)), np.empty((2, 2, 6, LANES))

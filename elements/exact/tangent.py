@@ -20,31 +20,28 @@ from femb.elements.exact.deformation import (
     stress_force,
     viscous_matrix,
 )
-from femb.elements.exact.element_data import DAMPING, LENGTH, QUADRATIC, SLOPE
+from femb.elements.exact.element_data import DAMPING, LENGTH, POINTS, QUADRATIC, SLOPE
 from femb.elements.exact.force import (
-    add_derivatives_beside,
-    add_inertia_tangent,
-    add_mass,
-    add_mass_beside,
-    angular_momenta,
     deformation_rate,
     element_coordinates,
     ends_force,
     ends_rates,
     folded,
-    frame_accelerations,
     free_strain,
     gather_poses,
     gather_rates,
-    has_mass_beside,
-    point_accelerations,
-    point_forces,
-    point_jets,
 )
-from femb.elements.exact.offset_mass import add_bubble_forces
+from femb.elements.exact.inertia import (
+    add_inertia_tangents,
+    has_mass_beside,
+    inertia_numbers,
+    mass_matrix,
+    mass_matrix_beside,
+)
 from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
 from femb.numerics.compiler.lanes import LANES, choose, every, lanes
-from femb.numerics.vector3 import rotate, rotate_back
+from femb.numerics.compiler.traced import M3, V3, put
+from femb.numerics.vector3 import rotate, rotate_back, rotation
 
 # Kernels of the derivatives of the elastic and damping forces of an element by the motion of its frames.
 #
@@ -341,12 +338,12 @@ def tangents(
     """
     free, p = np.empty((6, LANES)), np.empty((3, 4, LANES))
     poses, rates = np.empty((2, 7, LANES)), np.empty((2, 2, 6, LANES))
-    R, r, small = lanes(np.empty((4, 3, 3, LANES))), lanes(np.empty((142, 3, LANES))), lanes(np.empty((6, 3, LANES)))
+    R, r, small = lanes(np.empty((4, 3, 3, LANES))), lanes(np.empty((6, 3, LANES))), lanes(np.empty((6, 3, LANES)))
     six, mats, nine = lanes(np.empty((8, 6, LANES))), lanes(np.empty((6, 6, 6, LANES))), lanes(np.empty((2, 9, LANES)))
     B, HB, G = lanes(np.empty((6, 9, LANES))), lanes(np.empty((6, 9, LANES))), lanes(np.empty((6, 9, LANES)))
     K9, C9 = lanes(np.empty((9, 9, LANES))), lanes(np.empty((9, 9, LANES)))
     K, C = np.empty((12, 12, LANES)), np.empty((12, 12, LANES))
-    three, changes = lanes(np.empty((5, 3, 3, LANES))), lanes(np.empty((2, 8, 3, 3, LANES)))
+    three, unit, changes = lanes(np.empty((5, 3, 3, LANES))), np.eye(12), lanes(np.empty((2, 6, 12, LANES)))
     for s in range(q.shape[0]):
         for g in range(kind.shape[0]):
             first, row = g * LANES, lanes(data[kind[g]])
@@ -361,27 +358,10 @@ def tangents(
             ):  # fmt: skip
                 return folded(first, p, min(LANES, index.shape[0] - first))
             if exact:
-                omega, alpha, acc, h = r[2:4], r[4:6], r[6:8], r[8:10]
-                ends_rates(w, end, R, omega, small[2:6], nine[0])
                 gather_rates(index, first, a[s], rates[1])
-                frame_accelerations(lanes(rates[1]), gravity, alpha, acc)
-                beside, A, xdd, F = has_mass_beside(row), r[12:20], r[20:28], r[28:36]
-                count = 8 if beside else 4
-                point_accelerations(row, R[0], R[2], omega, alpha, acc, count, A, xdd)
-                F[:] = 0.0
-                point_forces(row, xdd, F)
-                if beside:
-                    point_jets(row, R[0], R[2], lanes(poses), w, omega, xdd, r[36:44], r[44:52], r[52:64], r[64:73])
-                    add_bubble_forces(row, r[52:64], xdd, r[64:73], r[36:41], F)
-                angular_momenta(row, omega, h)
-                add_inertia_tangent(
-                    row, R[0], R[2], omega, h, count, A, F, three[3], three[4], changes[0], changes[1],
-                    lanes(C), lanes(K),
-                )  # fmt: skip
-                for by in range(2 if beside else 0):
-                    add_derivatives_beside(
-                        row, R[0], R[2], omega, A, xdd, r[52:64], r[64:73], by, r[73:142], lanes(K if by == 0 else C)
-                    )
+                add_inertia_tangents(
+                    row, R, lanes(poses), w, lanes(rates[1]), gravity, unit, changes, lanes(C), lanes(K)
+                )
             scatter_group(C, first, offset, stride, damping[s])
             scatter_group(K, first, offset, stride, stiffness[s])
     return -1
@@ -390,17 +370,18 @@ def tangents(
 @kernel_with_entry
 def masses(index, kind, ends, data, fixed, offset, stride, q, mass):
     """Add the mass matrices of all elements at s states q (s, n_q) to block data (s, size)."""
-    poses, p, R = np.empty((2, 7, LANES)), lanes(np.empty((3, 4, LANES))), lanes(np.empty((4, 3, 3, LANES)))
-    r, small, M = lanes(np.empty((128, 3, LANES))), lanes(np.empty((6, 3, LANES))), np.empty((12, 12, LANES))
-    six, three, none = lanes(np.empty((8, 6, LANES))), lanes(np.empty((2, 3, 3, LANES))), lanes(np.zeros((2, 6, LANES)))
+    poses, R, M = np.empty((2, 7, LANES)), lanes(np.empty((4, 3, 3, LANES))), np.empty((12, 12, LANES))
     for s in range(q.shape[0]):
         for g in range(kind.shape[0]):
+            row, pose = lanes(data[kind[g]]), lanes(poses)
             gather_poses(index, g * LANES, q[s], fixed, poses)
-            element_coordinates(lanes(poses), lanes(ends[kind[g]]), p, R, r, small, six[0], three[0], three[1])
-            M[:] = 0.0
-            add_mass(lanes(data[kind[g]]), R[0], R[2], lanes(M))
-            if has_mass_beside(lanes(data[kind[g]])):
-                add_mass_beside(lanes(data[kind[g]]), R[0], R[2], lanes(poses), none, r[12:128], lanes(M))
+            rotation(pose[0, 3:7], R[0])
+            rotation(pose[1, 3:7], R[2])
+            of, axes = inertia_numbers(row[POINTS:]), (M3(R[0]), M3(R[2]))
+            if has_mass_beside(row):
+                put(mass_matrix_beside(of, row[LENGTH], axes, (V3(pose[0]), V3(pose[1]))), lanes(M))
+            else:
+                put(mass_matrix(of, axes), lanes(M))
             scatter_group(M, g * LANES, offset, stride, mass[s])
 
 
