@@ -86,6 +86,17 @@ def reverse(C, u, j, S, S1):
             S[m, n] = -X[m, n]
 
 
+@inlined
+def carried(factor, A, w, axes, out, rate, scratch):
+    """out = factor A axes and its rate, factor A w~ axes, of axes (3, 3) fixed in a frame with the axes A."""
+    times_skew(factor, A, w, scratch)
+    product(scratch, axes, rate)
+    product(A, axes, out)
+    for m in range(3):
+        for n in range(3):
+            out[m, n] *= factor
+
+
 @kernel
 def sweep(index, data, fixed, q, u, Q, V, T, T1, B, B1):
     """Q (s, n_q), V (s, n_v) of the System at s states; T, B and their rates T1, B1 (s, n, 6, 6), zero on entry.
@@ -96,9 +107,12 @@ def sweep(index, data, fixed, q, u, Q, V, T, T1, B, B1):
     A, p, w = np.empty((n + 1, 3, 3)), np.empty((n + 1, 4)), np.zeros((n + 1, 3))
     r, v = np.empty((n + 1, 3)), np.zeros((n + 1, 3))
     M, F = np.empty((11, 3, 3)), np.empty((9, 3))
-    P, D, C, S, S1, X, Y, E, E1, W, W1 = M[0], M[1], M[2], M[3], M[4], M[5], M[6], M[7], M[8], M[9], M[10]
-    d, d1, a, a1, x, y, rho, rho1, rel = F[0], F[1], F[2], F[3], F[4], F[5], F[6], F[7], F[8]
-    pc, pd, pe = np.empty(4), np.empty(4), np.empty(4)
+    # axes of the joint's ends and of its rotation; S; from the parent's axes to the frame's; E, W; and rates
+    above_axes, below_axes, joint_axes, S, S1 = M[0], M[1], M[2], M[3], M[4]
+    from_parent, scratch, E, E1, W, W1 = M[5], M[6], M[7], M[8], M[9], M[10]
+    # strokes and their rates, a and its rate, rho and its rate, relative angular velocity; scratch
+    d, d1, a, a1, rho, rho1, relative_omega, x, y = F[0], F[1], F[2], F[3], F[4], F[5], F[6], F[7], F[8]
+    turned, at_joint, back, unit = np.empty(4), np.empty(4), np.empty(4), np.eye(3)
     above_at, below_at, below = data[:, ABOVE], data[:, BELOW], data[:, BELOW_QUATERNION]
     for s in range(q.shape[0]):
         at_s = min(s, T.shape[0] - 1)
@@ -112,9 +126,9 @@ def sweep(index, data, fixed, q, u, Q, V, T, T1, B, B1):
                 for m in range(4):
                     p[n, m] = fixed[-1 - h, 3 + m]
                 h = n
-            rotation(data[k, ABOVE_QUATERNION], P)
-            rotation(data[k, BELOW_QUATERNION], D)
-            relative(kind, data[k, ZERO], q[s], i + strokes, u[s], first, pc, C, S, S1)
+            rotation(data[k, ABOVE_QUATERNION], above_axes)
+            rotation(data[k, BELOW_QUATERNION], below_axes)
+            relative(kind, data[k, ZERO], q[s], i + strokes, u[s], first, turned, joint_axes, S, S1)
             at = 0
             for m in range(3):
                 d[m], d1[m] = 0.0, 0.0
@@ -122,30 +136,30 @@ def sweep(index, data, fixed, q, u, Q, V, T, T1, B, B1):
                     d[m], d1[m] = q[s, i + at], u[s, j + at]
                     at += 1
             if backward:
-                reverse(C, u[s], first, S, S1)
-            product(D, S, X)
-            product(D, S1, Y)
+                reverse(joint_axes, u[s], first, S, S1)
+            product(below_axes, S, W)
+            product(below_axes, S1, W1)
             for m in range(3):
-                rel[m] = 0.0
+                relative_omega[m] = 0.0
                 for o in range(3):
-                    S[m, o], S1[m, o] = X[m, o], Y[m, o]
+                    S[m, o], S1[m, o] = W[m, o], W1[m, o]
                     if o < rotational:
-                        rel[m] += X[m, o] * u[s, first + o]
-            # attitude: p_k = p_h p_above (p_C, or back) p_below*
-            hamilton_into(p[h], data[k, ABOVE_QUATERNION], pd)
+                        relative_omega[m] += S[m, o] * u[s, first + o]
+            # attitude: p_k = p_h p_above (p_joint, or back) p_below*
+            hamilton_into(p[h], data[k, ABOVE_QUATERNION], at_joint)
             for m in range(4):
                 sign = 1.0 if m == 0 else -1.0
-                pe[m] = sign * below[k, m]
-                pc[m] *= sign if backward else 1.0
-            hamilton_into(pc, pe, pe)
-            hamilton_into(pd, pe, p[k])
+                back[m] = sign * below[k, m]
+                turned[m] *= sign if backward else 1.0
+            hamilton_into(turned, back, back)
+            hamilton_into(at_joint, back, p[k])
             if kind == POINT_MASS:
                 for m in range(4):
                     p[k, m] = 1.0 if m == 0 else 0.0
             rotation(p[k], A[k])
-            product_left_back(A[k], A[h], X)  # parent's axes to the frame's
+            product_left_back(A[k], A[h], from_parent)
             # position
-            rotate(D if backward else P, d, x)
+            rotate(below_axes if backward else above_axes, d, x)
             for m in range(3):
                 y[m] = above_at[k, m] + (0.0 if backward else x[m])
                 x[m] = below_at[k, m] + (x[m] if backward else 0.0)
@@ -155,38 +169,27 @@ def sweep(index, data, fixed, q, u, Q, V, T, T1, B, B1):
                 rho[m] -= a[m]
                 r[k, m] = r[h, m] + rho[m]
             # angular velocity, and the axes of strokes
-            rotate(X, w[h], w[k])
+            rotate(from_parent, w[h], w[k])
             for m in range(3):
-                w[k, m] = w[k, m] + rel[m] if kind != POINT_MASS else 0.0
-            if backward or index[k, BODY_VELOCITY]:
-                if index[k, BODY_VELOCITY]:
-                    for m in range(3):
-                        for o in range(3):
-                            D[m, o] = -1.0 if m == o else 0.0
-                times_skew(1.0, A[k], w[k], Y)
-                product(A[k], D, E)
-                product(Y, D, E1)
-                for m in range(3):
-                    for o in range(3):
-                        E[m, o], E1[m, o] = -E[m, o], -E1[m, o]
+                w[k, m] = w[k, m] + relative_omega[m] if kind != POINT_MASS else 0.0
+            if backward:
+                carried(-1.0, A[k], w[k], below_axes, E, E1, scratch)
+            elif index[k, BODY_VELOCITY]:
+                carried(1.0, A[k], w[k], unit, E, E1, scratch)
             else:
-                times_skew(1.0, A[h], w[h], Y)
-                product(A[h], P, E)
-                product(Y, P, E1)
+                carried(1.0, A[h], w[h], above_axes, E, E1, scratch)
             # a' = A (w x arm) + A D d'
             cross(w[k], x, y)
             if backward:
-                rotate(D, d1, rho1)
+                rotate(below_axes, d1, rho1)
                 for m in range(3):
                     y[m] += rho1[m]
             rotate(A[k], y, a1)
-            product(A[k], S, W)
-            times_skew(1.0, A[k], w[k], Y)
-            product(Y, S, W1)
-            product(A[k], S1, Y)
+            carried(1.0, A[k], w[k], S, W, W1, scratch)
+            product(A[k], S1, scratch)
             for m in range(3):
                 for o in range(3):
-                    W1[m, o] += Y[m, o]
+                    W1[m, o] += scratch[m, o]
             # velocity
             rotate(A[h], w[h], x)
             cross(rho, x, y)
@@ -200,7 +203,7 @@ def sweep(index, data, fixed, q, u, Q, V, T, T1, B, B1):
                         B[at_s, k, m, at], B1[at_s, k, m, at] = E[m, o], E1[m, o]
                     at += 1
             if rotational > 0:
-                rotate(A[k], rel, x)
+                rotate(A[k], relative_omega, x)
                 cross(a, x, y)
                 for m in range(3):
                     v[k, m] += y[m]
@@ -212,7 +215,7 @@ def sweep(index, data, fixed, q, u, Q, V, T, T1, B, B1):
                         B1[at_s, k, m, strokes + o] = x[m]
                         B[at_s, k, 3 + m, strokes + o], B1[at_s, k, 3 + m, strokes + o] = S[m, o], S1[m, o]
             if h < n:
-                times_skew(1.0, A[h], w[h], Y)
+                times_skew(1.0, A[h], w[h], scratch)
                 for m in range(3):
                     rho1[m] = v[k, m] - v[h, m]
                     T[at_s, k, m, m] = 1.0
@@ -221,10 +224,12 @@ def sweep(index, data, fixed, q, u, Q, V, T, T1, B, B1):
                     for o in range(3):
                         T[at_s, k, m, 3 + o] = rho[g] * A[h, f, o] - rho[f] * A[h, g, o]
                         T1[at_s, k, m, 3 + o] = rho1[g] * A[h, f, o] - rho1[f] * A[h, g, o]
-                        T1[at_s, k, m, 3 + o] += rho[g] * Y[f, o] - rho[f] * Y[g, o]
+                        T1[at_s, k, m, 3 + o] += rho[g] * scratch[f, o] - rho[f] * scratch[g, o]
                         if kind != POINT_MASS:
-                            T[at_s, k, 3 + m, 3 + o] = X[m, o]
-                            T1[at_s, k, 3 + m, 3 + o] = rel[g] * X[f, o] - rel[f] * X[g, o]
+                            T[at_s, k, 3 + m, 3 + o] = from_parent[m, o]
+                            T1[at_s, k, 3 + m, 3 + o] = (
+                                relative_omega[g] * from_parent[f, o] - relative_omega[f] * from_parent[g, o]
+                            )
             fq, fv = index[k, FRAME_Q], index[k, FRAME_V]
             for m in range(3):
                 Q[s, fq + m], V[s, fv + m] = r[k, m], v[k, m]
