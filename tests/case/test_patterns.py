@@ -10,7 +10,7 @@ import femb
 from femb.base import array_files
 from femb.base.profile import columns_of
 from femb.case import CaseError, load_case
-from femb.case.compose import filled_text
+from femb.case.compose import filled_text, locate_files
 from femb.linear.base_shake import Density
 from femb.study.study import read_study
 
@@ -195,3 +195,11 @@ def test_a_case_may_come_through_a_pipe(tmp_path):
     writer.start()
     assert "hub" in load_case(tmp_path / "case.toml").model.bodies
     writer.join()
+
+
+def test_files_of_items_are_beside_the_case_in_tables_of_any_name(tmp_path):
+    entries = {"path": "a.csv", "file": str(tmp_path / "b.csv"), "laws": [{"python": "c.py:law"}], "mesh": 3}
+    document = {"others": {"one": dict(entries, sections="d.csv")}}
+    locate_files(document, tmp_path)
+    located = {"laws": [{"python": str(tmp_path / "c.py:law")}], "sections": str(tmp_path / "d.csv")}
+    assert document == {"others": {"one": entries | located}}
