@@ -36,6 +36,7 @@ class PrivateBlocks:
 
     def offsets(self, starts: Ints) -> tuple[Ints, Ints]:
         """Offset and stride (n, g, g) of the blocks of groups that begin at ``starts`` (n, g), negative if fixed."""
+        starts = np.ascontiguousarray(starts)  # see BlockPattern.offsets
         element, first = starts // self.n, starts % self.n
         moving = starts >= 0
         offset: Ints = self.n**2 * element[:, :, None] + self.n * first[:, :, None] + first[:, None, :]

@@ -112,6 +112,10 @@ def set_rates(index, q, u, second, out):
             )
 
 
+# For a literal 1, as the number of the first stage, numba would compile a variant of the called kernel.
+FIRST_RATED = np.int64(1)
+
+
 @kernel
 def stage_rates(parent, index, data, gravity, applied, A, first, last, h, n_q, y0, K, y):
     """Stages ``first`` to ``last`` - 1 of an explicit Runge-Kutta step of length h from y0 = (q, u, work).
@@ -185,7 +189,9 @@ def steps(parent, index, data, gravity, applied, n_q, quaternion_q, loop):
                 h = shortened(h, error)
                 rejections += 1
             h = trial_length(bounds, t, h)
-            if h == 0.0 or stage_rates(parent, index, data, gravity, applied, A, 1, last + 1, h, n_q, y, K, y1):
+            if h == 0.0 or stage_rates(
+                parent, index, data, gravity, applied, A, FIRST_RATED, last + 1, h, n_q, y, K, y1
+            ):
                 return
             error = error_size(E5, E3, scale_q, scale_v, n_q, h, y, y1, K, fifth)
             if not error < LOST:
