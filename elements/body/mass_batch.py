@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from copy import copy
-from typing import Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -12,8 +12,10 @@ from femb.layout.element import Batch, weighed
 from femb.layout.layout import Layout
 from femb.layout.stacking import Shift, shifted
 from femb.layout.terms import Energy, Force, ForcePart, MassMatrix, Tangent
-from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
-from femb.numerics.vector3 import IN_Q, IN_V, cross, dot, rotate, rotate_back, rotation, scatter, times_skew
+from femb.numerics.compiler.compile import kernel, kernel_with_entry
+from femb.numerics.compiler.duals import cross, dot, identity, joined, matrix, outer, skew, vector
+from femb.numerics.compiler.traced import V3, V4, V6, add_to, put, put_changes, reader, traced, unit_changes
+from femb.numerics.vector3 import IN_Q, IN_V, attitude, scatter
 
 # Kernels over rigid bodies and point masses: a mass, and an inertia about it, at an offset in a frame.
 #
@@ -26,115 +28,103 @@ STARTS = np.array([0])
 SIZES = np.array([6])
 
 
-@inlined
-def unpack(data, s, inertia):
-    """Offset s (3,) and inertia (3, 3) from a row of data."""
-    for i in range(3):
-        s[i] = data[CENTER + i]
-        for j in range(3):
-            inertia[i, j] = data[INERTIA + 3 * i + j]
+class BodyInertia(NamedTuple):
+    """Mass, offset of its centre in the frame (3,), inertia about that centre in frame axes (3, 3)."""
+
+    mass: Any
+    s: Any
+    J: Any
+
+
+row_of_data, pose_at = reader(13), reader(7)
+
+
+@traced
+def inertia_of(row):
+    """Inertia of a row of data (13,)."""
+    return BodyInertia(row[MASS], row[CENTER:INERTIA], row[INERTIA:].shaped(3, 3))
+
+
+@traced
+def body_force(body, R, omega, acceleration, gravity):
+    """Force, inertial axes, and torque, frame axes, on a frame with the acceleration (6,)."""
+    m, s, J = body
+    alpha = acceleration[3:]
+    specific = acceleration[:3] - gravity
+    force = m * (specific + R @ (cross(alpha, s) + cross(omega, cross(omega, s))))
+    return joined(force, cross(s, R.T @ force) + J @ alpha + cross(omega, J @ omega))
+
+
+@traced
+def body_mass(body, R):
+    """Mass matrix (6, 6); the mass centre has the velocity r' - R s~ omega."""
+    m, s, J = body
+    coupling, about = -m * R @ skew(s), J + m * (dot(s, s) * identity(3) - outer(s, s))
+    rows = [joined(m * e, row) for e, row in zip(identity(3), coupling, strict=True)]
+    return matrix(*rows, *(joined(*each) for each in zip(coupling.T, about, strict=True)))
+
+
+@traced
+def turned_about(R, turn):
+    """Axes R (3, 3) after a small rotation, a change of zero, about them."""
+    return R + R @ skew(turn)
+
+
+@traced
+def point_energy(m, r, v, gravity):
+    """Kinetic and potential energy, linear momentum, angular momentum about the inertial origin, of a point mass."""
+    return joined(0.5 * m * dot(v, v), -m * dot(gravity, r), m * v, cross(r, m * v))
+
+
+@traced
+def body_energy(body, r, R, velocity, gravity):
+    """``point_energy`` of a body; velocity (6,) of its frame."""
+    m, s, J = body
+    omega = velocity[3:]
+    spin = J @ omega
+    of_centre = point_energy(m, r + R @ s, velocity[:3] + R @ cross(omega, s), gravity)
+    return of_centre + joined(0.5 * dot(omega, spin), vector(0.0, 0.0, 0.0, 0.0), R @ spin)
 
 
 @kernel_with_entry
 def force(index, data, gravity, q, v, a, out):
     """out (s, n_v) += inertia and gyroscopic force minus gravity."""
-    R, inertia, w = np.empty((3, 3)), np.empty((3, 3)), np.empty((7, 3))
-    s, acc, force, c1, c2, inertia_w, torque = w[0], w[1], w[2], w[3], w[4], w[5], w[6]
+    g = V3(gravity)
     for state in range(q.shape[0]):
         for k in range(index.shape[0]):
             i, j = index[k, IN_Q], index[k, IN_V]
-            m = data[k, MASS]
-            unpack(data[k], s, inertia)
-            rotation(q[state, i + 3 : i + 7], R)
-            omega, alpha = v[state, j + 3 : j + 6], a[state, j + 3 : j + 6]
-            # acceleration of the mass centre: r'' + R (alpha x s + omega x (omega x s))
-            cross(omega, s, c1)
-            cross(omega, c1, c2)
-            cross(alpha, s, c1)
-            for o in range(3):
-                c1[o] += c2[o]
-            rotate(R, c1, acc)
-            for o in range(3):
-                force[o] = m * (a[state, j + o] + acc[o] - gravity[o])
-                out[state, j + o] += force[o]
-            rotate_back(R, force, c1)
-            cross(s, c1, torque)
-            rotate(inertia, omega, inertia_w)
-            cross(omega, inertia_w, c2)
-            rotate(inertia, alpha, c1)
-            for o in range(3):
-                out[state, j + 3 + o] += torque[o] + c1[o] + c2[o]
+            body, R, omega = inertia_of(row_of_data(data[k])), attitude(V4(q[state, i + 3 :])), V3(v[state, j + 3 :])
+            add_to(body_force(body, R, omega, V6(a[state, j:]), g), out[state, j:])
 
 
 @kernel_with_entry
 def add_mass(index, data, offset, stride, q, out):
     """Add the 6 x 6 mass matrices at every state to block data (s, size)."""
-    R, inertia, s, A = np.empty((3, 3)), np.empty((3, 3)), np.empty(3), np.empty((6, 6))
+    A = np.empty((6, 6))
     for state in range(q.shape[0]):
         for k in range(index.shape[0]):
-            first, m = index[k, IN_Q], data[k, MASS]
-            unpack(data[k], s, inertia)
-            rotation(q[state, first + 3 : first + 7], R)
-            # velocity of the mass centre: r' - R s~ omega
-            times_skew(-m, R, s, A[:3, 3:])
-            for i in range(3):
-                for j in range(3):
-                    A[i, j] = m if i == j else 0.0
-                    A[3 + j, i] = A[i, 3 + j]
-                    A[3 + i, 3 + j] = inertia[i, j] - m * s[i] * s[j]
-                A[3 + i, 3 + i] += m * dot(s, s)
+            put(body_mass(inertia_of(row_of_data(data[k])), attitude(V4(q[state, index[k, IN_Q] + 3 :]))), A)
             scatter(A, STARTS, SIZES, offset[k], stride[k], out[state])
+
+
+# Directions of the tangent: rotations about the frame's axes, and from 4 on components of the angular velocity.
+turns, spins = unit_changes(0, 8), unit_changes(4, 8)
 
 
 @kernel
 def tangent(index, data, gravity, offset, stride, q, v, a, damping, stiffness):
     """Add the exact d(residual)/dv and d(residual)/dq H at every state to block data (s, size)."""
-    R, inertia, w = np.empty((3, 3)), np.empty((3, 3)), np.empty((12, 3))
-    s, acc, c1, c2, jw, x, y, r = w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7]
-    force, torque, g1, g2 = w[8], w[9], w[10], w[11]
-    C, K = np.zeros((6, 6)), np.zeros((6, 6))
+    C, K, rows = np.zeros((6, 6)), np.zeros((6, 6)), np.empty((6, 8))
+    g = V3(gravity)
     for state in range(q.shape[0]):
         for k in range(index.shape[0]):
             i, j = index[k, IN_Q], index[k, IN_V]
-            m = data[k, MASS]
-            unpack(data[k], s, inertia)
-            rotation(q[state, i + 3 : i + 7], R)
-            omega, alpha = v[state, j + 3 : j + 6], a[state, j + 3 : j + 6]
-            cross(omega, s, c1)
-            cross(omega, c1, c2)
-            cross(alpha, s, acc)
-            for o in range(3):
-                acc[o] += c2[o]  # of the mass centre relative to the frame, frame axes
-            rotate(inertia, omega, jw)
-            # specific force of the frame, r'' - g, in frame axes
-            for o in range(3):
-                x[o] = a[state, j + o] - gravity[o]
-            rotate_back(R, x, y)
-            for col in range(3):
-                # a unit angular velocity along the column
-                x[:] = 0.0
-                x[col] = 1.0
-                # d(omega x (omega x s)) = col x (omega x s) + omega x (col x s)
-                cross(x, s, c2)
-                cross(x, c1, r)
-                cross(omega, c2, g1)
+            body, omega = inertia_of(row_of_data(data[k])), V3(v[state, j + 3 :])
+            R = turned_about(attitude(V4(q[state, i + 3 :])), turns(0.0 * omega))
+            put_changes(body_force(body, R, spins(omega), V6(a[state, j:]), g), rows)
+            for m in range(6):
                 for o in range(3):
-                    r[o] += g1[o]
-                rotate(R, r, force)
-                cross(s, r, torque)
-                cross(omega, inertia[col], g1)
-                cross(x, jw, g2)
-                for o in range(3):
-                    C[o, 3 + col] = m * force[o]
-                    C[3 + o, 3 + col] = m * torque[o] + g1[o] + g2[o]
-                # a unit rotation about the column's axis: changes of R acc and of R^T (r'' - g)
-                cross(x, acc, r)
-                rotate(R, r, force)
-                cross(y, x, r)
-                cross(s, r, torque)
-                for o in range(3):
-                    K[o, 3 + col] = m * force[o]
-                    K[3 + o, 3 + col] = m * torque[o]
+                    K[m, 3 + o], C[m, 3 + o] = rows[m, o], rows[m, 4 + o]
             scatter(C, STARTS, SIZES, offset[k], stride[k], damping[state])
             scatter(K, STARTS, SIZES, offset[k], stride[k], stiffness[state])
 
@@ -142,40 +132,22 @@ def tangent(index, data, gravity, offset, stride, q, v, a, damping, stiffness):
 @kernel
 def energy_momentum(index, data, gravity, q, v, out):
     """out (s, 8) += kinetic and potential energy, linear momentum, angular momentum about the inertial origin."""
-    R, inertia, w = np.empty((3, 3)), np.empty((3, 3)), np.empty((7, 3))
-    r, vel, c1, c2, spin, p, s = w[0], w[1], w[2], w[3], w[4], w[5], w[6]
+    g = V3(gravity)
     for state in range(q.shape[0]):
         for k in range(index.shape[0]):
             i, j = index[k, IN_Q], index[k, IN_V]
-            m = data[k, MASS]
-            rotation(q[state, i + 3 : i + 7], R)
-            omega = v[state, j + 3 : j + 6]
-            unpack(data[k], s, inertia)
-            cross(omega, s, c1)
-            rotate(R, c1, vel)
-            rotate(R, s, c2)
-            for o in range(3):
-                vel[o] += v[state, j + o]
-                r[o] = q[state, i + o] + c2[o]
-                p[o] = m * vel[o]
-            rotate(inertia, omega, c1)
-            rotate(R, c1, spin)
-            cross(r, p, c2)
-            out[state, 0] += 0.5 * dot(p, vel) + 0.5 * dot(omega, c1)
-            out[state, 1] -= m * dot(gravity, r)
-            for o in range(3):
-                out[state, 2 + o] += p[o]
-                out[state, 5 + o] += c2[o] + spin[o]
+            body, place, velocity = inertia_of(row_of_data(data[k])), pose_at(q[state, i:]), V6(v[state, j:])
+            add_to(body_energy(body, place[:3], attitude(place[3:]), velocity, g), out[state])
 
 
 @kernel_with_entry
 def force_of_points(index, masses, gravity, a, out):
     """out (s, n_v) += inertia force minus weight of point masses (n,)."""
+    g = V3(gravity)
     for state in range(a.shape[0]):
         for k in range(masses.size):
             j = index[k, IN_V]
-            for o in range(3):
-                out[state, j + o] += masses[k] * (a[state, j + o] - gravity[o])
+            add_to(masses[k] * (V3(a[state, j:]) - g), out[state, j:])
 
 
 @kernel_with_entry
@@ -190,19 +162,11 @@ def add_point_masses(masses, offset, stride, q, out):
 @kernel
 def energy_of_points(index, masses, gravity, q, v, out):
     """``energy_momentum`` of point masses (n,)."""
-    p, c = np.empty(3), np.empty(3)
+    g = V3(gravity)
     for state in range(q.shape[0]):
         for k in range(masses.size):
-            i, j = index[k, IN_Q], index[k, IN_V]
-            r, speed = q[state, i : i + 3], v[state, j : j + 3]
-            for o in range(3):
-                p[o] = masses[k] * speed[o]
-            cross(r, p, c)
-            out[state, 0] += 0.5 * dot(p, speed)
-            out[state, 1] -= masses[k] * dot(gravity, r)
-            for o in range(3):
-                out[state, 2 + o] += p[o]
-                out[state, 5 + o] += c[o]
+            r, speed = V3(q[state, index[k, IN_Q] :]), V3(v[state, index[k, IN_V] :])
+            add_to(point_energy(masses[k], r, speed, g), out[state])
 
 
 class MassBatch(MassiveElements):

@@ -5,6 +5,8 @@ in a frame's axes to inertial ones; p' = p (0, omega)/2 with omega in the frame'
 """
 
 from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
+from femb.numerics.compiler.duals import identity, matrix
+from femb.numerics.compiler.traced import traced
 
 # Columns of a frame: its indices in q and in v, negative if it is fixed, and whether it has axes.
 IN_Q, IN_V, HAS_AXES = range(3)
@@ -34,6 +36,18 @@ def rotation(p, R):
     R[2, 0] = a * p[3] - b * p[0]
     R[1, 2] = b * p[3] - a * p[0]
     R[2, 1] = b * p[3] + a * p[0]
+
+
+@traced
+def attitude(p):
+    """Axes (3, 3), body to inertial, of a quaternion p (4,), as in ``rotation``."""
+    w, x, y, z = p
+    a, b, c = (2.0 / (p @ p)) * p[1:]
+    return identity(3) + matrix(
+        (-b * y - c * z, a * y - c * w, a * z + b * w),
+        (a * y + c * w, -a * x - c * z, b * z - a * w),
+        (a * z - b * w, b * z + a * w, -a * x - b * y),
+    )
 
 
 @inlined

@@ -201,6 +201,10 @@ class SmallArray:
         found = [self.items[i] for i in np.ravel(places)]
         return SmallArray(places.shape, found) if np.ndim(places) else found[0]
 
+    def shaped(self, *shape: int) -> "SmallArray":
+        """Its numbers in another shape."""
+        return SmallArray(shape, self.items)
+
     def paired(self, other: Any, sign: str, rule: Callable[[Any, Any], Any]) -> "SmallArray":
         """Results of a rule for each entry and that of an array of the same shape."""
         if _shape(other) != self.shape:
