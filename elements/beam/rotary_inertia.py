@@ -11,12 +11,26 @@ have components in the axes of the element's first section; rates are relative t
 Source: docs/theory/beam.md, equations (17) to (33).
 """
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from femb.elements.beam.inertia import HERMITE_MASS
 from femb.elements.beam.strain import HERMITE, HERMITE_VALUES, INERTIA, LENGTH, MASS, OFFSET, POINTS, WEIGHTS
 from femb.numerics.compiler.compile import inlined
-from femb.numerics.compiler.duals import SmallArray, cross, dot, matrix, outer, scaled, sqrt, vector
+from femb.numerics.compiler.duals import (
+    Matrix3,
+    Matrix43,
+    Number,
+    SmallArray,
+    Vector3,
+    Vector4,
+    cross,
+    dot,
+    matrix,
+    outer,
+    scaled,
+    sqrt,
+    vector,
+)
 from femb.numerics.compiler.lanes import every
 from femb.numerics.compiler.traced import M43, V3, V4, add_to, change, dual, traced
 from femb.numerics.orbits import cosine_and_sine
@@ -25,63 +39,63 @@ from femb.numerics.orbits import cosine_and_sine
 class Point(NamedTuple):
     """A strain point: its place xi, the slopes N2', N3', N4' of the Hermite functions there, and their values (4,)."""
 
-    xi: Any
-    slopes: Any
-    values: Any
+    xi: Number
+    slopes: Vector3
+    values: Vector4
 
 
 class RotaryInertia(NamedTuple):
     """Inertia of a section times the weight of its point: J (3,) about t, m, n; its mass, whose centre is at c (3,)."""
 
-    J: Any
-    mass: Any
-    c: Any
+    J: Vector3
+    mass: Number
+    c: Vector3
 
 
 class EndMotion(NamedTuple):
     """Vectors x = (r_I, g_I, r_II, g_II) (4, 3) with both rates, angular velocity and acceleration of end I, and both
     rates of the twist."""
 
-    x: Any
-    v: Any
-    x2: Any
-    omega: Any
-    alpha: Any
-    twist_rate: Any
-    twist_second: Any
+    x: Matrix43
+    v: Matrix43
+    x2: Matrix43
+    omega: Vector3
+    alpha: Vector3
+    twist_rate: Number
+    twist_second: Number
 
 
 class SectionMotion(NamedTuple):
     """Slope u = r' at a point with both rates, second rate of r; spin of end I and twist there, and both rates."""
 
-    u: Any
-    ud: Any
-    udd: Any
-    rdd: Any
-    omega: Any
-    alpha: Any
-    twist_rate: Any
-    twist_second: Any
+    u: Vector3
+    ud: Vector3
+    udd: Vector3
+    rdd: Vector3
+    omega: Vector3
+    alpha: Vector3
+    twist_rate: Number
+    twist_second: Number
 
 
 E1 = vector(1.0, 0.0, 0.0)
 
 
 @traced
-def ends_of(X):
+def ends_of(X: Annotated[Any, (8,)]) -> Any:
     """x of the natural coordinates X (8,), with r_I = 0."""
     return matrix((0.0, 0.0, 0.0), X[3] * E1, X[:3], X[4:7])
 
 
 @traced
-def slope_of(point, x):
+def slope_of(point: Point, x: Matrix43) -> Any:
     """xi derivative of the cubic with end values and derivatives x (4, 3)."""
     n2, n3, n4 = point.slopes
     return n3 * (x[2] - x[0]) + n2 * x[1] + n4 * x[3]
 
 
 @traced
-def motion_at(point, ends):
+def motion_at(point: Point, ends: EndMotion) -> Any:
     """Motion of the section at a point."""
     u, ud, udd = (slope_of(point, x) for x in (ends.x, ends.v, ends.x2))
     twist_rate, twist_second = point.xi * ends.twist_rate, point.xi * ends.twist_second
@@ -89,13 +103,13 @@ def motion_at(point, ends):
 
 
 @traced
-def translation(mass, x2):
+def translation(mass: Number, x2: Matrix43) -> Any:
     """Force on x (4, 3) of the centreline's translation; mass of the element."""
     return SmallArray((4, 4), HERMITE_MASS.ravel().tolist()) @ x2 * mass
 
 
 @traced
-def swung(t, cos, sin):
+def swung(t: Vector3, cos: Number, sin: Number) -> Any:
     """Axes t, m, n (3, 3) of a section, rows: the swing to the tangent t, then a rotation about it."""
     y, z = t[1] / (1.0 + t[0]), t[2] / (1.0 + t[0])
     m, n = vector(-t[1], 1.0 - y * t[1], -y * t[2]), vector(-t[2], -z * t[1], 1.0 - z * t[2])
@@ -103,7 +117,7 @@ def swung(t, cos, sin):
 
 
 @traced
-def section_spin(motion, cos, sin):
+def section_spin(motion: SectionMotion, cos: Number, sin: Number) -> Any:
     """Axes A (3, 3) of a section, its spin w and the rate of w in them, |r'| and d = 1/(1 + t_x); equations (20) ff."""
     g = sqrt(dot(motion.u, motion.u))
     t = motion.u / g
@@ -123,13 +137,13 @@ def section_spin(motion, cos, sin):
 
 
 @traced
-def moment_of(inertia, w, w_rate):
+def moment_of(inertia: RotaryInertia, w: Vector3, w_rate: Vector3) -> Any:
     """J w' + w x J w, section axes."""
     return scaled(inertia.J, w_rate) + cross(w, scaled(inertia.J, w))
 
 
 @traced
-def shares(point, A, moment, g, d):
+def shares(point: Point, A: Matrix3, moment: Vector3, g: Number, d: Number) -> Any:
     """Forces on x (4, 3), on the spin of end I (3,) and on the twist, of a moment about t, m, n; equation (27)."""
     t, m, n = A
     n2, n3, n4 = point.slopes
@@ -138,14 +152,14 @@ def shares(point, A, moment, g, d):
 
 
 @traced
-def section_force(point, inertia, motion, cos, sin):
+def section_force(point: Point, inertia: RotaryInertia, motion: SectionMotion, cos: Number, sin: Number) -> Any:
     """Forces of a section's rotary inertia, of ``shares``."""
     A, w, w_rate, g, d = section_spin(motion, cos, sin)
     return shares(point, A, moment_of(inertia, w, w_rate), g, d)
 
 
 @traced
-def offset_section_force(point, inertia, motion, cos, sin):
+def offset_section_force(point: Point, inertia: RotaryInertia, motion: SectionMotion, cos: Number, sin: Number) -> Any:
     """``section_force`` of a section whose mass centre is beside the axis; equations (30) to (32)."""
     A, w, w_rate, g, d = section_spin(motion, cos, sin)
     c, mass = inertia.c, inertia.mass
@@ -172,7 +186,7 @@ def section_at(i, data):
 
 
 @traced
-def mass_centre(y, z):
+def mass_centre(y: Number, z: Number) -> Any:
     """A point of a section."""
     return vector(0.0, y, z)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from copy import copy
-from typing import Any, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
 
@@ -13,7 +13,20 @@ from femb.layout.layout import Layout
 from femb.layout.stacking import Shift, shifted
 from femb.layout.terms import Energy, Force, ForcePart, MassMatrix, Tangent
 from femb.numerics.compiler.compile import kernel, kernel_with_entry
-from femb.numerics.compiler.duals import cross, dot, identity, joined, matrix, outer, skew, vector
+from femb.numerics.compiler.duals import (
+    Matrix3,
+    Number,
+    Vector3,
+    Vector6,
+    cross,
+    dot,
+    identity,
+    joined,
+    matrix,
+    outer,
+    skew,
+    vector,
+)
 from femb.numerics.compiler.traced import V3, V4, V6, add_to, put, put_changes, reader, traced, unit_changes
 from femb.numerics.vector3 import IN_Q, IN_V, attitude, scatter
 
@@ -31,22 +44,22 @@ SIZES = np.array([6])
 class BodyInertia(NamedTuple):
     """Mass, offset of its centre in the frame (3,), inertia about that centre in frame axes (3, 3)."""
 
-    mass: Any
-    s: Any
-    J: Any
+    mass: Number
+    s: Vector3
+    J: Matrix3
 
 
 row_of_data, pose_at = reader(13), reader(7)
 
 
 @traced
-def inertia_of(row):
+def inertia_of(row: Annotated[Any, (13,)]) -> Any:
     """Inertia of a row of data (13,)."""
     return BodyInertia(row[MASS], row[CENTER:INERTIA], row[INERTIA:].shaped(3, 3))
 
 
 @traced
-def body_force(body, R, omega, acceleration, gravity):
+def body_force(body: BodyInertia, R: Matrix3, omega: Vector3, acceleration: Vector6, gravity: Vector3) -> Any:
     """Force, inertial axes, and torque, frame axes, on a frame with the acceleration (6,)."""
     m, s, J = body
     alpha = acceleration[3:]
@@ -56,7 +69,7 @@ def body_force(body, R, omega, acceleration, gravity):
 
 
 @traced
-def body_mass(body, R):
+def body_mass(body: BodyInertia, R: Matrix3) -> Any:
     """Mass matrix (6, 6); the mass centre has the velocity r' - R s~ omega."""
     m, s, J = body
     coupling, about = -m * R @ skew(s), J + m * (dot(s, s) * identity(3) - outer(s, s))
@@ -65,19 +78,19 @@ def body_mass(body, R):
 
 
 @traced
-def turned_about(R, turn):
+def turned_about(R: Matrix3, turn: Vector3) -> Any:
     """Axes R (3, 3) after a small rotation, a change of zero, about them."""
     return R + R @ skew(turn)
 
 
 @traced
-def point_energy(m, r, v, gravity):
+def point_energy(m: Number, r: Vector3, v: Vector3, gravity: Vector3) -> Any:
     """Kinetic and potential energy, linear momentum, angular momentum about the inertial origin, of a point mass."""
     return joined(0.5 * m * dot(v, v), -m * dot(gravity, r), m * v, cross(r, m * v))
 
 
 @traced
-def body_energy(body, r, R, velocity, gravity):
+def body_energy(body: BodyInertia, r: Vector3, R: Matrix3, velocity: Vector6, gravity: Vector3) -> Any:
     """``point_energy`` of a body; velocity (6,) of its frame."""
     m, s, J = body
     omega = velocity[3:]

@@ -4,8 +4,10 @@ Functions of quaternions take and return components, without arrays. A quaternio
 in a frame's axes to inertial ones; p' = p (0, omega)/2 with omega in the frame's axes.
 """
 
+from typing import Any
+
 from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
-from femb.numerics.compiler.duals import identity, matrix
+from femb.numerics.compiler.duals import Vector4, identity, matrix
 from femb.numerics.compiler.traced import traced
 
 # Columns of a frame: its indices in q and in v, negative if it is fixed, and whether it has axes.
@@ -39,7 +41,7 @@ def rotation(p, R):
 
 
 @traced
-def attitude(p):
+def attitude(p: Vector4) -> Any:
     """Axes (3, 3), body to inertial, of a quaternion p (4,), as in ``rotation``."""
     w, x, y, z = p
     a, b, c = (2.0 / (p @ p)) * p[1:]

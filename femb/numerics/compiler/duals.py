@@ -13,9 +13,17 @@ zero. Equations: docs/theory/kernels.md.
 import operator
 from collections.abc import Callable, Iterator
 from math import prod
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
+
+# Annotations of the arguments of traced functions, and of the fields of named tuples of them.
+Number: TypeAlias = Annotated[Any, ()]
+Vector3: TypeAlias = Annotated[Any, (3,)]
+Vector4: TypeAlias = Annotated[Any, (4,)]
+Vector6: TypeAlias = Annotated[Any, (6,)]
+Matrix3: TypeAlias = Annotated[Any, (3, 3)]
+Matrix43: TypeAlias = Annotated[Any, (4, 3)]
 
 
 class ShapeError(TypeError):
@@ -138,7 +146,7 @@ class Dual:
 
     def __abs__(self) -> "Dual":
         sign = _where_positive(self.value, 1.0, _where_positive(-self.value, -1.0, 0.0))
-        return lift(_times(sign, self.value), (sign, self))
+        return _chained(_times(sign, self.value), (sign, self))
 
     def _no_branch(self, *other: Any) -> bool:
         raise TypeError("a value is not known when code is written: use minimum and maximum, or branch in the kernel")
@@ -330,7 +338,15 @@ def implicit(x: Any, residual: Callable[[Any], Any], solve: Callable[[Any], Any]
 
 
 def lift(result: Any, *slopes: Any) -> Dual:
-    """A function's value at numbers x: pairs (derivative by x, x) give it its changes."""
+    """A function's value at numbers x: pairs (derivative by x, x) alone give it its changes, and its complex step."""
+    value = np.real(result) if is_number(result) else np.real(result.value) if is_number(result.value) else result.value
+    for slope, x in slopes:
+        step = np.imag(as_dual(x).value) if np.iscomplexobj(as_dual(x).value) else 0.0
+        value = _plus(value, _times(1j * step, as_dual(slope).value) if np.any(step) else 0.0)
+    return _chained(value, *slopes)
+
+
+def _chained(result: Any, *slopes: Any) -> Dual:
     total = Dual(0.0)
     for slope, x in slopes:
         total = total + Dual(0.0, tuple(_times(as_dual(slope).value, each) for each in as_dual(x).changes))
@@ -341,26 +357,26 @@ def sqrt(x: Any) -> Dual:
     """The square root of a number."""
     x = as_dual(x)
     root = _called("sqrt", x.value)
-    return lift(root, (_over(0.5, root), x))
+    return _chained(root, (_over(0.5, root), x))
 
 
 def norm(a: SmallArray) -> Dual:
     """The length of a vector; that of a zero vector is zero, without change."""
     length = _called("sqrt", dot(value(a), value(a)).value)
     inverse = _where_positive(length, _over(1.0, length), 0.0)
-    return lift(length, *((_times(inverse, each.value), each) for each in a.items))
+    return _chained(length, *((_times(inverse, each.value), each) for each in a.items))
 
 
 def sin(x: Any) -> Dual:
     """The sine of an angle."""
     x = as_dual(x)
-    return lift(_called("sin", x.value), (_called("cos", x.value), x))
+    return _chained(_called("sin", x.value), (_called("cos", x.value), x))
 
 
 def cos(x: Any) -> Dual:
     """The cosine of an angle."""
     x = as_dual(x)
-    return lift(_called("cos", x.value), (-_called("sin", x.value), x))
+    return _chained(_called("cos", x.value), (-_called("sin", x.value), x))
 
 
 def atan2(y: Any, x: Any) -> Dual:
@@ -368,20 +384,20 @@ def atan2(y: Any, x: Any) -> Dual:
     y, x = as_dual(y), as_dual(x)
     square = _plus(_times(x.value, x.value), _times(y.value, y.value))
     inverse = _where_positive(square, _over(1.0, square), 0.0)
-    return lift(_called("arctan2", y.value, x.value), (_times(x.value, inverse), y), (-_times(y.value, inverse), x))
+    return _chained(_called("arctan2", y.value, x.value), (_times(x.value, inverse), y), (-_times(y.value, inverse), x))
 
 
 def exp(x: Any) -> Dual:
     """The exponential of a number."""
     x = as_dual(x)
     result = _called("exp", x.value)
-    return lift(result, (result, x))
+    return _chained(result, (result, x))
 
 
 def log(x: Any) -> Dual:
     """The natural logarithm of a number."""
     x = as_dual(x)
-    return lift(_called("log", x.value), (_over(1.0, x.value), x))
+    return _chained(_called("log", x.value), (_over(1.0, x.value), x))
 
 
 def minimum(x: Any, y: Any) -> Dual:
