@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from femb.base.types import Ints
-from femb.numerics.compiler.bound_calls import ADDRESS, Bound, call_bound
+from femb.numerics.compiler.bound_calls import ADDRESS, AVAILABLE, Bound, call_bound
 from femb.numerics.compiler.compile import kernel
 
 # So many calls from Python take less time than to prepare those by address.
@@ -41,8 +41,8 @@ class RowCalls(Bound):
 
     def call(self, which: Ints) -> int:
         """Call it for these rows (n,), up to the first result that is neither none nor -1; returns how many it was."""
-        entry = self.entry({}) if len(which) > FEW else None
-        if entry is not None:
+        if AVAILABLE and len(which) > FEW:
+            entry = self.entry({})
             assert self._block is not None
             rows = [
                 (self.place(place) + ADDRESS, array.__array_interface__["data"][0], array.strides[0])

@@ -19,13 +19,13 @@ from typing import Any, Generic, TypeAlias
 import numpy as np
 
 from femb.base.errors import FembError, ModelError, Problem, SolveError
-from femb.base.types import Floats, Ints
+from femb.base.types import Floats
 from femb.base.values import as_numbers, shown, whole_number
 from femb.formulations.contract import Formulation
 from femb.layout.discrete import ANGLES, DiscreteState, Update, UpdateArrays
 from femb.layout.element import Input, raised
 from femb.layout.state import State
-from femb.numerics.compiler.bound_calls import call_each, program
+from femb.numerics.compiler.bound_calls import Program
 from femb.steppers.contract import F
 from femb.system.constraints import mass_factors, projected
 from femb.system.stacked import least_multipliers
@@ -131,7 +131,7 @@ def in_order(updates: Sequence[Update]) -> list[int]:
 
 
 # Numbers of updates, and the program of their kernels; None where they have none.
-Group: TypeAlias = tuple[list[int], Ints | None]
+Group: TypeAlias = tuple[list[int], Program | None]
 
 
 class BoundUpdates:
@@ -160,11 +160,11 @@ class BoundUpdates:
             found = self._groups[updates] = []
             for has_kernels, group in groupby(in_order(updates), lambda k: updates[k] in self._bound):
                 numbers = list(group)
-                calls = program([self._bound[updates[k]] for k in numbers]) if has_kernels else None
+                calls = Program([self._bound[updates[k]] for k in numbers]) if has_kernels else None
                 found.append((numbers, calls))
         return found
 
-    def changed(self, calls: Ints, t: float, q: Floats, v: Floats, discrete: DiscreteState) -> DiscreteState | None:
+    def changed(self, calls: Program, t: float, q: Floats, v: Floats, discrete: DiscreteState) -> DiscreteState | None:
         """The discrete state after a program of ``groups``; itself if nothing changes, None where one of its updates is
         left to ``Update.change``, without effect."""
         arrays, there = self._arrays, self._there
@@ -175,7 +175,7 @@ class BoundUpdates:
                     arrays.states[arrays.parts[name]] = discrete[name].ravel()
             self._before = arrays.states.view(np.int64).copy()
         arrays.t[0], arrays.q[:], arrays.v[:] = t, q, v
-        if call_each(calls) < len(calls):
+        if not calls.made():
             self._there = None
             return None
         numbers = arrays.states.copy()

@@ -29,8 +29,8 @@ from femb.numerics.vector3 import hamilton
 from femb.steppers.contract import OF_LOW_ORDER, AcceptedStep, left_limit
 from femb.steppers.dense import Nodes, through_nodes
 from femb.steppers.implicit import OneStateStepper
-from femb.steppers.step_kernels import frame_rotations, rotate_frames, size_of_error
-from femb.steppers.step_program import RESTORING, Call
+from femb.steppers.step_kernels import RATE, frame_rotations, rotate_frames, size_of_error
+from femb.steppers.step_program import RESTORING, Convergence
 from femb.steppers.variable_step import WORTHWHILE
 
 # Backward differences of a multistep method in quasi-constant-step form.
@@ -328,12 +328,7 @@ class BdfEquations(OneStateStepper):
     def _solve(self, h: float, end: float) -> float | None:
         self.history.change(h, self.order)
         norm = self._newton(h, end, full=False)
-        if norm is None:
-            norm = self._newton(h, end, full=True)
-        if norm is not None and self.form.singular_batches:
-            q, v = self._end[1:3]
-            self.form.check_singularities(self.t, np.vstack([self.q, q]), np.vstack([self.v, v]))
-        return norm
+        return self._newton(h, end, full=True) if norm is None else norm
 
     def _after_failure(self, h: float, cause: str | Exception) -> float:
         self._matrices = None
@@ -348,26 +343,37 @@ class BdfEquations(OneStateStepper):
         """
         mu = float(ALPHA[self.order]) / h
         self._numbers[:] = mu, 1.0 / mu, self.order, self.history.h
-        (q, v), multipliers = self._start, self._end[4]
+        (q, v), multipliers = self._start, self._states[4]
         q[0], v[0], multipliers[0] = self.q, self.v, self.multipliers
+        if not full:
+            self._prepare(mu)
         doubted = self.tolerance if not full and self.form.system.switches else 0.0
-        newton = self._judge(self.tolerance, MAX_ITERATIONS, doubted, RESTORING, math.inf if full else DIVERGING)
+        newton = Convergence(self.tolerance, MAX_ITERATIONS, doubted, RESTORING, math.inf if full else DIVERGING)
         repeats = FILTERS_AT_START if self._settling else FILTERS
-        norm = self._iterated(mu, left_limit(end, self.t), MAX_ITERATIONS, newton, repeats, FORMING if full else 0)
+        norm = self._tried((left_limit(end, self.t),), newton, MAX_ITERATIONS, FORMING if full else 0, repeats)
         if norm is not None:
-            self._too_old, self._iterations = newton.rate > SLOW, newton.done
+            self._too_old, self._iterations = self._program.rate > SLOW, self._program.done
         return norm
 
-    def _kernels(self) -> tuple[list[Call], Bound, list[Call], list[Call]]:
+    def _renew(self) -> None:
+        u, q, v, *_ = self._states
+        if self.form.inputs_of_state:
+            self._set_inputs()
+        self._form_matrices(u[0], q[0], v[0])
+        self._factorise(float(self._numbers[0]))
+        self._program.numbers[RATE] = 0.0
+        frame_rotations(self.form.corotated_frames[0], self._matrices_q, q, self._rotations)
+
+    def _kernels(self) -> tuple[list[Bound], Bound, list[Bound], list[Bound]]:
         form, numbers, scales = self.form, self._numbers, (self.scale_q, self.scale_v)
         coordinates, (quaternion_q, corotated_v) = form.coordinates, form.corotated_frames
-        _, q, v, a, multipliers = self._end
+        _, q, v, a, multipliers = self._states
         (q0, v0), rotations, predicted, slope = self._start, self._rotations, self._predicted, self._slope
         (q_predicted, v_predicted, _), (q_slope, v_slope, _) = (
             np.split(each, [form.n_q, form.n_q + form.n_v]) for each in (predicted, slope)
         )
         known, d, scale = self._known, self._d, (*self.scale_v[:2], self._limits, 0.0)
-        start: list[Call] = [
+        start = [
             Bound(predict, self.history.D, GAMMA, numbers, predicted, slope),
             Bound(newton_tolerance, *scales, q0[0], v0[0], numbers[1:], self._limits),
             Bound(
@@ -383,7 +389,7 @@ class BdfEquations(OneStateStepper):
             find_errors, *scales, ERROR, numbers, q0, v0, q_predicted, v_predicted, q, v, self._error_q, self._error_v,
             self._unfiltered, self._raw,
         )  # fmt: skip
-        of_history = self._power_at_end, predicted, slope, self._increment
+        of_history = self._powers, predicted, slope, self._increment
         increment = Bound(find_increment, coordinates[2], numbers, q, *self._reached_state, *of_history)
         return start, finish, [errors], [increment]
 
@@ -435,7 +441,7 @@ class Bdf(BdfEquations):
         self._allocate()
         self._form_matrices(self._u, self.q, self.v)
         self._factorise(ALPHA[1] / longest)
-        (q0, v0), q = self._start, self._end[1]
+        (q0, v0), q = self._start, self._states[1]
         q0[0], v0[0], q[0] = self.q, self.v, self.q
         frame_rotations(form.corotated_frames[0], self._matrices_q, q, self._rotations)
         self._error_q[0], self._error_v[0, : form.n_v] = 0.0, self.a
@@ -458,7 +464,7 @@ class Bdf(BdfEquations):
             return self.h
         factor, k = self._growth(self.order, error), self.order
         if k > 1:
-            _, q, v, *_ = self._end
+            _, q, v, *_ = self._states
             motion = slice(self.form.n_q + self.form.n_v)
             difference = np.concatenate([q[0], v[0]]) - self._predicted[motion]
             lower = self._growth(k - 1, self._error_of(k - 1, self.history.D[k, motion] + difference))
@@ -532,12 +538,12 @@ class Bdf(BdfEquations):
 
     def _accept(self, trial: float, h: float, end: float, error: float, cut: bool) -> AcceptedStep:
         form, history, n_q = self.form, self.history, self.form.n_q
-        start, (u, _, _, a, multipliers) = self.t, self._end
+        start, (u, _, _, a, multipliers) = self.t, self._states
         history.advance(self._increment)
         normalise_history(form.coordinates[2], history.D)
         D = history.D[: history.order + 1].copy()
         self.t, self.q, self.v, self.work = end, D[0, :n_q], D[0, self._in_v], D[0, self._in_work]
-        self.a, self.power, self._u = a[0].copy(), self._power_at_end[0].copy(), u[0].copy()
+        self.a, self.power, self._u = a[0].copy(), self._powers[0].copy(), u[0].copy()
         self.multipliers = multipliers[0].copy()
         self._settling, self._fresh = max(self._settling - 1, 0), False
         # no node at the start of a smooth interval, whose accelerations may be out of equilibrium

@@ -37,7 +37,7 @@ from femb.steppers.contract import OF_LOW_ORDER, AcceptedStep, check_fixed_step,
 from femb.steppers.dense import HermiteStep, Nodes, through_nodes
 from femb.steppers.implicit import OneStateStepper
 from femb.steppers.step_kernels import NEGLIGIBLE, frame_rotations, rotate_frames, size_of_error
-from femb.steppers.step_program import Call
+from femb.steppers.step_program import Convergence
 
 # Kernels of the generalized-alpha stepper.
 
@@ -261,17 +261,14 @@ class GeneralizedAlpha(OneStateStepper):
         slope = self._no_slope if self._slope is None else self._slope
         np.concatenate((self.q, self.v, self.a, self.A, slope), out=self._at_start)
         self._lengths[:] = h, h if self._slope is None else self._A_h, self._slope_h
-        self._end[4][0], system = self.multipliers, self.form.system
-        doubted = NEGLIGIBLE * self.tolerance if system.switches and not self._fresh else 0.0
-        newton = self._judge(self.tolerance, math.inf, doubted, 1.0)
+        self._states[4][0] = self.multipliers
+        doubted = NEGLIGIBLE * self.tolerance if self.form.system.switches and not self._fresh else 0.0
+        newton = Convergence(self.tolerance, math.inf, doubted, restoring=1.0)
+        self._prepare(h)
         repeats = 0 if self._low_pass else FILTERS - 1
-        norm = self._iterated(h, left_limit(end, self.t), MAX_ITERATIONS, newton, repeats)
-        if norm is None:
-            return None
-        self._too_old = newton.done > 1 and newton.ratio > SLOW
-        if self.form.singular_batches:
-            q, v = self._end[1:3]
-            self.form.check_singularities(self.t, np.vstack([self.q, q]), np.vstack([self.v, v]))
+        norm = self._tried((left_limit(end, self.t),), newton, MAX_ITERATIONS, repeats=repeats)
+        if norm is not None:
+            self._too_old = self._program.done > 1 and self._program.ratio > SLOW
         return norm
 
     def _after_failure(self, h: float, cause: str | Exception) -> float:
@@ -283,9 +280,9 @@ class GeneralizedAlpha(OneStateStepper):
                 return h
         return h if not self._fresh and isinstance(cause, str) else super()._after_failure(h, cause)
 
-    def _kernels(self) -> tuple[list[Call], Bound, list[Call], list[Call]]:
+    def _kernels(self) -> tuple[list[Bound], Bound, list[Bound], list[Bound]]:
         coordinates, (quaternion_q, corotated_v) = self.form.coordinates, self.form.corotated_frames
-        _, q, v, a, multipliers = self._end
+        _, q, v, a, multipliers = self._states
         (q0, (v0,)), (a0, A0, slope), scales = self._start, self._rates, (self.scale_q, self.scale_v)
         A, rotations, lengths = self._A_end, self._rotations, self._lengths
         weights = self.alpha_m, self.alpha_f, self.gamma, self.beta
@@ -324,7 +321,7 @@ class GeneralizedAlpha(OneStateStepper):
     def _reached(self, trial: float, h: float, end: float) -> tuple[Floats, Floats, Floats]:
         self._program.reach_end()
         q, v = (each[0].copy() for each in self._reached_state)
-        power = self._power_at_end[0].copy()
+        power = self._powers[0].copy()
         v, work = self._damped(end, q, v, self.work + 0.5 * h * (self.power + power))
         self._next = q, v, work, power
         return q, v, work
@@ -332,7 +329,7 @@ class GeneralizedAlpha(OneStateStepper):
     def _accept(self, trial: float, h: float, end: float, error: float, cut: bool) -> AcceptedStep:
         self.h = self.fixed or self._next_length(h, self._factor(error), cut)
         start, old = self.t, (self.q, self.v, self.a, self.work, self.power)
-        u, _, _, a, multipliers = self._end
+        u, _, _, a, multipliers = self._states
         a = a[0].copy()
         self._slope = self._slope_to_end.copy() if self.fixed is None else (a - self.a) / h
         self._slope_h = self._A_h = h

@@ -12,22 +12,13 @@ from femb.base.options import Run
 from femb.base.types import Floats
 from femb.formulations.contract import Formulation, ImplicitFormulation
 from femb.layout.discrete import DiscreteState
-from femb.numerics.compiler.bound_calls import Bound, BoundSequence, Known
+from femb.numerics.compiler.bound_calls import Bound, BoundSequence, Program
 from femb.numerics.threads import one_after_another
 from femb.steppers.error_filter import ErrorFilter
 from femb.steppers.low_pass import AGAIN, HELD_UP, PASSES, FilterStatistics, LowPass
-from femb.steppers.step_kernels import CONVERGED, DONE, frame_rotations, last_state, right_hand_side, shift_matrix
-from femb.steppers.step_program import (
-    FACTORS,
-    MATRICES,
-    NOTHING,
-    BoundSolution,
-    Call,
-    Calls,
-    Convergence,
-    StepProgram,
-)
-from femb.steppers.variable_step import EnergyWatch, T, VariableStep
+from femb.steppers.step_kernels import last_state, right_hand_side, shift_matrix
+from femb.steppers.step_program import BoundSolution, Convergence, Stages, StepProgram
+from femb.steppers.variable_step import EnergyWatch, VariableStep
 from femb.system.block_lu import DEPENDENT, Factorisation, Factors, Matrix
 from femb.system.bound_equations import BoundMatrices
 from femb.system.constraints import bound_projection
@@ -36,18 +27,30 @@ from femb.system.constraints import bound_projection
 FormedAt = tuple[Any, ...]
 
 
-class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
-    """A stepper that solves its equations by Newton's iteration with matrices of one state, reused over steps."""
+class ImplicitStepper(VariableStep[ImplicitFormulation, float]):
+    """A stepper that solves its equations by Newton's iteration with matrices of one state, reused over steps.
+
+    The arrays of its steps, and the stages that are bound to them, are allocated at the start of a smooth interval.
+    ``_solve`` writes the start of a step into them, prepares the matrices and runs the stages; ``_error`` judges the
+    estimate, ``_reached`` takes the end, and ``_accept`` goes there. A solved step is the norm of its error.
+
+    ``_states`` : inputs (s, n_u), coordinates, velocities, accelerations and multipliers at the s states of a step.
+    ``_start`` : q (1, n_q) and v (1, n_v) at its start.
+    """
 
     # whether the step length after a jump is estimated anew; if not, it is at most the one planned before
     estimates_after_jump = True
-    # at which the equations of a step are evaluated
+    # the number of states at which the equations of a step are evaluated
     states: ClassVar[int] = 1
     # the part by which the length of a step, or the shift of its method, may differ from that of the factors
     same_length: ClassVar[float] = 0.0
     # factors of the matrices of a step, and the solver of the kernels that form them
     _factors: Sequence[Factors] = ()
     _bound_to: object = None
+    # the batches and sizes for which arrays are allocated
+    _allocated_for: object = None
+    _sizes: tuple[int, ...] = ()
+    _start: tuple[Floats, Floats]
     _program: StepProgram
     memory = (
         *VariableStep.memory,
@@ -63,6 +66,8 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
         self._formed_at: FormedAt = ()
         # how the matrices of a step are factorised, which rows of constraints count as dependent
         self._each, self._dependent = one_after_another, DEPENDENT
+        # the times (s) of the states of a step
+        self._times: Sequence[float] = ()
         # whether the next step forms matrices anew, since those of the last one served it badly
         self._too_old = False
         # mu or h of the factorisation, zero for none; and whether the matrices are of the present step
@@ -72,7 +77,6 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
         self._bound_matrices: BoundMatrices | None = None
         # whether the error estimate is above the tolerance before it is filtered, and its value then
         self._hidden, self._unfiltered = False, np.zeros(form.n_v)
-        self._newtons: dict[tuple[float, ...], Convergence] = {}
         self._initial_form = form
         # the part of the error that controls the steps, and whether Newton's iteration takes exact tangents
         self._low_pass: LowPass | None = None
@@ -142,15 +146,20 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
     def _form_matrices(self, u: Floats, q: Floats, v: Floats) -> tuple[Matrix, Matrix, Matrix]:
         """Form the matrices M, C, K at a state; they are not factorised yet."""
         form = self.form
-        self._form_at(u, q, v)
+        self._matrices, self._factored_for = None, 0.0
+        np.concatenate((u, q, v, self.a, self.multipliers), out=self._formed)
+        self._formed_at = form.system.discrete, *self._formed_arrays
         if self._exact and form is form.system:
             matrices = form.system.exact_matrices(u, q, v, self.a, self.multipliers)
         elif self._bound_matrices is not None:
-            self._bound_matrices()
+            self._form()
             matrices = self._bound_matrices.arrays
         else:
             matrices = form.matrices(u, q, v, self.multipliers)
-        return self._have_formed(matrices)
+        # another tuple tells that the arrays have other entries
+        self._matrices, self._fresh = (*matrices,), True
+        self.statistics.jacobians += 1
+        return self._matrices
 
     def _bind_matrices(self) -> None:
         """Allocate the state at which matrices are formed, and bind the kernels that form them to it, if all have."""
@@ -161,19 +170,7 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
         u, q, v, _, multipliers = (each[None] for each in self._formed_arrays)
         self._matrices_q, system = q[0], form.system
         self._bound_matrices = system.bound_matrices(u, q, v, multipliers) if form is system else None
-
-    def _form_at(self, u: Floats, q: Floats, v: Floats) -> None:
-        """Let matrices be formed at this state."""
-        self._matrices, self._factored_for = None, 0.0
-        np.concatenate((u, q, v, self.a, self.multipliers), out=self._formed)
-        self._formed_at = self.form.system.discrete, *self._formed_arrays
-
-    def _have_formed(self, matrices: tuple[Matrix, Matrix, Matrix]) -> tuple[Matrix, Matrix, Matrix]:
-        """Take matrices that were formed at the state of ``_form_at``."""
-        # another tuple tells that the arrays have other entries
-        self._matrices, self._fresh = (*matrices,), True
-        self.statistics.jacobians += 1
-        return self._matrices
+        self._form = Program([] if self._bound_matrices is None else [self._bound_matrices])
 
     @property
     def state_of_matrices(self) -> FormedAt:
@@ -185,7 +182,10 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
         self._formed_at, self._matrices = value, None
 
     def recalled(self) -> None:
-        """Form and factorise the matrices again where they were formed, so that steps go on exactly as before."""
+        """Allocate the arrays of steps, and form and factorise the matrices again where they were formed, so that steps
+        go on exactly as before."""
+        self._allocated_for = None
+        self._allocate()
         of_state = self.form, self.a, self.multipliers
         of_matrices = self._factored_for, self._fresh, replace(self.statistics)
         if self._formed_at:
@@ -197,42 +197,41 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
         self.form, self.a, self.multipliers = of_state
         self._factored_for, self._fresh, self.statistics = of_matrices
 
-    def _equations_of(
-        self, set_inputs: Call, u: Floats, q: Floats, v: Floats, a: Floats, multipliers: Floats, switched: bool = False
-    ) -> tuple[Call, Floats]:
-        """The equations at states in given arrays, as a call, and the array of its result; see ``BoundEquations``.
+    # The stages of a step
 
-        set_inputs : called before, where an input depends on the state.
-        """
-        form = self.form
-        if form is form.system:
-            bound = form.system.bound_equations(u, q, v, a, multipliers, switched=switched)
-            return BoundSequence([set_inputs, bound]) if form.inputs_of_state else bound, bound.result
-        result = np.empty((len(u), form.n_v + form.n_c))
-
-        def evaluate() -> None:
-            if form.inputs_of_state:
-                set_inputs()
-            result[:] = self.form.equations(u, q, v, a, multipliers)
-
-        return evaluate, result
-
-    # Arrays and kernels of a step
-
-    def _allocate_shared(self) -> None:
-        """Allocate what the steps of all methods have, and bind the kernels that form matrices."""
-        form = self.form
-        n_q, n_v, n = form.n_q, form.n_v, form.n_v + form.n_c
+    def _allocate(self) -> None:
+        """Allocate the arrays of steps, whose sizes depend on the discrete state; those that fit are kept."""
+        form, count = self.form, self.states
+        n_q, n_v, n_c, frames = form.n_q, form.n_v, form.n_c, len(form.corotated_frames[1])
+        sizes = len(self._u), n_q, n_v, n_v, n_c, frames
+        if self._allocated_for is form.system.batches and sizes == self._sizes:
+            return
+        self._allocated_for, self._sizes = form.system.batches, sizes
+        # the states, rotations of frames to them since the matrices were formed, and rates of the budget
+        self._states = tuple(np.empty((count, size)) for size in sizes[:-1])
+        self._rotations, self._powers = np.empty((count, frames, 4)), np.empty((count, form.system.budget.size))
         # the error estimate, in the first n_v of its velocities; mu and reach of the factors
-        self._error_q, self._error_v, self._weights = np.empty((1, n_q)), np.empty((1, n)), np.empty(2)
-        self._unfiltered, self._factors = np.zeros(n_v), ()
+        self._error_q, self._error_v, self._weights = np.empty((1, n_q)), np.empty((1, n_v + n_c)), np.empty(2)
+        # that of velocities, and its norm, before it is filtered
+        self._unfiltered, self._raw, self._factors = np.zeros(n_v), np.zeros(1), ()
         # the kernels that form factors and project by them, once these are known
-        self._refactor, self._projection = BoundSequence([]), BoundSequence([])
+        self._refactor, self._projection = Program([]), BoundSequence([])
         # the end of a step on the constraints
         self._reached_state = np.empty((1, n_q)), np.empty((1, n_v))
+        self._copy_end = Bound(last_state, form.coordinates[2], *self._states[1:3], *self._reached_state)
         if self._low_pass:
             self._low_pass.filter = self._low_pass.of = None
         self._bind_matrices()
+        self._allocate_start()
+        self._program = StepProgram(self._bound_stages())
+
+    @abstractmethod
+    def _allocate_start(self) -> None:
+        """Allocate what a step knows before its iteration."""
+
+    @abstractmethod
+    def _bound_stages(self) -> Stages:
+        """The stages of a step, bound to its arrays."""
 
     @abstractmethod
     def _solutions(self) -> Sequence[tuple[BoundSolution, int]]:
@@ -243,26 +242,31 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
         """Weights mu of M and reach of K in the matrices of a step of this length or shift; those of errors first."""
 
     @abstractmethod
-    def _bound_shift(self) -> Bound:
+    def _bound_shift(self, matrices: tuple[Floats, Floats, Floats], factors: Sequence[Factorisation]) -> Bound:
         """The kernel that forms these matrices in the arrays of their factors."""
 
     @abstractmethod
-    def _state_of_filter(self) -> tuple[Floats, Floats, tuple[Floats, Floats]]:
-        """Arrays of the coordinates at which ``run.filter`` takes an error, of the rotations of frames to them, and of
-        the start of a step."""
+    def _state_of_filter(self) -> tuple[Floats, Floats]:
+        """Arrays of the coordinates at which ``run.filter`` takes an error, and of the rotations of frames to them."""
 
     @abstractmethod
-    def _inputs_at_end(self) -> Floats:
-        """(1, n_u) the array of inputs at the end of a step."""
+    def _multiply_by(self, matrices: tuple[Matrix, Matrix, Matrix]) -> None:
+        """Let errors be estimated with these matrices."""
 
-    def _bound_filter(self, weights: Floats, q: Floats, rotations: Floats, start: tuple[Floats, Floats]) -> ErrorFilter:
-        scales = self.scale_q, self.scale_v
-        return ErrorFilter(self.form, scales, weights, q, rotations, start, self._error_q, self._error_v)
+    def _bound_equations(
+        self, u: Floats, q: Floats, v: Floats, a: Floats, multipliers: Floats, switched: bool = False
+    ) -> tuple[Callable[[], object], Floats]:
+        """The equations at states in given arrays, as a call, and the array of its result; see ``BoundEquations``."""
+        form = self.form
+        if form is form.system:
+            bound = form.system.bound_equations(u, q, v, a, multipliers, switched=switched)
+            return bound, bound.result
+        result = np.empty((len(u), form.n_v + form.n_c))
+        return (lambda: np.copyto(result, self.form.equations(u, q, v, a, multipliers))), result
 
-    def _bound_end(self, Q: Floats, V: Floats) -> list[Call]:
-        """The calls that lead to the end of a step on the constraints, from the last of states."""
-        self._copy_end = Bound(last_state, self.form.coordinates[2], Q, V, *self._reached_state)
-        return [self._copy_end, self._projection]
+    def _bound_filter(self, weights: Floats) -> ErrorFilter:
+        scales, errors = (self.scale_q, self.scale_v), (self._error_q, self._error_v)
+        return ErrorFilter(self.form, scales, weights, *self._state_of_filter(), self._start, *errors)
 
     def _bound_rates(self, u: Floats, q: Floats, v: Floats, multipliers: Floats, out: Floats) -> BoundSequence:
         """The call that sets out to the rates of the budget at states in given arrays."""
@@ -271,6 +275,43 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
             return system.budget.bound_rates(system, u, q, v, multipliers, out)
         return BoundSequence([lambda: np.copyto(out, self.form.budget_rates(u, q, v, multipliers))])
 
+    def _inputs_of_state(self) -> list[Callable[[], None]]:
+        """The call that evaluates the inputs, where they depend on the state."""
+        return [self._set_inputs] if self.form.inputs_of_state else []
+
+    def _set_inputs(self) -> None:
+        """Evaluate the inputs at the states of the iteration."""
+        u, q, v, *_ = self._states
+        for k, time in enumerate(self._times):
+            u[k] = self.form.inputs_at(time, q[k], v[k])
+
+    def _tried(
+        self, times: Sequence[float], newton: Convergence, most: int, renewing: int = 0, repeats: int = 0
+    ) -> float | None:
+        """The norm of the error if the iteration of a prepared step with states at times (s) converges, else None.
+
+        Raises TrialError and SingularError. newton, most, renewing, repeats : see ``StepProgram.run``.
+        """
+        form, program, (u, q, v, *_) = self.form, self._program, self._states
+        self._times = times
+        if form is form.system and not form.inputs_of_state:
+            form.system.inputs_along(times, self.q, self.v, u)
+        elif not form.inputs_of_state:
+            for k, t in enumerate(times):
+                u[k] = form.inputs_at(t, self.q, self.v)
+        try:
+            norm = program.run(newton, most, renewing, repeats)
+        finally:
+            self.statistics.evaluations += self.states * program.done
+            self.statistics.newton_iterations += program.done
+        if norm is not None and form.singular_batches:
+            form.check_singularities(self.t, np.vstack([self.q, q]), np.vstack([self.v, v]))
+        return norm
+
+    def _take_apart(self) -> None:
+        """Take up the calls of the stages anew, of which some have been replaced."""
+        self._program.take_apart()
+
     def _project_anew(self, result: int | None = None) -> None:
         """Project the end of a step by other factors, unless the kernel has returned -1. Raises TrialError."""
         if result != -1:
@@ -278,52 +319,18 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
             self._too_old = self._too_old or result is not None
             self._copy_end()
             q, v = (each[0] for each in self._reached_state)
-            q[:], v[:] = self.form.projected(self._inputs_at_end()[0], q.copy(), v.copy(), self._factors[0])
+            q[:], v[:] = self.form.projected(self._states[0][-1], q.copy(), v.copy(), self._factors[0])
 
     # Factors
-
-    def _take_apart(self) -> None:
-        """Let Python make the calls of a step, some of which have been replaced."""
-        self._program.take_apart()
 
     def _has_factors_for(self, length: float) -> bool:
         return bool(self._factors) and abs(length - self._factored_for) <= self.same_length * self._factored_for
 
-    def _take_weights(self, length: float) -> None:
-        mu, reach = self._shifts(length)[0]
-        self._weights[0], self._weights[1] = mu.real, reach.real
-
-    def _prepare(self, length: float) -> int:
-        """Decide what the program of a step forms anew; form it here where it has no kernels."""
-        if self._refactor.calls and self._bound_to is not self.form.solver:
-            # other rows of constraints are excluded
-            self._bind_factors()
-            self._take_apart()
+    def _prepare(self, length: float) -> None:
+        """Form and factorise the matrices of a step, where those of the steps before do not serve it."""
         if self._too_old and not self._fresh:
             self._matrices, self._too_old = None, False
-        if not self._refactor.calls or self._exact or self._dependent != DEPENDENT:
-            self._factorise(length)
-            return NOTHING
-        if self._matrices is None:
-            self._form_at(self._u, self.q, self.v)
-            self._fresh, anew = True, MATRICES
-        elif self._has_factors_for(length):
-            return NOTHING
-        else:
-            anew = FACTORS
-        self._factored_for = 0.0  # in case of an error
-        self._take_weights(length)
-        return anew
-
-    def _have_prepared(self, anew: int, length: float) -> None:
-        """Note what the program has formed for a step."""
-        if anew == MATRICES and self._bound_matrices is not None:
-            self._fresh = self._program.formed
-            if self._program.formed:
-                self._have_formed(self._bound_matrices.arrays)
-        if self._program.factorised:
-            self._factored_for = length
-            self.statistics.factorizations += len(self._factors)
+        self._factorise(length)
 
     def _factorise(self, length: float) -> None:
         """Factorise the matrices of a step, if that is to be done."""
@@ -331,19 +338,25 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
         if self._has_factors_for(length):
             return
         self._factored_for = 0.0  # in case of an error
-        self._take_weights(length)
         shifts = self._shifts(length)
-        earlier = self._factors or (None,) * len(shifts)
-        parts = zip(shifts, earlier, strict=True)
-        self._factors = self._each([partial(self._factors_for, mu, old, reach) for (mu, reach), old in parts])
-        self._factored_for = length
-        self.statistics.factorizations += len(self._factors)
-        if any(new is not old for new, old in zip(self._factors, earlier, strict=True)):
+        self._weights[:] = shifts[0][0].real, shifts[0][1].real
+        if self._refactor.calls and self._bound_to is not self.form.solver:
+            # other rows of constraints are excluded
+            self._bind_factors()
+        if self._refactor.calls and not self._exact and self._dependent == DEPENDENT:
+            self._refactor()
+        else:
+            earlier = self._factors or (None,) * len(shifts)
+            parts = list(zip(shifts, earlier, strict=True))
+            self._factors = self._each([partial(self._factors_for, mu, old, reach) for (mu, reach), old in parts])
             for solution, number in self._solutions():
                 solution.by(self._factors[number])
-            self._bind_factors()
-            self._take_apart()
-        self._multiply_by(matrices)
+            self._multiply_by(matrices)
+            kept = zip(self._factors, earlier, strict=True)
+            if not all(new is old or (type(new) is type(old) and type(new) is not Factorisation) for new, old in kept):
+                self._bind_factors()
+        self._factored_for = length
+        self.statistics.factorizations += len(self._factors)
 
     def _factors_for(self, mu: complex, earlier: Factors | None, reach: complex) -> Factors:
         """Factors of mu M + C + reach K, in the arrays of earlier ones of blocks, to which kernels are bound."""
@@ -355,55 +368,22 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
         factors: Factors = solver.factorise(solver.shifted(*matrices, mu, reach), self._dependent)
         return factors
 
-    @abstractmethod
-    def _multiply_by(self, matrices: tuple[Matrix, Matrix, Matrix]) -> None:
-        """Let errors be estimated with these matrices."""
-
     def _bind_factors(self) -> None:
         """Bind the kernels that factorise anew in the arrays of the factors, and project by them, if all have."""
-        system, solver = self.form.system, self.form.system.solver
-        self._bound_to = self.form.solver
-        first, blocks = self._factors[0], all(isinstance(each, Factorisation) for each in self._factors)
-        self._refactor.calls, self._projection.calls = [], []
+        form, system, solver = self.form, self.form.system, self.form.system.solver
+        blocks = [each for each in self._factors if isinstance(each, Factorisation)]
+        self._bound_to, self._refactor, self._projection.calls = form.solver, Program([]), []
+        if len(blocks) < len(self._factors):
+            blocks = []
         if blocks and self._bound_matrices is not None and self._each is one_after_another:
-            bound = [cast(Factorisation, each).bound(solver) for each in self._factors]
-            self._refactor.calls = [self._bound_shift(), *bound]
-        if blocks and self.form is system and system.n_c:
-            ends = self._inputs_at_end(), *self._reached_state
-            self._projection.calls = [bound_projection(system, *ends, cast(Factorisation, first), self._project_anew)]
-        elif self.form is not system or system.n_c:
+            shift = self._bound_shift(self._bound_matrices.arrays, blocks)
+            self._refactor = Program([shift, *(each.bound(solver) for each in blocks)])
+        if blocks and form is system and system.n_c:
+            ends = self._states[0][-1:], *self._reached_state
+            self._projection.calls = [bound_projection(system, *ends, blocks[0], self._project_anew)]
+        elif form is not system or system.n_c:
             self._projection.calls = [self._project_anew]
-
-    def _judge(self, *limits: float) -> Convergence:
-        """Begin an iteration with these limits."""
-        if (newton := self._newtons.get(limits)) is None:
-            newton = self._newtons[limits] = Convergence(*limits)
-        newton.begin()
-        return newton
-
-    def _fill_inputs(self, times: Sequence[float], out: Floats) -> None:
-        """Set out (s, n_u) to the inputs at s times (s), which do not depend on the state."""
-        form = self.form
-        if form is form.system:
-            form.system.inputs_along(times, self.q, self.v, out)
-        else:
-            for k, t in enumerate(times):
-                out[k] = form.inputs_at(t, self.q, self.v)
-
-    def _run_program(
-        self, length: float, anew: int, most: int, newton: Convergence, repeats: int = 0, forming: int = 0,
-        form: Callable[[], None] | None = None,
-    ) -> float | None:  # fmt: skip
-        """The norm of the error if the iteration of a prepared step converges, else None; see ``StepProgram.run``."""
-        try:
-            outcome, norm = self._program.run(most, newton, anew, repeats, forming, form)
-            return norm if outcome == CONVERGED else None
-        finally:
-            if anew != NOTHING:
-                self._have_prepared(anew, length)
-            done = int(newton.memory[DONE])
-            self.statistics.evaluations += self.states * done
-            self.statistics.newton_iterations += done
+        self._take_apart()
 
     # Errors
 
@@ -433,14 +413,14 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
         assert matrices is not None
         if low_pass.filter is None:
             weights = np.array([low_pass.mu, 1.0 / low_pass.mu])
-            low_pass.filter = self._bound_filter(weights, *self._state_of_filter())
+            low_pass.filter = self._bound_filter(weights)
         if low_pass.of is not matrices:
             low_pass.of, factors = matrices, solver.factorise(solver.shifted(*matrices, low_pass.mu))
             low_pass.filter.solution.by(factors)
             low_pass.filter.of(matrices, solver, factors)
         return low_pass.filter
 
-    def _complete(self, trial: T, h: float, end: float) -> bool:
+    def _complete(self, trial: float, h: float, end: float) -> bool:
         q, v, work = self._reached(trial, h, end)
         if self._hidden and not self._energy.is_balanced(self, q, v, work, self._unfiltered):
             return False
@@ -449,70 +429,44 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
         return True
 
     @abstractmethod
-    def _reached(self, trial: T, h: float, end: float) -> tuple[Floats, Floats, Floats]:
+    def _reached(self, trial: float, h: float, end: float) -> tuple[Floats, Floats, Floats]:
         """q (n_q,), v (n_v,) and work (J) at the end of a solved step, on the constraints. Raises TrialError."""
 
 
-class OneStateStepper(ImplicitStepper[float]):
-    """An implicit stepper with Newton's iteration on the equations of one state, that at the end of the step.
-
-    ``_end``: inputs, q, v, accelerations and multipliers there, arrays (1, .) that the iteration overwrites.
-    ``_start``: q and v at the start of the step. A solved step is the norm of its error.
-    """
-
-    _allocated_for: object = None
-    _end: tuple[Floats, ...] = ()
-    _start: tuple[Floats, Floats]
-
-    def _allocate(self) -> None:
-        """Allocate the arrays of steps, whose sizes depend on the discrete state; those that fit are kept."""
-        form = self.form
-        sizes = (len(self._u), form.n_q, form.n_v, form.n_v, form.n_c)
-        if self._allocated_for is form.system.batches and sizes == tuple(each.shape[1] for each in self._end):
-            return
-        self._allocated_for = form.system.batches
-        self._allocate_shared()
-        self._end = u, q, v, a, multipliers = tuple(np.empty((1, size)) for size in sizes)
-        # the correction, the rotations of frames since the matrices were formed, and the rates of the budget
-        self._x, self._rotations = np.empty(form.n_v + form.n_c), np.empty((1, len(form.corotated_frames[1]), 4))
-        self._power_at_end = np.empty((1, form.system.budget.size))
-        # the norm of the error estimate before it is filtered
-        self._raw = np.zeros(1)
-        self._allocate_start()
-        self._solution = BoundSolution(self._x)
-        equations, result = self._equations_of(self._set_inputs, u, q, v, a, multipliers)
-        start, finish, errors, ends = self._kernels()
-        turned = Bound(right_hand_side, form.corotated_frames[1], self._rotations, result, self._x)
-        self._filter = self._bound_filter(self._weights, *self._state_of_filter())
-        self._pass_on = Calls([self._filter])
-        rates = self._bound_rates(u, *self._reached_state, multipliers, self._power_at_end)
-        end: list[Call] = [*self._bound_end(q, v), rates, *ends]
-        # with ``run.filter``, Python passes the error on
-        size = [] if self._low_pass or not errors else [self._filter]
-        self._program = StepProgram(
-            start, equations, [turned, self._solution, finish], errors, size, self._bound_matrices, self._refactor,
-            end=end,
-        )  # fmt: skip
-
-    def _set_inputs(self) -> None:
-        """Evaluate the inputs at the end of the step, at the present state of the iteration."""
-        u, q, v, *_ = self._end
-        u[0] = self.form.inputs_at(self._time, q[0], v[0])
+class OneStateStepper(ImplicitStepper):
+    """An implicit stepper with Newton's iteration on the equations of one state, that at the end of the step."""
 
     @abstractmethod
-    def _allocate_start(self) -> None:
-        """Allocate what a step knows before its iteration."""
-
-    @abstractmethod
-    def _kernels(self) -> tuple[list[Call], Bound, list[Call], list[Call]]:
+    def _kernels(self) -> tuple[list[Bound], Bound, list[Bound], list[Bound]]:
         """The kernels of the state and the rotations before the first iteration; of a correction, which returns its
         size; of the error, none without an estimate; and of what follows the projection of the end."""
 
-    def recalled(self) -> None:
-        """Allocate the arrays of steps before matrices are formed again."""
-        self._allocated_for = None
-        self._allocate()
-        super().recalled()
+    def _bound_stages(self) -> Stages:
+        form, (u, q, v, a, multipliers) = self.form, self._states
+        self._x = np.empty(form.n_v + form.n_c)
+        self._solution, self._filter = BoundSolution(self._x), self._bound_filter(self._weights)
+        self._pass_on = Program([self._filter])
+        equations, result = self._bound_equations(u, q, v, a, multipliers)
+        start, finish, errors, ends = self._kernels()
+        turned = Bound(right_hand_side, form.corotated_frames[1], self._rotations, result, self._x)
+        return Stages(
+            start,
+            equations=[*self._inputs_of_state(), equations],
+            correction=[turned, self._solution, finish],
+            renew=[self._renew],
+            errors=errors,
+            # with ``run.filter``, Python passes the error on
+            size=[] if self._low_pass or not errors else [self._filter],
+            end=[
+                self._copy_end,
+                self._projection,
+                self._bound_rates(u, *self._reached_state, multipliers, self._powers),
+                *ends,
+            ],
+        )
+
+    def _renew(self) -> None:
+        """Form the matrices anew at the present state of an iteration; only some methods do."""
 
     def _solutions(self) -> Sequence[tuple[BoundSolution, int]]:
         return (self._solution, 0), (self._filter.solution, 0)
@@ -524,42 +478,8 @@ class OneStateStepper(ImplicitStepper[float]):
         super()._take_apart()
         self._pass_on.take_apart()
 
-    def _bound_shift(self) -> Bound:
-        assert self._bound_matrices is not None
-        return Bound(
-            shift_matrix, self._weights, *self._bound_matrices.arrays, cast(Factorisation, self._factors[0]).data
-        )
+    def _bound_shift(self, matrices: tuple[Floats, Floats, Floats], factors: Sequence[Factorisation]) -> Bound:
+        return Bound(shift_matrix, self._weights, *matrices, factors[0].data)
 
-    def _inputs_at_end(self) -> Floats:
-        return self._end[0]
-
-    def _state_of_filter(self) -> tuple[Floats, Floats, tuple[Floats, Floats]]:
-        return self._end[1], self._rotations, self._start
-
-    def _iterated(
-        self, length: float, t: float, most: int, newton: Convergence, repeats: int = 0, forming: int = 0
-    ) -> float | None:  # fmt: skip
-        """The norm of the error if Newton's iteration converges for the state at t (s), else None. Raises TrialError.
-
-        length : of the step (s), or the shift of the method. repeats : of the filter. forming : the number of
-        iterations for which matrices are formed anew.
-        """
-        form, (u, q, v, *_) = self.form, self._end
-        anew = NOTHING if forming else self._prepare(length)
-        self._time = t
-        if not form.inputs_of_state:
-            self._fill_inputs((t,), u)
-
-        def renew() -> None:
-            if form.inputs_of_state:
-                self._set_inputs()
-            self._form_matrices(u[0], q[0], v[0])
-            self._factorise(length)
-            newton.rate = 0.0
-            frame_rotations(form.corotated_frames[0], self._matrices_q, q, self._rotations)
-
-        if not self._program.tried and not forming:
-            known: Known = {}
-            self._program.put_together(known)
-            self._pass_on.put_together(known)
-        return self._run_program(length, anew, most, newton, repeats, forming, renew)
+    def _state_of_filter(self) -> tuple[Floats, Floats]:
+        return self._states[1], self._rotations

@@ -129,7 +129,7 @@ class Radau(RadauEquations):
     def _factor(self, h: float, error: float) -> float:
         """Step-size factor: Gustafsson's prediction from the last two steps, at most that of the last step."""
         # fewer iterations allow a longer step
-        safety = 0.9 * (2 * MAX_ITERATIONS + 1) / (2 * MAX_ITERATIONS + self._newton_of_step.done)
+        safety = 0.9 * (2 * MAX_ITERATIONS + 1) / (2 * MAX_ITERATIONS + self._program.done)
         if error == 0.0:
             return safety * MAX_FACTOR
         factor = error**-0.25
@@ -164,27 +164,26 @@ class Radau(RadauEquations):
         return q, v, work
 
     def _accept(self, trial: float, h: float, end: float, error: float, cut: bool) -> AcceptedStep:
-        newton = self._newton_of_step
-        renew = newton.rate > SLOW and newton.done > 2
+        renew = self._program.rate > SLOW and self._program.done > 2
         factor = min(MAX_FACTOR, self._factor(h, error))
         self._old_error, self._old_h = max(error, 1e-4), h
         next_h = self._next_length(h, factor, cut, 1.0 if renew else WORTHWHILE)
         self.h = min(next_h, self._ceiling)
         self._ceiling *= RECOVERY
-        form, (Z, _, K, _, L) = self.form, self._stages
+        form, (u, _, _, K, L) = self.form, self._states
         if self._low_pass:
             self._reached_state[1][0] = self._next[1]
         self._program.look_ahead()
         # At the start of a smooth interval, members out of equilibrium have accelerations that the step does not
         # resolve: there the dense output takes those of the collocation polynomial of v through (0, 0) and the stages.
-        a = FROM_ZERO[0].dot(Z) / h if self._starting else self.a
+        a = FROM_ZERO[0].dot(self._Z) / h if self._starting else self.a
         old = (self.q, self.v, a, self.work, self._start_power if self._replaced else self.power)
         self._starting, self._replaced = False, None
         start = self.t
         self.q, self.v, self.work, powers = self._next
         K = K.copy()
         self.t, self.power, self.a, self.multipliers = end, powers[2], K[2], L[2].copy()
-        self._u = self._stage_inputs[2].copy()
+        self._u = u[2].copy()
         self._fresh = False
         if self._dependent != DEPENDENT:
             self._dependent, self._factored_for = DEPENDENT, 0.0
@@ -212,10 +211,9 @@ class EqualSteps(Radau):
 
     def _accept(self, trial: float, h: float, end: float, error: float, cut: bool) -> AcceptedStep:
         # the prediction of the next step may have turned the velocities
-        Z, _, _, Q, _ = self._stages
-        q = Q.copy()
+        q = self._states[1].copy()
         self.form.normalise(q)
-        self.stages.append((self.t, h, q, self.v + Z))
+        self.stages.append((self.t, h, q, self.v + self._Z))
         return super()._accept(trial, h, end, error, cut)
 
 

@@ -6,7 +6,7 @@ IV.8 (transformation, Newton's iteration).
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from femb.base.types import Bools, Floats
 from femb.formulations.contract import ImplicitFormulation
 from femb.layout.element import TrialError
 from femb.numerics import tableaux
-from femb.numerics.compiler.bound_calls import Bound
+from femb.numerics.compiler.bound_calls import Bound, Program
 from femb.numerics.kinematics import newton_tolerance
 from femb.numerics.threads import concurrently, divided, one_after_another
 from femb.steppers.contract import left_limit
@@ -34,15 +34,7 @@ from femb.steppers.radau_kernels import (
     to_eigenvectors,
 )
 from femb.steppers.step_kernels import NEGLIGIBLE, finish_filter
-from femb.steppers.step_program import (
-    RESTORING,
-    BoundProduct,
-    BoundSolution,
-    Call,
-    Calls,
-    Convergence,
-    StepProgram,
-)
+from femb.steppers.step_program import RESTORING, BoundProduct, BoundSolution, Convergence, Stages
 from femb.system.block_lu import DEPENDENT, NEARLY_DEPENDENT, Factorisation, Matrix, SingularError
 
 C, A, INVERSE, ESTIMATE = tableaux.RADAU_C, tableaux.RADAU_A, tableaux.RADAU_INVERSE, tableaux.RADAU_ESTIMATE
@@ -114,14 +106,13 @@ LEAST_RATE = 0.05
 ROUNDING = 0.05
 
 
-class RadauEquations(ImplicitStepper[float]):
+class RadauEquations(ImplicitStepper):
     """The stage equations of Radau IIA(5) and their solution by simplified Newton iteration."""
 
-    _allocated_for: tuple[Any, ...] | None = None
     states, same_length = 3, SAME_LENGTH
     _trend: Trend
     # of ``_respond``, once inputs have changed
-    _response: Calls | None = None
+    _response: Program | None = None
     # inputs, accelerations and multipliers at the present state before inputs changed there; None if they have not
     _replaced: tuple[Floats, Floats, Floats] | None = None
 
@@ -130,131 +121,105 @@ class RadauEquations(ImplicitStepper[float]):
         self.tolerance = max(10.0 * np.finfo(float).eps / run.rtol, float(np.clip(run.rtol**0.5, *SOLVED)))
         # the longest step after a failure, and the length of a step (s) as kernels read it
         self._ceiling, self._length = np.inf, np.empty(1)
-        # of the last step tried: its iteration
-        self._newton_of_step = Convergence(self.tolerance, MAX_ITERATIONS)
         # how the real and the complex matrix are factorised and solved with
         at_the_same_time = form is form.system and divided(2 * len(form.system.pattern.diagonal))
         self._each = concurrently if at_the_same_time else one_after_another
 
-    # The arrays of a step, and the kernels bound to them
-
-    def _allocate(self) -> None:
-        """Allocate arrays for the steps of a smooth interval, in which the number of multipliers is constant; those of
-        the last one are kept where they fit."""
+    def _allocate_start(self) -> None:
         form = self.form
-        n_u, n_q, n_v, n_c, frames = len(self._u), form.n_q, form.n_v, form.n_c, form.corotated_frames[0].size
-        kept, self._allocated_for = self._allocated_for, (n_q, n_v, n_c, frames, n_u, form.system.batches)
-        if kept is not None and kept[:-1] == self._allocated_for[:-1] and kept[-1] is form.system.batches:
-            return
+        n_u, n_q, n_v, n_c, n = len(self._u), form.n_q, form.n_v, form.n_c, form.n_v + form.n_c
         self._trend = Trend.at_rest(n_v, n_c)
         # the state of the error estimate: u, q, v and multipliers; q and v at the start of the step
         self._state = np.empty(n_u + n_q + n_v + n_c + n_q + n_v)
         parts = [part[None] for part in np.split(self._state, np.cumsum([n_u, n_q, n_v, n_c, n_q]))]
         self._at, self._start = parts[:4], (parts[4], parts[5])
-        # Z, V, K, Q, L of the stages, their inputs, and rotations of frames to them
-        self._stages = (*np.empty((3, 3, n_v)), np.empty((3, n_q)), np.empty((3, n_c)))
-        self._stage_inputs, self._rotations = np.empty((3, n_u)), np.empty((3, frames, 4))
-        # right-hand sides in eigenvectors of A^-1, and that of the estimate
-        self._real, self._pair = np.empty(n_v + n_c), np.empty(n_v + n_c, dtype=complex)
-        # see ``start_estimate``
-        self._estimate = np.empty((1, n_v)), np.zeros((1, n_v + n_c)), np.empty((1, frames, 4))
-        self._before = np.empty(n_u)
-        # rates of the budget at the stages
-        self._powers = np.empty((3, form.system.budget.size))
-        self._allocate_shared()
-        self._bind()
+        # the velocities of the stages less those at the start; see ``start_estimate``
+        self._Z, self._estimate = np.empty((3, n_v)), (np.empty((1, n_v)), np.zeros((1, n)), self._rotations[:1].copy())
+        # right-hand sides in eigenvectors of A^-1, that of the estimate, and its elastic part
+        self._real, self._pair, self._before = np.empty(n), np.empty(n, dtype=complex), np.empty(n_u)
+        self._of_stages = BoundSolution(self._real), BoundSolution(self._pair), BoundSolution(self._error_v[0])
+        self._elastic, self._response = BoundProduct(self._estimate[1][0], np.empty(n)), None
 
-    def _bind(self) -> None:
-        """Bind the kernels of a step to its arrays."""
+    def _bound_stages(self) -> Stages:
         form, h, (q0, v0), trend = self.form, self._length, self._start, tuple(self._trend)
-        Z, V, K, Q, L = self._stages
+        (inputs, Q, V, K, L), Z = self._states, self._Z
         change, drift, rotations = self._estimate
         u, q, v, multipliers = self._at
         real, pair, turns, error_q, error_v = self._real, self._pair, self._rotations, self._error_q, self._error_v
         _, turning_v = turning = form.corotated_frames
         coordinates, at_matrices = form.coordinates, self._matrices_q
-        scale = (*self.scale_v[:2], np.empty(len(self.scale_v[0])), 0.0)
-        scales, elastic = (self.scale_q, self.scale_v), np.empty(form.n_v + form.n_c)
-        of_real, of_pair, of_error = self._of_stages = (
-            BoundSolution(real),
-            BoundSolution(pair),
-            BoundSolution(error_v[0]),
-        )
-        self._elastic = BoundProduct(drift[0], elastic)
-
-        start = [
+        scale, scales = (*self.scale_v[:2], np.empty(len(self.scale_v[0])), 0.0), (self.scale_q, self.scale_v)
+        of_real, of_pair, of_error = self._of_stages
+        elastic = self._elastic.y
+        equations, residual = self._bound_equations(inputs, Q, V, K, L)
+        of_one, force = self._bound_equations(u, q, v, change, multipliers)
+        solutions = [of_pair, of_real]
+        states = q0[0], v0[0], *(each[0] for each in self._reached_state)
+        errors = [
             Bound(
-                start_stages, *coordinates, *turning, at_matrices, C, A, INVERSE, h, trend, q0[0], v0[0], Z, V, K, Q, L,
-                turns,
-            ),
-            Bound(newton_tolerance, *scales, q0[0], v0[0], h, scale[2]),
-        ]  # fmt: skip
-        equations, residual = self._equations_of(self._set_inputs, self._stage_inputs, Q, V, K, L)
-        correction = [
-            Bound(to_eigenvectors, T_INVERSE, turns, turning_v, residual, real, pair),
-            *([of_pair, of_real] if self._each is one_after_another else [partial(self._each, [of_pair, of_real])]),
-            Bound(
-                finish_iteration, *coordinates, *turning, at_matrices, A, INVERSE, T, h, scale, q0[0], v0[0], turns,
-                real, pair, Z, V, K, Q, L,
-            ),
-        ]  # fmt: skip
-        of_one, force = self._equations_of(lambda: None, u, q, v, change, multipliers)
-        errors: list[Call] = [
-            Bound(
-                start_estimate, *coordinates, *turning, at_matrices, ESTIMATE, h, q0, q, v, Z, Q, *self._estimate,
-                error_q,
+                start_estimate, *coordinates, *turning, at_matrices, ESTIMATE, h, q0, q, v, Z, Q, change, drift,
+                rotations, error_q,
             ),
             of_one,
         ]  # fmt: skip
-        size: list[Call] = [
-            self._elastic,
-            Bound(estimate_force, turning_v, form.n_v, rotations, h, force, elastic, error_v),
-            of_error,
-            Bound(
-                finish_filter, *coordinates, turning_v, *scales, self._weights, q0, q0, v0, rotations, error_q, error_v
-            ),
-        ]  # fmt: skip
-        again: list[Call] = [Bound(add_errors, error_q, error_v, q, v, self._unfiltered), *errors]
-        rates = self._bound_rates(self._stage_inputs, Q, V, L, self._powers)
-        end: list[Call] = [*self._bound_end(Q, V), rates]
-        states, ends = (q0[0], v0[0], *(each[0] for each in self._reached_state)), np.empty((2, form.n_v))
-        ahead = [Bound(find_trend, *turning, C, THROUGH_STAGES, h, trend, *states, V, Q, L, turns, ends)]
-        # a filter changes the end, and a singularity may reject it
-        certain = not self._low_pass and not form.singular_batches
-        self._program = StepProgram(
-            start, equations, correction, errors, size, self._bound_matrices, self._refactor, again, end, ahead,
-            certain,
+        return Stages(
+            start=[
+                Bound(
+                    start_stages, *coordinates, *turning, at_matrices, C, A, INVERSE, h, trend, q0[0], v0[0], Z, V, K,
+                    Q, L, turns,
+                ),
+                Bound(newton_tolerance, *scales, q0[0], v0[0], h, scale[2]),
+            ],
+            equations=[*self._inputs_of_state(), equations],
+            correction=[
+                Bound(to_eigenvectors, T_INVERSE, turns, turning_v, residual, real, pair),
+                *(solutions if self._each is one_after_another else [partial(self._each, solutions)]),
+                Bound(
+                    finish_iteration, *coordinates, *turning, at_matrices, A, INVERSE, T, h, scale, q0[0], v0[0],
+                    turns, real, pair, Z, V, K, Q, L,
+                ),
+            ],
+            errors=errors,
+            size=[
+                self._elastic,
+                Bound(estimate_force, turning_v, form.n_v, rotations, h, force, elastic, error_v),
+                of_error,
+                Bound(
+                    finish_filter, *coordinates, turning_v, *scales, self._weights, q0, q0, v0, rotations, error_q,
+                    error_v,
+                ),
+            ],
+            again=[Bound(add_errors, error_q, error_v, q, v, self._unfiltered), *errors],
+            end=[self._copy_end, self._projection, self._bound_rates(inputs, Q, V, L, self._powers)],
+            ahead=[
+                Bound(
+                    find_trend, *turning, C, THROUGH_STAGES, h, trend, *states, V, Q, L, turns,
+                    np.empty((2, form.n_v)),
+                ),
+            ],
+            # a filter changes the end, and a singularity may reject it
+            certain=not self._low_pass and not form.singular_batches,
         )  # fmt: skip
-        self._response = None
 
-    def _bound_response(self) -> Calls:
+    def _bound_response(self) -> Program:
         """The kernels of ``_respond``, from the inputs ``_before`` to the present ones."""
         form, (u, q, v, multipliers), trend = self.form, self._at, self._trend
         change, _, rotations = self._estimate
         (turning_q, turning_v), x = form.corotated_frames, self._real
-        switched, force = self._equations_of(lambda: None, u, q, v, change, multipliers, switched=True)
+        switched, force = self._bound_equations(u, q, v, change, multipliers, switched=True)
         difference = Bound(take_difference, force[:, : form.n_v], u, self._before, x)
-        parts: list[Call] = [
+        return Program([
             switched, difference, switched, difference,
             Bound(start_response, turning_q, turning_v, self._matrices_q, q, rotations, x),
             self._of_stages[0],
             Bound(finish_response, turning_v, self._length, rotations, x, trend.slope, multipliers, trend.multipliers),
-        ]  # fmt: skip
-        return Calls(parts)
-
-    def _set_inputs(self) -> None:
-        """Evaluate the inputs of the stages, at the present state of the iteration."""
-        _, V, _, Q, _ = self._stages
-        for k, time in enumerate(self._times):
-            self._stage_inputs[k] = self.form.inputs_at(time, Q[k], V[k])
+        ])  # fmt: skip
 
     def recalled(self) -> None:
-        """Allocate the arrays of steps, whose sizes depend on the discrete state, before matrices are formed again."""
-        trend, self._allocated_for = self._trend, None
-        self._allocate()
+        trend = self._trend
+        super().recalled()
         for kept, values in zip(self._trend, trend, strict=True):
             kept[:] = values
-        super().recalled()
 
     def _reset_excluded(self) -> None:
         """Zero the multipliers of excluded rows: extrapolated, they would grow without bound."""
@@ -275,16 +240,11 @@ class RadauEquations(ImplicitStepper[float]):
         real, pair = REAL / length, COMPLEX / length
         return [(real, 1.0 / real), (pair, 1.0 / pair)]
 
-    def _bound_shift(self) -> Bound:
-        assert self._bound_matrices is not None
-        of_factors = (cast(Factorisation, each).data for each in self._factors)
-        return Bound(shift_matrices, self._length, *self._bound_matrices.arrays, *of_factors)
+    def _bound_shift(self, matrices: tuple[Floats, Floats, Floats], factors: Sequence[Factorisation]) -> Bound:
+        return Bound(shift_matrices, self._length, *matrices, *(each.data for each in factors))
 
-    def _inputs_at_end(self) -> Floats:
-        return self._stage_inputs[2:]
-
-    def _state_of_filter(self) -> tuple[Floats, Floats, tuple[Floats, Floats]]:
-        return self._start[0], self._estimate[2], self._start
+    def _state_of_filter(self) -> tuple[Floats, Floats]:
+        return self._start[0], self._estimate[2]
 
     def _take_apart(self) -> None:
         super()._take_apart()
@@ -310,9 +270,6 @@ class RadauEquations(ImplicitStepper[float]):
     def _solve(self, h: float, end: float) -> float | None:
         try:
             trial = self._newton(h, end)
-            if trial is not None and self.form.singular_batches:
-                Q, V = np.vstack([self.q, self._stages[3]]), np.vstack([self.v, self._stages[1]])
-                self.form.check_singularities(self.t, Q, V)
         except (TrialError, SingularError):
             if not self._exclude_nearly_dependent():
                 raise
@@ -321,22 +278,20 @@ class RadauEquations(ImplicitStepper[float]):
 
     def _newton(self, h: float, end: float) -> float | None:
         """The norm of the error estimate after Newton's iteration; None where it does not converge."""
-        form, system, t = self.form, self.form.system, self.t
-        anew = self._prepare(h)
-        self._length[0], self._times = h, (t + FIRST * h, t + SECOND * h, left_limit(end, t))
+        self._length[0] = h
         multipliers = self._replaced[2] if self._replaced else self.multipliers
         np.concatenate((self._u, self.q, self.v, multipliers, self.q, self.v), out=self._state)
-        if not form.inputs_of_state:
-            self._fill_inputs(self._times, self._stage_inputs)
-        if not self._program.tried:
-            self._program.put_together({})
         if self._replaced:
+            # by the factors of the step before, if there was one
+            if not self._factors:
+                self._prepare(h)
             self._respond(*self._replaced)
-        doubted = NEGLIGIBLE * self.tolerance if system.switches and not self._fresh else 0.0
+        self._prepare(h)
+        doubted = NEGLIGIBLE * self.tolerance if self.form.system.switches and not self._fresh else 0.0
         most = MAX_WITH_FILTER if (self._low_pass or self._exact) and self._fresh else MAX_ITERATIONS
-        newton = self._judge(self.tolerance, most, doubted, RESTORING, DIVERGING, LEAST_RATE, ROUNDING)
-        self._newton_of_step = newton
-        norm = self._run_program(h, anew, most, newton, 0 if self._low_pass else 1)
+        newton = Convergence(self.tolerance, most, doubted, RESTORING, DIVERGING, LEAST_RATE, ROUNDING)
+        times = self.t + FIRST * h, self.t + SECOND * h, left_limit(end, self.t)
+        norm = self._tried(times, newton, most, repeats=0 if self._low_pass else 1)
         self.statistics.evaluations += self._program.estimates
         return norm
 
@@ -351,8 +306,6 @@ class RadauEquations(ImplicitStepper[float]):
         self._real.fill(0.0)
         if self._response is None:
             self._response = self._bound_response()
-        if self._program.tried and not self._response.tried:
-            self._response.put_together({})
         if not self._response.made():
             self._at[0][0] = self._u  # undefined equations, as the step will tell
         self.multipliers = self._at[3][0].copy()

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from femb.base.types import Floats, Ints
-from femb.numerics.compiler.bound_calls import call_each, program
+from femb.numerics.compiler.bound_calls import Program, call_each, calling
 from femb.numerics.compiler.compile import kernel
 from femb.numerics.dop853_kernels import copy_to, stage_state
 from femb.system.bound_equations import BoundRates
@@ -18,7 +18,7 @@ def set_state(A: Floats, s: int, h: float, y0: Floats, K: Floats, y: Floats) -> 
     stage_state(A, s, h, y0, K, y)
 
 
-@kernel
+@calling
 def make_stages(
     calls: Ints, A: Floats, first: int, last: int, h: float, y0: Floats, K: Floats, U: Floats, u: Floats, y: Floats,
     rate: Floats,
@@ -41,7 +41,7 @@ class StageProgram:
 
     def __init__(self, system: System) -> None:
         self._rates = BoundRates(system)
-        self._entries = program([self._rates], {})
+        self._program = Program([self._rates])
 
     def is_of(self, system: System) -> bool:
         """Whether it serves this system."""
@@ -53,17 +53,21 @@ class StageProgram:
         """Set rows of the stages K of a step of length h (s) from y0 (n,), those at these times (s), from ``first`` on;
         returns the last state. A : coefficients. Raises TrialError.
         """
-        rates, last = self._rates, first + len(times)
-        if self._entries is not None and not system.inputs_of_state:
+        rates, entries, last = self._rates, self._program.put_together({}), first + len(times)
+        arguments = A, h, y0, K
+        if not system.inputs_of_state:
             U = np.empty((len(times), system.n_u))
             system.inputs_along(times, system.q0, system.v0, U)
-            if make_stages(self._entries, A, first, last, h, y0, K, U, rates.u, rates.y, rates.rate) >= 0:
-                rates()  # raises, and says why
-            return rates.y.copy()
-        for s, t in enumerate(times, first):
-            set_state(A, s, h, y0, K, rates.y)
-            rates.u[0] = system.inputs_at(t, *rates.state)
-            if self._entries is None or call_each(self._entries) != len(self._entries):
-                rates()
-            K[s] = rates.rate
+            self._make(entries, first, last, U, *arguments)
+        else:
+            for s, t in enumerate(times, first):
+                set_state(A, s, h, y0, K, rates.y)
+                self._make(entries, s, s + 1, system.inputs_at(t, *rates.state)[None], *arguments)
         return rates.y.copy()
+
+    def _make(
+        self, entries: Ints, first: int, last: int, U: Floats, A: Floats, h: float, y0: Floats, K: Floats
+    ) -> None:
+        rates = self._rates
+        if make_stages(entries, A, first, last, h, y0, K, U, rates.u, rates.y, rates.rate) >= 0:
+            rates()  # raises, and says why

@@ -1,10 +1,9 @@
 """Kernels that implicit steppers share: frames that turn, Newton's iteration, filtered errors, a whole trial step."""
 
 import math
-from typing import Any
 
 from femb.numerics.block_kernels import shift
-from femb.numerics.compiler.bound_calls import call_each, call_for_number
+from femb.numerics.compiler.bound_calls import call_each, called, calling
 from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
 from femb.numerics.kinematics import error_norm, normalise, tangents
 from femb.numerics.vector3 import hamilton, quaternion_times
@@ -66,55 +65,6 @@ def rotate_by(c0, c1, c2, c3, o, p, x):
     if p >= 0:
         x[p], x[p + 1], x[p + 2], x[p + 3] = hamilton(c0, c1, c2, c3, x[p], x[p + 1], x[p + 2], x[p + 3])
 
-
-# Convergence of a simplified Newton iteration; see ``femb.steppers.step_program.Convergence``.
-
-# Corrections below this fraction of the tolerance may be rounding and give no rate of convergence.
-NEGLIGIBLE = 1e-3
-# With matrices of a contact that has ended all of Newton's corrections are small, and their ratio is above this.
-TOO_STIFF = 0.5
-# Ratio of successive corrections above which they do not decrease, if they are small.
-STAGNATING = 0.5
-# What an iteration remembers: the number of its corrections, their rate, ratio, and the last two sizes.
-DONE, RATE, RATIO, LAST, BEFORE = range(5)
-CONVERGED, GOES_ON, FAILED, UNDEFINED, UNPREPARED = 1, 0, -1, 2, 3
-
-
-def judged(limits: Any, memory: Any, size: float) -> int:
-    """CONVERGED, FAILED, or GOES_ON where a correction of this size does not tell.
-
-    limits : tolerance, iterations, doubted, restoring, diverging, least and rounding of a ``Convergence``. memory (5,).
-    """
-    tolerance, iterations, doubted_below, restoring, diverging, least, rounding = limits
-    memory[DONE] += 1.0
-    if not math.isfinite(size):
-        return FAILED
-    done, last, before = memory[DONE], memory[LAST], memory[BEFORE]
-    memory[LAST], memory[BEFORE] = size, last
-    doubted, negligible = 0.0 < size <= doubted_below, size <= NEGLIGIBLE * tolerance
-    if done == 1.0:
-        return CONVERGED if negligible and not doubted else GOES_ON
-    ratio = memory[RATIO] = size / last if last > 0.0 else 1.0
-    if doubted and ratio > TOO_STIFF:
-        return FAILED
-    if negligible:
-        return CONVERGED
-    if done == 2.0 and ratio >= restoring:
-        if ratio > diverging and size > rounding:
-            return FAILED
-        return CONVERGED if size <= tolerance else GOES_ON
-    if done > 2.0 and ratio > STAGNATING and size <= rounding:
-        return CONVERGED
-    memory[RATE] = ratio
-    # where the last correction was small by chance, the present one is large beside it
-    expected = min(ratio, math.sqrt(size / before)) if before > 0.0 else ratio
-    if ratio >= 1.0 or expected ** (iterations - done) / (1.0 - expected) * size > tolerance:
-        return FAILED
-    rate = max(ratio, least if ratio > NEGLIGIBLE else 0.0)
-    return CONVERGED if rate / (1.0 - rate) * size <= tolerance else GOES_ON
-
-
-judged_inside = inlined(judged)
 
 # Matrices of a step, and errors that pass through one of its linear equations; see ``femb.steppers.error_filter``.
 
@@ -194,22 +144,78 @@ def last_state(quaternion_q, Q, V, q, v):
     normalise(quaternion_q, q[0])
 
 
+# Convergence of a simplified Newton iteration; see ``femb.steppers.step_program.Convergence``.
+
+# Corrections below this fraction of the tolerance may be rounding and give no rate of convergence.
+NEGLIGIBLE = 1e-3
+# With matrices of a contact that has ended all of Newton's corrections are small, and their ratio is above this.
+TOO_STIFF = 0.5
+# Ratio of successive corrections above which they do not decrease, if they are small.
+STAGNATING = 0.5
+# The numbers of a step. Of its iteration the number of corrections, their rate, ratio, and the last two sizes; and its
+# outcome. The norm of the error estimate, infinite where its equations are undefined, and that of the first one, before
+# it is replaced; the number of estimates; whether ``end`` and ``ahead`` are made.
+DONE, RATE, RATIO, LAST, BEFORE, OUTCOME, NORM, UNFILTERED, ESTIMATES, ENDED, LOOKED_AHEAD = range(11)
+CONVERGED, GOES_ON, FAILED, UNDEFINED = 1, 0, -1, 2
+# The limits of a step behind those of ``judged``: the largest number of iterations, how many begin with matrices
+# formed anew, and how often an estimate above one is replaced.
+MOST, RENEWING, REPEATS = 7, 8, 9
+
+
+@calling
+def judged(limits, memory, size):
+    """CONVERGED, FAILED, or GOES_ON where a correction of this size does not tell.
+
+    limits : tolerance, iterations, doubted, restoring, diverging, least and rounding of a ``Convergence``. memory (5,).
+    """
+    tolerance, iterations, doubted_below, restoring = limits[0], limits[1], limits[2], limits[3]
+    diverging, least, rounding = limits[4], limits[5], limits[6]
+    memory[DONE] += 1.0
+    if not math.isfinite(size):
+        return FAILED
+    done, last, before = memory[DONE], memory[LAST], memory[BEFORE]
+    memory[LAST], memory[BEFORE] = size, last
+    doubted, negligible = 0.0 < size <= doubted_below, size <= NEGLIGIBLE * tolerance
+    if done == 1.0:
+        return CONVERGED if negligible and not doubted else GOES_ON
+    ratio = memory[RATIO] = size / last if last > 0.0 else 1.0
+    if doubted and ratio > TOO_STIFF:
+        return FAILED
+    if negligible:
+        return CONVERGED
+    if done == 2.0 and ratio >= restoring:
+        if ratio > diverging and size > rounding:
+            return FAILED
+        return CONVERGED if size <= tolerance else GOES_ON
+    if done > 2.0 and ratio > STAGNATING and size <= rounding:
+        return CONVERGED
+    memory[RATE] = ratio
+    # where the last correction was small by chance, the present one is large beside it
+    expected = min(ratio, math.sqrt(size / before)) if before > 0.0 else ratio
+    if ratio >= 1.0 or expected ** (iterations - done) / (1.0 - expected) * size > tolerance:
+        return FAILED
+    rate = max(ratio, least if ratio > NEGLIGIBLE else 0.0)
+    return CONVERGED if rate / (1.0 - rate) * size <= tolerance else GOES_ON
+
+
 # A whole trial step in one call: kernels that are bound to the arrays of the stepper, see ``bound_calls``.
 
-# Places in the numbers of a step, behind the memory of its iteration.
-OUTCOME, NORM, UNFILTERED, ESTIMATES, PREPARED, ENDED, LOOKED_AHEAD = range(5, 12)
+
+@calling
+def iterated(renew, equations, correction, limits, numbers):
+    """The outcome of Newton's iteration: it CONVERGED, FAILED, GOES_ON, or met equations that are UNDEFINED."""
+    for count in range(int(limits[MOST])):
+        if count < limits[RENEWING] and call_each(renew) < renew.shape[0]:
+            return UNDEFINED
+        if call_each(equations) < equations.shape[0]:
+            return UNDEFINED
+        outcome = judged(limits, numbers, called(correction))
+        if outcome != GOES_ON:
+            return outcome
+    return GOES_ON
 
 
-@kernel
-def called(program):
-    """The number that the last of bound kernels returns, which are called one after the other; 0 for none."""
-    number = 0.0
-    for k in range(program.shape[0]):
-        number = call_for_number(program[k, 0], program[k, 1])
-    return number
-
-
-@inlined
+@calling
 def estimated(errors, size, numbers):
     """The norm of an error estimate, infinite where its equations are undefined; counts it."""
     if call_each(errors) < errors.shape[0]:
@@ -218,42 +224,20 @@ def estimated(errors, size, numbers):
     return called(size)
 
 
-@kernel_with_entry
-def try_step(prepare, start, equations, correction, errors, size, again, end, ahead, limits, numbers):
-    """A step by Newton's iteration, with the estimate of its error, as ``StepProgram`` does it by the same kernels.
-
-    Bound kernels of its parts. limits : the largest number of iterations, those of ``judged``, and how often an
-    estimate above one is replaced. numbers (12,), on entry with the first kernel of ``prepare`` that is called, as
-    PREPARED : the memory of the iteration; whether it CONVERGED, FAILED, GOES_ON, met equations that are UNDEFINED, or
-    is UNPREPARED, as ``prepare`` failed; the norm of the estimate, infinite where its equations are undefined, and of
-    the first one, before it is replaced; the number of estimates; how many kernels of ``prepare`` are done; whether
-    ``end`` is, after an estimate up to one, and ``ahead``, where the first one was.
-    """
-    first = int(numbers[PREPARED])
-    for k in range(LOOKED_AHEAD + 1):
-        numbers[k] = 0.0
-    norm = numbers[NORM] = numbers[UNFILTERED] = math.inf
-    numbers[PREPARED] = first + call_each(prepare[first:])
-    if numbers[PREPARED] < prepare.shape[0]:
-        numbers[OUTCOME] = UNPREPARED
-        return
+@calling
+def try_step(start, equations, correction, renew, errors, size, again, end, ahead, limits, numbers):
+    """The stages of a trial step, see ``femb.steppers.step_program.Stages``; limits (10,), numbers (11,)."""
+    numbers[:] = 0.0
+    numbers[NORM] = numbers[UNFILTERED] = math.inf
     called(start)
-    outcome = GOES_ON
-    for _ in range(int(limits[0])):
-        if call_each(equations) < equations.shape[0]:
-            outcome = UNDEFINED
-            break
-        outcome = judged_inside(limits[1:8], numbers, called(correction))
-        if outcome != GOES_ON:
-            break
-    numbers[OUTCOME] = outcome
-    if outcome == CONVERGED:
-        norm = numbers[UNFILTERED] = estimated(errors, size, numbers)
-        for _ in range(int(limits[8])):
-            if not 1.0 < norm < math.inf:
-                break
+    numbers[OUTCOME] = iterated(renew, equations, correction, limits, numbers)
+    if numbers[OUTCOME] != CONVERGED:
+        return
+    norm = numbers[UNFILTERED] = estimated(errors, size, numbers)
+    for _ in range(int(limits[REPEATS])):
+        if 1.0 < norm < math.inf:
             norm = estimated(again, size, numbers)
-        numbers[NORM] = norm
+    numbers[NORM] = norm
     if norm <= 1.0 and end.shape[0] > 0 and call_each(end) == end.shape[0]:
         numbers[ENDED] = 1.0
         if numbers[UNFILTERED] <= 1.0 and ahead.shape[0] > 0:

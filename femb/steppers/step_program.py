@@ -1,28 +1,29 @@
-"""Newton's iteration of a step: as calls of bound kernels, by Python or in one call, and what its corrections tell."""
+"""A trial step of an implicit method as a list of stages, whose kernels one compiled call makes."""
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from math import inf
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from femb.base.types import Floats, Ints
+from femb.base.types import Floats
 from femb.layout.element import TrialError
 from femb.numerics.block_kernels import multiply, solve
-from femb.numerics.compiler.bound_calls import Bound, BoundSequence, Known, call_each, program
+from femb.numerics.compiler.bound_calls import Bound, BoundSequence, Known, Program
 from femb.steppers.step_kernels import (
     CONVERGED,
     DONE,
-    GOES_ON,
+    ENDED,
+    ESTIMATES,
     LOOKED_AHEAD,
-    PREPARED,
+    NORM,
+    OUTCOME,
     RATE,
     RATIO,
+    REPEATS,
     UNDEFINED,
-    UNPREPARED,
-    called,
-    judged,
+    UNFILTERED,
     try_step,
 )
 from femb.system.block_lu import Factorisation, Factors, Matrix
@@ -32,288 +33,192 @@ from femb.system.block_lu import Factorisation, Factors, Matrix
 RESTORING = 0.3
 
 
-class Convergence:
-    """Judges a simplified Newton iteration by the sizes of its corrections and by their rate.
+class Convergence(NamedTuple):
+    """Limits by which ``judged`` ends a simplified Newton iteration, by the sizes of its corrections and their rate.
 
     tolerance : of the remaining error. iterations : the largest number of them; infinity to omit the test whether they
     suffice. doubted : corrections up to this size, with reused matrices, must decrease. restoring : a second correction
     of at least this fraction of the first gives no rate; of more than ``diverging`` times the first it ends the
     iteration. least : a rate between `NEGLIGIBLE` and this counts as this. rounding : third and later corrections up to
-    this size that do not decrease are rounding, and end the iteration. memory (5,) : of ``judged``, which compiled
-    steps call with the same ``limits``.
+    this size that do not decrease are rounding, and end the iteration.
     E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, section IV.8.
     """
 
-    __slots__ = ("limits", "memory")
-
-    def __init__(
-        self, tolerance: float, iterations: float, doubted: float = 0.0, restoring: float = inf, diverging: float = inf,
-        least: float = 0.0, rounding: float = 0.0,
-    ) -> None:  # fmt: skip
-        self.limits = (tolerance, float(iterations), doubted, restoring, diverging, least, rounding)
-        self.begin()
-
-    def begin(self) -> None:
-        """Begin another iteration."""
-        self.memory: list[float] = [0.0] * 5
-
-    def reached(self, size: float) -> bool | None:
-        """True if the iteration has converged with a correction of this size, False if it will not, None to iterate."""
-        outcome = judged(self.limits, self.memory, size)
-        return None if outcome == GOES_ON else outcome == CONVERGED
-
-    @property
-    def done(self) -> int:
-        """Number of corrections."""
-        return int(self.memory[DONE])
-
-    @property
-    def rate(self) -> float:
-        """The rate of the last corrections above rounding."""
-        return self.memory[RATE]
-
-    @rate.setter
-    def rate(self, value: float) -> None:
-        self.memory[RATE] = value
-
-    @property
-    def ratio(self) -> float:
-        """The size of the last correction over that of the one before."""
-        return self.memory[RATIO]
-
-
-Call: TypeAlias = Callable[[], Any]
-
-# What a step forms before its iteration: nothing, factors of the matrices that there are, or also matrices.
-NOTHING, FACTORS, MATRICES = range(3)
+    tolerance: float
+    iterations: float
+    doubted: float = 0.0
+    restoring: float = inf
+    diverging: float = inf
+    least: float = 0.0
+    rounding: float = 0.0
 
 
 class BoundSolution(BoundSequence):
     """The solution for x (n,), in place, by factors that the next ones replace."""
 
+    _factors: Factors
+
     def __init__(self, x: Any) -> None:
-        super().__init__([])
+        super().__init__([Bound(self._solve)])
         self._x = x
 
     def by(self, factors: Factors) -> None:
         """Solve by these factors from now on."""
-        blocks = type(factors) is Factorisation
-        self.calls = [Bound(solve, *factors.arguments, self._x) if blocks else partial(factors.solve, self._x)]  # type: ignore[attr-defined]
+        self._factors = factors
+        if type(factors) is Factorisation:
+            self.calls = [Bound(solve, *factors.arguments, self._x)]
+        elif self.calls[0].kernel is solve:  # type: ignore[attr-defined]
+            self.calls = [Bound(self._solve)]
+
+    def _solve(self) -> None:
+        self._factors.solve(self._x)
 
 
 class BoundProduct(BoundSequence):
     """The product y (n,) of a matrix that is replaced by others, and x (n,)."""
 
+    _of: tuple[Matrix, Any]
+
     def __init__(self, x: Floats, y: Floats) -> None:
-        super().__init__([])
-        self._x, self._y = x, y
+        super().__init__([Bound(self._multiply)])
+        self._x, self.y = x, y
 
     def by(self, matrix: Matrix, solver: Any, blocks: bool) -> None:
         """Take this matrix from now on; blocks : whether it is block data."""
-        x, y = self._x, self._y
-        if not blocks:
-            self.calls = [lambda: np.copyto(y, solver.multiply(matrix, x))]
-        elif self.calls and isinstance(self.calls[0], Bound):
-            self.calls[0].point("data", matrix)
-        else:
+        self._of, (call,) = (matrix, solver), self.calls
+        if blocks and isinstance(call, Bound) and call.kernel is multiply:
+            call.point("data", matrix)
+        elif blocks:
             structure = solver.structure
-            self.calls = [Bound(multiply, structure[0], *structure[2:], matrix, x, y)]
+            self.calls = [Bound(multiply, structure[0], *structure[2:], matrix, self._x, self.y)]
+        elif call.kernel is multiply:  # type: ignore[attr-defined]
+            self.calls = [Bound(self._multiply)]
+
+    def _multiply(self) -> None:
+        matrix, solver = self._of
+        np.copyto(self.y, solver.multiply(matrix, self._x))
 
 
-class Calls(BoundSequence):
-    """Calls without arguments, in order: by Python, or once they are ``put_together`` by one call of compiled code, to
-    the same numbers."""
+@dataclass(frozen=True, eq=False)
+class Stages:
+    """The stages of a trial step in their order: kernels bound to the arrays of a stepper, and functions of Python
+    where an input, an element or a solver has no kernel.
 
-    def __init__(self, calls: Sequence[Call]) -> None:
-        super().__init__(calls)
-        self.take_apart()
+    start : the states before the iteration. Then in each iteration equations, which raise TrialError, and a correction
+    of the unknowns, whose last call returns its size; before the first ones, in a full Newton method, also ``renew``,
+    which forms matrices at the present state. errors : an estimate of the error, by equations that raise TrialError;
+    size : the last call returns its norm, zero without any. again : in place of ``errors``, for another estimate that
+    replaces one above one. end : onto the constraints, where the norm is at most one; raises TrialError. ahead : what
+    prepares the next step, once this one is accepted; certain : whether that is known where already the first estimate
+    is at most one.
+    """
 
-    def take_apart(self) -> None:
-        """Let Python make the calls, of which some have been replaced."""
-        self.tried = False
-        self._entries: Ints | None = None
-
-    def put_together(self, known: Known) -> None:
-        """Let one call make all of them from now on, if each is a kernel."""
-        self.tried, self._entries = True, program(self.calls, known)
-
-    @property
-    def entries(self) -> Ints:
-        """(n, 2) of the kernels that are put together, none if some are not."""
-        return np.zeros((0, 2), dtype=np.int64) if self._entries is None else self._entries
-
-    def made(self) -> bool:
-        """Make the calls, up to equations that are not defined; whether there are none."""
-        if self._entries is not None:
-            return bool(call_each(self._entries) == len(self._entries))
-        try:
-            self()
-        except TrialError:
-            return False
-        return True
-
-    def number(self) -> float:
-        """Make the calls; returns the number that the last one does."""
-        result: float = self() if self._entries is None else called(self._entries)
-        return result
+    start: Sequence[Any]
+    equations: Sequence[Any]
+    correction: Sequence[Any]
+    renew: Sequence[Any] = ()
+    errors: Sequence[Any] = ()
+    size: Sequence[Any] = ()
+    again: Sequence[Any] = ()
+    end: Sequence[Any] = ()
+    ahead: Sequence[Any] = ()
+    certain: bool = False
 
 
-def _listed(call: Call | None) -> list[Call]:
-    return [] if call is None else [call]
+# The stages whose calls may raise errors in an iteration, and in an estimate.
+OF_ITERATION, OF_ESTIMATE = ("renew", "equations", "correction"), ("errors", "size", "again")
 
 
 class StepProgram:
-    """A trial step as calls without arguments: kernels bound to the arrays of a stepper, and functions of Python where
-    an input, an element or a solver has no kernel.
+    """The stages of a trial step as one compiled call.
 
-    matrices, factors : form them anew; they raise TrialError and SingularError. start : before the iteration.
-    equations : of the iteration, which raise TrialError. correction : of the unknowns; the last call returns its size.
-    errors : form an estimate of the error, by equations that raise TrialError; the last call of ``size`` returns its
-    norm, zero without any. again : in place of ``errors``, for another estimate that replaces one above one. end : what
-    follows where it is at most one; raises TrialError. ahead : what prepares the next step, once this one is accepted;
-    certain : whether that is known where already the first estimate is at most one.
-
-    Python makes the calls one by one. Once they are ``put_together``, one call of compiled code makes all of them, to
-    the same numbers; matrices and the end may be left to Python.
-
-    formed, factorised : whether matrices and factors were formed for the last step. unfiltered : its first estimate;
-    estimates : their number.
-    ended, looked_ahead : whether ``end`` and ``ahead`` are made.
+    numbers (11,) : what it tells, see ``femb.steppers.step_kernels``.
     """
 
-    def __init__(
-        self, start: Sequence[Call], equations: Call, correction: Sequence[Call], errors: Sequence[Call] = (),
-        size: Sequence[Call] = (), matrices: Call | None = None, factors: Call | None = None,
-        again: Sequence[Call] = (), end: Sequence[Call] = (), ahead: Sequence[Call] = (), certain: bool = False,
-    ) -> None:  # fmt: skip
-        self._start, self._equations, self._correction = start, equations, correction
-        self._errors, self._size, self._again = errors, size, again
-        self._matrices, self._factors, self._end = _listed(matrices), _listed(factors), Calls(end)
-        self._ahead, self._certain = Calls(ahead), certain
-        # of ``try_step``; the kernels that form matrices, none if Python does, and those that form matrices and factors
-        self._numbers, self._first, self._prepared = np.zeros(LOOKED_AHEAD + 1), 0, 0
-        self.formed = self.factorised = self.ended = self.looked_ahead = False
-        self.unfiltered, self.estimates = inf, 0
+    def __init__(self, stages: Stages) -> None:
+        self.numbers, self._limits = np.zeros(LOOKED_AHEAD + 1), np.zeros(REPEATS + 1)
+        words = [field.name for field in fields(stages) if field.name != "certain"]
+        self._programs = {word: Program(getattr(stages, word)) for word in words}
+        self._certain = stages.certain
+        self._limited: tuple[float, ...] = ()
         self.take_apart()
 
     def take_apart(self) -> None:
-        """Let Python make the calls."""
+        """Take up calls anew, of which some have been replaced."""
         self.tried = False
-        self._whole: Bound | None = None
-        self._entry: Ints | None = None
-        self._limits: tuple[object, int, int] | None = None
-        self._end.take_apart()
-        self._ahead.take_apart()
 
     def put_together(self, known: Known) -> None:
-        """Let one compiled call make the step, if each part is a kernel."""
+        """Let one compiled call make the step; known : see ``Program.put_together``."""
         self.tried = True
-        parts = self._factors, self._start, [self._equations], self._correction
-        programs: list[Ints] = []
-        for part in (*parts, self._errors, self._size, self._again):
-            if (entries := program(part, known)) is None:
-                return
-            programs.append(entries)
-        matrices = program(self._matrices, known)
-        if matrices is not None:
-            programs[0] = np.concatenate([matrices, programs[0]])
-        self._first, self._prepared = 0 if matrices is None else len(matrices), len(programs[0])
-        self._end.put_together(known)
-        self._ahead.put_together(known)
-        ahead = self._ahead.entries[: None if self._certain else 0]
-        self._whole = Bound(try_step, *programs, self._end.entries, ahead, (0.0,) * 9, self._numbers)
-        self._entry = program([self._whole], known)
+        parts = {}
+        for word, each in self._programs.items():
+            each.take_apart()
+            parts[word] = each.put_together(known)
+        if not self._certain:
+            parts["ahead"] = parts["ahead"][:0]
+        self._whole = Program([Bound(try_step, *parts.values(), self._limits, self.numbers)])
 
-    def run(
-        self, most: int, newton: Convergence, anew: int = NOTHING, repeats: int = 0, forming: int = 0,
-        form: Callable[[], None] | None = None,
-    ) -> tuple[int, float]:  # fmt: skip
-        """The outcome of ``judged`` for the iteration, and the norm of the error estimate, infinity where its equations
-        are undefined. Raises TrialError and SingularError.
+    def run(self, newton: Convergence, most: int, renewing: int = 0, repeats: int = 0) -> float | None:
+        """The norm of the error estimate, infinite where its equations are undefined; None where the iteration does
+        not converge. Raises TrialError and SingularError.
 
-        most : the largest number of iterations. anew : what is formed before, NOTHING, FACTORS or MATRICES too.
-        repeats : how often an estimate above one is replaced. form : called before the first ``forming`` iterations.
+        most : the largest number of iterations. renewing : how many of them begin with matrices formed anew. repeats :
+        how often an estimate above one is replaced.
         """
-        self.formed = self.factorised = self.ended = self.looked_ahead = False
-        self.estimates = 0
-        if self._entry is None or forming:
-            self._prepare(anew)
-            for call in self._start:
-                call()
-            outcome = GOES_ON
-            for count in range(most):
-                if count < forming and form is not None:
-                    form()
-                self._equations()
-                outcome = judged(newton.limits, newton.memory, [call() for call in self._correction][-1])
-                if outcome != GOES_ON:
-                    break
-            return outcome, self._estimated(repeats) if outcome == CONVERGED else inf
-        if anew == MATRICES and not self._first:
-            self._form_matrices()
-            anew = FACTORS
-        self._numbers[PREPARED] = (self._prepared, self._first, 0)[anew]
-        limits = newton.limits, most, repeats
-        if limits != self._limits:
-            self._limits = limits
-            for k, each in enumerate((most, *newton.limits, repeats)):
-                self._whole.set("limits", each, k)  # type: ignore[union-attr]
-        call_each(self._entry)
-        *newton.memory, found, norm, self.unfiltered, estimates, prepared, ended, ahead = self._numbers.tolist()
-        self.estimates = int(estimates)
-        if anew == MATRICES:
-            self.formed = prepared >= self._first
-        self.factorised, self.ended = anew != NOTHING and found != UNPREPARED, ended == 1.0
-        self.looked_ahead = ahead == 1.0
-        # the same calls by Python raise the error that says why
-        if found == UNPREPARED:
-            self._prepare(FACTORS if self.formed else anew)
-        elif found == UNDEFINED:
-            self._equations()
-        return int(found), norm
+        if not self.tried:
+            self.put_together({})
+        if (limits := (*newton, most, renewing, repeats)) != self._limited:
+            self._limits[:] = self._limited = limits
+        self._whole()
+        outcome, norm = self.numbers[OUTCOME], float(self.numbers[NORM])
+        if outcome != CONVERGED:
+            self._raise(OF_ITERATION)
+            if outcome == UNDEFINED:
+                # once more by Python, which tells why
+                BoundSequence.__call__(self._programs["equations"])
+            return None
+        if not norm < inf:
+            self._raise(OF_ESTIMATE, TrialError)
+        return norm
 
-    def _prepare(self, anew: int) -> None:
-        """Form factors, and matrices before them if these are asked for."""
-        if anew == MATRICES:
-            self._form_matrices()
-        if anew != NOTHING:
-            for call in self._factors:
-                call()
-            self.factorised = True
+    def _raise(self, stages: Sequence[str], but: type[Exception] | tuple[()] = ()) -> None:
+        """Raise an error of functions of Python in some stages, but those of a class."""
+        for bound in (each for word in stages for each in self._programs[word].bound if each.error is not None):
+            error, bound.error = bound.error, None
+            if error is not None and not isinstance(error, but):
+                raise error
 
-    def _form_matrices(self) -> None:
-        for call in self._matrices:
-            call()
-        self.formed = True
+    @property
+    def done(self) -> int:
+        """The number of corrections."""
+        return int(self.numbers[DONE])
+
+    @property
+    def rate(self) -> float:
+        """The rate of the last corrections above rounding."""
+        return float(self.numbers[RATE])
+
+    @property
+    def ratio(self) -> float:
+        """The size of the last correction over that of the one before."""
+        return float(self.numbers[RATIO])
+
+    @property
+    def unfiltered(self) -> float:
+        """The norm of the first estimate."""
+        return float(self.numbers[UNFILTERED])
+
+    @property
+    def estimates(self) -> int:
+        """The number of estimates."""
+        return int(self.numbers[ESTIMATES])
 
     def reach_end(self) -> None:
         """Make the calls of the end, unless the last step has. Raises TrialError."""
-        if not self.ended and not self._end.made():
-            self._end()
+        if not self.numbers[ENDED]:
+            self._programs["end"]()
 
     def look_ahead(self) -> None:
         """Make the calls that prepare the next step, unless the last step has."""
-        if not self.looked_ahead:
-            self._ahead.made()
-
-    def _estimated(self, repeats: int) -> float:
-        """The norm of the error estimate."""
-        norm = self.unfiltered = self._estimate(self._errors)
-        for _ in range(repeats):
-            if not 1.0 < norm < inf:
-                break
-            norm = self._estimate(self._again)
-        return norm
-
-    def _estimate(self, errors: Sequence[Call]) -> float:
-        """The norm of one estimate, infinity where its equations are undefined."""
-        try:
-            for call in errors:
-                call()
-        except TrialError:
-            return inf
-        norm = 0.0
-        for call in self._size:
-            norm = call()
-        self.estimates += 1
-        return norm
+        if not self.numbers[LOOKED_AHEAD]:
+            self._programs["ahead"]()

@@ -39,7 +39,7 @@ from femb.export.csv import export_csv
 from femb.layout.element import Batch
 from femb.layout.evaluation import Evaluation
 from femb.numerics import rotations
-from femb.numerics.compiler.bound_calls import AVAILABLE, Bound, BoundSequence, call_each, program
+from femb.numerics.compiler.bound_calls import AVAILABLE, Bound, BoundSequence, Program
 from femb.pictures.words import channels
 from femb.profiles import Polynomial
 from femb.recording.frames import Frames
@@ -601,14 +601,14 @@ def test_bound_rates_are_those_of_the_equations_to_the_last_bit(kind, systems):
     if not BoundRates.serves(system):
         return
     rates = BoundRates(system)
-    entries = program([rates])
+    program = Program([rates])
     for seed in SEEDS:
         _, u, q, v, _ = state(system, seed)
         a, multipliers = system.forward(u, q, v)
         work = system.budget_rates(u[None], q[None], v[None], multipliers[None])[0]
         rates.u[0] = u
         rates.y[:] = np.concatenate([q, v, 0.0 * work])
-        for call in [rates, *([] if entries is None else [lambda: call_each(entries)])]:
+        for call in [rates, program]:
             rates.rate[:] = np.nan
             call()
             wanted = np.concatenate([system.rates(q[None], v[None])[0], a, work])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from femb.numerics.compiler.bound_calls import AVAILABLE, Bound, BoundSequence, call_bound, call_for_number, program
+from femb.numerics.compiler.bound_calls import AVAILABLE, Bound, BoundSequence, Program, call_bound, call_for_number
 from femb.numerics.compiler.compile import kernel, kernel_with_entry
 
 pytestmark = pytest.mark.skipif(not AVAILABLE, reason="kernels have no entries in this version of numba")
@@ -46,6 +46,15 @@ def run_for_number(calls):
     return number
 
 
+def entries(*calls):
+    """The entries of calls, which the program keeps."""
+    kept.append(Program(calls))
+    return kept[-1].put_together({})
+
+
+kept = []
+
+
 def test_calls_by_address_are_those_of_python():
     rng = np.random.default_rng(0)
     x, rows = rng.random(5), rng.random((5, 3))
@@ -53,32 +62,30 @@ def test_calls_by_address_are_those_of_python():
     for doubled in (False, True):
         arguments = x, (0.25, rows), 0.5, doubled, 3
         calls = [Bound(add, *arguments, found), Bound(add, *arguments, found)]
-        assert run(program([BoundSequence(calls[:1]), calls[1]])) == -1
+        assert run(entries(BoundSequence(calls[:1]), calls[1])) == -1
         for _ in range(2):
             assert Bound(add, *arguments, wanted)() == -1
         np.testing.assert_array_equal(found, wanted)
     found[3] = -100.0
-    assert run(program([calls[0]])) == 3
+    assert run(entries(calls[0])) == 3
 
 
 def test_arguments_are_changed_in_place():
     x, other, rows, y = np.ones(3), np.array([2.0, 4.0, 8.0]), np.ones((3, 1)), np.zeros(3)
     call = Bound(add, x, (0.0, rows), 1.0, False, 0, y)
-    calls = program([call])
-    call.set("factor", 3.0)
-    call.set("pair", 0.5)
+    calls = entries(call)
     call.point("x", other)
     run(calls)
-    np.testing.assert_array_equal(y, 3.0 * other + 0.5)
+    np.testing.assert_array_equal(y, other)
     number = Bound(size, x, 2.0)
-    assert run_for_number(program([call, number])) == number() == 2.0
+    assert run_for_number(entries(call, number)) == number() == 2.0
+    assert Program([call, number]).number() == 2.0
 
 
 def test_results_are_checked():
     told = []
     Bound(add, np.ones(2), (0.0, np.ones((2, 1))), -9.0, False, 0, np.zeros(2), check=told.append)()
     assert told == [0]
-    assert program([len]) is None
 
 
 def test_python_functions_are_called_back():
@@ -92,7 +99,8 @@ def test_python_functions_are_called_back():
 
     one = Bound(add, np.ones(2), (0.0, rows), 1.0, False, 0, y)
     calls = [one, Bound(double, y), one]
-    bound = program(calls)
+    program = Program(calls)
+    bound = program.put_together({})
     assert run(bound) == -1
     np.testing.assert_array_equal(y, [3.0, 3.0])
     for error in (ValueError("no value"), KeyboardInterrupt()):
@@ -100,4 +108,4 @@ def test_python_functions_are_called_back():
         assert run(bound) == 0
         raised[0] = None if isinstance(error, KeyboardInterrupt) else error
         with pytest.raises(type(error)):
-            BoundSequence(calls)()
+            program()

@@ -398,8 +398,9 @@ def test_residual_that_is_not_a_number(monkeypatch):
     system = System(tumbling())
     stepper = make_stepper(system, Run(duration=1.0, method="bdf"))
     stepper.step(1.0)
-    equations = stepper._program._equations
-    monkeypatch.setattr(stepper._program, "_equations", lambda: equations.result.fill(np.nan))
+    program = stepper._program._programs["equations"]
+    (equations,) = program.calls
+    monkeypatch.setattr(program, "calls", [lambda: equations.result.fill(np.nan)])
     stepper._program.take_apart()
     refuses("did not converge", stepper.step, 1.0, error=SolveError)
 

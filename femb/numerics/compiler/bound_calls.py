@@ -6,21 +6,23 @@ that numba gives them; ``call_bound`` calls the kernel from another one, by the 
 block. All kernels can be called so by one loop, whatever their arguments, and none is compiled again for it.
 
 Kernels marked ``@kernel_with_entry`` are called so; other functions are called back by Python from there. Where the
-version of numba was not tested, or kernels are not compiled (NUMBA_DISABLE_JIT), none can, and Python calls all.
+version of numba was not tested, or kernels are not compiled (NUMBA_DISABLE_JIT), all are called back by their numbers,
+and what calls them, marked ``@calling``, is Python: the same program runs everywhere.
 """
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from ctypes import CFUNCTYPE, addressof, c_char, c_int64, c_void_p, cast
-from functools import cached_property
 from struct import Struct, pack
 from typing import Any, TypeAlias
+from weakref import WeakValueDictionary
 
 import numba
 import numpy as np
 
 from femb.base.types import Floats, Ints
 from femb.numerics.compiler import kernel_compiler
-from femb.numerics.compiler.compile import kernel
+from femb.numerics.compiler.compile import kernel_with_entry
 
 # Bytes of a word, and the word of an array in which its address is.
 WORD, ADDRESS = 8, 4
@@ -41,72 +43,64 @@ class Bound:
 
     def __init__(self, kernel: Any, *args: Any, check: Callable[[int], object] | None = None) -> None:
         self.kernel, self.args, self.check = kernel, args, check
-        # the arguments, kept as long as their address, and the first words of some
+        # the arguments, kept as long as their address
         self._block: Ints | None = None
-        self._places: dict[int, int] = {}
         self._entry: tuple[int, int] | None = None
         self._callback: Any = None
-        self._interrupt: BaseException | None = None
+        # what the function has raised where compiled code called it, which Python errors cannot pass
+        self.error: BaseException | None = None
 
     def __call__(self) -> Any:
-        """Call the kernel; returns its result."""
-        if self._interrupt is not None:
-            interrupt, self._interrupt = self._interrupt, None
-            raise interrupt
+        """Call the kernel; returns its result. Raises the error of the last call from compiled code, if it failed."""
+        if self.error is not None:
+            error, self.error = self.error, None
+            raise error
         result = self.kernel(*self.args)
         if self.check is not None:
             self.check(result)
         return result
 
-    def entry(self, known: Known) -> tuple[int, int] | None:
-        """The addresses of the kernel and of its block of arguments, for ``call_bound``; None where it has none."""
-        if self._block is not None or not AVAILABLE:
-            return self._entry
-        address_for = getattr(self.kernel, "address_for", None)
-        if address_for is None:
-            self._block, self._callback = np.zeros(1, dtype=np.int64), FROM_COMPILED(self._called_back)
-            self._entry = cast(self._callback, c_void_p).value or 0, _address(self._block)
-        else:
-            parts = [_described(each, known) for each in self.args]
-            self._block = np.frombuffer(bytearray().join([words for _, words in parts]), dtype=np.int64)
-            if address := address_for(self.args, tuple([key for key, _ in parts])):
-                self._entry = address, _address(self._block)
+    def entry(self, known: Known) -> tuple[int, int]:
+        """The addresses of the kernel and of its block of arguments, for ``call_bound``."""
+        if self._entry is None:
+            self._entry = self._by_address(known) if AVAILABLE else self._by_number()
         return self._entry
 
-    def _called_back(self, block: int) -> int:
-        """Call the function from compiled code, which Python errors cannot pass: 0, where the call by Python that
-        follows raises it again, else -1."""
-        try:
-            self()
-        except Exception:
-            return 0
-        except BaseException as interrupt:
-            self._interrupt = interrupt
-            return 0
-        return -1
+    def _by_address(self, known: Known) -> tuple[int, int]:
+        address_for, address = getattr(self.kernel, "address_for", None), 0
+        if address_for is not None:
+            parts = [_described(each, known) for each in self.args]
+            self._block = np.frombuffer(bytearray().join([words for _, words in parts]), dtype=np.int64)
+            address = address_for(self.args, tuple([key for key, _ in parts]))
+        if not address:
+            self._block, self._callback = np.zeros(1, dtype=np.int64), FROM_COMPILED(self.called_back)
+            address = cast(self._callback, c_void_p).value or 0
+        return address, _address(self._block)
 
-    @cached_property
-    def _numbers(self) -> Floats:
-        assert self._block is not None
-        return self._block.view(np.float64)
+    def _by_number(self) -> tuple[int, int]:
+        NUMBERED[id(self)] = self
+        return id(self), 0
+
+    def called_back(self, block: int) -> int:
+        """Call the function from compiled code: 0 where it raises an error, which is kept; an interrupt until it is
+        raised. Else its result if that is an integer, or -1."""
+        if self.error is not None and not isinstance(self.error, Exception):
+            return 0
+        try:
+            result = self.kernel(*self.args)
+        except BaseException as error:
+            self.error = error
+            return 0
+        self.error = None
+        return result if isinstance(result, int) else -1
 
     def place(self, number: int) -> int:
         """The first word in the block of the argument with this number."""
-        if number not in self._places:
-            self._places[number] = sum(len(_described(each, {})[1]) for each in self.args[:number]) // WORD
-        return self._places[number]
-
-    def _number_of(self, name: str) -> int:
-        names: tuple[str, ...] = self.kernel.py_func.__code__.co_varnames
-        return names.index(name)
-
-    def set(self, name: str, number: float, part: int = 0) -> None:
-        """Set an argument of the kernel, or this part of a tuple that begins with numbers, for calls by address."""
-        self._numbers[self.place(self._number_of(name)) + part] = number
+        return sum(len(_described(each, {})[1]) for each in self.args[:number]) // WORD
 
     def point(self, name: str, array: Floats) -> None:
         """Let an argument of the kernel be another array of the same type and shape."""
-        number = self._number_of(name)
+        number = self.kernel.py_func.__code__.co_varnames.index(name)
         self.args = *self.args[:number], array, *self.args[number + 1 :]
         if self._block is not None:
             self._block[self.place(number) + ADDRESS] = _address(array)
@@ -125,25 +119,48 @@ class BoundSequence:
             result = call()
         return result
 
+    def flattened(self) -> Iterator[Bound]:
+        """The calls, with those of sequences among them."""
+        for call in self.calls:
+            if isinstance(call, BoundSequence):
+                yield from call.flattened()
+            else:
+                yield call if isinstance(call, Bound) else Bound(call)
 
-def program(calls: Sequence[Callable[[], object]], known: Known | None = None) -> Ints | None:
-    """(n, 2) the entries of calls, which must be kept; None where one has none. known : of calls with equal arrays."""
-    entries: list[tuple[int, int]] = []
-    found = _add(calls, entries, {} if known is None else known)
-    return np.array(entries, dtype=np.int64).reshape(-1, 2) if found else None
 
+class Program(BoundSequence):
+    """Calls without arguments, in order, which one call of compiled code makes."""
 
-def _add(calls: Sequence[Callable[[], object]], entries: list[tuple[int, int]], known: Known) -> bool:
-    """Add the entries of calls; whether all have one."""
-    for call in calls:
-        if isinstance(call, BoundSequence):
-            if not _add(call.calls, entries, known):
-                return False
-        elif isinstance(call, Bound) and (entry := call.entry(known)) is not None:
-            entries.append(entry)
-        else:
-            return False
-    return True
+    _entries: Ints | None = None
+
+    def take_apart(self) -> None:
+        """Take up calls anew, of which some have been replaced."""
+        self._entries = None
+
+    def put_together(self, known: Known) -> Ints:
+        """(n, 2) the entries of the calls; known : of calls with equal arrays."""
+        if self._entries is None:
+            # kept as long as their addresses
+            self.bound = list(self.flattened())
+            self._entries = np.array([each.entry(known) for each in self.bound], dtype=np.int64).reshape(-1, 2)
+        return self._entries
+
+    def made(self) -> bool:
+        """Make the calls up to the first that fails; whether none does."""
+        entries = self.put_together({})
+        return bool(call_each(entries) == len(entries))
+
+    def __call__(self) -> None:
+        """Make the calls; raises the error of one that fails."""
+        if not self.made():
+            # once more by Python, which tells why
+            for each in self.bound:
+                each()
+
+    def number(self) -> float:
+        """Make the calls; returns the number that the last one does, not a number where another fails."""
+        result: float = called(self.put_together({}))
+        return result
 
 
 # Of the flags of an array those that tell its type: contiguous, in columns, and writable.
@@ -186,6 +203,22 @@ def _described(value: Any, known: Known) -> tuple[Any, bytes]:
     return found
 
 
+# The bound functions that Python calls by their numbers.
+NUMBERED: WeakValueDictionary[int, Bound] = WeakValueDictionary()
+
+
+def call_by_number(number: int, block: int) -> int:
+    """The integer that the function with this number returns, see ``Bound.called_back``."""
+    return NUMBERED[number].called_back(block)
+
+
+def number_by_number(number: int, block: int) -> float:
+    """The number that the function with this number returns."""
+    bound = NUMBERED[number]
+    value: float = bound.kernel(*bound.args)
+    return value
+
+
 if AVAILABLE:
     from llvmlite import ir
     from numba.core import types
@@ -209,15 +242,15 @@ if AVAILABLE:
         kind = signature(types.float64, types.int64, types.int64)
         return kind, lambda context, builder, sig, args: builder.bitcast(_call(builder, args), ir.DoubleType())
 else:
-
-    def call_bound(address: int, block: int) -> int:
-        """Raise RuntimeError: kernels have no entries here."""
-        raise RuntimeError("kernels have no entries")
-
-    call_for_number = call_bound
+    call_bound, call_for_number = call_by_number, number_by_number
 
 
-@kernel
+def calling(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A ``kernel_with_entry`` that calls bound kernels."""
+    return kernel_with_entry(function) if AVAILABLE else function
+
+
+@calling
 def call_each(program: Any) -> int:
     """Call bound kernels (n, 2) one after the other, up to the first that does not return -1; how many of them did."""
     for k in range(program.shape[0]):
@@ -225,3 +258,16 @@ def call_each(program: Any) -> int:
             return k
     count: int = program.shape[0]
     return count
+
+
+@calling
+def called(program: Any) -> float:
+    """The number that the last of bound kernels (n, 2) returns, which are called one after the other: 0 for none, not a
+    number where another fails."""
+    last = program.shape[0] - 1
+    if last < 0:
+        return 0.0
+    if call_each(program[:last]) < last:
+        return math.nan
+    number: float = call_for_number(program[last, 0], program[last, 1])
+    return number
