@@ -7,8 +7,9 @@ import math
 import time
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable, Iterator
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Generic, NamedTuple, Protocol
 
 import numpy as np
 
@@ -151,6 +152,14 @@ FIRST_STEPS = 10
 SIMULTANEOUS = 1e-6
 
 
+class Zero(NamedTuple):
+    """A zero of an event at a time, s, and the sign of its function after it."""
+
+    t: float
+    event: Event
+    side: float
+
+
 def integrate(
     form: F,
     stepper: Stepper[F],
@@ -172,152 +181,208 @@ def integrate(
     every step and its events; the run ends where it is true. Raises SolveError after the output up to the last state
     has been yielded.
     """
-    clock = RunClock()
+    integration = _Integration(
+        form, stepper, times, summary, events, progress, max_steps, checkpoints, motion_only, until
+    )
     try:
-        yield from _integrate(
-            form, stepper, times, summary, clock, events, progress, max_steps, checkpoints, motion_only, until
-        )
+        yield from integration.parts()
     finally:
-        clock.add_to(stepper.statistics)
+        integration.clock.add_to(stepper.statistics)
 
 
-def _integrate(
-    form: F,
-    stepper: Stepper[F],
-    times: Floats,
-    summary: RunSummary,
-    clock: RunClock,
-    events: tuple[Event, ...],
-    progress: Reporter | None,
-    max_steps: float,
-    checkpoints: Checkpoints | None,
-    motion_only: bool,
-    until: Callable[[Stepper[F], AcceptedStep], bool] | None,
-) -> Iterator[Part]:
-    """``integrate``; clock : of the times of a checkpoint."""
-    instants, end, user_events = times.tolist(), float(times[-1]), events
+@dataclass(eq=False)
+class _Integration(Generic[F]):
+    """A run on its way, with the arguments of ``integrate``; form : in its present discrete state.
 
-    def keep() -> None:
-        if checkpoints is not None:
-            clock.add_to(stepper.statistics)
-            checkpoints.keep(form, stepper, values, summary)
+    events, values : those of the user and what updates wait for, and their functions at the end of the last step. done,
+    shown : the number of output times so far, and the last output (s). over : whether an event or ``until`` has ended
+    the run.
+    """
 
-    if checkpoints is not None and checkpoints.earlier is not None:
-        form, values = checkpoints.restore(form, stepper, summary, len(events))
-        events = (*events, *update_events(form))
-        done = checkpoints.done(times, stepper.t)
-        jumps = checkpoints.ended_at_jump(form, stepper.t)
-    else:
-        events = (*events, *update_events(form))
-        jumps = False
-        values = event_values(form, events, stepper.t, stepper.q, stepper.v)
-        yield _last_state(form, stepper, motion_only)
-        done = 1
-    crossing = SingularityCrossing.of(stepper)
-    many = stepper if isinstance(stepper, StepperOfMany) and until is None else None
-    pace, repetition = Pace(stepper.t, end, max_steps), Repetition()
-    shown = stepper.t
-    landings, updates = Landings(form, float(times[0]), end), form.layout.updates
+    form: F
+    stepper: Stepper[F]
+    times: Floats
+    summary: RunSummary
+    user_events: tuple[Event, ...]
+    progress: Reporter | None
+    max_steps: float
+    checkpoints: Checkpoints | None
+    motion_only: bool
+    until: Callable[[Stepper[F], AcceptedStep], bool] | None
+    over: bool = False
     bound: BoundUpdates | None = None
-    after_steps = [update for update in updates if update.after_steps]
 
-    def go_on(waiting: list[Update], jumps: bool) -> bool:
+    def __post_init__(self) -> None:
+        self.clock, self.instants, self.end = RunClock(), self.times.tolist(), float(self.times[-1])
+        self.landings, self.updates = Landings(self.form, self.instants[0], self.end), self.form.layout.updates
+        self.after_steps = [update for update in self.updates if update.after_steps]
+
+    def parts(self) -> Iterator[Part]:
+        """The output: to each instant where steps end in turn, with the updates there."""
+        yield from self._begin()
+        stepper = self.stepper
+        while stepper.t < self.end:
+            limit, instant, jumps = self.landings.after(stepper.t, self.form.system.discrete)
+            yield from self._steps(limit, instant)
+            if self.over:
+                return
+            if stepper.t >= limit:
+                stepper.t = instant
+                if instant < self.end:
+                    self._update([*self.after_steps, *self._due()], jumps)
+        self.repetition.finish()
+        self._keep()
+
+    def _begin(self) -> Iterator[Part]:
+        """The start of the run, or of its continuation."""
+        form, stepper, jumps = self.form, self.stepper, False
+        if self.checkpoints is not None and self.checkpoints.earlier is not None:
+            self.form, self.values = self.checkpoints.restore(form, stepper, self.summary, len(self.user_events))
+            self.events = (*self.user_events, *update_events(self.form))
+            self.done = self.checkpoints.done(self.times, stepper.t)
+            jumps = self.checkpoints.ended_at_jump(self.form, stepper.t)
+        else:
+            self._begin_events()
+            yield self._last_state()
+            self.done = 1
+        self.crossing = SingularityCrossing.of(stepper)
+        self.pace, self.repetition = Pace(stepper.t, self.end, self.max_steps), Repetition()
+        self.shown = stepper.t
+        # a run interrupted after its last step has nothing left to do
+        if (self.updates or jumps) and stepper.t < self.end:
+            self._update(self._due(), jumps)
+
+    def _steps(self, limit: float, instant: float) -> Iterator[Part]:
+        """Steps up to the time ``limit`` (s), which counts as ``instant``, or until a discrete state changes."""
+        stepper, changed = self.stepper, False
+        while stepper.t < limit and not changed:
+            if self.checkpoints is not None and self.checkpoints.due:
+                self._keep()
+            try:
+                taken = self._taken(limit, instant)
+            except SolveError:
+                if stepper.t > self.shown:
+                    yield self._last_state()
+                raise
+            if isinstance(taken, PassedSteps):
+                yield from self._passed(taken)
+                continue
+            stops = self._zeros(taken)
+            last = stops[0].t if stops else instant if taken.end == limit else taken.end
+            yield from self._output(taken, last)
+            self._report(last)
+            if self.summary.stopped_by is not None:
+                self.over = True
+                self._keep()
+                return
+            stepper.form = self.form = self.form.at(stepper.q)
+            if stops:
+                changed = self._switch(taken, stops)
+            if self.after_steps and stepper.t < limit:
+                changed = self._update(self.after_steps, False) or changed
+            if self.until is not None and self.until(stepper, taken):
+                self.over = True
+                return
+
+    # What follows each other in a step
+
+    def _taken(self, limit: float, instant: float) -> AcceptedStep | PassedSteps:
+        """A step, or many in one call where nothing is asked between them. Raises SolveError."""
+        stepper, crossing = self.stepper, self.crossing
+        self.pace.check(stepper)
+        self.repetition.check(self.form, stepper.t, stepper.q, stepper.v, self.events)
+        asked = self.events or self.after_steps or self.until is not None
+        if not asked and (crossing is None or crossing.is_far) and isinstance(stepper, StepperOfMany):
+            wanted = self.times[self.done : bisect_right(self.instants, instant)]
+            if (passed := stepper.steps(limit, instant, wanted, self.pace.room(stepper))) is not None:
+                return passed
+        return crossing.step(limit) if crossing else stepper.step(limit)
+
+    def _passed(self, steps: PassedSteps) -> Iterator[Part]:
+        """The output inside many steps, to whose end the run goes."""
+        self.pace.pass_over(steps.ends)
+        if self.crossing:
+            self.crossing.pass_over(steps)
+        self.done += len(steps.time)
+        if len(steps.time):
+            self.shown = float(steps.time[-1])
+            yield passed_instants(self.form, steps)
+        self._report(float(steps.ends[-1]))
+        self.stepper.form = self.form = steps.after(self.form, self.stepper.q)
+
+    def _zeros(self, step: AcceptedStep) -> list[Zero]:
+        """The zeros that end a step before its end."""
+        stops: list[Zero] = []
+        if self.events:
+            stops, self.values = find_events(self.form, self.events, step, self.values, self.summary)
+        return stops
+
+    def _output(self, step: AcceptedStep, last: float) -> Iterator[Part]:
+        """The output inside a step up to the time ``last`` (s), also there if an event ends the run."""
+        count = bisect_right(self.instants, last)
+        wanted = self.times[self.done : count]
+        if self.summary.stopped_by is not None and (len(wanted) == 0 or wanted[-1] < last):
+            wanted = np.append(wanted, last)
+        if len(wanted):
+            self.shown = float(wanted[-1])
+            yield step_instants(self.form, step, wanted)
+        self.done = count
+
+    def _report(self, last: float) -> None:
+        """Show the time reached (s), and a warning once."""
+        warning = self.pace.warning or (self.crossing.warning if self.crossing else "")
+        if self.progress is not None:
+            self.progress.update(last)
+        if warning and not self.summary.warning:
+            self.summary.warning = warning
+            if self.progress is not None:
+                self.progress.message(warning)
+
+    def _switch(self, step: AcceptedStep, stops: list[Zero]) -> bool:
+        """Carry out the updates whose zeros end a step; whether there are any."""
+        self.form, sides = switch(self.form, self.stepper, step, stops, self.summary)
+        if self.crossing:
+            self.crossing.reset()
+        self._begin_events()
+        pairs = zip(self.events, self.values, strict=True)
+        self.values = [_beyond(value, sides.get(event.update)) for event, value in pairs]
+        return bool(self.updates)
+
+    def _update(self, waiting: list[Update], jumps: bool) -> bool:
         """Carry out updates at the end of a step, and begin a smooth interval where these, or an input that may jump,
         change the motion; whether a discrete state changes."""
-        nonlocal form, events, values, bound
-        before = form
-        if bound is None and AVAILABLE and form is form.system and stepper.statistics.steps >= FIRST_STEPS:
-            bound = BoundUpdates(form.system)
-        form, begins = _updated(form, stepper, waiting, jumps, landings.same, summary, bound)
-        if crossing and begins:
-            crossing.reset()
-        if form is before:
+        before, stepper = self.form, self.stepper
+        if self.bound is None and AVAILABLE and before is before.system and stepper.statistics.steps >= FIRST_STEPS:
+            self.bound = BoundUpdates(before.system)
+        same = self.landings.same
+        self.form, begins = _updated(before, stepper, waiting, jumps, same, self.summary, self.bound)
+        if self.crossing and begins:
+            self.crossing.reset()
+        if self.form is before:
             # values are those at the end of the step: with new ones, a zero there could be detected twice, by rounding
             return False
-        waited = update_events(form)
-        values = values[: len(user_events)] + event_values(form, waited, stepper.t, stepper.q, stepper.v)
-        events = (*user_events, *waited)
+        self._begin_events(self.values[: len(self.user_events)])
         return True
 
-    if (updates or jumps) and stepper.t < end:  # a run interrupted after its last step has nothing left to do
-        go_on(landings.due(stepper.t, form.system.discrete), jumps)
-    while stepper.t < end:
-        limit, instant, jumps = landings.after(stepper.t, form.system.discrete)
-        changed = False
-        while stepper.t < limit and not changed:
-            if checkpoints is not None and checkpoints.due:
-                keep()
-            passed: PassedSteps | None = None
-            try:
-                pace.check(stepper)
-                repetition.check(form, stepper.t, stepper.q, stepper.v, events)
-                if many is not None and not (events or after_steps) and (crossing is None or crossing.is_far):
-                    wanted = times[done : bisect_right(instants, instant)]
-                    passed = many.steps(limit, instant, wanted, pace.room(stepper))
-                if passed is None:
-                    step = crossing.step(limit) if crossing else stepper.step(limit)
-            except SolveError:
-                if stepper.t > shown:
-                    yield _last_state(form, stepper, motion_only)
-                raise
-            stops: list[Zero] = []
-            if passed is not None:
-                pace.pass_over(passed.ends)
-                if crossing:
-                    crossing.pass_over(passed)
-                last = float(passed.ends[-1])
-                done += len(passed.time)
-                if len(passed.time):
-                    shown = float(passed.time[-1])
-                    yield passed_instants(form, passed)
-            else:
-                if events:
-                    stops, values = find_events(form, events, step, values, summary)
-                reached = instant if step.end == limit else step.end
-                last = stops[0].t if stops else reached
-                count = bisect_right(instants, last)
-                wanted = times[done:count]
-                if summary.stopped_by is not None and (len(wanted) == 0 or wanted[-1] < last):
-                    wanted = np.append(wanted, last)
-                if len(wanted):
-                    shown = float(wanted[-1])
-                    yield step_instants(form, step, wanted)
-                done = count
-            if progress is not None:
-                progress.update(last)
-            warning = pace.warning or (crossing.warning if crossing else "")
-            if warning and not summary.warning:
-                summary.warning = warning
-                if progress is not None:
-                    progress.message(summary.warning)
-            if summary.stopped_by is not None:
-                keep()
-                return
-            stepper.form = form = form.at(stepper.q) if passed is None else passed.after(form, stepper.q)
-            if stops:
-                form, sides = switch(form, stepper, step, stops, summary)
-                if crossing:
-                    crossing.reset()
-                events = (*user_events, *update_events(form))
-                values = event_values(form, events, stepper.t, stepper.q, stepper.v)
-                values = [_beyond(value, sides.get(event.update)) for event, value in zip(events, values, strict=True)]
-                changed = bool(updates)
-            if after_steps and stepper.t < limit:
-                changed = go_on(after_steps, False) or changed
-            if until is not None and passed is None and until(stepper, step):
-                return
-        if stepper.t < limit:
-            continue
-        stepper.t = instant
-        if instant < end:
-            go_on([*after_steps, *landings.due(instant, form.system.discrete)], jumps)
-    repetition.finish()
-    keep()
+    def _begin_events(self, known: Sequence[float] = ()) -> None:
+        """Take what updates wait for in the present discrete state; known : the values of the first events."""
+        stepper, self.events = self.stepper, (*self.user_events, *update_events(self.form))
+        others = self.events[len(known) :]
+        self.values = [*known, *event_values(self.form, others, stepper.t, stepper.q, stepper.v)]
 
+    def _due(self) -> list[Update]:
+        return self.landings.due(self.stepper.t, self.form.system.discrete)
 
-def _last_state(form: Formulation, stepper: StepperState, motion_only: bool) -> Frames:
-    now, work = np.array([stepper.t]), stepper.work[None].copy()
-    return output_frames(form, now, stepper.q[None].copy(), stepper.v[None].copy(), work, motion_only)
+    def _keep(self) -> None:
+        """Write a checkpoint."""
+        if self.checkpoints is not None:
+            self.clock.add_to(self.stepper.statistics)
+            self.checkpoints.keep(self.form, self.stepper, self.values, self.summary)
+
+    def _last_state(self) -> Frames:
+        stepper = self.stepper
+        now, work = np.array([stepper.t]), stepper.work[None].copy()
+        return output_frames(self.form, now, stepper.q[None].copy(), stepper.v[None].copy(), work, self.motion_only)
 
 
 class Landings:
@@ -355,14 +420,6 @@ class Landings:
     def due(self, t: float, discrete: DiscreteState) -> list[Update]:
         """The updates that wait for the time t (s)."""
         return [update for update in self._updates if update.next(discrete) <= t + self.same]
-
-
-class Zero(NamedTuple):
-    """A zero of an event at a time, s, and the sign of its function after it."""
-
-    t: float
-    event: Event
-    side: float
 
 
 def find_events(
