@@ -149,7 +149,7 @@ MUTANTS = (
            "tests/steppers/test_forces_between_steps.py",
            "accelerations between steps of radau"),
     Mutant("femb/steppers/radau.py",
-           "a = FROM_ZERO[0].dot(Z) / h if self._starting else self.a", "a = self.a",
+           "a = FROM_ZERO[0].dot(self._Z) / h if self._starting else self.a", "a = self.a",
            "tests/steppers/test_forces_between_steps.py",
            "accelerations after a discontinuity"),
     Mutant("femb/steppers/radau.py",
