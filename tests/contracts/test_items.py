@@ -38,6 +38,7 @@ from femb.elements.spring.batch import PairBatch
 from femb.export.csv import export_csv
 from femb.layout.element import Batch
 from femb.layout.evaluation import Evaluation
+from femb.layout.private_blocks import PrivateBlocks
 from femb.numerics import rotations
 from femb.numerics.compiler.bound_calls import AVAILABLE, Bound, BoundSequence, Program
 from femb.pictures.words import channels
@@ -669,6 +670,11 @@ def test_arrays_of_kernels_are_in_the_order_of_rows(kind, systems):
         for name in ("index", "ends", "data", "offset", "stride"):
             if isinstance(array := getattr(batch, name, None), np.ndarray):
                 arrays[f"{type(batch).__name__}.{name}"] = array
+    for term in (each for of_batch in system.evaluation.masses for each in of_batch):
+        private = PrivateBlocks(term.starts, term.sizes)
+        for blocks, starts in ((private, private.starts), (system.pattern, term.starts)):
+            found = blocks.offsets(np.asfortranarray(starts))
+            arrays |= {f"{type(blocks).__name__}.{k}": array for k, array in enumerate(found)}
     assert [name for name, array in arrays.items() if not array.flags.c_contiguous] == []
 
 
