@@ -306,7 +306,8 @@ def _numbered(topology: Topology) -> Numbers:
         raise ModelError("the model has nothing that can move")
     of_frame = block_of_frame.tolist()
     constrained = [tuple(of_frame[frame] for frame in frames) for frames in topology.rows]
-    joined = {(min(pair), max(pair)) for pair in constrained if len(pair) == 2 and min(pair) >= 0}
+    # of all frames of a row, as where its tangent is complete: the coordinates of both layouts are the same
+    joined = {pair for row in constrained for pair in combinations(sorted({b for b in row if b >= 0}), 2)}
     order, closed = _tree_order(len(members), pairs | joined)
     if closed and max(len(internal) for _, internal in members) > MOST_IN_A_BLOCK:
         members = [(frame, []) for frame, _ in members if frame is not None]

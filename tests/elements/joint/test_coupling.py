@@ -348,6 +348,35 @@ def test_statics_and_drivers():
         np.testing.assert_allclose(results.couplings["rack"].force[-1], [5.0, -25.0], rtol=1e-9)
 
 
+def heated_rod_and_pinion():
+    """The tip of a heated rod, a cart on a rail, turns a pinion by its rack against a spring."""
+    words = {"area": 1e-4, "second_moments": (1e-9, 1e-9), "torsion_constant": 2e-9, "density": 2700.0}
+    steel = femb.Section("rod", **words, youngs_modulus=7e10, shear_modulus=2.7e10, expansion=2e-5)
+    ends = femb.Ground().at(direction=(1, 0, 0)), femb.Attachment("cart", direction=(1, 0, 0))
+    pinion = (
+        femb.RigidBody("pinion", 1.0, 1e-3),
+        femb.Revolute("axle", femb.JointEnd("ground", at=(1, 0.1, 0), axis=(0, 0, 1)), femb.JointEnd("pinion")),
+    )
+    rail = femb.Prismatic("rail", femb.JointEnd("ground", at=(1, 0, 0), axis=(1, 0, 0)), femb.JointEnd("cart"))
+    rack = femb.Rack("rack", femb.JointCoordinate("axle"), femb.JointCoordinate("rail"), radius=0.05)
+    return of_parts(
+        femb.RigidBody("cart", 1.0, 0.01, position=(1, 0, 0)), femb.Beam("rod", steel, 1.0, 2, *ends), *pinion, rail,
+        rack, femb.JointSpringDamper("spring", "axle", stiffness=2000.0),
+        femb.ThermalLoad("heat", beam="rod", temperature=100.0),
+    )  # fmt: skip
+
+
+def test_statics_beside_a_beam():
+    """EA alpha T / (EA/L + k/R^2); a run that starts there stays, and every joint has its own coordinate."""
+    model, wanted = heated_rod_and_pinion(), 7e6 * 2e-3 / (7e6 + 2000.0 / 0.05**2)
+    found = femb.static(model)
+    assert found.joints["rail"].coordinates[-1, 0] == pytest.approx(wanted, rel=1e-9)
+    assert found.joints["axle"].coordinates[-1, 0] == pytest.approx(wanted / 0.05, rel=1e-9)
+    assert found.bodies["cart"].position[-1] == pytest.approx([1.0 + wanted, 0.0, 0.0], abs=1e-12)
+    stays = femb.simulate(model, duration=0.1, output_interval=0.1, start="equilibrium")
+    assert stays.joints["axle"].coordinates[:, 0] == pytest.approx(wanted / 0.05, rel=1e-8)
+
+
 def held(*items):
     """Two rotors, of which a driver holds the second."""
     return of_parts(*rotor("a", 0.5, rates=0.3), *rotor("b", 0.2), HOLD, *items)
