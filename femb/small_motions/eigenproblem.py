@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from femb.base.errors import FembWarning, ModelError
 from femb.base.types import Floats, Ints, Sparse
+from femb.elements.environment.orbital_frame import orbital_motion
 from femb.layout.connections import groups_of
 from femb.layout.element import LowRank
 from femb.layout.protocols import LowRankTangent, OfPhase, Strained
@@ -236,12 +237,15 @@ class EigenProblem:
     def _turning(self, structure: KnownStructure) -> KnownStructure:
         """A structure with the turn of its steady rotation, if what notices it stands still and is alike after it.
 
-        Forces that are alike were told from others before (``femb.small_motions.steady``), but not in orbit.
+        Forces that are alike were told from others before (``femb.small_motions.steady``), but not in orbit. What has
+        inputs may turn with the structure in time, as the vertical in orbit, and resists a turn at an instant.
         """
         system, held = self.system, self.v[self.held]
         screw = structure.screw(system, self.q, self.v)[None]
-        in_orbit = any(item.follows_origin for item in system.model.items())
-        if in_orbit or held.any() or not screw.any() or structure.leaves(screw[0]):
+        turning = orbital_motion(system.model) is not None or any(
+            each.label.startswith(f"{name}.") for name in structure.against(screw[0]) for each in system.inputs
+        )
+        if turning or held.any() or not screw.any() or structure.leaves(screw[0]):
             return structure
         moves = self.moves_of(structure, screw)
         driven = np.max(np.abs(self.gaps(moves)), initial=0.0) > ROUNDING_OF_ROWS * np.max(np.abs(moves), initial=0.0)

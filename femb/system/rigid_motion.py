@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from femb.base.errors import SolveError
+from femb.base.errors import ModelError, SolveError
 from femb.base.types import Floats
 from femb.layout.connections import groups_of
 from femb.layout.symmetry import nullity, twists
@@ -257,7 +257,7 @@ class RigidMotion:
 
     def check_axis(self, instead: str = START) -> None:
         """Refuse an axis that is not a principal axis at the start: the iteration would rotate the structure to one, by
-        any angle. One whose tilt its surroundings notice, as gravity does in an orbit, has an equilibrium beside it.
+        any angle. One that turns with its orbit, whose gravity notices the tilt, has an equilibrium beside it.
 
         instead : what else to do, for the message.
         """
@@ -265,12 +265,22 @@ class RigidMotion:
             return
         structure = next(each for each in known_motions(self.system) if self.owner in each.frames)
         tilts = twists(turns=nullity(self.omega[None] / norm(self.omega)), point=self.centre(self.system.q0))
-        if not structure.contains(structure.motions, tilts):
+        if self._turns_with_orbit() and not structure.contains(structure.motions, tilts):
             return
         spin = self._spin(self.system.q0)
         moment = rotations.cross(self.omega, spin)
         if norm(moment) > NEARLY_PRINCIPAL * norm(self.omega) * norm(spin):
             self._refuse(np.concatenate([np.zeros(3), moment]), instead)
+
+    def _turns_with_orbit(self) -> bool:
+        """Whether it has the angular velocity of the frame of an orbit at the start."""
+        from femb.elements.environment.orbital_frame import frame_of, motion_of
+
+        try:
+            quaternion, turn = frame_of(motion_of(self.system.model, ("run", "start"), "'equilibrium'"), 0.0)
+        except ModelError:
+            return False
+        return norm(self.omega - rotations.rotate(quaternion, turn)) <= NEARLY_PRINCIPAL * norm(self.omega)
 
     def check(self, q: Floats, force: Floats) -> None:
         """Refuse a net force or moment on a free structure, and a moment about the axis of one that turns freely."""
