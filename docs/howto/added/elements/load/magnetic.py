@@ -13,6 +13,7 @@ from femb.elements.item import Item
 from femb.elements.marker import Place
 from femb.layout.element import Batch, Input
 from femb.layout.layout import Layout
+from femb.layout.symmetry import AXES, Surroundings, Symmetry, along, twists
 from femb.layout.terms import Force, Tangent
 from femb.numerics.rotations import cross_matrix, rotate_back
 from femb.numerics.vector3 import scatter
@@ -46,6 +47,10 @@ class MagneticTorque(Item):
     def markers(self) -> dict[tuple[str, ...], Place]:
         """The body, by its name in its own fields."""
         return {(): Place(self.body)}
+
+    def symmetry(self, around: Surroundings) -> Symmetry:
+        """Translations, and turns about the field: the torque is across it."""
+        return Symmetry.of(twists(AXES, along(np.array(self.field))))
 
     @staticmethod
     def batches(items: list["MagneticTorque"], layout: Layout, model: Any) -> list[Batch]:
