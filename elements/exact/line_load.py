@@ -20,7 +20,19 @@ from femb.elements.exact.element_data import LENGTH, MEAN, QUADRATIC, REFERENCE,
 from femb.elements.exact.force import element_coordinates, end_sections, frame_poses
 from femb.elements.exact.mean_rotation import mean_factors, rotation_and_mean
 from femb.elements.exact.tangent import scatter_frames
-from femb.elements.load.line_load_batch import SECTION, LineLoads
+from femb.elements.load.line_load_batch import (
+    SECTION,
+    LineLoads,
+    first_spin,
+    loaded_end,
+    moved,
+    no_loads,
+    on_frames,
+    second_spin,
+    still,
+    way,
+    with_force,
+)
 from femb.layout.terms import Force, Tangent
 from femb.numerics.compiler.compile import inlined, kernel_with_entry
 from femb.numerics.compiler.duals import (
@@ -36,9 +48,8 @@ from femb.numerics.compiler.duals import (
     sqrt,
     value,
     vector,
-    zeros_like,
 )
-from femb.numerics.compiler.traced import M3, M6, V3, V4, V6, of_one, put, put_changes, traced, unit_changes
+from femb.numerics.compiler.traced import M3, M6, V3, V4, V6, of_one, put, put_changes, traced
 
 # The four functions of equation (20) at the Gauss points.
 _BUBBLE = 0.5 * POINTS * (1.0 - POINTS)
@@ -55,10 +66,8 @@ class Compliance(NamedTuple):
 
 
 class Helix(NamedTuple):
-    """Axes of both frames and of end I, and of the helix x, theta, P, k0, k1 and d: section 2."""
+    """Axes of end I, and x, theta, P, k0, k1 and d: section 2."""
 
-    first: Any
-    second: Any
     axes: Any
     x: Any
     theta: Any
@@ -66,16 +75,6 @@ class Helix(NamedTuple):
     k0: Any
     k1: Any
     d: Any
-
-
-class End(NamedTuple):
-    """An end: the axes (3, 3) of its frame, its arm (3,) and its axes (3, 3) in the frame; ``spin`` (3,) of the frame,
-    own axes, of which only the changes count."""
-
-    frame: Any
-    spin: Any
-    arm: Any
-    axes: Any
 
 
 def adjoint(d, a):
@@ -137,11 +136,6 @@ def map_of(theta, k0, t):
     return k0 * outer(theta, theta) - 0.5 * skew(theta) + (1.0 - k0 * t) * identity(3)
 
 
-def only_changes(a):
-    """A vector that is zero, with the changes of another."""
-    return vector(*(lift(0.0, (1.0, each)) for each in a))
-
-
 @traced
 def bubble_stress_of(by, d, strain):
     """The stress of a strain times the length, and y, of equation (11)."""
@@ -150,20 +144,18 @@ def bubble_stress_of(by, d, strain):
 
 
 @traced
-def shape_of(first, second, chord, theta, k):
-    """The ``Helix`` of an element from its two ends, the way between their frames, inertial axes, the values of its
-    rotation vector, and k0, k1, k2 of equation (4)."""
-    spins = [only_changes(end.spin) for end in (first, second)]
-    frames = [end.frame + end.frame @ skew(spin) for end, spin in zip((first, second), spins, strict=True)]
-    spin_1, spin_2 = (end.axes.T @ spin for end, spin in zip((first, second), spins, strict=True))
-    axes = frames[0] @ first.axes
-    x = axes.T @ (chord + frames[1] @ second.arm - frames[0] @ first.arm)
+def helix_between(ends, between, theta, k):
+    """The ``Helix`` from both ends, the way between their frames, inertial axes, the values of its rotation vector, and
+    k0, k1, k2 of equation (4)."""
+    axes = ends[0].frame @ ends[0].axes
+    x = axes.T @ way.run(ends, between)
+    spins = [end.axes.T @ end.spin for end in ends]
     P = map_of(theta, k[0], dot(theta, theta))
-    theta = theta + P.T @ spin_2 - P @ spin_1
+    theta = theta + P.T @ spins[1] - P @ spins[0]
     t = dot(theta, theta)
     k0, k1 = lift(k[0], (k[1], t)), lift(k[1], (k[2], t))
     P = map_of(theta, k0, t)
-    return Helix(frames[0], frames[1], axes, x, theta, P, k0, k1, joined(P @ x, theta))
+    return Helix(axes, x, theta, P, k0, k1, joined(P @ x, theta))
 
 
 @traced
@@ -177,12 +169,6 @@ def point_turn(xi, length, y):
 def follows(R, E, Eb, f):
     """A vector of a section, inertial axes."""
     return R @ (E @ (Eb @ f))
-
-
-@traced
-def with_force(F, shares, f):
-    """Forces (4, 3) on the four vectors, with a force at one point."""
-    return F + outer(shares, f)
 
 
 @traced
@@ -206,91 +192,67 @@ def deformation_force(by, d, sigma, y, n, h):
 
 
 @traced
-def on_frames(first, second, shape, F, n, moment, reference):
-    """(12,) forces, inertial axes, and torques on the frames: of F (4, 3) on the four vectors, inertial axes, of n (6,)
-    on d, equation (12), and of a moment (3,) on end I, its axes."""
-    x, theta, P = shape.x, shape.theta, shape.map
-    n_u, square = n[:3], dot(shape.theta, shape.theta)
+def on_rotations(n):
+    """A force (6,) on d, of that on the rotations alone."""
+    return joined(0.0, 0.0, 0.0, n)
+
+
+@traced
+def helix_forces(helix, F, n, moment):
+    """Forces (4, 3) on the four vectors, and moments on both ends, of F (4, 3), of n (6,) on d, equation (12), and of a
+    moment on end I."""
+    x, theta, P = helix.x, helix.theta, helix.map
+    n_u, square = n[:3], dot(theta, theta)
     # W^T n_u with W of equation (5)
-    w = 2.0 * shape.k1 * (dot(theta, x) * theta - square * x) - 2.0 * shape.k0 * x
-    turned = shape.k0 * (dot(theta, n_u) * x + dot(theta, x) * n_u) + dot(w, n_u) * theta - 0.5 * cross(x, n_u)
+    w = 2.0 * helix.k1 * (dot(theta, x) * theta - square * x) - 2.0 * helix.k0 * x
+    turned = helix.k0 * (dot(theta, n_u) * x + dot(theta, x) * n_u) + dot(w, n_u) * theta - 0.5 * cross(x, n_u)
     m, pull = n[3:] + turned, P.T @ n_u
-    force = shape.axes @ pull
-    moments = moment - P.T @ m - cross(x, pull), P @ m
-    parts = []
-    for e, end in enumerate((first, second)):
-        frame = (shape.first, shape.second)[e]
-        total = F[2 * e] + (force if e else -force)
-        torque = cross(end.arm, frame.T @ total) + cross(end.axes @ reference[:3], frame.T @ F[2 * e + 1])
-        parts += [total, torque + end.axes @ moments[e]]
-    return joined(*parts)
+    force = helix.axes @ pull
+    return matrix(F[0] - force, F[1], F[2] + force, F[3]), (moment - P.T @ m - cross(x, pull), P @ m)
 
 
 @inlined
-def row_force(first, second, chord, theta, k, data, free, kind, factor, values):
-    """(12,) residual force of a row on the frames of both ends.
+def row_force(ends, between, theta, k, data, free, kind, factor, values):
+    """Residual force of a row on both ends, as in ``on_frames``.
 
-    chord (3,) : between the frames. theta (3,), k : rotation vector of the element, and k0, k1, k2. free (6,) : free
-    strain times the length.
+    ends : a pair of ``LoadedEnd``. between (3,) : way between the frames. theta (3,), k : rotation vector of the
+    element, and k0, k1, k2. free (6,) : free strain times the length.
     """
-    length, reference = data[LENGTH], V6(data[REFERENCE:])
-    shape = shape_of(first, second, chord, V3(theta), k)
+    length = data[LENGTH]
+    helix = helix_between(ends, between, V3(theta), k)
     by = Compliance(length, M6(data[MEAN:]), M6(data[QUADRATIC:]), M6(data[SLOPE:]))
-    sigma, y = bubble_stress_of(by, shape.d, shape.d - reference - V6(free))
+    sigma, y = bubble_stress_of(by, helix.d, helix.d - V6(data[REFERENCE:]) - V6(free))
     square = theta[0] * theta[0] + theta[1] * theta[1] + theta[2] * theta[2]
-    F, moment = no_forces(shape.x), zero_of(shape.x)
+    F, moment, _ = no_loads(helix.x)
     n, h, turns = moment, moment, False
     for i in range(3):
         xi = POINTS[i]
         weight = factor * length * WEIGHTS[i]
-        E, A = rotation_and_mean(xi * shape.theta, mean_factors(xi * xi * square))
+        E, A = rotation_and_mean(xi * helix.theta, mean_factors(xi * xi * square))
         f, c = weight * V3(values[i]), weight * V3(values[i, 3:])
         if kind == SECTION:
             turn, bent = point_turn(xi, length, y)
             Eb, _ = rotation_and_mean(turn, mean_factors(of_one(bent)))
-            F = with_force(F, V4(SHARES[i]), follows(shape.axes, E, Eb, f))
+            F = with_force(F, V4(SHARES[i]), follows(helix.axes, E, Eb, f))
             c = E @ (Eb @ c)
         else:
             F = with_force(F, V4(SHARES[i]), f)
-            c = shape.axes.T @ c
+            c = helix.axes.T @ c
         if values[i, 3] != 0.0 or values[i, 4] != 0.0 or values[i, 5] != 0.0:
             turns = True
             moment = moment + c
             n, h = with_moment(n, h, xi, E, A, c)
-    on_d = six_of(n)
+    on_d = on_rotations(n)
     if turns:
-        on_d = deformation_force(by, shape.d, sigma, y, n, h)
-    return on_frames(first, second, shape, F, on_d, moment, reference)
+        on_d = deformation_force(by, helix.d, sigma, y, n, h)
+    F, moments = helix_forces(helix, F, on_d, moment)
+    return on_frames(ends, F, moments)
 
 
 @traced
-def zero_of(x):
-    """A zero vector (3,) with as many changes."""
-    return zeros_like(x)
-
-
-@traced
-def six_of(x):
-    """Six zeros with as many changes as a vector (3,)."""
-    return zeros_like(joined(x, x))
-
-
-@traced
-def no_forces(x):
-    """Zeros (4, 3) with as many changes as a vector (3,)."""
-    return zeros_like(matrix(x, x, x, x))
-
-
-@traced
-def still():
-    """A spin that is not varied."""
-    return vector(0.0, 0.0, 0.0)
-
-
-@inlined
-def end_of(e, R, spin, ends):
-    """The ``End`` e; R (4, 3, 3) of ``element_coordinates``."""
-    return End(M3(R[2 * e]), spin, V3(ends[e, 1:]), M3(ends[e, 4:]))
+def exact_end(frame, spin, arm, axes, chord):
+    """The ``LoadedEnd`` of an exact element; chord (6,) : d of its reference shape."""
+    return loaded_end.run(frame, spin, arm, axes, axes @ chord[:3], vector(0.0, 0.0, 0.0))
 
 
 @inlined
@@ -309,7 +271,7 @@ def line_forces(index, ends, data, shares, first_input, kind, first, values, fix
     Returns -1, or the number of a row with a folded element.
     """
     p, poses, R, r, small = np.empty((3, 4)), np.empty((2, 7)), np.empty((4, 3, 3)), np.empty((4, 3)), np.empty((4, 3))
-    d, P, W, f, free, chord = np.empty(6), np.empty((3, 3)), np.empty((3, 3)), np.empty(12), np.empty(6), np.empty(3)
+    d, P, W, f, free = np.empty(6), np.empty((3, 3)), np.empty((3, 3)), np.empty(12), np.empty(6)
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
             frame_poses(index[k], q[s], fixed, poses)
@@ -317,13 +279,15 @@ def line_forces(index, ends, data, shares, first_input, kind, first, values, fix
             if not whole:
                 return k
             free_strain(shares, k, u[s], first_input, free)
-            one, two = end_of(0, R, still(), ends[k]), end_of(1, R, still(), ends[k])
-            for i in range(3):
-                chord[i] = poses[1, i] - poses[0, i]
-            force = row_force(
-                one, two, V3(chord), d[3:6], (k0, k1, k2), data[k], free, kind[k], -u[s, first[k]], values[k]
+            end, chord = ends[k], V6(data[k, REFERENCE:])
+            one = exact_end(M3(R[0]), still(), V3(end[0, 1:]), M3(end[0, 4:]), chord)
+            two = exact_end(M3(R[2]), still(), V3(end[1, 1:]), M3(end[1, 4:]), chord)
+            between, factor = V3(poses[1]) - V3(poses[0]), -u[s, first[k]]
+            on_one, on_two = row_force(
+                (one, two), between, d[3:6], (k0, k1, k2), data[k], free, kind[k], factor, values[k]
             )
-            put(force, f)
+            put(on_one[:6], f[0:6])
+            put(on_two[:6], f[6:12])
             for e in range(2):
                 j = index[k, 2 + e]
                 if j >= 0:
@@ -334,10 +298,6 @@ def line_forces(index, ends, data, shares, first_input, kind, first, values, fix
     return -1
 
 
-# Directions of the tangent: the way between the frames, and the spins of both, own axes, each in a register of four.
-moved, spun_1, spun_2 = unit_changes(0, 12), unit_changes(4, 12), unit_changes(8, 12)
-
-
 @kernel_with_entry
 def line_tangent(index, ends, data, shares, first_input, kind, first, values, fixed, offset, stride, u, q, out):
     """Add the change of the residual force to block data (s, size).
@@ -345,7 +305,7 @@ def line_tangent(index, ends, data, shares, first_input, kind, first, values, fi
     Returns -1, or the number of a row with a folded element.
     """
     p, poses, R, r, small = np.empty((3, 4)), np.empty((2, 7)), np.empty((4, 3, 3)), np.empty((4, 3)), np.empty((4, 3))
-    d, P, W, free, chord = np.empty(6), np.empty((3, 3)), np.empty((3, 3)), np.empty(6), np.empty(3)
+    d, P, W, free = np.empty(6), np.empty((3, 3)), np.empty((3, 3)), np.empty(6)
     changes, K = np.empty((12, 12)), np.empty((12, 12))
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
@@ -354,13 +314,15 @@ def line_tangent(index, ends, data, shares, first_input, kind, first, values, fi
             if not whole:
                 return k
             free_strain(shares, k, u[s], first_input, free)
-            one, two = end_of(0, R, spun_1(still()), ends[k]), end_of(1, R, spun_2(still()), ends[k])
-            for i in range(3):
-                chord[i] = poses[1, i] - poses[0, i]
-            force = row_force(
-                one, two, moved(V3(chord)), d[3:6], (k0, k1, k2), data[k], free, kind[k], -u[s, first[k]], values[k]
+            end, chord = ends[k], V6(data[k, REFERENCE:])
+            one = exact_end(M3(R[0]), first_spin(still()), V3(end[0, 1:]), M3(end[0, 4:]), chord)
+            two = exact_end(M3(R[2]), second_spin(still()), V3(end[1, 1:]), M3(end[1, 4:]), chord)
+            between, factor = moved(V3(poses[1]) - V3(poses[0])), -u[s, first[k]]
+            on_one, on_two = row_force(
+                (one, two), between, d[3:6], (k0, k1, k2), data[k], free, kind[k], factor, values[k]
             )
-            put_changes(force, changes)
+            put_changes(on_one[:6], changes[0:6])
+            put_changes(on_two[:6], changes[6:12])
             for i in range(12):
                 for j in range(3):
                     K[i, j], K[i, 6 + j] = -changes[i, j], changes[i, j]

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 from copy import copy
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from femb.base.types import Floats, Ints
 from femb.elements.beam.batch import NO_SECTION, SIZES, VELOCITIES, BeamBatch
 from femb.elements.beam.beam import Beam
 from femb.elements.beam.ends import check_unfolded, element_shape, force_to_frame
-from femb.elements.beam.matrices import attachment_stiffness, ends_stiffness, expand, frame_map, scatter_ends, to_frames
+from femb.elements.beam.matrices import attachment_stiffness, frame_map, scatter_ends, to_frames
 from femb.elements.beam.strain import (
     HERMITE,
     HERMITE_VALUES,
@@ -20,14 +20,9 @@ from femb.elements.beam.strain import (
     POINTS,
     WEIGHTS,
     end_states,
-    ends_force,
-    geometric_stiffness,
-    section_at,
-    shape_gradient,
     twist_angles,
 )
-from femb.elements.beam.tangent import add_column, add_force_change
-from femb.elements.beam.tangent_strain import AXIS, SLOPE, add_twist_hessian
+from femb.elements.beam.tangent_strain import add_twist_hessian
 from femb.elements.private_blocks import FreeBody
 from femb.elements.records import load_factors
 from femb.layout.element import Batch, Input
@@ -35,8 +30,23 @@ from femb.layout.layout import Layout
 from femb.layout.terms import Force, Tangent
 from femb.layout.views import ModelView, OutputStates
 from femb.numerics.compiler.bound_calls import Bound
-from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
-from femb.numerics.vector3 import dot, rotate, rotate_back
+from femb.numerics.compiler.compile import inlined, kernel_with_entry
+from femb.numerics.compiler.duals import (
+    cross,
+    dot,
+    joined,
+    lift,
+    matrix,
+    norm,
+    outer,
+    skew,
+    vector,
+    zeros_like,
+)
+from femb.numerics.compiler.traced import M3, V3, V4, add_to, of_one, put, put_changes, reader, traced, unit_changes
+from femb.numerics.vector3 import rotate, rotate_back
+
+V8, M8 = reader(8), reader(8, 8)
 
 
 class LoadsAlongBeams(Batch):
@@ -180,79 +190,209 @@ def add_tangent(ends, offset, stride, R, T, f, A, out):
     scatter_ends(A, offset, stride, out)
 
 
-# Kernels over forces and moments along beams.
+# Forces and moments along beams of either kind.
 #
 # A row is one element under one load. At each of the three strain points it has a force f and a moment c per length,
-# in inertial axes or in the axes of the section. Virtual displacements follow the interpolation of the element: the
-# centreline is a cubic, and the section rotates with the tangent and by the angle psi about it.
+# in inertial axes or in the axes of the section. A point of the centreline is a sum of four vectors with constant
+# factors: the places of both ends, and vectors along the beam there, which are fixed in the frames but for the stretch
+# of an end. Moments do work on the spin of the section. The tangent is the force with changes along the way between the
+# frames, the strains of both ends, and the spins of their frames, each vector in a register of four directions.
 #
-# index, ends, data : as above, one row per load and element. kind (n,) int : INERTIAL or SECTION axes. first (n,) int
-# : input that multiplies the row. values (n, 3, 6) : f and c at the strain points. Vectors have components in the axes
-# of the first section. Source: docs/theory/beam_loads.md, equations (6) to (12).
+# kind (n,) int : INERTIAL or SECTION axes. first (n,) int : input that multiplies the row. values (n, 3, 6) : f and c
+# at the strain points. Source: docs/theory/beam_loads.md, equations (6) to (12).
 
 INERTIAL, SECTION = 0, 1
+moved, first_stretch, second_stretch = unit_changes(0, 12), unit_changes(3, 12), unit_changes(7, 12)
+first_spin, second_spin = unit_changes(4, 12), unit_changes(8, 12)
 
 
-@inlined
-def spin_gradient(i, g, S, psi_X, W):
-    """W (3, 8): spin of the section at strain point i relative to the first section, per natural coordinate.
+class LoadedEnd(NamedTuple):
+    """An end: axes (3, 3) of its frame, spin (3,) of that, own axes, of which only the changes count; in the frame,
+    its arm (3,), its axes (3, 3), the vector along the beam (3,), and the change of that by the strain (3,)."""
 
-    The swing from e1 to the tangent t has the spin t x t' - t (e1 x t) . t' / (1 + t1); psi adds t psi'. psi_X (4, 8) :
-    gradients of ``twist_angles``. Source: equation (9).
+    frame: Any
+    spin: Any
+    arm: Any
+    axes: Any
+    along: Any
+    by_strain: Any
+
+
+def only_changes(a):
+    """A vector that is zero, with the changes of another."""
+    return vector(*(lift(0.0, (1.0, each)) for each in a))
+
+
+@traced
+def still():
+    """A spin that is not varied."""
+    return vector(0.0, 0.0, 0.0)
+
+
+@traced
+def loaded_end(frame, spin, arm, axes, along, by_strain):
+    """The end with the changes of its frame by the spin."""
+    spin = only_changes(spin)
+    return LoadedEnd(frame + frame @ skew(spin), spin, arm, axes, along, by_strain)
+
+
+@traced
+def way(ends, between):
+    """The way between the ends from that between their frames, inertial axes."""
+    one, two = ends
+    return between + two.frame @ two.arm - one.frame @ one.arm
+
+
+@traced
+def with_force(F, shares, f):
+    """Forces (4, 3) on the four vectors, with a force at one point."""
+    return F + outer(shares, f)
+
+
+@traced
+def on_frames(ends, F, moments):
+    """Force, inertial axes, torque on the frame, and force on the strain of both ends (7,), of forces F (4, 3) on the
+    four vectors, inertial axes, and of moments on the ends, their axes."""
+    found = []
+    for e, end in enumerate(ends):
+        on_place, on_along = end.frame.T @ F[2 * e], end.frame.T @ F[2 * e + 1]
+        torque = cross(end.arm, on_place) + cross(end.along, on_along) + end.axes @ moments[e]
+        found.append(joined(F[2 * e], torque, dot(end.by_strain, on_along)))
+    return tuple(found)
+
+
+@traced
+def no_loads(x):
+    """Zeros with as many changes as a vector x (3,): forces (4, 3), a moment (3,), and a force (8,) on coordinates."""
+    return zeros_like(matrix(x, x, x, x)), zeros_like(x), zeros_like(joined(x, x, x[:2]))
+
+
+# Loads on elements of the kind ``Beam``.
+#
+# index, ends, data : as above, one row per load and element.
+
+
+class NaturalShape(NamedTuple):
+    """Axes (3, 3) of end I, those Q (3, 3) of end II in them, the natural coordinates X (8,), and beta and gamma."""
+
+    axes: Any
+    Q: Any
+    X: Any
+    beta: Any
+    gamma: Any
+
+
+@traced
+def natural_shape(ends, between, twist):
+    """The shape of an element between its ends; twist : the value of the last natural coordinate."""
+    one, two = ends
+    axes = one.frame @ one.axes
+    Q = axes.T @ (two.frame @ two.axes)
+    swing = 1.0 / (1.0 + Q[0, 0])
+    beta, gamma = joined(1.0, swing * Q[1, 0], swing * Q[2, 0]), joined(1.0, swing * Q[0, 1], swing * Q[0, 2])
+    spins = [end.axes.T @ end.spin for end in ends]
+    twist = twist + dot(gamma, spins[1]) - dot(beta, spins[0])
+    lengths = [dot(end.axes.T[0], end.along) for end in ends]
+    X = joined(axes.T @ way.run(ends, between), lengths[0], lengths[1] * Q.T[0], twist)
+    return NaturalShape(axes, Q, X, beta, gamma)
+
+
+@traced
+def section_turn(X, hermite, psi, psi_X, c, s):
+    """Axes (3, 3) of the section at a strain point in those of end I, its tangent t, and the length of r'.
+
+    psi, psi_X : angle about the tangent, and its gradient (8,), of ``twist_angles``. c, s : its cosine and sine.
     """
-    t1, t2, t3 = S[0, 0], S[1, 0], S[2, 0]
-    d = 1.0 / (1.0 + t1)
-    for m in range(8):
-        W[0, m], W[1, m], W[2, m] = t1 * psi_X[i, m], t2 * psi_X[i, m], t3 * psi_X[i, m]
-    for k in range(3):
-        for p in range(3 if k != 1 else 1):
-            # component p of r' depends on the chord (k = 0), on s (k = 1) and on G (k = 2)
-            m = p if k == 0 else (3 if k == 1 else 4 + p)
-            n = HERMITE[i, 1] if k == 0 else (HERMITE[i, 0] if k == 1 else HERMITE[i, 2])
-            along = S[p, 0]
-            a = n / g * ((1.0 if p == 0 else 0.0) - along * t1)
-            b = n / g * ((1.0 if p == 1 else 0.0) - along * t2)
-            c = n / g * ((1.0 if p == 2 else 0.0) - along * t3)
-            swing = d * (t3 * b - t2 * c)  # minus (e1 x t) . t' / (1 + t1)
-            W[0, m] += t2 * c - t3 * b + t1 * swing
-            W[1, m] += t3 * a - t1 * c + t2 * swing
-            W[2, m] += t1 * b - t2 * a + t3 * swing
+    n2, n3, n4 = hermite
+    u = n3 * X[:3] + n2 * joined(X[3], 0.0, 0.0) + n4 * X[4:7]
+    g = norm(u)
+    t = u / g
+    psi = lift(psi, *zip(psi_X, X, strict=True))
+    c, s = lift(c, (-s, psi)), lift(s, (c, psi))
+    y2, y3 = t[1] / (1.0 + t[0]), t[2] / (1.0 + t[0])
+    m, n = joined(-t[1], 1.0 - y2 * t[1], -y2 * t[2]), joined(-t[2], -y3 * t[1], 1.0 - y3 * t[2])
+    return matrix(t, c * m + s * n, c * n - s * m).T, t, g
+
+
+@traced
+def moment_work(n, hermite, t, g, c, psi_X):
+    """n (8,) + the force on the natural coordinates of a moment c at a point, and t . c: equation (9).
+
+    The spin of the section beside end I is t x t' + t (psi' - (e1 x t) . t' / (1 + t1)).
+    """
+    n2, n3, n4 = hermite
+    along = dot(t, c)
+    w = cross(c, t) - (along / (1.0 + t[0])) * joined(0.0, -t[2], t[1])
+    p = (w - dot(t, w) * t) / g
+    return n + joined(n3 * p, n2 * p[0], n4 * p, 0.0) + along * psi_X, along
+
+
+@traced
+def twisted(n, hessian, X):
+    """n (8,) with its changes by second derivatives (8, 8) of the angles."""
+    return n + hessian @ only_changes(X)
+
+
+@traced
+def natural_forces(shape, F, n, moment):
+    """Forces (4, 3) on the four vectors, and moments on both ends, of F (4, 3), of n (8,) on the natural coordinates,
+    equation (15), and of a moment on end I."""
+    n_d, n_G, X = n[:3], n[4:7], shape.X
+    pull, bend = shape.axes @ n_d, shape.axes @ n_G
+    F = matrix(F[0] - pull, F[1] + n[3] * shape.axes.T[0], F[2] + pull, F[3] + bend)
+    return F, (moment + cross(n_d, X[:3]) + cross(n_G, X[4:7]) - n[7] * shape.beta, n[7] * shape.gamma)
 
 
 @inlined
-def row_force(X, R, length, kind, factor, values, psi, psi_X, S, W, work, G, n, M1):
-    """Residual forces of a row: G (4, 3), conjugate to (r_I, g_I, r_II, g_II); n (8,), conjugate to the natural
-    coordinates; and M1 (3,), conjugate to the spin of end I."""
-    f, c = work[0], work[1]
-    G[:] = 0.0
-    n[:] = 0.0
-    M1[:] = 0.0
+def row_force(shape, X, length, kind, factor, values, psi, psi_X, varied, along, second, rows):
+    """Forces (4, 3) of a row on the four vectors, and its moments on both ends.
+
+    X, psi, psi_X : of ``twist_angles``. varied : whether the tangent is wanted. along (4,), second (8, 8), rows (7, 8)
+    : work.
+    """
+    F, moment, n = no_loads(shape.beta)
+    along[:] = 0.0
+    turns = False
     for i in range(3):
-        g = section_at(X, HERMITE[i, 0], HERMITE[i, 1], HERMITE[i, 2], psi[i], S)
-        local_vectors(R, kind, values[i], -WEIGHTS[i] * length * factor, S, f, c)
-        for o in range(4):
-            for k in range(3):
-                G[o, k] += HERMITE_VALUES[i, o] * f[k]
-        if c[0] != 0.0 or c[1] != 0.0 or c[2] != 0.0:
-            spin_gradient(i, g, S, psi_X, W)
-            for m in range(8):
-                n[m] += W[0, m] * c[0] + W[1, m] * c[1] + W[2, m] * c[2]
-            for k in range(3):
-                M1[k] += c[k]
+        hermite, weight = (HERMITE[i, 0], HERMITE[i, 1], HERMITE[i, 2]), -WEIGHTS[i] * length * factor
+        E, t, g = section_turn(shape.X, hermite, psi[i], V8(psi_X[i]), math.cos(psi[i]), math.sin(psi[i]))
+        f, c = weight * V3(values[i]), weight * V3(values[i, 3:])
+        if kind == SECTION:
+            F = with_force(F, V4(HERMITE_VALUES[i]), shape.axes @ (E @ f))
+        else:
+            F = with_force(F, V4(HERMITE_VALUES[i]), f)
+        if values[i, 3] != 0.0 or values[i, 4] != 0.0 or values[i, 5] != 0.0:
+            turns = True
+            c = E @ c if kind == SECTION else shape.axes.T @ c
+            moment = moment + c
+            n, about = moment_work(n, hermite, t, g, c, V8(psi_X[i]))
+            along[i] = of_one(about)
+    if varied and turns:
+        second[:] = 0.0
+        add_twist_hessian(X, along, rows, second)
+        for m in range(8):
+            for o in range(m):
+                second[o, m] = second[m, o]
+        n = twisted(n, M8(second), shape.X)
+    return natural_forces(shape, F, n, moment)
 
 
-@inlined
-def local_vectors(R, kind, values, weight, S, f, c):
-    """f, c (3,): weighted force and moment at one point in the axes of the first section."""
-    if kind == INERTIAL:
-        rotate_back(R[1], values[0:3], f)
-        rotate_back(R[1], values[3:6], c)
-    else:
-        rotate(S, values[0:3], f)
-        rotate(S, values[3:6], c)
-    for k in range(3):
-        f[k] *= weight
-        c[k] *= weight
+@traced
+def strained_end(frame, spin, arm, axes, length, strain):
+    """The ``LoadedEnd`` of an element of the kind ``Beam``, by the strain of the end."""
+    along = length * axes.T[0]
+    return loaded_end.run(frame, spin, arm, axes, (1.0 + strain) * along, along)
+
+
+@traced
+def section_loads(ends, F, moments):
+    """Section forces (6,) at both ends, of forces and moments as in ``on_frames``."""
+    found = []
+    for e, end in enumerate(ends):
+        moment = moments[e] + end.axes.T @ cross(end.along, end.frame.T @ F[2 * e + 1])
+        both = joined(end.axes.T @ (end.frame.T @ F[2 * e]), moment)
+        found.append(both if e else -both)
+    return tuple(found)
 
 
 @kernel_with_entry
@@ -261,183 +401,72 @@ def forces(index, ends, data, kind, first, values, fixed, section, u, q, out):
 
     Returns -1, or the number of a row with a folded element.
     """
-    states = np.empty((2, 8))
-    R, small, X, work = np.empty((5, 3, 3)), np.empty((12, 3)), np.empty(8), np.empty((3, 3))
-    n, f11, f = np.empty(8), np.empty(11), np.empty(14)
-    psi, psi_X, S, W = np.empty(4), np.empty((4, 8)), np.empty((3, 3)), np.empty((3, 8))
-    G, M1 = np.empty((4, 3)), np.empty(3)
+    states, R, small = np.empty((2, 8)), np.empty((5, 3, 3)), np.empty((12, 3))
+    X, psi, psi_X, f = np.empty(8), np.empty(4), np.empty((4, 8)), np.empty((2, 7))
+    along, second, rows = np.empty(4), np.empty((8, 8)), np.empty((7, 8))
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
-            length, Q = data[k, LENGTH], R[4]
+            length, end = data[k, LENGTH], ends[k]
             end_states(index[k], q[s], fixed, states)
-            element_shape(states, ends[k], length, R, small, X)
+            element_shape(states, end, length, R, small, X)
             if not twist_angles(X, psi, psi_X):
                 return k
-            row_force(X, R, length, kind[k], u[s, first[k]], values[k], psi, psi_X, S, W, work, G, n, M1)
-            s2 = math.sqrt(X[4] * X[4] + X[5] * X[5] + X[6] * X[6])
-            ends_force(X, Q, small[10], small[11], length, s2, n, G, M1, work[2], f11, f)
-            add_force(index[k], ends[k], R, f, work, out[s])
+            one = strained_end(M3(R[0]), still(), V3(end[0, 1:]), M3(end[0, 4:]), length, states[0, 7])
+            two = strained_end(M3(R[2]), still(), V3(end[1, 1:]), M3(end[1, 4:]), length, states[1, 7])
+            shape = natural_shape((one, two), V3(states[1]) - V3(states[0]), X[7])
+            F, moments = row_force(
+                shape, X, length, kind[k], u[s, first[k]], values[k], psi, psi_X, False, along, second, rows
+            )
+            on_one, on_two = on_frames((one, two), F, moments)
+            put(on_one, f[0])
+            put(on_two, f[1])
+            for e in range(2):
+                j = index[k, 2 + e]
+                if j >= 0:
+                    for i in range(6):
+                        out[s, j + i] += f[e, i]
+                out[s, index[k, 6 + e]] += f[e, 6]
             if section.shape[0] > 0:
-                add_section_force(R, f, work, section[s, k])
+                at_one, at_two = section_loads((one, two), F, moments)
+                add_to(at_one, section[s, k, 0])
+                add_to(at_two, section[s, k, 1])
     return -1
-
-
-# Tangents of forces and moments along beams: the change of the residual with the coordinates at constant inputs.
-#
-# Changes are along the eleven motions of the ends (see ``strain.end_gradient``). A
-# vector f in the axes of the first section changes by Omega x f if it rotates with a section of spin Omega, and by
-# f x theta if it is constant in inertial axes while the axes of the first section rotate by theta.
-# Source: docs/theory/beam_loads.md, equations (11) and (12).
-
-
-@inlined
-def vector_changes(f, spin, follows, change):
-    """change (3, 11) of a vector in the axes of the first section; spin (3, 11) of its section relative to these."""
-    for j in range(11):
-        if follows:
-            a, b, c = spin[0, j], spin[1, j], spin[2, j]
-        else:
-            # -theta x f
-            a, b, c = -1.0 if j == 3 else 0.0, -1.0 if j == 4 else 0.0, -1.0 if j == 5 else 0.0
-        change[0, j] = b * f[2] - c * f[1]
-        change[1, j] = c * f[0] - a * f[2]
-        change[2, j] = a * f[1] - b * f[0]
 
 
 @kernel_with_entry
-def turning_tangent(index, ends, data, kind, first, values, fixed, offset, stride, u, q, out):
-    """Add the change of the residual force to block data (s, size), without the part of ``moment_tangent``."""
-    states = np.empty((2, 8))
-    R, small, X, work = np.empty((5, 3, 3)), np.empty((12, 3)), np.empty(8), np.empty((3, 3))
-    n, f11, f, G2 = np.empty(8), np.empty(11), np.empty(14), np.empty(3)
-    psi, psi_X, S, W = np.empty(4), np.empty((4, 8)), np.empty((3, 3)), np.empty((3, 8))
-    G, M1, dG = np.empty((4, 3)), np.empty(3), np.empty((11, 4, 3))
-    B, spin, change = np.empty((8, 11)), np.empty((3, 11)), np.empty((3, 11))
-    K11, D, A, T = np.empty((11, 11)), np.empty((11, 14)), np.empty((14, 14)), np.empty((2, 3, 3))
-    dn = np.empty((8, 11))
-    Q, beta, gamma = R[4], small[10], small[11]
-    for s in range(q.shape[0]):
-        for k in range(index.shape[0]):
-            length, factor = data[k, LENGTH], u[s, first[k]]
-            end_states(index[k], q[s], fixed, states)
-            element_shape(states, ends[k], length, R, small, X)
-            if not twist_angles(X, psi, psi_X):
-                return k
-            shape_gradient(X, Q, beta, gamma, length, B)
-            row_force(X, R, length, kind[k], factor, values[k], psi, psi_X, S, W, work, G, n, M1)
-            dG[:] = 0.0
-            dn[:] = 0.0
-            D[:] = 0.0
-            for i in range(3):
-                g = section_at(X, HERMITE[i, 0], HERMITE[i, 1], HERMITE[i, 2], psi[i], S)
-                local_vectors(R, kind[k], values[k, i], -WEIGHTS[i] * length * factor, S, work[0], work[1])
-                spin_gradient(i, g, S, psi_X, W)
-                for j in range(11):
-                    for p in range(3):
-                        x = 0.0
-                        for m in range(8):
-                            x += W[p, m] * B[m, j]
-                        spin[p, j] = x
-                vector_changes(work[0], spin, kind[k] == SECTION, change)
-                for j in range(11):
-                    for o in range(4):
-                        for p in range(3):
-                            dG[j, o, p] += HERMITE_VALUES[i, o] * change[p, j]
-                vector_changes(work[1], spin, kind[k] == SECTION, change)
-                for p in range(3):
-                    for j in range(11):
-                        D[j, 3 + p] += change[p, j]
-                        for m in range(8):
-                            dn[m, j] += W[p, m] * change[p, j]
-            s2 = math.sqrt(X[4] * X[4] + X[5] * X[5] + X[6] * X[6])
-            rotate_back(Q, G[3], G2)
-            A[:] = 0.0
-            for j in range(11):
-                add_force_change(j, Q, length, X[3], s2, G, G2, dG[j], work, D[j])
-                add_column(j, D[j], A)
-            K11[:] = 0.0
-            geometric_stiffness(X, Q, beta, gamma, length, n, K11)
-            for i in range(11):
-                for j in range(11):
-                    for m in range(8):
-                        K11[i, j] += B[m, i] * dn[m, j]
-            expand(K11, A)
-            ends_force(X, Q, beta, gamma, length, s2, n, G, M1, work[2], f11, f)
-            add_tangent(ends[k], offset[k], stride[k], R, T, f, A, out[s])
-    return -1
+def line_tangent(index, ends, data, kind, first, values, fixed, offset, stride, u, q, out):
+    """Add the change of the residual force to block data (s, size).
 
-
-@kernel
-def moment_tangent(index, ends, data, kind, first, values, fixed, offset, stride, u, q, out):
-    """Add the part of the exact tangent due to the change of the spin gradient W at constant moments."""
-    states = np.empty((2, 8))
-    R, small, X, work = np.empty((5, 3, 3)), np.empty((12, 3)), np.empty(8), np.empty((3, 3))
-    no_force = np.zeros(14)
-    psi, psi_X, S, along = np.empty(4), np.empty((4, 8)), np.empty((3, 3)), np.empty(4)
-    B, H, HB, K11 = np.empty((8, 11)), np.empty((8, 8)), np.empty((8, 11)), np.empty((11, 11))
-    second, rows = np.empty((8, 8)), np.empty((7, 8))
-    A, T = np.empty((14, 14)), np.empty((2, 3, 3))
-    for s in range(q.shape[0]):
-        for k in range(index.shape[0]):
-            length = data[k, LENGTH]
-            end_states(index[k], q[s], fixed, states)
-            element_shape(states, ends[k], length, R, small, X)
-            if not twist_angles(X, psi, psi_X):
-                return k
-            H[:] = 0.0
-            second[:] = 0.0
-            along[3] = 0.0
-            for i in range(3):
-                g = section_at(X, HERMITE[i, 0], HERMITE[i, 1], HERMITE[i, 2], psi[i], S)
-                local_vectors(R, kind[k], values[k, i], -WEIGHTS[i] * length * u[s, first[k]], S, work[0], work[1])
-                along[i] = spin_change(i, g, S, psi_X, work[1], H)
-            add_twist_hessian(X, along, rows, second)
-            for m in range(8):
-                for o in range(8):
-                    H[m, o] += second[max(m, o), min(m, o)]
-            shape_gradient(X, R[4], small[10], small[11], length, B)
-            ends_stiffness(H, B, HB, K11)
-            A[:] = 0.0
-            expand(K11, A)
-            add_tangent(ends[k], offset[k], stride[k], R, T, no_force, A, out[s])
-    return -1
-
-
-@inlined
-def spin_change(i, g, S, psi_X, c, H):
-    """H (8, 8) += the transpose of d(W^T c)/dX at a constant moment c (3,), W as in ``spin_gradient``.
-
-    W^T c is t'^T w + psi' (t . c) with w = c x t - (t . c) (e1 x t) / (1 + t1). Returns t . c, by which the second
-    derivatives of the angle psi are added to it.
+    Returns -1, or the number of a row with a folded element.
     """
-    t, w, dt, dw = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
-    for p in range(3):
-        t[p] = S[p, 0]
-    d = 1.0 / (1.0 + t[0])
-    along = dot(t, c)
-    w[0] = c[1] * t[2] - c[2] * t[1]
-    w[1] = c[2] * t[0] - c[0] * t[2] + along * d * t[2]
-    w[2] = c[0] * t[1] - c[1] * t[0] - along * d * t[1]
-    tw = dot(t, w)
-    for o in range(7):
-        q, n_o = AXIS[o], HERMITE[i, SLOPE[o]]
-        for p in range(3):
-            dt[p] = n_o / g * ((1.0 if p == q else 0.0) - t[p] * t[q])
-        dalong = dot(dt, c)
-        # change of -(t . c) / (1 + t1)
-        dfactor = d * (along * d * dt[0] - dalong)
-        dw[0] = c[1] * dt[2] - c[2] * dt[1]
-        dw[1] = c[2] * dt[0] - c[0] * dt[2] - dfactor * t[2] + along * d * dt[2]
-        dw[2] = c[0] * dt[1] - c[1] * dt[0] + dfactor * t[1] - along * d * dt[1]
-        tdw = dot(t, dw)
-        for m in range(7):
-            p, n_m = AXIS[m], HERMITE[i, SLOPE[m]]
-            same = 1.0 if p == q else 0.0
-            bent = -w[p] * t[q] - w[q] * t[p] - tw * same + 3.0 * tw * t[p] * t[q]
-            H[o, m] += n_m * n_o / (g * g) * bent + n_m / g * (dw[p] - tdw * t[p])
-        for m in range(8):
-            H[o, m] += psi_X[i, m] * dalong
-    return along
+    states, R, small = np.empty((2, 8)), np.empty((5, 3, 3)), np.empty((12, 3))
+    X, psi, psi_X, changes = np.empty(8), np.empty(4), np.empty((4, 8)), np.empty((14, 12))
+    along, second, rows, K = np.empty(4), np.empty((8, 8)), np.empty((7, 8)), np.empty((14, 14))
+    for s in range(q.shape[0]):
+        for k in range(index.shape[0]):
+            length, end = data[k, LENGTH], ends[k]
+            end_states(index[k], q[s], fixed, states)
+            element_shape(states, end, length, R, small, X)
+            if not twist_angles(X, psi, psi_X):
+                return k
+            spin, strain = first_spin(still()), first_stretch(states[0, 7])
+            one = strained_end(M3(R[0]), spin, V3(end[0, 1:]), M3(end[0, 4:]), length, strain)
+            spin, strain = second_spin(still()), second_stretch(states[1, 7])
+            two = strained_end(M3(R[2]), spin, V3(end[1, 1:]), M3(end[1, 4:]), length, strain)
+            shape = natural_shape((one, two), moved(V3(states[1]) - V3(states[0])), X[7])
+            F, moments = row_force(
+                shape, X, length, kind[k], u[s, first[k]], values[k], psi, psi_X, True, along, second, rows
+            )
+            on_one, on_two = on_frames((one, two), F, moments)
+            put_changes(on_one, changes[0:7])
+            put_changes(on_two, changes[7:14])
+            for i in range(14):
+                for j in range(3):
+                    K[i, j], K[i, 7 + j] = -changes[i, j], changes[i, j]
+                    K[i, 3 + j], K[i, 10 + j] = changes[i, 4 + j], changes[i, 8 + j]
+                K[i, 6], K[i, 13] = changes[i, 3], changes[i, 7]
+            scatter_ends(K, offset[k], stride[k], out[s])
+    return -1
 
 
 # Distributed loads on beams of either kind, evaluated together.
@@ -482,7 +511,6 @@ class LineLoadBatch(LineLoads, AlongBeams):
     def __init__(self, loads: list[Any], layout: Layout, model: ModelView) -> None:
         AlongBeams.__init__(self, [load.beam for load in loads], layout, model)
         self.set_rows(loads, self.slices)
-        self._has_moments = bool(self.values[:, :, 3:].any())
 
     @property
     def _rows(self) -> tuple[Any, ...]:
@@ -492,6 +520,4 @@ class LineLoadBatch(LineLoads, AlongBeams):
         return Force(forces, (*self._rows, section), "uq", check=self.check)
 
     def tangents(self) -> list[Tangent]:
-        turning = Tangent(turning_tangent, self._rows, self.starts, "uq", "k", check=self.check)
-        of_moments = Tangent(moment_tangent, self._rows, self.starts, "uq", "k", step=False, check=self.check)
-        return [turning, of_moments] if self._has_moments else [turning]
+        return [Tangent(line_tangent, self._rows, self.starts, "uq", "k", check=self.check)]
