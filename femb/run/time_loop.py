@@ -216,6 +216,8 @@ class _Integration(Generic[F]):
         self.clock, self.instants, self.end = RunClock(), self.times.tolist(), float(self.times[-1])
         self.landings, self.updates = Landings(self.form, self.instants[0], self.end), self.form.layout.updates
         self.after_steps = [update for update in self.updates if update.after_steps]
+        # asked once, since a test for a protocol is slow
+        self.many = self.stepper if isinstance(self.stepper, StepperOfMany) and self.until is None else None
 
     def parts(self) -> Iterator[Part]:
         """The output: to each instant where steps end in turn, with the updates there."""
@@ -291,10 +293,10 @@ class _Integration(Generic[F]):
         stepper, crossing = self.stepper, self.crossing
         self.pace.check(stepper)
         self.repetition.check(self.form, stepper.t, stepper.q, stepper.v, self.events)
-        asked = self.events or self.after_steps or self.until is not None
-        if not asked and (crossing is None or crossing.is_far) and isinstance(stepper, StepperOfMany):
+        asked = self.events or self.after_steps
+        if self.many is not None and not asked and (crossing is None or crossing.is_far):
             wanted = self.times[self.done : bisect_right(self.instants, instant)]
-            if (passed := stepper.steps(limit, instant, wanted, self.pace.room(stepper))) is not None:
+            if (passed := self.many.steps(limit, instant, wanted, self.pace.room(stepper))) is not None:
                 return passed
         return crossing.step(limit) if crossing else stepper.step(limit)
 
