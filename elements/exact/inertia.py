@@ -7,39 +7,56 @@ Source: docs/theory/exact_beam.md, section 9, equations (20) to (26).
 """
 
 from math import prod
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 from femb.elements.exact.element_data import BESIDE, COLUMNS, LENGTH, MASSES, POINTS, PRODUCTS, ROTARY
 from femb.numerics.compiler.compile import inlined
-from femb.numerics.compiler.duals import SmallArray, cross, dot, joined, matrix, skew, vector
+from femb.numerics.compiler.duals import (
+    Matrix3,
+    Number,
+    SmallArray,
+    Vector3,
+    Vector6,
+    cross,
+    dot,
+    joined,
+    matrix,
+    skew,
+    vector,
+)
 from femb.numerics.compiler.lanes import every
 from femb.numerics.compiler.traced import M3, V3, V6, change, dual, put, reader, traced
+
+Numbers: TypeAlias = Annotated[Any, (COLUMNS - POINTS,)]
+Axes: TypeAlias = tuple[Matrix3, Matrix3]
+Vectors: TypeAlias = tuple[Vector3, Vector3]
+Rates: TypeAlias = tuple[Vector6, Vector6]
 
 
 class ElementInertia(NamedTuple):
     """Points (8, 3) in frame axes, inertias h (4, 4) of four, and of rotation J11, J12, J22 (3, 3). Of mass beside the
     axis: length, shares (3, 5) of z_i, and the products e_i (3,)."""
 
-    points: Any
-    h: Any
-    J11: Any
-    J12: Any
-    J22: Any
-    length: Any
-    beside: Any
-    products: Any
+    points: Annotated[Any, (8, 3)]
+    h: Annotated[Any, (4, 4)]
+    J11: Matrix3
+    J12: Matrix3
+    J22: Matrix3
+    length: Number
+    beside: Annotated[Any, (3, 5)]
+    products: Vector3
 
 
 class EndsMotion(NamedTuple):
     """Pairs of both frames: axes R (3, 3); places (3,), their first rates, and their second ones less gravity, inertial
     axes; and angular velocities and accelerations (3,), own axes."""
 
-    axes: Any
-    places: Any
-    rates: Any
-    acc: Any
-    omega: Any
-    alpha: Any
+    axes: Axes
+    places: Vectors
+    rates: Vectors
+    acc: Vectors
+    omega: Vectors
+    alpha: Vectors
 
 
 inertia_numbers = reader(COLUMNS - POINTS)
@@ -189,25 +206,29 @@ def energy_sums(of, at, gravity, beside):
 
 
 @traced
-def inertia_force(numbers, axes, rates, seconds, gravity):
+def inertia_force(numbers: Numbers, axes: Axes, rates: Rates, seconds: Rates, gravity: Vector3) -> Any:
     """(12,): ``force_on_axis``."""
     return force_on_axis(inertia_of(numbers, 1.0), motion_of(axes, NOWHERE, rates, seconds, gravity))
 
 
 @traced
-def inertia_force_beside(numbers, length, axes, places, rates, seconds, gravity):
+def inertia_force_beside(
+    numbers: Numbers, length: Number, axes: Axes, places: Vectors, rates: Rates, seconds: Rates, gravity: Vector3
+) -> Any:
     """(12,): ``force_beside``."""
     return force_beside(inertia_of(numbers, length), motion_of(axes, places, rates, seconds, gravity))
 
 
 @traced
-def energy_momentum(numbers, axes, places, rates, gravity):
+def energy_momentum(numbers: Numbers, axes: Axes, places: Vectors, rates: Rates, gravity: Vector3) -> Any:
     """(8,): ``energy_sums`` of mass on the axis."""
     return energy_sums(inertia_of(numbers, 1.0), motion_of(axes, places, rates, rates, gravity), gravity, False)
 
 
 @traced
-def energy_momentum_beside(numbers, length, axes, places, rates, gravity):
+def energy_momentum_beside(
+    numbers: Numbers, length: Number, axes: Axes, places: Vectors, rates: Rates, gravity: Vector3
+) -> Any:
     """(8,): ``energy_sums`` of mass beside the axis."""
     return energy_sums(inertia_of(numbers, length), motion_of(axes, places, rates, rates, gravity), gravity, True)
 
@@ -220,13 +241,13 @@ def forces_at_rest(of, axes, places, force):
 
 
 @traced
-def mass_matrix(numbers, axes):
+def mass_matrix(numbers: Numbers, axes: Axes) -> Any:
     """The mass matrix (12, 12) of mass on the axis."""
     return forces_at_rest(inertia_of(numbers, 1.0), axes, NOWHERE, force_on_axis)
 
 
 @traced
-def mass_matrix_beside(numbers, length, axes, places):
+def mass_matrix_beside(numbers: Numbers, length: Number, axes: Axes, places: Vectors) -> Any:
     """That of mass beside the axis."""
     return forces_at_rest(inertia_of(numbers, length), axes, places, force_beside)
 
@@ -237,7 +258,7 @@ def turned(R, spin):
 
 
 @traced
-def spin_tangents(numbers, axes, rates, seconds, gravity):
+def spin_tangents(numbers: Numbers, axes: Axes, rates: Rates, seconds: Rates, gravity: Vector3) -> Any:
     """Rows (6, 12) of changes of the force on the axis by the spins of both frames: their rates, and their angles."""
     of, at = inertia_of(numbers, 1.0), motion_of(axes, NOWHERE, rates, seconds, gravity)
     found: Any = [], []
@@ -251,7 +272,16 @@ def spin_tangents(numbers, axes, rates, seconds, gravity):
 
 
 @traced
-def change_by_pose(numbers, length, axes, places, rates, seconds, gravity, motions):
+def change_by_pose(
+    numbers: Numbers,
+    length: Number,
+    axes: Axes,
+    places: Vectors,
+    rates: Rates,
+    seconds: Rates,
+    gravity: Vector3,
+    motions: Rates,
+) -> Any:
     """The change (12,) of ``force_beside`` by motions (6,) of both frames."""
     axes = tuple(turned(R, each[3:]) for R, each in zip(axes, motions, strict=True))
     places = tuple(dual.run(x, each[:3]) for x, each in zip(places, motions, strict=True))
@@ -260,7 +290,16 @@ def change_by_pose(numbers, length, axes, places, rates, seconds, gravity, motio
 
 
 @traced
-def change_by_rate(numbers, length, axes, places, rates, seconds, gravity, motions):
+def change_by_rate(
+    numbers: Numbers,
+    length: Number,
+    axes: Axes,
+    places: Vectors,
+    rates: Rates,
+    seconds: Rates,
+    gravity: Vector3,
+    motions: Rates,
+) -> Any:
     """The change (12,) of ``force_beside`` by changes (6,) of the rates of both frames."""
     rates = tuple(dual.run(x, each) for x, each in zip(rates, motions, strict=True))
     at = motion_of(axes, places, rates, seconds, gravity)

@@ -9,7 +9,7 @@ axes. first (n,) int : input that multiplies the row. values (n, 3, 6) : f and c
 Source: docs/theory/exact_beam.md, section 10.
 """
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from femb.elements.exact.tangent import scatter_frames
 from femb.elements.load.line_load_batch import (
     SECTION,
     LineLoads,
+    LoadedEnds,
     first_spin,
     loaded_end,
     moved,
@@ -36,6 +37,11 @@ from femb.elements.load.line_load_batch import (
 from femb.layout.terms import Force, Tangent
 from femb.numerics.compiler.compile import inlined, kernel_with_entry
 from femb.numerics.compiler.duals import (
+    Matrix3,
+    Matrix43,
+    Number,
+    Vector3,
+    Vector6,
     cross,
     dot,
     identity,
@@ -56,25 +62,29 @@ _BUBBLE = 0.5 * POINTS * (1.0 - POINTS)
 SHARES = np.stack([1.0 - POINTS, _BUBBLE, POINTS, -_BUBBLE], axis=1)
 
 
+Symmetric6: TypeAlias = Annotated[Any, (6, 6), "symmetric"]
+Definite6: TypeAlias = Annotated[Any, (6, 6), "positive definite"]
+
+
 class Compliance(NamedTuple):
     """Length of an element, and the three matrices (6, 6) of its compliance."""
 
-    length: Any
-    mean: Any
-    quadratic: Any
-    slope: Any
+    length: Number
+    mean: Definite6
+    quadratic: Definite6
+    slope: Symmetric6
 
 
 class Helix(NamedTuple):
     """Axes of end I, and x, theta, P, k0, k1 and d: section 2."""
 
-    axes: Any
-    x: Any
-    theta: Any
-    map: Any
-    k0: Any
-    k1: Any
-    d: Any
+    axes: Matrix3
+    x: Vector3
+    theta: Vector3
+    map: Matrix3
+    k0: Number
+    k1: Number
+    d: Vector6
 
 
 def adjoint(d, a):
@@ -137,14 +147,14 @@ def map_of(theta, k0, t):
 
 
 @traced
-def bubble_stress_of(by, d, strain):
+def bubble_stress_of(by: Compliance, d: Vector6, strain: Vector6) -> Any:
     """The stress of a strain times the length, and y, of equation (11)."""
     sigma = complied(by, d, strain) / by.length
     return sigma, bubble_stress(by, d, sigma)
 
 
 @traced
-def helix_between(ends, between, theta, k):
+def helix_between(ends: LoadedEnds, between: Vector3, theta: Vector3, k: tuple[Number, Number, Number]) -> Any:
     """The ``Helix`` from both ends, the way between their frames, inertial axes, the values of its rotation vector, and
     k0, k1, k2 of equation (4)."""
     axes = ends[0].frame @ ends[0].axes
@@ -159,26 +169,26 @@ def helix_between(ends, between, theta, k):
 
 
 @traced
-def point_turn(xi, length, y):
+def point_turn(xi: Number, length: Number, y: Vector6) -> Any:
     """Rotation of the section at xi beside that of the helix, equation (27), and its square."""
     turn = (-6.0 * length * xi * (1.0 - xi)) * y[3:]
     return turn, dot(value(turn), value(turn))
 
 
 @traced
-def follows(R, E, Eb, f):
+def follows(R: Matrix3, E: Matrix3, Eb: Matrix3, f: Vector3) -> Any:
     """A vector of a section, inertial axes."""
     return R @ (E @ (Eb @ f))
 
 
 @traced
-def with_moment(n, h, xi, E, A, c):
+def with_moment(n: Vector3, h: Vector3, xi: Number, E: Matrix3, A: Matrix3, c: Vector3) -> Any:
     """Forces on rotations n (3,) and on the bubble h (3,) with those of a moment at one point; equation (28)."""
     return n + xi * (A.T @ c), h - (6.0 * xi * (1.0 - xi)) * (E.T @ c)
 
 
 @traced
-def deformation_force(by, d, sigma, y, n, h):
+def deformation_force(by: Compliance, d: Vector6, sigma: Vector6, y: Vector6, n: Vector3, h: Vector3) -> Any:
     """The force (6,) on d of moments: n (3,) on the rotations, and h (3,) on the bubble, equation (28).
 
     With Y, the change of y with d, it is L Y^T (0, h) = Lambda^T eta - L S(sigma) Fq (0, h), eta = C^-1 X (0, h).
@@ -192,13 +202,13 @@ def deformation_force(by, d, sigma, y, n, h):
 
 
 @traced
-def on_rotations(n):
+def on_rotations(n: Vector3) -> Any:
     """A force (6,) on d, of that on the rotations alone."""
     return joined(0.0, 0.0, 0.0, n)
 
 
 @traced
-def helix_forces(helix, F, n, moment):
+def helix_forces(helix: Helix, F: Matrix43, n: Vector6, moment: Vector3) -> Any:
     """Forces (4, 3) on the four vectors, and moments on both ends, of F (4, 3), of n (6,) on d, equation (12), and of a
     moment on end I."""
     x, theta, P = helix.x, helix.theta, helix.map
@@ -250,7 +260,7 @@ def row_force(ends, between, theta, k, data, free, kind, factor, values):
 
 
 @traced
-def exact_end(frame, spin, arm, axes, chord):
+def exact_end(frame: Matrix3, spin: Vector3, arm: Vector3, axes: Matrix3, chord: Vector6) -> Any:
     """The ``LoadedEnd`` of an exact element; chord (6,) : d of its reference shape."""
     return loaded_end.run(frame, spin, arm, axes, axes @ chord[:3], vector(0.0, 0.0, 0.0))
 

@@ -4,9 +4,10 @@ Source: docs/theory/exact_beam.md, section 10.
 """
 
 import math
+from typing import Any
 
 from femb.numerics.compiler.compile import inlined
-from femb.numerics.compiler.duals import dot, identity, lift, outer, skew
+from femb.numerics.compiler.duals import Number, Vector3, dot, identity, lift, outer, skew
 from femb.numerics.compiler.traced import traced
 
 
@@ -26,7 +27,7 @@ def mean_factors(t):
 
 
 @traced
-def rotation_and_mean(psi, factors):
+def rotation_and_mean(psi: Vector3, factors: tuple[Number, Number, Number, Number]) -> Any:
     """exp(psi), and the mean of the rotations on the way there, equation (27); factors : those of |psi|^2."""
     a, b, da, db = factors
     t = dot(psi, psi)

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 from copy import copy
-from typing import Any, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
@@ -32,6 +32,11 @@ from femb.layout.views import ModelView, OutputStates
 from femb.numerics.compiler.bound_calls import Bound
 from femb.numerics.compiler.compile import inlined, kernel_with_entry
 from femb.numerics.compiler.duals import (
+    Matrix3,
+    Matrix43,
+    Number,
+    Vector3,
+    Vector4,
     cross,
     dot,
     joined,
@@ -47,6 +52,7 @@ from femb.numerics.compiler.traced import M3, V3, V4, add_to, of_one, put, put_c
 from femb.numerics.vector3 import rotate, rotate_back
 
 V8, M8 = reader(8), reader(8, 8)
+Vector8: TypeAlias = Annotated[Any, (8,)]
 
 
 class LoadsAlongBeams(Batch):
@@ -210,12 +216,16 @@ class LoadedEnd(NamedTuple):
     """An end: axes (3, 3) of its frame, spin (3,) of that, own axes, of which only the changes count; in the frame,
     its arm (3,), its axes (3, 3), the vector along the beam (3,), and the change of that by the strain (3,)."""
 
-    frame: Any
-    spin: Any
-    arm: Any
-    axes: Any
-    along: Any
-    by_strain: Any
+    frame: Matrix3
+    spin: Vector3
+    arm: Vector3
+    axes: Matrix3
+    along: Vector3
+    by_strain: Vector3
+
+
+LoadedEnds: TypeAlias = tuple[LoadedEnd, LoadedEnd]
+Moments: TypeAlias = tuple[Vector3, Vector3]
 
 
 def only_changes(a):
@@ -224,33 +234,33 @@ def only_changes(a):
 
 
 @traced
-def still():
+def still() -> Any:
     """A spin that is not varied."""
     return vector(0.0, 0.0, 0.0)
 
 
 @traced
-def loaded_end(frame, spin, arm, axes, along, by_strain):
+def loaded_end(frame: Matrix3, spin: Vector3, arm: Vector3, axes: Matrix3, along: Vector3, by_strain: Vector3) -> Any:
     """The end with the changes of its frame by the spin."""
     spin = only_changes(spin)
     return LoadedEnd(frame + frame @ skew(spin), spin, arm, axes, along, by_strain)
 
 
 @traced
-def way(ends, between):
+def way(ends: LoadedEnds, between: Vector3) -> Any:
     """The way between the ends from that between their frames, inertial axes."""
     one, two = ends
     return between + two.frame @ two.arm - one.frame @ one.arm
 
 
 @traced
-def with_force(F, shares, f):
+def with_force(F: Matrix43, shares: Vector4, f: Vector3) -> Any:
     """Forces (4, 3) on the four vectors, with a force at one point."""
     return F + outer(shares, f)
 
 
 @traced
-def on_frames(ends, F, moments):
+def on_frames(ends: LoadedEnds, F: Matrix43, moments: Moments) -> Any:
     """Force, inertial axes, torque on the frame, and force on the strain of both ends (7,), of forces F (4, 3) on the
     four vectors, inertial axes, and of moments on the ends, their axes."""
     found = []
@@ -262,7 +272,7 @@ def on_frames(ends, F, moments):
 
 
 @traced
-def no_loads(x):
+def no_loads(x: Vector3) -> Any:
     """Zeros with as many changes as a vector x (3,): forces (4, 3), a moment (3,), and a force (8,) on coordinates."""
     return zeros_like(matrix(x, x, x, x)), zeros_like(x), zeros_like(joined(x, x, x[:2]))
 
@@ -275,15 +285,18 @@ def no_loads(x):
 class NaturalShape(NamedTuple):
     """Axes (3, 3) of end I, those Q (3, 3) of end II in them, the natural coordinates X (8,), and beta and gamma."""
 
-    axes: Any
-    Q: Any
-    X: Any
-    beta: Any
-    gamma: Any
+    axes: Matrix3
+    Q: Matrix3
+    X: Vector8
+    beta: Vector3
+    gamma: Vector3
+
+
+Slopes: TypeAlias = tuple[Number, Number, Number]
 
 
 @traced
-def natural_shape(ends, between, twist):
+def natural_shape(ends: LoadedEnds, between: Vector3, twist: Number) -> Any:
     """The shape of an element between its ends; twist : the value of the last natural coordinate."""
     one, two = ends
     axes = one.frame @ one.axes
@@ -298,7 +311,7 @@ def natural_shape(ends, between, twist):
 
 
 @traced
-def section_turn(X, hermite, psi, psi_X, c, s):
+def section_turn(X: Vector8, hermite: Slopes, psi: Number, psi_X: Vector8, c: Number, s: Number) -> Any:
     """Axes (3, 3) of the section at a strain point in those of end I, its tangent t, and the length of r'.
 
     psi, psi_X : angle about the tangent, and its gradient (8,), of ``twist_angles``. c, s : its cosine and sine.
@@ -315,7 +328,7 @@ def section_turn(X, hermite, psi, psi_X, c, s):
 
 
 @traced
-def moment_work(n, hermite, t, g, c, psi_X):
+def moment_work(n: Vector8, hermite: Slopes, t: Vector3, g: Number, c: Vector3, psi_X: Vector8) -> Any:
     """n (8,) + the force on the natural coordinates of a moment c at a point, and t . c: equation (9).
 
     The spin of the section beside end I is t x t' + t (psi' - (e1 x t) . t' / (1 + t1)).
@@ -328,13 +341,13 @@ def moment_work(n, hermite, t, g, c, psi_X):
 
 
 @traced
-def twisted(n, hessian, X):
+def twisted(n: Vector8, hessian: Annotated[Any, (8, 8)], X: Vector8) -> Any:
     """n (8,) with its changes by second derivatives (8, 8) of the angles."""
     return n + hessian @ only_changes(X)
 
 
 @traced
-def natural_forces(shape, F, n, moment):
+def natural_forces(shape: NaturalShape, F: Matrix43, n: Vector8, moment: Vector3) -> Any:
     """Forces (4, 3) on the four vectors, and moments on both ends, of F (4, 3), of n (8,) on the natural coordinates,
     equation (15), and of a moment on end I."""
     n_d, n_G, X = n[:3], n[4:7], shape.X
@@ -378,14 +391,14 @@ def row_force(shape, X, length, kind, factor, values, psi, psi_X, varied, along,
 
 
 @traced
-def strained_end(frame, spin, arm, axes, length, strain):
+def strained_end(frame: Matrix3, spin: Vector3, arm: Vector3, axes: Matrix3, length: Number, strain: Number) -> Any:
     """The ``LoadedEnd`` of an element of the kind ``Beam``, by the strain of the end."""
     along = length * axes.T[0]
     return loaded_end.run(frame, spin, arm, axes, (1.0 + strain) * along, along)
 
 
 @traced
-def section_loads(ends, F, moments):
+def section_loads(ends: LoadedEnds, F: Matrix43, moments: Moments) -> Any:
     """Section forces (6,) at both ends, of forces and moments as in ``on_frames``."""
     found = []
     for e, end in enumerate(ends):
