@@ -216,7 +216,7 @@ OF_ITEMS = (
            "K[3 + o, 3 + p] += -T[m] * change[m, o, p]",
            "tests/elements/load/test_torque_bases.py::test_tangent", "tangent of a damper about carried axes"),
     Mutant("elements/load/line_load_batch.py",
-           "W[2, m] += t1 * b - t2 * a + t3 * swing", "W[2, m] += t1 * b - t2 * a",
+           "w = cross(c, t) - (along / (1.0 + t[0])) * joined(0.0, -t[2], t[1])", "w = cross(c, t)",
            "tests/elements/load/test_line_load.py::test_virtual_work", "moment along a bent beam"),
     # --- springs
     Mutant("elements/spring/batch.py",
