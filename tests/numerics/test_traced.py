@@ -101,6 +101,9 @@ RULES = {
     "implicit": lambda a, b, s, t: (
         a * implicit(sqrt(value(s)), lambda x: x * x - s, lambda r: r * (0.5 / sqrt(value(s))))
     ),
+    "implicit, with a root and a factor that have changes": lambda a, b, s, t: (
+        b * implicit(sqrt(s), lambda x: x * x - s, lambda r: r * (0.5 / sqrt(s)))
+    ),
     "zeros": lambda a, b, s, t: joined(zeros_like(a), zeros_like(s)),
 }
 

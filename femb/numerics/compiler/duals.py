@@ -332,9 +332,11 @@ def value(x: Any) -> Any:
 def implicit(x: Any, residual: Callable[[Any], Any], solve: Callable[[Any], Any]) -> Any:
     """The root x of a residual, found by any iteration, with its changes: one step of Newton's method in duals.
 
-    solve : the residual's derivative by x at the root, without changes, solved for a right-hand side.
+    x : its value counts alone. solve : the residual's derivative by x at the root, solved for a right-hand side. It may
+    have changes: they multiply the residual, which is zero.
     """
-    return x - solve(residual(value(x)))
+    root = value(x)
+    return root - solve(residual(root))
 
 
 def lift(result: Any, *slopes: Any) -> Dual:
