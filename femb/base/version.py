@@ -1,4 +1,7 @@
-"""The version of this code: the one that is installed, in a checkout of git with the commit that is checked out."""
+"""The version of this code: the one that is installed, in a checkout of git with the commit that is checked out.
+
+Beside it, the versions of numba with which it was tested.
+"""
 
 import re
 from functools import cache
@@ -8,6 +11,19 @@ from pathlib import Path
 
 UNKNOWN = "0+unknown"
 COMMIT = re.compile(r"[0-9a-f]{40,64}")
+# The first and the last tested version of numba (major, minor).
+TESTED_NUMBA = (0, 62), (0, 68)
+
+
+def is_tested(numba: str) -> bool:
+    """Whether femb was tested with this version of numba, such as "0.68.1"."""
+    return TESTED_NUMBA[0] <= tuple(map(int, numba.split(".")[:2])) <= TESTED_NUMBA[1]
+
+
+def numba_line() -> str:
+    """The installed version of numba, and the tested ones where it is none of these."""
+    found, (first, last) = installed("numba"), (f"{major}.{minor}" for major, minor in TESTED_NUMBA)
+    return f"numba {found}" + ("" if is_tested(found) else f", not tested: femb was tested with {first} to {last}")
 
 
 @cache

@@ -18,6 +18,7 @@ from typing import Any
 import click
 
 import femb
+from femb.base.version import numba_line
 from femb.cli.output import INTERRUPTED, print_warning, with_json
 
 # The module of each command, in the order of the help.
@@ -67,7 +68,7 @@ VERSION_HELP = "Show the version and exit."
 
 def _version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted and not context.resilient_parsing:
-        click.echo(f"femb {femb.__version__}")
+        click.echo(f"femb {femb.__version__}\n{numba_line()}")
         context.exit()
 
 

@@ -9,6 +9,7 @@ import types
 from pathlib import Path
 
 import checkout
+import numba
 import numpy as np
 import pytest
 from models import refuses
@@ -349,7 +350,7 @@ def test_animate(results):
 
 
 def test_version():
-    assert invoked("--version") == (0, f"femb {femb.__version__}\n", "")
+    assert invoked("--version") == (0, f"femb {femb.__version__}\nnumba {numba.__version__}\n", "")
 
 
 def test_help_lists_every_command():

@@ -1,8 +1,10 @@
 """The compiler of kernels: the same results as numba's own, and numba as it was afterwards."""
 
 import os
+import runpy
 import subprocess
 import sys
+import warnings
 
 import numba
 import numpy as np
@@ -12,6 +14,8 @@ from models import refuses
 from numba import njit
 from numba.core import errors, types
 
+from femb.base import version
+from femb.base.errors import FembWarning
 from femb.numerics.compiler import kernel_compiler
 from femb.numerics.compiler.kernel_compiler import KernelCompiler
 from femb.numerics.vector3 import rotate
@@ -81,6 +85,19 @@ def test_inner_kernels_say_that_python_cannot_call_them():
     entrance(2.0 * np.eye(3), x, moved)
     assert np.array_equal(moved, 2.0 * x)
     refuses("rotate is called by kernels only", rotate, np.eye(3), x, moved, error=TypeError)
+
+
+def test_a_numba_that_was_not_tested_is_said(monkeypatch):
+    monkeypatch.setattr(numba, "__version__", "0.99.1")
+    monkeypatch.setattr(version, "installed", lambda name: "0.99.1")
+    with pytest.warns(
+        FembWarning, match=r"numba 0.99.1, not tested: femb was tested with 0.62 to 0.68; .* three times"
+    ):
+        runpy.run_path(kernel_compiler.__file__)
+    monkeypatch.setenv("FEMB_PLAIN_NUMBA", "1")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert not runpy.run_path(kernel_compiler.__file__)["KNOWN"]
 
 
 PLAIN = """

@@ -18,6 +18,7 @@ compiles.
 
 import gc
 import os
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache, cached_property, update_wrapper
@@ -27,8 +28,9 @@ from typing import Any
 import numba
 import numpy as np
 
-# The first and the last tested version of numba (major, minor).
-TESTED = (0, 62), (0, 68)
+from femb.base.errors import FembWarning
+from femb.base.version import is_tested, numba_line
+
 # Functions that allocate arrays: only kernels that call one need reference counting. A kernel that allocates with
 # another function does not compile ("NRT required but not enabled"); then add the name of that function here.
 ALLOCATING = {"copy", "empty", "empty_like", "eye", "zeros", "zeros_like"}
@@ -51,10 +53,7 @@ NEEDLESS = {
 
 def _known() -> bool:
     """Whether numba is a tested version with the internal names used here; FEMB_PLAIN_NUMBA=1 turns this off."""
-    if (
-        os.environ.get("FEMB_PLAIN_NUMBA")
-        or not TESTED[0] <= tuple(map(int, numba.__version__.split(".")[:2])) <= TESTED[1]
-    ):
+    if os.environ.get("FEMB_PLAIN_NUMBA") or not is_tested(numba.__version__):
         return False
     try:
         from numba.core import event, postproc, transforms, types
@@ -102,6 +101,13 @@ def _known() -> bool:
 
 
 KNOWN = _known()
+if not KNOWN and not os.environ.get("FEMB_PLAIN_NUMBA"):
+    warnings.warn(
+        f"{numba_line()}; kernels compile by numba's own means, and everything takes some three times as long: "
+        "install a tested version, or set FEMB_PLAIN_NUMBA=1 to run so without this warning",
+        FembWarning,
+        stacklevel=2,
+    )
 
 
 def compiled(function: Callable[..., Any], has_entry: bool = False) -> Any:
