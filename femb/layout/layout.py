@@ -383,7 +383,8 @@ class Layout(Numbering):
         """Size (m) by which the default tolerance of positions is reduced: the largest distance between frames along
         an axis at the start, or radius of gyration; one of larger models, in which small motions count too."""
         positions = np.array([frame.position for frame in self.frames]).reshape(-1, 3)
-        return min(1.0, max(np.ptp(positions, axis=0).max(initial=0.0), self.gyration)) or 1.0
+        extent = np.ptp(positions, axis=0).max() if len(positions) else 0.0
+        return min(1.0, max(extent, self.gyration)) or 1.0
 
     def pose(self, station: Station) -> tuple[Floats, Floats]:
         """Start position and quaternion of a station."""
