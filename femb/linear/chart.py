@@ -20,6 +20,7 @@ import numpy as np
 from femb.base.types import Floats, Ints
 from femb.formulations.contract import Coordinates
 from femb.formulations.joint_tree_kernels import SPHERICAL
+from femb.linear.modal_form import columns_without_rounding
 from femb.numerics import kinematics, rotations
 from femb.small_motions.point import OperatingPoint
 from femb.small_motions.spinning import Lines, MotionChanges, changes_along, lines_of
@@ -249,9 +250,9 @@ def solved(J: Floats, n: int) -> tuple[Floats, Ints, Ints, Floats]:
         diagonal = np.abs(np.diag(R))
         rank = int(np.sum(diagonal > DEPENDENT * diagonal[0]))
         dependent, independent = np.sort(order[:rank]), np.sort(order[rank:])
-    inverse = np.asarray(np.linalg.pinv(J[:, dependent]), dtype=np.float64)
+    inverse = columns_without_rounding(np.asarray(np.linalg.pinv(J[:, dependent]), dtype=np.float64))
     given = np.concatenate([independent, np.arange(n, J.shape[1])])
     x = np.zeros((J.shape[1], len(given)))
     x[given, np.arange(len(given))] = 1.0
     x[dependent] = -inverse @ J[:, given]
-    return x, independent, dependent, inverse
+    return columns_without_rounding(x), independent, dependent, inverse

@@ -129,8 +129,7 @@ class Invariant:
             [[by_momenta.T, np.zeros((len(along), len(boosts)))], [_in_terms(along, boosts).T, by_boosts.T]]
         )
         # entries that cancel are zero: nothing sees or drives what is left of them
-        X, Y = (np.where(np.abs(x) <= ROUNDING * np.max(np.abs(x), axis=0, initial=0.0), 0.0, x) for x in (X, Y))
-        return cls(X, rates, Y, left)
+        return cls(columns_without_rounding(X), rates, columns_without_rounding(Y), left)
 
     @classmethod
     def of_speeds(
@@ -314,8 +313,7 @@ class ModalForm(KnownForm):
             elastic = elastic @ eigh(elastic.T @ whole @ elastic)[1]
         # of the free motions themselves: in parts with little inertia they would be rounding
         free = solve_triangular(sizes[:f], self._free.T, trans="T").T if f else self._free
-        free[np.abs(free) <= ROUNDING * np.max(np.abs(free), axis=0, initial=0.0)] = 0.0
-        return np.hstack([free, solve_triangular(lower.T, elastic)])
+        return np.hstack([columns_without_rounding(free), solve_triangular(lower.T, elastic)])
 
     def carried(self, given: Mapping[str, float]) -> Floats | None:
         """Coordinates (r,) of the rigid motion in which the named ones have these values; None where there is none."""
@@ -394,6 +392,11 @@ def product_without_rounding(first: Floats, second: Floats, part: float = ROUNDI
     """The product of two matrices, zero where it is less than this part of its terms."""
     product = first @ second
     return np.where(np.abs(product) <= part * (np.abs(first) @ np.abs(second)), 0.0, product)
+
+
+def columns_without_rounding(x: Floats) -> Floats:
+    """Columns (n, k) with zeros for entries that are rounding beside the largest one of their column."""
+    return np.where(np.abs(x) <= ROUNDING * np.max(np.abs(x), axis=0, initial=0.0), 0.0, x)
 
 
 def _null(within: Floats, *rows: Floats) -> Floats:

@@ -17,7 +17,7 @@ from femb.elements.joint.primitives import IN_FORCE, INPUT, ORIENTATION, course_
 from femb.formulations.joint_tree import JointTree, coordinate_names
 from femb.formulations.reduced.null_space import TreeTangent
 from femb.linear.chart import Chart, OwnAxes, driven_coordinates, driver_slopes, frames_chart, solved
-from femb.linear.modal_form import Invariant
+from femb.linear.modal_form import Invariant, columns_without_rounding
 from femb.numerics import rotations
 from femb.numerics.courses import Course
 from femb.numerics.rotations import cross_matrix
@@ -308,10 +308,6 @@ def second_order(point: OperatingPoint, chart: Chart) -> SecondOrder:
     return SecondOrder(chart, M, C, K + chart.geometric_stiffness, H.T @ forces, names)
 
 
-# Of the largest entry of a motion: smaller ones are rounding.
-ROUNDING = 1e-13
-
-
 def invariant_of(point: OperatingPoint, equations: SecondOrder) -> Invariant | None:
     """Motions and momenta that stay in a steady motion, by coordinates and speeds of a chart; None where a structure
     notices its own motion."""
@@ -329,5 +325,4 @@ def free_motions_of(point: OperatingPoint, chart: Chart) -> tuple[Floats, int]:
 
 def _coordinates(chart: Chart, moves: Floats) -> Floats:
     """(P, k) coordinates of displacements (n_v, k)."""
-    found = np.linalg.lstsq(chart.H[:, : chart.free], moves, rcond=None)[0]
-    return np.where(np.abs(found) <= ROUNDING * np.max(np.abs(found), axis=0, initial=0.0), 0.0, found)
+    return columns_without_rounding(np.linalg.lstsq(chart.H[:, : chart.free], moves, rcond=None)[0])
