@@ -3,7 +3,7 @@
 Source: docs/theory/statics.md, sections 2 to 4.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -20,7 +20,7 @@ from femb.statics.neutral import NeutralMotions
 from femb.statics.solve import Balanced, Statics, in_load_steps
 from femb.statics.stability import Stiffness
 from femb.system.block_lu import AnyFactorisation, SingularError
-from femb.system.rigid_motion import RigidMotion
+from femb.system.rigid_motion import ATTITUDES, TURNED_ENOUGH, RigidMotion
 
 # Steps of given length along the path of equilibria, on which the load factor is an unknown too.
 #
@@ -276,7 +276,10 @@ class LoadPath:
         if any(motion.free for motion in self.statics.motions if motion not in turning):
             return None
         carried = [motion for motion in turning if motion.carried]
-        found = self._turning_with(start, load, turning, carried)
+        try:
+            found = self._turning_with(start, load, turning, carried)
+        except SolveError as error:
+            found = self._turning_apart(start, load, turning, error)
         far = [motion for motion in turning if motion.turned_to(found.q) > FAR]
         if far:
             with suppress(SolveError):
@@ -286,18 +289,25 @@ class LoadPath:
         return found
 
     def _turning_with(
-        self, start: Balanced, load: float, turning: list[RigidMotion], kept: list[RigidMotion]
+        self,
+        start: Balanced,
+        load: float,
+        turning: list[RigidMotion],
+        kept: list[RigidMotion],
+        placed: Sequence[RigidMotion] = (),
     ) -> Balanced:
-        """The balance of structures ``turning``, of which some are ``kept`` in their attitude to their axes."""
+        """The balance of structures ``turning``, of which some are ``kept`` in their attitude to their axes, and some
+        ``placed`` at these."""
         fixed = self.statics.about_axes(start.q)
         shapes = [motion.neutral(start.q) for motion in fixed.motions if motion.point is not None]
         shapes += [motion.tilts(start.q) for motion in kept]
+        shapes += [motion.shifts(start.q) for motion in placed]
         owners = np.zeros(fixed.twin.n_v, dtype=bool)
         for motion in turning:
             first = fixed.twin.layout.frame_v[motion.owner]
             owners[first : first + 6] = True
         neutral = NeutralMotions.of(
-            fixed, np.hstack(shapes), sum(each.shape[1] for each in shapes), owners, 2 * len(kept)
+            fixed, np.hstack(shapes), sum(each.shape[1] for each in shapes), owners, 2 * (len(kept) + len(placed))
         )
 
         def at_part(before: Balanced, part: float) -> Balanced:
@@ -308,6 +318,29 @@ class LoadPath:
         # soft members bend the wrong way in the first correction, before the rotation stretches them
         found = in_load_steps(at_part, replace(start, load=0.0), 1.0, 1.0, SMALLEST_SPIN)
         return replace(found, load=load)
+
+    def _turning_apart(self, start: Balanced, load: float, turning: list[RigidMotion], error: SolveError) -> Balanced:
+        """The balance in slow rotations, whose resistance to rigid motions is rounding beside the stiffness: the
+        shapes with these held, then the structures turned as bodies until their principal axes are along the axes.
+
+        Raises ``error`` where none is free, or something around them notices their attitudes.
+        """
+        loose = [motion for motion in turning if motion.free and not motion.carried]
+        if not loose or not all(motion.tilts_freely() for motion in loose):
+            raise error
+        kept, found = [motion for motion in turning if motion.free], start
+        for _ in range(ATTITUDES):
+            before, found = found, self._turning_with(found, load, turning, kept, loose)
+            q, most = found.q, 0.0
+            for motion in loose:
+                q, angle = motion.to_principal_axis(q)
+                # the shape was found about an axis through the centre before
+                moved = np.linalg.norm(motion.centre(found.q) - motion.centre(before.q))
+                most = max(most, angle, float(moved) / (motion.system.layout.extent or 1.0))
+            if most <= TURNED_ENOUGH:
+                return found
+            found = replace(found, q=q)
+        raise error
 
     def _counted(self, found: Balanced) -> Balanced:
         self.iterations += found.iterations

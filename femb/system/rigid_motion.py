@@ -25,6 +25,8 @@ NEARLY_PRINCIPAL = 1e-6
 DEFORMED = 2.0  # how much larger this may be in the equilibrium
 ROUNDING = 1e-10  # of forces relative to the largest one
 STEADY = 1e-9  # of start velocities that are a rotation, and of the energy that does not change in it
+# Attitudes tried for one with a principal axis along the rotation: how many, the largest turn (rad), and the last one.
+ATTITUDES, FARTHEST, TURNED_ENOUGH = 20, 0.5, 1e-9
 TURNED = (0.7, 2.1)  # rad, rotations that tell whether energy or forces change in it
 # Advice where a simulation cannot start in equilibrium.
 START = "remove loads that act at the start, or start as given"
@@ -163,23 +165,52 @@ class RigidMotion:
         them."""
         layout, axis = self.system.layout, self.omega / norm(self.omega)
         for angle in (0.0, *TURNED):
-            turn, q_after, v_after = rotations.from_axis_angle(axis, angle), q.copy(), v.copy()
+            turn, v_after = rotations.from_axis_angle(axis, angle), v.copy()
             for k in self.frames:
-                i, j = layout.frame_q[k], layout.frame_v[k]
-                q_after[i : i + 3] = point + rotations.rotate(turn, q[i : i + 3] - point)
+                j = layout.frame_v[k]
                 v_after[j : j + 3] = rotations.rotate(turn, v[j : j + 3])
-                if layout.frames[k].freedom == 6:
-                    q_after[i + 3 : i + 7] = rotations.multiply(turn, q[i + 3 : i + 7])
-            yield turn, q_after, v_after
+            yield turn, self._moved(q, turn, point), v_after
+
+    def _moved(self, q: Floats, turn: Floats, point: Floats) -> Floats:
+        """q (n_q,) after a rotation (4,) of the structure about a point (3,)."""
+        layout, q = self.system.layout, q.copy()
+        for k in self.frames:
+            i = layout.frame_q[k]
+            q[i : i + 3] = point + rotations.rotate(turn, q[i : i + 3] - point)
+            if layout.frames[k].freedom == 6:
+                q[i + 3 : i + 7] = rotations.multiply(turn, q[i + 3 : i + 7])
+        return q
+
+    def to_principal_axis(self, q: Floats) -> tuple[Floats, float]:
+        """q (n_q,) with a free structure turned as one body so that its angular momentum is along its axis, and by
+        which angle (rad). No internal force is in this, beside which that of a slow rotation would be rounding.
+
+        Raises SolveError where no such attitude is near.
+        """
+        across, whole = np.linalg.svd(self.omega[None])[2][1:], 0.0
+        for _ in range(ATTITUDES):
+            spin, inertia = self._spin(q), self._mass_centre(q)[2]
+            # omega x H changes with turns phi by omega x (phi x H - I (phi x omega))
+            changes = np.cross(across, spin) - np.cross(across, self.omega) @ inertia
+            by_turns = np.cross(self.omega, changes) @ across.T
+            moment = rotations.cross(self.omega, spin) @ across.T
+            phi = np.linalg.lstsq(by_turns.T, -moment, rcond=None)[0] @ across
+            size = norm(phi)
+            if size > FARTHEST:
+                break
+            q, whole = self._moved(q, rotations.exponential(phi), self.centre(q)), whole + size
+            if size <= TURNED_ENOUGH:
+                return q, whole
+        raise SolveError("no steady motion to start from: no principal axis of inertia is near the axis of rotation")
 
     def _mass_centre(self, q: Floats) -> tuple[float, Floats, Floats]:
-        """Mass, mass centre (3,), and angular momentum (3,) about it of the rotation."""
+        """Mass, mass centre (3,), and inertia (3, 3) about it, inertial axes."""
         motions = np.where(self.mask, self.system.rigid_velocities(q), 0.0)
         momenta = self.system.energy_momentum(np.tile(q, (6, 1)), motions)[:, 2:]
         mass = float(momenta[0, 0])
         centre = np.array([momenta[5, 1], momenta[3, 2], momenta[4, 0]]) / mass
-        spin = self.omega @ momenta[3:, 3:] - mass * rotations.cross(centre, rotations.cross(self.omega, centre))
-        return mass, centre, spin
+        inertia: Floats = momenta[3:, 3:] - mass * np.cross(centre, np.cross(np.eye(3), centre))
+        return mass, centre, inertia
 
     def centre(self, q: Floats) -> Floats:
         """(3,) a point of the axis at q (n_q,)."""
@@ -237,6 +268,11 @@ class RigidMotion:
         whole = np.where(self.mask, self.system.rigid_velocities(q), 0.0)
         return np.asarray((across @ (whole[3:] - np.cross(np.eye(3), centre) @ whole[:3])).T)
 
+    def shifts(self, q: Floats) -> Floats:
+        """(n_v, 2): displacements across the axis."""
+        whole = np.where(self.mask, self.system.rigid_velocities(q), 0.0)
+        return np.asarray((np.linalg.svd(self.omega[None])[2][1:] @ whole[:3]).T)
+
     def across(self, q: Floats, force: Floats) -> Floats | None:
         """(3,) the moment across the axis that forces (n_v,) lack to keep a free structure at its angular velocity, if
         it is rounding of typed numbers or is carried; else None."""
@@ -263,14 +299,18 @@ class RigidMotion:
         """
         if not self.free or not self.omega.any() or self.carried:
             return
-        structure = next(each for each in known_motions(self.system) if self.owner in each.frames)
-        tilts = twists(turns=nullity(self.omega[None] / norm(self.omega)), point=self.centre(self.system.q0))
-        if self._turns_with_orbit() and not structure.contains(structure.motions, tilts):
+        if self._turns_with_orbit() and not self.tilts_freely():
             return
         spin = self._spin(self.system.q0)
         moment = rotations.cross(self.omega, spin)
         if norm(moment) > NEARLY_PRINCIPAL * norm(self.omega) * norm(spin):
             self._refuse(np.concatenate([np.zeros(3), moment]), instead)
+
+    def tilts_freely(self) -> bool:
+        """Whether nothing around the structure notices a turn of its axis at the start, as items declare."""
+        structure = next(each for each in known_motions(self.system) if self.owner in each.frames)
+        tilts = twists(turns=nullity(self.omega[None] / norm(self.omega)), point=self.centre(self.system.q0))
+        return structure.contains(structure.motions, tilts)
 
     def _turns_with_orbit(self) -> bool:
         """Whether it has the angular velocity of the frame of an orbit at the start."""
