@@ -235,7 +235,7 @@ class LoadPath:
     def first_solved(self, attempts: list[Regularisation], start: Balanced, load: float) -> Balanced:
         """The result of the first attempt that succeeds; before these, one with what turns freely at the start held.
 
-        Raises the SolveError of the first.
+        Last, structures that turn freely are turned as bodies. Raises the SolveError of the first.
         """
         with suppress(SolveError):
             found = self._turning(start, load) if self.spin2 else self._loose(start, load)
@@ -248,6 +248,8 @@ class LoadPath:
                 return self._counted(self.statics.solve(start, load, attempt, factors=factors))
             except SolveError as error:
                 errors.append(error)
+        with suppress(SolveError):
+            return self._turning_apart(start, load, errors[0])
         raise errors[0]
 
     def _factors_of(self, start: Balanced) -> tuple[AnyFactorisation, float] | None:
@@ -276,10 +278,7 @@ class LoadPath:
         if any(motion.free for motion in self.statics.motions if motion not in turning):
             return None
         carried = [motion for motion in turning if motion.carried]
-        try:
-            found = self._turning_with(start, load, turning, carried)
-        except SolveError as error:
-            found = self._turning_apart(start, load, turning, error)
+        found = self._turning_with(start, load, turning, carried)
         far = [motion for motion in turning if motion.turned_to(found.q) > FAR]
         if far:
             with suppress(SolveError):
@@ -319,16 +318,18 @@ class LoadPath:
         found = in_load_steps(at_part, replace(start, load=0.0), 1.0, 1.0, SMALLEST_SPIN)
         return replace(found, load=load)
 
-    def _turning_apart(self, start: Balanced, load: float, turning: list[RigidMotion], error: SolveError) -> Balanced:
+    def _turning_apart(self, start: Balanced, load: float, error: SolveError) -> Balanced:
         """The balance in slow rotations, whose resistance to rigid motions is rounding beside the stiffness: the
         shapes with these held, then the structures turned as bodies until their principal axes are along the axes.
 
-        Raises ``error`` where none is free, or something around them notices their attitudes.
+        Raises ``error`` where none is free, one is at rest, or something around them notices their attitudes.
         """
-        loose = [motion for motion in turning if motion.free and not motion.carried]
-        if not loose or not all(motion.tilts_freely() for motion in loose):
+        turning = [motion for motion in self.statics.motions if motion.omega.any()]
+        kept = [motion for motion in self.statics.motions if motion.free]
+        loose = [motion for motion in kept if not motion.carried]
+        if not loose or not all(motion.omega.any() and motion.tilts_freely() for motion in loose):
             raise error
-        kept, found = [motion for motion in turning if motion.free], start
+        found = start
         for _ in range(ATTITUDES):
             before, found = found, self._turning_with(found, load, turning, kept, loose)
             q, most = found.q, 0.0
@@ -338,7 +339,7 @@ class LoadPath:
                 moved = np.linalg.norm(motion.centre(found.q) - motion.centre(before.q))
                 most = max(most, angle, float(moved) / (motion.system.layout.extent or 1.0))
             if most <= TURNED_ENOUGH:
-                return found
+                return self._counted(found)
             found = replace(found, q=q)
         raise error
 
