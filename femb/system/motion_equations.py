@@ -65,9 +65,13 @@ class MotionEquations(VelocityCoordinates):
         """The batches of elements, in the order of evaluation."""
         return self.evaluation.batches  # type: ignore[return-value]
 
-    @cached_property
-    def singular_batches(self) -> list[Batch]:
+    @property
+    def singular_batches(self) -> Sequence[Batch]:
         """The batches with singular configurations."""
+        return self._singular_batches
+
+    @cached_property
+    def _singular_batches(self) -> Sequence[Batch]:
         return [batch for batch in self.batches if isinstance(batch, Singular) and batch.singularities]
 
     @property
@@ -91,7 +95,7 @@ class MotionEquations(VelocityCoordinates):
         """The system with other terms of the same elements."""
         other = shallow_copy(self)
         other.evaluation = evaluation
-        for word in ("rigid", "singular_batches"):
+        for word in ("rigid", "_singular_batches"):
             other.__dict__.pop(word, None)
         return other
 
