@@ -255,6 +255,8 @@ class StaticEquations:
 # sigma at first, its least and its most, and what changes it.
 FIRST, LEAST, MOST = 1e-6, 1e-12, 1e2
 SMALLER, LARGER = 0.1, 10.0
+STEADY = 0.1  # rad, the largest rotation of a step that leaves sigma as it is
+GROWTH = 2.0  # the same of a step beside the one before
 ROUNDING_STEP = 1e3  # tolerances: a step as small as this that is no longer halved ends the iteration
 
 State = TypeVar("State")
@@ -340,13 +342,13 @@ class MassShift(Regularisation):
 class AdaptiveShift(Regularisation):
     """sigma B + spin2 M, where sigma falls with the steps, and grows where they lead nowhere.
 
-    B is the mass of every frame on the scale of its own stiffness.
+    B is the mass of every frame on the scale of its own stiffness, with that of the products of the constraints: beside
+    these, the small stiffness that reactions give a body held by joints alone would cost all digits of its rows.
     """
 
     sigma: float = FIRST
     iterations = 100
-    growth: ClassVar[float] = 1.0  # of a step, up to which sigma falls
-    _raised: bool = False
+    augmented = True
 
     def added(self, pattern: Pattern, mass: Callable[[], Floats], stiffness: Floats) -> Floats:
         """The stiffness with the mass times the present sigma."""
@@ -354,16 +356,15 @@ class AdaptiveShift(Regularisation):
         return self.sigma * scaled_mass(pattern, M, stiffness) + self.spin2 * M
 
     def settled(self, it: Iteration[State, Residual]) -> bool:
-        """Whether a step is small, of rounding only where sigma is small; sigma changes by whether steps become
-        shorter.
-        """
+        """Whether a step is small, of rounding only where sigma is small; else sigma changes."""
         if it.within(1.0, ROUNDING_STEP if self.sigma <= 1e-3 * FIRST else 0.0):
             return True
-        if not self._raised:
-            factor = SMALLER if it.size < self.growth * it.previous else LARGER
-            self.sigma = min(MOST, max(LEAST, self.sigma * factor))
-        self._raised = False
+        self.sigma = min(MOST, max(LEAST, self.next_sigma(it)))
         return False
+
+    def next_sigma(self, it: Iteration[State, Residual]) -> float:
+        """Larger where steps grow."""
+        return self.sigma * (SMALLER if it.size < it.previous else LARGER)
 
     def reason(self, size: float, moving: str) -> str:
         """The reason, with what moves most."""
@@ -374,16 +375,24 @@ class AdaptiveShift(Regularisation):
 
 
 class CautiousShift(AdaptiveShift):
-    """An adaptive shift with a larger sigma, rather than a shorter step, where a step would turn too far."""
+    """An adaptive shift whose sigma follows the largest rotation of its steps, as the step size of a damped motion in
+    time would: across a snap too, and where a step would turn too far, with a larger sigma rather than shortened.
+    """
 
-    iterations, growth = 400, 2.0
+    iterations = 400
+    _rotation: float = 0.0
 
     def accepts(self, rotation: float) -> bool:
         """Raise sigma where a step turns too far."""
+        self._rotation = rotation
         if not LARGEST_ROTATION < rotation < np.inf or self.sigma >= MOST:
             return True
-        self.sigma, self._raised = LARGER * self.sigma, True
+        self.sigma *= LARGER
         return False
+
+    def next_sigma(self, it: Iteration[State, Residual]) -> float:
+        """Larger where steps turn more than they should, or grow."""
+        return self.sigma * min(LARGER, max(SMALLER, self._rotation / STEADY, it.size / (GROWTH * it.previous)))
 
 
 def scaled_mass(pattern: Pattern, mass: Floats, stiffness: Floats) -> Floats:

@@ -27,6 +27,7 @@ from femb.statics.neutral import NeutralMotions
 from femb.system.block_lu import AnyFactorisation, SingularError
 
 QUICKLY = 1e-2  # ratio of the last two steps of an iteration that ends with the next one
+GAP = 1e-9  # m or rad, of the rows of constraints of an equilibrium
 LOOSE = 1e-6  # of the forces: what an equilibrium that was found with a shift may leave unbalanced
 
 
@@ -186,12 +187,15 @@ class Statics(StaticEquations):
         return self.twin.error_scale(1e-12, Tolerances(1e-12, 1e-12, 1e-13))[0]
 
     def in_balance(self, found: Balanced, given: float = 0.0, neutral: NeutralMotions | None = None) -> bool:
-        """Whether no force is left of the equations that a state solves, also along what an iteration held.
+        """Whether no force and no gap is left of the equations that a state solves, also along what was held.
 
         given : the largest force that was left at its start. neutral : motions that were held; forces along those that
         are kept may be left.
         """
-        left = self.unbalanced(found.q, found.multipliers, found.load).equations[: self.twin.n_v]
+        equations = self.unbalanced(found.q, found.multipliers, found.load).equations
+        left = equations[: self.twin.n_v]
+        if largest(equations[self.twin.n_v :]) > GAP:
+            return False
         if neutral is not None and neutral.kept:
             left = neutral.shapes[:, : -neutral.kept].T @ left
         return largest(left) <= LOOSE * (given + largest(found.force) + largest(self.by_load(found.q, found.load)))
