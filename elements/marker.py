@@ -94,7 +94,8 @@ class Marker(Hosted, Brief):
         (x0, x1, x2), (y0, y1, y2) = x, y = first.tolist(), second.tolist()
         sine = _length((x1 * y2 - x2 * y1, x2 * y0 - x0 * y2, x0 * y1 - x1 * y0))
         if sine <= LEAST_SINE * _length(x) * _length(y):
-            check.fail(self.directions[1], self.along.format(shown(second)))
+            word = "up" if across == "across" else across
+            check.fail("y_axis" if getattr(self, word) is None else word, self.along.format(shown(second)))
 
 
 def _length(x: Sequence[float]) -> float:
@@ -111,7 +112,7 @@ class Attachment(Marker):
     """
 
     wanted = "an Attachment such as hub.at((0.1, 0, 0))"
-    directions = ("direction", "up")
+    directions = ("direction", "across")
     along = "got {}, must not be along direction"
 
     body: str | None = None
@@ -119,10 +120,17 @@ class Attachment(Marker):
     direction: Direction | None = None
     """the beam's tangent from its start towards its end, body axes; by default towards the other end"""
     up: Direction | None = None
-    """the section's y axis is its part perpendicular to the tangent; by default the body's y axis, or z within 25
-    degrees of the tangent"""
+    """another word for y_axis"""
     beam: str | None = None
     node: int = -1
+    y_axis: Direction | None = None
+    """the section's y axis is its part perpendicular to the tangent; by default the body's y axis, or z within 25
+    degrees of the tangent"""
+
+    @property
+    def across(self) -> Floats | None:
+        """The direction of the section's y axis, by either word; None by default."""
+        return self.up if self.y_axis is None else self.y_axis
 
     @property
     def clamped(self) -> bool:
@@ -133,6 +141,12 @@ class Attachment(Marker):
         """Report an end with two hosts; without a host the end is free."""
         if self.body is not None and self.beam is not None:
             check.fail("beam", "given beside body: an end of a beam is on one or the other")
+        if self.up is not None and self.y_axis is not None:
+            check.fail("up", "given beside y_axis, which is the same: give one of the two")
+
+    def _check_directions(self, check: Checks) -> None:
+        if check.bad.isdisjoint(("up", "y_axis")):
+            super()._check_directions(check)
 
 
 @dataclass(frozen=True, eq=False)

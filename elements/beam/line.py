@@ -300,10 +300,12 @@ class LineItem(Item):
         """A node for a mass or a load (0 is the start, -1 the end), or a point ``at`` (m) an offset, section axes."""
         return Place(beam=self.name, node=node, at=at)
 
-    def at(self, node: int, at: Any = (0.0, 0.0, 0.0), direction: Any = None, up: Any = None) -> Attachment:
-        """A point at a node for the end of another beam: offset (3,) m, that beam's tangent ``direction`` (3,) and
-        ``up`` (3,), of any length, section axes."""
-        return Attachment(beam=self.name, node=node, at=at, direction=direction, up=up)
+    def at(
+        self, node: int, at: Any = (0.0, 0.0, 0.0), direction: Any = None, up: Any = None, y_axis: Any = None
+    ) -> Attachment:
+        """A point at a node for the end of another beam: offset (3,) m, that beam's tangent ``direction`` (3,) and the
+        y axis of its section ``y_axis`` (3,), or ``up``, of any length, section axes."""
+        return Attachment(beam=self.name, node=node, at=at, direction=direction, up=up, y_axis=y_axis)
 
     @property
     def attached(self) -> tuple[Any, Any]:
@@ -531,7 +533,7 @@ class ShapedBeam(LineItem):
         if path.radius is not None and path.angle is not None:
             return path.angle / self.elements
         guide = self.start if self.start is not None else self.end
-        refined = path_shape(path, self.length, self.elements * PIECES, None if guide is None else guide.up, False)
+        refined = path_shape(path, self.length, self.elements * PIECES, None if guide is None else guide.across, False)
         turns = rotations.multiply(rotations.conjugate(refined.quaternions[:-1]), refined.quaternions[1:])
         return float(rotations.axis_angle(turns)[1].reshape(self.elements, PIECES).sum(axis=1).max())
 
@@ -542,7 +544,7 @@ class ShapedBeam(LineItem):
             return uniform_shape(float(self.length or 0.0), self.elements, self.curvature)
         by_end = self.start is None or (not self.start.clamped and self.end is not None and self.end.clamped)
         guide = self.end if by_end else self.start
-        return path_shape(self.path, self.length, self.elements, None if guide is None else guide.up, by_end)
+        return path_shape(self.path, self.length, self.elements, None if guide is None else guide.across, by_end)
 
 
 def _degrees(angle: float) -> str:

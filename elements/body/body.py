@@ -147,10 +147,10 @@ class OrientedBody(Body):
         turning = rotations.rotate_back(attitude, rotations.rotate(*orbit))
         return turning if given is None else turning + given
 
-    def at(self, at: Any = (0.0, 0.0, 0.0), direction: Any = None, up: Any = None) -> Attachment:
-        """A point of the body for the end of a beam: ``at`` (3,) m, the beam's tangent ``direction`` (3,) and ``up``
-        (3,), of any length, body axes."""
-        return Attachment(body=self.name, at=at, direction=direction, up=up)
+    def at(self, at: Any = (0.0, 0.0, 0.0), direction: Any = None, up: Any = None, y_axis: Any = None) -> Attachment:
+        """A point of the body for the end of a beam: ``at`` (3,) m, the beam's tangent ``direction`` (3,) and the y
+        axis of its section ``y_axis`` (3,), or ``up``, of any length, body axes."""
+        return Attachment(body=self.name, at=at, direction=direction, up=up, y_axis=y_axis)
 
 
 def check_sequence(check: Checks, name: str) -> None:

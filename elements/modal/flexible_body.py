@@ -292,12 +292,14 @@ class FlexibleBody(OrientedBody):
     def parts(self) -> tuple[Interface, ...]:
         return tuple(self.free_interfaces.values())
 
-    def at_interface(self, name: str, at: Any = (0.0, 0.0, 0.0), direction: Any = None, up: Any = None) -> Attachment:
+    def at_interface(
+        self, name: str, at: Any = (0.0, 0.0, 0.0), direction: Any = None, up: Any = None, y_axis: Any = None
+    ) -> Attachment:
         """A point of a free interface for the end of a beam: ``at`` (m) and ``direction``, axes of the interface."""
         if name not in self.free_interfaces:
             listed = ", ".join(map(repr, self.free_interfaces)) or "none"
             raise ModelError.at((self.table, self.name), f"got interface {name!r}; free interfaces: {listed}")
-        return Attachment(body=f"{self.name}.{name}", at=at, direction=direction, up=up)
+        return Attachment(body=f"{self.name}.{name}", at=at, direction=direction, up=up, y_axis=y_axis)
 
     def rest_pose(self, interface: str) -> tuple[Floats, Floats]:
         """Position (3,) m and quaternion (4,) of an undeformed interface in the body frame."""

@@ -120,7 +120,10 @@ def place_beam(poses: Poses, beam: LineItem) -> None:
     else:
         free: Any = beam.start or beam.end
         path_axes = _path_section(poses, beam, free)
-        at, axes = free.at - poses.origin, path_axes if path_axes is not None else section_axes(free.direction, free.up)
+        at, axes = (
+            free.at - poses.origin,
+            path_axes if path_axes is not None else section_axes(free.direction, free.across),
+        )
         if beam.start is None or (path_axes is None and beam.start.direction is None):
             at, axes = _start_of(poses, beam, at, axes)
     poses.beams[beam.name] = (at, axes)
@@ -191,15 +194,15 @@ def _section_at(poses: Poses, beam: LineItem, end: Attachment, other_known: bool
     if path_axes is not None:
         return rotations.multiply(poses.host(end)[1], path_axes)
     if end.direction is not None:
-        return rotations.multiply(poses.host(end)[1], section_axes(end.direction, end.up))
+        return rotations.multiply(poses.host(end)[1], section_axes(end.direction, end.across))
     other = beam.attached[1] if end is beam.attached[0] else beam.attached[0]
     if poses.placed(other) and beam.shape.straight:
         chord = poses.clamp_point(beam.attached[1]) - poses.clamp_point(beam.attached[0])
         if norm(chord) > 0.0:
             inward = rotations.rotate_back(poses.host(end)[1], chord)
-            return rotations.multiply(poses.host(end)[1], section_axes(inward, end.up))
+            return rotations.multiply(poses.host(end)[1], section_axes(inward, end.across))
     if other is not None and other.direction is not None and not other.clamped:
-        return section_axes(other.direction, other.up)
+        return section_axes(other.direction, other.across)
     word = "start" if end is beam.attached[0] else "end"
     raise ModelError.at(
         (beam.table, beam.name, word, "direction"),
@@ -213,7 +216,7 @@ def _place_body_at(poses: Poses, beam: LineItem, end: Attachment, point: Floats,
     quaternion = poses.given[name].quaternion
     clamp_axes = _path_section(poses, beam, end)
     if clamp_axes is None and end.direction is not None:
-        clamp_axes = section_axes(end.direction, end.up)
+        clamp_axes = section_axes(end.direction, end.across)
     if quaternion is None and clamp_axes is not None:
         quaternion = rotations.multiply(axes, rotations.conjugate(clamp_axes))
     if quaternion is None:
@@ -281,7 +284,7 @@ def _axes(end: Attachment) -> Floats:
     """Quaternion of the interface in the axes of the body that carries it."""
     if end.direction is None:
         return np.array([1.0, 0.0, 0.0, 0.0])
-    return section_axes(end.direction, end.up)
+    return section_axes(end.direction, end.across)
 
 
 def _after(pose: Pose, relative: Pose) -> Pose:

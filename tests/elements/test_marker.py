@@ -59,11 +59,28 @@ REFUSED = [
     (lambda: Beam("b", "s", 1.0, start=Place("hub")), "b.start: got Place.* wanted an Attachment such as hub.at"),
     (lambda: Beam("b", "s", 1.0, start=Attachment("hub", direction=(1, 0, 0), up=(2, 0, 0))),
      r"b.start.up: got \[2.0, 0.0, 0.0\], must not be along direction"),
+    (lambda: Beam("b", "s", 1.0, start=Attachment("hub", direction=(1, 0, 0), y_axis=(2, 0, 0))),
+     r"b.start.y_axis: got \[2.0, 0.0, 0.0\], must not be along direction"),
+    (lambda: Beam("b", "s", 1.0, start=Attachment("hub", direction=(1, 0, 0), up=(0, 1, 0), y_axis=(0, 1, 0))),
+     "b.start.up: given beside y_axis, which is the same"),
+    (lambda: Beam("b", "s", 1.0, start=Attachment("hub", direction=(1, 0, 0), y_axis=(0, 1))), "b.start.y_axis: got"),
     (lambda: Beam("b", "s", 1.0, start=Attachment("hub", at=(1, 0))), r"b.start.at: got \(1, 0\), wanted 3 numbers"),
     (lambda: femb.Load("l", body="hub", beam="boom", force=(1, 0, 0)), "l.body: got body = 'hub' and beam = 'boom'"),
     (lambda: femb.Load("l", body="hub", at=(1, 0), force=(1, 0, 0)), r"l.at: got \(1, 0\), wanted 3 numbers$"),
     (lambda: femb.Revolute("r", HUB.at(), Place("hub")), "r.first.axis: is missing: the axis of the revolute joint"),
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize("word", ["up", "y_axis"])
+def test_both_words_direct_the_y_axis_of_the_section(word):
+    """Its part across the beam, in the axes of a turned body and of a turned section."""
+    hub = RigidBody("hub", 1.0, 1.0, quaternion=(np.sqrt(0.5), 0, 0, np.sqrt(0.5)))  # by 90 degrees about z
+    boom = Beam("boom", "s", 1.0, 1, start=hub.at((0, 0, 0), (1, 0, 0), **{word: (5, 0, 2)}))
+    arm = Beam("arm", "s", 1.0, 1, start=boom.at(-1, direction=(0, 0, 1), **{word: (1, 0, 7)}))
+    layout = System(of_parts(hub, SECTION, boom, arm)).layout
+    for name, x, y in (("boom", (0, 1, 0), (0, 0, 1)), ("arm", (1, 0, 0), (0, 1, 0))):
+        axes = rotations.rotate(layout.frames[layout.beams[name].stations[1].frame].quaternion, np.eye(3))
+        np.testing.assert_allclose(axes[:2], (x, y), atol=1e-14)
 
 
 @pytest.mark.parametrize(("make", "message"), REFUSED)
