@@ -58,6 +58,10 @@ TOP = {
     "include": (
         "text or texts", "", "", "case files whose tables belong to this case too, relative to its folder",
     ),
+    "parameters": (
+        "tables", "", "",
+        "[numbers that analyses change](../howto/sweep.md#parameters), by which results are differentiated",
+    ),
     "patterns": (
         "tables", "", "",
         "[items that are repeated](../howto/run_a_case.md#write-a-case): `count`, `each`, `first`, `last`, and tables "

@@ -14,7 +14,7 @@ import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from femb.base.errors import FembError, ModelError, Problem
 from femb.base.html import Brief
@@ -23,6 +23,9 @@ from femb.base.values import nearest
 from femb.case.compose import Composition, composed, locate_files, refused
 from femb.case.text import CaseError, key_lines, located, text_of
 from femb.model.model import Model
+
+if TYPE_CHECKING:
+    from femb.case.parameters import Parameter
 
 Paths = tuple[tuple[str, ...], ...]
 
@@ -106,7 +109,8 @@ class Case(Brief):
 
     text : of the file, with the files that it includes and the options --set of the command line as comments at its
     end. run : None if the file has no ``[run]``; such a case can be checked but not integrated in time. elsewhere :
-    file and line of items that are not in the file itself, but in one that it includes, or in a pattern.
+    file and line of items that are not in the file itself, but in one that it includes, or in a pattern. parameters :
+    of the table [parameters], by name.
     """
 
     title: str
@@ -117,6 +121,7 @@ class Case(Brief):
     overridden: Paths = ()
     overrides: tuple[str, ...] = ()
     elsewhere: Mapping[tuple[str, ...], tuple[Path, int]] = field(default_factory=dict)
+    parameters: "Mapping[str, Parameter]" = field(default_factory=dict)
 
     @property
     def start(self) -> str:
@@ -158,14 +163,15 @@ def read_case(path: Path, text: str, overrides: Iterable[str] = (), allow_code: 
     Raises CaseError.
     """
     overrides = tuple(overrides)
+    parameters: Mapping[str, Parameter] = {}
     if path.suffix == ".py":
         model, run, set_paths, composition = _from_python(path, text, overrides)
     else:
         allowed = allow_code or os.environ.get(ALLOW_CODE) == "1"
-        model, run, set_paths, composition = _from_toml(path, text, overrides, allowed)
+        model, run, set_paths, composition, parameters = _from_toml(path, text, overrides, allowed)
     comments = "".join(f"# {line}\n" for line in _remarks(composition, overrides))
     full = f"{text}\n{comments}" if comments else text
-    return Case(model.title, full, model, run, path, set_paths, overrides, composition.elsewhere)
+    return Case(model.title, full, model, run, path, set_paths, overrides, composition.elsewhere, parameters)
 
 
 def _remarks(composition: Composition, overrides: tuple[str, ...]) -> list[str]:
@@ -176,7 +182,7 @@ def _remarks(composition: Composition, overrides: tuple[str, ...]) -> list[str]:
 
 def _from_toml(
     path: Path, text: str, overrides: tuple[str, ...], allow_code: bool
-) -> tuple[Model, Run | None, Paths, Composition]:
+) -> "tuple[Model, Run | None, Paths, Composition, Mapping[str, Parameter]]":
     from femb.case.build import build, kinds
     from femb.case.compose import apply_override
 
@@ -186,11 +192,21 @@ def _from_toml(
         raise CaseError.of_file(path, "the file is empty: a case has at least one [bodies.NAME] or [beams.NAME]", 1)
     set_paths = tuple(apply_override(document, override, kinds()) for override in overrides)
     locate_files(document, path.parent)
+    parameters, of_parameters = _parameters_in(document, set_paths)
     model, options, problems = build(document)
-    problems += [] if allow_code else _code_in(document)
+    problems += [*of_parameters, *([] if allow_code else _code_in(document))]
     if problems:
         raise located(path, key_lines(text), problems, set_paths, composition.elsewhere)
-    return model, _located_start(options.get("run"), path.parent), set_paths, composition
+    return model, _located_start(options.get("run"), path.parent), set_paths, composition, parameters
+
+
+def _parameters_in(document: dict[str, Any], set_paths: Paths) -> "tuple[dict[str, Parameter], list[Problem]]":
+    """The parameters of a case, whose values are set, and their problems; they are taken out of its tables."""
+    if "parameters" not in document:
+        return {}, []
+    from femb.case.parameters import take_parameters
+
+    return take_parameters(document, set_paths)
 
 
 def _code_in(document: dict[str, Any]) -> list[Problem]:

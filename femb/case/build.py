@@ -176,7 +176,7 @@ class _Builder:
         self.problems: list[Problem] = []
         self.options: dict[str, Any] = {}
         self.kinds = kinds()
-        known = ["title", "gravity", NOISE, *self.kinds, *OPTIONS]
+        known = ["title", "gravity", NOISE, "parameters", *self.kinds, *OPTIONS]
         for key in document:
             if key not in known:
                 self.fail((key,), unknown_key(key, known))

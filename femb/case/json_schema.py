@@ -14,6 +14,7 @@ from femb.base.checks import declared, mark_of, unit_of
 from femb.base.meanings import description, told
 from femb.base.types import OWN_UNITS, LowerBound, OneOf, SeveralForms, Shape, Unit
 from femb.case.build import OPTIONS, kinds
+from femb.case.parameters import Parameter
 from femb.case.schema import WITH_UNIT, choices, keys_of, required_keys, takes_numbers
 from femb.elements import registry
 from femb.model.model import Figure
@@ -67,6 +68,10 @@ def schema() -> dict[str, Any]:
         found = {"type": "object", "propertyNames": NAMES, "additionalProperties": items}
         properties[table] = _with(found, description=meaning(table))
     properties |= {table: _with(writer.table(kind), description=meaning(table)) for table, kind in OPTIONS.items()}
+    properties[Parameter.table] = {
+        "type": "object", "propertyNames": NAMES, "additionalProperties": writer.table(Parameter),
+        "description": "Numbers that studies change and by which results are differentiated, by name.",
+    }  # fmt: skip
     return {
         "$schema": DRAFT,
         "title": "femb case",

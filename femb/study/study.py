@@ -19,8 +19,9 @@ from femb.base.types import POSITIVE, Floats, OneOf, SeveralForms
 from femb.base.values import shown
 from femb.case import ALLOW_CODE
 from femb.case.build import kind_in, read_table
-from femb.case.compose import override
+from femb.case.compose import composed, override
 from femb.case.json_schema import DRAFT, NAMES, SchemaWriter
+from femb.case.parameters import Parameter, read_parameters
 from femb.case.schema import choices, key_problems, keys_of, unknown_key
 from femb.case.text import CaseError, key_lines, located, parse_toml, text_of
 from femb.model.model import Model
@@ -309,9 +310,9 @@ class Study(Brief):
 
     case: CaseForms
     """path of a case file; in Python also a function of the variables that returns a femb.Model"""
-    variables: Tables
+    variables: Tables = field(default_factory=dict)
     """tables by name, in the order of the columns of the result; see docs/howto/sweep.md"""
-    outputs: Tables
+    outputs: Tables = field(default_factory=dict)
     """tables by name, in the order of the columns of the result; see docs/howto/sweep.md"""
     design: Annotated[str, OneOf(DESIGNS)] = "grid"
     """how the runs are chosen: "grid", every combination of the variables' values; "list", their first values, their
@@ -326,6 +327,8 @@ class Study(Brief):
     """whether the results of every run are written"""
     title: str = ""
     """for reports"""
+    parameters: Tables = field(default_factory=dict)
+    """tables by name of entries with a range, as those of a case; they are variables of the study"""
     constraints: Annotated[Any, SeveralForms((dict,))] = field(default_factory=dict)
     """limits by the name of an output, least, largest or both"""
     best: str | None = None
@@ -342,6 +345,7 @@ class Study(Brief):
     def __post_init__(self) -> None:
         with Checks(self) as check:
             self._check_case(check)
+            self._read_parameters(check)
             for word, kinds in (("variables", VARIABLES), ("outputs", OUTPUTS)):
                 object.__setattr__(self, word, self._items(check, word, kinds))
             self._check_best(check)
@@ -367,10 +371,19 @@ class Study(Brief):
     def located(self, error: ModelError) -> ModelError:
         """An error of a variable or an output that was found later, with its lines in the study file."""
         of_study = all(problem.item[:1] in (("variables",), ("outputs",)) for problem in error.problems)
-        if self.file is None or isinstance(error, CaseError) or not of_study:
+        if isinstance(error, CaseError) or not of_study:
             return error
+        problems = [Problem(self._as_given(problem.item), problem.message) for problem in error.problems]
+        if self.file is None:
+            return ModelError(*problems)
         path, text = self.file
-        return located(path, key_lines(text), error.problems)
+        return located(path, key_lines(text), problems)
+
+    def _as_given(self, item: tuple[str, ...]) -> tuple[str, ...]:
+        """The path of a variable as that of the parameter which it is of."""
+        if item[0] != "variables" or len(item) < 2 or item[1] not in self.parameters:
+            return item
+        return ("parameters", item[1], *({"key": "entry"}.get(word, word) for word in item[2:]))
 
     def _check_case(self, check: Checks) -> None:
         if isinstance(self.case, str | Path):
@@ -385,6 +398,28 @@ class Study(Brief):
                 check.fail_at(("run", *path), text)
         elif self.run is not None and not isinstance(self.run, Run):
             check.fail("run", f"got {shown(self.run)}, wanted a femb.Run, or a dictionary of its fields")
+
+    def _read_parameters(self, check: Checks) -> None:
+        """Read the parameters, and add the variables that they are."""
+        found, problems = read_parameters(self.parameters, self.build is None)
+        for problem in problems:
+            check.fail_at(problem.item, problem.message)
+        object.__setattr__(self, "parameters", found)
+        variables = dict(self.variables) if isinstance(self.variables, Mapping) else {}
+        broken = {problem.item[1] for problem in problems if len(problem.item) > 1}
+        for name, parameter in found.items():
+            if name in broken or isinstance(variables.get(name), Variable):
+                continue  # a copy of a study has its variables
+            if name in variables:
+                check.fail_at(("parameters", name), "is the name of a variable too; give it once")
+                continue
+            try:
+                variables[name] = parameter.as_variable()
+            except ModelError as error:
+                for problem in error.problems:
+                    check.fail_at(problem.item, problem.message)
+        if found:
+            object.__setattr__(self, "variables", variables)
 
     def _items(self, check: Checks, word: str, kinds: Mapping[str, type]) -> dict[str, Any]:
         """The items of a table of tables by name; with problems, those that can be read."""
@@ -530,7 +565,11 @@ def read_study(
     if "case" in words:
         words["case"] = path.parent / words["case"]
     # stand-ins, whose own problems are not reported
-    stand_ins: dict[str, Any] = {"case": path, "variables": {}, "outputs": {}}
+    stand_ins: dict[str, Any] = {"case": path}
+    if not {"variables", "parameters"} & document.keys() and isinstance(case, str) and case.endswith(".toml"):
+        stand_ins["parameters"] = composed(path.parent / case, text_of(path.parent / case)).document.get(
+            "parameters", {}
+        )
     words = stand_ins | words | {"overrides": (*_entries(fixed), *overrides), "file": (path, text)}
     if design is not None:
         words["design"] = design
@@ -563,6 +602,8 @@ TABLES: dict[str, tuple[Mapping[str, type], str]] = {
     "variables": (VARIABLES, "Entries of the case that differ from run to run, by name."),
     "outputs": (OUTPUTS, "Numbers of every run, by name."),
 }
+NEEDED = ("case", "outputs")
+"""What every study file has; variables or parameters may be those of the case."""
 
 
 def schema() -> dict[str, Any]:
@@ -577,6 +618,12 @@ def schema() -> dict[str, Any]:
         elif key == Limits.table:
             items = writer.table(Limits)
             properties[key] = {"type": "object", "description": told(Study, key), "additionalProperties": items}
+        elif key == Parameter.table:
+            items = writer.table(Parameter)
+            text = told(Study, key)
+            properties[key] = {
+                "type": "object", "description": text, "propertyNames": NAMES, "additionalProperties": items
+            }  # fmt: skip
         elif key in TABLES:
             kinds, text = TABLES[key]
             items = writer.chosen("kind", [([word], kind) for word, kind in kinds.items()], default=True)
@@ -592,7 +639,7 @@ def schema() -> dict[str, Any]:
         "description": "A study of femb: many runs of one case, for femb sweep.",
         "type": "object",
         "properties": properties,
-        "required": ["case", *TABLES],
+        "required": [*NEEDED],
         "additionalProperties": False,
         "definitions": writer.definitions,
     }

@@ -20,8 +20,9 @@ from femb.base.errors import FembError, FembWarning, ModelError, Problem, Result
 from femb.base.progress import Reporter, counted
 from femb.base.types import Floats
 from femb.base.values import as_numbers, shown, whole_number
-from femb.case.build import kinds, texts_of
-from femb.case.compose import apply_override, composed, entry_of
+from femb.case.build import texts_of
+from femb.case.compose import composed, entry_of
+from femb.case.parameters import document_of
 from femb.case.schema import unit_of_entry
 from femb.case.text import CaseError, text_of
 from femb.results.results import Results
@@ -57,9 +58,7 @@ def _factors(study: Study, path: Path, text: str) -> dict[str, Any]:
     """The entries of the case that relative variables multiply."""
     if path.suffix == ".py":
         raise ModelError("relative variables are of case files in TOML: a case in Python has no entries")
-    document = composed(path, text).document
-    for given in study.overrides:
-        apply_override(document, given, kinds())
+    document = document_of(path, text, study.overrides)
     factors: dict[str, Any] = {}
     problems = []
     for name, variable in study.variables.items():

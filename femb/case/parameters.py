@@ -1,0 +1,265 @@
+"""Parameters: the numbers of a case that studies change and by which results are differentiated.
+
+    [parameters.hinge]
+    entry = "springs.left_1.stiffness"
+    range = "5 %"
+
+A case has the table for its analyses, a study may have one of its own. Both are read here.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, is_dataclass
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, get_origin
+
+import numpy as np
+
+from femb.base.checks import Checks
+from femb.base.errors import ModelError, Problem
+from femb.base.meanings import Description
+from femb.base.types import POSITIVE, Floats, OneOf, SeveralForms
+from femb.base.values import as_numbers, number_problem, shown
+from femb.case.build import kind_in, kinds, read_table
+from femb.case.compose import apply_override, composed, entry_of, override
+from femb.case.schema import choices, keys_of, unit_of_entry
+from femb.case.text import KeyPath, typed_key
+
+DISTRIBUTIONS = ("uniform", "normal", "lognormal")
+# Half of a range is so many standard deviations of a normal distribution.
+DEVIATIONS = 3.0
+# Kinds of entries that have no neighbours: what they are, for the reason of a refusal.
+NO_NUMBERS = {bool: "a switch", str: "a word", list: "a list", dict: "a table"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameter(Description):
+    """A number of a case, or one that several entries share."""
+
+    table: ClassVar[str] = "parameters"
+
+    name: str
+    entry: str | None = None
+    """the entry of the case, as with --set: "sections.boom.youngs_modulus", "bodies.hub.inertia.0". Of a case that is a
+    function, the name of its argument"""
+    entries: list[str] | None = None
+    """in place of it, entries that all have the value"""
+    value: float | None = None
+    """the nominal value, by default that of the case"""
+    range: Annotated[Any, SeveralForms((list[float], str))] = None
+    """the least and the largest value, or a text as "5 %", by how much it lies below and above the nominal value"""
+    distribution: Annotated[str, OneOf(DISTRIBUTIONS)] = "uniform"
+    """of the values over the range, of whose half a normal or lognormal one has a third as its standard deviation"""
+    scale: Annotated[float | None, POSITIVE] = None
+    """the size of a usual change, of numbers that may be zero; by default half of the range, or the nominal value"""
+    relative: bool = False
+    """whether the value is a factor, by default one, of the number, or the list of numbers, of each entry"""
+
+    def __post_init__(self) -> None:
+        with Checks(self, self.table, self.name) as check:
+            check.at_most_one("entry", "entries")
+            if self.entries is not None and not self.entries:
+                check.fail("entries", "got an empty list, wanted entries of the case")
+            if "range" in check.bad or self.range is None:
+                return
+            if isinstance(self.range, str):
+                if not self._percent():
+                    check.fail("range", f"got {shown(self.range)}, wanted two numbers, or a text as '5 %'")
+            elif len(self.range) != 2 or not self.range[1] > self.range[0]:
+                check.fail("range", f"got {shown(self.range)}, wanted the least and the largest value")
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The entries that it sets; of a function by default the argument of its name."""
+        return tuple(self.entries or [self.entry or self.name])
+
+    def _percent(self) -> float:
+        """The relative half-width of a range in per cent; 0 where it is none."""
+        number, _, rest = str(self.range).partition("%")
+        try:
+            return 0.01 * float(number) if not rest.strip() and "%" in str(self.range) and float(number) > 0.0 else 0.0
+        except ValueError:
+            return 0.0
+
+    def limits(self, nominal: float | None = None) -> tuple[float, float] | None:
+        """The least and the largest value; None without a range. nominal : the value, where it is not given here.
+
+        Raises ModelError: a range in per cent of a nominal value that is zero or not known.
+        """
+        if self.range is None:
+            return None
+        if not isinstance(self.range, str):
+            return float(self.range[0]), float(self.range[1])
+        base = self.value if self.value is not None else 1.0 if self.relative else nominal
+        if not base:
+            raise ModelError.at((self.table, self.name, "range"), "is of a value that is zero; give two numbers")
+        low, high = sorted(base * (1.0 + sign * self._percent()) for sign in (-1.0, 1.0))
+        return low, high
+
+    def as_variable(self) -> dict[str, Any]:
+        """The table of a study's variable that has the values of this parameter.
+
+        A range in per cent of a value that only the case knows is one of factors. Raises ModelError: no range.
+        """
+        of_case = isinstance(self.range, str) and self.value is None
+        key = self.entry if self.entries is None else list(self.entries)
+        found: dict[str, Any] = {"key": key, "relative": self.relative or of_case}
+        limits = self.limits(1.0)
+        if limits is None:
+            if self.value is None:
+                raise ModelError.at((self.table, self.name, "range"), "is missing; a study needs values to choose from")
+            return found | {"kind": "values", "values": [self.value]}
+        low, high = limits
+        if self.distribution == "uniform":
+            return found | {"kind": "uniform", "low": low, "high": high}
+        middle = 0.5 * (low + high) if self.value is None else self.value
+        spread = 0.5 * (high - low) / DEVIATIONS
+        return found | {
+            "kind": self.distribution,
+            "mean": middle,
+            "standard_deviation": spread,
+            "low": low,
+            "high": high,
+        }
+
+
+def read_parameters(tables: object, of_file: bool = True) -> tuple[dict[str, Parameter], list[Problem]]:
+    """The parameters of tables [parameters.NAME] and the problems; with problems, those that can be read.
+
+    of_file : whether they are of a case file, where each has entries.
+    """
+    where = Parameter.table
+    found: dict[str, Parameter] = {}
+    problems: list[Problem] = []
+    if not isinstance(tables, Mapping):
+        return found, [Problem((where,), f"got {shown(tables)}, wanted tables [{where}.NAME]")]
+    for name, values in tables.items():
+        if isinstance(values, Parameter):
+            found[name] = values
+        elif not isinstance(values, Mapping):
+            problems.append(Problem((where, str(name)), f"got {shown(values)}, wanted a table [{where}.NAME]"))
+        else:
+            found[name], bad = read_table(Parameter, dict(values), name=name)
+            problems += [Problem((where, name, *path), text) for path, text in bad.items()]
+            if of_file and not {"entry", "entries"} & values.keys():
+                problems.append(Problem((where, name, "entry"), "is missing"))
+    return found, problems
+
+
+def take_parameters(
+    document: dict[str, Any], set_paths: Sequence[KeyPath] = ()
+) -> tuple[dict[str, Parameter], list[Problem]]:
+    """The parameters of the tables of a case, which lose them and get their values, and the problems.
+
+    set_paths : entries that the command line has set, which keep that.
+    """
+    found, problems = read_parameters(document.pop(Parameter.table, {}))
+    for each in () if problems else found.values():
+        for key in () if each.value is None or each.relative else each.keys:
+            if typed_key(key) not in set_paths:
+                apply_override(document, override(key, each.value), kinds())
+    return found, problems
+
+
+def document_of(path: Path, text: str, overrides: Iterable[str] = ()) -> dict[str, Any]:
+    """The tables of a case file with the entries of the command line and the values of its parameters."""
+    document = composed(path, text).document
+    set_paths = [apply_override(document, given, kinds()) for given in overrides]
+    take_parameters(document, set_paths)
+    return document
+
+
+@dataclass(frozen=True, eq=False)
+class Differentiable:
+    """What a parameter is of one case: its nominal value, unit, limits or None, the size of its usual changes, and what
+    its entries have where it is a factor of these."""
+
+    parameter: Parameter
+    value: float
+    unit: str
+    limits: tuple[float, float] | None
+    scale: float
+    factors: Mapping[str, float | Floats]
+
+    def entries(self, value: float) -> dict[str, Any]:
+        """The entries of the case with a value of the parameter."""
+        if not self.parameter.relative:
+            return dict.fromkeys(self.parameter.keys, value)
+        return {key: (value * np.asarray(own)).tolist() for key, own in self.factors.items()}
+
+
+def differentiable(parameter: Parameter, document: dict[str, Any], model: Any) -> Differentiable:
+    """The parameter of a case by which results can be differentiated.
+
+    document : the tables of the case; model : of it. Raises ModelError, with the reason, where an entry has no
+    neighbours: a count, a word, a switch, a list without ``relative``.
+    """
+    own = {key: _nominal(parameter, document, model, key) for key in parameter.keys}
+    units = {unit_of_entry(model, key) for key in own}
+    if parameter.relative:
+        return _made(parameter, 1.0 if parameter.value is None else parameter.value, "", own)
+    values = set(own.values()) if parameter.value is None else {parameter.value}
+    if len(values) > 1:
+        text = ", ".join(f"{key} is {value:g}" for key, value in own.items())
+        raise refusal(parameter, f"its entries differ: {text}; give value, or relative = true for a factor of them")
+    return _made(parameter, float(values.pop()), units.pop() if len(units) == 1 else "", {})
+
+
+def _made(parameter: Parameter, value: float, unit: str, factors: Mapping[str, Any]) -> Differentiable:
+    limits = parameter.limits(value)
+    usual = abs(value) if limits is None else 0.5 * (limits[1] - limits[0])
+    scale = parameter.scale or usual
+    if not scale:
+        raise refusal(
+            parameter, "its value is zero, which has no size: give scale, the size of a usual change, or range"
+        )
+    return Differentiable(parameter, value, unit, limits, scale, factors)
+
+
+def refusal(parameter: Parameter, why: str) -> ModelError:
+    """The error of a parameter by which nothing can be differentiated."""
+    return ModelError.at((parameter.table, parameter.name), f"cannot be differentiated by: {why}")
+
+
+def _nominal(parameter: Parameter, document: dict[str, Any], model: Any, key: str) -> Any:
+    """The number, or with ``relative`` the array of numbers, of an entry."""
+    value = entry_of(document, key)
+    of_model = _in_model(document, model, key)
+    if type(value) in (bool, str) or value is None:
+        value = of_model if value is None or isinstance(value, str) else value
+    if value is None:
+        raise refusal(parameter, f"the case has no entry {key}, and its default is no number")
+    if whole := _whole(document, key):
+        raise refusal(parameter, f"{key} is {whole}")
+    if parameter.relative:
+        if (numbers := as_numbers(value)) is None:
+            raise refusal(parameter, f"{key} is {shown(value)}, wanted a number or a list of numbers")
+        return np.asarray(numbers, dtype=float)
+    if number_problem(value):
+        what = next((word for kind, word in NO_NUMBERS.items() if isinstance(value, kind)), "no number")
+        raise refusal(parameter, f"{key} is {shown(value)}, {what}, which has no neighbours")
+    return float(value)
+
+
+def _in_model(document: dict[str, Any], model: Any, key: str) -> Any:
+    """The value of an entry in the items of the model, in SI units; None where they have none of this name."""
+    table, name, *path = typed_key(key) if "." in key else (key, "")
+    found = getattr(model, "tables", {}).get(table, {}).get(name)
+    for part in path:
+        if part.isdecimal() and isinstance(found, list | tuple | np.ndarray):
+            found = found[int(part)] if int(part) < len(found) else None
+        else:
+            found = getattr(found, part, None) if is_dataclass(found) else None
+    return float(found) if isinstance(found, np.floating) else found
+
+
+def _whole(document: dict[str, Any], key: str) -> str:
+    """What an entry is that takes whole numbers or truth values only; else nothing."""
+    table, name, *path = typed_key(key) if "." in key else (key, "")
+    item = document.get(table, {}).get(name) if isinstance(document.get(table), dict) else None
+    words = kinds().get(table)
+    if words is None or not isinstance(item, dict) or len(path) != 1:
+        return ""
+    kind = kind_in(item, words)[0]
+    options = choices(keys_of(kind)[path[0]]) if kind and path[0] in keys_of(kind) else ()
+    plain = {each.__origin__ if get_origin(each) is Annotated else each for each in options}
+    return "a whole number, a count" if plain == {int} else "a switch" if plain == {bool} else ""
