@@ -100,9 +100,9 @@ class LoadsAlongBeams(Batch):
     def add_section_forces(self, beams: Batch, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         if not isinstance(beams, self.beams):
             return
-        section = np.zeros((len(q), len(self.index), 2, 6))
+        section, states = np.zeros((len(q), len(self.index), 2, 6)), {"u": u, "q": q, "v": v}
         force = self.force(section)
-        Bound(force.kernel, *force.kept, u, q, np.zeros_like(v), check=force.check)()
+        Bound(force.kernel, *force.kept, *map(states.get, force.reads), np.zeros_like(v), check=force.check)()
         for k, row in enumerate(self.in_model):
             out[:, row] += section[:, k]
 
