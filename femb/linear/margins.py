@@ -299,18 +299,34 @@ def _roots(function: Callable[[float], float], x: Floats, values: Floats) -> Flo
     return np.array(found, dtype=float)
 
 
+def disk_margin(loop: OpenedLoop | InjectedLoop, omega: Floats, values: Complexes) -> tuple[float, float]:
+    """The symmetric disk margin 2 min |(1 + L)/(1 - L)|, and its frequency, rad/s; values (f,) : L at omega (f,).
+
+    Gain and phase may change together by any factor (1 + d/2)/(1 - d/2) with a complex d smaller than this. Source: P.
+    Seiler, A. Packard, P. Gahinet, IEEE Control Systems 40 (2020).
+    """
+
+    def distance(w: float) -> float:
+        L = loop.one(w)
+        return 2.0 * abs((1.0 + L) / (1.0 - L)) if np.isfinite(L) and L != 1.0 else 2.0 if L != 1.0 else np.inf
+
+    return _least(distance, omega, np.array([distance(float(w)) for w in omega]))
+
+
 def _nearest(loop: OpenedLoop | InjectedLoop, omega: Floats, distance: Floats) -> tuple[float, float]:
     """The least |1 + L|, and its frequency, rad/s; distance (f,) : that at omega (f,)."""
+    return _least(lambda w: abs(1.0 + loop.one(w)), omega, distance)
+
+
+def _least(function: Callable[[float], float], omega: Floats, values: Floats) -> tuple[float, float]:
+    """The least value of a function of the frequency, and where it is; values (f,) : that at omega (f,), rad/s."""
     from scipy.optimize import minimize_scalar
 
-    inner = np.flatnonzero((distance[1:-1] <= distance[:-2]) & (distance[1:-1] <= distance[2:])) + 1
-    found = [(float(distance[k]), float(omega[k])) for k in (0, len(omega) - 1)]
-    for k in inner[np.argsort(distance[inner])[:MINIMA]]:
+    inner = np.flatnonzero((values[1:-1] <= values[:-2]) & (values[1:-1] <= values[2:])) + 1
+    found = [(float(values[k]), float(omega[k])) for k in (0, len(omega) - 1)]
+    for k in inner[np.argsort(values[inner])[:MINIMA]]:
         best = minimize_scalar(
-            lambda w: abs(1.0 + loop.one(w)),
-            bounds=(omega[k - 1], omega[k + 1]),
-            method="bounded",
-            options={"xatol": 1e-10 * omega[k]},
+            function, bounds=(omega[k - 1], omega[k + 1]), method="bounded", options={"xatol": 1e-10 * omega[k]}
         )
         found.append((float(best.fun), float(best.x)))
     return min(found)

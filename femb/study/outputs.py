@@ -1,7 +1,7 @@
 """Outputs of a study: histories of quantities, their reductions, events, and the catalogue of all outputs."""
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Protocol
+from typing import TYPE_CHECKING, Annotated, ClassVar, Protocol
 
 import numpy as np
 
@@ -13,7 +13,14 @@ from femb.elements.beam.results import BeamResults
 from femb.results.names import STRESSES, named
 from femb.results.pointing import MEASURES, PERCENT, pointing
 from femb.results.results import Results
+from femb.run.static import StaticResults
+from femb.vibration.mode_sweep import followed
 from femb.vibration.modes import Modes
+from femb.vibration.solution import Solution
+
+if TYPE_CHECKING:
+    from femb.linear.loop import Loop
+    from femb.linear.state_space import StateSpace
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +51,8 @@ def history(results: Results, name: str) -> History:
     return History(results.time, np.asarray(values, dtype=float), found.unit)
 
 
+# The modal assurance criterion of a mode that is lost from its track.
+LOST = 0.5
 # Amplitudes of a spectrum below this part of the largest are no vibration of their own.
 VISIBLE = 0.1
 
@@ -62,6 +71,22 @@ class Analyses(Protocol):
 
     def mass_properties(self) -> tuple[float, Floats, Floats]:
         """Mass (kg), mass centre (3,) m and inertia (3, 3) about it, kg m2, of the model at its start."""
+
+    def solution(self, held: str | None, start: str | None, damped: bool) -> Solution:
+        """The natural modes with their matrices, in axes of the frames, and some more of them."""
+
+    def loop(self, start: str | None) -> "Loop":
+        """The loop of the controllers."""
+
+    def space(self, start: str | None, inputs: tuple[str, ...], outputs: tuple[str, ...], closed: bool) -> "StateSpace":
+        """The linear model with these inputs and outputs, by default all; ``closed`` with the controllers."""
+
+    def critical(self, number: int, factor: float) -> StaticResults:
+        """The equilibria up to the critical load factor of this number, or to a factor of the loads."""
+
+    @property
+    def reference(self) -> "Analyses":
+        """The analyses of the nominal case, from which modes and poles are followed by their shapes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,10 +127,26 @@ class ModeOutput(StudyOutput):
     """as in ``femb modes``"""
     start: str | None = None
     """as in ``femb modes``"""
+    by_shape: bool = False
+    """whether the number is that in the nominal case, from which the mode is followed by its shape; a mode without a
+    like one is refused"""
     damped: ClassVar[bool] = False
 
     def check(self, check: Checks) -> None:
         check.whole("mode", 1, 1000)
+
+    def eigenvalue(self, analyses: Analyses) -> complex:
+        """The eigenvalue of the mode, 1/s. Raises ResultError: it is lost from its track."""
+        if not self.by_shape:
+            return complex(self.found(analyses).eigenvalues[self.mode - 1])
+        of = (self.held, self.start, self.damped)
+        modes, assurance = followed(analyses.reference.solution(*of), analyses.solution(*of), self.mode)
+        if assurance[-1] < LOST:
+            raise ResultError(
+                f"outputs.{self.name}: mode {self.mode} of the nominal case is lost from its track: the best match has "
+                f"an assurance of {assurance[-1]:.3g}; take smaller ranges, or another mode"
+            )
+        return complex(modes.eigenvalues[-1])
 
     def found(self, analyses: Analyses) -> Modes:
         """The modes, at least as many as asked for."""
@@ -121,6 +162,8 @@ class NaturalFrequency(ModeOutput):
     kind: ClassVar[str] = "natural_frequency"
 
     def value(self, analyses: Analyses) -> float:
+        if self.by_shape:
+            return abs(self.eigenvalue(analyses)) / (2.0 * np.pi)
         return float(self.found(analyses).frequencies[self.mode - 1])
 
     def unit(self, analyses: Analyses) -> str:
@@ -134,6 +177,9 @@ class DampingRatio(ModeOutput):
     damped: ClassVar[bool] = True
 
     def value(self, analyses: Analyses) -> float:
+        if self.by_shape:
+            of = self.eigenvalue(analyses)
+            return -of.real / abs(of)
         return float(self.found(analyses).damping[self.mode - 1])
 
     def unit(self, analyses: Analyses) -> str:
@@ -411,16 +457,6 @@ class EventTime(StudyOutput):
 
     def unit(self, analyses: Analyses) -> str:
         return "s"
-
-
-OUTPUTS: dict[str, type[StudyOutput]] = {
-    kind.kind: kind
-    for kind in (
-        *(Maximum, Minimum, Peak, PeakTime, Final, Mean, Rms, SettlingTime, FirstFrequency),
-        *(EventTime, NaturalFrequency, DampingRatio, PointingError, Mass, CenterOfMass, Inertia),
-    )
-}
-"""The kinds of outputs by their words; the first is the default."""
 
 
 # Limits of outputs, and which run is best.

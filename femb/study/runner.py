@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -26,16 +26,21 @@ from femb.base.options import Run
 from femb.base.types import Floats
 from femb.case import read_case
 from femb.case.compose import override
+from femb.linear.linearise import linearize, loop
+from femb.linear.loop import Loop
+from femb.linear.state_space import StateSpace
 from femb.model.model import Model
 from femb.numerics.threads import can_fork, core_count, has_forks, limited_threads, one_blas_thread
 from femb.results.results import Results
 from femb.run.simulate import simulate
-from femb.run.static import static
+from femb.run.static import StaticResults, static
 from femb.study.outputs import ModeOutput, StudyOutput
 from femb.study.study import Build
 from femb.system.moving_ground import mass_properties
 from femb.system.system import System
+from femb.vibration.mode_sweep import SPARE
 from femb.vibration.modes import Modes, modes
+from femb.vibration.solution import Solution, solution
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -44,6 +49,7 @@ if TYPE_CHECKING:
 
 # Part of the duration of a run that a trial takes.
 TRIAL = 1e-4
+T = TypeVar("T")
 
 
 class StudyRow(NamedTuple):
@@ -69,7 +75,7 @@ class Runner:
 
     source : path and text of the case file, or the function that makes the model, with ``run``. keys : the entries of
     each variable. factors : by entry, the number or numbers of the case that values of a relative variable multiply.
-    folder : of the results of all runs, None to keep none.
+    folder : of the results of all runs, None to keep none. nominal : of a function, the values of the nominal case.
     """
 
     source: tuple[Path, str] | Build
@@ -79,6 +85,7 @@ class Runner:
     factors: Mapping[str, float | Sequence[float]]
     outputs: tuple[StudyOutput, ...]
     folder: Path | None = None
+    nominal: tuple[Any, ...] = ()
 
     def __call__(self, number: int, values: Sequence[Any]) -> StudyRow:
         """Carry out a run. Its errors, also those of functions of a case in Python, are part of the row."""
@@ -107,7 +114,14 @@ class Runner:
     def analyses_of(self, described: "Described", folder: Path | None = None) -> "RunAnalyses":
         """The analyses of a run of this model."""
         counted = [output.mode for output in self.outputs if isinstance(output, ModeOutput)]
-        return RunAnalyses(described, max(counted, default=1), folder)
+        return RunAnalyses(described, max(counted, default=1), folder, of=self)
+
+    @cached_property
+    def reference(self) -> "RunAnalyses":
+        """The analyses of the nominal case: the case without variables, of a function that of the first run."""
+        if callable(self.source):
+            return self.analyses(self.nominal)
+        return self.analyses_of(replace(self, keys=()).described(()))
 
     def described(self, values: Sequence[Any]) -> Described:
         """The model of a run and its options. Raises ModelError."""
@@ -138,7 +152,47 @@ class RunAnalyses:
     found: dict[str, Results] = field(default_factory=dict)
     found_modes: dict[tuple[str | None, str, bool], Modes] = field(default_factory=dict)
     found_mass: tuple[float, Floats, Floats] | None = None
+    found_linear: dict[tuple[object, ...], Any] = field(default_factory=dict)
     brief: bool = False
+    of: Runner | None = field(default=None, repr=False)
+
+    @property
+    def reference(self) -> "RunAnalyses":
+        assert self.of is not None
+        return self.of.reference
+
+    @property
+    def start(self) -> str:
+        """The start of the case."""
+        return self.described.run.start_word if self.described.run is not None else "as_given"
+
+    def _once(self, key: tuple[object, ...], make: Callable[[], T]) -> T:
+        """What a function makes on first use."""
+        if key not in self.found_linear:
+            self.found_linear[key] = make()
+        found: T = self.found_linear[key]
+        return found
+
+    def solution(self, held: str | None, start: str | None, damped: bool) -> Solution:
+        model, begun, count = self.described.model, start or self.start, self.count + SPARE
+        return self._once(
+            ("modes", held, start, damped),
+            lambda: solution(model, count, held=held, start=begun, damped=damped, own_axes=True, at_most=True),
+        )
+
+    def loop(self, start: str | None) -> Loop:
+        return self._once(("loop", start), lambda: loop(self.described.model, start=start or self.start))
+
+    def space(self, start: str | None, inputs: tuple[str, ...], outputs: tuple[str, ...], closed: bool) -> StateSpace:
+        words: dict[str, Any] = {"inputs": inputs or None, "outputs": outputs or None, "closed": closed}
+        model, begun = self.described.model, start or self.start
+        return self._once(("space", start, inputs, outputs, closed), lambda: linearize(model, start=begun, **words))
+
+    def critical(self, number: int, factor: float) -> StaticResults:
+        model, assemble = self.described.model, self.start == "assembled"
+        return self._once(
+            ("critical", number, factor), lambda: static(model, critical=number, factor=factor, assemble=assemble)
+        )
 
     def results(self, analysis: str) -> Results:
         if analysis not in self.found:
@@ -146,7 +200,7 @@ class RunAnalyses:
         return self.found[analysis]
 
     def modes(self, held: str | None, start: str | None, damped: bool) -> Modes:
-        start = start or (self.described.run.start_word if self.described.run is not None else "as_given")
+        start = start or self.start
         key = (held, start, damped)
         if key not in self.found_modes:
             self.found_modes[key] = modes(self.described.model, self.count, held=held, start=start, damped=damped)

@@ -26,7 +26,8 @@ from femb.case.schema import choices, key_problems, keys_of, unknown_key
 from femb.case.text import CaseError, key_lines, located, parse_toml, text_of
 from femb.model.model import Model
 from femb.results.sweep import FEASIBLE
-from femb.study.outputs import OUTPUTS, SENSES, Limits, StudyOutput
+from femb.study.linear_outputs import OUTPUTS
+from femb.study.outputs import SENSES, Limits, StudyOutput
 
 SPACINGS = ("linear", "logarithmic")
 Keys = Annotated[Any, SeveralForms((str, list[str]))]

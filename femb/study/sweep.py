@@ -44,7 +44,8 @@ def runner_of(study: Study, folder: Path | None) -> Runner:
     source = study.build
     keys = tuple(variable.keys for variable in study.variables.values())
     if source is not None:
-        return Runner(source, study.run, (), keys, {}, tuple(study.outputs.values()), folder)
+        nominal = study.rows[0] if study.rows else ()
+        return Runner(source, study.run, (), keys, {}, tuple(study.outputs.values()), folder, nominal)
     path = Path(study.case)
     text = text_of(path)
     factors: dict[str, Any] = {}

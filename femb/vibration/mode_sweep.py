@@ -282,21 +282,34 @@ def _rate(modes: Solution) -> float:
     return max((rotation.rate for rotation in modes.rotations), default=0.0)
 
 
-def _followed(
-    at: Callable[[float, int], Solution], before: Solution, value: float, following: float, count: int, halvings: int
-) -> tuple[Solution, Floats]:
-    """The modes at the next value in the order of those before, and the criterion of each match."""
+def matched_with(before: Solution, after: Solution) -> tuple[Solution, Floats]:
+    """The modes after in the order of those before, assigned together, and the criterion of each match."""
     from scipy.optimize import linear_sum_assignment
 
-    after = at(following, count + SPARE)
     # a multiple eigenvalue, before or after, leaves its basis open
     before = aligned(after, before)
     after = aligned(before, after)
     after, criterion = nearer(before, after)
     rows, columns = linear_sum_assignment(-criterion)
-    matched = criterion[rows, columns]
+    return after.ordered(columns), criterion[rows, columns]
+
+
+def followed(before: Solution, after: Solution, count: int) -> tuple[Solution, Floats]:
+    """``matched_with`` of the first ``count`` modes before. Raises ModelError: there are fewer."""
+    if not count <= min(len(before.eigenvalues), len(after.eigenvalues)):
+        raise ModelError(f"modes: got mode {count}, there are {len(before.eigenvalues)}")
+    if len(before.motion.mass) != len(after.motion.mass) or before.shapes.shape[0] != after.shapes.shape[0]:
+        raise ModelError("modes: the models have other unknowns, between which no mode can be followed")
+    return matched_with(before.first(count), after)
+
+
+def _followed(
+    at: Callable[[float, int], Solution], before: Solution, value: float, following: float, count: int, halvings: int
+) -> tuple[Solution, Floats]:
+    """The modes at the next value in the order of those before, and the criterion of each match."""
+    after, matched = matched_with(before, at(following, count + SPARE))
     if np.min(matched) >= DOUBTFUL:
-        return after.ordered(columns), matched
+        return after, matched
     if not halvings:
         k = int(np.argmin(matched))
         raise ModelError(

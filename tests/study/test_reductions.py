@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from femb.study.outputs import OUTPUTS
+from femb.study.linear_outputs import OUTPUTS
 
 TIME = np.linspace(0.0, 20.0, 2001)
 

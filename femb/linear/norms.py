@@ -1,0 +1,126 @@
+"""Norms of a linear system: the peak of its largest gain over all frequencies, and its response to white noise.
+
+The peak is that of level sets, which no thin resonance escapes: a level gamma is reached where a Hamiltonian matrix has
+an eigenvalue on the imaginary axis. Sources: S. Boyd, V. Balakrishnan, Systems & Control Letters 15 (1990); N. A.
+Bruinsma, M. Steinbuch, Systems & Control Letters 14 (1990).
+"""
+
+from math import inf
+from typing import NamedTuple
+
+import numpy as np
+
+from femb.base.types import Complexes, Floats
+from femb.linear.conserved import without_conserved
+from femb.linear.state_space import StateSpace
+from femb.numerics.linear_systems import balancing
+
+# The relative accuracy of a peak, and the iterations for it, each of which squares the error.
+ACCURACY, ITERATIONS = 1e-12, 30
+# Of the largest eigenvalue: real parts below this are on the axis.
+ON_AXIS, STABLE = 1e-8, 1e-12
+
+
+class PeakGain(NamedTuple):
+    """The largest singular value of a transfer matrix, infinite of a system that is not stable; its frequency omega,
+    rad/s; left (p,) and right (m,) : its singular vectors there."""
+
+    gain: float
+    omega: float
+    left: Complexes
+    right: Complexes
+
+
+def peak_gain(space: StateSpace) -> PeakGain:
+    """The peak over all frequencies of the largest singular value of a transfer matrix, its H-infinity norm."""
+    of = without_conserved(space, in_modes=True)
+    if unstable(of):
+        return PeakGain(inf, np.nan, np.zeros(0, dtype=complex), np.zeros(0, dtype=complex))
+    matrices = _balanced(of)
+    poles = np.linalg.eigvals(matrices[0])
+    # from the resonances and the ends
+    tried = np.concatenate([np.abs(poles), np.abs(poles.imag), [0.0]])
+    best = max(((_at(matrices, float(w)), float(w)) for w in tried), key=lambda pair: pair[0][0], default=None)
+    assert best is not None
+    through = float(np.linalg.norm(matrices[3], 2)) if matrices[3].size else 0.0
+    if best[0][0] < through:
+        best = (_at(matrices, 1e8 * max(1.0, float(np.max(np.abs(poles), initial=0.0)))), inf)
+    for _ in range(ITERATIONS):
+        level = (1.0 + ACCURACY) * best[0][0]
+        if not level:
+            break
+        crossings = _crossings(matrices, level)
+        if len(crossings) < 2:
+            break
+        middles = np.sqrt(crossings[1:] * crossings[:-1])
+        found = max(((_at(matrices, float(w)), float(w)) for w in middles), key=lambda pair: pair[0][0])
+        if found[0][0] <= level:
+            break
+        best = found
+    (gain, left, right), omega = best
+    return PeakGain(gain, omega if space.dt is None else 2.0 * float(np.arctan(omega)) / space.dt, left, right)
+
+
+def h2_norm(space: StateSpace) -> float:
+    """The root of the sum of mean squares of all outputs under white noise of unit density at every input, its H2 norm.
+
+    Of a sampled system noise of unit variance at each sample. Infinite of a system that is not stable, and of a
+    continuous one with direct feedthrough.
+    """
+    of = without_conserved(space, in_modes=True)
+    if unstable(of) or (of.dt is None and np.any(of.D)):
+        return inf
+    return float(np.sqrt(max(float(np.trace(of.C @ gramian(of.A, of.B, of.dt) @ of.C.T)) + _direct(of), 0.0)))
+
+
+def _direct(of: StateSpace) -> float:
+    return 0.0 if of.dt is None else float(np.sum(of.D**2))
+
+
+def gramian(A: Floats, B: Floats, dt: float | None) -> Floats:
+    """P with A P + P A^T + B B^T = 0, or of samples A P A^T - P + B B^T = 0."""
+    from scipy.linalg import solve_continuous_lyapunov, solve_discrete_lyapunov
+
+    if not len(A):
+        return np.zeros((0, 0))
+    return np.asarray(solve_continuous_lyapunov(A, -B @ B.T) if dt is None else solve_discrete_lyapunov(A, B @ B.T))
+
+
+def unstable(space: StateSpace) -> bool:
+    """Whether an eigenvalue does not decay."""
+    values = np.linalg.eigvals(space.A)
+    growth = values.real if space.dt is None else np.abs(values) - 1.0
+    size = np.max(np.abs(values), initial=0.0) if space.dt is None else 1.0
+    return bool(np.any(growth >= -STABLE * size))
+
+
+def _balanced(of: StateSpace) -> tuple[Floats, Floats, Floats, Floats]:
+    """A, B, C, D of a continuous system of the same gains: of samples by the bilinear map z = (1 + s)/(1 - s)."""
+    A, B, C, D = of.A, of.B, of.C, of.D
+    if of.dt is not None:
+        inverse = np.linalg.inv(np.eye(len(A)) + A)
+        A, B, C, D = inverse @ (A - np.eye(len(A))), np.sqrt(2.0) * inverse @ B, np.sqrt(2.0) * C @ inverse, (
+            D - C @ inverse @ B
+        )  # fmt: skip
+    scale = balancing(A)
+    return A * scale / scale[:, None], B / scale[:, None], C * scale, D
+
+
+def _at(matrices: tuple[Floats, Floats, Floats, Floats], omega: float) -> tuple[float, Complexes, Complexes]:
+    """The largest singular value at a frequency, rad/s, and its vectors."""
+    A, B, C, D = matrices
+    G = D + C @ np.linalg.solve(1j * omega * np.eye(len(A)) - A, B.astype(complex))
+    U, sizes, V = np.linalg.svd(G)
+    return float(sizes[0]) if len(sizes) else 0.0, U[:, 0], V[0].conj()
+
+
+def _crossings(matrices: tuple[Floats, Floats, Floats, Floats], level: float) -> Floats:
+    """Frequencies, rad/s, above zero at which a singular value is the level."""
+    A, B, C, D = matrices
+    R = np.linalg.inv(level**2 * np.eye(B.shape[1]) - D.T @ D)
+    F = A + B @ R @ D.T @ C
+    scaled = level * B @ R @ B.T, C.T @ (np.eye(len(C)) + D @ R @ D.T) @ C / level
+    values = np.linalg.eigvals(np.block([[F, scaled[0]], [-scaled[1], -F.T]]))
+    size = float(np.max(np.abs(values), initial=0.0))
+    on_axis = values[(np.abs(values.real) <= ON_AXIS * np.maximum(np.abs(values), 1e-6 * size)) & (values.imag > 0.0)]
+    return np.sort(on_axis.imag)

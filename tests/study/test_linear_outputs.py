@@ -1,0 +1,213 @@
+"""Outputs of studies that are of loops and linear models: against python-control, closed forms, and themselves."""
+
+import control
+import numpy as np
+import pytest
+from oracles.two_panels import CASE, FREQUENCIES, LOOP
+from scipy.optimize import minimize_scalar
+
+import femb
+from femb.linear.norms import h2_norm, peak_gain
+from femb.linear.state_space import StateSpace
+from femb.study.linear_outputs import OUTPUTS
+from femb.study.study import Study
+from femb.study.sweep import runner_of
+
+
+@pytest.fixture(scope="module")
+def case(tmp_path_factory):
+    path = tmp_path_factory.mktemp("loop") / "case.toml"
+    path.write_text(CASE + LOOP)
+    return path
+
+
+def numbers(case, outputs, entry="springs.left.stiffness", values=(1650.0,)):
+    """The outputs, by name, of runs with these values of an entry."""
+    study = Study(case, variables={"p": {"key": entry, "values": list(values)}}, outputs=outputs)
+    table = femb.sweep(study)
+    assert not table.failed.any(), table.messages
+    return {name: table[name] for name in outputs}, table.units
+
+
+LOOPS = {word: {"kind": word} for word in ("phase_margin", "gain_margin", "delay_margin", "disk_margin")}
+LOOPS |= {word: {"kind": word} for word in ("sensitivity_peak", "growth")}
+
+
+def test_margins_are_those_of_python_control(case):
+    found, units = numbers(case, LOOPS)
+    loop = femb.loop(femb.load_case(case))
+    opened = loop.opened("wheels.x.torque")
+    L = control.StateSpace(opened.A, opened.B, -opened.C, -opened.D)
+    omega = np.geomspace(1e-2, 1e2, 20001)
+    assert found["disk_margin"][0] == pytest.approx(control.disk_margins(L, omega)[0], rel=1e-5)
+    gain, phase, *_ = control.stability_margins(L)
+    assert found["phase_margin"][0] == pytest.approx(phase, abs=1e-6)
+    assert found["gain_margin"][0] == gain == np.inf
+    peak = np.max(np.abs(1.0 / (1.0 + L(1j * omega))))
+    assert found["sensitivity_peak"][0] == pytest.approx(peak, rel=1e-5)
+    assert found["growth"][0] == pytest.approx(np.max(loop.poles().real), rel=1e-9)
+    assert units["phase_margin"] == "deg"
+    assert units["delay_margin"] == "s"
+
+
+def test_a_loop_that_is_not_stable_has_numbers(case):
+    found, _ = numbers(case, LOOPS, "controllers.pd.D", [[[0.0, 435.4]], [[0.0, -435.4]]])
+    for word in ("phase_margin", "gain_margin", "delay_margin", "disk_margin"):
+        assert found[word][0] > 0.0
+        assert found[word][1] == 0.0
+    assert found["sensitivity_peak"][1] == np.inf
+    assert found["growth"][1] > 0.0
+
+
+def test_a_thin_resonance_is_not_missed():
+    """x'' + 2 z w x' + w^2 x = u has the peak 1/(2 z w^2 sqrt(1 - z^2)), and the H2 norm 1/sqrt(4 z w^3)."""
+    for z, w in ((0.05, 3.0), (1e-7, 2.0)):
+        A = np.array([[0.0, 1.0], [-w * w, -2.0 * z * w]])
+        thin = StateSpace(A, [[0.0], [1.0]], [[1.0, 0.0]], [[0.0]], ("x", "v"), ("u",), ("y",))
+        assert peak_gain(thin).gain == pytest.approx(1.0 / (2.0 * z * w * w * np.sqrt(1.0 - z * z)), rel=1e-8)
+        assert h2_norm(thin) == pytest.approx(1.0 / np.sqrt(4.0 * z * w**3), rel=1e-7)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("dt", [None, 0.1])
+def test_norms_are_those_of_python_control_and_of_a_search_over_frequencies(seed, dt):
+    rng = np.random.default_rng(seed)
+    A = rng.normal(size=(6, 6)) * 3.0
+    values = np.linalg.eigvals(A)
+    A = A - (np.max(values.real) + 0.1) * np.eye(6) if dt is None else A / np.max(np.abs(values)) * 0.98
+    B, C, D = rng.normal(size=(6, 2)), rng.normal(size=(3, 6)), rng.normal(size=(3, 2)) * (dt is not None)
+    names = (tuple("abcdef"), ("u", "v"), ("x", "y", "z"))
+    space = StateSpace(A, B, C, D, *names, dt=dt)
+    omega = np.linspace(0.0, 40.0 if dt is None else np.pi / dt, 2001)
+
+    def size(w):
+        point = 1j * w if dt is None else np.exp(1j * w * dt)
+        return np.linalg.norm(C @ np.linalg.solve(point * np.eye(6) - A, B) + D, 2)
+
+    k = int(np.argmax([size(w) for w in omega]))
+    around = (omega[max(k - 1, 0)], omega[min(k + 1, len(omega) - 1)])
+    best = minimize_scalar(lambda w: -size(w), bounds=around, method="bounded", options={"xatol": 1e-10})
+    found = peak_gain(space)
+    assert found.gain == pytest.approx(max(-best.fun, size(omega[k])), rel=1e-9)
+    other = control.StateSpace(A, B, C, D, *([] if dt is None else [dt]))
+    assert np.linalg.norm(space.transfer(1j * found.omega), 2) == pytest.approx(found.gain, rel=1e-9)
+    assert h2_norm(space) == pytest.approx(control.norm(other, 2), rel=1e-8)
+
+
+def test_a_system_that_does_not_decay_has_no_finite_norms():
+    integrator = StateSpace(
+        [[0.0, 1.0], [0.0, -1.0]], [[0.0], [1.0]], [[1.0, 0.0]], [[0.0]], ("x", "v"), ("u",), ("y",)
+    )
+    assert peak_gain(integrator).gain == h2_norm(integrator) == np.inf
+
+
+def test_gains_of_the_closed_loop(case):
+    words = {"input": "wheels.x.torque", "output": "bodies.hub.turn.x", "closed": True}
+    found, units = numbers(case, {
+        "at": {"kind": "gain", "frequency": 0.2, **words}, "peak": {"kind": "peak_gain", **words},
+        "noise": {"kind": "h2_norm", **words},
+    })  # fmt: skip
+    loop = femb.loop(femb.load_case(case), outputs=["bodies.hub.turn"])
+    closed = loop.closed(["wheels.x.torque"], ["bodies.hub.turn.x"])
+    omega = np.geomspace(1e-6, 1e2, 20001)
+    gains = np.abs([closed.transfer(1j * w)[0, 0] for w in omega])
+    assert found["peak"][0] == pytest.approx(gains.max(), rel=1e-6)
+    assert found["at"][0] == pytest.approx(np.interp(0.4 * np.pi, omega, gains), rel=1e-6)
+    # Parseval's sum of the same gains
+    assert found["noise"][0] == pytest.approx(np.sqrt(np.trapezoid(gains**2, omega) / np.pi), rel=1e-3)
+    assert units["peak"] == "rad/(N m)"
+
+
+def test_modes_and_poles_are_followed_by_their_shapes(case):
+    """With a stiff left and a soft right spring modes of the held hub change places; each keeps its panel."""
+    outputs = {
+        "left": {"kind": "natural_frequency", "mode": 2, "held": "hub", "by_shape": True},
+        "second": {"kind": "natural_frequency", "mode": 2, "held": "hub"},
+        "pole": {"kind": "pole", "frequency": 0.64, "part": "frequency"},
+        "ratio": {"kind": "pole", "frequency": 0.64},
+    }
+    case.with_name("unlike.toml").write_text((CASE + LOOP).replace("stiffness = 1650.0", "stiffness = 1500.0", 1))
+    unlike = case.with_name("unlike.toml")
+    found, units = numbers(unlike, outputs, "springs.right.stiffness", [1800.0, 1300.0])
+    effective = 500.0 / 3.0 + 20.0 * 25.0
+    assert found["left"] == pytest.approx(np.sqrt(np.array([1800.0, 1300.0]) / effective) / (2.0 * np.pi), rel=1e-9)
+    assert found["second"][1] == pytest.approx(np.sqrt(1500.0 / effective) / (2.0 * np.pi), rel=1e-9)
+    for k, value in enumerate((1800.0, 1300.0)):
+        own = femb.load_case(unlike, [f"springs.right.stiffness={value}"])
+        poles = femb.loop(own).poles()
+        nearest = poles[np.argmin(np.abs(np.abs(poles) / (2.0 * np.pi) - found["pole"][k]))]
+        assert found["pole"][k] == pytest.approx(abs(nearest) / (2.0 * np.pi), rel=1e-9)
+        assert found["ratio"][k] == pytest.approx(-nearest.real / abs(nearest), rel=1e-9)
+    assert units["pole"] == "Hz"
+
+
+def test_effective_masses_are_those_of_modes(case):
+    """Of a rigid panel that turns about its hinge: all of its inertia about that, and m d/sqrt(J) across."""
+    (part, *_) = femb.modes(femb.load_case(case).model, held="hub").appendages
+    found, units = numbers(case, {
+        "along": {"kind": "effective_mass", "held": "hub", "appendage": part.name, "direction": "z"},
+    })  # fmt: skip
+    inertia = 500.0 / 3.0 + 20.0 * 25.0
+    assert found["along"][0] == pytest.approx((20.0 * 5.0) ** 2 / inertia, rel=1e-9)
+    assert units["along"] == "kg"
+
+
+COLUMN = """
+[sections.s]
+shape = { tube = [0.02, 0.001] }
+youngs_modulus = 7e10
+shear_modulus = 2.6e10
+density = 2700.0
+[beams.column]
+section = "s"
+length = 4.0
+elements = 6
+start = { body = "ground", direction = [0, 0, 1] }
+[loads.tip]
+beam = "column"
+force = [0, 0, -100.0]
+"""
+
+
+def test_critical_loads_and_peak_loads_are_those_of_a_column(tmp_path):
+    path = tmp_path / "column.toml"
+    path.write_text(COLUMN)
+    outputs = {
+        "critical": {"kind": "critical_load", "factor": 10.0},
+        "none": {"kind": "critical_load", "factor": 2.0},
+        "root": {"kind": "peak_load", "item": "beams/column", "load": "axial force", "analysis": "static"},
+    }
+    found, units = numbers(path, outputs, "sections.s.density", [2700.0])
+    second_moment = 0.25 * np.pi * (0.02**4 - 0.019**4)
+    euler = np.pi**2 * 7e10 * second_moment / (4.0 * 16.0)
+    assert found["critical"][0] == pytest.approx(euler / 100.0, rel=1e-3)
+    assert np.isnan(found["none"][0])
+    assert found["root"][0] == pytest.approx(100.0, rel=1e-6)
+    assert units["root"] == "N"
+
+
+def test_problems_are_told_before_the_first_run(case):
+    for output, message in (
+        ({"kind": "phase_margin", "channel": "wheels.y.torque"}, "the loop has no channel 'wheels.y.torque'"),
+        (
+            {"kind": "effective_mass", "held": "hub", "appendage": "lft", "direction": "x"},
+            "there is no appendage 'lft'",
+        ),
+        ({"kind": "peak_load", "item": "springs/left", "load": "tension"}, "has no load 'tension'"),
+    ):
+        study = Study(case, {"p": {"key": "springs.left.stiffness", "values": [1.0]}}, {"o": output})
+        with pytest.raises(femb.FembError, match=r"outputs\.o") as error:
+            femb.sweep(study)
+        assert message in str(error.value)
+
+
+def test_every_output_says_what_it_is():
+    for word, kind in OUTPUTS.items():
+        assert kind.kind == word
+        assert kind.__doc__
+
+
+def test_the_reference_of_modes_is_the_case_without_variables(case):
+    study = Study(case, {"p": {"key": "springs.left.stiffness", "values": [1000.0]}}, {"m": {"kind": "mass"}})
+    reference = runner_of(study, None).reference
+    assert 2.0 * np.pi * reference.modes(None, None, False).frequencies[0] == pytest.approx(FREQUENCIES[0], abs=1e-4)
