@@ -34,8 +34,19 @@ from femb.layout.terms import Force, Tangent
 from femb.layout.views import ModelView, OutputStates
 from femb.numerics.compiler.bound_calls import Bound
 from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
-from femb.numerics.compiler.duals import Matrix3, Matrix43, Vector3, Vector4, cross, dot, matrix, norm, vector, zeros_like
-from femb.numerics.compiler.traced import M3, V3, V4, add_to, put, put_changes, reader, traced, unit_changes
+from femb.numerics.compiler.duals import (
+    Matrix3,
+    Matrix43,
+    Vector3,
+    Vector4,
+    cross,
+    dot,
+    matrix,
+    norm,
+    vector,
+    zeros_like,
+)
+from femb.numerics.compiler.traced import M3, V4, add_to, put, put_changes, reader, traced, unit_changes
 from femb.numerics.vector3 import pose, scatter
 
 # index (e, 9) int: of both ends of an element its frame in q and in v, negative if fixed, its strain in q and in v,

@@ -11,8 +11,8 @@ from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
 from femb.elements.beam.batch import NO_SECTION, SIZES, VELOCITIES, BeamBatch
 from femb.elements.beam.beam import Beam
-from femb.elements.beam.ends import check_unfolded, element_shape, force_to_frame
-from femb.elements.beam.matrices import attachment_stiffness, frame_map, scatter_ends, to_frames
+from femb.elements.beam.ends import check_unfolded, element_shape
+from femb.elements.beam.matrices import scatter_ends
 from femb.elements.beam.strain import (
     HERMITE,
     HERMITE_VALUES,
@@ -49,9 +49,8 @@ from femb.numerics.compiler.duals import (
     zeros_like,
 )
 from femb.numerics.compiler.traced import M3, V3, V4, add_to, of_one, put, put_changes, reader, traced, unit_changes
-from femb.numerics.vector3 import rotate, rotate_back
 
-V8, M8 = reader(8), reader(8, 8)
+V8, V13, M8 = reader(8), reader(13), reader(8, 8)
 Vector8: TypeAlias = Annotated[Any, (8,)]
 
 
@@ -143,59 +142,6 @@ class AlongBeams(LoadsAlongBeams):
         check_unfolded(self.labels, folded)
 
 
-# Kernels shared by loads along beam elements: geometry of an element, and transfer of end forces to its frames.
-#
-# index, ends, data : rows of the arrays of ``femb.elements.beam.strain``. R (5, 3, 3) : axes of frame I, end I, frame
-# II and end II; Q, from the axes of section II to those of section I.
-
-
-@inlined
-def add_force(index, ends, R, f, work, out):
-    """out (n_v,) += a force f (14,) on the ends: forces in axes of section I, moments in end axes.
-
-    work : (3, 3).
-    """
-    F, force, torque = work[0], work[1], work[2]
-    for end in range(2):
-        o = 7 * end
-        rotate(R[1], f[o : o + 3], F)
-        frame = index[2 + end]
-        if frame >= 0:
-            force_to_frame(F, f[o + 3 : o + 6], ends[end], R[2 * end], force, torque)
-            for i in range(3):
-                out[frame + i] += force[i]
-                out[frame + 3 + i] += torque[i]
-        out[index[6 + end]] += f[o + 6]
-
-
-@inlined
-def add_section_force(R, f, work, section):
-    """section (2, 6) += the contribution of a residual force f to the section forces (see ``force.forces``)."""
-    F, own = work[0], work[1]
-    for end in range(2):
-        o, outward = 7 * end, 2.0 * end - 1.0
-        rotate(R[1], f[o : o + 3], F)
-        rotate_back(R[1 + 2 * end], F, own)
-        for i in range(3):
-            section[end, i] += outward * own[i]
-            section[end, 3 + i] += outward * f[o + 3 + i]
-
-
-@inlined
-def add_tangent(ends, offset, stride, R, T, f, A, out):
-    """Add the change A (14, 14) of the residual force f (14,) with the motion of the ends to block data; A changes.
-
-    T (2, 3, 3) : work array.
-    """
-    attached = ends[0, 0] != 0.0 or ends[1, 0] != 0.0
-    if attached:
-        frame_map(R, ends, T)
-    to_frames(A, R[1], T, ends)
-    if attached:
-        attachment_stiffness(f[0:3], f[7:10], ends, R, T[0], A)
-    scatter_ends(A, offset, stride, out)
-
-
 # Forces and moments along beams of either kind.
 #
 # A row is one element under one load. At each of the three strain points it has a force f and a moment c per length,
@@ -208,7 +154,8 @@ def add_tangent(ends, offset, stride, R, T, f, A, out):
 # at the strain points. Source: docs/theory/beam_loads.md, equations (6) to (12).
 
 INERTIAL, SECTION = 0, 1
-moved, first_stretch, second_stretch = unit_changes(0, 12), unit_changes(3, 12), unit_changes(7, 12)
+STRAIN = 7  # of the states of an end, which a spin of zero follows
+moved, first_own, second_own = unit_changes(0, 12), unit_changes(3, 12), unit_changes(7, 12)
 first_spin, second_spin = unit_changes(4, 12), unit_changes(8, 12)
 
 
@@ -391,10 +338,11 @@ def row_force(shape, X, length, kind, factor, values, psi, psi_X, varied, along,
 
 
 @traced
-def strained_end(frame: Matrix3, spin: Vector3, arm: Vector3, axes: Matrix3, length: Number, strain: Number) -> Any:
-    """The ``LoadedEnd`` of an element of the kind ``Beam``, by the strain of the end."""
+def strained_end(frame: Matrix3, own: Vector4, row: Annotated[Any, (13,)], length: Number) -> Any:
+    """The ``LoadedEnd`` of an element of the kind ``Beam``, by its strain and spin, and a row of ``ends``."""
+    axes = row[4:].shaped(3, 3)
     along = length * axes.T[0]
-    return loaded_end.run(frame, spin, arm, axes, (1.0 + strain) * along, along)
+    return loaded_end.run(frame, own[1:], row[1:4], axes, (1.0 + own[0]) * along, along)
 
 
 @traced
@@ -408,41 +356,71 @@ def section_loads(ends: LoadedEnds, F: Matrix43, moments: Moments) -> Any:
     return tuple(found)
 
 
+@inlined
+def shape_of(R, small, X):
+    """The ``NaturalShape`` in the arrays of ``element_shape``."""
+    return NaturalShape(M3(R[1]), M3(R[4]), V8(X), V3(small[10]), V3(small[11]))
+
+
+@inlined
+def add_end_forces(index, ends, F, moments, f, out):
+    """out (n_v,) += forces F (4, 3) and moments on both ends. f (2, 7) : work."""
+    on_one, on_two = on_frames(ends, F, moments)
+    put(on_one, f[0])
+    put(on_two, f[1])
+    for e in range(2):
+        j = index[2 + e]
+        if j >= 0:
+            for i in range(6):
+                out[j + i] += f[e, i]
+        out[index[6 + e]] += f[e, 6]
+
+
+@inlined
+def add_section_forces(ends, F, moments, section):
+    """section (2, 6) += those of forces F (4, 3) and moments on both ends."""
+    at_one, at_two = section_loads(ends, F, moments)
+    add_to(at_one, section[0])
+    add_to(at_two, section[1])
+
+
+@inlined
+def scatter_changes(on_one, on_two, changes, K, offset, stride, out):
+    """Add the changes of the forces (7,) on both ends to block data (size,); changes (14, 12), K (14, 14) : work."""
+    put_changes(on_one, changes[0:7])
+    put_changes(on_two, changes[7:14])
+    for i in range(14):
+        for j in range(3):
+            K[i, j], K[i, 7 + j] = -changes[i, j], changes[i, j]
+            K[i, 3 + j], K[i, 10 + j] = changes[i, 4 + j], changes[i, 8 + j]
+        K[i, 6], K[i, 13] = changes[i, 3], changes[i, 7]
+    scatter_ends(K, offset, stride, out)
+
+
 @kernel_with_entry
 def forces(index, ends, data, kind, first, values, fixed, section, u, q, out):
     """out (s, n_v) += the residual force; section (s, n, 2, 6), unless of length 0, its section forces.
 
     Returns -1, or the number of a row with a folded element.
     """
-    states, R, small = np.empty((2, 8)), np.empty((5, 3, 3)), np.empty((12, 3))
+    states, R, small = np.zeros((2, 11)), np.empty((5, 3, 3)), np.empty((12, 3))
     X, psi, psi_X, f = np.empty(8), np.empty(4), np.empty((4, 8)), np.empty((2, 7))
     along, second, rows = np.empty(4), np.empty((8, 8)), np.empty((7, 8))
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
-            length, end = data[k, LENGTH], ends[k]
             end_states(index[k], q[s], fixed, states)
-            element_shape(states, end, length, R, small, X)
+            element_shape(states, ends[k], data[k, LENGTH], R, small, X)
             if not twist_angles(X, psi, psi_X):
                 return k
-            one = strained_end(M3(R[0]), still(), V3(end[0, 1:]), M3(end[0, 4:]), length, states[0, 7])
-            two = strained_end(M3(R[2]), still(), V3(end[1, 1:]), M3(end[1, 4:]), length, states[1, 7])
-            shape = natural_shape((one, two), V3(states[1]) - V3(states[0]), X[7])
+            one = strained_end(M3(R[0]), V4(states[0, STRAIN:]), V13(ends[k, 0]), data[k, LENGTH])
+            two = strained_end(M3(R[2]), V4(states[1, STRAIN:]), V13(ends[k, 1]), data[k, LENGTH])
             F, moments = row_force(
-                shape, X, length, kind[k], u[s, first[k]], values[k], psi, psi_X, False, along, second, rows
-            )
-            on_one, on_two = on_frames((one, two), F, moments)
-            put(on_one, f[0])
-            put(on_two, f[1])
-            for e in range(2):
-                j = index[k, 2 + e]
-                if j >= 0:
-                    for i in range(6):
-                        out[s, j + i] += f[e, i]
-                out[s, index[k, 6 + e]] += f[e, 6]
+                shape_of(R, small, X), X, data[k, LENGTH], kind[k], u[s, first[k]], values[k],
+                psi, psi_X, False, along, second, rows,
+            )  # fmt: skip
+            add_end_forces(index[k], (one, two), F, moments, f, out[s])
             if section.shape[0] > 0:
-                at_one, at_two = section_loads((one, two), F, moments)
-                add_to(at_one, section[s, k, 0])
-                add_to(at_two, section[s, k, 1])
+                add_section_forces((one, two), F, moments, section[s, k])
     return -1
 
 
@@ -452,33 +430,24 @@ def line_tangent(index, ends, data, kind, first, values, fixed, offset, stride, 
 
     Returns -1, or the number of a row with a folded element.
     """
-    states, R, small = np.empty((2, 8)), np.empty((5, 3, 3)), np.empty((12, 3))
+    states, R, small = np.zeros((2, 11)), np.empty((5, 3, 3)), np.empty((12, 3))
     X, psi, psi_X, changes = np.empty(8), np.empty(4), np.empty((4, 8)), np.empty((14, 12))
     along, second, rows, K = np.empty(4), np.empty((8, 8)), np.empty((7, 8)), np.empty((14, 14))
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
-            length, end = data[k, LENGTH], ends[k]
             end_states(index[k], q[s], fixed, states)
-            element_shape(states, end, length, R, small, X)
+            element_shape(states, ends[k], data[k, LENGTH], R, small, X)
             if not twist_angles(X, psi, psi_X):
                 return k
-            spin, strain = first_spin(still()), first_stretch(states[0, 7])
-            one = strained_end(M3(R[0]), spin, V3(end[0, 1:]), M3(end[0, 4:]), length, strain)
-            spin, strain = second_spin(still()), second_stretch(states[1, 7])
-            two = strained_end(M3(R[2]), spin, V3(end[1, 1:]), M3(end[1, 4:]), length, strain)
-            shape = natural_shape((one, two), moved(V3(states[1]) - V3(states[0])), X[7])
+            one = strained_end(M3(R[0]), first_own(V4(states[0, STRAIN:])), V13(ends[k, 0]), data[k, LENGTH])
+            two = strained_end(M3(R[2]), second_own(V4(states[1, STRAIN:])), V13(ends[k, 1]), data[k, LENGTH])
+            both, between = (one, two), moved(V3(states[1]) - V3(states[0]))
             F, moments = row_force(
-                shape, X, length, kind[k], u[s, first[k]], values[k], psi, psi_X, True, along, second, rows
-            )
-            on_one, on_two = on_frames((one, two), F, moments)
-            put_changes(on_one, changes[0:7])
-            put_changes(on_two, changes[7:14])
-            for i in range(14):
-                for j in range(3):
-                    K[i, j], K[i, 7 + j] = -changes[i, j], changes[i, j]
-                    K[i, 3 + j], K[i, 10 + j] = changes[i, 4 + j], changes[i, 8 + j]
-                K[i, 6], K[i, 13] = changes[i, 3], changes[i, 7]
-            scatter_ends(K, offset[k], stride[k], out[s])
+                natural_shape(both, between, X[7]), X, data[k, LENGTH], kind[k], u[s, first[k]], values[k],
+                psi, psi_X, True, along, second, rows,
+            )  # fmt: skip
+            on_one, on_two = on_frames(both, F, moments)
+            scatter_changes(on_one, on_two, changes, K, offset[k], stride[k], out[s])
     return -1
 
 

@@ -1,13 +1,12 @@
 """Thermal loads, evaluated together."""
 
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from femb.base.types import Floats, Ints
+from femb.base.types import Floats
 from femb.elements.beam.ends import element_shape
 from femb.elements.beam.force import inner_stiffness, inner_strains, relax, stress_force
-from femb.elements.beam.matrices import ends_stiffness, expand
 from femb.elements.beam.shape import uniform_shape
 from femb.elements.beam.strain import (
     LENGTH,
@@ -16,20 +15,40 @@ from femb.elements.beam.strain import (
     STIFFNESS,
     WEIGHTS,
     end_states,
-    ends_force,
-    geometric_stiffness,
     helix,
     natural_coordinates,
-    shape_gradient,
     strains,
 )
 from femb.elements.beam.tangent_strain import add_strain_hessian, elastic_stiffness, inner_gradients
-from femb.elements.load.line_load_batch import AlongBeams, add_force, add_section_force, add_tangent
+from femb.elements.load.line_load_batch import (
+    M8,
+    STRAIN,
+    V8,
+    V13,
+    AlongBeams,
+    LoadedEnds,
+    NaturalShape,
+    Vector8,
+    add_end_forces,
+    add_section_forces,
+    first_own,
+    moved,
+    natural_forces,
+    natural_shape,
+    on_frames,
+    only_changes,
+    scatter_changes,
+    second_own,
+    shape_of,
+    strained_end,
+)
 from femb.layout.element import Input
 from femb.layout.layout import Layout
 from femb.layout.terms import Force, Tangent
 from femb.layout.views import ModelView
 from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
+from femb.numerics.compiler.duals import matrix, vector
+from femb.numerics.compiler.traced import M3, V3, V4, traced
 from femb.numerics.rotations import rotate_back
 
 # Kernels over heated beam elements: the stress depends on the strain minus the thermal strain.
@@ -38,17 +57,20 @@ from femb.numerics.rotations import rotate_back
 # curvature and twist. The thermal strain is the difference of the element's strains between the heated and the unheated
 # reference shape, so that free heating causes no stress, to rounding, for any length of the elements.
 #
-# index, ends, data : arrays of ``femb.elements.beam.strain``. group, shapes, shares, first : of ``thermal_strains``.
+# index, ends, data : arrays of ``femb.elements.beam.strain``, with the GROUP of an element as the last column of index.
+# shapes, shares, first : of ``thermal_strains``.
 # Source: docs/theory/beam_loads.md, equations (1) to (5).
 
 UNHEATED_LENGTH, UNHEATED_CURVATURE, CHORD_OFFSET, SOURCE_FORM = 0, 1, 4, 7
+GROUP = 8
+Matrix8: TypeAlias = Annotated[Any, (8, 8)]
 
 
 @inlined
-def thermal_strains(group, shapes, shares, first, u, out):
+def thermal_strains(index, shapes, shares, first, u, out):
     """Set out (s, g, 3, 4): thermal strains at the strain points of the groups.
 
-    group (n,) : of each element. shapes (g, 8) : UNHEATED_LENGTH, UNHEATED_CURVATURE (3), CHORD_OFFSET (3), the
+    shapes (g, 8) : UNHEATED_LENGTH, UNHEATED_CURVATURE (3), CHORD_OFFSET (3), the
     chord of the unheated element minus that of the helix of its mean curvature, and SOURCE_FORM of the strains.
     shares (l, g, 4) : axial strain, twist and curvatures (1/m) of free heated elements by the inputs from ``first`` on.
     Returns -1, or the number of an element whose group is folded.
@@ -76,8 +98,8 @@ def thermal_strains(group, shapes, shares, first, u, out):
                     d[i] += (1.0 + eps) * shapes[g, CHORD_OFFSET + i]
                 natural_coordinates(zero, axes, eps, d, Q, eps, length, work, X)
                 if not strains(X, length, source, psi, psi_X, e, E):
-                    for k in range(group.size):
-                        if group[k] == g:
+                    for k in range(index.shape[0]):
+                        if index[k, GROUP] == g:
                             return k
                 for i in range(3):
                     for j in range(4):
@@ -110,19 +132,36 @@ def thermal_force(data, thermal, e, c, E, own, n):
         n[m] -= own[m]
 
 
+@traced
+def strain_forces(shape: NaturalShape, n: Vector8) -> Any:
+    """Forces (4, 3) on the four vectors, and moments on both ends, of n (8,) on the natural coordinates."""
+    none = vector(0.0, 0.0, 0.0)
+    return natural_forces.run(shape, matrix(none, none, none, none), n, none)
+
+
+@traced
+def on_ends(ends: LoadedEnds, shape: NaturalShape, n: Vector8) -> Any:
+    """Force, torque and force on the strain (7,) of both ends, of n (8,) on the natural coordinates."""
+    return on_frames.run(ends, *strain_forces.run(shape, n))
+
+
+@traced
+def by_stiffness(ends: LoadedEnds, shape: NaturalShape, G: Matrix8) -> Any:
+    """The changes of ``on_ends`` by those of the natural coordinates, with the stiffness G."""
+    return on_ends.run(ends, shape, G @ only_changes(shape.X))
+
+
 @kernel_with_entry
-def forces(index, ends, data, group, shapes, shares, first, fixed, section, u, q, out):
+def forces(index, ends, data, shapes, shares, first, fixed, section, u, q, out):
     """out (s, n_v) += the residual force; section (s, n, 2, 6), unless of length 0, its section forces.
 
     Returns -1, or the number of a folded element.
     """
-    states = np.empty((2, 8))
-    R, small, X, work = np.empty((5, 3, 3)), np.empty((12, 3)), np.empty(8), np.empty((3, 3))
-    n, f11, f, zero = np.empty(8), np.empty(11), np.empty(14), np.zeros((4, 3))
+    states, R, small, X = np.zeros((2, 11)), np.empty((5, 3, 3)), np.empty((12, 3)), np.empty(8)
+    n, own, f, c = np.empty(8), np.empty(8), np.empty((2, 7)), np.empty((2, 3, 4))
     psi, psi_X, e, E = np.empty(4), np.empty((4, 8)), np.empty((3, 4)), np.empty((3, 4, 8))
-    c, own = np.empty((2, 3, 4)), np.empty(8)
     thermal = np.empty((q.shape[0], shapes.shape[0], 3, 4))
-    folded = thermal_strains(group, shapes, shares, first, u, thermal)
+    folded = thermal_strains(index, shapes, shares, first, u, thermal)
     if folded >= 0:
         return folded
     for s in range(q.shape[0]):
@@ -131,11 +170,13 @@ def forces(index, ends, data, group, shapes, shares, first, fixed, section, u, q
             element_shape(states, ends[k], data[k, LENGTH], R, small, X)
             if not strains(X, data[k, LENGTH], data[k, SOURCE] != 0.0, psi, psi_X, e, E):
                 return k
-            thermal_force(data[k], thermal[s, group[k]], e, c, E, own, n)
-            ends_force(X, R[4], small[10], small[11], data[k, LENGTH], X[3], n, zero, zero[0], work[2], f11, f)
-            add_force(index[k], ends[k], R, f, work, out[s])
+            thermal_force(data[k], thermal[s, index[k, GROUP]], e, c, E, own, n)
+            one = strained_end(M3(R[0]), V4(states[0, STRAIN:]), V13(ends[k, 0]), data[k, LENGTH])
+            two = strained_end(M3(R[2]), V4(states[1, STRAIN:]), V13(ends[k, 1]), data[k, LENGTH])
+            F, moments = strain_forces(shape_of(R, small, X), V8(n))
+            add_end_forces(index[k], (one, two), F, moments, f, out[s])
             if section.shape[0] > 0:
-                add_section_force(R, f, work, section[s, k])
+                add_section_forces((one, two), F, moments, section[s, k])
     return -1
 
 
@@ -151,13 +192,13 @@ def elastic_energy(data, e):
 
 
 @kernel
-def prestress_energy(index, ends, data, group, shapes, shares, first, fixed, u, q, out):
+def prestress_energy(index, ends, data, shapes, shares, first, fixed, u, q, out):
     """out (s,) += elastic energy of the strain minus the thermal strain, minus that of the strain; equation (5)."""
     states = np.empty((2, 8))
     R, small, X, c = np.empty((5, 3, 3)), np.empty((12, 3)), np.empty(8), np.empty((2, 3, 4))
     psi, psi_X, e, E = np.empty(4), np.empty((4, 8)), np.empty((3, 4)), np.empty((3, 4, 8))
     thermal = np.empty((q.shape[0], shapes.shape[0], 3, 4))
-    folded = thermal_strains(group, shapes, shares, first, u, thermal)
+    folded = thermal_strains(index, shapes, shares, first, u, thermal)
     if folded >= 0:
         return folded
     for s in range(q.shape[0]):
@@ -171,57 +212,50 @@ def prestress_energy(index, ends, data, group, shapes, shares, first, fixed, u, 
             e -= data[k, REFERENCE:].reshape(3, 4)
             relax(c[0], c[1], stiffness, e)
             out[s] -= elastic_energy(data[k], e)
-            e -= thermal[s, group[k]]
+            e -= thermal[s, index[k, GROUP]]
             relax(c[0], c[1], stiffness, e)
             out[s] += elastic_energy(data[k], e)
     return -1
 
 
 @kernel_with_entry
-def iteration_tangent(index, ends, data, group, shapes, shares, first, fixed, offset, stride, u, q, out):
+def iteration_tangent(index, ends, data, shapes, shares, first, fixed, offset, stride, u, q, out):
     """Add the change of the residual force with the motion of the ends to block data (s, size).
 
     It omits the second derivatives of the strains, as the iteration tangent of the beam does.
     """
-    states = np.empty((2, 8))
-    R, small, X, work = np.empty((5, 3, 3)), np.empty((12, 3)), np.empty(8), np.empty(3)
-    n, f11, f, zero = np.empty(8), np.empty(11), np.empty(14), np.zeros((4, 3))
+    states, R, small, X = np.zeros((2, 11)), np.empty((5, 3, 3)), np.empty((12, 3)), np.empty(8)
+    n, own, c, changes, K = np.empty(8), np.empty(8), np.empty((2, 3, 4)), np.empty((14, 12)), np.empty((14, 14))
     psi, psi_X, e, E = np.empty(4), np.empty((4, 8)), np.empty((3, 4)), np.empty((3, 4, 8))
-    c, own = np.empty((2, 3, 4)), np.empty(8)
-    K11, A, T = np.empty((11, 11)), np.empty((14, 14)), np.empty((2, 3, 3))
     thermal = np.empty((q.shape[0], shapes.shape[0], 3, 4))
-    folded = thermal_strains(group, shapes, shares, first, u, thermal)
+    folded = thermal_strains(index, shapes, shares, first, u, thermal)
     if folded >= 0:
         return folded
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
-            length = data[k, LENGTH]
             end_states(index[k], q[s], fixed, states)
-            element_shape(states, ends[k], length, R, small, X)
-            if not strains(X, length, data[k, SOURCE] != 0.0, psi, psi_X, e, E):
+            element_shape(states, ends[k], data[k, LENGTH], R, small, X)
+            if not strains(X, data[k, LENGTH], data[k, SOURCE] != 0.0, psi, psi_X, e, E):
                 return k
-            thermal_force(data[k], thermal[s, group[k]], e, c, E, own, n)
-            K11[:] = 0.0
-            geometric_stiffness(X, R[4], small[10], small[11], length, n, K11)
-            A[:] = 0.0
-            expand(K11, A)
-            ends_force(X, R[4], small[10], small[11], length, X[3], n, zero, zero[0], work, f11, f)
-            add_tangent(ends[k], offset[k], stride[k], R, T, f, A, out[s])
+            thermal_force(data[k], thermal[s, index[k, GROUP]], e, c, E, own, n)
+            one = strained_end(M3(R[0]), first_own(V4(states[0, STRAIN:])), V13(ends[k, 0]), data[k, LENGTH])
+            two = strained_end(M3(R[2]), second_own(V4(states[1, STRAIN:])), V13(ends[k, 1]), data[k, LENGTH])
+            both, between = (one, two), moved(V3(states[1]) - V3(states[0]))
+            on_one, on_two = on_ends(both, natural_shape(both, between, X[7]), V8(n))
+            scatter_changes(on_one, on_two, changes, K, offset[k], stride[k], out[s])
     return -1
 
 
 @kernel
-def strain_tangent(index, ends, data, group, shapes, shares, first, fixed, offset, stride, u, q, out):
+def strain_tangent(index, ends, data, shapes, shares, first, fixed, offset, stride, u, q, out):
     """Add the rest of the exact tangent: ``elastic_stiffness`` with the thermal strains minus that without."""
-    states = np.empty((2, 8))
-    R, small, X, none = np.empty((5, 3, 3)), np.empty((12, 3)), np.empty(8), np.zeros(14)
+    states, R, small, X = np.zeros((2, 11)), np.empty((5, 3, 3)), np.empty((12, 3)), np.empty(8)
     psi, psi_X, e, E = np.empty(4), np.empty((4, 8)), np.empty((3, 4)), np.empty((3, 4, 8))
-    A, TT, c = np.empty((14, 14)), np.empty((2, 3, 3)), np.empty((2, 3, 4))
+    c, changes, K = np.empty((2, 3, 4)), np.empty((14, 12)), np.empty((14, 14))
     G, w, rows, turns = np.empty((8, 8)), np.empty((3, 4)), np.empty((24, 8)), np.empty(4)
     turned_E, T, z = np.empty((3, 4, 8)), np.empty((3, 2, 8)), np.empty(8)
-    B, GB, K11 = np.empty((8, 11)), np.empty((8, 11)), np.empty((11, 11))
     thermal = np.empty((q.shape[0], shapes.shape[0], 3, 4))
-    folded = thermal_strains(group, shapes, shares, first, u, thermal)
+    folded = thermal_strains(index, shapes, shares, first, u, thermal)
     if folded >= 0:
         return folded
     for s in range(q.shape[0]):
@@ -242,13 +276,13 @@ def strain_tangent(index, ends, data, group, shapes, shares, first, fixed, offse
                 turned_E[:] = E
                 inner_gradients(data[k], e, twist, c[1], stiffness, turned_E, T, z)
                 elastic_stiffness(data[k], e, twist, stiffness, turned_E, z, sign, rows, w, G)
-                e -= thermal[s, group[k]]
+                e -= thermal[s, index[k, GROUP]]
             add_strain_hessian(X, length, data[k, SOURCE] != 0.0, psi, psi_X, w, turns, rows, G)
-            shape_gradient(X, R[4], small[10], small[11], length, B)
-            ends_stiffness(G, B, GB, K11)
-            A[:] = 0.0
-            expand(K11, A)
-            add_tangent(ends[k], offset[k], stride[k], R, TT, none, A, out[s])
+            one = strained_end(M3(R[0]), first_own(V4(states[0, STRAIN:])), V13(ends[k, 0]), length)
+            two = strained_end(M3(R[2]), second_own(V4(states[1, STRAIN:])), V13(ends[k, 1]), length)
+            both, between = (one, two), moved(V3(states[1]) - V3(states[0]))
+            on_one, on_two = by_stiffness(both, natural_shape(both, between, X[7]), M8(G))
+            scatter_changes(on_one, on_two, changes, K, offset[k], stride[k], out[s])
     return -1
 
 
@@ -276,7 +310,7 @@ class ThermalBatch(AlongBeams):
                 if group[-1] == len(rows):
                     rows.append(k)
                     shapes.append((curvature, offset))
-        self.group: Ints = np.array(group, dtype=np.int64)
+        self.index = np.column_stack([self.index, np.array(group, dtype=np.int64)])
         columns = zip(*shapes, strict=True)
         lengths, source = self.data[rows, LENGTH], self.data[rows, SOURCE]
         self.shapes: Floats = np.ascontiguousarray(np.column_stack([lengths, *map(np.array, columns), source]))
@@ -288,13 +322,9 @@ class ThermalBatch(AlongBeams):
                 if name == load.beam:
                     self._shares[i, g] = share
 
-    def select(self, rows: list[int]) -> None:
-        super().select(rows)
-        self.group = self.group[rows]
-
     @property
     def _rows(self) -> tuple[Any, ...]:
-        heat = self.group, self.shapes, self._shares, self.first_input
+        heat = self.shapes, self._shares, self.first_input
         return self.index, self.ends, self.data, *heat, self.fixed
 
     def force(self, section: Floats) -> Force:
