@@ -10,7 +10,7 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.meanings import Description
-from femb.base.types import POSITIVE, OneOf, Unit
+from femb.base.types import POSITIVE, ErrorScale, OneOf, Unit
 from femb.base.values import shown
 
 # The catalogue of methods of integration: their names, and where the class of each stepper is.
@@ -140,6 +140,8 @@ LIMITING = 30.0
 MOST_STEPS = 1_000_000
 # Relative tolerance of the local error, unless it is given.
 DEFAULT_RTOL = 1e-6
+# The smallest accuracy of a run, whose local errors are still above rounding.
+LEAST_ACCURACY = 1e-9
 # Limit by the memory of the times alone, 8 bytes each; that of the results is checked once the model's size is known.
 MOST_OUTPUTS = 1e8
 # The kinds of quantity that have an absolute tolerance of their own.
@@ -193,6 +195,16 @@ class Tolerances(Description):
 
 
 @dataclass(frozen=True)
+class GivenScales(Tolerances):
+    """The scales of errors of coordinates and of rates themselves, as runs to an accuracy have them."""
+
+    scales: tuple[ErrorScale, ErrorScale] | None = None
+
+    def __post_init__(self) -> None:
+        """Nothing: no user gives them."""
+
+
+@dataclass(frozen=True)
 class StartState(Description):
     """The last state of a run in time, with which another run starts. The model needs the same names of bodies, beams
     and joints.
@@ -204,6 +216,12 @@ class StartState(Description):
     def __post_init__(self) -> None:
         with Checks(self, "run", "start"):
             pass
+
+
+def beside_accuracy(given: Iterable[str]) -> str:
+    """The sentence on options that are given beside ``accuracy``; empty if there are none."""
+    both = [word for word in given if word in ("rtol", "atol", "filter", "step")]
+    return f"is given beside {' and '.join(both)}, in place of which it stands: give one of them" if both else ""
 
 
 @dataclass(frozen=True)
@@ -230,6 +248,9 @@ class Run(Description):
     """relative tolerance of the local error"""
     atol: Tolerances = Tolerances()
     """absolute tolerances of the local error"""
+    accuracy: Annotated[float | None, Unit(""), POSITIVE] = None
+    """of radau, in place of rtol and atol: the error of positions over the whole run, relative to the largest way of
+    each body; vibrations that no position shows are damped, and the results say how much and how accurate they are"""
     start: Annotated[str, OneOf(STARTS)] | StartState = "as_given"
     """state at the start: "as_given"; "assembled" closes joints and drivers that are open as given; "equilibrium"
     begins in the steady motion of the start velocities, with strained beams; { results = "out/deploy" } is the last
@@ -277,6 +298,8 @@ class Run(Description):
             if not isinstance(self.output, Output):
                 check.fail("output", f"got {shown(self.output)}, wanted an Output of patterns, precision, compression")
             check.require("rtol", "rtol" in check.bad or 1e-14 <= self.rtol < 1.0, "must be from 1e-14 to below 1")
+            if self.accuracy is not None and "accuracy" not in check.bad:
+                self._check_accuracy(check)
             if isinstance(self.start, str):
                 check.require("start", self.start in STARTS, f"must be one of {', '.join(map(repr, STARTS))}")
             elif not isinstance(self.start, StartState):
@@ -290,6 +313,19 @@ class Run(Description):
             if known and self.step is None and self.stepper.fixed:
                 name = f"the tableau {self.tableau}" if "tableau" in self.stepper.options else self.method
                 check.fail("step", f"is missing: {name} has no error control and needs a fixed step (s)")
+
+    def _check_accuracy(self, check: Checks) -> None:
+        """Add the problems of ``accuracy`` beside the other options."""
+        assert self.accuracy is not None
+        check.require("accuracy", LEAST_ACCURACY <= self.accuracy < 1.0, f"must be from {LEAST_ACCURACY:g} to below 1")
+        defaults = {"rtol": DEFAULT_RTOL, "atol": Tolerances(), "filter": None, "step": None}
+        given = [word for word, default in defaults.items() if getattr(self, word) != default]
+        if text := beside_accuracy(given):
+            check.fail("accuracy", text)
+        if self.method not in ("radau", AUTO):
+            check.fail("accuracy", f"is kept by method 'radau' or 'auto', got method {self.method!r}")
+        if self.formulation != "velocity":
+            check.fail("accuracy", f"needs formulation 'velocity', got {self.formulation!r}")
 
     def unused(self) -> list[str]:
         """Sentences on options that are given and that the method does not use."""

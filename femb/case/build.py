@@ -6,7 +6,7 @@ from typing import Any
 
 from femb.base.checks import mark_of
 from femb.base.errors import ModelError, Problem
-from femb.base.options import Run
+from femb.base.options import Run, beside_accuracy
 from femb.base.types import Shape
 from femb.base.values import shown, whole_number
 from femb.case.schema import (
@@ -189,7 +189,11 @@ class _Builder:
             if not isinstance(values, dict):
                 self.fail((table,), f"got {shown(values)}, wanted a table [{table}]")
             elif table in document:
+                count = len(self.problems)
                 self.options[table] = self.read((table,), kind, values)
+                # defaults that are given, too
+                if len(self.problems) == count and "accuracy" in values and (text := beside_accuracy(values)):
+                    self.fail((table, "accuracy"), text)
         earlier = _EarlierProblems(document, self.kinds, self.problems)
         of_model = self.model.problems()
         if self.model.figures:

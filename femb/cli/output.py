@@ -110,8 +110,11 @@ def message_of(error: BaseException) -> str:
 
 
 def damped(results: Any) -> str:
-    """The energy that ``run.filter`` took away, and what it kept; empty without it."""
+    """The energy that ``run.filter`` took away, and what it kept, or what steps of a run to an accuracy damped; empty
+    without them."""
     statistics = results.statistics
+    if "accuracy" in statistics:
+        return f"vibrations that no position shows: {float(statistics['damped']):.2g} J taken out as work"
     if "filter" not in statistics or "energy_error" not in results.audit:
         return ""
     energy, taken = float(results.audit["energy_error"][-1]), float(statistics.get("damped", 0.0))
@@ -170,6 +173,9 @@ def audit(results: Any) -> str:
         "status": results.status + (f": {results.message}" if results.message else ""),
         "steps": steps,
         "wall time": f"{statistics['wall_time']:.3g} s" if "wall_time" in statistics else "",
+        "accuracy": f"{statistics['accuracy']:.2g} of the way of each body, estimated"
+        if "accuracy" in statistics
+        else "",
         "energy error": energy,
         "work": works(results),
         "damped": damped(results),

@@ -38,7 +38,7 @@ class Recording:
     out : path of an HDF5 file, written during the run; the results are then read from it, and memory does not grow with
     the output. output : what is recorded. reason : why the method was chosen, if femb chose it. options : of the run,
     by name. earlier : the part of the run that this one continues. expected : the likely number of output times.
-    observe : called with the velocities (k, n_v) of the output instants that are written.
+    observe : called with the output instants that are written.
     message, statistics and arrays are recorded at the end. An error that leaves the context gets the results as
     ``error.results``.
     """
@@ -54,7 +54,7 @@ class Recording:
         options: Mapping[str, Any] = NOTHING,
         earlier: Earlier | None = None,
         expected: int = 0,
-        observe: Callable[[Floats], object] | None = None,
+        observe: Callable[[Frames], object] | None = None,
     ) -> None:
         self._observe = observe
         self._recorder = Recorder(system, output)
@@ -173,7 +173,7 @@ class Recording:
     def _append(self, frames: Frames, parts: int | None = None) -> None:
         block = self._recorder.block(frames)
         if self._observe is not None:
-            self._observe(frames.v)
+            self._observe(frames)
         self._end = float(frames.time[-1]), frames.q[-1], frames.v[-1], frames.coordinates[-1]
         del self._collected[:parts]
         self._waiting = sum(len(part.time) for part in self._collected)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict
 
 from femb.base.errors import ModelError, Problem
-from femb.base.options import Method, Output, Run, StartState, Tolerances
+from femb.base.options import Method, Output, Run, StartState, Tolerances, beside_accuracy
 from femb.base.values import shown
 from femb.model.model import Model
 
@@ -47,6 +47,7 @@ class RunOptions(TypedDict, total=False):
     formulation: Literal["velocity", "quaternion", "reduced", "hamiltonian"]
     rtol: float
     atol: Tolerances | ToleranceOptions | float
+    accuracy: float | None
     start: Literal["as_given", "assembled", "equilibrium"] | StartState | StartOptions
     tableau: Literal["dop853", "rk4"]
     step: float | None
@@ -111,6 +112,8 @@ def _arguments(options: RunOptions) -> dict[str, Any]:
     if problems:
         raise ModelError(*problems)
     given: dict[str, Any] = dict(options)
+    if given.get("accuracy") is not None and (text := beside_accuracy(given)):
+        raise ModelError.at(("run", "accuracy"), text)
     nested: tuple[tuple[str, type, str], ...] = (("atol", Tolerances, "tolerance"), ("output", Output, "option"))
     for word, kind, what in nested:
         values = given.get(word)

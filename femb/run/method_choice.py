@@ -72,6 +72,8 @@ def with_method(system: "System", run: Run) -> tuple[Run, str]:
     methods = METHODS_OF.get(run.formulation)
     if methods is not None:
         return replace(run, method=methods[0]), f"{methods[0]}: the formulation {run.formulation!r} is explicit"
+    if run.accuracy is not None:
+        return replace(run, method="radau"), "radau: L-stable, for the accuracy of positions; what none shows is damped"
     method, visible, reason = choose(facts_of(system), run)
     if run.filter is not None:
         words = f"; vibrations above {run.filter:.4g} Hz are damped, not followed, as run.filter says"

@@ -24,6 +24,7 @@ from femb.system.moving_ground import mass_properties
 from femb.vibration.completion import check_figures_of, system_of
 
 if TYPE_CHECKING:
+    from femb.recording.frames import Frames
     from femb.system.system import System
 
 
@@ -53,8 +54,8 @@ def simulate(
             begins, one that is finished is read.
         extend: s, go on by so long from the last state of the finished run in ``out``.
         options: fields of ``femb.Run`` by name, which replace those of the run of a case file: duration,
-            output_interval, method, formulation, rtol, atol (also one number, or a dictionary), start, tableau, step,
-            order, max_order, spectral_radius, filter, first_step, max_step, max_steps and output.
+            output_interval, method, formulation, rtol, atol (also one number, or a dictionary), accuracy, start,
+            tableau, step, order, max_order, spectral_radius, filter, first_step, max_step, max_steps and output.
 
     To resume and to extend, the model and the options must be the same; functions in Python must keep no state of their
     own.
@@ -76,6 +77,7 @@ def simulate(
     case_text, events = case_text or text, tuple(events)
     from femb.formulations import make_formulation
     from femb.recording.recording import Recording
+    from femb.run.accuracy import toward
     from femb.run.memory import check_memory
     from femb.run.method_choice import with_method
     from femb.small_motions.spin_watch import SpinWatch
@@ -98,16 +100,24 @@ def simulate(
     if not from_state:
         system = started(system, run)
     form, run_summary = make_formulation(system, run.formulation), RunSummary([])
+    times, spin, asked = run.output_times(), SpinWatch(system), run.accuracy
     # the matrices of other formulations are dense and small
     threads = nullcontext() if form is system else one_blas_thread()
-    times, spin = run.output_times(), SpinWatch(system)
+
+    def observe(frames: "Frames") -> None:
+        spin.add(frames.v)
+        if accuracy is not None:
+            accuracy.followed.take(frames)
+
     with (
         threads,
         reporting(progress, run.duration) as reporter,
         Recording(
-            system, run.method, out, case_text, run.output, reason, plan.options, earlier, len(times), spin.add
+            system, run.method, out, case_text, run.output, reason, plan.options, earlier, len(times), observe
         ) as recording,
     ):
+        accuracy = None if asked is None else toward(system, run, times, events, reporter)
+        run = run if accuracy is None else accuracy.run
         stepper = make_stepper(form, run)
         keep = Checkpoints(recording.keep, earlier, plan.extended) if out is not None else None
         try:
@@ -123,6 +133,9 @@ def simulate(
             run_summary.warning = "; ".join([run_summary.warning, text] if run_summary.warning else [text])
             if reporter is not None:
                 reporter.message(text)
+        if accuracy is not None and asked is not None:
+            recording.statistics["accuracy"], said = accuracy.verdict(asked)
+            run_summary.warning = "; ".join(filter(None, (run_summary.warning, said)))
         recording.statistics |= {"largest_force": recording.largest_force} if recording.largest_force else {}
         notes = [f"stopped by event {run_summary.stopped_by!r}"] if run_summary.stopped_by else []
         notes += tolerance_notes(system, run)

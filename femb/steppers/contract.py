@@ -67,6 +67,13 @@ class Statistics:
         return dict(vars(self))
 
 
+@dataclass
+class BookedStatistics(Statistics):
+    """Counts of a run to an accuracy. damped : J, the energy that steps took from the motion, a part of the work."""
+
+    damped: float = 0.0
+
+
 class AcceptedStep(Protocol):
     """An accepted step from ``start`` to ``end`` (s)."""
 

@@ -8,17 +8,18 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from femb.base.options import Run
+from femb.base.options import GivenScales, Run
 from femb.base.types import Floats
 from femb.formulations.contract import Formulation, ImplicitFormulation
 from femb.layout.discrete import DiscreteState
 from femb.numerics.compiler.bound_calls import Bound, BoundSequence, Program
 from femb.numerics.threads import one_after_another
+from femb.steppers.contract import BookedStatistics
 from femb.steppers.error_filter import ErrorFilter
 from femb.steppers.low_pass import AGAIN, HELD_UP, PASSES, FilterStatistics, LowPass
 from femb.steppers.step_kernels import last_state, right_hand_side, shift_matrix
 from femb.steppers.step_program import BoundSolution, Convergence, Stages, StepProgram
-from femb.steppers.variable_step import EnergyWatch, VariableStep
+from femb.steppers.variable_step import EnergyWatch, VariableStep, energies
 from femb.system.block_lu import DEPENDENT, Factorisation, Factors, Matrix
 from femb.system.bound_equations import BoundMatrices
 from femb.system.constraints import bound_projection
@@ -81,6 +82,11 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, float]):
         # the part of the error that controls the steps, and whether Newton's iteration takes exact tangents
         self._low_pass: LowPass | None = None
         self._exact = False
+        # energy (J) that a step takes away, where that is booked, and that at velocities of the end of the last one
+        self._lost = 0.0
+        self._energy_then: tuple[Floats | None, float] = None, 0.0
+        if isinstance(run.atol, GivenScales):
+            self.statistics = BookedStatistics()
         if run.filter is not None and "filter" in run.stepper.options:
             self._low_pass = LowPass(run.filter, self.scale_q)
             self.statistics = FilterStatistics(filter=run.filter)
@@ -128,11 +134,23 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, float]):
         self.restart()
 
     def _damped(self, end: float, q: Floats, v: Floats, work: Floats) -> tuple[Floats, Floats]:
-        """Velocities and work at the end of a step after the filter has damped what is faster than it."""
+        """Velocities and work at the end of a step after the filter has damped what is faster than it; in a run to an
+        accuracy, the work has what the step itself has damped."""
         if self._low_pass is None:
-            return v, work
+            return v, self._booked(q, v, work) if isinstance(self.statistics, BookedStatistics) else work
         v, self._low_pass.lost = self._low_pass.damped(self.form, self.t, end, q, v)
         return v, self.form.system.budget.jumped(work, -self._low_pass.lost)
+
+    def _booked(self, q: Floats, v: Floats, work: Floats) -> Floats:
+        """Work at the end of a step with the energy that the step took away, which ``_lost`` is then."""
+        total = self.form.system.budget.total
+        known, before = self._energy_then
+        if known is not self.v:
+            before = sum(energies(self.form, self.q, self.v))
+        after = sum(energies(self.form, q, v))
+        self._energy_then = v, after
+        self._lost = before - after + float(total(work) - total(self.work))
+        return self.form.system.budget.jumped(work, -self._lost)
 
     def _power(self, u: Floats, q: Floats, v: Floats, multipliers: Floats) -> Floats:
         rates: Floats = self.form.budget_rates(u[None], q[None], v[None], multipliers[None])[0]
@@ -426,6 +444,8 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, float]):
             return False
         if self._low_pass is not None and isinstance(self.statistics, FilterStatistics):
             self.statistics.add(self._low_pass)
+        if isinstance(self.statistics, BookedStatistics):
+            self.statistics.damped += self._lost
         return True
 
     @abstractmethod

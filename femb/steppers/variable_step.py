@@ -232,8 +232,8 @@ class EnergyWatch:
         """
         form, end = stepper.form, self._end
         known = end is not None and form is end[0] and stepper.q is end[1] and stepper.v is end[2]
-        T0, V0 = self._at_end if known else _energies(form, stepper.q, stepper.v)
-        T1, V1 = _energies(form, q, v)
+        T0, V0 = self._at_end if known else energies(form, stepper.q, stepper.v)
+        T1, V1 = energies(form, q, v)
         total = stepper.form.system.budget.total
         before = float(total(stepper.work))
         error = T1 + V1 - (T0 + V0) - (float(total(work)) - before)
@@ -257,7 +257,7 @@ class EnergyWatch:
         return bool(error_norm(*self._scale, admitted, V[0]) > 1.0)
 
 
-def _energies(form: Formulation, q: Floats, v: Floats) -> tuple[float, float]:
+def energies(form: Formulation, q: Floats, v: Floats) -> tuple[float, float]:
     """Kinetic and potential energy (J) at one state of a formulation."""
     values = form.system.energy_momentum(*form.to_system(q[None].copy(), v[None].copy()))[0]
     return float(values[0]), float(values[1])

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from femb.base.options import Tolerances
+from femb.base.options import GivenScales, Tolerances
 from femb.base.types import ErrorScale, Floats, Ints
 from femb.layout.connections import groups_of
 from femb.layout.layout import Layout
@@ -94,6 +94,8 @@ class VelocityCoordinates:
     def error_scale(self, rtol: float, atol: Tolerances) -> tuple[ErrorScale, ErrorScale]:
         """Arguments of ``kinematics.error_norm`` before the error, for q and for v, by ``rtol``, a ratio, and
         ``atol``."""
+        if isinstance(atol, GivenScales) and atol.scales is not None:
+            return atol.scales
         position, quaternion, _ = atol.values(rtol, self.layout.length)
         *internal, angles = self.layout.internal_tolerances(atol, rtol)
         result, ones = [], np.ones(len(self._groups_v[0]) + len(self._groups_v[1]))
