@@ -17,7 +17,7 @@ from femb.base.lazy import public_names
 EVERYDAY = (
     "Model", "load_case", "Run", "Output", "StartState", "Tolerances", "Event", "Results", "FembError",
     "simulate", "static", "modes", "linearize", "inverse", "mode_sweep", "peak_loads", "loop", "compare",
-    "sweep", "Study", "optimize", "simulate_ensemble",
+    "sweep", "Study", "optimize", "sensitivities", "simulate_ensemble",
     "plot", "figure", "animate", "picture", "report", "show", "export_csv", "export_vtu",
     "RigidBody", "PointMass", "Ground", "FlexibleBody", "Section", "Material", "Beam", "ExactBeam", "Shell",
     "Attachment", "Place", "JointEnd", "SpringEnd",

@@ -73,6 +73,8 @@ from femb.run.static import StaticResults as StaticResults
 from femb.run.static import static as static
 from femb.study.ensemble import Ensemble as Ensemble
 from femb.study.ensemble import simulate_ensemble as simulate_ensemble
+from femb.study.sensitivity import Sensitivities as Sensitivities
+from femb.study.sensitivity import sensitivities as sensitivities
 from femb.study.study import Study as Study
 from femb.study.sweep import optimize as optimize
 from femb.study.sweep import sweep as sweep

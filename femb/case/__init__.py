@@ -14,7 +14,7 @@ import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from femb.base.errors import FembError, ModelError, Problem
 from femb.base.html import Brief
@@ -23,9 +23,6 @@ from femb.base.values import nearest
 from femb.case.compose import Composition, composed, locate_files, refused
 from femb.case.text import CaseError, key_lines, located, text_of
 from femb.model.model import Model
-
-if TYPE_CHECKING:
-    from femb.case.parameters import Parameter
 
 Paths = tuple[tuple[str, ...], ...]
 
@@ -110,7 +107,7 @@ class Case(Brief):
     text : of the file, with the files that it includes and the options --set of the command line as comments at its
     end. run : None if the file has no ``[run]``; such a case can be checked but not integrated in time. elsewhere :
     file and line of items that are not in the file itself, but in one that it includes, or in a pattern. parameters :
-    of the table [parameters], by name.
+    of the table [parameters], by name, each a Parameter.
     """
 
     title: str
@@ -121,7 +118,7 @@ class Case(Brief):
     overridden: Paths = ()
     overrides: tuple[str, ...] = ()
     elsewhere: Mapping[tuple[str, ...], tuple[Path, int]] = field(default_factory=dict)
-    parameters: "Mapping[str, Parameter]" = field(default_factory=dict)
+    parameters: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def start(self) -> str:
@@ -163,7 +160,7 @@ def read_case(path: Path, text: str, overrides: Iterable[str] = (), allow_code: 
     Raises CaseError.
     """
     overrides = tuple(overrides)
-    parameters: Mapping[str, Parameter] = {}
+    parameters: Mapping[str, Any] = {}
     if path.suffix == ".py":
         model, run, set_paths, composition = _from_python(path, text, overrides)
     else:
@@ -182,7 +179,7 @@ def _remarks(composition: Composition, overrides: tuple[str, ...]) -> list[str]:
 
 def _from_toml(
     path: Path, text: str, overrides: tuple[str, ...], allow_code: bool
-) -> "tuple[Model, Run | None, Paths, Composition, Mapping[str, Parameter]]":
+) -> tuple[Model, Run | None, Paths, Composition, Mapping[str, Any]]:
     from femb.case.build import build, kinds
     from femb.case.compose import apply_override
 
@@ -200,7 +197,7 @@ def _from_toml(
     return model, _located_start(options.get("run"), path.parent), set_paths, composition, parameters
 
 
-def _parameters_in(document: dict[str, Any], set_paths: Paths) -> "tuple[dict[str, Parameter], list[Problem]]":
+def _parameters_in(document: dict[str, Any], set_paths: Paths) -> tuple[Mapping[str, Any], list[Problem]]:
     """The parameters of a case, whose values are set, and their problems; they are taken out of its tables."""
     if "parameters" not in document:
         return {}, []

@@ -29,6 +29,7 @@ COMMANDS = {
     **dict.fromkeys(("modes", "shake", "shaper"), "linear"),
     **{word: word for word in ("handover", "reduce")},
     "sweep": "analyses",
+    "sensitivity": "sensitivity",
     **dict.fromkeys(("warmup", "check", "schema"), "begin"),
     "info": "begin",
     **dict.fromkeys(("report", "view"), "results"),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from femb.base.errors import ResultError
+from femb.base.types import Floats
 from femb.pictures.drawing import INK, PALETTE, styled
 from femb.pictures.frequency import draw_campbell
 from femb.results.sobol import sobol_indices
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
     from femb.results.results import Results
 
+# Bars of a tornado.
+MOST_BARS = 20
 # Panels that fit on one readable page, and curves in one panel.
 MOST_ROWS, MOST_COLUMNS, MOST_CURVES = 6, 4, 6
 # Outputs of values that differ by less than this part of their size are drawn as one bar.
@@ -108,6 +111,29 @@ def draw_sobol(results: "Results", names: Sequence[str] = ()) -> "Figure":
         axes.set_xticks(at, indices.variables)
         axes.set_ylabel(f"share of the variance of {name}")
         axes.legend(fontsize=8, frameon=False)
+    return figure
+
+
+def draw_tornado(outputs: Sequence[str], parameters: Sequence[str], values: Floats, changes: Floats) -> "Figure":
+    """Draw by how much parameters move outputs over their ranges, as bars about the nominal values, largest first.
+
+    outputs : their labels. values (o,) : of these. changes (o, k) : by half of the ranges.
+    """
+    from matplotlib.figure import Figure
+
+    height = len(outputs) * (1.0 + 0.28 * min(len(parameters), MOST_BARS)) + 0.4
+    figure = Figure(figsize=(7.5, height), layout="constrained")
+    panels = figure.subplots(len(outputs), 1, squeeze=False)[:, 0]
+    for label, value, row, axes in zip(outputs, values, changes, panels, strict=True):
+        order = np.argsort(np.abs(row), kind="stable")[-MOST_BARS:]
+        at = np.arange(len(order))
+        for sign, color, what in ((1.0, PALETTE[0], "parameter up"), (-1.0, PALETTE[1], "parameter down")):
+            axes.barh(at, sign * row[order], 0.7, left=value, color=color, label=what)
+        styled(axes)
+        axes.axvline(value, color=INK, lw=0.8)
+        axes.set_yticks(at, [parameters[k] for k in order])
+        axes.set_xlabel(label)
+    panels[0].legend(fontsize=8, frameon=False)
     return figure
 
 

@@ -312,7 +312,7 @@ class EigenProblem:
         return slice(first, first + self.system.layout.frames[frame].freedom)
 
     @cached_property
-    def _on_held(self) -> tuple[Flags, Flags]:
+    def on_held(self) -> tuple[Flags, Flags]:
         """Entries of the data in rows or columns that are held, and those of them on the diagonal."""
         return self.system.pattern.entries_of(np.append(self.held, np.zeros(self.system.n_c, dtype=bool)))
 
@@ -324,7 +324,7 @@ class EigenProblem:
     def factorise(self, data: Floats, symmetric: bool = False) -> AnyFactorisation:
         """Factors of block data with the constraints, and with unit rows for what is held. Raises SingularError."""
         whole = data + self.jacobian
-        on_held, diagonal = self._on_held
+        on_held, diagonal = self.on_held
         whole[on_held] = 0.0
         whole[diagonal] = 1.0
         solver = self.system.solver
@@ -395,7 +395,7 @@ class EigenProblem:
     def sparse_mass(self) -> Sparse:
         """(n_v, n_v) of what is not held, as scipy.sparse.csc_array."""
         mass = self.mass.copy()
-        mass[self._on_held[0]] = 0.0
+        mass[self.on_held[0]] = 0.0
         n = self.system.n_v
         return self.system.pattern.to_csc(mass)[:n, :n]
 

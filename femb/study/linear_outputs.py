@@ -2,6 +2,7 @@
 loads and appendages; and the catalogue of all outputs.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 from typing import Annotated, ClassVar
@@ -9,23 +10,35 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from femb.base.checks import Checks
-from femb.base.errors import ResultError
+from femb.base.errors import ModelError, ResultError
 from femb.base.types import POSITIVE, Complexes, Floats, OneOf, Unit
 from femb.base.values import nearest
+from femb.linear.conserved import without_conserved
 from femb.linear.loop import Loop
-from femb.linear.margins import Margins, disk_margin
+from femb.linear.loop_derivatives import (
+    Combined,
+    Opened,
+    check_states,
+    of_crossover,
+    of_noise,
+    of_phase_crossover,
+    ratio,
+)
+from femb.linear.margins import Margins, disk_margin, margins_of
 from femb.linear.norms import h2_norm, peak_gain
 from femb.linear.peak_loads import PeakLoad, peak_loads
 from femb.linear.state_space import StateSpace
 from femb.study.outputs import (
     ANALYSES,
     LOST,
+    WITHOUT,
     Analyses,
     CenterOfMass,
     DampingRatio,
     EventTime,
     Final,
     FirstFrequency,
+    Frozen,
     Inertia,
     Mass,
     Maximum,
@@ -38,6 +51,7 @@ from femb.study.outputs import (
     Rms,
     SettlingTime,
     StudyOutput,
+    damping_rate,
 )
 
 # Margins of the loop of the controllers. One that is not stable has none: all are zero, its sensitivity is infinite.
@@ -54,34 +68,52 @@ class LoopOutput(StudyOutput):
     unstable: ClassVar[float] = 0.0
     of_unit: ClassVar[str] = ""
 
-    def of_channel(self, loop: Loop, channel: str) -> float:
+    def of_channel(self, opened: Opened, margins: Margins) -> float:
         """The number at a channel of a stable loop."""
         raise NotImplementedError
 
-    def worst(self, loop: Loop) -> tuple[float, str]:
+    def opened(self, analyses: Analyses, channel: str) -> tuple[Opened, Margins]:
+        """The loop opened at a channel, and its margins."""
+
+        def make() -> tuple[Opened, Margins]:
+            opened = analyses.loop(self.start).opened(channel)
+            return opened, margins_of(channel, opened)
+
+        return analyses.once(("margins", self.start, channel), make)
+
+    def worst(self, analyses: Analyses) -> tuple[float, str]:
         """The number of a loop, and the channel that has it; "" where it is not stable."""
+        loop = analyses.loop(self.start)
         if self.channel is not None and self.channel not in loop.channels:
             there = ", ".join(loop.channels)
             hint = nearest(self.channel, loop.channels)
             raise ResultError(f"the loop has no channel {self.channel!r}{hint}; there are: {there}")
-        if not loop.stable:
+        if not analyses.once(("stable", self.start), lambda: loop.stable):
             return self.unstable, ""
         names = loop.channels if self.channel is None else (self.channel,)
-        found = [(self.of_channel(loop, name), name) for name in names]
+        found = [(self.of_channel(*self.opened(analyses, name)), name) for name in names]
         return max(found) if self.unstable else min(found)
 
     def value(self, analyses: Analyses) -> float:
-        return self.worst(analyses.loop(self.start))[0]
+        return self.worst(analyses)[0]
+
+    def at(self, opened: Opened, margins: Margins) -> tuple[float, Combined]:
+        """The frequency (rad/s) that the number of a channel is of, and its derivative by the change of ln L there."""
+        raise NotImplementedError
+
+    def frozen(self, analyses: Analyses) -> Frozen:
+        value, channel = self.worst(analyses)
+        if not channel or not np.isfinite(value):
+            why = "infinite" if channel else "of a loop that is not stable"
+            raise ModelError(f"outputs.{self.name}: is {why}, and has no derivative")
+        opened, margins = self.opened(analyses, channel)
+        omega, derivative = self.at(opened, margins)
+        nominal = opened.one(omega)
+        return Frozen(lambda other: ratio(other.loop(self.start).opened(channel), nominal, omega), derivative)
 
     def unit(self, analyses: Analyses) -> str:
-        self.worst(analyses.loop(self.start))
+        self.worst(analyses)
         return self.of_unit
-
-
-def margins_at(loop: Loop, channel: str) -> Margins:
-    """The margins of a loop at a channel."""
-    (found,) = loop.margins([channel])
-    return found
 
 
 class PhaseMargin(LoopOutput):
@@ -90,8 +122,13 @@ class PhaseMargin(LoopOutput):
     kind: ClassVar[str] = "phase_margin"
     of_unit: ClassVar[str] = "deg"
 
-    def of_channel(self, loop: Loop, channel: str) -> float:
-        return abs(margins_at(loop, channel).phase_margin)
+    def of_channel(self, opened: Opened, margins: Margins) -> float:
+        return abs(margins.phase_margin)
+
+    def at(self, opened: Opened, margins: Margins) -> tuple[float, Combined]:
+        k = int(np.argmin(np.abs(margins.phase_margins)))
+        omega, margin = float(margins.crossovers[k]), float(margins.phase_margins[k])
+        return omega, of_crossover(opened, omega, margin)[0]
 
 
 class GainMargin(LoopOutput):
@@ -99,8 +136,13 @@ class GainMargin(LoopOutput):
 
     kind: ClassVar[str] = "gain_margin"
 
-    def of_channel(self, loop: Loop, channel: str) -> float:
-        return margins_at(loop, channel).gain_margin[1]
+    def of_channel(self, opened: Opened, margins: Margins) -> float:
+        return margins.gain_margin[1]
+
+    def at(self, opened: Opened, margins: Margins) -> tuple[float, Combined]:
+        gain = margins.gain_margin[1]
+        omega = float(margins.phase_crossovers[int(np.argmin(np.abs(margins.gain_margins - gain)))])
+        return omega, of_phase_crossover(opened, omega, gain)
 
 
 class DelayMargin(LoopOutput):
@@ -109,8 +151,13 @@ class DelayMargin(LoopOutput):
     kind: ClassVar[str] = "delay_margin"
     of_unit: ClassVar[str] = "s"
 
-    def of_channel(self, loop: Loop, channel: str) -> float:
-        return margins_at(loop, channel).delay_margin
+    def of_channel(self, opened: Opened, margins: Margins) -> float:
+        return margins.delay_margin
+
+    def at(self, opened: Opened, margins: Margins) -> tuple[float, Combined]:
+        k = int(np.argmin(margins.delay_margins))
+        omega, margin = float(margins.crossovers[k]), float(margins.phase_margins[k])
+        return omega, of_crossover(opened, omega, margin)[1]
 
 
 class DiskMargin(LoopOutput):
@@ -118,9 +165,14 @@ class DiskMargin(LoopOutput):
 
     kind: ClassVar[str] = "disk_margin"
 
-    def of_channel(self, loop: Loop, channel: str) -> float:
-        found = margins_at(loop, channel)
-        return disk_margin(loop.opened(channel), found.frequencies, found.values)[0]
+    def of_channel(self, opened: Opened, margins: Margins) -> float:
+        return disk_margin(opened, margins.frequencies, margins.values)[0]
+
+    def at(self, opened: Opened, margins: Margins) -> tuple[float, Combined]:
+        value, omega = disk_margin(opened, margins.frequencies, margins.values)
+        L = opened.one(omega)
+        # d ln |(1 + L)/(1 - L)| = Re (2 L/(1 - L^2) d ln L)
+        return omega, lambda change: value * float((2.0 * L / (1.0 - L * L) * change[0]).real)
 
 
 class SensitivityPeak(LoopOutput):
@@ -129,8 +181,12 @@ class SensitivityPeak(LoopOutput):
     kind: ClassVar[str] = "sensitivity_peak"
     unstable: ClassVar[float] = inf
 
-    def of_channel(self, loop: Loop, channel: str) -> float:
-        return margins_at(loop, channel).sensitivity
+    def of_channel(self, opened: Opened, margins: Margins) -> float:
+        return margins.sensitivity
+
+    def at(self, opened: Opened, margins: Margins) -> tuple[float, Combined]:
+        L, value = opened.one(margins.at), margins.sensitivity
+        return margins.at, lambda change: -value * float((L / (1.0 + L) * change[0]).real)
 
 
 # Poles of the closed loop.
@@ -151,8 +207,12 @@ class ClosedPoles:
     left: Complexes
 
     @classmethod
-    def of(cls, loop: Loop) -> "ClosedPoles":
-        """Of a loop, in the order of size; those of conserved motions are not among them."""
+    def of(cls, analyses: Analyses, start: str | None) -> "ClosedPoles":
+        """Of the loop of a run, in the order of size; those of conserved motions are not among them."""
+        return analyses.once(("poles", start), lambda: cls._of(analyses.loop(start)))
+
+    @classmethod
+    def _of(cls, loop: Loop) -> "ClosedPoles":
         from scipy.linalg import eig
 
         from femb.numerics.linear_systems import continuous
@@ -169,9 +229,28 @@ class ClosedPoles:
 
     def like(self, other: "ClosedPoles", k: int) -> tuple[int, float]:
         """The pole of another loop that is like pole k, and its share in it."""
-        shares = np.abs(self.left.T @ other.right) ** 2
-        found = int(np.argmax(shares[k] / np.maximum(np.sum(shares, axis=0), np.finfo(float).tiny)))
-        return found, float(shares[k, found] / np.sum(shares[:, found]))
+        # the products of left and right vectors, whose sum is one whatever the units of states
+        shares = np.abs((self.left[:, k] @ other.right) * (self.right[:, k] @ other.left))
+        found = int(np.argmax(shares))
+        return found, float(shares[found])
+
+    def frozen(self, k: int, start: str | None, combined: Callable[[complex, complex], float]) -> Frozen:
+        """How a number of pole k is differentiated; combined : that by the pole and its derivative, 1/s."""
+        z, value, x, y = self.multipliers[k], complex(self.values[k]), self.right[:, k], self.left[:, k]
+
+        def numbers(other: Analyses) -> Complexes:
+            closed = other.loop(start).closed((), ())
+            if closed.A.shape != self.A.shape:
+                raise ModelError("the states of the closed loops differ beside the value")
+            # of samples s = ln z/T: with z itself, and its exponent, which a change of the period changes alone
+            return np.array([y @ (closed.A @ x), complex(closed.dt or 1.0)])
+
+        def derivative(change: Complexes) -> float:
+            if self.dt is None:
+                return combined(value, complex(change[0]))
+            return combined(value, complex(change[0] / (z * self.dt) - change[1] * value / self.dt))
+
+        return Frozen(numbers, derivative)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,12 +274,8 @@ class ClosedPole(StudyOutput):
         return int(upper[np.argmin(np.abs(np.log(np.abs(poles.values[upper]) / (2.0 * np.pi * self.frequency))))])
 
     def value(self, analyses: Analyses) -> float:
-        nominal, own = analyses.reference.loop(self.start), analyses.loop(self.start)
-        before = ClosedPoles.of(nominal)
+        before, after = (ClosedPoles.of(each, self.start) for each in (analyses.reference, analyses))
         k = self.place(before)
-        if own is nominal:
-            return part_of_pole(complex(before.values[k]), self.part)
-        after = ClosedPoles.of(own)
         if before.right.shape[0] != after.right.shape[0]:
             raise ResultError(f"outputs.{self.name}: the loop has other states, between which no pole can be followed")
         found, share = before.like(after, k)
@@ -216,12 +291,24 @@ class ClosedPole(StudyOutput):
         self.value(analyses)
         return PARTS[self.part]
 
+    def frozen(self, analyses: Analyses) -> Frozen:
+        poles = ClosedPoles.of(analyses, self.start)
+        return poles.frozen(self.place(poles), self.start, lambda pole, rate: rate_of_part(pole, rate, self.part))
+
 
 def part_of_pole(pole: complex, part: str) -> float:
     """A part of a pole (1/s) by its word."""
     if part == "damping":
         return -pole.real / abs(pole)
     return abs(pole) / (2.0 * np.pi) if part == "frequency" else pole.real if part == "real" else pole.imag
+
+
+def rate_of_part(pole: complex, rate: complex, part: str) -> float:
+    """The derivative of a part of a pole by that of the pole, 1/s."""
+    if part == "damping":
+        return damping_rate(pole, rate)
+    along = (pole.conjugate() * rate).real / abs(pole) / (2.0 * np.pi)
+    return float(along if part == "frequency" else rate.real if part == "real" else rate.imag)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -239,6 +326,10 @@ class Growth(StudyOutput):
     def unit(self, analyses: Analyses) -> str:
         analyses.loop(self.start)
         return "1/s"
+
+    def frozen(self, analyses: Analyses) -> Frozen:
+        poles = ClosedPoles.of(analyses, self.start)
+        return poles.frozen(int(np.argmax(poles.values.real)), self.start, lambda _, rate: rate.real)
 
 
 # Gains of transfer functions.
@@ -261,6 +352,14 @@ class TransferOutput(StudyOutput):
         """The linear model from the input to the output."""
         return analyses.space(self.start, (self.input,), (self.output,), self.closed)
 
+    def at(self, omega: float, left: Complexes, right: Complexes) -> Frozen:
+        """How a singular value with these vectors at a frequency, rad/s, is differentiated."""
+
+        def numbers(other: Analyses) -> Complexes:
+            return np.array([left.conj() @ self.space(other).transfer(1j * omega) @ right])
+
+        return Frozen(numbers, lambda change: float(change[0].real))
+
     def unit(self, analyses: Analyses) -> str:
         space = self.space(analyses)
         of_output, of_input = ({space.units.get(name, "") for name in names} for names in (space.outputs, space.inputs))
@@ -281,6 +380,10 @@ class Gain(TransferOutput):
     def value(self, analyses: Analyses) -> float:
         return float(np.linalg.norm(self.space(analyses).transfer(2j * np.pi * self.frequency), 2))
 
+    def frozen(self, analyses: Analyses) -> Frozen:
+        U, _, V = np.linalg.svd(self.space(analyses).transfer(2j * np.pi * self.frequency))
+        return self.at(2.0 * np.pi * self.frequency, U[:, 0], V[0].conj())
+
 
 class PeakGainOutput(TransferOutput):
     """The largest gain of a transfer function over all frequencies, its H-infinity norm; infinite if unstable."""
@@ -290,6 +393,12 @@ class PeakGainOutput(TransferOutput):
     def value(self, analyses: Analyses) -> float:
         return peak_gain(self.space(analyses)).gain
 
+    def frozen(self, analyses: Analyses) -> Frozen:
+        found = peak_gain(self.space(analyses))
+        if not np.isfinite(found.gain * found.omega):
+            raise ModelError(f"outputs.{self.name}: has its peak at no finite frequency, and no derivative")
+        return self.at(found.omega, found.left, found.right)
+
 
 class NoiseGain(TransferOutput):
     """The root mean square of the output under white noise of unit density (1/Hz, two-sided), the H2 norm."""
@@ -298,6 +407,25 @@ class NoiseGain(TransferOutput):
 
     def value(self, analyses: Analyses) -> float:
         return h2_norm(self.space(analyses))
+
+    def frozen(self, analyses: Analyses) -> Frozen:
+        if not np.isfinite(norm := self.value(analyses)):
+            raise ModelError(f"outputs.{self.name}: is infinite, and has no derivative")
+        space = without_conserved(self.space(analyses))
+        shapes = [part.shape for part in (space.A, space.B, space.C)]
+        ends = np.cumsum([0, *(int(np.prod(shape)) for shape in shapes)])
+        derivative = of_noise(space.A, space.B, space.C, space.dt, norm)
+
+        def numbers(other: Analyses) -> Complexes:
+            own = without_conserved(self.space(other))
+            check_states(space.states, own.states)
+            return np.concatenate([part.ravel() for part in (own.A, own.B, own.C)]).astype(complex)
+
+        def of_changes(change: Complexes) -> float:
+            parts = (change.real[a:b].reshape(shape) for a, b, shape in zip(ends, ends[1:], shapes, strict=False))
+            return derivative(*parts)
+
+        return Frozen(numbers, of_changes)
 
     def unit(self, analyses: Analyses) -> str:
         self.space(analyses)
@@ -389,6 +517,11 @@ class PeakLoadOutput(StudyOutput):
 
     def value(self, analyses: Analyses) -> float:
         return self._peak(analyses).largest
+
+    def frozen(self, analyses: Analyses) -> Frozen:
+        if self.analysis == "run":
+            raise ModelError(f"outputs.{self.name}: is of a motion, whose derivatives are not there yet; {WITHOUT}")
+        return super().frozen(analyses)
 
     def unit(self, analyses: Analyses) -> str:
         return self._peak(analyses).unit

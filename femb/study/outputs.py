@@ -1,19 +1,22 @@
 """Outputs of a study: histories of quantities, their reductions, events, and the catalogue of all outputs."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar, Protocol
+from typing import TYPE_CHECKING, Annotated, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
 from femb.base.checks import Checks
-from femb.base.errors import ResultError
+from femb.base.errors import ModelError, ResultError
 from femb.base.meanings import Description
-from femb.base.types import NOT_NEGATIVE, POSITIVE, Floats, OneOf, Unit
+from femb.base.types import NOT_NEGATIVE, POSITIVE, Complexes, Floats, OneOf, Unit
 from femb.elements.beam.results import BeamResults
 from femb.results.names import STRESSES, named
 from femb.results.pointing import MEASURES, PERCENT, pointing
 from femb.results.results import Results
 from femb.run.static import StaticResults
+from femb.small_motions.eigenproblem import EigenProblem
+from femb.vibration.mode_derivatives import ModeForm
 from femb.vibration.mode_sweep import followed
 from femb.vibration.modes import Modes
 from femb.vibration.solution import Solution
@@ -51,6 +54,9 @@ def history(results: Results, name: str) -> History:
     return History(results.time, np.asarray(values, dtype=float), found.unit)
 
 
+T = TypeVar("T")
+# What to do where a motion cannot be differentiated.
+WITHOUT = "take a study with values beside the nominal one"
 # The modal assurance criterion of a mode that is lost from its track.
 LOST = 0.5
 # Amplitudes of a spectrum below this part of the largest are no vibration of their own.
@@ -75,6 +81,12 @@ class Analyses(Protocol):
     def solution(self, held: str | None, start: str | None, damped: bool) -> Solution:
         """The natural modes with their matrices, in axes of the frames, and some more of them."""
 
+    def once(self, key: tuple[object, ...], make: Callable[[], T]) -> T:
+        """What a function makes on first use, kept for outputs of the same."""
+
+    def small_motions(self, held: str | None, start: str | None, damped: bool) -> EigenProblem:
+        """The matrices that these modes are of."""
+
     def loop(self, start: str | None) -> "Loop":
         """The loop of the controllers."""
 
@@ -87,6 +99,20 @@ class Analyses(Protocol):
     @property
     def reference(self) -> "Analyses":
         """The analyses of the nominal case, from which modes and poles are followed by their shapes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Frozen:
+    """How an output is differentiated: by the changes of numbers that are read from the models beside the nominal one.
+
+    numbers : (n,) of a model, real or complex; what is taken from the nominal one, as shapes and frequencies, is frozen
+    in it. derivative : of the output by the changes (n,) of them. exact : whether it follows from equations; else the
+    whole analysis is carried out beside the value, and differences of it are taken.
+    """
+
+    numbers: Callable[[Analyses], Complexes]
+    derivative: Callable[[Complexes], float]
+    exact: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,6 +138,16 @@ class StudyOutput(Description):
     def unit(self, analyses: Analyses) -> str:
         """Its unit, "" where it is unknown. Raises ResultError where the results do not have the quantity."""
         raise NotImplementedError
+
+    def frozen(self, analyses: Analyses) -> Frozen:
+        """How it is differentiated about a nominal run. Raises ModelError: not at all, with the reason."""
+        return Frozen(lambda other: np.array([complex(self.value(other))]), lambda change: float(change[0].real), False)
+
+
+def damping_rate(value: complex, rate: complex) -> float:
+    """The derivative of the damping ratio of an eigenvalue by that of the eigenvalue."""
+    size = abs(value)
+    return float(-rate.real / size + value.real * (value.conjugate() * rate).real / size**3)
 
 
 # Outputs of a study that are natural modes of every run.
@@ -148,6 +184,19 @@ class ModeOutput(StudyOutput):
             )
         return complex(modes.eigenvalues[-1])
 
+    def of_rate(self, value: complex, rate: complex) -> float:
+        """The derivative of the output by that of the eigenvalue."""
+        raise NotImplementedError
+
+    def frozen(self, analyses: Analyses) -> Frozen:
+        of = (self.held, self.start, self.damped)
+        modes = analyses.solution(*of)
+        form, value = ModeForm.of(modes, self.mode - 1), complex(modes.eigenvalues[self.mode - 1])
+        return Frozen(
+            lambda other: form.numbers(other.small_motions(*of)),
+            lambda change: self.of_rate(value, form.derivative(change)),
+        )
+
     def found(self, analyses: Analyses) -> Modes:
         """The modes, at least as many as asked for."""
         modes = analyses.modes(self.held, self.start, self.damped)
@@ -166,6 +215,9 @@ class NaturalFrequency(ModeOutput):
             return abs(self.eigenvalue(analyses)) / (2.0 * np.pi)
         return float(self.found(analyses).frequencies[self.mode - 1])
 
+    def of_rate(self, value: complex, rate: complex) -> float:
+        return float((value.conjugate() * rate).real / abs(value) / (2.0 * np.pi))
+
     def unit(self, analyses: Analyses) -> str:
         return "Hz"
 
@@ -181,6 +233,9 @@ class DampingRatio(ModeOutput):
             of = self.eigenvalue(analyses)
             return -of.real / abs(of)
         return float(self.found(analyses).damping[self.mode - 1])
+
+    def of_rate(self, value: complex, rate: complex) -> float:
+        return damping_rate(value, rate)
 
     def unit(self, analyses: Analyses) -> str:
         return ""
@@ -274,6 +329,11 @@ class Statistic(StudyOutput):
     def unit(self, analyses: Analyses) -> str:
         of_quantity = self._history(analyses).unit
         return of_quantity if self.own_unit is None else self.own_unit
+
+    def frozen(self, analyses: Analyses) -> Frozen:
+        if self.analysis == "run":
+            raise ModelError(f"outputs.{self.name}: is of a motion, whose derivatives are not there yet; {WITHOUT}")
+        return super().frozen(analyses)
 
     def _history(self, analyses: Analyses) -> History:
         return history(analyses.results(self.analysis), self.of)
@@ -376,6 +436,9 @@ class PointingError(StudyOutput):
     def unit(self, analyses: Analyses) -> str:
         return history(analyses.results("run"), self.of).unit
 
+    def frozen(self, analyses: Analyses) -> Frozen:
+        raise ModelError(f"outputs.{self.name}: is of a motion, whose derivatives are not there yet; {WITHOUT}")
+
 
 @dataclass(frozen=True, kw_only=True)
 class SettlingTime(Statistic):
@@ -457,6 +520,9 @@ class EventTime(StudyOutput):
 
     def unit(self, analyses: Analyses) -> str:
         return "s"
+
+    def frozen(self, analyses: Analyses) -> Frozen:
+        raise ModelError(f"outputs.{self.name}: is of a motion, whose derivatives are not there yet; {WITHOUT}")
 
 
 # Limits of outputs, and which run is best.

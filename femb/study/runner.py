@@ -34,13 +34,14 @@ from femb.numerics.threads import can_fork, core_count, has_forks, limited_threa
 from femb.results.results import Results
 from femb.run.simulate import simulate
 from femb.run.static import StaticResults, static
+from femb.small_motions.eigenproblem import EigenProblem
 from femb.study.outputs import ModeOutput, StudyOutput
 from femb.study.study import Build
 from femb.system.moving_ground import mass_properties
 from femb.system.system import System
 from femb.vibration.mode_sweep import SPARE
 from femb.vibration.modes import Modes, modes
-from femb.vibration.solution import Solution, solution
+from femb.vibration.solution import Solution, motion_of, solution
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -166,8 +167,7 @@ class RunAnalyses:
         """The start of the case."""
         return self.described.run.start_word if self.described.run is not None else "as_given"
 
-    def _once(self, key: tuple[object, ...], make: Callable[[], T]) -> T:
-        """What a function makes on first use."""
+    def once(self, key: tuple[object, ...], make: Callable[[], T]) -> T:
         if key not in self.found_linear:
             self.found_linear[key] = make()
         found: T = self.found_linear[key]
@@ -175,22 +175,26 @@ class RunAnalyses:
 
     def solution(self, held: str | None, start: str | None, damped: bool) -> Solution:
         model, begun, count = self.described.model, start or self.start, self.count + SPARE
-        return self._once(
+        return self.once(
             ("modes", held, start, damped),
             lambda: solution(model, count, held=held, start=begun, damped=damped, own_axes=True, at_most=True),
         )
 
+    def small_motions(self, held: str | None, start: str | None, damped: bool) -> EigenProblem:
+        model, begun = self.described.model, start or self.start
+        return self.once(("motion", held, start, damped), lambda: motion_of(model, held, begun, damped, True)[1])
+
     def loop(self, start: str | None) -> Loop:
-        return self._once(("loop", start), lambda: loop(self.described.model, start=start or self.start))
+        return self.once(("loop", start), lambda: loop(self.described.model, start=start or self.start))
 
     def space(self, start: str | None, inputs: tuple[str, ...], outputs: tuple[str, ...], closed: bool) -> StateSpace:
         words: dict[str, Any] = {"inputs": inputs or None, "outputs": outputs or None, "closed": closed}
         model, begun = self.described.model, start or self.start
-        return self._once(("space", start, inputs, outputs, closed), lambda: linearize(model, start=begun, **words))
+        return self.once(("space", start, inputs, outputs, closed), lambda: linearize(model, start=begun, **words))
 
     def critical(self, number: int, factor: float) -> StaticResults:
         model, assemble = self.described.model, self.start == "assembled"
-        return self._once(
+        return self.once(
             ("critical", number, factor), lambda: static(model, critical=number, factor=factor, assemble=assemble)
         )
 

@@ -127,16 +127,8 @@ def solution(
 ) -> Solution:
     """The modes of a state as ``modes`` computes them; own_axes : along the axes of each frame also at rest. at_most :
     whether fewer than ``count`` are given where there are no more, else refused."""
-    check_flag("modes: damped", damped)
-    if held is not None:
-        of = model if isinstance(model, Model) else model.model
-        check_choice("modes: held", held, of.bodies, "bodies")
-    loaded = start == "equilibrium"
-    system = system_at(model, start, held)
-    motion = EigenProblem.of(system, loaded, own_axes, held, states=damped)
+    loaded, (system, motion) = start == "equilibrium", motion_of(model, held, start, damped, own_axes)
     complex_ones = motion.spinning or damped
-    if not complex_ones:
-        motion = motion.without_states()
     free, rigid = free_motions(motion), None
     if complex_ones:
         square = _lowest_square(motion, free)
@@ -161,6 +153,19 @@ def solution(
         _warn_of_stresses(system, float(np.min(np.abs(eigenvalues))))
     state = "spinning" if motion.spinning else "loaded" if loaded else "unloaded"
     return Solution(motion, free, state, eigenvalues, shapes, known, rigid)
+
+
+def motion_of(
+    model: "Model | System", held: str | None, start: str, damped: bool, own_axes: bool
+) -> "tuple[System, EigenProblem]":
+    """The small motions of the state that modes are about, and the System of it; arguments as of ``solution``."""
+    check_flag("modes: damped", damped)
+    if held is not None:
+        of = model if isinstance(model, Model) else model.model
+        check_choice("modes: held", held, of.bodies, "bodies")
+    system = system_at(model, start, held)
+    motion = EigenProblem.of(system, start == "equilibrium", own_axes, held, states=damped)
+    return system, motion if motion.spinning or damped else motion.without_states()
 
 
 def _warn_of_stresses(system: "System", lowest: float) -> None:

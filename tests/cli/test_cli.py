@@ -372,6 +372,7 @@ def test_help_lists_every_command():
         "handover",
         "reduce",
         "sweep",
+        "sensitivity",
         "warmup",
         "check",
         "schema",

@@ -1,0 +1,390 @@
+"""Sensitivities: derivatives of outputs by parameters, each with an error of its own.
+
+Models are built beside the value of a parameter by the path of --set, and the numbers that an output reads from them,
+with shapes, states and frequencies of the nominal model, are differenced (femb.study.outputs.Frozen):
+
+    D_h = (f(p + h) - f(p - h))/(2 h),    D = (4 D_{h/2} - D_h)/3,    error = |D - D_{h/2}|
+
+Of a number that is linear in the parameter D_h is enough, which the number at p itself shows.
+
+Source: docs/howto/sensitivity.md.
+"""
+
+import inspect
+import shlex
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from femb.base.errors import FembError, ModelError, Problem
+from femb.base.html import Tabled
+from femb.base.types import Bools, Complexes, Floats
+from femb.base.values import nearest
+from femb.case.build import kind_in, read_table
+from femb.case.parameters import Differentiable, Parameter, differentiable, document_of, refusal
+from femb.case.text import parse_toml, text_of
+from femb.numerics.threads import limited_threads, one_blas_thread
+from femb.results.array_file import write_arrays
+from femb.study.linear_outputs import OUTPUTS
+from femb.study.outputs import Frozen, StudyOutput
+from femb.study.runner import RunAnalyses, Runner
+from femb.study.study import Build, Study, Variable, read_study
+
+# Steps, relative to the value, in the order in which they are tried: what models are read for has no large terms that
+# cancel, so that rounding is small; numbers of whole analyses need longer ones.
+STEPS, OF_ANALYSES = (1e-4, 1e-3, 1e-2), (1e-3, 1e-2, 1e-4)
+# An error is small beside the derivative, or beside the output's value by that of the parameter.
+SMALL, NOTHING = 1e-8, 1e-11
+# Relative difference of two quotients of a linear number.
+LINEAR = 1e-9
+# What a table warns of, relative to the derivative.
+DOUBTFUL = 1e-6
+# Part of the value that stands for a range where there is none.
+PER_CENT = 0.01
+
+
+@dataclass(frozen=True, eq=False)
+class Sensitivities(Tabled):
+    """Derivatives (o, k) of o outputs by k parameters, and their errors (o, k), in SI units.
+
+    values (o,) : of the outputs. nominal (k,) : of the parameters. swings (k,) : half of their ranges, or a hundredth
+    of their values. ranged (k,) : which have a range. exact (o,) : whether derivatives follow from equations; the
+    others are differences of whole analyses. units : of outputs and parameters by name.
+    """
+
+    outputs: tuple[str, ...]
+    parameters: tuple[str, ...]
+    values: Floats
+    nominal: Floats
+    derivatives: Floats
+    errors: Floats
+    swings: Floats
+    ranged: Bools
+    exact: Bools
+    units: Mapping[str, str]
+    title: str = ""
+
+    def __getitem__(self, pair: tuple[str, str]) -> float:
+        """The derivative of an output by a parameter. Raises ModelError: an unknown name."""
+        places = []
+        for name, known in zip(pair, (self.outputs, self.parameters), strict=True):
+            if name not in known:
+                raise ModelError(f"sensitivities: no {name!r}{nearest(name, known)}; there are: {', '.join(known)}")
+            places.append(known.index(name))
+        return float(self.derivatives[places[0], places[1]])
+
+    @property
+    def changes(self) -> Floats:
+        """(o, k) what the outputs change by, to first order, from the middle of a range to its end."""
+        return np.asarray(self.derivatives * self.swings)
+
+    def table(self) -> str:
+        """A block for each output, with the parameters by what they change it."""
+        width = max(12, *(len(name) + 2 for name in self.parameters))
+        lines = [self.title] if self.title else []
+        for i, name in enumerate(self.outputs):
+            unit = self.units.get(name, "")
+            how = "" if self.exact[i] else ", by differences of the analysis"
+            lines += ["", f"{name} {self.values[i]:.7g} {unit}".rstrip() + how]
+            lines.append(f"{'by':{width}}{'value':>13}{'derivative':>16}{'error':>10}{'change':>13}  unit of the value")
+            for k in np.argsort(-np.abs(self.changes[i]), kind="stable"):
+                slope, error = self.derivatives[i, k], self.errors[i, k]
+                flag = " !" if error > DOUBTFUL * abs(slope) and self._shows(i, k) else ""
+                lines.append(
+                    f"{self.parameters[k]:{width}}{self.nominal[k]:13.6g}{slope:16.9g}{error:10.1e}"
+                    f"{self.changes[i, k]:13.5g}  {self.units.get(self.parameters[k], '') or '-'}{flag}"
+                )
+        lines += [
+            "",
+            "change: by half of the range" + ("" if self.ranged.all() else ", or by 1 % of a value without one"),
+        ]
+        if "!" in "".join(line[-1:] for line in lines):
+            lines.append(f"!: the error is above {DOUBTFUL:g} of the derivative")
+        return "\n".join(lines).lstrip("\n")
+
+    def _shows(self, i: int, k: int) -> bool:
+        """Whether a derivative is more than rounding of the output."""
+        return bool(abs(self.changes[i, k]) > NOTHING * abs(self.values[i]))
+
+    def write(self, path: str | Path) -> Path:
+        """Write a .npz with the fields by their names, or a .csv with a row for each pair; its path."""
+        path = Path(path)
+        if path.suffix == ".csv":
+            path.parent.mkdir(parents=True, exist_ok=True)
+            rows = ["output,value,unit,parameter,nominal,unit of parameter,derivative,error,change"]
+            for i, name in enumerate(self.outputs):
+                for k, by in enumerate(self.parameters):
+                    numbers = (self.derivatives[i, k], self.errors[i, k], self.changes[i, k])
+                    start = f'"{name}",{self.values[i]:.17g},{self.units.get(name, "")},"{by}",{self.nominal[k]:.17g},'
+                    rows.append(start + ",".join([self.units.get(by, ""), *(f"{x:.17g}" for x in numbers)]))
+            path.write_text("\n".join(rows) + "\n")
+            return path
+        words = ("outputs", "parameters", "values", "nominal", "derivatives", "errors", "swings")
+        names = {
+            f"{word}_units": tuple(self.units.get(name, "") for name in getattr(self, word))
+            for word in ("outputs", "parameters")
+        }
+        return write_arrays(path, {word: getattr(self, word) for word in words} | names)
+
+    def draw(self, path: str | Path) -> Path:
+        """Draw a tornado of every output, its changes over the ranges, largest first, to a picture file."""
+        from femb.pictures.drawing import save
+        from femb.pictures.study import draw_tornado
+
+        labels = [f"{name} ({unit})" if (unit := self.units.get(name, "")) else name for name in self.outputs]
+        return save(draw_tornado(labels, self.parameters, self.values, self.changes), Path(path))
+
+
+def sensitivities(
+    case: Study | Build | str | Path,
+    of: Sequence[str] | Mapping[str, Any] | str | None = None,
+    by: Sequence[str] | Mapping[str, Any] | str | None = None,
+    *,
+    overrides: Iterable[str] = (),
+) -> Sensitivities:
+    """Derivatives of outputs of a case by its parameters.
+
+    Parameters:
+        case: path of a case file or of a study file, a femb.Study, or a function that returns a femb.Model. A study has
+            outputs and parameters.
+        of: outputs: names of those of the study; texts as "natural_frequency mode=2", a kind and its keys; or tables by
+            name, as [outputs] of a study. By default all of the study.
+        by: parameters: names of those of the study or the case; entries as "springs.left.stiffness"; or tables by name,
+            as [parameters]. By default all of the study, or of the case.
+        overrides: entries to replace, as in ``load_case``.
+
+    Raises:
+        ModelError: unknown names, an output or a parameter that has no derivative, with the reason.
+        FembError: as of the analyses that the outputs are of.
+    """
+    study = case if isinstance(case, Study) else read_either(case, tuple(overrides))
+    return _Differences(study, _outputs(study, of), _parameters(study, by)).found()
+
+
+def read_either(case: Build | str | Path, overrides: tuple[str, ...]) -> Study:
+    """A study file, or a study of a case alone, with the parameters of this. Raises CaseError."""
+    tables: Mapping[str, Any] = {}
+    if isinstance(case, str | Path) and (path := Path(case)).suffix != ".py":
+        document = parse_toml(path, text_of(path, "a case file or a study file"))
+        if "case" in document:
+            return read_study(path, overrides)
+        tables = document.get(Parameter.table, {})
+    # with stand-ins, since a study has an output and a variable
+    variables, outputs = {"none": {"key": "run.duration", "values": [1.0]}}, {"mass": {"kind": "mass"}}
+    study = Study(case, variables, outputs, overrides=overrides)
+    for word, items in (("variables", {}), ("outputs", {}), ("parameters", _read(tables))):
+        object.__setattr__(study, word, items)
+    return study
+
+
+def _read(tables: Mapping[str, Any]) -> dict[str, Parameter]:
+    found, problems = {}, []
+    for name, values in tables.items():
+        found[name], bad = read_table(Parameter, dict(values), name=name)
+        problems += [Problem((Parameter.table, name, *path), text) for path, text in bad.items()]
+    if problems:
+        raise ModelError(*problems)
+    return found
+
+
+def _outputs(study: Study, of: Sequence[str] | Mapping[str, Any] | str | None) -> dict[str, StudyOutput]:
+    """The outputs by name. Raises ModelError."""
+    if isinstance(of, Mapping):
+        return {name: _made(name, dict(table)) for name, table in of.items()}
+    if not of:
+        if not study.outputs:
+            raise ModelError(
+                f"of: is missing; wanted outputs, as 'natural_frequency mode=1'; kinds: {', '.join(OUTPUTS)}"
+            )
+        return dict(study.outputs)
+    found = {}
+    for text in [of] if isinstance(of, str) else of:
+        if text in study.outputs:
+            found[text] = study.outputs[text]
+            continue
+        word, *pairs = shlex.split(text)
+        if word not in OUTPUTS:
+            known = [*study.outputs, *OUTPUTS]
+            raise ModelError(f"of: no output {text!r}{nearest(word, known)}; there are: {', '.join(known)}")
+        found[text] = _made(text, {"kind": word, **dict(map(_pair, pairs))})
+    return found
+
+
+def _pair(text: str) -> tuple[str, Any]:
+    """The key and the value of KEY=VALUE: a value of TOML, else text. Raises ModelError."""
+    key, sign, value = text.partition("=")
+    if not sign:
+        raise ModelError(f"of: got {text!r}, wanted KEY=VALUE, as in 'natural_frequency mode=2'")
+    try:
+        return key, tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        return key, value
+
+
+def _made(name: str, table: dict[str, Any]) -> StudyOutput:
+    kind, problem = kind_in(table, OUTPUTS)
+    if kind is None:
+        raise ModelError.at(("outputs", name, "kind"), problem)
+    output, problems = read_table(kind, {key: value for key, value in table.items() if key != "kind"}, name=name)
+    if problems:
+        raise ModelError(*(Problem(("outputs", name, *path), text) for path, text in problems.items()))
+    made: StudyOutput = output
+    return made
+
+
+def _parameters(study: Study, by: Sequence[str] | Mapping[str, Any] | str | None) -> dict[str, Parameter]:
+    """The parameters by name: of a study also its variables. Raises ModelError."""
+    if isinstance(by, Mapping):
+        return _read(by)
+    known = {name: _of_variable(variable) for name, variable in study.variables.items()} | dict(study.parameters)
+    if not by:
+        if not known:
+            raise ModelError("by: is missing; wanted entries of the case, as 'springs.left.stiffness'")
+        return known
+    found = {}
+    for name in [by] if isinstance(by, str) else by:
+        if name not in known and "." not in name and study.build is None:
+            raise ModelError(
+                f"by: no parameter {name!r}{nearest(name, known)}; wanted one, or an entry as bodies.hub.mass"
+            )
+        found[name] = known.get(name) or Parameter(name=name, entry=name)
+    return found
+
+
+def _of_variable(variable: Variable) -> Parameter:
+    """A variable of a study as a parameter, whose range holds its numbers."""
+    levels = variable.levels() or variable.quantile(np.array([0.05, 0.95]))
+    numbers = [float(x) for x in levels if isinstance(x, int | float) and not isinstance(x, bool)]
+    limits = [min(numbers), max(numbers)] if len(set(numbers)) > 1 else None
+    return Parameter(name=variable.name, entries=list(variable.keys), range=limits, relative=variable.relative)
+
+
+class _Differences:
+    """Models of a case beside its nominal one, and the derivatives of outputs from these."""
+
+    def __init__(self, study: Study, outputs: dict[str, StudyOutput], parameters: dict[str, Parameter]) -> None:
+        self.outputs, self.study = outputs, study
+        source = study.build or (Path(study.case).resolve(), text_of(Path(study.case)))
+        self.runner = Runner(source, study.run, study.overrides, (), {}, tuple(outputs.values()))
+        if isinstance(source, tuple):
+            document = document_of(*source, study.overrides) if source[0].suffix != ".py" else {}
+            self.base = {
+                key: parameter.value
+                for parameter in parameters.values()
+                for key in (parameter.keys if parameter.value is not None and not parameter.relative else ())
+            }
+        else:
+            given = inspect.signature(study.case).parameters.values()
+            document = {each.name: each.default for each in given if each.default is not each.empty}
+            self.base = {p.keys[0]: p.value for p in parameters.values() if p.value is not None}
+        self.nominal = self._analyses({})
+        model = self.nominal.described.model
+        self.parameters = [differentiable(each, document, model) for each in parameters.values()]
+
+    def _analyses(self, entries: dict[str, Any]) -> RunAnalyses:
+        """The analyses of the case with these entries."""
+        given = self.base | entries
+        runner = replace(self.runner, keys=tuple((key,) for key in given), nominal=tuple(given.values()))
+        return runner.analyses(list(given.values()))
+
+    @one_blas_thread()
+    def found(self) -> Sensitivities:
+        """The derivatives."""
+        with limited_threads(1):
+            values = np.array([output.value(self.nominal) for output in self.outputs.values()])
+            units = {name: output.unit(self.nominal) for name, output in self.outputs.items()}
+            frozen = {name: output.frozen(self.nominal) for name, output in self.outputs.items()}
+            columns = [self._column(each, list(frozen.values()), values) for each in self.parameters]
+        names = tuple(each.parameter.name for each in self.parameters)
+        ranged = np.array([each.limits is not None for each in self.parameters])
+        swings = [
+            0.5 * (each.limits[1] - each.limits[0])
+            if each.limits
+            else each.parameter.scale or PER_CENT * abs(each.value)
+            for each in self.parameters
+        ]
+        return Sensitivities(
+            tuple(self.outputs), names, values, np.array([each.value for each in self.parameters]),
+            np.array([column[:, 0] for column in columns]).T, np.array([column[:, 1] for column in columns]).T,
+            np.array(swings), ranged, np.array([each.exact for each in frozen.values()]),
+            units | {each.parameter.name: each.unit for each in self.parameters}, self.nominal.described.model.title,
+        )  # fmt: skip
+
+    def _column(self, of: Differentiable, frozen: list[Frozen], values: Floats) -> Floats:
+        """(o, 2): derivatives by a parameter and their errors."""
+        best = np.full((len(frozen), 2), np.inf)
+        for step in STEPS if all(each.exact for each in frozen) else OF_ANALYSES:
+            beside = _Beside(self._analyses, of, step * (abs(of.value) or of.scale))
+            for i, each in enumerate(frozen):
+                enough = SMALL * abs(best[i, 0]) + NOTHING * abs(values[i]) / of.scale
+                if not np.isfinite(best[i, 1]) or best[i, 1] > enough:
+                    derivative, error = beside.derivative(each)
+                    if not np.isfinite(best[i, 1]) or error < best[i, 1]:
+                        best[i] = derivative, error
+            enough = SMALL * np.abs(best[:, 0]) + NOTHING * np.abs(values) / of.scale
+            if np.all(best[:, 1] <= enough):
+                break
+        return best
+
+
+class _Beside:
+    """Analyses at p + s h, each on first use. Where values on one side are refused, those of the other are taken."""
+
+    def __init__(self, make: Callable[[dict[str, Any]], RunAnalyses], of: Differentiable, h: float) -> None:
+        self.make, self.of, self.h = make, of, h
+        self.known: dict[float, RunAnalyses] = {}
+
+    def at(self, s: float) -> RunAnalyses:
+        """The analyses at p + s h. Raises ModelError."""
+        if s not in self.known:
+            self.known[s] = self.make(self.of.entries(self.of.value + s * self.h))
+        return self.known[s]
+
+    @cached_property
+    def side(self) -> float:
+        """0 where values on both sides are possible, else the sign of the one that is. Raises ModelError: none."""
+        errors: dict[float, FembError] = {}
+        for s in (1.0, -1.0):
+            try:
+                self.at(s)
+            except FembError as error:
+                errors[s] = error
+        if len(errors) == 2:
+            reason = str(errors[1.0]).splitlines()[0]
+            raise refusal(self.of.parameter, f"beside its value of {self.of.value:g} there is no model: {reason}")
+        return -next(iter(errors)) if errors else 0.0
+
+    def derivative(self, frozen: Frozen) -> tuple[float, float]:
+        """The derivative of an output, and its error."""
+
+        def f(s: float) -> Complexes:
+            return frozen.numbers(self.at(s))
+
+        h = self.h
+        try:
+            if side := self.side:
+                # of third order, with the steps h/2 and h/4
+                fine, coarse = (
+                    (-11.0 * f(0.0) + 18.0 * f(side * r) - 9.0 * f(2.0 * side * r) + 2.0 * f(3.0 * side * r))
+                    / (6.0 * side * r * h)
+                    for r in (0.25, 0.5)
+                )
+                best = fine
+                found, other = frozen.derivative(best), frozen.derivative(coarse)
+            else:
+                coarse, middle = (f(1.0) - f(-1.0)) / (2.0 * h), f(0.0)
+                found, other = frozen.derivative(coarse), frozen.derivative((f(1.0) - middle) / h)
+                if abs(found - other) <= LINEAR * abs(found):
+                    return found + 0.0, abs(found - other)
+                fine = (f(0.5) - f(-0.5)) / h
+                best = np.where(coarse == fine, fine, (4.0 * fine - coarse) / 3.0)
+                found, other = frozen.derivative(best), frozen.derivative(fine)
+        except ModelError as error:
+            reason = str(error).splitlines()[0]
+            raise error if error.problems[0].item else refusal(self.of.parameter, reason) from error
+        return found + 0.0, abs(found - other)

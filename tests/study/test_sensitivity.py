@@ -1,0 +1,135 @@
+"""Derivatives of outputs: against numbers of programs that share nothing with femb, closed forms and scipy."""
+
+import numpy as np
+import pytest
+from oracles import two_panels as panels
+from oracles.spring_study import CASE, build
+
+import femb
+from femb.study.sensitivity import sensitivities
+from femb.study.study import Study
+
+MODES = {
+    "omega 1": {"kind": "natural_frequency", "mode": 1},
+    "omega 2": {"kind": "natural_frequency", "mode": 2},
+    "zeta 1": {"kind": "damping_ratio", "mode": 1},
+    "zeta 2": {"kind": "damping_ratio", "mode": 2},
+}
+
+
+@pytest.fixture(scope="module")
+def case(tmp_path_factory):
+    path = tmp_path_factory.mktemp("panels") / "case.toml"
+    path.write_text(panels.CASE + panels.PARAMETERS)
+    return path
+
+
+def test_modes_of_two_panels(case):
+    found = sensitivities(case, MODES)
+    factor = np.array([2.0 * np.pi, 2.0 * np.pi, 1.0, 1.0])
+    np.testing.assert_allclose(found.values * factor, [*panels.FREQUENCIES, *panels.RATIOS], atol=6e-8)
+    for k, name in enumerate(found.parameters):
+        wanted = np.array(panels.DERIVATIVES[name])
+        derivatives = found.derivatives[:, k] * factor / panels.LENGTHS.get(name, 1.0)
+        # the undamped frequencies and the ratios to the digits of the numbers
+        np.testing.assert_allclose(derivatives[:2], wanted[:2], rtol=2e-8, atol=1e-12)
+        np.testing.assert_allclose(derivatives[2:], wanted[2:], rtol=1e-6, atol=1e-12)
+    assert np.all(found.errors <= 1e-6 * np.max(np.abs(found.derivatives), axis=1)[:, None])
+    assert found.exact.all()
+    assert found.units["m_p"] == "kg"
+
+
+def test_modes_of_a_pair_have_two_derivatives(case):
+    """Of equal panels on a held hub: a spring moves one mode of the pair, and not the other."""
+    of = {f"mode {k}": {"kind": "natural_frequency", "mode": k, "held": "hub"} for k in (1, 2)}
+    found = sensitivities(case, of, ["k1"])
+    np.testing.assert_allclose(found.values * 2.0 * np.pi, panels.HELD, rtol=1e-8)
+    np.testing.assert_allclose(found.derivatives[:, 0] * 2.0 * np.pi, panels.HELD_BY_K1, rtol=1e-8, atol=1e-14)
+
+
+LOOPS = {word: {"kind": word} for word in ("phase_margin", "delay_margin", "disk_margin", "sensitivity_peak", "growth")}
+LOOPS |= {"ratio": {"kind": "pole", "frequency": 0.64}, "real": {"kind": "pole", "frequency": 0.26, "part": "real"}}
+TRANSFER = {"input": "wheels.x.torque", "output": "bodies.hub.turn.x", "closed": True}
+LOOPS |= {word: {"kind": word, **TRANSFER} for word in ("peak_gain", "h2_norm")}
+LOOPS |= {"gain": {"kind": "gain", "frequency": 0.64, **TRANSFER}}
+SAMPLED = panels.LOOP.replace('kind = "state_space"', 'kind = "state_space"\nperiod = 0.05\ndelay = 0.03').replace(
+    "A = [[-8.0]]\nB = [[8.0, 0.0]]", "A = [[0.7]]\nB = [[0.3, 0.0]]"
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("law", [panels.LOOP, SAMPLED])
+def test_loops_against_differences_of_their_numbers(tmp_path, law):
+    """Margins, poles and norms are smooth here: differences of fourth order of the numbers themselves."""
+    path = tmp_path / "case.toml"
+    path.write_text(panels.CASE + panels.PARAMETERS + law)
+    keys = ["k1", "c1", "I_xx", "controllers.pd.C.0.0", "controllers.pd.D.0.1"]
+    found = sensitivities(path, LOOPS, keys)
+    for k, value in enumerate(found.nominal):
+        h = 2e-3 * value
+        own = {"k1": "springs.left.stiffness", "c1": "springs.left.damping", "I_xx": "bodies.hub.inertia.0.0"}
+        entry = own.get(keys[k], keys[k])
+        study = {"p": {"key": entry, "values": [value + s * h for s in (-2.0, -1.0, 1.0, 2.0)]}}
+        table = femb.sweep(Study(path, study, LOOPS))
+        for i, name in enumerate(LOOPS):
+            f = table[name]
+            wanted = (f[0] - 8.0 * f[1] + 8.0 * f[2] - f[3]) / (12.0 * h)
+            slack = 1e-6 * abs(found.values[i]) / value
+            assert found.derivatives[i, k] == pytest.approx(wanted, rel=1e-6, abs=slack), (name, keys[k])
+            assert found.errors[i, k] <= slack, (name, keys[k])
+
+
+def test_what_has_no_derivative_is_refused_by_name(case):
+    for of, by, message in (
+        ("natural_frequency mode=1", "bodies.hub.inertia.0.1", "parameters.bodies.hub.inertia.0.1: cannot be"),
+        ("final of=bodies.hub.position.x", "k1", "is of a motion, whose derivatives are not there yet"),
+        ("phase_margin", "k1", "the model has no controllers"),
+        ("natural_frequency mode", "k1", "wanted KEY=VALUE"),
+        ("frequency", "k1", "of: no output 'frequency'"),
+        ("mass", "k3", "by: no parameter 'k3'"),
+        ("mass", "joints.left.kind", "is 'revolute', a word, which has no neighbours"),
+    ):
+        with pytest.raises(femb.FembError) as error:
+            sensitivities(case, of, by)
+        assert message in str(error.value), (of, by)
+
+
+def test_critical_damping_has_no_derivative(tmp_path):
+    """Of 2 x'' + c x' + 50 x the ratio is c/20; at c = 20 the eigenvalue is defective."""
+    path = tmp_path / "case.toml"
+    path.write_text(CASE)
+    of = {"ratio": {"kind": "damping_ratio", "mode": 3}}
+    found = sensitivities(path, of, ["springs.spring.damping"])
+    assert found.derivatives[0, 0] == pytest.approx(0.05, rel=1e-9)
+    with pytest.raises(femb.FembError, match="is defective, as at critical damping"):
+        sensitivities(path, of, ["springs.spring.damping"], overrides=["springs.spring.damping=20.0"])
+
+
+def test_values_at_a_bound_are_differentiated_to_one_side(tmp_path):
+    path = tmp_path / "case.toml"
+    path.write_text(CASE)
+    table = {"c": {"entry": "springs.spring.damping", "scale": 1.0, "value": 0.0}}
+    found = sensitivities(path, {"ratio": {"kind": "damping_ratio", "mode": 3}}, table)
+    assert found["ratio", "c"] == pytest.approx(0.05, rel=1e-7)
+
+
+def test_numbers_of_a_function_are_its_arguments():
+    parameters = {"stiffness": {"value": 50.0, "range": "2 %"}, "mass": {"value": 2.0}}
+    found = femb.sensitivities(build, {"f": {"kind": "natural_frequency", "mode": 3}}, parameters)
+    f = np.sqrt(25.0) / (2.0 * np.pi)
+    assert found.values[0] == pytest.approx(f, rel=1e-9)
+    assert found.derivatives[0] == pytest.approx([0.5 * f / 50.0, -0.5 * f / 2.0], rel=1e-9)
+    assert found.swings == pytest.approx([1.0, 0.02])
+    assert found.parameters == ("stiffness", "mass")
+
+
+def test_files_and_the_figure_have_all(case, tmp_path):
+    found = sensitivities(case, MODES, ["k1", "m_p"])
+    with np.load(found.write(tmp_path / "s.npz")) as file:
+        np.testing.assert_array_equal(file["derivatives"], found.derivatives)
+        assert list(file["parameters_units"]) == ["", "kg"]
+    lines = found.write(tmp_path / "s.csv").read_text().splitlines()
+    assert len(lines) == 1 + 8
+    assert float(lines[2].split(",")[6]) == found["omega 1", "m_p"]
+    assert found.draw(tmp_path / "s.png").stat().st_size > 10_000
+    assert "omega 2 0.647" in found.table()
