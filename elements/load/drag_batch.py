@@ -46,11 +46,7 @@ from femb.numerics.compiler.duals import (
     vector,
     zeros_like,
 )
-<<<<<<< HEAD
 from femb.numerics.compiler.traced import M3, V4, add_to, put, put_changes, reader, traced, unit_changes
-=======
-from femb.numerics.compiler.traced import M3, V3, V4, add_to, put, put_changes, reader, traced, unit_changes
->>>>>>> 71e2b099 (Outputs are differentiated by parameters: modes, margins, poles, gains and norms from their equations, other analyses by differences, with an error of each, as a table and a tornado)
 from femb.numerics.vector3 import pose, scatter
 
 # index (e, 9) int: of both ends of an element its frame in q and in v, negative if fixed, its strain in q and in v,
