@@ -28,7 +28,7 @@ from femb.numerics.compiler.duals import (
     vector,
 )
 from femb.numerics.compiler.traced import V3, V4, V6, add_to, put, put_changes, reader, traced, unit_changes
-from femb.numerics.vector3 import IN_Q, IN_V, attitude, scatter
+from femb.numerics.vector3 import IN_Q, IN_V, attitude, scatter, turned_about
 
 # Kernels over rigid bodies and point masses: a mass, and an inertia about it, at an offset in a frame.
 #
@@ -75,12 +75,6 @@ def body_mass(body: BodyInertia, R: Matrix3) -> Any:
     coupling, about = -m * R @ skew(s), J + m * (dot(s, s) * identity(3) - outer(s, s))
     rows = [joined(m * e, row) for e, row in zip(identity(3), coupling, strict=True)]
     return matrix(*rows, *(joined(*each) for each in zip(coupling.T, about, strict=True)))
-
-
-@traced
-def turned_about(R: Matrix3, turn: Vector3) -> Any:
-    """Axes R (3, 3) after a small rotation, a change of zero, about them."""
-    return R + R @ skew(turn)
 
 
 @traced

@@ -17,7 +17,6 @@ from femb.elements.joint.primitives import (
     PRIMITIVE,
     ROW,
     STROKE,
-    add_row_force,
     next_row,
     rate_of,
     row,
@@ -26,6 +25,7 @@ from femb.elements.joint.primitives import (
 )
 from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
 from femb.numerics.compiler.lanes import LANES, lanes
+from femb.numerics.vector3 import add_row_force
 
 
 @inlined

@@ -13,7 +13,7 @@ from femb.base.values import shallow_copy
 from femb.elements.frame_index import pair_starts, with_inputs
 from femb.elements.joint.coordinates import JointCoordinates, measure
 from femb.elements.joint.force import CURVE, FRICTION, MOTOR, SPRING, STEPPER, STOPS
-from femb.elements.joint.primitives import REVOLUTION, add_row_force, piece_at, rate_of, row_tangent
+from femb.elements.joint.primitives import REVOLUTION, piece_at, rate_of, row_tangent
 from femb.elements.joint.records import coordinate_rows, on_frames
 from femb.layout.commands import continuous_commands, with_commands
 from femb.layout.discrete import DiscreteState
@@ -24,7 +24,7 @@ from femb.layout.state import RATE
 from femb.layout.terms import Energy, Force, ForcePart, Tangent
 from femb.layout.views import BlockPattern, LinearPoint, ModelView, OutputStates
 from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
-from femb.numerics.vector3 import scatter
+from femb.numerics.vector3 import add_row_force, scatter
 
 # Kernels over forces along coordinates of joints: springs, friction, end stops, motors, curves and steppers.
 #

@@ -305,16 +305,6 @@ def rate_of(index, v, J):
 
 
 @inlined
-def add_row_force(index, factor, J, out):
-    """out (n_v,) += factor J^T of a row."""
-    for e in range(2):
-        j = index[3 * e + IN_V]
-        if j >= 0:
-            for k in range(6 if index[3 * e + HAS_AXES] else 3):
-                out[j + k] += factor * J[6 * e + k]
-
-
-@inlined
 def piece_at(c, begin, end, tables):
     """The last of the rows ``begin`` to ``end`` - 1 of ``tables`` that begins, by its first column, at or before c."""
     while end - begin > 1:

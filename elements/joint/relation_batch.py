@@ -14,7 +14,6 @@ from femb.elements.joint.primitives import (
     PHI,
     PHI_T,
     ROW,
-    add_row_force,
     rate_of,
     row,
     row_tangent,
@@ -26,7 +25,7 @@ from femb.layout.layout import Layout
 from femb.layout.terms import Energy, Force, ForcePart, Tangent
 from femb.layout.views import BlockPattern, ModelView, OutputStates
 from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
-from femb.numerics.vector3 import scatter
+from femb.numerics.vector3 import add_row_force, scatter
 
 # Kernels over springs along relations x(c) of joint coordinates.
 #

@@ -1,10 +1,9 @@
 """Springs and dashpots between two points, evaluated together."""
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -21,153 +20,199 @@ from femb.layout.state import motion_rows
 from femb.layout.terms import Energy, Force, ForcePart, Tangent
 from femb.layout.views import BlockPattern, LinearPoint, ModelView, OutputStates
 from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
+from femb.numerics.compiler.duals import Number, Vector3, cross, dot, joined, lift, maximum, norm, value, vector
+from femb.numerics.compiler.traced import V3, of_one, put, put_changes, reader, traced, unit_changes
 from femb.numerics.vector3 import (
-    HAS_AXES,
-    IN_V,
-    add_point_force,
-    add_torque_tangent,
-    dot,
-    point_motion,
-    rotate_back,
-    scatter,
-    times_skew,
+    OF_PAIR,
+    FrameMotion,
+    add_row_force,
+    frame_at,
+    in_group,
+    scatter_changes,
+    still,
+    turned_about,
 )
 
 # Kernels over springs and dashpots between two points.
 #
-#     f = k (l - l0) + c l' + force,    l = |d|,    d = r_b - r_a,    n = d / l,    l' = n . d'
+#     N = k (l - l0) + c l' + force,    l = |d|,    d = r_2 - r_1,    n = d / l,    l' = n . d'
 #
-# With d' = D v, the generalized force of the pair is -D^T n f.
-#
-# index (n, 8) int: FIRST and SECOND, columns of the frames a and b (see ``femb.numerics.vector3``), the first INPUT
-# or -1, and the number of INPUTS. data (n, 9): the points in their frames, k, c, l0. Inputs: force, and of three its
-# derivatives by l and l'. fixed : poses of fixed frames. Source: Thompson, AIAA 2011-6277, generalized forces.
+# index (n, 8) int: FIRST and SECOND, columns of the frames of both points (see ``femb.numerics.vector3``), the first
+# INPUT or -1, and the number of INPUTS. data (n, 9): the points in their frames, k, c, l0. Inputs: force, and of three
+# its derivatives by l and l'. fixed : poses of fixed frames. Source: docs/theory/rigid_body.md, equation (8); Thompson,
+# AIAA 2011-6277, generalized forces.
 
 FIRST, SECOND, INPUT, INPUTS = 0, 3, 6, 7
-FIRST_POINT, SECOND_POINT, STIFFNESS, DAMPING, FREE = slice(0, 3), slice(3, 6), 6, 7, 8
+STIFFNESS, DAMPING, FREE = 6, 7, 8
 
-STARTS = np.array([0, 3, 6, 9])
-SIZES = np.array([3, 3, 3, 3])
+# Directions of the tangent, in groups of four: the second place relative to the first, turns of both frames, and the
+# rates of these.
+units = unit_changes(0, 4)
+DIRECTIONS = 24
+
+
+class PointSpring(NamedTuple):
+    """Points (3,) in both frames, stiffness, damping, and length without force."""
+
+    first: Vector3
+    second: Vector3
+    k: Number
+    c: Number
+    free: Number
+
+
+row_of_data = reader(9)
+
+
+@traced
+def spring_of(row: Annotated[Any, (9,)]) -> Any:
+    """The spring of a row of data."""
+    return PointSpring(row[:3], row[3:6], row[STIFFNESS], row[DAMPING], row[FREE])
+
+
+@traced
+def way_of(spring: PointSpring, one: FrameMotion, two: FrameMotion) -> Any:
+    """The vector d (3,) from the first point to the second, and its rate, inertial axes."""
+    points = (one, spring.first), (two, spring.second)
+    places = [at.r + at.R @ point for at, point in points]
+    rates = [at.v + at.R @ cross(at.omega, point) for at, point in points]
+    return places[1] - places[0], rates[1] - rates[0]
+
+
+@traced
+def pull(spring: PointSpring, d: Vector3, rate: Vector3, given: Vector3, elastic: Number, other: Number) -> Any:
+    """N n, equation (8); given (3,) : the inputs. elastic, other : factors of the stiffness and of the rest."""
+    length = norm(d)
+    n = d / length
+    speed = dot(n, rate)
+    force = given[0] + lift(0.0, (given[1], length), (given[2], speed))
+    return (elastic * spring.k * (length - spring.free) + other * (spring.c * speed + force)) * n
+
+
+@traced
+def direction(a: Vector3) -> Any:
+    """That of a vector, zero of none."""
+    return a / maximum(norm(a), 1e-300)
+
+
+@traced
+def pull_of_one_point(
+    spring: PointSpring, d: Vector3, rate: Vector3, n: Vector3, given: Vector3, elastic: Number, other: Number
+) -> Any:
+    """N n where the points coincide and part in the direction n, the limit of equation (8): there l n is d."""
+    by_law = vector(*(lift(0.0, (given[1], x), (given[2], y)) for x, y in zip(d, rate, strict=True)))
+    return elastic * spring.k * (d - spring.free * n) + other * (spring.c * rate + given[0] * n + by_law)
+
+
+@traced
+def on_frames(spring: PointSpring, one: FrameMotion, two: FrameMotion, N: Vector3) -> Any:
+    """Force, inertial axes, and torque, own axes, on both frames (12,), of N n."""
+    return joined(-N, -cross(spring.first, one.R.T @ N), N, cross(spring.second, two.R.T @ N))
+
+
+@traced
+def no_derivatives(force: Number) -> Any:
+    """The inputs (3,) of a force without derivatives."""
+    return vector(force, 0.0, 0.0)
+
+
+@traced
+def stretch_energy(spring: PointSpring, d: Vector3) -> Any:
+    """The energy k (l - l0)^2 / 2."""
+    return 0.5 * spring.k * (norm(d) - spring.free) ** 2
+
+
+def varied(one: FrameMotion, two: FrameMotion, units: Vector3) -> tuple[FrameMotion, FrameMotion]:
+    """Both motions with changes along the directions of the tangent."""
+    turns = [in_group(vector(0.0, 0.0, 0.0), units, group) for group in (1, 2)]
+    one = FrameMotion(turned_about.run(one.R, turns[0]), one.r, one.v, in_group(one.omega, units, 4))
+    place, speed = in_group(two.r, units, 0), in_group(two.v, units, 3)
+    return one, FrameMotion(turned_about.run(two.R, turns[1]), place, speed, in_group(two.omega, units, 5))
+
+
+@traced
+def varied_pull(spring: PointSpring, one: FrameMotion, two: FrameMotion, given: Vector3, units: Vector3) -> Any:
+    """The ``pull`` on both frames, with the changes of the tangent."""
+    one, two = varied(one, two, units)
+    return on_frames.run(spring, one, two, pull.run(spring, *way_of.run(spring, one, two), given, 1.0, 1.0))
+
+
+@traced
+def varied_pull_of_one_point(
+    spring: PointSpring, one: FrameMotion, two: FrameMotion, given: Vector3, units: Vector3
+) -> Any:
+    """The ``pull_of_one_point`` on both frames, with the changes of the tangent."""
+    one, two = varied(one, two, units)
+    d, rate = way_of.run(spring, one, two)
+    N = pull_of_one_point.run(spring, d, rate, direction.run(value(rate)), given, 1.0, 1.0)
+    return on_frames.run(spring, one, two, N)
 
 
 @inlined
-def line(index, data, q, v, fixed, R, w, d, rate, n):
-    """Length and its rate; sets R (2, 3, 3), w (2, 3) of the ends, d, its rate, and the direction n. Of coincident ends
-    it is that in which they part, or zero."""
-    work = np.empty((4, 3))
-    point_motion(index, FIRST, data[FIRST_POINT], q, v, fixed, R[0], work[0], work[1], w[0])
-    point_motion(index, SECOND, data[SECOND_POINT], q, v, fixed, R[1], work[2], work[3], w[1])
-    for k in range(3):
-        d[k] = work[2, k] - work[0, k]
-        rate[k] = work[3, k] - work[1, k]
-    length, speed = math.sqrt(dot(d, d)), math.sqrt(dot(rate, rate))
-    for k in range(3):
-        n[k] = d[k] / length if length > 0.0 else rate[k] / speed if speed > 0.0 else 0.0
-    return length, dot(n, rate)
+def inputs_of(index, u):
+    """The inputs (3,) of a spring: a force, and its derivatives or zeros."""
+    first = index[INPUT]
+    return V3(u[first:]) if index[INPUTS] == 3 else no_derivatives(u[first] if first >= 0 else 0.0)
+
+
+@inlined
+def ends_of(index, q, v, fixed):
+    """The motions of both frames."""
+    return frame_at(index, FIRST, q, v, fixed), frame_at(index, SECOND, q, v, fixed)
 
 
 @kernel
 def vectors(index, data, fixed, q, v, out, out_rate):
     """out, out_rate (s, n, 3): d and its rate."""
-    R, w, n = np.empty((2, 3, 3)), np.empty((2, 3)), np.empty(3)
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
-            line(index[k], data[k], q[s], v[s], fixed, R, w, out[s, k], out_rate[s, k], n)
+            d, rate = way_of(spring_of(row_of_data(data[k])), *ends_of(index[k], q[s], v[s], fixed))
+            put(d, out[s, k])
+            put(rate, out_rate[s, k])
 
 
 @kernel_with_entry
 def force(index, data, fixed, u, q, v, factors, out):
-    """out (s, n_v) += D^T n f; factors (2,) : of the stiffness force, and of the other forces."""
-    elastic, dissipative = factors[0], factors[1]
-    R, w, work = np.empty((2, 3, 3)), np.empty((2, 3)), np.empty((4, 3))
-    d, rate, n, local = work[0], work[1], work[2], work[3]
+    """out (s, n_v) += D^T N n; factors (2,) : of the stiffness force, and of the other forces."""
+    f = np.empty(12)
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
-            length, speed = line(index[k], data[k], q[s], v[s], fixed, R, w, d, rate, n)
-            f = elastic * data[k, STIFFNESS] * (length - data[k, FREE]) + dissipative * data[k, DAMPING] * speed
-            if index[k, INPUT] >= 0:
-                f += dissipative * u[s, index[k, INPUT]]
-            for e in range(2):
-                j = index[k, 3 * e + IN_V]
-                if j < 0:
-                    continue
-                side = f if e == 1 else -f
-                if index[k, 3 * e + HAS_AXES]:
-                    rotate_back(R[e], n, local)
-                    add_point_force(side, n, local, data[k, 3 * e : 3 * e + 3], j, out[s])
-                else:
-                    for o in range(3):
-                        out[s, j + o] += side * n[o]
+            spring, given = spring_of(row_of_data(data[k])), inputs_of(index[k], u[s])
+            one, two = ends_of(index[k], q[s], v[s], fixed)
+            d, rate = way_of(spring, one, two)
+            if of_one(d @ d) > 0.0:
+                N = pull(spring, d, rate, given, factors[0], factors[1])
+            else:
+                N = pull_of_one_point(spring, d, rate, direction(rate), given, factors[0], factors[1])
+            put(on_frames(spring, one, two, N), f)
+            add_row_force(index[k], 1.0, f, out[s])
 
 
 @kernel
 def energy(index, data, fixed, q, v, out):
     """out (s, 8) += k (l - l0)^2 / 2, as potential energy."""
-    R, w, work = np.empty((2, 3, 3)), np.empty((2, 3)), np.empty((3, 3))
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
-            length, _ = line(index[k], data[k], q[s], v[s], fixed, R, w, work[0], work[1], work[2])
-            out[s, 1] += 0.5 * data[k, STIFFNESS] * (length - data[k, FREE]) ** 2
+            spring = spring_of(row_of_data(data[k]))
+            d, _ = way_of(spring, *ends_of(index[k], q[s], v[s], fixed))
+            out[s, 1] += stretch_energy(spring, d)
 
 
 @kernel_with_entry
 def tangent(index, data, fixed, offset, stride, u, q, v, damping, stiffness):
-    """Add d(D^T n f)/dv and d(D^T n f)/dq H at every state to block data (s, size).
-
-    dn = P dd / l with P = 1 - n n^T, and l' = n . d' changes by (P d' / l) . dd + n . (dd'), so that
-
-        C = c D^T n n^T D,    K = D^T (k n n^T + c n (P d')^T / l + f P / l) D + c D^T n n^T E + change of the arms,
-
-    where E is the change of d' with rotations at constant v: -+ R w~, w = omega x point. The damper of coincident
-    ends, of which n is the direction in which they part, exerts c d': there c n n^T is c.
-    """
-    R, w, work = np.empty((2, 3, 3)), np.empty((2, 3)), np.empty((5, 3))
-    d, rate, n, across, local = work[0], work[1], work[2], work[3], work[4]
-    D, E = np.zeros((3, 12)), np.zeros((3, 12))
-    C, K, middle, drag = np.empty((12, 12)), np.empty((12, 12)), np.empty((3, 3)), np.empty((3, 3))
-    by_rate, by_pose = np.empty((3, 12)), np.empty((3, 12))
+    """Add d(D^T N n)/dv and d(D^T N n)/dq H at every state to block data (s, size)."""
+    rows, e = np.empty((12, DIRECTIONS)), units(still())
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
-            length, speed = line(index[k], data[k], q[s], v[s], fixed, R, w, d, rate, n)
-            stiff, damp, first = data[k, STIFFNESS], data[k, DAMPING], index[k, INPUT]
-            f = stiff * (length - data[k, FREE]) + damp * speed
-            if first >= 0:
-                f += u[s, first]
-            if index[k, INPUTS] == 3:
-                stiff += u[s, first + 1]
-                damp += u[s, first + 2]
-            # limit of f / length at zero length, for springs without free length
-            over = f / length if length > 0.0 else stiff
-            for o in range(3):
-                across[o] = (rate[o] - speed * n[o]) / length if length > 0.0 else 0.0
-            for e in range(2):
-                side = 1.0 if e == 1 else -1.0
-                for o in range(3):
-                    D[o, 6 * e + o] = side
-                times_skew(-side, R[e], data[k, 3 * e : 3 * e + 3], D[:, 6 * e + 3 : 6 * e + 6])
-                times_skew(-side, R[e], w[e], E[:, 6 * e + 3 : 6 * e + 6])
-            for o in range(3):
-                for p in range(3):
-                    middle[o, p] = (stiff - over) * n[o] * n[p] + damp * n[o] * across[p]
-                middle[o, o] += over
-            for o in range(3):
-                for p in range(3):
-                    drag[o, p] = damp * n[o] * n[p] if length > 0.0 else damp if o == p else 0.0
-            for o in range(3):
-                for y in range(12):
-                    by_rate[o, y] = by_pose[o, y] = 0.0
-                    for p in range(3):
-                        by_rate[o, y] += drag[o, p] * D[p, y]
-                        by_pose[o, y] += middle[o, p] * D[p, y] + drag[o, p] * E[p, y]
-            for x in range(12):
-                for y in range(12):
-                    C[x, y] = D[0, x] * by_rate[0, y] + D[1, x] * by_rate[1, y] + D[2, x] * by_rate[2, y]
-                    K[x, y] = D[0, x] * by_pose[0, y] + D[1, x] * by_pose[1, y] + D[2, x] * by_pose[2, y]
-            for e in range(2):
-                rotate_back(R[e], n, local)
-                add_torque_tangent(f if e == 1 else -f, local, data[k, 3 * e : 3 * e + 3], 6 * e + 3, K)
-            scatter(C, STARTS, SIZES, offset[k], stride[k], damping[s])
-            scatter(K, STARTS, SIZES, offset[k], stride[k], stiffness[s])
+            spring, given = spring_of(row_of_data(data[k])), inputs_of(index[k], u[s])
+            one, two = ends_of(index[k], q[s], v[s], fixed)
+            d, _ = way_of(spring, one, two)
+            if of_one(d @ d) > 0.0:
+                put_changes(varied_pull(spring, one, two, given, e), rows)
+            else:
+                put_changes(varied_pull_of_one_point(spring, one, two, given, e), rows)
+            scatter_changes(rows, 0, OF_PAIR, offset[k], stride[k], stiffness[s])
+            scatter_changes(rows, 12, OF_PAIR, offset[k], stride[k], damping[s])
 
 
 # Base class of batches of forces between two frames.

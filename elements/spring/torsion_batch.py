@@ -1,14 +1,13 @@
 """Torsion springs and dashpots about one axis, or on three Euler angles, evaluated together."""
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from femb.base.types import Floats
-from femb.elements.load.euler_basis import NEAREST, axes_of, basis, basis_change, lock_vector, measure_of
+from femb.elements.load.euler_basis import NEAREST, axes_of, lock_vector, measure_of
 from femb.elements.spring.batch import PairBatch, PairRow, law_of
 from femb.layout.connections import Singularity
 from femb.layout.element import Batch, Input, OutputRows, rows_of_law
@@ -18,135 +17,34 @@ from femb.layout.terms import Energy, Force, ForcePart, Tangent
 from femb.layout.views import LinearPoint, OutputStates
 from femb.numerics import rotations
 from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
-from femb.numerics.euler import euler_rates, to_euler
-from femb.numerics.vector3 import (
-    IN_Q,
-    IN_V,
-    add_skew,
-    assign,
+from femb.numerics.compiler.duals import (
+    Matrix3,
+    Number,
+    Vector3,
+    Vector4,
+    atan2,
     cross,
     dot,
-    hamilton_into,
-    product,
-    rotate_back,
-    rotation,
-    scatter,
+    identity,
+    joined,
+    lift,
+    matrix,
+    norm,
+    scaled,
+    vector,
 )
-
-# Angles of torsion springs: the rotation between two stations, its angles and their rates.
-#
-# index (n, 12) int: columns of the frames a and b (see ``femb.numerics.vector3``), first INPUT or -1, KIND, the three
-# axes of the sequence, number of ANGLES. data (n, 21): quaternions (4, 4) of the stations in their frames, axis f (3),
-# k (3), c (3), free (3), SIGN of g_3 x g_1 along g_2. Formulas: ``femb.elements.spring.torsion_batch``.
-
-ONE_AXIS, DUAL_EULER, BENDING = range(3)
-INPUT, KIND, FIRST_AXIS, SECOND_AXIS, LAST_AXIS, ANGLES = range(6, 12)
-FIRST_STATION, SECOND_STATION, AXIS = slice(0, 4), slice(4, 8), slice(8, 11)
-STIFFNESS, DAMPING, FREE, SIGN = 11, 14, 17, 20  # three columns each, but one for SIGN
-
-
-@inlined
-def quaternion_of(i, q, fixed, station, p):
-    """p (4,) of a station: quaternion of its frame times that of the station in the frame."""
-    hamilton_into(q[i + 3 : i + 7] if i >= 0 else fixed[-1 - i, 3:7], station, p)
-
-
-@inlined
-def relative(index, data, q, v, fixed, p, R, w, z):
-    """p (4,), R (3, 3): rotation of station b relative to a; w: its angular velocity, z: that of a; axes of b."""
-    work, spin, S = np.empty((2, 4)), np.empty(3), np.empty((3, 3))
-    a, b = work[0], work[1]
-    quaternion_of(index[IN_Q], q, fixed, data[FIRST_STATION], a)
-    quaternion_of(index[3 + IN_Q], q, fixed, data[SECOND_STATION], b)
-    for k in range(1, 4):
-        a[k] = -a[k]
-    hamilton_into(a, b, p)
-    z[:] = 0.0
-    w[:] = 0.0
-    if index[IN_V] >= 0:
-        rotation(data[FIRST_STATION], S)
-        rotate_back(S, v[index[IN_V] + 3 : index[IN_V] + 6], spin)
-        rotation(p, R)
-        rotate_back(R, spin, z)
-    if index[3 + IN_V] >= 0:
-        rotation(data[SECOND_STATION], S)
-        rotate_back(S, v[index[3 + IN_V] + 3 : index[3 + IN_V] + 6], w)
-    rotation(p, R)
-    for k in range(3):
-        w[k] -= z[k]
-
-
-@kernel
-def twist(p, f, h):
-    """The angle about f, in [-pi, pi], and h (3,) with rate = h . w."""
-    x, vector, y = p[0], p[1:4], dot(f, p[1:4])
-    cross(f, vector, h)
-    for o in range(3):
-        h[o] = (x * x * f[o] + x * h[o] + y * vector[o]) / (x * x + y * y)
-    return 2.0 * math.atan2(y, x) if x >= 0.0 else 2.0 * math.atan2(-y, -x)
-
-
-@inlined
-def twist_change(p, f, h, change):
-    """change (3, 3): [:, k] is the rate of h for a unit spin of b about its axis k, p' = p (0, e_k)/2."""
-    work = np.empty((5, 3))
-    vector, dvector, unit, fxv, c = work[0], work[1], work[2], work[3], work[4]
-    x, y = p[0], dot(f, p[1:4])
-    for o in range(3):
-        vector[o] = p[1 + o]
-    cross(f, vector, fxv)
-    square = x * x + y * y
-    for k in range(3):
-        unit[:] = 0.0
-        unit[k] = 1.0
-        cross(vector, unit, dvector)
-        for o in range(3):
-            dvector[o] = 0.5 * (x * unit[o] + dvector[o])
-        dx, dy = -0.5 * vector[k], dot(f, dvector)
-        cross(f, dvector, c)
-        grown = 2.0 * (x * dx + y * dy)
-        for o in range(3):
-            top = 2.0 * x * dx * f[o] + dx * fxv[o] + x * c[o] + dy * vector[o] + y * dvector[o]
-            change[o, k] = (top - grown * h[o]) / square
-
-
-@inlined
-def euler_angles(R, i, j, k, theta):
-    """theta (3,) of the sequence with axes i, j, k: first and last in [-pi, pi]; see femb.numerics.euler."""
-    e = 1.0 if (j - i) % 3 == 1 else -1.0
-    if i != k:
-        theta[0] = math.atan2(-e * R[j, k], R[k, k])
-        theta[1] = math.atan2(e * R[i, k], math.hypot(R[i, i], R[i, j]))
-        theta[2] = math.atan2(-e * R[i, j], R[i, i])
-    else:
-        m = 3 - i - j
-        theta[0] = math.atan2(R[j, i], -e * R[m, i])
-        theta[1] = math.atan2(math.hypot(R[i, j], R[i, m]), R[i, i])
-        theta[2] = math.atan2(R[i, j], e * R[i, m])
-
-
-@inlined
-def angles(index, data, p, R, w, theta, rate, h, b):
-    """theta, rate (3,); h (3, 3): rows, h_m . w is the exact rate; b (3, 3): rows, directions of the moments."""
-    kind = index[KIND]
-    if kind == ONE_AXIS:
-        theta[0] = twist(p, data[AXIS], h[0])
-        for o in range(3):
-            b[0, o] = h[0, o]
-    else:
-        i, j, k = index[FIRST_AXIS], index[SECOND_AXIS], index[LAST_AXIS]
-        euler_angles(R, i, j, k, theta)
-        last = np.zeros(3)
-        last[k] = 1.0
-        basis(R[i], last, data[SIGN], True, h)
-        for m in range(3):
-            for o in range(3):
-                b[m, o] = h[m, o] if kind == DUAL_EULER else 0.0
-        if kind == BENDING:
-            b[0, i], b[1, j], b[2, k] = 1.0, 1.0, 1.0
-    for m in range(index[ANGLES]):
-        rate[m] = dot(b[m], w)
-
+from femb.numerics.compiler.traced import V3, changes_along, of_one, put, put_changes, reader, traced, unit_changes
+from femb.numerics.euler import euler_rates, to_euler
+from femb.numerics.vector3 import (
+    OF_TURNS,
+    add_row_force,
+    attitude,
+    axes_at,
+    quaternion_product,
+    scatter_changes,
+    still,
+    turned,
+)
 
 # Kernels over torsion springs and dashpots between the axes of two frames.
 #
@@ -156,17 +54,198 @@ def angles(index, data, p, R, w, theta, rate, h, b):
 #
 #     ONE_AXIS    one angle, about the axis f fixed in both stations: theta = 2 atan2(f . p, p_0),
 #                 h = (p_0^2 f + p_0 f x p + (f . p) p) / (p_0^2 + (f . p)^2);          torque on b  -n h
-#     DUAL_EULER  three Euler angles, h_m = g^m, the dual Euler basis (B^+):            torque on b  -sum n_m g^m
-#     BENDING     three small Euler angles (B = 1), rate_m = b_m . w with b_m the axis
+#     CARDAN      three Euler angles x-y-z, h_m = g^m, the dual Euler basis (B^+):      torque on b  -sum n_m g^m
+#     PROPER      the same of x-y-x
+#     BENDING     three small angles x-y-z (B = 1), rate_m = b_m . w with b_m the axis
 #                 of station b for rotation m of the sequence:                           torque on b  -sum n_m b_m
 #
-# and the opposite on a. The first two are the derivative of k (theta - free)^2 / 2, the last only to first order.
+# and the opposite on a. The last is the derivative of k (theta - free)^2 / 2 only to first order. The axes of stations
+# on Euler angles are those of the sequence, the third one also where it is not rotated about, and right-handed.
 #
-# index, data : columns of ``femb.elements.spring.torsion_batch``. Inputs: torque, and its derivatives by angle and
-# rate. fixed : poses of fixed frames. Source: Thompson, AIAA 2011-6277, generalized forces.
+# index (n, 8) int: columns of the frames a and b (see ``femb.numerics.vector3``), first INPUT or -1, KIND. data
+# (n, 20): quaternions (4, 4) of the stations in their frames, axis f (3), k (3), c (3), free (3). Inputs: torque, and
+# its derivatives by angle and rate. fixed : poses of fixed frames.
+# Source: docs/theory/rigid_body.md, section 5; Thompson, AIAA 2011-6277, generalized forces.
 
-STARTS = np.array([0, 3])
-SIZES = np.array([3, 3])
+ONE_AXIS, CARDAN, PROPER, BENDING = range(4)
+FIRST, SECOND, INPUT, KIND = 0, 3, 6, 7
+FIRST_STATION, SECOND_STATION = slice(0, 4), slice(4, 8)
+STIFFNESS, DAMPING, FREE = 11, 14, 17
+# Directions of the tangent, in groups of four: the turn of b relative to a, axes of b, and w.
+turn, spin = unit_changes(0, 4), unit_changes(4, 8)
+DIRECTIONS = 8
+changes_of, along_motions = reader(6, DIRECTIONS), changes_along(DIRECTIONS)
+
+
+class TorsionSpring(NamedTuple):
+    """Quaternions of both stations in their frames, axis f (3,), and of each angle stiffness, damping, free angle."""
+
+    first: Vector4
+    second: Vector4
+    f: Vector3
+    k: Vector3
+    c: Vector3
+    free: Vector3
+
+
+row_of_data = reader(20)
+
+
+@traced
+def spring_of(row: Annotated[Any, (20,)]) -> Any:
+    """The spring of a row of data."""
+    return TorsionSpring(row[:4], row[4:8], row[8:11], row[11:14], row[14:17], row[17:])
+
+
+@traced
+def relative_turn(spring: TorsionSpring, one: Vector4, two: Vector4) -> Any:
+    """p (4,) of the quaternions of both frames."""
+    a, b = quaternion_product.run(one, spring.first), quaternion_product.run(two, spring.second)
+    return quaternion_product.run(vector(a[0], -a[1], -a[2], -a[3]), b)
+
+
+@traced
+def opposite(p: Vector4) -> Any:
+    """The other quaternion of the same rotation."""
+    return -p
+
+
+@traced
+def station_spins(spring: TorsionSpring, one: Vector3, two: Vector3) -> Any:
+    """The angular velocities of both frames in the axes of their stations."""
+    return attitude.run(spring.first).T @ one, attitude.run(spring.second).T @ two
+
+
+@traced
+def relative_spin(p: Vector4, one: Vector3, two: Vector3) -> Any:
+    """w (3,) of those of ``station_spins``."""
+    return two - attitude.run(p).T @ one
+
+
+@traced
+def twist(p: Vector4, f: Vector3) -> Any:
+    """ONE_AXIS: theta (3,), of which the first counts, in [-pi, pi] for p_0 >= 0."""
+    return vector(2.0 * atan2(dot(f, p[1:]), p[0]), 0.0, 0.0)
+
+
+@traced
+def twist_axis(p: Vector4, f: Vector3) -> Any:
+    """ONE_AXIS: rows h_m (3, 3), of which the first counts."""
+    x, y, zero = p[0], dot(f, p[1:]), (0.0, 0.0, 0.0)
+    return matrix((x * x * f + x * cross(f, p[1:]) + y * p[1:]) / (x * x + y * y), zero, zero)
+
+
+@traced
+def cardan_angles(p: Vector4) -> Any:
+    """CARDAN, BENDING: theta (3,), the outer ones in [-pi, pi]."""
+    R = attitude.run(p)
+    return vector(atan2(-R[1, 2], R[2, 2]), atan2(R[0, 2], norm(R[0, :2])), atan2(-R[0, 1], R[0, 0]))
+
+
+@traced
+def proper_angles(p: Vector4) -> Any:
+    """PROPER: theta (3,), the outer ones in [-pi, pi]."""
+    R = attitude.run(p)
+    return vector(atan2(R[1, 0], -R[2, 0]), atan2(norm(R[0, 1:]), R[0, 0]), atan2(R[0, 1], R[0, 2]))
+
+
+@traced
+def dual_basis(p: Vector4, g3: Vector3, sign: Number) -> Any:
+    """Rows g^m (3, 3), equation (7), of the third axis g_3 and the sign of g_3 x g_1 along g_2."""
+    g1 = attitude.run(p)[0]
+    x, s = cross(g3, g1), dot(g1, g3)
+    square = dot(x, x)
+    return matrix((g1 - s * g3) / square, (sign / norm(x)) * x, (g3 - s * g1) / square)
+
+
+@traced
+def cardan_basis(p: Vector4) -> Any:
+    """CARDAN, BENDING: rows h_m (3, 3)."""
+    return dual_basis.run(p, vector(0.0, 0.0, 1.0), 1.0)
+
+
+@traced
+def proper_basis(p: Vector4) -> Any:
+    """PROPER: rows h_m (3, 3)."""
+    return dual_basis.run(p, vector(1.0, 0.0, 0.0), -1.0)
+
+
+@traced
+def own_axes() -> Any:
+    """BENDING: rows b_m (3, 3)."""
+    return identity(3)
+
+
+@traced
+def torque(
+    spring: TorsionSpring, theta: Vector3, b: Matrix3, w: Vector3, given: Vector3, elastic: Number, other: Number
+) -> Any:
+    """sum n_m b_m; given (3,) : the inputs, of one angle. elastic, other : factors of the stiffness and of the rest."""
+    rate = b @ w
+    n = elastic * scaled(spring.k, theta - spring.free) + other * scaled(spring.c, rate)
+    force = other * (given[0] + lift(0.0, (given[1], theta[0]), (given[2], rate[0])))
+    return b.T @ joined(n[0] + force, n[1:])
+
+
+@traced
+def on_frames(spring: TorsionSpring, p: Vector4, t: Vector3) -> Any:
+    """Torques (6,) on both frames, own axes, of a torque on station b, its axes."""
+    return joined(-(attitude.run(spring.first) @ (attitude.run(p) @ t)), attitude.run(spring.second) @ t)
+
+
+@traced
+def turns_of_b(spring: TorsionSpring, p: Vector4) -> Any:
+    """Rows (3, 8): the turn of b relative to a along turns of both frames, own axes, in groups of four."""
+    of_one, of_two = -(attitude.run(spring.first) @ attitude.run(p)).T, attitude.run(spring.second).T
+    return matrix(*(joined(one, 0.0, two, 0.0) for one, two in zip(of_one, of_two, strict=True)))
+
+
+@traced
+def along_frames(changes: Annotated[Any, (6, DIRECTIONS)], phi: Vector3) -> Any:
+    """The torques with their changes by the turn phi of b, and with those by w = phi, of a row of ``on_frames``."""
+    return changes[:, :3] @ phi, changes[:, 4:7] @ phi
+
+
+@traced
+def elastic_energy(spring: TorsionSpring, theta: Vector3) -> Any:
+    """sum k_m (theta_m - free_m)^2 / 2."""
+    turn = theta - spring.free
+    return 0.5 * dot(scaled(spring.k, turn), turn)
+
+
+@inlined
+def angles(kind, spring, p):
+    """theta (3,)."""
+    if kind == ONE_AXIS:
+        return twist(p, spring.f)
+    return proper_angles(p) if kind == PROPER else cardan_angles(p)
+
+
+@inlined
+def gradients(kind, spring, p):
+    """h (3, 3): the rates of theta are h w."""
+    if kind == ONE_AXIS:
+        return twist_axis(p, spring.f)
+    return proper_basis(p) if kind == PROPER else cardan_basis(p)
+
+
+@inlined
+def directions(kind, spring, p):
+    """b (3, 3): rows, of the moments."""
+    return own_axes() if kind == BENDING else gradients(kind, spring, p)
+
+
+@inlined
+def relative(spring, one, two):
+    """p (4,) of the quaternions of both frames, with p_0 >= 0."""
+    p = relative_turn(spring, one, two)
+    return p if of_one(p[0]) >= 0.0 else opposite(p)
+
+
+@inlined
+def inputs_of(index, u):
+    """The inputs (3,) of a spring, or zeros."""
+    return V3(u[index[INPUT] :]) if index[INPUT] >= 0 else still()
 
 
 @kernel_with_entry
@@ -175,154 +254,90 @@ def force(index, data, fixed, u, q, v, factors, out):
 
     The work of the BENDING spring is not the difference of a potential energy and counts as dissipative.
     """
-    elastic, dissipative = factors[0], factors[1]
-    p, work, R = np.empty(4), np.empty((6, 3)), np.empty((3, 3))
-    w, z, theta, rate, t, local = work[0], work[1], work[2], work[3], work[4], work[5]
-    h, b, S = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
+    f = np.zeros(12)
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
-            relative(index[k], data[k], q[s], v[s], fixed, p, R, w, z)
-            angles(index[k], data[k], p, R, w, theta, rate, h, b)
-            spring = dissipative if index[k, KIND] == BENDING else elastic
-            t[:] = 0.0
-            for m in range(index[k, ANGLES]):
-                n = spring * data[k, STIFFNESS + m] * (theta[m] - data[k, FREE + m])
-                n += dissipative * data[k, DAMPING + m] * rate[m]
-                if index[k, INPUT] >= 0:
-                    n += dissipative * u[s, index[k, INPUT]]
-                for o in range(3):
-                    t[o] += n * b[m, o]
-            for e in range(2):
-                j = index[k, 3 * e + IN_V]
-                if j < 0:
-                    continue
-                for o in range(3):
-                    local[o] = -dot(R[o], t) if e == 0 else t[o]
-                rotation(data[k, 4 * e : 4 * e + 4], S)
-                for o in range(3):
-                    out[s, j + 3 + o] += dot(S[o], local)
+            spring, kind = spring_of(row_of_data(data[k])), index[k, KIND]
+            one, omega_one = axes_at(index[k], FIRST, q[s], v[s], fixed)
+            two, omega_two = axes_at(index[k], SECOND, q[s], v[s], fixed)
+            p = relative(spring, one, two)
+            theta, b = angles(kind, spring, p), directions(kind, spring, p)
+            elastic = factors[1] if kind == BENDING else factors[0]
+            w = relative_spin(p, *station_spins(spring, omega_one, omega_two))
+            t = torque(spring, theta, b, w, inputs_of(index[k], u[s]), elastic, factors[1])
+            on_both = on_frames(spring, p, t)
+            put(on_both[:3], f[3:])
+            put(on_both[3:], f[9:])
+            add_row_force(index[k], 1.0, f, out[s])
 
 
 @kernel
 def energy(index, data, fixed, q, v, out):
-    """out (s, 8) += k (theta - free)^2 / 2, as potential energy, which a BENDING spring does not have."""
-    p, work, R = np.empty(4), np.empty((4, 3)), np.empty((3, 3))
-    h, b = np.empty((3, 3)), np.empty((3, 3))
+    """out (s, 8) += k (theta - free)^2 / 2, as potential energy, of all but BENDING springs."""
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
-            if index[k, KIND] == BENDING:
-                continue
-            relative(index[k], data[k], q[s], v[s], fixed, p, R, work[0], work[1])
-            angles(index[k], data[k], p, R, work[0], work[2], work[3], h, b)
-            for m in range(index[k, ANGLES]):
-                out[s, 1] += 0.5 * data[k, STIFFNESS + m] * (work[2, m] - data[k, FREE + m]) ** 2
+            if index[k, KIND] != BENDING:
+                spring = spring_of(row_of_data(data[k]))
+                one, _ = axes_at(index[k], FIRST, q[s], v[s], fixed)
+                two, _ = axes_at(index[k], SECOND, q[s], v[s], fixed)
+                theta = angles(index[k, KIND], spring, relative(spring, one, two))
+                out[s, 1] += elastic_energy(spring, theta)
 
 
 @kernel
 def motions(index, data, fixed, q, v, p, w):
     """p (s, n, 4), w (s, n, 3): the rotation of b relative to a and its angular velocity, axes of station b."""
-    z, R = np.empty(3), np.empty((3, 3))
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
-            relative(index[k], data[k], q[s], v[s], fixed, p[s, k], R, w[s, k], z)
+            spring = spring_of(row_of_data(data[k]))
+            one, omega_one = axes_at(index[k], FIRST, q[s], v[s], fixed)
+            two, omega_two = axes_at(index[k], SECOND, q[s], v[s], fixed)
+            of_b = relative_turn(spring, one, two)
+            put(of_b, p[s, k])
+            put(relative_spin(of_b, *station_spins(spring, omega_one, omega_two)), w[s, k])
+
+
+@inlined
+def varied(index, spring, q, v, fixed):
+    """p, theta, b and w, with their changes along the directions of the tangent."""
+    one, omega_one = axes_at(index, FIRST, q, v, fixed)
+    two, omega_two = axes_at(index, SECOND, q, v, fixed)
+    at, phi, kind = relative(spring, one, two), turn(still()), index[KIND]
+    p = turned(at, phi)
+    b = directions(kind, spring, p)
+    h = gradients(kind, spring, at) if kind == BENDING else of_one(b)
+    theta = angles(kind, spring, at) + h @ phi
+    of_a, of_b = station_spins(spring, omega_one, omega_two)
+    return p, theta, b, relative_spin(p, of_a, spin(of_b))
 
 
 @kernel
-def slopes(index, data, fixed, q, v, by_turn, rate_by_turn, rate_by_spin, R):
-    """Derivatives (n, 3, 3) of the angles by phi, and of the recorded rates by phi and by dw; R (n, 3, 3) from b to a.
-
-    phi, dw : as in ``tangent``, whose rows these are.
-    """
-    p, w, z, last = np.empty(4), np.empty(3), np.empty(3), np.zeros(3)
-    theta, rate, db = np.empty(3), np.empty(3), np.empty((3, 3, 3))
+def slopes(index, data, fixed, q, v, by_turn, rates, R):
+    """Changes of the angles (n, 3, 4) by a turn of b relative to a, axes of station b, and of their rates (n, 3, 8) by
+    this and by w; R (n, 3, 3) from b to a."""
     for k in range(index.shape[0]):
-        relative(index[k], data[k], q, v, fixed, p, R[k], w, z)
-        angles(index[k], data[k], p, R[k], w, theta, rate, by_turn[k], rate_by_spin[k])
-        db[:] = 0.0
-        if index[k, KIND] == ONE_AXIS:
-            twist_change(p, data[k, AXIS], by_turn[k, 0], db[0])
-        elif index[k, KIND] == DUAL_EULER:
-            last[:] = 0.0
-            last[index[k, LAST_AXIS]] = 1.0
-            basis_change(R[k, index[k, FIRST_AXIS]], last, data[k, SIGN], True, rate_by_spin[k], db)
-        for m in range(index[k, ANGLES]):
-            cross(z, rate_by_spin[k, m], rate_by_turn[k, m])
-            for o in range(3):
-                for x in range(3):
-                    rate_by_turn[k, m, o] += w[x] * db[m, x, o]
+        p, theta, b, w = varied(index[k], spring_of(row_of_data(data[k])), q, v, fixed)
+        put_changes(theta, by_turn[k])
+        put_changes(b @ w, rates[k])
+        put(attitude(of_one(p)), R[k])
 
 
 @kernel_with_entry
 def tangent(index, data, fixed, offset, stride, u, q, v, damping, stiffness):
-    """Add the derivatives of the torques by v, and by q H, at every state to block data (s, size).
-
-    Let phi be a small rotation of b relative to a, in axes of b. Then h_m . w and theta_m change by h_m . phi, b_m by
-    db_m phi, w by dw - z x phi, and the torque t = sum n_m b_m on b by T phi + C dw with
-
-        C = sum c_m b_m b_m^T,    T = sum b_m (k_m h_m + c_m (z x b_m + db_m^T w))^T + n_m db_m;
-
-    For the opposite torque on a, the change in axes of b is (T - t~) phi + C dw.
-    """
-    p, work, R = np.empty(4), np.empty((6, 3)), np.empty((3, 3))
-    w, z, theta, rate, t, row = work[0], work[1], work[2], work[3], work[4], work[5]
-    h, b, db = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3, 3))
-    T, C, A = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
-    U, S, last = np.empty((2, 3, 3)), np.empty((3, 3)), np.zeros(3)
-    K6, C6, KU, CU = np.empty((6, 6)), np.empty((6, 6)), np.empty((3, 3)), np.empty((3, 3))
+    """Add the derivatives of the torques by v, and by q H, at every state to block data (s, size)."""
+    rows, motions = np.empty((6, DIRECTIONS)), np.empty((3, DIRECTIONS))
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
-            kind, first = index[k, KIND], index[k, INPUT]
-            relative(index[k], data[k], q[s], v[s], fixed, p, R, w, z)
-            angles(index[k], data[k], p, R, w, theta, rate, h, b)
-            db[:] = 0.0
-            if kind == ONE_AXIS:
-                twist_change(p, data[k, AXIS], h[0], db[0])
-            elif kind == DUAL_EULER:
-                last[:] = 0.0
-                last[index[k, LAST_AXIS]] = 1.0
-                basis_change(R[index[k, FIRST_AXIS]], last, data[k, SIGN], True, b, db)
-            t[:] = 0.0
-            T[:] = 0.0
-            C[:] = 0.0
-            for m in range(index[k, ANGLES]):
-                stiff, damp = data[k, STIFFNESS + m], data[k, DAMPING + m]
-                n = stiff * (theta[m] - data[k, FREE + m]) + damp * rate[m]
-                if first >= 0:
-                    n += u[s, first]
-                    stiff += u[s, first + 1]
-                    damp += u[s, first + 2]
-                cross(z, b[m], row)
-                for o in range(3):
-                    row[o] += w[0] * db[m, 0, o] + w[1] * db[m, 1, o] + w[2] * db[m, 2, o]
-                    row[o] = stiff * h[m, o] + damp * row[o]
-                for o in range(3):
-                    t[o] += n * b[m, o]
-                    for x in range(3):
-                        T[o, x] += b[m, o] * row[x] + n * db[m, o, x]
-                        C[o, x] += damp * b[m, o] * b[m, x]
-            # from axes of station b to those of the frames; the motion of a has the opposite sign
-            rotation(data[k, FIRST_STATION], S)
-            product(S, R, U[0])
-            rotation(data[k, SECOND_STATION], U[1])
-            for o in range(3):
-                for x in range(3):
-                    U[0, o, x] = -U[0, o, x]
-            for e in range(2):
-                for o in range(3):
-                    assign(T[o], A[o])
-                if e == 0:
-                    for o in range(3):
-                        row[o] = -t[o]
-                    add_skew(1.0, row, A)
-                product(U[e], A, KU)
-                product(U[e], C, CU)
-                for g in range(2):
-                    for o in range(3):
-                        for x in range(3):
-                            K6[3 * e + o, 3 * g + x] = dot(KU[o], U[g, x])
-                            C6[3 * e + o, 3 * g + x] = dot(CU[o], U[g, x])
-            scatter(C6, STARTS, SIZES, offset[k], stride[k], damping[s])
-            scatter(K6, STARTS, SIZES, offset[k], stride[k], stiffness[s])
+            spring = spring_of(row_of_data(data[k]))
+            p, theta, b, w = varied(index[k], spring, q[s], v[s], fixed)
+            t = torque(spring, theta, b, w, inputs_of(index[k], u[s]), 1.0, 1.0)
+            put_changes(on_frames(spring, p, t), rows)
+            put(turns_of_b(spring, of_one(p)), motions)
+            by_turn, by_spin = along_frames(changes_of(rows), along_motions(still(), motions))
+            put_changes(by_turn, rows)
+            scatter_changes(rows, 0, OF_TURNS, offset[k], stride[k], stiffness[s])
+            put_changes(by_spin, rows)
+            scatter_changes(rows, 0, OF_TURNS, offset[k], stride[k], damping[s])
 
 
 HALF_TURN_ADVICE = "its angle is not followed beyond half a turn"
@@ -330,7 +345,7 @@ HALF_TURN_ADVICE = "its angle is not followed beyond half a turn"
 
 @dataclass(frozen=True, kw_only=True)
 class _SpringRow(PairRow):
-    """One spring. law : a callable moment, if there is one.
+    """One spring. law : a callable moment, if there is one. senses (k,) : of the recorded angles in those of kernels.
 
     vectors, motion : functions of the rotation (s, 4) of the end relative to the start, and of its angular velocity.
     They return the vectors (s, k, 2) that vanish at singularities, with rates; and angle and rate, (s,) or (s, 3).
@@ -339,6 +354,7 @@ class _SpringRow(PairRow):
     vectors: Callable[[Floats, Floats], list[tuple[Floats, Floats]]]
     motion: Callable[[Floats, Floats], tuple[Floats, Floats]]
     law: Callable[[float, float], Any] | None = None
+    senses: tuple[float, ...] = (1.0,)
 
 
 def axis_row(spring: Any, layout: Layout) -> _SpringRow:
@@ -367,20 +383,22 @@ def axis_row(spring: Any, layout: Layout) -> _SpringRow:
         return 2.0 * np.arctan2(sign * y, sign * x), rate
 
     moments = [spring.stiffness, 0.0, 0.0, spring.damping, 0.0, 0.0, spring.free_angle, 0.0, 0.0]
-    data, index = [*start.rotation, *aligned, *axis, *moments, 0.0], [ONE_AXIS, 0, 0, 0, 1]
     of = {"vectors": vectors, "motion": motion, "law": spring.torque}
-    return _SpringRow(data, index, singularities=(singularity,), **of)
+    return _SpringRow([*start.rotation, *aligned, *axis, *moments], [ONE_AXIS], singularities=(singularity,), **of)
 
 
 def euler_row(spring: Any, layout: Layout) -> _SpringRow:
-    """A spring on the three Euler angles between its stations."""
-    start, end = layout.station(spring.start), layout.station(spring.end)
+    """A spring on the three Euler angles between its stations, which take the axes of its sequence."""
     first, last, sign = axes_of(spring.sequence)
-    second = "xyz".index(spring.sequence[1])
+    second, proper = "xyz".index(spring.sequence[1]), first == last
+    third = np.cross(np.eye(3)[first], np.eye(3)[second])
+    to_sequence = rotations.from_matrix(np.stack([np.eye(3)[first], np.eye(3)[second], third], axis=1))
+    start, end = (rotations.multiply(layout.station(each).rotation, to_sequence) for each in (spring.start, spring.end))
+    sequence, senses = ("xyx", (1.0, 1.0, 1.0)) if proper else ("xyz", (1.0, 1.0, sign))
     free = spring.free_angles
     if free is None:
-        relative = rotations.multiply(rotations.conjugate(layout.pose(start)[1]), layout.pose(end)[1])
-        free = to_euler(relative, spring.sequence)
+        poses = [rotations.multiply(layout.pose(layout.station(e))[1], to_sequence) for e in (spring.start, spring.end)]
+        free = senses * to_euler(rotations.multiply(rotations.conjugate(poses[0]), poses[1]), sequence)
     stiffness = np.broadcast_to(spring.stiffness, 3)
     stiff = [m for m in (0, 2) if stiffness[m] != 0.0]
     item = f"springs.{spring.name}"
@@ -390,27 +408,24 @@ def euler_row(spring: Any, layout: Layout) -> _SpringRow:
     for m in stiff:
         event = f"its {'first' if m == 0 else 'third'} angle reaches half a turn"
         singularities.append(Singularity(NEAREST, item, event, "2 |cos(angle/2)|", HALF_TURN_ADVICE))
-    axis = np.eye(3)[last]
+    axis = np.eye(3)[0 if proper else 2]
 
     def vectors(p: Floats, w: Floats) -> list[tuple[Floats, Floats]]:
         """The vector that vanishes at gimbal lock, and (1 + cos, sin) of the outer angles with a stiffness."""
-        angles, rates = to_euler(p, spring.sequence), euler_rates(p, w, spring.sequence)
-        result = [lock_vector(first, axis, p, w)]
+        angles, rates = to_euler(p, sequence), euler_rates(p, w, sequence)
+        result = [lock_vector(0, axis, p, w)]
         for m in stiff:
             cos, sin, rate = np.cos(angles[..., m]), np.sin(angles[..., m]), rates[..., m]
             result.append((np.stack([1.0 + cos, sin], axis=-1), np.stack([-sin * rate, cos * rate], axis=-1)))
         return result
 
     def motion(p: Floats, w: Floats) -> tuple[Floats, Floats]:
-        along_axes = w[..., ["xyz".index(letter) for letter in spring.sequence]]
-        rates = euler_rates(p, w, spring.sequence) if spring.frame == "dual_euler" else along_axes
-        return to_euler(p, spring.sequence), rates
+        return to_euler(p, sequence), euler_rates(p, w, sequence) if spring.frame == "dual_euler" else w
 
-    kind = DUAL_EULER if spring.frame == "dual_euler" else BENDING
-    moments = [*stiffness, *np.broadcast_to(spring.damping, 3), *free]
-    data = [*start.rotation, *end.rotation, 0.0, 0.0, 0.0, *moments, sign]
-    index = [kind, first, second, last, 3]
-    return _SpringRow(data, index, singularities=tuple(singularities), vectors=vectors, motion=motion)
+    kind = PROPER if proper else CARDAN if spring.frame == "dual_euler" else BENDING
+    moments = [*stiffness, *np.broadcast_to(spring.damping, 3), *np.multiply(senses, free)]
+    data, of = [*start, *end, 0.0, 0.0, 0.0, *moments], tuple(singularities)
+    return _SpringRow(data, [kind], singularities=of, vectors=vectors, motion=motion, senses=senses)
 
 
 class TorsionBatch(PairBatch):
@@ -442,13 +457,14 @@ class TorsionBatch(PairBatch):
         block: dict[str, Floats] = {}
         for k, (spring, row) in enumerate(zip(self.springs, self.rows, strict=True)):
             angle, rate = row.motion(p[:, k], w[:, k])
-            moments = np.reshape(self.data[k, STIFFNESS : FREE + 3], (3, 3))
+            moments = np.reshape(self.data[k, STIFFNESS:], (3, 3))
             stiffness, damping, free = moments if self.index[k, KIND] != ONE_AXIS else moments[:, 0]
             force = stiffness * (angle - free) + damping * rate
             if self.index[k, INPUT] >= 0:
                 force = force + frames.u[:, self.index[k, INPUT]]
+            senses = row.senses if len(row.senses) > 1 else 1.0
             values = {"force": force, "angle": angle, "rate": rate}
-            block |= {f"springs/{spring.name}/{word}": value for word, value in values.items()}
+            block |= {f"springs/{spring.name}/{word}": senses * value for word, value in values.items()}
         return block
 
     def linear_outputs(self) -> dict[str, tuple[str, ...]]:
@@ -457,10 +473,9 @@ class TorsionBatch(PairBatch):
     def output_rows(self, point: LinearPoint, item: str, quantity: str) -> OutputRows:
         """The rows on the turns and angular velocities of both stations; three on Euler angles."""
         k = self.names.index(item)
-        of = slice(k, k + 1)
-        by_turn, rate_by_turn, rate_by_spin, R = np.zeros((4, 1, 3, 3))
-        at = self.index[of], self.data[of], self.fixed, point.q, point.v
-        slopes(*at, by_turn, rate_by_turn, rate_by_spin, R)
+        of, senses = slice(k, k + 1), np.array(self.rows[k].senses)
+        by_turn, rates, R = np.zeros((1, 3, 4)), np.zeros((1, 3, DIRECTIONS)), np.zeros((1, 3, 3))
+        slopes(self.index[of], self.data[of], self.fixed, point.q, point.v, by_turn, rates, R)
         stations = [
             Station(end.frame, np.zeros(3), self.data[k, part])
             for end, part in zip(self.ends[k], (FIRST_STATION, SECOND_STATION), strict=True)
@@ -471,10 +486,11 @@ class TorsionBatch(PairBatch):
             first, second = (motion_rows(point, station, quantity) for station in stations)
             return [of_b - R[0].T @ of_a for of_a, of_b in zip(first, second, strict=True)]
 
-        turn, spin = between("turn")[0], between("angular_velocity")[1]
-        count, first = int(self.index[k, ANGLES]), int(self.index[k, INPUT])
+        motions = between("turn")[0], between("angular_velocity")[1]
+        count, first = len(senses), int(self.index[k, INPUT])
         by_c, by_r, by_spin = (
-            each[0, :count] @ x for each, x in ((by_turn, turn), (rate_by_turn, turn), (rate_by_spin, spin))
+            senses[:, None] * (each[0, :count, at : at + 3] @ motion)
+            for each, at, motion in ((by_turn, 0, motions[0]), (rates, 0, motions[0]), (rates, 4, motions[1]))
         )
         moments = [self.data[k, place : place + count] for place in (STIFFNESS, DAMPING)]
         if first >= 0:
@@ -486,9 +502,8 @@ class TorsionBatch(PairBatch):
     def angle(self, k: int, q: Floats, v: Floats) -> tuple[float, float]:
         """Angle and rate of spring k about its axis at one state."""
         p, w = self._motions(q[None], v[None])
-        h = np.empty(3)
-        angle = twist(p[0, k], self.data[k, AXIS], h)
-        return float(angle), float(h @ w[0, k])
+        angle, rate = self.rows[k].motion(p[0, k], w[0, k])
+        return float(angle), float(rate)
 
     def _motions(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         count = len(self.index)

@@ -4,11 +4,13 @@ Functions of quaternions take and return components, without arrays. A quaternio
 in a frame's axes to inertial ones; p' = p (0, omega)/2 with omega in the frame's axes.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
-from femb.numerics.compiler.duals import Vector4, identity, matrix
-from femb.numerics.compiler.traced import traced
+from femb.numerics.compiler.duals import Dual, Matrix3, SmallArray, Vector3, Vector4, identity, matrix, skew, vector
+from femb.numerics.compiler.traced import V3, V4, traced
 
 # Columns of a frame: its indices in q and in v, negative if it is fixed, and whether it has axes.
 IN_Q, IN_V, HAS_AXES = range(3)
@@ -50,6 +52,87 @@ def attitude(p: Vector4) -> Any:
         (a * y + c * w, -a * x - c * z, b * z - a * w),
         (a * z - b * w, b * z + a * w, -a * x - b * y),
     )
+
+
+class FrameMotion(NamedTuple):
+    """Axes R (3, 3), body to inertial, place and velocity (3,), inertial axes, and angular velocity (3,), own axes."""
+
+    R: Matrix3
+    r: Vector3
+    v: Vector3
+    omega: Vector3
+
+
+@traced
+def turned_about(R: Matrix3, turn: Vector3) -> Any:
+    """Axes R (3, 3) after a small rotation, a change of zero, about them."""
+    return R + R @ skew(turn)
+
+
+@traced
+def quaternion_product(a: Vector4, b: Vector4) -> Any:
+    """The product a b of quaternions."""
+    (a0, a1, a2, a3), (b0, b1, b2, b3) = a, b
+    return vector(
+        a0 * b0 - a1 * b1 - a2 * b2 - a3 * b3,
+        a0 * b1 + a1 * b0 + a2 * b3 - a3 * b2,
+        a0 * b2 + a2 * b0 + a3 * b1 - a1 * b3,
+        a0 * b3 + a3 * b0 + a1 * b2 - a2 * b1,
+    )
+
+
+@traced
+def turned(p: Vector4, turn: Vector3) -> Any:
+    """A quaternion after a small rotation, a change of zero, about the axes of its frame."""
+    x, y, z = turn
+    return p + 0.5 * quaternion_product.run(p, vector(0.0, x, y, z))
+
+
+@traced
+def still() -> Any:
+    """A vector that is zero."""
+    return vector(0.0, 0.0, 0.0)
+
+
+@traced
+def unturned() -> Any:
+    """The quaternion of inertial axes."""
+    return vector(1.0, 0.0, 0.0, 0.0)
+
+
+@traced
+def moving_frame(p: Vector4, r: Vector3, v: Vector3, omega: Vector3) -> Any:
+    """The motion of a frame with the quaternion p."""
+    return FrameMotion(attitude.run(p), r, v, omega)
+
+
+def in_group(x: Any, units: Any, group: int) -> Any:
+    """x with the changes of units, an array of its shape, as a group of directions of its own."""
+    before = (None,) * (group * len(units.items[0].changes))
+    pairs = zip(x.items, units.items, strict=True)
+    return SmallArray(x.shape, [Dual(each.value, (*before, *unit.changes)) for each, unit in pairs])
+
+
+@inlined
+def axes_at(index, first, q, v, fixed):
+    """Quaternion (4,) and angular velocity (3,) of a frame; arguments as of ``frame_motion``."""
+    i, j, p, omega = index[first + IN_Q], index[first + IN_V], unturned(), still()
+    if index[first + HAS_AXES]:
+        p = V4(q[i + 3 :]) if i >= 0 else V4(fixed[-1 - i, 3:])
+        if j >= 0:
+            omega = V3(v[j + 3 :])
+    return p, omega
+
+
+@inlined
+def frame_at(index, first, q, v, fixed):
+    """The motion of a frame; arguments as of ``frame_motion``."""
+    i, j, rate = index[first + IN_Q], index[first + IN_V], still()
+    r = V3(q[i:]) if i >= 0 else V3(fixed[-1 - i])
+    if j >= 0:
+        rate = V3(v[j:])
+    p, omega = axes_at(index, first, q, v, fixed)
+    return moving_frame(p, r, rate, omega)
 
 
 @inlined
@@ -199,6 +282,16 @@ def add_point_force(factor, force, local, point, j, out):
 
 
 @inlined
+def add_row_force(index, factor, J, out):
+    """out (n_v,) += factor J of a row J (12,) on two frames; index : the columns of both."""
+    for e in range(2):
+        j = index[3 * e + IN_V]
+        if j >= 0:
+            for k in range(6 if index[3 * e + HAS_AXES] else 3):
+                out[j + k] += factor * J[6 * e + k]
+
+
+@inlined
 def add_torque_tangent(factor, force, point, at, K):
     """Add factor (f d^T - (d . f) 1) to K[at : at + 3, at : at + 3]: the derivative of the torque d x f by a rotation
     of the frame. f, d (3,) : the force, constant in inertial axes, and its point, both in the frame's axes.
@@ -261,6 +354,23 @@ def scatter(local, starts, sizes, offset, stride, data):
             for k in range(sizes[i]):
                 for m in range(sizes[j]):
                     data[base + k * step + m] += local[starts[i] + k, starts[j] + m]
+
+
+# First columns and signs of the groups (g, 2) of ``scatter_changes``: of the places and turns of two frames along the
+# second place relative to the first, and both turns; and of the turns of two frames.
+OF_PAIR, OF_TURNS = np.array([[0, -1], [4, 1], [0, 1], [8, 1]]), np.array([[0, 1], [4, 1]])
+
+
+@inlined
+def scatter_changes(rows, first, groups, offset, stride, data):
+    """Add the changes of forces on frames to block data, as ``scatter``: rows (3 g, .), from column ``first``."""
+    for i in range(groups.shape[0]):
+        for j in range(groups.shape[0]):
+            base, step, column, sign = offset[i, j], stride[i, j], first + groups[j, 0], groups[j, 1]
+            if base >= 0:
+                for k in range(3):
+                    for m in range(3):
+                        data[base + k * step + m] += sign * rows[3 * i + k, column + m]
 
 
 @kernel_with_entry
