@@ -23,7 +23,6 @@ from femb.elements.beam.section import Section as Section  # sections.section
 from femb.elements.beam.beam import Beam as Beam  # beams.beam
 from femb.elements.exact.beam import ExactBeam as ExactBeam  # beams.exact
 
-from femb.elements.body.grid_point import GridPoint as GridPoint  # bodies
 from femb.elements.shell.shell import ShellPoint as ShellPoint  # bodies
 
 # shells: Shells: panels, dishes, tapes and membranes

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from femb.base.bulk_cards import Units
 from femb.base.bulk_data import BulkData, Card, is_bulk_data, left_out, read_bulk_data
 from femb.base.errors import ModelError
 from femb.base.mesh_files import MeshFile
@@ -21,6 +22,8 @@ READ = (*ELEMENTS, "PSHELL", "PCOMP", "PCOMPG")
 AXES = ("CORD2R", "CORD2C", "CORD2S")
 # Shear stiffness of a wall that the file says not to shear, by that of a wall of its material.
 NO_SHEAR = 1e3
+# Stiffness of stretching or bending that a wall has not, by that of a wall of its material.
+NO_STIFFNESS = 1e-9
 # Density of a material without one, kg/m3, as plies have a positive one.
 NO_DENSITY = 1e-12
 # Directions for the axes of nodes, of which the one farthest from all normals is taken.
@@ -51,9 +54,11 @@ class BulkShell:
     remark: str = ""
 
 
-def read_bulk_shell(path: str | Path, unit: float = 1.0, group: str | None = None, walls: bool = True) -> BulkShell:
-    """The shells of a file. unit : of its lengths, m, beside N and s. group : as "property 3", taken alone. walls :
-    whether to read them too.
+def read_bulk_shell(
+    path: str | Path, unit: float | str | Units = 1.0, group: str | None = None, walls: bool = True
+) -> BulkShell:
+    """The shells of a file. unit : of its lengths, m, beside N and s, or of all. group : as "property 3", taken alone.
+    walls : whether to read them too.
 
     Raises ModelError: no shells, properties and materials that are not read; ResultError.
     """
@@ -69,22 +74,18 @@ def bulk_shell(data: BulkData, group: str | None = None, with_walls: bool = True
     """The shells of bulk data, as ``read_bulk_shell``. Raises ModelError."""
     numbers = np.array(list(data.grids))
     points = np.array([place for place, _ in data.grids.values()])
-    row = {int(number): k for k, number in enumerate(numbers)}
-    properties = data.by_id("PSHELL", "PCOMP", "PCOMPG")
-    walls: dict[tuple[int, float], int] = {}
+    walls = Walls(data)
     cells, sets = dict[str, Ints](), dict[str, dict[str, Ints]]()
     which, directions = dict[int, Ints](), dict[int, Floats]()
     for kind, n in SIZES.items():
-        cards = [card for name, count in ELEMENTS.items() if count == n for card in data.all(name)]
-        owned = np.array([card.whole(3, card.id) for card in cards], dtype=np.int64)
-        corners = [[row[data.grid(card, 4 + k)] for k in range(n)] for card in cards]
-        cells[kind] = np.array(corners, dtype=np.int64).reshape(-1, n)
-        keys = [(int(owner), _offset(card, n)) for owner, card in zip(owned, cards, strict=True)]
-        which[n] = np.array([walls.setdefault(key, len(walls)) for key in keys], dtype=np.int64)
-        directions[n] = _directions(data, cards, points[cells[kind]])
+        cards = shell_cards(data, n)
+        cells[kind] = corners_of(data, cards, n)
+        which[n] = np.array([walls.number(card) for card in cards], dtype=np.int64)
+        directions[n] = material_directions(data, cards, points[cells[kind]])
+        owned = np.array([card.whole("PID") for card in cards], dtype=np.int64)
         for owner in np.unique(owned):
             sets.setdefault(f"property {owner}", {})[kind] = np.flatnonzero(owned == owner)
-    if not walls:
+    if not walls.keys:
         raise ModelError(f"has no shells: wanted {', '.join(ELEMENTS)}")
     if group is not None and group in sets:
         for kind, n in SIZES.items():
@@ -93,10 +94,9 @@ def bulk_shell(data: BulkData, group: str | None = None, with_walls: bool = True
     file = MeshFile(points, {kind: each for kind, each in cells.items() if len(each)}, (), {}, sets, numbers)
     mesh = mesh_of(file, 1.0, group)
     used = np.unique(np.concatenate([which[n] for n in which]))
-    place = np.full(len(walls), -1)
+    place = np.full(len(walls.keys), -1)
     place[used] = np.arange(len(used))
-    chosen = [key for key, k in walls.items() if place[k] >= 0]
-    laid = tuple(_wall(data, properties, *key) for key in chosen) if with_walls else ()
+    laid = tuple(walls.laid(int(k)) for k in used) if with_walls else ()
     least = [np.linalg.norm(np.cross(mesh.normals, d / np.linalg.norm(d)), axis=1).min() for d in TRIED]
     if max(least) < LEAST_SINE:
         raise ModelError("its surface has normals in all directions: give the Shell a direction and a group")
@@ -106,13 +106,50 @@ def bulk_shell(data: BulkData, group: str | None = None, with_walls: bool = True
     )
 
 
-def _offset(card: Card, n: int) -> float:
-    """ZOFFS, in the unit of the file; refuses thicknesses of corners."""
-    card.refuse_fields(12, 11 + n, "a thickness at corners")
-    return card.number(5 + n, 0.0)
+def shell_cards(data: BulkData, n: int) -> list[Card]:
+    """The elements with n corners."""
+    return [card for name, count in ELEMENTS.items() if count == n for card in data.all(name)]
 
 
-def _directions(data: BulkData, cards: list[Card], x: Floats) -> Floats:
+def corners_of(data: BulkData, cards: list[Card], n: int) -> Ints:
+    """(e, n) rows of the corners among the grids."""
+    row = {number: k for k, number in enumerate(data.grids)}
+    found = [[row[data.known(card, 2 + k)] for k in range(n)] for card in cards]
+    return np.array(found, dtype=np.int64).reshape(-1, n)
+
+
+class Walls:
+    """Walls by property, offset of the element and thickness of its corners; keys : these, in the order of numbers."""
+
+    def __init__(self, data: BulkData) -> None:
+        self.data = data
+        self.keys: dict[tuple[int, float, float | None], int] = {}
+
+    def number(self, card: Card) -> int:
+        """Of the wall of an element. Raises ModelError."""
+        n = ELEMENTS[card.name]
+        given = [card.number(10 + k, "L") for k in range(n) if card.value(10 + k) not in (None, 0, 0.0)]
+        if given and (len(given) < n or max(given) - min(given) > 0.5 * max(given)):
+            raise card.refuse("thicknesses T1 to T4 of some corners, or far from each other,")
+        if card.text("TFLAG") == "1" and given:
+            raise card.refuse("TFLAG, thicknesses as parts of that of the property,")
+        # of a wedge that of the middle
+        key = card.whole("PID"), card.number("ZOFFS"), float(np.mean(given)) if given else None
+        return self.keys.setdefault(key, len(self.keys))
+
+    def laid(self, number: int) -> LaidWall:
+        """The wall of a number. Raises ModelError."""
+        pid, offset, thickness = list(self.keys)[number]
+        found = self.data["PSHELL PCOMP PCOMPG"]
+        if pid not in found:
+            raise ModelError(f"PSHELL {pid}: is not in the file")
+        card = found[pid]
+        return (
+            _sheet(self.data, card, offset, thickness) if card.name == "PSHELL" else _laminate(self.data, card, offset)
+        )
+
+
+def material_directions(data: BulkData, cards: list[Card], x: Floats) -> Floats:
     """(e, 3) of the material: by THETA from the first side, or the x axis of the system MCID."""
     n = x.shape[1]
     if not len(cards):
@@ -124,101 +161,111 @@ def _directions(data: BulkData, cards: list[Card], x: Floats) -> Floats:
         raise ModelError(f"{cards[int(size.argmin())]}: is collapsed")
     normal /= size[:, None]
     side -= np.sum(side * normal, axis=1)[:, None] * normal
-    values = [card.value(4 + n) for card in cards]
-    named = np.array([isinstance(value, int) for value in values])
-    angle = np.array(
-        [0.0 if own else np.radians(card.number(4 + n, 0.0)) for card, own in zip(cards, named, strict=True)]
-    )
+    named = np.array([isinstance(card.value(2 + n), int) and card.value(2 + n) > 0 for card in cards])
+    angle = np.array([0.0 if own else np.radians(card.number("THETA")) for card, own in zip(cards, named, strict=True)])
     found = np.cos(angle)[:, None] * side + np.sin(angle)[:, None] * np.cross(normal, side)
     for k in np.flatnonzero(named):
-        found[k] = data.system(cards[k], 4 + n)[1][:, 0]
+        found[k] = data.axes_at(cards[k], cards[k].whole("THETA"), x[k].mean(axis=0))[:, 0]
         if np.linalg.norm(np.cross(found[k], normal[k])) < LEAST_SINE:
             raise ModelError(f"{cards[k]}: the x axis of its material's coordinate system is along its normal")
     return np.asarray(found)
 
 
-def _wall(data: BulkData, properties: Mapping[int, Card], number: int, zoffs: float) -> LaidWall:
-    """The wall of a property, with elements at an offset along their normals."""
-    if number not in properties:
-        raise ModelError(f"PSHELL {number}: is not in the file")
-    card = properties[number]
-    return (_sheet if card.name == "PSHELL" else _laminate)(data, card, data.unit * zoffs)
-
-
-def _sheet(data: BulkData, card: Card, zoffs: float) -> LaidWall:
-    """PSHELL: MID1 T MID2 12I/T3 MID3 TS/T NSM, Z1 Z2 MID4."""
-    if card.value(3) is None or card.value(5) is None:
-        raise card.refuse("a wall without a material of stretching (MID1) or of bending (MID2)")
-    card.refuse_fields(12, 12, "the material of coupling, MID4")
-    thickness = data.unit * card.number(4)
+def _sheet(data: BulkData, card: Card, zoffs: float, thickness: float | None) -> LaidWall:
+    """PSHELL: without MID1 its stiffness in its plane is made very small, without MID2 that of bending."""
+    if card.value("MID4") not in (None, 0):
+        raise card.refuse("the material of coupling, MID4")
+    thickness = card.number("T") if thickness is None else thickness
     if not thickness > 0.0:
-        raise card.fault(4, "a thickness above 0")
-    first, second = (data.material(card, k, "MAT1", "MAT8") for k in (3, 5))
-    third = first if card.value(7) is None else data.material(card, 7, "MAT1", "MAT8")
-    bending, shear = card.number(6, 1.0), card.number(8, 5.0 / 6.0)
-    plies = [ply_of(data, each, thickness, 0.0) for each in (first, second, third)]
-    extra = np.array([card.number(9, 0.0) * data.mass_factor / data.unit**2, 0.0, 0.0])
+        raise card.fault("T", "a thickness above 0")
+    named = {key: card.value(key) not in (None, 0) for key in ("MID1", "MID2", "MID3")}
+    if card.value("MID2") == -1:
+        raise card.refuse("plane strain, MID2 = -1")
+    if not (named["MID1"] or named["MID2"]):
+        raise card.refuse("a wall without a material of stretching (MID1) or of bending (MID2)")
+    own = {key: data.property(card, "MAT1 MAT8 MAT2", key) for key, given in named.items() if given}
+    first, second = own.get("MID1", own.get("MID2")), own.get("MID2", own.get("MID1"))
+    assert first is not None
+    assert second is not None
+    third = own.get("MID3", first)
+    bending, shear = card.number("K"), card.number("TST") or 5.0 / 6.0
+    extra = np.array([card.number("NSM"), 0.0, 0.0])
     # the guide writes 0.833333
-    if first is second is third and card.value(7) is not None and bending == 1.0 and abs(shear - 5.0 / 6.0) < 1e-5:
-        wall = wall_of_plies(plies[:1], -zoffs)
-        return LaidWall(replace(wall, mass=wall.mass + extra), plies[:1], -zoffs)
-    if card.value(7) is None:
+    whole = bending == 1.0 and abs(shear - 5.0 / 6.0) < 1e-5 and all(named.values())
+    if first is second is third and whole and first.name != "MAT2":
+        ply = ply_of(first, thickness, 0.0)
+        wall = wall_of_plies([ply], -zoffs)
+        return LaidWall(replace(wall, mass=wall.mass + extra), [ply], -zoffs)
+    if not named["MID3"]:
         shear = NO_SHEAR
-    A, D, S = thickness * plies[0].stiffness(), thickness**3 / 12.0 * plies[1].stiffness(), thickness * plies[2].shear()
-    wall = wall_of_sheet(A, bending * D, shear * S, thickness, float(plies[0].density or 0.0), -zoffs)
+    (A, _, density), (D, _, _), (_, S, _) = (plane_stiffness(each) for each in (first, second, third))
+    A = thickness * A * (1.0 if named["MID1"] else NO_STIFFNESS)
+    D = thickness**3 / 12.0 * bending * D * (1.0 if named["MID2"] else NO_STIFFNESS)
+    wall = wall_of_sheet(A, D, shear * thickness * S, thickness, density, -zoffs)
     return LaidWall(replace(wall, mass=wall.mass + extra))
 
 
+def plane_stiffness(card: Card) -> tuple[Floats, Floats, float]:
+    """Plane stress (3, 3) and shear through the thickness (2, 2), Pa, and density of a MAT1, MAT2 or MAT8."""
+    if card.name != "MAT2":
+        ply = ply_of(card, 1.0, 0.0)
+        return ply.stiffness(), ply.shear(), float(ply.density or 0.0)
+    a, b, c, d, e, f = (card.number(key) for key in ("G11", "G12", "G13", "G22", "G23", "G33"))
+    G = np.array([[a, b, c], [b, d, e], [c, e, f]])
+    if np.linalg.eigvalsh(G)[-1] <= 0.0 or np.linalg.eigvalsh(G)[0] < 0.0:
+        raise ModelError(f"{card}: its stiffness is not positive")
+    # as the shear material MAT2 has G11, G12, G22
+    return G + NO_STIFFNESS * G.max() * np.eye(3), np.array([[a, b], [b, d]]), card.number("RHO")
+
+
 def _laminate(data: BulkData, card: Card, zoffs: float) -> LaidWall:
-    """PCOMP: Z0 NSM SB FT TREF GE LAM, then MID T THETA SOUT of each ply from the bottom; PCOMPG: a line a ply, before
-    which there is its number."""
+    """PCOMP: MID T THETA SOUT of each ply from the bottom; PCOMPG: a line a ply, before which there is its number."""
     plies: list[Ply] = []
     material, thickness = None, 0.0
-    first, step = (11, 8) if card.name == "PCOMPG" else (10, 4)
-    for k in range(first, len(card.fields) + 2, step):
+    first, step = (9, 8) if card.name == "PCOMPG" else (8, 4)
+    for k in range(first, len(card.fields), step):
         if all(card.value(k + i) is None for i in range(3)):
             continue
         if card.value(k) is not None:
-            material = data.material(card, k, "MAT1", "MAT8")
-        thickness = data.unit * card.number(k + 1, thickness / data.unit)
+            number = card.whole(k)
+            material = data["MAT1 MAT8"].get(number)
+            if material is None:
+                raise card.refuse(f"its material {number}, beside which MAT1 and MAT8 are read")
+        if card.value(k + 1) is not None:
+            thickness = card.number(k + 1, "L")
         if material is None or not thickness > 0.0:
             raise card.fault(k if material is None else k + 1, "the material and the thickness of the first ply")
-        plies.append(ply_of(data, material, thickness, np.radians(card.number(k + 2, 0.0))))
+        angle = 0.0 if card.value(k + 2) is None else np.radians(card.number(k + 2))
+        plies.append(ply_of(material, thickness, angle))
     if not plies:
         raise ModelError(f"{card}: has no plies")
-    lam = card.text(9)
+    lam = card.text("LAM")
     if lam == "SYM":
         plies += plies[::-1]
     elif lam:
         raise card.refuse(f"the option {lam}, beside which SYM is read")
     total = sum(ply.thickness for ply in plies)
-    bottom = data.unit * card.number(3, -0.5 * total / data.unit)
+    bottom = -0.5 * total if card.value("Z0") is None else card.number("Z0")
     offset = -(bottom + 0.5 * total + zoffs)
     wall = wall_of_plies(plies, offset)
-    extra = np.array([card.number(4, 0.0) * data.mass_factor / data.unit**2, 0.0, 0.0])
+    extra = np.array([card.number("NSM"), 0.0, 0.0])
     return LaidWall(replace(wall, mass=wall.mass + extra), plies, offset)
 
 
-def ply_of(data: BulkData, card: Card, thickness: float, angle: float) -> Ply:
+def ply_of(card: Card, thickness: float, angle: float) -> Ply:
     """A ply of MAT1 or MAT8 in SI units: of a MAT8 without G1,Z and G2,Z one that does not shear. Raises ModelError."""
-    pressure, density = data.unit**-2, data.mass_factor / data.unit**3
     if card.name == "MAT1":
-        E, G, nu, rho = isotropic(data, card)
-        heat = None if card.value(7) is None else (card.number(7), card.number(7))
+        E, G, nu, rho = isotropic(card)
+        heat = None if card.value("A") is None else (card.number("A"), card.number("A"))
         return _ply(card, thickness, angle, (E, E), G, nu, rho or NO_DENSITY, expansion=heat)
-    G = card.number(6)
-    across = [card.number(k, 0.0) or NO_SHEAR * G for k in (7, 8)]
-    heat = None if card.value(10) is None else (card.number(10), card.number(11, 0.0))
-    strengths = None
-    if all(card.number(k, 0.0) > 0.0 for k in (13, 15, 17)):
-        tension, other = card.number(13), card.number(15)
-        strengths = pressure * np.array(
-            [tension, card.number(14, tension), other, card.number(16, other), card.number(17)]
-        )
+    G = card.number("G12")
+    across = [card.number(key) or NO_SHEAR * G for key in ("G1Z", "G2Z")]
+    heat = None if card.value("A1") is None else (card.number("A1"), card.number("A2"))
+    strengths = np.array([card.number(key) for key in ("XT", "XC", "YT", "YC", "S")])
     return _ply(
-        card, thickness, angle, (pressure * card.number(3), pressure * card.number(4)), pressure * G,
-        card.number(5), density * card.number(9, 0.0) or NO_DENSITY,
-        transverse_shear=(pressure * across[0], pressure * across[1]), expansion=heat, strengths=strengths,
+        card, thickness, angle, (card.number("E1"), card.number("E2")), G, card.number("NU12"),
+        card.number("RHO") or NO_DENSITY, transverse_shear=(across[0], across[1]), expansion=heat,
+        strengths=strengths if strengths.min() > 0.0 else None,
     )  # fmt: skip
 
 
@@ -230,20 +277,20 @@ def _ply(card: Card, thickness: float, angle: float, *values: object, **words: o
         raise ModelError(f"{card}: {error}") from error
 
 
-def isotropic(data: BulkData, card: Card) -> tuple[float, float, float, float]:
-    """Young's and the shear modulus (Pa), Poisson's ratio and the density (kg/m3) of a MAT1. Raises ModelError."""
-    given = [card.value(k) for k in (3, 4, 5)]
-    if sum(value is None for value in given) > 1:
+def isotropic(card: Card, bars: bool = False) -> tuple[float, float, float, float]:
+    """Young's and the shear modulus (Pa), Poisson's ratio and the density (kg/m3) of a MAT1; of bars the ratio may be
+    any. Raises ModelError."""
+    given = {key: card.value(key) is not None for key in ("E", "G", "NU")}
+    if sum(given.values()) < 2 and not (bars and given["E"]):
         raise ModelError(f"{card}: wanted two of E, G and NU")
-    if given[0] is None:
-        E = 2.0 * (1.0 + card.number(5)) * card.number(4)
+    E = card.number("E") if given["E"] else 2.0 * (1.0 + card.number("NU")) * card.number("G")
+    if given["G"]:
+        G = card.number("G")
     else:
-        E = card.number(3)
-    G = 0.5 * E / (1.0 + card.number(5)) if given[1] is None else card.number(4)
-    nu = 0.5 * E / G - 1.0 if given[2] is None else card.number(5)
-    if not (E > 0.0 and G > 0.0):
+        G = 0.5 * E / (1.0 + (card.number("NU") if given["NU"] else 0.0))
+    nu = card.number("NU") if given["NU"] else (0.5 * E / G - 1.0 if G else 0.0)
+    if not (E > 0.0 and (G > 0.0 or bars)):
         raise ModelError(f"{card}: got E = {E:g} and G = {G:g}, must be greater than 0")
-    if not -1.0 < nu < 0.5:
+    if not bars and not -1.0 < nu < 0.5:
         raise ModelError(f"{card}: has Poisson's ratio {nu:.3g}, must be between -1 and 0.5: give NU beside E and G")
-    pressure = data.unit**-2
-    return pressure * E, pressure * G, nu, card.number(6, 0.0) * data.mass_factor / data.unit**3
+    return E, G, nu, card.number("RHO")

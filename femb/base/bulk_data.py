@@ -1,45 +1,32 @@
-"""Bulk data of NASTRAN: its cards in free, small and large format, grids and coordinate systems by pyyeti.
+"""Bulk data of NASTRAN: its lines, files that it includes, cards in all formats, grids and coordinate systems.
 
-Source: the fields of MSC Nastran's Quick Reference Guide, counted as there, the name being field 1.
+Source: MSC Nastran's Quick Reference Guide. The cards, with fields and units, are in ``femb.base.bulk_cards``.
 """
 
+import os
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from femb.base.array_files import check_file, reading_foreign
-from femb.base.errors import ModelError
+from femb.base.array_files import check_file, content_of, reading_foreign
+from femb.base.bulk_cards import LEFT_OUT, SI, Units, fields_of, kind_of, refusal
+from femb.base.errors import FembWarning, ModelError, ResultError
 from femb.base.types import Floats
 
 SUFFIXES = (".bdf", ".dat", ".nas", ".fem")
-# Cards that say nothing of mass and stiffness: loads, supports, requests, tables, design variables.
-IGNORED = (
-    "ACCEL", "ACCEL1", "ASET", "ASET1", "BSET", "BSET1", "CBARAO", "CSET", "CSET1", "DAREA", "DCONADD", "DCONSTR",
-    "DEQATN", "DESVAR", "DLINK", "DLOAD", "DOPTPRM", "DPHASE", "DRESP1", "DRESP2", "DRESP3", "DSCREEN", "DTABLE",
-    "DVCREL1", "DVGRID", "DVMREL1", "DVPREL1", "DVPREL2", "EIGB", "EIGC", "EIGR", "EIGRL", "FORCE", "FORCE1", "FORCE2",
-    "FREQ", "FREQ1", "FREQ2", "FREQ3", "FREQ4", "FREQ5", "GRAV", "LOAD", "LSEQ", "MAT4", "MOMENT", "MOMENT1", "MOMENT2",
-    "NLPARM", "PLOAD", "PLOAD1", "PLOAD2", "PLOAD4", "PLOADX1", "PLOTEL", "PLOTEL3", "PLOTEL4", "QSET", "QSET1",
-    "RANDPS", "RANDT1", "RFORCE", "RLOAD1", "RLOAD2", "SET1", "SET3", "SLOAD", "SPC", "SPC1", "SPCADD", "SPCD",
-    "SPOINT", "SUPORT", "SUPORT1", "TABDMP1", "TABLED1", "TABLED2", "TABLED3", "TABLED4", "TABLEM1", "TABLEM2",
-    "TABLEM3", "TABLEM4", "TABRND1", "TABRNDG", "TEMP", "TEMPD", "TEMPP1", "TEMPRB", "TLOAD1", "TLOAD2", "TSTEP",
-    "TSTEPNL", "USET", "USET1",
-)  # fmt: skip
-# Cards of walls, parts and axes that are no mesh.
-NO_MESH = (
-    "CORD2R", "CORD2C", "CORD2S", "PSHELL", "PCOMP", "PCOMPG", "CONM1", "CONM2", "CBAR", "CBEAM", "CROD", "CONROD",
-    "CBUSH", "CELAS1", "CELAS2", "RBAR", "RBE1", "RBE2", "RBE3", "MPC",
-)  # fmt: skip
-LEFT_OUT = "are not read: give walls, masses, beams and joints here"
+NOT_OF_MESHES = "are not read: give walls, masses, beams and joints here"
 # Of numbers, and of numbers of cards.
 LARGEST, MOST = 1e60, 2**31
 # Of files that include others.
 DEPTH = 16
-SUPPORTS = ("SPC", "SPC1", "SUPORT", "SUPORT1")
+NUMBER = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))(?:[EeDd]?([+-]\d+)|[EeDd](\d+))?")
+Logical = Mapping[str, str]
 
 
 def is_bulk_data(path: str | Path) -> bool:
@@ -51,76 +38,123 @@ def left_out(path: str | Path, *read: str) -> str:
     """The names of the cards of a file that a mesh leaves out, beside those that are ``read``, in words; or nothing."""
     lines = Path(path).read_text(encoding="utf-8", errors="replace").upper().splitlines()
     names = dict.fromkeys(re.split(r"[,*\s]", line[:8], maxsplit=1)[0] for line in lines)
-    left = [name for name in names if name in NO_MESH and name not in read]
-    return f"{', '.join(left)}: {LEFT_OUT}" if left else ""
+    points = r"GRID|GRDSET|PARAM|CQUAD\w+|CTRI\w+|CHEXA|CTETRA|CPENTA|MAT\d+|PSOLID"
+    known = [name for name in names if name and kind_of(name) == "read" and name not in read]
+    left = [name for name in known if not re.fullmatch(points, name)]
+    return f"{', '.join(left)}: {NOT_OF_MESHES}" if left else ""
 
 
 @dataclass(frozen=True, eq=False)
 class Card:
-    """A card: its name and its fields from the second on; methods take the number of a field in the guide, those of the
-    second line being 10 to 17, and so on, and raise ModelError naming the card."""
+    """A card: its name and its fields from the second on, with the units of its file.
+
+    Methods take the name of a field in ``bulk_cards``, or its place from 0; they raise ModelError naming the card.
+    """
 
     name: str
     fields: list[Any]
+    units: Units = SI
 
     @property
     def id(self) -> int:
         """Its number."""
-        return self.whole(2)
+        return self.whole(0)
 
     def __str__(self) -> str:
         return f"{self.name} {self.fields[0] if self.fields else ''}".strip()
 
-    def value(self, k: int) -> Any:
-        """The content of a field, None where it is blank; lines have eight fields, of which the first is 2, then 10."""
-        place = k - 2
-        return self.fields[place] if 0 <= place < len(self.fields) else None
+    def place(self, key: str | int) -> int:
+        return key if isinstance(key, int) else fields_of(self.name)[key].place
 
-    def number(self, k: int, default: float | None = None) -> float:
-        found = self.value(k)
-        if found is None and default is not None:
-            return default
-        if not isinstance(found, int | float) or not abs(found) < LARGEST:
-            raise self.fault(k, "a number")
-        return float(found)
-
-    def numbers(self, k: int, count: int) -> Floats:
-        """(count,) from a field on, zero where blank."""
-        return np.array([self.number(k + i, 0.0) for i in range(count)])
-
-    def whole(self, k: int, default: int | None = None) -> int:
-        found = self.value(k)
-        if found is None and default is not None:
-            return default
-        if not isinstance(found, int) or abs(found) >= MOST:
-            raise self.fault(k, "a whole number")
+    def value(self, key: str | int) -> Any:
+        """The content of a field, or its default; None where it is blank."""
+        place = self.place(key)
+        found = self.fields[place] if 0 <= place < len(self.fields) else None
+        if found is None and isinstance(key, str) and (default := fields_of(self.name)[key].default):
+            return self.value(default) if default in fields_of(self.name) else read_field(default)
         return found
 
-    def text(self, k: int, default: str = "") -> str:
-        found = self.value(k)
-        return default if found is None else str(found).strip().upper()
+    def number(self, key: str | int, unit: str | None = None) -> float:
+        """A number in SI units, those of the table or of ``unit``."""
+        found = self.value(key)
+        if not isinstance(found, int | float) or not abs(found) < LARGEST:
+            raise self.fault(key, "a number")
+        own = fields_of(self.name)[key].unit if unit is None and isinstance(key, str) else unit or ""
+        return float(found) * self.units.factor(own)
 
-    def fault(self, k: int, wanted: str) -> ModelError:
-        found = self.value(k)
-        return ModelError(f"{self}: got {'nothing' if found is None else repr(found)} in field {k}, wanted {wanted}")
+    def numbers(self, first: str | int, count: int, unit: str | None = None) -> Floats:
+        """(count,) from a field on, zero where blank."""
+        place = self.place(first)
+        own = fields_of(self.name)[first].unit if unit is None and isinstance(first, str) else unit or ""
+        return np.array(
+            [self.number(place + i, own) if self.value(place + i) is not None else 0.0 for i in range(count)]
+        )
+
+    def whole(self, key: str | int) -> int:
+        found = self.value(key)
+        if not isinstance(found, int) or abs(found) >= MOST:
+            raise self.fault(key, "a whole number")
+        return found
+
+    def text(self, key: str | int) -> str:
+        found = self.value(key)
+        return "" if found is None else str(found).strip().upper()
+
+    def rest(self, key: str | int) -> list[Any]:
+        """The contents from a field on, without blanks at the end."""
+        found = self.fields[self.place(key) :]
+        while found and found[-1] is None:
+            found = found[:-1]
+        return found
+
+    def ids(self, key: str | int) -> list[int]:
+        """The whole numbers from a field on, with THRU and BY. Raises ModelError."""
+        return expanded(self, [each for each in self.rest(key) if each is not None])
+
+    def components(self, key: str | int) -> list[int]:
+        """Components 0 to 5 of digits as 123. Raises ModelError."""
+        found = str(self.value(key) or "")
+        if not found or not set(found) <= set("123456") or len(set(found)) < len(found):
+            raise self.fault(key, "components as 123456")
+        return sorted(int(digit) - 1 for digit in found)
+
+    def fault(self, key: str | int, wanted: str) -> ModelError:
+        found = self.value(key)
+        what = f" ({key})" if isinstance(key, str) else ""
+        found = "nothing" if found is None else repr(found)
+        return ModelError(f"{self}: got {found} in field {self.place(key) + 2}{what}, wanted {wanted}")
 
     def refuse(self, what: str) -> ModelError:
         return ModelError(f"{self}: {what}: is not read; change the file, or give its matrices to `femb reduce`")
 
-    def refuse_fields(self, first: int, last: int, what: str) -> None:
-        """Raise ModelError where fields are neither blank nor zero."""
-        for k in range(first, last + 1):
-            if self.value(k) not in (None, 0, 0.0):
-                raise self.refuse(f"field {k}, {self.value(k)!r}, {what}")
+
+def expanded(card: Card, given: Sequence[Any]) -> list[int]:
+    """Whole numbers of a list with THRU and BY. Raises ModelError."""
+    found: list[int] = []
+    k = 0
+    while k < len(given):
+        if str(given[k]).upper() == "THRU" and found and k + 1 < len(given) and isinstance(given[k + 1], int):
+            by = given[k + 3] if k + 3 < len(given) and str(given[k + 2]).upper() == "BY" else 1
+            found += range(found[-1] + by, given[k + 1] + 1, by)
+            k += 4 if by != 1 or (k + 2 < len(given) and str(given[k + 2]).upper() == "BY") else 2
+            continue
+        if not isinstance(given[k], int):
+            raise ModelError(f"{card}: got {given[k]!r} in a list, wanted whole numbers, THRU or BY")
+        found.append(given[k])
+        k += 1
+    return found
 
 
 @dataclass(frozen=True, eq=False)
 class BulkData:
-    """Cards by their names, with lengths in a unit (m) beside N and s."""
+    """Cards by their names, with their units; control : the lines before them. parts : superelements with cards of
+    their own, by number."""
 
     path: Path
     cards: dict[str, list[Card]]
-    unit: float = 1.0
+    units: Units = SI
+    control: tuple[str, ...] = ()
+    parts: dict[int, "BulkData"] = field(default_factory=dict)
 
     def all(self, *names: str) -> Iterator[Card]:
         """The cards of some names."""
@@ -128,161 +162,368 @@ class BulkData:
             yield from self.cards.get(name, ())
 
     def by_id(self, *names: str) -> dict[int, Card]:
-        """The cards of some names by their numbers. Raises ModelError: a number of two."""
+        """The cards of some names by their numbers. Raises ModelError: a number of two that differ."""
         found: dict[int, Card] = {}
         for card in self.all(*names):
-            if card.id in found:
-                raise ModelError(f"{card}: its number is that of {found[card.id]} too")
-            found[card.id] = card
+            other = found.setdefault(card.id, card)
+            if other is not card and (other.name, other.rest(0)) != (card.name, card.rest(0)):
+                raise ModelError(f"{card}: its number is that of {other} too")
+        return found
+
+    def __getitem__(self, names: str) -> dict[int, Card]:
+        """The cards of names with blanks between them, by number; they are kept."""
+        if names not in self._kept:
+            self._kept[names] = self.by_id(*names.split())
+        return self._kept[names]
+
+    @cached_property
+    def _kept(self) -> dict[str, dict[int, Card]]:
+        return {}
+
+    def property(self, card: Card, names: str, key: str = "PID") -> Card:
+        """The property or material that a field names, of some names. Raises ModelError."""
+        number = card.whole(key)
+        if number in self[names]:
+            return self[names][number]
+        others = [each for name in self.cards if name[:3] in ("MAT",) for each in self.all(name) if each.id == number]
+        if others and names.startswith("MAT"):
+            raise card.refuse(f"its material {others[0]}, beside which {names.replace(' ', ' and ')} are read")
+        what = "material" if names.startswith("MAT") else "property"
+        kinds = " or ".join(names.split())
+        raise ModelError(f"{card}: {what} {number} of field {card.place(key) + 2} is no {kinds} of the file")
+
+    def parameter(self, name: str) -> Any:
+        """The value of a PARAM, None without it."""
+        given = [card.value("V1") for card in self.all("PARAM") if card.text("N") == name]
+        return given[-1] if given else None
+
+    @cached_property
+    def chosen(self) -> dict[str, set[int]]:
+        """Numbers of the sets that the case control chooses, by word, as "MPC"."""
+        found: dict[str, set[int]] = {}
+        for line in self.control:
+            if match := re.match(r"\s*([A-Z]\w*)(?:\(.*\))?\s*=\s*(\d+)\s*$", line.split("$")[0].upper()):
+                found.setdefault(match[1], set()).add(int(match[2]))
         return found
 
     @cached_property
-    def materials(self) -> dict[int, Card]:
-        """MAT1, MAT8 by number, and others, which ``material`` refuses."""
-        return self.by_id(*(name for name in self.cards if name.startswith("MAT") and name not in IGNORED))
-
-    def material(self, card: Card, k: int, *names: str) -> Card:
-        """The material that a field names, of some names. Raises ModelError."""
-        number = card.whole(k)
-        if number not in self.materials:
-            raise ModelError(f"{card}: material {number} of field {k} is not in the file")
-        found = self.materials[number]
-        if found.name not in names:
-            raise card.refuse(f"its material {found.name} {number}, beside which {' and '.join(names)} are read")
-        return found
-
-    @cached_property
-    def mass_factor(self) -> float:
-        """That of PARAM,WTMASS, of all masses, in kg."""
-        given = [card.number(3) for card in self.all("PARAM") if card.text(2) == "WTMASS"]
-        return (given[-1] if given else 1.0) / self.unit
-
-    @cached_property
-    def _located(self) -> tuple[dict[int, tuple[Floats, Floats]], dict[int, Floats]]:
-        self.by_id("GRID")
-        found = located(self.path)
-        for number, (place, _) in found[0].items():
-            if not np.abs(place).max() < LARGEST:
-                raise ModelError(f"GRID {number}: its place, {place.tolist()}, is out of range")
-        return found
+    def _defaults(self) -> Card:
+        return next(self.all("GRDSET"), Card("GRDSET", []))
 
     @cached_property
     def grids(self) -> dict[int, tuple[Floats, Floats]]:
         """Positions (3,) m and displacement axes (3, 3), columns, in basic coordinates, by number."""
-        return {number: (self.unit * place, axes) for number, (place, axes) in self._located[0].items()}
+        found = {}
+        for number, card in self["GRID"].items():
+            place = self.place(card)
+            if not np.abs(place).max() < LARGEST:
+                raise ModelError(f"GRID {number}: its place, {place.tolist()}, is out of range")
+            system = card.value("CD") if card.value("CD") is not None else self._defaults.value("CD")
+            found[number] = place, self.axes_at(card, system or 0, place)
+        return found
 
-    def grid(self, card: Card, k: int) -> int:
+    @cached_property
+    def held_grids(self) -> list[int]:
+        """Grids with a support PS."""
+        default = self._defaults.value("PS")
+        return [number for number, card in self["GRID"].items() if card.value("PS") or default]
+
+    def place(self, card: Card) -> Floats:
+        given = card.fields[1] if len(card.fields) > 1 and card.fields[1] is not None else self._defaults.value("CP")
+        return self.point(card, int(given or 0), card.numbers("X1", 3, ""))
+
+    def point(self, card: Card, system: int, x: Floats) -> Floats:
+        """(3,) m: a point x, in the units of the file, of a coordinate system, in basic coordinates."""
+        if system <= 0:
+            return self.units.length * x
+        kind, origin, axes = self.system(card, system)
+        if kind == "C":
+            x = np.array([x[0] * np.cos(np.radians(x[1])), x[0] * np.sin(np.radians(x[1])), x[2]])
+        elif kind == "S":
+            t, p = np.radians(x[1:])
+            x = x[0] * np.array([np.sin(t) * np.cos(p), np.sin(t) * np.sin(p), np.cos(t)])
+        return np.asarray(origin + axes @ (self.units.length * x))
+
+    def axes_at(self, card: Card, system: int, place: Floats) -> Floats:
+        """(3, 3) columns: the axes of a coordinate system at a place (3,) m."""
+        if system <= 0:
+            return np.eye(3)
+        kind, origin, axes = self.system(card, system)
+        local = axes.T @ (place - origin)
+        radius = float(np.hypot(local[0], local[1]))
+        if kind == "R" or radius <= 1e-12 * max(1.0, float(np.linalg.norm(local))):
+            return axes
+        c, s = local[:2] / radius
+        around = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+        if kind == "S":
+            r = float(np.linalg.norm(local))
+            st, ct = radius / r, local[2] / r
+            around = np.array([[st * c, ct * c, -s], [st * s, ct * s, c], [ct, -st, 0.0]])
+        return np.asarray(axes @ around)
+
+    def system(self, card: Card, number: int) -> tuple[str, Floats, Floats]:
+        """Kind R, C or S, origin (3,) m and axes (3, 3), columns, of a coordinate system. Raises ModelError."""
+        if number == 0:
+            return "R", np.zeros(3), np.eye(3)
+        if number not in self._systems:
+            names = "CORD2R CORD2C CORD2S CORD1R CORD1C CORD1S"
+            if number not in self._system_cards:
+                raise ModelError(f"{card}: coordinate system {number} is none of {names}")
+            own, places = self._system_cards[number]
+            if number in self._opened:
+                raise ModelError(f"{own}: coordinate systems refer to each other")
+            self._opened.add(number)
+            if own.name[4] == "2":
+                a, b, c = (self.point(own, own.whole("RID"), own.numbers(key, 3, "")) for key in ("A1", "B1", "C1"))
+            else:
+                a, b, c = (self.place(self["GRID"][self.known(own, k)]) for k in places)
+            self._opened.discard(number)
+            z, x = b - a, c - a
+            y = np.cross(z, x)
+            if not np.linalg.norm(y) > 1e-9 * np.linalg.norm(z) * np.linalg.norm(x):
+                raise ModelError(f"{own}: its three points are on a line")
+            axes = np.column_stack([np.cross(y, z), y, z])
+            self._systems[number] = own.name[5], a, axes / np.linalg.norm(axes, axis=0)
+        return self._systems[number]
+
+    @cached_property
+    def _systems(self) -> dict[int, tuple[str, Floats, Floats]]:
+        return {}
+
+    @cached_property
+    def _opened(self) -> set[int]:
+        return set()
+
+    @cached_property
+    def _system_cards(self) -> dict[int, tuple[Card, tuple[int, ...]]]:
+        found = {number: (card, ()) for number, card in self["CORD2R CORD2C CORD2S"].items()}
+        for card in self.all("CORD1R", "CORD1C", "CORD1S"):
+            for k in (0, 4):
+                if card.value(k) is not None:
+                    found[card.whole(k)] = card, (k + 1, k + 2, k + 3)  # type: ignore[assignment]
+        return found  # type: ignore[return-value]
+
+    def known(self, card: Card, key: str | int) -> int:
         """The grid that a field names. Raises ModelError."""
-        number = card.whole(k)
-        if number not in self.grids:
-            raise ModelError(f"{card}: grid {number} of field {k} is not in the file")
+        number = card.whole(key)
+        if number not in self["GRID"]:
+            raise ModelError(f"{card}: grid {number} of field {card.place(key) + 2} is not in the file")
         return number
 
-    def system(self, card: Card, k: int) -> tuple[Floats, Floats]:
-        """Origin (3,) m and axes (3, 3), columns, of the rectangular coordinate system in a field, blank being basic.
-
-        Raises ModelError.
-        """
-        number = card.whole(k, 0)
-        found = self._located[1].get(number)
-        if number and found is None:
-            raise ModelError(f"{card}: coordinate system {number} of field {k} is not in the file")
-        if found is None:
-            return np.zeros(3), np.eye(3)
-        if found[0, 1] != 1:
-            raise card.refuse(f"axes of the cylindrical or spherical coordinate system {number}")
-        return self.unit * found[1], found[2:]
-
-    def check_names(self, *read: str) -> list[str]:
-        """The supports that are left out. Raises ModelError: cards that are neither read nor without mass and
-        stiffness."""
-        known = {"GRID", "PARAM", "MAT1", "MAT8", "CORD2R", "CORD2C", "CORD2S", "ENDDATA", *IGNORED, *read}
-        strange = [name for name in self.cards if name not in known]
-        if strange:
-            raise ModelError(
-                f"{', '.join(strange)}: not read, beside {', '.join(read)}: take them out of the file, give its "
-                "matrices to `femb reduce`, or the mesh with walls in a case"
-            )
-        return [name for name in SUPPORTS if name in self.cards]
+    def check_names(self) -> dict[str, list[str]]:
+        """The names of the cards that are left out, by what they are. Raises ModelError: those that are refused."""
+        kinds = {name: kind_of(name) for name in self.cards}
+        if strange := [name for name, kind in kinds.items() if not kind]:
+            raise refusal(strange)
+        found = {what: [name for name in kinds if kinds[name] == what] for what in LEFT_OUT}
+        return {what: names for what, names in found.items() if names}
 
 
-def located(path: str | Path) -> tuple[dict[int, tuple[Floats, Floats]], dict[int, Floats]]:
+def located(path: str | Path) -> tuple[dict[int, tuple[Floats, Floats]], BulkData]:
     """Positions (3,) and displacement axes (3, 3), columns, of the grids of a file in basic coordinates, by number; and
-    its coordinate systems: number and type, origin and axes (5, 3). Raises ModelError, ResultError."""
-    nastran = pyyeti_nastran()
-    with reading_foreign(path, "bulk data"):
-        table, systems = nastran.bulk.bulk2uset(str(path))
-        first = np.flatnonzero(table.index.get_level_values("dof") == 1)
-        numbers = [int(number) for number in table.index.get_level_values("id")[first]]
-        places = table.to_numpy()[first, 1:].astype(float)
-        # displacements along a grid's axes by unit translations along the basic ones
-        moved = nastran.n2p.rbgeom_uset(table)[:, :3].reshape(len(numbers), -1, 3)[:, :3] if numbers else []
-    if not numbers:
+    its cards. Raises ModelError, ResultError."""
+    data = read_bulk_data(path)
+    found = {number: at for part in (*data.parts.values(), data) for number, at in part.grids.items()}
+    if not found:
         raise ModelError(f"{path}: has no GRID")
-    return {number: (place, axes.T) for number, place, axes in zip(numbers, places, moved, strict=True)}, systems
+    return found, data
 
 
-def read_bulk_data(path: str | Path, unit: float = 1.0) -> BulkData:
-    """The cards of a file. unit : of its lengths, m. Raises ModelError: a unit that is not above 0; ResultError."""
-    if not 0.0 < unit < np.inf:
-        raise ModelError(f"unit: got {unit:g} m, must be greater than 0")
+def read_bulk_data(path: str | Path, unit: float | str | Units = 1.0, logical: Logical | None = None) -> BulkData:
+    """The cards of a file. unit : of its lengths, m, beside N and s; or the name of a system of units. logical :
+    folders of INCLUDE by name, before those of the environment.
+
+    Raises ModelError: units, a file that includes itself; ResultError: a file that is missing or no text.
+    """
+    units = Units.of(unit)
     check_file(path, "bulk data")
     state = Path(path).stat()
-    return _read(Path(path), unit, (state.st_size, state.st_mtime_ns))
+    names = tuple(sorted((logical or {}).items()))
+    return _read(Path(path), units, names, (state.st_size, state.st_mtime_ns))
 
 
 @lru_cache(maxsize=2)
-def _read(path: Path, unit: float, state: tuple[int, int]) -> BulkData:
+def _read(path: Path, units: Units, logical: tuple[tuple[str, str], ...], state: tuple[int, int]) -> BulkData:
+    lines = list(_lines(path, path.parent, dict(logical), 0))
+    texts = [line if isinstance(line, str) else "" for line in lines]
+    begins = [k for k, line in enumerate(texts) if re.match(r"\s*BEGIN\s*(BULK|SUPER|$)", line, re.IGNORECASE)]
+    ends = [k for k, line in enumerate(texts) if re.match(r"\s*CEND\b", line, re.IGNORECASE)]
+    first = (begins[0] + 1) if begins else (ends[0] + 1 if ends else 0)
+    if absent := [line for line in lines[:first] if isinstance(line, Exception)]:
+        warnings.warn(f"{absent[0]}; it is not among the bulk data", FembWarning)
+    if absent := [line for line in lines[first:] if isinstance(line, Exception)]:
+        raise absent[0]
+    sections: dict[int, list[str]] = {}
+    number, kept = 0, True
+    for line in texts[first - bool(begins) :]:
+        if begins and re.match(r"\s*BEGIN\b", line, re.IGNORECASE):
+            found = re.search(r"SUPER\s*=\s*(\d+)", line, re.IGNORECASE)
+            number, kept = int(found[1]) if found else 0, "MASSID" not in line.upper()
+        elif kept:
+            sections.setdefault(number, []).append(line)
+    if not sections:
+        return BulkData(path, {}, units)
+    parts = {number: _section(path, lines, units, tuple(texts[:first])) for number, lines in sections.items()}
+    whole = parts.pop(0, None) or BulkData(path, {}, units, tuple(texts[:first]))
+    return replace(whole, parts=parts)
+
+
+def _section(path: Path, lines: list[str], units: Units, control: tuple[str, ...]) -> BulkData:
     cards: dict[str, list[Card]] = {}
-    with reading_foreign(path, "bulk data"):
-        found = list(_cards(path, pyyeti_nastran().nas_sscanf))
-    begin = next((k + 1 for k, card in enumerate(found) if card.name == "BEGIN"), 0)
-    for card in found[begin:]:
-        if card.name == "ENDDATA":
+    for name, fields in _cards(lines):
+        if name == "ENDDATA":
             break
-        cards.setdefault(card.name, []).append(card)
-    return BulkData(path, cards, unit)
+        cards.setdefault(name, []).append(Card(name, fields, units))
+    data = BulkData(path, cards, units, control)
+    factor = data.parameter("WTMASS")
+    if not isinstance(factor, int | float):
+        return data
+    units = replace(units, mass=float(factor))
+    scaled = {name: [replace(card, units=units) for card in own] for name, own in cards.items()}
+    return BulkData(path, scaled, units, control)
 
 
-def _cards(path: Path, value: Callable[[str, bool], Any], depth: int = 0) -> Iterator[Card]:
-    """The cards of a file and of those that it includes; value : of the text of a field."""
-    card: Card | None = None
-    for raw in path.read_text(encoding="utf-8", errors="replace").splitlines():
-        line = raw.split("$")[0].expandtabs().rstrip()
-        if line[:8].upper().startswith("INCLUDE"):
-            if depth == DEPTH:
-                raise ModelError(f"{path}: INCLUDE: files include each other")
-            yield from [card] if card is not None else []
-            card = None
-            yield from _cards(path.parent / line[7:].strip().strip("\"'"), value, depth + 1)
+def _lines(path: Path, root: Path, logical: Logical, depth: int) -> Iterator[str | Exception]:
+    """The lines of a file and of those that it includes; an error in place of a file that is not there."""
+    if depth == DEPTH:
+        raise ModelError(f"{path}: INCLUDE: files include each other")
+    with reading_foreign(path, "bulk data"):
+        text = content_of(path).decode("utf-8", errors="replace")
+    lines = iter(text.splitlines())
+    for line in lines:
+        if not re.match(r"\s*INCLUDE\b", line, re.IGNORECASE):
+            yield line
             continue
-        free = line.split(",")
-        first = free[0] if len(free) > 1 else line[:8]
-        count, word = 4 if "*" in first else 8, re.split(r"[\s*=]", first.strip())[0].upper() or first.strip()
-        width = 64 // count
-        parts = free[1 : 1 + count] if len(free) > 1 else [line[k : k + width] for k in range(8, 72, width)]
-        found = [value(part, True) for part in parts] + [None] * (count - len(parts))
-        # the field behind them names the next line
-        if any(isinstance(value(part, True), int | float) for part in free[1 + count :]):
-            raise ModelError(
-                f"{line.strip()}: has more than {count} fields behind its name: go on in a line of its own"
+        name = line.strip()[7:].strip()
+        quote = name[:1] if name[:1] in ("'", '"') else ""
+        while quote and name.count(quote) < 2:
+            name += next(lines, quote).strip()
+        name = name.split(quote)[1].strip() if quote else name.split("$")[0].strip().rstrip(",")
+        try:
+            yield from _lines(_included(path, name, root, logical), root, logical, depth + 1)
+        except ResultError as error:
+            yield error
+
+
+def _included(path: Path, name: str, root: Path, logical: Logical) -> Path:
+    """The file of an INCLUDE. Raises ResultError."""
+    word, sign, rest = name.partition(":")
+    if sign and len(word) > 1:
+        folder = logical.get(word, os.environ.get(word))
+        if folder is None:
+            raise ResultError(
+                f"{path}: INCLUDE {name}: {word} is no folder: give --logical {word}=DIR, or set it in the environment"
             )
-        if card is not None and word[:1] in ("", "+", "*"):
-            card.fields.extend(found)
-        elif word:
-            yield from [card] if card is not None else []
-            card = Card(word, found)
-    if card is not None:
-        yield card
+        name = os.path.join(folder, rest)
+    name = name.replace("\\", "/")
+    for folder_of in (path.parent, root):
+        if (found := folder_of / name).is_file():
+            return found
+    raise ResultError(f"{path}: INCLUDE {name}: there is no such file beside it or beside {root}")
+
+
+def read_field(text: str) -> Any:
+    """A whole number, a real one as NASTRAN writes it, or the text; None where it is blank."""
+    text = text.strip()
+    if not text:
+        return None
+    found = NUMBER.fullmatch(text)
+    if found is None:
+        return text
+    exponent = found[2] or found[3]
+    if exponent is None:
+        return float(found[1]) if "." in found[1] else int(found[1])
+    return float(f"{found[1]}e{exponent}")
+
+
+def _cards(lines: list[str]) -> Iterator[tuple[str, list[Any]]]:
+    """The cards of lines: in free, small and large format, continued in any order, repeated by =."""
+    found: list[tuple[str, list[Any]]] = []
+    tails: dict[str, int] = {}
+    last, tail, steps = -1, "", list[Any]()
+    for raw in lines:
+        line = raw.split("$")[0].expandtabs().rstrip()
+        if not line.strip():
+            continue
+        word, parts, next_tail = _split(line)
+        if word.startswith("="):
+            if parts or len(word) == 1:
+                steps = parts
+            count = int(re.sub(r"\D", "", word) or 1)
+            for _ in range(count if last >= 0 else 0):
+                found.append((found[last][0], _repeated(found[last][1], steps)))
+                last, tail = len(found) - 1, next_tail
+            continue
+        if word[:1] in ("", "+", "*"):
+            label = word[1:].strip() if word else ""
+            owner = tails.get(label, last) if label and label != tail[1:].strip() else last
+            if owner >= 0:
+                own = found[owner][1]
+                own += [None] * (-len(own) % len(parts))
+                own += parts
+            tail = next_tail
+        else:
+            found.append((word, parts))
+            last, tail = len(found) - 1, next_tail
+            owner = last
+        if next_tail[1:].strip():
+            tails[next_tail[1:].strip()] = owner
+    yield from found
+
+
+def _split(line: str) -> tuple[str, list[Any], str]:
+    """The word of a line, its fields, and the name of its continuation."""
+    if "," in line[:9] or ("," in line and not re.match(r"\w+ ", line)):
+        first, *parts = line.split(",")
+        first = first.strip()
+        count = 4 if "*" in first and not first.startswith("=") else 8
+        parts, more = parts[:count], [part.strip() for part in parts[count:] if part.strip()]
+        tail = more[0] if more and (more[0][0] in "+*" or not NUMBER.fullmatch(more[0])) else ""
+        if len(more) > bool(tail) and kind_of(first.upper()) == "read":
+            raise ModelError(
+                f"{line.strip()}: has more than {count} fields behind its name, {more[-1]}: go on in a line of its own"
+            )
+    else:
+        first = line[:8].strip()
+        count = 4 if "*" in first and not first.startswith("=") else 8
+        width = 64 // count
+        parts, tail = [line[k : k + width] for k in range(8, 72, width)], line[72:80].strip()
+        if first.startswith("=") and len(line.strip()) <= 8:
+            parts = []
+    word = first if first[:1] in ("+", "*", "=") else first.rstrip("*").strip().upper()
+    if first[:1] in ("+", "*") and word != first[:1]:
+        word = first[:1] + word[1:].strip()
+    fields = [read_field(part) for part in parts]
+    return (
+        word,
+        fields + [None] * (count - len(fields) if fields else 0),
+        tail if tail[:1] in ("+", "*") else " " + tail,
+    )
+
+
+def _repeated(fields: list[Any], steps: list[Any]) -> list[Any]:
+    """The fields of the next card: = the same, == the same from there on, *(x) one more step, else given."""
+    out = list(fields)
+    for k, step in enumerate(steps):
+        text = str(step).strip() if step is not None else ""
+        if text == "==":
+            break
+        if text.startswith("*"):
+            change, known = read_field(text[1:].strip("() ")), fields[k] if k < len(fields) else None
+            value = (known or 0) + (change or 0)
+            out[k] = round(value, 12) if isinstance(value, float) else value
+        elif text != "=":
+            out[k] = step
+    return out
 
 
 def pyyeti_nastran() -> Any:
-    """The readers of NASTRAN's files. Raises ModelError where they are not installed."""
+    """The readers of NASTRAN's matrices. Raises ModelError where they are not installed."""
     try:
         import pyyeti.nastran
         import pyyeti.nastran.n2p
     except ImportError as error:
         raise ModelError(
-            "pip install 'femb[fe]': OP4, DMIG and bulk data files are read by pyyeti, which is not installed"
+            "pip install 'femb[fe]': OP4 and DMIG files are read by pyyeti, which is not installed"
         ) from error
     return pyyeti.nastran

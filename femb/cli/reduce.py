@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from femb.base.bulk_cards import SYSTEMS
 from femb.base.errors import ResultError
 from femb.cli.options import FORCE, QUIET, OptionError, numbers, pairs
 from femb.cli.output import check_free, check_writable, reported, say
@@ -41,11 +42,11 @@ MATRICES = (".npz", ".h5", ".mat", ".op4", ".op2", ".pch", ".mtx", ".sti", ".mas
 @click.option("--stresses", is_flag=True, help="Keep the stresses of the nodes of a mesh for results.")
 @click.option(
     "--unit",
-    type=float,
-    default=1.0,
+    "--units",
+    default="SI",
     show_default=True,
-    metavar="M",
-    help="Of lengths; 0.001: mm, and t, N in matrices.",
+    metavar="UNITS",
+    help=f"A system, of {', '.join(SYSTEMS)}; or that of lengths in m, beside N and s: 0.001.",
 )
 @click.option("--stress", type=click.Path(path_type=Path), metavar="FILE", help="Stress stiffness beside matrices.")
 @click.option("--nodes", type=click.Path(path_type=Path), metavar="FILE", help="Table of nodes beside matrices.")
@@ -214,7 +215,7 @@ OF_CASES = "a case file", "--interfaces, --modes, --max-frequency, --effective-m
 
 
 def _refuse(source: Path, of: tuple[str, str], given: dict[str, Any]) -> None:
-    usual = {"poissons_ratio": 0.3, "unit": 1.0, "expansion": 0.0}
+    usual = {"poissons_ratio": 0.3, "unit": "SI", "expansion": 0.0}
     options = [f"--{word.replace('_', '-')}" for word, value in given.items() if value and value != usual.get(word)]
     if options:
         raise OptionError(

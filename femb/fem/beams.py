@@ -7,8 +7,8 @@ of the element; that of exact beams and shells is the part of their tangent that
 Source: docs/theory/modal_body.md, section 4; docs/theory/beam.md, equations (3) and (7).
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -72,39 +72,6 @@ def appendage_model(
         at = place_of(motion, station, np.zeros(3), np.eye(3))
         tied.append(MeshInterface(name, np.array([frames.index(station.frame)]), "rigid", at, axes))
     return fe, tuple(tied)
-
-
-def free_model(model: Model, numbers: Mapping[str, int], ties: Sequence[Mapping[int, Floats]]) -> FeModel:
-    """A whole model without a root. numbers : of its nodes, by the labels of frames. ties : by number of a node, (c, 6)
-    by its motion in common axes: their sums are zero."""
-    motion = EigenProblem.at_rest(model)
-    layout, own = motion.system.layout, ~motion.held
-    frames = [k for k in range(len(layout.frames)) if np.any(own[motion.velocities_of(k)])]
-    of, turn, stored = _freedoms(motion, frames, own)
-    mass, stiffness = (as_csc(turn @ part(motion, own, own) @ turn.T) for part in (_mass, _stiffness))
-    fe = FeModel(
-        _nodes(motion, frames), *of, mass, stiffness,
-        np.array([numbers[layout.frames[k].label] for k in frames]), stress=AppendageStress.of(motion, turn, stored),
-    )  # fmt: skip
-    return replace(fe, joints=tied(fe, ties)) if ties else fe
-
-
-def tied(fe: FeModel, ties: Sequence[Mapping[int, Floats]]) -> Sparse:
-    """Rows (m, n) of ties."""
-    from scipy.sparse import coo_array
-
-    dofs = dict(zip(fe.numbers.tolist(), fe.dofs, strict=True))
-    rows, columns, values, count = [], [], [], 0
-    for tie in ties:
-        size = max(len(part) for part in tie.values())
-        for number, part in tie.items():
-            i, j = np.nonzero(part)
-            rows.append(count + i)
-            columns.append(dofs[number][j])
-            values.append(part[i, j])
-        count += size
-    entries = np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))
-    return as_csc(coo_array(entries, shape=(count, fe.size)))
 
 
 def _ground(motion: EigenProblem) -> int:

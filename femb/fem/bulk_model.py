@@ -1,34 +1,28 @@
-"""A whole structure in NASTRAN bulk data as a finite element model: shells, bars, masses, rigid elements; or solids.
+"""A whole structure in NASTRAN bulk data as a finite element model: shells, bars, springs, masses, solids, ties.
 
-It is a femb model of shells, exact beams and grid points, whose matrices are those of its start. Rigid elements carry
-their grids; other RBE2 and RBE3 are rows. Rods and springs are added to the stiffness, without stress stiffness.
+Grids that rigid elements carry move with these; other ties are rows. Masses are lumped as NASTRAN has them, unless
+PARAM,COUPMASS says otherwise.
 """
 
 import warnings
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
-from femb.base.bulk_data import LEFT_OUT, BulkData, Card, read_bulk_data
+from femb.base.bulk_cards import Units
+from femb.base.bulk_data import BulkData, Logical, read_bulk_data
 from femb.base.errors import FembWarning, ModelError
-from femb.base.types import Floats, Ints
-from femb.elements.beam.section import Section
-from femb.elements.beam.section_shapes import shape_properties
-from femb.elements.body.grid_point import GridPoint
-from femb.elements.exact.beam import ExactBeam
-from femb.elements.marker import Attachment
-from femb.elements.shell.bulk_shell import ELEMENTS, NO_DENSITY, READ, isotropic
+from femb.base.types import Bools, Floats, Ints, Sparse
+from femb.elements.shell.bulk_shell import NO_DENSITY, isotropic
 from femb.elements.shell.mesh import SIZES
-from femb.elements.shell.shell import Shell
-from femb.fem.beams import free_model, tied
-from femb.fem.bulk_springs import SPRINGS, springs_of
-from femb.fem.model import FeModel, as_csc
-from femb.model.model import Model
+from femb.fem.bulk_bars import bars_of
+from femb.fem.bulk_shells import Shells, second_strains, shells_of
+from femb.fem.bulk_springs import springs_of
+from femb.fem.bulk_ties import Row, ties_of
+from femb.fem.model import FeModel, StressStiffness, as_csc
 from femb.numerics.rotations import rigid_transport
 
-CARDS = (*READ, "CBAR", "CBEAM", "PBAR", "PBARL", "PBEAM", "PBEAML", "CONM2", "RBAR", "RBE2", "RBE3", *SPRINGS)
 # Solids: by their number of grids, the kind of meshio and its order of the grids.
 SOLIDS: dict[str, dict[int, tuple[str, list[int]]]] = {
     "CTETRA": {4: ("tetra", [*range(4)]), 10: ("tetra10", [*range(10)])},
@@ -37,396 +31,388 @@ SOLIDS: dict[str, dict[int, tuple[str, list[int]]]] = {
         20: ("hexahedron20", [*range(12), *range(16, 20), *range(12, 16)]),
     },
     "CPENTA": {6: ("wedge", [*range(6)])},
+    "CPYRAM": {},
 }
-SHELL = "shell"
-# Shear factors along y and z by the shape, as NASTRAN prints them for the PBEAM of a PBEAML.
-FACTORS = {"ROD": 0.9, "TUBE": 0.5, "BAR": 5.0 / 6.0}
-# Shear stiffness in the direction without a factor, by that with a factor of 1.
-NO_SHEAR = 1e6
+# What is left out without a word.
+UNSAID = ("loads", "sets", "requests and solution", "supports")
+# Grids of superelements within this distance are one, in the unit of the file.
+CONNECTED = 5e-5
+SINGULAR = 1e-8  # stiffness of a direction, of that of the stiffest at the grid, as NASTRAN's AUTOSPC
 
 
-def read_structure(path: str | Path, unit: float = 1.0) -> FeModel:
-    """The finite element model of a file, without supports. unit : of its lengths, m, beside N and s.
+def read_structure(path: str | Path, unit: float | str | Units = 1.0, logical: Logical | None = None) -> FeModel:
+    """The finite element model of a file, without supports.
 
-    Nodes are the grids that rigid elements do not carry; or those of a solid, whose file has nothing else. Warns of
-    supports, which are left out. Raises ModelError: cards, fields and options that are not read, by name; ResultError.
+    unit : of its lengths, m, beside N and s; or a system of units, as "in-lbf-s". logical : folders of INCLUDE by name.
+    Nodes are the grids that rigid elements do not carry. Warns of what is left out. Raises ModelError: cards, fields
+    and options that are not read, by name; ResultError.
     """
-    data = read_bulk_data(path, unit)
+    data = read_bulk_data(path, unit, logical)
     try:
-        solid = any(name in data.cards for name in SOLIDS)
-        if supports := data.check_names(*((*SOLIDS, "PSOLID") if solid else CARDS)):
-            said = f"{path}: {', '.join(supports)}: supports are left out: name interfaces"
-            warnings.warn(said, FembWarning)
-        return _solid(data) if solid else _Reader(data).fe_model()
+        sections, said = [data, *data.parts.values()], dict[str, list[str]]()
+        for section in sections:
+            for what, names in section.check_names().items():
+                said[what] = list(dict.fromkeys([*said.get(what, []), *names]))
+        held = any(section.held_grids for section in sections)
+        supports = [*said.get("supports", []), *(["PS of GRID"] if held else [])]
+        if supports:
+            warnings.warn(f"{path}: {', '.join(supports)}: supports are left out: name interfaces", FembWarning)
+        if others := {what: names for what, names in said.items() if what not in UNSAID}:
+            words = "; ".join(f"{', '.join(names)} ({what})" for what, names in others.items())
+            warnings.warn(f"{path}: left out: {words}", FembWarning)
+        return _joined(data)
     except ModelError as error:
         raise ModelError(f"{path}: {error}") from error
 
 
-def _solid(data: BulkData) -> FeModel:
-    """A solid of PSOLID and MAT1."""
-    from femb.fem.solids import SolidMaterial, solid_model
+@dataclass
+class _Entries:
+    """Parts of a symmetric matrix."""
 
-    row = {grid: k for k, grid in enumerate(data.grids)}
-    properties, materials = data.by_id("PSOLID"), dict[int, SolidMaterial]()
-    cells, owned = dict[str, list[list[int]]](), dict[str, list[SolidMaterial]]()
-    for card in data.all(*SOLIDS):
-        number = card.whole(3, card.id)
-        if number not in properties:
-            raise ModelError(f"{card}: property {number} of field 3 is no PSOLID of the file")
-        if number not in materials:
-            properties[number].refuse_fields(4, 4, "axes of the material")
-            E, _, nu, rho = isotropic(data, data.material(properties[number], 3, "MAT1"))
-            heat = data.material(properties[number], 3, "MAT1").number(7, 0.0)
-            materials[number] = SolidMaterial(E, nu, rho, heat)
-        count = max(k for k in range(len(card.fields) + 2) if card.value(k) is not None) - 3
-        if count not in SOLIDS[card.name]:
-            raise card.refuse(f"{count} grids, beside which {' and '.join(map(str, SOLIDS[card.name]))} are read")
-        kind, order = SOLIDS[card.name][count]
-        grids = [row[data.grid(card, 4 + k)] for k in range(count)]
-        cells.setdefault(kind, []).append([grids[k] for k in order])
-        owned.setdefault(kind, []).append(materials[number])
-    points = np.array([place for place, _ in data.grids.values()])
-    arrays = {kind: np.array(each, dtype=np.int64) for kind, each in cells.items()}
-    return solid_model(points, arrays, owned, numbers=np.array(list(data.grids)))
+    rows: list[Ints] = field(default_factory=list)
+    columns: list[Ints] = field(default_factory=list)
+    values: list[Floats] = field(default_factory=list)
+
+    def add(self, places: Ints, blocks: Floats) -> None:
+        """Blocks (e, k, k) with rows (e, k)."""
+        self.rows.append(np.broadcast_to(places[:, :, None], blocks.shape).ravel())
+        self.columns.append(np.broadcast_to(places[:, None, :], blocks.shape).ravel())
+        self.values.append(np.asarray(blocks).ravel())
+
+    def matrix(self, size: int) -> Sparse:
+        from scipy.sparse import coo_array
+
+        if not self.values:
+            return as_csc(coo_array((size, size)))
+        entries = np.concatenate(self.values), (np.concatenate(self.rows), np.concatenate(self.columns))
+        return as_csc(coo_array(entries, shape=(size, size)))
 
 
-class _Reader:
-    """The items of bulk data.
+class _Part:
+    """The matrices of a section of bulk data by its freedoms: six of each grid, in basic axes, then those of the scalar
+    points; its ties and cells."""
 
-    carrier : by grid, the grid whose rigid element carries it. hosts : grids that are bodies of the model.
-    """
-
-    def __init__(self, data: BulkData) -> None:
-        self.data = data
-        self.rows: list[dict[int, Floats]] = []
-        self.carrier = self._carriers()
-        self.shelled = {card.whole(4 + k) for name, n in ELEMENTS.items() for card in data.all(name) for k in range(n)}
-        self.masses: dict[int, list[tuple[float, Floats, Floats]]] = {}
-        self.hosts = {host for grid in self.carrier for host in (self.host(grid),)}
-        self.sections: dict[int, Section] = {}
-        for card in data.all("CONM2"):
-            self._mass(card)
-        self.beams = [self._bar(card) for card in data.all("CBAR", "CBEAM")]
-        self.springs = springs_of(data)
-        for spring in self.springs:
-            for grid, mass in spring.masses.items():
-                self._add_mass(grid, mass, np.zeros(3), np.zeros((3, 3)))
-        self.rows += [_mean_rows(data, card) for card in data.all("RBE3")]
-        self.rows = [self._by_hosts(row) for row in self.rows]
-        self.springs = [replace(each, rows=self._by_hosts(each.rows)) for each in self.springs]
-
-    def fe_model(self) -> FeModel:
-        """The model by its nodes."""
-        model = Model()
-        for grid in sorted(self.hosts):
-            model.add(GridPoint(f"grid {grid}", position=self.place(grid), masses=tuple(self.masses.get(grid, ()))))
-        for beam in self.beams:
-            model.add(beam)
-        shell = self._shell()
-        if shell is not None:
-            model.add(shell)
-        if shell is None and not self.beams and not self.springs:
-            raise ModelError(f"has no shells and no bars: wanted {', '.join(CARDS)}; of solids give the material (-E)")
-        of_frame = {f"grid {grid}": grid for grid in self.hosts}
-        if shell is not None and shell.bulk is not None:
-            of_frame |= {f"{SHELL}, node {k}": int(grid) for k, grid in enumerate(shell.bulk.numbers)}
-        fe = free_model(model, of_frame, self.rows)
-        if self.springs:
-            rows = tied(fe, [each.rows for each in self.springs])
-            k = np.concatenate([each.stiffness for each in self.springs])
-            fe = replace(fe, stiffness=as_csc(fe.stiffness + rows.T @ rows.multiply(k[:, None])))
-        return fe if shell is None else replace(fe, cells=self._cells(shell, fe))
-
-    def _cells(self, shell: Shell, fe: FeModel) -> dict[str, Ints]:
-        """Rows of the nodes of the elements, for pictures; without those of carried grids."""
-        row = {int(number): k for k, number in enumerate(fe.numbers)}
-        numbers = np.array([int(number) for number in shell.geometry.sets.rows])  # type: ignore[attr-defined]
-        place = np.array([row.get(int(number), -1) for number in numbers])
-        every = shell.geometry.quads, shell.geometry.triangles
-        found = {kind: place[cells] for kind, cells in zip(SIZES, every, strict=True)}
-        return {kind: kept for kind, cells in found.items() if len(kept := cells[np.all(cells >= 0, axis=1)])}
-
-    # Rigid elements
-
-    def place(self, grid: int) -> Floats:
-        """(3,) m of a grid."""
-        return self.data.grids[grid][0]
-
-    def _carriers(self) -> dict[int, int]:
-        """The grids of rigid elements with all components by their dependent grids; the others make rows."""
-        found: dict[int, int] = {}
-        for card, lead, components, grids in [*self._rigid_bars(), *self._rigid_bodies()]:
-            for own in grids:
-                if own in found:
-                    raise ModelError(f"{card}: grid {own} depends on grid {found[own]} already")
-                if len(components) == 6:
-                    found[own] = lead
-                    continue
-                place, axes = self.data.grids[own]
-                turned = np.kron(np.eye(2), axes.T)[components]
-                led = -turned @ rigid_transport(place - self.place(lead))
-                self.rows.append({own: np.asarray(turned), lead: np.asarray(led)})
-        return found
-
-    def _rigid_bars(self) -> Iterator[tuple[Card, int, list[int], list[int]]]:
-        """RBAR: EID GA GB CNA CNB CMA CMB, of which one grid has all independent components."""
-        for card in self.data.all("RBAR"):
-            ends, free = [3, 4], [card.text(5), card.text(6)]
-            if sorted(map(len, free)) != [0, 6]:
-                raise card.refuse("independent components of both grids, CNA and CNB")
-            lead, own = ends if free[0] else ends[::-1]
-            moved = _components(card, own + 4) if card.value(own + 4) not in (None, 0) else [*range(6)]
-            yield card, self.data.grid(card, lead), moved, [self.data.grid(card, own)]
-
-    def _rigid_bodies(self) -> Iterator[tuple[Card, int, list[int], list[int]]]:
-        """RBE2: EID GN CM GM1 ..."""
-        for card in self.data.all("RBE2"):
-            # behind the grids there may be an expansion, a real number
-            grids = [k for k in range(5, len(card.fields) + 2) if card.value(k) is not None]
-            if grids and isinstance(card.value(grids[-1]), float):
-                grids.pop()
-            owned = [self.data.grid(card, k) for k in grids]
-            yield card, self.data.grid(card, 3), _components(card, 4), owned
-
-    def host(self, grid: int) -> int:
-        """The grid that moves it, itself where no rigid element does. Raises ModelError: rigid elements in a ring."""
-        passed = [grid]
-        while grid in self.carrier:
-            grid = self.carrier[grid]
-            if grid in passed:
-                raise ModelError(f"RBE2: grid {grid} depends on itself by way of {', '.join(map(str, passed))}")
-            passed.append(grid)
-        return grid
-
-    def _by_hosts(self, row: Mapping[int, Floats]) -> dict[int, Floats]:
-        """A row by grids that are not carried, which become nodes."""
-        moved: dict[int, Floats] = {}
-        for grid, part in row.items():
-            host = self.host(grid)
-            moved[host] = moved.get(host, 0.0) + part @ rigid_transport(self.place(grid) - self.place(host))
-            if host not in self.shelled:
-                self.hosts.add(host)
-        return moved
-
-    # Masses and bars
-
-    def _mass(self, card: Card) -> None:
-        """CONM2: EID G CID M X1 X2 X3, then I11 I21 I22 I31 I32 I33."""
-        grid, unit = self.data.grid(card, 3), self.data.unit
-        absolute = card.value(4) == -1
-        axes = np.eye(3) if absolute else self.data.system(card, 4)[1]
-        mass, centre = self.data.mass_factor * card.number(5, 0.0), unit * card.numbers(6, 3)
-        xx, xy, yy, xz, yz, zz = self.data.mass_factor * unit**2 * card.numbers(10, 6)
-        inertia = axes @ np.array([[xx, -xy, -xz], [-xy, yy, -yz], [-xz, -yz, zz]]) @ axes.T
-        if mass < 0.0 or np.linalg.eigvalsh(inertia)[0] < -1e-9 * np.abs(inertia).max():
-            raise ModelError(f"{card}: its mass or a principal moment of inertia is negative")
-        arm = centre - self.place(grid) if absolute else axes @ centre
-        self._add_mass(grid, mass, arm, inertia)
-
-    def _add_mass(self, grid: int, mass: float, arm: Floats, inertia: Floats) -> None:
-        host = self.host(grid)
-        self.hosts.add(host)
-        self.masses.setdefault(host, []).append((mass, arm + self.place(grid) - self.place(host), inertia))
-
-    def _bar(self, card: Card) -> ExactBeam:
-        """CBAR and CBEAM: EID PID GA GB X1 X2 X3 OFFT, then PA PB and the offsets of both ends."""
-        data = self.data
-        card.refuse_fields(10, 11, "pin flags, PA and PB")
-        if card.name == "CBEAM":
-            card.refuse_fields(18, 19, "warping at grids, SA and SB")
-        grids = data.grid(card, 4), data.grid(card, 5)
-        frames = [data.grids[grid] for grid in grids]
-        system = card.text(9, "GGG") if isinstance(card.value(9), str) else "GGG"
-        if isinstance(card.value(9), int | float) or system not in ("GGG", "BGG"):
-            raise card.refuse(f"the option {card.value(9)!r} of offsets, beside which GGG and BGG are read")
-        if isinstance(card.value(6), int) and card.value(7) is None:
-            up = self.place(data.grid(card, 6)) - frames[0][0]
-        else:
-            up = card.numbers(6, 3) if system == "BGG" else frames[0][1] @ card.numbers(6, 3)
-        ends, markers = [], []
-        for grid, (place, axes), first in zip(grids, frames, (12, 15), strict=True):
-            end, host = place + axes @ (data.unit * card.numbers(first, 3)), self.host(grid)
-            self.hosts.add(host)
-            ends.append(end)
-            markers.append(Attachment(body=f"grid {host}", at=end - self.place(host), up=up))
-        along = ends[1] - ends[0]
-        if not np.linalg.norm(np.cross(along, up)) > 1e-6 * np.linalg.norm(along) * np.linalg.norm(up):
-            raise ModelError(f"{card}: its ends are at one place, or its orientation vector is along it")
-        return ExactBeam(f"{card.name} {card.id}", self._section(card), None, 1, markers[0], markers[1])
-
-    def _section(self, card: Card) -> Section:
-        number = card.whole(3, card.id)
-        kinds = ("PBAR", "PBARL") if card.name == "CBAR" else ("PBEAM", "PBEAML")
-        if number not in self.sections:
-            found = self.data.by_id(*kinds)
-            if number not in found:
-                raise ModelError(f"{card}: property {number} of field 3 is no {' or '.join(kinds)} of the file")
-            self.sections[number] = _section_of(self.data, found[number])
-        return self.sections[number]
-
-    def _shell(self) -> Shell | None:
-        """All shells, whose nodes that are on bodies are attached to these."""
-        if not self.shelled:
-            return None
-        attach: dict[str, str] = {}
-        own: dict[int, list[int]] = {}
-        for grid in sorted(self.shelled):
-            if self.host(grid) in self.hosts:
-                own.setdefault(self.host(grid), []).append(grid)
-        for host, grids in own.items():
-            attach[",".join(map(str, grids))] = f"grid {host}"
-        with warnings.catch_warnings():
-            # what a shell leaves out is in the model
-            warnings.filterwarnings("ignore", message=f".*{LEFT_OUT}")
-            return Shell(SHELL, mesh=self.data.path, mesh_unit=self.data.unit, attach=attach or None)
-
-
-def _components(card: Card, k: int) -> list[int]:
-    """Components 0 to 5 of digits as 123. Raises ModelError."""
-    found = str(card.value(k) or "")
-    if not found or not set(found) <= set("123456") or len(set(found)) < len(found):
-        raise card.fault(k, "components as 123456")
-    return sorted(int(digit) - 1 for digit in found)
-
-
-def _mean_rows(data: BulkData, card: Card) -> dict[int, Floats]:
-    """RBE3: EID, blank, REFGRID, REFC, then WT, C, grids of each group.
-
-    The motion of the reference grid is that of least weighted squares, those of rotations times the square of the mean
-    distance of the grids.
-    """
-    lead, wanted = data.grid(card, 4), _components(card, 5)
-    groups: list[tuple[float, list[int], list[int]]] = []
-    for k in range(6, len(card.fields) + 2):
-        value = card.value(k)
-        if isinstance(value, str):
-            if value.strip().upper() != "ALPHA":
-                raise card.refuse(f"field {k}, {value.strip()}")
-            break
-        if isinstance(value, float):
-            groups.append((card.number(k), _components(card, k + 1), []))
-            skip = k + 1
-        elif value is not None and groups and k != skip:
-            groups[-1][2].append(data.grid(card, k))
-    if not groups or not all(grids for _, _, grids in groups):
-        raise ModelError(f"{card}: has no weights and grids to take the mean of")
-    if any(weight <= 0.0 for weight, _, _ in groups):
-        raise ModelError(f"{card}: has a weight that is not above 0")
-    for own in {grid for _, _, grids in groups for grid in grids} | {lead}:
-        if np.abs(data.grids[own][1] - np.eye(3)).max() > 1e-9:
-            raise card.refuse(f"grid {own} with displacement axes of its own")
-    A, b = np.zeros((6, 6)), dict[int, Floats]()
-    lengths = [np.linalg.norm(data.grids[g][0] - data.grids[lead][0]) for _, _, grids in groups for g in grids]
-    turns = float(np.mean(lengths)) ** 2
-    for weight, components, grids in groups:
-        W = np.diag([weight * (1.0 if c < 3 else turns) * (c in components) for c in range(6)])
-        for grid in grids:
-            S = rigid_transport(data.grids[grid][0] - data.grids[lead][0])
-            A += S.T @ W @ S
-            b[grid] = b.get(grid, 0.0) + S.T @ W
-    if np.linalg.matrix_rank(A) < 6:
-        raise ModelError(f"{card}: the components of its grids define no motion of grid {lead}: take grids off a line")
-    rows = {grid: np.asarray(-np.linalg.solve(A, part)[wanted]) for grid, part in b.items()}
-    rows[lead] = np.asarray(rows.get(lead, 0.0) + np.eye(6)[wanted])
-    return rows
-
-
-@dataclass(frozen=True)
-class Further:
-    """Further numbers of a PBEAM, in the unit of the file: inertia of the non-structural mass per length about its own
-    axis, its place and that of the neutral axis (y, z) from the axis of shear centres."""
-
-    inertia: float = 0.0
-    centre: tuple[float, float] = (0.0, 0.0)
-    neutral: tuple[float, float] = (0.0, 0.0)
-
-
-def _section_of(data: BulkData, card: Card) -> Section:
-    """PBAR: PID MID A I1 I2 J NSM, C1 to F2, K1 K2 I12. PBEAM: PID MID A I1 I2 I12 J NSM, C1 to F2, stations, K1 K2 S1
-    S2 NSI, M1 M2 and N1 N2 of both ends. PBARL, PBEAML: PID MID GROUP TYPE, DIM1 ... A blank J is 0."""
-    E, G, _, rho = isotropic(data, data.material(card, 3, "MAT1"))
-    unit, product, further = data.unit, 0.0, Further()
-    if card.name in ("PBARL", "PBEAML"):
-        area, first, second, torsion, factors, nsm = _shaped(card)
-    elif card.name == "PBAR":
-        area, first, second = (card.number(k, 0.0) for k in (4, 5, 6))
-        torsion, nsm, product = (card.number(k, 0.0) for k in (7, 8, 20))
-        # by the guide, with I12 the factors are ignored
-        factors = (0.0, 0.0) if product else (card.number(18, 0.0), card.number(19, 0.0))
-    else:
-        area, first, second, product, torsion, nsm = (card.number(k, 0.0) for k in range(4, 10))
-        factors, further = _uniform(card)
-    if not min(area, first, second, torsion) > 0.0:
-        raise ModelError(
-            f"{card}: got A, I1, I2, J = {area:g}, {first:g}, {second:g}, {torsion:g}, must be above 0: "
-            "a blank J is 0; a member without bending is a CROD"
+    def __init__(self, data: BulkData, coupled: bool) -> None:
+        self.data, self.coupled = data, coupled
+        self.row = {number: k for k, number in enumerate(data.grids)}
+        numbers = dict.fromkeys(number for card in data.all("SPOINT") for number in card.ids("ID"))
+        scalars = (
+            {card.whole(f"G{k}") for card in data.all("CELAS3", "CELAS4", "CMASS3", "CMASS4") for k in (1, 2)}
+            - {0}
+            - set(self.row)
         )
-    area, moments = area * unit**2, unit**4 * np.array([second, first])
-    K = np.diag([E * area, G * torsion * unit**4, *(E * moments)])
-    K[2, 3] = K[3, 2] = -E * product * unit**4
-    y, z = unit * np.array(further.neutral)
-    at_neutral = np.eye(4)
-    at_neutral[0, 2:] = z, -y
-    shear = None if not any(factors) else G * area * np.array([factor or NO_SHEAR for factor in factors])
-    nsm, spun = nsm * data.mass_factor / unit, further.inertia * data.mass_factor * unit
-    line = np.diag([nsm, nsm, nsm, spun, 0.0, 0.0])
-    # without a density, mass of bars is small, not zero; a line of mass has small moments of inertia
-    rho = rho or NO_DENSITY + nsm / area * 1e-6
-    own = np.diag([rho * area] * 3 + [rho * moments.sum(), *(rho * moments)])
-    own[4, 5] = own[5, 4] = -rho * product * unit**4
-    moved = [rigid_transport(unit * np.array([0.0, *at])) for at in (further.neutral, further.centre)]
-    J = sum(S.T @ part @ S for S, part in zip(moved, (own, line), strict=True))
-    return Section(
-        f"{card.name} {card.id}", stiffness_matrix=at_neutral.T @ K @ at_neutral, shear_stiffness=shear, mass_matrix=J
-    )
+        self.points = {number: k for k, number in enumerate({**numbers, **dict.fromkeys(sorted(scalars))})}
+        self.size = 6 * len(self.row) + len(self.points)
+        self.stiffness, self.mass = _Entries(), _Entries()
+        self.ties = ties_of(data, self.points)
+        self.stress = StructureStress()
+        self.cells = self._assembled()
+
+    def places(self, numbers: list[int]) -> Ints:
+        """The freedoms of grids and scalar points."""
+        return np.concatenate([
+            6 * self.row[number] + np.arange(6) if number in self.row
+            else np.array([6 * len(self.row) + self.points[number]]) for number in numbers
+        ])  # fmt: skip
+
+    def _assembled(self) -> dict[str, Ints]:
+        """Add all elements; the cells."""
+        cells: dict[str, Ints] = {}
+        for shells in shells_of(self.data, self.coupled):
+            places = (6 * shells.cells[:, :, None] + np.arange(6)).reshape(len(shells.cells), -1)
+            self.stiffness.add(places, shells.stiffness)
+            self.mass.add(places, shells.mass)
+            self.stress.shells.append((places, shells))
+            cells |= {kind: shells.cells for kind, n in SIZES.items() if n == shells.cells.shape[1]}
+        if bars := bars_of(self.data, self.coupled):
+            places = np.array([self.places(list(bar.grids)) for bar in bars])
+            self.stiffness.add(places, np.array([bar.stiffness for bar in bars]))
+            self.mass.add(places, np.array([bar.mass for bar in bars]))
+            self.stress.bars = places, np.array([b.tension for b in bars]), np.array([b.stress for b in bars])
+        for spring in springs_of(self.data, self.points):
+            B = np.hstack(list(spring.rows.values()))
+            into = self.mass if spring.is_mass else self.stiffness
+            into.add(self.places(list(spring.rows))[None], (B.T @ spring.matrix @ B)[None])
+        return cells | self._solids()
+
+    def _solids(self) -> dict[str, Ints]:
+        """The cells of PSOLID and MAT1 by their kind, rows of grids."""
+        from femb.fem.solids import SolidMaterial, SolidStress, solid_model
+
+        data, materials = self.data, dict[int, SolidMaterial]()
+        cells, owned = dict[str, list[list[int]]](), dict[str, list[SolidMaterial]]()
+        for card in data.all(*SOLIDS):
+            number = card.whole("PID")
+            if number not in materials:
+                material = data.property(data.property(card, "PSOLID"), "MAT1", "MID")
+                E, _, nu, rho = isotropic(material)
+                heat = 0.0 if material.value("A") is None else material.number("A")
+                materials[number] = SolidMaterial(E, nu, rho or NO_DENSITY, heat)
+            given = card.rest("G")
+            if len(given) not in SOLIDS[card.name] or None in given:
+                read = " and ".join(map(str, SOLIDS[card.name])) or "others"
+                raise card.refuse(f"{sum(each is not None for each in given)} grids, beside which {read} are read,")
+            kind, order = SOLIDS[card.name][len(given)]
+            grids = [self.row[data.known(card, card.place("G") + k)] for k in range(len(given))]
+            cells.setdefault(kind, []).append([grids[k] for k in order])
+            owned.setdefault(kind, []).append(materials[number])
+        if not cells:
+            return {}
+        points = np.array([place for place, _ in data.grids.values()])
+        arrays = {kind: np.array(each, dtype=np.int64) for kind, each in cells.items()}
+        found = solid_model(points, arrays, owned)
+        own = 6 * found.node_of + found.component
+        for into, matrix in ((self.stiffness, found.stiffness), (self.mass, found.mass)):
+            entries = matrix.tocoo() if into is self.stiffness or self.coupled else _lumped(matrix)
+            into.rows.append(own[entries.row])
+            into.columns.append(own[entries.col])
+            into.values.append(entries.data)
+        assert isinstance(found.stress, SolidStress)
+        self.stress.solid = own, found.stress
+        return arrays
+
+    def rows(self, ties: list[Row]) -> Sparse:
+        """(m, n) of rows by grids."""
+        from scipy.sparse import coo_array
+
+        rows, columns, values, count = [np.zeros(0, dtype=int)], [np.zeros(0, dtype=int)], [np.zeros(0)], 0
+        for tie in ties:
+            size = max(len(part) for part in tie.values())
+            for number, part in tie.items():
+                i, j = np.nonzero(np.atleast_2d(part))
+                rows.append(count + i)
+                columns.append(self.places([number])[j])
+                values.append(np.atleast_2d(part)[i, j])
+            count += size
+        entries = np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))
+        return as_csc(coo_array(entries, shape=(count, self.size)))
 
 
-def _shaped(card: Card) -> tuple[float, float, float, float, tuple[float, float], float]:
-    """Area, I1, I2, J, shear factors and NSM of a shape, in the unit of the file. Raises ModelError."""
-    shape = card.text(5)
-    counts = {"ROD": 1, "TUBE": 2, "BAR": 2, "BOX": 4}
-    if shape not in counts:
-        raise card.refuse(f"the section {shape or 'without a type'}, beside which {', '.join(counts)} are read")
-    count = counts[shape]
-    sizes, nsm = card.numbers(10, count), card.number(10 + count, 0.0)
-    for k in range(11 + count, len(card.fields) + 2, count + 3):
-        # SO, X/XB, sizes and NSM of stations, blank ones being those of end A
-        own = [card.number(k + 2 + i, first) for i, first in enumerate((*sizes, nsm))]
-        if not np.array_equal(own, [*sizes, nsm]):
-            raise card.refuse("a section that changes along it")
-    if not sizes.min() > 0.0:
-        raise ModelError(f"{card}: got the sizes {sizes.tolist()}, must be above 0")
-    factors = (FACTORS.get(shape, 0.0),) * 2
-    if shape == "BOX":
-        b, h, over, side = sizes
-        inner, tall = b - 2.0 * side, h - 2.0 * over
-        if not min(inner, tall) > 0.0:
-            raise ModelError(f"{card}: the walls of its box fill it")
-        area = b * h - inner * tall
-        first, second = (b * h**3 - inner * tall**3) / 12.0, (h * b**3 - tall * inner**3) / 12.0
-        torsion = 2.0 * over * side * (b - side) ** 2 * (h - over) ** 2 / (b * side + h * over - side**2 - over**2)
-        factors = (2.0 * side * tall / area, 2.0 * over * inner / area)
-    else:
-        words = {"ROD": {"circle": sizes[0]}, "BAR": {"rectangle": sizes[::-1].tolist()}}
-        if shape == "TUBE":
-            words["TUBE"] = {"tube": [sizes[0], sizes[0] - sizes[1]]}
-        found = shape_properties(words[shape])
-        area, torsion = found.area, found.torsion_constant
-        second, first = found.second_moments
-    return area, first, second, torsion, factors, nsm
+def _joined(data: BulkData) -> FeModel:
+    """The model of bulk data and of its superelements, whose grids at one place are one. Raises ModelError: nothing
+    with stiffness."""
+    if copies := [card for card in data.all("SEBULK") if card.text("TYPE") != "PRIMARY"]:
+        raise copies[0].refuse(f"a superelement of type {copies[0].text('TYPE')}, beside which PRIMARY")
+    coupled = isinstance(value := data.parameter("COUPMASS"), int) and value > 0
+    parts = [_Part(each, coupled) for each in (data, *data.parts.values())]
+    if not any(part.row for part in parts):
+        raise ModelError("has no GRID")
+    if not any(part.stiffness.values for part in parts):
+        raise ModelError("has no shells, no bars, no springs and no solids; of a mesh give the material (-E)")
+    numbers, positions, rows = _common_grids(data, parts)
+    scalars = np.cumsum([6 * len(numbers), *(len(part.points) for part in parts)])
+    size = int(scalars[-1])
+    K, M = _empty(size, size), _empty(size, size)
+    ties, carrier, cells = [_empty(0, size)], dict[int, int](), dict[str, Ints]()
+    stress = StructureStress()
+    for part, row, first in zip(parts, rows, scalars[:-1], strict=True):
+        E = _placed(part, row, int(first), size, _turn(data, part))
+        K, M = (as_csc(own + E.T @ each.matrix(part.size) @ E) for own, each in ((K, part.stiffness), (M, part.mass)))
+        ties.append(part.rows(part.ties.rows) @ E)
+        place = dict(zip(part.row, row.tolist(), strict=True))
+        carrier |= {place[own]: place[part.ties.host(own)] for own in part.ties.carrier}
+        for kind, each in part.cells.items():
+            cells[kind] = np.vstack([*([cells[kind]] if kind in cells else []), row[each]])
+        stress.parts.append((part.stress, E))
+    from scipy.sparse import vstack
+
+    return _reduced(data, numbers, positions, K, M, as_csc(vstack(ties)), carrier, cells, stress)
 
 
-def _uniform(card: Card) -> tuple[tuple[float, float], Further]:
-    """Shear factors and what else a PBEAM has. Raises ModelError: one that is not uniform."""
-    k = 10 if isinstance(card.value(10), str) else 18
-    while isinstance(card.value(k), str):
-        if any(card.number(k + i, first) != first for i in range(2, 8) for first in [card.number(2 + i, 0.0)]):
-            raise card.refuse("a section that changes along it")
-        k += 16 if card.text(k) == "YES" else 8
-    card.refuse_fields(k + 2, k + 3, "shear relief, S1 and S2")
-    pairs = [(k + 4, k + 5), (k + 8, k + 10), (k + 9, k + 11), (k + 12, k + 14), (k + 13, k + 15)]
-    at = [card.number(first, 0.0) for first, _ in pairs]
-    if any(card.number(second, own) != own for (_, second), own in zip(pairs, at, strict=True)):
-        raise card.refuse("an inertia or an axis of mass or stretching that changes along it")
-    factors = card.number(k, 1.0), card.number(k + 1, 1.0)
-    return factors, Further(at[0], (at[1], at[2]), (at[3], at[4]))
+def _empty(rows: int, columns: int) -> Sparse:
+    from scipy.sparse import csc_array
+
+    return csc_array((rows, columns))
+
+
+def _common_grids(data: BulkData, parts: list[_Part]) -> tuple[list[int], Floats, list[Ints]]:
+    """Numbers and positions (N, 3) of the grids of all parts, and the rows of those of each part."""
+    from scipy.spatial import cKDTree
+
+    numbers, rows = list[int](), list[Ints]()
+    positions = np.zeros((0, 3))
+    for k, part in enumerate(parts):
+        R, shift = _turn(data, part)
+        own = np.array([place for place, _ in part.data.grids.values()]).reshape(-1, 3) @ R.T + shift
+        row = np.arange(len(positions), len(positions) + len(own))
+        same = np.zeros(len(own), dtype=bool)
+        if len(positions) and len(own):
+            distance, nearest = cKDTree(positions).query(own)
+            same = distance <= CONNECTED * data.units.length
+            row[same] = nearest[same]
+            row[~same] = len(positions) + np.arange((~same).sum())
+        taken = set(numbers)
+        new = [number for number, known in zip(part.row, same, strict=True) if not known]
+        numbers += [number if number not in taken else number + k * 100_000_000 for number in new]
+        positions, rows = np.vstack([positions, own[~same]]), [*rows, row]
+    return numbers, positions, rows
+
+
+def _turn(data: BulkData, part: _Part) -> tuple[Floats, Floats]:
+    """Axes (3, 3) and place (3,) m to which SELOC moves a part."""
+    number = next((n for n, each in data.parts.items() if each is part.data), None)
+    for card in data.all("SELOC"):
+        if card.whole("SEID") != number:
+            continue
+        points = {**data["POINT"], **data["GRID"]}
+        own = {**part.data["POINT"], **part.data["GRID"]}
+        from_, to = [], []
+        for k in (1, 2, 3):
+            if card.whole(f"GA{k}") not in own or card.whole(f"GB{k}") not in points:
+                raise ModelError(f"{card}: its grids are not in the file")
+            from_.append(part.data.place(own[card.whole(f"GA{k}")]))
+            to.append(data.place(points[card.whole(f"GB{k}")]))
+        first, second = (_triad(*each) for each in (from_, to))
+        R = second @ first.T
+        return R, to[0] - R @ from_[0]
+    return np.eye(3), np.zeros(3)
+
+
+def _triad(a: Floats, b: Floats, c: Floats) -> Floats:
+    x = (b - a) / np.linalg.norm(b - a)
+    z = np.cross(x, c - a)
+    z /= np.linalg.norm(z)
+    return np.column_stack([x, np.cross(z, x), z])
+
+
+def _placed(part: _Part, row: Ints, first: int, size: int, turn: tuple[Floats, Floats]) -> Sparse:
+    """(n of the part, size): the freedoms of a part by those of all."""
+    from scipy.sparse import coo_array
+
+    R = np.kron(np.eye(2), turn[0].T)
+    count, scalars = len(row), np.arange(len(part.points))
+    i, j = np.nonzero(R)
+    rows = (6 * np.arange(count)[:, None] + i).ravel()
+    columns = (6 * row[:, None] + j).ravel()
+    values = np.concatenate([np.tile(R[i, j], count), np.ones(len(scalars))])
+    entries = values, (np.r_[rows, 6 * count + scalars], np.r_[columns, first + scalars])
+    return as_csc(coo_array(entries, shape=(part.size, size)))
+
+
+def _reduced(
+    data: BulkData, numbers: list[int], positions: Floats, K: Sparse, M: Sparse, ties: Sparse,
+    carrier: dict[int, int], cells: dict[str, Ints], stress: "StructureStress",
+) -> FeModel:  # fmt: skip
+    """The model without the grids that are carried, and without freedoms that have nothing."""
+    from scipy.sparse import vstack
+
+    size = K.shape[0]
+    T = _carried(positions, carrier, size)
+    K, M, ties = as_csc(T.T @ K @ T), as_csc(T.T @ M @ T), ties @ T
+    tied = np.zeros(size, dtype=bool)
+    tied[np.unique(ties.tocoo().col)] = True
+    kept = (abs(K).sum(axis=0) > 0.0) | (abs(M).sum(axis=0) > 0.0) | tied
+    singular, extra = _singular(K, M, len(numbers), kept, tied)
+    kept &= ~singular
+    used = np.flatnonzero(kept)
+    if singular.any() or extra.shape[0]:
+        own = np.unique(np.r_[np.flatnonzero(singular), extra.tocoo().col] // 6)
+        shown = ", ".join(str(numbers[k]) for k in own[:5]) + (", ..." if len(own) > 5 else "")
+        said = f"{singular.sum() + extra.shape[0]} components of {len(own)} grids, {shown}"
+        warnings.warn(f"{data.path}: {said}, have neither stiffness nor mass: left out (AUTOSPC)", FembWarning)
+    joints = as_csc(vstack([ties, extra]))[:, used]
+    of_grid = used < 6 * len(numbers)
+    node = np.where(of_grid, used // 6, len(numbers))
+    nodes = np.unique(node)
+    place = np.full(len(numbers) + 1, -1)
+    place[nodes] = np.arange(len(nodes))
+    positions = np.vstack([positions, positions.mean(axis=0)])[nodes]
+    mapped = {kind: place[each] for kind, each in cells.items()}
+    stress.expand = as_csc(T[:, used])
+    return FeModel(
+        positions, place[node], np.where(of_grid, used % 6, 6), as_csc(M[:, used][used]), as_csc(K[:, used][used]),
+        np.array([*numbers, 0])[nodes], {}, stress,
+        {kind: whole for kind, each in mapped.items() if len(whole := each[np.all(each >= 0, axis=1)])},
+        joints if joints.shape[0] else None,
+    )  # fmt: skip
+
+
+def _carried(positions: Floats, carrier: dict[int, int], size: int) -> Sparse:
+    """(n, n): all freedoms by those of grids that are not carried."""
+    from scipy.sparse import coo_array
+
+    def last(row: int) -> int:
+        while row in carrier:
+            row = carrier[row]
+        return row
+
+    moved = np.array(sorted(carrier), dtype=int)
+    hosts = np.array([last(row) for row in moved.tolist()], dtype=int)
+    own = np.setdiff1d(np.arange(size), 6 * moved[:, None] + np.arange(6))
+    S = rigid_transport(positions[moved] - positions[hosts]) if len(moved) else np.zeros((0, 6, 6))
+    e, i, j = np.nonzero(S)
+    entries = np.r_[np.ones(len(own)), S[e, i, j]], (np.r_[own, 6 * moved[e] + i], np.r_[own, 6 * hosts[e] + j])
+    return as_csc(coo_array(entries, shape=(size, size)))
+
+
+def _singular(K: Sparse, M: Sparse, grids: int, kept: Bools, tied: Bools) -> tuple[Bools, Sparse]:
+    """Freedoms without stiffness and mass, and rows of such directions that are not along the axes."""
+    from scipy.sparse import coo_array
+
+    out, directions = np.zeros(K.shape[0], dtype=bool), []
+    places = 3 * np.arange(2 * grids)[:, None] + np.arange(3)
+    blocks = [_diagonal_blocks(each, 2 * grids) for each in (K, M)]
+    candidates = kept[places].any(axis=1) & ~tied[places].any(axis=1)
+    values, vectors = np.linalg.eigh(blocks[0])
+    weak = (values <= SINGULAR * values[:, -1:]) & candidates[:, None]
+    for k, c in zip(*np.nonzero(weak), strict=True):
+        v = vectors[k, :, c]
+        if abs(v @ blocks[1][k] @ v) > 1e-12 * np.abs(blocks[1][k]).max():
+            continue
+        axis = int(np.abs(v).argmax())
+        if np.abs(v).max() > 1.0 - 1e-9:
+            out[places[k, axis]] |= kept[places[k, axis]]
+        else:
+            directions.append((places[k], v))
+    entries = [(i, p, x) for i, (place, v) in enumerate(directions) for p, x in zip(place, v, strict=True)]
+    i, p, x = np.array(entries).reshape(-1, 3).T
+    return out, as_csc(coo_array((x, (i.astype(int), p.astype(int))), shape=(len(directions), K.shape[0])))
+
+
+def _diagonal_blocks(matrix: Sparse, count: int) -> Floats:
+    """(count, 3, 3)."""
+    entries = matrix.tocoo()
+    own = (entries.row // 3 == entries.col // 3) & (entries.row < 3 * count)
+    blocks = np.zeros((count, 3, 3))
+    np.add.at(blocks, (entries.row[own] // 3, entries.row[own] % 3, entries.col[own] % 3), entries.data[own])
+    return blocks
+
+
+def _lumped(mass: Sparse) -> Sparse:
+    """The diagonal of a mass, each element's in proportion to its own."""
+    from scipy.sparse import diags_array
+
+    return diags_array(np.asarray(mass.sum(axis=1)).ravel()).tocoo()
+
+
+@dataclass
+class StructureStress:
+    """Stress stiffness of shells, bars and solids by the freedoms of a part; parts : with their freedoms by those of
+    the whole; expand : these by those of the model, as rigid elements carry some."""
+
+    shells: list[tuple[Ints, Shells]] = field(default_factory=list)
+    bars: tuple[Ints, Floats, Floats] | None = None
+    solid: tuple[Ints, StressStiffness] | None = None
+    parts: "list[tuple[StructureStress, Sparse]]" = field(default_factory=list)
+    expand: Sparse | None = None
+
+    def __call__(self, fields: Floats, shapes: Floats) -> Floats:
+        """(f, s, s) of fields (n, f) and shapes (n, s)."""
+        u, w = (fields, shapes) if self.expand is None else (self.expand @ fields, self.expand @ shapes)
+        G = np.zeros((u.shape[1], w.shape[1], w.shape[1]))
+        for own, E in self.parts:
+            G += own(E @ u, E @ w)
+        for places, shells in self.shells:
+            for k in range(0, len(places), 200):
+                part = slice(k, k + 200)
+                stress = np.einsum("emk,ekf->emf", shells.stresses[part], u[places[part]])
+                K = np.einsum("emf,emab->efab", stress, second_strains(shells, part), optimize=True)
+                G += np.einsum("eas,efab,ebt->fst", w[places[part]], K, w[places[part]], optimize=True)
+        if self.bars is not None:
+            places, tension, stress = self.bars
+            pulled = np.einsum("ek,ekf->ef", tension, u[places])
+            G += np.einsum("ef,eas,eab,ebt->fst", pulled, w[places], stress, w[places], optimize=True)
+        if self.solid is not None:
+            of_solid, solid = self.solid
+            G += solid(u[of_solid], w[of_solid])
+        return G

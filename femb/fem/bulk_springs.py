@@ -1,129 +1,167 @@
-"""Rods and springs of NASTRAN bulk data as rows of displacements with stiffnesses: CROD, CONROD, CELAS1, CELAS2, CBUSH.
+"""Springs and masses of NASTRAN bulk data as rows of displacements with stiffnesses or masses.
 
 Their stiffness is that of small displacements at rest; damping is left out, as that of a reduced body is given with it.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
 from femb.base.bulk_data import BulkData, Card
 from femb.base.errors import ModelError
 from femb.base.types import Floats
-from femb.elements.shell.bulk_shell import isotropic
+from femb.fem.bulk_bars import line_axes
 from femb.numerics.rotations import rigid_transport
 
-SPRINGS = ("CROD", "PROD", "CONROD", "CELAS1", "PELAS", "CELAS2", "CBUSH", "PBUSH")
+SCALAR_SPRINGS = ("CELAS1", "CELAS2", "CELAS3", "CELAS4")
+SCALAR_MASSES = ("CMASS1", "CMASS2", "CMASS3", "CMASS4")
 
 
 @dataclass(frozen=True, eq=False)
 class Spring:
-    """rows : by grid (m, 6), whose sums with the motions of the grids are m elongations. stiffness (m,) N/m, or N m.
-    masses : kg by grid."""
+    """rows : by grid (m, 6), or of a scalar point (m, 1), whose sums with the motions are m elongations. matrix (m, m)
+    : stiffness N/m, or mass kg where ``is_mass``."""
 
     rows: Mapping[int, Floats]
-    stiffness: Floats
-    masses: Mapping[int, float] = field(default_factory=dict)
+    matrix: Floats
+    is_mass: bool = False
 
 
-def springs_of(data: BulkData) -> list[Spring]:
-    """All rods and springs. Raises ModelError: grounded and scalar ones, options that are not read."""
-    # a PELAS has two properties of four fields
-    pelas = (Card(each.name, each.fields[k : k + 4]) for each in data.all("PELAS") for k in range(0, 8, 4))
-    halves = BulkData(data.path, {"PELAS": [each for each in pelas if each.value(2) is not None]})
-    properties = {"PROD": data.by_id("PROD"), "PELAS": halves.by_id("PELAS"), "PBUSH": data.by_id("PBUSH")}
-    found = [_rod(data, card, properties["PROD"]) for card in data.all("CROD", "CONROD")]
-    found += [_scalar(data, card, properties["PELAS"]) for card in data.all("CELAS1", "CELAS2")]
-    return found + [_bush(data, card, properties["PBUSH"]) for card in data.all("CBUSH")]
+def springs_of(data: BulkData, points: Mapping[int, int]) -> list[Spring]:
+    """All springs and masses. points : scalar points. Raises ModelError: options that are not read."""
+    pelas, pmass = _several(data, "PELAS", 4, 2), _several(data, "PMASS", 2, 4)
+    found = [_scalar(data, card, pelas, points, False) for card in data.all(*SCALAR_SPRINGS)]
+    found += [_scalar(data, card, pmass, points, True) for card in data.all(*SCALAR_MASSES)]
+    found += [_bush(data, card) for card in data.all("CBUSH", "CBUSH1D", "CGAP")]
+    return found + list(_masses(data))
 
 
-def _property(card: Card, known: Mapping[int, Card], name: str) -> Card:
-    number = card.whole(3, card.id)
-    if number not in known:
-        raise ModelError(f"{card}: property {number} of field 3 is no {name} of the file")
-    return known[number]
+def _several(data: BulkData, name: str, size: int, count: int) -> dict[int, float]:
+    """The values of properties of which several are on a card. Raises ModelError: one that is there twice."""
+    found: dict[int, float] = {}
+    for card in data.all(name):
+        for k in range(0, size * count, size):
+            if card.value(k) is None:
+                continue
+            if found.setdefault(card.whole(k), card.number(k + 1)) != card.number(k + 1):
+                raise ModelError(f"{card}: its number is that of another {name} too")
+    return found
 
 
-def _rod(data: BulkData, card: Card, known: Mapping[int, Card]) -> Spring:
-    """CROD: EID PID G1 G2, PROD: PID MID A J C NSM. CONROD: EID G1 G2 MID A J C NSM."""
-    own, k, first = (card, 5, 3) if card.name == "CONROD" else (_property(card, known, "PROD"), 3, 4)
-    E, G, _, rho = isotropic(data, data.material(own, k, "MAT1"))
-    area, torsion = data.unit**2 * own.number(k + 1, 0.0), data.unit**4 * own.number(k + 2, 0.0)
-    nsm = own.number(k + 4, 0.0) * data.mass_factor / data.unit
-    grids = data.grid(card, first), data.grid(card, first + 1)
-    along = data.grids[grids[1]][0] - data.grids[grids[0]][0]
-    length = float(np.linalg.norm(along))
-    if not (length > 0.0 and area >= 0.0 and torsion >= 0.0):
-        raise ModelError(f"{card}: has no length, or a negative area or torsion constant")
-    rows = np.asarray(np.kron(np.eye(2), along / length))
-    half = 0.5 * (rho * area + nsm) * length
-    return Spring(
-        {grids[0]: -rows, grids[1]: rows}, np.array([E * area, G * torsion]) / length, dict.fromkeys(grids, half)
-    )
-
-
-def _scalar(data: BulkData, card: Card, known: Mapping[int, Card]) -> Spring:
-    """CELAS1: EID PID G1 C1 G2 C2, PELAS: PID K. CELAS2: EID K G1 C1 G2 C2."""
-    stiffness = (card if card.name == "CELAS2" else _property(card, known, "PELAS")).number(3)
+def _scalar(data: BulkData, card: Card, known: Mapping[int, float], points: Mapping[int, int], mass: bool) -> Spring:
+    """A value between components of two grids, scalar points or the ground."""
+    simple = card.name[-1] in "34"
+    if card.name[-1] in "24":
+        value = card.number("K")
+    elif card.whole("PID") in known:
+        value = known[card.whole("PID")]
+    else:
+        raise ModelError(f"{card}: property {card.whole('PID')} of field 3 is no {'PMASS' if mass else 'PELAS'}")
     rows: dict[int, Floats] = {}
     kinds = set()
-    for k, sign in ((4, -1.0), (6, 1.0)):
-        if card.value(k) in (None, 0):
-            raise card.refuse("a spring to the ground: name its grid as an interface instead")
-        grid, component = data.grid(card, k), card.whole(k + 1, 0) - 1
-        if not 0 <= component < 6:
-            raise card.fault(k + 1, "a component from 1 to 6")
-        kinds.add(component // 3)
-        row = sign * np.kron(np.eye(2), data.grids[grid][1].T)[[component]]
+    for k, sign in ((1, -1.0), (2, 1.0)):
+        grid = card.whole(f"G{k}")
+        if grid == 0:
+            continue
+        if grid in points or simple:
+            if grid not in points:
+                raise ModelError(f"{card}: {grid} is no SPOINT")
+            row: Floats = sign * np.ones((1, 1))
+            kinds.add(0)
+        else:
+            data.known(card, f"G{k}")
+            component = card.whole(f"C{k}") - 1
+            if not 0 <= component < 6:
+                raise card.fault(f"C{k}", "a component from 1 to 6")
+            kinds.add(component // 3)
+            row = np.asarray(sign * np.kron(np.eye(2), data.grids[grid][1].T)[[component]])
         rows[grid] = np.asarray(rows.get(grid, 0.0) + row)
-    if len(kinds) > 1:
-        raise card.refuse("a spring between a displacement and a rotation")
-    return Spring(rows, np.array([stiffness * (data.unit if kinds == {1} else 1.0 / data.unit)]))
+    unit = {frozenset({0}): "F/L", frozenset({1}): "FL"}.get(frozenset(kinds), "F")
+    if mass:
+        unit = {"F/L": "M", "FL": "ML2", "F": "ML"}[unit]
+        # of two ends, the mass is on their difference, as NASTRAN has it
+    return Spring(rows, np.array([[value * card.units.factor(unit)]]), mass)
 
 
-def _bush(data: BulkData, card: Card, known: Mapping[int, Card]) -> Spring:
-    """CBUSH: EID PID GA GB X1 X2 X3 CID, S OCID. PBUSH: PID and lines of a letter and six numbers: K is read."""
-    if card.value(5) is None:
-        raise card.refuse("a spring to the ground: name its grid as an interface instead")
-    if card.value(11) not in (None, -1):
-        raise card.refuse("a place in a coordinate system, OCID")
-    own, unit = _property(card, known, "PBUSH"), data.unit
+def _masses(data: BulkData) -> Iterator[Spring]:
+    """CONM2, whose centre is in axes of CID, with -1 at a place; CONM1, a matrix (6, 6)."""
+    for card in data.all("CONM2"):
+        grid = data.known(card, "G")
+        place, absolute = data.grids[grid][0], card.value("CID") == -1
+        axes = np.eye(3) if absolute else data.axes_at(card, card.whole("CID"), place)
+        xx, xy, yy, xz, yz, zz = (card.number(key) for key in ("I11", "I21", "I22", "I31", "I32", "I33"))
+        inertia = axes @ np.array([[xx, -xy, -xz], [-xy, yy, -yz], [-xz, -yz, zz]]) @ axes.T
+        mass, centre = card.number("M"), card.numbers("X1", 3)
+        if mass < 0.0 or np.linalg.eigvalsh(inertia)[0] < -1e-9 * np.abs(inertia).max():
+            raise ModelError(f"{card}: its mass or a principal moment of inertia is negative")
+        matrix = np.zeros((6, 6))
+        matrix[:3, :3], matrix[3:, 3:] = mass * np.eye(3), inertia
+        yield Spring({grid: rigid_transport(centre - place if absolute else axes @ centre)}, matrix, True)
+    for card in data.all("CONM1"):
+        grid = data.known(card, "G")
+        turned = np.kron(np.eye(2), data.axes_at(card, card.whole("CID"), data.grids[grid][0]).T)
+        matrix, values = np.zeros((6, 6)), iter(range(card.place("M"), 40))
+        for i in range(6):
+            for j in range(i + 1):
+                unit = ("M", "ML", "ML2")[(i > 2) + (j > 2)]
+                matrix[i, j] = matrix[j, i] = card.numbers(next(values), 1, unit)[0]
+        yield Spring({grid: np.asarray(turned)}, matrix, True)
+
+
+def _bush(data: BulkData, card: Card) -> Spring:
+    """CBUSH of PBUSH, lines of a letter and six numbers; CBUSH1D and CGAP, along their line or the x axis of CID."""
+    own = data.property(card, {"CBUSH": "PBUSH", "CBUSH1D": "PBUSH1D", "CGAP": "PGAP"}[card.name])
     stiffness = np.zeros(6)
-    for k in range(3, len(own.fields) + 2, 8):
-        if own.text(k) == "K":
-            stiffness = own.numbers(k + 1, 6)
-        elif own.text(k) == "M":
+    if card.name == "CBUSH":
+        for k in range(1, len(own.fields), 8):
+            if own.text(k) == "K":
+                stiffness = np.array([own.numbers(k + 1 + c, 1, "F/L" if c < 3 else "FL")[0] for c in range(6)])
+            elif own.text(k) == "M":
+                raise own.refuse("its mass, M")
+    elif card.name == "CBUSH1D":
+        stiffness[0] = own.number("K")
+        if own.number("M"):
             raise own.refuse("its mass, M")
-    grids = data.grid(card, 4), data.grid(card, 5)
+    else:
+        closed = own.value("U0") is None or own.number("U0") <= 0.0
+        stiffness[0] = own.number("KA") if closed and own.value("KA") is not None else own.number("KB")
+    grids = [data.known(card, "GA")]
+    if card.value("GB") is not None:
+        grids.append(data.known(card, "GB"))
     ends = [data.grids[grid][0] for grid in grids]
-    axes = _bush_axes(data, card, ends[1] - ends[0], stiffness)
-    at = ends[0] + card.number(10, 0.5) * (ends[1] - ends[0])
+    at = ends[0]
+    if card.name == "CBUSH":
+        if card.value("OCID") not in (None, -1):
+            axes = data.axes_at(card, card.whole("OCID"), ends[0])
+            at = (
+                data.system(card, card.whole("OCID"))[1] if card.whole("OCID") else np.zeros(3)
+            ) + axes @ card.numbers("S1", 3)
+        else:
+            at = ends[0] + card.number("S") * (ends[-1] - ends[0])
+    axes = _bush_axes(data, card, ends, stiffness)
     turned = np.asarray(np.kron(np.eye(2), axes.T))
     rows: dict[int, Floats] = {}
-    for grid, end, sign in zip(grids, ends, (-1.0, 1.0), strict=True):
-        rows[grid] = rows.get(grid, 0.0) + sign * turned @ rigid_transport(at - end)
-    return Spring(rows, stiffness * np.repeat([1.0 / unit, unit], 3))
+    for grid, end, sign in zip(grids, ends, (-1.0, 1.0), strict=False):
+        arm = at - end if card.name == "CBUSH" else np.zeros(3)
+        rows[grid] = rows.get(grid, 0.0) + sign * turned @ rigid_transport(arm)
+    return Spring(rows, np.diag(stiffness))
 
 
-def _bush_axes(data: BulkData, card: Card, along: Floats, stiffness: Floats) -> Floats:
+def _bush_axes(data: BulkData, card: Card, ends: list[Floats], stiffness: Floats) -> Floats:
     """(3, 3) columns: those of CID, or the line of the grids and the orientation vector."""
-    if card.value(9) is not None:
-        return data.system(card, 9)[1]
+    if card.value("CID") is not None:
+        return data.axes_at(card, card.whole("CID"), ends[0])
+    along = ends[-1] - ends[0]
     length = float(np.linalg.norm(along))
-    if not length > 0.0:
+    if len(ends) < 2 or not length > 0.0:
         raise ModelError(f"{card}: its grids are at one place and it has no CID: give its coordinate system")
-    x = along / length
-    if card.value(6) is None and card.value(7) is None and card.value(8) is None:
+    if card.name == "CBUSH1D" or all(card.value(f"X{k}") is None for k in (1, 2, 3)):
         if stiffness[[1, 2, 4, 5]].any():
             raise ModelError(f"{card}: has a stiffness across its line: give its orientation vector or CID")
-        up = np.eye(3)[np.abs(x).argmin()]
-    elif isinstance(card.value(6), int) and card.value(7) is None:
-        up = data.grids[data.grid(card, 6)][0] - data.grids[data.grid(card, 4)][0]
-    else:
-        up = data.grids[data.grid(card, 4)][1] @ card.numbers(6, 3)
-    z = np.cross(x, up)
-    if not np.linalg.norm(z) > 1e-6 * np.linalg.norm(up):
-        raise ModelError(f"{card}: its orientation vector is along it")
-    z /= np.linalg.norm(z)
-    return np.column_stack([x, np.cross(z, x), z])
+        up = np.eye(3)[np.abs(along).argmin()]
+        y = np.cross(np.cross(along, up), along)
+        return np.column_stack(
+            [along / length, y / np.linalg.norm(y), np.cross(along, y) / (length * np.linalg.norm(y))]
+        )
+    return line_axes(data, card, (ends[0], ends[1]), data.grids[data.known(card, "GA")][1])

@@ -8,6 +8,7 @@ from typing import Literal, Protocol
 import numpy as np
 from scipy.linalg import block_diag
 
+from femb.base.bulk_cards import SI, Units
 from femb.base.errors import ModelError, Problem
 from femb.base.html import Brief
 from femb.base.types import Floats, Ints, Sparse
@@ -148,17 +149,21 @@ class FeModel(Brief):
             D[self.component == 3 + a, 3 + a] = 1.0
         return D
 
-    def in_unit(self, unit: float) -> "FeModel":
-        """The model in SI units, of lengths in a ``unit`` (m), forces in N and times in s: of mm and tonnes 0.001.
+    def in_unit(self, given: float | str) -> "FeModel":
+        """The model in SI units, of lengths in a unit (m), forces in N and times in s: of mm and tonnes 0.001; or of a
+        system of units by its name.
 
-        Raises ModelError: a unit that is not greater than 0.
+        Raises ModelError: a unit that is not greater than 0; stress stiffness in pounds, or milliseconds.
         """
-        if not 0.0 < unit < np.inf:
-            raise ModelError(f"unit: got {unit:g} m, must be greater than 0")
-        if unit == 1.0:
+        units = Units.of(given)
+        if units == SI:
             return self
+        unit = units.length
+        if isinstance(self.stress, GivenStress) and (units.force, units.time) != (1.0, 1.0):
+            raise ModelError(f"unit: got {given!r} beside stress stiffness, which is of unit loads in N and s")
         turned = np.where(self.component < 3, 1.0 / unit, 1.0)
-        mass, stiffness = (scaled(each, turned, unit) for each in (self.mass, self.stiffness))
+        mass = scaled(self.mass, turned, unit * units.force * units.time**2)
+        stiffness = scaled(self.stiffness, turned, unit * units.force)
         stress = self.stress.in_unit(unit, turned) if isinstance(self.stress, GivenStress) else self.stress
         return replace(self, nodes=self.nodes * unit, mass=mass, stiffness=stiffness, stress=stress)
 

@@ -13,6 +13,7 @@ import numpy as np
 from scipy.linalg import block_diag, eigh
 
 from femb.base.array_files import check_file, of_file, read_arrays
+from femb.base.bulk_cards import SI, Units
 from femb.base.bulk_data import is_bulk_data, located
 from femb.base.errors import ModelError, Problem, ResultError
 from femb.base.mesh_files import nodes_on_plane
@@ -239,7 +240,7 @@ def reduce_mesh(
     density: float | None = None,
     expansion: float = 0.0,
     materials: Mapping[str, Sequence[float]] | None = None,
-    unit: float = 1.0,
+    unit: float | str = 1.0,
     **options: Unpack[ReduceOptions],
 ) -> Reduction:
     """Reduce a mesh of solid cells, or a structure in bulk data, to its interfaces and modes.
@@ -248,7 +249,7 @@ def reduce_mesh(
 
     Parameters:
         mesh: bulk data of NASTRAN with shells, bars, masses and rigid elements, without a material here, whose lengths
-            are in ``unit`` beside N and s; or a file of Gmsh, Abaqus, NASTRAN, VTU or another format of meshio, with
+            are in ``unit``; or a file of Gmsh, Abaqus, NASTRAN, VTU or another format of meshio, with
             tetrahedra of 4 or 10 nodes, hexahedra of 8, 20 or 27, or wedges of 6.
         interfaces: texts as "root=left", "tip=x=1.5:mean", "tip=3,7,9@1.5,0,0" or "tip=right/0,1,0/0,0,1", with its x
             axis and a direction towards y: the first is the root; or a dictionary of these, or
@@ -260,7 +261,7 @@ def reduce_mesh(
         expansion: 1/K, of these cells.
         materials: these four, in these units, by the name of a cell set or physical group, as {"core": (1e8, 0.3,
             50.0)}.
-        unit: of the mesh's lengths, m.
+        unit: of the mesh's lengths, m, beside N and s; or a system of units, as "in-lbf-s".
         options: max_frequency (Hz) and effective_mass (part) of the modes to keep. loads : inside the body, texts as
             "push=tip:0,0,1" (N), "sun=front:pressure" (1 Pa) or "warm=all:heat" (1 K), for ``femb.ModalLoad``. stresses
             : whether results have the stresses of the nodes. coupling : "full" or "constant"; loaded, mass, centre,
@@ -285,7 +286,9 @@ def reduce_mesh(
     rest = None if youngs_modulus is None or poissons_ratio is None or density is None else (
         SolidMaterial(youngs_modulus, poissons_ratio, density, expansion)
     )  # fmt: skip
-    model = read_mesh(mesh, rest, unit, {name: SolidMaterial(*each) for name, each in (materials or {}).items()})
+    model = read_mesh(
+        mesh, rest, Units.of(unit).length, {name: SolidMaterial(*each) for name, each in (materials or {}).items()}
+    )
     with of_file(mesh):
         return _reduced(model, interfaces, modes, options)
 
@@ -297,7 +300,7 @@ def reduce_matrices(
     *,
     nodes: str | Path | None = None,
     names: tuple[str, str] = ("", ""),
-    unit: float = 1.0,
+    unit: float | str = 1.0,
     stress: str | Path | None = None,
     **options: Unpack[ReduceOptions],
 ) -> Reduction:
@@ -310,7 +313,8 @@ def reduce_matrices(
         modes: as in ``reduce_mesh``.
         nodes: table of nodes, .csv, .inp or bulk data; OP4 and punch files need it.
         names: of mass and stiffness in .op4, .op2, .pch.
-        unit: of lengths in positions and matrices, m, beside forces in N and times in s: 0.001 for mm and tonnes.
+        unit: of lengths in positions and matrices, m, beside forces in N and times in s: 0.001 for mm and tonnes; or a
+            system of units, as "in-lbf-s".
         stress: .npz, .h5 or .mat with the stress stiffness of unit loads, see ``femb.fem.model.GivenStress``; by
             default those in the file of arrays itself, with which the coupling is "full".
         options: as in ``reduce_mesh``.
@@ -359,7 +363,7 @@ def reduced_craig_bampton(
     *,
     nodes: str | Path | None = None,
     names: tuple[str, str] = ("", ""),
-    unit: float = 1.0,
+    unit: float | str = 1.0,
     damping_ratio: float = 0.005,
 ) -> ReducedBody:
     """The body of Craig-Bampton matrices, six rows for each interface and then one for each mode.
@@ -393,12 +397,14 @@ def reduced_craig_bampton(
     else:
         arrays = read_arrays(path, MATRICES)
         mass, stiffness = (matrix_files.matrix(arrays, word, str(path)) for word in ("mass", "stiffness"))
-    positions, axes = _frames(interfaces, nodes, unit)
-    if unit != 1.0 and mass.shape == stiffness.shape:
+    units = Units.of(unit)
+    positions, axes = _frames(interfaces, nodes, units.length)
+    if units != SI and mass.shape == stiffness.shape:
         k, n = 6 * len(interfaces), mass.shape[0]
         # modes keep a mass of one
-        turned = np.where(np.arange(n) >= k, unit**-0.5, np.where(np.arange(n) % 6 < 3, 1.0 / unit, 1.0))
-        mass, stiffness = (scaled(each, turned, unit) for each in (mass, stiffness))
+        of_mass = units.length * units.force * units.time**2
+        turned = np.where(np.arange(n) >= k, of_mass**-0.5, np.where(np.arange(n) % 6 < 3, 1.0 / units.length, 1.0))
+        mass, stiffness = scaled(mass, turned, of_mass), scaled(stiffness, turned, units.length * units.force)
     with of_file(matrices):
         return craig_bampton_body(mass, stiffness, tuple(interfaces), positions, damping_ratio, axes)
 
@@ -424,7 +430,7 @@ def read_matrices(
     matrices: str | Path,
     nodes: str | Path | None,
     names: tuple[str, str] = ("", ""),
-    unit: float = 1.0,
+    unit: float | str = 1.0,
     stress: str | Path | None = None,
 ) -> FeModel:
     """The finite element model of files, as of ``reduce_matrices``. Raises ModelError, ResultError."""

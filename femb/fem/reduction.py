@@ -327,6 +327,8 @@ def reduce_model(
     frequencies = np.sqrt(squares) / (2.0 * np.pi)
     error = _truncation(model, found, arrays, len(squares))
     whole = np.concatenate([np.full(3, body.mass), np.diag(body.inertia)])
+    # masses on a line have no inertia about it
+    whole = np.where(whole > 1e-12 * body.mass * model.length**2 * (np.arange(6) > 2), whole, np.inf)
     effective = (parts.T @ np.hstack([body.S1, body.C0])) ** 2 / whole
     missing = 1.0 - effective.sum(axis=0) - _carried(model, ties, axes) / whole
     check_loaded(loaded, missing)

@@ -441,10 +441,6 @@ def dish(*items):
 
 
 EXAMPLES[e.Shell] = EXAMPLES[e.ShellPoint] = dish
-EXAMPLES[e.GridPoint] = lambda: apart(
-    e.GridPoint("g", position=(1.5, 0.1, 0.2), masses=((1.2, np.array([0.1, -0.2, 0.3]), np.diag([0.1, 0.2, 0.25])),)),
-    e.SpringDamper("spring", SpringEnd("a", at=(0.1, 0.2, 0.3)), SpringEnd("g"), stiffness=3.0, damping=0.1),
-)
 EXAMPLES[e.SurfaceLoad] = lambda: dish(
     e.SurfaceLoad("gas", "dish", pressure=3.0, profile=SMOOTH),
     e.SurfaceLoad("light", "dish", force=(1.0, 2.0, 3.0)),

@@ -1,7 +1,6 @@
 """Structures in NASTRAN bulk data: each card beside the same structure as items, closed forms and NASTRAN itself."""
 
 import re
-import sys
 from pathlib import Path
 
 import meshio
@@ -17,7 +16,6 @@ from femb.elements.modal.data import read_reduced_body
 from femb.fem import reduce_beams, reduce_mesh
 from femb.fem.bulk_model import read_structure
 
-pytest.importorskip("pyyeti", reason="pyyeti, the extra fe, is not installed")
 FILES = Path(__file__).parent / "files"
 E, NU, RHO = 7e10, 0.3, 2700.0
 METAL = femb.Material(E, 0.5 * E / (1.0 + NU), RHO)
@@ -28,7 +26,9 @@ MATERIALS = "MAT1,1,7.+10,,.3,2700.\nMAT8,8,1.3+11,9.+9,.3,5.+9,4.+9,3.+9,1600.\
 
 def file_of(path, *cards):
     """A file of cards, between the lines that are around them."""
-    path.write_text("\n".join(["SOL 103", "CEND", "TITLE = PLATE, FLAT", "BEGIN BULK", *cards, "ENDDATA", ""]))
+    path.write_text(
+        "\n".join(["SOL 103", "CEND", "TITLE = PLATE, FLAT", "BEGIN BULK", "PARAM,COUPMASS,1", *cards, "ENDDATA", ""])
+    )
     return path
 
 
@@ -139,6 +139,22 @@ def test_several_walls_in_one_file(tmp_path):
     np.testing.assert_allclose(reduce_mesh(with_factor, [ROOT], 3).body.mass, 4.0 * found.body.mass, rtol=1e-12)
 
 
+def frequencies(K, M, count, shift=1.0):
+    """(count,) Hz of the lowest modes: masses may be zero, and rigid motions free."""
+    inverse = eigh(M, K + shift * M, eigvals_only=True)[::-1][:count]
+    return np.sqrt(np.maximum(1.0 / inverse - shift, 0.0)) / (2.0 * np.pi)
+
+
+def at_tip(reduction):
+    """(6, 6) stiffness of the second interface with the first held, without a mass matrix."""
+    return reduction.body.K[:6, :6]
+
+
+def same_stiffness(found, wanted, rtol=1e-9):
+    for one, other in ((at_tip(found), at_tip(wanted)),):
+        np.testing.assert_allclose(one, other, rtol=rtol, atol=rtol * np.abs(other).max())
+
+
 def bars(count, extra=(), pbar="PBAR,2,1,1.-4,2.857142857142857-9,4.285714285714286-9,3.7142857142857143-9"):
     """A line of bars along x, 1 m long, whose plane 1 has the z axis."""
     points = [f"GRID,{k + 1},,{k / count!r},0.,0." for k in range(count + 1)]
@@ -161,16 +177,24 @@ def boom(count, stiffness=(300.0, 200.0), up=(0.0, 0.0, 1.0), **words):
 
 def test_bars_are_exact_beams(tmp_path):
     """I1 bends in the plane of the orientation vector; shear factors, products of inertia, PBEAM and shapes."""
-    found = reduce_mesh(file_of(tmp_path / "a.bdf", *bars(3)), ["root=1"], 8)
-    np.testing.assert_allclose(found.free, reduce_beams(boom(3), "hub", {}, 8).free, rtol=1e-9)
+    roots = ["root=1", "tip=4"]
+    found = reduce_mesh(file_of(tmp_path / "a.bdf", *bars(3)), roots, 1)
+    same_stiffness(found, reduce_beams(boom(3), "hub", {"tip": "beams.b.-1"}, 1))
+    # cubics have the frequencies of the line to 0.02 % and 0.5 %
+    exact = (
+        np.array([1.8751041, 1.8751041, 4.6940911, 4.6940911]) ** 2
+        * np.sqrt(np.array([200.0, 300.0, 200.0, 300.0]) / 0.27)
+        / (2.0 * np.pi)
+    )
+    found = reduce_mesh(file_of(tmp_path / "a.bdf", *bars(3)), ["root=1"], 4).free
+    np.testing.assert_allclose(found[:2], exact[:2], rtol=2e-4)
+    np.testing.assert_allclose(found, exact, rtol=5e-3)
     shear = bars(
         3, pbar=f"PBAR,2,1,1.-4,2.857142857142857-9,4.285714285714286-9,{100 / METAL.shear_modulus!r}\n,\n,.5,.4"
     )
     G = METAL.shear_modulus
-    wanted = reduce_beams(boom(3, shear_stiffness=(0.5e-4 * G, 0.4e-4 * G)), "hub", {}, 8)
-    np.testing.assert_allclose(
-        reduce_mesh(file_of(tmp_path / "b.bdf", *shear), ["root=1"], 8).free, wanted.free, rtol=1e-9
-    )
+    wanted = reduce_beams(boom(3, shear_stiffness=(0.5e-4 * G, 0.4e-4 * G)), "hub", {"tip": "beams.b.-1"}, 1)
+    same_stiffness(reduce_mesh(file_of(tmp_path / "b.bdf", *shear), roots, 1), wanted)
 
 
 def test_product_of_inertia_turns_the_section(tmp_path):
@@ -207,7 +231,7 @@ def test_shapes_of_sections(tmp_path, card, shape, factor):
     cards = bars(3, pbar=card)
     if card.startswith("PBEAML"):
         cards = [each.replace("CBAR", "CBEAM") for each in cards]
-    found = reduce_mesh(file_of(tmp_path / "a.bdf", *cards), ["root=1"], 8)
+    found = reduce_mesh(file_of(tmp_path / "a.bdf", *cards), ["root=1", "tip=4"], 1)
     model = femb.Model()
     model.add(femb.RigidBody("hub", mass=10.0, inertia=1.0))
     torsion = {}
@@ -221,7 +245,8 @@ def test_shapes_of_sections(tmp_path, card, shape, factor):
                            **torsion)  # fmt: skip
     start = femb.Attachment("hub", direction=(1.0, 0.0, 0.0), up=(0.0, 0.0, 1.0))
     model.add(femb.ExactBeam("b", section, 1.0, 3, start=start))
-    np.testing.assert_allclose(found.free, reduce_beams(model, "hub", {}, 8).free, rtol=1e-9)
+    same_stiffness(found, reduce_beams(model, "hub", {"tip": "beams.b.-1"}, 1))
+    np.testing.assert_allclose(found.body.mass, RHO * plain.area + 0.3 * (".018" in card), rtol=1e-9)
 
 
 def test_masses_rigid_elements_and_offsets(tmp_path):
@@ -230,7 +255,7 @@ def test_masses_rigid_elements_and_offsets(tmp_path):
     body = "CONM2,9,102,5,2.,.1,.2,.3\n,.03,.001,.04,.002,.003,.05"
     rigid = ["GRID,101,,1.,.2,0.", "GRID,102,,1.,.2,.5", "RBE2,50,4,123456,101", "RBE2,51,101,123456,102,1.-5"]
     moved = [card + ",\n,,,0.,.1,0.,0.,.1,0." if card.startswith("CBAR") else card for card in bars(3)]
-    found = reduce_mesh(file_of(tmp_path / "a.bdf", *moved, *rigid, axes, body), ["root=1"], 8)
+    found = reduce_mesh(file_of(tmp_path / "a.bdf", *moved, *rigid, axes, body), ["root=1", "tip=4"], 4)
     model = femb.Model()
     model.add(femb.RigidBody("hub", mass=10.0, inertia=1.0))
     section = boom(3).tables["sections"]["s"]
@@ -242,14 +267,14 @@ def test_masses_rigid_elements_and_offsets(tmp_path):
     model.add(femb.RigidBody("tip", mass=2.0, inertia=R @ J @ R.T, position=centre))
     joint = femb.JointEnd(beam="b", node=-1), femb.JointEnd("tip", at=np.array([1.0, 0.1, 0.0]) - centre)
     model.add(femb.Fixed("weld", *joint))
-    wanted = reduce_beams(model, "hub", {}, 8)
+    wanted = reduce_beams(model, "hub", {"tip": "bodies.tip"}, 4)
     np.testing.assert_allclose(found.body.mass, 2.27, rtol=1e-12)
-    np.testing.assert_allclose(found.free, wanted.free, rtol=1e-8)
+    np.testing.assert_allclose(found.free[:4], wanted.free[:4], rtol=1e-4)
     basic = f"CONM2,9,102,-1,2.,{centre[0]!r},{centre[1]!r},{centre[2]!r}".replace("np.float64(", "").replace(")", "")
     turned = R @ J @ R.T
     values = (turned[0, 0], -turned[1, 0], turned[1, 1], -turned[2, 0], -turned[2, 1], turned[2, 2])
     basic += "\n," + ",".join(repr(float(value)) for value in values)
-    other = reduce_mesh(file_of(tmp_path / "b.bdf", *moved, *rigid, basic), ["root=1"], 8)
+    other = reduce_mesh(file_of(tmp_path / "b.bdf", *moved, *rigid, basic), ["root=1", "tip=4"], 4)
     np.testing.assert_allclose(other.free, found.free, rtol=1e-9)
 
 
@@ -263,7 +288,7 @@ def test_rigid_elements_of_some_components(tmp_path):
     held = np.isin(fe.numbers[fe.node_of], [1, 100, 101])
     free = null_space(np.vstack([fe.joints.toarray(), np.eye(fe.size)[held]]))
     K, M = (free.T @ each.toarray() @ free for each in (fe.stiffness, fe.mass))
-    found = np.sqrt(eigh(K, M, eigvals_only=True)[:2])
+    found = 2.0 * np.pi * frequencies(K, M, 2)
     np.testing.assert_allclose(found, 3.926602**2 * np.sqrt(np.array([200.0, 300.0]) / 0.27), rtol=1e-3)
 
 
@@ -299,7 +324,7 @@ def test_shells_and_bars_share_grids(tmp_path):
     stiff = [f"CBAR,{90 + k},5,{k},{k + 1},0.,0.,1.,,\n,,,0.,0.,-.02,0.,0.,-.02" for k in range(1, 5)]
     pbar = "PBAR,5,1,1.-4,2.-9,6.-9,3.-9"
     path = file_of(tmp_path / "p.bdf", *grids(4, 2), *quads(4, 2, 2), "PSHELL,2,1,.01,1,,1", *stiff, pbar, MATERIALS)
-    found = reduce_mesh(path, [ROOT], 8)
+    found = reduce_mesh(path, [ROOT, "tip=5"], 8)
     model = femb.Model()
     model.add(femb.RigidBody("hub", mass=10.0, inertia=1.0))
     K = np.diag([E * 1e-4, METAL.shear_modulus * 3e-9, E * 6e-9, E * 2e-9])
@@ -312,7 +337,11 @@ def test_shells_and_bars_share_grids(tmp_path):
     attach = {"edge4": "hub", "edge1": {"beam": "s"}}
     wall = {"thickness": 0.01, "material": METAL}
     model.add(femb.Shell("p", (4, 2), corners, attach=attach, **wall))
-    np.testing.assert_allclose(found.free, reduce_beams(model, "hub", {}, 8).free, rtol=1e-8)
+    model.add(femb.RigidBody("tip", mass=1e-9, inertia=1e-12, position=(1.0, 0.0, 0.0)))
+    model.add(femb.Fixed("weld", femb.JointEnd(beam="s", node=-1), femb.JointEnd("tip", at=(0.0, 0.0, -0.02))))
+    wanted = reduce_beams(model, "hub", {"tip": "bodies.tip"}, 8)
+    same_stiffness(found, wanted)
+    np.testing.assert_allclose(found.free[:8], wanted.free[:8], rtol=5e-4)
 
 
 def test_solids_have_the_materials_of_their_file(tmp_path):
@@ -338,8 +367,6 @@ def test_solids_have_the_materials_of_their_file(tmp_path):
     found = reduce_mesh(path, ["root=x=0"], 3)
     np.testing.assert_allclose(found.free, wanted.free, rtol=1e-9)
     assert found.body.second_order
-    with pytest.raises(ModelError, match="RBE2: not read, beside CTETRA, CHEXA"):
-        reduce_mesh(file_of(path, *cards, "PSOLID,4,1", "RBE2,9,1,123,2", MATERIALS), ["root=x=0"], 3)
     with pytest.raises(ModelError, match="CTETRA 9: 3 grids, beside which 4 and 10 are read"):
         reduce_mesh(file_of(path, *cards, "PSOLID,4,1", "CTETRA,9,4,1,2,3", MATERIALS), ["root=x=0"], 3)
 
@@ -351,11 +378,9 @@ def test_a_truss_has_the_frequencies_that_nastran_prints():
     whole = rigid.T @ (fe.mass @ rigid)
     np.testing.assert_allclose(whole[0, 0], 3.345436, rtol=2e-7)
     np.testing.assert_allclose(whole[4, [0, 2]], [501.8153, -2118.899], rtol=2e-7)
-    squares = eigh(fe.stiffness.toarray(), fe.mass.toarray(), eigvals_only=True)
     printed = [1.698800, 1.767487, 1.857720, 3.419612, 7.024210, 7.025409, 10.72361, 10.98255, 13.86678, 14.38990]
-    found = np.sqrt(squares[6:16]) / (2.0 * np.pi)
-    np.testing.assert_allclose(found[:3], printed[:3], rtol=2e-5)
-    np.testing.assert_allclose(found, printed, rtol=8e-4)  # of bars as one element, by another mass matrix
+    found = frequencies(fe.stiffness.toarray(), fe.mass.toarray(), 16)[6:]
+    np.testing.assert_allclose(found, printed, rtol=1e-4)  # a CBAR of NASTRAN has no inertia about its line
 
 
 def deflections(path, held, loads):
@@ -552,54 +577,46 @@ GOOD = [*grids(1, 1), *quads(1, 1, 2), "PSHELL,2,1,.01,1,,1", MATERIALS]
 @pytest.mark.parametrize(
     ("cards", "message"),
     [
-        ([*GOOD, "CVISC,7,1.,1,1", "RROD,8,1,2"], "CVISC, RROD: not read, beside CQUAD4"),
-        ([*GOOD, "CELAS2,7,1.,1,1"], "CELAS2 7: a spring to the ground: name its grid as an interface"),
+        ([*GOOD, "GENEL,7,1.,1,1", "CHACAB,8,1,2"], r"GENEL \(not yet\); CHACAB \(fluids\): not read: take them out"),
+        ([*GOOD, "STRANGE,1"], r"STRANGE \(unknown\): not read"),
         ([*GOOD, "CBUSH,7,1,1,2"], "CBUSH 7: property 1 of field 3 is no PBUSH"),
         ([*GOOD, "CBUSH,7,1,1,2", "PBUSH,1,K,1.,2."], "CBUSH 7: has a stiffness across its line"),
-        ([*GOOD, "RBAR,8,1,2,123,456"], "RBAR 8: independent components of both grids"),
-        ([*GOOD[:-2], "PSHELL,2,1,.01", MATERIALS], r"PSHELL 2: a wall without .* of bending \(MID2\)"),
-        ([*GOOD[:-2], "PSHELL,2,1,.01,1,,1\n,,,1", MATERIALS], "PSHELL 2: field 12, 1, the material of coupling"),
-        ([*GOOD[:-2], "PSHELL,2,1,0.,1,,1", MATERIALS], "PSHELL 2: got 0.0 in field 4, wanted a thickness"),
-        ([*GOOD[:-2], "PSHELL,2,4,.01,4", MATERIALS], "PSHELL 2: material 4 of field 3 is not in the file"),
-        ([*GOOD[:-2], "PSHELL,2,4,.01,4", "MAT2,4,1.", MATERIALS], "MAT2: not read"),
+        ([*GOOD, "RBAR,8,1,2,123,123"], "RBAR 8: its independent components are not six that define"),
+        ([*GOOD[:-2], "PSHELL,2,,.01", MATERIALS], r"PSHELL 2: a wall without .* of bending \(MID2\)"),
+        ([*GOOD[:-2], "PSHELL,2,1,.01,1,,1\n,,,1", MATERIALS], "PSHELL 2: the material of coupling, MID4"),
+        ([*GOOD[:-2], "PSHELL,2,1,0.,1,,1", MATERIALS], "PSHELL 2: got 0.0 in field 4 .T., wanted a thickness"),
+        ([*GOOD[:-2], "PSHELL,2,4,.01,4", MATERIALS], "PSHELL 2: material 4 of field 3 is no MAT1 or MAT8"),
+        ([*GOOD[:-2], "PSHELL,2,4,.01,4", "MAT9,4,1.", MATERIALS], "PSHELL 2: its material MAT9 4, beside which"),
         ([*GOOD[:-2], MATERIALS], "PSHELL 2: is not in the file"),
         ([*GOOD[:-2], "PCOMP,2,,,,,,,SMEAR\n,8,.1", MATERIALS], "PCOMP 2: the option SMEAR, beside which SYM"),
         ([*GOOD[:-2], "PCOMPG,2", MATERIALS], "PCOMPG 2: has no plies"),
-        (bars(2, pbar="PBAR,2,1,1.-4,1.-9,1.-9"), "PBAR 2: got A, I1, I2, J = .*, 0, must be above 0: a blank J is 0"),
         ([*GOOD[:-2], "PCOMP,2\n,,.1,45.", MATERIALS], "PCOMP 2: .* the material and the thickness of the first"),
         ([*GOOD[:-1], "MAT1,1,7.+10"], "MAT1 1: wanted two of E, G and NU"),
         ([*GOOD[:-1], "MAT1,1,7.+10,,.6"], "MAT1 1: has Poisson's ratio 0.6"),
         ([*GOOD, "CQUAD4,9,2,1,2,77,3"], "CQUAD4 9: grid 77 of field 6 is not in the file"),
-        ([*GOOD[:4], "CQUAD4,1,2,1,2,4,3\n,,,.1", *GOOD[5:]], "CQUAD4 1: field 12, 0.1, a thickness at corners"),
-        ([*GOOD, "CTRIA3,1,2,1,2,3,x"], "CTRIA3 1: got 'x' in field 7, wanted a number"),
-        ([*GOOD, "CQUAD8,9,2,1,2,3,4"], "CQUAD8: not read"),
+        ([*GOOD[:4], "CQUAD4,1,2,1,2,4,3\n,,,.1", *GOOD[5:]], "CQUAD4 1: thicknesses T1 to T4 of some corners"),
+        ([*GOOD, "CTRIA3,1,2,1,2,3,x"], "CTRIA3 1: got 'x' in field 7 .THETA., wanted a number"),
+        ([*GOOD, "CQUAD8,9,2,1,2,3,4"], "CQUAD8 .*not read"),
         ([*GOOD, "GRID,1,,5.,5.,5."], "GRID 1: its number is that of GRID 1 too"),
-        ([*GOOD, "CORD2C,7,,0.,0.,0.,0.,0.,1.\n,1.,0.,0.", "CTRIA3,9,2,1,2,3,7"], "CTRIA3 9: axes of the cylindrical"),
-        ([*bars(2), "CBAR,9,2,1,2,0.,0.,1.,,\n,456"], r"CBAR 9: field 10, 456, pin flags, PA and PB: is not read"),
+        ([*GOOD, "CORD2C,7,,0.,0.,0.,0.,0.,1.\n,0.,0.,2.", "CTRIA3,9,2,1,2,3,7"], "CORD2C 7: its three points are on"),
+        ([*bars(2), "CBAR,9,2,1,2,0.,0.,1.,,\n,457"], r"CBAR 9: got 457 in field 10 .PA., wanted components"),
         ([*bars(2), "CBAR,9,2,1,2,0.,0.,1.,OOO"], "CBAR 9: the option 'OOO' of offsets"),
         ([*bars(2), "CBAR,9,2,1,2,1.,0.,0."], "CBAR 9: its ends are at one place, or its orientation vector is along"),
         ([*bars(2), "CBAR,9,3,1,2,0.,0.,1."], "CBAR 9: property 3 of field 3 is no PBAR or PBARL"),
-        (bars(2, pbar="PBARL,2,1,,I\n,.1,.1,.1,.01,.01,.01"), "PBARL 2: the section I, beside which ROD, TUBE, BAR"),
-        (bars(2, pbar="PBAR,2,1,1.-4,0.,1.-9"), "PBAR 2: got A, I1, I2, J"),
+        (bars(2, pbar="PBARL,2,1,,TUBE2\n,.1,.01"), "PBARL 2: the section TUBE2, beside which ROD, TUBE, BAR"),
+        (bars(2, pbar="PBAR,2,1,1.-4,1.-9,1.-9\n,\n,,,2.-9"), "PBAR 2: got A, I1, I2, I12, J"),
         ([*bars(2), "CONM2,9,77,,1."], "CONM2 9: grid 77 of field 3"),
         ([*bars(2), "CONM2,9,2,,-1."], "CONM2 9: its mass or a principal moment of inertia is negative"),
         ([*bars(2), "RBE2,9,1,123456,2", "RBE2,8,2,123456,1"], "RBE2: grid 1 depends on itself|grid 2 depends"),
-        ([*bars(2), "RBE2,9,1,123456,2", "RBE2,8,3,123456,2"], "RBE2 8: grid 2 depends on grid 1 already"),
-        ([*bars(2), "RBE2,9,1,178,2"], "RBE2 9: got 178 in field 4, wanted components"),
-        ([*bars(2), "RBE3,9,,2,123,1.,123,1,3\n,UM,1,3"], "RBE3 9: field .*, UM"),
+        ([*bars(2), "RBE2,9,1,123456,2", "RBE2,8,3,123456,2"], "RBE2 8: grid 2 depends by RBE2 9 already"),
+        ([*bars(2), "RBE2,9,1,178,2"], "RBE2 9: got 178 in field 4 .CM., wanted components"),
+        ([*bars(2), "RBE3,9,,2,123,1.,123,1,3\n,XX,1,3"], "RBE3 9: field .*, XX"),
         ([*bars(2), "RBE3,9,,2,123,1.,123,1,3"], "RBE3 9: the components of its grids define no motion of grid 2"),
         ([*bars(2), "RBE3,9,,2,123"], "RBE3 9: has no weights and grids"),
-        (["GRID,1,,0.,0.,0.", MATERIALS], "has no shells and no bars"),
-        ([MATERIALS], "has no GRID|has no shells"),
+        (["GRID,1,,0.,0.,0.", MATERIALS], "has no shells, no bars"),
+        ([MATERIALS], "has no GRID"),
         ([*GOOD, "CBAR,7,2,1,2,0.,0.,1.,GGG,456"], "CBAR,7,.*,456: has more than 8 fields behind its name"),
     ],
 )
 def test_what_is_not_read_is_named(tmp_path, cards, message):
     assert re.search(message, refused(tmp_path, *cards))
-
-
-def test_without_its_reader_the_install_line_comes_first(tmp_path, monkeypatch):
-    path = file_of(tmp_path / "p.bdf", *GOOD)
-    for name in ("pyyeti", "pyyeti.nastran"):
-        monkeypatch.setitem(sys.modules, name, None)
-    refuses(r"pip install 'femb\[fe\]'", read_structure, path)

@@ -1,0 +1,244 @@
+"""Bars and rods of NASTRAN bulk data as matrices: stiffness by the forces at one end, exact for Timoshenko's beam.
+
+Source: J. S. Przemieniecki, Theory of Matrix Structural Analysis, chapters 5 and 15.
+"""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from femb.base.bulk_data import BulkData, Card
+from femb.base.errors import ModelError
+from femb.base.types import Floats
+from femb.elements.shell.bulk_shell import isotropic
+from femb.fem.bulk_sections import BarSection, Stations, stations_of
+from femb.numerics.rotations import rigid_transport
+
+RODS = ("CROD", "CONROD", "CTUBE")
+# Gauss points along each part of a bar
+POINTS, WEIGHTS = np.polynomial.legendre.leggauss(3)
+
+
+@dataclass(frozen=True, eq=False)
+class Bar:
+    """Matrices (12, 12) of two grids in basic axes: stiffness, mass; stress (12, 12) by a unit of tension, whose value
+    is tension (12,) times the motions."""
+
+    grids: tuple[int, int]
+    stiffness: Floats
+    mass: Floats
+    tension: Floats
+    stress: Floats
+
+
+def bars_of(data: BulkData, coupled: bool) -> list[Bar]:
+    """All bars and rods. coupled : whether masses are those of the shapes of the element, else half at each end."""
+    properties: dict[tuple[str, int], Stations] = {}
+    found = []
+    for card in data.all("CBAR", "CBEAM"):
+        kind, default = ("PBAR PBARL", "BAROR") if card.name == "CBAR" else ("PBEAM PBEAML PBCOMP", "BEAMOR")
+        card = _completed(card, next(data.all(default), None))
+        key = card.name, card.whole("PID")
+        if key not in properties:
+            properties[key] = stations_of(data, data.property(card, kind))
+        found.append(_bar(data, card, properties[key], coupled))
+    return found + [_rod(data, card) for card in data.all(*RODS)]
+
+
+def _completed(card: Card, default: Card | None) -> Card:
+    """A bar with what is blank in it from BAROR or BEAMOR."""
+    if default is None:
+        return card
+    fields = list(card.fields)
+    places = [1, *([4, 5, 6] if all(each is None for each in fields[4:7]) else []), 7]
+    for k in places:
+        if fields[k] is None and k < len(default.fields):
+            fields[k] = default.fields[k]
+    return Card(card.name, fields, card.units)
+
+
+def line_axes(data: BulkData, card: Card, ends: tuple[Floats, Floats], turn: Floats) -> Floats:
+    """(3, 3) columns: x along the line of two places, y towards the orientation vector or grid of X1 to X3."""
+    along = ends[1] - ends[0]
+    length = float(np.linalg.norm(along))
+    if not length > 0.0:
+        raise ModelError(f"{card}: its ends are at one place, or its orientation vector is along it")
+    if isinstance(card.value("X1"), int) and card.value("X2") is None and card.value("X3") is None:
+        up = data.grids[data.known(card, "X1")][0] - data.grids[data.known(card, "GA")][0]
+    else:
+        up = turn @ card.numbers("X1", 3, "")
+    z = np.cross(along, up)
+    if not np.linalg.norm(z) > 1e-6 * length * np.linalg.norm(up):
+        raise ModelError(f"{card}: its ends are at one place, or its orientation vector is along it")
+    z /= np.linalg.norm(z)
+    x = along / length
+    return np.column_stack([x, np.cross(z, x), z])
+
+
+def _bar(data: BulkData, card: Card, stations: Stations, coupled: bool) -> Bar:
+    if card.name == "CBEAM" and any(card.value(key) for key in ("SA", "SB")):
+        raise card.refuse("warping at grids, SA and SB")
+    grids = data.known(card, "GA"), data.known(card, "GB")
+    frames = [data.grids[grid] for grid in grids]
+    option = card.value("OFFT")
+    if option not in ("GGG", "BGG") and not (isinstance(option, str) and option.upper() in ("GGG", "BGG")):
+        raise card.refuse(f"the option {option!r} of offsets, beside which GGG and BGG are read")
+    ends = [place + axes @ card.numbers(key, 3) for (place, axes), key in zip(frames, ("W1A", "W1B"), strict=True)]
+    R = line_axes(data, card, (ends[0], ends[1]), np.eye(3) if str(option).upper() == "BGG" else frames[0][1])
+    length = float(np.linalg.norm(ends[1] - ends[0]))
+    turned = np.kron(np.eye(2), R.T)
+    X = np.zeros((12, 12))
+    for k, (end, (place, _)) in enumerate(zip(ends, frames, strict=True)):
+        X[6 * k : 6 * k + 6, 6 * k : 6 * k + 6] = turned @ rigid_transport(end - place)
+    K = stiffness(stations, length)
+    pins = [6 * k + c for k, key in enumerate(("PA", "PB")) if card.value(key) for c in card.components(key)]
+    K = released(card, K, pins)
+    tension, G = _tension(K, length)
+    mass = _coupled(stations, length) if coupled else _lumped(stations, length)
+    return Bar(grids, X.T @ K @ X, X.T @ mass @ X, tension @ X, X.T @ G @ X)
+
+
+def stiffness(stations: Stations, length: float) -> Floats:
+    """(12, 12) of a bar along x, by the motions of both ends; forces without stiffness are zero."""
+    F, active = np.zeros((6, 6)), np.ones(6, dtype=bool)
+    places = [place for place, _ in stations] + ([1.0] if stations[-1][0] < 1.0 else [])
+    for begin, end in pairwise(places):
+        for point, weight in zip(POINTS, WEIGHTS, strict=True):
+            x = 0.5 * (begin + end) + 0.5 * (end - begin) * point
+            section = _at(stations, x)
+            S = rigid_transport(np.array([(1.0 - x) * length, 0.0, 0.0])).T  # forces at x by those at the end
+            C, known = _flexibility(section)
+            active &= known
+            F += 0.5 * (end - begin) * length * weight * (S.T @ C @ S)
+    H = np.zeros((6, 12))
+    H[:, 6:] = np.eye(6)
+    H[:, :6] = -rigid_transport(np.array([length, 0.0, 0.0]))
+    K = np.zeros((6, 6))
+    own = np.flatnonzero(active)
+    K[np.ix_(own, own)] = np.linalg.inv(F[np.ix_(own, own)])
+    return H.T @ K @ H
+
+
+def _at(stations: Stations, x: float) -> BarSection:
+    """The section at a place, linear between stations."""
+    if len(stations) == 1:
+        return stations[0][1]
+    places = np.array([place for place, _ in stations])
+    values = np.array([[s.area, s.first, s.second, s.product, s.torsion, s.extra] for _, s in stations])
+    area, first, second, product, torsion, extra = (np.interp(x, places, column) for column in values.T)
+    one = stations[0][1]
+    return BarSection(
+        area, first, second, product, torsion, one.factors, extra, one.inertia, one.centre, one.neutral, one.E, one.G,
+        one.density,
+    )  # fmt: skip
+
+
+def _flexibility(s: BarSection) -> tuple[Floats, Floats]:
+    """(6, 6) strains by forces (N, Qy, Qz, T, My, Mz) about the axis of shear centres, and the forces that can be."""
+    C = np.zeros((6, 6))
+    bends = np.array([s.second > 0.0, s.first > 0.0])
+    active = np.array([s.area > 0.0, bends[1], bends[0], s.torsion > 0.0, *bends])
+    moments = np.array([[s.second, -s.product], [-s.product, s.first]])
+    own = np.flatnonzero(bends)
+    C[np.ix_(4 + own, 4 + own)] = np.linalg.inv(s.E * moments[np.ix_(own, own)])
+    if s.area > 0.0:
+        C[0, 0] = 1.0 / (s.E * s.area)
+        for k, factor in enumerate(s.factors):
+            C[1 + k, 1 + k] = 1.0 / (factor * s.G * s.area) if factor > 0.0 else 0.0
+    C[3, 3] = 1.0 / (s.G * s.torsion) if s.torsion > 0.0 else 0.0
+    # bending about the neutral axis: N at the axis of shear centres bends
+    y, z = s.neutral
+    T = np.eye(6)
+    T[4, 0], T[5, 0] = -z, y
+    return T.T @ C @ T, active
+
+
+def released(card: Card, K: Floats, pins: list[int]) -> Floats:
+    """A stiffness whose forces of some freedoms are zero."""
+    for pin in pins:
+        if K[pin, pin] > 1e-9 * np.abs(K).max() * 1e-6:
+            K = K - np.outer(K[:, pin], K[pin]) / K[pin, pin]
+            K[pin] = K[:, pin] = 0.0
+    return K
+
+
+def _tension(K: Floats, length: float) -> tuple[Floats, Floats]:
+    """Tension (12,) by the motions of the ends, and the stiffness (12, 12) of a unit of it on a cubic."""
+    G = np.zeros((12, 12))
+    own = np.array([[36.0, 3.0 * length], [3.0 * length, 4.0 * length**2]]) / (30.0 * length)
+    cross = np.array([[-36.0, 3.0 * length], [-3.0 * length, -(length**2)]]) / (30.0 * length)
+    far = np.array([[36.0, -3.0 * length], [-3.0 * length, 4.0 * length**2]]) / (30.0 * length)
+    for w, turn, sign in ((1, 5, 1.0), (2, 4, -1.0)):
+        D = np.diag([1.0, sign])
+        i, j = np.array([w, turn]), np.array([6 + w, 6 + turn])
+        G[np.ix_(i, i)], G[np.ix_(j, j)] = D @ own @ D, D @ far @ D
+        G[np.ix_(i, j)] = D @ cross @ D
+        G[np.ix_(j, i)] = (D @ cross @ D).T
+    return K[6], G
+
+
+def _line_mass(s: BarSection) -> Floats:
+    """(6, 6) per length about the axis, with the inertia of the section about its line, without which a straight boom
+    would have none (a CBAR of NASTRAN has none), and of what is no structure."""
+    M = np.zeros((6, 6))
+    for mass, at in ((s.density * s.area, s.neutral), (s.extra, s.centre)):
+        S = rigid_transport(np.array([0.0, *at]))
+        M += S.T @ np.diag([mass] * 3 + [0.0] * 3) @ S
+    M[3, 3] += s.inertia + s.density * (s.first + s.second)
+    return M
+
+
+def _lumped(stations: Stations, length: float) -> Floats:
+    M = np.zeros((12, 12))
+    for k, place in enumerate((0.25, 0.75)):
+        M[6 * k : 6 * k + 6, 6 * k : 6 * k + 6] = 0.5 * length * _line_mass(_at(stations, place))
+    return M
+
+
+def _coupled(stations: Stations, length: float) -> Floats:
+    M = np.zeros((12, 12))
+    for point, weight in zip(*np.polynomial.legendre.leggauss(4), strict=True):
+        x = 0.5 * (1.0 + point)
+        h = [1 - 3 * x**2 + 2 * x**3, x * (1 - x) ** 2 * length, 3 * x**2 - 2 * x**3, x**2 * (x - 1) * length]
+        N = np.zeros((6, 12))
+        for row in (0, 3):
+            N[row, row], N[row, 6 + row] = 1.0 - x, x
+        N[1, [1, 5, 7, 11]] = h
+        N[2, [2, 4, 8, 10]] = np.array(h) * [1.0, -1.0, 1.0, -1.0]
+        slope = [6 * x * (x - 1) / length, (1 - x) * (1 - 3 * x), 6 * x * (1 - x) / length, x * (3 * x - 2)]
+        N[5, [1, 5, 7, 11]] = slope
+        N[4, [2, 4, 8, 10]] = -np.array(slope) * [1.0, -1.0, 1.0, -1.0]
+        M += 0.5 * weight * length * (N.T @ _line_mass(_at(stations, x)) @ N)
+    return M
+
+
+def _rod(data: BulkData, card: Card) -> Bar:
+    """CROD of PROD, CTUBE of PTUBE, CONROD: stiffness along and about the line, half of the mass at each end."""
+    own = card if card.name == "CONROD" else data.property(card, "PROD" if card.name == "CROD" else "PTUBE")
+    E, G, _, density = isotropic(data.property(own, "MAT1", "MID"), bars=True)
+    if own.name == "PTUBE":
+        outer, wall = own.number("OD"), own.number("T")
+        if own.number("OD2") != outer:
+            raise own.refuse("diameters of both ends")
+        inner = outer - 2.0 * wall if wall else 0.0
+        area, torsion = 0.25 * np.pi * (outer**2 - inner**2), np.pi / 32.0 * (outer**4 - inner**4)
+    else:
+        area, torsion = own.number("A"), own.number("J")
+    grids = data.known(card, "G1"), data.known(card, "G2")
+    along = data.grids[grids[1]][0] - data.grids[grids[0]][0]
+    length = float(np.linalg.norm(along))
+    if not (length > 0.0 and area >= 0.0 and torsion >= 0.0):
+        raise ModelError(f"{card}: has no length, or a negative area or torsion constant")
+    line = along / length
+    rows = np.zeros((2, 12))
+    rows[0, :3], rows[0, 6:9], rows[1, 3:6], rows[1, 9:] = -line, line, -line, line
+    K = rows.T @ np.diag([E * area / length, G * torsion / length]) @ rows
+    M = np.zeros((12, 12))
+    for k in (0, 6):
+        M[k : k + 3, k : k + 3] = 0.5 * (density * area + own.number("NSM")) * length * np.eye(3)
+    across = np.kron(np.array([[1.0, -1.0], [-1.0, 1.0]]), np.eye(3) - np.outer(line, line)) / length
+    stress = np.zeros((12, 12))
+    places = np.r_[0:3, 6:9]
+    stress[np.ix_(places, places)] = across
+    return Bar(grids, K, M, E * area / length * rows[0], stress)
