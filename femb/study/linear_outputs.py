@@ -33,12 +33,12 @@ from femb.study.outputs import (
     LOST,
     WITHOUT,
     Analyses,
+    ByChanges,
     CenterOfMass,
     DampingRatio,
     EventTime,
     Final,
     FirstFrequency,
-    Frozen,
     Inertia,
     Mass,
     Maximum,
@@ -101,7 +101,7 @@ class LoopOutput(StudyOutput):
         """The frequency (rad/s) that the number of a channel is of, and its derivative by the change of ln L there."""
         raise NotImplementedError
 
-    def frozen(self, analyses: Analyses) -> Frozen:
+    def frozen(self, analyses: Analyses) -> ByChanges:
         value, channel = self.worst(analyses)
         if not channel or not np.isfinite(value):
             why = "infinite" if channel else "of a loop that is not stable"
@@ -109,7 +109,7 @@ class LoopOutput(StudyOutput):
         opened, margins = self.opened(analyses, channel)
         omega, derivative = self.at(opened, margins)
         nominal = opened.one(omega)
-        return Frozen(lambda other: ratio(other.loop(self.start).opened(channel), nominal, omega), derivative)
+        return ByChanges(lambda other: ratio(other.loop(self.start).opened(channel), nominal, omega), derivative)
 
     def unit(self, analyses: Analyses) -> str:
         self.worst(analyses)
@@ -234,7 +234,7 @@ class ClosedPoles:
         found = int(np.argmax(shares))
         return found, float(shares[found])
 
-    def frozen(self, k: int, start: str | None, combined: Callable[[complex, complex], float]) -> Frozen:
+    def frozen(self, k: int, start: str | None, combined: Callable[[complex, complex], float]) -> ByChanges:
         """How a number of pole k is differentiated; combined : that by the pole and its derivative, 1/s."""
         z, value, x, y = self.multipliers[k], complex(self.values[k]), self.right[:, k], self.left[:, k]
 
@@ -250,7 +250,7 @@ class ClosedPoles:
                 return combined(value, complex(change[0]))
             return combined(value, complex(change[0] / (z * self.dt) - change[1] * value / self.dt))
 
-        return Frozen(numbers, derivative)
+        return ByChanges(numbers, derivative)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -291,7 +291,7 @@ class ClosedPole(StudyOutput):
         self.value(analyses)
         return PARTS[self.part]
 
-    def frozen(self, analyses: Analyses) -> Frozen:
+    def frozen(self, analyses: Analyses) -> ByChanges:
         poles = ClosedPoles.of(analyses, self.start)
         return poles.frozen(self.place(poles), self.start, lambda pole, rate: rate_of_part(pole, rate, self.part))
 
@@ -327,7 +327,7 @@ class Growth(StudyOutput):
         analyses.loop(self.start)
         return "1/s"
 
-    def frozen(self, analyses: Analyses) -> Frozen:
+    def frozen(self, analyses: Analyses) -> ByChanges:
         poles = ClosedPoles.of(analyses, self.start)
         return poles.frozen(int(np.argmax(poles.values.real)), self.start, lambda _, rate: rate.real)
 
@@ -352,13 +352,13 @@ class TransferOutput(StudyOutput):
         """The linear model from the input to the output."""
         return analyses.space(self.start, (self.input,), (self.output,), self.closed)
 
-    def at(self, omega: float, left: Complexes, right: Complexes) -> Frozen:
+    def at(self, omega: float, left: Complexes, right: Complexes) -> ByChanges:
         """How a singular value with these vectors at a frequency, rad/s, is differentiated."""
 
         def numbers(other: Analyses) -> Complexes:
             return np.array([left.conj() @ self.space(other).transfer(1j * omega) @ right])
 
-        return Frozen(numbers, lambda change: float(change[0].real))
+        return ByChanges(numbers, lambda change: float(change[0].real))
 
     def unit(self, analyses: Analyses) -> str:
         space = self.space(analyses)
@@ -380,7 +380,7 @@ class Gain(TransferOutput):
     def value(self, analyses: Analyses) -> float:
         return float(np.linalg.norm(self.space(analyses).transfer(2j * np.pi * self.frequency), 2))
 
-    def frozen(self, analyses: Analyses) -> Frozen:
+    def frozen(self, analyses: Analyses) -> ByChanges:
         U, _, V = np.linalg.svd(self.space(analyses).transfer(2j * np.pi * self.frequency))
         return self.at(2.0 * np.pi * self.frequency, U[:, 0], V[0].conj())
 
@@ -393,7 +393,7 @@ class PeakGainOutput(TransferOutput):
     def value(self, analyses: Analyses) -> float:
         return peak_gain(self.space(analyses)).gain
 
-    def frozen(self, analyses: Analyses) -> Frozen:
+    def frozen(self, analyses: Analyses) -> ByChanges:
         found = peak_gain(self.space(analyses))
         if not np.isfinite(found.gain * found.omega):
             raise ModelError(f"outputs.{self.name}: has its peak at no finite frequency, and no derivative")
@@ -408,7 +408,7 @@ class NoiseGain(TransferOutput):
     def value(self, analyses: Analyses) -> float:
         return h2_norm(self.space(analyses))
 
-    def frozen(self, analyses: Analyses) -> Frozen:
+    def frozen(self, analyses: Analyses) -> ByChanges:
         if not np.isfinite(norm := self.value(analyses)):
             raise ModelError(f"outputs.{self.name}: is infinite, and has no derivative")
         space = without_conserved(self.space(analyses))
@@ -425,7 +425,7 @@ class NoiseGain(TransferOutput):
             parts = (change.real[a:b].reshape(shape) for a, b, shape in zip(ends, ends[1:], shapes, strict=False))
             return derivative(*parts)
 
-        return Frozen(numbers, of_changes)
+        return ByChanges(numbers, of_changes)
 
     def unit(self, analyses: Analyses) -> str:
         self.space(analyses)
@@ -518,7 +518,7 @@ class PeakLoadOutput(StudyOutput):
     def value(self, analyses: Analyses) -> float:
         return self._peak(analyses).largest
 
-    def frozen(self, analyses: Analyses) -> Frozen:
+    def frozen(self, analyses: Analyses) -> ByChanges:
         if self.analysis == "run":
             raise ModelError(f"outputs.{self.name}: is of a motion, whose derivatives are not there yet; {WITHOUT}")
         return super().frozen(analyses)

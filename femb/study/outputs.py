@@ -102,7 +102,7 @@ class Analyses(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Frozen:
+class ByChanges:
     """How an output is differentiated: by the changes of numbers that are read from the models beside the nominal one.
 
     numbers : (n,) of a model, real or complex; what is taken from the nominal one, as shapes and frequencies, is frozen
@@ -139,9 +139,11 @@ class StudyOutput(Description):
         """Its unit, "" where it is unknown. Raises ResultError where the results do not have the quantity."""
         raise NotImplementedError
 
-    def frozen(self, analyses: Analyses) -> Frozen:
+    def frozen(self, analyses: Analyses) -> ByChanges:
         """How it is differentiated about a nominal run. Raises ModelError: not at all, with the reason."""
-        return Frozen(lambda other: np.array([complex(self.value(other))]), lambda change: float(change[0].real), False)
+        return ByChanges(
+            lambda other: np.array([complex(self.value(other))]), lambda change: float(change[0].real), False
+        )
 
 
 def damping_rate(value: complex, rate: complex) -> float:
@@ -188,11 +190,11 @@ class ModeOutput(StudyOutput):
         """The derivative of the output by that of the eigenvalue."""
         raise NotImplementedError
 
-    def frozen(self, analyses: Analyses) -> Frozen:
+    def frozen(self, analyses: Analyses) -> ByChanges:
         of = (self.held, self.start, self.damped)
         modes = analyses.solution(*of)
         form, value = ModeForm.of(modes, self.mode - 1), complex(modes.eigenvalues[self.mode - 1])
-        return Frozen(
+        return ByChanges(
             lambda other: form.numbers(other.small_motions(*of)),
             lambda change: self.of_rate(value, form.derivative(change)),
         )
@@ -330,7 +332,7 @@ class Statistic(StudyOutput):
         of_quantity = self._history(analyses).unit
         return of_quantity if self.own_unit is None else self.own_unit
 
-    def frozen(self, analyses: Analyses) -> Frozen:
+    def frozen(self, analyses: Analyses) -> ByChanges:
         if self.analysis == "run":
             raise ModelError(f"outputs.{self.name}: is of a motion, whose derivatives are not there yet; {WITHOUT}")
         return super().frozen(analyses)
@@ -436,7 +438,7 @@ class PointingError(StudyOutput):
     def unit(self, analyses: Analyses) -> str:
         return history(analyses.results("run"), self.of).unit
 
-    def frozen(self, analyses: Analyses) -> Frozen:
+    def frozen(self, analyses: Analyses) -> ByChanges:
         raise ModelError(f"outputs.{self.name}: is of a motion, whose derivatives are not there yet; {WITHOUT}")
 
 
@@ -521,7 +523,7 @@ class EventTime(StudyOutput):
     def unit(self, analyses: Analyses) -> str:
         return "s"
 
-    def frozen(self, analyses: Analyses) -> Frozen:
+    def frozen(self, analyses: Analyses) -> ByChanges:
         raise ModelError(f"outputs.{self.name}: is of a motion, whose derivatives are not there yet; {WITHOUT}")
 
 

@@ -1,7 +1,7 @@
 """Sensitivities: derivatives of outputs by parameters, each with an error of its own.
 
 Models are built beside the value of a parameter by the path of --set, and the numbers that an output reads from them,
-with shapes, states and frequencies of the nominal model, are differenced (femb.study.outputs.Frozen):
+with shapes, states and frequencies of the nominal model, are differenced (femb.study.outputs.ByChanges):
 
     D_h = (f(p + h) - f(p - h))/(2 h),    D = (4 D_{h/2} - D_h)/3,    error = |D - D_{h/2}|
 
@@ -31,7 +31,7 @@ from femb.case.text import parse_toml, text_of
 from femb.numerics.threads import limited_threads, one_blas_thread
 from femb.results.array_file import write_arrays
 from femb.study.linear_outputs import OUTPUTS
-from femb.study.outputs import Frozen, StudyOutput
+from femb.study.outputs import ByChanges, StudyOutput
 from femb.study.runner import RunAnalyses, Runner
 from femb.study.study import Build, Study, Variable, read_study
 
@@ -163,7 +163,7 @@ def sensitivities(
         FembError: as of the analyses that the outputs are of.
     """
     study = case if isinstance(case, Study) else read_either(case, tuple(overrides))
-    return _Differences(study, _outputs(study, of), _parameters(study, by)).found()
+    return _Sides(study, _outputs(study, of), _parameters(study, by)).found()
 
 
 def read_either(case: Build | str | Path, overrides: tuple[str, ...]) -> Study:
@@ -264,7 +264,7 @@ def _of_variable(variable: Variable) -> Parameter:
     return Parameter(name=variable.name, entries=list(variable.keys), range=limits, relative=variable.relative)
 
 
-class _Differences:
+class _Sides:
     """Models of a case beside its nominal one, and the derivatives of outputs from these."""
 
     def __init__(self, study: Study, outputs: dict[str, StudyOutput], parameters: dict[str, Parameter]) -> None:
@@ -315,7 +315,7 @@ class _Differences:
             units | {each.parameter.name: each.unit for each in self.parameters}, self.nominal.described.model.title,
         )  # fmt: skip
 
-    def _column(self, of: Differentiable, frozen: list[Frozen], values: Floats) -> Floats:
+    def _column(self, of: Differentiable, frozen: list[ByChanges], values: Floats) -> Floats:
         """(o, 2): derivatives by a parameter and their errors."""
         best = np.full((len(frozen), 2), np.inf)
         for step in STEPS if all(each.exact for each in frozen) else OF_ANALYSES:
@@ -359,7 +359,7 @@ class _Beside:
             raise refusal(self.of.parameter, f"beside its value of {self.of.value:g} there is no model: {reason}")
         return -next(iter(errors)) if errors else 0.0
 
-    def derivative(self, frozen: Frozen) -> tuple[float, float]:
+    def derivative(self, frozen: ByChanges) -> tuple[float, float]:
         """The derivative of an output, and its error."""
 
         def f(s: float) -> Complexes:
