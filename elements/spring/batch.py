@@ -24,7 +24,7 @@ from femb.numerics.compiler.duals import Number, Vector3, cross, dot, joined, li
 from femb.numerics.compiler.traced import V3, of_one, put, put_changes, reader, traced, unit_changes
 from femb.numerics.vector3 import (
     OF_PAIR,
-    FrameMotion,
+    MovingFrame,
     add_row_force,
     frame_at,
     in_group,
@@ -71,7 +71,7 @@ def spring_of(row: Annotated[Any, (9,)]) -> Any:
 
 
 @traced
-def way_of(spring: PointSpring, one: FrameMotion, two: FrameMotion) -> Any:
+def way_of(spring: PointSpring, one: MovingFrame, two: MovingFrame) -> Any:
     """The vector d (3,) from the first point to the second, and its rate, inertial axes."""
     points = (one, spring.first), (two, spring.second)
     places = [at.r + at.R @ point for at, point in points]
@@ -105,7 +105,7 @@ def pull_of_one_point(
 
 
 @traced
-def on_frames(spring: PointSpring, one: FrameMotion, two: FrameMotion, N: Vector3) -> Any:
+def on_frames(spring: PointSpring, one: MovingFrame, two: MovingFrame, N: Vector3) -> Any:
     """Force, inertial axes, and torque, own axes, on both frames (12,), of N n."""
     return joined(-N, -cross(spring.first, one.R.T @ N), N, cross(spring.second, two.R.T @ N))
 
@@ -122,16 +122,16 @@ def stretch_energy(spring: PointSpring, d: Vector3) -> Any:
     return 0.5 * spring.k * (norm(d) - spring.free) ** 2
 
 
-def varied(one: FrameMotion, two: FrameMotion, units: Vector3) -> tuple[FrameMotion, FrameMotion]:
+def varied(one: MovingFrame, two: MovingFrame, units: Vector3) -> tuple[MovingFrame, MovingFrame]:
     """Both motions with changes along the directions of the tangent."""
     turns = [in_group(vector(0.0, 0.0, 0.0), units, group) for group in (1, 2)]
-    one = FrameMotion(turned_about.run(one.R, turns[0]), one.r, one.v, in_group(one.omega, units, 4))
+    one = MovingFrame(turned_about.run(one.R, turns[0]), one.r, one.v, in_group(one.omega, units, 4))
     place, speed = in_group(two.r, units, 0), in_group(two.v, units, 3)
-    return one, FrameMotion(turned_about.run(two.R, turns[1]), place, speed, in_group(two.omega, units, 5))
+    return one, MovingFrame(turned_about.run(two.R, turns[1]), place, speed, in_group(two.omega, units, 5))
 
 
 @traced
-def varied_pull(spring: PointSpring, one: FrameMotion, two: FrameMotion, given: Vector3, units: Vector3) -> Any:
+def varied_pull(spring: PointSpring, one: MovingFrame, two: MovingFrame, given: Vector3, units: Vector3) -> Any:
     """The ``pull`` on both frames, with the changes of the tangent."""
     one, two = varied(one, two, units)
     return on_frames.run(spring, one, two, pull.run(spring, *way_of.run(spring, one, two), given, 1.0, 1.0))
@@ -139,7 +139,7 @@ def varied_pull(spring: PointSpring, one: FrameMotion, two: FrameMotion, given: 
 
 @traced
 def varied_pull_of_one_point(
-    spring: PointSpring, one: FrameMotion, two: FrameMotion, given: Vector3, units: Vector3
+    spring: PointSpring, one: MovingFrame, two: MovingFrame, given: Vector3, units: Vector3
 ) -> Any:
     """The ``pull_of_one_point`` on both frames, with the changes of the tangent."""
     one, two = varied(one, two, units)

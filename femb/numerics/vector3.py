@@ -54,7 +54,7 @@ def attitude(p: Vector4) -> Any:
     )
 
 
-class FrameMotion(NamedTuple):
+class MovingFrame(NamedTuple):
     """Axes R (3, 3), body to inertial, place and velocity (3,), inertial axes, and angular velocity (3,), own axes."""
 
     R: Matrix3
@@ -103,7 +103,7 @@ def unturned() -> Any:
 @traced
 def moving_frame(p: Vector4, r: Vector3, v: Vector3, omega: Vector3) -> Any:
     """The motion of a frame with the quaternion p."""
-    return FrameMotion(attitude.run(p), r, v, omega)
+    return MovingFrame(attitude.run(p), r, v, omega)
 
 
 def in_group(x: Any, units: Any, group: int) -> Any:
