@@ -127,11 +127,11 @@ class Walls:
 
     def number(self, card: Card) -> int:
         """Of the wall of an element. Raises ModelError."""
-        n = ELEMENTS[card.name]
-        given = [card.number(10 + k, "L") for k in range(n) if card.value(10 + k) not in (None, 0, 0.0)]
+        n = 3 if card.name.startswith("CTRI") else 4
+        given = [card.number(key) for k in range(n) if card.value(key := f"T{k + 1}") not in (None, 0, 0.0)]
         if given and (len(given) < n or max(given) - min(given) > 0.5 * max(given)):
             raise card.refuse("thicknesses T1 to T4 of some corners, or far from each other,")
-        if card.text("TFLAG") == "1" and given:
+        if given and card.name[-1] not in "68" and card.text("TFLAG") == "1":
             raise card.refuse("TFLAG, thicknesses as parts of that of the property,")
         # of a wedge that of the middle
         key = card.whole("PID"), card.number("ZOFFS"), float(np.mean(given)) if given else None
@@ -161,7 +161,7 @@ def material_directions(data: BulkData, cards: list[Card], x: Floats) -> Floats:
         raise ModelError(f"{cards[int(size.argmin())]}: is collapsed")
     normal /= size[:, None]
     side -= np.sum(side * normal, axis=1)[:, None] * normal
-    named = np.array([isinstance(card.value(2 + n), int) and card.value(2 + n) > 0 for card in cards])
+    named = np.array([isinstance(card.value("THETA"), int) and card.value("THETA") > 0 for card in cards])
     angle = np.array([0.0 if own else np.radians(card.number("THETA")) for card, own in zip(cards, named, strict=True)])
     found = np.cos(angle)[:, None] * side + np.sin(angle)[:, None] * np.cross(normal, side)
     for k in np.flatnonzero(named):

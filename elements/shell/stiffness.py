@@ -189,7 +189,7 @@ def _strain_rows(dd: Floats, r: float, s: float) -> Floats:
     return N
 
 
-def _to_cartesian(J: Floats) -> Floats:
+def to_cartesian(J: Floats) -> Floats:
     """(e, 8, 8) from natural to Cartesian strains by J (e, 2, 2): equation (7)."""
     j = np.linalg.inv(J)
     a, b, c, d = j[:, 0, 0], j[:, 0, 1], j[:, 1, 0], j[:, 1, 1]
@@ -252,7 +252,7 @@ def _quadrilaterals(x: Floats, d: Floats, axes: Floats, C: Floats, free: Floats,
     rm, sm = (np.sum(dA * points[:, [k]], axis=0) / area for k in range(2))
     w = 4 if stiff else 0
     N = [
-        np.concatenate([_to_cartesian(J) @ _strain_rows(dd, r, s), np.zeros((count, 8, w))], axis=2)
+        np.concatenate([to_cartesian(J) @ _strain_rows(dd, r, s), np.zeros((count, 8, w))], axis=2)
         for r, s, _, J in frames
     ]
     if stiff:
@@ -401,7 +401,7 @@ def _triangles(x: Floats, d: Floats, axes: Floats, C: Floats, free: Floats, stif
     constant = np.zeros((6, 6))
     constant[range(6), [0, 2, 1, 3, 4, 5]] = [1.0, 1.0, -1.0, 1.0, 1.0, 1.0]
     constant[2, [0, 2]] = 1.0
-    mean = _to_cartesian(J)[:, :6, :6] @ constant
+    mean = to_cartesian(J)[:, :6, :6] @ constant
     # bending that stretches the wall as it likes: of a wall beside the corners it is that about its own middle
     B, shear = C[:, :3, 3:6], C[:, 6:, 6:]
     bending = C[:, 3:6, 3:6] - np.swapaxes(B, 1, 2) @ np.linalg.solve(C[:, :3, :3], B)

@@ -18,7 +18,8 @@ GRID     places, displacement axes; PS is a support | ID CP=0 X1=0 X2=0 X3=0 CD 
 GRDSET   defaults of GRID                   | - CP - - - CD PS SEID
 POINT    places for SELOC                    | ID CP=0 X1=0 X2=0 X3=0
 SELOC    where a superelement is             | SEID GA1 GA2 GA3 GB1 GB2 GB3
-SEBULK   PRIMARY, of one kind               | SEID TYPE
+SEBULK   PRIMARY, MIRROR and IDENTICAL      | SEID TYPE RSEID
+SEMPLN   planes of mirrors                  | SEID TYPE P1 P2 P3
 SPOINT   scalar points                      | ID...
 CORD1R   axes by grids, two on a card       | CID G1 G2 G3 CIDB G1B G2B G3B
 CORD1C   as CORD1R                          | CID G1 G2 G3 CIDB G1B G2B G3B
@@ -40,6 +41,9 @@ CQUAD4   walls with four corners            | EID PID=EID G1 G2 G3 G4 THETA=0 ZO
 CQUADR   as CQUAD4                          | EID PID=EID G1 G2 G3 G4 THETA=0 ZOFFS:L=0 / - TFLAG T1:L T2:L T3:L T4:L
 CTRIA3   walls with three corners           | EID PID=EID G1 G2 G3 THETA=0 ZOFFS:L=0 - / - TFLAG T1:L T2:L T3:L
 CTRIAR   as CTRIA3                          | EID PID=EID G1 G2 G3 THETA=0 ZOFFS:L=0 - / - TFLAG T1:L T2:L T3:L
+CQUAD8   sides without their grid are straight | EID PID=EID G1 G2 G3 G4 G5 G6 / G7 G8 T1:L T2:L T3:L T4:L THETA=0
+  ZOFFS:L=0
+CTRIA6   as CQUAD8                          | EID PID=EID G1 G2 G3 G4 G5 G6 / THETA=0 ZOFFS:L=0 T1:L T2:L T3:L
 CSHEAR   panels of shear                    | EID PID=EID G1 G2 G3 G4
 PSHEAR   panels of shear, F1 and F2 are not | PID MID T:L NSM:M/L2=0 F1=0 F2=0
 PSOLID   solids, in basic axes where anisotropic | PID MID CORDM=0 IN STRESS ISOP FCTN
@@ -47,7 +51,7 @@ CTETRA   4 or 10 grids                      | EID PID=EID G...
 CHEXA    8 or 20 grids                      | EID PID=EID G...
 CPENTA   6 or 15 grids                      | EID PID=EID G...
 CPYRAM   5 grids                            | EID PID=EID G...
-CBAR     pin flags, offsets, OFFT = GGG, BGG | EID PID=EID GA GB X1 X2 X3 OFFT=GGG / PA=0 PB=0 W1A:L=0 W2A:L=0
+CBAR     pin flags, offsets, OFFT            | EID PID=EID GA GB X1 X2 X3 OFFT=GGG / PA=0 PB=0 W1A:L=0 W2A:L=0
    W3A:L=0 W1B:L=0 W2B:L=0 W3B:L=0
 CBEAM    as CBAR; no warping                | EID PID=EID GA GB X1 X2 X3 OFFT=GGG / PA=0 PB=0 W1A:L=0 W2A:L=0
    W3A:L=0 W1B:L=0 W2B:L=0 W3B:L=0 / SA=0 SB=0
@@ -58,6 +62,9 @@ PBAR     bars                               | PID MID A:L2=0 I1:L4=0 I2:L4=0 J:L
 PBARL    all shapes but TUBE2 and HAT1      | PID MID GROUP TYPE - - - - / D:L...
 PBEAM    stations and taper                 | PID MID A:L2 I1:L4 I2:L4 I12:L4=0 J:L4=0 NSM:M/L=0 / REST...
 PBEAML   as PBARL, uniform                  | PID MID GROUP TYPE - - - - / D:L...
+CBEND    arcs, GEOM = 1 to 3                | EID PID=EID GA GB X1 X2 X3 GEOM=1
+PBEND    A, I1, I2, J, no pipe              | PID MID A:L2 I1:L4 I2:L4 J:L4=0 RB:L THETAB / - - - - - - - - /
+  K1 K2 NSM:M/L=0 RC:L ZC:L DELTAN:L
 CROD     rods                               | EID PID=EID G1 G2
 PROD     rods                               | PID MID A:L2=0 J:L4=0 C NSM:M/L=0
 CONROD   rods                               | EID G1 G2 MID A:L2=0 J:L4=0 C NSM:M/L=0
@@ -98,7 +105,7 @@ LEFT_OUT = {
     r"[RT]LOAD\d|ACSRCE|TIC|DELAY|DPHASE|NOLIN\d|TF|LOADCL?\w*|LOADT|UNBALNC)",
     "supports": r"(SPC\w*|SUP\w+|BNDF\w*|BNDFIX\d?)",
     "sets": r"([ABCQU]SET\d?|OMIT\d?|CSUPEXT|SE[A-Z]SET\d?|SESET|SEQ[SG]\w*|SEBSET\d|SECSET\d|SESUP|RELEASE|SET\d|"
-    r"BSET|DEFUSET|EPOINT|SEELT|SEEXCLD|SENQSET|SEDLINK|SEDRSP\d|SEBNDRY|SECONCT|SEMPLN|SEEXCLD)",
+    r"BSET|DEFUSET|EPOINT|SEELT|SEEXCLD|SENQSET|SEDLINK|SEDRSP\d|SEBNDRY|SECONCT|SEEXCLD)",
     "requests and solution": r"(EIG\w+|FREQ\d?|TSTEP\w*|NLP\w+|NLSTEP|RAND\w+|TABRND\w|TAB[LD]\w*|TABDMP\d|DTI\w*|"
     r"DMI|PLOTEL\w*|"
     r"SE[TV]REE|SELABEL|MONPNT\w*|CBARAO|CPARAM|DYNRED|MDLPRM|ABSNMVS|ABSTRCT|RVDOF\d?|PLOT\w+|OUTPUT|OUTRCV|ACMODL|"
@@ -126,7 +133,7 @@ REFUSED = {
     "made by NASTRAN itself": r"(ADAPT|PVAL|ELSET|GMCURV|GMSURF|GMBC|GMSPC|GMLOAD|GMCORD|FEEDGE|FEFACE|EGRID|GRIDG|"
     r"CGEN|SPCG|ERRTOL|EQUATION|INTSRF|PART)",
     "connections of meshes": r"(CWELD|PWELD|CFAST|PFAST|CSEAM|PSEAM|RSSCON|RSPLINE|CINTC|RJOINT)",
-    "not yet": r"(CQUAD8|CTRIA6|CBEND|PBEND|CBEAM3|PBEAM3|PBCOMP|PCOMPS|PBMSECT|PBRSECT|GENEL|DMIG|MAT3|MAT11|"
+    "not yet": r"(CBEAM3|PBEAM3|PBCOMP|PCOMPS|PBMSECT|PBRSECT|GENEL|DMIG|MAT3|MAT11|"
     r"CHEXA1|CHEXA2|PANEL|PBARN\d|CDUM\d|NSM\w*)",
 }  # fmt: skip
 WANTED = "take them out of the file, or give its matrices to `femb reduce`"

@@ -22,7 +22,7 @@ from femb.base.types import Floats
 SUFFIXES = (".bdf", ".dat", ".nas", ".fem")
 NOT_OF_MESHES = "are not read: give walls, masses, beams and joints here"
 # Of numbers, and of numbers of cards.
-LARGEST, MOST = 1e60, 2**31
+LARGEST, MOST = 1e60, 2**53
 # Of files that include others.
 DEPTH = 16
 NUMBER = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))(?:[EeDd]?([+-]\d+)|[EeDd](\d+))?")

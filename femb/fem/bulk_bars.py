@@ -43,6 +43,7 @@ def bars_of(data: BulkData, coupled: bool) -> list[Bar]:
         if key not in properties:
             properties[key] = stations_of(data, data.property(card, kind))
         found.append(_bar(data, card, properties[key], coupled))
+    found += [_bend(data, card) for card in data.all("CBEND")]
     return found + [_rod(data, card) for card in data.all(*RODS)]
 
 
@@ -77,15 +78,24 @@ def line_axes(data: BulkData, card: Card, ends: tuple[Floats, Floats], turn: Flo
 
 
 def _bar(data: BulkData, card: Card, stations: Stations, coupled: bool) -> Bar:
-    if card.name == "CBEAM" and any(card.value(key) for key in ("SA", "SB")):
+    if card.name == "CBEAM" and stations[0][1].warping and any(card.value(key) for key in ("SA", "SB")):
         raise card.refuse("warping at grids, SA and SB")
     grids = data.known(card, "GA"), data.known(card, "GB")
     frames = [data.grids[grid] for grid in grids]
-    option = card.value("OFFT")
-    if option not in ("GGG", "BGG") and not (isinstance(option, str) and option.upper() in ("GGG", "BGG")):
-        raise card.refuse(f"the option {option!r} of offsets, beside which GGG and BGG are read")
-    ends = [place + axes @ card.numbers(key, 3) for (place, axes), key in zip(frames, ("W1A", "W1B"), strict=True)]
-    R = line_axes(data, card, (ends[0], ends[1]), np.eye(3) if str(option).upper() == "BGG" else frames[0][1])
+    option = card.text("OFFT")
+    if len(option) != 3 or option[0] not in "GB" or not set(option[1:]) <= set("GO"):
+        raise card.refuse(
+            f"the option {option!r} of offsets, beside which three letters, G or B, then G or O, are read"
+        )
+    turn = np.eye(3) if option[0] == "B" else frames[0][1]
+    # offsets in the axes of the grids, or in those of the line between them
+    own = [frames[k][1] if option[1 + k] == "G" else None for k in (0, 1)]
+    if any(axes is None for axes in own):
+        line = line_axes(data, card, (frames[0][0], frames[1][0]), turn)
+        own = [line if axes is None else axes for axes in own]
+    keys = ("W1A", "W1B")
+    ends = [place + axes @ card.numbers(key, 3) for (place, _), axes, key in zip(frames, own, keys, strict=True)]
+    R = line_axes(data, card, (ends[0], ends[1]), turn)
     length = float(np.linalg.norm(ends[1] - ends[0]))
     turned = np.kron(np.eye(2), R.T)
     X = np.zeros((12, 12))
@@ -211,6 +221,75 @@ def _coupled(stations: Stations, length: float) -> Floats:
         N[4, [2, 4, 8, 10]] = -np.array(slope) * [1.0, -1.0, 1.0, -1.0]
         M += 0.5 * weight * length * (N.T @ _line_mass(_at(stations, x)) @ N)
     return M
+
+
+def _bend(data: BulkData, card: Card) -> Bar:
+    """CBEND of PBEND with A, I1, I2 and J: a bar along an arc, whose plane 1 is that of the arc, half of the mass at
+    each end."""
+    own = data.property(card, "PBEND")
+    E, G, _, density = isotropic(data.property(own, "MAT1", "MID"), bars=True)
+    if own.value("I2") is None:
+        raise own.refuse("a section of a pipe")
+    if any(own.value(key) for key in ("RC", "ZC", "DELTAN")):
+        raise own.refuse("an axis beside its grids")
+    factors = tuple(own.number(key) if own.value(key) is not None else 0.0 for key in ("K1", "K2"))
+    sizes = [own.number(key) for key in ("A", "I1", "I2", "J")]
+    section = BarSection(
+        sizes[0],
+        sizes[1],
+        sizes[2],
+        0.0,
+        sizes[3],
+        (factors[0], factors[1]),
+        own.number("NSM"),
+        E=E,
+        G=G,
+        density=density,
+    )
+    grids = data.known(card, "GA"), data.known(card, "GB")
+    a, b = (data.grids[grid][0] for grid in grids)
+    centre = _centre(data, card, own, a, b)
+    radius, chord = float(np.linalg.norm(a - centre)), b - a
+    angle = 2.0 * np.arcsin(min(1.0, 0.5 * float(np.linalg.norm(chord)) / radius))
+    out = (a - centre) / radius
+    z = np.cross(a - centre, b - centre)
+    z /= np.linalg.norm(z)
+    F = np.zeros((6, 6))
+    for point, weight in zip(*np.polynomial.legendre.leggauss(6), strict=True):
+        t = 0.5 * angle * (1.0 + point)
+        y = np.cos(t) * out + np.sin(t) * np.cross(z, out)
+        # x along the arc, y from its centre
+        R = np.column_stack([np.cross(y, z), y, z])
+        S = np.kron(np.eye(2), R.T) @ rigid_transport(b - (centre + radius * y)).T
+        F += 0.5 * angle * radius * weight * (S.T @ _flexibility(section)[0] @ S)
+    H = np.hstack([-rigid_transport(chord), np.eye(6)])
+    K = H.T @ np.linalg.inv(F) @ H
+    M = np.zeros((12, 12))
+    for k in (0, 6):
+        M[k : k + 3, k : k + 3] = 0.5 * section.mass * angle * radius * np.eye(3)
+    return Bar(grids, K, M, np.zeros(12), np.zeros((12, 12)))
+
+
+def _centre(data: BulkData, card: Card, own: Card, a: Floats, b: Floats) -> Floats:
+    """(3,) m of the arc of a CBEND. Raises ModelError."""
+    kind, chord = card.whole("GEOM"), b - a
+    if isinstance(card.value("X1"), int) and card.value("X2") is None and card.value("X3") is None:
+        v = data.grids[data.known(card, "X1")][0] - a
+    else:
+        v = data.grids[data.known(card, "GA")][1] @ card.numbers("X1", 3, "")
+    across = np.cross(chord, v)
+    if not np.linalg.norm(across) > 1e-9 * np.linalg.norm(chord) * np.linalg.norm(v):
+        raise ModelError(f"{card}: its orientation vector is along it")
+    if kind in (1, 2):
+        # the centre is along the vector from A, or square to it
+        towards = v if kind == 1 else np.cross(np.cross(v, chord), v)
+        return np.asarray(a + towards * (chord @ chord) / (2.0 * (towards @ chord)))
+    if kind != 3 or own.value("RB") is None:
+        raise card.refuse(f"GEOM = {kind}, beside which 1, 2 and 3 with RB are read")
+    radius = own.number("RB")
+    inside = v - chord * (v @ chord) / (chord @ chord)
+    height = np.sqrt(max(radius**2 - 0.25 * float(chord @ chord), 0.0))
+    return np.asarray(0.5 * (a + b) + height * inside / np.linalg.norm(inside))
 
 
 def _rod(data: BulkData, card: Card) -> Bar:

@@ -17,6 +17,7 @@ from femb.base.types import Bools, Floats, Ints, Sparse
 from femb.elements.shell.bulk_shell import NO_DENSITY, isotropic
 from femb.elements.shell.mesh import SIZES
 from femb.fem.bulk_bars import bars_of
+from femb.fem.bulk_curved_shells import curved_shells_of
 from femb.fem.bulk_shells import Shells, second_strains, shells_of
 from femb.fem.bulk_springs import springs_of
 from femb.fem.bulk_ties import Row, ties_of
@@ -124,6 +125,10 @@ class _Part:
             self.mass.add(places, shells.mass)
             self.stress.shells.append((places, shells))
             cells |= {kind: shells.cells for kind, n in SIZES.items() if n == shells.cells.shape[1]}
+        for rows, stiffness, mass in curved_shells_of(self.data, self.coupled):
+            places = (6 * rows[:, :, None] + np.arange(6)).reshape(1, -1)
+            self.stiffness.add(places, stiffness)
+            self.mass.add(places, mass)
         if bars := bars_of(self.data, self.coupled):
             places = np.array([self.places(list(bar.grids)) for bar in bars])
             self.stiffness.add(places, np.array([bar.stiffness for bar in bars]))

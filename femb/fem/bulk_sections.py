@@ -19,8 +19,8 @@ from femb.elements.shell.bulk_shell import isotropic
 @dataclass(frozen=True)
 class BarSection:
     """Of a bar in SI: area, I1 and I2 (in the planes of y and of z), their product, torsion constant; shear factors
-    along y and z, 0 for none; mass per length without and with what is no structure, kg/m; inertia of that about the
-    axis, kg m; its place and that of the neutral axis (y, z); E and G, Pa, density kg/m3."""
+    along y and z, 0 for none; mass per length of what is no structure, kg/m, inertia of that about the
+    axis, kg m, its place and that of the neutral axis (y, z); E and G, Pa, density kg/m3; constant of warping."""
 
     area: float
     first: float
@@ -35,6 +35,7 @@ class BarSection:
     E: float = 0.0
     G: float = 0.0
     density: float = 0.0
+    warping: float = 0.0
 
     @property
     def mass(self) -> float:
@@ -94,9 +95,10 @@ def _tapered(card: Card) -> Stations:
         return float(own)
 
     places = (4, 5, "ML"), (8, 10, "L"), (9, 11, "L"), (12, 14, "L"), (13, 15, "L")
+    warping = float(np.abs(card.numbers(k + 6, 2, "")).max())
     inertia, m1, m2, n1, n2 = (along(*each) for each in places)
     found = [
-        (at, BarSection(A, i1, i2, i12, j, (factors[0], factors[1]), nsm, inertia, (m1, m2), (n1, n2)))
+        (at, BarSection(A, i1, i2, i12, j, (factors[0], factors[1]), nsm, inertia, (m1, m2), (n1, n2), warping=warping))
         for at, (A, i1, i2, i12, j, nsm) in rows
     ]
     if not found[0][1].area > 0.0:

@@ -11,7 +11,8 @@ from scipy.linalg import eigh, null_space
 from shared_runs import said
 
 import femb
-from femb.base.errors import FembWarning, ModelError
+from femb.base.bulk_cards import page
+from femb.base.errors import FembWarning, ModelError, ResultError
 from femb.elements.modal.data import read_reduced_body
 from femb.fem import reduce_beams, reduce_mesh
 from femb.fem.bulk_model import read_structure
@@ -565,6 +566,113 @@ def test_the_command_reduces_a_file(tmp_path):
     assert len(reduce_mesh(file_of(tmp_path / "f.bdf", *cards[:-2], *fold), [ROOT], 2).free) == 2
 
 
+def test_arcs_have_the_deflections_of_thin_rings(tmp_path):
+    """A quarter of a ring that is held at one end, loaded at the other along both directions and out of its plane."""
+    cards = ["GRID,1,,2.,0.,0.", "GRID,2,,0.,2.,0.", "CBEND,1,1,1,2,-1.,0.,0.,1", "PBEND,1,1,1.,1.-4,1.-4,2.-4",
+             "MAT1,1,1.+9,,.3,1."]  # fmt: skip
+    K = read_structure(file_of(tmp_path / "a.bdf", *cards)).stiffness.toarray()[6:, 6:]
+    EI, GJ, R = 1e5, 1e9 / 2.6 * 2e-4, 2.0
+    round_in_plane = 0.75 * np.pi - 2.0
+    wanted = R**3 * np.array([round_in_plane / EI, 0.25 * np.pi / EI, 0.25 * np.pi / EI + round_in_plane / GJ])
+    np.testing.assert_allclose(np.diag(np.linalg.inv(K))[:3], wanted, rtol=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["CQUAD8", "CTRIA6"])
+def test_curved_shells_bend_and_stretch_as_beams(tmp_path, kind):
+    """Four elements along a strip, held at one end: the deflections of a cantilever in three directions."""
+    numbers, cards = {}, []
+
+    def grid(i, j):
+        if (i, j) not in numbers:
+            numbers[i, j] = len(numbers) + 1
+            cards.append(f"GRID,{numbers[i, j]},,{i / 8!r},{j / 10!r},0.")
+        return numbers[i, j]
+
+    for k in range(4):
+        a, b, c, d, ab, bc, cd, da = (
+            grid(2 * k + i, j) for i, j in ((0, 0), (2, 0), (2, 2), (0, 2), (1, 0), (2, 1), (1, 2), (0, 1))
+        )
+        if kind == "CQUAD8":
+            cards.append(f"CQUAD8,{k + 1},1,{a},{b},{c},{d},{ab},{bc}\n,{cd},{da}")
+        else:
+            middle = grid(2 * k + 1, 1)
+            cards += [f"CTRIA6,{k + 1},1,{a},{b},{c},{ab},{bc},{middle}"]
+            cards += [f"CTRIA6,{k + 11},1,{a},{c},{d},{middle},{cd},{da}"]
+    cards += ["PSHELL,1,1,.02,1,,1", "MAT1,1,1.+9,,0.,1000."]
+    fe = read_structure(file_of(tmp_path / "a.bdf", *cards))
+    root, tip = (np.flatnonzero(fe.nodes[:, 0] == x) for x in (0.0, 1.0))
+    free = np.setdiff1d(np.arange(fe.size), fe.dofs[root].ravel())
+    tip = tip[np.argsort(fe.nodes[tip, 1])]
+    flexible = np.linalg.inv(fe.stiffness.toarray()[np.ix_(free, free)])
+    exact = [1 / (1e9 * 0.004), 1 / (3e9 * 0.02 * 0.2**3 / 12) + 1.2 / (5e8 * 0.004), 1 / (3e9 * 0.2 * 0.02**3 / 12)]
+    for c, wanted in enumerate(exact):
+        force = np.zeros(fe.size)
+        force[fe.dofs[tip, c]] = np.array([1.0, 4.0, 1.0]) / 6.0
+        assert force[free] @ flexible @ force[free] == pytest.approx(wanted, rel=0.011)
+    D = fe.rigid_motions(np.zeros(3))
+    np.testing.assert_allclose(D.T @ fe.mass @ D[:, :3], (D.T @ fe.mass @ D)[:, :3], rtol=1e-12)
+    assert (D.T @ fe.mass @ D)[0, 0] == pytest.approx(4.0, rel=1e-12)
+    np.testing.assert_allclose(fe.stiffness @ D, 0.0, atol=1e-9 * np.abs(fe.stiffness).max())
+
+
+def test_formats_includes_and_repetition(tmp_path):
+    """The same strip of plate written plainly; with includes, repetition, continuations out of order and defaults."""
+    plain = [*grids(4, 1), *quads(4, 1, 2), "PSHELL,2,1,.01,1,,1", MATERIALS, "CONM2,50,5,,2.,.1"]
+    wanted = read_structure(file_of(tmp_path / "a.bdf", *plain))
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "inner.inc").write_text("PSHELL,2,1,1.-2,1,,1\n")
+    (tmp_path / "parts" / "walls.inc").write_text("INCLUDE 'inner.inc'\n" + MATERIALS)
+    other = [
+        "GRID,1,,0.,0.,0.", "=,*1,=,*.25,==", "=(3)", "GRID,6,,0.,.5,0.", "=,*(1),=,*(.25),==", "=3",
+        "CQUAD4,1,2,1,2,7,6", "=,*1,=,*1,*1,*1,*1", "=2", "INCLUDE 'parts/", "walls.inc'",
+        "CONM2*  50              5                               2.              *C1",
+        "*C1     .1",
+    ]  # fmt: skip
+    found = read_structure(file_of(tmp_path / "b.bdf", *other))
+    for mine, its in ((found.stiffness, wanted.stiffness), (found.mass, wanted.mass)):
+        np.testing.assert_allclose(mine.toarray(), its.toarray(), rtol=1e-12, atol=1e-9 * np.abs(its).max())
+    logical = file_of(tmp_path / "c.bdf", *other[:9], "INCLUDE 'LIBRARY:walls.inc'", *other[11:])
+    refuses("LIBRARY is no folder: give --logical LIBRARY=DIR", read_structure, logical, error=ResultError)
+    again = read_structure(logical, logical={"LIBRARY": str(tmp_path / "parts")})
+    np.testing.assert_allclose(again.mass.toarray(), wanted.mass.toarray(), rtol=1e-12)
+
+
+def test_units_by_name(tmp_path):
+    """A bar in inches and pounds is the same in metres; a kilogram is a pound's weight by WTMASS."""
+    deck = "GRID,1,,0.,0.,0.\nGRID,2,,{0},0.,0.\nCBAR,1,1,1,2,0.,0.,1.\nPBAR,1,1,{1},{2},{2},{2}\n"
+    inch, pound = 0.0254, 4.4482216152605
+    metric = deck.format("1.016", "1.-4", "1.-9") + "MAT1,1,7.+10,,.3,2700.\nCELAS2,5,1000.,1,2,2,2\nCONM2,7,2,,3."
+    values = (1.016 / inch, 1e-4 / inch**2, 1e-9 / inch**4, 7e10 * inch**2 / pound)
+    L, A, moment, young = (repr(each) for each in values)
+    weight = pound / 9.80665
+    english = deck.format(L, A, moment) + f"MAT1,1,{young},,.3,{2700 * inch**3 / weight!r}\n"
+    english += f"CELAS2,5,{1000 * inch / pound!r},1,2,2,2\nCONM2,7,2,,{3 / weight!r}\nPARAM,WTMASS,{inch / 9.80665!r}"
+    found = read_structure(file_of(tmp_path / "e.bdf", english), "in-lbf-s")
+    wanted = read_structure(file_of(tmp_path / "m.bdf", metric))
+    for mine, its in ((found.stiffness, wanted.stiffness), (found.mass, wanted.mass)):
+        np.testing.assert_allclose(mine.toarray(), its.toarray(), rtol=1e-9, atol=1e-12 * np.abs(its).max())
+    refuses("units: got 'furlong', wanted one of SI, mm-t-s", read_structure, tmp_path / "m.bdf", "furlong")
+
+
+def test_superelements_are_one_model(tmp_path):
+    """Two halves of a plate in sections of their own, whose grids at one place are one: the stiffness of the whole."""
+    walls = ["PSHELL,2,1,.01,1,,1", MATERIALS]
+    whole = read_structure(file_of(tmp_path / "a.bdf", *grids(2, 1), *quads(2, 1, 2), *walls))
+    left = [*grids(1, 1, (0.0, 0.5)), *quads(1, 1, 2), *walls]
+    right = [*grids(1, 1, (0.5, 1.0), first=11), *quads(1, 1, 2, first=11), *walls]
+    halves = read_structure(file_of(tmp_path / "b.bdf", *left, "BEGIN SUPER=1", *right))
+    assert len(halves.nodes) == 6
+    order = [np.lexsort(fe.nodes.T) for fe in (whole, halves)]
+    rows = [fe.dofs[k].ravel() for fe, k in zip((whole, halves), order, strict=True)]
+    one, other = (fe.stiffness.toarray()[np.ix_(k, k)] for fe, k in zip((whole, halves), rows, strict=True))
+    np.testing.assert_allclose(other, one, rtol=1e-9, atol=1e-9 * np.abs(one).max())
+
+
+def test_the_page_has_the_cards_of_the_table():
+    text = (Path(__file__).parents[2] / "docs" / "howto" / "finite_element_bodies.md").read_text()
+    assert page() in text
+
+
 def refused(path, *cards):
     with pytest.raises(ModelError) as found:
         read_structure(file_of(path / "r.bdf", *cards))
@@ -596,7 +704,7 @@ GOOD = [*grids(1, 1), *quads(1, 1, 2), "PSHELL,2,1,.01,1,,1", MATERIALS]
         ([*GOOD, "CQUAD4,9,2,1,2,77,3"], "CQUAD4 9: grid 77 of field 6 is not in the file"),
         ([*GOOD[:4], "CQUAD4,1,2,1,2,4,3\n,,,.1", *GOOD[5:]], "CQUAD4 1: thicknesses T1 to T4 of some corners"),
         ([*GOOD, "CTRIA3,1,2,1,2,3,x"], "CTRIA3 1: got 'x' in field 7 .THETA., wanted a number"),
-        ([*GOOD, "CQUAD8,9,2,1,2,3,4"], "CQUAD8 .*not read"),
+        ([*GOOD, "CQUAD8,9,2,1,2,3"], "CQUAD8 9: lacks a grid at a corner"),
         ([*GOOD, "GRID,1,,5.,5.,5."], "GRID 1: its number is that of GRID 1 too"),
         ([*GOOD, "CORD2C,7,,0.,0.,0.,0.,0.,1.\n,0.,0.,2.", "CTRIA3,9,2,1,2,3,7"], "CORD2C 7: its three points are on"),
         ([*bars(2), "CBAR,9,2,1,2,0.,0.,1.,,\n,457"], r"CBAR 9: got 457 in field 10 .PA., wanted components"),
