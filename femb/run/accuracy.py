@@ -66,8 +66,8 @@ class Measure:
         self.turning = np.isin(turning, list(bodies))
         self.turns = quaternions[self.turning][:, None] + np.arange(4)
         modes = {mode: name for name, body in layout.flexible_bodies.items() for mode in body.modes}
-        free = [k for k, each in enumerate(layout.internal) if k in modes or each.quantity.kind != "strain"]
-        self.free = np.array([k for k in free if not layout.internal[k].quantity.first_order], dtype=int)
+        coordinates = [(k, each) for k, each in enumerate(layout.internal) if not each.quantity.first_order]
+        self.free = np.array([k for k, each in coordinates if k in modes or each.quantity.kind != "strain"], dtype=int)
         self.amplitudes = internal[self.free]
         self.of_amplitudes = _numbered([modes.get(k, layout.internal[k].name) for k in self.free.tolist()])
         names = [of_frame[k] for k in frames]

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from checkout import CASES
 from models import of_parts
 
 from femb import (
@@ -89,6 +90,15 @@ def test_a_run_to_an_accuracy_is_the_same_again_when_resumed(tmp_path):
     again = simulate(cantilever(), out=tmp_path / "first.h5", extend=0.05, **options)
     np.testing.assert_array_equal(whole.beams["boom"].position, first.beams["boom"].position)
     assert again.time[-1] == pytest.approx(0.15)
+
+
+def test_loops_with_states_of_first_order():
+    """A satellite in its control loop, with filtered sensors and wheels: as at the default tolerance."""
+    case = load_case(CASES / "pointing_budget.toml")
+    exact = simulate(case.model, duration=2.0, output_interval=0.1).bodies["hub"].quaternion
+    found = simulate(case.model, duration=2.0, output_interval=0.1, accuracy=1e-3)
+    error = np.linalg.norm(found.bodies["hub"].quaternion - exact, axis=1).max()
+    assert error < 1e-3 * np.linalg.norm(exact - exact[0], axis=1).max()
 
 
 @pytest.mark.parametrize(
