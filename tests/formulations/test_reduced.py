@@ -418,3 +418,30 @@ def test_tolerances_do_not_grow_with_turns():
     error[form.tree.coordinate_index[0]] = 1e-8
     for angle, wanted in ((0.0, 1e-7), (0.5, 6e-7), (1.0, 1.1e-6), (2000.0 * np.pi, 1.1e-6)):
         assert error_norm(*scale, error, np.full(form.n_q, angle)) == pytest.approx(1e-8 / wanted, rel=1e-12)
+
+
+def test_explicit_steps_build_no_sparse_matrix(monkeypatch):
+    """Twice the steps of a satellite with a hinged panel and a wheel make as many objects of scipy.sparse."""
+    from scipy.sparse import csc_array, csr_array
+
+    made = 0
+    for kind in (csc_array, csr_array):
+        begin = kind.__init__
+
+        def counted(self, *arguments, begin=begin, **words):
+            nonlocal made
+            made += 1
+            begin(self, *arguments, **words)
+
+        monkeypatch.setattr(kind, "__init__", counted)
+    model = panel_on_hub(time=50.0)
+    model.add(femb.ReactionWheel("wheel", body="hub", axis=(0, 0, 1), spin_inertia=0.05, speed=10.0))
+    counts = []
+    for duration in (1.0, 2.0):
+        made = 0
+        results = femb.simulate(
+            model, duration=duration, output_interval=0.5, method="rk", formulation="reduced", tableau="rk4", step=0.01
+        )
+        counts.append(made)
+    assert results.statistics["steps"] == 200
+    assert counts[0] == counts[1]

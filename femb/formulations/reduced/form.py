@@ -19,13 +19,21 @@ from scipy.sparse.linalg import splu
 
 from femb.base.errors import ModelError
 from femb.base.options import Tolerances
-from femb.base.types import ErrorScale, Floats, Ints
+from femb.base.types import Bools, ErrorScale, Floats, Ints
 from femb.base.values import Keeper
 from femb.formulations.contract import Coordinates, refused
 from femb.formulations.independent import Independent
 from femb.formulations.joint_tree import JointTree, Swept, TreeForm, position_names, speed_names
 from femb.formulations.joint_tree_kernels import FRAME_V, SIZE, SPHERICAL
-from femb.formulations.reduced.null_space import NullSpace, TreeTangent, apply_H2, apply_H2_T, composite
+from femb.formulations.reduced.null_space import (
+    NullSpace,
+    TreeTangent,
+    apply_H2,
+    apply_H2_T,
+    composite,
+    product,
+    pulled_rows,
+)
 from femb.formulations.reduced.recursion import RecursiveSteps
 from femb.formulations.tree_frame import Root, TreeFrame
 from femb.layout.discrete import DiscreteState
@@ -248,6 +256,19 @@ class DenseSolver(BorderedSolver):
         return DenseFactors(matrix)
 
 
+class Entries(NamedTuple):
+    """Entries of block data: their numbers, and rows and columns in the matrix."""
+
+    numbers: Ints
+    places: tuple[Ints, Ints]
+
+    @classmethod
+    def where(cls, wanted: Bools, rows: Ints, columns: Ints) -> "Entries":
+        """Those wanted of all, at these rows and columns."""
+        numbers = np.flatnonzero(wanted)
+        return cls(numbers, (rows[numbers].astype(np.int64), columns[numbers].astype(np.int64)))
+
+
 # Up to this many unknowns dense matrices are faster, also with beams; those of rigid bodies fill in anyway.
 DENSE = 250
 # Frames whose 6 x 6 matrices, of one or several states, stay in the processor's cache.
@@ -267,6 +288,7 @@ class ReducedForm(RecursiveSteps, TreeCoordinates, TreeForm):
         if not self.n_v:
             raise refused("'reduced': the joints leave nothing free to move")
         self.null_space = NullSpace(self.tree)
+        self._row_entries_of: tuple[Ints, Entries] | None = None
         self._choose_rows()
         self.q0 = self.independent.q_of(self.tree.q0)
         self.v0 = self.independent.v_of(self.tree.speeds_at(self.tree.q0, system.v0))
@@ -354,8 +376,9 @@ class ReducedForm(RecursiveSteps, TreeCoordinates, TreeForm):
             if self.dense and not self.n_c:
                 return solve_positive(matrix, x), np.zeros(0)
             if self.n_c:
-                J = self.system.jacobian(u, Q[0])[self.retained]
-                gamma = self.system.constraints(u[None], Q, V)[1][0, self.retained] - J @ bias[0]
+                no_rate = self.system.constraint_rates(u[None], Q, np.zeros_like(V))
+                bias_rate = (self.system.constraint_rates(u[None], Q, bias) - no_rate)[0, self.retained]
+                gamma = self.system.constraints(u[None], Q, V)[1][0, self.retained] - bias_rate
                 matrix, x = bordered(matrix, self._retained_rows(u, swept)), np.append(x, gamma)
             x = self.solver.factorise(matrix).solve(x)
         except SingularError as error:
@@ -384,10 +407,16 @@ class ReducedForm(RecursiveSteps, TreeCoordinates, TreeForm):
             composite(self.tree.index, swept[2][0], swept[4][0], np.append(data, 0.0)[self._mass_offsets], out)
             result: Floats = self.independent.pulled(out, left=True)
             return result
-        H = self.independent.pulled(self.null_space.of(swept))
-        n = self.system.n_v
-        mass = H.T @ self.system.pattern.to_csc(data)[:n, :n] @ H
-        return mass.toarray() if self.dense else mass
+        n, n_u = self.system.n_v, self.tree.n_u
+        if not self.dense:
+            H = self.independent.pulled(self.null_space.of(swept))
+            return H.T @ self.system.pattern.to_csc(data)[:n, :n] @ H
+        entries, by_row, out = self._mass_entries, np.zeros((n, n_u)), np.zeros((n_u, n_u))
+        rows = self.null_space.rows(swept)
+        product(*entries.places, data[entries.numbers], *rows, by_row)
+        pulled_rows(*rows, by_row, out)
+        of_mass: Floats = self.independent.pulled(out, left=True)
+        return of_mass
 
     def matrices(self, u: Floats, q: Floats, v: Floats, multipliers: Floats) -> tuple[Matrix, Matrix, Matrix]:
         """Mass, damping and stiffness of the ``equations`` at one state, exact: (14) and (15).
@@ -419,9 +448,31 @@ class ReducedForm(RecursiveSteps, TreeCoordinates, TreeForm):
 
     def _retained_rows(self, u: Floats, swept: Swept) -> Floats:
         """C H2 (n_c, n_v) at one swept state."""
-        rows = self.system.jacobian(u, swept[0][0])[self.retained] @ self.null_space.of(swept)
-        result: Floats = self.independent.pulled(rows.toarray())
+        data, entries = np.zeros(self.system.pattern.size), self._row_entries
+        self.system.constraint_set.jacobian(u, swept[0][0], data)
+        rows = np.zeros((self.n_c, self.tree.n_u))
+        product(*entries.places, data[entries.numbers], *self.null_space.rows(swept), rows)
+        result: Floats = self.independent.pulled(rows)
         return result
+
+    @cached_property
+    def _mass_entries(self) -> Entries:
+        """The entries of masses in block data."""
+        rows, columns = self.system.pattern.rows_columns()
+        n = self.system.n_v
+        return Entries.where((rows < n) & (columns < n), rows, columns)
+
+    @property
+    def _row_entries(self) -> Entries:
+        """The entries of the retained rows in block data, by the number of the row among these."""
+        if self._row_entries_of is None or self._row_entries_of[0] is not self.retained:
+            rows, columns = self.system.pattern.rows_columns()
+            n = self.system.n_v
+            numbers = np.full(n + self.system.n_c, -1)
+            numbers[n + self.retained] = np.arange(self.n_c)
+            of_rows = numbers[rows]
+            self._row_entries_of = self.retained, Entries.where((of_rows >= 0) & (columns < n), of_rows, columns)
+        return self._row_entries_of[1]
 
     def _correction(self, u: Floats, q: Floats, gap: Floats) -> Floats:
         """The smallest change of speeds, in the metric of the mass, that changes the retained rows by -gap."""

@@ -115,6 +115,25 @@ def fill(index, start, width, T, T1, B, B1, H, H1):
 
 
 @kernel
+def product(rows, columns, entries, first, path, H, out):
+    """Add A H2 to out, of a matrix A by its entries at (rows, columns), and of H2 by its rows: those of row r are
+    H[first[r] : first[r + 1]], in the columns path."""
+    for e in range(rows.size):
+        r, c = rows[e], columns[e]
+        for b in range(first[c], first[c + 1]):
+            out[r, path[b]] += entries[e] * H[b]
+
+
+@kernel
+def pulled_rows(first, path, H, A, out):
+    """Add H2^T A to out; H2 as of ``product``."""
+    for r in range(A.shape[0]):
+        for a in range(first[r], first[r + 1]):
+            for c in range(A.shape[1]):
+                out[path[a], c] += H[a] * A[r, c]
+
+
+@kernel
 def composite(index, T, B, M, out):
     """out = H2^T M H2 at one state by the composite rigid body algorithm; T, B (n, 6, 6).
 
@@ -322,13 +341,24 @@ class NullSpace:
         """H2 at the first swept state."""
         return self.matrices(swept[2][0], swept[3][0], swept[4][0], swept[5][0])[0]
 
+    def rows(self, swept: Swept) -> tuple[Ints, Ints, Floats]:
+        """H2 at the first swept state by its rows, as ``product`` takes them."""
+        H, H1 = np.empty((2, self.size))
+        fill(self.tree.index, self.start, self.width, *(array[0] for array in swept[2:]), H, H1)
+        _, columns, first = self._structure
+        return first, columns, self._ordered(H, 1.0)
+
+    def _ordered(self, flat: Floats, of_internal: float) -> Floats:
+        """Entries by rows of those in the order of ``fill``; one value for internal coordinates."""
+        result: Floats = np.append(flat, np.full(len(self.tree.internal_index[1]), of_internal))[self._structure[0]]
+        return result
+
     def matrix(self, flat: Floats, of_internal: float) -> Any:
         """(system.n_v, n_u), scipy.sparse, of entries in the order of ``fill``; one value for internal coordinates."""
         from scipy.sparse import csr_array
 
-        data = np.append(flat, np.full(len(self.tree.internal_index[1]), of_internal))
-        order, columns, first = self._structure
-        return csr_array((data[order], columns, first), shape=self.shape)
+        _, columns, first = self._structure
+        return csr_array((self._ordered(flat, of_internal), columns, first), shape=self.shape)
 
 
 # Tangents of the reduced form: those of the velocity form projected with H2, and the derivatives of H2 and H2'.
