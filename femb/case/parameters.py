@@ -170,7 +170,7 @@ def document_of(path: Path, text: str, overrides: Iterable[str] = ()) -> dict[st
 
 @dataclass(frozen=True, eq=False)
 class Differentiable:
-    """What a parameter is of one case: its nominal value, unit, limits or None, the size of its usual changes, and what
+    """A parameter in one case: its nominal value, unit, limits or None, the size of its usual changes, and what
     its entries have where it is a factor of these."""
 
     parameter: Parameter
@@ -253,7 +253,7 @@ def _in_model(document: dict[str, Any], model: Any, key: str) -> Any:
 
 
 def _whole(document: dict[str, Any], key: str) -> str:
-    """What an entry is that takes whole numbers or truth values only; else nothing."""
+    """The words for an entry that takes whole numbers or truth values only; else nothing."""
     table, name, *path = typed_key(key) if "." in key else (key, "")
     item = document.get(table, {}).get(name) if isinstance(document.get(table), dict) else None
     words = kinds().get(table)

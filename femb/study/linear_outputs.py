@@ -208,7 +208,7 @@ class ClosedPoles:
 
     @classmethod
     def of(cls, analyses: Analyses, start: str | None) -> "ClosedPoles":
-        """Of the loop of a run, in the order of size; those of conserved motions are not among them."""
+        """The poles of the loop of a run, in the order of size; those of conserved motions are not among them."""
         return analyses.once(("poles", start), lambda: cls._of(analyses.loop(start)))
 
     @classmethod
@@ -235,7 +235,7 @@ class ClosedPoles:
         return found, float(shares[found])
 
     def frozen(self, k: int, start: str | None, combined: Callable[[complex, complex], float]) -> ByChanges:
-        """How a number of pole k is differentiated; combined : that by the pole and its derivative, 1/s."""
+        """The way a number of pole k is differentiated; combined : that by the pole and its derivative, 1/s."""
         z, value, x, y = self.multipliers[k], complex(self.values[k]), self.right[:, k], self.left[:, k]
 
         def numbers(other: Analyses) -> Complexes:
@@ -353,7 +353,7 @@ class TransferOutput(StudyOutput):
         return analyses.space(self.start, (self.input,), (self.output,), self.closed)
 
     def at(self, omega: float, left: Complexes, right: Complexes) -> ByChanges:
-        """How a singular value with these vectors at a frequency, rad/s, is differentiated."""
+        """The way a singular value with these vectors at a frequency, rad/s, is differentiated."""
 
         def numbers(other: Analyses) -> Complexes:
             return np.array([left.conj() @ self.space(other).transfer(1j * omega) @ right])

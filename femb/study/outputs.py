@@ -82,7 +82,7 @@ class Analyses(Protocol):
         """The natural modes with their matrices, in axes of the frames, and some more of them."""
 
     def once(self, key: tuple[object, ...], make: Callable[[], T]) -> T:
-        """What a function makes on first use, kept for outputs of the same."""
+        """The value that a function makes on first use, kept for other outputs."""
 
     def small_motions(self, held: str | None, start: str | None, damped: bool) -> EigenProblem:
         """The matrices that these modes are of."""
@@ -103,7 +103,7 @@ class Analyses(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class ByChanges:
-    """How an output is differentiated: by the changes of numbers that are read from the models beside the nominal one.
+    """The way an output is differentiated: by the changes of numbers that are read from the models beside the nominal one.
 
     numbers : (n,) of a model, real or complex; what is taken from the nominal one, as shapes and frequencies, is frozen
     in it. derivative : of the output by the changes (n,) of them. exact : whether it follows from equations; else the
@@ -140,7 +140,7 @@ class StudyOutput(Description):
         raise NotImplementedError
 
     def frozen(self, analyses: Analyses) -> ByChanges:
-        """How it is differentiated about a nominal run. Raises ModelError: not at all, with the reason."""
+        """The way it is differentiated about a nominal run. Raises ModelError: not at all, with the reason."""
         return ByChanges(
             lambda other: np.array([complex(self.value(other))]), lambda change: float(change[0].real), False
         )

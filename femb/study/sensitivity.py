@@ -50,9 +50,10 @@ PER_CENT = 0.01
 
 @dataclass(frozen=True, eq=False)
 class Sensitivities(Tabled):
-    """Derivatives (o, k) of o outputs by k parameters, and their errors (o, k), in SI units.
+    """Derivatives of o outputs by k parameters, in SI units.
 
-    values (o,) : of the outputs. nominal (k,) : of the parameters. swings (k,) : half of their ranges, or a hundredth
+    outputs, parameters : their names. derivatives, errors (o, k) : and what two step sizes leave open. title : of the
+    model. values (o,) : of the outputs. nominal (k,) : of the parameters. swings (k,) : half of their ranges, or a hundredth
     of their values. ranged (k,) : which have a range. exact (o,) : whether derivatives follow from equations; the
     others are differences of whole analyses. units : of outputs and parameters by name.
     """
@@ -112,7 +113,7 @@ class Sensitivities(Tabled):
         return bool(abs(self.changes[i, k]) > NOTHING * abs(self.values[i]))
 
     def write(self, path: str | Path) -> Path:
-        """Write a .npz with the fields by their names, or a .csv with a row for each pair; its path."""
+        """Write a .npz with the fields by their names, or a .csv with a row for each pair; the path of it."""
         path = Path(path)
         if path.suffix == ".csv":
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -132,7 +133,7 @@ class Sensitivities(Tabled):
         return write_arrays(path, {word: getattr(self, word) for word in words} | names)
 
     def draw(self, path: str | Path) -> Path:
-        """Draw a tornado of every output, its changes over the ranges, largest first, to a picture file."""
+        """Draw a tornado of every output, its changes over the ranges, to the picture file ``path``, and return it."""
         from femb.pictures.drawing import save
         from femb.pictures.study import draw_tornado
 

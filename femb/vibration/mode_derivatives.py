@@ -46,7 +46,7 @@ class ModeForm:
 
     @classmethod
     def of(cls, modes: Solution, number: int) -> "ModeForm":
-        """Of a mode by its number from 0. Raises ModelError: its eigenvalue is defective, or zero."""
+        """The form of a mode by its number from 0. Raises ModelError: its eigenvalue is defective, or zero."""
         motion, values = modes.motion, modes.eigenvalues
         if not abs(values[number]):
             raise ModelError("modes: an eigenvalue of zero has no derivative")
