@@ -152,14 +152,22 @@ class StaticResults(Results):
     """
 
     @classmethod
-    def of(cls, results: Results, system: System, states: list[Equilibrium]) -> Self:
-        """Results with the ``states`` of the ``system`` that they are of."""
+    def of(
+        cls, results: Results, system: System, states: list[Equilibrium], critical: "Sequence[Critical]" = ()
+    ) -> Self:
+        """Results with the ``states`` of the ``system`` that they are of, and those that are ``critical``."""
         found = cls(results.series, results.static, results.attributes)
-        found._system, found._states = system, states
+        found._system, found._states, found.critical = system, states, tuple(critical)
         return found
 
     _system: System
     _states: list[Equilibrium]
+    critical: "tuple[Critical, ...]"
+
+    @property
+    def last(self) -> Equilibrium:
+        """The last state."""
+        return self._states[-1]
 
     @property
     def load_factor(self) -> Floats:
@@ -398,7 +406,7 @@ def static(
                 "cpu_time": clock.process_time() - cpu,
             }
         recording.message = "; ".join(notes(path, states, found, options, critical))
-    return StaticResults.of(recording.results(), system, states)
+    return StaticResults.of(recording.results(), system, states, found)
 
 
 def check_options(

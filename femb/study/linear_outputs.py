@@ -28,6 +28,7 @@ from femb.linear.margins import Margins, disk_margin, margins_of
 from femb.linear.norms import h2_norm, peak_gain
 from femb.linear.peak_loads import PeakLoad, peak_loads
 from femb.linear.state_space import StateSpace
+from femb.run.static_derivatives import StaticForm, of_critical
 from femb.study.outputs import (
     ANALYSES,
     LOST,
@@ -490,6 +491,14 @@ class CriticalLoad(StudyOutput):
     def value(self, analyses: Analyses) -> float:
         found = analyses.critical(self.number, self.factor).critical_load_factors
         return float(found[self.number - 1]) if len(found) >= self.number else np.nan
+
+    def frozen(self, analyses: Analyses) -> ByChanges:
+        found = analyses.critical(self.number, self.factor).critical
+        if len(found) < self.number:
+            raise ModelError(f"outputs.{self.name}: there is none up to the factor {self.factor:g}")
+        side, critical = analyses.static_side(), found[self.number - 1]
+        numbers, derivative = of_critical(StaticForm(side, critical.before), critical.mode)
+        return ByChanges(lambda other: numbers(other.static_side()), derivative)
 
     def unit(self, analyses: Analyses) -> str:
         return ""

@@ -15,6 +15,7 @@ from femb.results.names import STRESSES, named
 from femb.results.pointing import MEASURES, PERCENT, pointing
 from femb.results.results import Results
 from femb.run.static import StaticResults
+from femb.run.static_derivatives import StaticSide, last_of, of_equilibrium
 from femb.small_motions.eigenproblem import EigenProblem
 from femb.vibration.mode_derivatives import ModeForm
 from femb.vibration.mode_sweep import followed
@@ -93,6 +94,9 @@ class Analyses(Protocol):
     def space(self, start: str | None, inputs: tuple[str, ...], outputs: tuple[str, ...], closed: bool) -> "StateSpace":
         """The linear model with these inputs and outputs, by default all; ``closed`` with the controllers."""
 
+    def static_side(self) -> StaticSide:
+        """The static equations."""
+
     def critical(self, number: int, factor: float) -> StaticResults:
         """The equilibria up to the critical load factor of this number, or to a factor of the loads."""
 
@@ -103,7 +107,7 @@ class Analyses(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class ByChanges:
-    """The way an output is differentiated: by the changes of numbers that are read from the models beside the nominal one.
+    """The way an output is differentiated: by the changes of numbers that are read from models beside the nominal one.
 
     numbers : (n,) of a model, real or complex; what is taken from the nominal one, as shapes and frequencies, is frozen
     in it. derivative : of the output by the changes (n,) of them. exact : whether it follows from equations; else the
@@ -382,6 +386,17 @@ class Final(Statistic):
     """The last value."""
 
     kind: ClassVar[str] = "final"
+
+    def frozen(self, analyses: Analyses) -> ByChanges:
+        results = analyses.results(self.analysis)
+        if self.analysis == "run" or not isinstance(results, StaticResults):
+            return super().frozen(analyses)
+        try:
+            form = last_of(results, analyses.static_side())
+        except ModelError:
+            return super().frozen(analyses)  # of a free structure
+        numbers, derivative = of_equilibrium(form, lambda results: float(history(results, self.of).values[-1]))
+        return ByChanges(lambda other: numbers(other.static_side()), derivative)
 
     def reduced(self, time: Floats, x: Floats) -> float:
         return float(x[-1])

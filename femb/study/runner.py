@@ -34,6 +34,7 @@ from femb.numerics.threads import can_fork, core_count, has_forks, limited_threa
 from femb.results.results import Results
 from femb.run.simulate import simulate
 from femb.run.static import StaticResults, static
+from femb.run.static_derivatives import StaticSide
 from femb.small_motions.eigenproblem import EigenProblem
 from femb.study.outputs import ModeOutput, StudyOutput
 from femb.study.study import Build
@@ -191,6 +192,9 @@ class RunAnalyses:
         words: dict[str, Any] = {"inputs": inputs or None, "outputs": outputs or None, "closed": closed}
         model, begun = self.described.model, start or self.start
         return self.once(("space", start, inputs, outputs, closed), lambda: linearize(model, start=begun, **words))
+
+    def static_side(self) -> StaticSide:
+        return self.once(("static side",), lambda: StaticSide.of(self.described.model, self.start == "assembled"))
 
     def critical(self, number: int, factor: float) -> StaticResults:
         model, assemble = self.described.model, self.start == "assembled"

@@ -53,9 +53,9 @@ class Sensitivities(Tabled):
     """Derivatives of o outputs by k parameters, in SI units.
 
     outputs, parameters : their names. derivatives, errors (o, k) : and what two step sizes leave open. title : of the
-    model. values (o,) : of the outputs. nominal (k,) : of the parameters. swings (k,) : half of their ranges, or a hundredth
-    of their values. ranged (k,) : which have a range. exact (o,) : whether derivatives follow from equations; the
-    others are differences of whole analyses. units : of outputs and parameters by name.
+    model. values (o,) : of the outputs. nominal (k,) : of the parameters. swings (k,) : half of their ranges, or a
+    hundredth of their values. ranged (k,) : which have a range. exact (o,) : whether derivatives follow from equations;
+    the others are differences of whole analyses. units : of outputs and parameters by name.
     """
 
     outputs: tuple[str, ...]
