@@ -133,3 +133,101 @@ def test_files_and_the_figure_have_all(case, tmp_path):
     assert float(lines[2].split(",")[6]) == found["omega 1", "m_p"]
     assert found.draw(tmp_path / "s.png").stat().st_size > 10_000
     assert "omega 2 0.647" in found.table()
+
+
+SECTION = """
+[sections.s]
+axial_stiffness = 1e7
+torsional_stiffness = 200.0
+bending_stiffness = [200.0, 20000.0]
+mass_per_length = 1.0
+inertia_per_length = [2e-3, 1e-3, 1e-3]
+[beams.b]
+section = "s"
+length = 4.0
+elements = ELEMENTS
+start = { body = "BODY", direction = [DIRECTION] }
+[loads.tip]
+beam = "b"
+force = [0.0, 0.0, FORCE]
+[parameters.EI]
+entry = "sections.s.bending_stiffness.0"
+[parameters.L]
+entry = "beams.b.length"
+"""
+ROOT = """
+[bodies.root]
+mass = 0.001
+inertia = 1e-6
+position = [0, 0, 0]
+[joints.root]
+kind = "revolute"
+first = { body = "ground", at = [0, 0, 0], axis = [0, 1, 0] }
+second = { body = "root", at = [0, 0, 0], axis = [0, 1, 0] }
+[springs.root]
+kind = "joint"
+joint = "root"
+stiffness = 150.0
+[parameters.kt]
+entry = "springs.root.stiffness"
+"""
+
+
+def section(**words):
+    text = SECTION
+    for word, value in words.items():
+        text = text.replace(word, str(value))
+    return text
+
+
+@pytest.mark.slow
+def test_the_deflection_of_an_elastica(tmp_path):
+    path = tmp_path / "elastica.toml"
+    path.write_text(section(ELEMENTS=32, BODY="ground", DIRECTION="1, 0, 0", FORCE=25.0))
+    of = {"z": {"kind": "final", "of": "beams.b.-1.deflection.z", "analysis": "static"}}
+    found = sensitivities(path, of, ["EI", "L", "loads.tip.force.2"])
+    assert found.exact.all()
+    assert found.values[0] == pytest.approx(1.973829921587, rel=1e-4)
+    np.testing.assert_allclose(found.derivatives[0], [-5.70184859e-3, 1.06364234, 0.0456147887], rtol=1e-4)
+
+
+@pytest.mark.slow
+def test_the_critical_load_of_a_column_on_a_spring(tmp_path):
+    """x tan x = kt L/EI, P = x^2 EI/L^2: with the change of the stiffness along the path, 2.8 % of that by kt."""
+    path = tmp_path / "column.toml"
+    path.write_text(section(ELEMENTS=16, BODY="root", DIRECTION="0, 0, 1", FORCE=-1.0) + ROOT)
+    found = sensitivities(path, {"P": {"kind": "critical_load", "factor": 30.0}})
+    assert found.exact.all()
+    assert found.values[0] == pytest.approx(17.7744757458, rel=1e-5)
+    np.testing.assert_allclose(found.derivatives[0], [0.0491438779, -6.90081283, 0.0529713345], rtol=1e-5)
+
+
+def test_an_equilibrium_between_joints(tmp_path):
+    """A weight m on an arm d with a hinge spring: k a = m g d cos a, by implicit differentiation."""
+    path = tmp_path / "arm.toml"
+    path.write_text(ARM)
+    of = {"a": {"kind": "final", "of": "joints.hinge.angle", "analysis": "static"}}
+    found = sensitivities(path, of, ["springs.hinge.stiffness", "bodies.arm.mass", "gravity.2"])
+    a = found.values[0]
+    k, m, g, d = 30.0, 2.0, 9.81, 0.8
+    assert k * a == pytest.approx(m * g * d * np.cos(a), rel=1e-9)
+    below = k + m * g * d * np.sin(a)
+    wanted = [-a / below, g * d * np.cos(a) / below, -m * d * np.cos(a) / below]
+    np.testing.assert_allclose(found.derivatives[0], wanted, rtol=1e-8)
+
+
+ARM = """
+gravity = [0.0, 0.0, -9.81]
+[bodies.arm]
+mass = 2.0
+inertia = [0.05, 0.05, 0.05]
+position = [0.8, 0.0, 0.0]
+[joints.hinge]
+kind = "revolute"
+first = { body = "ground", at = [0, 0, 0], axis = [0, 1, 0] }
+second = { body = "arm", at = [-0.8, 0, 0], axis = [0, 1, 0] }
+[springs.hinge]
+kind = "joint"
+joint = "hinge"
+stiffness = 30.0
+"""
