@@ -152,17 +152,15 @@ class StaticResults(Results):
     """
 
     @classmethod
-    def of(
-        cls, results: Results, system: System, states: list[Equilibrium], critical: "Sequence[Critical]" = ()
-    ) -> Self:
-        """Results with the ``states`` of the ``system`` that they are of, and those that are ``critical``."""
+    def of(cls, results: Results, system: System, states: list[Equilibrium]) -> Self:
+        """Results with the ``states`` of the ``system`` that they are of."""
         found = cls(results.series, results.static, results.attributes)
-        found._system, found._states, found.critical = system, states, tuple(critical)
+        found._system, found._states = system, states
         return found
 
     _system: System
     _states: list[Equilibrium]
-    critical: "tuple[Critical, ...]"
+    critical: "tuple[Critical, ...]" = ()
 
     @property
     def last(self) -> Equilibrium:
@@ -406,7 +404,9 @@ def static(
                 "cpu_time": clock.process_time() - cpu,
             }
         recording.message = "; ".join(notes(path, states, found, options, critical))
-    return StaticResults.of(recording.results(), system, states, found)
+    results = StaticResults.of(recording.results(), system, states)
+    results.critical = tuple(found)
+    return results
 
 
 def check_options(
