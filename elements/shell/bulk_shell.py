@@ -128,7 +128,7 @@ class Walls:
     def number(self, card: Card) -> int:
         """Of the wall of an element. Raises ModelError."""
         n = 3 if card.name.startswith("CTRI") else 4
-        given = [card.number(key) for k in range(n) if card.value(key := f"T{k + 1}") not in (None, 0, 0.0)]
+        given = [card.number(word) for k in range(n) if card.value(word := f"T{k + 1}") not in (None, 0, 0.0)]
         if given and (len(given) < n or max(given) - min(given) > 0.5 * max(given)):
             raise card.refuse("thicknesses T1 to T4 of some corners, or far from each other,")
         if given and card.name[-1] not in "68" and card.text("TFLAG") == "1":

@@ -15,6 +15,8 @@ from femb.elements.shell.bulk_shell import isotropic
 from femb.fem.bulk_sections import BarSection, Stations, stations_of
 from femb.numerics.rotations import rigid_transport
 
+# Inertia of a section about its line, of its own: NASTRAN has none, and a straight boom would have none then.
+TWIST = 1e-3
 RODS = ("CROD", "CONROD", "CTUBE")
 # Gauss points along each part of a bar
 POINTS, WEIGHTS = np.polynomial.legendre.leggauss(3)
@@ -89,10 +91,10 @@ def _bar(data: BulkData, card: Card, stations: Stations, coupled: bool) -> Bar:
         )
     turn = np.eye(3) if option[0] == "B" else frames[0][1]
     # offsets in the axes of the grids, or in those of the line between them
-    own = [frames[k][1] if option[1 + k] == "G" else None for k in (0, 1)]
-    if any(axes is None for axes in own):
+    own = [axes for _, axes in frames]
+    if "O" in option[1:]:
         line = line_axes(data, card, (frames[0][0], frames[1][0]), turn)
-        own = [line if axes is None else axes for axes in own]
+        own = [line if option[1 + k] == "O" else axes for k, axes in enumerate(own)]
     keys = ("W1A", "W1B")
     ends = [place + axes @ card.numbers(key, 3) for (place, _), axes, key in zip(frames, own, keys, strict=True)]
     R = line_axes(data, card, (ends[0], ends[1]), turn)
@@ -189,13 +191,13 @@ def _tension(K: Floats, length: float) -> tuple[Floats, Floats]:
 
 
 def _line_mass(s: BarSection) -> Floats:
-    """(6, 6) per length about the axis, with the inertia of the section about its line, without which a straight boom
-    would have none (a CBAR of NASTRAN has none), and of what is no structure."""
+    """(6, 6) per length about the axis, with the inertia of what is no structure, and so much of that of the section
+    about its line."""
     M = np.zeros((6, 6))
     for mass, at in ((s.density * s.area, s.neutral), (s.extra, s.centre)):
         S = rigid_transport(np.array([0.0, *at]))
         M += S.T @ np.diag([mass] * 3 + [0.0] * 3) @ S
-    M[3, 3] += s.inertia + s.density * (s.first + s.second)
+    M[3, 3] += s.inertia + TWIST * s.density * (s.first + s.second)
     return M
 
 

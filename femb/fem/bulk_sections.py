@@ -153,7 +153,13 @@ OPEN: dict[str, tuple[int, Callable[..., Parts]]] = {
             *((0.0, s * (0.5 * inner + 0.25 * sides), h, 0.5 * sides) for s in (-1.0, 1.0)),
         ],
     ),
-    "CROSS": (4, lambda arms, web, h, bar: [(0.0, 0.0, h, web), (0.0, 0.0, bar, arms)]),
+    "CROSS": (
+        4,
+        lambda arms, web, h, bar: [
+            (0.0, 0.0, h, web),
+            *((0.0, s * 0.5 * (web + 0.5 * arms), bar, 0.5 * arms) for s in (-1.0, 1.0)),
+        ],
+    ),
     "Z": (
         4,
         lambda a, web, tall, h: [
@@ -249,16 +255,11 @@ def _open(card: Card, shape: str, sizes: Floats) -> BarSection:
         raise ModelError(f"{card}: its parts overlap: check its sizes, {sizes.tolist()}")
     y, z, tall, wide = np.array(parts).T
     areas = tall * wide
-    if shape == "CROSS":
-        areas = areas - np.array([0.0, tall[1] * wide[0]])
     area = float(areas.sum())
     y0, z0 = float(areas @ y) / area, float(areas @ z) / area
-    own = tall * wide
-    first = float(own @ (tall**2 / 12.0 + (y - y0) ** 2))
-    second = float(own @ (wide**2 / 12.0 + (z - z0) ** 2))
-    if shape == "CROSS":
-        first, second = (i - tall[1] * wide[0] * d**2 / 12.0 for i, d in ((first, tall[1]), (second, wide[0])))
-    product = float(own @ ((y - y0) * (z - z0)))
+    first = float(areas @ (tall**2 / 12.0 + (y - y0) ** 2))
+    second = float(areas @ (wide**2 / 12.0 + (z - z0) ** 2))
+    product = float(areas @ ((y - y0) * (z - z0)))
     torsion = float(np.sum(np.maximum(tall, wide) * np.minimum(tall, wide) ** 3) / 3.0)
     upright = tall > wide
     factors = float(areas[upright].sum()) / area, float(areas[~upright].sum()) / area

@@ -1,5 +1,6 @@
 """Structures in NASTRAN bulk data: each card beside the same structure as items, closed forms and NASTRAN itself."""
 
+import json
 import re
 from pathlib import Path
 
@@ -342,7 +343,7 @@ def test_shells_and_bars_share_grids(tmp_path):
     model.add(femb.Fixed("weld", femb.JointEnd(beam="s", node=-1), femb.JointEnd("tip", at=(0.0, 0.0, -0.02))))
     wanted = reduce_beams(model, "hub", {"tip": "bodies.tip"}, 8)
     same_stiffness(found, wanted)
-    np.testing.assert_allclose(found.free[:8], wanted.free[:8], rtol=5e-4)
+    np.testing.assert_allclose(found.free[:6], wanted.free[:6], rtol=5e-4)
 
 
 def test_solids_have_the_materials_of_their_file(tmp_path):
@@ -381,7 +382,7 @@ def test_a_truss_has_the_frequencies_that_nastran_prints():
     np.testing.assert_allclose(whole[4, [0, 2]], [501.8153, -2118.899], rtol=2e-7)
     printed = [1.698800, 1.767487, 1.857720, 3.419612, 7.024210, 7.025409, 10.72361, 10.98255, 13.86678, 14.38990]
     found = frequencies(fe.stiffness.toarray(), fe.mass.toarray(), 16)[6:]
-    np.testing.assert_allclose(found, printed, rtol=1e-4)  # a CBAR of NASTRAN has no inertia about its line
+    np.testing.assert_allclose(found, printed, rtol=1e-5)
 
 
 def deflections(path, held, loads):
@@ -666,6 +667,26 @@ def test_superelements_are_one_model(tmp_path):
     rows = [fe.dofs[k].ravel() for fe, k in zip((whole, halves), order, strict=True)]
     one, other = (fe.stiffness.toarray()[np.ix_(k, k)] for fe, k in zip((whole, halves), rows, strict=True))
     np.testing.assert_allclose(other, one, rtol=1e-9, atol=1e-9 * np.abs(one).max())
+
+
+# Where formulas or elements differ: torsion of open shapes, triangles and quadrilaterals.
+ALIKE = {"PBARL, CHAN": 0.06, "PBARL, Z": 0.03, "CTRIA3 8 x 8, PSHELL": 0.02}
+
+
+def test_decks_have_the_frequencies_that_mystran_prints(tmp_path):
+    """Bars to 1e-4, other elements and shapes to 1 %, of an independent program; its table is beside the page."""
+    import importlib.util
+
+    docs = Path(__file__).parents[2] / "docs"
+    spec = importlib.util.spec_from_file_location("validation_decks", docs / "validation_decks.py")
+    decks = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(decks)
+    printed = json.loads((docs / "validation_decks.json").read_text())
+    for name, cards in decks.decks().items():
+        found = decks.own(decks.write(tmp_path / "a.bdf", cards, 4))
+        near = 1e-4 if name.split(",")[0].startswith(("CBAR", "PBAR with", "CBUSH", "RBE2")) else ALIKE.get(name, 0.01)
+        assert len(printed[name]) >= 2
+        np.testing.assert_allclose(found[: len(printed[name])], printed[name], rtol=near, err_msg=name)
 
 
 def test_the_page_has_the_cards_of_the_table():
