@@ -23,8 +23,8 @@ from femb.vibration.solution import Solution
 CLOSE = 1e-3
 # Of the terms of z.(2 l M + C) x: less is a defective eigenvalue, which has no derivative.
 DEFECTIVE = 1e-6
-# The shift of inverse iteration, relative to the eigenvalue, and its steps.
-SHIFT, STEPS = 1e-7, 4
+# The shift of inverse iteration, relative to the eigenvalue, by which left vectors are off, and its steps.
+SHIFT, STEPS = 1e-13, 3
 
 
 @dataclass(frozen=True, eq=False)

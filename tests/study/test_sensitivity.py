@@ -231,3 +231,72 @@ kind = "joint"
 joint = "hinge"
 stiffness = 30.0
 """
+
+
+BLADE = """
+[bodies.hub]
+mass = 1.0
+inertia = 1.0
+position = [0, 0, 0]
+[bodies.blade]
+mass = 6.0
+inertia = [0.32, 0.72, 1.04]
+[joints.shaft]
+kind = "revolute"
+first = { body = "ground", at = [0, 0, 0], axis = [0, 0, 1] }
+second = { body = "hub", at = [0, 0, 0], axis = [0, 0, 1] }
+[joints.flap]
+kind = "revolute"
+first = { body = "hub", at = [0.8, 0, 0], axis = [0, 1, 0] }
+second = { body = "blade", at = [-1.2, 0, 0], axis = [0, 1, 0] }
+[springs.flap]
+kind = "joint"
+joint = "flap"
+stiffness = 40.0
+[drivers.spin]
+joint = "shaft"
+motion = { shape = "polynomial", coefficients = [0.0, 1.5] }
+[parameters.k]
+entry = "springs.flap.stiffness"
+[parameters.Omega]
+entries = ["drivers.spin.motion.coefficients.1", "bodies.hub.angular_velocity.2", "bodies.blade.angular_velocity.2"]
+value = SPEED
+[parameters.e]
+entry = "joints.flap.first.at.0"
+[parameters.s]
+entry = "joints.flap.second.at.0"
+relative = true
+[parameters.m]
+entry = "bodies.blade.mass"
+[parameters.Jx]
+entry = "bodies.blade.inertia.0"
+[parameters.Jy]
+entry = "bodies.blade.inertia.1"
+""".replace("inertia = 1.0\n", "inertia = 1.0\nangular_velocity = [0, 0, 1.5]\n").replace(
+    "mass = 6.0\n", "mass = 6.0\nangular_velocity = [0, 0, 1.5]\n"
+)
+# by k, Omega, e, a factor of s, m, Jx, Jy: of the frequency, rad/s; and of the speed at which it is twice the speed
+OF_BLADE = [0.0189957979, 0.861649391, 0.307731925, -1.34256454 * 1.2, -0.113740993, -0.0427405452, -0.150221043]
+AT_TWICE = {"k": 0.0167337360, "e": 0.215919174, "m": -0.100762281, "Jy": -0.119955097}
+
+
+def test_a_blade_in_rotation(tmp_path):
+    """Gyroscopic modes about a steady rotation that a driver holds; omega^2 = [k + W^2 (..)]/(Jy + m s^2)."""
+    path = tmp_path / "blade.toml"
+    path.write_text(BLADE.replace("SPEED", "1.5"))
+    of = {"w": {"kind": "natural_frequency", "start": "equilibrium"}}
+    found = sensitivities(path, of)
+    assert 2.0 * np.pi * found.values[0] == pytest.approx(2.812137915914, rel=1e-11)
+    np.testing.assert_allclose(2.0 * np.pi * found.derivatives[0], OF_BLADE, rtol=5e-9)
+
+
+def test_the_speed_at_which_a_blade_meets_twice_the_rotation(tmp_path):
+    """The crossing of a Campbell diagram: W' = -w_p/(w_W - n)."""
+    speed = 1.338698881504
+    path = tmp_path / "blade.toml"
+    path.write_text(BLADE.replace("SPEED", str(speed)))
+    found = sensitivities(path, {"w": {"kind": "natural_frequency", "start": "equilibrium"}})
+    assert 2.0 * np.pi * found.values[0] == pytest.approx(2.0 * speed, rel=1e-11)
+    for name, wanted in AT_TWICE.items():
+        slopes = 2.0 * np.pi * np.array([found["w", name], found["w", "Omega"]])
+        assert -slopes[0] / (slopes[1] - 2.0) == pytest.approx(wanted, rel=5e-9)
