@@ -3,7 +3,7 @@
 Source: docs/theory/actuators.md, section 4.
 """
 
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -15,7 +15,8 @@ from femb.layout.element import Input, breakpoints_of
 from femb.layout.layout import Layout
 from femb.layout.views import ModelView
 from femb.numerics.compiler.compile import inlined
-from femb.numerics.vector3 import dot
+from femb.numerics.compiler.duals import Number, Vector3, dot, lift, zeros_like
+from femb.numerics.compiler.traced import V3, of_one, put, reader, traced
 from femb.profiles import Profile
 
 # Numbers (9,) of a plate: whether it is TWO_SIDED; in light, the direction to the SUN (3), the FULL force (N) and the
@@ -26,60 +27,83 @@ LIGHT, AIR = 0, 1
 TWO_SIDED = 0
 SUN, FULL, SPECULAR, DIFFUSE = slice(1, 4), 4, 5, 6
 GIVEN, HALF, ORIGIN_VELOCITY, ORIGIN = 1, 2, 3, 6
+V9 = reader(9)
+Numbers: TypeAlias = Annotated[Any, (9,)]
+
+
+@traced
+def light(numbers: Numbers, n: Vector3, side: Number, factor: Number) -> Any:
+    """The force of light (9) on a plate with the normal n, inertial axes. side : 1, -1 for the other one, or zero."""
+    sun, specular = numbers[SUN], numbers[SPECULAR]
+    c = side * dot(n, sun)
+    reflected = 2.0 * (specular * c + numbers[DIFFUSE] / 3.0) * side
+    return -factor * numbers[FULL] * c * ((1.0 - specular) * sun + reflected * n)
+
+
+@traced
+def air(numbers: Numbers, n: Vector3, flow: Vector3, side: Number, factor: Number) -> Any:
+    """The force of thin air (10); factor : times the density, or of one that is given. side : as of ``light``."""
+    return -factor * numbers[HALF] * side * dot(n, flow) * flow
+
+
+@traced
+def flow_at(numbers: Numbers, w: Vector3, wind: Vector3) -> Any:
+    """The velocity w of a plate, relative to the air."""
+    return w + numbers[ORIGIN_VELOCITY:ORIGIN] - wind
+
+
+@traced
+def from_body(numbers: Numbers, x: Vector3, origin: Vector3) -> Any:
+    """The place x from the centre of the central body."""
+    return x + numbers[ORIGIN:] + origin
+
+
+@traced
+def density_at(value: Number, slope: Vector3, x: Vector3) -> Any:
+    """A density with its changes by the place."""
+    return lift(value, *zip(slope, x, strict=True))
+
+
+@traced
+def no_change(n: Vector3, w: Vector3, x: Vector3) -> Any:
+    """Zeros (3,) with as many changes as a normal, velocity and place."""
+    return zeros_like(n + w + x)
+
+
+@traced
+def cosine(n: Vector3, along: Vector3) -> Any:
+    """The cosine of the angle of a normal and a direction, times the length of that."""
+    return dot(n, along)
 
 
 @inlined
-def plate_force(kind, numbers, levels, u, first, n, w, x, F, by_n, by_w, by_x):
-    """Set the force F (3,) N on a plate, and its derivatives (3, 3) by its normal n, velocity w and place x (3,).
+def facing(numbers, cosine):
+    """Side, 1 or -1 for the other one, of a plate at a ``cosine``; zero if it does not count."""
+    if numbers[TWO_SIDED] > 0.0 and cosine < 0.0:
+        return -1.0
+    return 1.0 if cosine > 0.0 else 0.0
 
-    All in inertial axes. kind : LIGHT or AIR. levels : of ``density``. first : where its inputs begin in u. Returns -1,
-    or as ``density`` the distance that the atmosphere does not have.
+
+@inlined
+def plate_force(kind, numbers, levels, u, first, n, w, x):
+    """The force (3,) N on a plate by its normal n, velocity w and place x (3,), with their changes; and -1, or as
+    ``density`` the distance that the atmosphere does not have.
+
+    All in inertial axes. kind : LIGHT or AIR. levels : of ``density``. first : where its inputs begin in u.
     """
-    by_n[:], by_w[:], by_x[:] = 0.0, 0.0, 0.0
-    slope, flow = np.zeros(3), np.empty(3)
+    row, F, found = V9(numbers), no_change(n, w, x), -1
     if kind == LIGHT:
-        sun, specular = numbers[SUN], numbers[SPECULAR]
-        side, c = facing(numbers, n, sun)
-        factor, reflected = -u[first] * numbers[FULL], 2.0 * (specular * c + numbers[DIFFUSE] / 3.0) * side
-        for i in range(3):
-            F[i] = factor * c * ((1.0 - specular) * sun[i] + reflected * n[i])
-            if c > 0.0:
-                whole = (1.0 - specular) * sun[i] + (reflected + 2.0 * specular * c * side) * n[i]
-                for j in range(3):
-                    by_n[i, j] = factor * side * whole * sun[j]
-                by_n[i, i] += factor * c * reflected
-        return -1
-    value = 1.0
-    for o in range(3):
-        flow[o] = w[o] + numbers[ORIGIN_VELOCITY + o] - u[first + 1 + o]
-    if numbers[GIVEN] == 0.0:
-        place = by_x[0]
-        for o in range(3):
-            place[o] = x[o] + numbers[ORIGIN + o] + u[first + 4 + o]
-        value = density(levels, place, slope)
-        if value < 0.0:
-            return int(0.5 - value)
-    alone = u[first] * numbers[HALF]
-    side, c = facing(numbers, n, flow)
-    factor = -alone * value
-    on = factor * side if c > 0.0 else 0.0
-    for i in range(3):
-        F[i] = factor * c * flow[i]
-        for j in range(3):
-            by_n[i, j] = on * flow[i] * flow[j]
-            by_w[i, j] = on * flow[i] * n[j]
-            by_x[i, j] = -alone * c * flow[i] * slope[j]
-        by_w[i, i] += factor * c
-    return -1
-
-
-@inlined
-def facing(numbers, n, along):
-    """Side, 1 or -1 for the other one, of a plate in a flow along a direction, and the cosine of their angle times the
-    length of ``along``; zero on a side that does not count."""
-    cosine = dot(n, along)
-    side = -1.0 if numbers[TWO_SIDED] > 0.0 and cosine < 0.0 else 1.0
-    return side, max(side * cosine, 0.0)
+        F = F + light(row, n, facing(numbers, of_one(cosine(n, V3(numbers[SUN])))), u[first])
+    else:
+        flow, value, place, slope = flow_at(row, w, V3(u[first + 1 :])), 1.0, np.empty(3), np.zeros(3)
+        if numbers[GIVEN] == 0.0:
+            put(of_one(from_body(row, x, V3(u[first + 4 :]))), place)
+            value = density(levels, place, slope)
+            if value < 0.0:
+                found = int(0.5 - value)
+        factor = u[first] * density_at(value, V3(slope), x)
+        F = F + air(row, n, flow, facing(numbers, of_one(cosine(n, flow))), factor)
+    return F, found
 
 
 class PlateLaw:

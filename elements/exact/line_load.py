@@ -30,7 +30,6 @@ from femb.elements.load.line_load_batch import (
     no_loads,
     on_frames,
     second_spin,
-    still,
     way,
     with_force,
 )
@@ -56,6 +55,7 @@ from femb.numerics.compiler.duals import (
     vector,
 )
 from femb.numerics.compiler.traced import M3, M6, V3, V4, V6, of_one, put, put_changes, traced
+from femb.numerics.vector3 import still
 
 # The four functions of equation (20) at the Gauss points.
 _BUBBLE = 0.5 * POINTS * (1.0 - POINTS)

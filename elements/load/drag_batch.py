@@ -23,9 +23,7 @@ from femb.elements.load.line_load_batch import (
     LoadsAlongBeams,
     loaded_end,
     on_frames,
-    only_changes,
     section_loads,
-    still,
     with_force,
 )
 from femb.layout.element import Input, WithoutDerivatives, breakpoints_of
@@ -47,7 +45,7 @@ from femb.numerics.compiler.duals import (
     zeros_like,
 )
 from femb.numerics.compiler.traced import M3, V4, add_to, put, put_changes, reader, traced, unit_changes
-from femb.numerics.vector3 import pose, scatter
+from femb.numerics.vector3 import only_changes, pose, scatter, still
 
 # index (e, 9) int: of both ends of an element its frame in q and in v, negative if fixed, its strain in q and in v,
 # negative if there is none; and the first INPUT of the element. data (e, 57): of both ends the arm (3,), the axes of

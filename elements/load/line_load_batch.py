@@ -45,10 +45,10 @@ from femb.numerics.compiler.duals import (
     norm,
     outer,
     skew,
-    vector,
     zeros_like,
 )
 from femb.numerics.compiler.traced import M3, V3, V4, add_to, of_one, put, put_changes, reader, traced, unit_changes
+from femb.numerics.vector3 import only_changes
 
 V8, V13, M8 = reader(8), reader(13), reader(8, 8)
 Vector8: TypeAlias = Annotated[Any, (8,)]
@@ -173,17 +173,6 @@ class LoadedEnd(NamedTuple):
 
 LoadedEnds: TypeAlias = tuple[LoadedEnd, LoadedEnd]
 Moments: TypeAlias = tuple[Vector3, Vector3]
-
-
-def only_changes(a):
-    """A vector that is zero, with the changes of another."""
-    return vector(*(lift(0.0, (1.0, each)) for each in a))
-
-
-@traced
-def still() -> Any:
-    """A spin that is not varied."""
-    return vector(0.0, 0.0, 0.0)
 
 
 @traced

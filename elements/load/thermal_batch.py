@@ -36,7 +36,6 @@ from femb.elements.load.line_load_batch import (
     natural_forces,
     natural_shape,
     on_frames,
-    only_changes,
     scatter_changes,
     second_own,
     shape_of,
@@ -50,6 +49,7 @@ from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
 from femb.numerics.compiler.duals import matrix, vector
 from femb.numerics.compiler.traced import M3, V3, V4, traced
 from femb.numerics.rotations import rotate_back
+from femb.numerics.vector3 import only_changes
 
 # Kernels over heated beam elements: the stress depends on the strain minus the thermal strain.
 #

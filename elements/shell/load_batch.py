@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from femb.base.types import Floats, Ints
-from femb.elements.environment.plates import PlateLaw, plate_force
+from femb.elements.environment.plates import PlateLaw, no_change, plate_force
 from femb.elements.records import load_factors
 from femb.elements.shell.stiffness import R_SIGNS, S_SIGNS, shape_weights
 from femb.layout.element import Batch, Input
@@ -22,6 +22,8 @@ from femb.layout.views import ModelView, OutputStates
 from femb.numerics import rotations
 from femb.numerics.compiler.bound_calls import Bound
 from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
+from femb.numerics.compiler.duals import Vector3, norm
+from femb.numerics.compiler.traced import V3, add_to, put_changes, traced, unit_changes
 from femb.numerics.rotations import normalise
 from femb.numerics.vector3 import (
     IN_Q,
@@ -30,7 +32,6 @@ from femb.numerics.vector3 import (
     add_skew,
     add_torque_tangent,
     cross,
-    dot,
     pose,
     product,
     rotate,
@@ -67,59 +68,61 @@ def corner_motion(index, arms, fixed, q, v, x, speed, turning, R):
             speed[c, o] += v[j + o] if j >= 0 else 0.0
 
 
-@inlined
-def at_point(points, g, kind, numbers, levels, first, u, x, speed, rows, by):
-    """The force on the area of a point of an element.
+# Directions of the derivatives: the area vector, the velocity and the place of a point.
+areas, velocities, spots = unit_changes(0, 12), unit_changes(3, 12), unit_changes(6, 12)
 
-    rows (8, 3) : set to the force, x_r, x_s and others. by (6, 3, 3) : set to the derivatives of the force by the area
-    vector, by the velocity and by the place, and others. Returns as ``plate_force``.
-    """
-    F, xr, xs, area, normal, w, place = rows[0], rows[1], rows[2], rows[3], rows[4], rows[5], rows[6]
-    rows[:], by[:], total = 0.0, 0.0, 0.0
+
+@traced
+def unit_normal(a: Vector3) -> Any:
+    """The normal of an area vector."""
+    return a / norm(a)
+
+
+@traced
+def on_area(a: Vector3, f: Vector3) -> Any:
+    """The force on an area vector of a force on a unit of area."""
+    return norm(a) * f
+
+
+@inlined
+def at_point(points, g, x, speed, rows):
+    """Set x_r, x_s, the area vector, the velocity and the place (5, 3) at a point of an element."""
+    xr, xs, area, w, place = rows[0], rows[1], rows[2], rows[3], rows[4]
+    rows[:5], total = 0.0, points[0, g].sum()
     for c in range(x.shape[0]):
-        total += points[0, g, c]
         for o in range(3):
             xr[o] += points[1, g, c] * x[c, o]
             xs[o] += points[2, g, c] * x[c, o]
-            w[o] += points[0, g, c] * speed[c, o]
-            place[o] += points[0, g, c] * x[c, o]
+            w[o] += points[0, g, c] / total * speed[c, o]
+            place[o] += points[0, g, c] / total * x[c, o]
     cross(xr, xs, area)
-    if kind == PRESSURE:
-        for o in range(3):
-            F[o] = u[first] * numbers[0] * area[o]
-            by[0, o, o] = u[first] * numbers[0]
-        return -1
-    size = np.sqrt(dot(area, area))
-    for o in range(3):
-        normal[o] = area[o] / size
-        w[o] /= total
-        place[o] /= total
-    found = plate_force(kind, numbers, levels, u, first, normal, w, place, F, by[3], by[1], by[2])
-    # of |a| f(a/|a|) by a
-    for i in range(3):
-        along = dot(by[3, i], normal)
-        for j in range(3):
-            by[0, i, j] = F[i] * normal[j] + by[3, i, j] - along * normal[j]
-            by[1, i, j] *= size
-            by[2, i, j] *= size
-    for i in range(3):
-        F[i] *= size
-    return found
 
 
 @inlined
-def element_forces(points, kind, numbers, levels, first, dead, u, x, speed, rows, by, out):
+def area_force(kind, numbers, levels, first, u, a, w, x):
+    """The force (3,) on an area vector a with a velocity and a place, and as ``plate_force``."""
+    F, found = no_change(a, w, x), -1
+    if kind == PRESSURE:
+        F = F + (u[first] * numbers[0]) * a
+    else:
+        f, found = plate_force(kind, numbers, levels, u, first, unit_normal(a), w, x)
+        F = F + on_area(a, f)
+    return F, found
+
+
+@inlined
+def element_forces(points, kind, numbers, levels, first, dead, u, x, speed, rows, out):
     """Set the forces out (n, 3) on the corners of an element; returns as ``plate_force``."""
     for c in range(out.shape[0]):
         for o in range(3):
             out[c, o] = u[first] * dead[c, o]
     for g in range(points.shape[1]):
-        found = at_point(points, g, kind, numbers, levels, first, u, x, speed, rows, by)
+        at_point(points, g, x, speed, rows)
+        F, found = area_force(kind, numbers, levels, first, u, V3(rows[2]), V3(rows[3]), V3(rows[4]))
         if found >= 0:
             return found
         for c in range(out.shape[0]):
-            for o in range(3):
-                out[c, o] += points[0, g, c] * rows[0, o]
+            add_to(points[0, g, c] * F, out[c])
     return -1
 
 
@@ -127,13 +130,11 @@ def element_forces(points, kind, numbers, levels, first, dead, u, x, speed, rows
 def corner_forces(index, arms, fixed, points, kind, numbers, levels, first, dead, u, q, v, out):
     """Set the forces out (s, e, n, 3), inertial axes, on the corners; returns as ``plate_force``."""
     n = index.shape[1]
-    at, R, rows, by = np.empty((3, n, 3)), np.empty((n, 3, 3)), np.empty((8, 3)), np.empty((6, 3, 3))
+    at, R, rows = np.empty((3, n, 3)), np.empty((n, 3, 3)), np.empty((5, 3))
     for s in range(q.shape[0]):
         for e in range(index.shape[0]):
             corner_motion(index[e], arms[e], fixed, q[s], v[s], at[0], at[1], at[2], R)
-            found = element_forces(
-                points, kind, numbers, levels, first, dead[e], u[s], at[0], at[1], rows, by, out[s, e]
-            )
+            found = element_forces(points, kind, numbers, levels, first, dead[e], u[s], at[0], at[1], rows, out[s, e])
             if found >= 0:
                 return found
     return -1
@@ -143,11 +144,11 @@ def corner_forces(index, arms, fixed, points, kind, numbers, levels, first, dead
 def forces(index, arms, fixed, points, kind, numbers, levels, first, dead, u, q, v, out):
     """out (s, n_v) -= the generalized forces; returns as ``plate_force``."""
     n, local = index.shape[1], np.empty(3)
-    at, R, rows, by = np.empty((4, n, 3)), np.empty((n, 3, 3)), np.empty((8, 3)), np.empty((6, 3, 3))
+    at, R, rows = np.empty((4, n, 3)), np.empty((n, 3, 3)), np.empty((5, 3))
     for s in range(q.shape[0]):
         for e in range(index.shape[0]):
             corner_motion(index[e], arms[e], fixed, q[s], v[s], at[0], at[1], at[2], R)
-            found = element_forces(points, kind, numbers, levels, first, dead[e], u[s], at[0], at[1], rows, by, at[3])
+            found = element_forces(points, kind, numbers, levels, first, dead[e], u[s], at[0], at[1], rows, at[3])
             if found >= 0:
                 return found
             for c in range(n):
@@ -163,7 +164,8 @@ def tangent(
 ):
     """Add the derivatives of minus the generalized forces to block data (s, size); returns as ``plate_force``."""
     n = index.shape[1]
-    at, R, rows, by = np.empty((4, n, 3)), np.empty((n, 3, 3)), np.empty((8, 3)), np.empty((6, 3, 3))
+    at, R, rows, by = np.empty((4, n, 3)), np.empty((n, 3, 3)), np.empty((6, 3)), np.empty((2, 3, 3))
+    changes = np.empty((3, 12))
     turns, local, starts, sizes = np.empty((3, 3)), np.empty(3), 6 * np.arange(n), np.full(n, 6)
     by_x, by_v, C, K = (
         np.empty((n, 3, n, 3)),
@@ -175,25 +177,31 @@ def tangent(
     for s in range(q.shape[0]):
         for e in range(index.shape[0]):
             corner_motion(index[e], arms[e], fixed, q[s], v[s], at[0], at[1], at[2], R)
-            found = element_forces(points, kind, numbers, levels, first, dead[e], u[s], at[0], at[1], rows, by, at[3])
+            found = element_forces(points, kind, numbers, levels, first, dead[e], u[s], at[0], at[1], rows, at[3])
             if found >= 0:
                 return found
             by_x[:], by_v[:], C[:], K[:] = 0.0, 0.0, 0.0, 0.0
             for g in range(points.shape[1]):
-                at_point(points, g, kind, numbers, levels, first, u[s], at[0], at[1], rows, by)
+                at_point(points, g, at[0], at[1], rows)
+                a, w, x = areas(V3(rows[2])), velocities(V3(rows[3])), spots(V3(rows[4]))
+                F, _ = area_force(kind, numbers, levels, first, u[s], a, w, x)
+                put_changes(F, changes)
+                for i in range(3):
+                    for j in range(3):
+                        by[0, i, j] = changes[i, j]
                 total = points[0, g].sum()
                 for m in range(n):
                     turns[:] = 0.0
-                    add_skew(points[2, g, m], rows[1], turns)
-                    add_skew(-points[1, g, m], rows[2], turns)
-                    product(by[0], turns, by[4])
+                    add_skew(points[2, g, m], rows[0], turns)
+                    add_skew(-points[1, g, m], rows[1], turns)
+                    product(by[0], turns, by[1])
                     share = points[0, g, m] / total
                     for c in range(n):
                         for i in range(3):
                             for j in range(3):
-                                of_place = by[4, i, j] + share * by[2, i, j]
+                                of_place = by[1, i, j] + share * changes[i, 6 + j]
                                 by_x[c, i, m, j] += points[0, g, c] * of_place
-                                by_v[c, i, m, j] += points[0, g, c] * share * by[1, i, j]
+                                by_v[c, i, m, j] += points[0, g, c] * share * changes[i, 3 + j]
             for c in range(n):
                 for m in range(n):
                     for A, of, is_place in ((K, by_x, True), (K, by_v, False), (C, by_v, True)):
@@ -208,9 +216,9 @@ def tangent(
                 for A in (C, K):
                     for j in range(6 * n):
                         rotate_back(R[c], A[6 * c : 6 * c + 3, j], local)
-                        cross(arms[e, c], local, rows[7])
+                        cross(arms[e, c], local, rows[5])
                         for i in range(3):
-                            A[6 * c + 3 + i, j] += rows[7, i]
+                            A[6 * c + 3 + i, j] += rows[5, i]
                 rotate_back(R[c], at[3, c], local)
                 add_torque_tangent(1.0, local, arms[e, c], 6 * c + 3, K)
             for i in range(6 * n):

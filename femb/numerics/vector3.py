@@ -9,7 +9,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
-from femb.numerics.compiler.duals import Dual, Matrix3, SmallArray, Vector3, Vector4, identity, matrix, skew, vector
+from femb.numerics.compiler.duals import (
+    Dual,
+    Matrix3,
+    SmallArray,
+    Vector3,
+    Vector4,
+    identity,
+    lift,
+    matrix,
+    skew,
+    vector,
+)
 from femb.numerics.compiler.traced import V3, V4, traced
 
 # Columns of a frame: its indices in q and in v, negative if it is fixed, and whether it has axes.
@@ -133,6 +144,11 @@ def frame_at(index, first, q, v, fixed):
         rate = V3(v[j:])
     p, omega = axes_at(index, first, q, v, fixed)
     return moving_frame(p, r, rate, omega)
+
+
+def only_changes(a):
+    """A vector of zeros with the changes of another, for traced functions."""
+    return vector(*(lift(0.0, (1.0, each)) for each in a))
 
 
 @inlined

@@ -176,8 +176,7 @@ OF_ITEMS = (
            "tests/elements/joint/test_joint.py tests/model/test_placement.py", "start of a joint at an angle of axes"),
     # --- loads
     Mutant("elements/load/at_stations.py",
-           "            changes[6 + i, 9 + j] = C[j, i]",
-           "            changes[6 + i, 9 + j] = 0.0 * C[j, i]",
+           "axes.T @ motion.turn)", "0.0 * motion.turn)",
            "tests/elements/load/test_aerodynamic.py", "tangent by attitude of a law of air"),
     Mutant("elements/load/drag_batch.py",
            "unit_changes(22, 28), unit_changes(25, 28)", "unit_changes(22, 28), unit_changes(22, 28)",
@@ -330,9 +329,8 @@ OF_ITEMS = (
            "[(item.density or 1.0)",
            "tests/elements/load/test_plate.py", "drag of a plate"),
     Mutant("elements/environment/plates.py",
-           "        by_w[i, i] += factor * c\n",
-           "",
-           "tests/elements/load/test_plate.py", "tangent of a plate's drag by its velocity"),
+           "side * dot(n, flow) * flow", "side * side * dot(n, flow) * flow",
+           "tests/elements/load/test_plate.py", "drag on the other side of a plate"),
     Mutant("elements/body/tank.py",
            "half = np.tanh(0.5 * zeros * self.depth / self.radius)",
            "half = np.tanh(zeros * self.depth / self.radius)",
@@ -385,7 +383,7 @@ OF_ITEMS = (
            "C[:3, 3:6] = C[3:6, :3] = -offset * membrane", "C[:3, 3:6] = C[3:6, :3] = offset * membrane",
            "tests/elements/shell/test_laminate.py", "coupling of a wall beside its reference surface"),
     Mutant("elements/shell/load_batch.py",
-           "add_skew(-points[1, g, m], rows[2], turns)", "add_skew(points[1, g, m], rows[2], turns)",
+           "add_skew(-points[1, g, m], rows[1], turns)", "add_skew(points[1, g, m], rows[1], turns)",
            ITEMS + "::test_exact_tangent", "derivative of the normal by its corners"),
 )
 # fmt: on
