@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from femb.base.bulk_cards import SYSTEMS
+from femb.base.bulk_data import is_bulk_data
 from femb.base.errors import ResultError
 from femb.cli.options import FORCE, QUIET, OptionError, numbers, pairs
 from femb.cli.output import check_free, check_writable, reported, say
@@ -47,6 +48,9 @@ MATRICES = (".npz", ".h5", ".mat", ".op4", ".op2", ".pch", ".mtx", ".sti", ".mas
     show_default=True,
     metavar="UNITS",
     help=f"A system, of {', '.join(SYSTEMS)}; or that of lengths in m, beside N and s: 0.001.",
+)
+@click.option(
+    "--logical", multiple=True, metavar="NAME=DIR", help="A folder of INCLUDE in bulk data by its logical name."
 )
 @click.option("--stress", type=click.Path(path_type=Path), metavar="FILE", help="Stress stiffness beside matrices.")
 @click.option("--nodes", type=click.Path(path_type=Path), metavar="FILE", help="Table of nodes beside matrices.")
@@ -98,6 +102,9 @@ def reduce(
     from femb.elements.modal.data import write_reduced_body
 
     with reported():
+        folders = pairs("--logical", words.pop("logical"), "NAME=DIR, a folder")
+        if folders and not is_bulk_data(source):
+            raise OptionError("--logical: applies to bulk data of NASTRAN")
         words["damping_ratio"] = _ratios(words["damping_ratio"])
         if _is_body(source):
             further = {word: words.pop(word) for word in ("modes", "max_frequency", "damping_ratio", "mean_axes")}
@@ -136,7 +143,8 @@ def reduce(
                 given = {"nodes": nodes, "names": names, "unit": unit, "stress": stress}
                 found = fem.reduce_matrices(source, interfaces, **given, **words)
             else:
-                found = fem.reduce_mesh(source, interfaces, unit=unit, **_materials(source, of_mesh), **words)
+                words |= {"unit": unit, "logical": folders, **_materials(source, of_mesh)}
+                found = fem.reduce_mesh(source, interfaces, **words)
             body = found.body
         write_reduced_body(file, body)
         say(*_account(found), "", file, quiet=quiet)
@@ -172,8 +180,6 @@ def _positions(interfaces: tuple[str, ...]) -> dict[str, list[float] | int]:
 
 def _materials(source: Path, of_mesh: dict[str, Any]) -> dict[str, Any]:
     """The material of a mesh, and those of its cell sets; none of bulk data that has its own. Raises OptionError."""
-    from femb.base.bulk_data import is_bulk_data
-
     if (
         is_bulk_data(source)
         and of_mesh["youngs_modulus"] is None

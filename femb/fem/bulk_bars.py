@@ -3,7 +3,9 @@
 Source: J. S. Przemieniecki, Theory of Matrix Structural Analysis, chapters 5 and 15.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -103,7 +105,7 @@ def _bar(data: BulkData, card: Card, stations: Stations, coupled: bool) -> Bar:
     X = np.zeros((12, 12))
     for k, (end, (place, _)) in enumerate(zip(ends, frames, strict=True)):
         X[6 * k : 6 * k + 6, 6 * k : 6 * k + 6] = turned @ rigid_transport(end - place)
-    K = stiffness(stations, length)
+    K = stiffness(stations, length).copy()
     pins = [6 * k + c for k, key in enumerate(("PA", "PB")) if card.value(key) for c in card.components(key)]
     K = released(card, K, pins)
     tension, G = _tension(K, length)
@@ -112,6 +114,12 @@ def _bar(data: BulkData, card: Card, stations: Stations, coupled: bool) -> Bar:
 
 
 def stiffness(stations: Stations, length: float) -> Floats:
+    """As ``_stiffness``: bars of one property and length are alike."""
+    return _stiffness(tuple(stations), float(f"{length:.12g}"))
+
+
+@lru_cache(maxsize=4096)
+def _stiffness(stations: tuple[tuple[float, BarSection], ...], length: float) -> Floats:
     """(12, 12) of a bar along x, by the motions of both ends; forces without stiffness are zero."""
     F, active = np.zeros((6, 6)), np.ones(6, dtype=bool)
     places = [place for place, _ in stations] + ([1.0] if stations[-1][0] < 1.0 else [])
@@ -132,7 +140,7 @@ def stiffness(stations: Stations, length: float) -> Floats:
     return H.T @ K @ H
 
 
-def _at(stations: Stations, x: float) -> BarSection:
+def _at(stations: Sequence[tuple[float, BarSection]], x: float) -> BarSection:
     """The section at a place, linear between stations."""
     if len(stations) == 1:
         return stations[0][1]

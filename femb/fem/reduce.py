@@ -241,6 +241,7 @@ def reduce_mesh(
     expansion: float = 0.0,
     materials: Mapping[str, Sequence[float]] | None = None,
     unit: float | str = 1.0,
+    logical: Mapping[str, str] | None = None,
     **options: Unpack[ReduceOptions],
 ) -> Reduction:
     """Reduce a mesh of solid cells, or a structure in bulk data, to its interfaces and modes.
@@ -262,6 +263,7 @@ def reduce_mesh(
         materials: these four, in these units, by the name of a cell set or physical group, as {"core": (1e8, 0.3,
             50.0)}.
         unit: of the mesh's lengths, m, beside N and s; or a system of units, as "in-lbf-s".
+        logical: folders of INCLUDE in bulk data by their logical names, before those of the environment.
         options: max_frequency (Hz) and effective_mass (part) of the modes to keep. loads : inside the body, texts as
             "push=tip:0,0,1" (N), "sun=front:pressure" (1 Pa) or "warm=all:heat" (1 K), for ``femb.ModalLoad``. stresses
             : whether results have the stresses of the nodes. coupling : "full" or "constant"; loaded, mass, centre,
@@ -277,7 +279,7 @@ def reduce_mesh(
     if is_bulk_data(mesh) and youngs_modulus is None and density is None and not materials:
         from femb.fem.bulk_model import read_structure
 
-        model = read_structure(mesh, unit)
+        model = read_structure(mesh, unit, logical)
         with of_file(mesh):
             return _reduced(model, interfaces, modes, options)
     absent = [word for word, value in given.items() if value is None]

@@ -635,6 +635,9 @@ def test_formats_includes_and_repetition(tmp_path):
     logical = file_of(tmp_path / "c.bdf", *other[:9], "INCLUDE 'LIBRARY:walls.inc'", *other[11:])
     refuses("LIBRARY is no folder: give --logical LIBRARY=DIR", read_structure, logical, error=ResultError)
     again = read_structure(logical, logical={"LIBRARY": str(tmp_path / "parts")})
+    folder = f"LIBRARY={tmp_path / 'parts'}"
+    words = "--logical", folder, "--interfaces", "root=1,6", "--modes", "2", "--units", "mm-t-s"
+    assert "0.001 m long" in said("reduce", logical, *words)
     np.testing.assert_allclose(again.mass.toarray(), wanted.mass.toarray(), rtol=1e-12)
 
 
