@@ -295,7 +295,8 @@ class FlexibleBody(OrientedBody):
     def at_interface(
         self, name: str, at: Any = (0.0, 0.0, 0.0), direction: Any = None, up: Any = None, y_axis: Any = None
     ) -> Attachment:
-        """A point of a free interface for the end of a beam: ``at`` (m) and ``direction``, axes of the interface."""
+        """A point of a free interface for the end of a beam: ``at`` (m), its ``direction`` and the y axis of its
+        section ``y_axis``, or ``up``, axes of the interface."""
         if name not in self.free_interfaces:
             listed = ", ".join(map(repr, self.free_interfaces)) or "none"
             raise ModelError.at((self.table, self.name), f"got interface {name!r}; free interfaces: {listed}")

@@ -105,9 +105,10 @@ class Case(Brief):
     """The content of a case file.
 
     text : of the file, with the files that it includes and the options --set of the command line as comments at its
-    end. run : None if the file has no ``[run]``; such a case can be checked but not integrated in time. elsewhere :
-    file and line of items that are not in the file itself, but in one that it includes, or in a pattern. parameters :
-    of the table [parameters], by name, each a Parameter.
+    end. run : None if the file has no ``[run]``, or one without a duration; such a case can be checked but not
+    integrated in time. elsewhere : file and line of items that are not in the file itself, but in one that it includes,
+    or in a pattern. parameters : of the table [parameters], by name, each a Parameter. unended : the options of a
+    ``[run]`` without a duration, with a stand-in for it.
     """
 
     title: str
@@ -119,12 +120,14 @@ class Case(Brief):
     overrides: tuple[str, ...] = ()
     elsewhere: Mapping[tuple[str, ...], tuple[Path, int]] = field(default_factory=dict)
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    unended: Run | None = None
 
     @property
     def start(self) -> str:
         """The start of analyses that are given no start of their own; the last state of a run is one for
         integrations in time only."""
-        return self.run.start_word if self.run is not None else "as_given"
+        options = self.run or self.unended
+        return "as_given" if options is None else options.start_word
 
     def located(self, error: ModelError) -> CaseError:
         """An error of the model that was raised later, with its lines in the file."""
@@ -162,13 +165,13 @@ def read_case(path: Path, text: str, overrides: Iterable[str] = (), allow_code: 
     overrides = tuple(overrides)
     parameters: Mapping[str, Any] = {}
     if path.suffix == ".py":
-        model, run, set_paths, composition = _from_python(path, text, overrides)
+        model, run, unended, set_paths, composition = _from_python(path, text, overrides)
     else:
         allowed = allow_code or os.environ.get(ALLOW_CODE) == "1"
-        model, run, set_paths, composition, parameters = _from_toml(path, text, overrides, allowed)
+        model, run, unended, set_paths, composition, parameters = _from_toml(path, text, overrides, allowed)
     comments = "".join(f"# {line}\n" for line in _remarks(composition, overrides))
     full = f"{text}\n{comments}" if comments else text
-    return Case(model.title, full, model, run, path, set_paths, overrides, composition.elsewhere, parameters)
+    return Case(model.title, full, model, run, path, set_paths, overrides, composition.elsewhere, parameters, unended)
 
 
 def _remarks(composition: Composition, overrides: tuple[str, ...]) -> list[str]:
@@ -179,14 +182,16 @@ def _remarks(composition: Composition, overrides: tuple[str, ...]) -> list[str]:
 
 def _from_toml(
     path: Path, text: str, overrides: tuple[str, ...], allow_code: bool
-) -> tuple[Model, Run | None, Paths, Composition, Mapping[str, Any]]:
-    from femb.case.build import build, kinds
+) -> tuple[Model, Run | None, Run | None, Paths, Composition, Mapping[str, Any]]:
+    from femb.case.build import UNENDED, build, kinds
     from femb.case.compose import apply_override
 
     composition = composed(path, text)
     document = composition.document
     if not document and not overrides:
         raise CaseError.of_file(path, "the file is empty: a case has at least one [bodies.NAME] or [beams.NAME]", 1)
+    if "case" in document and "variables" in document:
+        raise CaseError.of_file(path, f"this is a study, of many runs of a case: femb sweep {path} carries it out")
     set_paths = tuple(apply_override(document, override, kinds()) for override in overrides)
     locate_files(document, path.parent)
     parameters, of_parameters = _parameters_in(document, set_paths)
@@ -194,7 +199,8 @@ def _from_toml(
     problems += [*of_parameters, *([] if allow_code else _code_in(document))]
     if problems:
         raise located(path, key_lines(text), problems, set_paths, composition.elsewhere)
-    return model, _located_start(options.get("run"), path.parent), set_paths, composition, parameters
+    run, unended = (_located_start(options.get(word), path.parent) for word in ("run", UNENDED))
+    return model, run, unended, set_paths, composition, parameters
 
 
 def _parameters_in(document: dict[str, Any], set_paths: Paths) -> tuple[Mapping[str, Any], list[Problem]]:
@@ -226,7 +232,9 @@ def _located_start(run: Run | None, folder: Path) -> Run | None:
     return dataclasses.replace(run, start=StartState(str(folder / run.start.results)))
 
 
-def _from_python(path: Path, text: str, overrides: tuple[str, ...]) -> tuple[Model, Run | None, Paths, Composition]:
+def _from_python(
+    path: Path, text: str, overrides: tuple[str, ...]
+) -> tuple[Model, Run | None, Run | None, Paths, Composition]:
     from femb.case.compose import apply_override, parse_override, refused
 
     split = {override: parse_override(override) for override in overrides}
@@ -246,16 +254,18 @@ def _from_python(path: Path, text: str, overrides: tuple[str, ...]) -> tuple[Mod
             if key[0] != "run" and not _is_argument(key):
                 raise refused(override, "of a case in Python only run.KEY and build.ARGUMENT can be set")
         run = document["run"]
+    ends = True
     if isinstance(run, dict):
-        from femb.case.build import read_table
+        from femb.case.build import read_run
 
-        run, run_problems = read_table(Run, run)
+        run, run_problems, ends = read_run(run)
         problems += [Problem(("run", *path), text) for path, text in run_problems.items()]
     elif run is not None and not isinstance(run, Run):
         raise CaseError.of_file(path, f"run is {run!r}, wanted a femb.Run or a dictionary of its fields")
     if problems:
         raise located(path, {}, problems, set_paths)
-    return model, _located_start(run, path.parent), set_paths, Composition()
+    run = _located_start(run, path.parent)
+    return model, run if ends else None, None if ends else run, set_paths, Composition()
 
 
 def _is_argument(key: tuple[str, ...]) -> bool:

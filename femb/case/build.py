@@ -159,6 +159,21 @@ OPTIONS: dict[str, type] = {"run": Run}
 NOISE = "noise"
 
 
+UNENDED = "run without a duration"
+
+
+def read_run(values: dict[str, Any]) -> tuple[Any, dict[KeyPath, str], bool]:
+    """A Run of its table, its problems, and whether it has a duration, which analyses without time do not take."""
+    if "duration" in values or not values or close_to_duration(values):
+        return *read_table(Run, values), True
+    return *read_table(Run, values | {"duration": values.get("output_interval", 1.0)}), False
+
+
+def close_to_duration(values: dict[str, Any]) -> bool:
+    """Whether a key of ``[run]`` is a misspelt duration."""
+    return any(key not in keys_of(Run) and close_to(key, ["duration"]) for key in values)
+
+
 def build(document: dict[str, Any]) -> tuple[Model, dict[str, Any], list[Problem]]:
     """The model, the options by table name, and the problems; with problems the model is incomplete."""
     builder = _Builder(document)
@@ -179,20 +194,21 @@ class _Builder:
         known = ["title", "gravity", NOISE, "parameters", *self.kinds, *OPTIONS]
         for key in document:
             if key not in known:
-                self.fail((key,), unknown_key(key, known))
+                self.fail((key,), self.place_of(key) or unknown_key(key, known))
         self.model = self.empty_model()
         for table in self.kinds:
             for name, values in self.items(table):
                 self.read_item(table, name, values)
-        for table, kind in OPTIONS.items():
+        for table in OPTIONS:
             values = document.get(table, {})
             if not isinstance(values, dict):
                 self.fail((table,), f"got {shown(values)}, wanted a table [{table}]")
             elif table in document:
-                count = len(self.problems)
-                self.options[table] = self.read((table,), kind, values)
+                options, problems, ends = read_run(values)
+                self.options[table if ends else UNENDED] = options
+                self.problems += [Problem((table, *path), message) for path, message in problems.items()]
                 # defaults that are given, too
-                if len(self.problems) == count and "accuracy" in values and (text := beside_accuracy(values)):
+                if not problems and "accuracy" in values and (text := beside_accuracy(values)):
                     self.fail((table, "accuracy"), text)
         earlier = _EarlierProblems(document, self.kinds, self.problems)
         of_model = self.model.problems()
@@ -202,6 +218,13 @@ class _Builder:
 
             of_model = [*of_model, *figure_problems(self.model)]
         self.problems += [problem for problem in of_model if not earlier.may_cause(problem)]
+
+    def place_of(self, key: str) -> str:
+        """The message about a key outside all tables that belongs into one, or is the name of an item."""
+        places = ["run"] * (key in keys_of(Run)) + [
+            table for table in self.kinds if isinstance(items := self.document.get(table), dict) and key in items
+        ]
+        return f"unknown key; did you mean {places[0]}.{key}?" if places else ""
 
     def fail(self, item: KeyPath, message: str) -> None:
         self.problems.append(Problem(item, message))

@@ -231,6 +231,8 @@ def text_of(path: Path, wanted: str = "a case file (TOML or Python)") -> str:
     try:
         return data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
+        if data.startswith(b"\x89HDF"):
+            raise CaseError.of_file(path, f"has results; wanted {wanted}, of which femb makes them") from error
         line = data.count(b"\n", 0, error.start) + 1
         raise CaseError.of_file(path, f"is not UTF-8 text; wanted {wanted}", line) from error
 

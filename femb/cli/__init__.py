@@ -13,13 +13,14 @@ import signal
 import sys
 import warnings
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import click
 
 import femb
 from femb.base.version import numba_line
-from femb.cli.output import INTERRUPTED, print_warning, with_json
+from femb.cli.output import BAD_INPUT, INTERRUPTED, KEY, print_warning, refuse, with_json
 
 # The module of each command, in the order of the help.
 COMMANDS = {
@@ -46,6 +47,15 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        ctx.meta[KEY] = "--json" in args  # also of a command whose options are wrong
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from difflib import get_close_matches
+
+            close = get_close_matches(args[0], COMMANDS)
+            there = "; a command comes first, as femb check FILE" if Path(args[0]).exists() else ""
+            meant = f"; did you mean {', '.join(map(repr, close))}?" if close else ""
+            guess = there or meant or f"; there are: {', '.join(COMMANDS)}"
+            ctx.fail(f"there is no command {args[0]!r}{guess}")
         found = super().resolve_command(ctx, args)
         if getattr(signal.getsignal(signal.SIGINT), "__module__", "").endswith("__main__"):  # of the imports until here
             signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -54,9 +64,14 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except KeyboardInterrupt:
-            click.echo("interrupted", err=True)
+        except KeyboardInterrupt as error:
+            refuse(error, "interrupted", INTERRUPTED)
             sys.exit(INTERRUPTED)
+        except click.UsageError as error:
+            if not ctx.meta.get(KEY):
+                raise
+            refuse(error, error.format_message(), BAD_INPUT)
+            sys.exit(BAD_INPUT)
 
     def get_command(self, ctx: click.Context | None, cmd_name: str) -> click.Command | None:
         if cmd_name in COMMANDS and cmd_name not in self.commands:

@@ -108,7 +108,7 @@ def check(case: Path, overrides: tuple[str, ...], picture: Path | None, force: b
             check_free(picture, force)
         loaded = load_case(case, overrides)
         with located(loaded):
-            found = overview(loaded.model, loaded.run)
+            found = overview(loaded.model, loaded.run or loaded.unended)
         for line in () if wants_json() else found.warnings:
             print_warning(line)
         paths = [] if picture is None else [found.picture(picture)]

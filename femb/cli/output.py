@@ -68,12 +68,27 @@ def reported(leave: bool = True) -> Iterator[None]:
     except (FembError, OSError) as error:
         if isinstance(error, OSError) and error.errno == errno.EPIPE:
             raise  # the reader of a pipe has closed it; click ends without a message
-        click.echo(message_of(error), err=True)
+        code = FAILED if isinstance(error, SolveError) else BAD_INPUT
+        refuse(error, message_of(error), code)
         if leave:
-            sys.exit(FAILED if isinstance(error, SolveError) else BAD_INPUT)
-    except KeyboardInterrupt:
-        click.echo("interrupted", err=True)
+            sys.exit(code)
+    except KeyboardInterrupt as error:
+        refuse(error, "interrupted", INTERRUPTED)
         sys.exit(INTERRUPTED)
+
+
+def refuse(error: BaseException, message: str, code: int, kept: str = "") -> None:
+    """Say why a command ends: on stderr or, with --json, as an object with the problems of the input by their items.
+
+    code : its exit code. kept : text about what was written up to there, or empty.
+    """
+    if not wants_json():
+        click.echo("\n".join(filter(None, (message, kept))), err=True)
+        return
+    problems = [{"item": list(each.item), "message": each.message} for each in getattr(error, "problems", ())]
+    found = {"kind": type(error).__name__, "message": message, "exit_code": code}
+    found |= ({"problems": problems} if problems else {}) | ({"kept": kept} if kept else {})
+    click.echo(json.dumps({"error": plain(found)}, indent=1, ensure_ascii=False))
 
 
 @contextlib.contextmanager
@@ -95,10 +110,9 @@ def running(
     except (FembError, OSError, KeyboardInterrupt) as error:
         progress.close()
         interrupted = isinstance(error, KeyboardInterrupt)
-        click.echo(reached() if interrupted else message_of(error), err=True)
-        if text := kept(error):
-            click.echo(text, err=True)
-        sys.exit(INTERRUPTED if interrupted else FAILED)
+        code = INTERRUPTED if interrupted else FAILED
+        refuse(error, reached() if interrupted else message_of(error), code, kept(error))
+        sys.exit(code)
     finally:
         progress.close()
 
@@ -214,10 +228,13 @@ def opened(case: Path, overrides: tuple[str, ...], out: Path | None, name: str) 
 def runnable(case: Path, overrides: tuple[str, ...]) -> "tuple[Case, Run]":
     """A case and its ``[run]``. Raises CaseError if it has none."""
     from femb.case import CaseError, load_case
+    from femb.case.text import key_lines
 
     loaded = load_case(case, overrides)
     if loaded.run is None:
-        raise CaseError.of_file(case, "run: is missing; to be run, a case needs [run] with a duration (s)", 1)
+        what = "run: is missing" if loaded.unended is None else "run.duration: is missing"
+        line = 1 if loaded.unended is None or case.suffix == ".py" else key_lines(loaded.text).get(("run",), 1)
+        raise CaseError.of_file(case, f"{what}; to be run, a case needs [run] with a duration (s)", line)
     return loaded, loaded.run
 
 
@@ -237,7 +254,7 @@ def check_writable(file: Path) -> None:
 def check_free(file: Path, force: bool) -> None:
     """Raise ResultError if a file, or a folder with files, is there that must not be replaced, or another run writes to
     it. All commands that write have this one habit."""
-    from femb.results.storage.read import is_being_written, is_finished
+    from femb.results.storage.read import is_being_written, is_finished, part_of
 
     if file.is_dir():
         if not force and any(not old.name.startswith(".") for old in file.iterdir()):
@@ -249,6 +266,23 @@ def check_free(file: Path, force: bool) -> None:
         raise ResultError(f"{file}: {what}, --out writes to another place")
     if is_being_written(file):
         raise ResultError(f"{file}: another run writes to it now; wait for its end, or try --out")
+    if of_run and not force and (end := _killed_at(part := part_of(file))) is not None:
+        resumes = "--resume continues it, " if file.stem == "results" else ""
+        raise ResultError(
+            f"{part}: a run that ended at t = {end:.6g} s is here: {resumes}--force begins anew, --out writes to "
+            "another place"
+        )
+
+
+def _killed_at(part: Path) -> float | None:
+    """The last output time (s) in the file of a run whose process ended; None where there is none to lose."""
+    from femb.results.storage.read import read_content
+
+    if part.exists():
+        with contextlib.suppress(ResultError):
+            time = read_content(part).series.get("time")
+            return float(time[-1]) if time is not None and len(time) else None
+    return None
 
 
 def may_be_of(case: "Case", file: Path) -> bool:

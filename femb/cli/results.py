@@ -178,7 +178,8 @@ def plot(
             what = (data.method,)
         if not what and data.method == "sweep":
             what = (default_figure(data),)
-        target = out or file.with_name(f"{_file_name(what)}.png")
+        name = _file_name(what)
+        target = out or file.with_name(f"{name}_over_time.png" if name in OF_COMMANDS else f"{name}.png")
         check_free(target, force)
         say(figures.plot(data, target, list(what) or None, items=items or None, times=(first, last), **drawn))
 
@@ -263,6 +264,10 @@ def _listing(results: "Results") -> dict[str, list[str]]:
     rows["quantities"] = list(plots.words())
     rows["by name"] = list(results.names)
     return rows | items_of(results)
+
+
+# Figures of this name are those of the commands, of linear models and of all bodies.
+OF_COMMANDS = ("loop", "picture", "pointing")
 
 
 def _file_name(what: Sequence[str]) -> str:

@@ -121,6 +121,10 @@ def _instants(results: Results, times: int | Sequence[float]) -> list[int]:
     wanted = np.linspace(results.time[0], results.time[-1], times) if isinstance(times, int) else np.asarray(times)
     if not wanted.size:
         raise ResultError("a picture needs one instant or more; times asks for none")
+    first, last = float(results.time[0]), float(results.time[-1])
+    margin = 0.5 * (last - first) / max(len(results.time) - 1, 1) + 1e-9 * abs(last)
+    if outside := [time for time in wanted.tolist() if not first - margin <= time <= last + margin]:
+        raise ResultError(f"times: got {outside[0]:g} s, wanted instants of the run, {first:g} to {last:g} s")
     return sorted({int(np.argmin(np.abs(results.time - time))) for time in wanted})
 
 

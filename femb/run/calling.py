@@ -86,6 +86,8 @@ def read_call(model: Model | str | Path, run: Run | None, options: RunOptions) -
         model, text = case.model, case.text
         if run is None and case.run is not None:
             return model, replace(case.run, **_arguments(options)), text
+        if run is None and case.unended is not None and "duration" in options:
+            return model, replace(case.unended, **_arguments(options)), text
     if not isinstance(model, Model):
         raise ModelError(f"got {shown(model)} for the model, wanted a femb.Model or the path of a case file")
     if run is None:

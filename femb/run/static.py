@@ -352,7 +352,7 @@ def static(
 
         case = load_case(model)
         model, case_text = case.model, case_text or case.text
-        assemble = assemble or (case.run is not None and case.run.start == "assembled")
+        assemble = assemble or case.start == "assembled"
     if not isinstance(model, Model):
         raise ModelError(f"got {shown(model)} for the model, wanted a femb.Model or the path of a case file")
     check_options(model, factor, steps, critical, constant, time, arc_length)

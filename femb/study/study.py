@@ -546,6 +546,8 @@ def read_study(
     path = Path(path)
     text = text_of(path, "a study file (TOML)")
     document = parse_toml(path, text)
+    if "case" not in document and not document.keys().isdisjoint(("bodies", "beams", "patterns")):
+        raise CaseError.of_file(path, f"this is a case, wanted a study of one: femb run {path} runs it")
     fixed = document.get(SET, {})
     problems = key_problems(Study, {key: value for key, value in document.items() if key in keys_of(Study)})
     problems |= {(key,): unknown_key(key, KEYS) for key in document if key not in KEYS}

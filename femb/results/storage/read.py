@@ -71,6 +71,10 @@ def find_results(path: Path) -> Path:
 
 def opened(path: Path) -> OpenFile:
     """The file of a path, or of its unfinished run. Raises ResultError where there is none."""
+    if path.suffix in (".toml", ".py"):
+        raise ResultError(
+            f"{path}: is a case or a study, wanted results: femb run or femb sweep writes them to out/{path.stem}"
+        )
     # A run may end, and rename its file, between the attempts.
     for attempt in (path, part_of(path), path):
         with suppress(FileNotFoundError, NotADirectoryError), _naming(path):
