@@ -24,7 +24,7 @@ from femb.base.types import (
     Unit,
     Vector,
 )
-from femb.base.values import bracketed, frozen_array, shown
+from femb.base.values import bracketed, check_kind, frozen_array, shown
 from femb.elements.beam.laminate import Material, Ply, material_named, tube_inertia, tube_stiffness
 from femb.elements.beam.section_matrices import mass_parts, mass_problem, stiffness_problem
 from femb.elements.beam.section_shapes import rectangle, shape_problem, shape_properties
@@ -536,6 +536,7 @@ def read_sections(
     Raises:
         ModelError: a file that is not of the format, or whose matrices are not those of a section.
     """
+    check_kind("read_sections", path, (str, os.PathLike), "the path of a file")
     table, relative = sections_of(path, format, name, length if length and length > 0.0 else None)
     if relative:
         raise ModelError(f"{path}: the stations of BeamDyn are parts of the blade: give its length (m)")

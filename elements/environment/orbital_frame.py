@@ -13,6 +13,7 @@ import numpy as np
 
 from femb.base.errors import ModelError, SolveError
 from femb.base.types import Floats
+from femb.base.values import shown
 from femb.elements.load.orbit import GravityGradient, Orbit
 from femb.layout.views import ModelView
 from femb.numerics import rotations
@@ -77,6 +78,8 @@ def orbital_frame(model: ModelView, t: float = 0.0) -> tuple[Floats, Floats]:
     Raises:
         ModelError: the model has no orbit.
     """
+    if not callable(getattr(model, "items", None)) or isinstance(model, dict | type):
+        raise ModelError(f"got {shown(model)}, wanted a femb.Model")
     return frame_of(motion_of(model, ("loads",), "the frame of the orbit is asked for"), t)
 
 

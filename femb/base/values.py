@@ -36,6 +36,12 @@ def shown(value: Any) -> str:
     return text if len(text) <= 100 else text[:97] + "..."
 
 
+def check_kind(what: str, value: object, kind: type | tuple[type, ...], wanted: str) -> None:
+    """Raise ModelError, by the name of what was given, where a value is of another kind than an argument takes."""
+    if not isinstance(value, kind):
+        raise ModelError(f"{what}: got {shown(value)}, wanted {wanted}")
+
+
 def numbered(number: int, word: str) -> str:
     """A number with its noun, as '1 body' or '2 bodies'."""
     if number == 1:

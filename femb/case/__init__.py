@@ -14,12 +14,12 @@ import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from femb.base.errors import FembError, ModelError, Problem
 from femb.base.html import Brief
 from femb.base.options import Run, StartState
-from femb.base.values import nearest
+from femb.base.values import check_kind, nearest
 from femb.case.compose import Composition, composed, locate_files, refused
 from femb.case.text import CaseError, key_lines, located, text_of
 from femb.model.model import Model
@@ -137,6 +137,9 @@ class Case(Brief):
         return located(self.path, lines, error.problems, self.overridden, self.elsewhere)
 
 
+Given: TypeAlias = Model | Case | str | Path
+"""What functions about a model take: a model, a case, or the path of its file."""
+
 # The variable that lets case files run their code, which --allow-code sets for this process and those it starts.
 ALLOW_CODE = "FEMB_ALLOW_CODE"
 
@@ -153,6 +156,7 @@ def load_case(path: str | Path, overrides: Iterable[str] = (), allow_code: bool 
     Raises:
         CaseError: all problems and their lines.
     """
+    check_kind("load_case", path, (str, os.PathLike), "the path of a case file")
     path = Path(path)
     return read_case(path, text_of(path), overrides, allow_code)
 

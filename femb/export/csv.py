@@ -10,12 +10,12 @@ from femb.base.errors import ResultError
 from femb.base.quantity import AXES, ENDS, Group
 from femb.base.types import Floats
 from femb.pictures.files import chosen_times, writing
-from femb.results.results import Results
+from femb.results.results import Results, results_of
 from femb.results.view import INERTIAL
 
 
 def export_csv(
-    results: Results,
+    results: Results | str | Path,
     folder: str | Path,
     *,
     frame: str = INERTIAL,
@@ -46,7 +46,7 @@ def export_csv(
     Raises:
         ResultError: nothing to write, an unknown frame, a folder that cannot be written.
     """
-    folder = Path(folder)
+    results, folder = results_of(results), Path(folder)
     times = chosen_times(results, every, at)
     results = results.in_frame(frame)
     groups = {_name(group): group for group in results.groups() if _series(results, group)}

@@ -19,7 +19,7 @@ from femb.base.errors import ResultError
 from femb.base.types import Floats, Ints
 from femb.pictures.files import Drafts, chosen_times, writing
 from femb.pictures.parts import Part, PartState, parts_of
-from femb.results.results import Results
+from femb.results.results import Results, results_of
 from femb.results.storage.hdf5 import ForgivingFile
 from femb.results.view import INERTIAL, View
 
@@ -120,7 +120,7 @@ class SceneExporter:
 
     def __call__(
         self,
-        results: Results,
+        results: Results | str | Path,
         folder: str | Path,
         *,
         frame: str = INERTIAL,
@@ -156,7 +156,7 @@ class SceneExporter:
         Raises:
             ResultError: nothing to draw, or a folder that cannot be written.
         """
-        folder = Path(folder)
+        results, folder = results_of(results), Path(folder)
         instants = chosen_times(results, every, at)
         if subdivisions < 1:
             raise ResultError(f"subdivisions is {subdivisions}; an element is drawn with 1 or more")

@@ -18,12 +18,12 @@ from femb.base.errors import FembWarning, ModelError, ResultError
 from femb.base.html import Tabled
 from femb.base.types import Floats
 from femb.base.values import as_numbers, check_choice, names_of, numbered, shown, without_rounding
+from femb.case import Given
 from femb.linear.model import linear_model
 from femb.linear.response import FrequencyResponse
 from femb.linear.spinning_reduction import elastic_modes
 from femb.linear.state_space import StateSpace
 from femb.linear.structure import state_space_of
-from femb.model.model import Model
 from femb.numerics.linear_systems import resolving
 from femb.results.array_file import write_arrays
 
@@ -203,7 +203,7 @@ def _rising(sine: object) -> bool:
 
 
 def shake(
-    model: Model,
+    model: "Given",
     axis: str = "z",
     *,
     outputs: Sequence[str],
@@ -212,12 +212,12 @@ def shake(
     held: str | None = None,
     modes: int | None = None,
     damping: float | None = None,
-    start: str = "as_given",
+    start: str | None = None,
 ) -> Shaken:
     """Shake the base of a model: the ground, or the body that is ``held``.
 
     Parameters:
-        model: whose base it is.
+        model: whose base it is, a case, or the path of its file.
         axis: "x", "y", "z" of the acceleration, or "rx", "ry", "rz" of the angular acceleration.
         outputs: names, as in ``femb.linear_model``; accelerations are those of the whole motion, displacements relative
             to the base.

@@ -10,11 +10,11 @@ from femb.base.values import check_flag, check_table, number_problem, shown
 from femb.linear.chart import Chart
 from femb.linear.second_order import chart_of
 from femb.linear.trim import trimmed
-from femb.model.model import Model
 from femb.small_motions.point import OperatingPoint
-from femb.vibration.completion import system_at
+from femb.vibration.completion import given, system_at
 
 if TYPE_CHECKING:
+    from femb.case import Given
     from femb.system.system import System
 
 
@@ -30,7 +30,7 @@ class PointOptions(TypedDict, total=False):
     differences: bool
 
 
-def operating_point(model: "Model | System", **options: Unpack[PointOptions]) -> OperatingPoint:
+def operating_point(model: "Given | System", **options: Unpack[PointOptions]) -> OperatingPoint:
     """A state of a model, or of a System of it, with accelerations and reactions, for linearisation.
 
     Parameters:
@@ -48,9 +48,9 @@ def operating_point(model: "Model | System", **options: Unpack[PointOptions]) ->
 
 
 def trimmed_point(
-    model: "Model | System",
+    model: "Given | System",
     *,
-    start: str = "as_given",
+    start: str | None = None,
     at_rest: bool = False,
     state: Mapping[str, float] | None = None,
     trim: bool = False,
@@ -59,6 +59,7 @@ def trimmed_point(
     differences: bool = False,
 ) -> tuple[OperatingPoint, dict[str, float]]:
     """The point of ``operating_point``, and the speeds that a trim set to zero, by name."""
+    model, start = given(model, start)
     check_flag("at_rest", at_rest)
     if number_problem(t):
         raise ModelError(f"t: got {shown(t)}, wanted a time in s")

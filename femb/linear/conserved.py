@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from femb.base.types import Floats, Ints
+from femb.base.values import check_kind
 from femb.linear.modal_form import KnownForm
 from femb.linear.state_space import StateSpace
 from femb.numerics.linear_systems import balancing
@@ -32,6 +33,7 @@ def without_conserved(space: StateSpace, in_modes: bool = False) -> StateSpace:
     the conserved momenta are zero. Of a sampled system the same is left out for eigenvalues z = 1. in_modes : whether
     to give it in the modes that it is known by, if it knows any.
     """
+    check_kind("state space", space, StateSpace, "a femb.StateSpace")
     if (known := space.known) is not None and isinstance(known.form, KnownForm):
         of = space.in_modes()
         motions, momenta = known.form.known(of.B, of.C)

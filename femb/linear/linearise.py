@@ -31,11 +31,11 @@ from femb.model.model import Model
 from femb.small_motions.channels import MOTION, ForceInput, LinearOutput, default_outputs, inputs_of, output, stacked
 from femb.small_motions.point import OperatingPoint
 from femb.small_motions.spin_watch import warn_of_spin
-from femb.vibration.completion import system_of
+from femb.vibration.completion import given, system_of
 from femb.vibration.damping_ratios import damping_in_words, without_default
 
 if TYPE_CHECKING:
-    from femb.case import Case
+    from femb.case import Given
     from femb.system.system import System
 
 # Of the largest entry of the stiffness, by a metre: smaller reactions are rounding.
@@ -43,7 +43,7 @@ LOADED = 1e-12
 
 
 def linearize(
-    model: "Model | System | OperatingPoint",
+    model: "Given | System | OperatingPoint",
     *,
     inputs: Sequence[str] | None = None,
     outputs: Sequence[str] | None = None,
@@ -57,7 +57,7 @@ def linearize(
     ``femb.linearize_structure``.
 
     Parameters:
-        model: or a System of it, or an OperatingPoint.
+        model: or a System of it, an OperatingPoint, a case, or the path of its file.
         inputs: names, by default the factors of loads and motors, and the motion of every driver, its rate and its
             acceleration.
         outputs: names (femb.small_motions.channels), by default the motion of all bodies and joints.
@@ -191,7 +191,7 @@ def _balanced(point: OperatingPoint, of: LinearOutput, driven: int) -> LinearOut
 
 
 def closed_loop(
-    model: "Model | Case | System | OperatingPoint",
+    model: "Given | System | OperatingPoint",
     inputs: Sequence[str] | None = None,
     outputs: Sequence[str] | None = None,
     **words: Any,
@@ -234,7 +234,7 @@ def laws_of(system: "System") -> tuple[LinearLaw, ...]:
 
 
 def loop(
-    model: "Model | Case | System | OperatingPoint | StateSpace",
+    model: "Given | System | OperatingPoint | StateSpace",
     laws: Sequence[LinearLaw] | None = None,
     *,
     inputs: Sequence[str] | None = (),
@@ -244,7 +244,7 @@ def loop(
     """The control loop of a model about a state, by default about its start.
 
     Parameters:
-        model: or a case, or a state space of its plant.
+        model: or a case, the path of its file, or a state space of its plant.
         laws: linear laws of the controllers, by default those of the model.
         inputs: names of more inputs of the plant, for responses; None for those that ``femb.linearize`` has by default.
         outputs: names of more outputs of the plant, likewise.
@@ -254,11 +254,9 @@ def loop(
     Raises:
         ModelError: as ``linearize`` and ``Loop``; a System or an operating point with continuous controllers.
     """
-    from femb.case import Case
-
-    if isinstance(model, Case):
-        words = {"start": model.start} | words
-        model = model.model
+    if not isinstance(model, OperatingPoint | StateSpace):
+        model, begins = given(model, words.get("start"))
+        words |= {"start": begins} if begins != "as_given" else {}
     if isinstance(model, StateSpace):
         if laws is None:
             raise ModelError("loop: a state space has no controllers: give laws, too")

@@ -24,9 +24,10 @@ from femb.results.array_file import read_arrays, write_arrays
 from femb.run.simulate import mass_properties
 from femb.small_motions.point import OperatingPoint
 from femb.system.system import System
-from femb.vibration.completion import system_at
+from femb.vibration.completion import given, system_at
 
 if TYPE_CHECKING:
+    from femb.case import Given
     from femb.linear.second_order import SecondOrder
     from femb.system.system import System
 
@@ -227,12 +228,12 @@ class ModalModel(Brief):
 
 
 def modal_model(
-    model: Model,
+    model: "Given",
     modes: int | None = None,
     *,
     shapes: ArrayLike | None = None,
     held: str | None = None,
-    start: str = "as_given",
+    start: str | None = None,
 ) -> ModalModel:
     """Modal model of a structure without joints: its ``modes`` lowest elastic modes, or given shapes, at rest.
 
@@ -240,12 +241,12 @@ def modal_model(
     structure connected to the ground, by a beam or by springs, has no speeds of a frame.
 
     Parameters:
-        model: of the structure.
+        model: of the structure, a case, or the path of its file.
         modes: number of the lowest elastic modes.
         shapes: (n_v, m) elastic displacements, in the order and units of ``ModalModel.velocities``; zero for the body
             ``held``.
         held: the body that is fixed in the modes, and carries the frame.
-        start: the configuration, as ``run.start`` of a case. "equilibrium" is that under the loads, with their
+        start: the configuration, by default that of the case. "equilibrium" is that under the loads, with their
             stiffness in the modes; the others are assumed in equilibrium without loads and weight.
 
     Raises:
@@ -256,6 +257,8 @@ def modal_model(
     from femb.linear.second_order import second_order
     from femb.small_motions.point import OperatingPoint
 
+    of, start = given(model, start)
+    model = of if isinstance(of, Model) else of.model
     if model.joints:
         listed = ", ".join(f"joints.{name}" for name in model.joints)
         raise ModelError(f"modal_model: is for one structure, got {listed}: take the parts between joints one by one")

@@ -21,17 +21,17 @@ from femb.base.values import check_choice
 from femb.layout.element import LowRank
 from femb.linear.response import FrequencyResponse, checked_frequencies
 from femb.linear.rows import Rows, grounded, rows_of
-from femb.model.model import Model
 from femb.small_motions.eigenproblem import EigenProblem
 from femb.small_motions.free_motions import FreeMotions, free_motions
 from femb.small_motions.point import OperatingPoint, check_differentiable
 from femb.system.block_lu import AnyFactorisation, SingularError
-from femb.vibration.completion import mean_system_of, system_at
+from femb.vibration.completion import given, mean_system_of, system_at
 from femb.vibration.damping_ratios import ratio_of_modes, with_ratio
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_array
 
+    from femb.case import Given
     from femb.system.system import System
 
 # Of a solution in the frequency domain: above this step, relative to the largest displacement, it is refined once more.
@@ -233,28 +233,28 @@ class _Equations:
 
 
 def linear_model(
-    model: "Model | System",
+    model: "Given | System",
     *,
     inputs: Sequence[str] | None = None,
     outputs: Sequence[str] | None = None,
     held: str | None = None,
     hub: str | None = None,
-    start: str = "as_given",
+    start: str | None = None,
 ) -> LinearModel:
     """The sparse linear model of small motions about a state at rest, or in steady rotation.
 
     First-order states, as the speeds of wheels, keep their values at rest.
 
     Parameters:
-        model: or a System of it.
+        model: or a System of it, a case, or the path of its file.
         inputs: names, as in ``linearize``, and beside them appendages.NAME.force and .torque (on their root), and the
             acceleration and angular_acceleration of the base: "ground.acceleration", or "bodies.NAME.acceleration" of
             the body that is held.
         outputs: names, as in ``linearize``, and beside them appendages.NAME.force and .torque.
         held: a body that does not move.
         hub: the body whose appendages are meant, by default the held one.
-        start: the state, as in ``modes``: "as_given" at rest and without loads; "equilibrium" with weight, loads and
-            rotation.
+        start: the state, by default that of the case, else "as_given": at rest and without loads; "equilibrium" with
+            weight, loads and rotation.
 
     Raises:
         ModelError: unknown names, a state that is not steady.
@@ -262,6 +262,7 @@ def linear_model(
     """
     if isinstance(model, OperatingPoint):
         raise ModelError("linear model: got an operating point, wanted a model, whose state start says")
+    model, start = given(model, start)
     loaded = start == "equilibrium"
     if loaded:
         model = mean_system_of(model)

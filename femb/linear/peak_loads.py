@@ -22,7 +22,7 @@ from femb.base.values import names_of, span_of
 from femb.elements.beam.results import BeamResults, section_loads
 from femb.elements.shell.results import ShellResults, failure_index_at, surface_stress_at, von_mises
 from femb.results.array_file import Arrays, write_arrays
-from femb.results.results import Results
+from femb.results.results import Results, results_of
 
 SECTION_LOADS = (
     ("axial force", "N"),
@@ -168,7 +168,7 @@ class PeakLoads(Tabled):
 
 
 def peak_loads(
-    results: Results, items: Sequence[str] = (), times: tuple[float | None, float | None] = (None, None)
+    results: Results | str | Path, items: Sequence[str] = (), times: tuple[float | None, float | None] = (None, None)
 ) -> PeakLoads:
     """The peak loads of a run, and envelopes of its beams and shells.
 
@@ -180,6 +180,7 @@ def peak_loads(
     Raises:
         ResultError: an item that the results do not contain, no output time in the span, results without loads.
     """
+    results = results_of(results)
     time, (first, last) = results.time, span_of("times", times, ResultError)
     inside = (time >= (-np.inf if first is None else first)) & (time <= (np.inf if last is None else last))
     if not time.size:

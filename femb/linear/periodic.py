@@ -20,11 +20,10 @@ from femb.base.errors import ModelError, SolveError
 from femb.base.html import Brief
 from femb.base.options import AUTO, Run, Tolerances
 from femb.base.types import Complexes, Floats
-from femb.base.values import shown
+from femb.base.values import check_kind, number_problem, shown
 from femb.layout.protocols import OfPhase
 from femb.linear.second_order import chart_of, second_order
 from femb.linear.state_space import StateSpace, names_of_states
-from femb.model.model import Model
 from femb.numerics.newton import Iteration, largest, newton
 from femb.numerics.tableaux import GAUSS, RADAU_A, RADAU_C
 from femb.recording.evaluation import evaluated
@@ -33,9 +32,10 @@ from femb.run.method_choice import facts_of
 from femb.run.time_loop import RunSummary, integrate
 from femb.small_motions.point import OperatingPoint
 from femb.system.system import System
-from femb.vibration.completion import system_of
+from femb.vibration.completion import given, system_of
 
 if TYPE_CHECKING:
+    from femb.case import Given
     from femb.steppers.contract import Stepper
 
 ITERATIONS = 20
@@ -83,7 +83,7 @@ class Periodic(Brief):
 
 
 def periodic(
-    model: Model | System,
+    model: "Given | System",
     period: float,
     *,
     vary: Sequence[str] | None = None,
@@ -97,7 +97,7 @@ def periodic(
     Angles of joints are periodic modulo 2 pi.
 
     Parameters:
-        model: or a System of it.
+        model: or a System of it, a case, or the path of its file.
         period: s, of the motion.
         vary: names of states, as in `linearize`, that may change; by default all.
         method: "rk" follows every vibration; "radau" makes equal steps, one for each interval, in which those that it
@@ -111,7 +111,8 @@ def periodic(
         ModelError: a period that is not positive, an unknown name or method, closed loops.
         SolveError: the iteration does not converge, or the motion cannot be integrated.
     """
-    if not period > 0.0:
+    model, _ = given(model)
+    if number_problem(period) or not period > 0.0:
         raise ModelError(f"periodic motion: got the period {period}, must be greater than 0 (s)")
     if method not in (AUTO, "rk", "radau"):
         raise ModelError(f"periodic motion: got the method {shown(method)}, wanted 'auto', 'rk' or 'radau'")
@@ -348,6 +349,9 @@ def multiblade(space: StateSpace, blades: Mapping[str, Sequence[str]], rate: flo
     Raises:
         ModelError: fewer than 3 blades, an unknown or repeated state, groups of different numbers of blades.
     """
+    check_kind("multi-blade coordinates", space, StateSpace, "a femb.StateSpace")
+    check_kind("multi-blade coordinates: blades", blades, Mapping, "lists of states by the name of a motion")
+    check_kind("multi-blade coordinates: rate", rate, (float, int), "a number, rad/s")
     used: set[str] = set()
     counts = {len(names) for names in blades.values()}
     if len(counts) > 1:

@@ -17,13 +17,14 @@ from femb.base.shaper import ORDERS, SHAPERS, TOLERANCE, Shaped, impulses, merge
 from femb.base.types import Floats
 from femb.base.values import as_numbers, numbered, shown, whole_number
 from femb.linear.state_space import StateSpace
-from femb.model.model import Model
 from femb.profiles import PROFILES, Profile
 from femb.vibration.modes import Modes
 from femb.vibration.modes import modes as modes_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from femb.case import Given
 
 WIDE = 0.6  # part of the lowest and of the highest frequency that the curve goes beyond them
 POINTS = 2001
@@ -139,13 +140,13 @@ class Shaper(Tabled):
 
 def shaper(
     kind: str = "zvd",
-    model: "Model | Modes | StateSpace | None" = None,
+    model: "Given | Modes | StateSpace | None" = None,
     *,
     modes: "int | Sequence[int]" = 1,
     frequencies: ArrayLike | None = None,
     damping: ArrayLike | None = None,
     tolerance: float = TOLERANCE,
-    start: str = "as_given",
+    start: str | None = None,
 ) -> Shaper:
     """The shaper of modes: "zv", "zvd", "zvdd", or "ei" with a ``tolerance``.
 
@@ -190,7 +191,7 @@ def _numbers(word: str, value: Any) -> Floats:
 
 
 def _oscillations(
-    model: "Model | Modes | StateSpace", modes: "int | Sequence[int]", start: str
+    model: "Given | Modes | StateSpace", modes: "int | Sequence[int]", start: str | None
 ) -> tuple[Floats, Floats]:
     """Frequencies (Hz, undamped) and damping ratios of the chosen oscillations."""
     chosen = list(range(1, modes + 1)) if isinstance(modes, int) else list(modes)

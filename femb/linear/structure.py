@@ -31,7 +31,7 @@ from femb.vibration.damping_ratios import check_ratio, damping_in_words
 from femb.vibration.eigen import freedoms
 
 if TYPE_CHECKING:
-    from femb.model.model import Model
+    from femb.case import Given
     from femb.system.system import System
 
 # Velocities of a dense state space, whose matrices then have a hundred million entries.
@@ -56,17 +56,17 @@ class StructureOptions(OrderOptions, total=False):
 
     held: str | None
     hub: str | None
-    start: str
+    start: str | None
 
 
 def linearize_structure(
-    model: "Model | System",
+    model: "Given | System",
     *,
     inputs: Sequence[str] | None = None,
     outputs: Sequence[str] | None = None,
     held: str | None = None,
     hub: str | None = None,
-    start: str = "as_given",
+    start: str | None = None,
     **order: Unpack[OrderOptions],
 ) -> StateSpace:
     """The state space of a structure at rest or in steady rotation, truncated as asked for, by its sparse equations.

@@ -18,10 +18,10 @@ import numpy as np
 
 from femb.base.errors import ModelError, SolveError
 from femb.base.types import Bools, Floats, Ints
+from femb.case import Given
 from femb.layout.element import Input
 from femb.linear.chart import Chart
 from femb.linear.second_order import SecondOrder, chart_of, second_order
-from femb.model.model import Model
 from femb.numerics.newton import Iteration, largest, newton
 from femb.small_motions import steady
 from femb.small_motions.point import OperatingPoint
@@ -345,14 +345,14 @@ ROUNDED = 1e-7  # and so does a step up to this that no longer decreases
 REVOLVING = 2.0  # speed, relative to the frequency about the equilibrium, above which a pendulum revolves
 
 
-def trim(model: Model | System, *, vary: Sequence[str] | None = None, t: float = 0.0) -> OperatingPoint:
+def trim(model: "Given | System", *, vary: Sequence[str] | None = None, t: float = 0.0) -> OperatingPoint:
     """A state of steady motion, in equilibrium or in steady rotation. It is sought from the start of a model or System.
 
     In a steady motion the speeds of the independent coordinates (rates of joints, velocities in axes of the bodies) are
     constant; this is checked by integration over half a radian with the loads of time t.
 
     Parameters:
-        model: or a System of it.
+        model: or a System of it, a case, or the path of its file.
         vary: names of states, as in `linearize`, that may change: coordinates, or their "rate". By default all
             coordinates; speeds of coordinates on which no force depends stay, the others come to rest.
         t: s, time of the loads.
@@ -365,7 +365,7 @@ def trim(model: Model | System, *, vary: Sequence[str] | None = None, t: float =
     return trimmed(model, vary, t)[0]
 
 
-def trimmed(model: Model | System, vary: Sequence[str] | None, t: float) -> tuple[OperatingPoint, dict[str, float]]:
+def trimmed(model: "Given | System", vary: Sequence[str] | None, t: float) -> tuple[OperatingPoint, dict[str, float]]:
     """The steady state of ``trim``, and the speeds of the start that it does not have, by names of coordinates."""
     system = mean_system_of(model)
     q, v = _near(system)

@@ -10,7 +10,7 @@ from femb.base.errors import ResultError
 from femb.base.types import Floats
 from femb.pictures.drawing import FOOTER, INK, WIDTH
 from femb.pictures.picture import camera_axes, check_drawable, end_paths, extent_of, faces_of, page, surfaces_of
-from femb.results.results import Results
+from femb.results.results import Results, results_of
 from femb.results.view import INERTIAL, View
 
 WRITERS = {".gif": "pillow", ".mp4": "ffmpeg"}
@@ -20,7 +20,7 @@ MARGIN_INSTANTS = 60  # output times that determine the part of the plane shown
 
 
 def animate(
-    results: Results,
+    results: Results | str | Path,
     path: str | Path,
     *,
     frame: str = INERTIAL,
@@ -51,7 +51,7 @@ def animate(
     """
     from matplotlib.collections import PolyCollection
 
-    path = Path(path)
+    results, path = results_of(results), Path(path)
     path = path if path.suffix else path.with_suffix(".gif")
     if path.suffix not in WRITERS:
         raise ResultError(f"{path}: a film is written as .gif or .mp4")

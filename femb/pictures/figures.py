@@ -34,7 +34,7 @@ from femb.pictures.study import STUDY_FIGURES, default_figure
 from femb.pictures.subject import Rows, Scales, Subject
 from femb.pictures.words import words
 from femb.results.names import named
-from femb.results.results import Results
+from femb.results.results import Results, results_of
 from femb.results.spectrum import SpectrumKind, spectrum_of, unit_of_spectrum
 from femb.results.sweep import METHOD
 
@@ -167,7 +167,7 @@ SPECTRA = {"psd": "power spectral density", "amplitude": "amplitude spectrum"}
 
 
 def plot(
-    results: Results,
+    results: Results | str | Path,
     path: str | Path,
     what: str | Sequence[str] | None = None,
     *,
@@ -196,7 +196,7 @@ def plot(
 
 
 def figure(
-    results: Results,
+    results: Results | str | Path,
     what: str | Sequence[str] | None = None,
     *,
     items: Sequence[str] | None = None,
@@ -233,7 +233,7 @@ def figure(
 
 
 def _drawn(
-    results: Results,
+    results: Results | str | Path,
     what: str | Sequence[str] | None,
     items: Sequence[str] | None,
     frame: str | None,
@@ -244,6 +244,7 @@ def _drawn(
         raise ResultError(f"spectrum: got {shown(spectrum)}, wanted 'psd' or 'amplitude'")
     if what is not None and not isinstance(what, str):
         what = names_of("what", what, ResultError)
+    results = results_of(results)
     if what is None and results.method in DRAWINGS:
         what = results.method
     if results.method == METHOD:

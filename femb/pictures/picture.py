@@ -18,7 +18,7 @@ from femb.elements.body.results import BodyResults
 from femb.pictures import geometry
 from femb.pictures.drawing import INK, WIDTH, Sheet, save
 from femb.pictures.parts import BeamSolid, BodySolid, FlexibleMesh, ShellSurface, flexible_meshes, shell_surfaces
-from femb.results.results import Results
+from femb.results.results import Results, results_of
 from femb.results.view import INERTIAL, View
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ NAMED_TIMES = 9  # largest number of instants with written times
 
 
 def picture(
-    results: Results,
+    results: Results | str | Path,
     path: str | Path,
     times: int | Sequence[float] = 5,
     *,
@@ -66,6 +66,7 @@ def picture(
     """
     from matplotlib.collections import PolyCollection
 
+    results = results_of(results)
     instants = _instants(results, times)
     check_drawable(results)
     view = View.of(results, frame)

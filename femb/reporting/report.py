@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from femb.numerics.linear_systems import RIGID, resolving
 from femb.reporting.frequency import Frequency
 from femb.reporting.page import page_of, write_page
 from femb.reporting.scene import FRAMES
-from femb.results.results import Results
+from femb.results.results import Results, results_of
 
 # Frequency responses for reports: those of linear models, and those that base shakes have recorded.
 
@@ -207,6 +207,7 @@ NOTHING: Mapping[str, Any] = {}
 HEIGHT = 820  # pixels of a page in a notebook
 
 
+@runtime_checkable
 class HasTable(Protocol):
     """A table with results to show: ``Modes`` and ``Sweep``."""
 
@@ -216,12 +217,12 @@ class HasTable(Protocol):
 
 
 def report(
-    results: Results | HasTable,
+    results: Results | HasTable | str | Path,
     path: str | Path,
     *,
     frames: int = FRAMES,
     name: str = "",
-    beside: Mapping[str, Results | HasTable] = NOTHING,
+    beside: Mapping[str, Results | HasTable | str | Path] = NOTHING,
 ) -> Path:
     """Write a page of HTML that shows results in any browser, without a network; its path.
 
@@ -241,7 +242,7 @@ def report(
     return write_page(_page(results, frames, name, beside), path)
 
 
-def show(results: Results | HasTable, *, height: int = HEIGHT, frames: int = FRAMES) -> Shown:
+def show(results: Results | HasTable | str | Path, *, height: int = HEIGHT, frames: int = FRAMES) -> Shown:
     """The page of ``report`` for a notebook. It stands inline where this is the last value of a cell.
 
     Parameters:
@@ -257,10 +258,15 @@ def show(results: Results | HasTable, *, height: int = HEIGHT, frames: int = FRA
     return Shown(_page(results, frames, ""), height)
 
 
-def _page(shown: Results | HasTable, frames: int, name: str, beside: Mapping[str, Results | HasTable] = NOTHING) -> str:
-    results = shown if isinstance(shown, Results) else shown.results()
+def _page(
+    shown: Results | HasTable | str | Path,
+    frames: int,
+    name: str,
+    beside: Mapping[str, Results | HasTable | str | Path] = NOTHING,
+) -> str:
+    results = _results(shown)
     peaks, envelopes = loads_of(results)
-    others = {label: other if isinstance(other, Results) else other.results() for label, other in beside.items()}
+    others = {label: _results(other) for label, other in beside.items()}
     words: dict[str, Any] = {
         "peaks": peaks,
         "envelopes": envelopes,
@@ -268,3 +274,10 @@ def _page(shown: Results | HasTable, frames: int, name: str, beside: Mapping[str
         "others": others,
     }
     return page_of(results, name=name, frames=frames, **words)
+
+
+def _results(shown: Results | HasTable | str | Path) -> Results:
+    """Results, those of a table, or those of a file."""
+    if isinstance(shown, HasTable) and not isinstance(shown, type):
+        return shown.results()
+    return results_of(shown)  # type: ignore[arg-type]

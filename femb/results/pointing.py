@@ -12,6 +12,7 @@ and once from half a window later. Source: ECSS-E-ST-60-10C, Control performance
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +22,7 @@ from femb.base.html import Tabled
 from femb.base.types import Floats
 from femb.base.values import shown
 from femb.results.names import named
-from femb.results.results import Results
+from femb.results.results import Results, results_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -147,7 +148,9 @@ def _sizes(errors: Floats) -> Floats:
     return sizes
 
 
-def pointing(results: Results, of: str, windows: Sequence[float] | None = None, first: float | None = None) -> Pointing:
+def pointing(
+    results: Results | str | Path, of: str, windows: Sequence[float] | None = None, first: float | None = None
+) -> Pointing:
     """The pointing errors of a quantity of ``results``.
 
     Parameters:
@@ -159,6 +162,7 @@ def pointing(results: Results, of: str, windows: Sequence[float] | None = None, 
     Raises:
         ResultError: no such quantity, output times that are not equally spaced, windows that do not fit.
     """
+    results = results_of(results)
     found = named(results, of)
     values = np.asarray(found.values, dtype=float)
     if values.ndim not in (1, 2) or len(values) != len(results.time):

@@ -20,7 +20,7 @@ from femb.base.arrays import NOTHING, Arrays, Attributes, Content, ReadOnly, lis
 from femb.base.errors import ResultError
 from femb.base.quantity import AXES, COMPONENTS, ENDS, IN_PLANE, Group, Groups
 from femb.base.types import Floats
-from femb.base.values import check_text
+from femb.base.values import check_text, shown
 from femb.results.groups import Audit, EventRecord, event_records, groups, table_names, tables_of, with_declarations
 from femb.results.names import (
     Named,
@@ -511,3 +511,15 @@ class Results(ByQuantity):
 
     def __repr__(self) -> str:
         return f"<Results: {'; '.join(parts_of(self))}>"
+
+
+def results_of(given: Results | str | Path) -> Results:
+    """What a function about results was given, with the path of a file, or of its folder, as its results.
+
+    Raises ResultError, which names all else.
+    """
+    if isinstance(given, str | Path):
+        return Results.read(given)
+    if not isinstance(given, Results):
+        raise ResultError(f"got {shown(given)}, wanted femb.Results or the path of a result file")
+    return given

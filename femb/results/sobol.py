@@ -17,6 +17,7 @@ import numpy as np
 from femb.base.errors import ResultError
 from femb.base.html import Tabled
 from femb.base.types import Floats
+from femb.base.values import check_kind
 from femb.results.sweep import Sweep
 
 RESAMPLES, SEED = 999, 0
@@ -59,6 +60,7 @@ def sobol_indices(sweep: Sweep, output: str) -> SobolIndices:
     Raises:
         ResultError: an unknown output, another design, too few complete samples, an output without variance.
     """
+    check_kind("Sobol indices", sweep, Sweep, "a femb.Sweep")
     if sweep.design != "saltelli":
         raise ResultError(f"Sobol indices need the design 'saltelli', got {sweep.design!r}: take femb sweep --sobol")
     if output not in sweep.outputs:

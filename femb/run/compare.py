@@ -21,7 +21,7 @@ from femb.base.types import Floats
 from femb.model.model import Model
 from femb.numerics import rotations
 from femb.results.groups import groups
-from femb.results.results import Results
+from femb.results.results import Results, results_of
 from femb.run.calling import RunOptions, read_call
 from femb.run.simulate import simulate
 from femb.vibration.completion import completed, system_of
@@ -92,7 +92,7 @@ def kinds_of_quantities() -> tuple[_Kind, ...]:
 
 
 def differences(
-    first: Results, second: Results, names: tuple[str, str] = ("the first", "the second")
+    first: Results | str | Path, second: Results | str | Path, names: tuple[str, str] = ("the first", "the second")
 ) -> tuple[Difference, ...]:
     """A Difference for each kind of quantity that both results have, in the order of ``kinds_of_quantities``.
 
@@ -106,6 +106,7 @@ def differences(
     Raises:
         ResultError: output times, items, or shapes of arrays differ.
     """
+    first, second = results_of(first), results_of(second)
     check_times(first.time, second.time, names)
     for group in GROUPS:
         _check_names(group, first, second, names)

@@ -113,6 +113,8 @@ def simulate_ensemble(
     Raises:
         ModelError: options that are wrong.
     """
+    if not isinstance(models, Iterable) or isinstance(models, type):
+        raise ModelError(f"models: got {shown(models)}, wanted a list of femb.Model")
     members = list(models)
     if not members:
         raise ModelError("models: got none, wanted at least one femb.Model")

@@ -6,6 +6,7 @@ modes everywhere.
 """
 
 from copy import copy
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from femb.base.errors import ModelError
@@ -14,6 +15,7 @@ from femb.base.values import shown
 from femb.model.model import Model
 
 if TYPE_CHECKING:
+    from femb.case import Given
     from femb.elements import ModalDamping
     from femb.system.system import System
 
@@ -21,7 +23,23 @@ if TYPE_CHECKING:
 TABLE = "modal_damping"
 
 
-def completed(model: Model) -> Model:
+def given(model: object, start: str | None = None) -> "tuple[Model | System, str]":
+    """What a function about a model was given, with a case, or the path of its file, as its model; and the start.
+
+    start : None for that of the case, "as_given" without one. Raises ModelError, which names all else; CaseError.
+    """
+    from femb.case import Case, load_case
+    from femb.system.system import System
+
+    case = load_case(model) if isinstance(model, str | Path) else model
+    if isinstance(case, Case):
+        return case.model, case.start if start is None else start
+    if isinstance(case, Model | System):
+        return case, "as_given" if start is None else start
+    raise ModelError(f"got {shown(model)}, wanted a femb.Model, a case or the path of a case file")
+
+
+def completed(model: "Given") -> Model:
     """The model whose beams have lengths, and whose modal damping has the modes that it damps; the same model if
     nothing is missing.
 
@@ -30,6 +48,8 @@ def completed(model: Model) -> Model:
 
     Raises ModelError with every problem of the model; as ``ModalDamping`` says where there are no such modes.
     """
+    of, _ = given(model)
+    model = of if isinstance(of, Model) else of.model
     if any(beam.spans for beam in model.beams.values()):
         from femb.model.placement import Placement
 
@@ -50,14 +70,15 @@ def completed(model: Model) -> Model:
     return result
 
 
-def system_of(model: "Model | System", assemble: bool | None = False) -> "System":
+def system_of(model: "Given | System", assemble: bool | None = False) -> "System":
     """The System of the completed model, or a given System as it is; assemble : as of ``System``."""
     from femb.system.system import System
 
+    model, _ = given(model)
     return System(completed(model), assemble=assemble) if isinstance(model, Model) else model
 
 
-def mean_system_of(model: "Model | System", assemble: bool | None = False) -> "System":
+def mean_system_of(model: "Given | System", assemble: bool | None = False) -> "System":
     """``system_of``, in the mean over turns of its wheels, about which small motions have constant coefficients."""
     return system_of(model, assemble).balanced()
 

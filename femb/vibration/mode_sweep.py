@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from femb.base.errors import ModelError
 from femb.base.html import Tabled
 from femb.base.types import Floats
-from femb.base.values import as_known, numbered, shown
+from femb.base.values import as_known, as_numbers, numbered, shown
 from femb.model.model import Model
 from femb.numerics.threads import one_blas_thread
 from femb.results.array_file import write_arrays
@@ -236,7 +236,10 @@ def mode_sweep(
     Raises:
         ModelError: as ``femb.modes``, and a mode that cannot be followed.
     """
-    values = [float(value) for value in values]
+    if not callable(build):
+        raise ModelError(f"mode sweep: build: got {shown(build)}, wanted a function of a value that makes a model")
+    numbers = as_numbers(values)
+    values = [] if numbers is None else np.atleast_1d(numbers).tolist()
     if len(values) < 2 or not np.all(np.isfinite(values)):
         raise ModelError(f"mode sweep: values: got {values}, wanted at least two numbers")
 

@@ -15,17 +15,18 @@ from femb.base.errors import ModelError
 from femb.base.html import Tabled, columns
 from femb.base.types import Floats
 from femb.base.values import as_known, numbered, shown, without_rounding
-from femb.model.model import Model
 from femb.numerics.threads import one_blas_thread
 from femb.results.array_file import write_arrays
 from femb.results.results import Results
 from femb.vibration.appendages import HeldBody, appendages, held_body, participation
+from femb.vibration.completion import given
 from femb.vibration.complex_modes import REAL, Complex, Rotation
 from femb.vibration.damping_ratios import source_of
 from femb.vibration.participation import Participation
 from femb.vibration.solution import ModeShapes, Solution, leading, solution
 
 if TYPE_CHECKING:
+    from femb.case import Given
     from femb.system.system import System
 
 # Modes that are computed where none are asked for.
@@ -233,23 +234,23 @@ def _stored(value: Any) -> Any:
 
 @one_blas_thread()
 def modes(
-    model: "Model | System",
+    model: "Given | System",
     count: int | None = None,
     *,
     held: str | None = None,
-    start: str = "as_given",
+    start: str | None = None,
     damping: float | None = None,
     damped: bool = False,
 ) -> Modes:
     """The lowest modes of a model, and with a body ``held`` those of every appendage with its participation.
 
     Parameters:
-        model: or a System of it.
+        model: or a System of it, a case, or the path of its file.
         count: number of modes, by default 10, or all of fewer.
         held: the body that does not move in the modes; by default nothing is held but what is fixed to the ground.
-        start: the state, as ``run.start`` of a case says. "equilibrium" is the one that weight, loads and the start's
-            rotation strain the structure to, with their stiffness, centrifugal and gyroscopic forces; other starts are
-            taken at rest and without loads.
+        start: the state, by default ``run.start`` of the case, else "as_given". "equilibrium" is the one that weight,
+            loads and the start's rotation strain the structure to, with their stiffness, centrifugal and gyroscopic
+            forces; other starts are taken at rest and without loads.
         damping: ratio of every mode of ``Modes.appendages``, with the root held, and of what is made of them; by
             default those that the model's modal damping gives, zero of modes that this does not damp, or 0.005 of a
             model without it.
@@ -264,6 +265,7 @@ def modes(
     if damping is not None and (held is None or damped):
         why = "beside damped, which takes the dampers of the model" if damped else "without a held body"
         raise ModelError(f"modes: damping: got {shown(damping)} {why}; it is the ratio of the modes of appendages")
+    model, start = given(model, start)
     wanted = DEFAULT if count is None else count
     found = solution(model, wanted, held=held, start=start, damped=damped, at_most=count is None)
     motion = found.motion

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from femb.base.errors import ModelError
 from femb.base.html import Brief, Tabled, columns
 from femb.base.types import Floats
-from femb.base.values import as_known, check_choice, without_rounding
+from femb.base.values import as_known, check_choice, check_kind, without_rounding
 from femb.numerics.rotations import cross_matrix
 
 # Of the rigid mass in a direction: less than this is worth a warning, as standards of loads analyses ask.
@@ -210,6 +210,7 @@ def quasi_static(part: Participation, acceleration: ArrayLike) -> ModalMotion:
     Raises:
         ModelError: another shape.
     """
+    check_kind("quasi-static motion", part, Participation, "a femb.Participation, as of Modes.appendages")
     a = _acceleration(acceleration)
     still = np.zeros((len(a), len(part.frequencies)))
     coordinates = -a @ part.coupling.T / (2.0 * np.pi * part.frequencies) ** 2
@@ -228,6 +229,7 @@ def base_motion(part: Participation, time: ArrayLike, acceleration: ArrayLike) -
     Raises:
         ModelError: other shapes, times that do not increase.
     """
+    check_kind("base motion", part, Participation, "a femb.Participation, as of Modes.appendages")
     from scipy.linalg import expm
 
     t, a = np.asarray(time, dtype=float), _acceleration(acceleration)
