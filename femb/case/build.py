@@ -1,6 +1,7 @@
 """From the tables of a case file to dataclasses, a Model and the options of analyses, with all problems."""
 
 import dataclasses
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -74,10 +75,14 @@ def kind_in(values: dict[str, Any], words: Mapping[str, Any]) -> tuple[Any, str]
     if isinstance(word, str) and word in words:
         return words[word], ""
     known = {**words} | {other: kind for kind in words.values() for other in getattr(kind, "also", ())}
+    known |= {kind.__name__: kind for kind in words.values() if kind.__name__ not in known}  # those of Python
     if word in list(known):
         return known[word], ""
-    guesses = close_to(word, known) if isinstance(word, str) else []
-    hint = f"; did you mean {guesses[0]!r}?" if guesses else ""
+    snake = {re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower(): kind for name, kind in known.items()}
+    guesses = (
+        close_to(word, snake) or [each for each in snake if each.startswith(word)] if isinstance(word, str) else []
+    )
+    hint = f"; did you mean {getattr(snake[guesses[0]], 'kind', guesses[0])!r}?" if guesses else ""
     return None, f"got {shown(word)}, must be one of {', '.join(map(repr, words))}{hint}"
 
 

@@ -51,6 +51,12 @@ OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Mod: operator.mod,
     ast.Pow: power,
 }
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **{name: getattr(math, name) for name in ("sin", "cos", "tan", "sqrt")},
+    **{"abs": abs, "min": min, "max": max},
+}
+CONSTANTS = {"pi": math.pi}
+RESERVED = ("i", "count", *CONSTANTS)  # names of variables that mean something already
 Variables = Mapping[str, Any]
 
 
@@ -81,6 +87,8 @@ def _groups(each: Any) -> list[dict[str, Any]]:
     """The values of the variables of ``each``, in step."""
     if not isinstance(each, dict) or not all(isinstance(values, list) and values for values in each.values()):
         raise ModelError.at(("each",), f"got {shown(each)}, wanted lists by the names of variables")
+    if taken := [name for name in each if name in RESERVED]:
+        raise ModelError.at(("each", taken[0]), "is a variable of every pattern already: take another name")
     if len({len(values) for values in each.values()}) > 1:
         lengths = ", ".join(f"{name} has {len(values)}" for name, values in each.items())
         raise ModelError.at(("each",), f"the lists must have as many entries as each other: {lengths}")
@@ -128,7 +136,8 @@ def _evaluated(expression: str, text: str, variables: Variables) -> Any:
     except (SyntaxError, TypeError, ZeroDivisionError, OverflowError, KeyError, RecursionError, ValueError) as error:
         known = ", ".join(variables)
         raise ModelError(
-            f"got {shown(text)}: {{{expression}}} is no expression of numbers and of the variables {known}"
+            f"got {shown(text)}: {{{expression}}} is no expression of numbers, of the variables {known}, and of "
+            f"{', '.join((*FUNCTIONS, *CONSTANTS))}"
         ) from error
 
 
@@ -137,7 +146,11 @@ def _value(node: ast.expr, variables: Variables) -> Any:
         case ast.Constant(int() | float() as number) if not isinstance(number, bool):
             return number
         case ast.Name(name):
-            return variables[name]
+            return CONSTANTS[name] if name in CONSTANTS else variables[name]
+        case ast.Call(ast.Name(name), arguments, []) if name in FUNCTIONS:
+            numbers = [_value(argument, variables) for argument in arguments]
+            if all(isinstance(number, int | float) for number in numbers):
+                return FUNCTIONS[name](*numbers)
         case ast.UnaryOp(ast.USub(), operand):
             return -_value(operand, variables)
         case ast.BinOp(left, sign, right):

@@ -514,7 +514,7 @@ class Results(ByQuantity):
 
 
 def results_of(given: Results | str | Path) -> Results:
-    """What a function about results was given, with the path of a file, or of its folder, as its results.
+    """The results that a function was given, as themselves or by the path of a file or of its folder.
 
     Raises ResultError, which names all else.
     """

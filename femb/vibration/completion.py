@@ -24,7 +24,7 @@ TABLE = "modal_damping"
 
 
 def given(model: object, start: str | None = None) -> "tuple[Model | System, str]":
-    """What a function about a model was given, with a case, or the path of its file, as its model; and the start.
+    """The model, or the System, that a function was given, as itself, a case or the path of its file; and the start.
 
     start : None for that of the case, "as_given" without one. Raises ModelError, which names all else; CaseError.
     """

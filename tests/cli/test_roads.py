@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from femb import Results, load_case, simulate
+from femb import FembError, Results, load_case, simulate
 from femb.cli import cli
 from femb.results.storage.read import part_of
 
@@ -144,3 +144,38 @@ def test_plots_of_the_loop_and_the_loop_have_files_of_their_own(place):
     invoke("run", "detumbling.toml", "--set", "run.duration=20", "--set", "run.output_interval=1", "--quiet")
     assert "loop_over_time.png" in invoke("plot", "out/detumbling", "--what", "loop", "--dpi", "20")
     assert not Path("out/detumbling/loop.png").exists()
+
+
+def test_python_names_of_items_are_kinds():
+    from femb.case.build import kind_in, kinds
+
+    for words in kinds().values():
+        for kind in words.values():
+            assert kind_in({"kind": kind.__name__}, words) == (kind, "")
+    bodies = kinds()["bodies"]
+    for word, meant in (("flexible", "modal"), ("flexible_body", "modal"), ("rigidbody", "rigid"), ("modl", "modal")):
+        assert kind_in({"kind": word}, bodies)[1].endswith(f"did you mean {meant!r}?"), word
+
+
+def test_patterns_have_functions(tmp_path):
+    """Points on a circle, and the numbers of Python's own mathematics."""
+    head = 'count = {}\neach = {}\n[patterns.ring.bodies."b_{{i}}"]\ninertia = 1.0\n'
+    file = tmp_path / "ring.toml"
+
+    def written(position, mass="1", each="{ r = [2.0] }"):
+        file.write_text(
+            f'[patterns.ring]\n{head.format(3, each)}mass = "{{{mass}}}"\nposition = ["{{{position}}}", 0, 0]\n'
+        )
+        return load_case(file).model.bodies
+
+    for k, body in enumerate(written("r*cos(2*pi*(i-1)/count)", "max(1, abs(min(-2, 3)))").values()):
+        assert body.position[0] == pytest.approx((2.0, -1.0, -1.0)[k], abs=1e-15)
+        assert body.mass == 2.0
+    assert written("sqrt(r)*tan(pi/4) + sin(0)")["b_1"].position[0] == pytest.approx(2.0**0.5, abs=1e-15)
+    for wrong, message in (("sqrt(-1)", "no expression"), ("exec(1)", "no expression"), ("sin", "no expression"),
+                           ("max()", "no expression")):  # fmt: skip
+        with pytest.raises(FembError, match=message):
+            written(wrong)
+    for name in ("i", "count", "pi"):
+        with pytest.raises(FembError, match=rf"each\.{name}: is a variable of every pattern already"):
+            written("1", each=f"{{ {name} = [1.0] }}")

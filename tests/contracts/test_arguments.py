@@ -14,7 +14,7 @@ from femb.cli import library
 WRONG = {
     "nothing": None, "whole number": 3, "number": 2.5, "truth": True, "list": [1], "table": {"a": 1},
     "text": "none.toml", "bytes": b"x", "array": np.zeros(3), "function": lambda *words: 3, "object": object(),
-    "class": dict,
+    "class": type("Kind", (), {"__init__": lambda self, *words: None}),
 }  # fmt: skip
 # Arguments beside the first; what is not about the first argument.
 WITH = {
