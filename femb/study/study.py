@@ -18,7 +18,7 @@ from femb.base.options import Run
 from femb.base.types import POSITIVE, Floats, OneOf, SeveralForms
 from femb.base.values import shown
 from femb.case import ALLOW_CODE
-from femb.case.build import kind_in, read_table
+from femb.case.build import kind_in, kinds, read_table
 from femb.case.compose import composed, override
 from femb.case.json_schema import DRAFT, NAMES, SchemaWriter
 from femb.case.parameters import Parameter, read_parameters
@@ -546,7 +546,7 @@ def read_study(
     path = Path(path)
     text = text_of(path, "a study file (TOML)")
     document = parse_toml(path, text)
-    if "case" not in document and not document.keys().isdisjoint(("bodies", "beams", "patterns")):
+    if "case" not in document and not document.keys().isdisjoint((*kinds(), "patterns")):
         raise CaseError.of_file(path, f"this is a case, wanted a study of one: femb run {path} runs it")
     fixed = document.get(SET, {})
     problems = key_problems(Study, {key: value for key, value in document.items() if key in keys_of(Study)})
