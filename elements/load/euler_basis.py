@@ -11,13 +11,17 @@ computed from the cross product, since 1 - s2 loses digits if d is small. The Eu
 |g^3| = 1/d. Source: Choi, USC thesis 2014, equations (8) to (11); docs/theory/rigid_body.md.
 """
 
-import math
+from typing import Any
 
 import numpy as np
 
 from femb.base.types import Floats
-from femb.numerics.compiler.compile import inlined, kernel
-from femb.numerics.vector3 import cross, dot, rotation
+from femb.numerics.compiler.compile import kernel
+from femb.numerics.compiler.duals import Number, Vector3, cross, dot, matrix, norm
+from femb.numerics.compiler.traced import traced
+from femb.numerics.vector3 import cross as cross_into
+from femb.numerics.vector3 import dot as dot_of
+from femb.numerics.vector3 import rotation
 
 # Smallest d of a motion; the length of the dual base vectors is then 1/NEAREST.
 NEAREST = 1e-4
@@ -53,53 +57,23 @@ def lock_vectors(first, third, quaternion, omega, y, rate):
     R, c = np.empty((3, 3)), np.empty(3)
     for s in range(y.shape[0]):
         rotation(quaternion[s], R)
-        cross(omega[s], third, c)
+        cross_into(omega[s], third, c)
         for k in range(2):
             row = R[(first + 1 + k) % 3]
-            y[s, k] = dot(row, third)
-            rate[s, k] = dot(row, c)
+            y[s, k] = dot_of(row, third)
+            rate[s, k] = dot_of(row, c)
 
 
-@kernel
-def basis(g1, g3, sign, dual, b):
-    """b (3, 3): the base vectors, a row each, of the Euler basis or its dual."""
-    x = np.empty(3)
-    cross(g3, g1, x)
-    square, s = dot(x, x), dot(g1, g3)
-    d = math.sqrt(square)
-    for o in range(3):
-        b[1, o] = sign * x[o] / d
-        if dual:
-            b[0, o] = (g1[o] - s * g3[o]) / square
-            b[2, o] = (g3[o] - s * g1[o]) / square
-        else:
-            b[0, o] = g1[o]
-            b[2, o] = g3[o]
+@traced
+def euler_basis(g1: Vector3, g3: Vector3, sign: Number) -> Any:
+    """The base vectors (3, 3) of the Euler basis, a row each."""
+    x = cross(g3, g1)
+    return matrix(g1, sign * x / norm(x), g3)
 
 
-@inlined
-def basis_change(g1, g3, sign, dual, b, change):
-    """change (3, 3, 3): [m, :, k] is the rate of base vector m, in axes fixed to g_3, for a unit spin about axis k.
-
-    The rate of g_1 in these axes is g_1 x e_k.
-    """
-    w = np.empty((4, 3))
-    x, unit, dg, dx = w[0], w[1], w[2], w[3]
-    cross(g3, g1, x)
-    square, s = dot(x, x), dot(g1, g3)
-    d = math.sqrt(square)
-    for k in range(3):
-        unit[:] = 0.0
-        unit[k] = 1.0
-        cross(g1, unit, dg)
-        cross(g3, dg, dx)
-        ds, along = dot(g3, dg), dot(x, dx) / square
-        for o in range(3):
-            change[1, o, k] = sign * (dx[o] - x[o] * along) / d
-            if dual:
-                # d2 changes at the rate 2 x . dx
-                change[0, o, k] = (dg[o] - ds * g3[o]) / square - 2.0 * along * b[0, o]
-                change[2, o, k] = (-ds * g1[o] - s * dg[o]) / square - 2.0 * along * b[2, o]
-            else:
-                change[0, o, k] = dg[o]
-                change[2, o, k] = 0.0
+@traced
+def dual_basis(g1: Vector3, g3: Vector3, sign: Number) -> Any:
+    """Those of its dual."""
+    x, s = cross(g3, g1), dot(g1, g3)
+    square = dot(x, x)
+    return matrix((g1 - s * g3) / square, sign * x / norm(x), (g3 - s * g1) / square)

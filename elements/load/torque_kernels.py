@@ -13,56 +13,65 @@ the first four columns of the index, and data (n, 9), the MATRIX; they are calle
 Source: Choi, USC thesis 2014, equations (2), (6) to (11), (36), (37).
 """
 
+from typing import Any
+
 import numpy as np
 
-from femb.elements.load.euler_basis import basis, basis_change
+from femb.elements.load.euler_basis import dual_basis, euler_basis
 from femb.numerics.compiler.compile import inlined, kernel_with_entry
-from femb.numerics.vector3 import IN_Q, IN_V, add_skew, dot, rotation, scatter
+from femb.numerics.compiler.duals import Matrix3, Vector3, scaled
+from femb.numerics.compiler.traced import M3, V3, V4, add_to, put_changes, traced, unit_changes
+from femb.numerics.vector3 import IN_Q, IN_V, attitude, scatter, still, turned_about
 
 INPUT, INPUTS, BASIS, FIRST_AXIS = range(2, 6)
-MATRIX, DAMPING, STATION_AXES, LAST_AXIS, SIGN = 0, 9, 12, slice(21, 24), 24
+MATRIX, DAMPING, STATION_AXES, LAST_AXIS, SIGN = 0, 9, 12, 21, 24
 INERTIAL, BODY, EULER, DUAL = 0, 1, 2, 3
 STARTS = np.array([0])
 SIZES = np.array([6])
 
 
-@inlined
-def base_vectors(index, data, R, b):
-    """b (3, 3): the base vectors of one torque as rows, for frame axes R."""
-    kind = index[BASIS]
-    if kind == INERTIAL:
-        for m in range(3):
-            for o in range(3):
-                b[m, o] = R[m, o]
-    elif kind == BODY:
-        for m in range(3):
-            for o in range(3):
-                b[m, o] = data[STATION_AXES + 3 * o + m]
-    else:
-        basis(R[index[FIRST_AXIS]], data[LAST_AXIS], data[SIGN], kind == DUAL, b)
+UNITS = np.eye(3)
+
+# Directions of the tangent: rotations about the frame's axes, and from 4 on components of the angular velocity.
+turns, spins = unit_changes(0, 8), unit_changes(4, 8)
+
+
+@traced
+def row_of(unit: Vector3, R: Matrix3) -> Any:
+    """The row (3,) of axes R that a unit vector names."""
+    return unit @ R
+
+
+@traced
+def torque_along(b: Matrix3, u: Vector3, damping: Vector3, omega: Vector3) -> Any:
+    """The torque (3,) along base vectors b (3, 3), a row each, see above."""
+    return (u - scaled(damping, b @ omega)) @ b
 
 
 @inlined
-def components(index, data, u, omega, b, T):
-    """T (3,): components of one torque."""
+def torque_on(index, data, u, R, omega, given):
+    """One torque, for frame axes R and an angular velocity. given (3,) : work."""
+    kind, b = index[BASIS], R
     for m in range(3):
-        T[m] = -data[DAMPING + m] * dot(b[m], omega)
+        given[m] = 0.0
         for k in range(index[INPUTS]):
-            T[m] += data[MATRIX + 3 * m + k] * u[index[INPUT] + k]
+            given[m] += data[MATRIX + 3 * m + k] * u[index[INPUT] + k]
+    if kind == BODY:
+        b = M3(data[STATION_AXES:]).T
+    elif kind != INERTIAL:
+        first, last = row_of(V3(UNITS[index[FIRST_AXIS]]), R), V3(data[LAST_AXIS:])
+        b = dual_basis(first, last, data[SIGN]) if kind == DUAL else euler_basis(first, last, data[SIGN])
+    return torque_along(b, V3(given), V3(data[DAMPING:]), omega)
 
 
 @kernel_with_entry
 def torques(index, data, u, q, v, out):
     """out (s, n_v) -= the torques."""
-    R, b, T = np.empty((3, 3)), np.empty((3, 3)), np.empty(3)
+    given = np.empty(3)
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
-            i, j = index[k, IN_Q], index[k, IN_V]
-            rotation(q[s, i + 3 : i + 7], R)
-            base_vectors(index[k], data[k], R, b)
-            components(index[k], data[k], u[s], v[s, j + 3 : j + 6], b, T)
-            for o in range(3):
-                out[s, j + 3 + o] -= T[0] * b[0, o] + T[1] * b[1, o] + T[2] * b[2, o]
+            R, omega = attitude(V4(q[s, index[k, IN_Q] + 3 :])), V3(v[s, index[k, IN_V] + 3 :])
+            add_to(-torque_on(index[k], data[k], u[s], R, omega, given), out[s, index[k, IN_V] + 3 :])
 
 
 @kernel_with_entry
@@ -78,34 +87,15 @@ def steady_torques(index, data, u, out):
 
 @kernel_with_entry
 def tangent(index, data, offset, stride, u, q, v, damping, stiffness):
-    """Add d(-torque)/dv and d(-torque)/dq H at constant inputs to block data (s, size).
-
-    A rotation of the frame changes b_m by db_m and the torque by sum T_m db_m - c_m b_m (omega . db_m).
-    """
-    R, b, T, change = np.empty((3, 3)), np.empty((3, 3)), np.empty(3), np.zeros((3, 3, 3))
-    C, K = np.zeros((6, 6)), np.zeros((6, 6))
+    """Add d(-torque)/dv and d(-torque)/dq H at constant inputs to block data (s, size)."""
+    given, rows, C, K = np.empty(3), np.empty((3, 8)), np.zeros((6, 6)), np.zeros((6, 6))
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
-            i, j, kind = index[k, IN_Q], index[k, IN_V], index[k, BASIS]
-            omega = v[s, j + 3 : j + 6]
-            rotation(q[s, i + 3 : i + 7], R)
-            base_vectors(index[k], data[k], R, b)
-            components(index[k], data[k], u[s], omega, b, T)
-            change[:] = 0.0
-            if kind == INERTIAL:
-                for m in range(3):
-                    add_skew(1.0, b[m], change[m])
-            elif kind != BODY:
-                first = R[index[k, FIRST_AXIS]]
-                basis_change(first, data[k, LAST_AXIS], data[k, SIGN], kind == DUAL, b, change)
+            omega = V3(v[s, index[k, IN_V] + 3 :])
+            R = turned_about(attitude(V4(q[s, index[k, IN_Q] + 3 :])), turns(still()))
+            put_changes(-torque_on(index[k], data[k], u[s], R, spins(omega), given), rows)
             for o in range(3):
                 for p in range(3):
-                    C[3 + o, 3 + p] = 0.0
-                    K[3 + o, 3 + p] = 0.0
-                    for m in range(3):
-                        c = data[k, DAMPING + m]
-                        C[3 + o, 3 + p] += c * b[m, o] * b[m, p]
-                        rate_change = dot(omega, change[m, :, p])
-                        K[3 + o, 3 + p] += c * b[m, o] * rate_change - T[m] * change[m, o, p]
+                    K[3 + o, 3 + p], C[3 + o, 3 + p] = rows[o, p], rows[o, 4 + p]
             scatter(C, STARTS, SIZES, offset[k], stride[k], damping[s])
             scatter(K, STARTS, SIZES, offset[k], stride[k], stiffness[s])

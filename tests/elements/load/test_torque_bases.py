@@ -9,9 +9,10 @@ from oracles.finite_differences import INERTIA, bodies, only, tangent_error
 
 from femb import Beam, Load, Model, ModelError, RigidBody, Section, simulate
 from femb.elements.load.batch import LoadBatch
-from femb.elements.load.euler_basis import NEAREST, axes_of, basis, lock_vector
+from femb.elements.load.euler_basis import NEAREST, axes_of, dual_basis, euler_basis, lock_vector
 from femb.layout.connections import SingularityError, first_violation
 from femb.numerics import rotations
+from femb.numerics.compiler.traced import V3
 from femb.numerics.euler import SEQUENCES, euler_axes, euler_rates, from_euler, gimbal_distance, to_euler
 from femb.system.system import System
 
@@ -24,12 +25,10 @@ def random_quaternions(count, seed=0):
 
 
 def bases(p, sequence):
-    """Columns of the Euler basis and of its dual, in body axes, from the kernel."""
+    """Columns of the Euler basis and of its dual, in body axes, from the traced functions."""
     first, third, sign = axes_of(sequence)
-    found = np.empty((2, 3, 3))
-    for dual in (False, True):
-        basis(rotations.rotation_matrix(p)[first], np.eye(3)[third], sign, dual, found[int(dual)])
-    return found[0].T, found[1].T
+    ends = V3(rotations.rotation_matrix(p)[first]), V3(np.eye(3)[third]), sign
+    return np.asarray(euler_basis(*ends)).T, np.asarray(dual_basis(*ends)).T
 
 
 def near_lock(sequence, distance):
