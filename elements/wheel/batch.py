@@ -8,7 +8,7 @@ equation (6) with these alone: both equations are linear in the masses. Harmonic
 from collections.abc import Sequence
 from copy import copy
 from math import inf, pi
-from typing import Any, Self
+from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
 
@@ -25,7 +25,34 @@ from femb.layout.stacking import Shift, shifted
 from femb.layout.terms import Energy, Force, ForcePart, MassMatrix, Tangent
 from femb.layout.views import BlockPattern, ModelView, OutputStates
 from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
-from femb.numerics.vector3 import assign, cross, dot, rotate, rotate_back, rotation, scatter
+from femb.numerics.compiler.duals import (
+    Matrix3,
+    Number,
+    Vector3,
+    Vector6,
+    cross,
+    dot,
+    exp,
+    joined,
+    lift,
+    zeros_like,
+)
+from femb.numerics.compiler.traced import (
+    V3,
+    V4,
+    V6,
+    add_changes,
+    add_to,
+    change,
+    dual,
+    of_one,
+    put,
+    put_changes,
+    reader,
+    traced,
+    unit_changes,
+)
+from femb.numerics.vector3 import attitude, scatter, still, turned_about
 
 # index (n, 7) int: of each wheel the frame's indices IN_Q and IN_V, those of its ANGLE in q and its SPEED in v, the
 # first of its INPUTS (torque of the motor, command, sign of the speed while that is at its limit), its FIRST row of
@@ -49,118 +76,209 @@ IDEAL = (0.0, 0.0, inf)
 
 STARTS = np.array([0, 6])
 SIZES = np.array([6, 1])
+# Directions of the tangent: turns of the frame, the angle, the angular velocity of the frame, and the speed; and those
+# of the mass: accelerations of the frame, and of the speed.
+turns, turn_of_wheel, spins, spin_of_wheel = (unit_changes(first, 8) for first in (0, 3, 4, 7))
+accelerating, rate_of_wheel = unit_changes(0, 8), unit_changes(6, 8)
+row_of_data, law_at, harmonic_at = reader(22), reader(5), V6
+
+
+class Wheel(NamedTuple):
+    """Axis g, e1, e2 and centre b (3,) in the frame, spin inertia, static and dynamic imbalance."""
+
+    g: Vector3
+    e1: Vector3
+    e2: Vector3
+    b: Vector3
+    J_s: Number
+    U_s: Number
+    U_d: Number
+
+
+class HubMotion(NamedTuple):
+    """Axes R of the frame, angular velocity omega, acceleration (6,) of which the first three are less gravity; speed
+    of the wheel, and its rate."""
+
+    R: Matrix3
+    omega: Vector3
+    a: Vector6
+    speed: Number
+    rate: Number
+
+
+@traced
+def wheel_of(row: Annotated[Any, (22,)]) -> Any:
+    """The wheel of a row of data."""
+    return Wheel(row[AXIS:E1], row[E1:E2], row[E2:CENTRE], row[CENTRE:SPIN], row[SPIN], row[STATIC], row[DYNAMIC])
+
+
+@traced
+def hub_motion(R: Matrix3, omega: Vector3, a: Vector6, gravity: Vector3, speed: Number, rate: Number) -> Any:
+    """The motion with the accelerations a (6,)."""
+    return HubMotion(R, omega, joined(a[:3] - gravity, a[3:]), speed, rate)
+
+
+@traced
+def spin_force(wheel: Wheel, at: HubMotion) -> Any:
+    """Force, torque on the frame, and torque on the wheel (7,), that the spin adds: equation (2)."""
+    torque = wheel.J_s * (at.rate * wheel.g + at.speed * cross(at.omega, wheel.g))
+    return joined(0.0, 0.0, 0.0, torque, wheel.J_s * (at.rate + dot(wheel.g, at.a[3:])))
+
+
+def imbalance(wheel: Any, sine: Any, cosine: Any) -> tuple[Any, Any]:
+    """First moment s and p of the product of inertia p g^T + g p^T, frame axes, at an angle."""
+    return wheel.U_s * (sine * wheel.e1 - cosine * wheel.e2), wheel.U_d * (cosine * wheel.e1 + sine * wheel.e2)
+
+
+def product_times(p: Any, g: Any, x: Any) -> Any:
+    """(p g^T + g p^T) x."""
+    return dot(g, x) * p + dot(p, x) * g
+
+
+@traced
+def rotor_force(wheel: Wheel, at: HubMotion, sine: Number, cosine: Number, angle: Number) -> Any:
+    """As ``spin_force``, of the imbalance: equation (6); sine, cosine : of the angle."""
+    g, b, omega, alpha = wheel.g, wheel.b, at.omega, at.a[3:]
+    s, p = imbalance(wheel, lift(sine, (cosine, angle)), lift(cosine, (-sine, angle)))
+    w, turning = omega + at.speed * g, alpha + at.rate * g + at.speed * cross(omega, g)
+    a = at.R.T @ at.a[:3] + cross(alpha, b) + cross(omega, cross(omega, b))
+    F = cross(turning, s) + cross(w, cross(w, s))
+    T = cross(s, a) + product_times(p, g, turning) + cross(w, product_times(p, g, w))
+    return joined(at.R @ F, cross(b, F) + T, dot(g, T))
+
+
+@traced
+def harmonic_load(wheel: Wheel, row: Vector6, sine: Number, cosine: Number, angle: Number, speed: Number) -> Any:
+    """Force and torque (6,), frame axes, of a harmonic at the centre: equation (7); sine, cosine : of its phase."""
+    order, radial_force, axial_force, rocking, axial_torque, _ = row
+    sine, cosine = lift(sine, (order * cosine, angle)), lift(cosine, (-order * sine, angle))
+    radial, axial = speed * speed * (sine * wheel.e1 - cosine * wheel.e2), speed * speed * sine * wheel.g
+    return joined(radial_force * radial + axial_force * axial, rocking * radial + axial_torque * axial)
+
+
+@traced
+def no_load(x: Vector3) -> Any:
+    """Zeros (6,) with as many changes as x."""
+    return zeros_like(joined(x, x))
+
+
+@traced
+def varied_spin_force(wheel: Wheel, at: HubMotion, x: Vector3) -> Any:
+    """``spin_force`` with as many changes as x in every entry."""
+    return spin_force.run(wheel, at) + zeros_like(joined(x, x, x[0]))
+
+
+@traced
+def on_hub(wheel: Wheel, R: Matrix3, load: Vector6) -> Any:
+    """Force and torque on the frame of a load at the centre, and none on the wheel (7,)."""
+    F = load[:3]
+    return joined(R @ F, cross(wheel.b, F) + load[3:], 0.0)
+
+
+@traced
+def friction_torque(law: Annotated[Any, (5,)], speed: Number, onset: Number) -> Any:
+    """The torque of friction against the speed, equation (4); onset : the value of the tanh."""
+    coulomb, rise, stribeck, transition, viscous = law
+    onset = lift(onset, ((1.0 - onset * onset) / transition, speed))
+    return (coulomb + rise * exp(-((speed / stribeck) ** 2))) * onset + viscous * speed
+
+
+@traced
+def limited(torque: Number, speed: Number, power: Number) -> Any:
+    """The torque with the largest power, equation (4a)."""
+    return torque * power / abs(torque * speed)
+
+
+@traced
+def holding(against: Number, J_s: Number, most: Number, speed: Number) -> Any:
+    """The torque that holds a wheel at its ``most`` speed against its friction, equation (4b)."""
+    return against + J_s * HOLDING_RATE * (most - speed)
+
+
+@traced
+def spin_energy(wheel: Wheel, R: Matrix3, omega: Vector3, speed: Number) -> Any:
+    """Energies and momenta (8,), as of ``energy_momentum``, that the spin adds: equation (1)."""
+    kinetic = wheel.J_s * speed * (dot(wheel.g, omega) + 0.5 * speed)
+    return joined(kinetic, 0.0, 0.0, 0.0, 0.0, R @ (wheel.J_s * speed * wheel.g))
+
+
+@traced
+def rotor_energy(
+    wheel: Wheel,
+    r: Vector3,
+    R: Matrix3,
+    velocity: Vector6,
+    speed: Number,
+    turned: tuple[Number, Number],
+    gravity: Vector3,
+) -> Any:
+    """As ``spin_energy``, of the imbalance; turned : sine and cosine of the angle."""
+    omega, (s, p) = velocity[3:], imbalance(wheel, *turned)
+    w, v = omega + speed * wheel.g, R.T @ velocity[:3] + cross(omega, wheel.b)
+    P, h = cross(w, s), cross(s, v) + product_times(p, wheel.g, w)
+    kinetic, momentum = 0.5 * (dot(v, P) + dot(w, h)), R @ P
+    return joined(kinetic, -dot(gravity, R @ s), momentum, cross(r + R @ wheel.b, momentum) + R @ h)
 
 
 @inlined
 def friction(data, speed):
-    """The torque of friction against the speed and its derivative, equation (4)."""
-    coulomb, rise, stribeck = data[FRICTION], data[FRICTION + 1], data[FRICTION + 2]
-    peak = rise * np.exp(-((speed / stribeck) ** 2))
-    onset = np.tanh(speed / data[FRICTION + 3])
-    slope = (coulomb + peak) * (1.0 - onset * onset) / data[FRICTION + 3]
-    slope -= 2.0 * speed / stribeck**2 * peak * onset
-    return (coulomb + peak) * onset + data[FRICTION + 4] * speed, slope + data[FRICTION + 4]
+    """The torque of friction at a speed, which may have a change."""
+    return friction_torque(law_at(data[FRICTION:]), speed, np.tanh(of_one(speed) / data[FRICTION + 3]))
 
 
 @inlined
 def motor(index, data, u, speed):
-    """The torque of the motor and its derivative by the speed: within its power, and at the limit of the speed what
-    holds it there, where the command exceeds that: equations (4a) and (4b)."""
-    torque, by_speed, side = u[index[INPUTS]] + u[index[INPUTS] + 1], 0.0, u[index[INPUTS] + 2]
-    if abs(torque * speed) > data[POWER]:
-        torque *= data[POWER] / abs(torque * speed)
-        by_speed = -torque / speed
-    if side == 0.0 or torque * side <= 0.0:
-        return torque, by_speed
-    against, slope = friction(data, speed)
-    hold = against + data[SPIN] * HOLDING_RATE * (side * data[MOST] - speed)
-    if side * torque <= side * hold:
-        return torque, by_speed
-    return hold, slope - data[SPIN] * HOLDING_RATE
+    """The torque of the motor: within its power, and at the limit of the speed what holds it there, where the command
+    exceeds that: equations (4a) and (4b)."""
+    torque, side = u[index[INPUTS]] + u[index[INPUTS] + 1] + 0.0 * speed, u[index[INPUTS] + 2]
+    if abs(of_one(torque) * of_one(speed)) > data[POWER]:
+        torque = limited(torque, speed, data[POWER])
+    if side != 0.0 and of_one(torque) * side > 0.0:
+        hold = holding(friction(data, speed), data[SPIN], side * data[MOST], speed)
+        if side * of_one(torque) > side * of_one(hold):
+            torque = hold
+    return torque
 
 
 @inlined
-def disturbance(index, data, harmonics, angle, speed, F, T):
-    """Force F[0] and torque T[0] (3,), frame axes, of the harmonics at the centre, equation (7), and their derivatives
-    by the angle, F[1] and T[1], and by the speed, F[2] and T[2]."""
-    F[:] = 0.0
-    T[:] = 0.0
+def harmonic_loads(index, wheel, harmonics, value, angle, speed, total):
+    """``total`` (6,) with the loads of all harmonics; value : of the angle."""
     for i in range(index[FIRST], index[LAST]):
-        order = harmonics[i, ORDER]
-        sine, cosine = np.sin(order * angle + harmonics[i, PHASE]), np.cos(order * angle + harmonics[i, PHASE])
-        for by in range(3):
-            across, other, factor = sine, -cosine, speed * speed
-            if by == 1:
-                across, other, factor = cosine, sine, order * speed * speed
-            elif by == 2:
-                factor = 2.0 * speed
-            for o in range(3):
-                radial = factor * (across * data[E1 + o] + other * data[E2 + o])
-                axial = factor * across * data[AXIS + o]
-                F[by, o] += harmonics[i, RADIAL] * radial + harmonics[i, AXIAL] * axial
-                T[by, o] += harmonics[i, ROCKING] * radial + harmonics[i, AXIAL_TORQUE] * axial
+        phase = harmonics[i, ORDER] * value + harmonics[i, PHASE]
+        total = total + harmonic_load(wheel, harmonic_at(harmonics[i]), np.sin(phase), np.cos(phase), angle, speed)
+    return total
 
 
 @inlined
-def imbalance(data, angle, by, s, p):
-    """First moment s and p of the product of inertia p g^T + g p^T (3,), frame axes, at an angle; ``by`` 1: their
-    derivatives by it."""
-    sine, cosine = np.sin(angle), np.cos(angle)
-    if by:
-        sine, cosine = cosine, -sine
-    for o in range(3):
-        s[o] = data[STATIC] * (sine * data[E1 + o] - cosine * data[E2 + o])
-        p[o] = data[DYNAMIC] * (cosine * data[E1 + o] + sine * data[E2 + o])
+def unbalanced(data):
+    """Whether equation (6) has parts."""
+    return data[STATIC] != 0.0 or data[DYNAMIC] != 0.0
 
 
 @inlined
-def product_times(p, g, x, out):
-    """out = (p g^T + g p^T) x."""
-    along, across = dot(g, x), dot(p, x)
-    for o in range(3):
-        out[o] = along * p[o] + across * g[o]
-
-
-@inlined
-def add_rotor(s, p, g, w, z, turning, acc, work, F, T):
-    """F += turning x s + w x (z x s), T += s x acc + J turning + w x J z, J = p g^T + g p^T: equation (6)."""
-    c1, c2 = work[0], work[1]
-    cross(z, s, c1)
-    cross(w, c1, c2)
-    cross(turning, s, c1)
-    for o in range(3):
-        F[o] += c1[o] + c2[o]
-    product_times(p, g, z, c1)
-    cross(w, c1, c2)
-    for o in range(3):
-        T[o] += c2[o]
-    product_times(p, g, turning, c1)
-    cross(s, acc, c2)
-    for o in range(3):
-        T[o] += c1[o] + c2[o]
+def add_on_hub(index, factor, f, out):
+    """out (n_v,) += factor times force and torque on the frame, and torque on the wheel, f (7,)."""
+    for o in range(6):
+        out[index[IN_V] + o] += factor * f[o]
+    out[index[SPEED]] += factor * f[6]
 
 
 @kernel_with_entry
 def loads(index, data, harmonics, u, q, v, factors, out):
     """out (s, n_v) -= motor, friction and harmonics, with factors (2,), or (3,) where there are harmonics."""
-    R, w = np.empty((3, 3)), np.empty((7, 3))
-    F, T, c = w[:3], w[3:6], w[6]
+    f = np.empty(7)
     for s in range(q.shape[0]):
         for n in range(index.shape[0]):
-            j, k = index[n, IN_V], index[n, SPEED]
+            k, speed, angle = index[n, SPEED], v[s, index[n, SPEED]], q[s, index[n, ANGLE]]
             if factors[0] != 0.0:
-                out[s, k] -= factors[0] * motor(index[n], data[n], u[s], v[s, k])[0]
+                out[s, k] -= factors[0] * motor(index[n], data[n], u[s], speed)
             if factors[1] != 0.0:
-                out[s, k] += factors[1] * friction(data[n], v[s, k])[0]
+                out[s, k] += factors[1] * friction(data[n], speed)
             if index[n, LAST] > index[n, FIRST] and factors[2] != 0.0:
-                disturbance(index[n], data[n], harmonics, q[s, index[n, ANGLE]], v[s, k], F, T)
-                rotation(q[s, index[n, IN_Q] + 3 : index[n, IN_Q] + 7], R)
-                rotate(R, F[0], c)
-                for o in range(3):
-                    out[s, j + o] -= factors[2] * c[o]
-                cross(data[n, CENTRE : CENTRE + 3], F[0], c)
-                for o in range(3):
-                    out[s, j + 3 + o] -= factors[2] * (c[o] + T[0, o])
+                wheel, R = wheel_of(row_of_data(data[n])), attitude(V4(q[s, index[n, IN_Q] + 3 :]))
+                load = harmonic_loads(index[n], wheel, harmonics, angle, angle, speed, no_load(still()))
+                put(on_hub(wheel, R, load), f)
+                add_on_hub(index[n], -factors[2], f, out[s])
 
 
 @kernel
@@ -168,234 +286,78 @@ def motor_torques(index, data, u, v, out):
     """out (s, n): the torques of the motors."""
     for s in range(v.shape[0]):
         for k in range(index.shape[0]):
-            out[s, k] = motor(index[k], data[k], u[s], v[s, index[k, SPEED]])[0]
+            out[s, k] = motor(index[k], data[k], u[s], v[s, index[k, SPEED]])
 
 
 @kernel_with_entry
 def inertia(index, data, gravity, q, v, a, out):
     """out (s, n_v) += what the spin and the rotor add to the inertia, less the weight."""
-    R, w = np.empty((3, 3)), np.empty((10, 3))
-    c, F, T, acc, turning, whole, s, p = w[2], w[3], w[4], w[5], w[6], w[7], w[8], w[9]
-    for state in range(q.shape[0]):
+    f = np.empty(7)
+    for s in range(q.shape[0]):
         for n in range(index.shape[0]):
-            j, k, spin = index[n, IN_V], index[n, SPEED], data[n, SPIN]
-            g = data[n, AXIS : AXIS + 3]
-            omega, alpha = v[state, j + 3 : j + 6], a[state, j + 3 : j + 6]
-            speed, rate = v[state, k], a[state, k]
-            cross(omega, g, c)
-            for o in range(3):
-                out[state, j + 3 + o] += spin * (rate * g[o] + speed * c[o])
-            out[state, k] += spin * (rate + dot(g, alpha))
-            if data[n, STATIC] != 0.0 or data[n, DYNAMIC] != 0.0:
-                b = data[n, CENTRE : CENTRE + 3]
-                for o in range(3):
-                    turning[o] = alpha[o] + rate * g[o] + speed * c[o]
-                    whole[o] = omega[o] + speed * g[o]
-                    F[o] = a[state, j + o] - gravity[o]
-                rotation(q[state, index[n, IN_Q] + 3 : index[n, IN_Q] + 7], R)
-                rotate_back(R, F, acc)
-                cross(omega, b, c)
-                cross(omega, c, F)
-                cross(alpha, b, c)
-                for o in range(3):
-                    acc[o] += F[o] + c[o]
-                F[:] = 0.0
-                T[:] = 0.0
-                imbalance(data[n], q[state, index[n, ANGLE]], False, s, p)
-                add_rotor(s, p, g, whole, whole, turning, acc, w[:2], F, T)
-                rotate(R, F, c)
-                for o in range(3):
-                    out[state, j + o] += c[o]
-                cross(b, F, c)
-                for o in range(3):
-                    out[state, j + 3 + o] += c[o] + T[o]
-                out[state, k] += dot(g, T)
+            i, j, k, wheel = index[n, IN_Q], index[n, IN_V], index[n, SPEED], wheel_of(row_of_data(data[n]))
+            R, angle = attitude(V4(q[s, i + 3 :])), q[s, index[n, ANGLE]]
+            at = hub_motion(R, V3(v[s, j + 3 :]), V6(a[s, j:]), V3(gravity), v[s, k], a[s, k])
+            put(spin_force(wheel, at), f)
+            if unbalanced(data[n]):
+                add_to(rotor_force(wheel, at, np.sin(angle), np.cos(angle), angle), f)
+            add_on_hub(index[n], 1.0, f, out[s])
 
 
 @kernel_with_entry
 def add_mass(index, data, offset, stride, q, out):
-    """Add the mass of what the spin adds, at every state, to block data (s, size)."""
-    R, M, w = np.empty((3, 3)), np.empty((7, 7)), np.empty((9, 3))
-    x, acc, F, T, s, p, zero = w[2], w[3], w[4], w[5], w[6], w[7], w[8]
-    zero[:] = 0.0
-    for state in range(q.shape[0]):
+    """Add the mass of what the spin adds, at every state, to block data (s, size): the change by accelerations."""
+    rows, M = np.empty((7, 8)), np.empty((7, 7))
+    for s in range(q.shape[0]):
         for n in range(index.shape[0]):
-            g, b, spin = data[n, AXIS : AXIS + 3], data[n, CENTRE : CENTRE + 3], data[n, SPIN]
-            M[:] = 0.0
-            for o in range(3):
-                M[3 + o, 6] = M[6, 3 + o] = spin * g[o]
-            M[6, 6] = spin
-            if data[n, STATIC] != 0.0 or data[n, DYNAMIC] != 0.0:
-                rotation(q[state, index[n, IN_Q] + 3 : index[n, IN_Q] + 7], R)
-                imbalance(data[n], q[state, index[n, ANGLE]], False, s, p)
-                for col in range(7):
-                    for o in range(3):
-                        x[o] = g[o] if col == 6 else 1.0 if col == 3 + o else 0.0
-                        acc[o] = R[col, o] if col < 3 else 0.0
-                    if 3 <= col < 6:
-                        cross(x, b, acc)
-                    F[:] = 0.0
-                    T[:] = 0.0
-                    add_rotor(s, p, g, zero, zero, x, acc, w[:2], F, T)
-                    rotate(R, F, x)
-                    cross(b, F, acc)
-                    for o in range(3):
-                        M[o, col] += x[o]
-                        M[3 + o, col] += acc[o] + T[o]
-                    M[6, col] += dot(g, T)
-            scatter(M, STARTS, SIZES, offset[n], stride[n], out[state])
+            wheel, rest, angle = wheel_of(row_of_data(data[n])), still(), q[s, index[n, ANGLE]]
+            R, a = attitude(V4(q[s, index[n, IN_Q] + 3 :])), accelerating(no_load(rest))
+            at = hub_motion(R, rest, a, rest, 0.0, rate_of_wheel(0.0))
+            put_changes(varied_spin_force(wheel, at, a[:3]), rows)
+            if unbalanced(data[n]):
+                add_changes(rotor_force(wheel, at, np.sin(angle), np.cos(angle), angle), rows)
+            for i in range(7):
+                for o in range(7):
+                    M[i, o] = rows[i, o]
+            scatter(M, STARTS, SIZES, offset[n], stride[n], out[s])
 
 
 @kernel_with_entry
 def tangent(index, data, harmonics, gravity, offset, stride, u, q, v, a, damping, stiffness):
     """Add the exact d(residual)/dv and d(residual)/dq H at every state to block data (s, size)."""
-    R, w = np.empty((3, 3)), np.empty((20, 3))
-    x, acc, dacc, turning, dturning, whole = w[6], w[7], w[8], w[9], w[10], w[11]
-    F, T, s, p, y, c, ds, dp, zero = w[12], w[13], w[14], w[15], w[16], w[17], w[18], w[19], np.zeros(3)
-    C, K = np.empty((7, 7)), np.empty((7, 7))
-    for state in range(q.shape[0]):
+    rows, C, K = np.empty((7, 8)), np.zeros((7, 7)), np.zeros((7, 7))
+    for s in range(q.shape[0]):
         for n in range(index.shape[0]):
-            i, j, k, spin = index[n, IN_Q], index[n, IN_V], index[n, SPEED], data[n, SPIN]
-            g, b = data[n, AXIS : AXIS + 3], data[n, CENTRE : CENTRE + 3]
-            omega, alpha, speed, rate = v[state, j + 3 : j + 6], a[state, j + 3 : j + 6], v[state, k], a[state, k]
-            C[:] = 0.0
-            K[:] = 0.0
-            C[6, 6] = friction(data[n], speed)[1] - motor(index[n], data[n], u[state], speed)[1]
-            cross(omega, g, c)
-            for o in range(3):
-                C[3 + o, 6] = spin * c[o]
-                x[:] = 0.0
-                x[o] = 1.0
-                cross(x, g, y)
-                for m in range(3):
-                    C[3 + m, 3 + o] = spin * speed * y[m]
+            i, j, k, wheel = index[n, IN_Q], index[n, IN_V], index[n, SPEED], wheel_of(row_of_data(data[n]))
+            R, value = turned_about(attitude(V4(q[s, i + 3 :])), turns(still())), q[s, index[n, ANGLE]]
+            omega, speed, angle = spins(V3(v[s, j + 3 :])), spin_of_wheel(v[s, k]), turn_of_wheel(value)
+            at = hub_motion(R, omega, V6(a[s, j:]), V3(gravity), speed, a[s, k])
+            put_changes(varied_spin_force(wheel, at, omega), rows)
+            if unbalanced(data[n]):
+                add_changes(rotor_force(wheel, at, np.sin(value), np.cos(value), angle), rows)
             if index[n, LAST] > index[n, FIRST]:
-                disturbance(index[n], data[n], harmonics, q[state, index[n, ANGLE]], speed, w[:3], w[3:6])
-                rotation(q[state, i + 3 : i + 7], R)
-                for o in range(3):
-                    x[:] = 0.0
-                    x[o] = 1.0
-                    cross(x, w[0], y)
-                    rotate(R, y, dacc)
-                    for m in range(3):
-                        K[m, 3 + o] -= dacc[m]
-                for by in range(1, 3):
-                    rotate(R, w[by], x)
-                    cross(b, w[by], y)
-                    for o in range(3):
-                        if by == 1:
-                            K[o, 6] -= x[o]
-                            K[3 + o, 6] -= y[o] + w[3 + by, o]
-                        else:
-                            C[o, 6] -= x[o]
-                            C[3 + o, 6] -= y[o] + w[3 + by, o]
-            if data[n, STATIC] != 0.0 or data[n, DYNAMIC] != 0.0:
-                imbalance(data[n], q[state, index[n, ANGLE]], False, s, p)
-                imbalance(data[n], q[state, index[n, ANGLE]], True, ds, dp)
-                rotation(q[state, i + 3 : i + 7], R)
-                for o in range(3):
-                    turning[o] = alpha[o] + rate * g[o] + speed * c[o]
-                    whole[o] = omega[o] + speed * g[o]
-                    x[o] = a[state, j + o] - gravity[o]
-                rotate_back(R, x, y)  # acceleration of the frame less gravity
-                cross(omega, b, w[2])
-                cross(omega, w[2], w[3])
-                cross(alpha, b, acc)
-                for o in range(3):
-                    acc[o] += y[o] + w[3, o]
-                # by the angular velocity, the speed, a rotation of the frame and the angle
-                for col in range(8):
-                    F[:] = 0.0
-                    T[:] = 0.0
-                    if col < 3:
-                        x[:] = 0.0
-                        x[col] = 1.0
-                        cross(x, g, dturning)
-                        cross(omega, b, w[2])
-                        cross(x, w[2], dacc)
-                        cross(x, b, w[2])
-                        cross(omega, w[2], w[3])
-                        for o in range(3):
-                            dturning[o] *= speed
-                            dacc[o] += w[3, o]
-                    elif col == 3:
-                        assign(g, x)
-                        assign(c, dturning)
-                        dacc[:] = 0.0
-                    elif col == 7:
-                        add_rotor(ds, dp, g, whole, whole, turning, acc, w[:2], F, T)
-                    else:
-                        x[:] = 0.0
-                        x[col - 4] = 1.0
-                        add_rotor(s, p, g, whole, whole, turning, acc, w[:2], F, T)
-                        cross(x, F, w[2])
-                        assign(w[2], F)
-                        cross(y, x, w[2])
-                        cross(s, w[2], T)
-                    if col < 4:
-                        add_rotor(s, p, g, x, whole, dturning, dacc, w[:2], F, T)
-                        add_rotor(s, p, g, whole, x, zero, zero, w[:2], F, T)
-                    rotate(R, F, w[2])
-                    cross(b, F, w[3])
-                    for o in range(3):
-                        if 4 <= col < 7:
-                            w[3, o] = 0.0
-                        if col < 4:
-                            C[o, 3 + col] += w[2, o]
-                            C[3 + o, 3 + col] += w[3, o] + T[o]
-                        else:
-                            K[o, col - 1] += w[2, o]
-                            K[3 + o, col - 1] += w[3, o] + T[o]
-                    if col < 4:
-                        C[6, 3 + col] += dot(g, T)
-                    else:
-                        K[6, col - 1] += dot(g, T)
-            scatter(C, STARTS, SIZES, offset[n], stride[n], damping[state])
-            scatter(K, STARTS, SIZES, offset[n], stride[n], stiffness[state])
+                load = harmonic_loads(index[n], wheel, harmonics, value, angle, speed, no_load(omega))
+                add_changes(-on_hub(wheel, R, load), rows)
+            for m in range(7):
+                for o in range(4):
+                    K[m, 3 + o], C[m, 3 + o] = rows[m, o], rows[m, 4 + o]
+            alone = dual(v[s, k], 1.0)
+            C[6, 6] += change(friction(data[n], alone)) - change(motor(index[n], data[n], u[s], alone))
+            scatter(C, STARTS, SIZES, offset[n], stride[n], damping[s])
+            scatter(K, STARTS, SIZES, offset[n], stride[n], stiffness[s])
 
 
 @kernel
 def energy_momentum(index, data, gravity, q, v, out):
     """out (s, 8) += kinetic and potential energy, linear momentum, angular momentum about the origin."""
-    R, w = np.empty((3, 3)), np.empty((10, 3))
-    c, d, h, P, s, p, whole, velocity, r = w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8]
-    for state in range(q.shape[0]):
+    for s in range(q.shape[0]):
         for n in range(index.shape[0]):
-            i, j, spin, speed = index[n, IN_Q], index[n, IN_V], data[n, SPIN], v[state, index[n, SPEED]]
-            g, b = data[n, AXIS : AXIS + 3], data[n, CENTRE : CENTRE + 3]
-            omega = v[state, j + 3 : j + 6]
-            rotation(q[state, i + 3 : i + 7], R)
-            for o in range(3):
-                h[o] = spin * speed * g[o]
-            out[state, 0] += spin * speed * (dot(g, omega) + 0.5 * speed)
-            if data[n, STATIC] != 0.0 or data[n, DYNAMIC] != 0.0:
-                imbalance(data[n], q[state, index[n, ANGLE]], False, s, p)
-                for o in range(3):
-                    whole[o] = omega[o] + speed * g[o]
-                rotate_back(R, v[state, j : j + 3], velocity)
-                cross(omega, b, c)
-                for o in range(3):
-                    velocity[o] += c[o]
-                product_times(p, g, whole, c)
-                cross(s, velocity, d)
-                for o in range(3):
-                    d[o] += c[o]
-                    h[o] += d[o]
-                cross(whole, s, c)
-                out[state, 0] += 0.5 * (dot(velocity, c) + dot(whole, d))
-                rotate(R, c, P)
-                rotate(R, s, c)
-                out[state, 1] -= dot(gravity, c)
-                rotate(R, b, r)
-                for o in range(3):
-                    r[o] += q[state, i + o]
-                    out[state, 2 + o] += P[o]
-                cross(r, P, c)
-                for o in range(3):
-                    out[state, 5 + o] += c[o]
-            rotate(R, h, c)
-            for o in range(3):
-                out[state, 5 + o] += c[o]
+            i, velocity, wheel = index[n, IN_Q], V6(v[s, index[n, IN_V] :]), wheel_of(row_of_data(data[n]))
+            R, speed, angle = attitude(V4(q[s, i + 3 :])), v[s, index[n, SPEED]], q[s, index[n, ANGLE]]
+            add_to(spin_energy(wheel, R, velocity[3:], speed), out[s])
+            if unbalanced(data[n]):
+                turned = np.sin(angle), np.cos(angle)
+                add_to(rotor_energy(wheel, V3(q[s, i:]), R, velocity, speed, turned, V3(gravity)), out[s])
 
 
 class WheelBatch(MassiveElements):
