@@ -9,7 +9,7 @@ from copy import copy
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
@@ -36,9 +36,11 @@ from femb.elements.joint.primitives import (
 from femb.layout.layout import JointLayout, Layout, Station
 from femb.layout.stacking import Shift, shifted
 from femb.numerics import rotations
-from femb.numerics.compiler.compile import inlined, kernel
+from femb.numerics.compiler.compile import kernel
+from femb.numerics.compiler.duals import cross, dot, joined, vector
 from femb.numerics.compiler.lanes import LANES
-from femb.numerics.vector3 import HAS_AXES, IN_Q, IN_V, cross, dot, frame_motion, rotate, rotate_back
+from femb.numerics.compiler.traced import put, reader, traced
+from femb.numerics.vector3 import HAS_AXES, IN_Q, IN_V, MovingFrame, frame_at
 
 # Tables of the rows and coordinates of joints: primitives, and the axes of the two ends between which they act.
 
@@ -221,58 +223,50 @@ def row_words(spec: tuple[Any, ...]) -> str:
 # Kernels over coordinates of joints. index, data : a row STROKE or TURN for every coordinate.
 
 
-@inlined
-def product_of_axes(R, a, b, e, out):
-    """The product of axes a of the first and b of the second frame; out (3,) : its derivative by the difference of the
-    angular velocities of the frames, first less second, inertial axes. e (2, 3) : work array."""
-    rotate(R[0], a, e[0])
-    rotate(R[1], b, e[1])
-    cross(e[0], e[1], out)
-    return dot(e[0], e[1])
+axes_of_row = reader(15)
+Row: TypeAlias = Annotated[Any, (15,)]
+Gradient: TypeAlias = Annotated[Any, (12,)]
+
+
+@traced
+def stroke(row: Row, one: MovingFrame, two: MovingFrame) -> Any:
+    """c = e.d of a STROKE, and its gradient J (12,) on (rdot_i, omega_i, rdot_j, omega_j)."""
+    e, arm = one.R @ row[FIRST_AXIS], two.R @ row[SECOND_POINT]
+    d = two.r + arm - one.r
+    J = joined(-e, one.R.T @ cross(e, d), e, two.R.T @ cross(arm, e))
+    return dot(e, d) - dot(e, one.R @ row[FIRST_POINT]), J
+
+
+@traced
+def turn(row: Row, one: MovingFrame, two: MovingFrame) -> Any:
+    """S and C of a TURN, an angle atan2(S, C), and its gradient J (12,): docs/theory/joint_forces.md, equation (3)."""
+    h, b = one.R @ row[FIRST_AXIS_2], two.R @ row[SECOND_POINT]
+    e, a = one.R @ row[FIRST_AXIS], two.R @ row[SECOND_AXIS]
+    S, C = dot(h, b), dot(e, a)
+    J, zero = (C * cross(h, b) - S * cross(e, a)) / (S * S + C * C), vector(0.0, 0.0, 0.0)
+    return S, C, joined(zero, one.R.T @ J, zero, -(two.R.T @ J))
+
+
+@traced
+def rate_along(J: Gradient, one: MovingFrame, two: MovingFrame) -> Any:
+    """J v."""
+    return dot(J[6:9], two.v - one.v) + dot(J[3:6], one.omega) + dot(J[9:], two.omega)
 
 
 @kernel
 def measure(index, data, q, v, fixed, values, rates, gradients):
     """Set values and rates (s, m), and, if wanted, gradients (s or 0, m, 12) on (rdot_i, omega_i, rdot_j, omega_j)."""
-    R, W = np.empty((2, 3, 3)), np.empty((16, 3))
-    r, rate, spin, e, arms, d = W[0:2], W[2:4], W[4:6], W[6:8], W[8:10], W[10]
-    # derivatives by the velocity of the second frame less that of the first, and by both angular velocities
-    along, turns, local = W[11], W[12:14], W[14]
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
-            own = data[k]
-            for end in range(2):
-                frame_motion(index[k], 3 * end, q[s], v[s], fixed, R[end], r[end], rate[end], spin[end])
+            one, two = frame_at(index[k], FIRST, q[s], v[s], fixed), frame_at(index[k], SECOND, q[s], v[s], fixed)
             if index[k, PRIMITIVE] == TURN:
-                x = product_of_axes(R, own[FIRST_AXIS_2], own[SECOND_POINT], e, turns[0])
-                y = product_of_axes(R, own[FIRST_AXIS], own[SECOND_AXIS], e, turns[1])
-                f = 1.0 / (x * x + y * y)
-                for i in range(3):
-                    turns[0, i] = f * (y * turns[0, i] - x * turns[1, i])
-                    turns[1, i] = -turns[0, i]
-                    along[i] = 0.0
-                values[s, k] = math.atan2(x, y)
+                S, C, J = turn(axes_of_row(data[k]), one, two)
+                values[s, k] = math.atan2(S, C)
             else:
-                rotate(R[0], own[FIRST_POINT], arms[0])
-                rotate(R[1], own[SECOND_POINT], arms[1])
-                rotate(R[0], own[FIRST_AXIS], along)
-                for i in range(3):
-                    d[i] = r[1, i] + arms[1, i] - r[0, i]
-                # e.d changes by (w_i x e).d too
-                cross(along, d, turns[0])
-                cross(arms[1], along, turns[1])
-                values[s, k] = dot(along, d) - dot(along, arms[0])
-            x = 0.0
-            for i in range(3):
-                x += along[i] * (rate[1, i] - rate[0, i])
-            for end in range(2):
-                rotate_back(R[end], turns[end], local)
-                x += dot(local, spin[end])
-                if gradients.shape[0] > 0:
-                    for i in range(3):
-                        gradients[s, k, 6 * end + i] = (2.0 * end - 1.0) * along[i]
-                        gradients[s, k, 6 * end + 3 + i] = local[i]
-            rates[s, k] = x
+                values[s, k], J = stroke(axes_of_row(data[k]), one, two)
+            rates[s, k] = rate_along(J, one, two)
+            if gradients.shape[0] > 0:
+                put(J, gradients[s, k])
 
 
 @kernel

@@ -11,9 +11,17 @@ from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
 from femb.base.values import shallow_copy
 from femb.elements.frame_index import pair_starts, with_inputs
-from femb.elements.joint.coordinates import JointCoordinates, measure
+from femb.elements.joint.coordinates import (
+    JointCoordinates,
+    Row,
+    axes_of_row,
+    measure,
+    rate_along,
+    stroke,
+    turn,
+)
 from femb.elements.joint.force import CURVE, FRICTION, MOTOR, SPRING, STEPPER, STOPS
-from femb.elements.joint.primitives import REVOLUTION, piece_at, rate_of, row_tangent
+from femb.elements.joint.primitives import FIRST, PRIMITIVE, REVOLUTION, SECOND, TURN, piece_at
 from femb.elements.joint.records import coordinate_rows, on_frames
 from femb.layout.commands import continuous_commands, with_commands
 from femb.layout.discrete import DiscreteState
@@ -24,7 +32,18 @@ from femb.layout.state import RATE
 from femb.layout.terms import Energy, Force, ForcePart, Tangent
 from femb.layout.views import BlockPattern, LinearPoint, ModelView, OutputStates
 from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
-from femb.numerics.vector3 import add_row_force, scatter
+from femb.numerics.compiler.duals import Vector3, lift
+from femb.numerics.compiler.traced import V3, put_changes, traced, unit_changes
+from femb.numerics.vector3 import (
+    OF_PAIR,
+    MovingFrame,
+    add_row_force,
+    frame_at,
+    scatter,
+    scatter_changes,
+    still,
+    turned_pair,
+)
 
 # Kernels over forces along coordinates of joints: springs, friction, end stops, motors, curves and steppers.
 #
@@ -44,6 +63,7 @@ from femb.numerics.vector3 import add_row_force, scatter
 LAW, INPUT, INPUTS, LAST, IS_ANGLE, ACCOUNT, TABLE = range(7)
 ELASTIC, REST, BY_COORDINATE, BY_RATE, ENERGY = range(5)
 STARTS, SIZES = np.array([0, 3, 6, 9]), np.array([3, 3, 3, 3])
+units = unit_changes(0, 4)
 
 
 @inlined
@@ -169,25 +189,48 @@ def energy(frames, rows, fixed, index, data, starts, tables, u, q, v, out):
         out[s, 1] += np.sum(L[0, :, ENERGY])
 
 
+def resisting(c: Any, J: Any, one: MovingFrame, two: MovingFrame, N: Any) -> Any:
+    """J^T N (12,), equation (1); N (3,) : the force, N_c and N_r."""
+    return (N[0] + lift(0.0, (N[1], c), (N[2], rate_along.run(J, one, two)))) * J
+
+
+@traced
+def varied_stroke_force(row: Row, one: MovingFrame, two: MovingFrame, N: Vector3, units: Vector3) -> Any:
+    """``resisting`` along a STROKE, with its changes by the pose."""
+    one, two = turned_pair(one, two, units)
+    c, J = stroke.run(row, one, two)
+    return resisting(c, J, one, two, N)
+
+
+@traced
+def varied_turn_force(row: Row, one: MovingFrame, two: MovingFrame, N: Vector3, units: Vector3) -> Any:
+    """``resisting`` along a TURN, with its changes by the pose."""
+    one, two = turned_pair(one, two, units)
+    S, C, J = turn.run(row, one, two)
+    square = S * S + C * C
+    return resisting(lift(0.0, (C / square, S), (-S / square, C)), J, one, two, N)
+
+
 @kernel_with_entry
 def tangent(frames, rows, fixed, index, data, starts, tables, offset, stride, u, q, v, damping, stiffness):
-    """Add C and K at every state to block data (s, size)."""
-    n, B, T, D, E = frames.shape[0], np.empty(12), np.empty(12), np.empty((12, 12)), np.empty((12, 12))
+    """Add C and K, equation (2), at every state to block data (s, size)."""
+    n, changes, E, N = frames.shape[0], np.empty((12, 12)), np.empty((12, 12)), np.empty(3)
     values, rates, gradients, L = np.empty((1, n)), np.empty((1, n)), np.empty((1, n, 12)), np.empty((1, n, 5))
     for s in range(q.shape[0]):
         laws_at(s, frames, rows, fixed, index, data, starts, tables, u, q, v, values, rates, gradients, L)
         for n in range(frames.shape[0]):
-            row_tangent(n, frames, rows, u[s], q[s], v[s], fixed, D, T)
-            J, by_c, by_r = gradients[0, n], L[0, n, BY_COORDINATE], L[0, n, BY_RATE]
-            force = L[0, n, ELASTIC] + L[0, n, REST]
-            for o in range(12):
-                B[o] = by_c * J[o] + by_r * rate_of(frames[n], v[s], D[:, o])
+            J, row, e = gradients[0, n], axes_of_row(rows[n]), units(still())
+            N[0], N[1], N[2] = L[0, n, ELASTIC] + L[0, n, REST], L[0, n, BY_COORDINATE], L[0, n, BY_RATE]
+            one, two = frame_at(frames[n], FIRST, q[s], v[s], fixed), frame_at(frames[n], SECOND, q[s], v[s], fixed)
+            if frames[n, PRIMITIVE] == TURN:
+                put_changes(varied_turn_force(row, one, two, V3(N), e), changes)
+            else:
+                put_changes(varied_stroke_force(row, one, two, V3(N), e), changes)
             for k in range(12):
                 for o in range(12):
-                    E[k, o] = by_r * J[k] * J[o]
-                    D[k, o] = J[k] * B[o] + force * D[k, o]
+                    E[k, o] = N[2] * J[k] * J[o]
             scatter(E, STARTS, SIZES, offset[n], stride[n], damping[s])
-            scatter(D, STARTS, SIZES, offset[n], stride[n], stiffness[s])
+            scatter_changes(changes, 0, OF_PAIR, offset[n], stride[n], stiffness[s])
 
 
 class CoordinateForceBatch(Batch):

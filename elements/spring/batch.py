@@ -30,7 +30,7 @@ from femb.numerics.vector3 import (
     in_group,
     scatter_changes,
     still,
-    turned_about,
+    turned_pair,
 )
 
 # Kernels over springs and dashpots between two points.
@@ -124,10 +124,9 @@ def stretch_energy(spring: PointSpring, d: Vector3) -> Any:
 
 def varied(one: MovingFrame, two: MovingFrame, units: Vector3) -> tuple[MovingFrame, MovingFrame]:
     """Both motions with changes along the directions of the tangent."""
-    turns = [in_group(vector(0.0, 0.0, 0.0), units, group) for group in (1, 2)]
-    one = MovingFrame(turned_about.run(one.R, turns[0]), one.r, one.v, in_group(one.omega, units, 4))
-    place, speed = in_group(two.r, units, 0), in_group(two.v, units, 3)
-    return one, MovingFrame(turned_about.run(two.R, turns[1]), place, speed, in_group(two.omega, units, 5))
+    one, two = turned_pair(one, two, units)
+    speed, omega = in_group(two.v, units, 3), in_group(two.omega, units, 5)
+    return one._replace(omega=in_group(one.omega, units, 4)), two._replace(v=speed, omega=omega)
 
 
 @traced

@@ -124,6 +124,13 @@ def in_group(x: Any, units: Any, group: int) -> Any:
     return SmallArray(x.shape, [Dual(each.value, (*before, *unit.changes)) for each, unit in pairs])
 
 
+def turned_pair(one: MovingFrame, two: MovingFrame, units: Any) -> tuple[MovingFrame, MovingFrame]:
+    """Both frames with changes in groups of directions: the second place relative to the first, and both turns."""
+    turns = [in_group(vector(0.0, 0.0, 0.0), units, group) for group in (1, 2)]
+    place = in_group(two.r, units, 0)
+    return one._replace(R=turned_about.run(one.R, turns[0])), two._replace(R=turned_about.run(two.R, turns[1]), r=place)
+
+
 @inlined
 def axes_at(index, first, q, v, fixed):
     """Quaternion (4,) and angular velocity (3,) of a frame; arguments as of ``frame_motion``."""
