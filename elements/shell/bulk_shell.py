@@ -126,7 +126,7 @@ class Walls:
         self.keys: dict[tuple[int, float, float | None], int] = {}
 
     def number(self, card: Card) -> int:
-        """Of the wall of an element. Raises ModelError."""
+        """The number of the wall of an element. Raises ModelError."""
         n = 3 if card.name.startswith("CTRI") else 4
         given = [card.number(word) for k in range(n) if card.value(word := f"T{k + 1}") not in (None, 0, 0.0)]
         if given and (len(given) < n or max(given) - min(given) > 0.5 * max(given)):

@@ -180,7 +180,7 @@ def kind_of(name: str) -> str:
 
 
 def refusal(names: list[str]) -> ModelError:
-    """What is said of cards that are refused."""
+    """The error for cards that are refused."""
     parts = dict[str, list[str]]()
     for name in names:
         why = next((what for what, known in REFUSED.items() if re.fullmatch(known, name)), "unknown")
@@ -210,7 +210,7 @@ class Units:
 
     @classmethod
     def of(cls, given: "float | str | Units") -> "Units":
-        """Those of a name, or of a length (m) beside N and s. Raises ModelError."""
+        """The units of a name, or of a length (m) beside N and s. Raises ModelError."""
         if isinstance(given, Units):
             return given
         if isinstance(given, str) and given in SYSTEMS:
@@ -224,7 +224,7 @@ class Units:
         return cls(length)
 
     def factor(self, unit: str) -> float:
-        """Of numbers in a unit of L, F, M and their products, P (F/L2) and D (M/L3), to SI."""
+        """The factor of numbers in a unit of L, F, M and their products, P (F/L2) and D (M/L3), to SI."""
         L, F = self.length, self.force
         M = F * self.time**2 / L * self.mass
         return {

@@ -114,7 +114,7 @@ def _bar(data: BulkData, card: Card, stations: Stations, coupled: bool) -> Bar:
 
 
 def stiffness(stations: Stations, length: float) -> Floats:
-    """As ``_stiffness``: bars of one property and length are alike."""
+    """Stiffness by ``_stiffness``: bars of one property and length are alike."""
     return _stiffness(tuple(stations), float(f"{length:.12g}"))
 
 

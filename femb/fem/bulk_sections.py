@@ -18,7 +18,7 @@ from femb.elements.shell.bulk_shell import isotropic
 
 @dataclass(frozen=True)
 class BarSection:
-    """Of a bar in SI: area, I1 and I2 (in the planes of y and of z), their product, torsion constant; shear factors
+    """A section of a bar in SI: area, I1 and I2 (in planes of y and z), their product, torsion constant; shear factors
     along y and z, 0 for none; mass per length of what is no structure, kg/m, inertia of that about the
     axis, kg m, its place and that of the neutral axis (y, z); E and G, Pa, density kg/m3; constant of warping."""
 
