@@ -123,7 +123,7 @@ def schema(out: Path | None, study: bool, force: bool) -> None:
     """Write the JSON Schema of case files, by which editors complete and check them."""
     with reported():
         if study:
-            from femb.study.study import schema as written
+            from femb.study.json_schema import schema as written
         else:
             from femb.case.json_schema import schema as written
         text = json.dumps(written(), indent=2)

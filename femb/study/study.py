@@ -13,16 +13,15 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import FembWarning, ModelError, Problem
 from femb.base.html import Brief
-from femb.base.meanings import Description, told
+from femb.base.meanings import Description
 from femb.base.options import Run
 from femb.base.types import POSITIVE, Floats, OneOf, SeveralForms
 from femb.base.values import shown
 from femb.case import ALLOW_CODE
 from femb.case.build import kind_in, kinds, read_table
 from femb.case.compose import composed, override
-from femb.case.json_schema import DRAFT, NAMES, SchemaWriter
-from femb.case.parameters import Parameter, read_parameters
-from femb.case.schema import choices, key_problems, keys_of, unknown_key
+from femb.case.parameters import read_parameters
+from femb.case.schema import key_problems, keys_of, unknown_key
 from femb.case.text import CaseError, key_lines, located, parse_toml, text_of
 from femb.model.model import Model
 from femb.results.sweep import FEASIBLE
@@ -597,52 +596,3 @@ def _entries(table: dict[str, Any], path: tuple[str, ...] = ()) -> Iterator[str]
         else:
             # a key in quotes is a path too
             yield override(".".join((*path, key)), value)
-
-
-# The JSON Schema of a study file, from the annotations that also check it: for completion and checks in editors.
-
-TABLES: dict[str, tuple[Mapping[str, type], str]] = {
-    "variables": (VARIABLES, "Entries of the case that differ from run to run, by name."),
-    "outputs": (OUTPUTS, "Numbers of every run, by name."),
-}
-NEEDED = ("case", "outputs")
-"""What every study file has; variables or parameters may be those of the case."""
-
-
-def schema() -> dict[str, Any]:
-    """The JSON Schema (draft 7) of a study file, ready for ``json.dump``. Source: femb.Study and its tables."""
-    writer = SchemaWriter()
-    hints = keys_of(Study)
-    properties: dict[str, Any] = {}
-    for key in KEYS:
-        if key == SET:
-            text = "Entries of the case for all runs, as run.duration = 60.0."
-            properties[key] = {"type": "object", "description": text}
-        elif key == Limits.table:
-            items = writer.table(Limits)
-            properties[key] = {"type": "object", "description": told(Study, key), "additionalProperties": items}
-        elif key == Parameter.table:
-            items = writer.table(Parameter)
-            text = told(Study, key)
-            properties[key] = {
-                "type": "object", "description": text, "propertyNames": NAMES, "additionalProperties": items
-            }  # fmt: skip
-        elif key in TABLES:
-            kinds, text = TABLES[key]
-            items = writer.chosen("kind", [([word], kind) for word, kind in kinds.items()], default=True)
-            properties[key] = {
-                "type": "object", "description": text, "propertyNames": NAMES, "additionalProperties": items,
-                "minProperties": 1,
-            }  # fmt: skip
-        else:
-            properties[key] = writer.value(choices(hints[key])) | {"description": told(Study, key)}
-    return {
-        "$schema": DRAFT,
-        "title": "femb study",
-        "description": "A study of femb: many runs of one case, for femb sweep.",
-        "type": "object",
-        "properties": properties,
-        "required": [*NEEDED],
-        "additionalProperties": False,
-        "definitions": writer.definitions,
-    }

@@ -11,6 +11,7 @@ import femb
 from femb import ModelError, ResultError, Study, Sweep, optimize, sweep
 from femb.pictures.study import STUDY_FIGURES
 from femb.reporting.page import study_of
+from femb.study.json_schema import schema as written
 
 E, RHO, LENGTH, WALL, FORCE = 1.2e11, 1600.0, 4.0, 1e-3, 10.0
 RADII = [0.02, 0.03, 0.025, 0.05, 0.04]
@@ -117,7 +118,7 @@ test_what_is_refused = refusals(
 def test_the_schema_knows_limits():
     import jsonschema
 
-    schema = femb.study.study.schema()
+    schema = written()
     variables, outputs = {"v": {"key": "a", "values": [1]}}, {"m": {"kind": "mass"}}
     study = {"case": "c.toml", "best": "least m", "variables": variables, "outputs": outputs}
     jsonschema.validate(study | {"constraints": {"m": {"least": 1.0}}}, schema)

@@ -7,7 +7,7 @@ import pytest
 from checkout import CASES
 from oracles.spring_study import STUDY
 
-from femb.study.study import schema
+from femb.study.json_schema import schema
 
 
 @pytest.fixture(scope="module")
