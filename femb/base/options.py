@@ -218,10 +218,21 @@ class StartState(Description):
             pass
 
 
+IN_PLACE_OF_ACCURACY = ("rtol", "atol", "filter", "step")
+
+
 def beside_accuracy(given: Iterable[str]) -> str:
     """The sentence on options that are given beside ``accuracy``; empty if there are none."""
-    both = [word for word in given if word in ("rtol", "atol", "filter", "step")]
+    both = [word for word in given if word in IN_PLACE_OF_ACCURACY]
     return f"is given beside {' and '.join(both)}, in place of which it stands: give one of them" if both else ""
+
+
+def set_aside(given: Iterable[str]) -> set[str]:
+    """The options of a case for which others stand, where these are ``given`` in place of what the case has."""
+    names = set(given)
+    if "accuracy" in names:
+        return {*IN_PLACE_OF_ACCURACY} - names
+    return {"accuracy"} if names & {"rtol", "atol"} else set()
 
 
 @dataclass(frozen=True)

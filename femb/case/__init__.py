@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 
 from femb.base.errors import FembError, ModelError, Problem
 from femb.base.html import Brief
-from femb.base.options import Run, StartState
+from femb.base.options import Run, StartState, set_aside
 from femb.base.values import check_kind, nearest
 from femb.case.compose import Composition, composed, locate_files, refused
 from femb.case.text import CaseError, key_lines, located, text_of
@@ -197,6 +197,7 @@ def _from_toml(
     if "case" in document and "variables" in document:
         raise CaseError.of_file(path, f"this is a study, of many runs of a case: femb sweep {path} carries it out")
     set_paths = tuple(apply_override(document, override, kinds()) for override in overrides)
+    _set_aside(document, set_paths)
     locate_files(document, path.parent)
     parameters, of_parameters = _parameters_in(document, set_paths)
     model, options, problems = build(document)
@@ -205,6 +206,12 @@ def _from_toml(
         raise located(path, key_lines(text), problems, set_paths, composition.elsewhere)
     run, unended = (_located_start(options.get(word), path.parent) for word in ("run", UNENDED))
     return model, run, unended, set_paths, composition, parameters
+
+
+def _set_aside(document: dict[str, Any], set_paths: Paths) -> None:
+    """Take options of the run out of a case for which others stand that are set."""
+    for word in set_aside(path[1] for path in set_paths if path[0] == "run" and len(path) > 1):
+        document["run"].pop(word, None)
 
 
 def _parameters_in(document: dict[str, Any], set_paths: Paths) -> tuple[Mapping[str, Any], list[Problem]]:
@@ -257,6 +264,7 @@ def _from_python(
         for override, key in zip(split, set_paths, strict=True):
             if key[0] != "run" and not _is_argument(key):
                 raise refused(override, "of a case in Python only run.KEY and build.ARGUMENT can be set")
+        _set_aside(document, set_paths)
         run = document["run"]
     ends = True
     if isinstance(run, dict):

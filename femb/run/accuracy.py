@@ -214,9 +214,10 @@ def toward(
     assert wanted is not None
     measure, instants = Measure(system), times[:: -(-len(times) // INSTANTS)]
 
+    if reporter is not None:
+        reporter.message(f"accuracy = {wanted:g}: three shorter runs measure the ways and choose the steps")
+
     def tried(part: float, ways: Ways) -> Followed:
-        if reporter is not None:
-            reporter.message(f"accuracy = {wanted:g}: measures the ways, with errors of steps of {part:.2g} of them")
         followed = Followed(instants, {0: system.q0}, 1)
         for _ in integrate(
             system, make_stepper(system, _with(run, measure.scales(ways, part), part)), times[[0, -1]], RunSummary([]),

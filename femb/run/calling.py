@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict
 
 from femb.base.errors import ModelError, Problem
-from femb.base.options import Method, Output, Run, StartState, Tolerances, beside_accuracy
+from femb.base.options import Method, Output, Run, StartState, Tolerances, beside_accuracy, set_aside
 from femb.base.values import shown
 from femb.model.model import Model
 
@@ -85,7 +85,8 @@ def read_call(model: Model | str | Path, run: Run | None, options: RunOptions) -
         case = load_case(model)
         model, text = case.model, case.text
         if run is None and case.run is not None:
-            return model, replace(case.run, **_arguments(options)), text
+            back: dict[str, Any] = {each.name: each.default for each in fields(Run) if each.name in set_aside(options)}
+            return model, replace(case.run, **back, **_arguments(options)), text
         if run is None and case.unended is not None and "duration" in options:
             return model, replace(case.unended, **_arguments(options)), text
     if not isinstance(model, Model):

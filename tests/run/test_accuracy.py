@@ -19,7 +19,7 @@ from femb import (
     load_case,
     simulate,
 )
-from femb.base.options import Tolerances
+from femb.base.options import DEFAULT_RTOL, Tolerances
 
 # of the cantilever, by closed form (first root of cos x cosh x = -1)
 TUBE = Section("tube", shape={"tube": [0.02, 0.001]}, material="aluminium 6061-T6")
@@ -124,6 +124,19 @@ def test_a_tolerance_of_its_default_is_refused_too(tmp_path):
     case.write_text("[bodies.b]\nmass = 1.0\ninertia = [1, 1, 1]\n[run]\nduration = 1\naccuracy = 1e-3\nrtol = 1e-6\n")
     with pytest.raises(ModelError, match=r"case\.toml:6: run\.accuracy: is given beside rtol"):
         load_case(case)
+
+
+def test_what_is_set_stands_in_place_of_what_a_case_has(tmp_path):
+    path = CASES / "satellite_hinged_panel.toml"
+    run = load_case(path, ["run.accuracy=1e-3"]).run
+    assert (run.accuracy, run.rtol, run.atol) == (1e-3, DEFAULT_RTOL, Tolerances())
+    assert load_case(path).run.rtol != DEFAULT_RTOL
+    with pytest.raises(ModelError, match="is given beside rtol"):
+        load_case(path, ["run.accuracy=1e-3", "run.rtol=1e-5"])
+    assert simulate(path, accuracy=1e-2, duration=10.0).statistics["accuracy"] < 1e-2
+    case = tmp_path / "case.toml"
+    case.write_text("[bodies.b]\nmass = 1.0\ninertia = [1, 1, 1]\n[run]\nduration = 1\naccuracy = 1e-3\n")
+    assert load_case(case, ["run.rtol=1e-4"]).run.accuracy is None
 
 
 def test_auto_says_so():
