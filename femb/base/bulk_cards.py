@@ -44,8 +44,6 @@ CTRIAR   as CTRIA3                          | EID PID=EID G1 G2 G3 THETA=0 ZOFFS
 CQUAD8   sides without their grid are straight | EID PID=EID G1 G2 G3 G4 G5 G6 / G7 G8 T1:L T2:L T3:L T4:L THETA=0
   ZOFFS:L=0
 CTRIA6   as CQUAD8                          | EID PID=EID G1 G2 G3 G4 G5 G6 / THETA=0 ZOFFS:L=0 T1:L T2:L T3:L
-CSHEAR   panels of shear                    | EID PID=EID G1 G2 G3 G4
-PSHEAR   panels of shear, F1 and F2 are not | PID MID T:L NSM:M/L2=0 F1=0 F2=0
 PSOLID   solids, in basic axes where anisotropic | PID MID CORDM=0 IN STRESS ISOP FCTN
 CTETRA   4 or 10 grids                      | EID PID=EID G...
 CHEXA    8 or 20 grids                      | EID PID=EID G...
@@ -133,7 +131,7 @@ REFUSED = {
     "made by NASTRAN itself": r"(ADAPT|PVAL|ELSET|GMCURV|GMSURF|GMBC|GMSPC|GMLOAD|GMCORD|FEEDGE|FEFACE|EGRID|GRIDG|"
     r"CGEN|SPCG|ERRTOL|EQUATION|INTSRF|PART)",
     "connections of meshes": r"(CWELD|PWELD|CFAST|PFAST|CSEAM|PSEAM|RSSCON|RSPLINE|CINTC|RJOINT)",
-    "not yet": r"(CBEAM3|PBEAM3|PBCOMP|PCOMPS|PBMSECT|PBRSECT|GENEL|DMIG|MAT3|MAT11|"
+    "not yet": r"(CSHEAR|PSHEAR|CBEAM3|PBEAM3|PBCOMP|PCOMPS|PBMSECT|PBRSECT|GENEL|DMIG|MAT3|MAT11|"
     r"CHEXA1|CHEXA2|PANEL|PBARN\d|CDUM\d|NSM\w*)",
 }  # fmt: skip
 WANTED = "take them out of the file, or give its matrices to `femb reduce`"
