@@ -73,7 +73,7 @@ def euler_basis(g1: Vector3, g3: Vector3, sign: Number) -> Any:
 
 @traced
 def dual_basis(g1: Vector3, g3: Vector3, sign: Number) -> Any:
-    """Those of its dual."""
+    """The columns of the dual of the Euler basis."""
     x, s = cross(g3, g1), dot(g1, g3)
     square = dot(x, x)
     return matrix((g1 - s * g3) / square, sign * x / norm(x), (g3 - s * g1) / square)

@@ -137,7 +137,7 @@ def product_times(p: Any, g: Any, x: Any) -> Any:
 
 @traced
 def rotor_force(wheel: Wheel, at: HubMotion, sine: Number, cosine: Number, angle: Number) -> Any:
-    """As ``spin_force``, of the imbalance: equation (6); sine, cosine : of the angle."""
+    """The force of the imbalance, as ``spin_force``: equation (6); sine, cosine : of the angle."""
     g, b, omega, alpha = wheel.g, wheel.b, at.omega, at.a[3:]
     s, p = imbalance(wheel, lift(sine, (cosine, angle)), lift(cosine, (-sine, angle)))
     w, turning = omega + at.speed * g, alpha + at.rate * g + at.speed * cross(omega, g)
@@ -212,7 +212,7 @@ def rotor_energy(
     turned: tuple[Number, Number],
     gravity: Vector3,
 ) -> Any:
-    """As ``spin_energy``, of the imbalance; turned : sine and cosine of the angle."""
+    """The energy of the imbalance, as ``spin_energy``; turned : sine and cosine of the angle."""
     omega, (s, p) = velocity[3:], imbalance(wheel, *turned)
     w, v = omega + speed * wheel.g, R.T @ velocity[:3] + cross(omega, wheel.b)
     P, h = cross(w, s), cross(s, v) + product_times(p, wheel.g, w)

@@ -264,7 +264,7 @@ class Entries(NamedTuple):
 
     @classmethod
     def where(cls, wanted: Bools, rows: Ints, columns: Ints) -> "Entries":
-        """Those wanted of all, at these rows and columns."""
+        """The entries that are wanted, of all at these rows and columns."""
         numbers = np.flatnonzero(wanted)
         return cls(numbers, (rows[numbers].astype(np.int64), columns[numbers].astype(np.int64)))
 
