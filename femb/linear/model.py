@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 # Of a solution in the frequency domain: above this step, relative to the largest displacement, it is refined once more.
 REFINED, REFINEMENTS = 1e-13, 30
-# Of the last step of refinements that no longer fall: so many times it may be missing.
-STALLED = 10.0
+# Of the largest of some steps of refinements that no longer fall: so many times it may be missing.
+PROBES, STALLED = 4, 10.0
 # Of the acceleration: this damping keeps the factors of a structure without its modal damping regular at resonances.
 DETUNED = 1e-6
 # Of the work of a force: above this the stiffness is taken by exact products.
@@ -195,11 +195,15 @@ class _Equations:
         exact = rounding > PRECISE * abs(x[:n] @ right[:n])
         Z = partial(self.model._exact_product if exact else self.model._product, self.s)
         size = np.inf
+        stalled: list[float] = []
         for _ in range(REFINEMENTS):
             step = self._solved(right - self._product(Z, x))
             previous, size = size, float(np.max(np.abs(step[:n]), initial=0.0))
-            if size >= 0.5 * previous:
-                size *= STALLED
+            if stalled or size >= 0.5 * previous:
+                # of rounding alone, now larger, now smaller: the largest of some tells what it is
+                stalled.append(max(size, previous) if not stalled else size)
+            if len(stalled) == PROBES:
+                size = STALLED * max(stalled)
                 break
             x = x + step
             if size <= REFINED * np.max(np.abs(x[:n]), initial=0.0):
