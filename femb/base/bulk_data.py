@@ -18,6 +18,7 @@ from femb.base.array_files import check_file, content_of, reading_foreign
 from femb.base.bulk_cards import LEFT_OUT, SI, Units, fields_of, kind_of, refusal
 from femb.base.errors import FembWarning, ModelError, ResultError
 from femb.base.types import Floats
+from femb.base.values import shown
 
 SUFFIXES = (".bdf", ".dat", ".nas", ".fem")
 NOT_OF_MESHES = "are not read: give walls, masses, beams and joints here"
@@ -121,7 +122,7 @@ class Card:
     def fault(self, key: str | int, wanted: str) -> ModelError:
         found = self.value(key)
         what = f" ({key})" if isinstance(key, str) else ""
-        found = "nothing" if found is None else repr(found)
+        found = "nothing" if found is None else shown(found)
         return ModelError(f"{self}: got {found} in field {self.place(key) + 2}{what}, wanted {wanted}")
 
     def refuse(self, what: str) -> ModelError:
@@ -139,7 +140,7 @@ def expanded(card: Card, given: Sequence[Any]) -> list[int]:
             k += 4 if by != 1 or (k + 2 < len(given) and str(given[k + 2]).upper() == "BY") else 2
             continue
         if not isinstance(given[k], int):
-            raise ModelError(f"{card}: got {given[k]!r} in a list, wanted whole numbers, THRU or BY")
+            raise ModelError(f"{card}: got {shown(given[k])} in a list, wanted whole numbers, THRU or BY")
         found.append(given[k])
         k += 1
     return found

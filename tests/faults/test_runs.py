@@ -206,7 +206,12 @@ def test_a_killed_run_is_found_in_its_folder_and_kept_by_the_next(case):
     code, stderr = ran_alone("export", "out/case", "--format", "csv", "--quiet")
     assert (code, stderr.split("; output times")[0]) == (0, f"{part}: {results.message}")
 
-    with running("run", "case.toml", "--quiet") as process:
+    # not without being told so
+    code, stderr = ran_alone("run", "case.toml", "--quiet")
+    assert code == 2
+    assert "--resume continues it" in stderr
+    assert len(Results.read(file).time) == len(results.time)
+    with running("run", "case.toml", "--quiet", "--force") as process:
         wait_for(lambda: len(Results.read(file).time) < len(results.time), process)
         assert len(Results.read(part.with_name(part.name + ".old")).time) == len(results.time)
         process.kill()
