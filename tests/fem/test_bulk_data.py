@@ -637,6 +637,7 @@ def test_formats_includes_and_repetition(tmp_path):
     again = read_structure(logical, logical={"LIBRARY": str(tmp_path / "parts")})
     folder = f"LIBRARY={tmp_path / 'parts'}"
     words = "--logical", folder, "--interfaces", "root=1,6", "--modes", "2", "--units", "mm-t-s"
+    words += "--out", str(tmp_path / "body.npz")
     assert "0.001 m long" in said("reduce", logical, *words)
     np.testing.assert_allclose(again.mass.toarray(), wanted.mass.toarray(), rtol=1e-12)
 
