@@ -77,7 +77,6 @@ def simulate(
     case_text, events = case_text or text, tuple(events)
     from femb.formulations import make_formulation
     from femb.recording.recording import Recording
-    from femb.run.accuracy import toward
     from femb.run.memory import check_memory
     from femb.run.method_choice import with_method
     from femb.small_motions.spin_watch import SpinWatch
@@ -116,8 +115,12 @@ def simulate(
             system, run.method, out, case_text, run.output, reason, plan.options, earlier, len(times), observe
         ) as recording,
     ):
-        accuracy = None if asked is None else toward(system, run, times, events, reporter)
-        run = run if accuracy is None else accuracy.run
+        accuracy = None
+        if asked is not None:
+            from femb.run.accuracy import toward  # of few runs
+
+            accuracy = toward(system, run, times, events, reporter)
+            run = accuracy.run
         stepper = make_stepper(form, run)
         keep = Checkpoints(recording.keep, earlier, plan.extended) if out is not None else None
         try:

@@ -19,7 +19,7 @@ from femb.steppers.error_filter import ErrorFilter
 from femb.steppers.low_pass import AGAIN, HELD_UP, PASSES, FilterStatistics, LowPass
 from femb.steppers.step_kernels import last_state, right_hand_side, shift_matrix
 from femb.steppers.step_program import BoundSolution, Convergence, Stages, StepProgram
-from femb.steppers.variable_step import EnergyWatch, VariableStep, energies
+from femb.steppers.variable_step import EnergyWatch, StepEnergy, VariableStep
 from femb.system.block_lu import DEPENDENT, Factorisation, Factors, Matrix
 from femb.system.bound_equations import BoundMatrices
 from femb.system.constraints import bound_projection
@@ -82,9 +82,8 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, float]):
         # the part of the error that controls the steps, and whether Newton's iteration takes exact tangents
         self._low_pass: LowPass | None = None
         self._exact = False
-        # energy (J) that a step takes away, where that is booked, and that at velocities of the end of the last one
-        self._lost = 0.0
-        self._energy_then: tuple[Floats | None, float] = None, 0.0
+        # energy (J) that a step takes away, where that is booked
+        self._lost, self._step_energy = 0.0, StepEnergy()
         if isinstance(run.atol, GivenScales):
             self.statistics = BookedStatistics()
         if run.filter is not None and "filter" in run.stepper.options:
@@ -143,13 +142,7 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, float]):
 
     def _booked(self, q: Floats, v: Floats, work: Floats) -> Floats:
         """Work at the end of a step with the energy that the step took away, which ``_lost`` is then."""
-        total = self.form.system.budget.total
-        known, before = self._energy_then
-        if known is not self.v:
-            before = sum(energies(self.form, self.q, self.v))
-        after = sum(energies(self.form, q, v))
-        self._energy_then = v, after
-        self._lost = before - after + float(total(work) - total(self.work))
+        self._lost = -self._step_energy.gained(self, q, v, work)[0]
         return self.form.system.budget.jumped(work, -self._lost)
 
     def _power(self, u: Floats, q: Floats, v: Floats, multipliers: Floats) -> Floats:

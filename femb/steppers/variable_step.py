@@ -208,6 +208,28 @@ NEGLIGIBLE_VELOCITY = 1000.0
 UNBALANCED_ENERGY = "a stiff part takes up energy that shorter steps had to follow, as in an impact"
 
 
+class StepEnergy:
+    """The energy that the steps of a stepper give to the motion beyond the work of forces."""
+
+    def __init__(self) -> None:
+        # form, q and v at the end of the last step, and the energies there
+        self._end: tuple[Formulation, Floats, Floats] | None = None
+        self._at_end = 0.0, 0.0
+
+    def gained(
+        self, stepper: StepperState, q: Floats, v: Floats, work: Floats
+    ) -> tuple[float, tuple[float, float], tuple[float, float]]:
+        """That (J) of a step from the state of a stepper to q (n_q,), v (n_v,) and the budget ``work`` (n_w,); kinetic
+        and potential energy at its start, and at its end."""
+        form, end = stepper.form, self._end
+        known = end is not None and form is end[0] and stepper.q is end[1] and stepper.v is end[2]
+        start = self._at_end if known else _energies(form, stepper.q, stepper.v)
+        self._end, self._at_end = (form, q, v), _energies(form, q, v)
+        total = form.system.budget.total
+        worked = float(total(work)) - float(total(stepper.work))
+        return sum(self._at_end) - sum(start) - worked, start, self._at_end
+
+
 class EnergyWatch:
     """Checks the energy balance of the steps of a stepper, relative to the start of the run."""
 
@@ -219,9 +241,7 @@ class EnergyWatch:
         v = np.zeros(system.n_v)
         for first, width, tolerance in zip(start, np.abs(size), atol, strict=True):
             v[first : first + width] = NEGLIGIBLE_VELOCITY * tolerance
-        # form, q and v at the end of the last step, and the energies there
-        self._end: tuple[Formulation, Floats, Floats] | None = None
-        self._at_end = 0.0, 0.0
+        self._energy = StepEnergy()
         q = form.to_system(form.q0[None].copy(), form.v0[None].copy())[0]
         self._least, self._first = (float(x) for x in system.energy_momentum(q, v[None])[0, :2])
 
@@ -230,16 +250,10 @@ class EnergyWatch:
 
         error_v (n_v,) : the unfiltered error estimate of v.
         """
-        form, end = stepper.form, self._end
-        known = end is not None and form is end[0] and stepper.q is end[1] and stepper.v is end[2]
-        T0, V0 = self._at_end if known else energies(form, stepper.q, stepper.v)
-        T1, V1 = energies(form, q, v)
-        total = stepper.form.system.budget.total
-        before = float(total(stepper.work))
-        error = T1 + V1 - (T0 + V0) - (float(total(work)) - before)
+        error, (T0, V0), (T1, V1) = self._energy.gained(stepper, q, v, work)
+        before = float(stepper.form.system.budget.total(stepper.work))
         sizes = [T0, T1, abs(V0 - self._first), abs(V1 - self._first), abs(before)]
         if abs(error) <= self._part * max(*sizes, self._least):
-            self._end, self._at_end = (form, q, v), (T1, V1)
             return True
         return not self._hidden_by_stiffness(stepper, error_v)
 
@@ -257,7 +271,7 @@ class EnergyWatch:
         return bool(error_norm(*self._scale, admitted, V[0]) > 1.0)
 
 
-def energies(form: Formulation, q: Floats, v: Floats) -> tuple[float, float]:
+def _energies(form: Formulation, q: Floats, v: Floats) -> tuple[float, float]:
     """Kinetic and potential energy (J) at one state of a formulation."""
     values = form.system.energy_momentum(*form.to_system(q[None].copy(), v[None].copy()))[0]
     return float(values[0]), float(values[1])
