@@ -144,7 +144,7 @@ class Item(Brief):
 
     @property
     def known_until(self) -> float:
-        """The last instant (s) at which it is known, as of a table; by default infinity."""
+        """The last instant (s) at which it is known, as with a table; by default infinity."""
         return inf
 
     @property
@@ -268,7 +268,7 @@ class HoldsCommands(Item):
     """Base of items that do nothing but hold sampled commands, each within the limit in its field ``max_WORD``."""
 
     def held(self, word: str, unit: str, width: int = 1, columns: Floats | None = None) -> Command:
-        """The command ``word`` of ``width`` numbers; unit, columns : as of ``femb.layout.commands.Command``."""
+        """The command ``word`` of ``width`` numbers; unit, columns : as in ``femb.layout.commands.Command``."""
         name, limit = f"{self.table}.{self.name}.{word}", getattr(self, f"max_{word}")
         states = command_array(name), clip_count(name)
         return Command(unit, name, width, inf if limit is None else limit, False, columns, *states)

@@ -52,7 +52,7 @@ def stress_section(section: "Section") -> Floats | None:
     """(4,) area (m2), second moments about y and z (m4), torsional section modulus (m3) or NaN where it is unknown.
 
     None of a section without an area, or with a stiffness that couples stretching, bending and torsion. Second moments
-    that are not given follow from the stiffnesses as of one material.
+    that are not given follow from the stiffnesses as with one material.
     """
     stiffness = section.stiffness()
     if section.area is None or np.any(stiffness - np.diag(np.diag(stiffness))):

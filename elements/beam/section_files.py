@@ -42,7 +42,7 @@ class SectionMatrices:
 def read_matrices(
     path: str | os.PathLike[str], format: str | None = None, length: float | None = None
 ) -> SectionMatrices:
-    """The matrices in a file; format, length : as of ``femb.read_sections``, without a length relative stations.
+    """The matrices in a file; format, length : as in ``femb.read_sections``, without a length relative stations.
 
     Raises ModelError: a file that cannot be read or is not of the format, or stations out of order.
     """

@@ -241,7 +241,7 @@ def elastic_stiffness(data, e, twist, stiffness, E, z, factor, stress, w, K8):
     """K8 (8, 8) += factor times the change of ``stress_force`` with the natural coordinates, equation (35), but for
     the second derivatives of the strains: w (3, 4) += what ``add_strain_hessian`` takes for them.
 
-    e, E : with those of the inner twist, as of ``inner_gradients``. stress : work array (9, 8).
+    e, E : with those of the inner twist, as in ``inner_gradients``. stress : work array (9, 8).
     """
     length = factor * data[LENGTH]
     gradient = stress[1]

@@ -123,7 +123,7 @@ class OrientedBody(Body):
             yield f"bodies.{self.name}.euler_angles: {angles} rad is more than a turn; are these degrees?"
 
     def orbit(self, model: ModelView) -> tuple[Floats, Floats] | None:
-        """The quaternion (4,) and the turn (3,) of the frame of the orbit at time 0, as of ``frame_of``, that its own
+        """The quaternion (4,) and the turn (3,) of the frame of the orbit at time 0, as in ``frame_of``, that its own
         are relative to; None where they are inertial. Raises ModelError: a model without an orbit."""
         if self.relative_to == "inertial":
             return None

@@ -98,7 +98,7 @@ class LinearLaw:
 
     An output may also be the name of an input of other laws, which read its last value: that of a filter or a sensor.
     start_state (n, m), start_value (p, m) : by what it reads at the start, its state there, and the value of outputs
-    that only other laws read until the first arrives, as of sensors; both are zero by default.
+    that only other laws read until the first arrives, as with sensors; both are zero by default.
 
     Raises ModelError: shapes and names that do not agree, numbers that are not finite, a period that is not above zero.
     """

@@ -34,7 +34,7 @@ class AttitudeReference(Description):
     axis: Direction | None = None
     """of the turn, in axes of the body"""
     angle: Annotated[Profile | Callable[..., Any] | None, Unit("rad")] = None
-    """a profile with two derivatives, as of a slew"""
+    """a profile with two derivatives, as with a slew"""
     relative_to: Annotated[str, OneOf(FRAMES)] = "inertial"
     """either "inertial", or "orbit" for the axes along the motion (x), across the orbit (y) and towards the centre
     (z)"""

@@ -234,7 +234,7 @@ class Gyro(PlacedSensor):
         return {self.array("turned"): (phase - period) * true} if self.integrating else {}
 
     def measured_at(self, layout: Layout, model: ModelView, t: float) -> float:
-        """The middle of its period, of a mean; else as of all sensors."""
+        """The middle of its period, of a mean; else as with all sensors."""
         instant = super().measured_at(layout, model, t)
         return max(instant - 0.5 * self.clock(model)[0], 0.0) if self.integrating else instant
 
@@ -252,7 +252,7 @@ class Gyro(PlacedSensor):
     def linear_law(self, layout: Layout, model: ModelView) -> LinearLaw:
         """Its gains; of an integrating gyro the difference of its integrals over a period, with the last one as state.
 
-        Raises ModelError as of ``Sensor``.
+        Raises ModelError as in ``Sensor``.
         """
         law = super().linear_law(layout, model)
         if not self.integrating:

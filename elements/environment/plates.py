@@ -42,7 +42,7 @@ def light(numbers: Numbers, n: Vector3, side: Number, factor: Number) -> Any:
 
 @traced
 def air(numbers: Numbers, n: Vector3, flow: Vector3, side: Number, factor: Number) -> Any:
-    """The force of thin air (10); factor : times the density, or of one that is given. side : as of ``light``."""
+    """The force of thin air (10); factor : times the density, or of one that is given. side : as in ``light``."""
     return -factor * numbers[HALF] * side * dot(n, flow) * flow
 
 

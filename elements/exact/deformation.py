@@ -365,7 +365,7 @@ def gradient(x, P, W, B):
 
 @inlined
 def viscous_product(data, d, eta, w, y, out):
-    """out (6,) = (viscous compliance) eta, equation (13b); w, y (6,) : as of ``stress_force``, by this compliance."""
+    """out (6,) = (viscous compliance) eta, equation (13b); w, y (6,) : as in ``stress_force``, by this compliance."""
     coadjoint(d[0:3], d[3:6], eta, w)
     for i in range(6):
         s = 0.0

@@ -555,7 +555,7 @@ def _shift(first: Floats, d: Floats, h: Floats, points: Floats) -> None:
 def _turned(J: Floats, d: Floats, J11: Floats, J12: Floats, J22: Floats) -> tuple[Floats, Floats, Floats]:
     """The inertias of curved elements, whose sections are turned along them: equation (23c).
 
-    J (e, 3, 3, 3) : moments of the rotary inertia. J11, J12, J22 : as of elements that are not turned.
+    J (e, 3, 3, 3) : moments of the rotary inertia. J11, J12, J22 : as with elements that are not turned.
     """
     half = rotations.rotation_matrix(rotations.exponential(0.5 * d[:, 3:]))
     tilde, back = rotations.cross_matrix(d[:, 3:]), _transposed(half)

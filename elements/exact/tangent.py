@@ -390,7 +390,7 @@ def predicted_stresses(index, kind, ends, data, own, shares, first_input, fixed,
     """out (s, g, 6, LANES): stresses at s states, changed to first order by displacements x (s, n_v) of the frames.
 
     own (g, 6, LANES) : the stresses at which the change is taken, equation (19), or nan for those at the state. The
-    other arguments are as of ``tangents``. Returns a folded element, or -1.
+    other arguments are as in ``tangents``. Returns a folded element, or -1.
     """
     free, p = np.empty((6, LANES)), np.empty((3, 4, LANES))
     poses, rates = np.empty((2, 7, LANES)), np.empty((2, 6, LANES))

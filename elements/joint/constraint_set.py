@@ -285,7 +285,7 @@ class ConstraintSet:
             self.add_jacobians(u[None], q[None], np.zeros((1, len(q))), data[None], position, gamma)
 
     def add_jacobians(self, u: Floats, q: Floats, v: Floats, data: Floats, position: Floats, gamma: Floats) -> None:
-        """Add J and J^T at each of s states to block data (s, size); position, gamma : as of ``constraints``."""
+        """Add J and J^T at each of s states to block data (s, size); position, gamma : as in ``constraints``."""
         self.jacobian_call(u, q, v, data, position, gamma)()
 
     def jacobian_call(

@@ -338,7 +338,7 @@ class JointCoordinates:
         return *self._measured(q, v, gradients), gradients
 
     def motion(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
-        """Values and rates (s, m), as of ``measure``."""
+        """Values and rates (s, m), as in ``measure``."""
         return self._measured(q, v, np.empty((0, self.count, 12)))
 
     def _measured(self, q: Floats, v: Floats, gradients: Floats) -> tuple[Floats, Floats]:

@@ -269,7 +269,7 @@ class Planetary(Relation):
 
 @dataclass(frozen=True, eq=False)
 class TableCoupling(_OfTwo):
-    """A curve through points: the second coordinate is a smooth function of the first, as of a cam.
+    """A curve through points: the second coordinate is a smooth function of the first, as with a cam.
 
     The curve is a cubic spline with continuous curvature. Raises ModelError: coordinates that do not rise, fewer than
     three points.
@@ -288,7 +288,7 @@ class TableCoupling(_OfTwo):
     values: Annotated[Numbers, Unit("rad", stroke="m")]
     """of the second, one a point; rad or m"""
     periodic: bool = False
-    """whether the curve goes on with the same shape beyond its last point, as of a cam or of wheels that are not
+    """whether the curve goes on with the same shape beyond its last point, as with a cam or wheels that are not
     round; else it goes on straight"""
 
     def check(self, check: Checks) -> None:

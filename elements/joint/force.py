@@ -291,7 +291,7 @@ NO_LIMIT = 1e300
 class JointStops(JointForce):
     """Resists motion beyond ``upper`` and below ``lower`` with stiffness depth^exponent g; depth is beyond the limit.
 
-    g = y + sqrt(1 + y^2) with y = damping d(depth)/dt, about 1 + y as of Hunt and Crossley: the stop never pulls. An
+    g = y + sqrt(1 + y^2) with y = damping d(depth)/dt, about 1 + y as with Hunt and Crossley: the stop never pulls. An
     impact at the speed w rebounds at about (1 - 2/3 damping w) w. Damping counts as work.
 
     Raises ModelError: no limit, a lower limit not below the upper one, numbers below zero. Source:

@@ -58,7 +58,7 @@ from femb.numerics.vector3 import (
 # last accepted state or -1; IS_ANGLE, whether c is an angle; ACCOUNT, the number of that of the work; TABLE, the first
 # of the tables of the law. data (n, 5): parameters of the law. Table k is the rows starts[k] to starts[k + 1] of
 # ``tables`` (., 6). L (s, n, 5) : ELASTIC part of N, the REST, N_c, N_r, ENERGY. frames, rows, fixed :
-# as of ``measure``. Source: docs/theory/joint_forces.md, equations (1) to (14).
+# as in ``measure``. Source: docs/theory/joint_forces.md, equations (1) to (14).
 
 LAW, INPUT, INPUTS, LAST, IS_ANGLE, ACCOUNT, TABLE = range(7)
 ELASTIC, REST, BY_COORDINATE, BY_RATE, ENERGY = range(5)
@@ -236,7 +236,7 @@ def tangent(frames, rows, fixed, index, data, starts, tables, offset, stride, u,
 class CoordinateForceBatch(Batch):
     """Forces along coordinates of joints.
 
-    items : one for each force. coordinates : those it acts on. index, data, starts, tables : as of the kernels.
+    items : one for each force. coordinates : those it acts on. index, data, starts, tables : as with the kernels.
     limits : rows, senses and coordinates at which the stiffness jumps. works : the parts of the work, by ACCOUNT. The
     first inputs are the coordinates at the last accepted state.
     """

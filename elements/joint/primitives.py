@@ -196,7 +196,7 @@ def product_of_axes(a, b, R, W, J):
 
 @inlined
 def turn(data, R, W, J):
-    """Sine and cosine of a TURN, times one length, and gamma of its angle; sets J. Arguments as of ``next_row``."""
+    """Sine and cosine of a TURN, times one length, and gamma of its angle; sets J. Arguments as in ``next_row``."""
     wi, wj, by_i, by_j = W[2], W[5], W[17], W[18]
     x, x2 = product_of_axes(data[FIRST_AXIS_2], data[SECOND_POINT], R, W, J)
     for k in range(3):

@@ -91,7 +91,7 @@ class Relation(Item):
     backlash: Annotated[float, Unit("rad", stroke="m"), NOT_NEGATIVE] = 0.0
     """play of the last coordinate, half of it to each side; it needs a stiffness"""
     damping: Annotated[float, Unit("s/rad", stroke="s/m"), NOT_NEGATIVE] = 0.0
-    """of teeth that yield, as of ``springs.stops``; it needs a stiffness"""
+    """of teeth that yield, as in ``springs.stops``; it needs a stiffness"""
 
     def check(self, check: Checks) -> None:
         for each in fields(self):

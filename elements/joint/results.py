@@ -100,6 +100,6 @@ def recorded_target(item: Any, at: "ItemStates") -> Floats:
 
 
 class StepperResults(LoadResults):
-    """Target of a stepper motor, beside its torque and the angle of its joint, which are as of a motor."""
+    """Target of a stepper motor, beside its torque and the angle of its joint, which are as with a motor."""
 
     target = Quantity("(T,)", "rad", "of a stepper motor, with its error", of=recorded_target)

@@ -76,7 +76,7 @@ class StepperMotor(JointForce):
     motion: Annotated[Profile | Callable[[float], float], Unit("rad")]
     """what the target follows, a profile of time or in Python a function of it"""
     step: Annotated[float | None, Unit("rad"), POSITIVE] = None
-    """of the target; by default it is the motion itself, as of fine microsteps"""
+    """of the target; by default it is the motion itself, as with fine microsteps"""
     step_rate: Annotated[float | None, Unit("Hz"), POSITIVE] = None
     """the most steps a second: at each instant the target takes a step towards the motion, if that brings it nearer"""
     damping: Annotated[float, Unit("N m s/rad"), NOT_NEGATIVE] = 0.0

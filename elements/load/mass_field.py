@@ -92,7 +92,7 @@ def triad(x, y, z):
 def rotations(index, q, middle, acceleration, weights, axes, v, a, omega):
     """Set v, a (3, s, n) and omega (3, s, F, 3), inertial axes, of three rotations of all structures at s states.
 
-    index, middle : as of ``middles``; the structures rotate about these points. acceleration (s, F, 3), weights (3, s)
+    index, middle : as in ``middles``; the structures rotate about these points. acceleration (s, F, 3), weights (3, s)
     and axes (s, g, 3, 3) : the field, see ``mass_field.Rotations``. Other entries of v and a are not set.
     """
     A, w = np.empty((3, 3)), np.empty((2, 3))
@@ -583,7 +583,7 @@ class TensorField(Protocol):
 class GravityGradientBatch(MassField):
     """The forces of one ``femb.elements.GravityGradient``.
 
-    follows : whether the mass centre is on the orbit, as of a free model without a given origin. origin (3,) m : of the
+    follows : whether the mass centre is on the orbit, as in a free model without a given origin. origin (3,) m : of the
     field at t = 0, relative to the origin of the layout; zero if it follows the mass centre.
     """
 
@@ -622,7 +622,7 @@ class GravityGradientBatch(MassField):
         return float(masses[0]), centres
 
     def _inputs(self, t: float) -> Floats:
-        """(7,) numbers of the field, as of the kernel ``gradient``; a load factor multiplies them."""
+        """(7,) numbers of the field, as with the kernel ``gradient``; a load factor multiplies them."""
         factor, vertical = self.item.orbital_rate**2, self.item.vertical(t)
         shift = np.zeros(3) if self.follows else self.layout.origin_velocity * t - self.origin
         return np.concatenate([[factor], factor * vertical, factor * (3.0 * (vertical @ shift) * vertical - shift)])

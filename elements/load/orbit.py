@@ -374,7 +374,7 @@ class GravityGradient(Item):
         return self.path_at(t)[:2]
 
     def path_at(self, t: float) -> PathPoint:
-        """Position (3,) m, velocity (3,) m/s and acceleration (3,) m/s2 as of ``motion_at``."""
+        """Position (3,) m, velocity (3,) m/s and acceleration (3,) m/s2 as in ``motion_at``."""
         radius, (radial, ahead) = (self.mu / self.orbital_rate**2) ** (1.0 / 3.0), self._plane
         angle, position = self.orbital_rate * t, radius * self.vertical(t)
         direction = cos(angle) * ahead - sin(angle) * radial

@@ -40,7 +40,7 @@ def attached(
 ) -> list[Station | None]:
     """The stations of the nodes that hosts carry, None of the others; positions (n, 3) m, quaternions (n, 4).
 
-    path : of the field, for messages. hosts, neighbours : by the sets of nodes, as of ``Shell``.
+    path : of the field, for messages. hosts, neighbours : by the sets of nodes, as in ``Shell``.
     Raises ModelError: a node on two hosts, a beam or a shell that has no node there.
     """
     stations: list[Station | None] = [None] * len(positions)

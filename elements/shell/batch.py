@@ -37,7 +37,7 @@ class Cells:
     """The elements with n corners of all shells.
 
     index (e, 2 n) : of the frames in q and in v. starts (e, n) : the first velocity of the frame of every corner,
-    negative if it is fixed. mass (e, n n + 4) : as of ``femb.elements.shell.kernels``. alike (e,)
+    negative if it is fixed. mass (e, n n + 4) : as in ``femb.elements.shell.kernels``. alike (e,)
     : the rows of the next arrays, of elements of equal shape and wall: stiffness (k, m, m), tension (k, t), recovery
     (k, 8, m) : resultants in the middle by the strains, material axes; flexibility (k, 6, 6) : strains and curvatures
     by resultants; area (k,) m2; free (k, 3, 6) and heat (k, 2, m) : strains and curvatures, material axes, and strains

@@ -54,7 +54,7 @@ def wall_of_sheet(
     membrane: Floats, bending: Floats, shear: Floats, thickness: float, density: float, offset: float
 ) -> Wall:
     """The wall of a homogeneous sheet with a bending and a shear stiffness of its own: forces (3, 3) N/m and moments
-    (3, 3) N m about its middle, shear forces (2, 2) N/m; ``offset`` as of ``wall_of_plies``. Heat is unknown."""
+    (3, 3) N m about its middle, shear forces (2, 2) N/m; ``offset`` as in ``wall_of_plies``. Heat is unknown."""
     C = np.zeros((8, 8))
     C[:3, :3], C[6:, 6:] = membrane, shear
     C[:3, 3:6] = C[3:6, :3] = -offset * membrane

@@ -1,4 +1,4 @@
-"""Kernels of shell elements: exact tangents and mass matrices; arguments as of ``femb.elements.shell.kernels``.
+"""Kernels of shell elements: exact tangents and mass matrices; arguments as in ``femb.elements.shell.kernels``.
 
 Source: docs/theory/shell.md, equations (11) to (16).
 """

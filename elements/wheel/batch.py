@@ -197,7 +197,7 @@ def holding(against: Number, J_s: Number, most: Number, speed: Number) -> Any:
 
 @traced
 def spin_energy(wheel: Wheel, R: Matrix3, omega: Vector3, speed: Number) -> Any:
-    """Energies and momenta (8,), as of ``energy_momentum``, that the spin adds: equation (1)."""
+    """Energies and momenta (8,), as in ``energy_momentum``, that the spin adds: equation (1)."""
     kinetic = wheel.J_s * speed * (dot(wheel.g, omega) + 0.5 * speed)
     return joined(kinetic, 0.0, 0.0, 0.0, 0.0, R @ (wheel.J_s * speed * wheel.g))
 

@@ -29,7 +29,7 @@ from femb.profiles import Constant, Profile
 # The speed, with the tolerance of angles by the default time of 0.01 s. Its coordinate is the angle, which equations of
 # wheels with imbalance or harmonics alone read; its own tolerance is infinite.
 SPEED = InternalQuantity("speed", "rad/s", tolerance=1e-5)
-# Default Stribeck speed, in transition speeds, as of joints.
+# Default Stribeck speed, in transition speeds, as with joints.
 STRIBECK = 10.0
 
 

@@ -28,7 +28,7 @@ WAIT = 5.0  # s: longest silence of what writes to a pipe
 def content_of(path: str | Path, most: int = LARGEST_TEXT) -> bytes:
     """The content of a file, or what is written to a pipe.
 
-    Raises OSError; also for more than ``most`` bytes, as of a device without an end, and for a pipe to which nothing is
+    Raises OSError; also for more than ``most`` bytes, as in a device without an end, and for a pipe to which nothing is
     written for five seconds.
     """
     # without waiting for a writer of a pipe

@@ -22,7 +22,7 @@ PLANE = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class MeshFile:
-    """points (N, 3) in the unit of the file. cells : rows of points by type, as of meshio, of the types that were asked
+    """points (N, 3) in the unit of the file. cells : rows of points by type, as in meshio, of the types that were asked
     for, in the order of the file; others : the types of all other cells. node_sets : rows of points by the names of
     point sets, cell sets and Gmsh's physical groups. cell_sets : rows of ``cells`` by the names of cell sets and
     groups, and by type. numbers (N,) : of the points in the file, where sets may be lists of them; or None."""

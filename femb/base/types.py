@@ -25,7 +25,7 @@ class Shape:
     read-only, and the schema of case files read this mark and the following ones."""
 
     dims: tuple[int | None, ...]
-    nonzero: bool = False  # whether an array of zeros is refused, as of a direction
+    nonzero: bool = False  # whether an array of zeros is refused, as with a direction
     unit: bool = False  # whether it is stored with the length 1
 
 

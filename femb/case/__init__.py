@@ -162,7 +162,7 @@ def load_case(path: str | Path, overrides: Iterable[str] = (), allow_code: bool 
 
 
 def read_case(path: Path, text: str, overrides: Iterable[str] = (), allow_code: bool = False) -> Case:
-    """The case in the text of a file, as of ``load_case``; path : names the file in messages and finds those beside it.
+    """The case in the text of a file, as in ``load_case``; path : names the file in messages and finds those beside it.
 
     Raises CaseError.
     """

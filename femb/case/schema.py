@@ -235,7 +235,7 @@ def units_of(kind: type, key: str, scope: Scope = ANYWHERE) -> Sequence[Units]:
 def unit_of_entry(model: Any, key: str) -> str:
     """The SI unit of the numbers of an entry of a case, as "bodies.hub.angular_velocity.2", by the items of its model.
 
-    "" for numbers without a unit, and where it is not known, as of entries with numbers of several units.
+    "" for numbers without a unit, and where it is not known, as with entries with numbers of several units.
     """
     try:
         table, name, *path = typed_key(key)

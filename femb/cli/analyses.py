@@ -108,7 +108,7 @@ def run(**words: Any) -> None:
 @CASE
 @WRITING
 def inverse(**words: Any) -> None:
-    """Find the forces that a motion takes which drivers prescribe in full, and write DIR/results.h5."""
+    """Find the forces of drivers that prescribe the whole motion; write DIR/results.h5."""
     from femb.run.inverse import inverse
 
     _in_time(inverse, **words)

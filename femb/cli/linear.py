@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from femb.vibration.modes import Modes
     from femb.vibration.solution import ModeShapes
 
-# Figures of a loop, as of femb.pictures.loop.
+# Figures of a loop, as with femb.pictures.loop.
 LOOPS = ("all", "bode", "nichols", "nyquist", "poles")
 BLADES = "--multiblade"
 

@@ -140,7 +140,7 @@ def damped(results: Any) -> str:
 
 
 def _of_forces(balance: float, largest: float) -> str:
-    """The judgement of forces, as of ``femb info``, where they are not good."""
+    """The judgement of forces, as in ``femb info``, where they are not good."""
     from femb.results.verdicts import BALANCED, UNBALANCED
 
     if balance <= BALANCED * largest:
@@ -411,7 +411,7 @@ def of_case(
 ) -> Callable[[Callable[..., Iterable[object]]], click.Command]:
     """Make a command of a function of a case, of the file NAME in the folder of its results, and of further options.
 
-    The function, which takes the options `WRITING`, returns the parts to print, as of `femb.cli.output.say`, and errors
+    The function, which takes the options `WRITING`, returns the parts to print, as in `femb.cli.output.say`, and errors
     of parts that it could not make: these are reported after the others. Errors of the model are located in the case.
 
     written : names of the files, patterns with * among them, that options of the command write in place of NAME; those

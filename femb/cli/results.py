@@ -313,7 +313,7 @@ def report(results: Path, others: tuple[Path, ...], out: Path | None, frames: in
 @FRAMES
 @QUIET
 def view(results: Path, quiet: bool, **words: Any) -> None:
-    """Show results in the browser, by a temporary page as of femb report."""
+    """Show results in the browser, by a temporary page as with femb report."""
     import webbrowser
 
     from femb.reporting.report import report as write

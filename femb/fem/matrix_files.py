@@ -450,7 +450,7 @@ def _generated_lines(path: Path) -> Floats:
         raise ModelError(f"{path}: {wanted}")
     if table[:, [0, 2]].min() < 1:
         raise ModelError(
-            f"{path}: has internal nodes with numbers below 1, as of multipliers: generate matrices without contact"
+            f"{path}: has internal nodes with numbers below 1, as with multipliers: generate matrices without contact"
         )
     if table[:, 4].max() >= HELD:
         k = int(np.argmax(table[:, 4]))

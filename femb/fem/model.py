@@ -29,7 +29,7 @@ class GivenStress:
     """Stress stiffness that is given with the matrices: one matrix (n, n) for each load by its name, root held.
 
     Names are x, y, z and rx, ry, rz of unit accelerations along and about the axes at the root (m/s2, rad/s2); xx, yy,
-    zz, yz, zx, xy of products of spins (1/s2), as of docs/theory/modal_body.md, section 4; INTERFACE_x, _y and _z of
+    zz, yz, zx, xy of products of spins (1/s2), as in docs/theory/modal_body.md, section 4; INTERFACE_x, _y and _z of
     unit forces on other interfaces (N).
     """
 
@@ -102,7 +102,7 @@ class FeModel(Brief):
     ) -> "FeModel":
         """A model whose nodes all have three or all have six degrees of freedom, node after node.
 
-        nodes (N, 3) m; mass, stiffness (n, n) : sparse or dense; numbers (N,), node_sets : as of the class.
+        nodes (N, 3) m; mass, stiffness (n, n) : sparse or dense; numbers (N,), node_sets : as in the class.
         components : 3 or 6, by default the size of the matrices divided by the number of nodes. Raises ModelError:
         matrices of different sizes, or of a size that fits the nodes in neither way.
         """

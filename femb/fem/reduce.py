@@ -112,7 +112,7 @@ FORM = (
 )
 LOAD_FORM = (
     "wanted NAME=NODES:FX,FY,FZ, a force in N in equal parts on the nodes; NAME=NODES:pressure, of 1 Pa on the faces "
-    "whose nodes these are; or NAME=NODES:heat, of 1 K; NODES as of an interface, or all"
+    "whose nodes these are; or NAME=NODES:heat, of 1 K; NODES as with an interface, or all"
 )
 
 
@@ -435,7 +435,7 @@ def read_matrices(
     unit: float | str = 1.0,
     stress: str | Path | None = None,
 ) -> FeModel:
-    """The finite element model of files, as of ``reduce_matrices``. Raises ModelError, ResultError."""
+    """The finite element model of files, as in ``reduce_matrices``. Raises ModelError, ResultError."""
     model = _model_of(_existing(matrices), nodes, names)
     if stress is not None:
         from femb.fem.matrix_files import with_stress

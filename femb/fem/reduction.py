@@ -134,7 +134,7 @@ def _of_lumps(model: FeModel, point: Floats, shapes: Floats, D: Floats) -> tuple
 def _between_nodes(model: FeModel, offsets: Floats, turn: NDArray[np.bool_]) -> Sparse:
     """m_kl (N, N), k not l, of two nodes whose mass is a scalar between their centres, at offsets (N, 3): of shells.
 
-    Zero where it is another one, as of beams, whose displacements depend on rotations; it is then in the lumps.
+    Zero where it is another one, as with beams, whose displacements depend on rotations; it is then in the lumps.
     turn (N,) : nodes that some shape turns.
     """
     from scipy.sparse import csr_array, diags_array

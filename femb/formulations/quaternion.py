@@ -329,7 +329,7 @@ class LowRankQuaternionSolver(LowRankMatrices, QuaternionSolver):
     def shifted(
         self, mass: Matrix, damping: Matrix, stiffness: Matrix, mu: complex, reach: complex | None = None
     ) -> Matrix:
-        """mu M + C + reach K, as of the solver; C and K may be ``WithLowRank``."""
+        """mu M + C + reach K, as with the solver; C and K may be ``WithLowRank``."""
         result = super().shifted(mass, damping, stiffness, mu, reach)
         if isinstance(result, WithLowRank):
             # from the elimination of the length of each quaternion, as ``add_radial_change``

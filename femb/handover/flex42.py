@@ -219,7 +219,7 @@ def mean_axes_body(
 ) -> ModalPart:
     """The ``count`` lowest modes of a whole free satellite, about its mass centre, along the axes of the body ``held``.
 
-    damping : ratio of every mode of an appendage with the hub held, by default as of ``hybrid_coordinates``; that of
+    damping : ratio of every mode of an appendage with the hub held, by default as in ``hybrid_coordinates``; that of
     free modes follows from it. start, points : as there. Raises ModelError: as there; the satellite is not free, or a
     joint is.
     """
@@ -263,7 +263,7 @@ def appendage_bodies(
 ) -> tuple[ModalPart, ...]:
     """Every appendage of a hub with its ``count`` lowest modes, about its root along the hub's axes.
 
-    Arguments and errors as of ``hybrid_coordinates``; the root is the first node, points on the hub are left out.
+    Arguments and errors as in ``hybrid_coordinates``; the root is the first node, points on the hub are left out.
     """
     check_count(count)
     found, hub = _of_rest(model, 1, start, held)

@@ -185,7 +185,7 @@ def check_singularities(batch: Any, t: float, q: Floats, v: Floats, last: bool) 
     Raises TrialError if a shorter step can come nearer, SingularityError if none can or the step is the ``last``.
     """
     y, rates = batch.singularity_vectors(q, v)
-    # in the order of C, as of most: the kernel would be compiled once more for another
+    # in the order of C, as with most: the kernel would be compiled once more for another
     k = first_violation(np.ascontiguousarray(y), np.array([singularity.limit for singularity in batch.singularities]))
     if k < 0:
         return

@@ -258,7 +258,7 @@ class Batch:
         return {}
 
     def internal_loads(self, frames: OutputStates, batches: "list[Batch]") -> dict[str, Floats]:
-        """Further arrays, as of ``records``: forces and moments that change smoothly with time, in moving axes.
+        """Further arrays, as in ``records``: forces and moments that change smoothly with time, in moving axes.
         Inside steps with many instants they are polynomials through those at nodes. Root loads are made of the
         section_force and section_moment that are given here."""
         return {}
@@ -340,7 +340,7 @@ def unlike_inputs(batch: Batch, item: str, *quantities: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, eq=False)
 class ForceColumns:
-    """Forces (k, n_v) on the velocities by k unit inputs; components and unit as of ``OutputRows``."""
+    """Forces (k, n_v) on the velocities by k unit inputs; components and unit as in ``OutputRows``."""
 
     unit: str
     columns: Floats

@@ -257,7 +257,7 @@ class Layout(Numbering):
     def add_discrete(self, name: str, start: Any, carried: bool = True) -> str:
         """The name of a new discrete state, such as "thrusters.t1.level"; see ``femb.layout.discrete``.
 
-        start, carried : as of ``DiscreteArray``. Raises ValueError where there is one of this name, or it has a slash.
+        start, carried : as in ``DiscreteArray``. Raises ValueError where there is one of this name, or it has a slash.
         """
         if name in self.discrete or name == ANGLES or "/" in name:
             raise ValueError(f"got the discrete state {name!r}, wanted a name that is new and has no '/'")

@@ -177,7 +177,7 @@ class Softened(Protocol):
 class LowRankTangent(Protocol):
     """A batch with derivatives that couple many frames and have no blocks.
 
-    feeds_back : whether they are of few frames, with a stiffness, as of a law.
+    feeds_back : whether they are of few frames, with a stiffness, as with a law.
     """
 
     feeds_back: bool

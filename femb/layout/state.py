@@ -176,7 +176,7 @@ def station_motion(layout: Layout, station: Station, q: Floats, v: Floats) -> tu
 
 
 def station_pose(layout: Layout, station: Station, q: Floats) -> tuple[Floats, Floats]:
-    """Position and quaternion (s, 3 or 4) of a station at s states, as of ``station_motion``."""
+    """Position and quaternion (s, 3 or 4) of a station at s states, as in ``station_motion``."""
     frame, i = layout.frames[station.frame], layout.frame_q[station.frame]
     if frame.freedom != 6:
         return station_motion(layout, station, q, np.zeros((len(q), layout.n_v)))[:2]

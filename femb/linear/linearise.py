@@ -198,7 +198,7 @@ def closed_loop(
 ) -> StateSpace:
     """``Loop.closed`` of ``loop``, with the inputs, outputs and options of its plant.
 
-    inputs : also names of what laws read, followed by " error". Raises ModelError as of both.
+    inputs : also names of what laws read, followed by " error". Raises ModelError as with both.
     """
     added = None if inputs is None else [name for name in inputs if not name.endswith(" error")]
     of = loop(model, inputs=added, outputs=outputs, **words)

@@ -457,8 +457,8 @@ class Loop(Tabled):
     def write(self, path: str | Path, margins: Sequence[Margins] | None = None) -> Path:
         """Write the closed loop and its margins to a .npz, a .mat or a results file .h5; returns the path.
 
-        A, B, C, D, states, inputs, outputs, dt : as of ``closed``. poles_real, poles_imaginary : 1/s. Of each channel k
-        from 1 on margins_K_crossovers and so on, as of ``Margins``, and margins_K_sensitivity, the frequency (rad/s)
+        A, B, C, D, states, inputs, outputs, dt : as in ``closed``. poles_real, poles_imaginary : 1/s. Of each channel k
+        from 1 on margins_K_crossovers and so on, as in ``Margins``, and margins_K_sensitivity, the frequency (rad/s)
         and the height of the peak; channels : their names.
 
         Parameters:

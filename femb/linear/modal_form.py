@@ -135,9 +135,9 @@ class Invariant:
     def of_speeds(
         cls, mass: Floats, damping: Floats, kinematics: Floats, stiffness: Floats, own: list[int]
     ) -> "Invariant":
-        """The momenta of those of the first-order states ``own`` that nothing drives, as of wheels without friction.
+        """The momenta of those of the first-order states ``own`` that nothing drives, as with wheels without friction.
 
-        Matrices (r, r) as of ``of_structure``.
+        Matrices (r, r) as in ``of_structure``.
         """
         by_pose = np.max(np.abs(damping @ kinematics - stiffness), axis=1, initial=0.0)
         # a rotor on a gimbal: terms of the rotation cancel, up to what is known of this
@@ -160,7 +160,7 @@ class Invariant:
         """The motions and momenta of all structures, in the steady motion of each, and of the first-order states
         ``own``; None where a structure notices its own motion.
 
-        coordinates : (r, k) of displacements (n_v, k). Matrices (r, r) as of ``of_structure``.
+        coordinates : (r, k) of displacements (n_v, k). Matrices (r, r) as in ``of_structure``.
         """
         matrices, none = (mass, damping, kinematics), np.zeros((2 * len(mass), 0))
         parts = [cls.of_speeds(*matrices, stiffness, own)]

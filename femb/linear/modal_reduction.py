@@ -370,7 +370,7 @@ def craig_bampton(
 ) -> ModalReduction:
     """The motions of the hub, with what it carries along, and the ``count`` lowest modes of each appendage beside it.
 
-    The mass of the modes left out stays on the hub. damping : as of ``modal``, of the modes with the hub held.
+    The mass of the modes left out stays on the hub. damping : as in ``modal``, of the modes with the hub held.
     Raises ModelError: no hub, or a held one; more modes than there are; a spinning state; SolveError.
     """
     motion = at_rest(model, "Craig-Bampton")
@@ -521,8 +521,8 @@ def space_of(
 ) -> StateSpace:
     """The state space with x = (q, w) of a second-order model, where q' = w + E q.
 
-    integrated : names of first-order states among the coordinates, as of ``names_of_states``. free : motions
-    (r, f) that are known to have no stiffness, and how many of them are kept, as of ``ModalForm``; None where it is not
+    integrated : names of first-order states among the coordinates, as in ``names_of_states``. free : motions
+    (r, f) that are known to have no stiffness, and how many of them are kept, as in ``ModalForm``; None where it is not
     known. kinematics (r, r + m) : E, and of driven motions that are inputs; by default zero. invariant : about a
     steady rotation, by all states (q, w). words : others of the state space.
     """

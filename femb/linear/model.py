@@ -88,7 +88,7 @@ class LinearModel(Brief):
         model has no modal damping.
 
         given : a damping ratio, without unit.
-        momenta (n_v, k) and omega (k,) : as of ``femb.vibration.damping_ratios.with_ratio``.
+        momenta (n_v, k) and omega (k,) : as in ``femb.vibration.damping_ratios.with_ratio``.
         """
         ratio = ratio_of_modes(self.motion.system.model, given)
         if ratio is None:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 ITERATIONS = 20
 LARGEST_STEP = 0.3  # rad, m, or their rates, of one iteration
 PERIODIC = 1e-9  # rad, m, or their rates: tolerance of the state after a period
-SINGULAR = 1e-7  # singular values of Phi - 1 below this, relative to the largest, count as zero, as of a free motion
+SINGULAR = 1e-7  # singular values of Phi - 1 below this, relative to the largest, count as zero, as with a free motion
 NODES, WEIGHTS, STAGES = GAUSS[3]
 # Intervals of a period by default, and the largest product of one with a rate (rad/s, 1/s) that it resolves.
 INTERVALS, RESOLVED = {"rk": 40, "radau": 160}, 2.0

@@ -125,7 +125,7 @@ def rows_of(
     held: str | None,
     loaded: bool,
 ) -> Rows:
-    """The rows of named inputs and outputs; by default as of ``femb.linearize``."""
+    """The rows of named inputs and outputs; by default as in ``femb.linearize``."""
     point, free = motion.point, ~motion.held
     columns = _columns(motion, point, inputs, held)
     parts = [_part(motion, name, hub, loaded) for name in (default_outputs(point) if outputs is None else outputs)]

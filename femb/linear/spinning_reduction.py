@@ -344,7 +344,7 @@ def _both(
         # the set ends between eigenvalues, so that left and right vectors are of the same ones
         alike = np.abs(np.diff(values)) <= MULTIPLE * np.abs(values[1:])
         size = int(np.flatnonzero(~alike)[-1]) + 1 if not np.all(alike) else 0
-        # overdamped ones of one eigenvalue, as of parts without mass, have no vectors of their own
+        # overdamped ones of one eigenvalue, as with parts without mass, have no vectors of their own
         merged = alike & (np.abs(values[1:].imag) <= REAL * np.abs(values[1:]))
         size = min(size, int(np.argmax(merged)) if np.any(merged) else size)
     return values, right[:, :size], left[:, :size], unknown

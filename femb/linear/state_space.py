@@ -244,7 +244,7 @@ class StateSpace(Brief):
     def frequency_response(self, frequencies: ArrayLike) -> FrequencyResponse:
         """The transfer matrices at frequencies (f,) in Hz, and what rounding of A may leave of each entry.
 
-        Warns where digits are lost, as of slow motions of free structures of short elements, whose inertia is less than
+        Warns where digits are lost, as in slow motions of free structures of short elements, whose inertia is less than
         the rounding of their stiffness. Raises ModelError: frequencies that are not positive.
         """
         found = checked_frequencies(frequencies)

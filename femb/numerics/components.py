@@ -67,7 +67,7 @@ def entries_of(x: Floats) -> Sequence[Any]:
 
 
 def components(x: ArrayLike, count: int, what: str) -> Sequence[Any]:
-    """The ``count`` components (...) of (..., count), as of ``entries_of``. Raises ModelError."""
+    """The ``count`` components (...) of (..., count), as in ``entries_of``. Raises ModelError."""
     if type(x) is np.ndarray and x.shape == (count,) and x.dtype.char == "d":
         entries: list[Any] = x.tolist()
         return entries

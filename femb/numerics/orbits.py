@@ -38,7 +38,7 @@ def _stumpff(z: float) -> tuple[float, float]:
 
 
 def motion(mu: float, position: Floats, velocity: Floats, t: float) -> tuple[Floats, Floats]:
-    """Position (3,) m and velocity (3,) m/s as of ``set_motion``."""
+    """Position (3,) m and velocity (3,) m/s as in ``set_motion``."""
     out, start = np.empty((3, 3)), (np.array(position, dtype=float), np.array(velocity, dtype=float))
     set_motion(float(mu), *start, float(t), out)
     return out[0], out[1]

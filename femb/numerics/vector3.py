@@ -133,7 +133,7 @@ def turned_pair(one: MovingFrame, two: MovingFrame, units: Any) -> tuple[MovingF
 
 @inlined
 def axes_at(index, first, q, v, fixed):
-    """Quaternion (4,) and angular velocity (3,) of a frame; arguments as of ``frame_motion``."""
+    """Quaternion (4,) and angular velocity (3,) of a frame; arguments as in ``frame_motion``."""
     i, j, p, omega = index[first + IN_Q], index[first + IN_V], unturned(), still()
     if index[first + HAS_AXES]:
         p = V4(q[i + 3 :]) if i >= 0 else V4(fixed[-1 - i, 3:])
@@ -144,7 +144,7 @@ def axes_at(index, first, q, v, fixed):
 
 @inlined
 def frame_at(index, first, q, v, fixed):
-    """The motion of a frame; arguments as of ``frame_motion``."""
+    """The motion of a frame; arguments as in ``frame_motion``."""
     i, j, rate = index[first + IN_Q], index[first + IN_V], still()
     r = V3(q[i:]) if i >= 0 else V3(fixed[-1 - i])
     if j >= 0:

@@ -145,7 +145,7 @@ class Campbell:
     def of(cls, sweep: Sweep) -> "Campbell":
         """The diagram of a table of modes over a parameter. Raises ResultError: any other table."""
         if sweep.design != OF_MODES:
-            raise ResultError("the figure 'campbell' is of modes over a parameter, as of femb modes --sweep")
+            raise ResultError("the figure 'campbell' is of modes over a parameter, as with femb modes --sweep")
         (name, values), *_ = sweep.variables.items()
         speed = np.array(values, dtype=float)
         modes = {each: column for each, column in sweep.outputs.items() if not each.startswith(DAMPING)}

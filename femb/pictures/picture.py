@@ -248,7 +248,7 @@ REST = (0.88, 0.90, 0.92)  # colour of the unloaded structure
 def draw_modes(results: Results, *, azimuth: float = -60.0, elevation: float = 25.0) -> "Figure":
     """The figure of the first twelve modes of results of ``femb modes``.
 
-    azimuth, elevation : as of `femb.pictures.picture.picture`. Raises ResultError: results without modes.
+    azimuth, elevation : as in `femb.pictures.picture.picture`. Raises ResultError: results without modes.
     """
     from matplotlib.collections import PolyCollection
     from matplotlib.figure import Figure

@@ -239,7 +239,7 @@ class Nodes:
     @cached_property
     def forward(self) -> tuple[Frames, Floats, Floats]:
         """The output at the nodes, whose accelerations and multipliers follow from the forces; accelerations relative
-        to the frame before; and residual forces, as of ``forward_balance``."""
+        to the frame before; and residual forces, as in ``forward_balance``."""
         system, state = self.systems.systems[0], (self.q, self.v)
         a, multipliers, residual = self._balance()
         none = np.zeros((len(a), system.budget.size)), np.zeros((len(a), 2))
@@ -437,7 +437,7 @@ def _corrected(
         except (SingularError, TrialError):
             found, ratio = given, np.zeros(len(some))
         state[0][some], state[1][some] = found
-    # strongly nonlinear forces, as of a contact that just opens: the interpolated state without correction
+    # strongly nonlinear forces, as with a contact that just opens: the interpolated state without correction
     worse = some[~(ratio <= 1.0)]
     state[0][worse], state[1][worse], failed[worse] = interpolated[0][worse], interpolated[1][worse], True
     return *state, failed

@@ -155,7 +155,7 @@ def output_frames(
 ) -> Frames:
     """Output of a formulation at states that satisfy its equations: q (k, n_q), v (k, n_v), work (k, n_w), times (k,).
 
-    motion_only : as of ``frames_of``.
+    motion_only : as in ``frames_of``.
     """
     return projected_frames(SystemsAt.of(form, q), times, *form.to_system(q, v), work, motion_only)
 

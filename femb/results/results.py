@@ -188,7 +188,7 @@ class ByQuantity:
         """Quantities over time as an xarray Dataset with units; its dimensions are time (s), axis, component and end.
 
         Those of an item have its name, as ``beams.boom.node``, ``beams.boom.element``, ``joints.hinge.coordinate``;
-        others are named by their path. names : as of `to_pandas`. Raises ResultError for unknown names, without xarray.
+        others are named by their path. names : as in `to_pandas`. Raises ResultError for unknown names, without xarray.
         """
         return to_xarray(self._results, names)
 
@@ -210,7 +210,7 @@ class ByQuantity:
         return spectrum_of(self._results.time, self[name], kind, name)
 
     def show(self, *, height: int = 820, frames: int = 600) -> Shown:
-        """The page of ``femb report`` for a notebook, inline where this is the last value of a cell, as of
+        """The page of ``femb report`` for a notebook, inline where this is the last value of a cell, as in
         ``femb.show(results)``.
 
         Parameters:

@@ -98,7 +98,7 @@ class RelativeKinematics(RelativeEquations):
         return given_numbers(given, len(start), f"relative kinematics: {word}", f": {', '.join(names)}").copy()
 
     def simulate(self, duration: float, **options: Any) -> Results:
-        """Integrate these equations from the start by method "rk"; results as of ``femb.simulate``.
+        """Integrate these equations from the start by method "rk"; results as in ``femb.simulate``.
 
         duration : s. options : of ``femb.Run``, such as rtol and output_interval. Raises ModelError for options
         of other methods, SolveError where angles lock;

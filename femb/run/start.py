@@ -165,7 +165,7 @@ def _word(value: Any) -> str:
 def started(system: "System", run: Run | None, held: str | None = None) -> "System":
     """The system at the start of a run, in equilibrium or in the last state of another run if ``run.start`` says so.
 
-    held : as of ``femb.statics.equilibrium.in_equilibrium``.
+    held : as in ``femb.statics.equilibrium.in_equilibrium``.
     Raises as ``femb.statics.equilibrium.in_equilibrium``, and as ``femb.run.start.start_state``.
     """
     if run is not None and isinstance(run.start, StartState):

@@ -44,7 +44,7 @@ class StaticSide:
 
     @classmethod
     def of(cls, model: Model, assemble: bool) -> "StaticSide":
-        """The equations of a model under all loads, as of ``static``."""
+        """The equations of a model under all loads, as in ``static``."""
         system = system_of(model, assemble)
         return cls(system, path_of(system).statics)
 

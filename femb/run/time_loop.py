@@ -177,7 +177,7 @@ def integrate(
     Instants inside steps are evaluated by ``femb.recording.instants.evaluated``, which is cheaper for many at once.
 
     summary is filled during the run. checkpoints : where they are written, and the one to continue from, if any; then
-    the output is that of the later times. motion_only : as of ``femb.recording.frames.frames_of``. until : called after
+    the output is that of the later times. motion_only : as in ``femb.recording.frames.frames_of``. until : called after
     every step and its events; the run ends where it is true. Raises SolveError after the output up to the last state
     has been yielded.
     """

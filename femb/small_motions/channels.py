@@ -228,7 +228,7 @@ class ForceInput:
 def inputs_of(point: LinearPoint, names: Sequence[str] | None, others: Sequence[str] = ()) -> list[ForceInput | str]:
     """The inputs of these names in their order, by default all inputs of the batches, then ``others``.
 
-    others : names of inputs that are no forces, as of driven motions; they stay names. A name may be of a group.
+    others : names of inputs that are no forces, as with driven motions; they stay names. A name may be of a group.
     Raises ModelError: an unknown name.
     """
     components = {name: (batch, k) for batch, k, name in point.input_components()}

@@ -337,7 +337,7 @@ class EigenProblem:
         return solution
 
     def solve_columns(self, factors: AnyFactorisation, forces: Floats) -> Floats:
-        """The motions (n_v, k) by k forces (n_v, k), as of ``solve``."""
+        """The motions (n_v, k) by k forces (n_v, k), as in ``solve``."""
         right = np.vstack([self.of_moving(forces), np.zeros((self.system.n_c, forces.shape[1]))])
         return factors.solve_columns(right)[: self.system.n_v]
 

@@ -157,7 +157,7 @@ def _unresisted(motion: EigenProblem, groups: list[list[int]], ordered: bool = T
 
 
 def resisted_by_joints(system: System, q: Floats, groups: Centres) -> Floats:
-    """(r, d) what rows of size one take from motions of groups, as of ``_rigid_motions``: the relative motions that
+    """(r, d) what rows of size one take from motions of groups, as in ``_rigid_motions``: the relative motions that
     springs of joints resist, as these declare, however weak they are beside others."""
     layout, rows = system.layout, [np.zeros((0, sum(count for _, _, count in groups)))]
     of_frame = {k: number for number, (frames, _, _) in enumerate(groups) for k in frames}

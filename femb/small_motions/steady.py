@@ -73,7 +73,7 @@ def _turned(
 ) -> "Iterator[tuple[csc_array, Floats, Floats, Floats]]":
     """Velocities by those along turned axes (n_v, n_v), inputs, q and v: before and after turns about the axis.
 
-    The inputs are those at the start, but of surroundings, as of gravity that turns on an orbit, when it has turned.
+    The inputs are those at the start, but of surroundings, as with gravity that turns on an orbit, when it has turned.
     """
     from scipy.sparse import block_diag, eye_array
 

@@ -82,7 +82,7 @@ def steady_start(system: System) -> tuple[Floats, Floats]:
 
 
 def _balanced(system: System, held: str | None = None) -> tuple[LoadPath, Balanced]:
-    """The state of ``steady_start`` in balance, and what found it; held : as of ``in_equilibrium``."""
+    """The state of ``steady_start`` in balance, and what found it; held : as in ``in_equilibrium``."""
     if system.n_c:
         _check_rates(system)
     statics = Statics(system)

@@ -84,7 +84,7 @@ def _masses(evaluation: Evaluation, q: Floats) -> tuple[Evaluation, list[Floats]
 
 # Evaluations of an input with the same arguments.
 EVALUATIONS = 4
-# Differences of repeated values up to this part of them are rounding, as of an iteration within the function.
+# Differences of repeated values up to this part of them are rounding, as with an iteration within the function.
 SAME = 1e-8
 # Values are asked for again after 1, 2, 4, 8 ... steps, and then after so many.
 LONGEST = 64

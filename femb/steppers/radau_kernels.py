@@ -141,7 +141,7 @@ def start_stages(
     """Stages of a step before the first iteration, and the rotations of frames to them from ``matrices_q`` (n_q,).
 
     step (1,) : its length, s. trend : of ``femb.steppers.radau_stages.Trend``. turning_q (F,), turning_v (F, 2) : the
-    frames, as of ``rotate_frames``. Z, V, K, Q : see ``stage_coordinates``; K = A^-1 Z / h. L (3, n_c).
+    frames, as in ``rotate_frames``. Z, V, K, Q : see ``stage_coordinates``; K = A^-1 Z / h. L (3, n_c).
     """
     lengths, velocity, slope, bend, third, deviation, growing, of_multipliers = trend
     h, length, earlier = step[0], lengths[0], lengths[1]
@@ -185,7 +185,7 @@ def find_trend(turning_q, turning_v, C, through, step, trend, q0, v0, q1, v1, V,
     """The trend after a step from q0, v0 to q1, v1 with stages V (3, n_v), Q (3, n_q), L (3, n_c), in place of the one
     before it.
 
-    through (3, 3) : from values at the stages to coefficients of their polynomial. step, turning_q, turning_v : as of
+    through (3, 3) : from values at the stages to coefficients of their polynomial. step, turning_q, turning_v : as in
     ``start_stages``. V, rotations (3, F, 4) and ends (2, n_v) are overwritten.
     """
     lengths, velocity, slope, bend, third, deviation, growing, multipliers = trend

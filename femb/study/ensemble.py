@@ -71,7 +71,7 @@ class Ensemble(Brief):
     def history(self, name: str) -> tuple[Floats, Floats]:
         """Times (T,) s, and values (s, T) of a quantity of all members; NaN where a member has none.
 
-        name : as of the outputs of a study, such as "beams.boom.-1.deflection.z". Raises ResultError: no such quantity.
+        name : as in the outputs of a study, such as "beams.boom.-1.deflection.z". Raises ResultError: no such quantity.
         """
         known = [(k, history(results, name)) for k, results in enumerate(self.results) if results is not None]
         if not known:

@@ -63,7 +63,7 @@ class LoopOutput(StudyOutput):
     """Base of the outputs of the loop of the controllers."""
 
     channel: str | None = None
-    """where the loop is opened, as of ``femb loop``; by default the worst of all channels"""
+    """where the loop is opened, as in ``femb loop``; by default the worst of all channels"""
     start: str | None = None
     """as in ``femb loop``"""
     unstable: ClassVar[float] = 0.0
@@ -341,9 +341,9 @@ class TransferOutput(StudyOutput):
     """Base of the outputs of transfer functions."""
 
     input: str
-    """its name, as of ``femb linearize``"""
+    """its name, as in ``femb linearize``"""
     output: str
-    """its name, as of ``femb linearize``"""
+    """its name, as in ``femb linearize``"""
     closed: bool = False
     """whether the controllers act"""
     start: str | None = None
@@ -476,7 +476,7 @@ class EffectiveMass(StudyOutput):
 
 @dataclass(frozen=True, kw_only=True)
 class CriticalLoad(StudyOutput):
-    """The factor of the loads at which the structure buckles, as of ``femb static --critical``; NaN if it does not."""
+    """The factor of the loads at which the structure buckles, as in ``femb static --critical``; NaN if it does not."""
 
     kind: ClassVar[str] = "critical_load"
 
@@ -506,7 +506,7 @@ class CriticalLoad(StudyOutput):
 
 @dataclass(frozen=True, kw_only=True)
 class PeakLoadOutput(StudyOutput):
-    """The largest magnitude of a load, as of ``femb loads``."""
+    """The largest magnitude of a load, as in ``femb loads``."""
 
     kind: ClassVar[str] = "peak_load"
 
@@ -515,7 +515,7 @@ class PeakLoadOutput(StudyOutput):
     load: str
     """its name, as "bending moment y" """
     analysis: Annotated[str, OneOf(ANALYSES)] = "run"
-    """as of other outputs"""
+    """as with other outputs"""
 
     def _peak(self, analyses: Analyses) -> PeakLoad:
         peaks = {peak.load: peak for peak in peak_loads(analyses.results(self.analysis), [self.item]).peaks}

@@ -212,7 +212,7 @@ class ModeOutput(StudyOutput):
 
 
 class NaturalFrequency(ModeOutput):
-    """The frequency (Hz) of a natural mode without damping, as of ``femb modes``."""
+    """The frequency (Hz) of a natural mode without damping, as in ``femb modes``."""
 
     kind: ClassVar[str] = "natural_frequency"
 
@@ -229,7 +229,7 @@ class NaturalFrequency(ModeOutput):
 
 
 class DampingRatio(ModeOutput):
-    """The damping ratio of a complex mode, as of ``femb modes --damped``."""
+    """The damping ratio of a complex mode, as in ``femb modes --damped``."""
 
     kind: ClassVar[str] = "damping_ratio"
     damped: ClassVar[bool] = True
@@ -247,7 +247,7 @@ class DampingRatio(ModeOutput):
         return ""
 
 
-# Outputs of a study that are mass properties of the model at its start, as of ``femb check``.
+# Outputs of a study that are mass properties of the model at its start, as in ``femb check``.
 
 
 class Mass(StudyOutput):
@@ -424,7 +424,7 @@ class Rms(Mean):
 
 @dataclass(frozen=True, kw_only=True)
 class PointingError(StudyOutput):
-    """The error of a vector, or its mean or relative error over windows of time, as of ``femb.pointing``."""
+    """The error of a vector, or its mean or relative error over windows of time, as in ``femb.pointing``."""
 
     kind: ClassVar[str] = "pointing"
 

@@ -161,7 +161,7 @@ def sensitivities(
 
     Raises:
         ModelError: unknown names, an output or a parameter that has no derivative, with the reason.
-        FembError: as of the analyses that the outputs are of.
+        FembError: as with the analyses that the outputs are of.
     """
     study = case if isinstance(case, Study) else read_either(case, tuple(overrides))
     return _Sides(study, _outputs(study, of), _parameters(study, by)).found()

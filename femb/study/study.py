@@ -539,7 +539,7 @@ def read_study(
 ) -> Study:
     """Read a study file; its case is relative to its folder.
 
-    overrides : entries of the case for all runs, as of ``load_case``, after those of the table ``set``. design, runs :
+    overrides : entries of the case for all runs, as in ``load_case``, after those of the table ``set``. design, runs :
     instead of those of the file. Raises CaseError with all problems and their lines.
     """
     path = Path(path)

@@ -191,11 +191,11 @@ class FrontalFactorisation:
         self.dependent = pattern.n - self.factors.rank
 
     def pivot_ratios(self) -> Floats:
-        """(n_c,) as of ``Factorisation``."""
+        """(n_c,) as in ``Factorisation``."""
         return self.factors.ratios
 
     def negative_eigenvalues(self) -> int:
-        """The number of negative eigenvalues, as of ``Factorisation``."""
+        """The number of negative eigenvalues, as in ``Factorisation``."""
         return self.factors.negative_eigenvalues()
 
     def solve(self, x: Unknowns) -> Unknowns:
@@ -363,7 +363,7 @@ class LowRankMatrices:
     def shifted(
         self, mass: Matrix, damping: Matrix, stiffness: Matrix, mu: complex, reach: complex | None = None
     ) -> Matrix:
-        """mu M + C + reach K, as of the solver; C and K may be ``WithLowRank``."""
+        """mu M + C + reach K, as with the solver; C and K may be ``WithLowRank``."""
         solver: Any = super()
         if not isinstance(damping, WithLowRank):
             return solver.shifted(mass, damping, stiffness, mu, reach)
@@ -372,14 +372,14 @@ class LowRankMatrices:
         return WithLowRank(matrix, damping.left.astype(type(mu)), right)
 
     def factorise(self, data: Matrix, dependent: float = DEPENDENT) -> Any:
-        """Factors of the matrix, as of the solver."""
+        """Factors of the matrix, as with the solver."""
         solver: Any = super()
         if not isinstance(data, WithLowRank):
             return solver.factorise(data, dependent)
         return LowRankFactors(solver.factorise(data.matrix, dependent), data, data.left.dtype.type)
 
     def multiply(self, data: Matrix, x: Floats) -> Floats:
-        """A x (n,), as of the solver."""
+        """A x (n,), as with the solver."""
         solver: Any = super()
         if not isinstance(data, WithLowRank):
             product: Floats = solver.multiply(data, x)

@@ -376,7 +376,7 @@ class Pattern:
 
 
 class StackedPattern(Pattern):
-    """The pattern of models that nothing couples: data of each as of its own pattern, one model after the other.
+    """The pattern of models that nothing couples: data of each as with its own pattern, one model after the other.
 
     Elimination too goes from model to model, with matrices of one after the other in the processor's cache. alike : the
     pattern of every model where all have the same; None otherwise.

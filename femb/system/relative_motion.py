@@ -68,7 +68,7 @@ def links_of(layout: Layout) -> Links:
 
 def keep_to_joints(layout: Layout) -> bool:
     """Whether the constraints, if any, are those of joints in a tree whose relative motions between two that satisfy
-    them do so too; two angles of one joint, as of a universal joint, do not."""
+    them do so too; two angles of one joint, as with a universal joint, do not."""
     joints = layout.joints.values()
     two_angles = any(sum(coordinate.is_angle for coordinate in joint.coordinates) == 2 for joint in joints)
     return not (two_angles or layout.has_loops) and sum(len(joint.rows) for joint in joints) == layout.n_c
@@ -185,7 +185,7 @@ def from_relative(links, points, q, v, R, S, work):
 def absolute_motion(links, points, quaternion_q, q, v):
     """Turn interpolated relative poses and velocities in q (k, n_q), v (k, n_v) into absolute ones.
 
-    quaternion_q : as of ``femb.numerics.kinematics``.
+    quaternion_q : as in ``femb.numerics.kinematics``.
     """
     R, S, work = np.empty((3, 3)), np.empty((3, 3)), np.empty((5, 3))
     for i in range(q.shape[0]):

@@ -65,7 +65,7 @@ def about_mass_centres(system: System) -> System:
     """The system at its start without the translation of free structures across their rotation.
 
     In the axes of a rotating structure such a velocity is not constant, although the motion is steady: a hub that turns
-    about its own centre while the mass centre is beside it. Kept where forces depend on it, as of the air.
+    about its own centre while the mass centre is beside it. Kept where forces depend on it, as with the air.
     """
     v, translations = system.v0.copy(), system.rigid_velocities(system.q0)[:3]
     for group in groups_of(system.layout, joined=True):

@@ -241,7 +241,7 @@ class FactorsOfModels:
             raise SingularError(first, last + 1, state) from error
 
     def solve(self, x: Floats) -> Floats:
-        """Solve as of ``StackedFactors``."""
+        """Solve as in ``StackedFactors``."""
         own = np.ascontiguousarray(x[..., self._unknowns])
         self._factors.solve(own.reshape(*x.shape[:-2], -1, own.shape[-1]))
         x[..., self._unknowns] = own

@@ -71,7 +71,7 @@ def completed(model: "Given") -> Model:
 
 
 def system_of(model: "Given | System", assemble: bool | None = False) -> "System":
-    """The System of the completed model, or a given System as it is; assemble : as of ``System``."""
+    """The System of the completed model, or a given System as it is; assemble : as in ``System``."""
     from femb.system.system import System
 
     model, _ = given(model)

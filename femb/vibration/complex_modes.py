@@ -99,7 +99,7 @@ def rigid_states(motion: EigenProblem, free: FreeMotions, lowest: float) -> Rigi
     scale = np.linalg.norm(Y, axis=0)
     values = np.linalg.svd(products / np.where(scale > 0.0, scale, 1.0)[:, None], compute_uv=False)
     if len(values) and values[-1] <= DEPENDENT * values[0]:
-        # a chain of more than two states, as of a spin about an axis of no inertia: none is taken out
+        # a chain of more than two states, as with a spin about an axis of no inertia: none is taken out
         none = np.zeros((X.shape[0], 0))
         return RigidStates(none, none, none[: len(none) // 2], np.zeros((0, 0)), 0, np.zeros(0), steady[:0])
     across = sum(states.shape[1] // 2 for states, _ in parts[1:])
@@ -322,7 +322,7 @@ def complex_modes(
     if slow is not None:
         listed[slow.among(values, of_unit_mass(motion, vectors[:n]))] = False
     chosen = np.flatnonzero(listed)
-    # of equal sizes, as of a motion that grows and its reverse that falls, first what grows
+    # of equal sizes, as with a motion that grows and its reverse that falls, first what grows
     size = np.maximum(np.abs(values[chosen]), np.finfo(float).tiny)
     chosen = chosen[np.lexsort((-np.round(values[chosen].real / size, 8), np.round(np.log(size), 8)))][:count]
     if len(chosen) < count and not at_most:

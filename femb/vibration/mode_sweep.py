@@ -137,7 +137,7 @@ class ModeSweep(Tabled):
     assurance (v, k) : the criterion by which each was matched with the value before; 1 at the first.
     labels (k,) : the item that moves most in each mode at the first value. parameter : its name. unit : of its values,
     "" where it is not known, rad/s where they are the rates of rotation: the figure is then a Campbell diagram.
-    precision (v, k) : up to what part frequencies are known, as of ``femb.modes``; tables show no more digits.
+    precision (v, k) : up to what part frequencies are known, as in ``femb.modes``; tables show no more digits.
     """
 
     parameter: str
@@ -225,7 +225,7 @@ def mode_sweep(
 
     Parameters:
         build: the model as a function of the parameter, in its unit.
-        values: (v,) values, as of a rate in rad/s, in the order in which the modes are followed.
+        values: (v,) values, as with a rate in rad/s, in the order in which the modes are followed.
         count: number of modes, by default 6, or all of fewer.
         parameter: its name, for tables and pictures.
         unit: of the parameter, for tables and pictures.

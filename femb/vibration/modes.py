@@ -186,7 +186,7 @@ class Modes(Tabled):
     def write(self, path: str | Path) -> Path:
         """Write a .npz, or the results file .h5 of ``results`` with the group modes; its path. Raises ResultError.
 
-        Names as of the fields; of each appendage NAME/point, axes, frequencies, damping, coupling, rigid_mass,
+        Names as with the fields; of each appendage NAME/point, axes, frequencies, damping, coupling, rigid_mass,
         clamped_mass and residual_mass.
         """
         if Path(path).suffix == ".h5":

@@ -210,7 +210,7 @@ def quasi_static(part: Participation, acceleration: ArrayLike) -> ModalMotion:
     Raises:
         ModelError: another shape.
     """
-    check_kind("quasi-static motion", part, Participation, "a femb.Participation, as of Modes.appendages")
+    check_kind("quasi-static motion", part, Participation, "a femb.Participation, as with Modes.appendages")
     a = _acceleration(acceleration)
     still = np.zeros((len(a), len(part.frequencies)))
     coordinates = -a @ part.coupling.T / (2.0 * np.pi * part.frequencies) ** 2
@@ -229,7 +229,7 @@ def base_motion(part: Participation, time: ArrayLike, acceleration: ArrayLike) -
     Raises:
         ModelError: other shapes, times that do not increase.
     """
-    check_kind("base motion", part, Participation, "a femb.Participation, as of Modes.appendages")
+    check_kind("base motion", part, Participation, "a femb.Participation, as with Modes.appendages")
     from scipy.linalg import expm
 
     t, a = np.asarray(time, dtype=float), _acceleration(acceleration)

@@ -158,7 +158,7 @@ def solution(
 def motion_of(
     model: "Model | System", held: str | None, start: str, damped: bool, own_axes: bool
 ) -> "tuple[System, EigenProblem]":
-    """The small motions of the state that modes are about, and the System of it; arguments as of ``solution``."""
+    """The small motions of the state that modes are about, and the System of it; arguments as in ``solution``."""
     check_flag("modes: damped", damped)
     if held is not None:
         of = model if isinstance(model, Model) else model.model

@@ -126,7 +126,7 @@ def product(rows, columns, entries, first, path, H, out):
 
 @kernel
 def pulled_rows(first, path, H, A, out):
-    """Add H2^T A to out; H2 as of ``product``."""
+    """Add H2^T A to out; H2 as in ``product``."""
     for r in range(A.shape[0]):
         for a in range(first[r], first[r + 1]):
             for c in range(A.shape[1]):
