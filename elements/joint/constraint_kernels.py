@@ -7,25 +7,24 @@ import numpy as np
 
 from femb.elements.joint.primitives import (
     FOUND,
-    FRAMES,
     GAMMA,
     IN_FORCE,
     INPUT,
-    NEW,
     PHI,
     PHI_T,
     PRIMITIVE,
     ROW,
+    SIZES,
+    STARTS,
     STROKE,
-    next_row,
+    all_rows,
     rate_of,
-    row,
     row_tangent,
     set_term,
 )
 from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
 from femb.numerics.compiler.lanes import LANES, lanes
-from femb.numerics.vector3 import add_row_force
+from femb.numerics.vector3 import add_row_force, scatter
 
 
 @inlined
@@ -35,16 +34,6 @@ def inactive(index, u):
 
 
 # Kernels of states take LANES of them at once, see ``femb.numerics.compiler.lanes``: their rows are the same.
-
-
-@inlined
-def all_rows(index, data, u, q, v, fixed, R, W, found):
-    """found (n, 15) of the rows at a state; R (3, 3, 3), W (22, 4) : work arrays."""
-    for n in range(index.shape[0]):
-        own, last, begun = found[n], max(n - 1, 0), NEW if n == 0 else FRAMES
-        own[PHI], own[PHI_T], own[GAMMA] = next_row(
-            index[n], data[n], index[last], data[last], begun, u, q, v, fixed, own[:PHI], R, W
-        )
 
 
 @inlined
@@ -63,8 +52,8 @@ def rows_of_states(index, data, first, u, q, v, fixed, here, found):
     take_states(u, first, here[:n_u])
     take_states(q, first, here[n_u:n])
     take_states(v, first, here[n:])
-    R, W, state = np.empty((3, 3, 3, LANES)), np.empty((22, 4, LANES)), lanes(here)
-    all_rows(index, data, state[:n_u], state[n_u:n], state[n:], fixed, lanes(R), lanes(W), lanes(found))
+    state = lanes(here)
+    all_rows(index, data, state[:n_u], state[n_u:n], state[n:], fixed, lanes(found))
     for n in range(index.shape[0]):
         if index[n, PRIMITIVE] >= STROKE:
             for m in range(LANES):
@@ -149,14 +138,12 @@ def jacobian(index, data, offset, stride, u, q, v, fixed, out, position, gamma):
 @kernel_with_entry
 def constraint_power(index, data, u, q, v, fixed, multipliers, column, out):
     """out (s, n_w)[:, column] += lambda . Phi_t, the power of the inputs."""
-    J, R, W = np.empty(12), np.empty((3, 3, 3)), np.empty((22, 4))
+    found = np.empty((1, FOUND))
     for s in range(q.shape[0]):
         for n in range(index.shape[0]):
-            motion = index[n, INPUT]
-            if motion >= 0 and not inactive(index[n], u[s]):
-                phi_t = -u[s, motion + 1]
-                if index[n, PRIMITIVE] < STROKE:
-                    _, phi_t, _ = row(index[n], data[n], u[s], q[s], v[s], fixed, J, R, W)
+            if index[n, INPUT] >= 0 and not inactive(index[n], u[s]):
+                all_rows(index[n : n + 1], data[n : n + 1], u[s], q[s], v[s], fixed, found)
+                phi_t = found[0, PHI_T] if index[n, PRIMITIVE] < STROKE else -u[s, index[n, INPUT] + 1]
                 out[s, column] += multipliers[s, index[n, ROW]] * phi_t
 
 
@@ -168,36 +155,22 @@ def constraint_tangent(index, data, offset, stride, u, q, v, fixed, multipliers,
         if inactive(index[n], u):
             continue
         row_tangent(n, index, data, u, q, v, fixed, K, T)
-        strength = multipliers[index[n, ROW]]
         for h in range(4):
-            for g in range(4):
-                if offset[n, g, h] >= 0:
-                    for k in range(3):
-                        for m in range(3):
-                            place = offset[n, g, h] + k * stride[n, g, h] + m
-                            out[place] += strength * K[3 * g + k, 3 * h + m]
             if offset[n, 4, h] >= 0:
                 for m in range(3):
                     out[offset[n, 4, h] + m] += T[3 * h + m] + rate_of(index[n], v, K[:, 3 * h + m])
+        K *= multipliers[index[n, ROW]]
+        scatter(K, STARTS, SIZES, offset[n], stride[n], out)
 
 
 @kernel
 def products(index, data, offset, stride, u, q, fixed, out):
     """Add J^T J at one state to block data, which has the blocks between the two frames of every row."""
-    J, R, W, v = np.empty(FOUND), np.empty((3, 3, 3)), np.empty((22, 4)), np.zeros(q.size)
-    last, begun = 0, NEW
+    found, v = np.empty((index.shape[0], FOUND)), np.zeros(q.size)
+    all_rows(index, data, u, q, v, fixed, found)
     for n in range(index.shape[0]):
-        if inactive(index[n], u):
-            continue
-        J[PHI], J[PHI_T], J[GAMMA] = next_row(
-            index[n], data[n], index[last], data[last], begun, u, q, v, fixed, J[:PHI], R, W
-        )
-        if index[n, PRIMITIVE] >= STROKE:
-            set_term(n, index, data, u, v, J)
-        last, begun = n, FRAMES
-        for h in range(4):
-            for g in range(4):
-                if offset[n, g, h] >= 0:
-                    for k in range(3):
-                        for m in range(3):
-                            out[offset[n, g, h] + k * stride[n, g, h] + m] += J[3 * g + k] * J[3 * h + m]
+        if not inactive(index[n], u):
+            if index[n, PRIMITIVE] >= STROKE:
+                set_term(n, index, data, u, v, found[n])
+            J = found[n, :PHI]
+            scatter(J.reshape(-1, 1) * J, STARTS, SIZES, offset[n], stride[n], out)

@@ -9,7 +9,7 @@ from copy import copy
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
-from typing import Annotated, Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -31,16 +31,20 @@ from femb.elements.joint.primitives import (
     SECOND_AXIS,
     SECOND_POINT,
     TURN,
+    rate_along,
     rate_of,
+    row_at,
+    row_tangent,
+    stroke,
+    turn,
 )
 from femb.layout.layout import JointLayout, Layout, Station
 from femb.layout.stacking import Shift, shifted
 from femb.numerics import rotations
 from femb.numerics.compiler.compile import kernel
-from femb.numerics.compiler.duals import cross, dot, joined, vector
 from femb.numerics.compiler.lanes import LANES
-from femb.numerics.compiler.traced import put, reader, traced
-from femb.numerics.vector3 import HAS_AXES, IN_Q, IN_V, MovingFrame, frame_at
+from femb.numerics.compiler.traced import put
+from femb.numerics.vector3 import HAS_AXES, IN_Q, IN_V, frame_at
 
 # Tables of the rows and coordinates of joints: primitives, and the axes of the two ends between which they act.
 
@@ -223,36 +227,6 @@ def row_words(spec: tuple[Any, ...]) -> str:
 # Kernels over coordinates of joints. index, data : a row STROKE or TURN for every coordinate.
 
 
-axes_of_row = reader(15)
-Row: TypeAlias = Annotated[Any, (15,)]
-Gradient: TypeAlias = Annotated[Any, (12,)]
-
-
-@traced
-def stroke(row: Row, one: MovingFrame, two: MovingFrame) -> Any:
-    """c = e.d of a STROKE, and its gradient J (12,) on (rdot_i, omega_i, rdot_j, omega_j)."""
-    e, arm = one.R @ row[FIRST_AXIS], two.R @ row[SECOND_POINT]
-    d = two.r + arm - one.r
-    J = joined(-e, one.R.T @ cross(e, d), e, two.R.T @ cross(arm, e))
-    return dot(e, d) - dot(e, one.R @ row[FIRST_POINT]), J
-
-
-@traced
-def turn(row: Row, one: MovingFrame, two: MovingFrame) -> Any:
-    """S and C of a TURN, an angle atan2(S, C), and its gradient J (12,): docs/theory/joint_forces.md, equation (3)."""
-    h, b = one.R @ row[FIRST_AXIS_2], two.R @ row[SECOND_POINT]
-    e, a = one.R @ row[FIRST_AXIS], two.R @ row[SECOND_AXIS]
-    S, C = dot(h, b), dot(e, a)
-    J, zero = (C * cross(h, b) - S * cross(e, a)) / (S * S + C * C), vector(0.0, 0.0, 0.0)
-    return S, C, joined(zero, one.R.T @ J, zero, -(two.R.T @ J))
-
-
-@traced
-def rate_along(J: Gradient, one: MovingFrame, two: MovingFrame) -> Any:
-    """J v."""
-    return dot(J[6:9], two.v - one.v) + dot(J[3:6], one.omega) + dot(J[9:], two.omega)
-
-
 @kernel
 def measure(index, data, q, v, fixed, values, rates, gradients):
     """Set values and rates (s, m), and, if wanted, gradients (s or 0, m, 12) on (rdot_i, omega_i, rdot_j, omega_j)."""
@@ -260,10 +234,10 @@ def measure(index, data, q, v, fixed, values, rates, gradients):
         for k in range(index.shape[0]):
             one, two = frame_at(index[k], FIRST, q[s], v[s], fixed), frame_at(index[k], SECOND, q[s], v[s], fixed)
             if index[k, PRIMITIVE] == TURN:
-                S, C, J = turn(axes_of_row(data[k]), one, two)
+                S, C, J = turn(row_at(data[k]), one, two)
                 values[s, k] = math.atan2(S, C)
             else:
-                values[s, k], J = stroke(axes_of_row(data[k]), one, two)
+                values[s, k], J = stroke(row_at(data[k]), one, two)
             rates[s, k] = rate_along(J, one, two)
             if gradients.shape[0] > 0:
                 put(J, gradients[s, k])
@@ -358,32 +332,15 @@ class JointCoordinates:
         """(12,) derivatives of a coordinate, and of its rate at constant v, by the pose, at a state q (n_q,), v (n_v,).
 
         Columns are (r_i, rotation of frame i, r_j, rotation of frame j), rotations in the axes of the frames. The first
-        is also the derivative J of the rate by the velocities. The second rate at v' = 0 is quadratic in v, so that
-        differences of it are exact, but symmetric in two motions; rotations one after the other in turned axes are not:
-
-            B(v, xi) = d(J v)/dq H xi = (v''(v + xi) - v''(v - xi)) / 4 + J (xi x v) / 2
-
-        with v'' the second rate, and cross products of angular velocities. Source: docs/theory/linearisation.md, 4.
+        is also the derivative J of the rate by the velocities.
         """
-        one = self.picked(np.array([number]))
-        gradient = one.measure(q[None], v[None])[2][0, 0]
-        size = max(1.0, float(np.max(np.abs(v), initial=0.0)))
-        places = [(one.index[0, first + IN_V], 6 * k) for k, first in enumerate((FIRST, SECOND))]
-        by_pose = np.zeros(12)
-        freedoms = [6 if one.index[0, first + HAS_AXES] else 3 for first in (FIRST, SECOND)]
-        for (place, column), freedom in zip(places, freedoms, strict=True):
-            if place < 0:
-                continue
-            changes = np.zeros((2 * freedom, len(v)))
-            changes[np.arange(freedom), place + np.arange(freedom)] = size
-            changes[freedom:] = -changes[:freedom]
-            still = np.zeros_like(changes)
-            second = one.accelerations(np.tile(q, (2 * freedom, 1)), v + changes, still)[:, 0]
-            by_pose[column : column + freedom] = (second[:freedom] - second[freedom:]) / (4.0 * size)
-            if freedom == 6:
-                turn, omega = gradient[column + 3 : column + 6], v[place + 3 : place + 6]
-                by_pose[column + 3 : column + 6] += 0.5 * np.cross(omega, turn)
-        return gradient, by_pose
+        one, K, T, rates = self.picked(np.array([number])), np.zeros((12, 12)), np.zeros(12), np.zeros(12)
+        row_tangent(0, one.index, one.data, np.zeros(0), q, v, one.fixed, K, T)
+        for k, first in enumerate((FIRST, SECOND)):
+            place, freedom = one.index[0, first + IN_V], 6 if one.index[0, first + HAS_AXES] else 3
+            if place >= 0:
+                rates[6 * k : 6 * k + freedom] = v[place : place + freedom]
+        return one.measure(q[None], v[None])[2][0, 0], rates @ K
 
     def unwrapped(self, values: Floats, reference: Floats) -> Floats:
         """Values with multiples of 2 pi added to the angles: within pi of a reference (m,) or (s, m)."""

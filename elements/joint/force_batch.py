@@ -11,17 +11,22 @@ from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
 from femb.base.values import shallow_copy
 from femb.elements.frame_index import pair_starts, with_inputs
-from femb.elements.joint.coordinates import (
-    JointCoordinates,
-    Row,
-    axes_of_row,
-    measure,
-    rate_along,
-    stroke,
-    turn,
-)
+from femb.elements.joint.coordinates import JointCoordinates, measure
 from femb.elements.joint.force import CURVE, FRICTION, MOTOR, SPRING, STEPPER, STOPS
-from femb.elements.joint.primitives import FIRST, PRIMITIVE, REVOLUTION, SECOND, TURN, piece_at
+from femb.elements.joint.primitives import (
+    FIRST,
+    PRIMITIVE,
+    REVOLUTION,
+    SECOND,
+    SIZES,
+    STARTS,
+    TURN,
+    piece_at,
+    row_at,
+    units,
+    varied_stroke,
+    varied_turn,
+)
 from femb.elements.joint.records import coordinate_rows, on_frames
 from femb.layout.commands import continuous_commands, with_commands
 from femb.layout.discrete import DiscreteState
@@ -32,18 +37,8 @@ from femb.layout.state import RATE
 from femb.layout.terms import Energy, Force, ForcePart, Tangent
 from femb.layout.views import BlockPattern, LinearPoint, ModelView, OutputStates
 from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
-from femb.numerics.compiler.duals import Vector3, lift
-from femb.numerics.compiler.traced import V3, put_changes, traced, unit_changes
-from femb.numerics.vector3 import (
-    OF_PAIR,
-    MovingFrame,
-    add_row_force,
-    frame_at,
-    scatter,
-    scatter_changes,
-    still,
-    turned_pair,
-)
+from femb.numerics.compiler.traced import V3, put_changes
+from femb.numerics.vector3 import OF_PAIR, add_row_force, frame_at, scatter, scatter_changes, still
 
 # Kernels over forces along coordinates of joints: springs, friction, end stops, motors, curves and steppers.
 #
@@ -62,8 +57,6 @@ from femb.numerics.vector3 import (
 
 LAW, INPUT, INPUTS, LAST, IS_ANGLE, ACCOUNT, TABLE = range(7)
 ELASTIC, REST, BY_COORDINATE, BY_RATE, ENERGY = range(5)
-STARTS, SIZES = np.array([0, 3, 6, 9]), np.array([3, 3, 3, 3])
-units = unit_changes(0, 4)
 
 
 @inlined
@@ -189,28 +182,6 @@ def energy(frames, rows, fixed, index, data, starts, tables, u, q, v, out):
         out[s, 1] += np.sum(L[0, :, ENERGY])
 
 
-def resisting(c: Any, J: Any, one: MovingFrame, two: MovingFrame, N: Any) -> Any:
-    """J^T N (12,), equation (1); N (3,) : the force, N_c and N_r."""
-    return (N[0] + lift(0.0, (N[1], c), (N[2], rate_along.run(J, one, two)))) * J
-
-
-@traced
-def varied_stroke_force(row: Row, one: MovingFrame, two: MovingFrame, N: Vector3, units: Vector3) -> Any:
-    """``resisting`` along a STROKE, with its changes by the pose."""
-    one, two = turned_pair(one, two, units)
-    c, J = stroke.run(row, one, two)
-    return resisting(c, J, one, two, N)
-
-
-@traced
-def varied_turn_force(row: Row, one: MovingFrame, two: MovingFrame, N: Vector3, units: Vector3) -> Any:
-    """``resisting`` along a TURN, with its changes by the pose."""
-    one, two = turned_pair(one, two, units)
-    S, C, J = turn.run(row, one, two)
-    square = S * S + C * C
-    return resisting(lift(0.0, (C / square, S), (-S / square, C)), J, one, two, N)
-
-
 @kernel_with_entry
 def tangent(frames, rows, fixed, index, data, starts, tables, offset, stride, u, q, v, damping, stiffness):
     """Add C and K, equation (2), at every state to block data (s, size)."""
@@ -219,13 +190,13 @@ def tangent(frames, rows, fixed, index, data, starts, tables, offset, stride, u,
     for s in range(q.shape[0]):
         laws_at(s, frames, rows, fixed, index, data, starts, tables, u, q, v, values, rates, gradients, L)
         for n in range(frames.shape[0]):
-            J, row, e = gradients[0, n], axes_of_row(rows[n]), units(still())
+            J, row, e = gradients[0, n], row_at(rows[n]), units(still())
             N[0], N[1], N[2] = L[0, n, ELASTIC] + L[0, n, REST], L[0, n, BY_COORDINATE], L[0, n, BY_RATE]
             one, two = frame_at(frames[n], FIRST, q[s], v[s], fixed), frame_at(frames[n], SECOND, q[s], v[s], fixed)
             if frames[n, PRIMITIVE] == TURN:
-                put_changes(varied_turn_force(row, one, two, V3(N), e), changes)
+                put_changes(varied_turn(row, one, two, V3(N), e), changes)
             else:
-                put_changes(varied_stroke_force(row, one, two, V3(N), e), changes)
+                put_changes(varied_stroke(row, one, two, V3(N), e), changes)
             for k in range(12):
                 for o in range(12):
                     E[k, o] = N[2] * J[k] * J[o]

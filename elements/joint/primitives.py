@@ -1,35 +1,46 @@
 """Primitive equations of which the rows of joints, drivers and couplings consist: values, rates, second derivatives.
 
-Each primitive is a line of the table below, and a branch of ``next_row``, ``product_tangent`` and ``course_of_row``.
-Source: docs/theory/constraints.md, equations (1) to (9), (13) to (15) and (18) to (20).
+Each is a line of the table below, a traced text, and a branch of ``put_row``, ``row_tangent`` and ``course_of_row``.
+Source: docs/theory/constraints.md, equations (1) to (9) and (18) to (20).
 """
 
 import math
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol, TypeAlias
 
 import numpy as np
 
 from femb.base.types import Floats
 from femb.numerics.compiler.compile import inlined, kernel
+from femb.numerics.compiler.duals import (
+    Number,
+    Vector3,
+    Vector4,
+    cross,
+    dot,
+    joined,
+    lift,
+    skew,
+    sqrt,
+    value,
+    vector,
+)
+from femb.numerics.compiler.traced import V3, V4, change, dual, put, put_changes, reader, traced, unit_changes
 from femb.numerics.courses import Course
 from femb.numerics.vector3 import (
     HAS_AXES,
-    IN_Q,
     IN_V,
-    add_point_force,
-    add_torque_tangent,
-    cross,
-    dot,
-    dot4,
-    frame_motion,
-    hamilton_into,
-    quaternion_times_into,
-    rotate,
-    rotate_back,
-    rotation,
-    times_quaternion_into,
-    times_skew,
+    OF_PAIR,
+    MovingFrame,
+    attitude,
+    axes_at,
+    conjugate,
+    frame_at,
+    in_group,
+    quaternion_product,
+    still,
+    turned,
+    turned_pair,
 )
 
 # A row is an equation between frame i and frame j. With s points and a, h directions fixed in the frames, e = A a, the
@@ -65,231 +76,262 @@ QUATERNION = 3
 PHI, PHI_T, GAMMA, FOUND = 12, 13, 14, 15
 
 
-# Kernels of ORIENTATION rows: one component of the relative attitude of two frames; arguments as above.
+row_at, orientation_input, units = reader(NUMBERS), reader(10), unit_changes(0, 4)
+PARTS = np.eye(4)[1:]
+STARTS, SIZES = np.array([0, 3, 6, 9]), np.array([3, 3, 3, 3])
+Row: TypeAlias = Annotated[Any, (NUMBERS,)]
+Motion: TypeAlias = Annotated[Any, (2,)]
+Gradient: TypeAlias = Annotated[Any, (12,)]
+MovingAxes: TypeAlias = tuple[Vector4, Vector3]
+
+
+# The text of a primitive gives J, Phi and Phi_t of a row between two frames, for f and f' of its input. All else
+# follows: gamma is a change in time, second derivatives are changes by poses.
+
+
+def gradient(row: Any, one: MovingFrame, two: MovingFrame, x: Any) -> Any:
+    """The gradient (12,) of x.d at constant x."""
+    return joined(-x, cross(one.R.T @ x, row[FIRST_POINT]), x, cross(row[SECOND_POINT], two.R.T @ x))
+
+
+def distance(row: Any, one: MovingFrame, two: MovingFrame) -> Any:
+    """d."""
+    return two.r + two.R @ row[SECOND_POINT] - one.r - one.R @ row[FIRST_POINT]
+
+
+def gradient_of_turn(one: MovingFrame, two: MovingFrame, x: Any) -> Any:
+    """The gradient (12,) of x.theta, a small rotation of the first frame relative to the second."""
+    return joined(vector(0.0, 0.0, 0.0), one.R.T @ x, vector(0.0, 0.0, 0.0), -(two.R.T @ x))
+
+
+@traced
+def point(row: Row, one: MovingFrame, two: MovingFrame, f: Motion) -> Any:
+    """POINT, equation (4)."""
+    n = row[FIRST_AXIS]
+    return gradient(row, one, two, n), dot(n, distance(row, one, two)) - f[0], -f[1]
+
+
+@traced
+def rod(row: Row, one: MovingFrame, two: MovingFrame, f: Motion) -> Any:
+    """DISTANCE, equation (5)."""
+    d, c = distance(row, one, two), row[CONSTANT]
+    return gradient(row, one, two, d / c), (dot(d, d) - f[0] * f[0]) / (2.0 * c), -f[0] * f[1] / c
+
+
+@traced
+def angle(row: Row, one: MovingFrame, two: MovingFrame, f: Motion) -> Any:
+    """DOT1, equation (6)."""
+    e, a = one.R @ row[FIRST_AXIS], two.R @ row[SECOND_AXIS]
+    return gradient_of_turn(one, two, cross(e, a)), dot(e, a) - row[CONSTANT] - f[0], -f[1]
+
+
+@traced
+def stroke(row: Row, one: MovingFrame, two: MovingFrame) -> Any:
+    """c = e.d of a STROKE, and its gradient J (12,)."""
+    e, arm = one.R @ row[FIRST_AXIS], two.R @ row[SECOND_POINT]
+    d = two.r + arm - one.r
+    J = joined(-e, one.R.T @ cross(e, d), e, two.R.T @ cross(arm, e))
+    return dot(e, d) - dot(row[FIRST_AXIS], row[FIRST_POINT]), J
+
+
+@traced
+def offset(row: Row, one: MovingFrame, two: MovingFrame, f: Motion) -> Any:
+    """DOT2, equation (7)."""
+    c, J = stroke.run(row, one, two)
+    return J, c - f[0], -f[1]
+
+
+@traced
+def turn(row: Row, one: MovingFrame, two: MovingFrame) -> Any:
+    """S and C of a TURN, an angle atan2(S, C), and its gradient J (12,), equation (20)."""
+    h, b = one.R @ row[FIRST_AXIS_2], two.R @ row[SECOND_POINT]
+    e, a = one.R @ row[FIRST_AXIS], two.R @ row[SECOND_AXIS]
+    S, C = dot(h, b), dot(e, a)
+    return S, C, gradient_of_turn(one, two, (C * cross(h, b) - S * cross(e, a)) / (S * S + C * C))
+
+
+@traced
+def orientation(part: Vector4, p_i: Vector4, p_j: Vector4, p_d: Vector4, omega_d: Vector3) -> Any:
+    """ORIENTATION, equation (9): the component of the attitude y along a unit vector ``part``."""
+    size = sqrt(dot(p_i, p_i) * dot(p_j, p_j))
+    y = quaternion_product.run(conjugate(p_d), quaternion_product.run(conjugate(p_i), p_j)) / size
+    left = -0.5 * quaternion_product.run(part, conjugate(y))[1:]
+    right, zero = 0.5 * quaternion_product.run(conjugate(y), part)[1:], vector(0.0, 0.0, 0.0)
+    return joined(zero, attitude.run(p_d) @ left, zero, right), dot(part, y), dot(left, omega_d)
+
+
+@traced
+def rate_along(J: Gradient, one: MovingFrame, two: MovingFrame) -> Any:
+    """J v."""
+    return dot(J[6:9], two.v - one.v) + dot(J[3:6], one.omega) + dot(J[9:], two.omega)
+
+
+@traced
+def held_attitude(p_d: Vector4) -> Any:
+    """The input of an ORIENTATION that stays."""
+    return joined(p_d, vector(0.0, 0.0, 0.0), vector(0.0, 0.0, 0.0))
+
+
+@traced
+def constant_input(f: Number) -> Any:
+    """An input that stays."""
+    return vector(f, 0.0, 0.0)
+
+
+def in_time(frame: MovingFrame) -> MovingFrame:
+    """A frame with its change in time."""
+    return frame._replace(R=dual.run(frame.R, frame.R @ skew(frame.omega)), r=dual.run(frame.r, frame.v))
+
+
+def turning(p: Any, omega: Any) -> Any:
+    """A quaternion with its change in time."""
+    return turned.run(p, dual.run(still.run(), omega))
+
+
+def complete(J: Any, phi: Any, phi_t: Any, rate: Any) -> Any:
+    """J, Phi, Phi_t and gamma (15,)."""
+    return value(joined(J, phi, phi_t, -change.run(rate)))
+
+
+def with_gamma(text: Any) -> Any:
+    """What is found of a row, by the text of its primitive; f (3,) : the input with two derivatives."""
+
+    @traced
+    def row(row: Row, one: MovingFrame, two: MovingFrame, f: Vector3) -> Any:
+        one, two = in_time(one), in_time(two)
+        J, phi, phi_t = text.run(row, one, two, dual.run(f[:2], f[1:]))
+        return complete(J, phi, phi_t, rate_along.run(J, one, two) + phi_t)
+
+    return row
+
+
+def by_poses(text: Any) -> Any:
+    """J of a row with its changes by the poses of both frames, ``turned_pair``."""
+
+    @traced
+    def varied(row: Row, one: MovingFrame, two: MovingFrame, f: Vector3, units: Vector3) -> Any:
+        return text.run(row, *turned_pair(one, two, units), f[:2])[0]
+
+    return varied
+
+
+found_point, found_rod, found_angle, found_offset = map(with_gamma, (point, rod, angle, offset))
+varied_point, varied_rod, varied_angle, varied_offset = map(by_poses, (point, rod, angle, offset))
+
+
+@traced
+def found_stroke(row: Row, one: MovingFrame, two: MovingFrame) -> Any:
+    """``complete`` of the coordinate of a STROKE."""
+    c, J = stroke.run(row, in_time(one), in_time(two))
+    return complete(J, c, 0.0, rate_along.run(J, one, two))
+
+
+@traced
+def found_turn(row: Row, one: MovingFrame, two: MovingFrame) -> Any:
+    """``complete`` of the coordinate of a TURN, with S and C in place of Phi and Phi_t."""
+    S, C, J = turn.run(row, in_time(one), in_time(two))
+    return complete(J, S, C, rate_along.run(J, one, two))
+
+
+@traced
+def found_orientation(part: Vector4, one: MovingAxes, two: MovingAxes, given: Annotated[Any, (10,)]) -> Any:
+    """``complete`` of an ORIENTATION; given : p_d, omega_d, omega_d'. one, two : quaternions, angular velocities."""
+    p_d, omega_d = turning(given[:4], given[4:7]), dual.run(given[4:7], given[7:])
+    J, phi, phi_t = orientation.run(part, turning(*one), turning(*two), p_d, omega_d)
+    return complete(J, phi, phi_t, dot(J[3:6], one[1]) + dot(J[9:], two[1]) + phi_t)
+
+
+@traced
+def varied_orientation(
+    part: Vector4, one: MovingAxes, two: MovingAxes, given: Annotated[Any, (10,)], units: Vector3
+) -> Any:
+    """J and Phi_t of an ORIENTATION with their changes, as ``by_poses``."""
+    p_i, p_j = (turned.run(p, in_group(still.run(), units, group)) for group, (p, _) in ((1, one), (2, two)))
+    J, _, phi_t = orientation.run(part, p_i, p_j, given[:4], given[4:7])
+    return joined(J, phi_t)
+
+
+def resisting(c: Any, J: Any, one: MovingFrame, two: MovingFrame, N: Any) -> Any:
+    """J^T N (12,); N (3,) : the force, and its derivatives by the coordinate c and by its rate."""
+    return (N[0] + lift(0.0, (N[1], c), (N[2], rate_along.run(J, one, two)))) * J
+
+
+@traced
+def varied_stroke(row: Row, one: MovingFrame, two: MovingFrame, N: Vector3, units: Vector3) -> Any:
+    """``resisting`` along a STROKE, with its changes ``by_poses``."""
+    one, two = turned_pair(one, two, units)
+    c, J = stroke.run(row, one, two)
+    return resisting(c, J, one, two, N)
+
+
+@traced
+def varied_turn(row: Row, one: MovingFrame, two: MovingFrame, N: Vector3, units: Vector3) -> Any:
+    """``resisting`` along a TURN, with its changes ``by_poses``."""
+    one, two = turned_pair(one, two, units)
+    S, C, J = turn.run(row, one, two)
+    square = S * S + C * C
+    return resisting(lift(0.0, (C / square, S), (-S / square, C)), J, one, two, N)
 
 
 @inlined
-def relative_orientation(index, data, u, q, fixed, pd, y, work):
-    """p_d, and y = conj(p_d) conj(p_i) p_j with p_i, p_j of unit length; work (3, 4)."""
-    pi, pj, x = work[0], work[1], work[2]
-    i, j, first = index[FIRST + IN_Q], index[SECOND + IN_Q], index[INPUT]
-    for k in range(4):
-        pi[k] = q[i + 3 + k] if i >= 0 else fixed[-1 - i, 3 + k]
-        pj[k] = q[j + 3 + k] if j >= 0 else fixed[-1 - j, 3 + k]
-        pd[k] = u[first + k] if first >= 0 else data[QUATERNION + k]
-    hamilton_into(pi, pd, x)
-    for k in range(1, 4):
-        x[k] = -x[k]
-    hamilton_into(x, pj, y)
-    size = math.sqrt(dot4(pi, pi) * dot4(pj, pj))
-    for k in range(4):
-        y[k] /= size
+def input_of(index, data, u):
+    """The input of a row (3,) with two derivatives."""
+    f = still()
+    if index[INPUT] >= 0:
+        f = V3(u[index[INPUT] :])
+    elif index[PRIMITIVE] == DISTANCE:
+        f = constant_input(data[CONSTANT])
+    return f
 
 
 @inlined
-def orientation(index, data, u, q, fixed, wi, wj, J, R, work):
-    """Phi, Phi_t and gamma of an ORIENTATION row; sets J. R (3, 3), work (13, 4)."""
-    pd, y, rate, a, b = work[3], work[4], work[5], work[6], work[7]
-    wd, ad, local, full, unit = work[8], work[9], work[10], work[11], work[12]
-    relative_orientation(index, data, u, q, fixed, pd, y, work)
-    first = index[INPUT]
-    for k in range(3):
-        wd[k] = u[first + 4 + k] if first >= 0 else 0.0
-        ad[k] = u[first + 7 + k] if first >= 0 else 0.0
-    rotation(pd, R)
-    rotate_back(R, wi, local)
-    cross(wd, local, full)
-    for k in range(3):
-        ad[k] -= full[k]
-        full[k] = local[k] + wd[k]
-    quaternion_times_into(y, wj, a)
-    times_quaternion_into(full, y, b)
-    for k in range(4):
-        rate[k] = 0.5 * (a[k] - b[k])
-    quaternion_times_into(rate, wj, a)
-    times_quaternion_into(full, rate, b)
-    c = int(data[CONSTANT])
-    gamma = -0.5 * (a[c + 1] - b[c + 1])
-    times_quaternion_into(ad, y, b)
-    gamma += 0.5 * b[c + 1]
-    times_quaternion_into(wd, y, b)
-    phi_t = -0.5 * b[c + 1]
-    for k in range(3):
-        unit[0], unit[1], unit[2] = 0.0, 0.0, 0.0
-        unit[k] = 1.0
-        quaternion_times_into(y, unit, a)
-        J[9 + k] = 0.5 * a[c + 1]
-        rotate_back(R, unit, local)
-        times_quaternion_into(local, y, b)
-        J[3 + k] = -0.5 * b[c + 1]
-    return y[c + 1], phi_t, gamma
+def orientation_at(index, data, u, q, v, fixed):
+    """Arguments of ``found_orientation`` of a row."""
+    given = held_attitude(V4(data[QUATERNION:]))
+    if index[INPUT] >= 0:
+        given = orientation_input(u[index[INPUT] :])
+    one, two = axes_at(index, FIRST, q, v, fixed), axes_at(index, SECOND, q, v, fixed)
+    return V4(PARTS[int(data[CONSTANT])]), one, two, given
 
 
 @inlined
-def orientation_tangent(index, data, u, q, fixed, K, T):
-    """K and T of an ORIENTATION row."""
-    pd, y, a, b = np.empty(4), np.empty(4), np.empty(4), np.empty(4)
-    R, units, wd = np.empty((3, 3)), np.zeros((2, 3, 3)), np.zeros(3)
-    first, c = index[INPUT], int(data[CONSTANT]) + 1
-    relative_orientation(index, data, u, q, fixed, pd, y, np.empty((3, 4)))
-    rotation(pd, R)
-    for k in range(3):
-        units[1, k, k] = 1.0
-        for m in range(3):
-            units[0, k, m] = R[k, m]
-        if first >= 0:
-            wd[k] = u[first + 4 + k]
-    for k in range(3):
-        own, other = units[1, k], units[0, k]
-        for m in range(3):
-            # y changes by y (0, w_j)/2 and by -(0, A_d^T w_i) y/2
-            quaternion_times_into(y, units[1, m], a)
-            quaternion_times_into(a, own, b)
-            K[9 + k, 9 + m] = 0.25 * b[c]
-            times_quaternion_into(other, a, b)
-            K[3 + k, 9 + m] = K[9 + m, 3 + k] = -0.25 * b[c]
-            times_quaternion_into(units[0, m], y, a)
-            times_quaternion_into(other, a, b)
-            K[3 + k, 3 + m] = 0.25 * b[c]
-        if first >= 0:
-            quaternion_times_into(y, own, a)
-            times_quaternion_into(wd, a, b)
-            T[9 + k] = -0.25 * b[c]
-            times_quaternion_into(other, y, a)
-            times_quaternion_into(wd, a, b)
-            T[3 + k] = 0.25 * b[c]
-
-
-# What a row shares with the one before it.
-NEW, FRAMES, POINTS = range(3)
-
-
-@inlined
-def spin_terms(R, w, a, e, rate, second, work):
-    """e = R a of a vector a fixed in a frame, its rate R w~ a, and ``second`` = R w~ w~ a."""
-    rotate(R, a, e)
-    cross(w, a, work)
-    rotate(R, work, rate)
-    cross(w, work, second)
-    for k in range(3):
-        work[k] = second[k]
-    rotate(R, work, second)
-
-
-@inlined
-def rotation_gradient(a, R, y, local, out):
-    """out (3,) = a x (R^T y): the derivative of (R a).y at constant y by a rotation of R; local : work array."""
-    rotate_back(R, y, local)
-    cross(a, local, out)
-
-
-@inlined
-def product_of_axes(a, b, R, W, J):
-    """The product of axes a of frame i and b of frame j, and gamma; sets the rotations in J. R, W : of ``next_row``."""
-    wi, wj, work, ei, ei1, ei2, ej, ej1, ej2, local = W[2], W[5], W[6], W[7], W[8], W[9], W[10], W[11], W[12], W[15]
-    spin_terms(R[0], wi, a, ei, ei1, ei2, work)
-    spin_terms(R[1], wj, b, ej, ej1, ej2, work)
-    rotation_gradient(a, R[0], ej, local, J[3:6])
-    rotation_gradient(b, R[1], ei, local, J[9:12])
-    return dot(ei, ej), -dot(ej, ei2) - dot(ei, ej2) - 2.0 * dot(ei1, ej1)
-
-
-@inlined
-def turn(data, R, W, J):
-    """Sine and cosine of a TURN, times one length, and gamma of its angle; sets J. Arguments as in ``next_row``."""
-    wi, wj, by_i, by_j = W[2], W[5], W[17], W[18]
-    x, x2 = product_of_axes(data[FIRST_AXIS_2], data[SECOND_POINT], R, W, J)
-    for k in range(3):
-        by_i[k], by_j[k] = J[3 + k], J[9 + k]
-    y, y2 = product_of_axes(data[FIRST_AXIS], data[SECOND_AXIS], R, W, J)
-    x1, y1 = dot(by_i, wi) + dot(by_j, wj), dot(J[3:6], wi) + dot(J[9:12], wj)
-    f = 1.0 / (x * x + y * y)
-    for k in range(3):
-        J[3 + k], J[9 + k] = f * (y * by_i[k] - x * J[3 + k]), f * (y * by_j[k] - x * J[9 + k])
-    return x, y, f * (y * x2 - x * y2 + 2.0 * f * (y * x1 - x * y1) * (x * x1 + y * y1))
-
-
-@inlined
-def row(index, data, u, q, v, fixed, J, R, W):
-    """Phi, Phi_t and gamma of a row; sets J (12,). R (3, 3, 3), W (22, 4) : work arrays.
-
-    Of STROKE and TURN what ``set_term`` completes.
-    """
-    return next_row(index, data, index, data, NEW, u, q, v, fixed, J, R, W)
-
-
-@inlined
-def shared(index, data, last_index, last_data):
-    """The data that a row shares with the last one: NEW, nothing; FRAMES; or, of rows POINT, also their POINTS."""
-    for k in range(6):
-        if index[k] != last_index[k]:
-            return NEW
-    if index[PRIMITIVE] != POINT or last_index[PRIMITIVE] != POINT:
-        return FRAMES
-    for k in range(3):
-        if data[k] != last_data[k] or data[9 + k] != last_data[9 + k]:
-            return FRAMES
-    return POINTS
-
-
-@inlined
-def next_row(index, data, last_index, last_data, begun, u, q, v, fixed, J, R, W):
-    """Terms of a row after another one of the same state, with its index and data, in the same work arrays.
-
-    begun : NEW if there is no other row. Rows of a joint follow each other and share their frames and points.
-    """
-    kind, first = index[PRIMITIVE], index[INPUT]
-    Ri, Rj = R[0], R[1]
-    ri, vi, wi, rj, vj, wj = W[0], W[1], W[2], W[3], W[4], W[5]
-    common = NEW if begun == NEW else shared(index, data, last_index, last_data)
-    if common == NEW:
-        frame_motion(index, FIRST, q, v, fixed, Ri, ri, vi, wi)
-        frame_motion(index, SECOND, q, v, fixed, Rj, rj, vj, wj)
-    for k in range(12):
-        J[k] = 0.0
+def put_row(index, data, u, q, v, fixed, one, two, found):
+    """Set found (15,) of a row between frames; of a STROKE or TURN what ``set_term`` completes."""
+    kind, row = index[PRIMITIVE], row_at(data)
     if kind == ORIENTATION:
-        return orientation(index, data, u, q, fixed, wi, wj, J, R[2], W[6:])
-    if kind == TURN:
-        return turn(data, R, W, J)
-    f, f1, f2 = 0.0, 0.0, 0.0
-    if first >= 0 and kind != STROKE:
-        f, f1, f2 = u[first], u[first + 1], u[first + 2]
-    work, ei, ei1, ei2 = W[6], W[7], W[8], W[9]
-    if kind == DOT1:
-        product, gamma = product_of_axes(data[FIRST_AXIS], data[SECOND_AXIS], R, W, J)
-        return product - data[CONSTANT] - f, -f1, gamma + f2
-    d, d1, d2, b0, b1, b2 = W[10], W[11], W[12], W[13], W[14], W[15]
-    point_i, point_j = data[FIRST_POINT], data[SECOND_POINT]
-    if common != POINTS:
-        spin_terms(Ri, wi, point_i, b0, b1, b2, work)
-        spin_terms(Rj, wj, point_j, d, d1, d2, work)
-        for k in range(3):
-            d[k] += rj[k] - ri[k] - b0[k]
-            d1[k] += vj[k] - vi[k] - b1[k]
-            d2[k] -= b2[k]
-    if kind == POINT:
-        for k in range(3):
-            ei[k] = data[3 + k]
-        phi, phi_t, gamma = dot(ei, d) - f, -f1, f2 - dot(ei, d2)
-    elif kind == DISTANCE:
-        scale = 0.5 / data[CONSTANT]
-        if first < 0:
-            f = data[CONSTANT]
-        for k in range(3):
-            ei[k] = 2.0 * scale * d[k]
-        phi, phi_t = scale * (dot(d, d) - f * f), -2.0 * scale * f * f1
-        gamma = 2.0 * scale * (f1 * f1 + f * f2 - dot(d, d2) - dot(d1, d1))
+        put(found_orientation(*orientation_at(index, data, u, q, v, fixed)), found)
+    elif kind == STROKE:
+        put(found_stroke(row, one, two), found)
+    elif kind == TURN:
+        put(found_turn(row, one, two), found)
     else:
-        axis = data[FIRST_AXIS]
-        spin_terms(Ri, wi, axis, ei, ei1, ei2, work)
-        phi, phi_t = dot(ei, d) - f, -f1
-        gamma = f2 - dot(d, ei2) - 2.0 * dot(ei1, d1) - dot(ei, d2)
-        rotation_gradient(axis, Ri, d, b0, J[3:6])
-    rotate_back(Ri, ei, b0)
-    add_point_force(-1.0, ei, b0, point_i, 0, J)
-    rotate_back(Rj, ei, b0)
-    add_point_force(1.0, ei, b0, point_j, 6, J)
-    return phi, phi_t, gamma
+        f = input_of(index, data, u)
+        if kind == POINT:
+            put(found_point(row, one, two, f), found)
+        elif kind == DISTANCE:
+            put(found_rod(row, one, two, f), found)
+        elif kind == DOT1:
+            put(found_angle(row, one, two, f), found)
+        else:
+            put(found_offset(row, one, two, f), found)
+
+
+@inlined
+def other_frames(index, last):
+    """Whether a row is between other frames than the one before it."""
+    other = False
+    for k in range(ROW):
+        other |= index[k] != last[k]
+    return other
+
+
+@inlined
+def all_rows(index, data, u, q, v, fixed, found):
+    """Set found (n, 15) of rows at a state; those of a joint follow each other and share their frames."""
+    for n in range(index.shape[0]):
+        if n == 0 or other_frames(index[n], index[n - 1]):
+            one, two = frame_at(index[n], FIRST, q, v, fixed), frame_at(index[n], SECOND, q, v, fixed)
+        put_row(index[n], data[n], u, q, v, fixed, one, two, found[n])
 
 
 @inlined
@@ -366,114 +408,37 @@ def set_term(n, index, data, u, v, found):
         found[k] *= slope
 
 
-# Kernels for the second derivatives of rows of constraints, and for the tangents of J^T lambda and J v.
-#
-# All rows but ORIENTATION are a product x.y of vectors that are constant, A a or the distance d. With X = dx/dq H and
-# Y = dy/dq H, for rotations about frame axes,
-#
-#     d(J^T)/dq H = X^T Y + Y^T X + (second derivative of x).y + x.(second derivative of y),
-#
-# where the second derivative of (A a).y is l a^T - (a.l) 1 with l = A^T y. Arguments as above; K (12, 12) and
-# T (12,) are on (rdot_i, omega_i, rdot_j, omega_j). Source: docs/theory/constraints.md, equations (13) to (15).
-
-
-@inlined
-def add_rotation_tangent(factor, a, R, y, at, K, local):
-    """Add factor times the second derivative of (R a).y at constant y, for rotations of R, to K[at:, at:]."""
-    rotate_back(R, y, local)
-    add_torque_tangent(factor, local, a, at, K)
-
-
-@inlined
-def product_tangent(kind, index, data, q, v, fixed, K, T):
-    """``row_tangent`` of a product of vectors."""
-    T[:] = 0.0
-    K[:] = 0.0
-    Ri, Rj, W = np.empty((3, 3)), np.empty((3, 3)), np.empty((9, 3))
-    X, Y = np.zeros((3, 12)), np.zeros((3, 12))
-    ri, rj, x, y, a, local = W[0], W[1], W[2], W[3], W[4], W[5]
-    frame_motion(index, FIRST, q, v, fixed, Ri, ri, W[6], W[7])
-    frame_motion(index, SECOND, q, v, fixed, Rj, rj, W[6], W[7])
-    for k in range(3):
-        a[k] = data[3 + k]
-    if kind == DOT1:
-        b = data[SECOND_AXIS]
-        rotate(Ri, a, x)
-        rotate(Rj, b, y)
-        times_skew(-1.0, Ri, a, X[:, 3:6])
-        times_skew(-1.0, Rj, b, Y[:, 9:12])
-        add_rotation_tangent(1.0, a, Ri, y, 3, K, local)
-        add_rotation_tangent(1.0, b, Rj, x, 9, K, local)
-    else:
-        rotate(Ri, data[FIRST_POINT], x)
-        rotate(Rj, data[SECOND_POINT], y)
-        for k in range(3):
-            y[k] += rj[k] - ri[k] - x[k]
-            Y[k, k], Y[k, 6 + k] = -1.0, 1.0
-        times_skew(1.0, Ri, data[FIRST_POINT], Y[:, 3:6])
-        times_skew(-1.0, Rj, data[SECOND_POINT], Y[:, 9:12])
-        if kind == DISTANCE:
-            # d.d/2c is x.y with x = d/2c, y = d; the factor of their second derivatives is d/c in total.
-            for k in range(3):
-                x[k] = y[k] / data[CONSTANT]
-                for n in range(12):
-                    X[k, n] = 0.5 * Y[k, n] / data[CONSTANT]
-        elif kind == DOT2:
-            rotate(Ri, a, x)
-            times_skew(-1.0, Ri, a, X[:, 3:6])
-            add_rotation_tangent(1.0, a, Ri, y, 3, K, local)
-        else:
-            for k in range(3):
-                x[k] = a[k]
-        add_rotation_tangent(-1.0, data[FIRST_POINT], Ri, x, 3, K, local)
-        add_rotation_tangent(1.0, data[SECOND_POINT], Rj, x, 9, K, local)
-    for k in range(12):
-        for n in range(12):
-            for c in range(3):
-                K[k, n] += X[c, k] * Y[c, n] + Y[c, k] * X[c, n]
-
-
 @kernel
 def row_tangent(n, index, data, u, q, v, fixed, K, T):
-    """K = d(J^T)/dq H and T = d(Phi_t)/dq H of row n.
-
-    Of a term k(c), K = k' D + k'' J^T J with J and D = dJ/dq H of the coordinate. Of an angle atan2(S, C), with
-    w = S^2 + C^2, they are J = (C J_S - S J_C)/w and
-    D = (C D_S - S D_C + J_S^T J_C - J_C^T J_S - 2 J^T (S J_S + C J_C))/w.
-    """
-    kind = index[n, PRIMITIVE]
+    """K (12, 12) = d(J^T)/dq H and T (12,) = d(Phi_t)/dq H of row n, on (rdot_i, omega_i, rdot_j, omega_j)."""
+    kind, row, e, changes, N = index[n, PRIMITIVE], row_at(data[n]), units(still()), np.zeros((13, 12)), np.zeros(3)
+    one, two = frame_at(index[n], FIRST, q, v, fixed), frame_at(index[n], SECOND, q, v, fixed)
     if kind == ORIENTATION:
-        T[:] = 0.0
-        K[:] = 0.0
-        orientation_tangent(index[n], data[n], u, q, fixed, K, T)
-        return
-    if kind < STROKE:
-        product_tangent(kind, index[n], data[n], q, v, fixed, K, T)
-        return
-    # the two products of axes of an angle, or the coordinate of a stroke, as rows of these
-    one, axes, E, R, W = index[n].copy(), data[n].copy(), np.empty((12, 12)), np.empty((3, 3, 3)), np.empty((22, 4))
-    J, B, y = np.empty(12), np.empty(12), 0.0
-    one[PRIMITIVE], one[INPUT], axes[CONSTANT] = DOT2 if kind == STROKE else DOT1, -1, 0.0
-    if kind == TURN:
-        y, _, _ = row(one, axes, u, q, v, fixed, B, R, W)
-        product_tangent(DOT1, one, axes, q, v, fixed, E, T)
-        axes[FIRST_AXIS] = axes[FIRST_AXIS_2]
-        axes[SECOND_AXIS] = axes[SECOND_POINT]
-    x, _, _ = row(one, axes, u, q, v, fixed, J, R, W)
-    product_tangent(one[PRIMITIVE], one, axes, q, v, fixed, K, T)
-    _, slope, bend = term(n, index, data, u, x, y)
-    if kind == TURN:
-        f = 1.0 / (x * x + y * y)
-        for k in range(12):
-            by = f * (y * J[k] - x * B[k])
-            for m in range(12):
-                K[k, m] = f * (y * K[k, m] - x * E[k, m] + J[k] * B[m] - B[k] * J[m])
-                K[k, m] -= 2.0 * f * by * (x * J[m] + y * B[m])
-        for k in range(12):
-            J[k] = f * (y * J[k] - x * B[k])
-    for k in range(12):
-        for m in range(12):
-            K[k, m] = slope * K[k, m] + bend * J[k] * J[m]
+        put_changes(varied_orientation(*orientation_at(index[n], data[n], u, q, v, fixed), e), changes)
+    elif kind == STROKE:
+        c, _ = stroke(row, one, two)
+        _, N[0], N[1] = term(n, index, data, u, c, 1.0)
+        put_changes(varied_stroke(row, one, two, V3(N), e), changes)
+    elif kind == TURN:
+        S, C, _ = turn(row, one, two)
+        _, N[0], N[1] = term(n, index, data, u, S, C)
+        put_changes(varied_turn(row, one, two, V3(N), e), changes)
+    else:
+        f = input_of(index[n], data[n], u)
+        if kind == POINT:
+            put_changes(varied_point(row, one, two, f, e), changes)
+        elif kind == DISTANCE:
+            put_changes(varied_rod(row, one, two, f, e), changes)
+        elif kind == DOT1:
+            put_changes(varied_angle(row, one, two, f, e), changes)
+        else:
+            put_changes(varied_offset(row, one, two, f, e), changes)
+    for g in range(4):
+        first, sign = OF_PAIR[g]
+        for m in range(3):
+            for k in range(12):
+                K[k, 3 * g + m] = sign * changes[k, first + m]
+            T[3 * g + m] = sign * changes[12, first + m]
 
 
 # Rows in motions that change to first order, for linear models. Source: docs/theory/linearisation.md, section 2.

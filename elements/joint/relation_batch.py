@@ -12,10 +12,9 @@ from femb.elements.joint.coordinates import JointCoordinates
 from femb.elements.joint.primitives import (
     FOUND,
     PHI,
-    PHI_T,
     ROW,
+    all_rows,
     rate_of,
-    row,
     row_tangent,
     set_term,
 )
@@ -43,13 +42,13 @@ ELASTIC, REST, BY_X, BY_RATE, ENERGY, EXTRA, BY_FIRST, VALUES = range(8)
 
 
 @inlined
-def terms_at(index, data, fixed, u, q, v, R, W, found, x, rates):
+def terms_at(index, data, fixed, u, q, v, found, x, rates):
     """found (n, 15) of every term; x and x' of every relation, rates (n,) of every term."""
     x[:] = 0.0
     rates[:, 0] = 0.0
+    all_rows(index, data, u, q, v, fixed, found)
     for n in range(index.shape[0]):
         own, number = found[n], index[n, ROW]
-        own[PHI], own[PHI_T], own[PHI_T + 1] = row(index[n], data[n], u, q, v, fixed, own[:PHI], R, W)
         set_term(n, index, data, u, v, own)
         rates[n, 1] = rate_of(index[n], v, own)
         x[number] += own[PHI]
@@ -84,10 +83,10 @@ def is_first(index, n):
 @kernel_with_entry
 def force(index, data, fixed, laws, u, q, v, factors, out):
     """out (s, n_v) += J^T N; factors (2,) : of the elastic part and of the rest."""
-    found, R, W = np.empty((index.shape[0], FOUND)), np.empty((3, 3, 3)), np.empty((22, 4))
+    found = np.empty((index.shape[0], FOUND))
     x, rates, L = np.empty(laws.shape[0]), np.empty((index.shape[0], 2)), np.empty(VALUES)
     for s in range(q.shape[0]):
-        terms_at(index, data, fixed, u[s], q[s], v[s], R, W, found, x, rates)
+        terms_at(index, data, fixed, u[s], q[s], v[s], found, x, rates)
         for n in range(index.shape[0]):
             number = index[n, ROW]
             if is_first(index, n):
@@ -101,10 +100,10 @@ def force(index, data, fixed, laws, u, q, v, factors, out):
 @kernel
 def energy(index, data, fixed, laws, u, q, v, out):
     """out (s, 8) += potential energies."""
-    found, R, W = np.empty((index.shape[0], FOUND)), np.empty((3, 3, 3)), np.empty((22, 4))
+    found = np.empty((index.shape[0], FOUND))
     x, rates, L = np.empty(laws.shape[0]), np.empty((index.shape[0], 2)), np.empty(VALUES)
     for s in range(q.shape[0]):
-        terms_at(index, data, fixed, u[s], q[s], v[s], R, W, found, x, rates)
+        terms_at(index, data, fixed, u[s], q[s], v[s], found, x, rates)
         for number in range(laws.shape[0]):
             resistance(laws[number], x[number], rates[number, 0], 0.0, L)
             out[s, 1] += L[ENERGY]
@@ -113,10 +112,10 @@ def energy(index, data, fixed, laws, u, q, v, out):
 @kernel
 def resistances(index, data, fixed, laws, u, q, v, out):
     """Set out (s, n): the resistance to each coordinate of the terms."""
-    found, R, W = np.empty((index.shape[0], FOUND)), np.empty((3, 3, 3)), np.empty((22, 4))
+    found = np.empty((index.shape[0], FOUND))
     x, rates, L = np.empty(laws.shape[0]), np.empty((index.shape[0], 2)), np.empty(VALUES)
     for s in range(q.shape[0]):
-        terms_at(index, data, fixed, u[s], q[s], v[s], R, W, found, x, rates)
+        terms_at(index, data, fixed, u[s], q[s], v[s], found, x, rates)
         for n in range(index.shape[0]):
             number = index[n, ROW]
             if is_first(index, n):
@@ -128,13 +127,12 @@ def resistances(index, data, fixed, laws, u, q, v, out):
 def tangent(index, data, fixed, laws, offset, stride, u, q, v, damping, stiffness):
     """Add C and K at every state to block data (s, size); a matrix has the terms of one relation side by side."""
     count, groups = index.shape[0], offset.shape[1]
-    found, R, W = np.empty((count, FOUND)), np.empty((3, 3, 3)), np.empty((22, 4))
-    x, rates, L = np.empty(laws.shape[0]), np.empty((count, 2)), np.empty(VALUES)
+    found, x, rates, L = np.empty((count, FOUND)), np.empty(laws.shape[0]), np.empty((count, 2)), np.empty(VALUES)
     C, K, T = np.empty((3 * groups, 3 * groups)), np.empty((3 * groups, 3 * groups)), np.empty(12)
     D, by_x, by_pose = np.empty((groups // 4, 12, 12)), np.empty(3 * groups), np.empty(3 * groups)
     starts, sizes = 3 * np.arange(groups), np.full(groups, 3)
     for s in range(q.shape[0]):
-        terms_at(index, data, fixed, u[s], q[s], v[s], R, W, found, x, rates)
+        terms_at(index, data, fixed, u[s], q[s], v[s], found, x, rates)
         first = 0
         while first < count:
             number, last = index[first, ROW], first

@@ -93,6 +93,12 @@ def quaternion_product(a: Vector4, b: Vector4) -> Any:
 
 
 @traced
+def conjugate(p: Vector4) -> Any:
+    """The inverse of a unit quaternion."""
+    return vector(p[0], -p[1], -p[2], -p[3])
+
+
+@traced
 def turned(p: Vector4, turn: Vector3) -> Any:
     """A quaternion after a small rotation, a change of zero, about the axes of its frame."""
     x, y, z = turn

@@ -25,8 +25,11 @@ EXEMPT = {
     "numerics.compiler.traced.change": "returns changes",
     "elements.spring.batch.varied_pull": SEEDED,
     "elements.spring.batch.varied_pull_of_one_point": SEEDED,
-    "elements.joint.force_batch.varied_stroke_force": SEEDED,
-    "elements.joint.force_batch.varied_turn_force": SEEDED,
+    **{
+        f"elements.joint.primitives.{word}_{primitive}": "takes changes in time or by poses of texts that are compared"
+        for word in ("varied", "found")
+        for primitive in ("point", "rod", "angle", "offset", "stroke", "turn", "orientation")
+    },
     "elements.exact.line_load.point_turn": "returns the value of a square, without changes",
     "elements.exact.inertia.spin_tangents": COMPARED,
     "elements.exact.inertia.change_by_pose": COMPARED,

@@ -171,16 +171,21 @@ def _add_to(x: Any, out: Any) -> None:
         out.flat[i] += each.value
 
 
+def _rows_of_changes(x: Any) -> list[Any]:
+    items = _items(x)
+    count = max(len(each.changes) for each in items)
+    every = [dx for each in items for dx in (*each.changes, *[None] * (count - len(each.changes)))]
+    return [0.0 if dx is None else dx for dx in every]
+
+
 def _put_changes(x: Any, rows: Any) -> None:
-    for i, each in enumerate(_items(x)):
-        for j, dx in enumerate(each.changes):
-            rows.flat[i * len(each.changes) + j] = 0.0 if dx is None else dx
+    for i, dx in enumerate(_rows_of_changes(x)):
+        rows.flat[i] = dx
 
 
 def _add_changes(x: Any, rows: Any) -> None:
-    for i, each in enumerate(_items(x)):
-        for j, dx in enumerate(each.changes):
-            rows.flat[i * len(each.changes) + j] += 0.0 if dx is None else dx
+    for i, dx in enumerate(_rows_of_changes(x)):
+        rows.flat[i] += dx
 
 
 def _of_one(x: Any) -> Any:
