@@ -38,6 +38,7 @@ ROOMS = (
     "export",
     "reporting",
     "study",
+    "robust",
     "cli",
 )
 

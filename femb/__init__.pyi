@@ -64,6 +64,8 @@ from femb.results.results import Results as Results
 from femb.results.sobol import SobolIndices as SobolIndices
 from femb.results.sobol import sobol_indices as sobol_indices
 from femb.results.sweep import Sweep as Sweep
+from femb.robust.uncertain import Uncertain as Uncertain
+from femb.robust.uncertain import uncertain as uncertain
 from femb.run.compare import compare as compare
 from femb.run.compare import differences as differences
 from femb.run.events import Event as Event

@@ -54,6 +54,10 @@ BLADES = "--multiblade"
 @click.option("--balanced", type=int, metavar="N", help="Keep N balanced states beside the rigid motions.")
 @damping_of("every mode of these")
 @click.option("--closed", is_flag=True, help="Let the controllers act: of sampled ones the exact model of samples.")
+@click.option(
+    "--lft", metavar="FILE", help="Write the exact form for all values of [parameters], .mat or .npz, instead."
+)
+@click.option("--by", multiple=True, metavar="NAME", help="A parameter of that [all with a range].")
 @click.option("--error-at", metavar="HZ,HZ,...", help="Compare them with the full model at these frequencies.")
 @click.option("--input", "inputs", multiple=True, metavar="NAME", help="An input, as bodies.hub.torque.")
 @click.option("--output", "outputs", multiple=True, metavar="NAME", help="An output, as joints.hinge.angle.")
@@ -68,6 +72,8 @@ def linearize(
     blades: tuple[str, ...],
     error_at: str | None,
     closed: bool,
+    lft: str | None,
+    by: tuple[str, ...],
     inputs: tuple[str, ...],
     outputs: tuple[str, ...],
     **words: Any,
@@ -93,6 +99,15 @@ def linearize(
     given = {word: value for word, value in words.items() if not (value is None or value is False or value in ((), {}))}
     named: dict[str, Any] = {word: names for word, names in (("outputs", outputs), ("inputs", inputs)) if names}
     of_point, of_structure = PointOptions.__annotations__.keys(), StructureOptions.__annotations__.keys()
+    if lft is not None:
+        from femb.robust.uncertain import uncertain
+
+        _check_together("--lft", given, of_point)
+        form = uncertain(loaded.path, by, points=200, overrides=loaded.overrides, **named, **given)
+        sizes = {each.name: each.repetitions for each in form.ranges}
+        return [form.table(), "", form.write(lft), {"repetitions": sizes, "difference": form.difference}]
+    if by:
+        raise OptionError("--by: is of --lft")
     if closed:
         _check_together("--closed", given, (of_point | of_structure) - {"frequencies"})
         space = closed_loop(loaded.model, **named, **given)

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.linalg import LinAlgError
 
 from femb.base.errors import ModelError
+from femb.base.types import Floats
 from femb.base.values import check_flag, check_options, names_of, shallow_copy
 from femb.elements.control.linear_law import LinearLaw
 from femb.elements.control.signals import is_true
@@ -89,11 +90,17 @@ def linearize(
     else:
         point = operating_point(model, **options)
     warn_of_spin(point.system, point.v)
+    equations, unsteady = steady(point)
+    return state_space(point, equations, outputs, inputs, unsteady)
+
+
+def steady(point: OperatingPoint) -> tuple[SecondOrder, str]:
+    """The equations of small motions about a point, at constant speeds of a steady state; why it is none, or ""."""
     balance = Balance.of(point)
     if not (unsteady := why_changing(balance)):
         # accelerations of a steady state are rounding, whose directions would turn with slow motions
         balance = balance.with_constant_speeds()
-    return state_space(point, balance.equations, outputs, inputs, unsteady)
+    return balance.equations, unsteady
 
 
 def plant_of(
@@ -130,6 +137,24 @@ def state_space(
     unsteady : why the state is not steady; empty where it is.
     Raises ModelError: unknown inputs or outputs.
     """
+    model, words = with_channels(point, equations, outputs, inputs, unsteady)
+    try:
+        return space_of(model, **words, **known_motions(point, equations, words["kinematics"], unsteady))
+    except LinAlgError as error:
+        raise ModelError("the mass of the independent coordinates is not positive: something has no inertia") from error
+
+
+def with_channels(
+    point: OperatingPoint,
+    equations: SecondOrder,
+    outputs: Sequence[str] | None = None,
+    inputs: Sequence[str] | None = None,
+    unsteady: str = "",
+) -> tuple[SecondOrderModel, dict[str, Any]]:
+    """Second-order equations with inputs and outputs by name, and arguments of ``space_of`` beside ``known_motions``.
+
+    Raises ModelError: unknown inputs or outputs.
+    """
     chart = equations.chart
     driven = driven_inputs(point.system, chart.driven)
     chosen = inputs_of(point, inputs, tuple(driven))
@@ -155,24 +180,27 @@ def state_space(
         chart.names, equations.mass[:, :P], equations.damping[:, :P], equations.stiffness[:, :P], columns[:, order],
         by_p[:, :P], by_w[:, :P], by_rate[:, :P], direct[:, order],
     )  # fmt: skip
-    try:
-        return space_of(
-            model,
-            tuple(names_of_inputs[k] for k in order),
-            tuple(name for part in parts for name in part.names),
-            point.system.layout.first_order_names,
-            None if np.any(turning) else free_motions_of(point, chart),
-            np.hstack([turning[:, :P], turning[:, P:][:, order]]),
-            invariant_of(point, equations) if np.any(turning) and not unsteady else None,
-            units={each.name: each.unit for each in forces}
-            | {each: driven[each] for each in chosen if isinstance(each, str)}
-            | {name: part.unit for part in parts for name in part.names},
-            title=point.system.model.title,
-            unsteady=unsteady,
-            damping=damping_in_words(point.system.model, None, False),
-        )
-    except LinAlgError as error:
-        raise ModelError("the mass of the independent coordinates is not positive: something has no inertia") from error
+    return model, {
+        "inputs": tuple(names_of_inputs[k] for k in order),
+        "outputs": tuple(name for part in parts for name in part.names),
+        "integrated": point.system.layout.first_order_names,
+        "kinematics": np.hstack([turning[:, :P], turning[:, P:][:, order]]),
+        "units": {each.name: each.unit for each in forces}
+        | {each: driven[each] for each in chosen if isinstance(each, str)}
+        | {name: part.unit for part in parts for name in part.names},
+        "title": point.system.model.title,
+        "unsteady": unsteady,
+        "damping": damping_in_words(point.system.model, None, False),
+    }
+
+
+def known_motions(point: OperatingPoint, equations: SecondOrder, kinematics: Floats, unsteady: str) -> dict[str, Any]:
+    """The arguments ``free`` and ``invariant`` of ``space_of``: motions without stiffness, and what stays."""
+    turns = bool(np.any(kinematics))
+    return {
+        "free": None if turns else free_motions_of(point, equations.chart),
+        "invariant": invariant_of(point, equations) if turns and not unsteady else None,
+    }
 
 
 def _balanced(point: OperatingPoint, of: LinearOutput, driven: int) -> LinearOutput:
@@ -271,7 +299,7 @@ def loop(
         if not found:
             raise ModelError("loop: the model has no controllers that set commands: add one, or give laws")
         if isinstance(model, Model):
-            model = _held(model)
+            model = held(model)
         elif any(law.period is None for law in found):
             raise ModelError("loop: got a state of a model that its continuous controllers are part of: give the model")
     if inputs is None or outputs is None:
@@ -290,17 +318,19 @@ def loop(
 SHORT = 1e-6
 
 
-def _held(model: Model) -> Model:
+def held(model: Model) -> Model:
     """The model whose continuous controllers are sampled, so that its linear plant has held commands in their place."""
 
-    def held(item: Any) -> Any:
+    def sampled(item: Any) -> Any:
         continuous = hasattr(item, "linear_law") and item.table != "sensors" and item.period is None
         if not continuous:
             return item
-        sampled = shallow_copy(item)  # not checked again
-        object.__setattr__(sampled, "period", SHORT)
-        return sampled
+        found = shallow_copy(item)  # not checked again
+        object.__setattr__(found, "period", SHORT)
+        return found
 
     result = copy(model)
-    result.tables = {table: {name: held(item) for name, item in items.items()} for table, items in model.tables.items()}
+    result.tables = {
+        table: {name: sampled(item) for name, item in items.items()} for table, items in model.tables.items()
+    }
     return result

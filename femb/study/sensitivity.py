@@ -164,7 +164,7 @@ def sensitivities(
         FembError: as with the analyses that the outputs are of.
     """
     study = case if isinstance(case, Study) else read_either(case, tuple(overrides))
-    return _Sides(study, _outputs(study, of), _parameters(study, by)).found()
+    return _Sides(study, parameters_of(study, by), _outputs(study, of)).found()
 
 
 def read_either(case: Build | str | Path, overrides: tuple[str, ...]) -> Study:
@@ -238,7 +238,7 @@ def _made(name: str, table: dict[str, Any]) -> StudyOutput:
     return made
 
 
-def _parameters(study: Study, by: Sequence[str] | Mapping[str, Any] | str | None) -> dict[str, Parameter]:
+def parameters_of(study: Study, by: Sequence[str] | Mapping[str, Any] | str | None) -> dict[str, Parameter]:
     """The parameters by name: of a study also its variables. Raises ModelError."""
     if isinstance(by, Mapping):
         return _read(by)
@@ -265,11 +265,11 @@ def _of_variable(variable: Variable) -> Parameter:
     return Parameter(name=variable.name, entries=list(variable.keys), range=limits, relative=variable.relative)
 
 
-class _Sides:
-    """Models of a case beside its nominal one, and the derivatives of outputs from these."""
+class CaseFamily:
+    """Models of a case by the values of its parameters."""
 
-    def __init__(self, study: Study, outputs: dict[str, StudyOutput], parameters: dict[str, Parameter]) -> None:
-        self.outputs, self.study = outputs, study
+    def __init__(self, study: Study, parameters: dict[str, Parameter], outputs: dict[str, StudyOutput]) -> None:
+        self.outputs = outputs
         source = study.build or (Path(study.case).resolve(), text_of(Path(study.case)))
         self.runner = Runner(source, study.run, study.overrides, (), {}, tuple(outputs.values()))
         if isinstance(source, tuple):
@@ -283,15 +283,19 @@ class _Sides:
             given = inspect.signature(study.case).parameters.values()
             document = {each.name: each.default for each in given if each.default is not each.empty}
             self.base = {p.keys[0]: p.value for p in parameters.values() if p.value is not None}
-        self.nominal = self._analyses({})
+        self.nominal = self.analyses({})
         model = self.nominal.described.model
         self.parameters = [differentiable(each, document, model) for each in parameters.values()]
 
-    def _analyses(self, entries: dict[str, Any]) -> RunAnalyses:
+    def analyses(self, entries: dict[str, Any]) -> RunAnalyses:
         """The analyses of the case with these entries."""
         given = self.base | entries
         runner = replace(self.runner, keys=tuple((key,) for key in given), nominal=tuple(given.values()))
         return runner.analyses(list(given.values()))
+
+
+class _Sides(CaseFamily):
+    """The derivatives of outputs, from models beside the nominal one."""
 
     @one_blas_thread()
     def found(self) -> Sensitivities:
@@ -320,7 +324,7 @@ class _Sides:
         """(o, 2): derivatives by a parameter and their errors."""
         best = np.full((len(frozen), 2), np.inf)
         for step in STEPS if all(each.exact for each in frozen) else OF_ANALYSES:
-            beside = _Beside(self._analyses, of, step * (abs(of.value) or of.scale))
+            beside = _Beside(self.analyses, of, step * (abs(of.value) or of.scale))
             for i, each in enumerate(frozen):
                 enough = SMALL * abs(best[i, 0]) + NOTHING * abs(values[i]) / of.scale
                 if not np.isfinite(best[i, 1]) or best[i, 1] > enough:

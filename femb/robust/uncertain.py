@@ -1,0 +1,513 @@
+"""Uncertain linear models: the plant of a case for all values of its parameters in their ranges, in exact form.
+
+    M q'' + C q' + K q = F u + F_w w,    y and z from (q, q', q'', u, w),    w = D z,    D = diag(d_1 1, d_2 1, ...)
+
+with d_j in [-1, 1] over the range of parameter j. Source: docs/theory/robust.md, section 1.
+"""
+
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from femb.base.errors import FembError, ModelError
+from femb.base.html import Tabled
+from femb.base.types import Complexes, Floats, Ints
+from femb.base.values import nearest, numbered
+from femb.case.parameters import Differentiable, Parameter
+from femb.elements.control.linear_law import LinearLaw
+from femb.linear.begin import operating_point
+from femb.linear.conserved import without_conserved
+from femb.linear.linearise import held, known_motions, laws_of, loop, steady, with_channels
+from femb.linear.loop import Loop
+from femb.linear.modal_form import SecondOrderModel
+from femb.linear.modal_reduction import space_of
+from femb.linear.sampled_motion import part_of, with_continuous
+from femb.linear.state_space import FORMATS, StateSpace
+from femb.model.model import Model
+from femb.results.array_file import write_arrays
+from femb.robust.realisation import ParametricForm, linear, realised
+from femb.study.sensitivity import CaseFamily, parameters_of, read_either
+from femb.study.study import Build, Study
+from femb.vibration.completion import system_of
+
+# The largest relative difference from models of the same values that a form may have.
+EXACT = 1e-7
+# Corners of a box that are visited, and the number of parameters with so many.
+CORNERS = 1024
+SEED = 1
+
+
+@dataclass(frozen=True, eq=False)
+class UncertainRange:
+    """The range of one parameter; d in [-1, 1] leads from its lower to its upper limit.
+
+    repetitions : of d in the form. turning : whether d is the tangent of half the angle from the middle, by that of a
+    quarter of the range.
+    """
+
+    of: Differentiable
+    low: float
+    high: float
+    turning: bool = False
+    repetitions: int = 0
+
+    @property
+    def name(self) -> str:
+        return self.of.parameter.name
+
+    @property
+    def _tangent(self) -> float:
+        return float(np.tan(0.25 * (self.high - self.low)))
+
+    def value(self, d: float) -> float:
+        """The value of the parameter at d."""
+        if d in (-1.0, 1.0):
+            return self.low if d < 0.0 else self.high
+        middle, half = 0.5 * (self.low + self.high), 0.5 * (self.high - self.low)
+        return middle + (2.0 * float(np.arctan(self._tangent * d)) if self.turning else half * d)
+
+    def normal(self, value: float) -> float:
+        """The d of a value."""
+        off = value - 0.5 * (self.low + self.high)
+        return float(np.tan(0.5 * off)) / self._tangent if self.turning else off / (0.5 * (self.high - self.low))
+
+    def words(self, value: float | None = None) -> str:
+        """A value with its unit, or the range with the repetitions."""
+        unit = f" {self.of.unit}" if self.of.unit else ""
+        if value is not None:
+            return f"{self.name} = {value:.7g}{unit}"
+        by = ", by the tangent of half the angle" if self.turning else ""
+        return f"{self.name}: {self.low:.7g} to {self.high:.7g}{unit}, {numbered(self.repetitions, 'repetition')}{by}"
+
+
+@dataclass(frozen=True, eq=False)
+class Uncertain(Tabled):
+    """The plant of a case for all values of its parameters in their ranges, with the laws of its controllers.
+
+    ranges : of the parameters, by their repetitions. core : the second-order model in the middle of the ranges, with
+    the inputs w before those of the plant and the outputs z before its own. plant : its state space. laws : of the
+    nominal case, at all values. difference : the largest relative one of transfer matrices from those of models that
+    were made at ``compared`` values. title : of the model.
+    """
+
+    ranges: tuple[UncertainRange, ...]
+    core: SecondOrderModel
+    plant: StateSpace
+    laws: tuple[LinearLaw, ...]
+    words: Mapping[str, Any]
+    difference: float
+    compared: int
+    title: str = ""
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The repetitions of the parameters."""
+        return tuple(each.repetitions for each in self.ranges)
+
+    @property
+    def nominal(self) -> dict[str, float]:
+        """The nominal values by name."""
+        return {each.name: each.of.value for each in self.ranges}
+
+    def normal(self, values: Mapping[str, float]) -> Floats:
+        """(k,) d of values by name, the others nominal. Raises ModelError: unknown names."""
+        for name in values:
+            if name not in self.nominal:
+                raise ModelError(f"uncertain: no parameter {name!r}{nearest(name, self.nominal)}")
+        given = self.nominal | dict(values)
+        return np.array([each.normal(given[each.name]) for each in self.ranges])
+
+    def values(self, d: Floats) -> dict[str, float]:
+        """The values of the parameters by name at d (k,)."""
+        return {each.name: each.value(float(x)) for each, x in zip(self.ranges, d, strict=True)}
+
+    def response(self, omega: float) -> Complexes:
+        """N(i omega): (z, y) by (w, u) at a frequency, rad/s, in the middle of the ranges."""
+        return transfer_of(self.core, 1j * omega, self.words["kinematics"])
+
+    def at(self, values: Mapping[str, float] | Floats) -> StateSpace:
+        """The plant at values of parameters by name, the others nominal, or at their d (k,)."""
+        d = self.normal(values) if isinstance(values, Mapping) else values
+        count, n, core = sum(self.sizes), len(self.core.names), self.core
+        repeated = np.repeat(d, self.sizes)
+        closing = repeated[:, None] * np.linalg.inv(np.eye(count) - core.direct[:count, :count] * repeated)
+        rows = np.hstack([core.acceleration, core.rate, core.position, core.direct])
+        F, (Z, Y) = core.forces, np.split(rows, [count])
+        whole = np.vstack([np.hstack([core.mass, core.damping, core.stiffness, -F[:, count:]]),
+                           np.delete(Y, np.s_[3 * n : 3 * n + count], axis=1)])  # fmt: skip
+        through = np.vstack([-F[:, :count], Y[:, 3 * n : 3 * n + count]])
+        whole = whole + through @ closing @ np.delete(Z, np.s_[3 * n : 3 * n + count], axis=1)
+        model = model_of(whole, core.names)
+        inputs, outputs = self.plant.inputs[count:], self.plant.outputs[count:]
+        return space_of(model, **with_names(self.words, count, inputs, outputs, model))
+
+    def loop(self, values: Mapping[str, float] | Floats) -> Loop:
+        """The loop of the nominal controllers at values of parameters, as of ``at``."""
+        return Loop(self.at(values), self.laws)
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """The channels at which the loop can be opened."""
+        return self.loop({}).channels if self.laws else ()
+
+    def reduced(self, inputs: Sequence[str] = (), outputs: Sequence[str] = ()) -> StateSpace:
+        """The plant by w, the inputs that laws set and ``inputs``, without what is conserved."""
+        count = sum(self.sizes)
+        ins = [*self.plant.inputs[:count], *inputs, *(x for law in self.laws for x in law.outputs)]
+        outs = [*self.plant.outputs[:count], *outputs, *(x for law in self.laws for x in law.inputs)]
+        part = part_of(self.plant, [x for x in dict.fromkeys(ins) if x in self.plant.inputs],
+                       [x for x in dict.fromkeys(outs) if x in self.plant.outputs])  # fmt: skip
+        # then what is unseen, as the rate of a translation, though w changes its momentum
+        return without_conserved(replace(without_conserved(part, in_modes=True), form=None))
+
+    def closed(self, channel: str) -> StateSpace:
+        """(z, s) by (w, e) of continuous loops, all closed: e adds to the command of a channel, and s = S e acts.
+
+        Raises ModelError: an unknown channel, a sampled law.
+        """
+        if any(law.period is not None for law in self.laws):
+            raise ModelError(
+                "uncertain: sampled laws have no rational form: their worst cases can be found, not proved"
+            )
+        law = next((each for each in self.laws if channel in each.openings), None)
+        if law is None:
+            known = self.channels
+            raise ModelError(f"loop: no channel {channel!r}{nearest(channel, known)}; there are: {', '.join(known)}")
+        opened = with_continuous(self.reduced(), self.laws, (law, *law.openings[channel]))
+        count = sum(self.sizes)
+        kept, rows = [*range(count), -1], [*range(count), -1]
+        A, B, C, D = opened.A, opened.B[:, kept], opened.C[rows], opened.D[np.ix_(rows, kept)]
+        # v = -L a is the last output, and a = v + e acts
+        through = 1.0 / (1.0 - D[-1, -1])
+        row, by = through * np.append(C[-1], [*D[-1, :-1], 1.0]), np.append(B[:, -1], D[:, -1])
+        last = np.hstack([np.vstack([A, C]), np.vstack([B[:, :-1], D[:, :-1]]), np.zeros((len(by), 1))])
+        whole = last + np.outer(by, row)
+        whole[-1] = row
+        n = len(A)
+        names = [f"{each}" for each in self.plant.inputs[:count]]
+        return StateSpace(
+            whole[:n, :n], whole[:n, n:], whole[n:, :n], whole[n:, n:], opened.states, (*names, "e"), (*names, "S e"),
+            title=self.title,
+        )  # fmt: skip
+
+    def table(self) -> str:
+        """The ranges, their repetitions, and the difference from models of the same values."""
+        lines = [self.title] if self.title else []
+        lines += [each.words() for each in self.ranges]
+        lines.append(
+            f"exact but for {self.difference:.1e} of the transfer matrix, at {numbered(self.compared, 'set')} of values"
+        )
+        return "\n".join(lines)
+
+    def write(self, path: str | Path) -> Path:
+        """Write a .npz or a .mat: a, b, c, d of the plant with w and z first, block_name, block_size, nominal, low,
+        high, tangent (of a quarter of the range where an angle enters by its half, else 0), unit, inputs, outputs.
+        """
+        plant, ranges = self.plant, self.ranges
+        arrays: dict[str, Any] = {word.lower(): getattr(plant, word) for word in "ABCD"}
+        arrays |= {"block_size": np.array(self.sizes), "block_name": tuple(each.name for each in ranges)}
+        arrays |= {word: np.array([getattr(each, word) for each in ranges]) for word in ("low", "high")}
+        arrays["nominal"] = np.array([each.of.value for each in ranges])
+        arrays["tangent"] = np.array([each._tangent * each.turning for each in ranges])
+        arrays |= {"unit": tuple(each.of.unit for each in ranges), "inputs": plant.inputs, "outputs": plant.outputs}
+        return write_arrays(path, arrays, FORMATS[:2])
+
+
+def transfer_of(model: SecondOrderModel, s: complex, kinematics: Floats) -> Complexes:
+    """(p, m) the transfer matrix of a second-order model with q' = v + E q, refined by its residual."""
+    from scipy.linalg import lu_factor, lu_solve
+
+    n = len(model.names)
+    E = kinematics[:, :n]
+    rate = s * np.eye(n) - E
+    left = model.stiffness + (s * model.mass + model.damping) @ rate
+    factors = lu_factor(left)
+    q = lu_solve(factors, model.forces.astype(complex))
+    for _ in range(2):
+        q = q + lu_solve(factors, model.forces - left @ q)
+    v = rate @ q
+    return np.asarray(model.position @ q + model.rate @ v + s * model.acceleration @ v + model.direct)
+
+
+def model_of(whole: Floats, names: tuple[str, ...]) -> SecondOrderModel:
+    """The model whose matrices [M, C, K, -F; A, V, P, D] are stacked."""
+    n = len(names)
+    upper, lower = whole[:n], whole[n:]
+    M, C, K, F = np.split(upper, [n, 2 * n, 3 * n], axis=1)
+    acceleration, rate, position, direct = np.split(lower, [n, 2 * n, 3 * n], axis=1)
+    return SecondOrderModel(names, M, C, K, -F, position, rate, acceleration, direct)
+
+
+def stacked(model: SecondOrderModel) -> Floats:
+    """[M, C, K, -F; A, V, P, D] of a model."""
+    return np.vstack([
+        np.hstack([model.mass, model.damping, model.stiffness, -model.forces]),
+        np.hstack([model.acceleration, model.rate, model.position, model.direct]),
+    ])  # fmt: skip
+
+
+def with_names(
+    words: Mapping[str, Any], count: int, inputs: Sequence[str], outputs: Sequence[str], model: SecondOrderModel
+) -> dict[str, Any]:
+    """The arguments of ``space_of`` for these inputs and outputs; free motions only where they have no stiffness."""
+    free, n = words["free"], len(model.names)
+    if free is not None:
+        sizes = np.max(np.abs(model.stiffness), initial=0.0) * np.max(np.abs(free[0]), initial=0.0)
+        if np.max(np.abs(model.stiffness @ free[0]), initial=0.0) > 1e-9 * sizes:
+            free = None
+    E = words["kinematics"]
+    added = np.zeros((n, len(inputs) - (E.shape[1] - n)))
+    if added.shape[1]:
+        E = np.hstack([E[:, :n], added, E[:, n:]])
+    return {**words, "inputs": tuple(inputs), "outputs": tuple(outputs), "kinematics": E, "free": free}
+
+
+def without_coordinates(
+    model: SecondOrderModel, words: dict[str, Any], still: Ints
+) -> tuple[SecondOrderModel, dict[str, Any]]:
+    """The model without coordinates that follow the others by their mass alone, and the arguments of ``space_of``."""
+    if not len(still):
+        return model, words
+    rest = np.setdiff1d(np.arange(len(model.names)), still)
+    M = model.mass
+    follow = -np.linalg.solve(M[np.ix_(still, still)], M[np.ix_(still, rest)])
+    square = np.ix_(rest, rest)
+    reduced = SecondOrderModel(
+        tuple(model.names[k] for k in rest), M[square] + M[np.ix_(rest, still)] @ follow, model.damping[square],
+        model.stiffness[square], model.forces[rest], model.position[:, rest], model.rate[:, rest],
+        model.acceleration[:, rest] + model.acceleration[:, still] @ follow, model.direct,
+    )  # fmt: skip
+    E, free = words["kinematics"], words["free"]
+    if free is not None:
+        moves = np.max(np.abs(free[0][rest]), axis=0) > 1e-9 * np.max(np.abs(free[0]), axis=0)
+        free = free[0][rest][:, moves], int(np.sum(moves[: free[1]]))
+    columns = [*rest, *range(len(M), E.shape[1])]
+    return reduced, {**words, "kinematics": E[rest][:, columns], "free": free}
+
+
+class _Samples:
+    """Second-order models of a case at values of its parameters, each made once.
+
+    point : options of the operating point. laws : whether its continuous controllers are held.
+    """
+
+    def __init__(self, family: CaseFamily, names: tuple[Sequence[str], Sequence[str]], point: dict[str, Any]) -> None:
+        self.family, self.point = family, point
+        self.inputs, self.outputs = names
+        self.still: Ints = np.zeros(0, dtype=np.int64)
+        self.known: dict[tuple[float, ...], Floats] = {}
+        self.first: tuple[SecondOrderModel, dict[str, Any]] | None = None
+
+    def made(self, ranges: Sequence[UncertainRange], d: Floats) -> tuple[SecondOrderModel, dict[str, Any]]:
+        """The model at d (k,), and the other arguments of its ``space_of``. Raises ModelError: values by name."""
+        values = {each.name: each.value(float(x)) for each, x in zip(ranges, d, strict=True)}
+        entries: dict[str, Any] = {}
+        for each in ranges:
+            entries |= each.of.entries(values[each.name])
+        at = _at(ranges, d)
+        try:
+            point = operating_point(held(self.family.analyses(entries).described.model), **self.point)
+            equations, unsteady = steady(point)
+            model, words = with_channels(point, equations, self.outputs, self.inputs, unsteady)
+            if self.first is None:
+                words |= known_motions(point, equations, words["kinematics"], unsteady)
+        except FembError as error:
+            raise ModelError(f"uncertain: no model at {at}: {error}") from error
+        if unsteady:
+            raise ModelError(f"uncertain: at {at} the state is not steady: {unsteady}")
+        if np.min(np.linalg.eigvalsh(0.5 * (model.mass + model.mass.T)), initial=1.0) <= 0.0:
+            raise ModelError(f"uncertain: at {at} a mass or an inertia is not positive")
+        if self.first is None:
+            self.first = model, words
+        first = self.first
+        if model.names != first[0].names or not np.allclose(words["kinematics"], first[1]["kinematics"]):
+            raise ModelError(f"uncertain: at {at} the model has other coordinates than in the middle of the ranges")
+        return without_coordinates(model, first[1], self.still)
+
+    def leave_out(self, ranges: Sequence[UncertainRange]) -> None:
+        """Leave out the coordinates, as translations of a free body, that nothing acts on, reads, or makes heavier."""
+        ends = [np.zeros(len(ranges)), *np.eye(len(ranges)), *-np.eye(len(ranges))]
+        models = [self.made(ranges, d)[0] for d in ends]
+        found = np.ones(len(models[0].names), dtype=bool)
+        for each in models:
+            for matrix in (each.stiffness, each.stiffness.T, each.damping, each.damping.T, each.forces.T,
+                           each.position, each.rate):  # fmt: skip
+                found &= np.max(np.abs(matrix), axis=0, initial=0.0) <= 1e-13 * np.max(np.abs(matrix), initial=0.0)
+        blocks = [each.mass[np.ix_(found, found)] for each in models]
+        if all(np.allclose(each, blocks[0], rtol=1e-13, atol=0.0) for each in blocks):
+            self.still = np.flatnonzero(found)
+
+    def matrix(self, ranges: Sequence[UncertainRange]) -> Callable[[Floats], Floats]:
+        """The stacked matrices by d."""
+
+        def at(d: Floats) -> Floats:
+            key = tuple(each.value(float(x)) for each, x in zip(ranges, d, strict=True))
+            if key not in self.known:
+                self.known[key] = stacked(self.made(ranges, d)[0])
+            return self.known[key]
+
+        return at
+
+
+def uncertain(
+    case: Study | Build | str | Path,
+    by: Sequence[str] | Mapping[str, Any] | str | None = None,
+    *,
+    inputs: Sequence[str] | None = None,
+    outputs: Sequence[str] | None = None,
+    laws: Sequence[LinearLaw] | None = None,
+    points: int = 20,
+    overrides: Iterable[str] = (),
+    **point: Any,
+) -> Uncertain:
+    """The linear model of a case for all values of its parameters in their ranges, in exact form.
+
+    Parameters:
+        case: path of a case file or of a study file, a femb.Study, or a function that returns a femb.Model.
+        by: parameters with ranges, as of ``femb.sensitivities``; by default all of the case.
+        inputs: names as of ``femb.linearize``, beside those of the controllers; by default all where there are none.
+        outputs: likewise.
+        laws: of controllers in place of those of the case, as of ``femb.loop``.
+        points: number of random sets of values at which the form is compared with models, beside the corners.
+        overrides: entries to replace, as in ``load_case``.
+        point: options of ``femb.operating_point``.
+
+    Raises:
+        ModelError: a parameter without a range, values of which there is no model, or a steady state, by name; a
+            dependence that has no exact form.
+    """
+    study = case if isinstance(case, Study) else read_either(case, tuple(overrides))
+    chosen = parameters_of(study, by)
+    family = CaseFamily(study, chosen, {})
+    ranges = tuple(map(_range, family.parameters))
+    _check_causes(ranges)
+    model = family.nominal.described.model
+    point.setdefault("start", family.nominal.start)
+    laws, names = _channels(model, laws, inputs, outputs, point)
+    samples = _Samples(family, names, point)
+    samples.leave_out(ranges)
+    middle = np.zeros(len(ranges))
+    first, words = samples.made(ranges, middle)
+    straight = [linear(samples.matrix(ranges), k, len(ranges)) for k in range(len(ranges))]
+    for k in np.flatnonzero(~np.array(straight)):
+        ranges = _as_angle(samples, ranges, int(k))
+    form = realised(samples.matrix(ranges), straight)
+    ranges = tuple(replace(each, repetitions=n) for each, n in zip(ranges, form.repetitions, strict=True))
+    core, plant = _extended(form, first, ranges, words)
+    found = Uncertain(ranges, core, plant, tuple(laws), words, 0.0, 0, model.title)
+    return _compared(found, samples, points)
+
+
+def _at(ranges: Sequence[UncertainRange], d: Floats) -> str:
+    """The values at d (k,), in words."""
+    return ", ".join(each.words(each.value(float(x))) for each, x in zip(ranges, d, strict=True))
+
+
+def _range(of: Differentiable) -> UncertainRange:
+    limits = of.limits
+    if limits is None:
+        raise ModelError.at((Parameter.table, of.parameter.name, "range"), "is missing: an uncertain number has one")
+    if not limits[0] <= of.value <= limits[1]:
+        raise ModelError.at(
+            (Parameter.table, of.parameter.name, "range"),
+            f"got {limits[0]:g} to {limits[1]:g}, wanted limits about the nominal value {of.value:g}",
+        )
+    return UncertainRange(of, *limits)
+
+
+def _check_causes(ranges: Sequence[UncertainRange]) -> None:
+    """Raise ModelError where two parameters set one entry."""
+    for first, second in itertools.combinations(ranges, 2):
+        if both := set(first.of.parameter.keys) & set(second.of.parameter.keys):
+            raise ModelError.at(
+                (Parameter.table, second.name), f"sets {min(both)}, as {first.name} does: give them as one parameter"
+            )
+
+
+def _channels(
+    model: Model,
+    laws: Sequence[LinearLaw] | None,
+    inputs: Sequence[str] | None,
+    outputs: Sequence[str] | None,
+    point: dict[str, Any],
+) -> tuple[Sequence[LinearLaw], tuple[Sequence[str], Sequence[str]]]:
+    """The laws, and the inputs and outputs of the plant by name."""
+    if laws is None:
+        laws = laws_of(system_of(model))
+    if not laws:
+        base = operating_point(model, **point)
+        _, words = with_channels(base, steady(base)[0], outputs, inputs)
+        return (), (words["inputs"], words["outputs"])
+    of = loop(held(model), laws, inputs=inputs or (), outputs=outputs or (), **point)
+    return of.laws, (of.plant.inputs, of.plant.outputs)
+
+
+def _as_angle(samples: _Samples, ranges: tuple[UncertainRange, ...], k: int) -> tuple[UncertainRange, ...]:
+    """The ranges, of which parameter k enters by the tangent of half the angle where that takes fewer repetitions."""
+    found: dict[bool, tuple[bool, int]] = {}
+    choices = {}
+    for turning in (True, False):
+        if turning and (ranges[k].of.unit not in ("rad", "") or ranges[k].high - ranges[k].low >= 2.0 * np.pi):
+            continue
+        choices[turning] = tuple(replace(each, turning=turning) if j == k else each for j, each in enumerate(ranges))
+        of, place = samples.matrix(choices[turning]), np.arange(len(ranges)) == k
+        form = realised(lambda d, of=of, place=place: of(d[0] * place), [False])  # type: ignore[misc]
+        wanted = of(0.37 * place) - of(0.0 * place)
+        error = np.max(np.abs(form.change(np.array([0.37])) - wanted))
+        found[turning] = bool(error > 1e-9 * np.max(np.abs(wanted))), form.repetitions[0]
+    return choices[min(found, key=lambda turning: found[turning])]
+
+
+def _extended(
+    form: ParametricForm, middle: SecondOrderModel, ranges: Sequence[UncertainRange], words: Mapping[str, Any]
+) -> tuple[SecondOrderModel, StateSpace]:
+    """The model in the middle of the ranges with w and z, and its state space."""
+    names = tuple(f"{each.name} {k + 1}" for each in ranges for k in range(each.repetitions))
+    n, whole = len(middle.names), stacked(middle)
+    count, split = len(names), 3 * n
+    lower = np.hstack([form.V[:, :split], form.H, form.V[:, split:]])
+    upper = np.hstack([whole[:, :split], form.U, whole[:, split:]])
+    core = model_of(np.vstack([upper[:n], lower, upper[n:]]), middle.names)
+    named = with_names(words, count, (*names, *words["inputs"]), (*names, *words["outputs"]), core)
+    return core, space_of(core, **named)
+
+
+def _compared(found: Uncertain, samples: _Samples, points: int) -> Uncertain:
+    """The form with its largest difference from models at corners and random points. Raises ModelError: too large."""
+    k = len(found.ranges)
+    rng = np.random.default_rng(SEED)
+    corners = np.array(list(itertools.product((-1.0, 1.0), repeat=min(k, 5))))
+    corners = np.hstack([corners, rng.choice([-1.0, 1.0], (len(corners), k - corners.shape[1]))])
+    poles = np.abs(found.plant.eigenvalues())
+    poles = poles[poles > 1e-6 * np.max(poles, initial=0.0)]
+    low, high = (np.min(poles), np.max(poles)) if len(poles) else (0.1, 10.0)
+    low, high = 0.1 * low, min(10.0 * high, 1e4 * low)
+    worst, where = 0.0, ""
+    for d in (*corners, *rng.uniform(-1.0, 1.0, (points, k))):
+        model, words = samples.made(found.ranges, d)
+        omega = float(np.exp(rng.uniform(np.log(low), np.log(high))))
+        wanted = transfer_of(model, 1j * omega, words["kinematics"])
+        own = closed_by(found.response(omega), np.repeat(d, found.sizes))
+        error = float(np.max(np.abs(own - wanted) / np.max(np.abs(wanted), axis=1, keepdims=True)))
+        if error > worst:
+            worst, where = (
+                error,
+                ", ".join(each.words(each.value(float(x))) for each, x in zip(found.ranges, d, strict=True)),
+            )
+    if worst > EXACT:
+        raise ModelError(
+            f"uncertain: the form differs by {worst:.1e} from the model at {where}: the state moves with a parameter, "
+            "or the model has products that are not linear in all but one of them; take fewer parameters together"
+        )
+    return replace(found, difference=worst, compared=len(corners) + points)
+
+
+def closed_by(N: Complexes, d: Floats) -> Complexes:
+    """N_22 + N_21 D (1 - N_11 D)^-1 N_12, with w and z first and D of diagonal d."""
+    count = len(d)
+    inner = np.linalg.solve(np.eye(count) - N[:count, :count] * d, N[:count, count:])
+    return np.asarray(N[count:, count:] + N[count:, :count] * d @ inner)

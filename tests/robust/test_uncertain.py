@@ -1,0 +1,144 @@
+"""Uncertain models in exact form, against models that are built at each set of values, and closed forms."""
+
+import numpy as np
+import pytest
+from models import refuses
+from oracles.uncertain_satellite import BY, LAW, satellite
+from scipy.io import loadmat
+
+import femb
+
+
+def transfers(form, values, omega):
+    return form.at(values).transfer(1j * omega)
+
+
+@pytest.fixture(scope="module")
+def form():
+    return femb.uncertain(satellite, BY, laws=[LAW])
+
+
+@pytest.mark.slow
+def test_the_form_is_that_of_models_at_all_values(form):
+    """Section 3 of the theory's numbers: 7 repetitions, 4 of them of the angle; here at values of its own."""
+    assert form.sizes == (1, 1, 1, 4)
+    assert form.difference < 1e-11
+    assert form.compared == 36
+    rng = np.random.default_rng(7)
+    names = {"inputs": form.plant.inputs[7:], "outputs": form.plant.outputs[7:]}
+    for _ in range(5):
+        values = {each.name: rng.uniform(each.low, each.high) for each in form.ranges}
+        wanted = femb.linearize(satellite(**values), **names)
+        for omega in rng.uniform(0.1, 20.0, 4):
+            found = transfers(form, values, omega)
+            assert found == pytest.approx(wanted.transfer(1j * omega), rel=1e-10, abs=1e-10 * np.abs(found).max())
+
+
+@pytest.mark.slow
+def test_the_worst_corner_has_the_known_poles_and_margins(form):
+    loop = form.loop({"left": 1980.0, "right": 1980.0, "inertia": 270.0, "angle": 0.0})
+    poles = loop.poles()
+    for wanted in (-0.00833824 + 1.77331226j, -0.15270255 + 4.90556216j):
+        assert np.min(np.abs(poles - wanted)) < 2e-8
+    margins = loop.margins()[0]
+    assert margins.delay_margin == pytest.approx(0.11935636, rel=1e-6)
+    assert margins.phase_margin == pytest.approx(33.604327, rel=1e-6)
+    assert margins.sensitivity == pytest.approx(1.94411226, rel=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("by", "sizes"),
+    [
+        ({"angle": {"range": [0.0, np.pi / 2]}}, (4,)),
+        ({"angle": {"range": [0.0, np.pi / 2]}, "hub_mass": {"range": "10 %"}}, (8, 3)),
+    ],
+)
+def test_an_angle_repeats_four_times_without_translations_and_eight_times_with_them(by, sizes):
+    found = femb.uncertain(satellite, by, laws=[LAW], points=4)
+    assert found.sizes == sizes
+    assert found.difference < 1e-11
+
+
+@pytest.mark.slow
+def test_panels_that_turn_oppositely_take_sixteen_repetitions():
+    by = {"angle": {"range": [0.0, np.pi / 2]}, "hub_mass": {"range": "10 %"}}
+
+    def opposite(angle=0.7, hub_mass=500.0):
+        return satellite(angle=angle, other=-angle, hub_mass=hub_mass)
+
+    found = femb.uncertain(opposite, by, laws=[LAW], points=4)
+    assert found.sizes == (16, 3)
+    assert found.difference < 1e-10
+
+
+@pytest.mark.slow
+def test_a_product_of_a_mass_and_an_angle_is_exact():
+    """Equation (4) of the theory: mass and angle of the panels; neither alone is affine in both."""
+    by = {"panel_mass": {"range": "30 %"}, "angle": {"range": [0.0, np.pi / 2]}}
+    found = femb.uncertain(satellite, by, laws=[LAW], points=20)
+    assert found.difference < 1e-11
+    assert sum(found.sizes) < 30
+
+
+def test_a_length_is_a_polynomial_dependence():
+    def pendulum(length=2.0):
+        model = femb.Model()
+        model.add(femb.RigidBody("bob", 3.0, (0.1, 0.1, 0.1)))
+        first, second = femb.JointEnd("ground", axis=(0, 1, 0)), femb.JointEnd("bob", at=(0, 0, length), axis=(0, 1, 0))
+        model.add(femb.Revolute("hinge", first, second))
+        model.add(femb.JointSpringDamper("spring", "hinge", stiffness=5.0))
+        return model
+
+    found = femb.uncertain(
+        pendulum, {"length": {"range": "20 %"}}, inputs=["bodies.bob.torque.y"], outputs=["joints.hinge.angle"]
+    )
+    assert found.sizes == (2,)
+    for length in (1.6, 1.9, 2.4):  # (0.1 + 3 l^2) a'' + 5 a = torque
+        response = found.at({"length": length}).transfer(2j)[0, 0]
+        assert response == pytest.approx(1.0 / (5.0 - 4.0 * (0.1 + 3.0 * length**2)), rel=1e-10)
+
+
+@pytest.mark.slow
+def test_a_file_closed_by_numbers_is_the_model(form, tmp_path):
+    found = loadmat(form.write(tmp_path / "form.mat"))
+    assert [str(name[0]) for name in found["block_name"].ravel()] == list(BY)
+    assert found["block_size"].ravel().tolist() == list(form.sizes)
+    rng = np.random.default_rng(3)
+    for _ in range(4):
+        d = rng.uniform(-1.0, 1.0, 4)
+        s, r = 1j * rng.uniform(0.1, 20.0), 7
+        N = found["d"] + found["c"] @ np.linalg.solve(s * np.eye(len(found["a"])) - found["a"], found["b"])
+        delta = np.diag(np.repeat(d, form.sizes))
+        closed = N[r:, r:] + N[r:, :r] @ delta @ np.linalg.solve(np.eye(r) - N[:r, :r] @ delta, N[:r, r:])
+        wanted = form.at(d).transfer(s)
+        assert closed == pytest.approx(wanted, rel=1e-9, abs=1e-12 * np.abs(wanted).max())
+
+
+@pytest.mark.slow
+def test_python_control_closes_the_form_alike(form):
+    control = pytest.importorskip("control")
+    plant, d, r = form.plant, np.array([0.3, -0.8, 0.5, 0.9]), 7
+    gains = control.ss([], [], [], np.diag(np.repeat(d, form.sizes)))
+    plant = control.ss(plant.A, plant.B, plant.C, plant.D)
+    whole = control.append(plant, gains)
+    m, n = plant.ninputs, plant.noutputs
+    # w is what the gains give, and these get z
+    K = np.zeros((m + r, n + r))
+    K[:r, n:], K[m:, :r] = np.eye(r), np.eye(r)
+    closed = control.feedback(whole, control.ss([], [], [], K), sign=1)[r:n, r:m]
+    wanted = control.evalfr(closed, 1.7j)
+    assert form.at(d).transfer(1.7j) == pytest.approx(wanted, rel=1e-9, abs=1e-12 * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize(
+    ("by", "message"),
+    [
+        ({"left": {}}, r"parameters\.left\.range: is missing"),
+        ({"left": {"range": [1700.0, 1800.0]}}, r"wanted limits about the nominal value 1650"),
+        ({"left": {"range": "20 %"}, "twice": {"entry": "left", "range": "5 %"}}, r"sets left, as left does"),
+        ({"inertia": {"range": [-10.0, 610.0]}}, r"no model at inertia = 610: bodies\.hub\.inertia: .* triangle"),
+    ],
+)
+def test_ranges_that_make_no_model_are_named(by, message):
+    refuses(message, femb.uncertain, satellite, by, laws=[LAW], points=2)
