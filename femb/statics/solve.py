@@ -22,13 +22,14 @@ from femb.layout.element import TrialError
 from femb.layout.protocols import Strained
 from femb.numerics.kinematics import error_norm
 from femb.numerics.newton import LARGEST_ROTATION, Iteration, largest, newton
-from femb.statics.equations import Regularisation, StaticEquations, Unbalanced, mover
+from femb.statics.equations import OF_STRAINS, Regularisation, StaticEquations, Unbalanced, mover
 from femb.statics.neutral import NeutralMotions
 from femb.system.block_lu import AnyFactorisation, SingularError
 
 QUICKLY = 1e-2  # ratio of the last two steps of an iteration that ends with the next one
 GAP = 1e-9  # m or rad, of the rows of constraints of an equilibrium
 LOOSE = 1e-6  # of the forces: what an equilibrium that was found with a shift may leave unbalanced
+ROUNDING = 16.0 * np.finfo(float).eps  # of positions, in forces by the stiffness
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,9 +197,22 @@ class Statics(StaticEquations):
         left = equations[: self.twin.n_v]
         if largest(equations[self.twin.n_v :]) > GAP:
             return False
-        if neutral is not None and neutral.kept:
-            left = neutral.shapes[:, : -neutral.kept].T @ left
-        return largest(left) <= LOOSE * (given + largest(found.force) + largest(self.by_load(found.q, found.load)))
+        shapes = neutral.shapes[:, : -neutral.kept].T if neutral is not None and neutral.kept else None
+        left = left if shapes is None else shapes @ left
+        allowed = LOOSE * (given + largest(found.force) + largest(self.by_load(found.q, found.load)))
+        if largest(left) <= allowed:
+            return True
+        rounding = self.rounding(found) if shapes is None else np.abs(shapes) @ self.rounding(found)
+        return bool(np.all(np.abs(left) <= allowed + rounding))
+
+    def rounding(self, found: Balanced) -> Floats:
+        """(n_v,) what rounding of positions may leave of the forces of a state: by stiff members, more than slow
+        rotations take."""
+        state, system = self.state(found.q, found.load), self.under(found.load)
+        stiffness = self.twin.pattern.to_csc(self.matrices(state, found.q, found.multipliers, system)[0])
+        sizes = np.where(self.weights > OF_STRAINS, 1.0 / np.sqrt(self.weights), 0.0)
+        result: Floats = ROUNDING * (abs(stiffness)[: len(sizes), : len(sizes)] @ sizes)
+        return result
 
     def _singular(self, error: SingularError) -> str:
         """The meaning of a singular matrix, by the frame that it concerns."""

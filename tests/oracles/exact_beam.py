@@ -168,17 +168,21 @@ def inertia(mass_at, compliance_at, length, d0):
     H[2, :4] = g * H[0, :4]
     H[1, :4] -= H[2, :4]
     H[1:, 4] = -total / 30.0, total / 12.0
-    here = [vectors[0], vectors[1], x + Q @ vectors[2], Q @ vectors[3], k, c, Q @ k, Q @ c]
-    axial, bent, s, s0 = beside_vectors(here, length)
-    return h, vectors, (half @ (J11 + 0.25 * D - S) @ half.T, half @ (J12 + 0.25 * D) @ half,
-                        half.T @ (J22 + 0.25 * D + S) @ half), (k, c, length * H, [bent @ s0, axial @ s, axial @ s0],
-                                                                length)  # fmt: skip
+    c1_ends = half @ c1, half.T @ c1
+    here = [vectors[0], vectors[1], x + Q @ vectors[2], Q @ vectors[3], k, c, c1_ends[0], Q @ k, Q @ c, Q @ c1_ends[1]]
+    axial, bent, s, s0, _ = beside_vectors(here, length)
+    products = [bent @ s0, axial @ s, axial @ s0]
+    turning = half @ (J11 + 0.25 * D - S) @ half.T, half @ (J12 + 0.25 * D) @ half, half.T @ (J22 + 0.25 * D + S) @ half
+    return h, vectors, turning, ([k, c], c1_ends, length * H, products, length)
 
 
 def beside_vectors(x, length):
-    """t, k, s and s_0 of eight points, or of their rates: (20d)."""
+    """t, k, s, s_0 and u of ten points, or of their rates: (20d)."""
     s = x[2] - x[0] - 0.5 * (x[1] + x[3])
-    return 0.5 * (x[1] + x[3]) / length, 0.5 * (x[4] + x[6]), s, s + x[5] - x[7]
+    return 0.5 * (x[1] + x[3]) / length, 0.5 * (x[4] + x[7]), s, s + x[5] - x[8], (x[6] - x[9]) / 12.0
+
+
+OWNERS = 0, 0, 1, 1, 0, 0, 0, 1, 1, 1  # ends of the points
 
 
 def beside(points, rates, seconds, products, length):
@@ -191,6 +195,8 @@ def beside(points, rates, seconds, products, length):
         z[0].append(v[0] * p)
         z[1].append(w[0] * p + v[0] * p1)
         z[2].append(a[0] * p + 2.0 * w[0] * p1 + v[0] * p2)
+    for each, of in zip(z, (v, w, a), strict=True):
+        each[0] = each[0] + of[4]
     return *(np.array(each) for each in z), v
 
 
@@ -203,10 +209,11 @@ def helix(d0, xi):
 
 
 def frame_inertia(inertia, offsets, axes):
-    """The eight points and J11, J12 and J22 in the axes of the frames."""
-    h, vectors, (J11, J12, J22), (k, c, *_) = inertia
+    """The ten points and J11, J12 and J22 in the axes of the frames."""
+    h, vectors, (J11, J12, J22), (both, slopes, *_) = inertia
     (b1, b2), (C1, C2) = offsets, axes
-    arms = b1 + C1 @ vectors[0], C1 @ vectors[1], b2 + C2 @ vectors[2], C2 @ vectors[3], C1 @ k, C1 @ c, C2 @ k, C2 @ c
+    arms = [b1 + C1 @ vectors[0], C1 @ vectors[1], b2 + C2 @ vectors[2], C2 @ vectors[3]]
+    arms += [C @ x for C, slope in zip(axes, slopes, strict=True) for x in (*both, slope)]
     return h, arms, (C1 @ J11 @ C1.T, C1 @ J12 @ C2.T, C2 @ J22 @ C2.T)
 
 
@@ -215,7 +222,7 @@ def kinetic_energy(frames, velocities, offsets, axes, inertia):
     h, arms, (J11, J12, J22) = frame_inertia(inertia, offsets, axes)
     points, rates = [], []
     for k, y in enumerate(arms):
-        (r, p), v, moves = frames[k // 2 % 2], velocities[k // 2 % 2], float(k in (0, 2))
+        (r, p), v, moves = frames[OWNERS[k]], velocities[OWNERS[k]], float(k in (0, 2))
         points.append(moves * r + matrix(p) @ y)
         rates.append(moves * v[:3] + matrix(p) @ np.cross(v[3:], y))
     w1, w2 = velocities[0][3:], velocities[1][3:]
@@ -291,21 +298,21 @@ def inertia_force(frames, velocities, accelerations, offsets, axes, inertia, gra
     h, arms, (J11, J12, J22) = frame_inertia(inertia, offsets, axes)
     points, rates, pulls = [], [], []
     for k, y in enumerate(arms):
-        (r, p), v, a = (each[k // 2 % 2] for each in (frames, velocities, accelerations))
+        (r, p), v, a = (each[OWNERS[k]] for each in (frames, velocities, accelerations))
         own, moves = np.cross(a[3:], y) + np.cross(v[3:], np.cross(v[3:], y)), float(k in (0, 2))
         points.append(moves * r + matrix(p) @ y)
         rates.append(moves * v[:3] + matrix(p) @ np.cross(v[3:], y))
         pulls.append(moves * (a[:3] - gravity) + matrix(p) @ own)
     _, _, H, products, length = inertia[3]
-    _, _, z, (t, bent, s, s0) = beside(points, rates, pulls, products, length)
-    F = [*(h @ np.array(pulls[:4]) + H[:, :4].T @ z), *np.zeros((4, 3))]
+    _, _, z, (t, bent, s, s0, _) = beside(points, rates, pulls, products, length)
+    F = [*(h @ np.array(pulls[:4]) + H[:, :4].T @ z), *np.zeros((6, 3))]
     G = H[:, :4] @ np.array(pulls[:4]) + H[:, 4:] * z
     of_t = sum(f * (a @ b - e) for f, a, b, e in zip(G, (bent, t, t), (s0, s, s0), products, strict=True))
     of_t = of_t + (G[1] @ t) * s + (G[2] @ t) * s0
     of_k, of_s, of_s0 = (G[0] @ t) * s0, (G[1] @ t) * t, (G[0] @ t) * bent + (G[2] @ t) * t
     both = of_s + of_s0
     for k, more in enumerate((-both, 0.5 * (of_t / length - both), both, 0.5 * (of_t / length - both),
-                              0.5 * of_k, of_s0, 0.5 * of_k, -of_s0)):  # fmt: skip
+                              0.5 * of_k, of_s0, G[0] / 12.0, 0.5 * of_k, -of_s0, -G[0] / 12.0)):  # fmt: skip
         F[k] = F[k] + more
     (w1, w2), (a1, a2) = ((x[0][3:], x[1][3:]) for x in (velocities, accelerations))
     turns = [
@@ -314,7 +321,7 @@ def inertia_force(frames, velocities, accelerations, offsets, axes, inertia, gra
     ]
     out = []
     for e, (_, p) in enumerate(frames):
-        lever = sum(np.cross(arms[k], matrix(p).T @ F[k]) for k in range(8) if k // 2 % 2 == e)
+        lever = sum(np.cross(arms[k], matrix(p).T @ F[k]) for k in range(10) if OWNERS[k] == e)
         out += [F[2 * e], lever + turns[e]]
     return np.concatenate(out)
 
