@@ -185,7 +185,7 @@ class ExactBatch(BeamElements):
 
     @property
     def data(self) -> Floats:
-        """The rows (e, 201 or 309) of parameters of all elements, a copy."""
+        """The rows (e, 207 or 315) of parameters of all elements, a copy."""
         return self._data.all()
 
     def free(self, u: Floats) -> Floats:

@@ -29,15 +29,15 @@ from femb.numerics import rotations
 #     ends (n, 2, 17)     per end: 1 if it has an offset or a rotation, offset (3) in the frame, section axes (9) in
 #     it,
 #                         their quaternion (4)
-#     data (n, 201)       length, damping, reference coordinates d0 (6), compliances Fm (36), Fq (36) and G (36),
-#     points y
-#                         (4 x 3), k and c of both ends (4 x 3) and inertias J11, J12, J22 (27) in frame axes, masses
-#                         h (4 x 4) of the points; of a mass beside the axis the masses of three more vectors with the
-#                         points and with themselves (3 x 5) and the products of these in the reference shape (3)
-#     data (n, 309)       where a section has damping coefficients that differ: also Fm, Fq and G of the viscous
+#     data (n, 207)       length, damping, reference coordinates d0 (6), compliances Fm (36), Fq (36) and G (36),
+#                         points y (4 x 3), k, c and c1 of both ends (6 x 3) and inertias J11, J12, J22 (27) in frame
+#                         axes, masses h (4 x 4) of the points; of a mass beside the axis the masses of three more
+#                         vectors with the points and with themselves (3 x 5) and the products of these in the
+#                         reference shape (3)
+#     data (n, 315)       where a section has damping coefficients that differ: also Fm, Fq and G of the viscous
 #                         compliance, for the elements whose damping is ``BY_DIRECTION``
 
-LENGTH, DAMPING, REFERENCE, MEAN, QUADRATIC, SLOPE, POINTS, ROTARY, MASSES = 0, 1, 2, 8, 44, 80, 116, 140, 167
+LENGTH, DAMPING, REFERENCE, MEAN, QUADRATIC, SLOPE, POINTS, ROTARY, MASSES = 0, 1, 2, 8, 44, 80, 116, 146, 173
 BESIDE, PRODUCTS = MASSES + 16, MASSES + 31
 COLUMNS = PRODUCTS + 3
 VISCOUS_MEAN, VISCOUS_QUADRATIC, VISCOUS_SLOPE = COLUMNS, COLUMNS + 36, COLUMNS + 72
@@ -368,7 +368,7 @@ def reference_changes(shape: BeamShape) -> Floats:
 
 
 def element_rows(elements: ElementProperties, ends: Floats) -> Floats:
-    """The parameters (e, 201 or 309) of elements, from their properties and the rows (e, 2, 17) of their ends; those of
+    """The parameters (e, 207 or 315) of elements, from their properties and the rows (e, 2, 17) of their ends; those of
     a few elements are kept, for models of a study whose beams are alike."""
     if len(ends) > MOST_KEPT:
         return _element_rows(elements, ends)
@@ -394,7 +394,7 @@ def _element_rows(elements: ElementProperties, ends: Floats) -> Floats:
     for at, vectors, offset in ((POINTS, points, ends[:, :, OFFSET:AXES]), (POINTS + 12, beside[0], 0.0)):
         placed = np.einsum("enij,enkj->enki", C, vectors)
         placed[:, :, 0] += offset
-        rows[:, at : at + 12] = placed.reshape(count, 12)
+        rows[:, at : at + placed[0].size] = placed.reshape(count, -1)
     rows[:, BESIDE:PRODUCTS], rows[:, PRODUCTS:COLUMNS] = beside[1].reshape(count, 15), beside[2]
     C1, C2 = C[:, 0], C[:, 1]
     turned = [A @ J @ _transposed(B) for A, J, B in zip((C1, C1, C2), inertias, (C1, C2, C2), strict=True)]
@@ -408,12 +408,8 @@ def inertia(elements: ElementProperties) -> tuple[Floats, Floats, tuple[Floats, 
     at both ends, and J11, J12 and J22 (e, 3, 3) in these axes: equations (20) to (23c)."""
     count, L, reference = len(elements.lengths), elements.lengths[:, None], elements.reference
     mass, F = elements.mass, elements.compliance
-    m, mc = mass[:, :, 0, 0], np.zeros((count, 5, 3))
-    mc[:, :, 1], mc[:, :, 2] = -mass[:, :, 0, 5], mass[:, :, 0, 4]
-    # the straight line c0 + eta c1 with the first moments of the mass centres
-    place = (m[:, 1] / m[:, 0])[:, None]
-    c1 = (mc[:, 1] - place * mc[:, 0]) / (m[:, 2:3] - place * m[:, 1:2])
-    c0 = mc[:, 0] / m[:, :1] - place * c1
+    m, mc = mass[:, :, 0, 0], _first_moments(mass)
+    c0, c1 = mass_line(mass)
     n = _line(elements)
     h = L[:, None] * (_integral(n, n, m) + REST * m[:, :1, None] * np.outer(SHEARED, SHEARED))
     # rotary inertia, with that of the mass centres beside the line
@@ -447,6 +443,22 @@ def inertia(elements: ElementProperties) -> tuple[Floats, Floats, tuple[Floats, 
     return h, points, (inertias[0], inertias[1], inertias[2])
 
 
+def _first_moments(mass: Floats) -> Floats:
+    """(e, 5, 3) of the moments of mass (e, 5, 6, 6)."""
+    return np.stack([0.0 * mass[:, :, 0, 5], -mass[:, :, 0, 5], mass[:, :, 0, 4]], axis=2)
+
+
+def mass_line(mass: Floats) -> tuple[Floats, Floats]:
+    """c0 and c1 (e, 3) of the straight line c0 + eta c1 with the first moments of the mass centres: equation (20a).
+
+    mass (e, 5, 6, 6) : moments of mass.
+    """
+    m, mc = mass[:, :, 0, 0], _first_moments(mass)
+    place = (m[:, 1] / m[:, 0])[:, None]
+    c1 = (mc[:, 1] - place * mc[:, 0]) / (m[:, 2:3] - place * m[:, 1:2])
+    return np.asarray(mc[:, 0] / m[:, :1] - place * c1), np.asarray(c1)
+
+
 def _line(elements: ElementProperties) -> Floats:
     """(e, 4, 3) shares n of the four vectors in the line, by powers of eta: equation (22b)."""
     m, F = elements.mass[:, :, 0, 0], elements.compliance
@@ -458,16 +470,16 @@ def _line(elements: ElementProperties) -> Floats:
 
 
 def mass_beside(elements: ElementProperties, points: Floats) -> tuple[Floats, Floats, Floats]:
-    """Vectors k and c (e, 2, 2, 3) of a mass beside the axis, in the axes of both ends, H (e, 3, 5) kg and the products
-    (e, 3) in the reference shape: equation (22d). All are zero where it is on the axis.
+    """Vectors k, c and c1 (e, 2, 3, 3) of a mass beside the axis, in the axes of both ends, H (e, 3, 5) kg and the
+    products (e, 3) in the reference shape: equation (22d). All are zero where it is on the axis.
 
     points (e, 2, 2, 3) : the four vectors in these axes.
     """
     L, m, F = elements.lengths, elements.mass[:, :, 0, 0], elements.compliance[:, 0]
     beside = np.any(elements.mass[:, :, 0, 4:] != 0.0, axis=(1, 2))
-    arms, masses, products = np.zeros((len(L), 2, 2, 3)), np.zeros((len(L), 3, 5)), np.zeros((len(L), 3))
-    c = np.stack([0.0 * L, -elements.mass[:, 0, 0, 5], elements.mass[:, 0, 0, 4]], axis=1) / m[:, :1]
-    arms[:, :, 1] = c[:, None]
+    arms, masses, products = np.zeros((len(L), 2, 3, 3)), np.zeros((len(L), 3, 5)), np.zeros((len(L), 3))
+    c = _first_moments(elements.mass)[:, 0] / m[:, :1]
+    arms[:, :, 1], arms[:, :, 2] = c[:, None], mass_line(elements.mass)[1][:, None]
     for i, (shear, bend) in enumerate(((1, 5), (2, 4)), 1):
         sheared = 12.0 * F[:, shear, shear] / (F[:, bend, bend] * L**2)
         arms[:, :, 0, i] = (-c[:, i] / (L * (1.0 + sheared)))[:, None]
@@ -481,9 +493,13 @@ def mass_beside(elements: ElementProperties, points: Floats) -> tuple[Floats, Fl
     masses *= np.where(beside, L, 0.0)[:, None, None]
     curved = beside & np.any(elements.reference[:, 1:] != 0.0, axis=1)
     if curved.any():
-        d, both = elements.reference[curved], np.concatenate([points[curved], arms[curved]], axis=2)
+        d = elements.reference[curved]
+        # c1 of the middle
+        halves = rotations.exponential(np.array([0.5, -0.5])[:, None] * d[:, None, 3:])
+        arms[curved, :, 2] = rotations.rotate(halves, arms[curved, :, 2])
+        both = np.concatenate([points[curved], arms[curved]], axis=2)
         both[:, 1] = rotations.rotate(rotations.exponential(d[:, 3:])[:, None], both[:, 1])
-        (y1, y2, k1, c1), (y3, y4, k2, c2) = np.moveaxis(both, 0, 2)
+        (y1, y2, k1, c1, _), (y3, y4, k2, c2, _) = np.moveaxis(both, 0, 2)
         s = _apply(helix_map(d[:, 3:]), d[:, :3]) + y3 - y1 - 0.5 * (y2 + y4)
         k, t = 0.5 * (k1 + k2), 0.5 * (y2 + y4) / L[curved, None]
         products[curved] = np.stack([np.sum(a * b, axis=1) for a, b in ((k, s + c1 - c2), (t, s), (t, s + c1 - c2))], 1)

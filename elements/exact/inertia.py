@@ -1,8 +1,9 @@
 """Inertia of exact beam elements: the force, which is also differentiated, the mass matrix, energy and momenta.
 
 The mass moves with four vectors that are fixed in the frames: the points k = 0 and 2 have a place, 1 and 3 none. Mass
-beside the axis moves by three vectors more, z_i = t (l_i . s_i - e_i), the first with the bubble of a linear curvature.
-All of t, l and s are linear in eight points: the four, and k and c of both ends.
+beside the axis moves by three vectors more, z_i = t (l_i . s_i - e_i), the first with the bubbles of a linear curvature
+and of a line of mass centres that is inclined, u. All of t, l, s and u are linear in ten points: the four, and k, c and
+the slope of this line of both ends.
 Source: docs/theory/exact_beam.md, section 9, equations (20) to (26).
 """
 
@@ -34,10 +35,10 @@ Rates: TypeAlias = tuple[Vector6, Vector6]
 
 
 class ElementInertia(NamedTuple):
-    """Points (8, 3) in frame axes, inertias h (4, 4) of four, and of rotation J11, J12, J22 (3, 3). Of mass beside the
+    """Points (10, 3) in frame axes, inertias h (4, 4) of four, and of rotation J11, J12, J22 (3, 3). Of mass beside the
     axis: length, shares (3, 5) of z_i, and the products e_i (3,)."""
 
-    points: Annotated[Any, (8, 3)]
+    points: Annotated[Any, (10, 3)]
     h: Annotated[Any, (4, 4)]
     J11: Matrix3
     J12: Matrix3
@@ -61,11 +62,13 @@ class EndsMotion(NamedTuple):
 
 inertia_numbers = reader(COLUMNS - POINTS)
 NOWHERE = (vector(0.0, 0.0, 0.0),) * 2
+# The end of each point.
+ENDS = (0, 0, 1, 1, 0, 0, 0, 1, 1, 1)
 
 
 @inlined
 def has_mass_beside(data):
-    """Whether the mass of an element is beside its axis, so that eight points count in place of four."""
+    """Whether the mass of an element is beside its axis, so that ten points count in place of four."""
     return not every(data[BESIDE + 4] == 0.0)
 
 
@@ -77,7 +80,7 @@ def inertia_of(numbers, length):
 
     J11, J12, J22 = (part(ROTARY + 9 * k, 3, 3) for k in range(3))
     beside, products = part(BESIDE, 3, 5), part(PRODUCTS, 3)
-    return ElementInertia(part(POINTS, 8, 3), part(MASSES, 4, 4), J11, J12, J22, length, beside, products)
+    return ElementInertia(part(POINTS, 10, 3), part(MASSES, 4, 4), J11, J12, J22, length, beside, products)
 
 
 def motion_of(axes, places, rates, seconds, gravity):
@@ -88,16 +91,16 @@ def motion_of(axes, places, rates, seconds, gravity):
 
 
 def points_of(at, of_points, of_places):
-    """Every point R y, with what its place adds: a list (8,) of vectors, inertial axes."""
-    parts = enumerate(of_points)
-    return [at.axes[k // 2 % 2] @ y + of_places[k // 2] if k in (0, 2) else at.axes[k // 2 % 2] @ y for k, y in parts]
+    """Every point R y, with what its place adds: a list of vectors, inertial axes."""
+    turned = [at.axes[ENDS[k]] @ y for k, y in enumerate(of_points)]
+    return [y + of_places[ENDS[k]] if k in (0, 2) else y for k, y in enumerate(turned)]
 
 
 def accelerations(of, at, count):
     """Second rates of the first points: equation (24)."""
     turning: list[Any] = []
     for k in range(count):
-        w, alpha, y = at.omega[k // 2 % 2], at.alpha[k // 2 % 2], of.points[k]
+        w, alpha, y = at.omega[ENDS[k]], at.alpha[ENDS[k]], of.points[k]
         turning.append(cross(alpha, y) + dot(w, y) * w - dot(w, w) * y)
     return points_of(at, turning, at.acc)
 
@@ -123,7 +126,7 @@ def on_frames(of, at, F):
     found: list[Any] = []
     rotary = zip(at.omega, angular_momenta(of, at.omega), angular_momenta(of, at.alpha), strict=True)
     for e, (w, h, g) in enumerate(rotary):
-        own = [k for k in range(len(F)) if k // 2 % 2 == e]
+        own = [k for k in range(len(F)) if ENDS[k] == e]
         found += [F[2 * e], g + cross(w, h) + total(cross(of.points[k], at.axes[e].T @ F[k]) for k in own)]
     return joined(*found)
 
@@ -135,38 +138,41 @@ def force_on_axis(of, at):
 
 def force_beside(of, at):
     """(12,): that of mass beside the axis, with the forces on the z_i."""
-    xdd = accelerations(of, at, 8)
+    xdd = accelerations(of, at, 10)
     jets = jets_of(of, at, xdd)
-    F, G = [*momenta(of, xdd), *[vector(0.0, 0.0, 0.0)] * 4], dict[str, Any]()
+    F, G = [*momenta(of, xdd), *[vector(0.0, 0.0, 0.0)] * 6], dict[str, Any]()
     for i, (a, b) in enumerate(FACTORS):
         zdd = displaced(of, jets, i)[2]
         f = of.beside[i, 4] * zdd + total(of.beside[i, n] * xdd[n] for n in range(4))
         F[:4] = [F[n] + of.beside[i, n] * zdd for n in range(4)]
         t, one, other = jets["t"][0], jets[a][0], jets[b][0]
         along = dot(f, t)
-        added = ("t", (dot(one, other) - of.products[i]) * f), (a, along * other), (b, along * one)
-        for name, part in added:
+        added = ("t", (dot(one, other) - of.products[i]) * f), (a, along * other), (b, along * one), ("u", f)
+        for name, part in added[: None if i == 0 else 3]:
             G[name] = G[name] + part if name in G else part
     # the transpose of ``bubble_vectors``
     s, bend = G["s"] + G["s0"], (0.5 / of.length) * G["t"]
-    parts = -s, bend - 0.5 * s, s, bend - 0.5 * s, 0.5 * G["k"], G["s0"], 0.5 * G["k"], -G["s0"]
+    arms = 0.5 * G["k"], G["s0"], INCLINED * G["u"], 0.5 * G["k"], -G["s0"], -INCLINED * G["u"]
+    parts = -s, bend - 0.5 * s, s, bend - 0.5 * s, *arms
     return on_frames(of, at, [one + other for one, other in zip(F, parts, strict=True)])
 
 
-# Names of l_i and s_i of the three z_i.
+# Share of u in the bubble, and names of l_i and s_i of the three z_i.
+INCLINED = 1.0 / 12.0
 FACTORS = ("k", "s0"), ("t", "s"), ("t", "s0")
 
 
 def bubble_vectors(of, x):
-    """t, k, s and s_0 of the points, or of their rates those of these."""
+    """t, k, s, s_0 and u of the points, or of their rates those of these."""
     s = x[2] - x[0] - 0.5 * (x[1] + x[3])
-    return {"t": (0.5 / of.length) * (x[1] + x[3]), "k": 0.5 * (x[4] + x[6]), "s": s, "s0": s + x[5] - x[7]}
+    t, k, u = (0.5 / of.length) * (x[1] + x[3]), 0.5 * (x[4] + x[7]), INCLINED * (x[6] - x[9])
+    return {"t": t, "k": k, "s": s, "s0": s + x[5] - x[8], "u": u}
 
 
 def point_motions(of, at):
-    """Places and rates of the eight points."""
+    """Places and rates of the points."""
     x = points_of(at, list(of.points), at.places)
-    return x, points_of(at, [cross(at.omega[k // 2 % 2], y) for k, y in enumerate(of.points)], at.rates)
+    return x, points_of(at, [cross(at.omega[ENDS[k]], y) for k, y in enumerate(of.points)], at.rates)
 
 
 def jets_of(of, at, xdd):
@@ -179,7 +185,8 @@ def displaced(of, jets, i):
     """z_i with its first and second rate."""
     (a, ad, add), (b, bd, bdd), (t, td, tdd) = (jets[name] for name in (*FACTORS[i], "t"))
     p, pd, pdd = dot(a, b) - of.products[i], dot(ad, b) + dot(a, bd), dot(add, b) + 2.0 * dot(ad, bd) + dot(a, bdd)
-    return p * t, p * td + pd * t, p * tdd + 2.0 * pd * td + pdd * t
+    z = p * t, p * td + pd * t, p * tdd + 2.0 * pd * td + pdd * t
+    return z if i else [one + other for one, other in zip(z, jets["u"], strict=True)]
 
 
 def energy_sums(of, at, gravity, beside):
@@ -188,7 +195,7 @@ def energy_sums(of, at, gravity, beside):
     p = momenta(of, xd)
     share = [of.h[m, 0] + of.h[m, 2] for m in range(4)]
     if beside:
-        jets = jets_of(of, at, [vector(0.0, 0.0, 0.0)] * 8)
+        jets = jets_of(of, at, [vector(0.0, 0.0, 0.0)] * 10)
         for i in range(3):
             z, zd, _ = displaced(of, jets, i)
             own = of.beside[i, 4] * zd + total(of.beside[i, n] * xd[n] for n in range(4))

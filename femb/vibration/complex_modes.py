@@ -257,6 +257,8 @@ SHOWN = 0.01
 BESIDE = 1e-9
 Complex = NDArray[np.complex128]
 SEED = 1
+# Velocities up to which all eigenvalues are computed where Lanczos' method does not separate those wanted.
+DENSE = 600
 # Of what rounding may leave: an eigenvalue that a refinement moves farther is that of another mode.
 FARTHEST = 10.0
 # Rounding of eigenvalues 1 / (lambda - shift) of the size of the largest, with vectors (phi, lambda phi / shift).
@@ -316,7 +318,14 @@ def complex_modes(
             operator, k=wanted, sigma=shift, OPinv=operator, v0=start, ncv=min(2 * n, 3 * wanted + 20)
         )
     except ArpackError as error:
-        raise SolveError(f"modes: the eigenvalue solver did not converge: {error}") from error
+        if n > DENSE:
+            raise SolveError(
+                f"modes: the {wanted} eigenvalues of least size do not separate, as those that gather at -1/damping "
+                "where stiffness damping is above critical: ask for fewer, or give a smaller damping (s)"
+            ) from error
+        inverted, vectors = np.linalg.eig(np.column_stack([inverse(b) for b in np.eye(2 * n)]))
+        nearest = np.argsort(-np.abs(inverted))[:wanted]
+        values, vectors = shift + 1.0 / inverted[nearest], vectors[:, nearest]
     vectors[states] = shift * vectors[n + states] / np.where(values == 0.0, 1.0, values)
     listed = values.imag >= -REAL * np.abs(values)
     if slow is not None:
