@@ -54,6 +54,62 @@ def plate(name: str, *walls: str, n: int = 8) -> list[str]:
     return [*cards, *walls, METAL, *held]
 
 
+SIDES = {
+    "CHEXA": [(0, 1), (1, 2), (2, 3), (3, 0), (0, 4), (1, 5), (2, 6), (3, 7), (4, 5), (5, 6), (6, 7), (7, 4)],
+    "CPENTA": [(0, 1), (1, 2), (2, 0), (0, 3), (1, 4), (2, 5), (3, 4), (4, 5), (5, 3)],
+    "CTETRA": [(0, 1), (1, 2), (2, 0), (0, 3), (1, 3), (2, 3)],
+}
+PARTS = {
+    "CHEXA": [range(8)], "CPENTA": [(0, 1, 2, 4, 5, 6), (0, 2, 3, 4, 6, 7)],
+    "CTETRA": [(0, 1, 3, 4), (1, 2, 3, 6), (1, 3, 4, 6), (1, 6, 4, 5), (3, 4, 6, 7)],
+}  # fmt: skip
+MAT9 = "MAT9,1,1.2+11,3.+10,2.+10,1.+9,,,6.+10\n,2.5+10,,,,5.+10,,,\n,1.5+10,,,1.2+10,,9.+9,1800."
+
+
+def card(name: str, *values: object) -> str:
+    """A card in free format, with its continuations."""
+    texts = list(map(str, values))
+    return "\n,".join([",".join([name, *texts[:8]]), *(",".join(texts[k : k + 8]) for k in range(8, len(texts), 8))])
+
+
+def solid(name: str, quadratic: bool, material: str, n: tuple[int, int, int] = (4, 2, 2)) -> list[str]:
+    """A bar 1 x 0.2 x 0.2 m of solids that is held at x = 0, whose integration is full and mass consistent."""
+    places: dict[tuple[int, int, int], int] = {}
+    cards = []
+
+    def grid(*at: int) -> int:
+        if at not in places:
+            places[at] = len(places) + 1
+            x, y, z = (size * k / (2 * m) for size, k, m in zip((1.0, 0.2, 0.2), at, n, strict=True))
+            cards.append(f"GRID,{places[at]},,{x:.6f},{y:.6f},{z:.6f}")
+        return places[at]
+
+    corners = [(0, 0, 0), (2, 0, 0), (2, 2, 0), (0, 2, 0), (0, 0, 2), (2, 0, 2), (2, 2, 2), (0, 2, 2)]
+    number = 0
+    for i, j, k in np.ndindex(*n):
+        own = [(2 * i + a, 2 * j + b, 2 * k + c) for a, b, c in corners]
+        for part in PARTS[name]:
+            at = [own[corner] for corner in part]
+            number += 1
+            between = [tuple((p + q) // 2 for p, q in zip(at[a], at[b], strict=True)) for a, b in SIDES[name]]
+            cards.append(card(name, number, 2, *(grid(*each) for each in at + (between if quadratic else []))))
+    held = [f"SPC1,1,123,{number}" for (x, _, _), number in places.items() if x == 0]
+    return [*cards, "PSOLID,2,1,,3,,FULL", material, "PARAM,COUPMASS,1", *held]
+
+
+def panels() -> list[str]:
+    """Two rows of shear panels with rods at their sides, without mass as MYSTRAN has them, and masses at the grids."""
+    cards, n = [], 5
+    for j, i in np.ndindex(3, n):
+        a = j * n + i + 1
+        cards += [f"GRID,{a},,{0.25 * i:.6f},{0.3 * j:.6f},0.", f"CONM2,{300 + a},{a},,1."]
+        cards += [f"CSHEAR,{a},2,{a},{a + 1},{a + n + 1},{a + n}"] if j < 2 and i < n - 1 else []
+        cards += [f"CROD,{100 + a},3,{a},{a + 1}"] if i < n - 1 else []
+        cards += [f"CROD,{200 + a},3,{a},{a + n}"] if j < 2 else []
+    held = [f"SPC1,1,{12 if (a - 1) % n == 0 else ''}3456,{a}" for a in range(1, 3 * n + 1)]
+    return [*cards, "PSHEAR,2,1,.002", "PROD,3,1,1.-4,1.-9", METAL.replace("2700.", "0."), *held]
+
+
 def decks() -> dict[str, list[str]]:
     """Cards by name."""
     frame = bars(PBAR)
@@ -73,6 +129,10 @@ def decks() -> dict[str, list[str]]:
                  "CONM2,11,12,,.3", HELD],
         "CQUAD4 8 x 8, PSHELL": plate("CQUAD4", "PSHELL,2,1,.01,1,,1"),
         "CTRIA3 8 x 8, PSHELL": plate("CTRIA3", "PSHELL,2,1,.01,1,,1"),
+        "CSHEAR, PSHEAR": panels(),
+        **{f"{name} of {'many grids' if more else 'corners'}": solid(name, more, METAL)
+           for name in SIDES for more in (False, True)},
+        "CHEXA, MAT9": solid("CHEXA", False, MAT9),
     }  # fmt: skip
 
 

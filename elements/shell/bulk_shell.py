@@ -128,9 +128,16 @@ class Walls:
     def number(self, card: Card) -> int:
         """The number of the wall of an element. Raises ModelError."""
         n = 3 if card.name.startswith("CTRI") else 4
-        given = [card.number(word) for k in range(n) if card.value(word := f"T{k + 1}") not in (None, 0, 0.0)]
-        if given and (len(given) < n or max(given) - min(given) > 0.5 * max(given)):
-            raise card.refuse("thicknesses T1 to T4 of some corners, or far from each other,")
+        keys = [f"T{k + 1}" for k in range(n)]
+        given = [card.number(key) for key in keys if card.value(key) not in (None, 0, 0.0)]
+        if given and len(given) < n:
+            # blank: that of the property
+            own = self.data["PSHELL PCOMP PCOMPG"].get(card.whole("PID"))
+            if own is None or own.name != "PSHELL":
+                raise card.refuse("thicknesses T1 to T4 of some corners")
+            given += [own.number("T")] * (n - len(given))
+        if given and max(given) - min(given) > 0.5 * max(given):
+            raise card.refuse("thicknesses T1 to T4 that are far from each other")
         if given and card.name[-1] not in "68" and card.text("TFLAG") == "1":
             raise card.refuse("TFLAG, thicknesses as parts of that of the property,")
         # of a wedge that of the middle
@@ -173,8 +180,6 @@ def material_directions(data: BulkData, cards: list[Card], x: Floats) -> Floats:
 
 def _sheet(data: BulkData, card: Card, zoffs: float, thickness: float | None) -> LaidWall:
     """PSHELL: without MID1 its stiffness in its plane is made very small, without MID2 that of bending."""
-    if card.value("MID4") not in (None, 0):
-        raise card.refuse("the material of coupling, MID4")
     thickness = card.number("T") if thickness is None else thickness
     if not thickness > 0.0:
         raise card.fault("T", "a thickness above 0")
@@ -191,7 +196,8 @@ def _sheet(data: BulkData, card: Card, zoffs: float, thickness: float | None) ->
     bending, shear = card.number("K"), card.number("TST") or 5.0 / 6.0
     extra = np.array([card.number("NSM"), 0.0, 0.0])
     # the guide writes 0.833333
-    whole = bending == 1.0 and abs(shear - 5.0 / 6.0) < 1e-5 and all(named.values())
+    coupled = card.value("MID4") not in (None, 0)
+    whole = bending == 1.0 and abs(shear - 5.0 / 6.0) < 1e-5 and all(named.values()) and not coupled
     if first is second is third and whole and first.name != "MAT2":
         ply = ply_of(first, thickness, 0.0)
         wall = wall_of_plies([ply], -zoffs)
@@ -202,16 +208,25 @@ def _sheet(data: BulkData, card: Card, zoffs: float, thickness: float | None) ->
     A = thickness * A * (1.0 if named["MID1"] else NO_STIFFNESS)
     D = thickness**3 / 12.0 * bending * D * (1.0 if named["MID2"] else NO_STIFFNESS)
     wall = wall_of_sheet(A, D, shear * thickness * S, thickness, density, -zoffs)
+    if coupled:
+        # NASTRAN counts curvatures the other way
+        if zoffs:
+            raise card.refuse("the material of coupling, MID4, of elements with an offset")
+        B = -(thickness**2) * plane_stiffness(data.property(card, "MAT1 MAT8 MAT2", "MID4"), False)[0]
+        wall.stiffness[:3, 3:6] = wall.stiffness[3:6, :3] = B
     return LaidWall(replace(wall, mass=wall.mass + extra))
 
 
-def plane_stiffness(card: Card) -> tuple[Floats, Floats, float]:
-    """Plane stress (3, 3) and shear through the thickness (2, 2), Pa, and density of a MAT1, MAT2 or MAT8."""
+def plane_stiffness(card: Card, positive: bool = True) -> tuple[Floats, Floats, float]:
+    """Plane stress (3, 3) and shear through the thickness (2, 2), Pa, and density of a MAT1, MAT2 or MAT8. positive :
+    whether the former must be."""
     if card.name != "MAT2":
         ply = ply_of(card, 1.0, 0.0)
         return ply.stiffness(), ply.shear(), float(ply.density or 0.0)
     a, b, c, d, e, f = (card.number(key) for key in ("G11", "G12", "G13", "G22", "G23", "G33"))
     G = np.array([[a, b, c], [b, d, e], [c, e, f]])
+    if not positive:
+        return G, G[:2, :2], 0.0
     if np.linalg.eigvalsh(G)[-1] <= 0.0 or np.linalg.eigvalsh(G)[0] < 0.0:
         raise ModelError(f"{card}: its stiffness is not positive")
     # as the shear material MAT2 has G11, G12, G22

@@ -18,7 +18,7 @@ GRID     places, displacement axes; PS is a support | ID CP=0 X1=0 X2=0 X3=0 CD 
 GRDSET   defaults of GRID                   | - CP - - - CD PS SEID
 POINT    places for SELOC                    | ID CP=0 X1=0 X2=0 X3=0
 SELOC    where a superelement is             | SEID GA1 GA2 GA3 GB1 GB2 GB3
-SEBULK   PRIMARY, MIRROR and IDENTICAL      | SEID TYPE RSEID
+SEBULK   PRIMARY, MIRROR and REPEAT         | SEID TYPE RSEID
 SEMPLN   planes of mirrors                  | SEID TYPE P1 P2 P3
 SPOINT   scalar points                      | ID...
 CORD1R   axes by grids, two on a card       | CID G1 G2 G3 CIDB G1B G2B G3B
@@ -33,7 +33,9 @@ MAT2     walls                              | MID G11:P=0 G12:P=0 G13:P=0 G22:P=
 MAT8     plies and walls                    | MID E1:P E2:P NU12=0 G12:P=0 G1Z:P=0 G2Z:P=0 RHO:D=0 / A1:1/K
    A2:1/K=A1 TREF XT:P=0 XC:P=XT YT:P=0 YC:P=YT S:P=0
 MAT9     solids                             | MID G:P...
-PSHELL   MID3 and MID1 or MID2 may be blank | PID MID1 T:L MID2 K=1 MID3 TST=0.8333333333333333 NSM:M/L2=0 / Z1 Z2
+MAT11    solids                             | MID E1:P E2:P E3:P NU12 NU13 NU23 G12:P / G13:P G23:P
+   RHO:D=0
+PSHELL   MID1 or MID2, MID3, MID4 may be blank | PID MID1 T:L MID2 K=1 MID3 TST=0.8333333333333333 NSM:M/L2=0 / Z1 Z2
    MID4
 PCOMP    laminates; LAM = SYM, MEM, BEND, SMEAR are refused but SYM | PID Z0:L NSM:M/L2=0 SB FT TREF GE LAM / PLIES...
 PCOMPG   laminates                          | PID Z0:L NSM:M/L2=0 SB FT TREF - LAM / PLIES...
@@ -44,14 +46,17 @@ CTRIAR   as CTRIA3                          | EID PID=EID G1 G2 G3 THETA=0 ZOFFS
 CQUAD8   sides without their grid are straight | EID PID=EID G1 G2 G3 G4 G5 G6 / G7 G8 T1:L T2:L T3:L T4:L THETA=0
   ZOFFS:L=0
 CTRIA6   as CQUAD8                          | EID PID=EID G1 G2 G3 G4 G5 G6 / THETA=0 ZOFFS:L=0 T1:L T2:L T3:L
-PSOLID   solids, in basic axes where anisotropic | PID MID CORDM=0 IN STRESS ISOP FCTN
-CTETRA   4 or 10 grids                      | EID PID=EID G...
-CHEXA    8 or 20 grids                      | EID PID=EID G...
-CPENTA   6 or 15 grids                      | EID PID=EID G...
-CPYRAM   5 grids                            | EID PID=EID G...
+PSOLID   solids; not in element axes where anisotropic | PID MID CORDM=0 IN STRESS ISOP FCTN
+PCOMPS   solids of plies that are alike     | PID CORDM=0 PSDIR=13 SB NB TREF GE - / PLIES...
+CTETRA   4 to 10 grids                      | EID PID=EID G...
+CHEXA    8 to 20 grids; 8 bend as in NASTRAN | EID PID=EID G...
+CPENTA   6 to 15 grids                      | EID PID=EID G...
+CPYRAM   5 to 13 grids                      | EID PID=EID G...
+CSHEAR   panels of shear flow               | EID PID=EID G1 G2 G3 G4
+PSHEAR   with rods of F1 and F2 at the sides | PID MID T:L NSM:M/L2=0 F1=0 F2=0
 CBAR     pin flags, offsets, OFFT            | EID PID=EID GA GB X1 X2 X3 OFFT=GGG / PA=0 PB=0 W1A:L=0 W2A:L=0
    W3A:L=0 W1B:L=0 W2B:L=0 W3B:L=0
-CBEAM    as CBAR; no warping                | EID PID=EID GA GB X1 X2 X3 OFFT=GGG / PA=0 PB=0 W1A:L=0 W2A:L=0
+CBEAM    as CBAR; SA and SB warp            | EID PID=EID GA GB X1 X2 X3 OFFT=GGG / PA=0 PB=0 W1A:L=0 W2A:L=0
    W3A:L=0 W1B:L=0 W2B:L=0 W3B:L=0 / SA=0 SB=0
 BAROR    defaults of CBAR                   | - PID - - X1 X2 X3 OFFT
 BEAMOR   defaults of CBEAM                  | - PID - - X1 X2 X3 OFFT
@@ -60,8 +65,10 @@ PBAR     bars                               | PID MID A:L2=0 I1:L4=0 I2:L4=0 J:L
 PBARL    all shapes but TUBE2 and HAT1      | PID MID GROUP TYPE - - - - / D:L...
 PBEAM    stations and taper                 | PID MID A:L2 I1:L4 I2:L4 I12:L4=0 J:L4=0 NSM:M/L=0 / REST...
 PBEAML   as PBARL, uniform                  | PID MID GROUP TYPE - - - - / D:L...
+PBCOMP   without areas as PBEAM, or of areas alone | PID MID A:L2 I1:L4=0 I2:L4=0 I12:L4=0 J:L4=0 NSM:M/L=0 /
+  K1=1 K2=1 M1:L=0 M2:L=0 N1:L=0 N2:L=0 SECTION=0 - / AREAS...
 CBEND    arcs, GEOM = 1 to 3                | EID PID=EID GA GB X1 X2 X3 GEOM=1
-PBEND    A, I1, I2, J, no pipe              | PID MID A:L2 I1:L4 I2:L4 J:L4=0 RB:L THETAB / - - - - - - - - /
+PBEND    A, I1, I2, J, or a pipe of FSI = 1 | PID MID A:L2 I1:L4 I2:L4 J:L4=0 RB:L THETAB / - - - - - - - - /
   K1 K2 NSM:M/L=0 RC:L ZC:L DELTAN:L
 CROD     rods                               | EID PID=EID G1 G2
 PROD     rods                               | PID MID A:L2=0 J:L4=0 C NSM:M/L=0
@@ -85,6 +92,13 @@ CBUSH    K; CID, S, OCID, also to the ground | EID PID=EID GA GB X1 X2 X3 CID / 
 PBUSH    K of the rest                      | PID W...
 CBUSH1D  stiffness along the line or CID    | EID PID=EID GA GB CID
 PBUSH1D  K of the rest                      | PID K:F/L=0 C M:M=0
+GENEL    K or Z, and S                      | EID - W...
+DMIG     K2GG and M2GG of the case control, KAA and MAA of superelements | NAME W...
+CWELD    PARTPAT, ELPAT, ELEMID, ALIGN      | EID PID=EID GS TYPE GA GB - MCID / IDA IDB - - - - - - / XS:L YS:L ZS:L
+PWELD    bars of round section              | PID MID D:L - - MSET - TYPE / LDMIN=0.2 LDMAX=5.0
+CFAST    PROP and ELEM                      | EID PID=EID TYPE IDA IDB GS GA GB / XS:L YS:L ZS:L
+PFAST    springs and mass                   | PID D:L MCID=-1 MFLAG=0 KT1:F/L=0 KT2:F/L=0 KT3:F/L=0 KR1:FL=0 /
+  KR2:FL=0 KR3:FL=0 MASS:M=0 GE
 CGAP     stiffness of the start, KA or KB, along the line or CID | EID PID=EID GA GB X1 X2 X3 CID
 PGAP     closed where U0 is not above 0     | PID U0=0 F0 KA:F/L KB:F/L=0 KT:F/L=0
 RBE1     rigid                              | EID W...
@@ -93,6 +107,7 @@ RBE3     means, UM is another choice of the same rows | EID - REFGRID REFC W...
 RBAR     rigid                              | EID GA GB CNA=0 CNB=0 CMA=0 CMB=0
 RROD     rigid along its line               | EID GA GB CMA CMB
 RTRPLT   rigid                              | EID GA GB GC CNA=0 CNB=0 CNC=0 CMA=0 / CMB=0 CMC=0
+RSSCON   edges of shells on faces of solids | EID TYPE=ELEM ES1 EA1 EB1 ES2 EA2 EB2
 MPC      those of the case control, of all where it names none | SID W...
 MPCADD   sums of MPC                        | SID S...
 """
@@ -119,20 +134,20 @@ LEFT_OUT = {
     "optimisation": r"(D[CRTV]\w+\d|D(ESVAR|LINK|DVAL|EQATN|OPTPRM|SCREEN|TABLE|CONSTR|CONADD|RESP\d|VGRID|VBSHAP|"
     r"VSHAP|VSET)|TOPVAR|BEADVAR|TOMVAR|RANDVAR|STOCHAS)",
     "contact": r"(BC\w+|BSURF\w?|BLSEG|BFRIC|BCTSET|BEDGE|BGSET|BGADD|BOUTPUT|BSQUEAL)",
+    "materials that no element read here has": r"(MAT3|MAT10\w?|MAT12|MATTC|SWLDPRM)",
     "damping": r"(CDAMP\d\w?|PDAMP\w?|CVISC|PVISC|DAMPING|HYBDAMP)",
     "rotors, at rest": r"(ROT\w+|RSPIN\w|RGYRO|UNBALNC)",
 }  # fmt: skip
 # Refused, by why.
 REFUSED = {
     "fluids": r"(CHACA\w|PACABS|PACBAR|CAABSF|CFLUID\d|AXIF|RINGFL|FSLIST|BDYLIST|GRIDB|PRESPT|FREEPT|FLSYM|"
-    r"MAT10\w?|PANEL|CSLOT\d|GRIDF|GRIDS|AXSLOT|SLBDY|ELIST|MFLUID)",
+    r"PANEL|CSLOT\d|GRIDF|GRIDS|AXSLOT|SLBDY|ELIST|MFLUID)",
     "axisymmetric": r"(CTRIAX\d?|CQUADX\d?|CCONEAX|PCONEAX|AXIC|RINGAX|CPLST\w+|PPLANE|CTRAX\d|PAX\w+|PLOADX)",
     "hyperelastic": r"(PLPLANE|PLSOLID|MATHP|MATHE|MATG|CQUAD|PLCOMP)",
     "made by NASTRAN itself": r"(ADAPT|PVAL|ELSET|GMCURV|GMSURF|GMBC|GMSPC|GMLOAD|GMCORD|FEEDGE|FEFACE|EGRID|GRIDG|"
     r"CGEN|SPCG|ERRTOL|EQUATION|INTSRF|PART)",
-    "connections of meshes": r"(CWELD|PWELD|CFAST|PFAST|CSEAM|PSEAM|RSSCON|RSPLINE|CINTC|RJOINT)",
-    "not yet": r"(CSHEAR|PSHEAR|CBEAM3|PBEAM3|PBCOMP|PCOMPS|PBMSECT|PBRSECT|GENEL|DMIG|MAT3|MAT11|"
-    r"CHEXA1|CHEXA2|PANEL|PBARN\d|CDUM\d|NSM\w*)",
+    "connections of meshes": r"(CSEAM|PSEAM|RSPLINE|CINTC|RJOINT)",
+    "not yet": r"(CBEAM3|PBEAM3|PBMSECT|PBRSECT|CHEXA1|CHEXA2|PANEL|PBARN\d|CDUM\d|NSM\w*)",
 }  # fmt: skip
 WANTED = "take them out of the file, or give its matrices to `femb reduce`"
 
@@ -226,8 +241,8 @@ class Units:
         L, F = self.length, self.force
         M = F * self.time**2 / L * self.mass
         return {
-            "": 1.0, "1/K": 1.0, "L": L, "L2": L**2, "L4": L**4, "P": F / L**2, "F/L": F / L, "FL": F * L, "F": F,
-            "M": M, "D": M / L**3, "ML": M * L, "ML2": M * L**2, "M/L": M / L, "M/L2": M / L**2,
+            "": 1.0, "1/K": 1.0, "L": L, "L2": L**2, "L4": L**4, "L6": L**6, "P": F / L**2, "F/L": F / L,
+            "FL": F * L, "F": F, "M": M, "D": M / L**3, "ML": M * L, "ML2": M * L**2, "M/L": M / L, "M/L2": M / L**2,
         }[unit]  # fmt: skip
 
 

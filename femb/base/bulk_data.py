@@ -207,6 +207,16 @@ class BulkData:
                 found.setdefault(match[1], set()).add(int(match[2]))
         return found
 
+    def matrices(self, word: str) -> list[tuple[float, str]]:
+        """Factors and names of the DMIG that the case control chooses by a word, as K2GG."""
+        found: dict[str, float] = {}
+        for line in self.control:
+            if match := re.match(rf"\s*{word}\s*=(.*)", line.split("$")[0].upper()):
+                for term in match[1].split(","):
+                    factor, _, name = term.strip().rpartition("*")
+                    found[name.strip()] = float(factor.strip("( )") or 1.0)
+        return [(factor, name) for name, factor in found.items() if name]
+
     @cached_property
     def _defaults(self) -> Card:
         return next(self.all("GRDSET"), Card("GRDSET", []))
@@ -474,9 +484,10 @@ def _cards(lines: list[str]) -> Iterator[tuple[str, list[Any]]]:
 
 def _split(line: str) -> tuple[str, list[Any], str]:
     """The word of a line, its fields, and the name of its continuation."""
-    if "," in line[:9] or ("," in line and not re.match(r"\w+ ", line)):
+    if "," in line[:9] or ("," in line and not re.match(r"\w+ ", line)) or re.match(r"\w+ +-?[\d.]+ *,", line):
         first, *parts = line.split(",")
-        first = first.strip()
+        first, *more = first.split(None, 1)[:2] or [""]
+        parts = more + parts
         count = 4 if "*" in first and not first.startswith("=") else 8
         parts, more = parts[:count], [part.strip() for part in parts[count:] if part.strip()]
         tail = more[0] if more and (more[0][0] in "+*" or not NUMBER.fullmatch(more[0])) else ""

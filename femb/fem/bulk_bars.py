@@ -3,8 +3,8 @@
 Source: J. S. Przemieniecki, Theory of Matrix Structural Analysis, chapters 5 and 15.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 
@@ -82,11 +82,10 @@ def line_axes(data: BulkData, card: Card, ends: tuple[Floats, Floats], turn: Flo
 
 
 def _bar(data: BulkData, card: Card, stations: Stations, coupled: bool) -> Bar:
-    if card.name == "CBEAM" and stations[0][1].warping and any(card.value(key) for key in ("SA", "SB")):
-        raise card.refuse("warping at grids, SA and SB")
     grids = data.known(card, "GA"), data.known(card, "GB")
     frames = [data.grids[grid] for grid in grids]
-    option = card.text("OFFT")
+    # 1 and 2 were the kinds of orientation
+    option = "GGG" if card.text("OFFT") in ("1", "2") else card.text("OFFT")
     if len(option) != 3 or option[0] not in "GB" or not set(option[1:]) <= set("GO"):
         raise card.refuse(
             f"the option {option!r} of offsets, beside which three letters, G or B, then G or O, are read"
@@ -174,6 +173,38 @@ def _flexibility(s: BarSection) -> tuple[Floats, Floats]:
     return T.T @ C @ T, active
 
 
+def warping_of(data: BulkData) -> Iterator[tuple[Card, Floats, Floats]]:
+    """CBEAM with SA or SB: the card, its x axis (3,), and what warping adds to the stiffness (4, 4) of rotations and
+    rates of twist at both ends: the exact solution of (E Cw t'' - G J t)'' = 0."""
+    for card in data.all("CBEAM"):
+        if not any(card.value(key) for key in ("SA", "SB")):
+            continue
+        section = stations_of(data, data.property(card, "PBEAM PBEAML PBCOMP"))[0][1]
+        ends = [data.grids[data.known(card, key)][0] for key in ("GA", "GB")]
+        length = float(np.linalg.norm(ends[1] - ends[0]))
+        EC, GJ = section.E * section.warping, section.G * section.torsion
+        if not EC > 0.0:
+            continue
+        n = np.sqrt(GJ / EC)
+        if n * length < 1e-3:
+            # a cubic; torque -E Cw t''', bimoment E Cw t''
+            rows = np.array([[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [1.0, length, length**2, length**3],
+                             [0.0, 1.0, 2.0 * length, 3.0 * length**2]])  # fmt: skip
+            forces = EC * np.array([[0.0, 0.0, 0.0, 6.0], [0.0, 0.0, -2.0, 0.0], [0.0, 0.0, 0.0, -6.0],
+                                    [0.0, 0.0, 2.0, 6.0 * length]])  # fmt: skip
+            K = forces @ np.linalg.inv(rows)
+        else:
+            # by 1, x, exp(-n x), exp(n (x - L)), of which the torque G J t' - E Cw t''' has the second alone
+            e = np.exp(-n * length)
+            rows = np.array([[1.0, 0.0, 1.0, e], [0.0, 1.0, -n, n * e], [1.0, length, e, 1.0], [0.0, 1.0, -n * e, n]])
+            q = EC * n * n
+            forces = np.array([[0.0, -GJ, 0.0, 0.0], [0.0, 0.0, -q, -q * e], [0.0, GJ, 0.0, 0.0], [0.0, 0.0, q * e, q]])
+            K = forces @ np.linalg.inv(rows)
+            K[np.ix_([0, 2], [0, 2])] -= GJ / length * np.array([[1.0, -1.0], [-1.0, 1.0]])
+        free = [k for k, key in ((1, "SA"), (3, "SB")) if not card.value(key)]
+        yield card, (ends[1] - ends[0]) / length, released(card, 0.5 * (K + K.T), free)
+
+
 def released(card: Card, K: Floats, pins: list[int]) -> Floats:
     """A stiffness whose forces of some freedoms are zero."""
     for pin in pins:
@@ -238,24 +269,15 @@ def _bend(data: BulkData, card: Card) -> Bar:
     each end."""
     own = data.property(card, "PBEND")
     E, G, _, density = isotropic(data.property(own, "MAT1", "MID"), bars=True)
-    if own.value("I2") is None:
-        raise own.refuse("a section of a pipe")
-    if any(own.value(key) for key in ("RC", "ZC", "DELTAN")):
-        raise own.refuse("an axis beside its grids")
-    factors = tuple(own.number(key) if own.value(key) is not None else 0.0 for key in ("K1", "K2"))
-    sizes = [own.number(key) for key in ("A", "I1", "I2", "J")]
-    section = BarSection(
-        sizes[0],
-        sizes[1],
-        sizes[2],
-        0.0,
-        sizes[3],
-        (factors[0], factors[1]),
-        own.number("NSM"),
-        E=E,
-        G=G,
-        density=density,
-    )
+    if isinstance(own.value("A"), int):
+        section = _pipe(own)
+    else:
+        if any(own.value(key) for key in ("RC", "ZC", "DELTAN")):
+            raise own.refuse("an axis beside its grids")
+        A, first, second, J = (own.number(key) for key in ("A", "I1", "I2", "J"))
+        factors = [own.number(key) if own.value(key) is not None else 0.0 for key in ("K1", "K2")]
+        section = BarSection(A, first, second, 0.0, J, (factors[0], factors[1]), own.number("NSM"))
+    section = replace(section, E=E, G=G, density=density)
     grids = data.known(card, "GA"), data.known(card, "GB")
     a, b = (data.grids[grid][0] for grid in grids)
     centre = _centre(data, card, own, a, b)
@@ -273,11 +295,25 @@ def _bend(data: BulkData, card: Card) -> Bar:
         S = np.kron(np.eye(2), R.T) @ rigid_transport(b - (centre + radius * y)).T
         F += 0.5 * angle * radius * weight * (S.T @ _flexibility(section)[0] @ S)
     H = np.hstack([-rigid_transport(chord), np.eye(6)])
+    if not np.linalg.cond(F) < 1e14:
+        raise ModelError(f"{own}: its A, I1, I2 and J must be above 0")
     K = H.T @ np.linalg.inv(F) @ H
     M = np.zeros((12, 12))
     for k in (0, 6):
         M[k : k + 3, k : k + 3] = 0.5 * section.mass * angle * radius * np.eye(3)
     return Bar(grids, K, M, np.zeros(12), np.zeros((12, 12)))
+
+
+def _pipe(card: Card) -> BarSection:
+    """PBEND of a pipe: FSI, mean radius, thickness, in place of A, I1 and I2."""
+    if card.value("A") != 1 or any(card.value(k) for k in (5, *range(8, 24))):
+        raise card.refuse("a pipe with FSI other than 1, pressure or further lines")
+    radius, wall = card.numbers("I1", 2, "L")
+    outer, inner = radius + 0.5 * wall, radius - 0.5 * wall
+    if not (wall > 0.0 and inner >= 0.0):
+        raise ModelError(f"{card}: its wall is thicker than twice its radius, or not above 0")
+    area, second = np.pi * (outer**2 - inner**2), 0.25 * np.pi * (outer**4 - inner**4)
+    return BarSection(area, second, second, 0.0, 2.0 * second, (0.5, 0.5))
 
 
 def _centre(data: BulkData, card: Card, own: Card, a: Floats, b: Floats) -> Floats:

@@ -6,36 +6,46 @@ PARAM,COUPMASS says otherwise.
 
 import warnings
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
+from scipy.linalg import block_diag
 
 from femb.base.bulk_cards import Units
 from femb.base.bulk_data import BulkData, Logical, read_bulk_data
 from femb.base.errors import FembWarning, ModelError
 from femb.base.types import Bools, Floats, Ints, Sparse
-from femb.elements.shell.bulk_shell import NO_DENSITY, isotropic
 from femb.elements.shell.mesh import SIZES
 from femb.fem.bulk_bars import bars_of
+from femb.fem.bulk_connectors import connectors_of, edges_of
 from femb.fem.bulk_curved_shells import curved_shells_of
+from femb.fem.bulk_matrices import matrices_of
+from femb.fem.bulk_panels import panels_of
 from femb.fem.bulk_shells import Shells, second_strains, shells_of
 from femb.fem.bulk_springs import springs_of
 from femb.fem.bulk_ties import Row, ties_of
 from femb.fem.model import FeModel, StressStiffness, as_csc
 from femb.numerics.rotations import rigid_transport
 
-# Solids: by their number of grids, the kind of meshio and its order of the grids.
-SOLIDS: dict[str, dict[int, tuple[str, list[int]]]] = {
-    "CTETRA": {4: ("tetra", [*range(4)]), 10: ("tetra10", [*range(10)])},
-    "CHEXA": {
-        8: ("hexahedron", [*range(8)]),
-        20: ("hexahedron20", [*range(12), *range(16, 20), *range(12, 16)]),
-    },
-    "CPENTA": {6: ("wedge", [*range(6)])},
-    "CPYRAM": {},
-}
+# Solids: numbers of corners and of all grids; kinds of meshio with these; where the other grids are in meshio's order;
+# corners on both sides of them.
+_LOOP = [(0, 1), (1, 2), (2, 3), (3, 0)]
+_UP = [(0, 4), (1, 5), (2, 6), (3, 7)]
+SOLIDS: dict[str, tuple[int, str, str, list[int], list[tuple[int, int]]]] = {
+    "CTETRA": (4, "tetra", "tetra10", [*range(6)], [(0, 1), (1, 2), (2, 0), (0, 3), (1, 3), (2, 3)]),
+    "CHEXA": (8, "hexahedron", "hexahedron20", [0, 1, 2, 3, 8, 9, 10, 11, 4, 5, 6, 7],
+              [*_LOOP, *_UP, *((a + 4, b + 4) for a, b in _LOOP)]),
+    "CPENTA": (6, "wedge", "wedge15", [0, 1, 2, 6, 7, 8, 3, 4, 5],
+               [(0, 1), (1, 2), (2, 0), (0, 3), (1, 4), (2, 5), (3, 4), (4, 5), (5, 3)]),
+    "CPYRAM": (5, "pyramid", "pyramid13", [*range(8)], [*_LOOP, (0, 4), (1, 4), (2, 4), (3, 4)]),
+}  # fmt: skip
+# Corners whose edges from the first are right-handed, and the order of the corners the other way round.
+FRAMES = {"CTETRA": (1, 2, 3), "CHEXA": (1, 3, 4), "CPENTA": (1, 2, 3), "CPYRAM": (1, 3, 4)}
+TURNED = {"CTETRA": [0, 2, 1, 3], "CHEXA": [4, 5, 6, 7, 0, 1, 2, 3], "CPENTA": [3, 4, 5, 0, 1, 2],
+          "CPYRAM": [0, 3, 2, 1, 4]}  # fmt: skip
 # What is left out without a word.
-UNSAID = ("loads", "sets", "requests and solution", "supports")
+UNSAID = ("materials that no element read here has", "loads", "sets", "requests and solution", "supports")
 # Grids of superelements within this distance are one, in the unit of the file.
 CONNECTED = 5e-5
 SINGULAR = 1e-8  # stiffness of a direction, of that of the stiffest at the grid, as NASTRAN's AUTOSPC
@@ -73,6 +83,7 @@ class _Entries:
     rows: list[Ints] = field(default_factory=list)
     columns: list[Ints] = field(default_factory=list)
     values: list[Floats] = field(default_factory=list)
+    more: list[Sparse] = field(default_factory=list)
 
     def add(self, places: Ints, blocks: Floats) -> None:
         """Blocks (e, k, k) with rows (e, k)."""
@@ -83,18 +94,20 @@ class _Entries:
     def matrix(self, size: int) -> Sparse:
         from scipy.sparse import coo_array
 
-        if not self.values:
-            return as_csc(coo_array((size, size)))
-        entries = np.concatenate(self.values), (np.concatenate(self.rows), np.concatenate(self.columns))
-        return as_csc(coo_array(entries, shape=(size, size)))
+        none = np.zeros(0, dtype=int)
+        entries = (
+            np.concatenate([np.zeros(0), *self.values]),
+            (np.concatenate([none, *self.rows]), np.concatenate([none, *self.columns])),
+        )
+        return as_csc(sum(self.more, start=coo_array(entries, shape=(size, size)).tocsc()))
 
 
 class _Part:
     """The matrices of a section of bulk data by its freedoms: six of each grid, in basic axes, then those of the scalar
     points; its ties and cells."""
 
-    def __init__(self, data: BulkData, coupled: bool) -> None:
-        self.data, self.coupled = data, coupled
+    def __init__(self, data: BulkData, coupled: bool, number: int) -> None:
+        self.data, self.coupled, self.number = data, coupled, number
         self.row = {number: k for k, number in enumerate(data.grids)}
         numbers = dict.fromkeys(number for card in data.all("SPOINT") for number in card.ids("ID"))
         scalars = (
@@ -106,6 +119,7 @@ class _Part:
         self.size = 6 * len(self.row) + len(self.points)
         self.stiffness, self.mass = _Entries(), _Entries()
         self.ties = ties_of(data, self.points)
+        self.ties.rows += edges_of(data)
         self.stress = StructureStress()
         self.cells = self._assembled()
 
@@ -134,47 +148,70 @@ class _Part:
             self.stiffness.add(places, np.array([bar.stiffness for bar in bars]))
             self.mass.add(places, np.array([bar.mass for bar in bars]))
             self.stress.bars = places, np.array([b.tension for b in bars]), np.array([b.stress for b in bars])
-        for spring in springs_of(self.data, self.points):
+        for grids, stiffness, masses in panels_of(self.data):
+            places = (6 * np.array([self.row[grid] for grid in grids])[:, None] + np.arange(3)).reshape(1, -1)
+            self.stiffness.add(places, stiffness[None])
+            self.mass.add(places, np.diag(np.repeat(masses, 3))[None])
+        springs = springs_of(self.data, self.points), connectors_of(self.data)
+        for spring in chain(*springs, matrices_of(self.data, self.number > 0, self.points)):
             B = np.hstack(list(spring.rows.values()))
             into = self.mass if spring.is_mass else self.stiffness
             into.add(self.places(list(spring.rows))[None], (B.T @ spring.matrix @ B)[None])
         return cells | self._solids()
 
     def _solids(self) -> dict[str, Ints]:
-        """The cells of PSOLID and MAT1 by their kind, rows of grids."""
+        """The cells of solids by their kind, rows of grids; a side without its grid stays straight."""
+        from scipy.sparse import coo_array
+
+        from femb.fem.bulk_solids import Materials
         from femb.fem.solids import SolidMaterial, SolidStress, solid_model
 
-        data, materials = self.data, dict[int, SolidMaterial]()
+        data, materials = self.data, Materials(self.data)
         cells, owned = dict[str, list[list[int]]](), dict[str, list[SolidMaterial]]()
+        points, between = [place for place, _ in data.grids.values()], list[tuple[int, int]]()
         for card in data.all(*SOLIDS):
-            number = card.whole("PID")
-            if number not in materials:
-                material = data.property(data.property(card, "PSOLID"), "MAT1", "MID")
-                E, _, nu, rho = isotropic(material)
-                heat = 0.0 if material.value("A") is None else material.number("A")
-                materials[number] = SolidMaterial(E, nu, rho or NO_DENSITY, heat)
+            corners, linear, whole, order, sides = SOLIDS[card.name]
             given = card.rest("G")
-            if len(given) not in SOLIDS[card.name] or None in given:
-                read = " and ".join(map(str, SOLIDS[card.name])) or "others"
-                raise card.refuse(f"{sum(each is not None for each in given)} grids, beside which {read} are read,")
-            kind, order = SOLIDS[card.name][len(given)]
-            grids = [self.row[data.known(card, card.place("G") + k)] for k in range(len(given))]
-            cells.setdefault(kind, []).append([grids[k] for k in order])
-            owned.setdefault(kind, []).append(materials[number])
+            if len(given) > corners + len(sides) or len(given) < corners or None in given[:corners]:
+                raise ModelError(f"{card}: has {len(given)} grids, wanted {corners} to {corners + len(sides)}")
+            own = [self.row[data.known(card, card.place("G") + k)] for k in range(corners)]
+            rest, kind = [each or None for each in given[corners:]], linear
+            if any(rest):
+                kind, own = whole, own + [0] * len(sides)
+                for k, (place, (a, b)) in enumerate(zip(order, sides, strict=True)):
+                    if k < len(rest) and rest[k] is not None:
+                        own[corners + place] = self.row[data.known(card, card.place("G") + corners + k)]
+                    else:
+                        own[corners + place] = len(points)
+                        between.append((own[a], own[b]))
+                        points.append(0.5 * (points[own[a]] + points[own[b]]))
+            if np.linalg.det([points[own[k]] - points[own[0]] for k in FRAMES[card.name]]) < 0.0:
+                # the other way round, which NASTRAN takes too
+                turn = TURNED[card.name]
+                pairs = [{turn[a], turn[b]} for _, (a, b) in sorted(zip(order, sides, strict=True))]
+                places = {frozenset(each): order[k] for k, each in enumerate(map(frozenset, sides))}
+                rest_of = [corners + places[frozenset(pair)] for pair in pairs] if kind == whole else []
+                own = [own[k] for k in (*turn, *rest_of)]
+            cells.setdefault(kind, []).append(own)
+            owned.setdefault(kind, []).append(materials.of(card, np.mean([points[k] for k in own[:corners]], axis=0)))
         if not cells:
             return {}
-        points = np.array([place for place, _ in data.grids.values()])
         arrays = {kind: np.array(each, dtype=np.int64) for kind, each in cells.items()}
-        found = solid_model(points, arrays, owned)
-        own = 6 * found.node_of + found.component
+        found = solid_model(np.array(points), arrays, owned)
+        # by the freedoms of the grids
+        count, ends = len(self.row), np.array(between, dtype=np.int64).reshape(-1, 2)
+        spread = [[node] if node < count else ends[node - count].tolist() for node in found.node_of.tolist()]
+        entries = np.array([
+            (1.0 / len(each), i, 6 * row + c)
+            for i, (each, c) in enumerate(zip(spread, found.component.tolist(), strict=True)) for row in each
+        ])  # fmt: skip
+        S = as_csc(coo_array((entries[:, 0], entries[:, 1:].T.astype(int)), shape=(found.size, self.size)))
         for into, matrix in ((self.stiffness, found.stiffness), (self.mass, found.mass)):
-            entries = matrix.tocoo() if into is self.stiffness or self.coupled else _lumped(matrix)
-            into.rows.append(own[entries.row])
-            into.columns.append(own[entries.col])
-            into.values.append(entries.data)
+            own_part = matrix if into is self.stiffness or self.coupled else _lumped(matrix)
+            into.more.append(as_csc(S.T @ own_part @ S))
         assert isinstance(found.stress, SolidStress)
-        self.stress.solid = own, found.stress
-        return arrays
+        self.stress.solid = S, found.stress
+        return {kind: each for kind, each in arrays.items() if not np.any(each >= count)}
 
     def rows(self, ties: list[Row]) -> Sparse:
         """(m, n) of rows by grids."""
@@ -196,22 +233,30 @@ class _Part:
 def _joined(data: BulkData) -> FeModel:
     """The model of bulk data and of its superelements, whose grids at one place are one. Raises ModelError: nothing
     with stiffness."""
-    if copies := [card for card in data.all("SEBULK") if card.text("TYPE") != "PRIMARY"]:
-        raise copies[0].refuse(f"a superelement of type {copies[0].text('TYPE')}, beside which PRIMARY")
     coupled = isinstance(value := data.parameter("COUPMASS"), int) and value > 0
-    parts = [_Part(each, coupled) for each in (data, *data.parts.values())]
+    parts = [_Part(data, coupled, 0), *(_Part(each, coupled, number) for number, each in data.parts.items())]
+    places = [_turn(data, part, number) for part, number in zip(parts, (0, *data.parts), strict=True)]
+    for card in data.all("SEBULK"):
+        kind, number = card.text("TYPE"), card.id
+        if number in data.parts or kind == "PRIMARY":
+            continue
+        if kind not in ("MIRROR", "REPEAT", "IDENTICAL", "IDENTICA") or card.whole("RSEID") not in data.parts:
+            raise card.refuse(f"a superelement of type {kind}, beside which PRIMARY, REPEAT and MIRROR of one that is")
+        part = parts[1 + list(data.parts).index(card.whole("RSEID"))]
+        parts.append(part)
+        places.append(_turn(data, part, number, kind == "MIRROR"))
     if not any(part.row for part in parts):
         raise ModelError("has no GRID")
-    if not any(part.stiffness.values for part in parts):
+    if not any(part.stiffness.values or part.stiffness.more for part in parts):
         raise ModelError("has no shells, no bars, no springs and no solids; of a mesh give the material (-E)")
-    numbers, positions, rows = _common_grids(data, parts)
+    numbers, positions, rows = _common_grids(data, parts, places)
     scalars = np.cumsum([6 * len(numbers), *(len(part.points) for part in parts)])
     size = int(scalars[-1])
     K, M = _empty(size, size), _empty(size, size)
     ties, carrier, cells = [_empty(0, size)], dict[int, int](), dict[str, Ints]()
     stress = StructureStress()
-    for part, row, first in zip(parts, rows, scalars[:-1], strict=True):
-        E = _placed(part, row, int(first), size, _turn(data, part))
+    for part, row, first, (R, _) in zip(parts, rows, scalars[:-1], places, strict=True):
+        E = _placed(part, row, int(first), size, R)
         K, M = (as_csc(own + E.T @ each.matrix(part.size) @ E) for own, each in ((K, part.stiffness), (M, part.mass)))
         ties.append(part.rows(part.ties.rows) @ E)
         place = dict(zip(part.row, row.tolist(), strict=True))
@@ -230,14 +275,15 @@ def _empty(rows: int, columns: int) -> Sparse:
     return csc_array((rows, columns))
 
 
-def _common_grids(data: BulkData, parts: list[_Part]) -> tuple[list[int], Floats, list[Ints]]:
+def _common_grids(
+    data: BulkData, parts: list[_Part], places: list[tuple[Floats, Floats]]
+) -> tuple[list[int], Floats, list[Ints]]:
     """Numbers and positions (N, 3) of the grids of all parts, and the rows of those of each part."""
     from scipy.spatial import cKDTree
 
     numbers, rows = list[int](), list[Ints]()
     positions = np.zeros((0, 3))
-    for k, part in enumerate(parts):
-        R, shift = _turn(data, part)
+    for k, (part, (R, shift)) in enumerate(zip(parts, places, strict=True)):
         own = np.array([place for place, _ in part.data.grids.values()]).reshape(-1, 3) @ R.T + shift
         row = np.arange(len(positions), len(positions) + len(own))
         same = np.zeros(len(own), dtype=bool)
@@ -253,24 +299,32 @@ def _common_grids(data: BulkData, parts: list[_Part]) -> tuple[list[int], Floats
     return numbers, positions, rows
 
 
-def _turn(data: BulkData, part: _Part) -> tuple[Floats, Floats]:
-    """Axes (3, 3) and place (3,) m to which SELOC moves a part."""
-    number = next((n for n, each in data.parts.items() if each is part.data), None)
+def _turn(data: BulkData, part: _Part, number: int, mirrored: bool = False) -> tuple[Floats, Floats]:
+    """Axes (3, 3) and place (3,) m to which SEMPLN and SELOC move a part; mirrored axes are left-handed."""
+    points = {**data["POINT"], **data["GRID"]}
+    own = {**part.data["POINT"], **part.data["GRID"]}
+    R, shift = np.eye(3), np.zeros(3)
+    if mirrored:
+        planes = [card for card in data.all("SEMPLN") if card.whole("SEID") == number]
+        if not planes or any(planes[0].value(key) not in points for key in ("P1", "P2", "P3")):
+            raise ModelError(f"SEBULK {number}: has no SEMPLN with three grids or POINT of the file")
+        a, b, c = (data.place(points[planes[0].whole(key)]) for key in ("P1", "P2", "P3"))
+        normal = _triad(a, b, c)[:, 2]
+        R = np.eye(3) - 2.0 * np.outer(normal, normal)
+        shift = a - R @ a
     for card in data.all("SELOC"):
         if card.whole("SEID") != number:
             continue
-        points = {**data["POINT"], **data["GRID"]}
-        own = {**part.data["POINT"], **part.data["GRID"]}
         from_, to = [], []
         for k in (1, 2, 3):
             if card.whole(f"GA{k}") not in own or card.whole(f"GB{k}") not in points:
                 raise ModelError(f"{card}: its grids are not in the file")
-            from_.append(part.data.place(own[card.whole(f"GA{k}")]))
+            from_.append(R @ part.data.place(own[card.whole(f"GA{k}")]) + shift)
             to.append(data.place(points[card.whole(f"GB{k}")]))
         first, second = (_triad(*each) for each in (from_, to))
-        R = second @ first.T
-        return R, to[0] - R @ from_[0]
-    return np.eye(3), np.zeros(3)
+        turn = second @ first.T
+        R, shift = turn @ R, to[0] + turn @ (shift - from_[0])
+    return R, shift
 
 
 def _triad(a: Floats, b: Floats, c: Floats) -> Floats:
@@ -280,11 +334,12 @@ def _triad(a: Floats, b: Floats, c: Floats) -> Floats:
     return np.column_stack([x, np.cross(z, x), z])
 
 
-def _placed(part: _Part, row: Ints, first: int, size: int, turn: tuple[Floats, Floats]) -> Sparse:
+def _placed(part: _Part, row: Ints, first: int, size: int, turn: Floats) -> Sparse:
     """(n of the part, size): the freedoms of a part by those of all."""
     from scipy.sparse import coo_array
 
-    R = np.kron(np.eye(2), turn[0].T)
+    # in a mirror rotations change their sign
+    R = block_diag(turn.T, np.linalg.det(turn) * turn.T)
     count, scalars = len(row), np.arange(len(part.points))
     i, j = np.nonzero(R)
     rows = (6 * np.arange(count)[:, None] + i).ravel()
@@ -387,7 +442,7 @@ def _lumped(mass: Sparse) -> Sparse:
     """The diagonal of a mass, each element's in proportion to its own."""
     from scipy.sparse import diags_array
 
-    return diags_array(np.asarray(mass.sum(axis=1)).ravel()).tocoo()
+    return as_csc(diags_array(np.asarray(mass.sum(axis=1)).ravel()))
 
 
 @dataclass
@@ -397,7 +452,7 @@ class StructureStress:
 
     shells: list[tuple[Ints, Shells]] = field(default_factory=list)
     bars: tuple[Ints, Floats, Floats] | None = None
-    solid: tuple[Ints, StressStiffness] | None = None
+    solid: tuple[Sparse, StressStiffness] | None = None
     parts: "list[tuple[StructureStress, Sparse]]" = field(default_factory=list)
     expand: Sparse | None = None
 
@@ -418,6 +473,6 @@ class StructureStress:
             pulled = np.einsum("ek,ekf->ef", tension, u[places])
             G += np.einsum("ef,eas,eab,ebt->fst", pulled, w[places], stress, w[places], optimize=True)
         if self.solid is not None:
-            of_solid, solid = self.solid
-            G += solid(u[of_solid], w[of_solid])
+            S, solid = self.solid
+            G += solid(S @ u, S @ w)
         return G

@@ -58,6 +58,8 @@ def stations_of(data: BulkData, card: Card) -> Stations:
         factors = (0.0, 0.0) if product else (card.number("K1"), card.number("K2"))
         A, first, second = (card.number(key) for key in ("A", "I1", "I2"))
         found = [(0.0, BarSection(A, first, second, product, card.number("J"), factors, card.number("NSM")))]
+    elif card.name == "PBCOMP":
+        found = [(0.0, _of_areas(data, card, E))]
     else:
         found = _tapered(card)
     for _, each in found:
@@ -65,6 +67,36 @@ def stations_of(data: BulkData, card: Card) -> Stations:
             raise ModelError(f"{card}: got A, I1, I2, I12, J = {each.area:g}, {each.first:g}, {each.second:g}, "
                              f"{each.product:g}, {each.torsion:g}: no section has these")  # fmt: skip
     return [(place, replace(each, E=E, G=G, density=density)) for place, each in found]
+
+
+def _of_areas(data: BulkData, card: Card, E: float) -> BarSection:
+    """PBCOMP: parts C of its area at Y, Z with materials of their own, in the quadrants that SECTION names."""
+    A, product, J, extra = (card.number(key) for key in ("A", "I12", "J", "NSM"))
+    moments = np.array([[card.number("I1"), product], [product, card.number("I2")]])
+    kind, areas, k = card.whole("SECTION"), list[tuple[float, float, float]](), card.place("AREAS")
+    signs = {0: [(1, 1)], 1: [(1, 1), (1, -1), (-1, 1), (-1, -1)], 2: [(1, 1), (-1, 1)], 3: [(1, 1), (1, -1)]}
+    while any(card.value(k + i) is not None for i in range(4)):
+        if kind not in signs:
+            raise card.refuse(f"SECTION = {kind}, beside which 0 to 3")
+        y, z = card.numbers(k, 2, "L")
+        part = card.number(k + 2) * A
+        if card.value(k + 3) is not None:
+            material = data["MAT1"].get(card.whole(k + 3))
+            if material is None:
+                raise card.fault(k + 3, "a MAT1 of the file")
+            part *= isotropic(material, bars=True)[0] / E
+        areas += [(part, i * y, j * z) for i, j in signs[kind]]
+        k += 8
+    if areas and moments.any():
+        raise card.refuse("moments of inertia beside areas")
+    for part, y, z in areas:
+        moments += part * np.array([[y * y, y * z], [y * z, z * z]])
+    if areas and abs(sum(part for part, _, _ in areas) - A) > 1e-3 * A:
+        raise card.refuse("areas whose stiffness is not that of A with its own material")
+    factors = card.number("K1"), card.number("K2")
+    middles = [(card.number(f"{key}1"), card.number(f"{key}2")) for key in "MN"]
+    (first, product), (_, second) = moments
+    return BarSection(A, first, second, product, J, factors, extra, centre=middles[0], neutral=middles[1])
 
 
 def _tapered(card: Card) -> Stations:
@@ -95,7 +127,7 @@ def _tapered(card: Card) -> Stations:
         return float(own)
 
     places = (4, 5, "ML"), (8, 10, "L"), (9, 11, "L"), (12, 14, "L"), (13, 15, "L")
-    warping = float(np.abs(card.numbers(k + 6, 2, "")).max())
+    warping = float(np.abs(card.numbers(k + 6, 2, "L6")).max())
     inertia, m1, m2, n1, n2 = (along(*each) for each in places)
     found = [
         (at, BarSection(A, i1, i2, i12, j, (factors[0], factors[1]), nsm, inertia, (m1, m2), (n1, n2), warping=warping))

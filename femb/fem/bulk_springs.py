@@ -11,7 +11,7 @@ import numpy as np
 from femb.base.bulk_data import BulkData, Card
 from femb.base.errors import ModelError
 from femb.base.types import Floats
-from femb.fem.bulk_bars import line_axes
+from femb.fem.bulk_bars import line_axes, warping_of
 from femb.numerics.rotations import rigid_transport
 
 SCALAR_SPRINGS = ("CELAS1", "CELAS2", "CELAS3", "CELAS4")
@@ -34,7 +34,7 @@ def springs_of(data: BulkData, points: Mapping[int, int]) -> list[Spring]:
     found = [_scalar(data, card, pelas, points, False) for card in data.all(*SCALAR_SPRINGS)]
     found += [_scalar(data, card, pmass, points, True) for card in data.all(*SCALAR_MASSES)]
     found += [_bush(data, card) for card in data.all("CBUSH", "CBUSH1D", "CGAP")]
-    return found + list(_masses(data))
+    return [*found, *_masses(data), *_warping(data, points)]
 
 
 def _several(data: BulkData, name: str, size: int, count: int) -> dict[int, float]:
@@ -64,24 +64,46 @@ def _scalar(data: BulkData, card: Card, known: Mapping[int, float], points: Mapp
         grid = card.whole(f"G{k}")
         if grid == 0:
             continue
-        if grid in points or simple:
-            if grid not in points:
-                raise ModelError(f"{card}: {grid} is no SPOINT")
-            row: Floats = sign * np.ones((1, 1))
-            kinds.add(0)
-        else:
-            data.known(card, f"G{k}")
-            component = card.whole(f"C{k}") - 1
-            if not 0 <= component < 6:
-                raise card.fault(f"C{k}", "a component from 1 to 6")
-            kinds.add(component // 3)
-            row = np.asarray(sign * np.kron(np.eye(2), data.grids[grid][1].T)[[component]])
-        rows[grid] = np.asarray(rows.get(grid, 0.0) + row)
+        if simple and grid not in points:
+            raise ModelError(f"{card}: {grid} is no SPOINT")
+        component = 0 if grid in points else card.whole(f"C{k}")
+        row = component_row(data, card, grid, component, points)
+        kinds.add(max(component - 1, 0) // 3)
+        rows[grid] = np.asarray(rows.get(grid, 0.0) + sign * row)
     unit = {frozenset({0}): "F/L", frozenset({1}): "FL"}.get(frozenset(kinds), "F")
     if mass:
         unit = {"F/L": "M", "FL": "ML2", "F": "ML"}[unit]
         # of two ends, the mass is on their difference, as NASTRAN has it
     return Spring(rows, np.array([[value * card.units.factor(unit)]]), mass)
+
+
+def _warping(data: BulkData, points: Mapping[int, int]) -> Iterator[Spring]:
+    """The rate of twist of CBEAM at the first component of SA and SB, 1/m in the file's unit."""
+    for card, axis, K in warping_of(data):
+        rows: dict[int, Floats] = {}
+        for k, (key, other) in enumerate((("GA", "SA"), ("GB", "SB"))):
+            row = np.zeros((4, 6))
+            row[2 * k, 3:] = axis
+            rows[card.whole(key)] = rows.get(card.whole(key), 0.0) + row
+            if card.value(other):
+                rate = component_row(data, card, card.whole(other), 1, points)
+                # of a grid, displacements have the unit of length already
+                size = card.units.length ** (-2 if rate.shape[1] == 6 else -1)
+                row = np.zeros((4, rate.shape[1]))
+                row[2 * k + 1] = size * rate[0]
+                rows[card.whole(other)] = rows.get(card.whole(other), 0.0) + row
+        yield Spring(rows, K)
+
+
+def component_row(data: BulkData, card: Card, grid: int, component: int, points: Mapping[int, int]) -> Floats:
+    """(1, 6) of a component 1 to 6 of a grid along its displacement axes; (1, 1) of a scalar point."""
+    if grid in points:
+        return np.ones((1, 1))
+    if grid not in data["GRID"]:
+        raise ModelError(f"{card}: {grid} is no grid or scalar point of the file")
+    if not 1 <= component <= 6:
+        raise ModelError(f"{card}: got the component {component} of grid {grid}, wanted one from 1 to 6")
+    return np.asarray(np.kron(np.eye(2), data.grids[grid][1].T)[[component - 1]])
 
 
 def _masses(data: BulkData) -> Iterator[Spring]:

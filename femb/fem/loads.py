@@ -12,21 +12,23 @@ from femb.base.errors import ModelError
 from femb.base.html import Brief
 from femb.base.types import Floats, Ints
 from femb.fem.model import FeModel
-from femb.fem.solids import DEGREE, Block, SolidStress, reference_places, shape_functions
+from femb.fem.solids import DEGREE, Block, SolidStress, reference_places, shape_functions, stress_of
 
 # Faces of the reference cells: three corners, such that the sides from the first to the others span the face, and that
 # their product is outward.
 _TETRA = ("000 010 100", "000 001 010", "000 100 001", "100 010 001")
 _HEXA = ("000 010 100", "001 101 011", "000 100 001", "010 011 110", "000 001 010", "100 110 101")
+_WEDGE = ("000 010 100", "001 101 011", "000 100 001", "000 001 010", "100 010 101")
 FACES = {
     "tetra": _TETRA,
     "tetra10": _TETRA,
     "hexahedron": _HEXA,
     "hexahedron20": _HEXA,
     "hexahedron27": _HEXA,
-    "wedge": ("000 010 100", "001 101 011", "000 100 001", "000 001 010", "100 010 101"),
+    "wedge": _WEDGE,
+    "wedge15": _WEDGE,
 }
-TRIANGLES = {"tetra": (0, 1, 2, 3), "tetra10": (0, 1, 2, 3), "wedge": (0, 1)}
+TRIANGLES = {"tetra": (0, 1, 2, 3), "tetra10": (0, 1, 2, 3), "wedge": (0, 1), "wedge15": (0, 1)}
 ON_FACE = 1e-9
 
 
@@ -40,11 +42,15 @@ class InnerLoad(Brief):
     stress: Floats | None = None
 
 
+def _fault(name: str, text: str) -> ModelError:
+    return ModelError.at(("loads", name), text)
+
+
 def force_on(model: FeModel, name: str, nodes: Ints, force: Sequence[float]) -> InnerLoad:
     """A force (3,) N in equal parts on nodes (m,), by row. Raises ModelError: a node that does not move."""
     dofs = model.dofs[nodes][:, :3]
     if np.any(dofs[:, np.asarray(force) != 0.0] < 0):
-        raise ModelError.at(("loads", name), "has a force on a node without this degree of freedom")
+        raise _fault(name, "has a force on a node without this degree of freedom")
     whole = np.zeros(model.size)
     for a, value in enumerate(force):
         if value:
@@ -61,6 +67,8 @@ def pressure_on(model: FeModel, name: str, nodes: Ints) -> InnerLoad:
     chosen[nodes] = True
     force, faces = np.zeros((len(model.nodes), 3)), 0
     for block in _blocks(model, name):
+        if block.kind not in FACES:
+            raise _fault(name, f"a pressure on cells of the kind {block.kind} is not known")
         places = reference_places(block.kind)
         for number, text in enumerate(FACES[block.kind]):
             corner, second, third = (np.array([float(c) for c in each]) for each in text.split())
@@ -79,7 +87,7 @@ def pressure_on(model: FeModel, name: str, nodes: Ints) -> InnerLoad:
             np.add.at(force, block.cells[rows], share)
             faces += len(rows)
     if not faces:
-        raise ModelError.at(("loads", name), "no face of a cell has all its nodes in the set: take the nodes of a face")
+        raise _fault(name, "no face of a cell has all its nodes in the set: take the nodes of a face")
     return InnerLoad(name, _on_dofs(model, force))
 
 
@@ -92,11 +100,13 @@ def heat_of(model: FeModel, name: str, nodes: Ints) -> InnerLoad:
     temperature[nodes] = 1.0
     force, stress, share = np.zeros((len(model.nodes), 3)), np.zeros(len(model.nodes)), np.zeros(len(model.nodes))
     for block in _blocks(model, name):
+        if block.material.elastic:
+            raise _fault(name, "heats cells of an anisotropic material: their expansion is not known")
         lame, shear = block.material.lame
         per_kelvin = (3.0 * lame + 2.0 * shear) * block.material.expansion
         warm = temperature[block.cells]
         if np.any(warm) and not per_kelvin:
-            raise ModelError.at(("loads", name), "heats cells without an expansion: give it, 1/K")
+            raise _fault(name, "heats cells without an expansion: give it, 1/K")
         for part in block.parts():
             slopes, volumes = block.geometry(model.nodes, part)
             at_points = warm[part] @ block.values
@@ -116,15 +126,11 @@ def nodal_stress(model: FeModel, shapes: Floats) -> Floats:
     moved = np.where((dofs >= 0)[:, :, None], shapes[dofs], 0.0)
     total, share = np.zeros((count, 3, 3, s)), np.zeros(count)
     for block in _blocks(model, "stresses"):
-        lame, shear = block.material.lame
-        fit = _fit(block)
+        C, fit = block.material.stiffness, _fit(block)
         for part in block.parts(200):
             slopes, volumes = block.geometry(model.nodes, part)
             grads = np.einsum("cpdb,cbas->cpads", slopes, moved[block.cells[part]], optimize=True)
-            stress = shear * (grads + grads.swapaxes(2, 3))
-            spur = lame * np.einsum("cpaas->cps", grads)
-            for a in range(3):
-                stress[:, :, a, a] += spur
+            stress = stress_of(C, grads + grads.swapaxes(2, 3))
             own, volume = np.einsum("bp,cpads->cbads", fit, stress, optimize=True), volumes.sum(axis=1)
             np.add.at(total, block.cells[part], volume[:, None, None, None, None] * own)
             np.add.at(share, block.cells[part], np.broadcast_to(volume[:, None], block.cells[part].shape))
@@ -142,7 +148,7 @@ def _fit(block: Block) -> Floats:
 def _blocks(model: FeModel, name: str) -> list[Block]:
     """The cells of a solid, with the points of integration of their stiffness. Raises ModelError."""
     if not isinstance(model.stress, SolidStress):
-        raise ModelError.at(("loads", name), "needs the cells of a mesh: of matrices, give forces on nodes")
+        raise _fault(name, "needs the cells of a mesh: of matrices, give forces on nodes")
     of = model.stress.blocks
     return [Block.of(each.kind, each.cells, each.material, each.numbers, DEGREE[each.kind]) for each in of]
 

@@ -288,9 +288,8 @@ def reduce_mesh(
     rest = None if youngs_modulus is None or poissons_ratio is None or density is None else (
         SolidMaterial(youngs_modulus, poissons_ratio, density, expansion)
     )  # fmt: skip
-    model = read_mesh(
-        mesh, rest, Units.of(unit).length, {name: SolidMaterial(*each) for name, each in (materials or {}).items()}
-    )
+    named = {name: SolidMaterial(*each) for name, each in (materials or {}).items()}  # type: ignore[arg-type]
+    model = read_mesh(mesh, rest, Units.of(unit).length, named)
     with of_file(mesh):
         return _reduced(model, interfaces, modes, options)
 

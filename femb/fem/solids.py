@@ -26,25 +26,40 @@ NODES: dict[str, tuple[str, list[str]]] = {
     "hexahedron20": ("ElementHexS2", _HEXA + _HEXA_EDGES),
     "hexahedron27": ("ElementHex2", _HEXA + _HEXA_EDGES + ["0hh", "1hh", "h0h", "h1h", "hh0", "hh1", "hhh"]),
     "wedge": ("ElementWedge1", ["000", "100", "010", "001", "101", "011"]),
+    "wedge15": (
+        "ElementWedge1",
+        ["000", "100", "010", "001", "101", "011", "h00", "hh0", "0h0", "h01", "hh1", "0h1", "00h", "10h", "01h"],
+    ),
+    # hexahedra of which a face is one node
+    "pyramid": ("ElementHex1", [*_HEXA[:4], "hh1"]),
+    "pyramid13": ("ElementHexS2", [*_HEXA[:4], "hh1", *_HEXA_EDGES[:4], *_HEXA_EDGES[8:]]),
 }
-DEGREE = {"tetra": 2, "tetra10": 4, "hexahedron": 3, "hexahedron20": 5, "hexahedron27": 5, "wedge": 3}
+DEGREE = {
+    "tetra": 2, "tetra10": 4, "hexahedron": 3, "hexahedron20": 5, "hexahedron27": 5, "wedge": 3, "wedge15": 5,
+    "pyramid": 3, "pyramid13": 5,
+}  # fmt: skip
 # Of the product of three gradients, which are linear in a tetrahedron of 10 nodes.
 STRESS_DEGREE = {**DEGREE, "tetra": 1, "tetra10": 3}
 LINEAR = ("tetra", "hexahedron", "wedge")
+STRAINS = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))
 CHUNK = 4000  # cells at a time
 
 
 @dataclass(frozen=True)
 class SolidMaterial:
-    """Isotropic and linear: youngs_modulus (Pa), poissons_ratio, density (kg/m3), expansion (1/K).
+    """Linear: youngs_modulus (Pa), poissons_ratio, density (kg/m3), expansion (1/K).
 
-    Raises ModelError.
+    elastic : by rows the stiffness (6, 6), Pa, of strains xx, yy, zz, xy, yz, zx of an anisotropic one; empty where it
+    is isotropic. softened : whether hexahedra of 8 nodes bend by the incompatible modes of ``too_stiff``. Raises
+    ModelError.
     """
 
     youngs_modulus: float
     poissons_ratio: float
     density: float
     expansion: float = 0.0
+    elastic: tuple[float, ...] = ()
+    softened: bool = False
 
     def __post_init__(self) -> None:
         if not self.youngs_modulus > 0.0:
@@ -59,6 +74,16 @@ class SolidMaterial:
         """Lame's constants (Pa)."""
         E, nu = self.youngs_modulus, self.poissons_ratio
         return E * nu / ((1.0 + nu) * (1.0 - 2.0 * nu)), E / (2.0 * (1.0 + nu))
+
+    @property
+    def stiffness(self) -> Floats:
+        """(6, 6) Pa, by strains xx, yy, zz, xy, yz, zx."""
+        if self.elastic:
+            return np.array(self.elastic).reshape(6, 6)
+        lame, shear = self.lame
+        C = np.diag([2.0 * shear] * 3 + [shear] * 3)
+        C[:3, :3] += lame
+        return C
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,10 +103,7 @@ class Block:
 
     @classmethod
     def of(cls, kind: str, cells: Ints, material: SolidMaterial, numbers: Ints, degree: int) -> "Block":
-        skfem = _skfem()
-        from skfem.quadrature import get_quadrature
-
-        points, weights = get_quadrature(getattr(skfem, NODES[kind][0])().refdom, degree)
+        points, weights = _quadrature(kind, degree)
         return cls(kind, cells, material, numbers, *shape_functions(kind, points), points, weights)
 
     def geometry(self, nodes: Floats, part: slice) -> tuple[Floats, Floats]:
@@ -109,6 +131,18 @@ def reference_places(kind: str) -> Floats:
 
 def shape_functions(kind: str, points: Floats) -> tuple[Floats, Floats]:
     """Values (b, p) and derivatives (b, 3, p) of the shape functions at points (3, p) of the reference cell."""
+    if kind == "wedge15":
+        # derivatives by imaginary steps, which are exact
+        steps = [_wedge15(points + 1e-30j * np.eye(3)[:, a : a + 1]).imag / 1e-30 for a in range(3)]
+        return _wedge15(points), np.stack(steps, axis=1)
+    if kind.startswith("pyramid"):
+        whole = kind == "pyramid13"
+        top, rest = ([4, 5, 6, 7, 12, 13, 14, 15], [8, 9, 10, 11, 16, 17, 18, 19]) if whole else ([4, 5, 6, 7], [])
+        first, second = (
+            np.concatenate([each[:4], each[top].sum(axis=0, keepdims=True), each[rest]])
+            for each in shape_functions("hexahedron20" if whole else "hexahedron", points)
+        )
+        return first, second
     element = getattr(_skfem(), NODES[kind][0])()
     wanted = reference_places(kind)
     order = [int(np.argmin(np.linalg.norm(element.doflocs - place, axis=1))) for place in wanted]
@@ -116,6 +150,30 @@ def shape_functions(kind: str, points: Floats) -> tuple[Floats, Floats]:
     values = np.array([np.broadcast_to(value, (count,)) for value, _ in parts])
     slopes = np.array([np.broadcast_to(slope, (3, count)) for _, slope in parts])
     return values, slopes
+
+
+def _quadrature(kind: str, degree: int) -> tuple[Floats, Floats]:
+    """Points (3, p) and weights (p,) of a reference cell."""
+    skfem = _skfem()
+    from skfem.quadrature import get_quadrature
+
+    if not kind.startswith("wedge"):
+        return get_quadrature(getattr(skfem, NODES[kind][0])().refdom, degree)  # type: ignore[no-any-return]
+    # of a triangle and a line, as those of scikit-fem 12 do not fill a wedge
+    (plane, of_plane), (line, of_line) = (
+        get_quadrature(each, degree) for each in (skfem.refdom.RefTri, skfem.refdom.RefLine)
+    )
+    points = np.vstack([np.repeat(plane, len(of_line), axis=1), np.tile(line, len(of_plane))])
+    return points, np.repeat(of_plane, len(of_line)) * np.tile(of_line, len(of_plane))
+
+
+def _wedge15(points: Any) -> Any:
+    """(15, p) of a wedge: corners, sides below, above, and between."""
+    r, s, t = points
+    L, up, down = [1.0 - r - s, r, s], t, 1.0 - t
+    corners = [L[i] * (2.0 * L[i] - 1.0) * h - 2.0 * L[i] * up * down for h in (down, up) for i in range(3)]
+    sides = [4.0 * L[i] * L[(i + 1) % 3] * h for h in (down, up) for i in range(3)]
+    return np.array(corners + sides + [4.0 * L[i] * up * down for i in range(3)])
 
 
 def _skfem() -> Any:
@@ -162,16 +220,19 @@ def solid_model(
             slopes, volumes = block.geometry(nodes, part)
             own = place[block.cells[part]]
             c, b = own.shape
+            me = block.material.density * np.einsum("ip,jp,cp->cij", block.values, block.values, volumes, optimize=True)
+            rows = (3 * own[:, :, None] + np.arange(3)).reshape(c, -1)
+            m = m + _scattered(me, own, count)
+            if block.material.elastic or (block.material.softened and block.kind == "hexahedron"):
+                K = K + _scattered(_general(block, nodes, part, slopes, volumes), rows, 3 * count)
+                continue
             flat = np.swapaxes(slopes, -1, -2).reshape(c, len(block.weights), 3 * b)  # (c, p, b a)
             H = (np.swapaxes(flat, 1, 2) @ (flat * volumes[:, :, None])).reshape(c, b, 3, b, 3)
             Ke = lame * H + shear * H.transpose(0, 1, 4, 3, 2)
             trace = shear * np.einsum("ciaja->cij", H)
             for a in range(3):
                 Ke[:, :, a, :, a] += trace
-            me = block.material.density * np.einsum("ip,jp,cp->cij", block.values, block.values, volumes, optimize=True)
-            rows = (3 * own[:, :, None] + np.arange(3)).reshape(c, -1)
             K = K + _scattered(Ke.reshape(c, 3 * b, 3 * b), rows, 3 * count)
-            m = m + _scattered(me, own, count)
     mass = as_csc(kron(m, np.eye(3), format="csc"))
     node_of, component = np.repeat(used, 3), np.tile(np.arange(3), count)
     known = np.arange(1, len(nodes) + 1) if numbers is None else numbers
@@ -218,26 +279,38 @@ def too_stiff(model: FeModel, shape: Floats) -> tuple[str, float]:
     return ", ".join(sorted({block.kind for block in blocks})), released / energy if energy > 0.0 else 0.0
 
 
+def _general(block: Block, nodes: Floats, part: slice, slopes: Floats, volumes: Floats) -> Floats:
+    """Stiffness (c, 3 b, 3 b) of any material, of hexahedra that are softened without their incompatible modes."""
+    C, B = block.material.stiffness, _strains(slopes)
+    pulled = np.einsum("ef,cpfg,cp->cpeg", C, B, volumes, optimize=True)
+    K = np.einsum("cpeg,cpeh->cgh", B, pulled, optimize=True)
+    if block.material.softened and block.kind == "hexahedron":
+        G = _incompatible(block, nodes, part)
+        across = np.einsum("cpeg,cpeh->cgh", G, pulled, optimize=True)
+        own = np.einsum("cpeg,ef,cpfh,cp->cgh", G, C, G, volumes, optimize=True)
+        K = K - np.swapaxes(across, 1, 2) @ np.linalg.solve(own, across)
+    return np.asarray(K)
+
+
+def _incompatible(block: Block, nodes: Floats, part: slice) -> Floats:
+    """(c, p, 6, 9): strains of the modes 1 - x^2 of hexahedra."""
+    J = np.einsum("cba,bdp->cpad", nodes[block.cells[part]], block.slopes, optimize=True)
+    middle = np.einsum("cpad,p->cad", J, block.weights)
+    # gradients by the Jacobian of the middle, so that constant strains release nothing
+    shrink = np.linalg.det(middle)[:, None] / np.linalg.det(J)
+    return _strains(np.einsum("cp,dp,cda->cpad", shrink, 4.0 - 8.0 * block.points, np.linalg.inv(middle)))
+
+
 def _released(block: Block, nodes: Floats, nodal: Floats) -> float:
     """Twice the energy that incompatible modes release in hexahedra, at displacements (N, 3) of all nodes."""
-    from skfem.quadrature import get_quadrature
-
-    points, _ = get_quadrature(_skfem().ElementHex1().refdom, DEGREE[block.kind])
-    lame, shear = block.material.lame
-    C = np.diag([2.0 * shear] * 3 + [shear] * 3)
-    C[:3, :3] += lame
-    total = 0.0
+    if block.material.softened:
+        return 0.0
+    C, total = block.material.stiffness, 0.0
     for part in block.parts():
         slopes, volumes = block.geometry(nodes, part)
-        J = np.einsum("cba,bdp->cpad", nodes[block.cells[part]], block.slopes, optimize=True)
-        middle = np.einsum("cpad,p->cad", J, block.weights)
-        # gradients by the Jacobian of the middle, so that constant strains release nothing
-        shrink = np.linalg.det(middle)[:, None] / np.linalg.det(J)
-        own = np.einsum("cp,dp,cda->cpad", shrink, 4.0 - 8.0 * points, np.linalg.inv(middle))
-        c = len(volumes)
-        local = nodal[block.cells[part]].reshape(c, -1)
+        local = nodal[block.cells[part]].reshape(len(volumes), -1)
         stress = np.einsum("cpeg,cg->cpe", _strains(slopes), local) @ C
-        G = _strains(own)
+        G = _incompatible(block, nodes, part)
         force = np.einsum("cpeg,cpe,cp->cg", G, stress, volumes, optimize=True)
         stiff = np.einsum("cpeg,ef,cpfh,cp->cgh", G, C, G, volumes, optimize=True)
         total += float(np.einsum("cg,cg->", force, np.linalg.solve(stiff, force[..., None])[..., 0]))
@@ -248,11 +321,20 @@ def _strains(slopes: Floats) -> Floats:
     """(c, p, 6, 3 b): strains xx, yy, zz, xy, yz, zx by displacements of b nodes with gradients (c, p, 3, b)."""
     c, p, _, b = slopes.shape
     B = np.zeros((c, p, 6, b, 3))
-    for row, (i, j) in enumerate(((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))):
+    for row, (i, j) in enumerate(STRAINS):
         B[:, :, row, :, i] += slopes[:, :, j]
         if i != j:
             B[:, :, row, :, j] += slopes[:, :, i]
     return B.reshape(c, p, 6, 3 * b)
+
+
+def stress_of(C: Floats, twice: Floats) -> Floats:
+    """(..., 3, 3, f): stresses of strains, given as twice these, with a stiffness (6, 6)."""
+    strain = np.stack([twice[..., i, j, :] * (0.5 if i == j else 1.0) for i, j in STRAINS], axis=-2)
+    found, stress = np.matmul(C, strain), np.empty_like(twice)
+    for row, (i, j) in enumerate(STRAINS):
+        stress[..., i, j, :] = stress[..., j, i, :] = found[..., row, :]
+    return stress
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,18 +351,14 @@ class SolidStress:
         G = np.zeros((f, s, s))
         both = np.hstack([fields, shapes]).reshape(-1, 3 * (f + s))
         for block in self.blocks:
-            lame, shear = block.material.lame
+            C = block.material.stiffness
             for part in block.parts(500):
                 slopes, volumes = block.geometry(self.nodes, part)
                 c, p, _, b = slopes.shape
                 local = both[self.place[block.cells[part]]]  # (c, b, 3 (f + s))
                 grads = (slopes.reshape(c, 3 * p, b) @ local).reshape(c * p, 3, 3, f + s)  # direction, component
-                strain = grads[..., :f] + grads[..., :f].swapaxes(1, 2)
-                stress = shear * strain
-                spur = 0.5 * lame * np.einsum("qaaf->qf", strain)
-                for a in range(3):
-                    stress[:, a, a] += spur
-                stress *= volumes.reshape(-1)[:, None, None, None]
+                twice = grads[..., :f] + grads[..., :f].swapaxes(1, 2)
+                stress = stress_of(C, twice) * volumes.reshape(-1)[:, None, None, None]
                 own = np.ascontiguousarray(grads[..., f:]).reshape(c * p, 3, 3 * s)
                 flat = own.reshape(-1, s)
                 for k in range(f):
