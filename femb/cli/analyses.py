@@ -295,9 +295,10 @@ def sweep(
                     described, workers=workers, out=folder, again=force, progress=progress, scheduler=scheduler,
                     cluster=cluster, together=together,
                 )  # fmt: skip
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as stop:
             count = f"{done} of {described.most} runs"
             click.echo(f"interrupted after {count}; the same command goes on with the others", err=True)
+            click.echo("\n".join(filter(None, getattr(stop, "__notes__", ()))), err=True)
             sys.exit(INTERRUPTED)
         paths = [folder / f"{TABLE}.csv", table_file]
         texts: list[str] = [table.summary()]

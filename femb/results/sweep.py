@@ -38,7 +38,9 @@ class Sweep:
     name (runs,) numbers, NaN where a run failed. failed (runs,). messages : why each run failed, or notes on it.
     units : of variables and outputs. design, samples : of the study, and the number of its samples. limits : by output,
     its least and largest value in its unit, or None. wanted : "least NAME" or "largest NAME" of an output, or "".
-    fingerprint : of the study's files and options, by which a repeated study is known.
+    fingerprint : of the study's files and options, by which a repeated study is known. notes : lines on a search.
+    multipliers : the derivative of what is wanted by each limit, and each bound of a variable, that holds the optimum.
+    gradients (runs, outputs, variables) : NaN where they are not known, of shape (runs, 0) where none are.
     """
 
     variables: Mapping[str, Sequence[Any]]
@@ -52,6 +54,9 @@ class Sweep:
     limits: Mapping[str, tuple[float | None, float | None]] = field(default_factory=dict)
     wanted: str = ""
     fingerprint: Mapping[str, str] = field(default_factory=dict)
+    notes: Sequence[str] = ()
+    multipliers: Mapping[str, float] = field(default_factory=dict)
+    gradients: Floats = field(default_factory=lambda: np.zeros((0, 0)))
 
     def __len__(self) -> int:
         return len(self.failed)
@@ -134,6 +139,7 @@ class Sweep:
             **{f"{METHOD}/outputs/{name}": values for name, values in self.outputs.items()},
             f"{METHOD}/failed": self.failed.astype(np.int64),
             f"{METHOD}/messages": np.array(self.messages, dtype=str),
+            f"{METHOD}/gradients": self.gradients,
         }
         words = {
             "names": json.dumps([*self.variables, *self.outputs]),
@@ -143,6 +149,8 @@ class Sweep:
             "limits": json.dumps(dict(self.limits)),
             "best": self.wanted,
             "fingerprint": json.dumps(dict(self.fingerprint)),
+            "notes": json.dumps([*self.notes]),
+            "multipliers": json.dumps(dict(self.multipliers)),
         }
         root = {"status": COMPLETE, "method": METHOD, "title": self.title}
         return Results({}, arrays, {"": root, METHOD: words})
@@ -176,6 +184,9 @@ class Sweep:
             {name: tuple(each) for name, each in json.loads(str(words.get("limits", "{}"))).items()},
             str(words.get("best", "")),
             json.loads(str(words.get("fingerprint", "{}"))),
+            json.loads(str(words.get("notes", "[]"))),
+            json.loads(str(words.get("multipliers", "{}"))),
+            results.arrays.get(f"{METHOD}/gradients", np.zeros((0, 0))),
         )
 
     def summary(self) -> str:
@@ -216,6 +227,12 @@ class Sweep:
             lines.append(f"best, {self.wanted}: {self._described(self.best)}")
         elif not count and np.isfinite(self.excess).any():
             lines.append(f"nearest to the limits: {self._described(int(np.nanargmin(self.excess)))}")
+        lines += [f"search {note}" if note.startswith("by ") else f"  {note}" for note in self.notes]
+        _, _, wanted = self.wanted.partition(" ")
+        of_best, names = self.units.get(wanted, ""), self.multipliers
+        for name in names:
+            unit = f"{of_best}/{below}" if (below := self.units.get(name.rpartition(" ")[0], "")) else of_best
+            lines.append(f"  {wanted} by the limit {name}: {names[name]:.7g} {unit}".rstrip())
         return lines
 
     def _described(self, run: int) -> str:

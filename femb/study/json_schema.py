@@ -8,8 +8,8 @@ from femb.case.json_schema import DRAFT, NAMES, SchemaWriter
 from femb.case.parameters import Parameter
 from femb.case.schema import choices, keys_of
 from femb.study.linear_outputs import OUTPUTS
-from femb.study.outputs import Limits
-from femb.study.study import KEYS, SET, VARIABLES, Study
+from femb.study.study import KEYS, SET, Limits, Study
+from femb.study.variables import VARIABLES
 
 TABLES: dict[str, tuple[Mapping[str, type], str]] = {
     "variables": (VARIABLES, "Entries of the case that differ from run to run, by name."),

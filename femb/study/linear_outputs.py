@@ -51,6 +51,7 @@ from femb.study.outputs import (
     PointingError,
     Rms,
     SettlingTime,
+    SmoothMaximum,
     StudyOutput,
     damping_rate,
 )
@@ -540,7 +541,7 @@ OUTPUTS: dict[str, type[StudyOutput]] = {
     kind.kind: kind
     for kind in (
         *(Maximum, Minimum, Peak, PeakTime, Final, Mean, Rms, SettlingTime, FirstFrequency),
-        *(EventTime, NaturalFrequency, DampingRatio, PointingError, Mass, CenterOfMass, Inertia),
+        *(SmoothMaximum, EventTime, NaturalFrequency, DampingRatio, PointingError, Mass, CenterOfMass, Inertia),
         *(PhaseMargin, GainMargin, DelayMargin, DiskMargin, SensitivityPeak, ClosedPole, Growth),
         *(Gain, PeakGainOutput, NoiseGain, EffectiveMass, CriticalLoad, PeakLoadOutput),
     )

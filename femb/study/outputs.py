@@ -177,18 +177,29 @@ class ModeOutput(StudyOutput):
     def check(self, check: Checks) -> None:
         check.whole("mode", 1, 1000)
 
-    def eigenvalue(self, analyses: Analyses) -> complex:
-        """The eigenvalue of the mode, 1/s. Raises ResultError: it is lost from its track."""
-        if not self.by_shape:
-            return complex(self.found(analyses).eigenvalues[self.mode - 1])
+    def place(self, analyses: Analyses) -> int:
+        """The number from 0 of the mode; by shape that of the nominal one. Raises ResultError: it lost its track."""
+        reference = analyses.reference
+        if not self.by_shape or reference is analyses:
+            return self.mode - 1
         of = (self.held, self.start, self.damped)
-        modes, assurance = followed(analyses.reference.solution(*of), analyses.solution(*of), self.mode)
-        if assurance[-1] < LOST:
-            raise ResultError(
-                f"outputs.{self.name}: mode {self.mode} of the nominal case is lost from its track: the best match has "
-                f"an assurance of {assurance[-1]:.3g}; take smaller ranges, or another mode"
-            )
-        return complex(modes.eigenvalues[-1])
+
+        def make() -> int:
+            own = analyses.solution(*of)
+            modes, assurance = followed(reference.solution(*of), own, self.place(reference) + 1)
+            if assurance[-1] < LOST:
+                raise ResultError(
+                    f"outputs.{self.name}: mode {self.mode} of the nominal case is lost from its track: the best match "
+                    f"has an assurance of {assurance[-1]:.3g}; take smaller ranges, or another mode"
+                )
+            value = modes.eigenvalues[-1]
+            return int(np.argmin(np.minimum(abs(own.eigenvalues - value), abs(own.eigenvalues - value.conjugate()))))
+
+        return analyses.once(("place", *of, self.mode), make)
+
+    def eigenvalue(self, analyses: Analyses) -> complex:
+        """The eigenvalue of the mode, 1/s, followed by its shape. Raises ResultError."""
+        return complex(analyses.solution(self.held, self.start, self.damped).eigenvalues[self.place(analyses)])
 
     def of_rate(self, value: complex, rate: complex) -> float:
         """The derivative of the output by that of the eigenvalue."""
@@ -197,7 +208,8 @@ class ModeOutput(StudyOutput):
     def frozen(self, analyses: Analyses) -> ByChanges:
         of = (self.held, self.start, self.damped)
         modes = analyses.solution(*of)
-        form, value = ModeForm.of(modes, self.mode - 1), complex(modes.eigenvalues[self.mode - 1])
+        place = self.place(analyses)
+        form, value = ModeForm.of(modes, place), complex(modes.eigenvalues[place])
         return ByChanges(
             lambda other: form.numbers(other.small_motions(*of)),
             lambda change: self.of_rate(value, form.derivative(change)),
@@ -341,6 +353,18 @@ class Statistic(StudyOutput):
             raise ModelError(f"outputs.{self.name}: is of a motion, whose derivatives are not there yet; {WITHOUT}")
         return super().frozen(analyses)
 
+    def _last(self, analyses: Analyses, number: Callable[[Results], float]) -> ByChanges:
+        """The way a number of the equilibrium under full load is differentiated."""
+        results = analyses.results(self.analysis)
+        if self.analysis == "run" or not isinstance(results, StaticResults):
+            return Statistic.frozen(self, analyses)
+        try:
+            form = last_of(results, analyses.static_side())
+        except ModelError:
+            return Statistic.frozen(self, analyses)  # of a free structure
+        numbers, derivative = of_equilibrium(form, number)
+        return ByChanges(lambda other: numbers(other.static_side()), derivative)
+
     def _history(self, analyses: Analyses) -> History:
         return history(analyses.results(self.analysis), self.of)
 
@@ -388,15 +412,7 @@ class Final(Statistic):
     kind: ClassVar[str] = "final"
 
     def frozen(self, analyses: Analyses) -> ByChanges:
-        results = analyses.results(self.analysis)
-        if self.analysis == "run" or not isinstance(results, StaticResults):
-            return super().frozen(analyses)
-        try:
-            form = last_of(results, analyses.static_side())
-        except ModelError:
-            return super().frozen(analyses)  # of a free structure
-        numbers, derivative = of_equilibrium(form, lambda results: float(history(results, self.of).values[-1]))
-        return ByChanges(lambda other: numbers(other.static_side()), derivative)
+        return self._last(analyses, lambda results: float(history(results, self.of).values[-1]))
 
     def reduced(self, time: Floats, x: Floats) -> float:
         return float(x[-1])
@@ -493,6 +509,37 @@ class SettlingTime(Statistic):
         return settled if time[-1] - settled >= self.hold else float("nan")
 
 
+@dataclass(frozen=True, kw_only=True)
+class SmoothMaximum(Statistic):
+    """The Kreisselmeier-Steinhauser maximum of magnitudes over all places, of statics under full load, else over time.
+
+    It has derivatives where the largest one changes places: s ln(sum exp(rho x/s))/rho, from the largest x up to that
+    of n equal ones, x + s ln(n)/rho. Source: G. Kreisselmeier, R. Steinhauser, IFAC Proceedings 12 (1979).
+    """
+
+    kind: ClassVar[str] = "ks"
+
+    scale: Annotated[float, POSITIVE]
+    """s, the size of the values in their unit, as the limit of a stress"""
+    sharpness: Annotated[float, POSITIVE] = 50.0
+    """rho"""
+
+    def value(self, analyses: Analyses) -> float:
+        return self._of(analyses.results(self.analysis))
+
+    def frozen(self, analyses: Analyses) -> ByChanges:
+        return self._last(analyses, self._of)
+
+    def _of(self, results: Results) -> float:
+        found = named(results, self.of)
+        values = found.values if self.analysis == "run" else found.values[-1:]
+        if found.component is None and values.ndim > 1 and found.word not in STRESSES and values.shape[-1] == 3:
+            values = np.linalg.norm(values, axis=-1)
+        x = self.sharpness * np.abs(values) / self.scale
+        top = float(np.max(x))
+        return self.scale * (top + float(np.log(np.sum(np.exp(x - top))))) / self.sharpness
+
+
 class FirstFrequency(Statistic):
     """The lowest frequency (Hz) with a peak in the amplitude spectrum, of at least a tenth of its largest value.
 
@@ -540,33 +587,3 @@ class EventTime(StudyOutput):
 
     def frozen(self, analyses: Analyses) -> ByChanges:
         raise ModelError(f"outputs.{self.name}: is of a motion, whose derivatives are not there yet; {WITHOUT}")
-
-
-# Limits of outputs, and which run is best.
-
-
-@dataclass(frozen=True, kw_only=True)
-class Limits(Description):
-    """Limits of an output, in its unit, that a run has to keep; at least one of them."""
-
-    table: ClassVar[str] = "constraints"
-
-    name: str
-    """of the output"""
-    least: float | None = None
-    """smallest value that is allowed"""
-    largest: float | None = None
-    """largest value that is allowed"""
-
-    def __post_init__(self) -> None:
-        with Checks(self, self.table, self.name) as check:
-            if check.bad:
-                return
-            if self.least is None and self.largest is None:
-                check.fail("largest", "is missing; a constraint has least, largest or both")
-            elif self.least is not None and self.largest is not None:
-                check.require("largest", self.largest >= self.least, f"must be at least least = {self.least:g}")
-
-
-SENSES = ("least", "largest")
-"""First word of what is best, before the name of an output."""

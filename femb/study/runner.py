@@ -55,12 +55,16 @@ T = TypeVar("T")
 
 
 class StudyRow(NamedTuple):
-    """The outcome of one run: its number from 0, the outputs, whether it failed, and why, or notes on it."""
+    """The outcome of one run: its number from 0, the outputs, whether it failed, and why, or notes on it.
+
+    gradients : of a search that uses them, of each output by each variable, NaN where they are not needed.
+    """
 
     run: int
     outputs: tuple[float, ...]
     failed: bool
     message: str
+    gradients: Sequence[Sequence[float]] = ()
 
 
 class Described(NamedTuple):
@@ -122,8 +126,11 @@ class Runner:
     def reference(self) -> "RunAnalyses":
         """The analyses of the nominal case: the case without variables, of a function that of the first run."""
         if callable(self.source):
-            return self.analyses(self.nominal)
-        return self.analyses_of(replace(self, keys=()).described(()))
+            found = self.analyses(self.nominal)
+        else:
+            found = self.analyses_of(replace(self, keys=()).described(()))
+        found.previous = found
+        return found
 
     def described(self, values: Sequence[Any]) -> Described:
         """The model of a run and its options. Raises ModelError."""
@@ -133,11 +140,12 @@ class Runner:
             if not isinstance(model, Model):
                 raise ModelError(f"the function of the case returned {type(model).__name__}, wanted a femb.Model")
             return Described(model, self.run, "")
-        texts = [override(key, self._scaled(key, value)) for key, value in entries]
+        texts = [override(key, self.scaled(key, value)) for key, value in entries]
         case = read_case(*self.source, (*self.overrides, *texts))
         return Described(case.model, case.run, case.text)
 
-    def _scaled(self, key: str, value: Any) -> Any:
+    def scaled(self, key: str, value: Any) -> Any:
+        """What an entry is set to by a value of its variable."""
         if key not in self.factors:
             return value
         scaled: Floats = np.asarray(self.factors[key], dtype=float) * value
@@ -157,11 +165,12 @@ class RunAnalyses:
     found_linear: dict[tuple[object, ...], Any] = field(default_factory=dict)
     brief: bool = False
     of: Runner | None = field(default=None, repr=False)
+    previous: "RunAnalyses | None" = field(default=None, repr=False)
 
     @property
     def reference(self) -> "RunAnalyses":
         assert self.of is not None
-        return self.of.reference
+        return self.previous or self.of.reference
 
     @property
     def start(self) -> str:

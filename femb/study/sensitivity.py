@@ -33,7 +33,8 @@ from femb.results.array_file import write_arrays
 from femb.study.linear_outputs import OUTPUTS
 from femb.study.outputs import ByChanges, StudyOutput
 from femb.study.runner import RunAnalyses, Runner
-from femb.study.study import Build, Study, Variable, read_study
+from femb.study.study import Build, Study, read_study
+from femb.study.variables import Variable
 
 # Steps, relative to the value, in the order in which they are tried: what models are read for has no large terms that
 # cancel, so that rounding is small; numbers of whole analyses need longer ones.
@@ -164,7 +165,7 @@ def sensitivities(
         FembError: as with the analyses that the outputs are of.
     """
     study = case if isinstance(case, Study) else read_either(case, tuple(overrides))
-    return _Sides(study, parameters_of(study, by), _outputs(study, of)).found()
+    return Differences(study, parameters_of(study, by), _outputs(study, of)).found()
 
 
 def read_either(case: Build | str | Path, overrides: tuple[str, ...]) -> Study:
@@ -265,27 +266,47 @@ def _of_variable(variable: Variable) -> Parameter:
     return Parameter(name=variable.name, entries=list(variable.keys), range=limits, relative=variable.relative)
 
 
-class CaseFamily:
-    """Models of a case by the values of its parameters."""
+def given_entries(study: Study) -> dict[str, Any]:
+    """The tables of the case of a study; of a function the defaults of its arguments."""
+    if study.build is not None:
+        given = inspect.signature(study.build).parameters.values()
+        return {each.name: each.default for each in given if each.default is not each.empty}
+    path = Path(study.case).resolve()
+    return document_of(path, text_of(path), study.overrides) if path.suffix != ".py" else {}
 
-    def __init__(self, study: Study, parameters: dict[str, Parameter], outputs: dict[str, StudyOutput]) -> None:
+
+class CaseFamily:
+    """Models of a case by the values of its parameters; fixed : further entries."""
+
+    def __init__(
+        self,
+        study: Study,
+        parameters: dict[str, Parameter],
+        outputs: dict[str, StudyOutput],
+        fixed: Mapping[str, Any] | None = None,
+    ) -> None:
         self.outputs = outputs
         source = study.build or (Path(study.case).resolve(), text_of(Path(study.case)))
         self.runner = Runner(source, study.run, study.overrides, (), {}, tuple(outputs.values()))
+        document = given_entries(study)
         if isinstance(source, tuple):
-            document = document_of(*source, study.overrides) if source[0].suffix != ".py" else {}
             self.base = {
                 key: parameter.value
                 for parameter in parameters.values()
                 for key in (parameter.keys if parameter.value is not None and not parameter.relative else ())
             }
         else:
-            given = inspect.signature(study.case).parameters.values()
-            document = {each.name: each.default for each in given if each.default is not each.empty}
             self.base = {p.keys[0]: p.value for p in parameters.values() if p.value is not None}
+            document |= self.base
+        self.base |= fixed or {}
         self.nominal = self.analyses({})
         model = self.nominal.described.model
         self.parameters = [differentiable(each, document, model) for each in parameters.values()]
+        factors = [each for each in self.parameters if each.parameter.relative and each.value != 1.0]
+        for each in factors:
+            self.base |= each.entries(each.value)
+        if factors:
+            self.nominal = self.analyses({})
 
     def analyses(self, entries: dict[str, Any]) -> RunAnalyses:
         """The analyses of the case with these entries."""
@@ -294,8 +315,13 @@ class CaseFamily:
         return runner.analyses(list(given.values()))
 
 
-class _Sides(CaseFamily):
-    """The derivatives of outputs, from models beside the nominal one."""
+class Differences(CaseFamily):
+    """The derivatives of outputs, from models beside the nominal one.
+
+    small : a relative error of derivatives at which no other step is tried.
+    """
+
+    small = SMALL
 
     @one_blas_thread()
     def found(self) -> Sensitivities:
@@ -326,12 +352,12 @@ class _Sides(CaseFamily):
         for step in STEPS if all(each.exact for each in frozen) else OF_ANALYSES:
             beside = _Beside(self.analyses, of, step * (abs(of.value) or of.scale))
             for i, each in enumerate(frozen):
-                enough = SMALL * abs(best[i, 0]) + NOTHING * abs(values[i]) / of.scale
+                enough = self.small * abs(best[i, 0]) + NOTHING * abs(values[i]) / of.scale
                 if not np.isfinite(best[i, 1]) or best[i, 1] > enough:
                     derivative, error = beside.derivative(each)
                     if not np.isfinite(best[i, 1]) or error < best[i, 1]:
                         best[i] = derivative, error
-            enough = SMALL * np.abs(best[:, 0]) + NOTHING * np.abs(values) / of.scale
+            enough = self.small * np.abs(best[:, 0]) + NOTHING * np.abs(values) / of.scale
             if np.all(best[:, 1] <= enough):
                 break
         return best

@@ -18,7 +18,6 @@ from femb import __version__
 from femb.base.descriptors import lock, opened
 from femb.base.errors import FembError, FembWarning, ModelError, Problem, ResultError
 from femb.base.progress import Reporter, counted
-from femb.base.types import Floats
 from femb.base.values import as_numbers, shown, whole_number
 from femb.case.build import texts_of
 from femb.case.compose import composed, entry_of
@@ -26,10 +25,12 @@ from femb.case.parameters import document_of
 from femb.case.schema import unit_of_entry
 from femb.case.text import CaseError, text_of
 from femb.results.results import Results
-from femb.results.sweep import Sweep, excess
+from femb.results.sweep import Sweep
 from femb.study.ensemble import TOGETHER, simulate_ensemble
 from femb.study.runner import Described, RunAnalyses, Runner, Runs, StudyRow, in_pool, in_process
-from femb.study.study import EDGE, OPTIMIZE, Study, read_study, unit_points
+from femb.study.search import Search
+from femb.study.study import Study, read_study
+from femb.study.variables import OPTIMIZE
 
 # Preparation of a study: the checks that need its case, compiled kernels, and the units of its outputs.
 #
@@ -163,7 +164,7 @@ def fingerprint(study: Study, runner: Runner) -> dict[str, str]:
         "variables": [[kind.kind, asdict(kind)] for kind in study.variables.values()],
         "outputs": [[kind.kind, asdict(kind)] for kind in study.outputs.values()],
         "design": [study.design, study.runs, study.seed],
-        **({"aim": [study.best, limits_of(study)]} if study.design == OPTIMIZE else {}),
+        **({"aim": [study.best, study.limits, study.optimizer, study.starts]} if study.design == OPTIMIZE else {}),
         "keep": study.keep,
     }
     return {word: _digest(json.dumps(part, sort_keys=True, default=repr)) for word, part in parts.items()}
@@ -284,7 +285,8 @@ def finished_rows(folder: Path, runner: Runner, parts: Mapping[str, str]) -> dic
     if table.fingerprint != parts:
         return {}
     outputs = zip(*(values.tolist() for values in table.outputs.values()), strict=True)
-    rows = zip(outputs, table.failed.tolist(), table.messages, strict=True)
+    gradients = table.gradients.tolist() if table.gradients.size else [()] * len(table)
+    rows = zip(outputs, table.failed.tolist(), table.messages, gradients, strict=True)
     return {number: StudyRow(number, *row) for number, row in enumerate(rows)}
 
 
@@ -423,23 +425,38 @@ def sweep(
         report = _Report(tell, study.most, rows.values())
         places = (workers, scheduler, cluster)
 
-        def carry_out(runs: Runs) -> list[StudyRow]:
-            """The rows of runs, of those that are missing as they are finished."""
+        def carry_out(runs: Runs, one: Callable[[int, Sequence[Any]], StudyRow] | None = None) -> list[StudyRow]:
+            """The rows of runs, of those that are missing as they are finished; one : carries out each in its turn."""
             missing = {k: values for k, values in runs.items() if k not in rows}
-            for row in in_ensembles(runner, missing) if together else carried_out(runner, missing, *places):
+            finished = (
+                (one(k, values) for k, values in missing.items())
+                if one is not None
+                else in_ensembles(runner, missing)
+                if together
+                else carried_out(runner, missing, *places)
+            )
+            for row in finished:
                 rows[row.run] = row
                 if journal is not None:
                     journal.add(row)
                 report.add(row)
             return [rows[k] for k in runs]
 
-        if study.design == OPTIMIZE:
-            values = searched(study, carry_out)
-        else:
-            values = study.rows
-            carry_out(dict(enumerate(values)))
+        search = Search(study, runner, carry_out)
+        values = search.values
+        try:
+            if study.design == OPTIMIZE:
+                search.find()
+            else:
+                values = study.rows
+                carry_out(dict(enumerate(values)))
+        except KeyboardInterrupt as stop:
+            known = [k for k in range(len(values)) if k in rows]
+            so_far = table_of(study, [values[k] for k in known], [rows[k] for k in known], units)
+            stop.add_note("\n".join(so_far.judged()))
+            raise
         table = table_of(study, values, [rows[k] for k in range(len(values))], units)
-        table = replace(table, fingerprint=parts)
+        table = replace(table, fingerprint=parts, notes=search.notes, multipliers=search.multipliers)
         if folder is not None and journal is not None:
             table.write_csv(folder / f"{TABLE}.csv")
             table.write(folder / f"{TABLE}.h5")
@@ -501,6 +518,9 @@ class _Report:
 def table_of(study: Study, given: Sequence[Sequence[Any]], rows: list[StudyRow], units: dict[str, str]) -> Sweep:
     """The table of all rows of a study; given : the values of the variables of each."""
     outputs = np.array([row.outputs for row in rows], dtype=float).reshape(len(rows), len(study.outputs))
+    gradients = np.full((len(rows), len(study.outputs), len(study.variables)), np.nan)
+    for k, row in enumerate(rows):
+        gradients[k] = row.gradients or np.nan
     return Sweep(
         {name: [values[k] for values in given] for k, name in enumerate(study.variables)},
         {name: outputs[:, k] for k, name in enumerate(study.outputs)},
@@ -510,71 +530,22 @@ def table_of(study: Study, given: Sequence[Sequence[Any]], rows: list[StudyRow],
         study.title,
         study.design,
         study.runs or len(rows),
-        limits_of(study),
+        study.limits,
         study.best or "",
+        gradients=gradients if any(row.gradients for row in rows) else np.zeros((len(rows), 0)),
     )
 
 
-def limits_of(study: Study) -> dict[str, tuple[float | None, float | None]]:
-    """Least and largest value, or None, by output."""
-    return {name: (each.least, each.largest) for name, each in study.constraints.items()}
-
-
-# Optimisation: a search without gradients, by generations of runs.
-
-# Relative spread of what is best over a generation at which a search ends; a violation of what has no value.
-SPREAD, FAR = 1e-6, 1e30
 # Runs of a search, where nobody says how many.
 MOST = 200
-
-
-def searched(study: Study, carry_out: Callable[[Runs], list[StudyRow]]) -> list[tuple[Any, ...]]:
-    """The values of the variables of all runs of a search for the best within the constraints, by number.
-
-    By differential evolution over the probabilities of the variables (R. Storn, K. Price, J. Global Optimization 11
-    (1997) 341-359), among two runs the better one that of smaller excess over the limits (J. Lampinen, Proc. CEC 2002).
-    The same seed gives the same runs, and equal values run once. carry_out : gives the rows of runs by number.
-    """
-    from scipy.optimize import NonlinearConstraint, differential_evolution
-
-    variables, limits = tuple(study.variables.values()), limits_of(study)
-    sense, _, name = (study.best or "").partition(" ")
-    sign = 1.0 if sense == "least" else -1.0
-    numbers: dict[str, int] = {}
-    values: list[tuple[Any, ...]] = []
-    known: list[tuple[float, float]] = []  # what is to be least, and the excess, of each run
-
-    def found(points: Floats) -> Floats:
-        """(2, k) of points (d, k) of the unit cube."""
-        columns = [each.quantile(u) for each, u in zip(variables, np.clip(points, EDGE, 1.0 - EDGE), strict=True)]
-        rows = list(zip(*columns, strict=True))
-        for row in rows:
-            if repr(row) not in numbers and len(values) < study.most:
-                numbers[repr(row)] = len(values)
-                values.append(row)
-        for each in carry_out({k: values[k] for k in range(len(known), len(values))}):
-            outputs = {key: np.asarray(x) for key, x in zip(study.outputs, each.outputs, strict=True)}
-            cost, over = (float(x) if np.isfinite(x) else FAR for x in (sign * outputs[name], excess(limits, outputs)))
-            known.append((cost, over))
-        none = (FAR, FAR)
-        return np.array([known[numbers[repr(row)]] if repr(row) in numbers else none for row in rows]).T
-
-    count = len(study.rows)
-    points = unit_points("latin-hypercube", len(variables), count, study.seed)
-    within = NonlinearConstraint(lambda x: found(x.reshape(len(variables), -1))[1:], -np.inf, 0.0)
-    differential_evolution(
-        lambda x: found(x.reshape(len(variables), -1))[0], [(0.0, 1.0)] * len(variables), constraints=within,
-        init=points, maxiter=max(study.most // count - 1, 0), tol=SPREAD, seed=np.random.default_rng(study.seed),
-        polish=False, vectorized=True, updating="deferred",
-    )  # fmt: skip
-    return values
 
 
 def optimize(study: Study | str | Path, *, runs: int | None = None, **options: Any) -> Sweep:
     """Search for the run of a study whose output ``best`` is least or largest within the constraints.
 
-    The table has all runs in the order of the search; its ``best`` is the number of the best. Variables may be of any
-    kind: a value is sought between the bounds, or over the probabilities, of its distribution.
+    The table has all runs in the order of the search; its ``best`` is the number of the best, ``notes`` and
+    ``multipliers`` tell more. Numbers are sought by gradients between the bounds of their distributions, choices among
+    values by differential evolution.
 
     Parameters:
         study: or the path of a study file, with an output that is best.

@@ -15,7 +15,8 @@ from femb.base.meanings import Description, _below_fields, description, meanings
 from femb.base.types import Inertia, Shape, Unit, Vector
 from femb.case.build import OPTIONS, kinds
 from femb.profiles import PROFILES
-from femb.study.study import VARIABLES, Study
+from femb.study.study import Study
+from femb.study.variables import VARIABLES
 
 KINDS = [*OPTIONS.values(), *PROFILES.values(), *VARIABLES.values(), Study]
 KINDS += [kind for words in kinds().values() for kind in words.values()]

@@ -38,6 +38,7 @@ LONG = (
     "hamiltonian.md",
     "index.md",
     "lees_frame.md",
+    "lightest_boom.md",
     "linearise.md",
     "loads.md",
     "modal.md",

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from femb.study.study import Lognormal, Normal, Range, Uniform, Values, rows_of, saltelli, unit_points
+from femb.study.variables import Lognormal, Normal, Range, Uniform, Values, rows_of, saltelli, unit_points
 
 
 def test_a_grid_counts_like_digits_the_last_variable_fastest():

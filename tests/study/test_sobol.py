@@ -9,7 +9,7 @@ from models import refuses
 from scipy.stats import sobol_indices as of_scipy
 
 from femb import ResultError, Sweep, sobol_indices
-from femb.study.study import Uniform, rows_of
+from femb.study.variables import Uniform, rows_of
 
 NAMES = ("x", "y", "z")
 A, B = 7.0, 0.1
