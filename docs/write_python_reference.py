@@ -55,7 +55,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
                                    "export_vtu", "export_xdmf", "pointing", "Pointing"),
     "Modes and loads": ("modes", "Modes", "mode_sweep", "ModeSweep", "Participation", "handover.HybridCoordinates",
                         "base_motion", "quasi_static", "ModalMotion", "peak_loads", "PeakLoads", "completed",
-                        "modal_model", "ModalModel"),
+                        "modal_model", "ModalModel", "unbalance_response", "UnbalanceResponse"),
     "Linear models": ("linearize", "linearize_structure", "StateSpace", "FrequencyResponse", "linear_model",
                       "LinearModel", "shake", "shaper", "Shaper", "operating_point", "OperatingPoint", "trim",
                       "periodic", "Periodic", "multiblade", "thompson.nine_blocks", "thompson.NineBlocks"),

@@ -106,6 +106,7 @@ from femb.elements.joint.force import JointSpringDamper as JointSpringDamper  # 
 from femb.elements.joint.force import JointFriction as JointFriction  # springs.friction
 from femb.elements.joint.force import JointStops as JointStops  # springs.stops
 from femb.elements.joint.curve import JointCurve as JointCurve  # springs.curve
+from femb.elements.spring.bearing import Bearing as Bearing  # springs.bearing
 
 # modal_damping: Damping ratios of the modes of appendages
 from femb.elements.spring.modal_damping import ModalDamping as ModalDamping  # modal_damping.modal_damping
@@ -113,6 +114,10 @@ from femb.elements.spring.modal_damping import ModalDamping as ModalDamping  # m
 # wheels: Wheels with motors
 from femb.elements.wheel.reaction_wheel import ReactionWheel as ReactionWheel  # wheels.reaction
 from femb.elements.wheel.control_moment_gyro import ControlMomentGyro as ControlMomentGyro  # wheels.control_moment
+
+# rotors: Rotors that turn in a model at rest
+from femb.elements.wheel.rotor import Rotor as Rotor  # rotors.rotor
+from femb.elements.wheel.rotor import Unbalance as Unbalance
 
 # sensors: Sensors
 from femb.elements.control.sensors import AttitudeSensor as AttitudeSensor  # sensors.attitude

@@ -42,7 +42,7 @@ class SpringResults(Group):
     """Resistance of a spring, dashpot, friction or stop, and the motion against it; (T, 3) on Euler angles."""
 
     word: ClassVar[str] = "spring"
-    shown: ClassVar[tuple[str, ...] | None] = ("length", "angle", "rate", "force")
+    shown: ClassVar[tuple[str, ...] | None] = ("length", "angle", "displacement", "rate", "force")
 
     force = Quantity(
         "(T,)",
@@ -52,6 +52,7 @@ class SpringResults(Group):
     )
     length = Quantity("(T,)", "m", "distance of the two points, or stroke of the joint")
     angle = Quantity("(T,)", "rad", "of the torsion spring or of the joint, counting full revolutions")
+    displacement = Quantity("(T, 3)", "m", "of the shaft's point from the centre of a bearing, in its axes")
     rate = Quantity(
         "(T,)",
         "m/s or rad/s",

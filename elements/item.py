@@ -176,6 +176,11 @@ class Item(Brief):
         """The commands of other items that it sets, TABLE.NAME.WORD (``femb.layout.commands.TakesCommands``)."""
         return ()
 
+    @property
+    def spin(self) -> tuple[Floats, float] | None:
+        """Axis (3,) and speed (rad/s) at which it takes parts to turn that rest in the model; None of all others."""
+        return None
+
     def parts(self) -> "tuple[Item, ...]":
         """Items in its fields, in place of their names, and items that it makes: the model contains them too."""
         return ()

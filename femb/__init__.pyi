@@ -50,6 +50,8 @@ from femb.linear.peak_loads import PeakLoads as PeakLoads
 from femb.linear.peak_loads import peak_loads as peak_loads
 from femb.linear.shaper import Shaper as Shaper
 from femb.linear.shaper import shaper as shaper
+from femb.linear.unbalance import UnbalanceResponse as UnbalanceResponse
+from femb.linear.unbalance import unbalance_response as unbalance_response
 from femb.model.model import Figure as Figure
 from femb.model.model import Model as Model
 from femb.pictures.animation import animate as animate

@@ -1,6 +1,4 @@
-"""The command line: ``femb new | cases | run | static | inverse | compare | linearize | loop | modal | modes | shake |
-shaper | handover | reduce | sweep | warmup | check | schema | info | report | view | loads | pointing | export | plot |
-picture | animate``.
+"""The command line: ``femb COMMAND ...``, of the commands in ``COMMANDS``.
 
 Exit codes: 0 done, 1 an analysis failed or its results could not be written, 2 bad input, 130 interrupted by Ctrl-C or
 SIGTERM.
@@ -27,7 +25,7 @@ COMMANDS = {
     **dict.fromkeys(("new", "cases"), "begin"),
     **dict.fromkeys(("run", "static", "inverse", "compare"), "analyses"),
     **dict.fromkeys(("linearize", "loop", "modal"), "linear"),
-    **dict.fromkeys(("modes", "shake", "shaper"), "linear"),
+    **dict.fromkeys(("modes", "unbalance", "shake", "shaper"), "linear"),
     **{word: word for word in ("handover", "reduce")},
     "sweep": "analyses",
     "sensitivity": "sensitivity",

@@ -299,6 +299,22 @@ def modes(
     return [result.table() + loads, "", *paths, {**_values(result, *OF_WHOLE), "appendages": parts}]
 
 
+@of_case("unbalance.npz")
+@click.option("--speeds", required=True, metavar="FIRST:LAST:COUNT", help="Of the rotor, rad/s.")
+@click.option("--rotor", metavar="NAME", help="Whose unbalances act [the only one].")
+@click.option("--output", "outputs", multiple=True, metavar="NAME", help="As of linearize, as bodies.disc.position.")
+@WRITING
+def unbalance(loaded: "Case", file: Path, speeds: str, outputs: tuple[str, ...], **words: Any) -> list[object]:
+    """Compute the vibration of a rotor by its unbalances over its speed; write DIR/unbalance.npz and unbalance.png."""
+    from femb.linear.unbalance import unbalance_response
+    from femb.vibration.mode_sweep import sweep_values
+
+    _, values = sweep_values(f"speeds={speeds}")
+    result = unbalance_response(loaded.model, values, outputs or None, **words)
+    found = _values(result, "speeds", "outputs", "amplitude", "phase")
+    return [result.table(), "", result.write(file), result.draw(file.with_suffix(".png")), found]
+
+
 @of_case("shake.npz")
 @click.option("--axis", default="z", metavar="AXIS", show_default=True, help="x, y, z, or rx, ry, rz of a rotation.")
 @click.option("--psd", metavar="FILE", help="A random shake: CSV of frequency in Hz and (m/s2)2/Hz or (rad/s2)2/Hz.")

@@ -216,6 +216,20 @@ def draw_densities(frequencies: Floats, densities: Floats, outputs: Sequence[str
     return _finished(figure)
 
 
+def draw_unbalance(speeds: Floats, values: Complexes, outputs: Sequence[str], units: Sequence[str]) -> "Figure":
+    """The figure of amplitude and phase of vibration (v, p) over speeds (v,) rpm."""
+    figure = _figure("bode")
+    axes: list[Any] = figure.get_axes()
+    alike = set(units)
+    for column, name, unit in list(zip(values.T, outputs, units, strict=True))[:MOST]:
+        label = name if len(alike) == 1 else f"{name} ({unit})"
+        axes[0].semilogy(speeds, np.abs(column), label=label)
+        axes[1].plot(speeds, np.degrees(_phase(column)))
+    axes[0].set_ylabel(f"amplitude ({', '.join(sorted(alike))})")
+    axes[1].set(xlabel="speed (rpm)", ylabel="phase (deg)")
+    return _finished(figure)
+
+
 def draw_residual(frequencies: Floats, residual: Floats, modes: Floats, label: str) -> "Figure":
     """The figure of the vibration that a shaper leaves (f,) over frequencies (f,) Hz, with lines at its modes."""
     figure = _figure("residual")

@@ -21,6 +21,7 @@ from femb.numerics.threads import one_blas_thread
 from femb.results.array_file import write_arrays
 from femb.results.sweep import DAMPING, OF_MODES, Sweep
 from femb.vibration.complex_modes import Complex
+from femb.vibration.mode_words import names_of_modes
 from femb.vibration.solution import Solution, solution
 
 # The modal assurance criterion: which mode of one state is which of another.
@@ -125,8 +126,23 @@ DOUBTFUL, HALVINGS = 0.7, 6
 UNDAMPED = 1e-9
 # Modes computed beyond those that are followed, so that none leaves the set at a crossing.
 SPARE = 4
+# Corrections of a critical speed of a rotor at rest.
+REFINED = 3
 # Modes that are followed where none are asked for.
 DEFAULT = 6
+
+
+@dataclass(frozen=True)
+class CriticalSpeed:
+    """A speed (rad/s) at which the mode ``number``, from 1, has the frequency of the revolutions; its label."""
+
+    speed: float
+    number: int
+    label: str
+
+    def text(self) -> str:
+        """Such as "91.79 rad/s (876.6 rpm): mode 1, forward 1"."""
+        return f"{self.speed:.5g} rad/s ({self.speed * 30.0 / np.pi:.5g} rpm): mode {self.number}, {self.label}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,8 +151,11 @@ class ModeSweep(Tabled):
 
     frequencies (v, k) Hz, damping (v, k) ratios : of k modes.
     assurance (v, k) : the criterion by which each was matched with the value before; 1 at the first.
-    labels (k,) : the item that moves most in each mode at the first value. parameter : its name. unit : of its values,
-    "" where it is not known, rad/s where they are the rates of rotation: the figure is then a Campbell diagram.
+    labels (k,) : the item that moves most in each mode at the first value, and what it does; "flap 1" of blades, and
+    "forward 1" of a whirl, by the last value. from_ground (v, k) Hz : frequencies seen from the ground, of what turns,
+    NaN where there are several. critical : speeds at which one of these is once per revolution.
+    parameter : its name. unit : of its values, "" where it is not known, rad/s where they are the rates of rotation:
+    the figure is then a Campbell diagram.
     precision (v, k) : up to what part frequencies are known, as in ``femb.modes``; tables show no more digits.
     """
 
@@ -148,6 +167,8 @@ class ModeSweep(Tabled):
     labels: tuple[str, ...]
     precision: Floats
     unit: str = ""
+    from_ground: Floats | None = None
+    critical: tuple[CriticalSpeed, ...] = ()
 
     def sweep(self) -> Sweep:
         """The table with a row for each value, for results files, figures and reports."""
@@ -173,6 +194,10 @@ class ModeSweep(Tabled):
         ]
         for value, row, precision in zip(self.values, self.frequencies, self.precision, strict=True):
             lines.append(f"{value:{width}.6g}" + "".join(f"{text:>12}" for text in as_known(row, precision)))
+        lines += [f"mode {k + 1}: {label}" for k, label in enumerate(self.labels)]
+        if self.unit == "rad/s" and self.from_ground is not None:
+            found = [each.text() for each in self.critical]
+            lines += ["", "critical speeds, of one vibration per revolution from the ground", *(found or ["none here"])]
         return "\n".join(lines)
 
     def write(self, path: str | Path) -> Path:
@@ -184,7 +209,10 @@ class ModeSweep(Tabled):
             return self.sweep().write(path)
         words = ("values", "frequencies", "damping", "assurance", "labels", "precision")
         texts = {"parameter": (self.parameter,), "unit": (self.unit,)}
-        return write_arrays(path, {word: getattr(self, word) for word in words} | texts)
+        arrays = {word: getattr(self, word) for word in words} | texts
+        if self.from_ground is not None:
+            arrays |= {"from_ground": self.from_ground, "critical": np.array([each.speed for each in self.critical])}
+        return write_arrays(path, arrays)
 
     def draw(self, path: str | Path) -> Path:
         """Draw the frequencies over the parameter to the picture file ``path``; over a rate, a Campbell diagram."""
@@ -254,8 +282,8 @@ def mode_sweep(
     # a multiple eigenvalue is followed as a whole, as the two equal bendings of a shaft before it turns
     whole = max([count, *(max(group) + 1 for group in _multiple(before.eigenvalues) if min(group) < count)])
     chosen = before.first(whole)
-    rows = [(chosen.eigenvalues[:count], np.ones(count), chosen.precision[:count])]
-    rates, equal = [_rate(chosen)], _multiple(chosen.eigenvalues)
+    rows, states = [np.ones(count)], [chosen]
+    equal = _multiple(chosen.eigenvalues)
     for value, following in pairwise(values):
         chosen, assurance = _followed(at, chosen, value, following, whole, HALVINGS)
         order = np.arange(whole)
@@ -264,25 +292,78 @@ def mode_sweep(
             order[np.sort(group)] = group[np.argsort(np.abs(chosen.eigenvalues[group]), kind="stable")]
         chosen, assurance = chosen.ordered(order), assurance[order]
         equal = [group for group in _multiple(chosen.eigenvalues) if any(set(group) <= set(wide) for wide in equal)]
-        rates.append(_rate(chosen))
-        rows.append((chosen.eigenvalues[:count], assurance[:count], chosen.precision[:count]))
-    eigenvalues = np.array([row for row, _, _ in rows])
+        rows.append(assurance[:count])
+        states.append(chosen)
+    eigenvalues = np.array([each.eigenvalues[:count] for each in states])
     size = np.abs(eigenvalues)
+    rates = [_rate(each) for each in states]
+    of_speed = bool(np.allclose(rates, np.abs(values), rtol=1e-9, atol=1e-9)) and bool(np.any(rates))
+    seen, labels = _from_ground(states, count)
     return ModeSweep(
         parameter,
         np.array(values),
         size / (2.0 * np.pi),
         0.0 - eigenvalues.real / np.maximum(size, np.finfo(float).tiny),
-        np.array([row for _, row, _ in rows]),
-        before.first(count).labels,
-        np.array([row for _, _, row in rows]),
-        unit or ("rad/s" if np.allclose(rates, np.abs(values), rtol=1e-9, atol=1e-9) and np.any(rates) else ""),
+        np.array(rows),
+        labels,
+        np.array([each.precision[:count] for each in states]),
+        unit or ("rad/s" if of_speed else ""),
+        seen,
+        _critical(at, values, states, seen, labels) if seen is not None and of_speed else (),
     )
 
 
+def _from_ground(states: Sequence[Solution], count: int) -> tuple[Floats | None, tuple[str, ...]]:
+    """(v, k) frequencies (Hz) from the ground of what turns at some value, else None; and labels (k,)."""
+    found = [each.whirl for each in states]
+    first, last = states[0].first(count), states[-1].first(count)
+    plain = names_of_modes(first.motion, first.inertial, first.labels, None)
+    if not any(each is not None for each in found):
+        return None, tuple(plain)
+    seen = np.array([
+        np.abs(state.eigenvalues[:count].imag) / (2.0 * np.pi) if each is None else each.frequencies[:count]
+        for state, each in zip(states, found, strict=True)
+    ])  # fmt: skip
+    return seen, tuple(names_of_modes(last.motion, last.inertial, first.labels, last.whirl))
+
+
+def _critical(
+    at: Callable[[float, int], Solution],
+    values: Sequence[float],
+    states: Sequence[Solution],
+    seen: Floats,
+    labels: tuple[str, ...],
+) -> tuple[CriticalSpeed, ...]:
+    """Where frequencies from the ground are those of the revolutions: by curves through the values, and of rotors at
+    rest by modes there."""
+    from scipy.interpolate import PchipInterpolator
+    from scipy.optimize import brentq
+
+    speeds = np.abs(values)
+    order = np.argsort(speeds, kind="stable")
+    found: list[CriticalSpeed] = []
+    for k in range(seen.shape[1]):
+        excess = 2.0 * np.pi * seen[order, k] - speeds[order]
+        if np.any(np.isnan(excess)) or np.any(np.diff(speeds[order]) <= 0.0):
+            continue
+        curve = PchipInterpolator(speeds[order], excess)
+        for i in np.flatnonzero((excess[:-1] > 0.0) & (excess[1:] <= 0.0)):
+            low, high = speeds[order[i]], speeds[order[i + 1]]
+            speed, state = float(brentq(curve, low, high)), states[order[i]]
+            slope = float(curve.derivative()(speed))
+            for _ in range(REFINED if state.whirl is not None and not state.whirl.turning else 0):
+                refined, _ = matched_with(
+                    state, at(float(np.copysign(speed, values[order[i]])), len(state.labels) + SPARE)
+                )
+                speed -= (float(np.abs(refined.eigenvalues[k].imag)) - speed) / slope
+            found.append(CriticalSpeed(speed, k + 1, labels[k]))
+    return tuple(sorted(found, key=lambda each: each.speed))
+
+
 def _rate(modes: Solution) -> float:
-    """The rate (rad/s) of the rotation that the modes are about; of several the largest."""
-    return max((rotation.rate for rotation in modes.rotations), default=0.0)
+    """The rate (rad/s) of the rotation that the modes are about, or of rotors at rest; of several the largest."""
+    rotors = (abs(item.spin[1]) for item in modes.motion.system.model.items() if item.spin is not None)
+    return max((*rotors, *(rotation.rate for rotation in modes.rotations)), default=0.0)
 
 
 def matched_with(before: Solution, after: Solution) -> tuple[Solution, Floats]:

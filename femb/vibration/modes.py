@@ -22,12 +22,16 @@ from femb.vibration.appendages import HeldBody, appendages, held_body, participa
 from femb.vibration.completion import given
 from femb.vibration.complex_modes import REAL, Complex, Rotation
 from femb.vibration.damping_ratios import source_of
+from femb.vibration.mode_words import Whirl, words_of_modes
 from femb.vibration.participation import Participation
 from femb.vibration.solution import ModeShapes, Solution, leading, solution
 
 if TYPE_CHECKING:
     from femb.case import Given
     from femb.system.system import System
+
+# Widths of columns of the table, other ones 16.
+WIDTHS = {"mode": 4, "frequency Hz": 14, "damping": 11, "whirl": 10}
 
 # Modes that are computed where none are asked for.
 DEFAULT = 10
@@ -57,6 +61,7 @@ class Modes(Tabled):
     left_out : first-order states that these modes hold, as the speeds of wheels, whose gyroscopic moments are in damped
     modes alone.
     damping_source : of the ratios of these, in words. nutates (k,) : whether modes are nutations of free structures.
+    motions (k,) : what the item that moves most does, as "bending along z". whirl : of what turns, else None.
     motion : the shapes as motions, for films and meshes.
     """
 
@@ -79,6 +84,8 @@ class Modes(Tabled):
     left_out: tuple[str, ...]
     damping_source: str
     nutates: NDArray[np.bool_]
+    motions: tuple[str, ...]
+    whirl: Whirl | None
     motion: ModeShapes
 
     @property
@@ -93,6 +100,12 @@ class Modes(Tabled):
         return np.where(np.abs(ratios) > self.precision, ratios, 0.0)
 
     @property
+    def log_decrement(self) -> Floats:
+        """(k,) the logarithmic decrement, 2 pi ratio / sqrt(1 - ratio^2); infinite without oscillation."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(2.0 * np.pi * self.damping / np.sqrt(np.maximum(1.0 - self.damping**2, 0.0)))
+
+    @property
     def labels(self) -> tuple[str, ...]:
         """(k,) the item that moves most in each mode, by kinetic energy."""
         return leading(self.items, self.energy)
@@ -102,14 +115,30 @@ class Modes(Tabled):
         """(k,) motions that grow, and those that fall while nothing damps them: a divergence and its reverse."""
         return _without_oscillation(self.eigenvalues, self.precision, self.damped)
 
-    def _rows(self) -> list[tuple[str, str, str, str]]:
-        """Number, frequency, damping and item of the modes that oscillate, or that dampers bring to rest."""
-        damping, labels = without_rounding(self.damping, 1.0), self.labels
+    def _heading(self) -> list[str]:
+        """Names of the columns of the table of modes."""
+        names = ["mode", "frequency Hz"]
+        if self.whirl is not None:
+            names += ["from ground Hz"] if self.whirl.turning else []
+            names += ["whirl"] + ["log decrement"] * self.damped
+        return [*names, "damping"]
+
+    def _rows(self) -> list[list[str]]:
+        """The columns, and what moves most, of the modes that oscillate, or that dampers bring to rest."""
+        damping, decrement = without_rounding(self.damping, 1.0), without_rounding(self.log_decrement, 1.0)
         frequencies = as_known(self.frequencies, self.precision)
-        return [
-            (str(k + 1), frequencies[k], f"{damping[k]:.3g}", labels[k])
-            for k in np.flatnonzero(~self.without_oscillation)
-        ]
+        shares = np.max(self.energy, axis=1)
+        rows = []
+        for k in np.flatnonzero(~self.without_oscillation).tolist():
+            row = [str(k + 1), frequencies[k]]
+            if self.whirl is not None:
+                seen = self.whirl.frequencies[k]
+                row += [] if not self.whirl.turning else ["several" if np.isnan(seen) else f"{seen:.6g}"]
+                row += [self.whirl.senses[k] or "-"] + [f"{decrement[k]:.3g}"] * self.damped
+            words = (self.motions[k], "nutation" if self.nutates[k] else "")
+            most = f"{self.labels[k]}, {100.0 * shares[k]:.0f} % of the kinetic energy"
+            rows.append([*row, f"{damping[k]:.3g}", ", ".join([most, *filter(None, words)])])
+        return rows
 
     def _held_states(self) -> list[str]:
         """Lines on first-order states that the modes hold, and on forces that they do not have."""
@@ -153,12 +182,15 @@ class Modes(Tabled):
             )
         lines += self._held_states()
         if rows:
-            lines += ["", f"{'mode':>4}{'frequency Hz':>14}{'damping':>11}  moves most"]
-        for number, frequency, ratio, label in rows:
-            share = float(np.max(self.energy[int(number) - 1]))
-            kind = ", nutation" if self.nutates[int(number) - 1] else ""
-            energy = f"{100.0 * share:.0f} % of the kinetic energy{kind}"
-            lines.append(f"{number:>4}{frequency:>14}{ratio:>11}  {label}, {energy}")
+            heading = self._heading()
+            widths = [WIDTHS.get(name, 16) for name in heading]
+            lines += [
+                "",
+                *(
+                    "".join(f"{text:>{width}}" for text, width in zip(row, widths, strict=False)) + f"  {row[-1]}"
+                    for row in ([*heading, "moves most"], *rows)
+                ),
+            ]
         lines += self._unstable()
         for part in self.appendages:
             lines += ["", part.table()]
@@ -168,11 +200,12 @@ class Modes(Tabled):
 
     def _repr_html_(self) -> str:
         summary, *_ = self.table().splitlines()
-        heading: tuple[str, ...] = ("mode", "frequency Hz", "damping", "moves most")
+        heading = (*self._heading(), "moves most")
         unstable = f"<pre>{escape(chr(10).join(self._unstable()))}</pre>" if self._unstable() else ""
         unstable += "".join(f"<p>{escape(line)}</p>" for line in self._held_states())
         parts = "".join(part._repr_html_() for part in self.appendages)
-        return f"<div><strong>{escape(summary)}</strong>{columns(heading, self._rows())}{unstable}{parts}</div>"
+        table = columns(heading, [tuple(row) for row in self._rows()])
+        return f"<div><strong>{escape(summary)}</strong>{table}{unstable}{parts}</div>"
 
     def results(self, scale: float = 1.0) -> Results:
         """Results whose times count the modes: the unloaded structure at 0, mode k at its largest displacement at k.
@@ -205,6 +238,7 @@ class Modes(Tabled):
             "names": self.names,
             "shapes_real": self.shapes.real,
             "shapes_imag": self.shapes.imag,
+            "motions": self.motions,
             "items": self.items,
             "energy": self.energy,
             "state": (self.state,),
@@ -302,6 +336,8 @@ def modes(
         found.left_out,
         source_of(motion.system.model, damping),
         found.nutates,
+        words_of_modes(motion, shapes, leading(items, energy)),
+        found.whirl,
         ModeShapes(motion, frequencies, shapes),
     )
 

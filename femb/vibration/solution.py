@@ -30,6 +30,7 @@ from femb.vibration.complex_modes import (
     rotations_of,
 )
 from femb.vibration.eigen import freedoms, lowest, precision, real_modes
+from femb.vibration.mode_words import Whirl, whirl_of
 from femb.vibration.slow_modes import slow_modes
 
 if TYPE_CHECKING:
@@ -104,6 +105,16 @@ class Solution:
         along = MD.T @ self.shapes
         shares = np.sum(np.conj(along) * (np.linalg.pinv(D.T @ MD) @ along), axis=0).real
         return np.asarray((shares > 0.5) & (self.eigenvalues.imag > 0.0))
+
+    @property
+    def inertial(self) -> Complex:
+        """(n_v, k) the shapes in inertial axes."""
+        return self.motion.inertial(self.shapes)
+
+    @property
+    def whirl(self) -> Whirl | None:
+        """The whirl of modes of what turns, else None."""
+        return whirl_of(self.motion, self.rotations, self.eigenvalues, self.inertial)
 
     def ordered(self, order: NDArray[np.intp]) -> "Solution":
         """The modes of these numbers alone, in this order."""

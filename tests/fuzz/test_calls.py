@@ -73,6 +73,9 @@ CALLS = {
     femb.SpringDamper: {"name": "spring", **ENDS, "stiffness": 2.0, "damping": 0.1},
     femb.TorsionSpringDamper: {"name": "spring", **AXES, "axis": (0, 0, 1), "stiffness": 2.0},
     femb.EulerSpringDamper: {"name": "spring", **AXES, "stiffness": 2.0},
+    femb.Bearing: {"name": "bearing", "shaft": femb.SpringEnd("hub"), "axis": (0, 0, 1), "kxx": 10.0, "cyy": 0.1},
+    femb.Rotor: {"name": "rotor", "speed": 100.0, "axis": (0, 0, 1), "bodies": ("hub",)},
+    femb.Unbalance: {"size": 1e-3, "body": "hub"},
     femb.Revolute: {"name": "pin", **PIN, "start": 0.1},
     femb.Universal: {"name": "pin", **PIN},
     femb.Spherical: {"name": "pin", **PIN},
@@ -266,6 +269,8 @@ def used(call, words):
         item = femb.PointMass("extra", mass=1.0, on=item)
     elif call is femb.Material:
         item = femb.Section("other", shape={"circle": 0.01}, material=item)
+    elif call is femb.Unbalance:
+        item = femb.Rotor("rotor", 10.0, (0, 0, 1), bodies=("hub",), unbalances=[item])
     elif call is femb.DriveHarmonic:
         item = femb.StepperMotor(
             name="motor", joint="axle", holding_torque=1.0, teeth=5.0, motion=RISE, harmonics=[item]

@@ -1,0 +1,209 @@
+"""Rotors at rest on bearings: closed forms of discs, ROSS's example rotor, critical speeds and unbalance."""
+
+import numpy as np
+import pytest
+from models import of_parts, refuses
+from vibration.test_steady_or_not import ACROSS, ALONG, HEIGHT, MASS, STIFFNESS, disc
+
+import femb
+from femb.system.system import System
+
+Z = (0.0, 0.0, 1.0)
+M, J, JP = 2.0, 0.1, 0.2
+
+
+def on_bearing(speed=0.0, tilt=(30.0, 40.0), **coefficients):
+    """A disc whose centre is in a bearing, on torsion springs against tilts about x and y."""
+    end, ground = femb.SpringEnd("disc"), femb.SpringEnd("ground")
+    springs = [
+        femb.TorsionSpringDamper(f"tilt{k}", end, ground, axis=np.eye(3)[k], stiffness=tilt[k]) for k in range(2)
+    ]
+    bearing = femb.Bearing("b", end, axis=Z, **({"rotor": "r"} if "speeds" in coefficients else {}), **coefficients)
+    body = femb.RigidBody("disc", M, (J, J, JP))
+    return of_parts(body, bearing, *springs, femb.Rotor("r", speed, Z, bodies=("disc",)))
+
+
+def poles_of(mass, damping, stiffness):
+    """Eigenvalues with positive imaginary parts of two equations."""
+    A = np.block([[np.zeros((2, 2)), np.eye(2)], [-stiffness / mass, -damping / mass]])
+    values = np.linalg.eigvals(A)
+    return values[values.imag > 0.0]
+
+
+def example(speed, elements=4, unbalances=None, size=1.0):
+    """The rotor of ``ross.rotor_example()``, by ``elements`` a part of the shaft."""
+    area, moment = np.pi * 0.05**2 / 4.0, np.pi * 0.05**4 / 64.0
+    shear = 0.8863063567628116 * 8.12e10 * area  # Cowper's factor
+    section = femb.Section(
+        "steel", area=area, second_moments=(moment, moment), torsion_constant=2.0 * moment, density=7810.0,
+        youngs_modulus=2.11e11, shear_modulus=8.12e10, shear_stiffness=(shear, shear),
+    )  # fmt: skip
+    free = femb.Attachment(at=(0, 0, 0), direction=Z)
+    model = of_parts(femb.ExactBeam("shaft", section, 1.5, 6 * elements, start=free), title="ROSS's example")
+    for name, node in (("disc1", 2), ("disc2", 4)):
+        inertia = (0.17808929257067666, 0.17808929257067666, 0.32956362089137037)
+        model.add(femb.RigidBody(name, 32.58972765304033, inertia, position=(0, 0, 0.25 * node)))
+        model.add(femb.Fixed(f"{name}_fit", femb.JointEnd(beam="shaft", node=node * elements), femb.JointEnd(name)))
+    for name, node in (("left", 0), ("right", 6)):
+        end = femb.SpringEnd(beam="shaft", node=node * elements)
+        model.add(femb.Bearing(name, end, axis=Z, kxx=1e6 * size, kyy=0.8e6 * size))
+    parts = {"beams": ("shaft",), "bodies": ("disc1", "disc2")}
+    model.add(femb.Rotor("rotor", speed, Z, **parts, unbalances=unbalances))
+    return model
+
+
+# Of ROSS 2.3.0, run_modal(speed) without the mode of torsion, rad/s: docs/howto/rotors.md.
+ROSS = {
+    0.0: [91.79655318, 96.28899977, 274.56594513, 296.50048532, 722.89787495, 765.00042917],
+    100.0: [91.7867699, 96.29604015, 274.05989215, 296.99412467, 717.35166009, 770.20362427],
+    400.0: [91.64347559, 96.39819497, 268.14211939, 302.72704412, 674.55046729, 808.00146974],
+}
+
+
+@pytest.mark.parametrize("speed", ROSS)
+def test_frequencies_of_the_example_of_ross(speed):
+    """ROSS's shaft has six elements, whose sixth frequency is 4e-4 high; the lowest four agree to 4e-5."""
+    found = femb.modes(example(speed), 8, damped=True)
+    transverse = [k for k, sense in enumerate(found.whirl.senses) if sense]
+    rates = 2.0 * np.pi * found.frequencies[transverse][:6]
+    np.testing.assert_allclose(rates[:4], ROSS[speed][:4], rtol=4e-5)
+    np.testing.assert_allclose(rates[4:], ROSS[speed][4:], rtol=6e-4)
+
+
+def test_a_bearing_of_cross_stiffness_and_damping():
+    K, C = np.array([[200.0, 50.0], [-50.0, 300.0]]), np.array([[1.0, 0.2], [0.1, 2.0]])
+    numbers = dict(zip(("kxx", "kxy", "kyx", "kyy", "cxx", "cxy", "cyx", "cyy"), [*K.ravel(), *C.ravel()], strict=True))
+    found = femb.modes(on_bearing(speed=10.0, **numbers), damped=True)
+    gyro = JP * 10.0 * np.array([[0.0, 1.0], [-1.0, 0.0]])
+    wanted = np.concatenate([poles_of(M, C, K), poles_of(J, gyro, np.diag([30.0, 40.0]))])
+    np.testing.assert_allclose(found.eigenvalues, wanted[np.argsort(np.abs(wanted))], rtol=1e-9, atol=1e-9)
+    decrement = 2.0 * np.pi * -wanted.real / np.abs(wanted.imag)
+    np.testing.assert_allclose(found.log_decrement, decrement[np.argsort(np.abs(wanted))], atol=1e-9)
+    assert "log decrement" in found.table()
+
+
+def test_directions_of_a_bearing_are_those_of_its_reference():
+    """kxx along the reference, which is turned by 30 degrees, and kzz along the axis."""
+    turned = (np.cos(np.pi / 6), np.sin(np.pi / 6), 0.0)
+    found = femb.modes(on_bearing(tilt=(1e3, 2e3), reference=turned, kxx=200.0, kyy=300.0, kzz=400.0), damped=True)
+    np.testing.assert_allclose((2.0 * np.pi * found.frequencies[:3]) ** 2, [100.0, 150.0, 200.0], rtol=1e-9)
+    assert found.motions[:3] == ("motion along (0.87, 0.5, 0)", "motion along (0.5, -0.87, 0)", "motion along z")
+
+
+def test_a_table_over_the_speed_passes_its_points_and_ends_with_them():
+    speeds, kxx = [0.0, 100.0, 200.0], [200.0, 300.0, 500.0]
+    for speed, wanted in ((-50.0, 200.0), (100.0, 300.0), (200.0, 500.0), (300.0, 500.0)):
+        found = femb.modes(on_bearing(speed, speeds=speeds, kxx=kxx, kyy=1e5), 3, damped=True)
+        assert np.min(np.abs(2.0 * np.pi * found.frequencies - np.sqrt(wanted / M))) < 1e-8
+    between = femb.modes(on_bearing(50.0, speeds=speeds, kxx=kxx, kyy=1e5), 3, damped=True).frequencies
+    rates = (2.0 * np.pi * between) ** 2 * M
+    assert np.any((rates > 230.0) & (rates < 270.0))
+
+
+def test_a_turning_shaft_in_a_bearing_with_a_table():
+    """Without a rotor the speed is that of the shaft: k/m of a disc that turns, in axes that turn with it."""
+    for speed, wanted in ((50.0, 300.0), (100.0, 500.0)):
+        disc = femb.RigidBody("disc", M, (J, J, JP), angular_velocity=(0, 0, speed))
+        ends = {name: femb.SpringEnd("disc", at=(0, 0, z)) for name, z in (("up", 0.5), ("down", -0.5))}
+        table = {"speeds": [50.0, 100.0], "kxx": [150.0, 250.0], "kzz": 70.0}
+        bearings = [femb.Bearing(name, end, axis=Z, **table) for name, end in ends.items()]
+        found = femb.modes(of_parts(disc, *bearings), damped=True, start="equilibrium")
+        assert np.min(np.abs(found.whirl.frequencies - np.sqrt(wanted / M) / (2.0 * np.pi))) < 1e-7
+
+
+def test_the_tangent_of_a_bearing_on_a_moving_housing():
+    """Derivatives of the forces by velocities and small motions, beside differences."""
+    from femb.layout.differences import tangent_by_differences
+
+    housing = femb.RigidBody("housing", 3.0, (1.0, 2.0, 2.5), angular_velocity=(0.3, -0.2, 0.5))
+    shaft = femb.RigidBody("shaft", M, (J, J, JP), position=(0.1, 0.2, 0.3), angular_velocity=(1.0, 2.0, 60.0))
+    bearing = femb.Bearing(
+        "b", femb.SpringEnd("shaft", at=(0, 0, 0.1)), axis=(0.1, 0.2, 1.0), speeds=[20.0, 90.0], kxx=[200.0, 400.0],
+        kxy=30.0, kyx=[-20.0, 10.0], kyy=150.0, kzz=90.0, cxx=[1.0, 3.0], cxy=0.2, czz=0.5,
+        housing=femb.SpringEnd("housing", at=(0.05, 0.1, 0.2)),
+    )  # fmt: skip
+    system = System(of_parts(housing, shaft, bearing))
+    batch = next(each for each in system.batches if type(each).__name__ == "BearingBatch")
+    (exact,), starts = batch.tangents(), batch.starts
+    other = tangent_by_differences(batch, starts, (3, 3, 3, 3), system.layout)
+    offset = np.arange(16).reshape(1, 4, 4) * 9
+    stride = np.full((1, 4, 4), 3)
+    found = []
+    for term in (exact, other):
+        D, K = np.zeros((2, 1, 144))
+        reads = {"q": system.q0[None], "v": system.v0[None], "u": np.zeros((1, 0)), "a": np.zeros((1, system.n_v))}
+        term.kernel(*term.kept, offset, stride, *(reads[word] for word in term.reads), D, K)
+        found.append((D, K))
+    for exact_matrix, differences in zip(*found, strict=True):
+        np.testing.assert_allclose(exact_matrix, differences, rtol=1e-7, atol=1e-7 * np.abs(differences).max())
+    momentum = np.zeros((1, system.n_v))
+    term = batch.forces()[0]
+    term.kernel(*term.kept, system.q0[None], system.v0[None], momentum)
+    np.testing.assert_allclose(momentum[0, :3], -momentum[0, 6:9], rtol=1e-12)  # opposite forces
+
+
+@pytest.mark.parametrize("rate", [20.0, 100.0, 300.0, 5000.0])
+def test_frequencies_from_the_ground_of_what_turns(rate):
+    A, h = ACROSS + MASS * HEIGHT**2, ALONG * rate
+    root = np.sqrt(STIFFNESS * HEIGHT**2 / A + (0.5 * h / A) ** 2)
+    whirl = femb.modes(disc(rate), damped=True, start="equilibrium").whirl
+    wanted = {"forward": root + 0.5 * h / A, "backward": root - 0.5 * h / A}
+    assert sorted(whirl.senses) == ["backward", "forward"]
+    for sense, frequency in zip(whirl.senses, whirl.frequencies, strict=True):
+        assert 2.0 * np.pi * frequency == pytest.approx(wanted[sense], rel=1e-7)
+
+
+def test_critical_speeds_of_a_disc_in_tilt():
+    """Tilts with k = (J - J_p/n ..): W = sqrt(k/(J + J_p)) backward, none forward as J_p > J; translation sqrt(k/m)."""
+    found = femb.mode_sweep(
+        lambda speed: on_bearing(speed, tilt=(30.0, 30.0), kxx=200.0), np.linspace(0.0, 30.0, 7), 4, damped=True
+    )
+    speeds = [each.speed for each in found.critical]
+    np.testing.assert_allclose(speeds, [10.0, 10.0, np.sqrt(30.0 / (J + JP))][: len(speeds)], rtol=1e-6)
+    assert len(speeds) == 3
+    assert "backward" in found.critical[0].label + found.critical[2].label
+    assert "10 rad/s (95.493 rpm)" in found.table()
+
+
+def test_unbalance_response_is_that_of_ross():
+    """run_unbalance_response([2], [0.01], [0.3]) of ROSS 2.3.0 at the first disc, m and rad."""
+    speeds = [10.0, 90.0, 210.0, 410.0]
+    x = [1.43041441e-06, 7.67033583e-04, 6.56893813e-05, 3.46181804e-04]
+    y = [1.57228566e-06, 2.92866096e-03, 2.76626765e-05, 3.10938765e-04]
+    found = femb.unbalance_response(example(1.0, 1, [femb.Unbalance(0.01, body="disc1", phase=0.3)]), speeds)
+    at = [found.outputs.index(f"bodies.disc1.position.{axis}") for axis in "xy"]
+    np.testing.assert_allclose(found.amplitude[:, at], np.transpose([x, y]), rtol=6e-4)
+    phases = [[0.3, 0.3, 0.3 - np.pi, 0.3 - np.pi], 0.3 + 0.5 * np.pi * np.array([-1.0, -1.0, 1.0, 1.0])]
+    np.testing.assert_allclose(found.phase[:, at], np.transpose(phases), atol=1e-6)
+    assert not set(found.shown) & {k for k, name in enumerate(found.outputs) if name.endswith(".z")}
+
+
+def test_unbalance_of_a_disc_in_a_run_is_the_steady_response():
+    """m e W^2/(k - m W^2) of an undamped start on the steady motion, by its position along x."""
+    speed, k, e = 15.0, 200.0, 1e-3
+    model = on_bearing(speed, kxx=k)
+    model.remove(model.rotors["r"])
+    model.add(femb.Rotor("r", speed, Z, bodies=("disc",), unbalances=[femb.Unbalance(M * e, body="disc")]))
+    steady = M * e * speed**2 / (k - M * speed**2)
+    found = femb.unbalance_response(model, [speed], ["bodies.disc.position"])
+    np.testing.assert_allclose(found.values[0, :2], [steady, -1j * steady], rtol=1e-9)
+    model.remove(model.bodies["disc"])
+    model.add(femb.RigidBody("disc", M, (J, J, JP), velocity=(0, speed * steady, 0), position=(0, 0, 0)))
+    results = femb.simulate(model, duration=0.4, rtol=1e-9)
+    time, natural = results.time, np.sqrt(k / M)
+    wanted = steady * (np.cos(speed * time) - np.cos(natural * time))  # it starts at the centre
+    np.testing.assert_allclose(results.bodies["disc"].position[:, 0], wanted, atol=1e-6 * abs(steady))
+    np.testing.assert_allclose(results.springs["b"].displacement[:, 0], wanted, atol=1e-6 * abs(steady))
+
+
+def test_refusals_name_the_entry():
+    end = femb.SpringEnd("disc")
+    refuses("no coefficient", femb.Bearing, "b", end, axis=Z)
+    refuses("kxx", femb.Bearing, "b", end, axis=Z, kxx=[1.0, 2.0])
+    refuses("3, as speeds has", femb.Bearing, "b", end, axis=Z, kxx=[1.0, 2.0], speeds=[0.0, 1.0, 2.0])
+    refuses("along the axis", femb.Bearing, "b", end, axis=Z, kxx=1.0, reference=(0, 0, 2))
+    refuses("no part", femb.Rotor, "r", 1.0, Z)
+    model = on_bearing(1.0, kxx=1.0)
+    model.add(femb.Bearing("c", end, axis=Z, kxx=1.0, rotor="none"))
+    refuses(r"springs\.c\.rotor: got 'none'; there are: 'r'", femb.modes, model)
+    refuses("wanted one with unbalances: none", femb.unbalance_response, on_bearing(1.0, kxx=1.0), [1.0])
