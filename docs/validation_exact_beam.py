@@ -1,4 +1,4 @@
-"""Problems of docs/validation_exact_beam.md: errors of exact beams as a function of the number of elements.
+"""Problems of docs/validation.md: errors of exact beams as a function of the number of elements.
 
 Each function of ``STATICS``, ``CRITICAL``, ``MODES`` and ``MOTION`` computes a problem with n elements and returns its
 errors by name, and in ``ITERATIONS`` the iterations of Newton's method in one load step.

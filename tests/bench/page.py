@@ -19,45 +19,40 @@ def line(point: dict[str, Any]) -> str:
     return f"{head} {point['cpu']:9.4f} s  error {point['error']:.1e}"
 
 
+HEAD = """| peer | its setting | error | CPU s | femb's setting | CPU s | ratio |
+| --- | --- | --- | --- | --- | --- | --- |"""
+
+
 def table(data: dict[str, Any]) -> str:
-    """The comparisons as a table in Markdown, a row for each problem, peer and what its runs have in common."""
-    lines = [
-        "| problem: peer; femb | peer's setting | error | CPU s | femb's setting | CPU s | ratio |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
-    ]
+    """The comparisons in Markdown, a table for each problem; of a peer's settings the loosest, the tightest, and the
+    one of the least ratio."""
+    tables = []
     for problem in data["problems"].values():
         likes = {point.get("like", "") for point in problem["points"]}
-        groups: dict[tuple[str, str], list[list[str]]] = {}
+        groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
         for row in problem["comparisons"]:
-            ratio = "-" if row["ratio"] is None else f"{float(format(row['ratio'], '.2g')):g}"
-            cpu = f"{row['cpu']:.3g}" if "cpu" in row else "-"
-            cells = [row["peer_setting"], f"{row['error']:.1e}", f"{row['peer_cpu']:.3g}", row["setting"], cpu, ratio]
             last = row["peer_setting"].rpartition(", ")[2]
-            groups.setdefault((row["peer"], last if last in likes else ""), []).append(cells)
+            groups.setdefault((row["peer"], last if last in likes else ""), []).append(row)
+        lines = [HEAD]
+        for (peer, like), rows in groups.items():
+            compared = [row for row in rows if row["ratio"] is not None]
+            shown = [rows[0], *([min(compared, key=lambda row: row["ratio"])] if compared else []), rows[-1]]
+            for row in {id(row): row for row in rows if row in shown}.values():
+                ratio = "-" if row["ratio"] is None else f"{float(format(row['ratio'], '.2g')):g}"
+                cpu = f"{row['cpu']:.3g}" if "cpu" in row else "-"
+                setting = row["peer_setting"].removesuffix(f", {like}")
+                cells = [
+                    ", ".join(filter(None, [peer, like])),
+                    setting,
+                    f"{row['error']:.1e}",
+                    f"{row['peer_cpu']:.3g}",
+                ]
+                lines.append("| " + " | ".join(map(exponent, [*cells, row["setting"], cpu, ratio])) + " |")
         for point in problem["points"]:
             if "failure" in point:
-                groups.setdefault((point["program"], ""), []).append([point["setting"], point["failure"], *[""] * 4])
-        for (peer, _), rows in groups.items():
-            mine, its = (common([cells[k] for cells in rows if cells[k]]) for k in (3, 0))
-            heading = exponent(", ".join([f"{problem['title']}: {peer}", *its]))
-            own = [[short(cells[0], its), *cells[1:3], short(cells[3], mine), *cells[4:]] for cells in rows]
-            stacks = ["<br>".join(map(exponent, column)) for column in zip(*own, strict=True)]
-            lines.append(
-                "| " + " | ".join(["; ".join(filter(None, [heading, exponent(", ".join(mine))])), *stacks]) + " |"
-            )
-    return "\n".join(lines)
-
-
-def common(settings: list[str]) -> list[str]:
-    """The parts that all of several settings have, but for one that each keeps."""
-    parts = [setting.split(", ") for setting in settings]
-    found = [part for part in parts[0] if len(parts) > 1 and all(part in each for each in parts)]
-    return found[: min(map(len, parts)) - 1]
-
-
-def short(setting: str, left_out: list[str]) -> str:
-    """A setting without the parts that stand in the first cell."""
-    return ", ".join(part for part in setting.split(", ") if part not in left_out)
+                lines.append(f"| {point['program']} | {point['setting']} | {point['failure']} | | | | |")
+        tables.append(f"**{problem['title']}**\n\n" + "\n".join(lines))
+    return "\n\n".join(tables)
 
 
 def exponent(text: str) -> str:

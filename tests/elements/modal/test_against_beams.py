@@ -66,7 +66,7 @@ def test_second_order_inertia_alone_softens():
 def test_spin_about_its_own_axis_shifts_the_frequencies():
     """Seen from the body, a mode of a round beam splits by the spin: omega - Omega and omega + Omega. The error is that
     of the lumped inertia, the square of the element's length: 1.5e-3 with 16 elements. Exact beams, of inertia that is
-    not lumped, have 1.5e-7 with as many: docs/validation_exact_beam.md."""
+    not lumped, have 1.5e-7 with as many: docs/validation.md."""
     still = np.array([3.51602, 22.0345])
     wanted = np.sort(np.concatenate([still - SPIN, still + SPIN]))
     errors = []
