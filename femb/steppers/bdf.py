@@ -29,6 +29,7 @@ from femb.numerics.vector3 import hamilton
 from femb.steppers.contract import OF_LOW_ORDER, AcceptedStep, left_limit
 from femb.steppers.dense import Nodes, through_nodes
 from femb.steppers.implicit import OneStateStepper
+from femb.steppers.replay import TakenStep
 from femb.steppers.step_kernels import RATE, frame_rotations, rotate_frames, size_of_error
 from femb.steppers.step_program import RESTORING, Convergence
 from femb.steppers.variable_step import WORTHWHILE
@@ -493,6 +494,13 @@ class Bdf(BdfEquations):
         self.error_v = self._error_v[0, : self.form.n_v].copy()
         return max(PASSED, trial) if self._program.unfiltered > 1.0 else trial
 
+    def _order(self) -> int:
+        return self.order
+
+    def _follow(self, h: float, one: TakenStep) -> None:
+        super()._follow(h, one)
+        self.history.change(h, one.order)
+
     def _complete(self, trial: float, h: float, end: float) -> bool:
         self._program.reach_end()
         return not self._hidden or super()._complete(trial, h, end)
@@ -550,5 +558,5 @@ class Bdf(BdfEquations):
         self._ends.append((end, self.a))
         last = list(self._ends)[-(history.order + 1) :]
         nodes = ([t for t, _ in last], [a for _, a in last])
-        self.h = self._plan(h, error)
+        self.h = h if self.given is not None else self._plan(h, error)
         return PolynomialStep(form, start, end, D, nodes)

@@ -4,6 +4,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
+from math import inf
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -17,6 +18,7 @@ from femb.numerics.threads import one_after_another
 from femb.steppers.contract import BookedStatistics
 from femb.steppers.error_filter import ErrorFilter
 from femb.steppers.low_pass import AGAIN, HELD_UP, PASSES, FilterStatistics, LowPass
+from femb.steppers.replay import TakenStep
 from femb.steppers.step_kernels import last_state, right_hand_side, shift_matrix
 from femb.steppers.step_program import BoundSolution, Convergence, Stages, StepProgram
 from femb.steppers.variable_step import EnergyWatch, StepEnergy, VariableStep
@@ -26,6 +28,10 @@ from femb.system.constraints import bound_projection
 
 # Where matrices were formed: the discrete state, and as arrays inputs, q, v, accelerations and multipliers.
 FormedAt = tuple[Any, ...]
+
+# Of steps that are taken again: the tolerance of Newton's iteration, relative to the usual one; relative corrections up
+# to which those that do not decrease are rounding; and the largest number of them.
+GIVEN, AT_REST, MOST = 1e-9, 1e-12, 60
 
 
 class ImplicitStepper(VariableStep[ImplicitFormulation, float]):
@@ -41,6 +47,8 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, float]):
 
     # whether the step length after a jump is estimated anew; if not, it is at most the one planned before
     estimates_after_jump = True
+    # of Newton's iteration, as a fraction of that of the step
+    tolerance: float
     # the number of states at which the equations of a step are evaluated
     states: ClassVar[int] = 1
     # the part by which the length of a step, or the shift of its method, may differ from that of the factors
@@ -305,6 +313,9 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, float]):
         """
         form, program, (u, q, v, *_) = self.form, self._program, self._states
         self._times = times
+        if self.given is not None:
+            # to rounding, in as many iterations as that takes
+            newton, most = Convergence(GIVEN * self.tolerance, inf, 0.0, 0.0, inf, 0.0, AT_REST / self.run.rtol), MOST
         if form is form.system and not form.inputs_of_state:
             form.system.inputs_along(times, self.q, self.v, u)
         elif not form.inputs_of_state:
@@ -435,11 +446,22 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, float]):
         q, v, work = self._reached(trial, h, end)
         if self._hidden and not self._energy.is_balanced(self, q, v, work, self._unfiltered):
             return False
-        if self._low_pass is not None and isinstance(self.statistics, FilterStatistics):
+        if self._low_pass is not None and isinstance(self.statistics, FilterStatistics) and self.given is None:
             self.statistics.add(self._low_pass)
         if isinstance(self.statistics, BookedStatistics):
             self.statistics.damped += self._lost
         return True
+
+    def _end_of_trial(self) -> tuple[Floats, Floats]:
+        q, v = self._reached_state
+        return q[0], v[0]
+
+    def _follow(self, h: float, one: TakenStep) -> None:
+        if self._low_pass is not None:
+            self._low_pass.until = inf if one.damps else -inf
+
+    def _damps(self) -> bool:
+        return self._low_pass is not None and self.t < self._low_pass.until
 
     @abstractmethod
     def _reached(self, trial: float, h: float, end: float) -> tuple[Floats, Floats, Floats]:

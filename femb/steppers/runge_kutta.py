@@ -251,10 +251,14 @@ class Dop853(Explicit, VariableStep[Formulation, _Dop853Trial]):
     def _complete(self, trial: _Dop853Trial, h: float, end: float) -> bool:
         y = trial.y
         more = partial(self._stages, DORMAND_PRINCE, dop.STAGES + 1, dop.EXTENDED, h, self.t, end)
+        self._trial = y
         trial.step = Dop853Step(self.form, more, self.t, end, self.y, y.copy(), trial.K)
         trial.rate = self._project(left_limit(end, self.t), y) if self.form.n_c else trial.K[dop.STAGES]
         self.form.normalise(y[: self.n_q])
         return True
+
+    def _end_of_trial(self) -> tuple[Floats, Floats]:
+        return self._trial[: self.n_q], self._trial[self._in_v]
 
     def _accept(self, trial: _Dop853Trial, h: float, end: float, error: float, cut: bool) -> AcceptedStep:
         factor = min(MAX_FACTOR, self._factor(error))
@@ -274,7 +278,7 @@ class Dop853(Explicit, VariableStep[Formulation, _Dop853Trial]):
     def steps(self, limit: float, last: float, times: Floats, most: float) -> PassedSteps | None:
         """Many steps; see ``femb.steppers.contract.StepperOfMany``."""
         form = self.form
-        if self._contacts is not None or not self._compiles_steps or form.singular_batches:
+        if self._contacts is not None or self.given or self.record or not self._compiles_steps or form.singular_batches:
             return None
         if not cast(WithSteps, form).has_steps:
             return None

@@ -28,6 +28,7 @@ from femb.steppers.contract import (
     too_small,
 )
 from femb.steppers.diagnosis import step_failure
+from femb.steppers.replay import GivenSteps, ReplayError, StepRecord, TakenStep
 from femb.system.block_lu import SingularError
 from femb.system.constraints import mass_factors
 
@@ -52,6 +53,8 @@ NEAREST = 1000.0
 
 class Landing(StepperState, Protocol):
     """The members of a stepper that ``Contacts`` uses."""
+
+    record: StepRecord | None
 
     def land(self, t: float, q: Floats, v: Floats, work: Floats) -> None:
         """Restart at a contact."""
@@ -89,6 +92,8 @@ class Contacts:
         if self._zero < step.end:
             stepper.statistics.steps -= 1
             stepper.statistics.rejected += 1
+            if stepper.record is not None:
+                stepper.record.drop()
             with located(start[0]):
                 stepper.land(*start)
             step = make(self._zero)
@@ -118,6 +123,8 @@ class Contacts:
 
     def _land(self, stepper: Landing) -> None:
         side = np.where(self._passing, -self._side, self._side)
+        if stepper.record is not None:
+            stepper.record.landed(self._passing)
         with located(stepper.t):
             stepper.land(stepper.t, stepper.q, stepper.v, stepper.work)
         self._begin(stepper)
@@ -280,6 +287,8 @@ def _energies(form: Formulation, q: Floats, v: Floats) -> tuple[float, float]:
 NOT_CONVERGED = "Newton's iteration did not converge"
 # Least growth factor for which the step length is changed.
 WORTHWHILE = 1.2
+# Tries of a given step, whose length stays; corrections of the length of one that ends where a gap closes.
+TRIES, CORRECTIONS = 4, 12
 
 T = TypeVar("T")
 
@@ -295,6 +304,9 @@ class VariableStep(ABC, Generic[F, T]):
     share_of_longest: ClassVar[float] = 1.0
     # whether to restart also where a contact ends, which costs a multistep method more than it gains
     lands_on_openings = True
+    # where the steps are noted, and those that are to be taken again; see ``femb.steppers.replay``
+    record: StepRecord | None = None
+    given: GivenSteps | None = None
     # see ``femb.base.memory``; q, v, work and the rest are those of the method
     memory: ClassVar[tuple[str, ...]] = ("h", "_contacts", "statistics")
 
@@ -312,6 +324,10 @@ class VariableStep(ABC, Generic[F, T]):
 
     def step(self, limit: float) -> AcceptedStep:
         """One accepted step that ends at the next contact at the latest; raises SolveError where none can be made."""
+        if self.given is not None:
+            return self.given.step(self, limit)
+        if self.record is not None:
+            self.record.limit = limit
         return self._contacts.step(self, self._accepted, limit) if self._contacts else self._accepted(limit)
 
     def _accepted(self, limit: float) -> AcceptedStep:
@@ -339,12 +355,72 @@ class VariableStep(ABC, Generic[F, T]):
                 try:
                     if self._complete(trial, h, end):
                         self.statistics.steps += 1
+                        if self.record is not None:
+                            self.record.add(self.t, end, self._order(), self._damps())
                         return self._accept(trial, h, end, norm, end == limit)
                     h, cause = self._after_impact(h), UNBALANCED_ENERGY
                 except TrialError as error:
                     self._rejections += 1
                     h, cause = 0.5 * h, error
             self.statistics.rejected += 1
+
+    # Steps that are taken again
+
+    def take(self, h: float, end: float, one: TakenStep, landing: Callable[[], float] | None) -> AcceptedStep:
+        """Take a step of length h (s) to ``end``; landing : the time (s) to the zero of a gap, to which it goes then.
+
+        Raises ReplayError.
+        """
+        self._rejections = 0
+        self._follow(h, one)
+        trial = self._solved(h, end)
+        for _ in range(CORRECTIONS if landing is not None else 0):
+            assert landing is not None
+            more = landing()
+            if abs(more) <= 4.0 * ulp(end):
+                break
+            h, end = h + more, end + more
+            if not h > 0.0:
+                raise ReplayError("a contact moves by more than the steps before it")
+            self._follow(h, one)
+            trial = self._solved(h, end)
+        self.statistics.steps += 1
+        return self._accept(trial, h, end, 1.0, False)
+
+    def _solved(self, h: float, end: float) -> T:
+        """A step of given length, solved, whose end is on the constraints. Raises ReplayError."""
+        cause: str | Exception = NOT_CONVERGED
+        for _ in range(TRIES):
+            try:
+                trial = self._solve(h, end)
+                if trial is not None:
+                    self._complete(trial, h, end)
+                    return trial
+            except (TrialError, SingularError) as error:
+                cause = error
+            self._after_failure(h, cause)
+        raise ReplayError(f"the step of {h:.3g} s at t = {self.t:.6g} s was not solved again: {cause}")
+
+    def gap(self, passing: Bools) -> float:
+        """The time (s) from the end of a solved step to the zero of the first of these gaps."""
+        g, rate = _gaps(self.form, *self._end_of_trial())
+        k = int(np.argmax(passing))
+        return float(-g[k] / rate[k])
+
+    def _end_of_trial(self) -> tuple[Floats, Floats]:
+        """q (n_q,) and v (n_v,) at the end of the last solved step."""
+        raise NotImplementedError
+
+    def _follow(self, h: float, one: TakenStep) -> None:
+        """Prepare for a given step of length h (s)."""
+
+    def _order(self) -> int:
+        """That of the step, of methods that change it."""
+        return 0
+
+    def _damps(self) -> bool:
+        """Whether a filter damps in the step."""
+        return False
 
     def _limit_steps(self) -> None:
         """Set ``max_step`` to what the run and the elements admit at the present state."""

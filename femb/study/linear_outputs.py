@@ -31,8 +31,9 @@ from femb.linear.state_space import StateSpace
 from femb.run.static_derivatives import StaticForm, of_critical
 from femb.study.outputs import (
     ANALYSES,
+    BY_ANALYSES,
+    BY_STEPS,
     LOST,
-    WITHOUT,
     Analyses,
     ByChanges,
     CenterOfMass,
@@ -529,9 +530,7 @@ class PeakLoadOutput(StudyOutput):
         return self._peak(analyses).largest
 
     def frozen(self, analyses: Analyses) -> ByChanges:
-        if self.analysis == "run":
-            raise ModelError(f"outputs.{self.name}: is of a motion, whose derivatives are not there yet; {WITHOUT}")
-        return super().frozen(analyses)
+        return self.by_values(BY_STEPS if self.analysis == "run" else BY_ANALYSES)
 
     def unit(self, analyses: Analyses) -> str:
         return self._peak(analyses).unit

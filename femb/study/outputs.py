@@ -56,8 +56,8 @@ def history(results: Results, name: str) -> History:
 
 
 T = TypeVar("T")
-# What to do where a motion cannot be differentiated.
-WITHOUT = "take a study with values beside the nominal one"
+# How outputs are differentiated that do not follow from equations at a frozen state.
+BY_ANALYSES, BY_STEPS = "by differences of the analysis", "by the same steps beside the value"
 # The modal assurance criterion of a mode that is lost from its track.
 LOST = 0.5
 # Amplitudes of a spectrum below this part of the largest are no vibration of their own.
@@ -110,13 +110,13 @@ class ByChanges:
     """The way an output is differentiated: by the changes of numbers that are read from models beside the nominal one.
 
     numbers : (n,) of a model, real or complex; what is taken from the nominal one, as shapes and frequencies, is frozen
-    in it. derivative : of the output by the changes (n,) of them. exact : whether it follows from equations; else the
-    whole analysis is carried out beside the value, and differences of it are taken.
+    in it. derivative : of the output by the changes (n,) of them. way : empty where it follows from equations; else
+    what is carried out beside the value, of which differences are taken.
     """
 
     numbers: Callable[[Analyses], Complexes]
     derivative: Callable[[Complexes], float]
-    exact: bool = True
+    way: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,8 +145,12 @@ class StudyOutput(Description):
 
     def frozen(self, analyses: Analyses) -> ByChanges:
         """The way it is differentiated about a nominal run. Raises ModelError: not at all, with the reason."""
+        return self.by_values(BY_ANALYSES)
+
+    def by_values(self, way: str) -> ByChanges:
+        """By its values beside the nominal one."""
         return ByChanges(
-            lambda other: np.array([complex(self.value(other))]), lambda change: float(change[0].real), False
+            lambda other: np.array([complex(self.value(other))]), lambda change: float(change[0].real), way
         )
 
 
@@ -324,6 +328,8 @@ class Statistic(StudyOutput):
     """of a "run", or "static" for the states of equilibrium as the loads of the case grow to their full value"""
     own_unit: ClassVar[str | None] = None
     """By default that of the quantity."""
+    jumps: ClassVar[str] = ""
+    """Of numbers without a derivative, what to take in place of them."""
 
     def check(self, check: Checks) -> None:
         if not {"first", "last"} & check.bad and self.first is not None and self.last is not None:
@@ -349,9 +355,9 @@ class Statistic(StudyOutput):
         return of_quantity if self.own_unit is None else self.own_unit
 
     def frozen(self, analyses: Analyses) -> ByChanges:
-        if self.analysis == "run":
-            raise ModelError(f"outputs.{self.name}: is of a motion, whose derivatives are not there yet; {WITHOUT}")
-        return super().frozen(analyses)
+        if self.jumps:
+            raise ModelError(f"outputs.{self.name}: jumps from one output time or band to the next; take {self.jumps}")
+        return self.by_values(BY_STEPS if self.analysis == "run" else BY_ANALYSES)
 
     def _last(self, analyses: Analyses, number: Callable[[Results], float]) -> ByChanges:
         """The way a number of the equilibrium under full load is differentiated."""
@@ -401,6 +407,7 @@ class PeakTime(Statistic):
 
     kind: ClassVar[str] = "peak_time"
     own_unit: ClassVar[str | None] = "s"
+    jumps: ClassVar[str] = "the peak, or the value at an instant"
 
     def reduced(self, time: Floats, x: Floats) -> float:
         return float(time[np.argmax(np.abs(x))])
@@ -470,7 +477,7 @@ class PointingError(StudyOutput):
         return history(analyses.results("run"), self.of).unit
 
     def frozen(self, analyses: Analyses) -> ByChanges:
-        raise ModelError(f"outputs.{self.name}: is of a motion, whose derivatives are not there yet; {WITHOUT}")
+        return self.by_values(BY_STEPS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -479,6 +486,7 @@ class SettlingTime(Statistic):
 
     kind: ClassVar[str] = "settling_time"
     own_unit: ClassVar[str | None] = "s"
+    jumps: ClassVar[str] = "the rms of the error from an instant on"
 
     target: float | None = None
     """by default the last value of the run"""
@@ -586,4 +594,6 @@ class EventTime(StudyOutput):
         return "s"
 
     def frozen(self, analyses: Analyses) -> ByChanges:
-        raise ModelError(f"outputs.{self.name}: is of a motion, whose derivatives are not there yet; {WITHOUT}")
+        if np.isnan(self.value(analyses)):
+            raise ModelError(f"outputs.{self.name}: {self.event} does not happen in the run, and has no instant")
+        return self.by_values(BY_STEPS)

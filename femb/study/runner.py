@@ -154,7 +154,10 @@ class Runner:
 
 @dataclass
 class RunAnalyses:
-    """The analyses of one run, each carried out on first use. ``count`` : of natural modes."""
+    """The analyses of one run, each carried out on first use. ``count`` : of natural modes.
+
+    motion : by which the motion in time is carried out; by default ``simulate``.
+    """
 
     described: Described
     count: int
@@ -166,6 +169,7 @@ class RunAnalyses:
     brief: bool = False
     of: Runner | None = field(default=None, repr=False)
     previous: "RunAnalyses | None" = field(default=None, repr=False)
+    motion: Callable[[Model, Run], Results] | None = None
 
     @property
     def reference(self) -> "RunAnalyses":
@@ -249,6 +253,8 @@ class RunAnalyses:
         return replace(run, duration=duration, output_interval=duration)
 
     def _motion(self) -> Results:
+        if self.motion is not None:
+            return self.motion(self.described.model, self.options)
         return simulate(self.described.model, self.options, out=self._file("results.h5"), case_text=self.described.text)
 
     def _static(self) -> Results:

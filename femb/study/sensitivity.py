@@ -23,24 +23,31 @@ import numpy as np
 
 from femb.base.errors import FembError, ModelError, Problem
 from femb.base.html import Tabled
+from femb.base.options import Run
 from femb.base.types import Bools, Complexes, Floats
 from femb.base.values import nearest
 from femb.case.build import kind_in, read_table
 from femb.case.parameters import Differentiable, Parameter, differentiable, document_of, refusal
 from femb.case.text import parse_toml, text_of
+from femb.model.model import Model
 from femb.numerics.threads import limited_threads, one_blas_thread
 from femb.results.array_file import write_arrays
+from femb.results.results import Results
+from femb.run.replay import RecordedRun
+from femb.steppers.replay import ReplayError
 from femb.study.linear_outputs import OUTPUTS
-from femb.study.outputs import ByChanges, StudyOutput
+from femb.study.outputs import BY_STEPS, ByChanges, StudyOutput
 from femb.study.runner import RunAnalyses, Runner
 from femb.study.study import Build, Study, read_study
 from femb.study.variables import Variable
 
 # Steps, relative to the value, in the order in which they are tried: what models are read for has no large terms that
-# cancel, so that rounding is small; numbers of whole analyses need longer ones.
-STEPS, OF_ANALYSES = (1e-4, 1e-3, 1e-2), (1e-3, 1e-2, 1e-4)
-# An error is small beside the derivative, or beside the output's value by that of the parameter.
-SMALL, NOTHING = 1e-8, 1e-11
+# cancel, so that rounding is small; numbers of whole analyses need longer ones. Of runs events must not move by more
+# than the steps before them.
+STEPS, OF_ANALYSES, OF_RUNS = (1e-4, 1e-3, 1e-2), (1e-3, 1e-2, 1e-4), (1e-4, 1e-5, 1e-3)
+# An error is small beside the derivative, of runs and of whole analyses, which cost more, less so; or beside the value
+# of the output by that of the parameter.
+SMALL, SMALL_OF_RUNS, NOTHING = 1e-8, 1e-6, 1e-11
 # Relative difference of two quotients of a linear number.
 LINEAR = 1e-9
 # What a table warns of, relative to the derivative.
@@ -55,8 +62,8 @@ class Sensitivities(Tabled):
 
     outputs, parameters : their names. derivatives, errors (o, k) : and what two step sizes leave open. title : of the
     model. values (o,) : of the outputs. nominal (k,) : of the parameters. swings (k,) : half of their ranges, or a
-    hundredth of their values. ranged (k,) : which have a range. exact (o,) : whether derivatives follow from equations;
-    the others are differences of whole analyses. units : of outputs and parameters by name.
+    hundredth of their values. ranged (k,) : which have a range. ways (o,) : empty where derivatives follow from
+    equations, else of what they are differences. units : of outputs and parameters by name.
     """
 
     outputs: tuple[str, ...]
@@ -67,7 +74,7 @@ class Sensitivities(Tabled):
     errors: Floats
     swings: Floats
     ranged: Bools
-    exact: Bools
+    ways: tuple[str, ...]
     units: Mapping[str, str]
     title: str = ""
 
@@ -91,8 +98,7 @@ class Sensitivities(Tabled):
         lines = [self.title] if self.title else []
         for i, name in enumerate(self.outputs):
             unit = self.units.get(name, "")
-            how = "" if self.exact[i] else ", by differences of the analysis"
-            lines += ["", f"{name} {self.values[i]:.7g} {unit}".rstrip() + how]
+            lines += ["", ", ".join(filter(None, [f"{name} {self.values[i]:.7g} {unit}".rstrip(), self.ways[i]]))]
             lines.append(f"{'by':{width}}{'value':>13}{'derivative':>16}{'error':>10}{'change':>13}  unit of the value")
             for k in np.argsort(-np.abs(self.changes[i]), kind="stable"):
                 slope, error = self.derivatives[i, k], self.errors[i, k]
@@ -322,6 +328,19 @@ class Differences(CaseFamily):
     """
 
     small = SMALL
+    recorded: RecordedRun | None = None
+
+    def analyses(self, entries: dict[str, Any]) -> RunAnalyses:
+        analyses = super().analyses(entries)
+        analyses.motion = self._motion
+        return analyses
+
+    def _motion(self, model: Model, run: Run) -> Results:
+        """The results of the nominal motion, and then of its steps beside it."""
+        if self.recorded is None:
+            self.recorded = RecordedRun(model, run)
+            return self.recorded.results
+        return self.recorded.of(model)
 
     @one_blas_thread()
     def found(self) -> Sensitivities:
@@ -342,33 +361,44 @@ class Differences(CaseFamily):
         return Sensitivities(
             tuple(self.outputs), names, values, np.array([each.value for each in self.parameters]),
             np.array([column[:, 0] for column in columns]).T, np.array([column[:, 1] for column in columns]).T,
-            np.array(swings), ranged, np.array([each.exact for each in frozen.values()]),
+            np.array(swings), ranged, tuple(each.way for each in frozen.values()),
             units | {each.parameter.name: each.unit for each in self.parameters}, self.nominal.described.model.title,
         )  # fmt: skip
 
     def _column(self, of: Differentiable, frozen: list[ByChanges], values: Floats) -> Floats:
         """(o, 2): derivatives by a parameter and their errors."""
         best = np.full((len(frozen), 2), np.inf)
-        for step in STEPS if all(each.exact for each in frozen) else OF_ANALYSES:
-            beside = _Beside(self.analyses, of, step * (abs(of.value) or of.scale))
+        problem: ReplayError | None = None
+        small = np.array([max(SMALL_OF_RUNS, self.small) if each.way else self.small for each in frozen])
+        ways = {each.way for each in frozen}
+        for step in OF_RUNS if BY_STEPS in ways else OF_ANALYSES if any(ways) else STEPS:
+            beside = _Beside(self.analyses, of, step * (abs(of.value) or of.scale), self.nominal)
             for i, each in enumerate(frozen):
-                enough = self.small * abs(best[i, 0]) + NOTHING * abs(values[i]) / of.scale
+                enough = small[i] * abs(best[i, 0]) + NOTHING * abs(values[i]) / of.scale
                 if not np.isfinite(best[i, 1]) or best[i, 1] > enough:
-                    derivative, error = beside.derivative(each)
+                    try:
+                        derivative, error = beside.derivative(each)
+                    except ReplayError as found:
+                        problem = found
+                        continue
                     if not np.isfinite(best[i, 1]) or error < best[i, 1]:
                         best[i] = derivative, error
-            enough = self.small * np.abs(best[:, 0]) + NOTHING * np.abs(values) / of.scale
+            enough = small * np.abs(best[:, 0]) + NOTHING * np.abs(values) / of.scale
             if np.all(best[:, 1] <= enough):
                 break
+        if problem is not None and not np.all(np.isfinite(best)):
+            raise refusal(of.parameter, str(problem)) from problem
         return best
 
 
 class _Beside:
     """Analyses at p + s h, each on first use. Where values on one side are refused, those of the other are taken."""
 
-    def __init__(self, make: Callable[[dict[str, Any]], RunAnalyses], of: Differentiable, h: float) -> None:
+    def __init__(
+        self, make: Callable[[dict[str, Any]], RunAnalyses], of: Differentiable, h: float, nominal: RunAnalyses
+    ) -> None:
         self.make, self.of, self.h = make, of, h
-        self.known: dict[float, RunAnalyses] = {}
+        self.known = {0.0: nominal}
 
     def at(self, s: float) -> RunAnalyses:
         """The analyses at p + s h. Raises ModelError."""
@@ -415,6 +445,8 @@ class _Beside:
                 fine = (f(0.5) - f(-0.5)) / h
                 best = np.where(coarse == fine, fine, (4.0 * fine - coarse) / 3.0)
                 found, other = frozen.derivative(best), frozen.derivative(fine)
+        except ReplayError:
+            raise
         except ModelError as error:
             reason = str(error).splitlines()[0]
             raise error if error.problems[0].item else refusal(self.of.parameter, reason) from error

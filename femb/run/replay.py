@@ -1,0 +1,71 @@
+"""Runs whose steps are recorded, and the same steps in models with other numbers; see ``femb.steppers.replay``."""
+
+from collections.abc import Callable
+
+from femb.base.options import Run, StartState
+from femb.formulations import make_formulation
+from femb.model.model import Model
+from femb.numerics.threads import one_blas_thread
+from femb.recording.recording import Recording
+from femb.results.results import Results
+from femb.run.method_choice import with_method
+from femb.run.start import started
+from femb.run.time_loop import RunSummary, integrate
+from femb.steppers import make_stepper
+from femb.steppers.contract import StepperState
+from femb.steppers.replay import GivenSteps, StepRecord
+from femb.steppers.variable_step import VariableStep
+from femb.system.system import System
+from femb.vibration.completion import system_of
+
+
+class RecordedRun:
+    """A run in time of a model, and the same steps in models with other numbers.
+
+    Methods of fixed steps take these in every model. run : as carried out, with its method and scales of errors.
+    """
+
+    def __init__(self, model: Model, run: Run) -> None:
+        system = system_of(model, run.assembles)
+        if isinstance(run.start, StartState):
+            system = started(system, run)
+        self.run, _ = with_method(system, run)
+        if self.run.accuracy is not None:
+            from femb.run.accuracy import toward  # of few runs
+
+            self.run = toward(started(system, self.run), self.run, self.run.output_times(), ()).run
+        self._record = StepRecord()
+        self.results = self._motion(system, self._noted)
+
+    def of(self, model: Model) -> Results:
+        """The results of the same steps in another model. Raises ReplayError, ModelError, SolveError."""
+        given = GivenSteps(self._record.steps)
+
+        def attach(stepper: StepperState) -> None:
+            if isinstance(stepper, VariableStep):
+                stepper.given = given
+
+        results = self._motion(system_of(model, self.run.assembles), attach)
+        given.finish()
+        return results
+
+    def _noted(self, stepper: StepperState) -> None:
+        if isinstance(stepper, VariableStep):
+            stepper.record = self._record
+
+    def _motion(self, system: System, attach: Callable[[StepperState], None]) -> Results:
+        run, summary = self.run, RunSummary([])
+        form = make_formulation(started(system, run), run.formulation)
+        with (
+            one_blas_thread(),
+            Recording(system, run.method, None, "", run.output) as recording,
+        ):
+            stepper = make_stepper(form, run)
+            attach(stepper)
+            only = run.output.motion_only
+            for frames in integrate(
+                form, stepper, run.output_times(), summary, max_steps=run.most_steps, motion_only=only
+            ):
+                recording.add(frames)
+            recording.statistics, recording.arrays = stepper.statistics.as_dict(), summary.arrays()
+        return recording.results()

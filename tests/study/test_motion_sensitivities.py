@@ -1,0 +1,112 @@
+"""Derivatives of outputs of runs: against numbers of other programs, by all methods, and against runs of their own."""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+from models import refuses
+
+import femb
+from femb.results.names import named
+from femb.run.replay import RecordedRun
+
+
+def tables():
+    docs = Path(__file__).parents[2] / "docs"
+    spec = importlib.util.spec_from_file_location("validation_sensitivities", docs / "validation_sensitivities.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+PAGE = tables()
+MASSES = {
+    "panel with a latch": ("bodies.panel.mass", 6.0),
+    "stop": ("bodies.block.mass", 2.0),
+    "sampled law": ("bodies.block.mass", 5.0),
+}
+
+
+def check(table, found, tolerance):
+    differences = table.differences(found)
+    assert np.nanmax(differences) < tolerance, differences
+    assert np.isfinite(differences).sum() >= len(found.parameters)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("title", PAGE.MOTIONS)
+def test_the_numbers_of_the_page(title, tmp_path):
+    table = PAGE.MOTIONS[title]
+    check(table, table.found(tmp_path), table.tolerance)
+
+
+def test_a_corner_of_a_profile_moves_with_its_parameter(tmp_path):
+    table = PAGE.MOTIONS["two masses on a rail"]
+    found = femb.sensitivities(
+        _case(table, tmp_path), table.of, {"duration": table.by["duration"]}, overrides=["run.rtol=1e-7"]
+    )
+    assert found.derivatives[0, 0] == pytest.approx(table.wanted["distance"][-1], rel=1e-5)
+    assert found.ways == ("by the same steps beside the value",)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("words", "tolerance"),
+    [
+        (["run.method=rk", "run.rtol=1e-9"], 1e-7),
+        (["run.method=bdf", "run.rtol=1e-9"], 1e-4),
+        (["run.method=generalized-alpha", "run.rtol=1e-9"], 1e-3),
+        (["run.method=rk", "run.tableau=rk4", "run.step=0.01"], 1e-6),
+        (["run.method=gauss", "run.order=6", "run.step=0.02"], 1e-6),
+    ],
+)
+def test_all_methods(words, tolerance, tmp_path):
+    table = PAGE.MOTIONS["panel with a latch"]
+    by = {name: table.by[name] for name in ("spring", "mass", "arm")}
+    found = femb.sensitivities(_case(table, tmp_path), table.of, by, overrides=words)
+    places = [0, *(1 + list(table.by).index(name) for name in by)]
+    own = PAGE.Table(table.case, table.of, by, {name: np.take(row, places) for name, row in table.wanted.items()})
+    check(own, found, tolerance)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("title", MASSES)
+@pytest.mark.parametrize("method", ["radau", "bdf", "generalized-alpha", "rk"])
+def test_the_same_steps_give_the_same_run(title, method, tmp_path):
+    """Of the same model; and other numbers move it smoothly, however coarse the steps are."""
+    table = PAGE.MOTIONS[title]
+    path = _case(table, tmp_path)
+    words = [f"run.method={method}", "run.rtol=1e-5"]
+    case = femb.load_case(path, words)
+    recorded = RecordedRun(case.model, case.run)
+    name = next(iter(table.of.values())).get("of", "hub.euler_angles.z")
+
+    def end(results):
+        return float(named(results, name).values[-1])
+
+    same, nominal = end(recorded.of(case.model)), end(recorded.results)
+    assert same == pytest.approx(nominal, rel=1e-3)
+    key, value = MASSES[title]
+    slopes = []
+    for h in (5e-5, 2e-5, 1e-5):
+        beside = [f"{key}={value * (1.0 + s * h)!r}" for s in (-1.0, 1.0)]
+        sides = [end(recorded.of(femb.load_case(path, [*words, each]).model)) for each in beside]
+        slopes.append((sides[1] - sides[0]) / (2.0 * h * value))
+    np.testing.assert_allclose(slopes[1:], slopes[0], rtol=1e-6, atol=1e-12)
+
+
+def test_what_has_no_derivative_is_refused_by_name(tmp_path):
+    path = _case(PAGE.MOTIONS["two masses on a rail"], tmp_path)
+    for of, message in (
+        ("settling_time of=slide.stroke", "jumps from one output time or band to the next; take the rms"),
+        ("peak_time of=slide.stroke", "take the peak, or the value at an instant"),
+        ("event_time event=latches.lock", "latches.lock does not happen in the run"),
+    ):
+        refuses(message, femb.sensitivities, path, of, "loads.push.force.0", overrides=["run.rtol=1e-4"])
+
+
+def _case(table, folder):
+    path = folder / "case.toml"
+    path.write_text(table.case)
+    return path
