@@ -70,8 +70,8 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Trees and matrices": of_module("thompson", "relative_kinematics", "RelativeKinematics", "RelativeState",
                                     "reduced_matrices", "ReducedMatrices", "joint_matrices", "JointMatrices",
                                     "energy_matrix", "EnergyMatrix", "small_motion", "SmallMotion", "Root"),
-    "Studies": ("Study", "sweep", "sensitivities", "Sensitivities", "optimize", "Sweep", "Ensemble",
-                "simulate_ensemble", "sobol_indices", "SobolIndices"),
+    "Studies": ("Study", "sweep", "sensitivities", "Sensitivities", "tolerances", "Scatter", "optimize", "Sweep",
+                "Ensemble", "simulate_ensemble", "sobol_indices", "SobolIndices"),
     "Errors and warnings": ("FembError", "ModelError", "SolveError", "ResultError", "FembWarning"),
 }  # fmt: skip
 """Names in groups; those of the elements follow from the folders of the catalogue."""

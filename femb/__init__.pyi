@@ -82,6 +82,8 @@ from femb.study.sensitivity import sensitivities as sensitivities
 from femb.study.study import Study as Study
 from femb.study.sweep import optimize as optimize
 from femb.study.sweep import sweep as sweep
+from femb.study.tolerances import Scatter as Scatter
+from femb.study.tolerances import tolerances as tolerances
 from femb.system.system import System as System
 from femb.vibration.completion import completed as completed
 from femb.vibration.mode_sweep import ModeSweep as ModeSweep

@@ -171,7 +171,7 @@ def sensitivities(
         FembError: as with the analyses that the outputs are of.
     """
     study = case if isinstance(case, Study) else read_either(case, tuple(overrides))
-    return Differences(study, parameters_of(study, by), _outputs(study, of)).found()
+    return Differences(study, parameters_of(study, by), outputs_of(study, of)).found()
 
 
 def read_either(case: Build | str | Path, overrides: tuple[str, ...]) -> Study:
@@ -200,7 +200,7 @@ def _read(tables: Mapping[str, Any]) -> dict[str, Parameter]:
     return found
 
 
-def _outputs(study: Study, of: Sequence[str] | Mapping[str, Any] | str | None) -> dict[str, StudyOutput]:
+def outputs_of(study: Study, of: Sequence[str] | Mapping[str, Any] | str | None) -> dict[str, StudyOutput]:
     """The outputs by name. Raises ModelError."""
     if isinstance(of, Mapping):
         return {name: _made(name, dict(table)) for name, table in of.items()}

@@ -1,0 +1,79 @@
+"""Tolerances: the scatter of two panels on a hub against numbers of programs that share nothing with femb."""
+
+import numpy as np
+import pytest
+from oracles import two_panels as panels
+
+import femb
+from femb import ModelError, Study, tolerances
+
+PARAMETERS = {
+    "k1": {"entry": "springs.left.stiffness", "range": "9 %", "distribution": "normal"},
+    "k2": {"entry": "springs.right.stiffness", "range": "9 %", "distribution": "normal"},
+    "m_p": {"entries": ["bodies.left.mass", "bodies.right.mass"], "range": "3 %", "distribution": "normal"},
+    "d": {
+        "entries": ["joints.left.second.at.1", "joints.right.second.at.1"], "relative": True, "range": "1.5 %",
+        "distribution": "normal",
+    },
+}  # fmt: skip
+FREQUENCIES = {f"f{k}": {"kind": "natural_frequency", "mode": k} for k in (1, 2)}
+# Of 40,000 samples of the closed form: the mean is shifted by -6.7e-5 +- 1.5e-5 Hz; the second-order sum says -7.54e-5.
+VALUES, SIGMA, SHARES, SHIFT = (0.2576436987, 0.6476437992), (3.0222891e-3, 6.8888544e-3), (
+    0.40878, 0.40878, 0.08421, 0.09823,
+), -7.54e-5  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def case(tmp_path_factory):
+    path = tmp_path_factory.mktemp("panels") / "case.toml"
+    path.write_text(panels.CASE)
+    return path
+
+
+@pytest.mark.slow
+def test_tolerances_of_two_panels(case, tmp_path):
+    found = tolerances(case, FREQUENCIES, PARAMETERS)
+    np.testing.assert_allclose(found.sensitivities.values, VALUES, rtol=1e-8)
+    np.testing.assert_allclose(found.sigma, SIGMA, rtol=1e-7)
+    np.testing.assert_allclose(found.shares[0], SHARES, atol=6e-6)
+    assert found.shift[0] == pytest.approx(SHIFT, rel=0.01)
+    assert "f1 0.2576437 +- 0.00302 Hz" in found.table()
+    assert found.write(tmp_path / "t.npz").exists()
+    assert found.draw(tmp_path / "t.png").exists()
+
+
+def build(stiffness=50.0, mass=2.0):
+    model = femb.Model("mass on a spring")
+    model.add(femb.RigidBody("mass", mass=mass, inertia=1.0, position=(1.0, 0, 0)))
+    model.add(femb.Prismatic("rail", femb.JointEnd("ground", axis=(1, 0, 0)), femb.JointEnd("mass")))
+    start, end = femb.SpringEnd(anchor=(-1, 0, 0)), femb.SpringEnd(body="mass")
+    model.add(femb.SpringDamper("spring", start, end, stiffness=stiffness, free_length=2.0))
+    return model
+
+
+def spring(**words):
+    given = {"stiffness": {"value": 50.0, "range": [35.0, 65.0], "distribution": "normal"}} | words
+    return Study(build, parameters=given, outputs={"f": {"kind": "natural_frequency"}}, design="sobol", runs=4)
+
+
+def test_one_spring_in_closed_form_and_by_samples():
+    """f = sqrt(k/m)/2 pi: f'' = -f/(4 k^2), and the samples scatter as the first order says within their error."""
+    found, deviation = tolerances(spring(), samples=40), 5.0
+    f = np.sqrt(50.0 / 2.0) / (2.0 * np.pi)
+    assert found.sigma[0] == pytest.approx(f / (2.0 * 50.0) * deviation, rel=1e-7)
+    assert found.shift[0] == pytest.approx(-f / (8.0 * 50.0**2) * deviation**2, rel=0.02)
+    assert np.std(found.samples[:, 0], ddof=1) == pytest.approx(found.sigma[0], rel=0.1)
+    assert "40 samples: deviation" in found.table()
+
+
+def test_a_uniform_parameter_scatters_by_its_half_over_the_root_of_three():
+    found = tolerances(spring(stiffness={"value": 50.0, "range": [35.0, 65.0]}))
+    assert found.deviations[0] == pytest.approx(15.0 / np.sqrt(3.0))
+
+
+def test_what_is_missing_is_named():
+    study = Study(build, {"mass": {"values": [2.0]}}, {"f": {"kind": "natural_frequency"}})
+    with pytest.raises(ModelError, match=r"parameters.stiffness.range: is missing; wanted how far the value scatters"):
+        tolerances(study, by={"stiffness": {"value": 50.0}})
+    with pytest.raises(ModelError, match="samples: got -1, wanted a number of random runs"):
+        tolerances(study, samples=-1)
