@@ -9,6 +9,10 @@ import warnings
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
+from os.path import isdir
+
+if not isdir(f"{__path__[0]}/elements"):  # a checkout without links, as on Windows: the folder beside this one
+    __path__.append(f"{__path__[0]}/..")
 
 from femb.base.lazy import public_names
 

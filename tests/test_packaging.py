@@ -62,6 +62,20 @@ def test_link_and_mapping_lead_to_the_same_folder():
     assert str(link.readlink()) == "../elements"
 
 
+def test_a_checkout_without_links_finds_the_elements_beside_it(tmp_path):
+    """As git makes it on Windows: femb/elements is a text file."""
+    (tmp_path / "femb").mkdir()
+    for path in (ROOT / "femb").iterdir():
+        if path.name not in ("elements", "__pycache__"):
+            (tmp_path / "femb" / path.name).symlink_to(path)
+    (tmp_path / "femb" / "elements").write_text("../elements")
+    (tmp_path / "elements").symlink_to(ROOT / "elements")
+    code = "import femb, femb.elements; print(femb.elements.__file__, femb.PointMass('p', 1.0).name)"
+    words = {"cwd": tmp_path, "env": {**os.environ, "PYTHONPATH": str(tmp_path)}}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, **words)
+    assert Path(done.stdout.split()[0]).is_relative_to(tmp_path)
+
+
 @pytest.mark.slow
 def test_distributions_hold_what_they_should(tmp_path):
     """The source distribution has the files that git knows (setuptools-scm), the wheel the packages and their data."""

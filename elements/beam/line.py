@@ -227,6 +227,7 @@ SECTION_LOADS = {"section_force": "force", "section_moment": "torque"}
 
 # Factors of the first bending of a cantilever, and of a beam that is held at both ends or free.
 CANTILEVER, BOTH = 1.8751040687, 4.7300407449
+ALIKE = 1e-6  # flexibilities that differ by less have no direction of their own
 LONGEST = 1000.0  # m of a beam
 
 
@@ -349,8 +350,9 @@ class LineItem(Item):
                     f"than its length of {length:g} m; are both in m?"
                 )
 
-    def first_bending(self, model: ModelView) -> tuple[float, str]:
-        """Frequency (Hz) of its first bending, and how it is held there: by the mean of its sections, along the axis of
+    def first_bending(self, model: ModelView) -> tuple[float, str, Floats | None]:
+        """Frequency (Hz) of its first bending, how it is held there, and the direction (3,) in section axes of a
+        straight beam, None where two are alike: by the mean of its sections, along the axis of
         largest flexibility, which couplings may turn.
 
             f = k^2 / (2 pi L^2) sqrt(EI/m),  k = 1.875104 held at one end, 4.730041 held at both or free
@@ -358,12 +360,18 @@ class LineItem(Item):
         of a straight uniform beam. Source: S. Timoshenko, Vibration Problems in Engineering, uniform beams.
         """
         sections = tuple(dict.fromkeys(self.sections_along(model)))
-        flexible = [np.linalg.eigvalsh(np.linalg.inv(section.stiffness())[2:, 2:])[-1] for section in sections]
+        found = [np.linalg.eigh(np.linalg.inv(section.stiffness())[2:, 2:]) for section in sections]
+        flexible = [sizes[-1] for sizes, _ in found]
         stiffness, mass = np.mean(1.0 / np.array(flexible)), np.mean([section.line_mass() for section in sections])
         held = sum(end is not None for end in self.attached)
         factor = CANTILEVER if held == 1 else BOTH
         how = ("free", "one end held", "both ends held")[held]
-        return float(factor**2 / (2.0 * np.pi * self.shape.length**2) * np.sqrt(stiffness / mass)), how
+        (first, last), axes = found[0]
+        # a curvature about y moves the beam along z
+        along = np.array([0.0, axes[1, 1], -axes[0, 1]])
+        alone = last - first > ALIKE * last and not np.any(np.diff(self.shape.positions, axis=0)[:, 1:])
+        rate = float(factor**2 / (2.0 * np.pi * self.shape.length**2) * np.sqrt(stiffness / mass))
+        return rate, how, along if alone else None
 
     def start_motion(self, layout: Layout, model: ModelView) -> StartMotion | None:
         if self.velocity is None and self.angular_velocity is None:

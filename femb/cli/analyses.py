@@ -67,6 +67,7 @@ def _in_time(
                 return
         if not continues:
             check_free(file, force)
+            continues |= {"force": True} if force and analysis.__name__ == "simulate" else {}
         previous = {path: stamp(path) for path in (file, part_of(file))}
         progress = Progress(options.duration, quiet)
 

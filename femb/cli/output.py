@@ -139,13 +139,13 @@ def damped(results: Any) -> str:
     return text + (f"; local errors of the other motion {kept:.2g} m in all" if kept else "")
 
 
-def _of_forces(balance: float, largest: float) -> str:
-    """The judgement of forces, as in ``femb info``, where they are not good."""
+def _of_forces(balance: float, largest: float, finer: str) -> str:
+    """The judgement of forces, as in ``femb info``."""
     from femb.results.verdicts import BALANCED, UNBALANCED
 
     if balance <= BALANCED * largest:
-        return ""
-    return "; not resolved" if balance > UNBALANCED * largest else "; compare peak loads with a smaller rtol"
+        return ": good"
+    return ": not resolved" if balance > UNBALANCED * largest else f": compare peak loads with a smaller {finer}"
 
 
 def works(results: Any) -> str:
@@ -159,7 +159,7 @@ def audit(results: Any) -> str:
     """Status, cost and audit of a run, one line per entry."""
     import numpy as np
 
-    from femb.results.verdicts import wrinkled
+    from femb.results.verdicts import energy_verdict, finer_of, wrinkled
 
     def largest(name: str) -> float | None:
         if name not in results.audit or not len(results.audit[name]):
@@ -170,6 +170,8 @@ def audit(results: Any) -> str:
 
     def listed(*entries: tuple[str, str, str]) -> str:
         sizes = [(largest(name), words) for name, *words in entries]
+        if not any(size for size, _ in sizes):
+            return ""  # nothing in it
         return ", ".join(f"{label}{size:.2g}{unit}" for size, (label, unit) in sizes if size is not None)
 
     statistics = results.statistics
@@ -178,10 +180,12 @@ def audit(results: Any) -> str:
     scale = max((largest(f"{kind}_energy") or 0.0 for kind in ("kinetic", "potential")), default=0.0)
     if energy and scale:
         energy += f" (largest energy {scale:.2g} J)"
+        energy += f": {found}" if (found := energy_verdict(results)) else ""
     forces = listed(("force_balance", "", " N"), ("moment_balance", "", " N m"))
     if forces and statistics.get("largest_force"):
         scale = statistics["largest_force"]
-        forces += f" (largest force {scale:.2g} N{_of_forces(largest('force_balance') or 0.0, scale)})"
+        judged = _of_forces(largest("force_balance") or 0.0, scale, finer_of(results))
+        forces += f" (largest force {scale:.2g} N){judged}"
     rows = {
         "method": results.method_reason,
         "status": results.status + (f": {results.message}" if results.message else ""),
@@ -254,7 +258,7 @@ def check_writable(file: Path) -> None:
 def check_free(file: Path, force: bool) -> None:
     """Raise ResultError if a file, or a folder with files, is there that must not be replaced, or another run writes to
     it. All commands that write have this one habit."""
-    from femb.results.storage.read import is_being_written, is_finished, part_of
+    from femb.results.storage.read import is_being_written, is_finished, killed_at, part_of
 
     if file.is_dir():
         if not force and any(not old.name.startswith(".") for old in file.iterdir()):
@@ -266,23 +270,12 @@ def check_free(file: Path, force: bool) -> None:
         raise ResultError(f"{file}: {what}, --out writes to another place")
     if is_being_written(file):
         raise ResultError(f"{file}: another run writes to it now; wait for its end, or try --out")
-    if of_run and not force and (end := _killed_at(part := part_of(file))) is not None:
+    if of_run and not force and (end := killed_at(file)) is not None:
         resumes = "--resume continues it, " if file.stem == "results" else ""
         raise ResultError(
-            f"{part}: a run that ended at t = {end:.6g} s is here: {resumes}--force begins anew, --out writes to "
-            "another place"
+            f"{part_of(file)}: a run that ended at t = {end:.6g} s is here: {resumes}--force begins anew, "
+            "--out writes to another place"
         )
-
-
-def _killed_at(part: Path) -> float | None:
-    """The last output time (s) in the file of a run whose process ended; None where there is none to lose."""
-    from femb.results.storage.read import read_content
-
-    if part.exists():
-        with contextlib.suppress(ResultError):
-            time = read_content(part).series.get("time")
-            return float(time[-1]) if time is not None and len(time) else None
-    return None
 
 
 def may_be_of(case: "Case", file: Path) -> bool:

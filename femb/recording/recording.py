@@ -145,10 +145,11 @@ class Recording:
         """A reporter that also calls `write_overdue`."""
         return Watch(self, progress)
 
-    def audit_warning(self, rtol: float) -> str:
-        """A warning of audit quantities far beyond the tolerances so far; empty if there are none."""
+    def audit_warning(self, rtol: float, finer: str) -> str:
+        """A warning of audit quantities far beyond the tolerances so far; empty if there are none.
+        finer : the option of which a smaller value makes steps finer."""
         self._write()
-        return self._recorder.audit_watch.warning(rtol)
+        return self._recorder.audit_watch.warning(rtol, finer)
 
     @property
     def largest_force(self) -> float:

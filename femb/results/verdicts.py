@@ -115,12 +115,12 @@ class AuditWatch:
         """The largest component of recorded forces, N."""
         return self._load
 
-    def warning(self, rtol: float) -> str:
+    def warning(self, rtol: float, finer: str = "rtol") -> str:
         """The quantities that were far beyond their tolerances, since when and how far, and forces that the steps did
-        not resolve; empty if there are none."""
-        return "; ".join(filter(None, (self._of_motion(rtol), self._of_forces())))
+        not resolve; empty if there are none. finer : the option of which a smaller value makes steps finer."""
+        return "; ".join(filter(None, (self._of_motion(rtol, finer), self._of_forces(finer))))
 
-    def _of_forces(self) -> str:
+    def _of_forces(self, finer: str) -> str:
         """The force balance where it is no longer small beside the forces.
 
         Torques may all be small beside the forces and their arms, as in a spin: their balance alone is no warning.
@@ -130,11 +130,11 @@ class AuditWatch:
             return ""
         return (
             f"the steps did not resolve the forces: the force balance reaches {size:.2g} N at t = {t:.6g} s, beside a "
-            f"largest force of {load:.2g} N. Peak loads of this run are not to be trusted: compare with a smaller rtol "
-            "or max_step"
+            f"largest force of {load:.2g} N. Peak loads of this run are not to be trusted: compare with a smaller "
+            f"{_with_step(finer)}"
         )
 
-    def _of_motion(self, rtol: float) -> str:
+    def _of_motion(self, rtol: float, finer: str) -> str:
         limit = min(max(ENERGY * rtol, LEAST_ENERGY), MOST_ENERGY)
         found = []
         least = max(limit * self._largest, ROUNDED * self._total, REST)
@@ -151,13 +151,14 @@ class AuditWatch:
         listed = "; ".join(f"{text} from t = {t:.6g} s on" for t, text in sorted(found))
         return (
             f"the audit is far beyond the tolerances: {listed}. The motion from then on is not to be trusted: compare "
-            "with a smaller rtol or max_step"
+            f"with a smaller {_with_step(finer)}"
         )
 
 
 # Names of what acts from outside in a sentence.
 LISTED = 4
 GOOD, FAIR, POOR, NEUTRAL = "good", "fair", "poor", "neutral"
+LEVELS = {GOOD: "good", FAIR: "look closer", POOR: "not to be trusted", NEUTRAL: ""}
 # Parts of the limits of warnings below which an audit is good; of the largest momentum, below which it is constant.
 WELL, CONSTANT = 0.01, 1e-6
 
@@ -176,6 +177,22 @@ class Verdict:
     reason: str
 
 
+def finer_of(results: Results) -> str:
+    """The option of a run of which a smaller value makes its steps finer."""
+    return "accuracy" if "accuracy" in results.statistics else "rtol"
+
+
+def _with_step(finer: str) -> str:
+    """The options of which smaller values make steps finer."""
+    return "rtol or max_step" if finer == "rtol" else finer
+
+
+def energy_verdict(results: Results) -> str:
+    """The level of the balance of energy in a word or two; empty without one."""
+    found = _energy(results) if results.time.size else None
+    return "" if found is None else LEVELS[found.level]
+
+
 def verdicts(results: Results) -> list[Verdict]:
     """The verdicts on the audit that results contain; empty without output times or audit."""
     if not results.time.size:
@@ -189,7 +206,7 @@ def _energy(results: Results) -> Verdict | None:
     audit = results.audit
     if "energy_error" not in audit:
         return None
-    error = _largest(audit.energy_error)
+    error, finer = _largest(audit.energy_error), finer_of(results)
     kinds = [audit[f"{kind}_energy"] for kind in ("kinetic", "potential") if f"{kind}_energy" in audit]
     rounded = max(ROUNDED * max(map(_largest, kinds), default=0.0), REST)
     kinds = [values - values[0] if k else values for k, values in enumerate(kinds)] + (
@@ -205,11 +222,11 @@ def _energy(results: Results) -> Verdict | None:
     if error <= WELL * LEAST_ENERGY * scale or error == 0.0:
         return Verdict("energy", value, GOOD, f"The balance ({meaning}) is kept to {_part(error, scale)}.")
     if error <= LEAST_ENERGY * scale:
-        reason = f"The balance ({meaning}) drifts by {_part(error, scale)}: compare with a run of smaller rtol."
+        reason = f"The balance ({meaning}) drifts by {_part(error, scale)}: compare with a run of smaller {finer}."
         return Verdict("energy", value, FAIR, reason)
     reason = (
         f"The balance ({meaning}) is missed by {_part(error, scale)}: the steps missed something, such as an impact or "
-        "a fast vibration. Run again with a smaller rtol or max_step."
+        f"a fast vibration. Run again with a smaller {_with_step(finer)}."
     )
     return Verdict("energy", value, POOR, reason)
 
@@ -245,11 +262,12 @@ def _of_momentum(results: Results, word: str, change: float, scale: float) -> tu
     if change <= REST_MOMENTUM:
         return GOOD, "Nothing acts from outside, and it is constant to rounding."
     reason = f"Nothing acts from outside, so that it must be constant, and it drifts by {_part(change, scale)}"
-    return (FAIR if change <= LEAST_ENERGY * scale else POOR), f"{reason}: compare with a run of smaller rtol."
+    level = FAIR if change <= LEAST_ENERGY * scale else POOR
+    return level, f"{reason}: compare with a run of smaller {finer_of(results)}."
 
 
 def _constraints(results: Results) -> Iterator[Verdict]:
-    speed = _fastest(results, "velocity")
+    speed, finer = _fastest(results, "velocity"), finer_of(results)
     limits = (
         ("constraint_position", "constraints", POSITION, "", "Joints hold their positions and angles (m, rad)"),
         ("constraint_velocity", "rates of constraints", VELOCITY * (1.0 + speed), "/s", "Joints hold their rates"),
@@ -267,7 +285,8 @@ def _constraints(results: Results) -> Iterator[Verdict]:
         elif size <= limit:
             yield Verdict(subject, value, FAIR, f"{held} only to {size:.1g}; a warning is given above {limit:.1g}.")
         else:
-            yield Verdict(subject, value, POOR, f"Above {limit:.1g}, where a run warns: run again with a smaller rtol.")
+            reason = f"Above {limit:.1g}, where a run warns: run again with a smaller {finer}."
+            yield Verdict(subject, value, POOR, reason)
 
 
 def _balances(results: Results) -> Iterator[Verdict]:
@@ -287,7 +306,8 @@ def _balances(results: Results) -> Iterator[Verdict]:
             yield Verdict(subject, value, GOOD, f"{meaning} is small against the forces: {_part(size, scale)}.")
         elif size <= UNBALANCED * scale:
             reason = f"{meaning} is {_part(size, scale)} of the largest: vibrations that the steps do not resolve."
-            yield Verdict(subject, value, FAIR, f"{reason} For exact peak loads compare with a smaller rtol.")
+            reason += f" For exact peak loads compare with a smaller {finer_of(results)}."
+            yield Verdict(subject, value, FAIR, reason)
         else:
             reason = f"{meaning} is as large as the forces ({_part(size, scale)}): do not read peak loads from this run"
             yield Verdict(subject, value, POOR, f"{reason}, or only where the balance is small.")

@@ -362,7 +362,7 @@ def _attempt(
     try:
         chosen = admitted(run, formulation)
         method = chosen.method
-        results = simulate(model, chosen, out=file, case_text=case_text, progress=progress)
+        results = simulate(model, chosen, out=file, case_text=case_text, progress=progress, force=True)
     except ModelError as error:
         return Attempt(formulation, method, None, _reason(error))
     except FembError as error:

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 CONTROLLED = ("shells", "hinges", "wheels", "thrusters", "magnetic_torquers", "sensors", "controllers")
 # Differences of angular velocity below this part of the largest are rounding.
 ROUNDING = 1e-9
+# The first component of a direction above this is positive.
+LEAST = 1e-3
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,13 @@ class Vibration:
     item: str
     how: str
     frequency: float
+    along: tuple[float, ...] | None = None
+    """inertial axes at the start; None where it has no one direction"""
+
+    def text(self) -> str:
+        """The line of ``femb check``."""
+        along = "" if self.along is None else f" along {vector(np.array(self.along))}"
+        return f"{self.item}: {self.how} at about {self.frequency:.4g} Hz{along}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,9 +75,16 @@ class TimeScales:
 def time_scales(system: "System") -> TimeScales:
     """The time scales of a system at its start, in time proportional to its items."""
     model = system.model
-    found = ((name, beam.first_bending(model)) for name, beam in model.beams.items())
-    bending = tuple(Vibration(f"beams.{name}", f"first bending, {how}", rate) for name, (rate, how) in found)
-    return TimeScales(bending, _fastest(system), *_rotations(system))
+    bending = []
+    for name, beam in model.beams.items():
+        rate, how, along = beam.first_bending(model)
+        if along is not None:
+            _, axes = system.layout.pose(system.layout.beams[name].stations[0])
+            turned = without_rounding(rotations.rotate(axes, along), 1.0)
+            along = turned * np.sign(turned[np.argmax(np.abs(turned) > LEAST)])
+        direction = None if along is None else tuple(float(x) for x in np.round(along, 4) + 0.0)
+        bending.append(Vibration(f"beams.{name}", f"first bending, {how}", rate, direction))
+    return TimeScales(tuple(bending), _fastest(system), *_rotations(system))
 
 
 def _fastest(system: "System") -> Vibration | None:
@@ -191,7 +207,7 @@ class Overview:
         bending = sorted(scales.bending, key=lambda each: each.frequency)[:LISTED]
         left = len(scales.bending) - len(bending)
         chosen = [each for each in scales.bending if each in bending]
-        lines = [f"{each.item}: {each.how} at about {each.frequency:.4g} Hz" for each in chosen]
+        lines = [each.text() for each in chosen]
         lines += [f"and {left} more beams, of faster bending"] if left else []
         fastest, (rate, label) = scales.fastest, scales.rotation
         if fastest is not None:

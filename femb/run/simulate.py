@@ -38,6 +38,7 @@ def simulate(
     progress: Reporter | bool | None = None,
     resume: bool = False,
     extend: float | None = None,
+    force: bool = False,
     **options: Unpack[RunOptions],
 ) -> Results:
     """Integrate a model in time.
@@ -53,6 +54,7 @@ def simulate(
         resume: continue the run in ``out`` whose process was ended, from its last checkpoint; one that was never begun
             begins, one that is finished is read.
         extend: s, go on by so long from the last state of the finished run in ``out``.
+        force: begin anew where ``out`` has a run whose process was ended, which is refused without.
         options: fields of ``femb.Run`` by name, which replace those of the run of a case file: duration,
             output_interval, method, formulation, rtol, atol (also one number, or a dictionary), accuracy, start,
             tableau, step, order, max_order, spectral_radius, filter, first_step, max_step, max_steps and output.
@@ -65,7 +67,7 @@ def simulate(
 
     Raises:
         ModelError: every problem of the model.
-        ResultError: ``out`` cannot be written, or has another run.
+        ResultError: ``out`` cannot be written, has another run, or one whose process was ended.
         SolveError: the integration cannot go on: the results so far are in the file and in ``error.results``, also
             where the error is the KeyboardInterrupt of Ctrl-C.
     """
@@ -90,7 +92,7 @@ def simulate(
     for warning in run.unused():
         warnings.warn(warning, FembWarning, stacklevel=2)
     check_figures_of(model)
-    plan = continued(run, out, case_text, resume, extend)
+    plan = continued(run, out, case_text, resume, extend, force)
     if plan.finished and out is not None:
         return Results.read(out)
     run, earlier = plan.run, plan.earlier
@@ -132,7 +134,8 @@ def simulate(
                 recording.add(frames)
         finally:
             recording.statistics, recording.arrays = stepper.statistics.as_dict(), run_summary.arrays()
-        for text in filter(None, (recording.audit_warning(run.rtol), spin.warning())):
+        finer = "rtol" if run.accuracy is None else "accuracy"
+        for text in filter(None, (recording.audit_warning(run.rtol, finer), spin.warning())):
             run_summary.warning = "; ".join([run_summary.warning, text] if run_summary.warning else [text])
             if reporter is not None:
                 reporter.message(text)

@@ -8,11 +8,20 @@ from typing import Any
 
 from femb import __version__
 from femb.base.arrays import CHECKPOINT
-from femb.base.errors import ContinuationError, ModelError
+from femb.base.errors import ContinuationError, ModelError, ResultError
 from femb.base.options import Run, StartState
 from femb.base.values import shown
 from femb.recording.named_state import starting_from
-from femb.results.storage.read import Earlier, find_results, is_being_written, is_finished, read_earlier, unfinished
+from femb.results.storage.read import (
+    Earlier,
+    find_results,
+    is_being_written,
+    is_finished,
+    killed_at,
+    part_of,
+    read_earlier,
+    unfinished,
+)
 from femb.system.system import System
 
 # The duration and output interval of a run before it was extended, among its options.
@@ -49,15 +58,25 @@ def options_of(run: Run) -> dict[str, Any]:
     return result
 
 
-def continued(run: Run, out: str | Path | None, case_text: str, resume: bool, extend: float | None) -> Continuation:
+def continued(
+    run: Run, out: str | Path | None, case_text: str, resume: bool, extend: float | None, force: bool = False
+) -> Continuation:
     """The continuation of a run whose results are in ``out``.
 
     resume : continue it where a process was ended; one that was never begun begins. extend : s, go on by so long after
-    its end. Raises ContinuationError where the file has another run, or none that can be continued; ModelError for
+    its end. force : begin anew over a run whose process was ended. Raises ResultError where that is not said,
+    ContinuationError where the file has another run, or none that can be continued; ModelError for
     wrong arguments.
     """
     options = options_of(run)
+    if force and (resume or extend is not None):
+        raise ModelError("got force beside resume or extend: it begins anew")
     if not resume and extend is None:
+        if out is not None and not force and (end := killed_at(Path(out))) is not None:
+            raise ResultError(
+                f"{part_of(Path(out))}: a run that ended at t = {end:.6g} s is here: resume=True continues it, "
+                "force=True begins anew, another out writes to another place"
+            )
         return Continuation(run, options)
     if out is None:
         raise ModelError.at(("out",), "is missing: a run is continued in its result file")

@@ -255,7 +255,8 @@ class RunAnalyses:
     def _motion(self) -> Results:
         if self.motion is not None:
             return self.motion(self.described.model, self.options)
-        return simulate(self.described.model, self.options, out=self._file("results.h5"), case_text=self.described.text)
+        file, text = self._file("results.h5"), self.described.text
+        return simulate(self.described.model, self.options, out=file, case_text=text, force=True)
 
     def _static(self) -> Results:
         assemble = self.described.run is not None and self.described.run.start == "assembled"

@@ -19,6 +19,8 @@ ALIGNED, ONE_WAY, DEFORMS = 0.99, 0.2, 0.05
 CIRCULAR, LINE = 0.01, 0.02
 # Of all motion: transverse motion below this part is none.
 NOTHING = 1e-6
+# Motions of modes below this have no direction: of a shape with the modal mass one it is nothing.
+LEAST = 1e-100
 
 
 def direction(vector: Floats) -> str:
@@ -33,8 +35,11 @@ def direction(vector: Floats) -> str:
 
 def principal(motions: Complexes) -> Floats | None:
     """The direction (3,) of displacements or turns (m, 3); None where they have more than one."""
-    sizes, axes = np.linalg.eigh((motions.conj().T @ motions).real)
-    return None if sizes[1] > ONE_WAY * sizes[2] or sizes[2] == 0.0 else axes[:, 2]
+    largest = float(np.max(np.abs(motions), initial=0.0))
+    if largest < LEAST:
+        return None
+    sizes, axes = np.linalg.eigh(((motions / largest).conj().T @ (motions / largest)).real)
+    return None if sizes[1] > ONE_WAY * sizes[2] else axes[:, 2]
 
 
 class ItemMotion:

@@ -213,7 +213,7 @@ def _lowest_square(motion: EigenProblem, free: FreeMotions) -> float:
 
 def leading(items: tuple[str, ...], energy: Floats) -> tuple[str, ...]:
     """The item with the largest share (k, items) of each mode; of equal ones, as in symmetric structures, the first."""
-    return tuple(items[k] for k in np.argmax(np.round(energy, 4), axis=1))
+    return tuple(items[k] for k in np.argmax(np.round(np.clip(energy, 0.0, 1.0), 4), axis=1))
 
 
 def _energy(motion: EigenProblem, shapes: Complex) -> tuple[tuple[str, ...], Floats]:

@@ -205,6 +205,19 @@ def test_the_time_scales_of_a_beam_are_those_of_its_modes():
     assert f"beams.mast: first bending, one end held at about {first.frequency:.4g} Hz" in summary(model)
 
 
+def test_the_first_bending_has_its_direction():
+    """Along the axis of least stiffness of the section, which is turned about the beam; none of a square."""
+    flat = femb.Section("flat", axial_stiffness=1e6, torsional_stiffness=1.0, bending_stiffness=(9.0, 4.0),
+                        mass_per_length=1.0, inertia_per_length=(2e-3, 1e-3, 1e-3))  # fmt: skip
+    directions = {"x": (1, 0, 0), "y": (0, 1, 0), "(0.6, 0.8, 0)": (3, 4, 0)}
+    for word, y_axis in directions.items():
+        start = femb.Ground().at((0, 0, 0), direction=(0, 0, 1), y_axis=y_axis)
+        model = femb.Model("mast")
+        model.add(femb.Beam("mast", flat, 5.0, 2, start=start))
+        assert f" Hz along {word if len(word) > 1 else y_axis}\n" in summary(model)
+        assert femb.modes(model, 1).motions[0] == f"bending along {word}"
+
+
 @pytest.mark.parametrize("held", [0, 2])
 def test_a_beam_held_at_no_end_or_at_both_has_the_time_scale_of_its_first_elastic_mode(held):
     """Both have the roots of cos x cosh x = 1; rotary inertia lowers them by about (4.73 i / L)^2."""

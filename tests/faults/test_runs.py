@@ -259,6 +259,9 @@ def test_results_of_a_killed_run_are_read_and_kept_until_the_next_is_complete(tm
     assert killed.message == "the process ended before the run did; 29 damaged bytes at the end are left out"
     np.testing.assert_allclose(killed.bodies["top"].position[:, 0], killed.time, atol=1e-9)
 
+    refuses(r"a run that ended at t = .* resume=True continues it, force=True begins anew", femb.simulate, model,
+            out=file, **words, error=femb.ResultError)  # fmt: skip
+    words["force"] = True
     kept = Kept(Path(f"{part}.old"))
     femb.simulate(model, out=file, progress=kept, **{**words, "duration": 0.2})
     assert kept.counts == {len(killed.time)}

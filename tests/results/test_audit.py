@@ -102,7 +102,7 @@ def test_a_run_whose_forces_are_not_resolved_says_so(method, poor, tmp_path):
     (line,) = (text for text in audit(results).splitlines() if text.startswith("force balance"))
     largest = results.statistics["largest_force"]
     assert f"(largest force {largest:.2g} N" in line
-    words = {"good": "N)", "fair": "; compare peak loads with a smaller rtol)", "poor": "; not resolved)"}
+    words = {"good": "N): good", "fair": "): compare peak loads with a smaller rtol", "poor": "): not resolved"}
     assert line.endswith(words[verdict.level])
 
 

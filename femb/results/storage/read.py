@@ -331,6 +331,16 @@ def unfinished(path: Path) -> Earlier | None:
     return None
 
 
+def killed_at(path: Path) -> float | None:
+    """The last output time (s) of a run of this result file whose process ended; None where there is none to lose."""
+    part = part_of(path)
+    if part.exists() and not is_being_written(path):
+        with suppress(ResultError):
+            time = read_content(part).series.get("time")
+            return float(time[-1]) if time is not None and len(time) else None
+    return None
+
+
 def read_earlier(path: Path) -> Earlier:
     """The run of a result file or a journal. Raises ResultError where it cannot be read."""
     import h5py
