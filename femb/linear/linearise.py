@@ -24,7 +24,7 @@ from femb.linear.chart import driven_inputs
 from femb.linear.loop import Loop
 from femb.linear.modal_form import SecondOrderModel
 from femb.linear.modal_reduction import space_of
-from femb.linear.second_order import SecondOrder, free_motions_of, invariant_of
+from femb.linear.second_order import SecondOrder, invariant_of, known_at_rest
 from femb.linear.state_space import StateSpace
 from femb.linear.structure import StructureOptions, linearize_structure
 from femb.linear.trim import Balance, why_changing
@@ -195,12 +195,10 @@ def with_channels(
 
 
 def known_motions(point: OperatingPoint, equations: SecondOrder, kinematics: Floats, unsteady: str) -> dict[str, Any]:
-    """The arguments ``free`` and ``invariant`` of ``space_of``: motions without stiffness, and what stays."""
-    turns = bool(np.any(kinematics))
-    return {
-        "free": None if turns else free_motions_of(point, equations.chart),
-        "invariant": invariant_of(point, equations) if turns and not unsteady else None,
-    }
+    """Arguments of ``space_of``: motions without stiffness and exact forces, or about a rotation what stays."""
+    if not np.any(kinematics):
+        return known_at_rest(point, equations.chart)
+    return {"free": None, "invariant": None if unsteady else invariant_of(point, equations)}
 
 
 def _balanced(point: OperatingPoint, of: LinearOutput, driven: int) -> LinearOutput:

@@ -34,7 +34,7 @@ from femb.linear.sampled_motion import (
     with_continuous,
 )
 from femb.linear.state_space import FORMATS, InModes, StateSpace, pole_lines
-from femb.numerics.linear_systems import RIGID, continuous
+from femb.numerics.linear_systems import RIGID, continuous, eigenvalues, graded
 from femb.numerics.threads import spared
 from femb.results.array_file import write_arrays
 from femb.vibration.damping_ratios import DEFAULT
@@ -43,6 +43,8 @@ from femb.vibration.damping_ratios import DEFAULT
 STABLE = 1e-9
 # Multipliers over a common period below this are zero: of commands that wait, and act only once.
 GONE = 1e-9
+# As RIGID, of a plant whose rigid motions are known: their eigenvalues are zero.
+KNOWN = 1e-14
 # Vibrations above half the rate of a law that a table lists.
 FAST = 6
 # Of the largest share in a mode: an item with less does not name it.
@@ -131,13 +133,20 @@ class Loop(Tabled):
     def _modes(self) -> tuple[Mode, ...]:
         from scipy.linalg import eig
 
-        values, left, right = eig(self.plant.in_modes().A, left=True)
+        A = self.plant.in_modes().A
+        scale, order = graded(A)
+        found_left, found_right = np.zeros((2, *A.shape), dtype=complex)
+        values, found_left[order], found_right[order] = eig(
+            (A * scale / scale[:, None])[np.ix_(order, order)], left=True
+        )
+        left, right, rigid = found_left / scale[:, None], found_right * scale[:, None], RIGID
         if (known := self.plant.known) is not None:
             left, right = known.form.inverse.T @ left, known.form.change @ right
+            rigid = KNOWN if isinstance(known.form, ModalForm) else RIGID
         read = {_item(name) for law in self.laws for name in law.inputs}
         found: list[Mode] = []
         for k in np.argsort(np.abs(values), kind="stable"):
-            if values[k].imag > RIGID * np.max(np.abs(values)):
+            if values[k].imag > rigid * np.max(np.abs(values)):
                 shares = np.abs(left[:, k] * right[:, k])
                 found.append(Mode(len(found) + 1, complex(values[k]), _label(self.plant.states, shares, read)))
         return tuple(found)
@@ -168,7 +177,7 @@ class Loop(Tabled):
         -pi/T and pi/T. Commands that wait and act only once have z = 0, and no pole.
         """
         matrix, _, period = self._period_matrix
-        values = np.linalg.eigvals(matrix if period is None else _without_zeros(matrix)).astype(complex)
+        values = eigenvalues(matrix if period is None else _without_zeros(matrix))
         if period is not None:
             values = continuous(values[np.abs(values) > GONE], period)
         return values[np.lexsort((-values.imag, np.round(np.abs(values), 9)))]

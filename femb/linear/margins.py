@@ -12,7 +12,7 @@ import numpy as np
 
 from femb.base.html import Brief
 from femb.base.types import Complexes, Floats
-from femb.numerics.linear_systems import balancing, continuous, resolving
+from femb.numerics.linear_systems import continuous, eigenvalues, graded, resolving
 
 # |L| above this is that of a pole on the axis; the largest of a crossing.
 POLE = 1e7
@@ -20,6 +20,8 @@ POLE = 1e7
 AT_ONCE = 1000
 # Rows of a triangle that are solved together.
 BLOCK = 48
+# Of the slowest pole of a closed loop: poles and zeros of the opened one below are rounding of those at zero.
+SLOWEST = 0.1
 # |L| below this is rounding.
 NOTHING = 1e-10
 # Of a continuous channel, the most aliases of poles of the closed loop on its grid.
@@ -42,9 +44,9 @@ class OpenedLoop:
         from scipy.linalg import schur
 
         n, self.count, self.period = len(A), B.shape[1], period
-        scale = balancing(A)
-        balanced = A * scale / scale[:, None]
-        self.A, self.B, self.C, self.D = balanced, B / scale[:, None], C * scale, D
+        scale, order = graded(A)
+        balanced = (A * scale / scale[:, None])[np.ix_(order, order)]
+        self.A, self.B, self.C, self.D = balanced, (B / scale[:, None])[order], (C * scale)[:, order], D
         self._triangle: Complexes = np.zeros((0, 0), dtype=complex)
         basis = self._triangle
         if n:
@@ -85,9 +87,14 @@ class OpenedLoop:
         zeros = np.asarray(eigvals(whole, np.diag([1.0] * n + [0.0] * k)))
         closing = np.eye(k) - self.D
         closed = self.A + self.B @ np.linalg.solve(closing, self.C)
-        poles = np.concatenate([np.diag(self._triangle), np.linalg.eigvals(closed), zeros[np.isfinite(zeros)]])
+        of_closed = eigenvalues(closed)
+        poles = np.concatenate([np.diag(self._triangle), of_closed, zeros[np.isfinite(zeros)]])
         if self.period is None:
-            return _apart(resolving(poles[np.abs(poles) < 1e3 * np.max(np.abs(self.A), initial=1.0)]))
+            # what is slower than the closed loop is no motion of this
+            sizes = np.abs(of_closed)
+            least = SLOWEST * float(np.min(sizes[sizes > 0.0], initial=np.inf))
+            seen = np.abs(poles) < 1e3 * np.max(np.abs(self.A), initial=1.0)
+            return _apart(resolving(poles[seen], least=least if np.isfinite(least) else None))
         common = self.count * self.period
         poles = continuous(poles[(np.abs(poles) > 1e-6) & (np.abs(poles) < 1e6)], common)
         aliases = (2.0j * np.pi / common) * np.arange(self.count)

@@ -27,6 +27,10 @@ ROUNDING = 1e-13
 ABOVE = 100.0
 # Of the largest entry of a row about free motions, which is of their own size: smaller ones are zero.
 NONE = 1e-9
+# Of the stiffness and the damping of a mode: more rounding of the entries of matrices counts.
+PRECISE = 1e-12
+# K x, C x and C^T x (r, k) by coordinates x (r, k).
+ExactForces = Callable[[Floats], tuple[Floats, Floats, Floats]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -288,15 +292,23 @@ class ModalForm(KnownForm):
 
     unseen : numbers of those coordinates, free too, that are no states of the state space: only their rates are.
     kept : number of the first of them along which no stiffness acts either, as on a momentum that nothing changes.
+    exact : forces by coordinates as precisely as the model of elements knows them, beside the entries of K and C.
     """
 
-    def __init__(self, model: SecondOrderModel, free: Floats, unseen: Sequence[int], kept: int) -> None:
+    def __init__(
+        self,
+        model: SecondOrderModel,
+        free: Floats,
+        unseen: Sequence[int],
+        kept: int,
+        exact: "ExactForces | None" = None,
+    ) -> None:
         n = len(model.names)
         units = np.eye(n)[:, list(unseen)]
         self.model, self._free = model, np.hstack([units, np.where(np.any(units, axis=1)[:, None], 0.0, free)])
         self._states = np.setdiff1d(np.arange(2 * n), unseen)
         self.unseen, self.free = len(unseen), self._free.shape[1]
-        self._kept = self.unseen + kept
+        self._kept, self._exact = self.unseen + kept, exact
 
     @cached_property
     def shapes(self) -> Floats:
@@ -338,7 +350,8 @@ class ModalForm(KnownForm):
     def matrices(self) -> tuple[Floats, Floats, Floats]:
         """A, B and C by z."""
         of, Phi, f, d, n = self.model, self.shapes, self.free, self.unseen, len(self.shapes)
-        K, C = Phi.T @ of.stiffness @ Phi, Phi.T @ of.damping @ Phi
+        K, C = self._between_modes
+        K, C = K.copy(), C.copy()
         K[:, :f] = 0.0
         none = np.abs(K[:f]) <= ABOVE * self._noise(of.stiffness)[:f]
         K[:f] = np.where(none | (np.arange(f) < self._kept)[:, None], 0.0, K[:f])
@@ -354,6 +367,30 @@ class ModalForm(KnownForm):
             np.vstack([np.zeros_like(F), F])[d:],
             np.hstack([P - A @ K, V - A @ C])[:, d:],
         )
+
+    @cached_property
+    def _between_modes(self) -> tuple[Floats, Floats]:
+        """Phi^T K Phi and Phi^T C Phi; of modes that the rounding of stiff members reaches by exact forces."""
+        of, Phi = self.model, self.shapes
+        found = [Phi.T @ matrix @ Phi for matrix in (of.stiffness, of.damping)]
+        noises = [self._noise(matrix) for matrix in (of.stiffness, of.damping)]
+        reached = [np.diag(noise) > PRECISE * np.abs(np.diag(part)) for part, noise in zip(found, noises, strict=True)]
+        low = np.flatnonzero(reached[0] | reached[1])
+        low = low[low >= self.free]
+        if self._exact is None or not low.size:
+            return found[0], found[1]
+        of_stiffness, of_damping, of_adjoint = (Phi.T @ each for each in self._exact(Phi[:, low]))
+        symmetric = bool(np.all(np.abs(found[0] - found[0].T) <= ABOVE * noises[0]))
+        given = (of_stiffness, of_stiffness if symmetric else None), (of_damping, of_adjoint)
+        for part, noise, (columns, rows) in zip(found, noises, given, strict=True):
+            # what the elements do not know of, as the reactions of a loaded mechanism, is in the matrices alone
+            if np.any(np.abs(columns - part[:, low]) > ABOVE * noise[:, low]):
+                continue
+            part[:, low] = columns
+            if rows is not None:
+                high = np.setdiff1d(np.arange(len(part)), low)
+                part[np.ix_(low, high)] = rows[high].T
+        return found[0], found[1]
 
     @cached_property
     def rounding(self) -> Floats:

@@ -16,7 +16,7 @@ from scipy.linalg import cho_factor, cho_solve
 from femb.base.errors import ModelError
 from femb.base.types import Complexes, Floats
 from femb.layout.element import LowRank
-from femb.linear.modal_form import Invariant, ModalForm, SecondOrderModel, SteadyForm
+from femb.linear.modal_form import ExactForces, Invariant, ModalForm, SecondOrderModel, SteadyForm
 from femb.linear.model import LinearModel
 from femb.linear.response import checked_frequencies
 from femb.linear.state_space import InModes, StateSpace, Truncation, names_of_states
@@ -517,6 +517,7 @@ def space_of(
     free: tuple[Floats, int] | None = None,
     kinematics: Floats | None = None,
     invariant: Invariant | None = None,
+    exact: ExactForces | None = None,
     **words: Any,
 ) -> StateSpace:
     """The state space with x = (q, w) of a second-order model, where q' = w + E q.
@@ -524,7 +525,7 @@ def space_of(
     integrated : names of first-order states among the coordinates, as in ``names_of_states``. free : motions
     (r, f) that are known to have no stiffness, and how many of them are kept, as in ``ModalForm``; None where it is not
     known. kinematics (r, r + m) : E, and of driven motions that are inputs; by default zero. invariant : about a
-    steady rotation, by all states (q, w). words : others of the state space.
+    steady rotation, by all states (q, w). exact : as in ``ModalForm``. words : others of the state space.
     """
     r = len(model.names)
     right = np.hstack([-model.stiffness, -model.damping, model.forces])
@@ -547,5 +548,5 @@ def space_of(
         return space
     unseen = np.setdiff1d(np.arange(r), states).tolist()
     seen = [k for k in own if k not in unseen]
-    form = ModalForm(model, np.hstack([np.eye(r)[:, seen], free[0]]), unseen, len(seen) + free[1])
+    form = ModalForm(model, np.hstack([np.eye(r)[:, seen], free[0]]), unseen, len(seen) + free[1], exact)
     return replace(space, form=InModes(form, space.A, space.B, space.C))

@@ -13,7 +13,7 @@ import numpy as np
 from femb.base.types import Complexes, Floats
 from femb.linear.conserved import without_conserved
 from femb.linear.state_space import StateSpace
-from femb.numerics.linear_systems import balancing
+from femb.numerics.linear_systems import balancing, eigenvalues
 
 # The relative accuracy of a peak, and the iterations for it, each of which squares the error.
 ACCURACY, ITERATIONS = 1e-12, 30
@@ -88,7 +88,7 @@ def gramian(A: Floats, B: Floats, dt: float | None) -> Floats:
 
 def unstable(space: StateSpace) -> bool:
     """Whether an eigenvalue does not decay."""
-    values = np.linalg.eigvals(space.A)
+    values = eigenvalues(space.A)
     growth = values.real if space.dt is None else np.abs(values) - 1.0
     size = np.max(np.abs(values), initial=0.0) if space.dt is None else 1.0
     return bool(np.any(growth >= -STABLE * size))

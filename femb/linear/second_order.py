@@ -8,6 +8,7 @@ zero. Source: docs/theory/linearisation.md, equations (7) and (8).
 
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from femb.elements.joint.primitives import IN_FORCE, INPUT, ORIENTATION, course_
 from femb.formulations.joint_tree import JointTree, coordinate_names
 from femb.formulations.reduced.null_space import TreeTangent
 from femb.linear.chart import Chart, OwnAxes, driven_coordinates, driver_slopes, frames_chart, solved
-from femb.linear.modal_form import Invariant, columns_without_rounding
+from femb.linear.modal_form import ExactForces, Invariant, columns_without_rounding
 from femb.numerics import rotations
 from femb.numerics.courses import Course
 from femb.numerics.rotations import cross_matrix
@@ -317,10 +318,27 @@ def invariant_of(point: OperatingPoint, equations: SecondOrder) -> Invariant | N
     return Invariant.of(EigenProblem.of_point(point), partial(_coordinates, chart), M, C, E, K, own)
 
 
-def free_motions_of(point: OperatingPoint, chart: Chart) -> tuple[Floats, int]:
-    """(P, f) motions of a chart without stiffness, and how many of the first have momenta that nothing changes."""
-    found = free_motions(EigenProblem.of_point(point))
-    return _coordinates(chart, found.shapes), found.kept
+def exact_forces(motion: EigenProblem, basis: Floats) -> ExactForces:
+    """Forces of a structure by coordinates, from the products that do not round the strains of short elements.
+
+    basis (n_v, r) : displacements by the coordinates.
+    """
+
+    def forces(x: Floats) -> tuple[Floats, Floats, Floats]:
+        y, low = basis @ x, motion.low_rank
+        stiffness = motion.exact_stiffness(y) + low.left @ (low.stiffness.T @ y)
+        return basis.T @ stiffness, basis.T @ motion.exact_damping(y), basis.T @ motion.adjoint_damping(y)
+
+    return forces
+
+
+def known_at_rest(point: OperatingPoint, chart: Chart) -> dict[str, Any]:
+    """Arguments of ``space_of``: (P, f) motions of a chart without stiffness with how many of the first have momenta
+    that nothing changes, and the exact forces by its coordinates."""
+    motion = EigenProblem.of_point(point)
+    found = free_motions(motion)
+    free = _coordinates(chart, found.shapes), found.kept
+    return {"free": free, "exact": exact_forces(motion, chart.H[:, : chart.free])}
 
 
 def _coordinates(chart: Chart, moves: Floats) -> Floats:

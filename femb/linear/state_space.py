@@ -19,7 +19,7 @@ from femb.base.html import Brief, Tabled
 from femb.base.types import Complexes, Floats
 from femb.base.values import LOST, nearest, number_problem, numbered, shown, without_rounding
 from femb.linear.response import LOST_PART, FrequencyResponse, checked_frequencies, html_of_response
-from femb.numerics.linear_systems import SAME, Flow, continuous, resolving
+from femb.numerics.linear_systems import SAME, Flow, continuous, eigenvalues, resolving
 from femb.numerics.threads import spared
 from femb.results.array_file import read_arrays, write_arrays
 
@@ -165,7 +165,7 @@ class StateSpace(Brief):
 
         Of a sampled system they are ln z/dt of those z of A; -infinity where z is zero.
         """
-        values = np.linalg.eigvals(self.in_modes().A).astype(np.complex128)
+        values = eigenvalues(self.in_modes().A)
         values = values if self.dt is None else continuous(values, self.dt)
         return values[np.lexsort((values.real, values.imag))]
 

@@ -23,6 +23,7 @@ from femb.linear.modal_reduction import (
 )
 from femb.linear.modal_reduction import craig_bampton as craig_bampton_modes
 from femb.linear.model import LinearModel, linear_model
+from femb.linear.second_order import exact_forces
 from femb.linear.spinning_reduction import elastic_modes, spinning_modal
 from femb.linear.state_space import StateSpace, Truncation
 from femb.small_motions.free_motions import free_motions
@@ -255,15 +256,17 @@ def full_order(model: LinearModel, damping: float | None = None) -> StateSpace:
         rows_of.direct,
     )
     integrated = motion.system.layout.first_order_names
-    free, invariant = None, None
+    free, invariant, exact = None, None, None
     if motion.spinning:
         of_states = [k for k, name in enumerate(whole.names) if name in integrated]
         matrices = mass, by_rates, np.zeros_like(mass), by_pose, of_states
         invariant = Invariant.of(motion, lambda moves: moves[moving[independent]], *matrices)
     else:
         found = free_motions(motion)
-        free = found.shapes[moving[independent]], found.kept
-    return space_of(whole, model.inputs, model.outputs, integrated, free, invariant=invariant, units=model.units)
+        free, exact = (found.shapes[moving[independent]], found.kept), exact_forces(motion, basis)
+    return space_of(
+        whole, model.inputs, model.outputs, integrated, free, invariant=invariant, exact=exact, units=model.units
+    )
 
 
 def _with_ratio_of_appendages(model: LinearModel, damping: float) -> LinearModel:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from femb.base.types import Complexes, Floats
+from femb.base.types import Complexes, Floats, Ints
 
 # Of a period: instants that differ by less are one.
 SAME = 1e-9
@@ -24,6 +24,27 @@ def balancing(matrix: Floats) -> Floats:
         return np.ones(0)
     scale: Floats = dgebal(np.abs(matrix) + LITTLE, scale=1, permute=0)[3]
     return scale
+
+
+def graded(matrix: Floats) -> tuple[Floats, Ints]:
+    """Sizes s (n,) of states and their order (n,), in which matrix (n, n) is balanced, with its largest rows first.
+
+    So the QR algorithm keeps the digits of small eigenvalues beside large ones, of which it would leave rounding else:
+    of the slow motions of a stiff mesh. Source: Stewart, Matrix Algorithms II, section 2.3.
+    """
+    from scipy.linalg import matrix_balance
+
+    if not len(matrix):
+        return np.ones(0), np.zeros(0, dtype=np.int64)
+    balanced, (scale, _) = matrix_balance(matrix, permute=False, separate=True)
+    return scale, np.argsort(-np.max(np.abs(balanced), axis=1), kind="stable")
+
+
+def eigenvalues(matrix: Floats) -> Complexes:
+    """(n,) eigenvalues of a matrix (n, n) in its ``graded`` order."""
+    scale, order = graded(matrix)
+    balanced = matrix * scale / scale[:, None]
+    return np.linalg.eigvals(balanced[np.ix_(order, order)]).astype(np.complex128)
 
 
 class Flow:
@@ -78,14 +99,23 @@ def singular_values(matrices: Complexes) -> Floats:
 
 
 def resolving(
-    eigenvalues: Complexes, first: float | None = None, last: float | None = None, in_band: int = IN_BAND
+    eigenvalues: Complexes,
+    first: float | None = None,
+    last: float | None = None,
+    in_band: int = IN_BAND,
+    least: float | None = None,
 ) -> Floats:
     """Frequencies (f,) in Hz from first to last that resolve the half-power band of every pole, eigenvalues (n,) 1/s.
 
     By default from a tenth of the lowest to three times the highest frequency of a pole that is no rigid motion.
+    least : 1/s, up to which poles are those of rigid motions, by default a part of the fastest vibration.
     """
     size = np.abs(eigenvalues)
-    poles = eigenvalues[(eigenvalues.imag >= 0.0) & (size > RIGID * np.max(size, initial=0.0))]
+    if least is None:
+        # what decays above critical, as the in-plane motions of thin shells, is as fast as its damping says
+        vibrates = np.abs(eigenvalues.imag) > RIGID * size
+        least = RIGID * float(np.max(size[vibrates], initial=0.0) or np.max(size, initial=0.0))
+    poles = eigenvalues[(eigenvalues.imag >= 0.0) & (size > least)]
     centres = np.abs(poles) / (2.0 * np.pi)
     low = first if first is not None else 0.1 * float(np.min(centres)) if len(centres) else 0.01
     high = last if last is not None else 3.0 * float(np.max(centres)) if len(centres) else 100.0

@@ -315,6 +315,8 @@ class _Samples:
             model, words = with_channels(point, equations, self.outputs, self.inputs, unsteady)
             if self.first is None:
                 words |= known_motions(point, equations, words["kinematics"], unsteady)
+                # forces of the middle alone
+                words.pop("exact", None)
         except FembError as error:
             raise ModelError(f"uncertain: no model at {at}: {error}") from error
         if unsteady:

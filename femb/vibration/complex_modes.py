@@ -256,7 +256,7 @@ SHOWN = 0.01
 # m between a held body and the axis of rotation: less is rounding.
 BESIDE = 1e-9
 Complex = NDArray[np.complex128]
-SEED = 1
+SEED, RESTARTS = 1, 200
 # Velocities up to which all eigenvalues are computed where Lanczos' method does not separate those wanted.
 DENSE = 600
 # Of what rounding may leave: an eigenvalue that a refinement moves farther is that of another mode.
@@ -315,7 +315,7 @@ def complex_modes(
         raise ModelError("modes: nothing vibrates: all motions are without stiffness")
     try:
         values, vectors = eigs(
-            operator, k=wanted, sigma=shift, OPinv=operator, v0=start, ncv=min(2 * n, 3 * wanted + 20)
+            operator, k=wanted, sigma=shift, OPinv=operator, v0=start, ncv=min(2 * n, 3 * wanted + 20), maxiter=RESTARTS
         )
     except ArpackError as error:
         if n > DENSE:

@@ -1,0 +1,62 @@
+"""Full-order models of free satellites with thin damped panels, whose fastest motions are 1e10 times the slowest."""
+
+import numpy as np
+import pytest
+from models import of_parts
+
+import femb
+
+CORNERS = [[0.5, -0.4, 0.0], [3.5, -0.4, 0.3], [3.5, 0.4, 0.3], [0.5, 0.4, 0.0]]
+TORQUE, TURN = "bodies.hub.torque", "bodies.hub.turn"
+
+
+def satellite(thickness, damping=1e-3, law=False, held=False):
+    wall = {"thickness": thickness, "material": "aluminium 2014-T6", "damping": damping}
+    panel = femb.Shell("p", elements=(6, 2), corners=CORNERS, frame="hub", attach={"edge4": "hub"}, **wall)
+    model = of_parts(femb.RigidBody("hub", 150.0, (40.0, 50.0, 45.0)), panel)
+    if held:
+        ends = (femb.JointEnd(body, axis=(0.0, 0.0, 1.0)) for body in ("ground", "hub"))
+        model.add(femb.Revolute("bearing", *ends))
+    if law:
+        for name, axis in zip("xyz", np.eye(3), strict=True):
+            model.add(femb.ReactionWheel(name, body="hub", axis=axis, spin_inertia=0.05))
+        words = {"attitude": "bodies.hub", "rate": "bodies.hub", "wheels": tuple("xyz")}
+        model.add(femb.PDController("law", bandwidth=0.05, damping_ratio=0.7, **words))
+    return model
+
+
+@pytest.mark.parametrize("thickness", [4e-3, 2e-4])
+@pytest.mark.parametrize("of", [femb.linearize, femb.linearize_structure])
+def test_poles_of_full_order_are_those_of_the_sparse_modes(of, thickness):
+    """With their damping, of 6e-5 at the lowest; nothing grows."""
+    model = satellite(thickness)
+    poles = of(model, inputs=[TORQUE], outputs=[TURN]).eigenvalues()
+    wanted = femb.modes(model, 4, damped=True).eigenvalues
+    found = poles[np.argmin(np.abs(poles[:, None] - wanted), axis=0)]
+    np.testing.assert_allclose(found.imag, wanted.imag, rtol=1e-6)
+    np.testing.assert_allclose(found.real, wanted.real, rtol=1e-3)
+    assert np.max(poles.real) < 1e-12
+
+
+def test_margins_of_a_loop_of_full_order_are_those_of_its_modes():
+    """Of a continuous law; the fast motions, above critical damping, once hid the crossovers."""
+    model = satellite(1e-3, law=True)
+    full, reduced = femb.loop(model), femb.loop(model, hub="hub", craig_bampton=6)
+    assert full.conserved == reduced.conserved
+    np.testing.assert_allclose(full.growth(), reduced.growth(), rtol=1e-4)
+    for one, other in zip(full.margins(), reduced.margins(), strict=True):
+        np.testing.assert_allclose(one.phase_margin, other.phase_margin, rtol=1e-3)
+    omega = [mode.omega for mode in reduced.modes()[:3]]
+    np.testing.assert_allclose([mode.omega for mode in full.modes()[:3]], omega, rtol=1e-4)
+
+
+def test_modes_above_critical_damping():
+    """lambda^2 + d omega^2 lambda + omega^2 = 0 by the undamped modes; all fast ones gather at -1/d."""
+    damping, given = 1e-2, femb.modes(satellite(0.01, held=True), 6).frequencies
+    squares = (2.0 * np.pi * given) ** 2
+    roots = np.array([np.roots([1.0, damping * square, square]) for square in squares])
+    wanted = roots[np.arange(6), np.argmax(roots.imag, axis=1)]
+    found = femb.modes(satellite(0.01, damping, held=True), 6, damped=True).eigenvalues
+    below = np.abs(wanted) < 1.0 / damping
+    assert np.sum(below) == 3
+    np.testing.assert_allclose(found[: np.sum(below)], wanted[below], rtol=1e-7)
