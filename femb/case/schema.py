@@ -246,11 +246,24 @@ def unit_of_entry(model: Any, key: str) -> str:
         word, *path = path
         if word not in keys_of(type(item)):
             return ""
-        units = units_of(type(item), word)
+        units = units_of(type(item), word, _scope_in(model, item))
         item = getattr(item, word, None)
         if not is_dataclass(item):
             return units[0][0] if len(units) == 1 and len(units[0]) == 1 else ""
     return ""
+
+
+def _scope_in(model: Any, item: Any) -> Scope:
+    """Coordinates on which the units of an item of a model depend: those of its joint, or its own if it is one."""
+    joint = item
+    if getattr(item, "follows_joint", False):
+        joint = model.tables.get("joints", {}).get(item.joint)
+    own_angles = getattr(joint, "own_angles", None)
+    angles = own_angles() if own_angles is not None else None
+    if joint is item or not angles:
+        return Scope(list(angles.values())) if angles else ANYWHERE
+    named = [angle for key, angle in angles.items() if getattr(item, "coordinate", None) in (None, key)]
+    return Scope(named[:1]) if named else ANYWHERE
 
 
 def _of_value(text: str, value: str) -> str:

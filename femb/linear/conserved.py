@@ -79,9 +79,9 @@ def _basis(vectors: Floats) -> Floats:
 
 
 def _as_large(rows: Floats, matrix: Floats) -> Floats:
-    """The rows, each of the size of the largest row of a matrix."""
+    """The rows, each of the size of the largest row of a matrix; of size one beside a matrix of zeros."""
     sizes = np.linalg.norm(rows, axis=1, keepdims=True)
-    largest = np.max(np.linalg.norm(matrix, axis=1), initial=0.0)
+    largest = np.max(np.linalg.norm(matrix, axis=1), initial=0.0) or 1.0
     return np.asarray(rows * np.where(sizes > 0.0, largest / np.where(sizes > 0.0, sizes, 1.0), 0.0))
 
 

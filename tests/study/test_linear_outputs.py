@@ -99,6 +99,8 @@ def test_a_system_that_does_not_decay_has_no_finite_norms():
         [[0.0, 1.0], [0.0, -1.0]], [[0.0], [1.0]], [[1.0, 0.0]], [[0.0]], ("x", "v"), ("u",), ("y",)
     )
     assert peak_gain(integrator).gain == h2_norm(integrator) == np.inf
+    pure = StateSpace([[0.0]], [[1.0]], [[1.0]], [[0.0]], ("x",), ("u",), ("y",))
+    assert peak_gain(pure).gain == h2_norm(pure) == np.inf
 
 
 def test_gains_of_the_closed_loop(case):

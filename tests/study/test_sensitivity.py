@@ -127,7 +127,7 @@ def test_files_and_the_figure_have_all(case, tmp_path):
     found = sensitivities(case, MODES, ["k1", "m_p"])
     with np.load(found.write(tmp_path / "s.npz")) as file:
         np.testing.assert_array_equal(file["derivatives"], found.derivatives)
-        assert list(file["parameters_units"]) == ["", "kg"]
+        assert list(file["parameters_units"]) == ["N m/rad", "kg"]
     lines = found.write(tmp_path / "s.csv").read_text().splitlines()
     assert len(lines) == 1 + 8
     assert float(lines[2].split(",")[6]) == found["omega 1", "m_p"]
