@@ -197,6 +197,10 @@ class Item(Brief):
         """Sentences on numbers of it that are legal, but probably in other units than SI and radians."""
         yield from ()
 
+    def without_derivative(self) -> str:
+        """Why runs with the item have no derivative by parameters; empty for most."""
+        return ""
+
     def remarks(self, at: ModelAtStart) -> Iterator[str]:
         """Sentences on what would suit it better, in a model ``at`` its start."""
         yield from ()

@@ -106,6 +106,9 @@ class Sensor(WithErrors, Item):
     range: Annotated[float | None, Unit("own"), POSITIVE] = None
     """the largest size of a component, in the unit of the value"""
 
+    def without_derivative(self) -> str:
+        return "its quantum rounds what it reads" if self.quantum is not None else ""
+
     def width_and_unit(self, layout: Layout, model: ModelView) -> tuple[int, str]:
         """The number of components of its value, and their unit."""
         return self.width, self.unit

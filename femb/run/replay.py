@@ -1,7 +1,9 @@
 """Runs whose steps are recorded, and the same steps in models with other numbers; see ``femb.steppers.replay``."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
+from femb.base.errors import ModelError
 from femb.base.options import Run, StartState
 from femb.formulations import make_formulation
 from femb.model.model import Model
@@ -26,6 +28,9 @@ class RecordedRun:
     """
 
     def __init__(self, model: Model, run: Run) -> None:
+        for item in model.items():
+            if why := item.without_derivative():
+                raise ModelError.at((item.table, item.name), f"{why}: outputs of runs have no derivative")
         system = system_of(model, run.assembles)
         if isinstance(run.start, StartState):
             system = started(system, run)
@@ -35,26 +40,31 @@ class RecordedRun:
 
             self.run = toward(started(system, self.run), self.run, self.run.output_times(), ()).run
         self._record = StepRecord()
-        self.results = self._motion(system, self._noted)
+        self.results = self._motion(system, self.run, self._noted)
 
-    def of(self, model: Model) -> Results:
-        """The results of the same steps in another model. Raises ReplayError, ModelError, SolveError."""
-        given = GivenSteps(self._record.steps)
+    def of(self, model: Model, halved: bool = False) -> Results:
+        """The results of the same steps, or of their halves, in another model.
+
+        Raises ReplayError, ModelError, SolveError.
+        """
+        given = GivenSteps(self._record.halved() if halved else self._record.steps)
 
         def attach(stepper: StepperState) -> None:
             if isinstance(stepper, VariableStep):
                 stepper.given = given
 
-        results = self._motion(system_of(model, self.run.assembles), attach)
-        given.finish()
+        run = replace(self.run, step=0.5 * self.run.step) if halved and self.run.step else self.run
+        results = self._motion(system_of(model, run.assembles), run, attach)
+        if self._record.steps:
+            given.finish()
         return results
 
     def _noted(self, stepper: StepperState) -> None:
         if isinstance(stepper, VariableStep):
             stepper.record = self._record
 
-    def _motion(self, system: System, attach: Callable[[StepperState], None]) -> Results:
-        run, summary = self.run, RunSummary([])
+    def _motion(self, system: System, run: Run, attach: Callable[[StepperState], None]) -> Results:
+        summary = RunSummary([])
         form = make_formulation(started(system, run), run.formulation)
         with (
             one_blas_thread(),

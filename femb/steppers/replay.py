@@ -53,6 +53,15 @@ class StepRecord:
         """Note an accepted step."""
         self.steps.append(TakenStep(start, end, self.limit, order, damps))
 
+    def halved(self) -> list[TakenStep]:
+        """The steps in halves; of one with an event inside, the event is in the second."""
+        found = []
+        for one, after in zip(self.steps, [*self.steps[1:], None], strict=True):
+            last = one.end if after is None else min(one.end, after.start)
+            middle = 0.5 * (one.start + last)
+            found += [replace(one, end=middle, passing=None), replace(one, start=middle)]
+        return found
+
     def drop(self) -> None:
         """Take back the last step, which is repeated."""
         self.steps.pop()

@@ -50,6 +50,18 @@ def test_a_corner_of_a_profile_moves_with_its_parameter(tmp_path):
     assert found.ways == ("by the same steps beside the value",)
 
 
+def test_the_error_has_what_the_tolerances_leave(tmp_path):
+    """Of coarse steps: the derivatives differ from the page by some of the errors, which two sizes of h do not see."""
+    table = PAGE.MOTIONS["two masses on a rail"]
+    by = {name: table.by[name] for name in ("k", "force")}
+    found = femb.sensitivities(_case(table, tmp_path), table.of, by, overrides=["run.rtol=1e-3"])
+    wanted = np.take(table.wanted["distance"], [3, 5])
+    off = np.linalg.norm((found.derivatives[0] - wanted) * found.nominal)
+    said = np.linalg.norm(found.errors[0] * found.nominal)
+    assert 0.2 * off < said < 20.0 * off
+    assert found.units["k"] == "N/m"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "tolerance"),
@@ -104,6 +116,16 @@ def test_what_has_no_derivative_is_refused_by_name(tmp_path):
         ("event_time event=latches.lock", "latches.lock does not happen in the run"),
     ):
         refuses(message, femb.sensitivities, path, of, "loads.push.force.0", overrides=["run.rtol=1e-4"])
+
+
+def test_a_quantised_sensor_is_refused_by_name(tmp_path):
+    path = _case(PAGE.MOTIONS["sampled law"], tmp_path)
+    path.write_text(
+        path.read_text().replace('input = "joints.slide.stroke"', 'input = "sensors.ruler"')
+        + '[sensors.ruler]\nkind = "encoder"\njoint = "slide"\nquantum = 1e-3\n'
+    )
+    with pytest.raises(femb.ModelError, match=r"sensors.ruler: its quantum rounds what it reads"):
+        femb.sensitivities(path, "final of=slide.stroke", "bodies.block.mass")
 
 
 def _case(table, folder):
