@@ -56,8 +56,8 @@ class StepRecord:
     def halved(self) -> list[TakenStep]:
         """The steps in halves; of one with an event inside, the event is in the second."""
         found = []
-        for one, after in zip(self.steps, [*self.steps[1:], None], strict=True):
-            last = one.end if after is None else min(one.end, after.start)
+        for one, after in zip(self.steps, [*self.steps, *self.steps[-1:]][1:], strict=True):
+            last = one.end if after is one else min(one.end, after.start)
             middle = 0.5 * (one.start + last)
             found += [replace(one, end=middle, passing=None), replace(one, start=middle)]
         return found
