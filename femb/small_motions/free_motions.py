@@ -176,6 +176,8 @@ def resisted_by_joints(system: System, q: Floats, groups: Centres) -> Floats:
                 _, centre, count = groups[number]
                 along = noticed @ twists(np.eye(3), np.eye(3), centre).T
                 own[:, ends[number] : ends[number + 1]] = along[:, :count] * (1.0 if number == moving else -1.0)
+            # of a point mass, whose turns are no motions, nothing is left of some
+            own = own[np.any(own, axis=1)]
             rows.append(own / np.max(np.abs(own), axis=1, keepdims=True))
     return np.vstack(rows)
 

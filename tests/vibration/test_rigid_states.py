@@ -254,3 +254,10 @@ def test_massless_wires_of_a_spinning_hub():
     # the others are of one and two waves around the hub; those that tilt it are 1e-5 off, or its nutation
     for wanted, times in ((1.004987562, 3), (0.1, 3), (1.014938422, 1)):
         assert np.sum(np.abs(found / wanted - 1.0) < 1e-6) == times
+
+
+def test_a_loose_body_beside_a_tank_of_springs_is_named():
+    """The sloshing mass is a point: a turn that its springs resist is none of its motions."""
+    tank = femb.SloshingTank("water", 0.4, 0.2, 0.3, 2.0, body="hub", modes=1, model="spring")
+    model = of_parts(hub(), tank, RigidBody("b", 1.0, 1.0, position=(3.0, 0.0, 0.0)))
+    refuses("'b' can move without stiffness beside the held frame, in 6 ways", femb.modes, model, 2, held="hub")
