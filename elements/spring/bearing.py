@@ -32,7 +32,7 @@ class Bearing(Item):
     counts as work. Tilts of the shaft are free.
 
     Raises ModelError: no coefficient, tables of another length than ``speeds``, a reference along the axis, an unknown
-    rotor. Source: docs/theory/rigid_body.md, section 4.
+    rotor. Source: docs/theory/rigid_body.md, section 5.
     """
 
     table: ClassVar[str] = "springs"

@@ -22,7 +22,7 @@ WITH = {
     "export_csv": ("csv",), "h2": ({}, {}, []), "lqr": ({},), "mode_sweep": ([0.0, 1.0],), "multiblade": ({}, 1.0),
     "periodic": (-1.0,), "picture": ("picture.png",), "plot": ("plot.png",), "pointing": ("hub.position",),
     "quasi_static": (np.zeros(6),), "report": ("report.html",), "sobol_indices": ("mass",),
-
+    "unbalance_response": ([1.0],),
 }  # fmt: skip
 CALLS = {
     "shake": lambda first: femb.shake(first, outputs=["bodies.hub.acceleration"], sine=(1.0, 2.0)),

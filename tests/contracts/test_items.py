@@ -480,6 +480,16 @@ EXAMPLES[e.HingeLine] = folded
 EXAMPLES[e.GravityGradient] = lambda: in_orbit()
 EXAMPLES[e.Interface] = lambda: model(e.FlexibleBody("panel", Particles(modes=0).reduced()))
 EXAMPLES |= {kind: lambda kind=kind: jointed(kind) for kind in registry.kinds() if issubclass(kind, Joint)}
+EXAMPLES[e.Rotor] = lambda: beamed(e.Rotor("rotor", 3.0, (0.2, 0.9, 0.1), beams=("boom",), bodies=("b",)))
+EXAMPLES[e.Bearing] = lambda: apart(
+    e.Rotor("rotor", 30.0, (0.0, 0.6, 0.8), bodies=("b",)),
+    e.Bearing(
+        "tables", SpringEnd("b", at=(-0.2, 0.1, 0.0)), (0.2, 0.5, 0.8), housing=SpringEnd("a", at=(0.1, 0.2, 0.3)),
+        kxx=(20.0, 30.0, 25.0), kxy=(3.0, 5.0, 9.0), kyx=-2.0, kyy=8.0, kzz=4.0, cxx=0.7, cxy=(0.0, 0.2, 0.1), czz=0.3,
+        speeds=(0.0, 20.0, 40.0), rotor="rotor",
+    ),
+    e.Bearing("alike", SpringEnd("b"), (0.2, 0.5, 0.8), SpringEnd("a"), kxx=20.0, cxx=0.4),
+)  # fmt: skip
 EXAMPLES[e.Distance] = lambda: apart(e.Distance("joint", *POINTS))
 EXAMPLES[e.Components] = lambda: apart(e.Components("joint", *POINTS, directions=((1, 0, 0), (0, 1, 1)), frame="first"))
 
@@ -791,7 +801,7 @@ def test_records(kind, systems):
         assert all(len(values) == 2 for values in series.values())
     block = recorder.block(frames)
     silent = [item for item in system.items if not any(path.startswith(f"{item.table}/{item.name}/") for path in block)]
-    assert {type(item) for item in silent} <= {e.Section, e.Latch, e.PointMass}
+    assert {type(item) for item in silent} <= {e.Section, e.Latch, e.PointMass, e.Rotor}
     assert all(item.on is not None for item in silent if isinstance(item, e.PointMass))
 
 
