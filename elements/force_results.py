@@ -48,7 +48,7 @@ class SpringResults(Group):
         "(T,)",
         "N or N m",
         "resistance of a spring, dashpot, friction or stop: tension, or a force against an increase of the angle or "
-        "stroke; (T, 3) for a spring on Euler angles, here and below",
+        "stroke; (T, 3) for a spring on Euler angles, here and below, and for a bearing, of the shaft, in its axes",
     )
     length = Quantity("(T,)", "m", "distance of the two points, or stroke of the joint")
     angle = Quantity("(T,)", "rad", "of the torsion spring or of the joint, counting full revolutions")

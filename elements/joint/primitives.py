@@ -194,7 +194,7 @@ def complete(J: Any, phi: Any, phi_t: Any, rate: Any) -> Any:
 
 
 def with_gamma(text: Any) -> Any:
-    """What is found of a row, by the text of its primitive; f (3,) : the input with two derivatives."""
+    """Results of a row, by the text of its primitive; f (3,) : the input with two derivatives."""
 
     @traced
     def row(row: Row, one: MovingFrame, two: MovingFrame, f: Vector3) -> Any:

@@ -9,13 +9,11 @@ from femb.base.types import Floats
 from femb.elements.joint.curve import Curve
 from femb.elements.spring.batch import DIRECTIONS, PairBatch, PairRow, ends_of, units, varied
 from femb.layout.element import Batch, OutputRows
-from femb.layout.layout import Layout, Station
+from femb.layout.layout import Layout
 from femb.layout.stacking import Shift
-from femb.layout.state import frame_pose, motion_rows, station_motion
 from femb.layout.terms import Force, ForcePart, Tangent
 from femb.layout.views import LinearPoint, ModelView, OutputStates
-from femb.numerics import rotations
-from femb.numerics.compiler.compile import inlined, kernel_with_entry
+from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
 from femb.numerics.compiler.duals import Matrix3, Number, Vector3, cross, dot, joined, vector
 from femb.numerics.compiler.traced import of_one, put, put_changes, reader, traced
 from femb.numerics.vector3 import OF_PAIR, MovingFrame, add_row_force, scatter_changes, still
@@ -24,11 +22,12 @@ from femb.numerics.vector3 import OF_PAIR, MovingFrame, add_row_force, scatter_c
 #
 #     (x, y, z) = A^T (p - b),    f = K (x, y, z) + C (x', y', z'),    W = W_0 + z . (omega_2 - omega_1)
 #
-# index (n, 9) int: as of ``PairBatch``, then FIRST_ROW and ROWS of its table. data (n, 16): b, the shaft's point in its
+# index (n, 9) int: as in ``PairBatch``, then FIRST_ROW and ROWS of its table. data (n, 16): b, the shaft's point in its
 # frame, A, W_0. table (., 41): the speed from which a row counts, and of each coefficient the powers 0 to 3 of the
-# speed beyond it. Source: docs/theory/rigid_body.md, section 4.
+# speed beyond it. Source: docs/theory/rigid_body.md, section 5.
 
 FIRST_ROW, ROWS = 7, 8
+MEASURES = {"displacement": "m", "force": "N"}
 WORDS = ("kxx", "kxy", "kyx", "kyy", "kzz", "cxx", "cxy", "cyx", "cyy", "czz")
 row_of_data, row_of_table = reader(16), reader(41)
 
@@ -76,6 +75,21 @@ def resistance(table: Annotated[Any, (41,)], speed: Number, x: Vector3, rate: Ve
         kyx * x[0] + kyy * x[1] + cyx * rate[0] + cyy * rate[1],
         kzz * x[2] + czz * rate[2],
     )
+
+
+@traced
+def measured(bearing: BearingData, table: Annotated[Any, (41,)], one: MovingFrame, two: MovingFrame) -> Any:
+    """Displacement and force of the shaft on the bearing (6,), in its axes."""
+    x, rate, _ = displaced.run(bearing, one, two)
+    return joined(x, resistance.run(table, speed_of.run(bearing, one, two), x, rate))
+
+
+@traced
+def varied_measured(
+    bearing: BearingData, table: Annotated[Any, (41,)], one: MovingFrame, two: MovingFrame, units: Vector3
+) -> Any:
+    """``measured`` with the changes of the tangent."""
+    return measured.run(bearing, table, *varied(one, two, units))
 
 
 @traced
@@ -132,6 +146,28 @@ def tangent(index, data, tables, fixed, offset, stride, q, v, damping, stiffness
             scatter_changes(rows, 12, OF_PAIR, offset[k], stride[k], damping[s])
 
 
+@kernel
+def measures(index, data, tables, fixed, q, v, out):
+    """out (s, n, 6) : displacements and forces of the shafts, in axes of the bearings."""
+    for s in range(q.shape[0]):
+        for k in range(index.shape[0]):
+            bearing = bearing_of(row_of_data(data[k]))
+            one, two = ends_of(index[k], q[s], v[s], fixed)
+            table = row_at(index[k], tables, of_one(speed_of(bearing, one, two)))
+            put(measured(bearing, table, one, two), out[s, k])
+
+
+@kernel
+def measure_changes(index, data, tables, fixed, q, v, out):
+    """out (n, 6, DIRECTIONS) : the changes of ``measures`` at one state q (n_q,), v (n_v,)."""
+    e = units(still())
+    for k in range(index.shape[0]):
+        bearing = bearing_of(row_of_data(data[k]))
+        one, two = ends_of(index[k], q, v, fixed)
+        table = row_at(index[k], tables, of_one(speed_of(bearing, one, two)))
+        put_changes(varied_measured(bearing, table, one, two, e), out[k])
+
+
 def table_of(coefficients: dict[str, Any], speeds: Any) -> Floats:
     """(r, 41) rows of a table over ``speeds`` (n,), smooth cubics; coefficients are constant before and behind it."""
     if speeds is None:
@@ -186,24 +222,25 @@ class BearingBatch(PairBatch):
         return [Tangent(tangent, self.kept, self.starts, "qv")]
 
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
-        """Displacements of the shafts' points, bearing's axes."""
-        block: dict[str, Floats] = {}
-        for (housing, shaft), item, name in zip(self.ends, self.springs, self.names, strict=True):
-            r1, p1, *_ = station_motion(self.layout, Station(housing.frame), frames.q, frames.v)
-            r2, *_ = station_motion(self.layout, shaft, frames.q, frames.v)
-            centre, axes = item.centre(self.layout)
-            apart = rotations.rotate_back(p1, r2 - r1) - centre
-            block[f"{name.replace('.', '/', 1)}/displacement"] = apart @ axes
-        return block
+        """Displacements of the shafts' points and their forces on the bearings, bearing's axes."""
+        found = np.empty((len(frames.q), len(self.index), 6))
+        measures(*self.kept, frames.q, frames.v, found)
+        paths = [name.replace(".", "/", 1) for name in self.names]
+        return {
+            f"{path}/{word}": found[:, k, 3 * part : 3 * part + 3]
+            for k, path in enumerate(paths)
+            for part, word in enumerate(MEASURES)
+        }
 
     def linear_outputs(self) -> dict[str, tuple[str, ...]]:
-        return dict.fromkeys(self.names, ("displacement",))
+        return dict.fromkeys(self.names, tuple(MEASURES))
 
     def output_rows(self, point: LinearPoint, item: str, quantity: str) -> OutputRows:
-        """The place of the shaft's point less that of the housing's point there, in axes of the housing."""
-        k = self.names.index(item)
-        housing, shaft = self.ends[k]
-        (r1, axes), (r2, turned) = (frame_pose(self.layout, end.frame, point.q) for end in (housing, shaft))
-        there = Station(housing.frame, axes.T @ (r2 + turned @ shaft.offset - r1))
-        apart = motion_rows(point, shaft, "position")[0] - motion_rows(point, there, "position")[0]
-        return OutputRows("m", pose=(axes @ self.springs[k].centre(self.layout)[1]).T @ apart)
+        k, part = self.names.index(item), 3 * list(MEASURES).index(quantity)
+        changes, rows = np.empty((len(self.index), 6, DIRECTIONS)), np.zeros((2, 3, point.system.n_v))
+        measure_changes(*self.kept, point.q, point.v, changes)
+        for start, (first, sign) in zip(self.starts[k], OF_PAIR, strict=True):
+            if start >= 0:
+                for found, at in zip(rows, (first, first + 12), strict=True):
+                    found[:, start : start + 3] = sign * changes[k, part : part + 3, at : at + 3]
+        return OutputRows(MEASURES[quantity], pose=rows[0], velocity=rows[1])

@@ -73,7 +73,7 @@ def _nine(card: Card) -> tuple[Floats, float]:
 
 
 def _eleven(card: Card) -> tuple[Floats, float]:
-    """As ``_nine``, of three moduli, ratios and shear moduli."""
+    """``_nine`` by three moduli, ratios and shear moduli."""
     E1, E2, E3, G12, G13, G23 = (card.number(key) for key in ("E1", "E2", "E3", "G12", "G13", "G23"))
     nu12, nu13, nu23 = (card.number(key) for key in ("NU12", "NU13", "NU23"))
     S = np.diag([1.0 / each if each > 0.0 else np.inf for each in (E1, E2, E3, G12, G23, G13)])

@@ -329,7 +329,7 @@ class Statistic(StudyOutput):
     own_unit: ClassVar[str | None] = None
     """By default that of the quantity."""
     jumps: ClassVar[str] = ""
-    """Of numbers without a derivative, what to take in place of them."""
+    """Advice on numbers without a derivative: what to take in place of them."""
 
     def check(self, check: Checks) -> None:
         if not {"first", "last"} & check.bad and self.first is not None and self.last is not None:

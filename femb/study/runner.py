@@ -145,7 +145,7 @@ class Runner:
         return Described(case.model, case.run, case.text)
 
     def scaled(self, key: str, value: Any) -> Any:
-        """What an entry is set to by a value of its variable."""
+        """The entry that a value of its variable sets."""
         if key not in self.factors:
             return value
         scaled: Floats = np.asarray(self.factors[key], dtype=float) * value

@@ -452,7 +452,7 @@ class _Descents:
 
 
 def _within(value: float, limit: float, side: float) -> tuple[float, float]:
-    """How far a value is within a limit, without dimension, and its derivative by it; side : 1 of the largest."""
+    """The distance of a value from a limit, without dimension, and its derivative; side : 1 of the largest."""
     if not limit:
         return -side * value, -side
     ratio, sign = value / limit, -side * np.sign(limit)
