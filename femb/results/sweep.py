@@ -39,8 +39,8 @@ class Sweep:
     units : of variables and outputs. design, samples : of the study, and the number of its samples. limits : by output,
     its least and largest value in its unit, or None. wanted : "least NAME" or "largest NAME" of an output, or "".
     fingerprint : of the study's files and options, by which a repeated study is known. notes : lines on a search.
-    multipliers : the derivative of what is wanted by each limit, and each bound of a variable, that holds the optimum.
-    gradients (runs, outputs, variables) : NaN where they are not known, of shape (runs, 0) where none are.
+    multipliers : the derivative of what is wanted by each limit, and each bound of a variable, that holds the optimum,
+    in units of both. gradients : (runs, outputs, variables), in units of both; NaN where unknown.
     """
 
     variables: Mapping[str, Sequence[Any]]

@@ -91,7 +91,7 @@ class Uncertain(Tabled):
     ranges : of the parameters, by their repetitions. core : the second-order model in the middle of the ranges, with
     the inputs w before those of the plant and the outputs z before its own. plant : its state space. laws : of the
     nominal case, at all values. difference : the largest relative one of transfer matrices from those of models that
-    were made at ``compared`` values. title : of the model.
+    were made at ``compared`` values. words : with which models were made. title : of the model.
     """
 
     ranges: tuple[UncertainRange, ...]
@@ -204,7 +204,7 @@ class Uncertain(Tabled):
         return "\n".join(lines)
 
     def write(self, path: str | Path) -> Path:
-        """Write a .npz or a .mat: a, b, c, d of the plant with w and z first, block_name, block_size, nominal, low,
+        """Write a path, .npz or .mat: a, b, c, d of the plant with w and z first, block_name, block_size, nominal, low,
         high, tangent (of a quarter of the range where an angle enters by its half, else 0), unit, inputs, outputs.
         """
         plant, ranges = self.plant, self.ranges
