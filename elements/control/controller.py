@@ -8,7 +8,7 @@ first-order states of the model (``femb.elements.control.continuous``). Source: 
 import json
 from abc import abstractmethod
 from collections import ChainMap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, isfinite
@@ -240,7 +240,7 @@ class Controller(Item):
                 layout.add_discrete(self.array(ARRIVED), np.zeros(width))
             # what only other laws read arrives before these sample, as the values of sensors do
             order, bind = ACTS if self.sets else 0, sampled.action_call
-            acts = Update(f"{label}.action", sampled.act, instant=sampled.next_action, order=order, bind=bind)
+            acts = Update(f"{label}.action", sampled.act, waits_in=self.array("queue"), order=order, bind=bind)
             layout.add_update(acts)
 
     def _check_names(self, layout: Layout, model: ModelView) -> None:
@@ -373,13 +373,9 @@ class ControllerSamples:
             self._set(u, t, discrete, changes)
         return changes
 
-    def kept(self, discrete: DiscreteState) -> dict[str, Any]:
-        """The last sample as the results have it, by path."""
+    def kept(self, discrete: Mapping[str, Floats]) -> dict[str, Any]:
+        """A sample as the results have it, by path."""
         return {path: discrete[name] for path, name in self._kept}
-
-    def next_action(self, discrete: DiscreteState) -> float:
-        """The instant (s) at which the next commands act."""
-        return queue.next_instant(discrete[self.names["queue"]])
 
     def act(self, t: float, state: StateView, discrete: DiscreteState) -> dict[str, Any]:
         """Commands whose delay has passed, in the order in which they were given."""

@@ -36,14 +36,10 @@ def pushed(queue: Floats, instant: float, value: Floats) -> Floats:
     return result
 
 
-def next_instant(queue: Floats) -> float:
-    """The instant (s) of its first value, infinity if it is empty."""
-    return queue.item(0)
-
-
 def newest(queue: Floats) -> Floats:
-    """(width,) the value that came last, of a queue that is not empty."""
-    value: Floats = queue[np.flatnonzero(queue[:, 0] < inf)[-1], 1:]
+    """(..., width) the value that came last, of queues (..., count, 1 + width) that are not empty."""
+    last = np.count_nonzero(queue[..., 0] < inf, axis=-1) - 1
+    value: Floats = np.take_along_axis(queue, last[..., None, None], axis=-2)[..., 0, 1:]
     return value
 
 

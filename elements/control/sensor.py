@@ -230,13 +230,13 @@ class Sensor(WithErrors, Item):
             layout.add_discrete(self.array(word), value)
         sampled = SampledSensor(self, layout, model, period, phase)
         if self.delay > 0.0 or phase > 0.0 or self.looks_back:
-            layout.add_discrete(self.array("started"), 0.0)
-            begin = Update(f"sensors.{self.name}.start", sampled.start, instant=sampled.first, order=BEFORE)
+            layout.add_discrete(self.array("starts"), 0.0)
+            begin = Update(f"sensors.{self.name}.start", sampled.start, waits_in=self.array("starts"), order=BEFORE)
             layout.add_update(begin)
         if self.delay > 0.0:
             count = queue.slots((self.table, self.name), self.delay, period)
             layout.add_discrete(self.array("queue"), queue.empty(count, self.width), carried=False)
-            layout.add_update(Update(f"sensors.{self.name}.arrival", sampled.arrive, instant=sampled.next_arrival))
+            layout.add_update(Update(f"sensors.{self.name}.arrival", sampled.arrive, waits_in=self.array("queue")))
         label = f"sensors.{self.name}"
         layout.add_update(Update(label, sampled.sample, period=period, phase=phase, sample=sampled.kept))
 
@@ -302,10 +302,6 @@ class SampledSensor:
         """The true quantity; the numbers of the layout are known after its declarations."""
         return self.item.truth(self.layout, self.model)
 
-    def first(self, discrete: DiscreteState) -> float:
-        """The instant (s) of the value at the start; infinity after it."""
-        return 0.0 if discrete.number(self.item.array("started")) == 0.0 else inf
-
     def start(self, t: float, state: StateView, discrete: DiscreteState) -> dict[str, Any]:
         """The value that controllers read until the first sample arrives: that of the motion at the start."""
         item = self.item
@@ -313,7 +309,7 @@ class SampledSensor:
         return {
             item.array("value"): item.converted(true),
             item.array("true"): true,
-            item.array("started"): 1.0,
+            item.array("starts"): inf,
             **item.begun(true, self.period, self.phase),
         }
 
@@ -330,17 +326,13 @@ class SampledSensor:
             sample["value"] = value
         return sample.changes
 
-    def kept(self, discrete: DiscreteState) -> dict[str, Any]:
-        """The last sample as the results have it, by path."""
+    def kept(self, discrete: Mapping[str, Floats]) -> dict[str, Any]:
+        """A sample as the results have it, by path."""
         item, path = self.item, f"sensors/{self.item.name}"
         given = {word: discrete[item.array(word)] for word in ("time", "value", "true")}
         if item.delay > 0.0:
             given["value"] = queue.newest(discrete[item.array("queue")])
         return {f"{path}/sample_{word}": value for word, value in given.items()}
-
-    def next_arrival(self, discrete: DiscreteState) -> float:
-        """The instant (s) of the next value with a delay."""
-        return queue.next_instant(discrete[self.item.array("queue")])
 
     def arrive(self, t: float, state: StateView, discrete: DiscreteState) -> dict[str, Floats]:
         """The value that has waited for its delay."""

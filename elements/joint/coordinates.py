@@ -41,7 +41,8 @@ from femb.elements.joint.primitives import (
 from femb.layout.layout import JointLayout, Layout, Station
 from femb.layout.stacking import Shift, shifted
 from femb.numerics import rotations
-from femb.numerics.compiler.compile import kernel
+from femb.numerics.compiler.bound_calls import Bound
+from femb.numerics.compiler.compile import kernel, kernel_with_entry
 from femb.numerics.compiler.lanes import LANES
 from femb.numerics.compiler.traced import put
 from femb.numerics.vector3 import HAS_AXES, IN_Q, IN_V, frame_at
@@ -227,7 +228,7 @@ def row_words(spec: tuple[Any, ...]) -> str:
 # Kernels over coordinates of joints. index, data : a row STROKE or TURN for every coordinate.
 
 
-@kernel
+@kernel_with_entry
 def measure(index, data, q, v, fixed, values, rates, gradients):
     """Set values and rates (s, m), and, if wanted, gradients (s or 0, m, 12) on (rdot_i, omega_i, rdot_j, omega_j)."""
     for s in range(q.shape[0]):
@@ -255,7 +256,7 @@ def second_rates(index, data, q, v, a, fixed, out):
                 out[s, k] = rate_of(index[k], a[s], found[k, :, s - first]) - found[k, GAMMA, s - first]
 
 
-@kernel
+@kernel_with_entry
 def unwrap(is_angle, reference, values):
     """Add multiples of 2 pi to the angles in values (s, m), so that they are within pi of a reference (1 or s, m)."""
     for s in range(values.shape[0]):
@@ -320,6 +321,12 @@ class JointCoordinates:
         if self.count:  # a model without joints does not compile these kernels
             measure(self.index, self.data, q, v, self.fixed, values, rates, gradients)
         return values, rates
+
+    def calls(self, q: Floats, v: Floats, reference: Floats, values: Floats) -> list[Bound]:
+        """Kernels that set values (1, m) at a state q (1, n_q), v (1, n_v), unwrapped from a reference (1, m)."""
+        rates, gradients = np.empty((1, self.count)), np.empty((0, self.count, 12))
+        motion = Bound(measure, self.index, self.data, q, v, self.fixed, values, rates, gradients)
+        return [motion, Bound(unwrap, self.is_angle, reference, values)]
 
     def accelerations(self, q: Floats, v: Floats, a: Floats) -> Floats:
         """Second rates (s, m) at s states with v' = a."""

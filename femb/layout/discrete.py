@@ -151,20 +151,20 @@ class Update:
     end of the step and the present discrete state, which gives the arrays that change by name, and no others.
     period, phase : s; a clock, with the samples phase + k period, k = 0, 1, 2 ...; the array ``count`` of the update is
     the number of samples so far. instant : function of the discrete state, which gives the next instant (s), infinity
-    for none. zero : function (t, state, discrete) that passes through zero, with direction 1 or -1 only rising or
-    falling; watched where ``watched`` of the discrete state says so. crossing : function of the discrete state that
-    gives the ``Crossing`` that the zero is, if it is one. after_steps : whether after every step.
+    for none; waits_in : in its place, the array whose first number is that instant, as a queue. zero : function (t,
+    state, discrete) that passes through zero, with direction 1 or -1 only rising or falling; watched where ``watched``
+    of the discrete state says so. crossing : function of the discrete state that gives the ``Crossing`` that the zero
+    is, if it is one. after_steps : whether after every step.
 
     At one instant updates with a lower ``order`` come first, then those declared first; each sees the arrays that those
     before it have changed, and all of them the same motion. Sensors have the order 0, controllers 1, what they set 2.
 
     recorded : whether a zero is among the events of the results. rows : rows of constraints that it sets in force; the
     energy that their impulses take is recorded with the event. loss : function of the discrete states before and after,
-    which gives the energy (J) that the change itself takes, recorded with the event. sample : function of the discrete
-    state after a sample of its clock, which gives arrays by path TABLE/NAME/QUANTITY; the results have those of all
-    samples, one after the other. bind : function of ``UpdateArrays`` that gives a kernel which changes them as
-    ``change`` does, to the last bit, with the count of samples; None where there is no such kernel. Where it does not
-    return -1, ``change`` does it.
+    which gives the energy (J) that the change itself takes, recorded with the event. sample : function of the arrays
+    (k, ...) after k samples of its clock, which gives those of the results by path TABLE/NAME/QUANTITY. bind : function
+    of ``UpdateArrays`` that gives a kernel which changes them as ``change`` does, to the last bit, with the count of
+    samples; None where there is no such kernel. Where it does not return -1, ``change`` does it.
     """
 
     label: str
@@ -172,6 +172,7 @@ class Update:
     period: float | None = None
     phase: float = 0.0
     instant: Callable[[DiscreteState], float] | None = None
+    waits_in: str = ""
     zero: Callable[[float, StateView, DiscreteState], float] | None = None
     direction: int = 0
     watched: Callable[[DiscreteState], bool] | None = None
@@ -181,7 +182,7 @@ class Update:
     recorded: bool = False
     rows: tuple[int, ...] = ()
     loss: Callable[[DiscreteState, DiscreteState], float] | None = None
-    sample: Callable[[DiscreteState], Mapping[str, Any]] | None = None
+    sample: Callable[[Mapping[str, Floats]], Mapping[str, Any]] | None = None
     bind: Callable[[UpdateArrays], Bound | None] | None = None
 
     @cached_property
@@ -194,14 +195,19 @@ class Update:
         sample = inf
         if self.period is not None:
             sample = self.phase + discrete.number(self.count) * self.period
-            if self.instant is None:
-                return sample
+        if self.waits_in:
+            return min(sample, discrete[self.waits_in].item(0))
         if self.instant is None:
-            return inf
+            return sample
         asked = self.instant(discrete)
         if not asked == asked:
             raise SolveError(f"{self.label}: got NaN for the next instant, wanted a time (s), or infinity for none")
         return min(sample, float(asked))
+
+    @property
+    def has_instants(self) -> bool:
+        """Whether it waits for a clock or an instant."""
+        return self.period is not None or self.instant is not None or bool(self.waits_in)
 
     def samples(self, discrete: DiscreteState, t: float) -> bool:
         """Whether a sample of its clock is due at the time t (s)."""

@@ -147,7 +147,8 @@ class Input:
     by_differences : whether linearisation may take differences where there are no derivatives. surroundings : whether
     it is of the surroundings, such as the motion of the frame, so that linear models do not have it as an input. unit :
     of its components as inputs of linear models, "-" for a factor. recorded_only : whether no equation reads it: steps
-    go on where it changes. array : the name of the discrete state that it is a function of, if of no other.
+    go on where it changes. array : the name of the discrete state that it is a function of, if of no other; it is that
+    itself if it has as many numbers. joints : which coordinates of joints it is.
     """
 
     width: int
@@ -162,6 +163,7 @@ class Input:
     unit: str = "-"
     recorded_only: bool = False
     array: str = ""
+    joints: tuple[int, ...] = ()
 
     @staticmethod
     def of_array(name: str, width: int = 1, label: str = "", recorded_only: bool = False) -> "Input":
@@ -187,6 +189,7 @@ class Input:
             of_discrete=True,
             label="joint angles",
             array=ANGLES,
+            joints=tuple(np.asarray(numbers).tolist()),
         )
 
     def at_angles(self, discrete: DiscreteState, angles: Floats) -> Floats:

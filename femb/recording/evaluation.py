@@ -175,7 +175,7 @@ def _one_by_one(parts: list[Instants], motion_only: bool) -> Frames:
         u = inputs_of(systems, _before(time, start, end), q, v)
     work = np.zeros((len(time), system.budget.size)) if motion_only else _joined(parts, "work")[0]
     frames = frames_of(systems, time, u, q, v, work, None if motion_only else a, motion_only)
-    for k in np.flatnonzero(time >= end).tolist():
+    for k in [] if system.inputs.only_held else np.flatnonzero(time >= end).tolist():
         frames = _after_jump(systems[k : k + 1], frames, k, motion_only)
     return frames
 

@@ -219,6 +219,8 @@ def frames_of(
 def inputs_of(systems: SystemsAt, times: Floats, q: Floats, v: Floats) -> Floats:
     """u (k, n_u) at times and states."""
     system = systems.systems[0]
+    if system.inputs.only_held and np.array_equal([each.discrete.angles for each in systems.systems], systems.angles):
+        return np.array([each.discrete_inputs for each in systems.systems])
     if not system.inputs_of_state:
         found = [
             systems.systems[some.start].inputs_of_times(times[some], systems.angles[some]) for some in systems.alike

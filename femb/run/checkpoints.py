@@ -38,9 +38,9 @@ class RunSummary:
     samples: dict[str, list[Any]] = field(default_factory=dict)
 
     def add_samples(self, values: Mapping[str, Any]) -> None:
-        """Add the arrays of one sample by path."""
+        """Add the arrays (k, ...) of k samples by path."""
         for path, value in values.items():
-            self.samples.setdefault(path, []).append(value)
+            self.samples.setdefault(path, []).extend(value)
 
     def sampled(self) -> dict[str, Floats]:
         """The arrays (k, ...) of all samples so far by path."""

@@ -13,8 +13,7 @@ loss of each latch. Source: docs/theory/constraints.md, section 12.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import groupby
-from typing import Any, Generic, TypeAlias
+from typing import Generic
 
 import numpy as np
 
@@ -22,10 +21,10 @@ from femb.base.errors import FembError, ModelError, Problem, SolveError
 from femb.base.types import Floats
 from femb.base.values import as_numbers, shown, whole_number
 from femb.formulations.contract import Formulation
-from femb.layout.discrete import ANGLES, DiscreteState, Update, UpdateArrays
+from femb.layout.bound_updates import BoundUpdates, in_order
+from femb.layout.discrete import DiscreteState, Update
 from femb.layout.element import Input, raised
 from femb.layout.state import State
-from femb.numerics.compiler.bound_calls import Program
 from femb.steppers.contract import F
 from femb.system.constraints import mass_factors, projected
 from femb.system.stacked import least_multipliers
@@ -123,71 +122,6 @@ class Switched(Generic[F]):
     losses: list[float]
     acts: bool = False
     jumps: bool = False
-
-
-def in_order(updates: Sequence[Update]) -> list[int]:
-    """The numbers of updates of one instant in the order in which they are carried out."""
-    return sorted(range(len(updates)), key=lambda k: updates[k].order)
-
-
-# Numbers of updates, and the program of their kernels; None where they have none.
-Group: TypeAlias = tuple[list[int], Program | None]
-
-
-class BoundUpdates:
-    """Updates of a system whose kernels are bound to arrays: those of one instant are one call; see ``Update.bind``."""
-
-    def __init__(self, system: System) -> None:
-        arrays = self._arrays = UpdateArrays(system.discrete, system.n_q, system.n_v)
-        found = {each: each.bind(arrays) for each in system.layout.updates if each.bind is not None}
-        self._bound = {each: kernel for each, kernel in found.items() if kernel is not None}
-        self._groups: dict[tuple[Update, ...], list[Group]] = {}
-        # of the states that have numbers their place, and the shape of tables
-        parts = {name: part for name, part in arrays.parts.items() if part.stop > part.start}
-        self._parts: list[tuple[str, Any, tuple[int, ...] | None]] = []
-        for name, part in parts.items():
-            shape = system.discrete[name].shape
-            self._parts.append((name, part if shape else (part.start, ...), shape if len(shape) > 1 else None))
-        self._starts = np.array([part.start for part in parts.values()], dtype=np.int64)
-        # the discrete state that is in the arrays, and its numbers as integers, to compare them to the last bit
-        self._there: DiscreteState | None = None
-        self._before = arrays.states.view(np.int64)
-
-    def groups(self, updates: tuple[Update, ...]) -> list[Group]:
-        """Updates in their order, those with kernels that follow each other together."""
-        found = self._groups.get(updates)
-        if found is None:
-            found = self._groups[updates] = []
-            for has_kernels, group in groupby(in_order(updates), lambda k: updates[k] in self._bound):
-                numbers = list(group)
-                calls = Program([self._bound[updates[k]] for k in numbers]) if has_kernels else None
-                found.append((numbers, calls))
-        return found
-
-    def changed(self, calls: Program, t: float, q: Floats, v: Floats, discrete: DiscreteState) -> DiscreteState | None:
-        """The discrete state after a program of ``groups``; itself if nothing changes, None where one of its updates is
-        left to ``Update.change``, without effect."""
-        arrays, there = self._arrays, self._there
-        changed = list(arrays.parts) if there is None else [*discrete.changed_since(there)]
-        if changed != [ANGLES]:
-            for name in changed:
-                if name != ANGLES:
-                    arrays.states[arrays.parts[name]] = discrete[name].ravel()
-            self._before = arrays.states.view(np.int64).copy()
-        arrays.t[0], arrays.q[:], arrays.v[:] = t, q, v
-        if not calls.made():
-            self._there = None
-            return None
-        numbers = arrays.states.copy()
-        after = numbers.view(np.int64)
-        different = np.logical_or.reduceat(after != self._before, self._starts).nonzero()[0]
-        values = {
-            name: numbers[place] if shape is None else numbers[place].reshape(shape)
-            for name, place, shape in map(self._parts.__getitem__, different.tolist())
-        }
-        self._before = after
-        self._there = discrete.with_arrays(values) if values else discrete
-        return self._there
 
 
 def switched(

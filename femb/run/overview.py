@@ -246,7 +246,7 @@ def _sampled(system: "System", end: float) -> Mapping[str, Floats]:
     """
     from femb.run.events import switched
 
-    updates = [each for each in system.layout.updates if each.period is not None or each.instant is not None]
+    updates = [each for each in system.layout.updates if each.has_instants]
     for t in sorted({each.next(system.discrete) for each in updates}):
         if t < end:
             due = [each for each in updates if each.next(system.discrete) <= t]

@@ -17,6 +17,7 @@ from femb.base.errors import SolveError
 from femb.base.progress import Reporter
 from femb.base.types import Floats
 from femb.formulations.contract import Formulation
+from femb.layout.bound_updates import BoundUpdates
 from femb.layout.discrete import DiscreteState, Update
 from femb.numerics.compiler.bound_calls import AVAILABLE
 from femb.recording.frames import Frames, output_frames
@@ -24,14 +25,16 @@ from femb.recording.instants import Part, passed_instants, step_instants
 from femb.results.groups import EventRecord
 from femb.run.checkpoints import Checkpoints
 from femb.run.checkpoints import RunSummary as RunSummary
-from femb.run.events import BoundUpdates, Event, kinetic_energy, switched, update_events
+from femb.run.events import Event, kinetic_energy, switched, update_events
 from femb.run.singularity import SingularityCrossing
 from femb.steppers.contract import (
     AcceptedStep,
     F,
+    HeldSteps,
     PassedSteps,
     Statistics,
     Stepper,
+    StepperOfHeld,
     StepperOfMany,
     StepperState,
     located,
@@ -148,6 +151,8 @@ LEAST_VALUE = 1e-300
 SAME_INSTANT = 1e-12
 # Steps of a run before kernels of its updates are bound, which costs as much as it saves in so many samples.
 FIRST_STEPS = 10
+# Ends of steps of a call that do not pay for it, and most landings without one after it.
+FEW, LONGEST_PAUSE = 4, 64
 # Updates whose zeros are within this part of a step come together: rounding could hide the second after the first.
 SIMULTANEOUS = 1e-6
 
@@ -218,12 +223,20 @@ class _Integration(Generic[F]):
         self.after_steps = [update for update in self.updates if update.after_steps]
         # asked once, since a test for a protocol is slow
         self.many = self.stepper if isinstance(self.stepper, StepperOfMany) and self.until is None else None
+        self.held: StepperOfHeld | None = None
+        if isinstance(self.stepper, StepperOfHeld) and self.landings.waits and not (self.user_events or self.until):
+            self.held = None if self.form.breakpoints else self.stepper
+        # landings until many steps are tried again, and how many after the next call that makes few
+        self._pause, self._pauses = 0, 1
 
     def parts(self) -> Iterator[Part]:
         """The output: to each instant where steps end in turn, with the updates there."""
         yield from self._begin()
         stepper = self.stepper
         while stepper.t < self.end:
+            if (passed := self._held_steps()) is not None:
+                yield from self._passed_held(passed)
+                continue
             limit, instant, jumps = self.landings.after(stepper.t, self.form.system.discrete)
             yield from self._steps(limit, instant)
             if self.over:
@@ -285,6 +298,52 @@ class _Integration(Generic[F]):
             if self.until is not None and self.until(stepper, taken):
                 self.over = True
                 return
+
+    # Many steps and updates in one call
+
+    def _held_steps(self) -> HeldSteps | None:
+        """Steps and updates between which nothing is asked, in one call; None where the next step is one by itself."""
+        stepper = self.stepper
+        self._pause -= 1
+        steps = stepper.statistics.steps
+        if self.held is None or self._pause >= 0 or steps < FIRST_STEPS or steps % WINDOW == 0:
+            return None
+        if self.crossing is not None or not self._bind():
+            self.held = None
+            return None
+        if self.checkpoints is not None and self.checkpoints.due:
+            self._keep()
+        wanted, same = self.times[self.done :], self.landings.same
+        assert self.bound is not None
+        passed = self.held.held_steps(self.bound, self.end, same, wanted, self.pace.room(stepper))
+        few = passed is None or len(passed.ends) <= FEW
+        self._pauses = min(2 * self._pauses, LONGEST_PAUSE) if few else 1
+        self._pause = self._pauses if few else 0
+        return passed
+
+    def _bind(self) -> bool:
+        """Bind the kernels of updates; whether a loop over steps may carry out all."""
+        system, (n_q, n_v) = self.form.system, (self.form.n_q, self.form.n_v)
+        if self.bound is None and AVAILABLE and self.form is system:
+            self.bound = BoundUpdates(self.updates, system.discrete, n_q, n_v)
+        return self.bound is not None and self.bound.in_loops
+
+    def _passed_held(self, steps: HeldSteps) -> Iterator[Part]:
+        """The output and the samples of many steps."""
+        assert self.bound is not None
+        self.pace.pass_over(steps.ends)
+        for form, step, times in steps.output:
+            self.done += len(times)
+            self.shown = float(times[-1])
+            yield step_instants(form, step, times)
+        self.form = self.stepper.form
+        tables = self.bound.tables(self.form.system.discrete, steps.samples)
+        for update, carried_out in zip(self.bound.updates, steps.updates.T, strict=True):
+            if update.sample is not None and carried_out.any():
+                self.summary.add_samples(update.sample({name: x[carried_out] for name, x in tables.items()}))
+        self._report(float(steps.ends[-1]))
+        if steps.due:
+            self._update(self._due(), False)
 
     # What follows each other in a step
 
@@ -354,8 +413,8 @@ class _Integration(Generic[F]):
         """Carry out updates at the end of a step, and begin a smooth interval where these, or an input that may jump,
         change the motion; whether a discrete state changes."""
         before, stepper = self.form, self.stepper
-        if self.bound is None and AVAILABLE and before is before.system and stepper.statistics.steps >= FIRST_STEPS:
-            self.bound = BoundUpdates(before.system)
+        if stepper.statistics.steps >= FIRST_STEPS:
+            self._bind()
         same = self.landings.same
         self.form, begins = _updated(before, stepper, waiting, jumps, same, self.summary, self.bound)
         if self.crossing and begins:
@@ -395,8 +454,13 @@ class Landings:
 
     def __init__(self, form: Formulation, start: float, end: float) -> None:
         self._breakpoints = [t for t in form.breakpoints if start < t < end]
-        self._updates = [each for each in form.layout.updates if each.period is not None or each.instant is not None]
+        self._updates = [each for each in form.layout.updates if each.has_instants]
         self._end, self.same = end, SAME_INSTANT * (end - start)
+
+    @property
+    def waits(self) -> bool:
+        """Whether updates wait for instants."""
+        return bool(self._updates)
 
     def after(self, t: float, discrete: DiscreteState) -> tuple[float, float, bool]:
         """The next instant after t (s) to step to, the time to continue from, and whether an input may jump there."""
@@ -534,5 +598,6 @@ def _updated(
         if changed and update.recorded:
             summary.events.append(EventRecord(t, update.label, loss))
         if update.sample is not None and update.samples(before, t + same):
-            summary.add_samples(update.sample(after.form.system.discrete))
+            discrete = after.form.system.discrete
+            summary.add_samples(update.sample({name: array[None] for name, array in discrete.items()}))
     return after.form, jumps or after.acts

@@ -30,9 +30,8 @@ from femb.steppers.contract import OF_LOW_ORDER, AcceptedStep, left_limit
 from femb.steppers.dense import Nodes, through_nodes
 from femb.steppers.implicit import OneStateStepper
 from femb.steppers.replay import TakenStep
-from femb.steppers.step_kernels import RATE, frame_rotations, rotate_frames, size_of_error
+from femb.steppers.step_kernels import RATE, WORTHWHILE, frame_rotations, rotate_frames, size_of_error
 from femb.steppers.step_program import RESTORING, Convergence
-from femb.steppers.variable_step import WORTHWHILE
 
 # Backward differences of a multistep method in quasi-constant-step form.
 #

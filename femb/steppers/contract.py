@@ -33,12 +33,13 @@ constructor takes the formulation, as ``form``, and a Run; the type of ``form`` 
 
 import math
 from dataclasses import dataclass
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from femb.base.errors import SolveError
 from femb.base.options import Run
-from femb.base.types import Floats
+from femb.base.types import Bools, Floats
 from femb.formulations.contract import Formulation
+from femb.layout.bound_updates import BoundUpdates
 from femb.layout.element import InputError, TrialError
 
 # Smallest step, in ulp of t.
@@ -182,6 +183,39 @@ class StepperOfMany(Protocol):
         """Make at most ``most`` accepted steps towards ``limit`` (s), with output at the next of ``times`` (k,).
 
         last : the last output time that counts as the limit. None where the next step has to be made by ``step``.
+        """
+
+
+StepOutput: TypeAlias = tuple[Formulation, AcceptedStep, Floats]
+"""A step in a discrete state, and output times inside it."""
+
+
+@dataclass(frozen=True)
+class HeldSteps:
+    """Accepted steps with updates of discrete states between them.
+
+    ends (s + 1,) : the start of the first and the ends of all, s. output : of the steps with output times. samples
+    (k, n) : the discrete states after updates of which some record their samples; updates (k, m) : which were carried
+    out. due : whether updates are due at the last end.
+    """
+
+    ends: Floats
+    output: list[StepOutput]
+    samples: Floats
+    updates: Bools
+    due: bool
+
+
+@runtime_checkable
+class StepperOfHeld(Protocol):
+    """A stepper that may make many steps with held inputs, and the updates between them, in one call."""
+
+    def held_steps(
+        self, updates: BoundUpdates, end: float, same: float, times: Floats, most: float, /
+    ) -> HeldSteps | None:
+        """Make at most ``most`` accepted steps towards ``end`` (s), with output at the next of ``times`` (k,).
+
+        same : s, instants that differ by less are one. None where the next step has to be made by ``step``.
         """
 
 

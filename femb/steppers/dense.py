@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from femb.base.types import Bools, ErrorScale, Floats, Ints
+from femb.base.types import ErrorScale, Floats, Ints
 from femb.formulations.contract import Formulation, WithSteps
 from femb.numerics import dop853 as dop
 from femb.numerics.compiler.compile import inlined, kernel
@@ -191,32 +191,40 @@ def hermite_states(steps: Sequence[HermiteStep], times: Sequence[Floats]) -> tup
 
 def hermite_motion(steps: Sequence[HermiteStep], times: Sequence[Floats]) -> tuple[Floats, Floats]:
     """Coordinates and velocities of ``hermite_states``."""
-    of_step, time, inside = _places(steps, times)
-    if inside.all():
-        return _hermite_motion(steps, of_step, time)
-    q, v = (np.array([step.state1[k] for step in steps])[of_step] for k in range(2))
-    if inside.any():
-        used, numbers = np.unique(of_step[inside], return_inverse=True)
-        q[inside], v[inside] = _hermite_motion([steps[k] for k in used], numbers, time[inside])
+    q, v = _at(steps, times, (0, 1), _hermite_motion)
     return q, v
 
 
 def hermite_work(steps: Sequence[HermiteStep], times: Sequence[Floats]) -> Floats:
     """Work of ``hermite_states``."""
-    of_step, time, inside = _places(steps, times)
+    return _at(steps, times, (3,), _hermite_work)[0]
+
+
+Interpolated: TypeAlias = Callable[[Sequence[HermiteStep], Ints, Floats], tuple[Floats, ...]]
+"""Arrays at times (k,) inside those of some steps that have the numbers (k,)."""
+
+
+def _at(
+    steps: Sequence[HermiteStep], times: Sequence[Floats], words: tuple[int, ...], inside: Interpolated
+) -> tuple[Floats, ...]:
+    """Arrays at the times of each step: by ``inside``, and at ends these ``words`` of the state there."""
+    of_step, time = np.repeat(np.arange(len(steps)), [len(each) for each in times]), np.concatenate(times)
+    ends = np.array([step.end for step in steps])[of_step]
+    some = np.abs(time - ends) > ROUNDINGS * np.spacing(ends)
+    if some.all():
+        return inside(steps, of_step, time)
+    found = tuple(np.array([step.state1[k] for step in steps])[of_step] for k in words)
+    if some.any():
+        used, numbers = np.unique(of_step[some], return_inverse=True)
+        for array, values in zip(found, inside([steps[k] for k in used], numbers, time[some]), strict=True):
+            array[some] = values
+    return found
+
+
+def _hermite_work(steps: Sequence[HermiteStep], of_step: Ints, time: Floats) -> tuple[Floats]:
     works, theta = _works(steps), _passed(steps, of_step, time)[1]
     count, powers = len(works), np.vander(theta, len(works), increasing=True)
-    work = summed(of_step[:, None] + len(steps) * np.arange(count), powers, works.reshape(-1, works.shape[2]))
-    return (
-        work if inside.all() else np.where(inside[:, None], work, np.array([step.state1[3] for step in steps])[of_step])
-    )
-
-
-def _places(steps: Sequence[HermiteStep], times: Sequence[Floats]) -> tuple[Ints, Floats, Bools]:
-    """(k,): the number of the step of each time, the times, and whether they are not the ends of these steps."""
-    of_step = np.repeat(np.arange(len(steps)), [len(each) for each in times])
-    time, ends = np.concatenate(times), np.array([step.end for step in steps])[of_step]
-    return of_step, time, np.abs(time - ends) > ROUNDINGS * np.spacing(ends)
+    return (summed(of_step[:, None] + len(steps) * np.arange(count), powers, works.reshape(-1, works.shape[2])),)
 
 
 def _hermite_motion(steps: Sequence[HermiteStep], of_step: Ints, time: Floats) -> tuple[Floats, Floats]:

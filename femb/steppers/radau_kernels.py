@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from femb.numerics.compiler.compile import inlined, kernel_with_entry
+from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
 from femb.numerics.kinematics import error_norm, rates, tangents
 from femb.numerics.tableaux import RADAU_COMPLEX, RADAU_REAL
 from femb.numerics.vector3 import quaternion_times
@@ -218,6 +218,37 @@ def find_trend(turning_q, turning_v, C, through, step, trend, q0, v0, q1, v1, V,
         for k in range(L.shape[1]):
             multipliers[i, k] = through[i, 0] * L[0, k] + through[i, 1] * L[1, k] + through[i, 2] * L[2, k]
     lengths[0], lengths[1] = h, length
+
+
+# The length of the next step, and the work of a step.
+
+MAX_FACTOR = 8.0
+# The largest number of iterations of a step.
+MAX_ITERATIONS = 7
+# Rate of convergence above which new matrices are formed for the next step.
+SLOW = 0.02
+# Growth of the longest length from step to step after a failure.
+RECOVERY = 1.05
+
+
+@kernel
+def step_factor(done, error, h, old_error, old_h):
+    """Factor of the length h (s) of a step with an error: Gustafsson's prediction from this step and the last one, of
+    old_h (s), zero for none; at most that of this step. done : its corrections, fewer of which allow a longer step."""
+    safety = 0.9 * (2 * MAX_ITERATIONS + 1) / (2 * MAX_ITERATIONS + done)
+    if error == 0.0:
+        return safety * MAX_FACTOR
+    factor = error**-0.25
+    if old_h > 0.0 and error <= 1.0:
+        factor = min(factor, factor * h / old_h * (old_error / error) ** 0.25)
+    return safety * factor
+
+
+@kernel
+def add_work(h, weights, powers, work):
+    """Add the integral over a step h (s) of the powers (3, n_w) at its stages, with these weights (3,)."""
+    for k in range(work.size):
+        work[k] += h * (weights[0] * powers[0, k] + weights[1] * powers[1, k] + weights[2] * powers[2, k])
 
 
 # The error estimate; see Radau._error.

@@ -19,8 +19,10 @@ from femb.numerics.compiler.bound_calls import Bound, Program
 from femb.numerics.kinematics import newton_tolerance
 from femb.numerics.threads import concurrently, divided, one_after_another
 from femb.steppers.contract import left_limit
+from femb.steppers.held_kernels import SAME_LENGTH
 from femb.steppers.implicit import ImplicitStepper
 from femb.steppers.radau_kernels import (
+    MAX_ITERATIONS,
     add_errors,
     estimate_force,
     find_trend,
@@ -89,7 +91,6 @@ class Trend(NamedTuple):
         self.multipliers[1:], self.multipliers[0] = 0.0, multipliers
 
 
-MAX_ITERATIONS = 7
 # With a filter, and matrices of the step itself: vibrations that no step resolves are decades above the tolerance where
 # an iteration begins, and more iterations cost less than shorter steps, which they would take without end.
 MAX_WITH_FILTER = 14
@@ -98,8 +99,6 @@ MAX_WITH_FILTER = 14
 SOLVED = 3e-4, 3e-3
 # The second correction over the first one, above which Newton's iteration diverges.
 DIVERGING = 1.0
-# Steps whose lengths differ by this part have the same factors: those between samples differ in the last digits.
-SAME_LENGTH = 1e-9
 # A lower rate is not relied on: the first corrections also remove quadratic parts, which later ones do not have.
 LEAST_RATE = 0.05
 # Part of the tolerance of the step below which corrections that do not decrease are rounding.
@@ -287,13 +286,24 @@ class RadauEquations(ImplicitStepper):
                 self._prepare(h)
             self._respond(*self._replaced)
         self._prepare(h)
+        times = self.t + FIRST * h, self.t + SECOND * h, left_limit(end, self.t)
+        norm = self._tried(times, *self._limits())
+        self.statistics.evaluations += self._program.estimates
+        return norm
+
+    def _limits(self) -> tuple[Convergence, int, int, int]:
+        """Limits of the iteration and the estimate, as of ``StepProgram.limited``."""
         doubted = NEGLIGIBLE * self.tolerance if self.form.system.switches and not self._fresh else 0.0
         most = MAX_WITH_FILTER if (self._low_pass or self._exact) and self._fresh else MAX_ITERATIONS
         newton = Convergence(self.tolerance, most, doubted, RESTORING, DIVERGING, LEAST_RATE, ROUNDING)
-        times = self.t + FIRST * h, self.t + SECOND * h, left_limit(end, self.t)
-        norm = self._tried(times, newton, most, repeats=0 if self._low_pass else 1)
-        self.statistics.evaluations += self._program.estimates
-        return norm
+        return newton, most, 0, 0 if self._low_pass else 1
+
+    @property
+    def response(self) -> Program:
+        """The kernels of ``_respond``."""
+        if self._response is None:
+            self._response = self._bound_response()
+        return self._response
 
     def _respond(self, before: Floats, a: Floats, multipliers: Floats) -> None:
         """Accelerations and multipliers after a change of inputs, which only predict the next stages.
@@ -304,8 +314,6 @@ class RadauEquations(ImplicitStepper):
         self._before[:], self._trend.slope[:] = before, a
         self._estimate[0].fill(0.0)
         self._real.fill(0.0)
-        if self._response is None:
-            self._response = self._bound_response()
-        if not self._response.made():
+        if not self.response.made():
             self._at[0][0] = self._u  # undefined equations, as the step will tell
         self.multipliers = self._at[3][0].copy()

@@ -198,6 +198,20 @@ def judged(limits, memory, size):
     return CONVERGED if rate / (1.0 - rate) * size <= tolerance else GOES_ON
 
 
+# The length of the next step; the least growth for which it is changed.
+WORTHWHILE = 1.2
+
+
+@kernel
+def next_length(h, planned, factor, cut, worthwhile):
+    """``factor`` times the length h of a step; h where the growth is not ``worthwhile``.
+
+    planned : of the step, which one that is ``cut`` at a limit does not reduce.
+    """
+    length = h if 1.0 <= factor < worthwhile else h * factor
+    return max(length, planned * min(1.0, factor)) if cut and h < planned else length
+
+
 # A whole trial step in one call: kernels that are bound to the arrays of the stepper, see ``bound_calls``.
 
 

@@ -158,18 +158,19 @@ class StepProgram:
             parts["ahead"] = parts["ahead"][:0]
         self._whole = Program([Bound(try_step, *parts.values(), self._limits, self.numbers)])
 
-    def run(self, newton: Convergence, most: int, renewing: int = 0, repeats: int = 0) -> float | None:
-        """The norm of the error estimate, infinite where its equations are undefined; None where the iteration does
-        not converge. Raises TrialError and SingularError.
-
-        most : the largest number of iterations. renewing : how many of them begin with matrices formed anew. repeats :
-        how often an estimate above one is replaced.
-        """
+    def limited(self, newton: Convergence, most: int, renewing: int = 0, repeats: int = 0) -> Program:
+        """The step as one call. most : the largest number of iterations. renewing : how many of them begin with
+        matrices formed anew. repeats : how often an estimate above one is replaced."""
         if not self.tried:
             self.put_together({})
         if (limits := (*newton, most, renewing, repeats)) != self._limited:
             self._limits[:] = self._limited = limits
-        self._whole()
+        return self._whole
+
+    def run(self, newton: Convergence, most: int, renewing: int = 0, repeats: int = 0) -> float | None:
+        """The norm of the error estimate, infinite where its equations are undefined; None where the iteration does
+        not converge. Raises TrialError and SingularError. Arguments as of ``limited``."""
+        self.limited(newton, most, renewing, repeats)()
         outcome, norm = self.numbers[OUTCOME], float(self.numbers[NORM])
         if outcome != CONVERGED:
             self._raise(OF_ITERATION)

@@ -29,6 +29,7 @@ from femb.steppers.contract import (
 )
 from femb.steppers.diagnosis import step_failure
 from femb.steppers.replay import GivenSteps, ReplayError, StepRecord, TakenStep
+from femb.steppers.step_kernels import WORTHWHILE, next_length
 from femb.system.block_lu import SingularError
 from femb.system.constraints import mass_factors
 
@@ -285,8 +286,6 @@ def _energies(form: Formulation, q: Floats, v: Floats) -> tuple[float, float]:
 
 
 NOT_CONVERGED = "Newton's iteration did not converge"
-# Least growth factor for which the step length is changed.
-WORTHWHILE = 1.2
 # Tries of a given step, whose length stays; corrections of the length of one that ends where a gap closes.
 TRIES, CORRECTIONS = 4, 12
 
@@ -494,11 +493,7 @@ class VariableStep(ABC, Generic[F, T]):
         return float(max(error_norm(*self.scale_q, error_q, q), error_norm(*self.scale_v, error_v, v)))
 
     def _next_length(self, h: float, factor: float, cut: bool, worthwhile: float = WORTHWHILE) -> float:
-        """``factor`` times h, at most h after rejections; h where the growth is not ``worthwhile``.
-
-        A step shortened to end at a limit does not reduce the length that was planned.
-        """
+        """``factor`` times h as in the kernel, at most h after rejections."""
         if self._rejections:
             factor = min(1.0, factor)
-        length = h if 1.0 <= factor < worthwhile else h * factor
-        return max(length, self.h * min(1.0, factor)) if cut and h < self.h else length
+        return float(next_length(h, self.h, factor, cut, worthwhile))

@@ -57,6 +57,11 @@ class Inputs(Sequence[Input]):
     def __iter__(self) -> Iterator[Input]:
         return iter(self._inputs)
 
+    @property
+    def only_held(self) -> bool:
+        """Whether all are constants, or functions of one array of the discrete state."""
+        return not (self._others or self._of_discrete)
+
     @cached_property
     def breakpoints(self) -> list[float]:
         """Instants (s) where an input is not smooth, sorted."""

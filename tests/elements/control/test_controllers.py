@@ -15,9 +15,9 @@ import femb
 from femb import JointEnd
 from femb.base.errors import ModelError, SolveError
 from femb.formulations import make_formulation
+from femb.layout.bound_updates import BoundUpdates
 from femb.numerics import rotations
 from femb.numerics.compiler.bound_calls import AVAILABLE
-from femb.run.events import BoundUpdates
 from femb.system.block_lu import WithLowRank
 from femb.system.system import System
 
