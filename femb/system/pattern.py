@@ -142,9 +142,8 @@ KEPT_OFFSETS = 64
 
 
 def _is_net(layout: Layout) -> bool:
-    """Whether the couplings close many loops."""
-    velocities = int(np.searchsorted(layout.block_start, layout.n_v))
-    return len(layout.edges) - velocities > NET
+    """Whether the couplings close many loops; a joint is a block of multipliers between two others."""
+    return len(layout.edges) - len(layout.block_start) > NET
 
 
 class Pattern:

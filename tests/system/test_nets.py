@@ -30,6 +30,27 @@ def wing(free=False, stiffness=20.0):
     return model
 
 
+def bodies_on_hinges(count, parent):
+    """A chain or a tree of bodies: ``parent`` gives the number of the body that carries the k-th one."""
+    model = femb.Model("tree")
+    for k in range(count):
+        model.add(femb.RigidBody(f"b{k}", 1.0, (0.1, 0.1, 0.1), position=(k + 0.5, 0.0, 0.0)))
+        end = femb.JointEnd("ground") if k == 0 else femb.JointEnd(f"b{parent(k)}", at=(k - parent(k) - 0.5, 0.0, 0.0))
+        model.add(femb.Spherical(f"j{k}", end, femb.JointEnd(f"b{k}", at=(-0.5, 0.0, 0.0))))
+    return model
+
+
+@pytest.mark.parametrize(
+    "parent", [lambda k: k - 1, lambda k: (k - 1) // 2, lambda k: 0], ids=["chain", "tree", "star"]
+)
+def test_trees_of_joints_are_no_nets_and_have_no_fill_in(parent):
+    """Storage grows with the number of bodies: blocks of 6 and 3, and two of 6 x 3 couple a joint with each body."""
+    count = pattern.NET + 50
+    found = System(bodies_on_hinges(count, parent)).pattern
+    assert not found.net
+    assert found.size == count * (6 * 6 + 3 * 3) + (2 * count - 1) * 2 * 6 * 3
+
+
 def as_net(monkeypatch, net):
     monkeypatch.setattr(pattern, "NET", -(10**9) if net else 10**9)
     monkeypatch.setattr(pattern, "SMALL", 4)
