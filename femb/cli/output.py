@@ -155,6 +155,14 @@ def works(results: Any) -> str:
     return ", ".join(f"{name.replace('_', ' ')} {work:.3g} J" for name, work in ends.items())
 
 
+def real_time_factor(results: Any) -> str:
+    """The simulated time over the wall time, of a run with sampled laws or sensors."""
+    wall = results.statistics["wall_time"]
+    if not (wall > 0.0 and any(path.endswith("/sample_time") for path in results.arrays)):
+        return ""
+    return f", real-time factor {(results.time[-1] - results.time[0]) / wall:.3g} (simulated time over it)"
+
+
 def audit(results: Any) -> str:
     """Status, cost and audit of a run, one line per entry."""
     import numpy as np
@@ -190,7 +198,7 @@ def audit(results: Any) -> str:
         "method": results.method_reason,
         "status": results.status + (f": {results.message}" if results.message else ""),
         "steps": steps,
-        "wall time": f"{statistics['wall_time']:.3g} s" if "wall_time" in statistics else "",
+        "wall time": f"{statistics['wall_time']:.3g} s{real_time_factor(results)}" if "wall_time" in statistics else "",
         "accuracy": f"{statistics['accuracy']:.2g} of the way of each body, estimated"
         if "accuracy" in statistics
         else "",

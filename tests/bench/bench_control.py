@@ -1,7 +1,8 @@
 """What a control loop costs: a sampled run beside the same steps without a law, wheels as elements, stiff laws, and
 Basilisk (package bsk, extra `bench`) on the spin of docs/theory/control_loop.md.
 
-`python -m tests.bench.bench_control [PYTHON]`, from the checkout; PYTHON : an interpreter that has Basilisk.
+`python -m tests.bench.bench_control [PYTHON]`, from the checkout; PYTHON : an interpreter that has Basilisk. With
+``period`` in its place, the breakdown of a period of the sampled run alone.
 """
 
 import json
@@ -14,9 +15,12 @@ from typing import Any
 import numpy as np
 
 import femb
+from femb.numerics.compiler.bound_calls import Program, call_each
+from femb.steppers.radau import HeldLoop
 from tests.oracles.controlled_satellite import PERIOD, WHEELS, controlled_by_pd, satellite
 
 DURATION, ROUNDS, BOUND = 600.0, 5, 1.4
+REPEATED = 2000  # calls of a kernel that is timed
 ACCURACY = 1e-9
 # Steps that wheels as elements may take in 30 s: formulation, method, rtol.
 SPINS = {
@@ -69,6 +73,50 @@ def sampled() -> None:
     print(f"{DURATION:g} s at {1.0 / PERIOD:g} Hz: {best[0]:.2f} s of CPU time, with max_step alone {best[1]:.2f} s")
     print(f"ratio, median of {ROUNDS}: {np.median(ratios):.2f} (aim {BOUND}); steps {counts[0]}, ", end="")
     print(f"factorisations {counts[1]}, {100.0 * counts[1] / counts[0]:.2g} % of them (bound 1 %)", flush=True)
+
+
+def period() -> None:
+    """What a period takes, us: kernels alone, with data in the cache, the loop around them, and Python."""
+    options: dict[str, Any] = {"method": "radau", "rtol": 1e-6}
+    loops, spent, run = [], [], HeldLoop.run
+
+    def timed_run(self: HeldLoop, *args: Any) -> Any:
+        loops.append(self)
+        start = time.process_time()
+        found = run(self, *args)
+        spent.append(time.process_time() - start)
+        return found
+
+    def made(program: Program) -> float:
+        """CPU time (us) of the calls of a program."""
+        entries, found = np.tile(program.put_together({}), (REPEATED, 1)), []
+        for _ in range(ROUNDS):
+            start = time.process_time()
+            call_each(entries)
+            found.append((time.process_time() - start) / REPEATED * 1e6)
+        return min(found)
+
+    for interval in (1.0, DURATION):  # compiles
+        timed(controlled_by_pd(), 30.0, output_interval=min(interval, 30.0), **options)
+    with_output = min(timed(controlled_by_pd(), DURATION, output_interval=1.0, **options)[0] for _ in range(ROUNDS))
+    HeldLoop.run = timed_run  # type: ignore[method-assign]
+    rounds = []
+    for _ in range(ROUNDS):
+        spent.clear()
+        cpu = timed(controlled_by_pd(), DURATION, output_interval=DURATION, **options)[0]
+        rounds.append((cpu, sum(spent)))
+    HeldLoop.run = run  # type: ignore[method-assign]
+    count = DURATION / PERIOD
+    cpu, inside = (1e6 * x / count for x in min(rounds))
+    names = ("trial step", "prediction after new commands", "coordinates of joints", "law, queue and commands")
+    kernels = dict(zip(names, map(made, loops[-1].programs), strict=True))
+    print("a period, us of CPU time")
+    for name, each in kernels.items():
+        print(f"{name:40} {each:6.1f}")
+    rest = {"loop in compiled code, and its arrays": inside - sum(kernels.values()), "set-up and results": cpu - inside}
+    for name, each in (rest | {"without output": cpu, "with output each second": 1e6 * with_output / count}).items():
+        print(f"{name:40} {each:6.1f}")
+    print(f"real-time factor {DURATION / with_output:.0f}")
 
 
 def spin() -> femb.Model:
@@ -142,6 +190,9 @@ def basilisk(python: str, right: np.ndarray) -> None:
 
 
 if __name__ == "__main__":
+    if sys.argv[1:] == ["period"]:
+        period()
+        sys.exit()
     sampled()
     found = wheels()
     stiff()
