@@ -71,6 +71,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
                                     "reduced_matrices", "ReducedMatrices", "joint_matrices", "JointMatrices",
                                     "energy_matrix", "EnergyMatrix", "small_motion", "SmallMotion", "Root"),
     "Studies": ("Study", "sweep", "sensitivities", "Sensitivities", "tolerances", "Scatter", "optimize", "Sweep",
+                "correlate", "Correlation", "identify", "Identification", "read_test_data", "TestData",
                 "Ensemble", "simulate_ensemble", "sobol_indices", "SobolIndices"),
     "Errors and warnings": ("FembError", "ModelError", "SolveError", "ResultError", "FembWarning"),
 }  # fmt: skip

@@ -28,6 +28,8 @@ from femb.elements.control.linear_law import LinearLaw as LinearLaw
 from femb.elements.environment.orbital_frame import orbital_frame as orbital_frame
 from femb.elements.registry import register as register
 from femb.export.catalogue import *  # noqa: F403
+from femb.fem.test_data import TestData as TestData
+from femb.fem.test_data import read_test_data as read_test_data
 from femb.layout.element import Differentiated as Differentiated
 from femb.linear import FrequencyResponse as FrequencyResponse
 from femb.linear import OperatingPoint as OperatingPoint
@@ -75,8 +77,12 @@ from femb.run.inverse import inverse as inverse
 from femb.run.simulate import simulate as simulate
 from femb.run.static import StaticResults as StaticResults
 from femb.run.static import static as static
+from femb.study.correlation import Correlation as Correlation
+from femb.study.correlation import correlate as correlate
 from femb.study.ensemble import Ensemble as Ensemble
 from femb.study.ensemble import simulate_ensemble as simulate_ensemble
+from femb.study.identification import Identification as Identification
+from femb.study.identification import identify as identify
 from femb.study.sensitivity import Sensitivities as Sensitivities
 from femb.study.sensitivity import sensitivities as sensitivities
 from femb.study.study import Study as Study

@@ -29,6 +29,8 @@ COMMANDS = {
     **{word: word for word in ("handover", "reduce")},
     "sweep": "analyses",
     "sensitivity": "sensitivity",
+    "correlate": "sensitivity",
+    "identify": "sensitivity",
     **dict.fromkeys(("warmup", "check", "schema"), "begin"),
     "info": "begin",
     **dict.fromkeys(("report", "view"), "results"),

@@ -1,4 +1,4 @@
-"""The command ``femb sensitivity``."""
+"""The commands of derivatives and of tests: ``femb sensitivity | correlate | identify``."""
 
 from pathlib import Path
 
@@ -56,3 +56,73 @@ def sensitivity(
         words = ("outputs", "parameters", "values", "nominal", "derivatives", "errors", "swings", "units")
         values = {word: getattr(found, word) for word in words}
         say(found.table(), "", *paths, values, quiet=quiet)
+
+
+HELD = click.option("--held", metavar="BODY", help="The body that was held in the test [free].")
+TESTED = click.argument("data", type=click.Path(path_type=Path), metavar="TESTDATA")
+
+
+@click.command()
+@click.argument("case", type=click.Path(path_type=Path), metavar="CASE")
+@TESTED
+@ALLOW
+@HELD
+@click.option("--damped", is_flag=True, help="Complex modes of the model, with its dampers.")
+@WRITING
+def correlate(
+    case: Path, data: Path, held: str | None, damped: bool, out: Path | None, overrides: tuple[str, ...], force: bool,
+    quiet: bool,
+) -> None:  # fmt: skip
+    """Compare measured modes with those of a case; write DIR/correlation.npz and .png.
+
+    TESTDATA is a universal file (.unv, .uff; datasets 15, 55, 58, 82, 151, 164) or CSV. The table has the pairs by MAC,
+    cross-orthogonality, and the points that agree least, by COMAC.
+    """
+    with reported():
+        from femb.study.correlation import correlate as compared
+
+        file = folder_of(case, out) / "correlation.npz"
+        check_writable(file)
+        check_free(file, force)
+        found = compared(case, data, held=held, damped=damped, overrides=overrides)
+        values = {word: getattr(found, word) for word in ("frequencies", "damping", "pairs", "mac", "cross", "comac")}
+        say(found.table(), "", found.write(file), found.draw(file.with_suffix(".png")), values, quiet=quiet)
+
+
+@click.command()
+@click.argument("case", type=click.Path(path_type=Path), metavar="CASE")
+@TESTED
+@ALLOW
+@click.option("--by", multiple=True, metavar="KEY", shell_complete=completing(keys), help="A parameter [all].")
+@HELD
+@click.option("--prior", "priors", multiple=True, metavar="KEY=SIGMA", help="The standard deviation of a start value.")
+@click.option("--hold-out", type=int, multiple=True, metavar="MODE", help="A measured mode to predict, not to fit.")
+@WRITING
+def identify(
+    case: Path, data: Path, by: tuple[str, ...], held: str | None, priors: tuple[str, ...], hold_out: tuple[int, ...],
+    out: Path | None, overrides: tuple[str, ...], force: bool, quiet: bool,
+) -> None:  # fmt: skip
+    """Fit parameters of a case to measured modes; write DIR/identification.npz and .png.
+
+    The table has the parameters with their standard deviations, residuals before and after, strong correlations, and
+    what the data cannot tell.
+    """
+    with reported():
+        from femb.study.identification import identify as fitted
+
+        known = {}
+        for text in priors:
+            name, _, sigma = text.rpartition("=")
+            try:
+                known[name] = float(sigma)
+            except ValueError:
+                known[name] = 0.0
+            if not name or not known[name] > 0.0:
+                raise OptionError(f"--prior {text}: wanted KEY=SIGMA, a parameter and a number above zero")
+        file = folder_of(case, out) / "identification.npz"
+        check_writable(file)
+        check_free(file, force)
+        found = fitted(case, data, by, held=held, priors=known, hold_out=hold_out, overrides=overrides)
+        words = ("parameters", "start", "values", "deviations", "correlation", "singular", "chi2", "not_told")
+        values = {word: getattr(found, word) for word in words}
+        say(found.table(), "", found.write(file), found.draw(file.with_suffix(".png")), values, quiet=quiet)

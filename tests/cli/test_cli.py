@@ -374,6 +374,8 @@ def test_help_lists_every_command():
         "reduce",
         "sweep",
         "sensitivity",
+        "correlate",
+        "identify",
         "warmup",
         "check",
         "schema",

@@ -1,0 +1,307 @@
+"""Test data: measured frequencies, damping and shapes, from universal files (.unv, .uff) and CSV.
+
+Universal files, I-DEAS Test Data Analysis, datasets: 15 nodes, 55 shapes at nodes, 58 functions, 82 trace lines, 151
+header, 164 units. Fields have fixed widths, in which numbers may touch, and D or E exponents. Source: Structural
+Dynamics Research Laboratory, University of Cincinnati, Universal File Formats; docs/howto/correlate.md.
+"""
+
+import csv
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from femb.base.errors import ModelError
+from femb.base.types import Complexes, Floats
+from femb.base.values import nearest
+from femb.case.text import text_of
+
+AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
+COLUMNS = (
+    "mode",
+    "frequency",
+    "sigma",
+    "damping",
+    "damping_sigma",
+    "point",
+    "x",
+    "y",
+    "z",
+    "direction",
+    "real",
+    "imag",
+)
+"""Columns of a CSV file: a row for each mode alone, or for each mode and measured direction of a point."""
+# Coordinates beyond this, or below its inverse, m: probably of another unit.
+LARGE = 1e3
+# Bytes of an ASCII line of a universal file; binary datasets have none.
+SEPARATOR = "-1"
+
+
+@dataclass(frozen=True, eq=False)
+class Response:
+    """A measured function of dataset 58: abscissa (n,) Hz or s, values (n,), real or complex.
+
+    kind : 1 time history, 4 transfer function. response, reference : numbers of nodes and directions, -6 to 6.
+    """
+
+    kind: int
+    response: tuple[int, int]
+    reference: tuple[int, int]
+    abscissa: Floats
+    values: Complexes
+
+
+@dataclass(frozen=True, eq=False)
+class TestData:
+    """Measured modes: k modes at p directions of points, in SI units.
+
+    frequencies (k,) Hz. damping (k,) : ratios. sigma, damping_sigma (k,) : standard deviations of them. All are NaN
+    where they are not known. points (p,) : names. places, directions (p, 3) m, unit vectors. shapes (p, k) : NaN where
+    they were not measured. traces : lines between points, for figures. responses : measured functions.
+    title : of the file.
+    """
+
+    __test__ = False  # of pytest, to which the name looks like that of a test
+
+    frequencies: Floats
+    damping: Floats
+    sigma: Floats
+    damping_sigma: Floats
+    points: tuple[str, ...]
+    places: Floats
+    directions: Floats
+    shapes: Complexes
+    traces: tuple[tuple[str, ...], ...] = ()
+    responses: tuple[Response, ...] = ()
+    title: str = field(default="")
+
+    def modes(self, chosen: Sequence[int]) -> "TestData":
+        """The data of some modes; chosen : their numbers from 0."""
+        of = list(chosen)
+        return replace(
+            self, frequencies=self.frequencies[of], damping=self.damping[of], sigma=self.sigma[of],
+            damping_sigma=self.damping_sigma[of], shapes=self.shapes[:, of],
+        )  # fmt: skip
+
+
+def read_test_data(path: str | Path) -> TestData:
+    """Read the universal or CSV file at ``path``. Raises ModelError with its line: what is damaged, or in other
+    units."""
+    path = Path(path)
+    text = text_of(path, "test data, a universal file (.unv, .uff) or CSV")
+    data = _of_csv(path, text) if path.suffix.lower() == ".csv" else _of_universal(path, text)
+    size = float(np.max(np.ptp(data.places, axis=0))) if len(data.places) else 0.0
+    if size and not 1.0 / LARGE < size < LARGE:
+        raise ModelError(
+            f"{path}: the points are {size:.3g} m apart, probably in another unit; wanted m, or a dataset 164"
+        )
+    if not len(data.frequencies) and not data.responses:
+        raise ModelError(f"{path}: has no modes; wanted datasets 55 or 58, or rows with a frequency")
+    return data
+
+
+def _of_csv(path: Path, text: str) -> TestData:
+    reader = csv.reader(text.splitlines())
+    lines = [(reader.line_num, row) for row in reader if row and not row[0].lstrip().startswith("#")]
+    names = [word.strip() for word in lines[0][1]] if lines else []
+    for name in names:
+        if name not in COLUMNS:
+            raise ModelError(f"{path}: no column {name!r}{nearest(name, COLUMNS)}; there are: {', '.join(COLUMNS)}")
+    for name in ("mode", "frequency"):
+        if name not in names:
+            raise ModelError(f"{path}: the column {name} is missing; wanted a first line with names of columns")
+    modes: dict[int, list[float]] = {}
+    points: dict[tuple[str, tuple[float, ...]], Floats] = {}
+    shapes: dict[tuple[str, tuple[float, ...], int], complex] = {}
+    for line, row in lines[1:]:
+        if len(row) != len(names):
+            raise ModelError(f"{path}, line {line}: got {len(row)} fields, wanted {len(names)}: {', '.join(names)}")
+        words = {name: word.strip() for name, word in zip(names, row, strict=True) if word.strip()}
+
+        def number(name: str, default: float = np.nan, words: dict[str, str] = words, line: int = line) -> float:
+            if name not in words:
+                return default
+            try:
+                value = float(words[name])
+            except ValueError:
+                value = np.nan
+            if not np.isfinite(value):
+                raise ModelError(f"{path}, line {line}: {name}: got {words[name]!r}, wanted a finite number")
+            return value
+
+        mode = int(number("mode", 0.0))
+        own = [number(name) for name in ("frequency", "damping", "sigma", "damping_sigma")]
+        known = modes.setdefault(mode, own)
+        modes[mode] = [old if np.isnan(new) else new for old, new in zip(known, own, strict=True)]
+        if not modes[mode][0] > 0.0:
+            raise ModelError(f"{path}, line {line}: frequency: mode {mode} has none above zero, Hz")
+        if "point" in words:
+            direction = _direction(words.get("direction", ""), f"{path}, line {line}")
+            point = (words["point"], direction)
+            points[point] = np.array([number(axis, 0.0) for axis in AXES])
+            shapes[*point, mode] = complex(number("real"), number("imag", 0.0))
+    order = sorted(modes, key=lambda mode: modes[mode][0])
+    columns = np.array([modes[mode] for mode in order]).reshape(-1, 4).T
+    values = np.array([[shapes.get((*point, mode), complex(np.nan)) for mode in order] for point in points])
+    return TestData(
+        columns[0], columns[1], columns[2], columns[3], tuple(point for point, _ in points),
+        np.array(list(points.values())).reshape(-1, 3), np.array([axis for _, axis in points]).reshape(-1, 3),
+        values.reshape(len(points), len(order)), title=path.stem,
+    )  # fmt: skip
+
+
+def _direction(text: str, where: str) -> tuple[float, ...]:
+    """A unit vector of a text as "z", "-x" or "0 0.6 0.8"."""
+    sign, name = (-1.0, text[1:]) if text.startswith("-") else (1.0, text.removeprefix("+"))
+    if name in AXES:
+        return tuple(sign * x for x in AXES[name])
+    try:
+        vector = np.array([float(word) for word in text.split()])
+    except ValueError:
+        vector = np.zeros(0)
+    if vector.shape != (3,) or not np.isfinite(vector).all() or not np.any(vector):
+        raise ModelError(f"{where}: direction: got {text!r}, wanted x, -y, or three numbers as '0 0.6 0.8'")
+    return tuple((vector / np.linalg.norm(vector)).tolist())
+
+
+# Universal files.
+
+
+def _of_universal(path: Path, text: str) -> TestData:
+    nodes: dict[int, Floats] = {}
+    shapes: list[tuple[float, float, dict[int, Complexes]]] = []
+    traces: list[tuple[str, ...]] = []
+    responses: list[Response] = []
+    title, length = "", 1.0
+    for kind, start, lines in _datasets(path, text):
+        where = f"{path}, dataset {kind} at line {start}"
+        try:
+            match kind:
+                case "151":
+                    title = lines[0].strip()
+                case "164":
+                    length = _numbers(lines[1], 25)[0]
+                case "15":
+                    for line in lines:
+                        if line.strip():
+                            nodes[int(line[:10])] = np.array(_numbers(line[40:], 13)[:3])
+                case "55":
+                    shapes.append(_shape(lines, where))
+                case "58":
+                    responses.append(_response(lines, where))
+                case "82":
+                    numbers = [int(word) for line in lines[2:] for word in line.split()]
+                    trace: list[str] = []
+                    for number in [*numbers, 0]:
+                        if number:
+                            trace.append(str(number))
+                        elif trace:
+                            traces.append(tuple(trace))
+                            trace = []
+                case "58b":
+                    raise ModelError(f"{where}: is binary; wanted ASCII, dataset 58")
+        except (ValueError, IndexError) as error:
+            raise ModelError(f"{where}: is damaged: {error}") from error
+    if not length > 0.0:
+        raise ModelError(f"{path}: dataset 164 has {length:g} as the factor of lengths, wanted one above zero")
+    axes = np.array(list(AXES.values()))
+    measured = sorted({node for _, _, values in shapes for node in values})
+    unknown = [node for node in measured if node not in nodes]
+    if unknown:
+        raise ModelError(f"{path}: shapes are of the node {unknown[0]}, which dataset 15 does not have")
+    values = np.full((3 * len(measured), len(shapes)), np.nan, dtype=complex)
+    for k, (_, _, of_node) in enumerate(shapes):
+        for node, vector in of_node.items():
+            at = 3 * measured.index(node)
+            values[at : at + 3, k] = vector
+    order = np.argsort([frequency for frequency, _, _ in shapes], kind="stable") if shapes else np.zeros(0, dtype=int)
+    frequencies, damping = (np.array([each[i] for each in shapes])[order] for i in (0, 1))
+    nothing = np.full(len(shapes), np.nan)
+    # directions without any motion were not measured
+    kept = np.flatnonzero(np.any(np.nan_to_num(values) != 0.0, axis=1))
+    names = [str(node) for node in measured for _ in range(3)]
+    places = np.array([nodes[node] / length for node in measured]).reshape(-1, 3).repeat(3, axis=0)
+    return TestData(
+        frequencies, damping, nothing, nothing, tuple(names[k] for k in kept), places[kept],
+        np.tile(axes, (len(measured), 1)).reshape(-1, 3)[kept], values[kept][:, order], tuple(traces), tuple(responses),
+        title or path.stem,
+    )  # fmt: skip
+
+
+def _datasets(path: Path, text: str) -> Iterator[tuple[str, int, list[str]]]:
+    """Kind, number of the first line and lines of each dataset, between lines with -1 alone."""
+    lines, start = text.splitlines(), None
+    for number, line in enumerate(lines, 1):
+        if line.strip() != SEPARATOR:
+            continue
+        if start is None:
+            start = number
+            continue
+        if number - start > 1:
+            yield (lines[start].split() or [""])[0], start + 1, lines[start + 1 : number - 1]
+        start = None
+    if start is not None:
+        raise ModelError(f"{path}: the dataset at line {start + 1} has no end, a line with -1")
+
+
+def _numbers(line: str, width: int) -> list[float]:
+    """The numbers of a line in fields of a width; of a shorter one, by blanks."""
+    line = line.rstrip().replace("D", "E").replace("d", "e")
+    fields = [line[k : k + width] for k in range(0, len(line), width)]
+    found = [float(each) for each in fields if each.strip()]
+    if not np.all(np.isfinite(found)):
+        raise ValueError(f"a number is {line.strip()!r}")
+    return found
+
+
+# Of dataset 55: types of analysis, and of complex data.
+NORMAL, COMPLEX_MODES, COMPLEX_DATA = 2, (3, 7), 5
+
+
+def _shape(lines: Sequence[str], where: str) -> tuple[float, float, dict[int, Complexes]]:
+    """Frequency (Hz), damping ratio, and the vector (3,) at each node, of dataset 55."""
+    _, analysis, _, _, data, count = (int(word) for word in lines[5].split()[:6])
+    reals = int(lines[6].split()[1])
+    numbers = [x for line in lines[7 : 7 + -(-reals // 6)] for x in _numbers(line, 13)]
+    if analysis == NORMAL:
+        frequency, damping = numbers[0], numbers[2]
+    elif analysis in COMPLEX_MODES:
+        pole = complex(numbers[0], numbers[1])
+        frequency, damping = abs(pole) / (2.0 * np.pi), -pole.real / abs(pole)
+    else:
+        raise ModelError(f"{where}: is of the analysis {analysis}, wanted modes, 2, 3 or 7")
+    per_node = count * (2 if data == COMPLEX_DATA else 1)
+    rows = lines[7 + -(-reals // 6) :]
+    step = 1 + -(-per_node // 6)
+    found: dict[int, Complexes] = {}
+    for at in range(0, len(rows) - step + 1, step):
+        values = np.array([x for line in rows[at + 1 : at + step] for x in _numbers(line, 13)])
+        if len(values) != per_node:
+            raise ValueError(f"node {rows[at].strip()} has {len(values)} numbers, wanted {per_node}")
+        vector = values[0::2] + 1j * values[1::2] if data == COMPLEX_DATA else values.astype(complex)
+        found[int(rows[at].split()[0])] = vector[:3]
+    return frequency, damping, found
+
+
+def _response(lines: Sequence[str], where: str) -> Response:
+    """A function of dataset 58: of real (2, 4) or complex (5, 6) numbers, single (2, 5) or double ones."""
+    head, form = lines[5], lines[6].split()
+    kind = int(head[:5])
+    ends = head[30:].split()
+    response, reference = (int(ends[1]), int(ends[2])), (int(ends[4]), int(ends[5]))
+    data, count, even = int(form[0]), int(form[1]), int(form[2])
+    first, step = float(form[3]), float(form[4])
+    double, pairs = data in (4, 6), data in (5, 6)
+    if even or not double:
+        numbers = [x for line in lines[11:] for x in _numbers(line, 20 if double else 13)]
+    else:
+        numbers = [x for line in lines[11:] for x in (*_numbers(line[:13], 13), *_numbers(line[13:], 20))]
+    per_point = (2 if pairs else 1) + (0 if even else 1)
+    if len(numbers) != count * per_point:
+        raise ModelError(f"{where}: has {len(numbers)} numbers, wanted {count * per_point} of {count} points")
+    table = np.array(numbers).reshape(count, per_point)
+    abscissa = first + step * np.arange(count) if even else table[:, 0]
+    values = table[:, -2] + 1j * table[:, -1] if pairs else table[:, -1].astype(complex)
+    return Response(kind, response, reference, np.asarray(abscissa), values)

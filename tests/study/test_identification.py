@@ -1,0 +1,166 @@
+"""Test data, correlation and identification: a universal file of pyuff, closed forms, and a fit by another program."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from oracles import two_panels as panels
+
+from femb import ModelError, correlate, identify, read_test_data
+
+# written by pyuff 2.5.8, whose unit is the millimetre
+UNIVERSAL = Path(__file__).with_name("panel_test.unv")
+
+
+def test_a_universal_file_of_another_program():
+    data = read_test_data(UNIVERSAL)
+    np.testing.assert_allclose(data.frequencies, [12.5, 80.25])
+    np.testing.assert_allclose(data.damping, [0.01, 0.02])
+    np.testing.assert_allclose(data.places, [[1, 0, 0], [2, 0, 0], [4, 0, 0]])
+    np.testing.assert_allclose(data.directions, np.tile([0, 0, 1], (3, 1)))
+    np.testing.assert_allclose(data.shapes.T, [[0.1, -0.4, 1.0], [0.5, 1.0, -0.75]])
+    assert data.traces == (("1", "2", "3"),)
+    (function,) = data.responses
+    assert (function.response, function.reference) == ((3, 3), (1, 3))
+    np.testing.assert_allclose(function.values, 1.0 / (4.0 - function.abscissa**2 + 0.2j), rtol=1e-9)
+
+
+def written(tmp_path, text, name="test.csv"):
+    path = tmp_path / name
+    path.write_text(text)
+    return path
+
+
+HEAD = "mode,frequency,point,x,y,z,direction,real\n"
+SHAPE = UNIVERSAL.read_text().splitlines()
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "message"),
+    [
+        (HEAD + "1,nan,P,0,0,0,z,1\n", "t.csv", "line 2: frequency: got 'nan', wanted a finite number"),
+        (HEAD + "1,2.0,P,0,0,0,z\n", "t.csv", "line 2: got 7 fields, wanted 8"),
+        (HEAD + "1,2.0,P,0,0,0,up,1\n", "t.csv", "direction: got 'up', wanted x, -y, or three numbers"),
+        (HEAD + "1,2.0,P,0,0,0,z,1\n1,2.0,Q,4000,0,0,z,1\n", "t.csv", "4e\\+03 m apart, probably in another unit"),
+        ("mode,freq\n1,2\n", "t.csv", "no column 'freq'"),
+        ("mode\n1\n", "t.csv", "the column frequency is missing"),
+        ("\n".join(SHAPE[:-2]), "t.unv", "has no end, a line with -1"),
+        ("\n".join(SHAPE).replace("1.25000e+01", "        NaN"), "t.unv", "dataset 55 at line .* is damaged"),
+    ],
+)
+def test_bad_data_is_named(tmp_path, text, name, message):
+    with pytest.raises(ModelError, match=message):
+        read_test_data(written(tmp_path, text, name))
+
+
+# A cantilever: the roots of cosh x cos x = -1 and its shapes.
+ROOTS = (1.875104068711961, 4.694091132974174)
+PANEL = """
+[sections.panel]
+shape = { rectangle = [0.3, 0.01] }
+youngs_modulus = 7e10
+shear_modulus = 2.7e10
+density = 2700.0
+[beams.panel]
+section = "panel"
+length = 2.0
+elements = 6
+start = { body = "ground", direction = [1, 0, 0] }
+[parameters.modulus]
+entry = "sections.panel.youngs_modulus"
+range = [5e10, 9e10]
+"""
+
+
+def cantilever(modulus):
+    rows, length = [HEAD.strip()], 2.0
+    for n, root in enumerate(ROOTS, 1):
+        f = root**2 / (2.0 * np.pi * length**2) * np.sqrt(modulus * 0.01**2 / (12.0 * 2700.0))
+        s = (np.cosh(root) + np.cos(root)) / (np.sinh(root) + np.sin(root))
+        for x in (2.0 / 3.0, 4.0 / 3.0, 2.0):
+            k = root * x / length
+            w = np.cosh(k) - np.cos(k) - s * (np.sinh(k) - np.sin(k))
+            # at points 0.1 m beside the axis, which turn with the section
+            rows.append(f"{n},{f!r},P{x:.2f},{x!r},0.1,0,z,{w!r}".replace("np.float64(", "").replace(")", ""))
+    return "\n".join(rows) + "\n"
+
+
+@pytest.fixture
+def panel(tmp_path):
+    return written(tmp_path, PANEL, "panel.toml"), written(tmp_path, cantilever(6.5e10))
+
+
+def test_a_cantilever_correlates_with_its_closed_form(panel, tmp_path):
+    found = correlate(*panel)
+    assert np.min(found.mac[[0, 1], found.pairs]) > 0.9999
+    assert np.min(found.cross[[0, 1], found.pairs]) > 0.9999
+    assert np.min(found.comac) > 0.9999
+    np.testing.assert_allclose(found.distances, 0.1, rtol=1e-9)
+    factor = found.frequencies[found.pairs] / found.data.frequencies
+    np.testing.assert_allclose(factor, np.sqrt(7.0 / 6.5), rtol=3e-3)
+    assert found.draw(tmp_path / "c.png").exists()
+
+
+def test_its_modulus_is_identified(panel, tmp_path):
+    found = identify(*panel, hold_out=[2])
+    assert found.values[0] == pytest.approx(6.5e10, rel=3e-3)
+    assert found.chi2 < 1e-3 < np.sum(found.before**2)
+    before, after = found.held_out["mode 2, Hz"]
+    assert abs(after) < 0.5 < 5.0 < abs(before)
+    assert found.draw(tmp_path / "i.png").exists()
+
+
+TWO = {
+    "k1": {"entry": "springs.left.stiffness", "value": 1500.0, "range": [1000.0, 3000.0]},
+    "k2": {"entry": "springs.right.stiffness", "value": 1650.0, "range": [1000.0, 3000.0]},
+    "m_p": {"entries": ["bodies.left.mass", "bodies.right.mass"], "value": 20.0, "range": [10.0, 40.0]},
+}
+COLUMNS = "mode,frequency,sigma\n"
+
+
+@pytest.fixture
+def tests(tmp_path):
+    free = written(tmp_path, COLUMNS + "1,0.25251,2e-4\n2,0.63982,5e-4\n", "free.csv")
+    held = written(tmp_path, COLUMNS + "1,0.23999,2e-4\n2,0.25211,2e-4\n", "held.csv")
+    return written(tmp_path, panels.CASE, "two.toml"), free, held
+
+
+@pytest.mark.slow
+def test_two_panels_fit_as_in_a_program_that_shares_nothing(tests):
+    case, free, held = tests
+    found = identify(case, [(free, None), (held, "hub")], TWO)
+    np.testing.assert_allclose(found.values, [1531.19037197, 1690.34553155, 20.31053998], rtol=1e-8)
+    np.testing.assert_allclose(found.deviations, [3.2156056, 3.4113831, 0.0553090], rtol=1e-6)
+    np.testing.assert_allclose([found.correlation[0, 1], found.correlation[0, 2]], [0.378499, 0.736003], atol=1e-6)
+    np.testing.assert_allclose(found.singular, [1148.55, 616.19, 282.76], rtol=1e-5)
+    assert found.chi2 == pytest.approx(4.47923804, rel=1e-8)
+    assert found.not_told == []
+    prior = identify(case, [(free, None), (held, "hub")], TWO, priors={"m_p": 0.1})
+    np.testing.assert_allclose(prior.values, [1528.0823300, 1687.0687004, 20.2379734], rtol=1e-8)
+
+
+@pytest.mark.slow
+def test_what_the_data_cannot_tell_is_a_combination(tests):
+    """Held panels tell k/(J + m d^2): along the free direction both springs follow the mass, m d^2/(J + m d^2)."""
+    case, _, held = tests
+    found = identify(case, held, TWO, held="hub")
+    inertia = 25.0 * found.values[2]
+    follows = inertia / (500.0 / 3.0 + inertia)
+    assert found.singular[2] < 1e-4
+    np.testing.assert_allclose(found.directions[2], [follows, follows, 1.0], rtol=1e-4)
+    assert np.isinf(found.deviations).all()
+    (text,) = found.not_told
+    assert text.endswith("+1.00 m_p")
+    assert "the data cannot tell: " + text in found.table()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"priors": {"k3": 1.0}}, "priors: no parameter 'k3'"),
+        ({"hold_out": [3]}, "hold_out: got mode 3; the test has 2 modes"),
+    ],
+)
+def test_wrong_words_of_a_fit(tests, words, message):
+    with pytest.raises(ModelError, match=message):
+        identify(tests[0], tests[2], TWO, held="hub", **words)
