@@ -170,7 +170,20 @@ outputs = ["loads.push.force"]
     + RUN.format(3.05, 3.05)
 )
 
+FREE = """
+[bodies.body]
+mass = 1.0
+inertia = [10.0, 7.0, 12.0]
+angular_velocity = [0.3, -0.5, 0.2]
+""" + RUN.format(10.0, 10.0)
+
 MOTIONS = {
+    "free body": Table(
+        FREE,
+        {axis: _end(f"body.angular_velocity.{axis}") for axis in "xyz"},
+        {"first inertia": _entry("bodies.body.inertia.0")},
+        {"x": [np.nan, -0.16777745], "y": [np.nan, -0.04086848], "z": [np.nan, -0.10385248]},
+    ),
     "panel with a latch": Table(
         PANEL,
         {

@@ -52,6 +52,8 @@ SMALL, SMALL_OF_RUNS, NOTHING = 1e-8, 1e-6, 1e-11
 LINEAR = 1e-9
 # What a table warns of, relative to the derivative.
 DOUBTFUL = 1e-6
+# Parts of parameters along which they change together.
+GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
 # Part of the value that stands for a range where there is none.
 PER_CENT = 0.01
 
@@ -324,7 +326,8 @@ class CaseFamily:
 class Differences(CaseFamily):
     """The derivatives of outputs, from models beside the nominal one.
 
-    small : a relative error of derivatives at which no other step is tried.
+    small : a relative error of derivatives at which no other step is tried; above the usual one, runs are not carried
+    out by half the steps.
     """
 
     small = SMALL
@@ -344,12 +347,16 @@ class Differences(CaseFamily):
         return self.recorded.of(model, self.halved)
 
     def _by_halves(self, outputs: list[int], derivatives: Floats) -> Floats:
-        """(o,): relative differences of derivatives of runs to those by half the steps, along all parameters at once.
+        """(o, k): differences of derivatives of runs to those by half the steps, along all parameters at once.
+
+        The difference is shared out evenly, by the sizes of the parameters.
 
         outputs : the numbers of the outputs of runs. derivatives (o, k).
         """
-        found = np.zeros(len(derivatives))
-        sizes = np.array([abs(each.value) or each.scale for each in self.parameters])
+        found = np.zeros(derivatives.shape)
+        # of unequal parts, since the changes by a mass and a stiffness may cancel
+        parts = 0.5 + np.modf(GOLDEN * np.arange(len(self.parameters)))[0]
+        sizes = parts * [abs(each.value) or each.scale for each in self.parameters]
         along = derivatives @ sizes
         sides, self.halved = [], True
         try:
@@ -366,8 +373,7 @@ class Differences(CaseFamily):
         finally:
             self.halved = False
         finer = (np.array(sides[0]) - np.array(sides[1])) / (2.0 * OF_RUNS[0])
-        largest = np.linalg.norm(derivatives * sizes, axis=1)[outputs]
-        found[outputs] = np.abs(finer - along[outputs]) / np.where(largest > 0.0, largest, 1.0)
+        found[outputs] = np.abs(finer - along[outputs])[:, None] / (sizes * np.sqrt(len(sizes)))
         return found
 
     @one_blas_thread()
@@ -380,8 +386,8 @@ class Differences(CaseFamily):
             columns = [self._column(each, list(frozen.values()), values) for each in self.parameters]
             found = np.array(columns).transpose(2, 1, 0)
             runs = [i for i, each in enumerate(frozen.values()) if each.way == BY_STEPS]
-            if runs:
-                found[1] = np.maximum(found[1], self._by_halves(runs, found[0])[:, None] * np.abs(found[0]))
+            if runs and self.small <= SMALL:
+                found[1] = np.maximum(found[1], self._by_halves(runs, found[0]))
         names = tuple(each.parameter.name for each in self.parameters)
         ranged = np.array([each.limits is not None for each in self.parameters])
         swings = [
