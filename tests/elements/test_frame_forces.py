@@ -1,0 +1,91 @@
+"""Forces that are one traced function, against an element with kernels of its own and a closed form."""
+
+import numpy as np
+import pytest
+
+import femb
+from femb.elements.frame_forces import FrameForces
+from femb.elements.spring.batch import SpringBatch
+from femb.layout.element import Input
+from femb.layout.evaluation import Evaluation
+from femb.numerics.compiler.duals import cross, dot, joined, norm
+from femb.numerics.compiler.traced import traced
+from femb.system.system import System
+
+START, END, STIFFNESS, DAMPING, FREE = (0.2, -0.1, 0.4), (-0.3, 0.5, 0.1), 70.0, 4.0, 0.6
+
+
+def arm(row, one, two):
+    """The vector between two points, and its rate."""
+    s, t = row[:3], row[3:6]
+    d = two.r + two.R @ t - one.r - one.R @ s
+    return d, two.v + two.R @ cross(two.omega, t) - one.v - one.R @ cross(one.omega, s)
+
+
+@traced
+def strut(row, inputs, one, two):
+    d, rate = arm(row, one, two)
+    f = (row[6] * (norm(d) - row[8]) + row[7] * dot(d, rate) / norm(d)) / norm(d) * d
+    return joined(f, cross(row[:3], one.R.T @ f)), joined(-f, -cross(row[3:6], two.R.T @ f))
+
+
+@traced
+def stored(row, inputs, one, two):
+    stretch = norm(arm(row, one, two)[0]) - row[8]
+    return 0.5 * row[6] * stretch * stretch
+
+
+class Struts(FrameForces):
+    force, potential = strut, stored
+
+
+@traced
+def driven(row, inputs, body):
+    return inputs[0] * row
+
+
+class Driven(FrameForces):
+    force = driven
+
+
+@pytest.fixture
+def system():
+    model = femb.Model("two")
+    model.add(femb.RigidBody("a", mass=2.0, inertia=(1.0, 2.0, 2.5)))
+    model.add(femb.RigidBody("b", mass=3.0, inertia=(1.0, 2.0, 2.5), position=(0.5, 1.0, -0.2)))
+    ends = {"start": femb.SpringEnd(body="a", at=START), "end": femb.SpringEnd(body="b", at=END)}
+    model.add(femb.SpringDamper("s", **ends, stiffness=STIFFNESS, damping=DAMPING, free_length=FREE))
+    return System(model)
+
+
+def test_a_spring_of_one_function_is_the_spring(system):
+    frames = [(system.layout.bodies["a"], system.layout.bodies["b"])]
+    mine = Struts(system.layout, frames, [(*START, *END, STIFFNESS, DAMPING, FREE)])
+    mine.first_input = 0
+    mine.allocate(system.pattern)
+    (spring,) = (each for each in system.batches if isinstance(each, SpringBatch))
+    rng = np.random.default_rng(3)
+    q, v, u = system.q0 + 0.2 * rng.random((2, system.n_q)), rng.random((2, system.n_v)), np.zeros((2, system.n_u))
+    for batch in (mine, spring):
+        of, D, K, energies = (
+            Evaluation([batch], system.pattern),
+            *np.zeros((2, 2, system.pattern.size)),
+            np.zeros((2, 8)),
+        )
+        of.add_tangents(u, q, v, np.zeros_like(v), D, K)
+        of.add_energies(u, q, v, energies)
+        found = [of.residual(u, q, v, np.zeros_like(v)), D, K, energies]
+        if batch is mine:
+            wanted = found
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(one, other, rtol=0.0, atol=1e-13 * np.max(np.abs(other)))
+
+
+def test_a_force_of_its_input_alone_follows_it_and_has_no_tangent(system):
+    batch = Driven(system.layout, [(system.layout.bodies["b"],)], [(1.0, 2.0, 3.0)], [Input(1, np.sin)])
+    batch.first_input = 0
+    batch.allocate(system.pattern)
+    of, v = Evaluation([batch], system.pattern), system.v0[None]
+    residual = of.residual(np.array([[2.0]]), system.q0[None], v, v)
+    np.testing.assert_array_equal(residual[0, 6:9], [-2.0, -4.0, -6.0])
+    assert not of.tangent(np.array([2.0]), system.q0, v[0], v[0])[1].any()
