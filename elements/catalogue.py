@@ -23,7 +23,7 @@ from femb.elements.beam.section import Section as Section  # sections.section
 from femb.elements.beam.beam import Beam as Beam  # beams.beam
 from femb.elements.exact.beam import ExactBeam as ExactBeam  # beams.exact
 
-from femb.elements.shell.shell import ShellPoint as ShellPoint  # bodies
+from femb.elements.shell.attachment import ShellPoint as ShellPoint  # bodies
 
 # shells: Shells: panels, dishes, tapes and membranes
 from femb.elements.shell.shell import Shell as Shell  # shells.shell

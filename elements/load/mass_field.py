@@ -10,10 +10,9 @@ Source: docs/theory/gravity_gradient.md, sections 3 to 5.
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
-from math import inf
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -31,14 +30,22 @@ from femb.layout.views import BlockPattern, OutputStates
 from femb.numerics.block_kernels import clear
 from femb.numerics.compiler.bound_calls import Bound
 from femb.numerics.compiler.compile import inlined, kernel_with_entry
-from femb.numerics.paths import Central
+from femb.numerics.compiler.duals import (
+    Number,
+    Vector3,
+    cross,
+    dot,
+    norm,
+)
+from femb.numerics.compiler.traced import V3, V4, put, traced
 from femb.numerics.rotations import cross_matrix, normalise, rotate
-from femb.numerics.vector3 import HAS_AXES, IN_Q, IN_V, cross, dot, rotate_back, rotation
-from femb.numerics.vector3 import rotate as rotate_in_kernels
+from femb.numerics.vector3 import HAS_AXES, IN_Q, IN_V, attitude, still, unturned
 
 # Kernels of a field of acceleration on everything that has mass: see docs/theory/gravity_gradient.md, section 4.
 
 AXES, STRUCTURE = 2, 3
+UNITS = np.eye(3)
+crossed, length = traced(cross), traced(norm)
 
 
 @kernel_with_entry
@@ -72,20 +79,34 @@ def middles(index, q, middle):
                 middle[state, g, o] += q[state, index[k, IN_Q] + o] / number[g]
 
 
+@traced
+def across(x: Vector3, e: Vector3) -> Any:
+    """Two unit vectors across the unit vector x and each other; e : not along x."""
+    y = cross(x, e)
+    y = y / norm(y)
+    return y, cross(x, y)
+
+
 @inlined
-def triad(x, y, z):
-    """Set y, z (3,) such that the unit vector x, y and z are perpendicular unit vectors."""
-    least = 0
-    for o in range(1, 3):
-        if abs(x[o]) < abs(x[least]):
-            least = o
-    y[:] = 0.0
-    y[least] = 1.0
-    cross(x, y, z)
-    length = np.sqrt(dot(z, z))
-    for o in range(3):
-        y[o] = z[o] / length
-    cross(x, y, z)
+def triad(x):
+    """``across`` a unit vector and the axis that is least along it."""
+    a, b, c = abs(x[0]), abs(x[1]), abs(x[2])
+    least = (2 if c < a else 0) if a <= b else (2 if c < b else 1)
+    return across(x, V3(UNITS[least]))
+
+
+@inlined
+def set_weights(factor, weights):
+    """weights (3,) : factor times those of the gradient along the direction to the body and across it."""
+    weights[0], weights[1], weights[2] = 2.0 * factor, -factor, -factor
+
+
+@inlined
+def set_nothing(state, acceleration, weights, axes):
+    """No field at a state."""
+    acceleration[state] = 0.0
+    weights[:, state] = 0.0
+    axes[state] = 0.0
 
 
 @kernel_with_entry
@@ -95,26 +116,20 @@ def rotations(index, q, middle, acceleration, weights, axes, v, a, omega):
     index, middle : as in ``middles``; the structures rotate about these points. acceleration (s, F, 3), weights (3, s)
     and axes (s, g, 3, 3) : the field, see ``mass_field.Rotations``. Other entries of v and a are not set.
     """
-    A, w = np.empty((3, 3)), np.empty((2, 3))
-    x, y = w[0], w[1]
     for state in range(q.shape[0]):
         for k in range(index.shape[0]):
             i, j, g = index[k, IN_Q], index[k, IN_V], index[k, STRUCTURE]
             for o in range(3):
-                y[o] = q[state, i + o] - middle[state, g, o]
-            if index[k, AXES]:
-                rotation(q[state, i + 3 : i + 7], A)
-            for o in range(3):
                 a[0, state, j + o] = acceleration[state, k, o] / weights[0, state] if weights[0, state] else 0.0
+            r, R = V3(q[state, i:]) - V3(middle[state, g]), attitude(unturned())
+            if index[k, AXES]:
+                R = attitude(V4(q[state, i + 3 :]))
             for m in range(3):
-                cross(axes[state, g, m], y, x)
-                for o in range(3):
-                    v[m, state, j + o] = x[o]
-                    omega[m, state, k, o] = axes[state, g, m, o]
+                e = V3(axes[state, g, m])
+                put(e, omega[m, state, k])
+                put(crossed(e, r), v[m, state, j:])
                 if index[k, AXES]:
-                    rotate_back(A, axes[state, g, m], x)
-                    for o in range(3):
-                        v[m, state, j + 3 + o] = x[o]
+                    put(R.T @ e, v[m, state, j + 3 :])
 
 
 @kernel_with_entry
@@ -131,33 +146,23 @@ def subtract_weighted(weights, parts, out):
 @kernel_with_entry
 def mass_centres(index, q, forces, masses, centres):
     """Set masses (s,) and mass centres (s, 3) by the inertia forces (2, s, n) of translations along x and y."""
-    R, w = np.empty((3, 3)), np.empty((3, 3))
-    x, torque, moment = w[0], w[1], w[2]
+    moments = np.empty((2, 3))
     for state in range(q.shape[0]):
         masses[state] = 0.0
-        centres[state] = 0.0
         for m in range(2):
-            moment[:] = 0.0
+            moment = still()
             for k in range(index.shape[0]):
                 i, j = index[k, IN_Q], index[k, IN_V]
-                cross(q[state, i : i + 3], forces[m, state, j : j + 3], x)
-                for o in range(3):
-                    moment[o] += x[o]
+                moment += crossed(V3(q[state, i:]), V3(forces[m, state, j:]))
                 if index[k, AXES]:
-                    rotation(q[state, i + 3 : i + 7], R)
-                    rotate_in_kernels(R, forces[m, state, j + 3 : j + 6], torque)
-                    for o in range(3):
-                        moment[o] += torque[o]
+                    moment += attitude(V4(q[state, i + 3 :])) @ V3(forces[m, state, j + 3 :])
                 if m == 0:
                     masses[state] += forces[0, state, j]
-            # r x m e
-            if m == 0:
-                centres[state, 1], centres[state, 2] = -moment[2], moment[1]
-            else:
-                centres[state, 0] = moment[2]
-        if masses[state] != 0.0:
-            for o in range(3):
-                centres[state, o] /= masses[state]
+            put(moment, moments[m])
+        # r x m e
+        mass = masses[state] if masses[state] != 0.0 else 1.0
+        centres[state, 0], centres[state, 1] = moments[1, 2] / mass, -moments[0, 2] / mass
+        centres[state, 2] = moments[0, 1] / mass
 
 
 DIRECTIONS = np.arange(3)
@@ -371,198 +376,6 @@ class MassField(Batch):
         out[columns] += np.einsum("ni,nij->nj", data[columns], by_group[self.group])
 
 
-# Gravity of a central body on all masses, in a frame that moves on an orbit. Source: docs/theory/orbit.md.
-
-# Kernels of the gravity of a central body, and of its gradient alone.
-#
-# Both set the field of ``mass_field.Rotations`` at s states: acceleration (s, F, 3) at the frames, weights (3, s), and
-# axes (s, g, 3, 3) : rows along the direction to the body and two across it. index (F, 4) : as above.
-# All are zero at a state at which the body has no gravity, as at a load factor of zero.
-
-
-@inlined
-def set_weights(factor, weights):
-    """weights (3,) : factor times those of the gradient along the direction to the body and across it."""
-    weights[0], weights[1], weights[2] = 2.0 * factor, -factor, -factor
-
-
-@inlined
-def set_nothing(state, acceleration, weights, axes):
-    """No field at a state."""
-    acceleration[state] = 0.0
-    weights[:, state] = 0.0
-    axes[state] = 0.0
-
-
-@inlined
-def gradient_at(x, body, out):
-    """out (3, 3) : the gradient of gravity at x (3,) from the centre of a body (5,), see ``gravity``."""
-    square = dot(x, x)
-    n2, k, pole = body[0] / square**1.5, body[1] / square**2.5, body[2:]
-    s2 = dot(x, pole) ** 2 / square
-    for i in range(3):
-        for j in range(3):
-            up = x[i] * x[j] / square
-            both = (x[i] * pole[j] + pole[i] * x[j]) * dot(x, pole) / square
-            one = 1.0 if i == j else 0.0
-            of_oblateness = (1.0 - 5.0 * s2) * one + 2.0 * pole[i] * pole[j] - 10.0 * both + (35.0 * s2 - 5.0) * up
-            out[i, j] = n2 * (3.0 * up - one) - k * of_oblateness
-
-
-@inlined
-def take_out(G, along, weight, axis):
-    """Set axis (3,) and G (3, 3) less ``weight`` times its square, so that no part along a direction is left."""
-    for i in range(3):
-        axis[i] = dot(G[i], along)
-    size = np.sqrt(weight * dot(axis, along))
-    for i in range(3):
-        axis[i] /= size
-    for i in range(3):
-        for j in range(3):
-            G[i, j] -= weight * axis[i] * axis[j]
-
-
-@kernel_with_entry
-def gravity(index, bodies, origin, u, first, q, middle, acceleration, weights, axes):
-    """Gravity at the frames less that at the origin: docs/theory/orbit.md, equations (4) to (5b).
-
-    Of each structure: bodies (g, 5), with the constant mu of its central body, 3/2 J2 mu radius^2 and the pole; origin
-    (g, 3) of its coordinates; and first (g,), where in u (s, n_u) its six numbers begin: R (3,), the origin of the
-    frame from the central body, and the acceleration (3,) of a mass there. middle (s, g, 3) : of the frames of each
-    structure. axes are vectors whose squares, times the weights, add up to the gradient.
-    """
-    w, G = np.empty((4, 3)), np.empty((3, 3))
-    x, y, z, up = w[0], w[1], w[2], w[3]
-    for state in range(q.shape[0]):
-        rate2 = 0.0
-        for g in range(middle.shape[1]):
-            R = u[state, first[g] : first[g] + 3]
-            if dot(R, R) == 0.0:
-                axes[state, g] = 0.0
-                continue
-            for o in range(3):
-                x[o] = R[o] + origin[g, o] + middle[state, g, o]
-            distance = np.sqrt(dot(x, x))
-            if rate2 == 0.0:
-                rate2 = bodies[g, 0] / distance**3
-            gradient_at(x, bodies[g], G)
-            for o in range(3):
-                up[o] = x[o] / distance
-            triad(up, y, z)
-            take_out(G, up, 2.0 * rate2, axes[state, g, 0])
-            take_out(G, y, -rate2, axes[state, g, 1])
-            take_out(G, z, -rate2, axes[state, g, 2])
-        if rate2 == 0.0:
-            set_nothing(state, acceleration, weights, axes)
-            continue
-        set_weights(rate2, weights[:, state])
-        for k in range(index.shape[0]):
-            g = index[k, STRUCTURE]
-            R = u[state, first[g] : first[g] + 3]
-            square = dot(R, R)
-            if square == 0.0:
-                acceleration[state, k] = 0.0
-                continue
-            for o in range(3):
-                y[o] = origin[g, o] + q[state, index[k, IN_Q] + o]
-            # Encke's form of gravity at R + y less that at R
-            ratio = (dot(y, y) + 2.0 * dot(y, R)) / square
-            cube = (1.0 + ratio) ** 1.5
-            f = ratio * (3.0 + ratio * (3.0 + ratio)) / (1.0 + cube)
-            for o in range(3):
-                difference = -bodies[g, 0] / (square**1.5 * cube) * (y[o] - f * R[o])
-                acceleration[state, k, o] = difference + u[state, first[g] + 3 + o]
-            if bodies[g, 1] != 0.0:
-                pole = bodies[g, 2:]
-                for sign in (1.0, -1.0):
-                    for o in range(3):
-                        x[o] = R[o] + (y[o] if sign > 0.0 else 0.0)
-                    square = dot(x, x)
-                    height, factor = dot(x, pole), sign * bodies[g, 1] / square**2.5
-                    for o in range(3):
-                        part = (5.0 * height * height / square - 1.0) * x[o] - 2.0 * height * pole[o]
-                        acceleration[state, k, o] += factor * part
-
-
-@kernel_with_entry
-def gradient(index, u, first, centre, q, acceleration, weights, axes):
-    """The linear field of a gravity gradient G = n^2 (3 o o^T - 1): docs/theory/gravity_gradient.md, equation (1).
-
-    u (s, n_u), from ``first`` on : n^2, n^2 o (3,), and the acceleration b (3,) at the origin of q, which a load factor
-    multiplies; the field is G (r - centre) + b. centre (s, 3).
-    """
-    w = np.empty((4, 3))
-    vertical, y, z, r = w[0], w[1], w[2], w[3]
-    for state in range(q.shape[0]):
-        factor, b = u[state, first], u[state, first + 4 : first + 7]
-        if factor == 0.0:
-            set_nothing(state, acceleration, weights, axes)
-            continue
-        for o in range(3):
-            vertical[o] = u[state, first + 1 + o] / factor
-        set_weights(factor, weights[:, state])
-        triad(vertical, y, z)
-        for g in range(axes.shape[1]):
-            for o in range(3):
-                axes[state, g, 0, o], axes[state, g, 1, o], axes[state, g, 2, o] = vertical[o], y[o], z[o]
-        for k in range(index.shape[0]):
-            for o in range(3):
-                r[o] = q[state, index[k, IN_Q] + o] - centre[state, o]
-            up = 3.0 * dot(vertical, r)
-            for o in range(3):
-                acceleration[state, k, o] = b[o] + factor * (up * vertical[o] - r[o])
-
-
-class OrbitBatch(MassField):
-    """The forces of an ``femb.elements.Orbit``; its input is the position (3,) of the frame's origin and the
-    acceleration (3,) of a mass there, a function of time.
-
-    bodies (g, 5) and origin (g, 3) : of each structure, its central body, see ``gravity``, and the origin of its
-    coordinates; own_input (g,) : where its numbers begin among the inputs of the batch. spacing : s, of the instants
-    of a table of origins, over which no step goes.
-    """
-
-    def __init__(
-        self, name: str, body: Central, field: Callable[[float], Floats], spacing: float, layout: Layout
-    ) -> None:
-        super().__init__(layout)
-        self.spacing, self.limits_steps = spacing, spacing < inf
-        self.bodies: Floats = np.tile([body.mu, body.oblate, *body.pole], (self.count, 1)).astype(float)
-        self.origin: Floats = np.tile(layout.origin, (self.count, 1))
-        self.own_input: Ints = np.zeros(self.count, dtype=np.int64)
-        self.inputs = (Input(6, field, label=f"the orbit of loads.{name}", surroundings=True),)
-
-    @classmethod
-    def stacked(cls, batches: Sequence[Self], shifts: Sequence[Shift], layout: Layout) -> Self:
-        result = cls._stacked_field(batches, shifts, layout)
-        result.bodies = np.concatenate([batch.bodies for batch in batches])
-        result.origin = np.concatenate([batch.origin for batch in batches])
-        result.spacing = min(batch.spacing for batch in batches)
-        result.limits_steps = result.spacing < inf
-        result.own_input = np.concatenate(
-            [batch.own_input + shift.inputs for batch, shift in zip(batches, shifts, strict=True)]
-        )
-        return result
-
-    def allocate(self, pattern: BlockPattern) -> None:
-        super().allocate(pattern)
-        self.first: Ints = self.first_input + self.own_input
-
-    def longest_step(self, q: Floats, v: Floats) -> float:
-        return self.spacing
-
-    def field_calls(self, u: Floats, of: Rotations) -> list[Call]:
-        bodies, field = (self.bodies, self.origin), (of.acceleration, of.weights, of.axes)
-        return [Bound(gravity, self.index, *bodies, u, self.first, of.q, of.middle, *field)]
-
-    def slopes(self, u: Floats, q: Floats) -> Floats:
-        structure = self.index[:, STRUCTURE]
-        at = u[self.first[structure, None] + DIRECTIONS] + self.origin[structure]
-        body = self.bodies[structure]
-        central = Central(body[:, 0], body[:, 1], body[:, 2:])
-        return central.gradient(at + q[self.index[:, IN_Q, None] + DIRECTIONS])
-
-
 # The field of a gravity gradient on all masses, about a fixed point or the mass centre.
 #
 # Source: docs/theory/gravity_gradient.md.
@@ -578,6 +391,35 @@ class TensorField(Protocol):
     @property
     def orbital_rate(self) -> float: ...
     def vertical(self, t: float) -> Floats: ...
+
+
+@traced
+def linear_field(r: Vector3, b: Vector3, vertical: Vector3, factor: Number) -> Any:
+    """n^2 (3 o o^T - 1) r + b."""
+    return b + factor * (3.0 * dot(vertical, r) * vertical - r)
+
+
+@kernel_with_entry
+def gradient(index, u, first, centre, q, acceleration, weights, axes):
+    """The linear field of a gravity gradient G = n^2 (3 o o^T - 1): docs/theory/gravity_gradient.md, equation (1).
+
+    u (s, n_u), from ``first`` on : n^2, n^2 o (3,), and the acceleration b (3,) at the origin of q, which a load factor
+    multiplies; the field is G (r - centre) + b. centre (s, 3).
+    """
+    for state in range(q.shape[0]):
+        factor, given = u[state, first], u[state, first + 1 :]
+        if factor == 0.0:
+            set_nothing(state, acceleration, weights, axes)
+            continue
+        vertical, b, c = V3(given) / factor, V3(given[3:]), V3(centre[state])
+        set_weights(factor, weights[:, state])
+        y, z = triad(vertical)
+        for g in range(axes.shape[1]):
+            put(vertical, axes[state, g, 0])
+            put(y, axes[state, g, 1])
+            put(z, axes[state, g, 2])
+        for k in range(index.shape[0]):
+            put(linear_field(V3(q[state, index[k, IN_Q] :]) - c, b, vertical, factor), acceleration[state, k])
 
 
 class GravityGradientBatch(MassField):

@@ -251,7 +251,7 @@ class Orbit(Item):
     @staticmethod
     def batches(items: list["Orbit"], layout: Layout, model: ModelView) -> list[Batch]:
         """The forces on all masses. Raises ModelError: a second field, something fixed or far away."""
-        from femb.elements.load.mass_field import OrbitBatch
+        from femb.elements.load.central_gravity import OrbitBatch
 
         orbit, *others = items
         if others:

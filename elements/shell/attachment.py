@@ -1,23 +1,41 @@
-"""Attachment of nodes of a shell to bodies, beams and other shells, apart from the description of the shell.
+"""Nodes of a shell that others attach to, and their attachment to bodies, beams and other shells.
 
 Source: docs/theory/shell.md.
 """
 
 from collections.abc import Mapping
-from typing import Protocol
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
 
 import numpy as np
 
 from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.base.values import nearest, shown
+from femb.elements.modal.flexible_body import Interface
 from femb.elements.shell.mesh import ShellMesh
 from femb.layout.layout import Layout, Station
-from femb.layout.views import ModelView
+from femb.layout.views import ModelView, StartPoses
 from femb.numerics import rotations
 
 # A named point, and a node of a host, is on a node within this part of the shortest edge.
 ON_NODE = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class ShellPoint(Interface):
+    """A named node of a shell, a body named SHELL.POINT. Joints, beams, springs, loads and sensors attach to it.
+
+    A Shell adds it to the model. of : the name of the shell. interface : its name there.
+    """
+
+    kind: ClassVar[str] = "shell point"
+    in_case_files: ClassVar[bool] = False
+
+    def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
+        """A moving frame, which is that of the node."""
+        if self.name not in layout.bodies:
+            layout.bodies[self.name] = layout.add_frame(self.name, *placement.bodies[self.name])
 
 
 class MeshedItem(Protocol):

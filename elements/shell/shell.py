@@ -31,9 +31,8 @@ from femb.elements.beam.laminate import Material, Ply, material_named
 from femb.elements.item import Item, StartMotion
 from femb.elements.load.load import Load
 from femb.elements.marker import Marker, Place
-from femb.elements.modal.flexible_body import Interface
 from femb.elements.records import RecordedSystem, Records
-from femb.elements.shell.attachment import ON_NODE, attached
+from femb.elements.shell.attachment import ON_NODE, ShellPoint, attached
 from femb.elements.shell.bulk_shell import BulkShell, is_bulk_data, read_bulk_shell
 from femb.elements.shell.laminate import Wall, wall_of_plies
 from femb.elements.shell.mesh import (
@@ -64,22 +63,6 @@ COARSE = 100  # elements of a shell
 DRILLS = 0.5
 GEOMETRY = ("corners", "surface", "mesh")
 DIRECT = ("stiffness_matrix", "shear_stiffness", "mass_per_area")
-
-
-@dataclass(frozen=True, eq=False)
-class ShellPoint(Interface):
-    """A named node of a shell, a body named SHELL.POINT. Joints, beams, springs, loads and sensors attach to it.
-
-    A Shell adds it to the model. of : the name of the shell. interface : its name there.
-    """
-
-    kind: ClassVar[str] = "shell point"
-    in_case_files: ClassVar[bool] = False
-
-    def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
-        """A moving frame, which is that of the node."""
-        if self.name not in layout.bodies:
-            layout.bodies[self.name] = layout.add_frame(self.name, *placement.bodies[self.name])
 
 
 @dataclass(frozen=True, eq=False)
