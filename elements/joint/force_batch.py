@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -55,6 +55,19 @@ from femb.numerics.vector3 import OF_PAIR, add_row_force, frame_at, scatter, sca
 # ``tables`` (., 6). L (s, n, 5) : ELASTIC part of N, the REST, N_c, N_r, ENERGY. frames, rows, fixed :
 # as in ``measure``. Source: docs/theory/joint_forces.md, equations (1) to (14).
 
+
+class Laws(NamedTuple):
+    """Forces along coordinates, as kernels take them: the arrays above; kinds is index."""
+
+    frames: Ints
+    rows: Floats
+    fixed: Floats
+    kinds: Ints
+    data: Floats
+    starts: Ints
+    tables: Floats
+
+
 LAW, INPUT, INPUTS, LAST, IS_ANGLE, ACCOUNT, TABLE = range(7)
 ELASTIC, REST, BY_COORDINATE, BY_RATE, ENERGY = range(5)
 
@@ -94,7 +107,7 @@ def stepper(c, given, data, begin, end, tables, L):
 
 
 @kernel
-def laws(index, data, starts, tables, u, values, rates, L):
+def laws(of, u, values, rates, L):
     """Unwrap the angles in ``values`` (s, n), and set L (s, n, 5).
 
     Data: SPRING k, c, c_0; FRICTION T_c, T_s - T_c, v_t, v_S, viscous; STOPS lower, upper, k, exponent, damping;
@@ -102,6 +115,7 @@ def laws(index, data, starts, tables, u, values, rates, L):
     derivatives with respect to c and c' of a callable; of a CURVE the number of its table and the energy lost since the
     start; of a STEPPER two parts of the target. An angle without LAST is within half a turn of c_0 / 2.
     """
+    index, data, starts, tables = of.kinds, of.data, of.starts, of.tables
     for s in range(values.shape[0]):
         for n in range(index.shape[0]):
             if index[n, IS_ANGLE]:
@@ -151,48 +165,47 @@ def laws(index, data, starts, tables, u, values, rates, L):
 
 
 @inlined
-def laws_at(
-    s, frames, rows, fixed, index, data, starts, tables, u, q, v, values, rates, gradients, L
-):  # fmt: skip
+def laws_at(s, of, u, q, v, values, rates, gradients, L):
     """Set values, rates (1, n), gradients (1, n, 12) and L (1, n, 5) of ``laws`` at state s."""
-    of = slice(s, s + 1)
-    measure(frames, rows, q[of], v[of], fixed, values, rates, gradients)
-    laws(index, data, starts, tables, u[of], values, rates, L)
+    here = slice(s, s + 1)
+    measure(of.frames, of.rows, q[here], v[here], of.fixed, values, rates, gradients)
+    laws(of, u[here], values, rates, L)
 
 
 @kernel_with_entry
-def force(frames, rows, fixed, index, data, starts, tables, u, q, v, factors, out):
+def force(of, u, q, v, factors, out):
     """out (s, n_v) += J^T N; factors (1 + k,) : of the elastic parts, and of the rest of the forces of each account."""
-    n = frames.shape[0]
+    n = of.frames.shape[0]
     values, rates, gradients, L = np.empty((1, n)), np.empty((1, n)), np.empty((1, n, 12)), np.empty((1, n, 5))
     for s in range(q.shape[0]):
-        laws_at(s, frames, rows, fixed, index, data, starts, tables, u, q, v, values, rates, gradients, L)
+        laws_at(s, of, u, q, v, values, rates, gradients, L)
         for k in range(n):
-            force = factors[0] * L[0, k, ELASTIC] + factors[1 + index[k, ACCOUNT]] * L[0, k, REST]
-            add_row_force(frames[k], force, gradients[0, k], out[s])
+            force = factors[0] * L[0, k, ELASTIC] + factors[1 + of.kinds[k, ACCOUNT]] * L[0, k, REST]
+            add_row_force(of.frames[k], force, gradients[0, k], out[s])
 
 
 @kernel
-def energy(frames, rows, fixed, index, data, starts, tables, u, q, v, out):
+def energy(of, u, q, v, out):
     """out (s, 8) += potential energies; those of curves with what was lost since the start."""
-    n = frames.shape[0]
+    n = of.frames.shape[0]
     values, rates, gradients, L = np.empty((1, n)), np.empty((1, n)), np.empty((0, n, 12)), np.empty((1, n, 5))
     for s in range(q.shape[0]):
-        laws_at(s, frames, rows, fixed, index, data, starts, tables, u, q, v, values, rates, gradients, L)
+        laws_at(s, of, u, q, v, values, rates, gradients, L)
         out[s, 1] += np.sum(L[0, :, ENERGY])
 
 
 @kernel_with_entry
-def tangent(frames, rows, fixed, index, data, starts, tables, offset, stride, u, q, v, damping, stiffness):
+def tangent(of, offset, stride, u, q, v, damping, stiffness):
     """Add C and K, equation (2), at every state to block data (s, size)."""
-    n, changes, E, N = frames.shape[0], np.empty((12, 12)), np.empty((12, 12)), np.empty(3)
+    frames, n, changes, E, N = of.frames, of.frames.shape[0], np.empty((12, 12)), np.empty((12, 12)), np.empty(3)
     values, rates, gradients, L = np.empty((1, n)), np.empty((1, n)), np.empty((1, n, 12)), np.empty((1, n, 5))
     for s in range(q.shape[0]):
-        laws_at(s, frames, rows, fixed, index, data, starts, tables, u, q, v, values, rates, gradients, L)
+        laws_at(s, of, u, q, v, values, rates, gradients, L)
         for n in range(frames.shape[0]):
-            J, row, e = gradients[0, n], row_at(rows[n]), units(still())
+            J, row, e = gradients[0, n], row_at(of.rows[n]), units(still())
             N[0], N[1], N[2] = L[0, n, ELASTIC] + L[0, n, REST], L[0, n, BY_COORDINATE], L[0, n, BY_RATE]
-            one, two = frame_at(frames[n], FIRST, q[s], v[s], fixed), frame_at(frames[n], SECOND, q[s], v[s], fixed)
+            one = frame_at(frames[n], FIRST, q[s], v[s], of.fixed)
+            two = frame_at(frames[n], SECOND, q[s], v[s], of.fixed)
             if frames[n, PRIMITIVE] == TURN:
                 put_changes(varied_turn(row, one, two, V3(N), e), changes)
             else:
@@ -258,7 +271,7 @@ class CoordinateForceBatch(Batch):
     def kept(self) -> tuple[Any, ...]:
         """The arrays that its kernels keep."""
         c = self.coordinates
-        return c.index, c.data, c.fixed, self.index, self.data, self.starts, self.tables
+        return (Laws(c.index, c.data, c.fixed, self.index, self.data, self.starts, self.tables),)
 
     def forces(self) -> list[Force]:
         return [Force(force, self.kept, parts=(ForcePart.ELASTIC, *self.works))]
@@ -272,7 +285,7 @@ class CoordinateForceBatch(Batch):
     def results(self, u: Floats, values: Floats, rates: Floats) -> Floats:
         """The results L (s, n, 5) of the laws at coordinates, which it unwraps, and rates (s, n)."""
         L = np.empty((*values.shape, 5))
-        laws(self.index, self.data, self.starts, self.tables, u, values, rates, L)
+        laws(*self.kept, u, values, rates, L)
         return L
 
     def measure(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats, Floats]:

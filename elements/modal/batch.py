@@ -28,13 +28,13 @@ from femb.elements.modal.kernels import (
     R,
     S,
     axial,
+    empty_motion,
     forces,
     inertia_of,
     measured,
     moments,
     product_of,
     six_times,
-    station_motion,
 )
 from femb.elements.modal.matrices import add_masses, matrices
 from femb.elements.private_blocks import FreeBody
@@ -51,26 +51,20 @@ from femb.numerics.vector3 import IN_Q, IN_V, cross, dot, rotate, rotate_back
 
 
 @kernel
-def energy_momentum(index, stations, rests, rigid, linear, pairs, quad, psi2, fixed, gravity, q, v, out):
+def energy_momentum(of, q, v, out):
     """out (s, 8) += kinetic and potential energy, linear momentum, angular momentum about the inertial origin.
 
     Returns 0, or the number of an interface whose rotation relative to the root has reached half a turn.
     """
-    k, n, measures = stations.shape[0], linear.shape[0], psi2.shape[1]
-    frames, axes, turns = np.empty((k, 3, 3)), np.empty((k, 3, 3)), np.empty((k, 3, 3))
-    motion, relative = np.empty((k, 8, 3)), np.empty((k, 9, 3))
-    x, eta, body, each = np.empty((3, measures)), np.empty((3, n)), np.empty((8, 6)), np.empty((n, WIDTH))
-    w = np.empty((8, 3))
-    m = rigid[0]
+    n, m, pairs, gravity = of.linear.shape[0], of.rigid[0], of.pairs, of.gravity
+    at, body, each, w = empty_motion(of, np.empty((3, n))), np.empty((8, 6)), np.empty((n, WIDTH)), np.empty((8, 3))
+    axes, motion, eta = at.axes, at.motion, at.eta
     for state in range(q.shape[0]):
         # accelerations are not used: rates take their place
-        station_motion(index, stations, rests, q[state], v[state], v[state], fixed, frames, axes, motion)
-        bad = measured(
-            index, stations, rests, axes, motion, q[state], v[state], v[state], psi2, relative, turns, x, eta
-        )
+        bad = measured(of, q[state], v[state], v[state], at)
         if bad > 0:
             return bad
-        moments(rigid, linear, quad, eta, body, each)
+        moments(of, eta, body, each)
         omega, velocity, p, h, s = motion[0, OMEGA], w[0], w[1], w[2], body[S, :3]
         rotate_back(axes[0], motion[0, RATE], velocity)
         cross(omega, s, w[3])
@@ -100,21 +94,20 @@ def energy_momentum(index, stations, rests, rigid, linear, pairs, quad, psi2, fi
 
 
 @kernel
-def coordinates(index, stations, rests, psi2, q, v, a, fixed, out):
+def coordinates(of, q, v, a, out):
     """out (s, 3, N) = the coordinates that move the mass, their rates and second rates.
 
     Returns 0, or the number of an interface whose rotation relative to the root has reached half a turn.
     """
-    k, n = stations.shape[0], psi2.shape[1]
-    frames, axes, turns = np.empty((k, 3, 3)), np.empty((k, 3, 3)), np.empty((k, 3, 3))
-    motion, relative, x = np.empty((k, 8, 3)), np.empty((k, 9, 3)), np.empty((3, n))
+    eta = np.empty((3, out.shape[2]))
+    at = empty_motion(of, eta)
     for state in range(q.shape[0]):
-        station_motion(index, stations, rests, q[state], v[state], a[state], fixed, frames, axes, motion)
-        bad = measured(
-            index, stations, rests, axes, motion, q[state], v[state], a[state], psi2, relative, turns, x, out[state]
-        )
+        bad = measured(of, q[state], v[state], a[state], at)
         if bad > 0:
             return bad
+        for row in range(3):
+            for m in range(eta.shape[1]):
+                out[state, row, m] = eta[row, m]
     return 0
 
 
@@ -293,7 +286,7 @@ class ModalBatch(Batch):
 
     @property
     def _kept(self) -> tuple[Any, ...]:
-        return self.index, *self.arrays, self.fixed, self.gravity
+        return (columns.Body(self.index, *self.arrays, self.fixed, self.gravity),)
 
     def forces(self) -> list[Force]:
         damping = ForcePart.ELASTIC if self.undamped else ForcePart.WORK
@@ -302,11 +295,11 @@ class ModalBatch(Batch):
 
     def masses(self) -> list[MassMatrix]:
         still = np.zeros((1, int((self.index[:, IN_V] + self.sizes).max())))
-        kept = *self._kept, self.starts, self.sizes, still
+        kept = *self._kept, (self.starts, self.sizes), still
         return [MassMatrix(add_masses, kept, self.groups, tuple(self.sizes.tolist()), self._check, definite=False)]
 
     def tangents(self) -> list[Tangent]:
-        kept = *self._kept, self.starts, self.sizes
+        kept = *self._kept, (self.starts, self.sizes)
         return [
             Tangent(matrices, (*kept, True, True), self.groups, "qva", "mdk", exact=False, check=self._check),
             Tangent(matrices, (*kept, False, True), self.groups, "qva", "ddk", step=False, check=self._check),
@@ -353,9 +346,8 @@ class ModalBatch(Batch):
 
     def coordinates(self, q: Floats, v: Floats, a: Floats) -> Floats:
         """(s, 3, n) the coordinates that strain the body, their rates and second rates."""
-        place, rests, *_, psi2 = self.arrays
         out = np.empty((len(q), 3, len(self.arrays[3])))
-        self._check(coordinates(self.index, place, rests, psi2, q, v, a, self.fixed, out))
+        self._check(coordinates(*self._kept, q, v, a, out))
         return out[:, :, : self.size]
 
     def records(self, frames: OutputStates, batches: list[Any]) -> dict[str, Floats]:

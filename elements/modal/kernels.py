@@ -3,9 +3,11 @@
 Source: docs/theory/modal_body.md, equations (2) to (15).
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
-from femb.base.types import Floats
+from femb.base.types import Floats, Ints
 from femb.numerics.compiler.compile import inlined, kernel_with_entry
 from femb.numerics.vector3 import IN_Q, IN_V, add_point_force, cross, dot, rotate, rotate_back, rotation
 
@@ -37,6 +39,34 @@ R, RATE, ACC, OMEGA, ALPHA, ARM_RATE, ARM_ACC, FRAME_OMEGA = range(8)
 # The relative motion of an interface, rows of (9, 3): x, theta; difference of velocities and of accelerations in body
 # axes; y, c = C^T omega, e = C^T alpha, g of equation (13); h and 1 + tau, one number each.
 X, THETA, DV, DA, Y, TURNED, TURNED_ALPHA, G, SCALARS = range(9)
+
+
+class Body(NamedTuple):
+    """A body, as kernels take it: its arrays, see above (places is index), fixed poses, and gravity (3,), m/s2."""
+
+    places: Ints
+    stations: Floats
+    rests: Floats
+    rigid: Floats
+    linear: Floats
+    pairs: Floats
+    quad: Floats
+    psi2: Floats
+    fixed: Floats
+    gravity: Floats
+
+
+class Moving(NamedTuple):
+    """The motion of a body at a state: axes of the frames and of the stations, and C (k, 3, 3); motion of the stations
+    and relative motion of the interfaces, see above; coordinates x (3, n) and eta (3, N) with two rates."""
+
+    frames: Floats
+    axes: Floats
+    turns: Floats
+    motion: Floats
+    relative: Floats
+    x: Floats
+    eta: Floats
 
 
 def six(matrix: Floats) -> Floats:
@@ -160,9 +190,9 @@ WIDTH = 27
 
 
 @inlined
-def moments(rigid, linear, quad, eta, body, each):
+def moments(of, eta, body, each):
     """The moments ``body`` (8, 6), and those of every coordinate, ``each`` (n, 27), at eta (3, n); equation (2)."""
-    n = linear.shape[0]
+    rigid, linear, quad, n = of.rigid, of.linear, of.quad, of.linear.shape[0]
     for j in range(n):
         for o in range(3):
             each[j, SJ + o] = linear[j, S1 + o]
@@ -207,13 +237,14 @@ def moments(rigid, linear, quad, eta, body, each):
 
 
 @inlined
-def inner_force(m, pairs, eta, body, each, acc, omega, alpha, factors, work, wrench, N):
+def inner_force(of, at, body, each, acc, factors, work, wrench, N):
     """Force, torque about the origin, body axes (2, 3), and forces N (n,) on the coordinates; equations (4) to (6).
 
     acc : acceleration of the origin less gravity, body axes. factors (3,) : of the terms of inertia, elasticity and
     damping. work (6, 3).
     """
     s, momentum, inertial, elastic, damped = body[S, :3], work[0], factors[0], factors[1], factors[2]
+    m, pairs, eta, omega, alpha = of.rigid[0], of.pairs, at.eta, at.motion[0, OMEGA], at.motion[0, ALPHA]
     cross(omega, s, work[1])
     cross(omega, work[1], work[2])
     cross(omega, body[S_RATE, :3], work[3])
@@ -280,11 +311,20 @@ LEAST_TRACE = 1e-4
 
 
 @inlined
-def station_motion(index, stations, rests, q, v, a, fixed, frames, axes, motion):
-    """The axes of the frame (k, 3, 3), the axes (k, 3, 3) and the motion (k, 8, 3) of every station; see columns."""
-    for s in range(stations.shape[0]):
+def empty_motion(of, eta):
+    """Room for the motion of a body; eta (3, N) : that of its coordinates."""
+    k, n = of.stations.shape[0], of.psi2.shape[1]
+    axes, motion, relative = np.empty((3, k, 3, 3)), np.empty((k, 8, 3)), np.empty((k, 9, 3))
+    return Moving(axes[0], axes[1], axes[2], motion, relative, np.empty((3, n)), eta)
+
+
+@inlined
+def station_motion(of, q, v, a, at):
+    """Axes of the frames, axes and motion of every station."""
+    index, rests, fixed, frames, axes, motion = of.places, of.rests, of.fixed, at.frames, at.axes, at.motion
+    for s in range(of.stations.shape[0]):
         i, j = index[s, IN_Q], index[s, IN_V]
-        row, d, w = stations[s], stations[s, OFFSET : OFFSET + 3], motion[s]
+        row, d, w = of.stations[s], of.stations[s, OFFSET : OFFSET + 3], motion[s]
         if i >= 0:
             rotation(q[i + 3 : i + 7], frames[s])
         else:
@@ -324,21 +364,17 @@ def station_motion(index, stations, rests, q, v, a, fixed, frames, axes, motion)
 
 
 @inlined
-def measured(index, stations, rests, axes, motion, q, v, a, psi2, relative, turns, x, eta):
-    """The coordinates measured, x (3, n): values, rates and second rates, and those that move the mass, eta (3, N).
-
-    relative (k, 9, 3) : see columns. turns (k, 3, 3) : C. Returns 0, or the number of an interface whose rotation
-    relative to the root has reached half a turn.
-    """
-    k, n = stations.shape[0], x.shape[1]
+def measured(of, q, v, a, at):
+    """Set the motion of a body. Returns 0, or the number of an interface whose rotation relative to the root has
+    reached half a turn."""
+    station_motion(of, q, v, a, at)
+    x, eta, psi2, k, n = at.x, at.eta, of.psi2, of.stations.shape[0], at.x.shape[1]
     first = 6 * (k - 1)
-    i, j = index[k, IN_Q], index[k, IN_V]
+    i, j = of.places[k, IN_Q], of.places[k, IN_V]
     for m in range(n - first):
         x[0, first + m], x[1, first + m], x[2, first + m] = q[i + m], v[j + m], a[j + m]
     for s in range(1, k):
-        if not interface_motion(
-            stations[s], rests[s, AT_REST], axes[0], motion[0], axes[s], motion[s], relative[s], turns[s], x, s
-        ):
+        if not interface_motion(of, at, s):
             return s
     for row in range(3):
         for m in range(eta.shape[1]):
@@ -364,11 +400,11 @@ def bent_coordinate(p, bends, n):
 
 
 @inlined
-def interface_motion(station, A, axes, root, its_axes, its, w, C, x, s):
+def interface_motion(of, at, s):
     """Relative displacement and rotation of one interface, and their first and second rates; equations (11), (12),
     (13). Returns whether the rotation is below half a turn."""
-    omega, alpha = root[OMEGA], root[ALPHA]
-    at = 6 * (s - 1)
+    A, axes, root, its_axes, its = of.rests[s, AT_REST], at.axes[0], at.motion[0], at.axes[s], at.motion[s]
+    w, C, x, omega, alpha, row = at.relative[s], at.turns[s], at.x, root[OMEGA], root[ALPHA], 6 * (s - 1)
     for m in range(3):
         w[THETA, m], w[G, m], w[Y, m] = its[R, m] - root[R, m], its[RATE, m] - root[RATE, m], its[ACC, m] - root[ACC, m]
     rotate_back(axes, w[THETA], w[X])
@@ -379,12 +415,12 @@ def interface_motion(station, A, axes, root, its_axes, its, w, C, x, s):
     cross(omega, w[TURNED], w[G])
     cross(alpha, w[X], w[Y])
     for m in range(3):
-        x[0, at + m] = w[X, m] - station[POINT + m]
-        x[1, at + m] = w[DV, m] - w[TURNED, m]
-        x[2, at + m] = w[DA, m] - w[Y, m] - w[G, m]
-    cross(omega, x[1, at : at + 3], w[G])
+        x[0, row + m] = w[X, m] - of.stations[s, POINT + m]
+        x[1, row + m] = w[DV, m] - w[TURNED, m]
+        x[2, row + m] = w[DA, m] - w[Y, m] - w[G, m]
+    cross(omega, x[1, row : row + 3], w[G])
     for m in range(3):
-        x[2, at + m] -= 2.0 * w[G, m]
+        x[2, row + m] -= 2.0 * w[G, m]
     # rotation: C = R^T R_P A^T
     for m in range(3):
         for o in range(3):
@@ -405,17 +441,17 @@ def interface_motion(station, A, axes, root, its_axes, its, w, C, x, s):
     rotate_back(C, alpha, w[TURNED_ALPHA])
     for m in range(3):
         w[Y, m] -= w[TURNED, m]
-    times_inverse(theta, w[Y], x[1, at + 3 : at + 6])
+    times_inverse(theta, w[Y], x[1, row + 3 : row + 6])
     cross(w[Y], w[TURNED], w[SCALARS])
     rotate(A, its[ALPHA], w[G])
     for m in range(3):
         w[G, m] += w[SCALARS, m] - w[TURNED_ALPHA, m]
-    times_inverse(theta, w[G], x[2, at + 3 : at + 6])
+    times_inverse(theta, w[G], x[2, row + 3 : row + 6])
     rest = 1.0 + 0.25 * dot(theta, theta)
-    h = 0.5 * dot(theta, x[1, at + 3 : at + 6]) / rest
+    h = 0.5 * dot(theta, x[1, row + 3 : row + 6]) / rest
     for m in range(3):
-        x[0, at + 3 + m] = theta[m]
-        x[2, at + 3 + m] += h * x[1, at + 3 + m]
+        x[0, row + 3 + m] = theta[m]
+        x[2, row + 3 + m] += h * x[1, row + 3 + m]
     w[SCALARS, 0], w[SCALARS, 1] = h, rest
     return True
 
@@ -439,38 +475,25 @@ def times_inverse_back(theta, f, out):
 
 
 @kernel_with_entry
-def forces(
-    index, stations, rests, rigid, linear, pairs, quad, psi2, fixed, gravity, q, v, a, factors, out
-):  # fmt: skip
+def forces(of, q, v, a, factors, out):
     """out (s, n_v) += the residual, with factors (3,) of its terms of inertia, elasticity and damping.
 
     Returns -1, or the number of an interface whose rotation relative to the root has reached half a turn.
     """
-    k, n, size = stations.shape[0], psi2.shape[1], linear.shape[0]
-    frames, axes, turns = np.empty((k, 3, 3)), np.empty((k, 3, 3)), np.empty((k, 3, 3))
-    motion, relative, at_stations = np.empty((k, 8, 3)), np.empty((k, 9, 3)), np.empty((k, 2, 3))
-    x, eta, body, each = np.empty((3, n)), np.empty((3, size)), np.empty((8, 6)), np.empty((size, WIDTH))
+    k, n, size = of.stations.shape[0], of.psi2.shape[1], of.linear.shape[0]
+    at, at_stations = empty_motion(of, np.empty((3, size))), np.empty((k, 2, 3))
+    body, each = np.empty((8, 6)), np.empty((size, WIDTH))
     work, wrench, N, f, acc = np.empty((6, 3)), np.empty((2, 3)), np.empty(size), np.empty(n), np.empty(3)
     for state in range(q.shape[0]):
-        station_motion(index, stations, rests, q[state], v[state], a[state], fixed, frames, axes, motion)
-        bad = measured(
-            index, stations, rests, axes, motion, q[state], v[state], a[state], psi2, relative, turns, x, eta
-        )
+        bad = measured(of, q[state], v[state], a[state], at)
         if bad > 0:
             return bad
-        moments(rigid, linear, quad, eta, body, each)
-        less_gravity(axes[0], motion[0, ACC], gravity, work[0], acc)
-        omega, alpha, m = motion[0, OMEGA], motion[0, ALPHA], rigid[0]
-        inner_force(m, pairs, eta, body, each, acc, omega, alpha, factors, work, wrench, N)
-        by_measured(psi2, x, N, f)
-        station_forces(rests, axes, relative, turns, wrench, f, work, at_stations)
-        for s in range(k):
-            j = index[s, IN_V]
-            if j >= 0:
-                add_to_frame(stations[s], rests[s, IN_FRAME], frames[s], at_stations[s], 1.0, work, j, out[state])
-        j, first = index[k, IN_V], 6 * (k - 1)
-        for o in range(n - first):
-            out[state, j + o] += f[first + o]
+        moments(of, at.eta, body, each)
+        less_gravity(at.axes[0], at.motion[0, ACC], of.gravity, work[0], acc)
+        inner_force(of, at, body, each, acc, factors, work, wrench, N)
+        by_measured(of.psi2, at.x, N, f)
+        station_forces(of, at, wrench, f, work, at_stations)
+        add_to_frames(of, at, at_stations, 1.0, f, work, out[state])
     return -1
 
 
@@ -499,17 +522,18 @@ def by_measured(psi2, x, N, f):
 
 
 @inlined
-def station_forces(rests, axes, relative, turns, wrench, f, work, out):
+def station_forces(of, at, wrench, f, work, out):
     """Forces, inertial axes, and torques, axes of the station, at every interface, (k, 2, 3); equation (15)."""
+    rests, axes, relative, turns = of.rests, at.axes, at.relative, at.turns
     rotate(axes[0], wrench[0], out[0, 0])
     for o in range(3):
         out[0, 1, o] = wrench[1, o]
     for s in range(1, rests.shape[0]):
-        at = 6 * (s - 1)
-        force, theta = f[at : at + 3], relative[s, THETA]
+        row = 6 * (s - 1)
+        force, theta = f[row : row + 3], relative[s, THETA]
         rotate(axes[0], force, out[s, 0])
         cross(relative[s, X], force, work[0])
-        times_inverse_back(theta, f[at + 3 : at + 6], work[1])
+        times_inverse_back(theta, f[row + 3 : row + 6], work[1])
         rotate(turns[s], work[1], work[2])
         rotate_back(rests[s, AT_REST], work[1], out[s, 1])
         for o in range(3):
@@ -518,15 +542,23 @@ def station_forces(rests, axes, relative, turns, wrench, f, work, out):
 
 
 @inlined
-def add_to_frame(station, turned, frame, at_station, sign, work, j, out):
-    """Add the force and torque at a station to those of its frame, out[j : j + 6]."""
-    if station[OFF] == 0.0:
+def add_to_frames(of, at, forces, sign, f, work, out):
+    """Add forces and torques at the stations to those of their frames, and f (n,) to those of the modes, in out."""
+    k = of.stations.shape[0]
+    for s in range(k):
+        j = of.places[s, IN_V]
+        if j < 0:
+            continue
+        if of.stations[s, OFF] == 0.0:
+            for o in range(3):
+                out[j + o] += sign * forces[s, 0, o]
+                out[j + 3 + o] += sign * forces[s, 1, o]
+            continue
+        rotate_back(at.frames[s], forces[s, 0], work[0])
+        add_point_force(sign, forces[s, 0], work[0], of.stations[s, OFFSET : OFFSET + 3], j, out)
+        rotate(of.rests[s, IN_FRAME], forces[s, 1], work[1])
         for o in range(3):
-            out[j + o] += sign * at_station[0, o]
-            out[j + 3 + o] += sign * at_station[1, o]
-        return
-    rotate_back(frame, at_station[0], work[0])
-    add_point_force(sign, at_station[0], work[0], station[OFFSET : OFFSET + 3], j, out)
-    rotate(turned, at_station[1], work[1])
-    for o in range(3):
-        out[j + 3 + o] += sign * work[1, o]
+            out[j + 3 + o] += sign * work[1, o]
+    j, first = of.places[k, IN_V], 6 * (k - 1)
+    for o in range(f.size - first):
+        out[j + o] += sign * f[first + o]

@@ -13,15 +13,14 @@ from femb.base.types import Floats
 from femb.elements.modal.batch import ModalBatch
 from femb.elements.modal.data import ReducedBody
 from femb.elements.modal.kernels import (
-    IN_FRAME,
     OFF,
     add_block,
-    add_to_frame,
+    add_to_frames,
     by_measured,
+    empty_motion,
     measured,
     skew,
     station_forces,
-    station_motion,
 )
 from femb.elements.modal.matrices import add_bends, left_times, measured_rows, right_times, to_frame, turned_forces
 from femb.elements.records import load_factors
@@ -30,7 +29,7 @@ from femb.layout.terms import Force, Tangent
 from femb.layout.views import OutputStates
 from femb.numerics.compiler.bound_calls import Bound
 from femb.numerics.compiler.compile import inlined, kernel_with_entry
-from femb.numerics.vector3 import IN_V, product, scatter
+from femb.numerics.vector3 import product, scatter
 
 
 @inlined
@@ -43,80 +42,61 @@ def load_at(rows, first_input, u, load):
 
 
 @kernel_with_entry
-def load_forces(index, stations, rests, psi2, fixed, rows, first_input, u, q, v, out):
-    """out (s, n_v) -= the forces of loads, rows (l, 6 + N) times the inputs; see ``femb.elements.modal.kernels``.
+def load_forces(of, rows, first_input, u, q, v, out):
+    """out (s, n_v) -= the forces of loads, rows (l, 6 + N) times the inputs; of : the body.
 
     Returns -1, or the number of an interface whose rotation relative to the root has reached half a turn.
     """
-    k, n, size = stations.shape[0], psi2.shape[1], rows.shape[1] - 6
-    frames, axes, turns = np.empty((k, 3, 3)), np.empty((k, 3, 3)), np.empty((k, 3, 3))
-    motion, relative, at_stations = np.empty((k, 8, 3)), np.empty((k, 9, 3)), np.empty((k, 2, 3))
-    x, eta, work, wrench, f = np.empty((3, n)), np.empty((3, size)), np.empty((6, 3)), np.empty((2, 3)), np.empty(n)
-    load = np.empty(6 + size)
+    k, n, size = of.stations.shape[0], of.psi2.shape[1], of.linear.shape[0]
+    at, at_stations, load = empty_motion(of, np.empty((3, size))), np.empty((k, 2, 3)), np.empty(6 + size)
+    work, wrench, f = np.empty((6, 3)), np.empty((2, 3)), np.empty(n)
     for state in range(q.shape[0]):
         # the rates that are measured with the coordinates are not used
-        station_motion(index, stations, rests, q[state], v[state], v[state], fixed, frames, axes, motion)
-        bad = measured(
-            index, stations, rests, axes, motion, q[state], v[state], v[state], psi2, relative, turns, x, eta
-        )
+        bad = measured(of, q[state], v[state], v[state], at)
         if bad > 0:
             return bad
         load_at(rows, first_input, u[state], load)
         for o in range(3):
             wrench[0, o], wrench[1, o] = load[o], load[3 + o]
-        by_measured(psi2, x, load[6:], f)
-        station_forces(rests, axes, relative, turns, wrench, f, work, at_stations)
-        for s in range(k):
-            j = index[s, IN_V]
-            if j >= 0:
-                add_to_frame(stations[s], rests[s, IN_FRAME], frames[s], at_stations[s], -1.0, work, j, out[state])
-        j, first = index[k, IN_V], 6 * (k - 1)
-        for m in range(n - first):
-            out[state, j + m] -= f[first + m]
+        by_measured(of.psi2, at.x, load[6:], f)
+        station_forces(of, at, wrench, f, work, at_stations)
+        add_to_frames(of, at, at_stations, -1.0, f, work, out[state])
     return -1
 
 
 @kernel_with_entry
-def load_tangent(
-    index, stations, rests, psi2, fixed, rows, first_input, starts, sizes, offset, stride, u, q, v, stiffness
-):  # fmt: skip
+def load_tangent(of, rows, first_input, groups, offset, stride, u, q, v, stiffness):
     """Add d(-forces)/dq H of the loads to block data (s, size); returns as ``load_forces``."""
-    k, n, size = stations.shape[0], psi2.shape[1], rows.shape[1] - 6
+    k, n, size, (starts, sizes) = of.stations.shape[0], of.psi2.shape[1], of.linear.shape[0], groups
     first, z = 6 * (k - 1), 6 + n
-    frames, axes, turns = np.empty((k, 3, 3)), np.empty((k, 3, 3)), np.empty((k, 3, 3))
-    motion, relative, at_stations = np.empty((k, 8, 3)), np.empty((k, 9, 3)), np.empty((k, 2, 3))
-    x, eta, work, wrench, f = np.empty((3, n)), np.empty((3, size)), np.empty((6, 3)), np.empty((2, 3)), np.empty(n)
+    at, at_stations, load = empty_motion(of, np.empty((3, size))), np.empty((k, 2, 3)), np.empty(6 + size)
+    work, wrench, f = np.empty((6, 3)), np.empty((2, 3)), np.empty(n)
     blocks, W, inner, between = np.empty((8, 3, 3)), np.empty((first, z)), np.empty((z, z)), np.empty((z, z))
-    M, C, K, load = np.empty((z, z)), np.empty((z, z)), np.empty((z, z)), np.empty(6 + size)
+    M, C, K = np.empty((z, z)), np.empty((z, z)), np.empty((z, z))
     for state in range(q.shape[0]):
         inner[:], between[:], M[:], C[:], K[:] = 0.0, 0.0, 0.0, 0.0, 0.0
-        station_motion(index, stations, rests, q[state], v[state], v[state], fixed, frames, axes, motion)
-        bad = measured(
-            index, stations, rests, axes, motion, q[state], v[state], v[state], psi2, relative, turns, x, eta
-        )
+        bad = measured(of, q[state], v[state], v[state], at)
         if bad > 0:
             return bad
-        measured_rows(rests, axes, relative, turns, W, blocks)
+        measured_rows(of, at, W, blocks)
         load_at(rows, first_input, u[state], load)
         for o in range(6 + size):
             load[o] = -load[o]
         for o in range(3):
             wrench[0, o], wrench[1, o] = load[o], load[3 + o]
-        by_measured(psi2, x, load[6:], f)
+        by_measured(of.psi2, at.x, load[6:], f)
         # the force turns with the root
         skew(wrench[0], blocks[3])
-        product(axes[0], blocks[3], blocks[4])
+        product(at.axes[0], blocks[3], blocks[4])
         add_block(-1.0, blocks[4], K, 0, 3)
-        add_bends(psi2, load[6:], psi2.shape[0] - (size - n), n, inner)
+        add_bends(of.psi2, load[6:], of.psi2.shape[0] - (size - n), n, inner)
         right_times(inner, W, first, between)
         left_times(W, between, first, K)
-        turned_forces(rests, axes, relative, turns, W, f, blocks, work, K)
-        station_forces(rests, axes, relative, turns, wrench, f, work, at_stations)
+        turned_forces(of, at, W, f, blocks, work, K)
+        station_forces(of, at, wrench, f, work, at_stations)
         for s in range(k):
-            if stations[s, OFF] != 0.0:
-                to_frame(
-                    stations[s], rests[s, IN_FRAME], frames[s], motion[s], at_stations[s], s, work, blocks, M, C, K
-                )
+            if of.stations[s, OFF] != 0.0:
+                to_frame(of, at, s, at_stations[s], work, blocks, M, C, K)
         scatter(K, starts, sizes, offset[0], stride[0], stiffness[state])
     return -1
 
@@ -156,14 +136,13 @@ class ModalLoadBatch(Batch):
 
     @property
     def _kept(self) -> tuple[Any, ...]:
-        place, rests, *_, psi2 = self.body.arrays
-        return self.body.index, place, rests, psi2, self.body.fixed, self.rows, self.first_input
+        return *self.body._kept, self.rows, self.first_input
 
     def forces(self) -> list[Force]:
         return [Force(load_forces, self._kept, check=self.body._check)]
 
     def tangents(self) -> list[Tangent]:
-        body, kept = self.body, (*self._kept, self.body.starts, self.body.sizes)
+        body, kept = self.body, (*self._kept, (self.body.starts, self.body.sizes))
         return [Tangent(load_tangent, kept, body.groups, gives="k", check=body._check)]
 
     def add_interface_forces(self, loaded: Batch, u: Floats, q: Floats, v: Floats, out: Floats) -> None:

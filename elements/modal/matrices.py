@@ -49,6 +49,7 @@ from femb.elements.modal.kernels import (
     add_product,
     bent_coordinate,
     by_measured,
+    empty_motion,
     inner_force,
     less_gravity,
     measured,
@@ -57,7 +58,6 @@ from femb.elements.modal.kernels import (
     six_to_matrix,
     skew,
     station_forces,
-    station_motion,
     times_inverse_back,
     turn_rates,
 )
@@ -71,9 +71,9 @@ from femb.numerics.vector3 import cross, dot, product, rotate, rotate_back, scat
 
 
 @inlined
-def mass_matrix(m, axes, pairs, body, each, blocks, out):
+def mass_matrix(of, at, body, each, blocks, out):
     """out (6 + n, 6 + n) = the mass matrix, equation (7). blocks (4, 3, 3) : workspace."""
-    n = each.shape[0]
+    m, axes, pairs, n = of.rigid[0], at.axes[0], of.pairs, each.shape[0]
     out[:, :] = 0.0
     skew(body[S, :3], blocks[0])
     product(axes, blocks[0], blocks[1])
@@ -95,9 +95,9 @@ def mass_matrix(m, axes, pairs, body, each, blocks, out):
 
 
 @inlined
-def by_velocities(axes, pairs, quad, body, each, omega, work, blocks, out):
+def by_velocities(of, at, body, each, work, blocks, out):
     """out (6 + n, 6 + n) = derivatives by velocities, equation (9)."""
-    n = each.shape[0]
+    axes, pairs, quad, omega, n = at.axes[0], of.pairs, of.quad, at.motion[0, OMEGA], each.shape[0]
     out[:, :] = 0.0
     # -(omega x s)~ - omega~ s~ - 2 sdot~, and the torque
     cross(omega, body[S, :3], work[0])
@@ -138,12 +138,13 @@ def by_velocities(axes, pairs, quad, body, each, omega, work, blocks, out):
 
 
 @inlined
-def by_positions(m, axes, pairs, quad, eta, body, each, acc, omega, alpha, force, work, blocks, out):
+def by_positions(of, at, body, each, acc, force, work, blocks, out):
     """out (6 + n, 6 + n) = derivatives by a rotation of the body and by the coordinates, equation (10).
 
     force (3,) : F_b, body axes.
     """
-    n = each.shape[0]
+    m, axes, pairs, quad, eta, n = of.rigid[0], at.axes[0], of.pairs, of.quad, at.eta, each.shape[0]
+    omega, alpha = at.motion[0, OMEGA], at.motion[0, ALPHA]
     out[:, :] = 0.0
     for o in range(3):
         work[0, o] = m * acc[o] - force[o]
@@ -197,32 +198,34 @@ def by_positions(m, axes, pairs, quad, eta, body, each, acc, omega, alpha, force
 
 
 @inlined
-def measured_rows(rests, axes, relative, turns, W, blocks):
+def measured_rows(of, at, W, blocks):
     """W (6 (k - 1), columns) : rates of the measured coordinates, equation (14); blocks (8, 3, 3): workspace."""
+    rests, axes, relative, turns = of.rests, at.axes, at.relative, at.turns
     W[:, :] = 0.0
     B, inverse = blocks[0], blocks[1]
     for s in range(1, rests.shape[0]):
-        at = 6 * (s - 1)
+        row = 6 * (s - 1)
         w, A, C = relative[s], rests[s, AT_REST], turns[s]
         skew(w[X], blocks[2])
-        add_block(1.0, blocks[2], W, at, 3)
+        add_block(1.0, blocks[2], W, row, 3)
         turn_rates(w[THETA], 1.0, B, inverse)
         for i in range(3):
             for j in range(3):
-                W[at + i, j] = -axes[0, j, i]
-                W[at + i, 6 * s + j] = axes[0, j, i]
+                W[row + i, j] = -axes[0, j, i]
+                W[row + i, 6 * s + j] = axes[0, j, i]
                 x, y = 0.0, 0.0
                 for k in range(3):
                     x += inverse[i, k] * C[j, k]
                     y += inverse[i, k] * A[k, j]
-                W[at + 3 + i, 3 + j] = -x
-                W[at + 3 + i, 6 * s + 3 + j] = y
+                W[row + 3 + i, 3 + j] = -x
+                W[row + 3 + i, 6 * s + 3 + j] = y
 
 
 @inlined
-def rate_changes(motion, relative, turns, x, W, E_q, E_v, E_a, blocks, work):
+def rate_changes(at, W, E_q, E_v, E_a, blocks, work):
     """Derivatives of the rates by displacements, E_q, and of the second rates by velocities, E_v, and displacements,
     E_a: equation (17), and (13) differentiated likewise. All as W; blocks (8, 3, 3), work (6, 3): workspace."""
+    motion, relative, turns, x = at.motion, at.relative, at.turns, at.x
     columns = W.shape[1]
     E_q[:, :] = 0.0
     E_v[:, :] = 0.0
@@ -230,29 +233,29 @@ def rate_changes(motion, relative, turns, x, W, E_q, E_v, E_a, blocks, work):
     omega, alpha = motion[0, OMEGA], motion[0, ALPHA]
     B, inverse = blocks[0], blocks[1]
     for s in range(1, relative.shape[0]):
-        at = 6 * (s - 1)
+        row = 6 * (s - 1)
         w, C = relative[s], turns[s]
-        turned, theta, rate = w[TURNED], w[THETA], x[1, at + 3 : at + 6]
+        turned, theta, rate = w[TURNED], w[THETA], x[1, row + 3 : row + 6]
         h, rest = w[SCALARS, 0], w[SCALARS, 1]
         # displacements
         skew(omega, blocks[2])
         skew(w[DV], blocks[3])
-        add_block(1.0, blocks[3], E_q, at, 3)
-        add_block_rows(-1.0, blocks[2], W, at, columns, E_q, at)
+        add_block(1.0, blocks[3], E_q, row, 3)
+        add_block_rows(-1.0, blocks[2], W, row, columns, E_q, row)
         cross(omega, w[X], work[0])
         for o in range(3):
-            work[0, o] += 2.0 * x[1, at + o]
+            work[0, o] += 2.0 * x[1, row + o]
         skew(work[0], blocks[3])
         skew(w[X], blocks[4])
         add_product(1.0, blocks[2], blocks[4], blocks[3])
-        add_block(1.0, blocks[3], E_v, at, 3)
-        add_block_rows(-2.0, blocks[2], W, at, columns, E_v, at)
+        add_block(1.0, blocks[3], E_v, row, 3)
+        add_block_rows(-2.0, blocks[2], W, row, columns, E_v, row)
         skew(w[DA], blocks[3])
-        add_block(1.0, blocks[3], E_a, at, 3)
+        add_block(1.0, blocks[3], E_a, row, 3)
         skew(alpha, blocks[3])
         add_product(1.0, blocks[2], blocks[2], blocks[3])
-        add_block_rows(-1.0, blocks[3], W, at, columns, E_a, at)
-        add_block_rows(-2.0, blocks[2], E_q, at, columns, E_a, at)
+        add_block_rows(-1.0, blocks[3], W, row, columns, E_a, row)
+        add_block_rows(-2.0, blocks[2], E_q, row, columns, E_a, row)
         # rotations
         turn_rates(theta, 1.0, B, inverse)
         skew(turned, blocks[2])
@@ -263,23 +266,23 @@ def rate_changes(motion, relative, turns, x, W, E_q, E_v, E_a, blocks, work):
         for i in range(3):
             for j in range(3):
                 blocks[5][i, j] -= blocks[4][i, j]
-        add_block_rows(1.0, blocks[5], W, at + 3, columns, E_q, at + 3)
+        add_block_rows(1.0, blocks[5], W, row + 3, columns, E_q, row + 3)
         # of the second rates by the rates: theta' theta^T/(2 (1 + tau)) + h 1
         blocks[5][:, :] = 0.0
         add_outer(0.5 / rest, rate, theta, blocks[5])
         add_diagonal(h, blocks[5])
-        add_block_rows(1.0, blocks[5], E_q, at + 3, columns, E_a, at + 3)
+        add_block_rows(1.0, blocks[5], E_q, row + 3, columns, E_a, row + 3)
         for i in range(3):
             for j in range(3):
                 blocks[5][i, j] -= blocks[4][i, j]
-        add_block_rows(1.0, blocks[5], W, at + 3, columns, E_v, at + 3)
+        add_block_rows(1.0, blocks[5], W, row + 3, columns, E_v, row + 3)
         skew(w[Y], blocks[5])
         product(inverse, blocks[5], blocks[6])
         for i in range(3):
             for j in range(3):
                 blocks[7][i, j] = C[j, i]
         product(blocks[6], blocks[7], blocks[4])
-        add_block(1.0, blocks[4], E_v, at + 3, 3)
+        add_block(1.0, blocks[4], E_v, row + 3, 3)
         # B^-1 (-e~ + c~ c~ + y~ c~) B, the change of B^-1 at constant g, and that of h
         skew(w[TURNED_ALPHA], blocks[4])
         for i in range(3):
@@ -292,7 +295,7 @@ def rate_changes(motion, relative, turns, x, W, E_q, E_v, E_a, blocks, work):
         add_half_turn_rate(theta, w[G], blocks[4])
         add_outer(0.5 / rest, rate, rate, blocks[4])
         add_outer(-0.5 * h / rest, rate, theta, blocks[4])
-        add_block_rows(1.0, blocks[4], W, at + 3, columns, E_a, at + 3)
+        add_block_rows(1.0, blocks[4], W, row + 3, columns, E_a, row + 3)
 
 
 @inlined
@@ -330,79 +333,68 @@ def strained_rows(psi2, x, W, E_q, E_v, E_a, J, P_q, P_v, P_a):
                 P_a[at, j] -= by * E_a[m, j] + by_acc * W[m, j] + 2.0 * by_rate * E_q[m, j]
 
 
-@kernel_with_entry
-def matrices(
-    index, stations, rests, rigid, linear, pairs, quad, psi2, fixed, gravity, starts, sizes, with_mass, with_tangent,
-    offset, stride, q, v, a, mass, damping, stiffness,
-):  # fmt: skip
+@inlined
+def add_matrices(of, groups, with_mass, with_tangent, offset, stride, q, v, a, mass, damping, stiffness):
     """Add the mass, d(residual)/dv and d(residual)/dq H at every state to block data (s, size).
 
-    Returns -1, or the number of an interface whose rotation relative to the root has reached half a turn.
+    groups : first rows and sizes (g,). Returns -1, or the number of an interface whose rotation relative to the root
+    has reached half a turn.
     """
-    k, n, size = stations.shape[0], psi2.shape[1], linear.shape[0]
+    k, n, size, (starts, sizes) = of.stations.shape[0], of.psi2.shape[1], of.linear.shape[0], groups
     first, p, z = 6 * (k - 1), 6 + size, 6 + n
-    frames, axes, turns = np.empty((k, 3, 3)), np.empty((k, 3, 3)), np.empty((k, 3, 3))
-    motion, relative, at_stations = np.empty((k, 8, 3)), np.empty((k, 9, 3)), np.empty((k, 2, 3))
-    x, eta, body, each = np.empty((3, n)), np.empty((3, size)), np.empty((8, 6)), np.empty((size, WIDTH))
+    at, at_stations = empty_motion(of, np.empty((3, size))), np.empty((k, 2, 3))
+    body, each = np.empty((8, 6)), np.empty((size, WIDTH))
     work, wrench, N, f, acc = np.empty((6, 3)), np.empty((2, 3)), np.empty(size), np.empty(n), np.empty(3)
     blocks, rows, strained = np.empty((8, 3, 3)), np.empty((4, first, z)), np.empty((4, first + size - n, z))
-    W, E_q, E_v, E_a, bends = rows[0], rows[1], rows[2], rows[3], psi2.shape[0] - (size - n)
+    W, E_q, E_v, E_a, bends = rows[0], rows[1], rows[2], rows[3], of.psi2.shape[0] - (size - n)
     J, P_q, P_v, P_a = strained[0], strained[1], strained[2], strained[3]
     inner, between, M, C, K = np.empty((p, p)), np.empty((p, z)), np.empty((z, z)), np.empty((z, z)), np.empty((z, z))
     every = np.ones(3)
     for state in range(q.shape[0]):
-        station_motion(index, stations, rests, q[state], v[state], a[state], fixed, frames, axes, motion)
-        bad = measured(
-            index, stations, rests, axes, motion, q[state], v[state], a[state], psi2, relative, turns, x, eta
-        )
+        bad = measured(of, q[state], v[state], a[state], at)
         if bad > 0:
             return bad
-        moments(rigid, linear, quad, eta, body, each)
+        moments(of, at.eta, body, each)
         M[:, :], C[:, :], K[:, :] = 0.0, 0.0, 0.0
-        measured_rows(rests, axes, relative, turns, W, blocks)
+        measured_rows(of, at, W, blocks)
         if with_tangent:
-            rate_changes(motion, relative, turns, x, W, E_q, E_v, E_a, blocks, work)
+            rate_changes(at, W, E_q, E_v, E_a, blocks, work)
         else:
             E_q[:, :], E_v[:, :], E_a[:, :] = 0.0, 0.0, 0.0
-        strained_rows(psi2, x, W, E_q, E_v, E_a, J, P_q, P_v, P_a)
+        strained_rows(of.psi2, at.x, W, E_q, E_v, E_a, J, P_q, P_v, P_a)
 
-        mass_matrix(rigid[0], axes[0], pairs, body, each, blocks, inner)
+        mass_matrix(of, at, body, each, blocks, inner)
         right_times(inner, J, first, between)
         left_times(J, between, first, M)
         if with_tangent:
-            omega, alpha = motion[0, OMEGA], motion[0, ALPHA]
-            less_gravity(axes[0], motion[0, ACC], gravity, work[0], acc)
+            less_gravity(at.axes[0], at.motion[0, ACC], of.gravity, work[0], acc)
             between[:, :] = 0.0
             times_changes(inner, P_v, first, between)
             left_times(J, between, first, C)
             between[:, :] = 0.0
             times_changes(inner, P_a, first, between)
             left_times(J, between, first, K)
-            by_velocities(axes[0], pairs, quad, body, each, omega, work, blocks, inner)
+            by_velocities(of, at, body, each, work, blocks, inner)
             right_times(inner, J, first, between)
             left_times(J, between, first, C)
             between[:, :] = 0.0
             times_changes(inner, P_q, first, between)
             left_times(J, between, first, K)
-            inner_force(rigid[0], pairs, eta, body, each, acc, omega, alpha, every, work, wrench, N)
-            by_positions(
-                rigid[0], axes[0], pairs, quad, eta, body, each, acc, omega, alpha, wrench[0], work, blocks, inner
-            )
+            inner_force(of, at, body, each, acc, every, work, wrench, N)
+            by_positions(of, at, body, each, acc, wrench[0], work, blocks, inner)
             right_times(inner, J, first, between)
             left_times(J, between, first, K)
-            by_measured(psi2, x, N, f)
-            if psi2.shape[0]:
+            by_measured(of.psi2, at.x, N, f)
+            if of.psi2.shape[0]:
                 inner[:, :] = 0.0
-                add_bends(psi2, N, bends, n, inner)
+                add_bends(of.psi2, N, bends, n, inner)
                 right_times(inner, W, first, between)
                 left_times(W, between, first, K)
-            turned_forces(rests, axes, relative, turns, W, f, blocks, work, K)
-            station_forces(rests, axes, relative, turns, wrench, f, work, at_stations)
+            turned_forces(of, at, W, f, blocks, work, K)
+            station_forces(of, at, wrench, f, work, at_stations)
         for s in range(k):
-            if stations[s, OFF] != 0.0:
-                to_frame(
-                    stations[s], rests[s, IN_FRAME], frames[s], motion[s], at_stations[s], s, work, blocks, M, C, K
-                )
+            if of.stations[s, OFF] != 0.0:
+                to_frame(of, at, s, at_stations[s], work, blocks, M, C, K)
         if with_mass:
             scatter(M, starts, sizes, offset[0], stride[0], mass[state])
         if with_tangent:
@@ -412,17 +404,17 @@ def matrices(
 
 
 @kernel_with_entry
-def add_masses(
-    index, stations, rests, rigid, linear, pairs, quad, psi2, fixed, gravity, starts, sizes, still, offset, stride, q,
-    mass,
-):  # fmt: skip
+def matrices(of, groups, with_mass, with_tangent, offset, stride, q, v, a, mass, damping, stiffness):
+    """``add_matrices``."""
+    return add_matrices(of, groups, with_mass, with_tangent, offset, stride, q, v, a, mass, damping, stiffness)
+
+
+@kernel_with_entry
+def add_masses(of, groups, still, offset, stride, q, mass):
     """Add the mass at every state to block data (s, size); returns as ``matrices``. still (1, n) : velocities, zero."""
     for state in range(q.shape[0]):
-        one = mass[state : state + 1]
-        bad = matrices(
-            index, stations, rests, rigid, linear, pairs, quad, psi2, fixed, gravity, starts, sizes, True, False,
-            offset, stride, q[state : state + 1], still, still, one, one, one,
-        )  # fmt: skip
+        one, here = mass[state : state + 1], q[state : state + 1]
+        bad = add_matrices(of, groups, True, False, offset, stride, here, still, still, one, one, one)
         if bad > 0:
             return bad
     return -1
@@ -487,18 +479,19 @@ def times_changes(A, changes, first, out):
 
 
 @inlined
-def turned_forces(rests, axes, relative, turns, W, f, blocks, work, K):
+def turned_forces(of, at, W, f, blocks, work, K):
     """K += the change of the forces on the stations with their positions at constant f, equation (16)."""
+    rests, axes, relative, turns = of.rests, at.axes, at.relative, at.turns
     B, inverse, dB = blocks[0], blocks[1], blocks[2]
     z = K.shape[0]
     for s in range(1, rests.shape[0]):
-        at = 6 * (s - 1)
-        theta, force, torque = relative[s, THETA], f[at : at + 3], f[at + 3 : at + 6]
+        row = 6 * (s - 1)
+        theta, force, torque = relative[s, THETA], f[row : row + 3], f[row + 3 : row + 6]
         skew(force, blocks[3])
         product(axes[0], blocks[3], blocks[4])
         add_block(1.0, blocks[4], K, 0, 3)
         add_block(-1.0, blocks[4], K, 6 * s, 3)
-        add_block_rows(1.0, blocks[3], W, at, z, K, 3)
+        add_block_rows(1.0, blocks[3], W, row, z, K, 3)
         turn_rates(theta, 1.0, B, inverse)
         times_inverse_back(theta, torque, work[0])
         dB[:, :] = 0.0
@@ -514,20 +507,21 @@ def turned_forces(rests, axes, relative, turns, W, f, blocks, work, K):
             for j in range(3):
                 blocks[4][i, j] -= dB[i, j]
         product(turns[s], blocks[4], blocks[5])
-        add_block_rows(1.0, blocks[5], W, at + 3, z, K, 3)
+        add_block_rows(1.0, blocks[5], W, row + 3, z, K, 3)
         A = rests[s, AT_REST]
         blocks[6][:, :] = 0.0
         for i in range(3):
             for j in range(3):
                 for m in range(3):
                     blocks[6][i, j] += A[m, i] * dB[m, j]
-        add_block_rows(1.0, blocks[6], W, at + 3, z, K, 6 * s + 3)
+        add_block_rows(1.0, blocks[6], W, row + 3, z, K, 6 * s + 3)
 
 
 @inlined
-def to_frame(station, turned, frame, w, force, s, work, blocks, M, C, K):
+def to_frame(of, at, s, force, work, blocks, M, C, K):
     """Change the rows and columns of one station into those of its frame, at an offset d with other axes."""
-    d, z, at = station[OFFSET : OFFSET + 3], K.shape[0], 6 * s
+    d, z, row = of.stations[s, OFFSET : OFFSET + 3], K.shape[0], 6 * s
+    turned, frame, w = of.rests[s, IN_FRAME], at.frames[s], at.motion[s]
     # the velocity and acceleration of the station at constant velocities and accelerations of the frame
     skew(w[ARM_RATE], blocks[0])
     product(frame, blocks[0], blocks[1])  # -d(velocity)/d(rotation)
@@ -542,27 +536,27 @@ def to_frame(station, turned, frame, w, force, s, work, blocks, M, C, K):
         for j in range(3):
             work[0, j], work[1, j], work[2, j] = 0.0, 0.0, 0.0
             for m in range(3):
-                work[0, j] += M[i, at + 3 + m] * turned[j, m] - M[i, at + m] * blocks[5][m, j]
+                work[0, j] += M[i, row + 3 + m] * turned[j, m] - M[i, row + m] * blocks[5][m, j]
                 work[1, j] += (
-                    C[i, at + 3 + m] * turned[j, m] - C[i, at + m] * blocks[5][m, j] - M[i, at + m] * blocks[3][m, j]
+                    C[i, row + 3 + m] * turned[j, m] - C[i, row + m] * blocks[5][m, j] - M[i, row + m] * blocks[3][m, j]
                 )
                 work[2, j] += (
-                    K[i, at + 3 + m] * turned[j, m] - K[i, at + m] * blocks[5][m, j]
-                    - C[i, at + m] * blocks[1][m, j] - M[i, at + m] * blocks[4][m, j]
+                    K[i, row + 3 + m] * turned[j, m] - K[i, row + m] * blocks[5][m, j]
+                    - C[i, row + m] * blocks[1][m, j] - M[i, row + m] * blocks[4][m, j]
                 )  # fmt: skip
         for j in range(3):
-            M[i, at + 3 + j], C[i, at + 3 + j], K[i, at + 3 + j] = work[0, j], work[1, j], work[2, j]
+            M[i, row + 3 + j], C[i, row + 3 + j], K[i, row + 3 + j] = work[0, j], work[1, j], work[2, j]
     for i in range(z):
         for j in range(3):
             work[0, j], work[1, j], work[2, j] = 0.0, 0.0, 0.0
             for m in range(3):
-                work[0, j] += turned[j, m] * M[at + 3 + m, i] - blocks[5][m, j] * M[at + m, i]
-                work[1, j] += turned[j, m] * C[at + 3 + m, i] - blocks[5][m, j] * C[at + m, i]
-                work[2, j] += turned[j, m] * K[at + 3 + m, i] - blocks[5][m, j] * K[at + m, i]
+                work[0, j] += turned[j, m] * M[row + 3 + m, i] - blocks[5][m, j] * M[row + m, i]
+                work[1, j] += turned[j, m] * C[row + 3 + m, i] - blocks[5][m, j] * C[row + m, i]
+                work[2, j] += turned[j, m] * K[row + 3 + m, i] - blocks[5][m, j] * K[row + m, i]
         for j in range(3):
-            M[at + 3 + j, i], C[at + 3 + j, i], K[at + 3 + j, i] = work[0, j], work[1, j], work[2, j]
+            M[row + 3 + j, i], C[row + 3 + j, i], K[row + 3 + j, i] = work[0, j], work[1, j], work[2, j]
     # the arm of the force
     rotate_back(frame, force[0], work[0])
     skew(work[0], blocks[0])
     product(blocks[2], blocks[0], blocks[1])
-    add_block(1.0, blocks[1], K, at + 3, at + 3)
+    add_block(1.0, blocks[1], K, row + 3, row + 3)

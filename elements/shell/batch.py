@@ -245,7 +245,7 @@ class ShellBatch(Batch):
         of_groups = groups_of(part)
         heats = np.ascontiguousarray(heats[:, of_groups]) if heats.size else heats
         arrays = cells.index[part], cells.kind[of_groups], *cells.shared, heats
-        return (*arrays, self.first_input, self.fixed, self.gravity)
+        return (kernels.Elements._make((*arrays, self.first_input, self.fixed, self.gravity)),)
 
     def _terms(self) -> Iterator[tuple[Cells, Callable[[slice], tuple[Any, ...]], tuple[Any, ...]]]:
         """Each kind of cells, with what kernels keep of a range, and of all of them."""
@@ -293,10 +293,7 @@ class ShellBatch(Batch):
         return terms
 
     def energies(self) -> list[Energy]:
-        return [
-            Energy(kernels.energy_momentum, (cells.index, cells.kind, *cells.shared, self.fixed, self.gravity))
-            for cells in self.cells
-        ]
+        return [Energy(kernels.energy_momentum, whole) for _, _, whole in self._terms()]
 
     def mass_changes(self, q: Floats) -> list[tuple[Ints, Floats]]:
         # the exact tangent at rest without stiffness and gravity, where the residual is M a

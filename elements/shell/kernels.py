@@ -20,8 +20,11 @@ kernels:
 
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
+from femb.base.types import Floats, Ints
 from femb.elements.shell.wrinkles import add_wrinkles
 from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
 from femb.numerics.compiler.lanes import LANES, every, lanes
@@ -397,17 +400,30 @@ def drilling_inertia(n, mass, i):
     return total * (r2 - r1 * r1 / (r0 + 1e-300))
 
 
+class Elements(NamedTuple):
+    """Elements with n corners, as kernels take them: the arrays above; places is index."""
+
+    places: Ints
+    kind: Ints
+    stiff: Floats
+    shape: Floats
+    corner: Floats
+    mass: Floats
+    tension: Floats
+    heats: Floats
+    first_input: int
+    fixed: Floats
+    gravity: Floats
+
+
 @kernel_with_entry
-def forces(
-    index, kind, stiff, shape, corner, mass, tension, heats, first_input, fixed, gravity, u, q, v, a, factors, out,
-    rows,
-):  # fmt: skip
+def forces(of, u, q, v, a, factors, out, rows):
     """out (s, n_v) += the residual of all elements at s states: equations (11), (16) and (17).
 
     factors (3,) or (4,) : of inertia, elastic forces, damping and, where there are heats, of what these change. rows
     (e, s, 6 n) : unless it is empty, it is set to what is otherwise added to out.
     """
-    n, m = corner.shape[1], shape.shape[1]
+    index, kind, tension, n, m = of.places, of.kind, of.tension, of.corner.shape[1], of.shape.shape[1]
     poses, rates = np.empty((n, 7, LANES)), np.empty((2, n, 6, LANES))
     R, y = lanes(np.empty((n, 3, 3, LANES))), lanes(np.empty((6, 2 * n, 3, LANES)))
     ends, c, e = (
@@ -416,17 +432,22 @@ def forces(
         lanes(np.empty((6, m, LANES))),
     )
     inertial, elastic, damped = factors[0] != 0.0, factors[1], factors[2]
-    heated = factors[3] if heats.shape[0] > 0 else elastic
+    heated = factors[3] if of.heats.shape[0] > 0 else elastic
     xx, xd = lanes(np.empty((n, n, LANES))), lanes(np.empty((n, n, LANES)))
     work, f = lanes(np.empty((3, LANES))), np.empty((6 * n, LANES))
     change, wrinkles = lanes(np.empty((9, LANES))), tension.shape[1] > 0
     for g in range(kind.shape[0]):
         first, row = g * LANES, kind[g, 1]
         count = min(LANES, index.shape[0] - first)
-        S, e0, corners, h = lanes(stiff[kind[g, 0]]), lanes(shape[row]), lanes(corner[row]), lanes(mass[row])
+        S, e0, corners, h = (
+            lanes(of.stiff[kind[g, 0]]),
+            lanes(of.shape[row]),
+            lanes(of.corner[row]),
+            lanes(of.mass[row]),
+        )
         beta = h[n * n + 3]
         for s in range(q.shape[0]):
-            gather(n, index, first, q[s], fixed, poses)
+            gather(n, index, first, q[s], of.fixed, poses)
             f[:] = 0.0
             force, w, acc = lanes(f), lanes(rates[0]), lanes(rates[1])
             place(n, lanes(poses), corners, R, y[0], ends[0])
@@ -435,7 +456,7 @@ def forces(
                 gather_rates(n, index, first, v[s], rates[0])
             if damps or elastic != 0.0 or heated != 0.0:
                 strains(n, corners, e0, y[0], ends[0], c[0], e[4])
-                free_strains(heats, first_input, u[s], g, e0, e[3])
+                free_strains(of.heats, of.first_input, u[s], g, e0, e[3])
                 for k in range(m):
                     e[0, k] = elastic * e[4, k] - heated * e[3, k]
                 if damps:
@@ -459,7 +480,7 @@ def forces(
                 add_frame_forces(n, corners, R, y[2], ends[2], force)
             if inertial:
                 gather_rates(n, index, first, a[s], rates[1])
-                inertia_forces(n, w, acc, corners, h, gravity, R, work, y[3], y[4], y[5])
+                inertia_forces(n, w, acc, corners, h, of.gravity, R, work, y[3], y[4], y[5])
                 add_inertia(n, w, acc, corners, h, R, y[5], force)
             for lane in range(count):
                 k = first + lane
@@ -501,9 +522,9 @@ def changed_strains(index, kind, shape, corner, q, fixed, x, out):
 
 
 @kernel
-def energy_momentum(index, kind, stiff, shape, corner, mass, tension, fixed, gravity, q, v, out):
+def energy_momentum(of, q, v, out):
     """out (s, 8) += kinetic and potential energy, linear momentum, angular momentum about the origin: (10), (16)."""
-    n, m = corner.shape[1], shape.shape[1]
+    index, kind, tension, n, m = of.places, of.kind, of.tension, of.corner.shape[1], of.shape.shape[1]
     poses, rates, sums = np.empty((n, 7, LANES)), np.empty((n, 6, LANES)), np.empty((8, LANES))
     R, y, ends = (
         lanes(np.empty((n, 3, 3, LANES))),
@@ -518,9 +539,14 @@ def energy_momentum(index, kind, stiff, shape, corner, mass, tension, fixed, gra
     total, change = lanes(sums), lanes(np.empty((9, LANES)))
     for g in range(kind.shape[0]):
         row = kind[g, 1]
-        S, e0, corners, h = lanes(stiff[kind[g, 0]]), lanes(shape[row]), lanes(corner[row]), lanes(mass[row])
+        S, e0, corners, h = (
+            lanes(of.stiff[kind[g, 0]]),
+            lanes(of.shape[row]),
+            lanes(of.corner[row]),
+            lanes(of.mass[row]),
+        )
         for s in range(q.shape[0]):
-            gather(n, index, g * LANES, q[s], fixed, poses)
+            gather(n, index, g * LANES, q[s], of.fixed, poses)
             gather_rates(n, index, g * LANES, v[s], rates)
             w = lanes(rates)
             place(n, lanes(poses), corners, R, y[0], ends[0])
@@ -535,7 +561,7 @@ def energy_momentum(index, kind, stiff, shape, corner, mass, tension, fixed, gra
             weigh(n, h, y[1], y[2])
             for i in range(n):
                 for k in range(3):
-                    y[3, i, k], y[3, n + i, k] = gravity[k] + 0.0 * total[0], 0.0 * total[0]
+                    y[3, i, k], y[3, n + i, k] = of.gravity[k] + 0.0 * total[0], 0.0 * total[0]
             for i in range(2 * n):
                 x, p = y[0, i], y[2, i]
                 total[0] += 0.5 * dot(p, y[1, i])

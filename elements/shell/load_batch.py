@@ -6,7 +6,7 @@ Source: docs/theory/shell.md, section 8.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -98,57 +98,71 @@ def at_point(points, g, x, speed, rows):
     cross(xr, xs, area)
 
 
+class Loaded(NamedTuple):
+    """What the kernels keep of a patch: the arrays above, places is index, and the first input of its law."""
+
+    places: Ints
+    arms: Floats
+    fixed: Floats
+    points: Floats
+    kind: int
+    numbers: Floats
+    levels: Floats
+    first: int
+    dead: Floats
+
+
 @inlined
-def area_force(kind, numbers, levels, first, u, a, w, x):
+def area_force(of, u, a, w, x):
     """The force (3,) on an area vector a with a velocity and a place, and as ``plate_force``."""
     F, found = no_change(a, w, x), -1
-    if kind == PRESSURE:
-        F = F + (u[first] * numbers[0]) * a
+    if of.kind == PRESSURE:
+        F = F + (u[of.first] * of.numbers[0]) * a
     else:
-        f, found = plate_force(kind, numbers, levels, u, first, unit_normal(a), w, x)
+        f, found = plate_force(of.kind, of.numbers, of.levels, u, of.first, unit_normal(a), w, x)
         F = F + on_area(a, f)
     return F, found
 
 
 @inlined
-def element_forces(points, kind, numbers, levels, first, dead, u, x, speed, rows, out):
-    """Set the forces out (n, 3) on the corners of an element; returns as ``plate_force``."""
+def element_forces(of, e, u, x, speed, rows, out):
+    """Set the forces out (n, 3) on the corners of element e; returns as ``plate_force``."""
     for c in range(out.shape[0]):
         for o in range(3):
-            out[c, o] = u[first] * dead[c, o]
-    for g in range(points.shape[1]):
-        at_point(points, g, x, speed, rows)
-        F, found = area_force(kind, numbers, levels, first, u, V3(rows[2]), V3(rows[3]), V3(rows[4]))
+            out[c, o] = u[of.first] * of.dead[e, c, o]
+    for g in range(of.points.shape[1]):
+        at_point(of.points, g, x, speed, rows)
+        F, found = area_force(of, u, V3(rows[2]), V3(rows[3]), V3(rows[4]))
         if found >= 0:
             return found
         for c in range(out.shape[0]):
-            add_to(points[0, g, c] * F, out[c])
+            add_to(of.points[0, g, c] * F, out[c])
     return -1
 
 
 @kernel
-def corner_forces(index, arms, fixed, points, kind, numbers, levels, first, dead, u, q, v, out):
+def corner_forces(of, u, q, v, out):
     """Set the forces out (s, e, n, 3), inertial axes, on the corners; returns as ``plate_force``."""
-    n = index.shape[1]
+    index, arms, n = of.places, of.arms, of.places.shape[1]
     at, R, rows = np.empty((3, n, 3)), np.empty((n, 3, 3)), np.empty((5, 3))
     for s in range(q.shape[0]):
         for e in range(index.shape[0]):
-            corner_motion(index[e], arms[e], fixed, q[s], v[s], at[0], at[1], at[2], R)
-            found = element_forces(points, kind, numbers, levels, first, dead[e], u[s], at[0], at[1], rows, out[s, e])
+            corner_motion(index[e], arms[e], of.fixed, q[s], v[s], at[0], at[1], at[2], R)
+            found = element_forces(of, e, u[s], at[0], at[1], rows, out[s, e])
             if found >= 0:
                 return found
     return -1
 
 
 @kernel_with_entry
-def forces(index, arms, fixed, points, kind, numbers, levels, first, dead, u, q, v, out):
+def forces(of, u, q, v, out):
     """out (s, n_v) -= the generalized forces; returns as ``plate_force``."""
-    n, local = index.shape[1], np.empty(3)
+    index, arms, n, local = of.places, of.arms, of.places.shape[1], np.empty(3)
     at, R, rows = np.empty((4, n, 3)), np.empty((n, 3, 3)), np.empty((5, 3))
     for s in range(q.shape[0]):
         for e in range(index.shape[0]):
-            corner_motion(index[e], arms[e], fixed, q[s], v[s], at[0], at[1], at[2], R)
-            found = element_forces(points, kind, numbers, levels, first, dead[e], u[s], at[0], at[1], rows, at[3])
+            corner_motion(index[e], arms[e], of.fixed, q[s], v[s], at[0], at[1], at[2], R)
+            found = element_forces(of, e, u[s], at[0], at[1], rows, at[3])
             if found >= 0:
                 return found
             for c in range(n):
@@ -159,11 +173,9 @@ def forces(index, arms, fixed, points, kind, numbers, levels, first, dead, u, q,
 
 
 @kernel_with_entry
-def tangent(
-    index, arms, fixed, points, kind, numbers, levels, first, dead, offset, stride, u, q, v, damping, stiffness
-):
+def tangent(of, offset, stride, u, q, v, damping, stiffness):
     """Add the derivatives of minus the generalized forces to block data (s, size); returns as ``plate_force``."""
-    n = index.shape[1]
+    index, arms, points, n = of.places, of.arms, of.points, of.places.shape[1]
     at, R, rows, by = np.empty((4, n, 3)), np.empty((n, 3, 3)), np.empty((6, 3)), np.empty((2, 3, 3))
     changes = np.empty((3, 12))
     turns, local, starts, sizes = np.empty((3, 3)), np.empty(3), 6 * np.arange(n), np.full(n, 6)
@@ -176,15 +188,15 @@ def tangent(
     on, change = np.empty((3, 3)), np.empty((3, 3))
     for s in range(q.shape[0]):
         for e in range(index.shape[0]):
-            corner_motion(index[e], arms[e], fixed, q[s], v[s], at[0], at[1], at[2], R)
-            found = element_forces(points, kind, numbers, levels, first, dead[e], u[s], at[0], at[1], rows, at[3])
+            corner_motion(index[e], arms[e], of.fixed, q[s], v[s], at[0], at[1], at[2], R)
+            found = element_forces(of, e, u[s], at[0], at[1], rows, at[3])
             if found >= 0:
                 return found
             by_x[:], by_v[:], C[:], K[:] = 0.0, 0.0, 0.0, 0.0
             for g in range(points.shape[1]):
                 at_point(points, g, at[0], at[1], rows)
                 a, w, x = areas(V3(rows[2])), velocities(V3(rows[3])), spots(V3(rows[4]))
-                F, _ = area_force(kind, numbers, levels, first, u[s], a, w, x)
+                F, _ = area_force(of, u[s], a, w, x)
                 put_changes(F, changes)
                 for i in range(3):
                     for j in range(3):
@@ -204,14 +216,14 @@ def tangent(
                                 by_v[c, i, m, j] += points[0, g, c] * share * changes[i, 3 + j]
             for c in range(n):
                 for m in range(n):
-                    for A, of, is_place in ((K, by_x, True), (K, by_v, False), (C, by_v, True)):
+                    for A, by_what, is_place in ((K, by_x, True), (K, by_v, False), (C, by_v, True)):
                         # the place turns with its frame by -R d~, the velocity by -R (omega x d)~
-                        product(of[c, :, m], R[m], on)
+                        product(by_what[c, :, m], R[m], on)
                         times_skew(-1.0, on, arms[e, m] if is_place else at[2, m], change)
                         for i in range(3):
                             for j in range(3):
                                 if is_place:
-                                    A[6 * c + i, 6 * m + j] += of[c, i, m, j]
+                                    A[6 * c + i, 6 * m + j] += by_what[c, i, m, j]
                                 A[6 * c + i, 6 * m + 3 + j] += change[i, j]
                 for A in (C, K):
                     for j in range(6 * n):
@@ -253,7 +265,7 @@ class Patch:
     shell: str
     frames: Ints
     load: int
-    kept: tuple[Any, ...]
+    kept: Loaded
 
     @classmethod
     def of(
@@ -265,13 +277,12 @@ class Patch:
         arms = np.array([station.offset for station in stations])[cells]
         index = np.stack([layout.frame_q[frames], layout.frame_v[frames]], axis=2)
         dead = np.zeros(arms.shape) if dead is None else dead
-        kept = index, arms, layout.fixed, shapes(cells.shape[1]), *law, dead
+        kept = Loaded._make((index, arms, layout.fixed, shapes(cells.shape[1]), *law, dead))
         return cls(shell, frames, load, kept)
 
     def with_inputs(self, first_input: int) -> tuple[Any, ...]:
         """Arguments that its kernels keep, for the first input of the batch in u."""
-        *before, first, dead = self.kept
-        return *before, first + first_input, dead
+        return (self.kept._replace(first=self.kept.first + first_input),)
 
     def add_interface_forces(self, loaded: HasInterfaces, q: Floats, force: Callable[[], Floats], out: Floats) -> None:
         """out (s, k, 6) += the part of the forces on the corners (s, e, n, 3) that is on the ``interfaces``."""
@@ -298,7 +309,7 @@ class ShellLoads(Batch):
 
     def tangents(self) -> list[Tangent]:
         return [
-            Tangent(tangent, patch.with_inputs(self.first_input), patch.kept[0][:, :, IN_V], check=self.check)
+            Tangent(tangent, patch.with_inputs(self.first_input), patch.kept.places[:, :, IN_V], check=self.check)
             for patch in self.patches
         ]
 

@@ -214,8 +214,9 @@ def add_drilling(n, s, corner, R, L, work, K):
 
 
 @inlined
-def add_stress_stiffness(n, s, corner, R, L, minus, xx, xd, dd, forces, turns, work, K):
+def add_stress_stiffness(n, s, corner, R, L, minus, weights, forces, turns, work, K):
     """K (6 n, 6 n) += the geometric stiffness of stresses s (m,) with the weights and forces of ``vector_forces``."""
+    xx, xd, dd = weights
     add_turns(n, xx, xd, dd, L, minus, work, K)
     add_weights(n, xx, xd, L, K)
     add_drilling(n, s[s.size - n :], corner, R, L, work, K)
@@ -251,8 +252,12 @@ def add_mass(n, corner, mass, L, minus, xx, xd, dd, work, M):
 
 
 @inlined
-def add_inertia_tangent(n, rates, corner, mass, R, u, phi, L, right, xx, xd, dd, work, C, K):
-    """C, K (6 n, 6 n) += derivatives of inertia and weight by velocities and poses: the end of section 7."""
+def add_inertia_tangent(n, rates, corner, mass, R, y, L, right, weights, work, C, K):
+    """C, K (6 n, 6 n) += derivatives of inertia and weight by velocities and poses: the end of section 7.
+
+    y : rows 3 and 5 are of ``inertia_forces``.
+    """
+    u, phi, (xx, xd, dd) = y[3], y[5], weights
     mass_weights(n, mass, xx, xd, dd)
     for i in range(n):
         for part in range(2):
@@ -311,16 +316,13 @@ def scatter_group(n, local, first, offset, stride, data):
 
 
 @kernel
-def tangents(
-    index, kind, stiff, shape, corner, mass, tension, heats, first_input, fixed, gravity, own, exact, offset, stride, u,
-    q, v, a, masses, damping, stiffness,
-):  # fmt: skip
+def tangents(of, own, exact, offset, stride, u, q, v, a, masses, damping, stiffness):
     """Add mass, damping and stiffness of all elements at s states to block data (s, size): sections 5 and 7.
 
     exact : whether inertia and damping forces are differentiated by the poses too, and no mass is added; otherwise the
     matrices are those of Newton's iteration.
     """
-    n, m = corner.shape[1], shape.shape[1]
+    index, kind, tension, n, m = of.places, of.kind, of.tension, of.corner.shape[1], of.shape.shape[1]
     poses, rates = np.empty((n, 7, LANES)), np.empty((2, n, 6, LANES))
     R, y = lanes(np.empty((n, 3, 3, LANES))), lanes(np.empty((6, 2 * n, 3, LANES)))
     ends, c, e = (
@@ -339,16 +341,16 @@ def tangents(
     for g in range(kind.shape[0]):
         first, row = g * LANES, kind[g, 1]
         S, e0, corners, h, given = (
-            lanes(stiff[kind[g, 0]]),
-            lanes(shape[row]),
-            lanes(corner[row]),
-            lanes(mass[row]),
+            lanes(of.stiff[kind[g, 0]]),
+            lanes(of.shape[row]),
+            lanes(of.corner[row]),
+            lanes(of.mass[row]),
             lanes(own[g]),
         )
         beta = h[n * n + 3]
         damps = not every(beta == 0.0)
         for s in range(q.shape[0]):
-            gather(n, index, first, q[s], fixed, poses)
+            gather(n, index, first, q[s], of.fixed, poses)
             place(n, lanes(poses), corners, R, y[0], ends[0])
             strains(n, corners, e0, y[0], ends[0], c[0], strain[0])
             B[:] = 0.0
@@ -362,7 +364,7 @@ def tangents(
                     for j in range(6 * n):
                         damp_[i, j] = beta * stiff_[i, j]
             w, acc = lanes(rates[0]), lanes(rates[1])
-            free_strains(heats, first_input, u[s], g, e0, strain[4])
+            free_strains(of.heats, of.first_input, u[s], g, e0, strain[4])
             if wrinkles:
                 for k in range(m):
                     strain[2, k] = strain[0, k] - strain[4, k]
@@ -406,13 +408,11 @@ def tangents(
             for i in range(n):
                 for j in range(n):
                     dd[i, j] = 0.0 * beta
-            add_stress_stiffness(
-                n, strain[2], corners, R, L, minus, xx, xd, dd, y[2], ends[2], three, stiff_
-            )  # fmt: skip
+            add_stress_stiffness(n, strain[2], corners, R, L, minus, (xx, xd, dd), y[2], ends[2], three, stiff_)
             if exact:
                 gather_rates(n, index, first, a[s], rates[1])
-                inertia_forces(n, w, acc, corners, h, gravity, R, work, y[3], y[4], y[5])
-                add_inertia_tangent(n, w, corners, h, R, y[3], y[5], L, minus, xx, xd, dd, three, damp_, stiff_)
+                inertia_forces(n, w, acc, corners, h, of.gravity, R, work, y[3], y[4], y[5])
+                add_inertia_tangent(n, w, corners, h, R, y, L, minus, (xx, xd, dd), three, damp_, stiff_)
             else:
                 M[:] = 0.0
                 add_mass(n, corners, h, L, minus, xx, xd, dd, three, lanes(M))
@@ -468,7 +468,7 @@ def stress_stiffness(index, kind, stiff, shape, corner, q, fixed, strain, out):
             K[:] = 0.0
             stresses(lanes(stiff[kind[g, 0]]), lanes(strain[f, g]), s)
             vector_forces(n, s, corners, y[0], ends[0], xx, xd, y[1], ends[1])
-            add_stress_stiffness(n, s, corners, R, L, minus, xx, xd, dd, y[1], ends[1], three, lanes(K))
+            add_stress_stiffness(n, s, corners, R, L, minus, (xx, xd, dd), y[1], ends[1], three, lanes(K))
             for lane in range(min(LANES, index.shape[0] - first)):
                 for a in range(6 * n):
                     for b in range(6 * n):
