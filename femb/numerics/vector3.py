@@ -207,18 +207,6 @@ def times_quaternion(x, y, z, p0, p1, p2, p3):
 
 
 @inlined
-def quaternion_times_into(p, x, out):
-    """out (4,) = p (0, x) in arrays; out may be p."""
-    out[0], out[1], out[2], out[3] = quaternion_times(p[0], p[1], p[2], p[3], x[0], x[1], x[2])
-
-
-@inlined
-def times_quaternion_into(x, p, out):
-    """out (4,) = (0, x) p in arrays; out may be p."""
-    out[0], out[1], out[2], out[3] = times_quaternion(x[0], x[1], x[2], p[0], p[1], p[2], p[3])
-
-
-@inlined
 def dot4(a, b):
     """a . b of quaternions."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]
@@ -352,18 +340,6 @@ def frame_motion(index, first, q, v, fixed, R, r, rate, w):
         rotation(q[i + 3 : i + 7], R)
     else:
         rotation(fixed[-1 - i, 3:7], R)
-
-
-@inlined
-def point_motion(index, first, point, q, v, fixed, R, r, rate, w):
-    """Position r and velocity ``rate`` of a point (3,) in axes of a frame, as in ``frame_motion``; w becomes
-    omega x point, in these axes."""
-    frame_motion(index, first, q, v, fixed, R, r, rate, w)
-    x, y, z = w[0], w[1], w[2]
-    w[0], w[1], w[2] = y * point[2] - z * point[1], z * point[0] - x * point[2], x * point[1] - y * point[0]
-    for k in range(3):
-        r[k] += R[k, 0] * point[0] + R[k, 1] * point[1] + R[k, 2] * point[2]
-        rate[k] += R[k, 0] * w[0] + R[k, 1] * w[1] + R[k, 2] * w[2]
 
 
 @kernel
