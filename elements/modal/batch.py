@@ -286,7 +286,7 @@ class ModalBatch(Batch):
 
     @property
     def _kept(self) -> tuple[Any, ...]:
-        return (columns.Body(self.index, *self.arrays, self.fixed, self.gravity),)
+        return (columns.BodyArrays(self.index, *self.arrays, self.fixed, self.gravity),)
 
     def forces(self) -> list[Force]:
         damping = ForcePart.ELASTIC if self.undamped else ForcePart.WORK

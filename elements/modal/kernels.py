@@ -41,7 +41,7 @@ R, RATE, ACC, OMEGA, ALPHA, ARM_RATE, ARM_ACC, FRAME_OMEGA = range(8)
 X, THETA, DV, DA, Y, TURNED, TURNED_ALPHA, G, SCALARS = range(9)
 
 
-class Body(NamedTuple):
+class BodyArrays(NamedTuple):
     """A body, as kernels take it: its arrays, see above (places is index), fixed poses, and gravity (3,), m/s2."""
 
     places: Ints
@@ -56,7 +56,7 @@ class Body(NamedTuple):
     gravity: Floats
 
 
-class Moving(NamedTuple):
+class BodyMotion(NamedTuple):
     """The motion of a body at a state: axes of the frames and of the stations, and C (k, 3, 3); motion of the stations
     and relative motion of the interfaces, see above; coordinates x (3, n) and eta (3, N) with two rates."""
 
@@ -315,7 +315,7 @@ def empty_motion(of, eta):
     """Room for the motion of a body; eta (3, N) : that of its coordinates."""
     k, n = of.stations.shape[0], of.psi2.shape[1]
     axes, motion, relative = np.empty((3, k, 3, 3)), np.empty((k, 8, 3)), np.empty((k, 9, 3))
-    return Moving(axes[0], axes[1], axes[2], motion, relative, np.empty((3, n)), eta)
+    return BodyMotion(axes[0], axes[1], axes[2], motion, relative, np.empty((3, n)), eta)
 
 
 @inlined
