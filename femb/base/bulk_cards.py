@@ -242,7 +242,8 @@ class Units:
         M = F * self.time**2 / L * self.mass
         return {
             "": 1.0, "1/K": 1.0, "L": L, "L2": L**2, "L4": L**4, "L6": L**6, "P": F / L**2, "F/L": F / L,
-            "FL": F * L, "F": F, "M": M, "D": M / L**3, "ML": M * L, "ML2": M * L**2, "M/L": M / L, "M/L2": M / L**2,
+            "FL": F * L, "F": F, "L/T2": L / self.time**2, "1/T": 1.0 / self.time,
+            "M": M, "D": M / L**3, "ML": M * L, "ML2": M * L**2, "M/L": M / L, "M/L2": M / L**2,
         }[unit]  # fmt: skip
 
 

@@ -234,10 +234,11 @@ class BulkData:
         return found
 
     @cached_property
-    def held_grids(self) -> list[int]:
-        """Grids with a support PS."""
+    def held_grids(self) -> dict[int, Any]:
+        """Grids with a support PS, and its components as digits."""
         default = self._defaults.value("PS")
-        return [number for number, card in self["GRID"].items() if card.value("PS") or default]
+        given = {number: card.value("PS") or default for number, card in self["GRID"].items()}
+        return {number: components for number, components in given.items() if components}
 
     def place(self, card: Card) -> Floats:
         given = card.fields[1] if len(card.fields) > 1 and card.fields[1] is not None else self._defaults.value("CP")

@@ -52,6 +52,10 @@ MATRICES = (".npz", ".h5", ".mat", ".op4", ".op2", ".pch", ".mtx", ".sti", ".mas
 @click.option(
     "--logical", multiple=True, metavar="NAME=DIR", help="A folder of INCLUDE in bulk data by its logical name."
 )
+@click.option("--held", is_flag=True, help="Without --interfaces: the supports of a NASTRAN deck hold it.")
+@click.option(
+    "--compare", type=click.Path(path_type=Path), metavar="FILE", help="Results of the deck: .f06, .pch, .op2."
+)
 @click.option("--stress", type=click.Path(path_type=Path), metavar="FILE", help="Stress stiffness beside matrices.")
 @click.option("--nodes", type=click.Path(path_type=Path), metavar="FILE", help="Table of nodes beside matrices.")
 @click.option("--mass-name", default="", metavar="NAME", help="Of the mass in .op4, .op2, .pch.")
@@ -79,6 +83,8 @@ def reduce(
     stiffness_name: str,
     craig_bampton: bool,
     stress: Path | None,
+    held: bool,
+    compare: Path | None,
     appendage: str | None,
     no_pictures: bool,
     force: bool,
@@ -95,7 +101,9 @@ def reduce(
     that carries it, or ground, the others are NAME=PLACE, as tip=beams.boom.-1 or tip=bodies.panel.tip.
 
     A body that was reduced, or a file of shapes such as free-free modes, is reduced further: --interfaces are then
-    names of those that are kept. Without --interfaces, --modes, --max-frequency and --out only the table is printed.
+    names of those that are kept. Of a NASTRAN deck without --interfaces its mass, groups, supports and modes are
+    printed, by which interfaces are chosen: NODES may be grids, set7 of SET 7, rbe9 of RBE2 9, spc of the supports.
+    Of a body without --interfaces, --modes, --max-frequency and --out only the table is printed.
     """
     from femb import fem
     from femb.case import load_case
@@ -114,6 +122,18 @@ def reduce(
             return
         if words.pop("mean_axes"):
             raise OptionError("--mean-axes: applies to a reduced body, .npz or .h5 of `femb reduce`")
+        if not interfaces and is_bulk_data(source) and words["youngs_modulus"] is None and not words["material"]:
+            others = {word: words[word] for word in ("loads", "stresses", "max_frequency", "effective_mass")}
+            _refuse(source, OF_DECKS, {**others, "nodes": nodes, "appendage": appendage, "stress": stress, "out": out})
+            given = {"unit": words["unit"], "logical": folders, "held": held, "compare": compare}
+            seen = fem.overview(source, 10 if words["modes"] is None else words["modes"], **given)
+            say(seen.table(), {"mass": seen.mass, "frequencies": seen.frequencies, "held": seen.held}, quiet=quiet)
+            return
+        if held or compare is not None:
+            raise OptionError(
+                "--held, --compare: apply to a NASTRAN deck without --interfaces; --interfaces root=spc "
+                "makes an interface of the grids that its supports hold"
+            )
         if not interfaces:
             raise OptionError("--interfaces: is missing; give at least the root as NAME=NODES")
         file = _out(source, out, force)
@@ -217,6 +237,7 @@ def _is_body(source: Path) -> bool:
 
 
 OF_BODIES = "a reduced body", "--interfaces, --modes, --max-frequency, --mean-axes, --damping"
+OF_DECKS = "a NASTRAN deck without --interfaces", "--modes, --held, --compare, --units, --logical"
 OF_CASES = "a case file", "--interfaces, --modes, --max-frequency, --effective-mass, --appendage, --coupling, --damping"
 
 

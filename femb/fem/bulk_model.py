@@ -5,7 +5,7 @@ PARAM,COUPMASS says otherwise.
 """
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 
@@ -18,11 +18,12 @@ from femb.base.errors import FembWarning, ModelError
 from femb.base.types import Bools, Floats, Ints, Sparse
 from femb.elements.shell.mesh import SIZES
 from femb.fem.bulk_bars import bars_of
+from femb.fem.bulk_case import LoadSets, acceleration, grid_sets, support_rows
 from femb.fem.bulk_connectors import connectors_of, edges_of
 from femb.fem.bulk_curved_shells import curved_shells_of
 from femb.fem.bulk_matrices import matrices_of
 from femb.fem.bulk_panels import panels_of
-from femb.fem.bulk_shells import Shells, second_strains, shells_of
+from femb.fem.bulk_shells import Shells, shells_of, stress_work
 from femb.fem.bulk_springs import springs_of
 from femb.fem.bulk_ties import Row, ties_of
 from femb.fem.model import FeModel, StressStiffness, as_csc
@@ -253,12 +254,15 @@ def _joined(data: BulkData) -> FeModel:
     scalars = np.cumsum([6 * len(numbers), *(len(part.points) for part in parts)])
     size = int(scalars[-1])
     K, M = _empty(size, size), _empty(size, size)
-    ties, carrier, cells = [_empty(0, size)], dict[int, int](), dict[str, Ints]()
+    ties, held, placed = [_empty(0, size)], [_empty(0, size)], list[tuple[_Part, Sparse]]()
+    carrier, cells = dict[int, int](), dict[str, Ints]()
     stress = StructureStress()
     for part, row, first, (R, _) in zip(parts, rows, scalars[:-1], places, strict=True):
         E = _placed(part, row, int(first), size, R)
         K, M = (as_csc(own + E.T @ each.matrix(part.size) @ E) for own, each in ((K, part.stiffness), (M, part.mass)))
+        placed.append((part, E))
         ties.append(part.rows(part.ties.rows) @ E)
+        held.append(part.rows(list(support_rows(part.data, part.points))) @ E)
         place = dict(zip(part.row, row.tolist(), strict=True))
         carrier |= {place[own]: place[part.ties.host(own)] for own in part.ties.carrier}
         for kind, each in part.cells.items():
@@ -266,7 +270,36 @@ def _joined(data: BulkData) -> FeModel:
         stress.parts.append((part.stress, E))
     from scipy.sparse import vstack
 
-    return _reduced(data, numbers, positions, K, M, as_csc(vstack(ties)), carrier, cells, stress)
+    model, expand = _reduced(data, numbers, positions, K, M, as_csc(vstack(ties)), carrier, cells, stress)
+    place = {int(number): k for k, number in enumerate(model.numbers)}
+    named = {name: [place[n] for n in own if n in place] for name, own in grid_sets(data).items()}
+
+    def load_set(number: int) -> Floats:
+        force = np.zeros(model.size)
+        for part, E in placed:
+            if part is not placed[0][0] and not LoadSets(part.data).numbers():
+                continue
+            forces, fields = LoadSets(part.data).of(number)
+            own = np.zeros(part.size)
+            for grid, each in forces.items():
+                own[part.places([grid])] += each if grid in part.row else each[:1]
+            force += expand.T @ (E.T @ own)
+            for factor, card in fields:
+                points = np.where(model.component < 3, model.node_of, -1)
+                a = np.vstack([acceleration(part.data, card, model.nodes), np.zeros(3)])
+                force += factor * (model.mass @ a[points, model.component % 3])
+        return force
+
+    return replace(
+        model, supports=_independent(as_csc(vstack(held)) @ expand), load_set=load_set,
+        node_sets={name: np.array(own) for name, own in named.items() if own},
+    )  # fmt: skip
+
+
+def _independent(rows: Sparse) -> Sparse | None:
+    """Rows that hold something."""
+    own = np.flatnonzero(abs(rows).sum(axis=1) > 0.0)
+    return as_csc(rows.tocsr()[own]) if len(own) else None
 
 
 def _empty(rows: int, columns: int) -> Sparse:
@@ -352,8 +385,8 @@ def _placed(part: _Part, row: Ints, first: int, size: int, turn: Floats) -> Spar
 def _reduced(
     data: BulkData, numbers: list[int], positions: Floats, K: Sparse, M: Sparse, ties: Sparse,
     carrier: dict[int, int], cells: dict[str, Ints], stress: "StructureStress",
-) -> FeModel:  # fmt: skip
-    """The model without the grids that are carried, and without freedoms that have nothing."""
+) -> tuple[FeModel, Sparse]:  # fmt: skip
+    """The model without the grids that are carried, and without freedoms that have nothing; and all freedoms by its."""
     from scipy.sparse import vstack
 
     size = K.shape[0]
@@ -379,12 +412,13 @@ def _reduced(
     positions = np.vstack([positions, positions.mean(axis=0)])[nodes]
     mapped = {kind: place[each] for kind, each in cells.items()}
     stress.expand = as_csc(T[:, used])
-    return FeModel(
+    model = FeModel(
         positions, place[node], np.where(of_grid, used % 6, 6), as_csc(M[:, used][used]), as_csc(K[:, used][used]),
         np.array([*numbers, 0])[nodes], {}, stress,
         {kind: whole for kind, each in mapped.items() if len(whole := each[np.all(each >= 0, axis=1)])},
         joints if joints.shape[0] else None,
     )  # fmt: skip
+    return model, stress.expand
 
 
 def _carried(positions: Floats, carrier: dict[int, int], size: int) -> Sparse:
@@ -463,11 +497,7 @@ class StructureStress:
         for own, E in self.parts:
             G += own(E @ u, E @ w)
         for places, shells in self.shells:
-            for k in range(0, len(places), 200):
-                part = slice(k, k + 200)
-                stress = np.einsum("emk,ekf->emf", shells.stresses[part], u[places[part]])
-                K = np.einsum("emf,emab->efab", stress, second_strains(shells, part), optimize=True)
-                G += np.einsum("eas,efab,ebt->fst", w[places[part]], K, w[places[part]], optimize=True)
+            G += stress_work(shells, u[places], w[places])
         if self.bars is not None:
             places, tension, stress = self.bars
             pulled = np.einsum("ek,ekf->ef", tension, u[places])

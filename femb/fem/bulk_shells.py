@@ -4,6 +4,7 @@ Source: docs/theory/shell.md, sections 2, 3 and 10.
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -75,42 +76,65 @@ def _normals(cells: dict[int, Ints], middles: dict[int, Floats]) -> dict[int, Fl
     return found
 
 
-def _moved(n: int, k: int, d: Floats, arms: Floats) -> tuple[Floats, Floats, Floats]:
-    """Motions (e, n, 3) of corners and directors, and (e, n, 2, 3) of the edges at the corners, by a freedom k."""
-    z, w, turned = np.zeros_like(d), np.zeros_like(d), np.zeros_like(arms)
-    i, c = divmod(k, 6)
-    if c < 3:
-        z[:, i, c] = 1.0
-    else:
-        axis = np.eye(3)[c - 3]
-        w[:, i], turned[:, i] = np.cross(axis, d[:, i]), np.cross(axis, arms[:, i])
-    return z, w, turned
+@lru_cache
+def _products(n: int) -> Floats:
+    """Q (m, 2 n, 2 n): natural strains are sums of y^T Q y over x, y and z, of the corners and then the directors."""
+    pairs = np.eye(2 * n)[:, None] + np.eye(2 * n)
+    both = np.zeros((4 * n * n, 2 * n, 3))
+    both[:, :, 0] = pairs.reshape(-1, 2 * n)
+    values = reference_strains(both[:, :n], both[:, n:]).reshape(2 * n, 2 * n, -1)
+    own = np.einsum("iim->im", values) / 4.0
+    return np.moveaxis(0.5 * (values - own[:, None] - own[None]), -1, 0)
 
 
 def _strain_rows(x: Floats, d: Floats) -> Floats:
     """(e, m, 6 n): natural and drilling strains by displacements and rotations of the corners."""
-    n = x.shape[1]
+    e, n = x.shape[:2]
     x = x - x.mean(axis=1, keepdims=True)
-    arms = np.stack([np.roll(x, -1, axis=1) - x, np.roll(x, 1, axis=1) - x], axis=2)
-    factor = 0.5 / np.linalg.norm(np.cross(arms[:, :, 0], arms[:, :, 1]), axis=2)
-    rest, columns = reference_strains(x, d), []
-    size = np.sqrt(np.mean(np.sum(x * x, axis=2)))
-    for k in range(6 * n):
-        z, w, turned = _moved(n, k, d, arms)
-        natural = _bilinear(x, d, rest, size * z, w if k % 6 > 2 else size * w)
-        natural = natural / size if k % 6 < 3 else natural
-        steps = np.roll(z, -1, axis=1) - z, np.roll(z, 1, axis=1) - z
-        drilled = factor * np.sum(
-            arms[:, :, 0] * turned[:, :, 1] + steps[0] * arms[:, :, 1]
-            - arms[:, :, 1] * turned[:, :, 0] - steps[1] * arms[:, :, 0], axis=2,
-        )  # fmt: skip
-        columns.append(np.hstack([natural, drilled]))
-    return np.stack(columns, axis=2)
+    slopes = _slopes(x, d)
+    m = slopes.shape[1]
+    B = np.zeros((e, m + n, n, 6))
+    B[:, :m, :, :3], B[:, :m, :, 3:] = slopes[:, :, :n], np.cross(d[:, None], slopes[:, :, n:])
+    for i in range(n):
+        after, before = (i + 1) % n, i - 1
+        a, b = x[:, after] - x[:, i], x[:, before] - x[:, i]
+        normal = np.cross(a, b)
+        factor = 0.5 / np.linalg.norm(normal, axis=1)[:, None]
+        B[:, m + i, i, 3:] = -2.0 * factor * normal
+        B[:, m + i, after, :3] += factor * b
+        B[:, m + i, before, :3] -= factor * a
+        B[:, m + i, i, :3] += factor * (a - b)
+    return B.reshape(e, m + n, 6 * n)
 
 
-def _bilinear(x: Floats, d: Floats, rest: Floats, z: Floats, w: Floats) -> Floats:
-    """The change of natural strains of x, d, which are products, that is linear in changes z, w."""
-    return np.asarray(reference_strains(x + z, d + w) - rest - reference_strains(z, w))
+def _slopes(x: Floats, d: Floats) -> Floats:
+    """(e, m, 2 n, 3): derivatives of the natural strains by the corners, then by the directors."""
+    return np.asarray(
+        2.0 * np.einsum("mij,ejc->emic", _products(x.shape[1]), np.concatenate([x, d], axis=1), optimize=True)
+    )
+
+
+def stress_work(shells: Shells, fields: Floats, shapes: Floats) -> Floats:
+    """(f, s, s): shapes^T K_s shapes by the stresses of fields, both by the freedoms of the elements, (e, 6 n, f) and
+    (e, 6 n, s); the part of drilling is left out."""
+    e, n = shells.x.shape[:2]
+    Q, d = _products(n), shells.d
+    m, s = len(Q), shapes.shape[2]
+    stress = shells.stresses[:, :m] @ fields
+    moved = shapes.reshape(e, n, 6, s)
+    turned = moved[:, :, 3:]
+    y = np.concatenate([moved[:, :, :3], np.cross(turned, d[..., None], axis=2)], axis=1).reshape(e, 2 * n, 3 * s)
+    slopes = _slopes(shells.x - shells.x.mean(axis=1, keepdims=True), d)[:, :, n:]
+    flat, turns = y.reshape(-1, s), turned.reshape(-1, s)
+    found = np.zeros((fields.shape[2], s, s))
+    for k in range(fields.shape[2]):
+        pulled = 2.0 * np.tensordot(stress[:, :, k], Q, 1) @ y
+        # directors that turn by a finite angle: of half of theta x (theta x d)
+        g = np.einsum("em,emic->eic", stress[:, :, k], slopes)
+        bent = 0.5 * (g[..., :, None] * d[..., None, :] + d[..., :, None] * g[..., None, :])
+        bent -= np.sum(g * d, axis=2)[..., None, None] * np.eye(3)
+        found[k] = flat.T @ pulled.reshape(-1, s) + turns.T @ (bent @ turned).reshape(-1, s)
+    return found
 
 
 def _mass(weights: Floats, d: Floats, mass: Floats, coupled: bool) -> Floats:
@@ -136,25 +160,3 @@ def _mass(weights: Floats, d: Floats, mass: Floats, coupled: bool) -> Floats:
         for i in range(n):
             found[:, i, 3:, i, 3:] += np.einsum("e,ea,eb->eab", weights[:, i].sum(axis=1) * rest, d[:, i], d[:, i])
     return found.reshape(e, 6 * n, 6 * n)
-
-
-def second_strains(shells: Shells, part: slice) -> Floats:
-    """(e, m, 6 n, 6 n): second derivatives of the natural strains; those of drilling are left out."""
-    x, d = shells.x[part], shells.d[part]
-    x = x - x.mean(axis=1, keepdims=True)
-    n, none = x.shape[1], np.zeros((len(x), x.shape[1], 2, 3))
-    moves = [_moved(n, k, d, none)[:2] for k in range(6 * n)]
-    rest = reference_strains(x, d)
-    H = np.zeros((len(x), shells.stresses.shape[1], 6 * n, 6 * n))
-    m = rest.shape[1]
-    squares = [reference_strains(*each) for each in moves]
-    for a, (z, w) in enumerate(moves):
-        for b in range(a + 1):
-            own = _bilinear(z, w, squares[a], *moves[b])
-            if a // 6 == b // 6 and min(a % 6, b % 6) > 2:
-                i, p, q = a // 6, np.eye(3)[a % 6 - 3], np.eye(3)[b % 6 - 3]
-                bent = np.zeros_like(d)
-                bent[:, i] = 0.5 * (np.cross(p, np.cross(q, d[:, i])) + np.cross(q, np.cross(p, d[:, i])))
-                own = own + _bilinear(x, d, rest, np.zeros_like(d), bent)
-            H[:, :m, a, b] = H[:, :m, b, a] = own
-    return H

@@ -1,6 +1,6 @@
 """Finite element models as matrices: nodes, degrees of freedom, mass and stiffness, interfaces, stress stiffness."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, Protocol
@@ -75,7 +75,8 @@ class FeModel(Brief):
     displacements, 3 to 5 rotations, 6 internal coordinates of elements, which rigid motion leaves at zero. mass,
     stiffness (n, n) : sparse and symmetric. numbers (N,) : the nodes' numbers in their source. node_sets : (m,) numbers
     of rows of the nodes by name. stress : the stress stiffness, or None. cells : (c, k) nodes of the cells by their
-    type in meshio, for pictures. joints (m, n) : rows whose products with displacements are zero, or None.
+    type in meshio, for pictures. joints (m, n) : rows whose products with displacements are zero, or None. supports
+    (h, n) : such rows of supports, which are not of the model. load_set : forces (n,) of a set of loads by its number.
     """
 
     nodes: Floats
@@ -88,6 +89,8 @@ class FeModel(Brief):
     stress: "StressStiffness | GivenStress | None" = None
     cells: Mapping[str, Ints] = field(default_factory=dict)
     joints: Sparse | None = None
+    supports: Sparse | None = None
+    load_set: Callable[[int], Floats] | None = None
 
     @classmethod
     def of(
@@ -291,7 +294,7 @@ def _joined(rows: Sparse, free: int) -> Sparse:
     rows = csr_array(rows)
     n, dependent, entries = rows.shape[1], [], []
     count, group = csgraph.connected_components(abs(rows) @ abs(rows).T, directed=False)
-    for own in (np.flatnonzero(group == k) for k in range(count)):
+    for own in np.split(np.argsort(group, kind="stable"), np.cumsum(np.bincount(group, minlength=count))[:-1]):
         part = rows[own]
         columns = np.unique(part.indices)
         A = part[:, columns].toarray()
@@ -316,6 +319,11 @@ def _joined(rows: Sparse, free: int) -> Sparse:
     i, j, values = (np.concatenate([each[k] for each in entries]) for k in range(3))
     whole = eye_array(n).tocsc()[:, kept]
     return as_csc(whole + csr_array((values, (i, np.searchsorted(kept, j))), shape=whole.shape))
+
+
+def free_of(rows: Sparse, size: int) -> Sparse:
+    """(n, r): all degrees of freedom by those that remain where ``rows`` (m, n) are zero."""
+    return _joined(rows, size)
 
 
 def _weighted_dofs(model: FeModel, interface: MeshInterface) -> Ints:

@@ -112,7 +112,8 @@ FORM = (
 )
 LOAD_FORM = (
     "wanted NAME=NODES:FX,FY,FZ, a force in N in equal parts on the nodes; NAME=NODES:pressure, of 1 Pa on the faces "
-    "whose nodes these are; or NAME=NODES:heat, of 1 K; NODES as with an interface, or all"
+    "whose nodes these are; or NAME=NODES:heat, of 1 K; NODES as with an interface, or all; of NASTRAN "
+    "decks also NAME=set:7, a set of loads"
 )
 
 
@@ -178,6 +179,9 @@ def inner_loads(model: FeModel, given: Sequence[str] | Mapping[str, str]) -> lis
             raise ModelError.at(("loads",), f"got {text!r}, {LOAD_FORM}")
         if name in [each.name for each in found]:
             raise ModelError.at(("loads", name), "is given twice")
+        if nodes == "set" and kind.isdigit() and model.load_set is not None:
+            found.append(InnerLoad(name, model.load_set(int(kind))))
+            continue
         known = model.dofs[:, 0] >= 0
         rows = np.flatnonzero(known) if nodes == "all" else nodes_named(model, nodes, ("loads", name))
         if kind in ("pressure", "heat"):

@@ -1,0 +1,222 @@
+"""Supports, sets of grids, and sets of loads as forces on grids, that the case control of bulk data names.
+
+Temperatures and enforced motions are no forces and are left out.
+"""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from femb.base.bulk_data import BulkData, Card, expanded, read_field
+from femb.base.errors import ModelError
+from femb.base.types import Floats
+from femb.elements.shell.bulk_shell import ELEMENTS
+from femb.fem.bulk_ties import Row
+
+FORCES = ("FORCE", "FORCE1", "FORCE2", "MOMENT", "MOMENT1", "MOMENT2")
+PRESSURES = ("PLOAD", "PLOAD1", "PLOAD2", "PLOAD4")
+SOLIDS = {"CHEXA": 8, "CPENTA": 6, "CTETRA": 4, "CPYRAM": 5}
+FACES = {
+    "CHEXA": ["0321", "0154", "1265", "2376", "3047", "4567"],
+    "CPENTA": ["021", "345", "0143", "1254", "2035"],
+    "CTETRA": ["021", "013", "123", "203"],
+    "CPYRAM": ["0321", "014", "124", "234", "304"],
+}
+
+
+def grid_sets(data: BulkData) -> dict[str, list[int]]:
+    """Grids by name: "set7" of SET and SET1, "rbe9" the independent grid of an RBE2, "spc" those that SPC holds."""
+    found = {f"rbe{card.id}": [card.whole("GN")] for card in data.all("RBE2")}
+    text = "\n".join(line.split("$")[0].strip().upper() for line in data.control).replace(",\n", ",")
+    given = [line[3:].partition("=") for line in text.splitlines() if line.startswith("SET ")]
+    lists = [(number.strip(), rest.replace(",", " ").split()) for number, _, rest in given]
+    lists += [(str(card.value(0)), list(map(str, filter(None, card.rest(1))))) for card in data.all("SET1")]
+    for number, words in lists:
+        try:
+            found[f"set{number}"] = expanded(Card("SET", [number]), [read_field(word) for word in words])
+        except ModelError:
+            continue  # ALL, or sets of other things
+    found["spc"] = list(supports_of(data))
+    return found
+
+
+def supports_of(data: BulkData) -> dict[int, list[int]]:
+    """Held components 0 to 5 of grids, 0 of scalar points, by SPC and SPC1 that the case control chooses, of all where
+    it chooses none, and by PS of GRID."""
+    sums = {card.id: {*map(int, filter(None, card.rest(1)))} for card in data.all("SPCADD")}
+    chosen = data.chosen.get("SPC")
+    wanted = None if chosen is None else set[int]().union(*(sums.get(number, {number}) for number in chosen))
+    held: dict[int, set[int]] = {}
+
+    def hold(number: object, components: object) -> None:
+        if isinstance(number, int):
+            held.setdefault(number, set()).update(max(int(c) - 1, 0) for c in str(components or 0))
+
+    for card in data.all("SPC", "SPC1"):
+        if wanted is not None and card.id not in wanted:
+            continue
+        if card.name == "SPC1":
+            for number in card.ids(2):
+                hold(number, card.value(1))
+        else:
+            for k in (1, 4):
+                hold(card.value(k), card.value(k + 1))
+    for number, components in data.held_grids.items():
+        hold(number, components)
+    return {number: sorted(own) for number, own in held.items() if number in data["GRID"] or own == {0}}
+
+
+def support_rows(data: BulkData, scalars: dict[int, int]) -> Iterator[Row]:
+    """Rows of the components that supports hold, by grid, along its displacement axes."""
+    for number, components in supports_of(data).items():
+        if number in data["GRID"]:
+            yield {number: np.asarray(np.kron(np.eye(2), data.grids[number][1].T)[components])}
+        elif number in scalars:
+            yield {number: np.ones((1, 1))}
+
+
+class LoadSets:
+    """Forces and moments (6,) by grid of the sets of loads of bulk data, in basic axes."""
+
+    def __init__(self, data: BulkData) -> None:
+        self.data = data
+        self.faces = {card.id: card for card in data.all(*ELEMENTS, "CQUAD8", "CTRIA6", *SOLIDS)}
+
+    def numbers(self) -> list[int]:
+        """The numbers of all sets."""
+        cards = self.data.all("LOAD", "GRAV", "RFORCE", *FORCES, *PRESSURES)
+        return sorted({card.whole(0) for card in cards if isinstance(card.value(0), int)})
+
+    def of(self, number: int) -> tuple[dict[int, Floats], list[tuple[float, Card]]]:
+        """Forces by grid, and factors and cards of accelerations of the mass, of a set. Raises ModelError."""
+        parts = [(1.0, number)]
+        for card in self.data.all("LOAD"):
+            if card.id == number:
+                rest = card.rest(2)
+                parts = [(card.number(1) * float(s), int(n)) for s, n in zip(rest[::2], rest[1::2], strict=False)]
+        forces, fields = dict[int, Floats](), list[tuple[float, Card]]()
+        found = False
+        for factor, own in parts:
+            for card in self.data.all(*FORCES, *PRESSURES, "GRAV", "RFORCE"):
+                if card.whole(0) != own:
+                    continue
+                found = True
+                if card.name in ("GRAV", "RFORCE"):
+                    fields.append((factor, card))
+                    continue
+                for grid, force in self._on_grids(card):
+                    forces[grid] = forces.get(grid, np.zeros(6)) + factor * force
+        if not found:
+            raise ModelError(f"load set {number}: has no cards that are read; the file has {self.numbers()}")
+        return forces, fields
+
+    def _on_grids(self, card: Card) -> Iterator[tuple[int, Floats]]:
+        if card.name in FORCES:
+            yield card.whole(1), self._force(card)
+        elif card.name == "PLOAD":
+            grids = [self.data.known(card, k) for k in (2, 3, 4, 5) if card.value(k) not in (None, 0)]
+            yield from self._pressed(grids, [card.number(1, "P")] * len(grids))
+        elif card.name == "PLOAD2":
+            for number in card.ids(2):
+                grids = self._corners(card, number)
+                yield from self._pressed(grids, [card.number(1, "P")] * len(grids))
+        elif card.name == "PLOAD4":
+            yield from self._pload4(card)
+        else:
+            raise card.refuse("a load along a bar")
+
+    def _force(self, card: Card) -> Floats:
+        data, moment = self.data, card.name.startswith("MOMENT")
+        at = [data.grids[data.known(card, k)][0] for k in (3, 4, 5, 6) if card.name[-1] in "12" and card.value(k)]
+        if card.name[-1] == "1":
+            size, direction = card.number(2, "FL" if moment else "F"), at[1] - at[0]
+            direction = direction / np.linalg.norm(direction)
+        elif card.name[-1] == "2":
+            size, direction = card.number(2, "FL" if moment else "F"), np.cross(at[1] - at[0], at[3] - at[2])
+            direction = direction / np.linalg.norm(direction)
+        else:
+            system, place = card.value(2) or 0, data.grids[data.known(card, 1)][0]
+            size = card.number(3, "FL" if moment else "F")
+            direction = data.axes_at(card, system, place) @ card.numbers(4, 3, "")
+        return np.concatenate([np.zeros(3), size * direction] if moment else [size * direction, np.zeros(3)])
+
+    def _corners(self, card: Card, number: int) -> list[int]:
+        if number not in self.faces or self.faces[number].name in SOLIDS:
+            raise ModelError(f"{card}: {number} is no shell of the file")
+        own = self.faces[number]
+        n = 3 if own.name.startswith("CTRI") else 4
+        return [self.data.known(own, f"G{k + 1}") for k in range(n)]
+
+    def _pload4(self, card: Card) -> Iterator[tuple[int, Floats]]:
+        data = self.data
+        numbers = [card.whole(1)]
+        if card.text(6) == "THRU":
+            numbers = [n for n in range(card.whole(1), card.whole(7) + 1) if n in self.faces]
+        given = [card.number(k, "P") if card.value(k) is not None else None for k in range(2, 6)]
+        for number in numbers:
+            if number not in self.faces:
+                raise ModelError(f"{card}: {number} is no shell and no solid of the file")
+            own = self.faces[number]
+            if own.name in SOLIDS:
+                corners = [data.known(own, own.place("G") + k) for k in range(SOLIDS[own.name])]
+                grids = self._face(card, own.name, corners)
+            else:
+                grids = self._corners(card, number)
+            pressures = [given[0] or 0.0 if value is None else value for value in given][: len(grids)]
+            direction = card.numbers(9, 3, "")
+            along = None
+            if direction.any():
+                middle = np.mean([data.grids[grid][0] for grid in grids], axis=0)
+                along = data.axes_at(card, card.value(8) or 0, middle) @ (direction / np.linalg.norm(direction))
+            yield from self._pressed(grids, pressures, along, -1.0 if own.name in SOLIDS else 1.0)
+
+    def _face(self, card: Card, name: str, corners: list[int]) -> list[int]:
+        """The face of a solid by G1 and G3 or G4, its normal outwards, from G1 on."""
+        first, other = card.value(6), card.value(7)
+        for face in FACES[name]:
+            grids = [corners[int(c)] for c in face]
+            if first not in grids:
+                continue
+            # of a face with four corners the opposite one is named, of one with three none, or of a CTETRA the fourth
+            if len(grids) == 4:
+                named = other == grids[(grids.index(first) + 2) % 4]
+            elif name == "CTETRA":
+                named = other not in grids and other in corners
+            else:
+                named = other in (None, 0)
+            if named:
+                k = grids.index(first)
+                return grids[k:] + grids[:k]
+        raise ModelError(f"{card}: grids {first} and {other} name no face of its element")
+
+    def _pressed(
+        self, grids: list[int], pressures: list[float], along: Floats | None = None, sign: float = 1.0
+    ) -> Iterator[tuple[int, Floats]]:
+        """Forces of a pressure that is linear over a flat face with the corners, along its normal."""
+        x = np.array([self.data.grids[grid][0] for grid in grids])
+        n = len(x)
+        shares = np.zeros((n, 3))
+        split = [(0, 1, 2)] if n == 3 else [(0, 1, 2), (0, 2, 3), (0, 1, 3), (1, 2, 3)]
+        for own in map(list, split):
+            area = 0.5 * np.cross(x[own[1]] - x[own[0]], x[own[2]] - x[own[0]])
+            vector = area if along is None else float(np.linalg.norm(area)) * along * sign
+            p = np.array(pressures)[own]
+            shares[own] += np.outer((p.sum() + p) / 12.0, vector) / (1 if n == 3 else 2)
+        for grid, force in zip(grids, sign * shares, strict=True):
+            yield grid, np.concatenate([force, np.zeros(3)])
+
+
+def acceleration(data: BulkData, card: Card, points: Floats) -> Floats:
+    """(N, 3) m/s2: field of a GRAV, or of the centrifugal acceleration of an RFORCE, at places (N, 3) m."""
+    if card.name == "GRAV":
+        axes = data.axes_at(card, card.value(1) or 0, np.zeros(3))
+        return np.tile(card.number(2, "L/T2") * (axes @ card.numbers(3, 3, "")), (len(points), 1))
+    if card.value(8) or card.value(7) not in (None, 0, 1, 2):
+        raise card.refuse("an angular acceleration, RACC,")
+    origin = data.grids[data.known(card, 1)][0] if card.value(1) else np.zeros(3)
+    axes = data.axes_at(card, card.value(2) or 0, origin)
+    spin = 2.0 * np.pi * card.number(3, "1/T") * (axes @ card.numbers(4, 3, ""))
+    return -np.cross(spin, np.cross(spin, points - origin))
+
+
+SetOfLoads = Callable[[int], Floats]

@@ -1,0 +1,235 @@
+"""A NASTRAN deck before interfaces are chosen: mass, modes, groups, supports; and beside printed results."""
+
+import warnings
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from scipy.linalg import eigh
+
+from femb.base.bulk_cards import Units
+from femb.base.bulk_data import BulkData, read_bulk_data
+from femb.base.errors import FembWarning, ModelError
+from femb.base.html import Tabled
+from femb.base.types import Floats, Sparse
+from femb.fem.bulk_case import LoadSets, grid_sets, supports_of
+from femb.fem.bulk_model import read_structure
+from femb.fem.checks import DIRECTIONS, GROUNDED, check_size, properties
+from femb.fem.model import FeModel, as_csc, free_of
+from femb.fem.printed import Printed, read_printed
+
+ROWS = 12  # of a list
+SHIFT = 1e-4  # of the lowest square of a frequency that one entry moves with
+RIGID = 1e-3  # frequency of a rigid motion, of the first elastic one
+
+
+@dataclass(frozen=True, eq=False)
+class DeckOverview(Tabled):
+    """model, with its mass (kg), mass centre (3,) m and inertia (3, 3) about it, kg m2. frequencies (m,) Hz; shapes
+    (n, m) of unit mass; effective (m, 6) : masses as parts of the rigid ones along and about the axes through the mass
+    centre. rigid (6,) : forces of rigid motions, of the largest stiffness. held : whether the supports of the deck
+    hold it. lists : names and numbers of what is in it. printed : results of another program with the correlation (k,
+    m) of shapes with its ones, or None."""
+
+    model: FeModel
+    mass: float
+    centre: Floats
+    inertia: Floats
+    frequencies: Floats
+    shapes: Floats
+    effective: Floats
+    rigid: Floats
+    held: bool
+    lists: tuple[tuple[str, str], ...]
+    printed: tuple[Printed, Floats] | None = None
+
+    def table(self) -> str:
+        """Mass, lists, modes with effective masses, and the comparison."""
+        J = self.inertia
+        products = [J[0, 1], J[0, 2], J[1, 2]]
+        grounded = self.rigid.max() > GROUNDED
+        lines = [
+            f"{self.model.length:.3g} m across, {self.mass:.6g} kg, first frequency "
+            f"{next(iter(self.frequencies[self.elastic]), 0.0):.4g} Hz",
+            f"mass centre   {_numbers(self.centre)} m",
+            f"inertia       {_numbers(np.diag(J))} kg m2 about the mass centre; products xy, xz, yz "
+            + _numbers(products),
+            f"rigid motions need {self.rigid.max():.1e} of the largest stiffness: "
+            + ("a part of its own holds the model, as a spring to ground" if grounded else "the model is free"),
+            *(f"{name:13} {text}" for name, text in self.lists),
+            "",
+            f"modes {'with the supports of the deck' if self.held else 'of the free model'}; effective masses, %",
+            f"{'mode':>4} {'Hz':>12}  " + "".join(f"{word:>7}" for word in DIRECTIONS),
+        ]
+        for k, (f, parts) in enumerate(zip(self.frequencies, self.effective, strict=True)):
+            lines.append(f"{k + 1:4} {f:12.6g}  " + "".join(f"{100.0 * part:7.2f}" for part in parts))
+        return "\n".join([*lines, *self._compared()])
+
+    @property
+    def elastic(self) -> Floats:
+        """(m,) whether a mode is no rigid motion."""
+        return np.asarray(self.frequencies > RIGID * self.frequencies.max(initial=0.0))
+
+    def _compared(self) -> list[str]:
+        if self.printed is None:
+            return []
+        other, mac = self.printed
+        lines = ["", f"beside {other.path}"]
+        if other.mass is not None:
+            lines.append(f"mass {other.mass:.6g} in its units, {self.mass:.6g} kg here")
+        lines.append("  there, Hz  mode here          Hz  difference     MAC")
+        for k, f in enumerate(other.frequencies):
+            best = int(np.argmax(mac[k])) if mac.size else int(np.argmin(np.abs(self.frequencies - f)))
+            own = self.frequencies[best]
+            size = f"{own / f - 1.0:+11.2e}" if f > RIGID * other.frequencies.max() else " " * 11
+            lines.append(f"{f:11.6g} {best + 1:10} {own:11.6g} {size}" + (f"{mac[k, best]:8.4f}" if mac.size else ""))
+        return lines
+
+
+def overview(
+    deck: str | Path,
+    modes: int = 10,
+    *,
+    held: bool = False,
+    compare: str | Path | None = None,
+    unit: float | str | Units = 1.0,
+    logical: Mapping[str, str] | None = None,
+) -> DeckOverview:
+    """A NASTRAN deck before interfaces are chosen.
+
+    Parameters:
+        deck: bulk data.
+        modes: number of modes.
+        held: whether the supports of the deck hold it.
+        compare: results of the same deck, .f06, .pch or .op2 with eigenvalues; the supports then hold it.
+        unit: as in ``reduce_mesh``.
+        logical: as in ``reduce_mesh``.
+
+    Raises:
+        ModelError: a deck that is not read, or held without supports.
+        ResultError: a file that cannot be read.
+    """
+    with warnings.catch_warnings():
+        if held or compare is not None:
+            warnings.filterwarnings("ignore", ".*supports are left out", FembWarning)
+        model = read_structure(deck, unit, logical)
+    data = read_bulk_data(deck, unit, logical)
+    if held and model.supports is None:
+        raise ModelError(f"{deck}: held: the deck has no supports that hold a grid (SPC, SPC1, PS of GRID)")
+    held = held or (compare is not None and model.supports is not None)
+    D = model.rigid_motions(np.zeros(3))
+    mass, centre, inertia = properties(D.T @ (model.mass @ D))
+    D = model.rigid_motions(centre)
+    frequencies, shapes = _modes(model, modes, held)
+    whole = np.einsum("na,na->a", D, model.mass @ D)
+    effective = (shapes.T @ (model.mass @ D)) ** 2 / np.where(whole > 1e-12 * whole.max(), whole, np.inf)
+    scale = np.where(model.component < 3, 1.0, 1.0 / model.length)
+    force = np.abs((model.stiffness @ (D / np.where(np.arange(6) < 3, 1.0, model.length))) * scale[:, None]).max(axis=0)
+    rigid = force / float(np.max(model.stiffness.diagonal() * scale**2))
+    found = DeckOverview(model, mass, centre, inertia, frequencies, shapes, effective, rigid, held, _lists(data))
+    elastic = frequencies[found.elastic]
+    check_size(float(elastic[0]) if len(elastic) else None, model.length, mass)
+    if rigid.max() > GROUNDED:
+        warnings.warn(f"{deck}: {found.table().splitlines()[3]}", FembWarning)
+    if compare is None:
+        return found
+    printed = read_printed(compare)
+    both = printed, _correlation(model, data, shapes, printed)
+    return DeckOverview(model, mass, centre, inertia, frequencies, shapes, effective, rigid, held, found.lists, both)
+
+
+def _modes(model: FeModel, count: int, held: bool) -> tuple[Floats, Floats]:
+    """Frequencies (m,) Hz and shapes (n, m) of unit mass of the lowest modes, joints closed, supports or not."""
+    from scipy.sparse import vstack
+
+    from femb.numerics.fronts import Multifrontal, dissection
+    from femb.numerics.lanczos import largest_eigenvalues
+
+    rows = [each for each in (model.joints, model.supports if held else None) if each is not None]
+    expand = free_of(as_csc(vstack(rows)), model.size) if rows else None
+    K, M = model.stiffness, model.mass
+    places = model.nodes[model.node_of]
+    if expand is not None:
+        K, M = (as_csc(expand.T @ each @ expand) for each in (K, M))
+        entries = expand.tocoo()
+        places = np.zeros((expand.shape[1], 3))
+        places[entries.col] = model.nodes[model.node_of[entries.row]]
+    k, m = K.diagonal(), M.diagonal()
+    own = (m > 0.0) & (k > 0.0)
+    independent = int(np.count_nonzero(m))
+    count = min(count, independent)
+    if not own.any() or not count:
+        return np.zeros(0), np.zeros((model.size, 0))
+    shift = SHIFT * float(np.min(k[own] / m[own]))
+    shifted: Sparse = as_csc(K + shift * M)
+    n = K.shape[0]
+    try:
+        if n < 200:
+            values, vectors = (
+                each[..., ::-1] for each in eigh(M.toarray(), shifted.toarray(), subset_by_index=(n - count, n - 1))
+            )
+        else:
+            factors = Multifrontal.of(shifted, dissection(shifted, places))
+            values, vectors = largest_eigenvalues(lambda f: factors.solve(np.ascontiguousarray(f)), M, count)
+    except np.linalg.LinAlgError:
+        raise ModelError("stiffness: a part without mass and stiffness can move: a mechanism") from None
+    squares = 1.0 / values - shift
+    shapes = vectors / np.sqrt(np.einsum("nk,nk->k", vectors, M @ vectors))
+    frequencies = np.sqrt(np.maximum(squares, 0.0)) / (2.0 * np.pi)
+    return frequencies, np.asarray(shapes if expand is None else expand @ shapes)
+
+
+def _lists(data: BulkData) -> tuple[tuple[str, str], ...]:
+    """Names of properties, sets, supports and loads."""
+    elements = Counter(
+        (card.whole("PID"))
+        for section in (data, *data.parts.values())
+        for name, cards in section.cards.items()
+        if name[0] == "C" and name not in ("CORD1R", "CORD2R", "CONM2", "CONROD")
+        for card in cards
+        if name in _WITH_PROPERTY
+    )
+    sets = grid_sets(data)
+    centres = [f"{name} (grid {own[0]})" for name, own in sets.items() if name.startswith("rbe")]
+    lists = {
+        "properties": [f"{number} ({count} elements)" for number, count in sorted(elements.items())],
+        "superelements": [str(number) for number in data.parts],
+        "RBE2": centres,
+        "sets": [f"{name} ({len(own)} grids)" for name, own in sets.items() if name.startswith("set")],
+        "loads": [f"set:{number}" for number in LoadSets(data).numbers()],
+        "supports": [f"{number} ({''.join(str(c + 1) for c in own)})" for number, own in supports_of(data).items()],
+    }
+    return tuple(
+        (name, ", ".join(texts[:ROWS]) + (f" and {len(texts) - ROWS} more" if len(texts) > ROWS else ""))
+        for name, texts in lists.items()
+        if texts
+    )
+
+
+_WITH_PROPERTY = (
+    "CQUAD4", "CQUADR", "CTRIA3", "CTRIAR", "CQUAD8", "CTRIA6", "CHEXA", "CPENTA", "CTETRA", "CPYRAM", "CBAR", "CBEAM",
+    "CBEND", "CROD", "CTUBE", "CSHEAR", "CBUSH", "CBUSH1D", "CGAP",
+)  # fmt: skip
+
+
+def _correlation(model: FeModel, data: BulkData, shapes: Floats, printed: Printed) -> Floats:
+    """(k, m) MAC of the printed shapes, along the displacement axes of their grids, with those of a model."""
+    row = {int(number): k for k, number in enumerate(model.numbers)}
+    grids = [number for number in printed.shapes if number in row and number in data.grids]
+    if not grids:
+        return np.zeros((0, 0))
+    dofs = model.dofs[[row[number] for number in grids], :3]
+    own = np.where((dofs >= 0)[:, :, None], shapes[dofs], 0.0).reshape(3 * len(grids), -1)
+    other = np.array([data.grids[number][1] @ printed.shapes[number][:, :3].T for number in grids])
+    other = other.reshape(3 * len(grids), -1)
+    sizes = np.outer(np.sum(other**2, axis=0), np.sum(own**2, axis=0))
+    return np.asarray((other.T @ own) ** 2 / np.where(sizes > 0.0, sizes, np.inf))
+
+
+def _numbers(x: Floats | list[float]) -> str:
+    values = np.asarray(x)
+    return (
+        "(" + ", ".join(f"{v:.6g}" for v in np.where(np.abs(values) < 1e-12 * np.abs(values).max(), 0.0, values)) + ")"
+    )

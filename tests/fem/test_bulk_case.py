@@ -1,0 +1,204 @@
+"""Loads, supports, sets and modes of NASTRAN decks, beside closed forms and MYSTRAN."""
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import femb
+from femb.base.bulk_data import read_bulk_data
+from femb.base.errors import FembWarning, ModelError, ResultError
+from femb.fem.bulk_case import grid_sets, supports_of
+from femb.fem.bulk_model import read_structure
+from femb.fem.printed import read_printed
+
+METAL = "MAT1,1,7.+10,,.3,2700."
+FILES = Path(__file__).parent / "files"
+
+
+def deck(tmp_path, *cards, control=()):
+    path = tmp_path / "deck.bdf"
+    path.write_text("\n".join([*control, "BEGIN BULK", *cards, "ENDDATA", ""]))
+    return path
+
+
+def read(path, unit=1.0):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FembWarning)
+        return read_structure(path, unit)
+
+
+def brick(*more):
+    """A brick 1 x 1 x 2 m."""
+    corners = [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 2), (1, 0, 2), (1, 1, 2), (0, 1, 2)]
+    grids = [f"GRID,{k + 1},,{x}.,{y}.,{z}." for k, (x, y, z) in enumerate(corners)]
+    return [*grids, "CHEXA,1,2,1,2,3,4,5,6\n,7,8", "PSOLID,2,1", METAL, *more]
+
+
+def plate(n=4, *more):
+    grids = [f"GRID,{j * (n + 1) + i + 1},,{i / n!r},{0.5 * j / n!r},0." for j in range(n + 1) for i in range(n + 1)]
+    quads = []
+    for e, (j, i) in enumerate((j, i) for j in range(n) for i in range(n)):
+        a = j * (n + 1) + i + 1
+        quads.append(f"CQUAD4,{e + 1},2,{a},{a + 1},{a + n + 2},{a + n + 1}")
+    held = [f"SPC1,1,123456,{j * (n + 1) + 1}" for j in range(n + 1)]
+    return [*grids, *quads, "PSHELL,2,1,.01,1,,1", METAL, *held, *more]
+
+
+def resultants(model, number):
+    """(6,): force, and moment about the origin."""
+    return model.rigid_motions(np.zeros(3)).T @ model.load_set(number)
+
+
+@pytest.mark.parametrize(
+    ("card", "wanted"),
+    [
+        ("FORCE,1,7,,5.,0.,2.,0.", [0, 10, 0, -20, 0, 10]),
+        ("FORCE,1,7,9,5.,1.,0.,0.", [0, 5, 0, -10, 0, 5]),
+        ("FORCE1,1,7,5.,6,7", [0, 5, 0, -10, 0, 5]),
+        ("FORCE2,1,7,5.,1,2,1,4", [0, 0, 5, 5, -5, 0]),
+        ("PLOAD4,1,1,6.,,,,5,7", [0, 0, -6, -3, 3, 0]),
+        ("PLOAD4,1,1,6.,,,,6,3\n,,1.,0.,0.", [12, 0, 0, 0, 12, -6]),
+        ("PLOAD4,1,1,6.,6.,0.,0.,1,6", [0, 6, 0, -6 * 4 / 6 * 0 - 4, 0, 3]),
+        ("GRAV,1,,9.8,0.,0.,-1.", [0, 0, -9.8 * 5400, -9.8 * 2700, 9.8 * 2700, 0]),
+        ("LOAD,1,2.,3.,4\nFORCE,4,7,,5.,0.,2.,0.", [0, 60, 0, -120, 0, 60]),
+        (
+            "RFORCE,1,,,.5,0.,0.,1.",
+            [5400 * np.pi**2 / 2, 5400 * np.pi**2 / 2, 0, -5400 * np.pi**2 / 2, 5400 * np.pi**2 / 2, 0],
+        ),
+    ],
+)
+def test_load_sets_have_their_resultants(tmp_path, card, wanted):
+    axes = "CORD2R,9,,0.,0.,0.,0.,0.,1.\n,0.,1.,0."  # its x axis is the basic y
+    model = read(deck(tmp_path, *brick(axes, card, "FORCE,8,7,,1.,1.,0.,0.")))
+    np.testing.assert_allclose(resultants(model, 1), wanted, rtol=1e-9, atol=1e-7)
+
+
+def test_pressures_on_shells_follow_their_normals_and_units(tmp_path):
+    """PLOAD2 on all, PLOAD by grids; 1 psi on a square inch is a pound; the load on a reduced body is the same."""
+    path = deck(tmp_path, *plate(2, "PLOAD2,3,1.,1,THRU,4", "PLOAD,4,2.,1,2,5,4", "MOMENT,5,9,,2.,0.,0.,3."))
+    model = read(path, "in-lbf-s")
+    pound, inch = 4.4482216152605, 0.0254
+    np.testing.assert_allclose(resultants(model, 3)[:3], [0, 0, 0.5 * pound], atol=1e-12)
+    np.testing.assert_allclose(
+        resultants(model, 4), [0, 0, 0.25 * pound, 0.03125 * pound * inch * 1.0, -0.0625 * pound * inch, 0], atol=1e-9
+    )
+    assert resultants(model, 5)[5] == pytest.approx(6.0 * pound * inch)
+    with pytest.warns(FembWarning):
+        found = femb.fem.reduce_mesh(path, ["root=spc"], 3, unit="in-lbf-s", loads=["press=set:3"])
+    np.testing.assert_allclose(found.body.load_force[0], [0, 0, 0.5 * pound], atol=1e-9)
+    with pytest.raises(ModelError, match=r"load set 7: has no cards that are read; the file has \[3, 4, 5\]"):
+        model.load_set(7)
+
+
+def test_supports_and_sets_are_those_of_the_case_control(tmp_path):
+    cards = ["GRID,1,,0.,0.,0.,,12", "GRID,2,,1.,0.,0.", "GRID,3,,2.,0.,0.", "CROD,1,2,1,2", "CROD,2,2,2,3",
+             "PROD,2,1,.1", METAL, "SPC1,1,3,1,THRU,2", "SPC,2,3,4,0.", "SPCADD,5,2", "SET1,8,2,3"]  # fmt: skip
+    data = read_bulk_data(deck(tmp_path, *cards, control=["SET 4 = 1,", "  3", "SET 6 = ALL"]))
+    assert supports_of(data) == {1: [0, 1, 2], 2: [2], 3: [3]}
+    sets = grid_sets(data)
+    assert sets["set4"] == [1, 3]
+    assert sets["set8"] == [2, 3]
+    assert "set6" not in sets
+    chosen = read_bulk_data(deck(tmp_path, *cards, control=["SPC = 5"]))
+    assert supports_of(chosen) == {1: [0, 1], 3: [3]}
+
+
+def test_a_free_plate_has_six_rigid_modes_and_a_held_one_those_of_its_root(tmp_path):
+    path = deck(tmp_path, *plate(4, "RBE2,70,25,123456,26", "GRID,26,,1.1,.5,0.", "CONM2,71,26,,1."))
+    with pytest.warns(FembWarning, match="supports are left out"):
+        free = femb.fem.overview(path, 8)
+    assert np.sum(free.elastic) == 2
+    assert free.mass == pytest.approx(14.5)
+    assert free.effective[:6].sum(axis=0) == pytest.approx(np.ones(6), abs=1e-6)
+    held = femb.fem.overview(path, 4, held=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FembWarning)
+        wanted = femb.fem.reduce_mesh(path, ["root=spc"], 4)
+    np.testing.assert_allclose(held.frequencies, wanted.free, rtol=1e-8)
+    text = held.table()
+    assert "rbe70 (grid 25)" in text
+    assert "2 (16 elements)" in text
+    assert "1 (123456)" in text
+    with pytest.raises(ModelError, match="has no supports"):
+        femb.fem.overview(deck(tmp_path, *brick()), held=True)
+
+
+def test_a_spring_to_the_ground_is_found(tmp_path):
+    with pytest.warns(FembWarning, match="a part of its own holds the model"):
+        found = femb.fem.overview(deck(tmp_path, *plate(2, "CELAS2,80,1.+6,5,3")), 3, held=True)
+    assert found.rigid[2] > 1e-4
+
+
+def nastran(frequencies, shapes):
+    """A listing in NASTRAN's form."""
+    lines = ["  R E A L   E I G E N V A L U E S"]
+    for k, f in enumerate(frequencies):
+        w = 2 * np.pi * f
+        lines.append(f"{k + 1:9}{k + 1:10}" + "".join(f"        {v:.6E}" for v in (w * w, w, f, 1.0, w * w)))
+    title = "         R E A L   E I G E N V E C T O R   N O .  "
+    for k, f in enumerate(frequencies):
+        lines.append(f"          CYCLES =  {f:.6E}{title}{k + 1:9}")
+        for grid, values in shapes.items():
+            lines.append(f"{grid:14}      G   " + "".join(f"{v:15.6E}" for v in values[k]))
+    return "\n".join(lines)
+
+
+def test_results_of_other_programs_are_compared(tmp_path):
+    """Shapes of femb itself, printed along turned displacement axes in the order 2, 1: MAC of one; a punch file too."""
+    cards = plate(4, "CORD2R,9,,0.,0.,0.,0.,0.,1.\n,0.,1.,0.")
+    path = deck(tmp_path, *(card.replace("GRID,25,,1.0,0.5,0.", "GRID,25,,1.0,0.5,0.,9") for card in cards))
+    own = femb.fem.overview(path, 3, held=True)
+    turn = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    order = [1, 0]
+    shapes = {}
+    for k, number in enumerate(own.model.numbers):
+        dofs = own.model.dofs[k]
+        values = np.where((dofs >= 0)[:, None], own.shapes[dofs], 0.0)[:, order].T
+        R = turn if number == 25 else np.eye(3)
+        shapes[int(number)] = np.hstack([values[:, :3] @ R, values[:, 3:] @ R])
+    listing = tmp_path / "deck.f06"
+    listing.write_text(nastran(own.frequencies[order], shapes))
+    found = femb.fem.overview(path, 3, compare=listing)
+    mac = found.printed[1]
+    assert mac[0, 1] == pytest.approx(1.0, abs=1e-6)
+    assert mac[1, 0] == pytest.approx(1.0, abs=1e-6)
+    assert mac[0, 0] < 0.01
+    punch = []
+    for k, f in enumerate(own.frequencies[order]):
+        punch.append(f"$EIGENVALUE = {(2 * np.pi * f) ** 2:.7E}  MODE = {k + 1:5}")
+        for grid, values in shapes.items():
+            punch.append(f"{grid:10}       G" + "".join(f"{v:18.6E}" for v in values[k, :3]))
+            punch.append("-CONT-            " + "".join(f"{v:18.6E}" for v in values[k, 3:]))
+    (tmp_path / "deck.pch").write_text("\n".join(punch))
+    np.testing.assert_allclose(femb.fem.overview(path, 3, compare=tmp_path / "deck.pch").printed[1], mac, atol=1e-5)
+    with pytest.raises(ResultError, match="has no eigenvalues and no mass"):
+        read_printed(deck(tmp_path, "x").rename(tmp_path / "x.f06"))
+
+
+def test_results_of_mystran_are_read(tmp_path):
+    """Its .f06 and .op2 of the plate, made by the program itself."""
+    path = deck(tmp_path, *plate(4))
+    found = femb.fem.overview(path, 4, compare=FILES / "mystran_plate.f06")
+    other, mac = found.printed
+    assert other.mass == pytest.approx(13.5)
+    np.testing.assert_allclose(found.frequencies, other.frequencies, rtol=0.04)
+    assert np.diag(mac).min() > 0.998
+    pytest.importorskip("pyyeti", reason="pyyeti, the extra fe, is not installed")
+    assert read_printed(FILES / "mystran_plate.op2").mass == pytest.approx(13.5)
+
+
+def test_the_command_prints_a_deck(tmp_path, capsys):
+    from click.testing import CliRunner
+
+    from femb.cli.reduce import reduce
+
+    path = deck(tmp_path, *plate(4, "GRAV,7,,9.8,0.,0.,-1."))
+    said = CliRunner().invoke(reduce, [str(path), "--held", "--modes", "3"])
+    assert said.exit_code == 0, said.output
+    assert "effective masses, %" in said.output
+    assert "set:7" in said.output
+    said = CliRunner().invoke(reduce, [str(path), "--interfaces", "root=spc", "--held", "--modes", "3"])
+    assert said.exit_code != 0
+    assert "--interfaces root=spc" in said.output
