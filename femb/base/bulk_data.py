@@ -242,7 +242,9 @@ class BulkData:
 
     def place(self, card: Card) -> Floats:
         given = card.fields[1] if len(card.fields) > 1 and card.fields[1] is not None else self._defaults.value("CP")
-        return self.point(card, int(given or 0), card.numbers("X1", 3, ""))
+        if given is not None and not isinstance(given, int):
+            raise card.fault(1, "the number of a coordinate system")
+        return self.point(card, given or 0, card.numbers("X1", 3, ""))
 
     def point(self, card: Card, system: int, x: Floats) -> Floats:
         """(3,) m: a point x, in the units of the file, of a coordinate system, in basic coordinates."""

@@ -70,13 +70,14 @@ def _shear_field(card: Card, x: Floats, E: float, G: float, thickness: float) ->
     def stress(r: float, s: float) -> tuple[Floats, float, float]:
         """Membrane forces (2, 2), the area of a unit of the square, and the denominator."""
         top, w = H[:2] @ [r, s, 1.0], float(H[2] @ [r, s, 1.0])
-        J = (H[:2, :2] - np.outer(top / w, H[2, :2])) / w
+        J = (H[:2, :2] - np.outer(top, H[2, :2]) / w) / w if w > 0.0 else np.zeros((2, 2))
         det = float(np.linalg.det(J))
+        if not (w > 0.0 and det > 0.0):
+            raise ModelError(f"{card}: has an angle above 180 degrees, or its corners are in another order")
         return w * w / det * (J @ np.array([[0.0, 1.0], [1.0, 0.0]]) @ J.T), det, w
 
-    ends = np.array([stress(r, s)[1:] for r, s in SQUARE])
-    if not (ends[:, 0].min() > 0.0 and ends[:, 1].min() > 0.0):
-        raise ModelError(f"{card}: has an angle above 180 degrees, or its corners are in another order")
+    for corner in SQUARE:
+        stress(*corner)
     places, weights = 0.5 * (1.0 + POINTS), 0.5 * WEIGHTS
     energy = area = 0.0
     for r, u in zip(places, weights, strict=True):

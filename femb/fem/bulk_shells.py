@@ -9,10 +9,11 @@ from functools import lru_cache
 import numpy as np
 
 from femb.base.bulk_data import BulkData
+from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
 from femb.elements.shell.bulk_shell import Walls, corners_of, material_directions, shell_cards
 from femb.elements.shell.mesh import SIZES, projected_axes
-from femb.elements.shell.stiffness import elements_of, middle_axes, reference_strains
+from femb.elements.shell.stiffness import areas, elements_of, middle_axes, reference_strains
 
 SMOOTH = np.cos(np.radians(20.0))  # elements that meet by less have one normal
 FLAT = 1e-6
@@ -50,7 +51,11 @@ def shells_of(data: BulkData, coupled: bool) -> list[Shells]:
         laid = {int(k): walls.laid(int(k)).wall for k in np.unique(which)}
         C = np.array([laid[int(k)].stiffness for k in which])
         mass = np.array([laid[int(k)].mass for k in which])
-        elements = elements_of(x, d, C, angle, np.zeros((len(x), 1, 6)), flat)
+        try:
+            elements = elements_of(x, d, C, angle, np.zeros((len(x), 1, 6)), flat)
+        except np.linalg.LinAlgError:
+            worst = cards[n][int(np.argmin(areas(x)))]
+            raise ModelError(f"{worst}: is collapsed, the smallest of those with {n} corners") from None
         B = _strain_rows(x, d)
         SB = elements.stiffness @ B
         found.append(Shells(cells[n], np.swapaxes(B, 1, 2) @ SB, _mass(elements.weights, d, mass, coupled), x, d, SB))
