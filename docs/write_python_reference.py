@@ -48,8 +48,9 @@ def of_module(module: str, *names: str) -> tuple[str, ...]:
 GROUPS: dict[str, tuple[str, ...]] = {
     "Models and cases": ("Model", "load_case", "schema", "Run", "StartState", "Tolerances", "Output", "Figure",
                          "register", "orbital_frame"),
-    "Motion in time": ("simulate", "Event", "inverse", "compare", "differences", "System", "thompson.mass_derivative",
-                       "thompson.gyroscopic_force", "thompson.lock_angles", "Differentiated"),
+    "Motion in time": ("simulate", "Event", "inverse", "compare", "differences", "diff", "Diff", "System",
+                       "thompson.mass_derivative", "thompson.gyroscopic_force", "thompson.lock_angles",
+                       "Differentiated"),
     "Statics": ("static", "StaticResults"),
     "Results, figures and files": ("Results", "figure", "plot", "picture", "animate", "report", "show", "export_csv",
                                    "export_vtu", "export_xdmf", "pointing", "Pointing"),

@@ -72,6 +72,8 @@ from femb.robust.uncertain import Uncertain as Uncertain
 from femb.robust.uncertain import uncertain as uncertain
 from femb.run.compare import compare as compare
 from femb.run.compare import differences as differences
+from femb.run.diff import Diff as Diff
+from femb.run.diff import diff as diff
 from femb.run.events import Event as Event
 from femb.run.inverse import inverse as inverse
 from femb.run.simulate import simulate as simulate

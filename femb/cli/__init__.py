@@ -33,6 +33,7 @@ COMMANDS = {
     "identify": "sensitivity",
     **dict.fromkeys(("warmup", "check", "schema"), "begin"),
     "info": "begin",
+    "diff": "diff",
     **dict.fromkeys(("report", "view"), "results"),
     **dict.fromkeys(("loads", "pointing", "export", "plot", "picture", "animate"), "results"),
 }

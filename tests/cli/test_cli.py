@@ -380,6 +380,7 @@ def test_help_lists_every_command():
         "check",
         "schema",
         "info",
+        "diff",
         "report",
         "view",
         "loads",

@@ -1,0 +1,199 @@
+"""Two results, tables of modes, linear models or cases side by side: the function behind ``femb diff``."""
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from femb.base.errors import ResultError
+from femb.base.html import Tabled
+from femb.results.results import Results, results_of
+from femb.run.compare import differences
+
+# Rows that a table and a figure show.
+SHOWN = 30
+# Frequencies below this part of the largest are those of rigid motions.
+RIGID = 1e-9
+
+
+@dataclass(frozen=True)
+class DiffRow:
+    """One quantity in both: its unit, its values as texts, and the part by which they differ, of the first; infinite
+    where only one of the two has it, or where texts differ."""
+
+    name: str
+    unit: str
+    first: str
+    second: str
+    part: float
+
+
+@dataclass(frozen=True, eq=False)
+class Diff(Tabled):
+    """What differs between two files, the largest difference first.
+
+    kind : "run", "modes", "linear model" or "case". names : of both. rows : a ``DiffRow`` of each quantity.
+    """
+
+    kind: str
+    names: tuple[str, str]
+    rows: tuple[DiffRow, ...]
+
+    @property
+    def largest(self) -> float:
+        """The largest part by which a quantity differs; 0 where nothing does."""
+        return max((row.part for row in self.rows), default=0.0)
+
+    def table(self) -> str:
+        """A line for each quantity that differs."""
+        changed = [row for row in self.rows if row.part > 0.0]
+        lines = [f"{self.kind}: {self.names[0]} and {self.names[1]}"]
+        if not changed:
+            return "\n".join([*lines, "no differences"])
+        shown = changed[:SHOWN]
+        width, one, two = (max(12, *(len(getattr(row, word)) for row in shown)) for word in ("name", "first", "second"))
+        heads = ("of size", "largest difference") if self.kind == "run" else ("first", "second")
+        two = max(two, len(heads[1]))
+        lines.append(f"{'':{width}}  {heads[0]:>{one}}  {heads[1]:>{two}}  {'unit':10}{'part':>10}")
+        for row in shown:
+            part = f"{row.part:10.2g}" if np.isfinite(row.part) else f"{'':>10}"
+            lines.append(f"{row.name:{width}}  {row.first:>{one}}  {row.second:>{two}}  {row.unit:10}{part}".rstrip())
+        if len(changed) > SHOWN:
+            lines.append(f"and {len(changed) - SHOWN} smaller ones")
+        if same := len(self.rows) - len(changed):
+            lines.append(f"equal: {same}")
+        return "\n".join(lines)
+
+    def draw(self, path: str | Path) -> Path:
+        """Draw the parts by which quantities differ to the picture file ``path``. Raises ResultError: none differ."""
+        from matplotlib.figure import Figure
+
+        from femb.pictures.drawing import coloured, save, styled
+
+        rows = [row for row in self.rows if 0.0 < row.part < np.inf][:SHOWN]
+        if not rows:
+            raise ResultError(f"{self.names[0]} and {self.names[1]}: no numbers differ, there is nothing to draw")
+        figure = Figure(figsize=(8.0, 1.5 + 0.25 * len(rows)), layout="constrained")
+        axes: Any = figure.subplots()
+        coloured(axes)
+        axes.barh([row.name for row in rows][::-1], [row.part for row in rows][::-1])
+        axes.set(xscale="log", xlabel="difference, as part of the first", title=f"{self.names[0]} and {self.names[1]}")
+        styled(axes)
+        return save(figure, Path(path))
+
+
+def diff(first: str | Path | Results, second: str | Path | Results) -> Diff:
+    """The differences of two results of runs, of modes or of linear models, or of two case files in TOML.
+
+    Runs are compared at equal output times, each kind of quantity by its largest difference.
+
+    Parameters:
+        first: a results file, its folder, Results, or a case file.
+        second: one of the same kind.
+
+    Raises:
+        ResultError: two of unlike kinds, output times or items that differ, a file that cannot be read.
+    """
+    names = _name(first), _name(second)
+    cases = [isinstance(each, str | Path) and Path(each).suffix == ".toml" for each in (first, second)]
+    if any(cases):
+        if not all(cases):
+            raise ResultError(f"{names[0]} and {names[1]}: one is a case, the other results; give two of one kind")
+        one, two = (_entries(Path(str(each))) for each in (first, second))
+        return _sorted("case", names, _of_entries(one, two))
+    results = results_of(first), results_of(second)
+    kinds = _kind(results[0]), _kind(results[1])
+    if kinds[0] != kinds[1]:
+        raise ResultError(f"{names[0]}: {kinds[0]}, {names[1]}: {kinds[1]}; give two of one kind")
+    rows = {"modes": _of_modes, "linear model": _of_linear, "run": _of_runs}[kinds[0]](results[0], results[1], names)
+    return _sorted(kinds[0], names, rows)
+
+
+def _name(of: str | Path | Results) -> str:
+    return str(of) if isinstance(of, str | Path) else "results"
+
+
+def _sorted(kind: str, names: tuple[str, str], rows: Iterator[DiffRow]) -> Diff:
+    return Diff(kind, names, tuple(sorted(rows, key=lambda row: -row.part)))
+
+
+def _kind(results: Results) -> str:
+    if results.method == "modes":
+        return "modes"
+    return "linear model" if "linear/A" in results.arrays else "run"
+
+
+def _number(name: str, unit: str, one: float | None, two: float | None, scale: float = 0.0) -> DiffRow:
+    """A row of two numbers, of which one may be missing; scale : below which the first is none to compare with."""
+    texts = ["-" if each is None else f"{each:.6g}" for each in (one, two)]
+    if one is None or two is None:
+        return DiffRow(name, unit, texts[0], texts[1], np.inf)
+    size = max(abs(one), scale)
+    part = 0.0 if one == two else abs(two - one) / size if size else np.inf
+    return DiffRow(name, unit, texts[0], texts[1], part)
+
+
+def _of_runs(first: Results, second: Results, names: tuple[str, str]) -> Iterator[DiffRow]:
+    for each in differences(first, second, names):
+        part = 0.0 if each.largest == 0.0 else each.largest / each.scale if each.scale else np.inf
+        where = f"{each.quantity}, {each.where} at {each.time:.4g} s" if part else each.quantity
+        yield DiffRow(where, each.unit, f"{each.scale:.4g}", f"{each.largest:.3g}", part)
+
+
+def _of_modes(first: Results, second: Results, names: tuple[str, str]) -> Iterator[DiffRow]:
+    tables = [(each.arrays["modes/frequencies"], each.arrays["modes/damping"]) for each in (first, second)]
+    for k in range(max(len(frequencies) for frequencies, _ in tables)):
+        pairs = [(float(f[k]), float(d[k])) if k < len(f) else (None, None) for f, d in tables]
+        yield _number(f"mode {k + 1}, frequency", "Hz", pairs[0][0], pairs[1][0])
+        if any(damping for _, damping in pairs):
+            yield _number(f"mode {k + 1}, damping ratio", "-", pairs[0][1], pairs[1][1])
+
+
+def _of_linear(first: Results, second: Results, names: tuple[str, str]) -> Iterator[DiffRow]:
+    poles = [np.linalg.eigvals(np.asarray(each.arrays["linear/A"], dtype=float)) for each in (first, second)]
+    tables = []
+    for values in poles:
+        size = np.abs(values)
+        kept = values[(values.imag >= 0.0) & (size > RIGID * np.max(size, initial=0.0))]
+        tables.append(kept[np.argsort(np.abs(kept), kind="stable")])
+    yield _number("states", "-", float(len(poles[0])), float(len(poles[1])))
+    for k in range(max(map(len, tables))):
+        found = [values[k] if k < len(values) else None for values in tables]
+        sizes = [None if each is None else float(abs(each)) / (2.0 * np.pi) for each in found]
+        ratios = [None if each is None else float(-each.real / abs(each)) for each in found]
+        yield _number(f"pole {k + 1}, frequency", "Hz", sizes[0], sizes[1])
+        yield _number(f"pole {k + 1}, damping ratio", "-", ratios[0], ratios[1], scale=RIGID)
+
+
+def _entries(path: Path) -> dict[str, Any]:
+    """The entries of a case file by their keys."""
+    try:
+        return dict(_flat(tomllib.loads(path.read_text(encoding="utf-8"))))
+    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ResultError(f"{path}: cannot be read: {error}") from error
+
+
+def _flat(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
+    if isinstance(value, Mapping) and value:
+        for word, each in value.items():
+            yield from _flat(each, f"{key}.{word}" if key else word)
+    elif isinstance(value, list) and any(isinstance(each, list | Mapping) for each in value):
+        for k, each in enumerate(value):
+            yield from _flat(each, f"{key}.{k}")
+    else:
+        yield key, value
+
+
+def _of_entries(first: dict[str, Any], second: dict[str, Any]) -> Iterator[DiffRow]:
+    for key in dict.fromkeys((*first, *second)):
+        one, two = first.get(key), second.get(key)
+        if all(isinstance(each, int | float) and not isinstance(each, bool) for each in (one, two)):
+            yield _number(key, "", float(one or 0.0), float(two or 0.0))
+        else:
+            texts = [str(entries[key]) if key in entries else "-" for entries in (first, second)]
+            yield DiffRow(
+                key, "", texts[0], texts[1], 0.0 if one == two and (key in first) == (key in second) else np.inf
+            )

@@ -1,0 +1,76 @@
+"""Two results, tables of modes, linear models or cases side by side."""
+
+import json
+
+import numpy as np
+import pytest
+from models import of_parts, refuses
+from shared_runs import invoked
+
+import femb
+
+
+def swinging(stiffness, damping=0.5):
+    """A mass of 2 kg on a spring to the ground."""
+    end = femb.SpringEnd("m"), femb.SpringEnd(anchor=(1.0, 0.0, 0.0))
+    spring = femb.SpringDamper("s", *end, stiffness=stiffness, damping=damping, free_length=0.9)
+    return of_parts(femb.RigidBody("m", 2.0, (1.0, 1.0, 1.0)), spring)
+
+
+def written(tmp_path, make, *values):
+    paths = [tmp_path / f"{k}.h5" for k in range(len(values))]
+    for path, value in zip(paths, values, strict=True):
+        make(value, path)
+    return paths
+
+
+def test_runs_are_compared_by_their_kinds_of_quantities(tmp_path):
+    def make(stiffness, path):
+        femb.simulate(swinging(stiffness), duration=1.0, output_interval=0.1, rtol=1e-8, out=path)
+
+    one, two = written(tmp_path, make, 200.0, 202.0)
+    found = femb.diff(one, two)
+    assert found.kind == "run"
+    rows = {row.name.split(",")[0]: row for row in found.rows}
+    positions = [femb.Results.read(path).bodies["m"].position for path in (one, two)]
+    largest = np.linalg.norm(positions[1] - positions[0], axis=1).max()
+    scale = np.linalg.norm(positions[0], axis=1).max()
+    assert rows["position"].part == pytest.approx(largest / scale, rel=1e-9)
+    assert [row.part for row in found.rows] == sorted((row.part for row in found.rows), reverse=True)
+    assert femb.diff(one, one).largest == 0.0
+    assert "no differences" in femb.diff(one, one).table()
+    assert found.draw(tmp_path / "diff.png").exists()
+
+
+def test_modes_and_linear_models_by_the_root_of_the_stiffness(tmp_path):
+    """A stiffness higher by 2 % raises the frequency by sqrt(1.02) - 1."""
+    make = {
+        "modes": lambda k, path: femb.modes(swinging(k, 0.0)).write(path),
+        "linear model": lambda k, path: femb.linearize(swinging(k), at_rest=True).write(path),
+    }
+    for kind, function in make.items():
+        folder = tmp_path / kind.split()[0]
+        folder.mkdir()
+        found = femb.diff(*written(folder, function, 200.0, 204.0))
+        assert found.kind == kind
+        row = next(row for row in found.rows if row.name.endswith("1, frequency"))
+        assert row.part == pytest.approx(np.sqrt(1.02) - 1.0, rel=1e-4)
+        assert row.unit == "Hz"
+    refuses("give two of one kind", femb.diff, tmp_path / "modes" / "0.h5", tmp_path / "linear" / "0.h5",
+            error=femb.ResultError)  # fmt: skip
+
+
+def test_cases_by_their_entries_and_the_exit_code(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = "[bodies.hub]\nmass = {}\ninertia = [1.0, 2.0, {}]\n[run]\nduration = 1.0\n"
+    (tmp_path / "a.toml").write_text(text.format(2.0, 3.0))
+    (tmp_path / "b.toml").write_text(text.format(2.02, 3.0) + 'method = "radau"\n')
+    found = femb.diff("a.toml", "b.toml")
+    changed = {row.name: (row.first, row.second) for row in found.rows if row.part}
+    assert changed == {"bodies.hub.mass": ("2", "2.02"), "run.method": ("-", "radau")}
+    code, stdout, _ = invoked("diff", "a.toml", "b.toml", "--rtol", "0.1")
+    assert (code, "bodies.hub.mass" in stdout) == (1, True)
+    (tmp_path / "c.toml").write_text(text.format(2.02, 3.0))
+    assert [invoked("diff", "a.toml", "c.toml", "--rtol", part)[0] for part in ("0.02", "0.001")] == [0, 1]
+    assert json.loads(invoked("diff", "a.toml", "c.toml", "--json")[1])["largest"] == pytest.approx(0.01)
+    assert invoked("diff", "a.toml", "missing.toml")[0] == 2
