@@ -287,7 +287,7 @@ def test_gradients_that_are_not_there_are_named():
              "outputs": {"peak": {"kind": "peak_time", "of": "bodies.mass.velocity"}},
              "best": "least peak", "design": "optimize", "runs": 12, "run": {"duration": 0.1}}  # fmt: skip
     assert "since there are no gradients: outputs.peak" in sweep(Study(hinged, **words)).notes[0]
-    with pytest.raises(ModelError, match=r"outputs.peak: is of a motion"):
+    with pytest.raises(ModelError, match=r"outputs.peak: jumps from one output time"):
         sweep(Study(hinged, **words, optimizer="slsqp"))
     choices = {"stiffness": {"values": [5.0, 8.0]}}
     with pytest.raises(ModelError, match="optimizer: got 'slsqp', which seeks numbers between bounds"):
