@@ -6,6 +6,7 @@ Dynamics Research Laboratory, University of Cincinnati, Universal File Formats; 
 """
 
 import csv
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,7 +15,7 @@ import numpy as np
 
 from femb.base.errors import ModelError
 from femb.base.types import Complexes, Floats
-from femb.base.values import nearest
+from femb.base.values import check_kind, nearest
 from femb.case.text import text_of
 
 AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
@@ -89,6 +90,7 @@ class TestData:
 def read_test_data(path: str | Path) -> TestData:
     """Read the universal or CSV file at ``path``. Raises ModelError with its line: what is damaged, or in other
     units."""
+    check_kind("read_test_data", path, (str, os.PathLike), "the path of a universal file or of CSV")
     path = Path(path)
     text = text_of(path, "test data, a universal file (.unv, .uff) or CSV")
     data = _of_csv(path, text) if path.suffix.lower() == ".csv" else _of_universal(path, text)

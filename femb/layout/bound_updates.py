@@ -127,8 +127,8 @@ class BoundUpdates:
         return Program([self._bound.get(each) or Bound(carried_out, each) for each in self.updates])
 
     def clocks(self) -> tuple[Floats, Ints, Bools]:
-        """Of each update (k,) the phase and the period, s, zero for none; the places of its count of samples and of its
-        next instant in the arrays, -1 for none; and whether its samples are recorded."""
+        """For each update (k,) the phase and the period, s, zero for none; the places of its count of samples and of
+        its next instant in the arrays, -1 for none; and whether its samples are recorded."""
         place, updates = self.arrays.place, self.updates
         clocks = [(each.phase, each.period or 0.0) for each in updates]
         places = [

@@ -33,7 +33,7 @@ class DiffRow:
 
 @dataclass(frozen=True, eq=False)
 class Diff(Tabled):
-    """What differs between two files, the largest difference first.
+    """The differences of two files, the largest first.
 
     kind : "run", "modes", "linear model" or "case". names : of both. rows : a ``DiffRow`` of each quantity.
     """

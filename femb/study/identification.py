@@ -71,7 +71,7 @@ class Identification(Tabled):
 
     @property
     def not_told(self) -> list[str]:
-        """What the data cannot tell, each a combination of relative changes of parameters in words."""
+        """Combinations of relative changes of parameters, in words, which the data cannot tell."""
         return [
             " ".join(
                 f"{part:+.2f} {name}"

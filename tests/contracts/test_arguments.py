@@ -18,13 +18,17 @@ WRONG = {
 }  # fmt: skip
 # Arguments beside the first; what is not about the first argument.
 WITH = {
-    "animate": ("film.gif",), "base_motion": ([0.0, 1.0], np.zeros((2, 6))), "differences": ("none.h5",),
+    "animate": ("film.gif",), "base_motion": ([0.0, 1.0], np.zeros((2, 6))), "diff": ("none.h5",),
+    "differences": ("none.h5",),
     "export_csv": ("csv",), "h2": ({}, {}, []), "lqr": ({},), "mode_sweep": ([0.0, 1.0],), "multiblade": ({}, 1.0),
     "periodic": (-1.0,), "picture": ("picture.png",), "plot": ("plot.png",), "pointing": ("hub.position",),
     "quasi_static": (np.zeros(6),), "report": ("report.html",), "sobol_indices": ("mass",),
     "unbalance_response": ([1.0],),
 }  # fmt: skip
+MEASURED = femb.TestData(*np.full((4, 1), 0.5), (), np.zeros((0, 3)), np.zeros((0, 3)), np.zeros((0, 1)))
 CALLS = {
+    "correlate": lambda first: femb.correlate(first, MEASURED),
+    "identify": lambda first: femb.identify(first, MEASURED),
     "shake": lambda first: femb.shake(first, outputs=["bodies.hub.acceleration"], sine=(1.0, 2.0)),
     "shaper": lambda first: femb.shaper("zvd", first),
 }
