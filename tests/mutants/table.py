@@ -429,7 +429,7 @@ MUTANTS = (
            '"F/L" if c < 3 else "FL"', '"F/L" if c < 3 else "F"',
            BULK_UNITS, "bushes in millimetres"),
     Mutant("femb/fem/bulk_springs.py",
-           "data.grids[grid][1].T)[[component]]", "data.grids[grid][1])[[component]]",
+           "data.grids[grid][1].T)[[component - 1]]", "data.grids[grid][1])[[component - 1]]",
            BULK_AXES, "components of scalar springs in turned displacement axes"),
     Mutant("femb/fem/bulk_springs.py",
            'data.grids[data.known(card, "GA")][1])', "np.eye(3))",
