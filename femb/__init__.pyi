@@ -70,6 +70,8 @@ from femb.results.sobol import sobol_indices as sobol_indices
 from femb.results.sweep import Sweep as Sweep
 from femb.robust.uncertain import Uncertain as Uncertain
 from femb.robust.uncertain import uncertain as uncertain
+from femb.robust.worst import WorstCases as WorstCases
+from femb.robust.worst import worst as worst
 from femb.run.compare import compare as compare
 from femb.run.compare import differences as differences
 from femb.run.diff import Diff as Diff

@@ -182,6 +182,8 @@ def _states(texts: tuple[str, ...]) -> dict[str, float]:
 @damping_of("every mode of these", "none")
 @click.option("--channel", "channels", multiple=True, metavar="NAME", help="Margins of this channel only [all].")
 @click.option("--largest-delay", "delays", is_flag=True, help="Look for the delay that all sampled laws bear together.")
+@click.option("--worst", "worse", is_flag=True, help="Worst margins over the ranges of [parameters], found and proved.")
+@click.option("--by", multiple=True, metavar="NAME", help="A parameter of that [all with a range].")
 @click.option("--figure", type=click.Choice(LOOPS), default="all", show_default=True, help="What loop.png shows.")
 @click.option("--input", "inputs", multiple=True, metavar="NAME", help="One more input of the plant, for responses.")
 @click.option("--output", "outputs", multiple=True, metavar="NAME", help="One more output of the plant.")
@@ -193,6 +195,8 @@ def loop(
     states: tuple[str, ...],
     channels: tuple[str, ...],
     delays: bool,
+    worse: bool,
+    by: tuple[str, ...],
     figure: str,
     inputs: tuple[str, ...],
     outputs: tuple[str, ...],
@@ -224,6 +228,17 @@ def loop(
             if math.isfinite(delay)
             else "no further delay up to 20 periods makes the loop unstable"
         )
+    if worse:
+        from femb.linear.begin import PointOptions
+        from femb.robust.worst import worst
+
+        _check_together("--worst", given, PointOptions.__annotations__.keys())
+        given |= {"start": start or loaded.start, "overrides": loaded.overrides, "channels": channels or None}
+        cases = worst(loaded.path, by, **given)
+        text.append(cases.table())
+        values["worst"] = [vars(each) for each in cases.cases]
+    elif by:
+        raise OptionError("--by: is of --worst")
     files = [found.write(file.with_suffix(suffix), margins) for suffix in (".npz", ".mat", ".h5")]
     picture = found.draw(file.with_suffix(".png"), figure, margins=margins)
     return ["\n\n".join(text), "", *files, picture, values]

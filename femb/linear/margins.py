@@ -317,7 +317,10 @@ def disk_margin(loop: OpenedLoop | InjectedLoop, omega: Floats, values: Complexe
         L = loop.one(w)
         return 2.0 * abs((1.0 + L) / (1.0 - L)) if np.isfinite(L) and L != 1.0 else 2.0 if L != 1.0 else np.inf
 
-    return _least(distance, omega, np.array([distance(float(w)) for w in omega]))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        distances = 2.0 * np.abs((1.0 + values) / (1.0 - values))
+    distances = np.where(np.isfinite(values), np.where(values == 1.0, np.inf, distances), 2.0)
+    return _least(distance, omega, distances)
 
 
 def _nearest(loop: OpenedLoop | InjectedLoop, omega: Floats, distance: Floats) -> tuple[float, float]:

@@ -284,7 +284,10 @@ def without_coordinates(
     E, free = words["kinematics"], words["free"]
     if free is not None:
         moves = np.max(np.abs(free[0][rest]), axis=0) > 1e-9 * np.max(np.abs(free[0]), axis=0)
-        free = free[0][rest][:, moves], int(np.sum(moves[: free[1]]))
+        left = free[0][rest][:, moves]
+        # of motions that only differed in what is left out nothing is known
+        alone = np.linalg.matrix_rank(left) == left.shape[1]
+        free = (left, int(np.sum(moves[: free[1]]))) if alone else None
     columns = [*rest, *range(len(M), E.shape[1])]
     return reduced, {**words, "kinematics": E[rest][:, columns], "free": free}
 

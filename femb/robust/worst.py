@@ -1,0 +1,350 @@
+"""Worst cases of a control loop over the ranges of parameters: found by search, proved by bounds over all frequencies.
+
+Source: docs/theory/robust.md, sections 2 to 4.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from femb.base.errors import ModelError
+from femb.base.html import Tabled
+from femb.base.types import Floats
+from femb.base.values import numbered
+from femb.linear.loop import STABLE
+from femb.linear.loop_derivatives import Opened
+from femb.linear.margins import Margins, OpenedLoop, margins_of
+from femb.linear.norms import peak_gain
+from femb.linear.state_space import StateSpace
+from femb.robust.bounds import SLACK, Plant, bound, recentred
+from femb.robust.search import largest, points_of
+from femb.robust.uncertain import Uncertain, uncertain
+from femb.study.linear_outputs import DelayMargin, DiskMargin, GainMargin, LoopOutput, PhaseMargin, SensitivityPeak
+from femb.study.study import Build, Study
+
+OUTPUTS: tuple[LoopOutput, ...] = tuple(
+    kind(name=kind.kind) for kind in (DiskMargin, SensitivityPeak, PhaseMargin, DelayMargin, GainMargin)
+)
+# Semidefinite programs of one proof.
+FREQUENCIES = 1200
+# What is taken from S so that its peak is that of a quantity. Evaluations, a parameter, of the search for others.
+LESS, FEW = {"disk_margin": 0.5, "sensitivity_peak": 0.0}, 12
+# A proof whose level is above what was found by more than this halves the box, up to so many parts.
+GAP, BOXES = 1.03, 16
+# Sizes of the box, by the given one, up to which instability is looked for, and steps.
+LARGEST, STEP = 10.0, 0.25
+# Parts of the size that was found, which are proved one after another until one is.
+RADII = (0.99, 0.9, 0.6)
+# A peak of the sensitivity that stands for any finite one.
+FINITE = 1000.0
+
+
+@dataclass(frozen=True, eq=False)
+class WorstCase:
+    """The worst value of a quantity over the ranges.
+
+    quantity : its kind, as of the outputs of studies; "stability_radius" is the factor of all ranges at which a loop is
+    not stable. channel : where the loop is opened, else "". nominal : value at the nominal parameters. found : the
+    worst that a search found, at ``parameters`` and the frequency omega (rad/s).
+    proved : what no parameters of the ranges are worse than, at any frequency; None where there is no proof.
+    """
+
+    quantity: str
+    channel: str
+    unit: str
+    nominal: float
+    found: float
+    parameters: Mapping[str, float]
+    omega: float
+    proved: float | None = None
+
+    def line(self) -> str:
+        """The numbers in a row."""
+        nominal = "" if np.isnan(self.nominal) else f"{self.nominal:.6g}"
+        proved = "-" if self.proved is None else f"{self.proved:.6g}"
+        name = self.quantity.replace("_", " ") + (f", {self.unit}" if self.unit else "")
+        at = ", ".join(f"{key} = {value:.6g}" for key, value in self.parameters.items())
+        omega = f"{self.omega:.6g}" if np.isfinite(self.omega) else "-"
+        return f"{name:22}{nominal:>12}{self.found:12.6g}{proved:>12}{omega:>12}  {at}"
+
+
+@dataclass(frozen=True, eq=False)
+class WorstCases(Tabled):
+    """The worst cases of a loop over the ranges of an uncertain model.
+
+    growth : the largest real part (1/s) of a pole that was found. boxes, frequencies : of the proofs. why : there are
+    none; else "".
+    """
+
+    of: Uncertain
+    growth: float
+    cases: tuple[WorstCase, ...]
+    boxes: int = 0
+    frequencies: int = 0
+    why: str = ""
+
+    def __getitem__(self, key: tuple[str, str]) -> WorstCase:
+        """The worst case of a quantity at a channel. Raises ModelError: there is none."""
+        for each in self.cases:
+            if (each.quantity, each.channel) == key:
+                return each
+        raise ModelError(f"worst: no {key[0]!r} at {key[1]!r}")
+
+    def table(self) -> str:
+        """A block for each channel: nominal, found and proved values, where these are."""
+        lines = [self.of.table(), "", f"largest growth of a pole that was found: {self.growth:.6g} 1/s"]
+        lines.append(
+            f"proved: not, {self.why}"
+            if self.why
+            else f"proved: for all frequencies, in {numbered(self.boxes, 'part')} of the ranges, by the scalings of "
+            f"{numbered(self.frequencies, 'frequency')}"
+        )
+        for channel in dict.fromkeys(each.channel for each in self.cases):
+            lines += ["", f"{channel}: opened here, with the others closed" if channel else "factor of all ranges"]
+            lines.append(f"{'':22}{'nominal':>12}{'found':>12}{'proved':>12}{'at rad/s':>12}")
+            lines += [each.line() for each in self.cases if each.channel == channel]
+        return "\n".join(lines)
+
+
+def worst(
+    case: Uncertain | Study | Build | str | Path,
+    by: Sequence[str] | Mapping[str, Any] | str | None = None,
+    *,
+    channels: Iterable[str] | None = None,
+    prove: bool = True,
+    seed: int = 1,
+    overrides: Iterable[str] = (),
+    **words: Any,
+) -> WorstCases:
+    """The worst margins of a loop, its worst peak of the sensitivity and its stability radius over ranges.
+
+    Disk margins, peaks and the radius of continuous loops are proved, too, with Clarabel (pip install 'femb[robust]').
+
+    Parameters:
+        case: as of ``femb.uncertain``, or what that gave.
+        by: parameters, as of ``femb.uncertain``.
+        channels: names of those at which the loop is opened, by default all.
+        prove: whether to prove what can be proved.
+        seed: of the random points of the search.
+        overrides: entries to replace, as in ``load_case``.
+        words: others of ``femb.uncertain``.
+
+    Raises:
+        ModelError: as of ``femb.uncertain``; a model without controllers, a nominal loop that is not stable.
+    """
+    of = case if isinstance(case, Uncertain) else uncertain(case, by, overrides=overrides, **words)
+    if not of.laws:
+        raise ModelError("worst: the model has no controllers that set commands: add one, or give laws")
+    nominal = of.loop({})
+    if not nominal.stable:
+        raise ModelError(f"worst: the nominal loop is not stable: a pole grows by {nominal.growth():.4g} 1/s")
+    names = of.channels if channels is None else tuple(channels)
+    begun = points_of(len(of.ranges), seed)
+    openings = [_Opening(of, name) for name in names]
+    _, growth = largest(openings[0].growth, begun, [openings[0].growth(d) for d in begun])
+    search = _Search(of, begun)
+    cases = [case for each in openings for case in search.cases(each)]
+    why = "" if prove else "as asked"
+    if any(law.period is not None for law in of.laws):
+        why = "the loop has sampled laws, of which no form is rational in the parameters"
+    elif growth >= 0.0:
+        why = "the loop is not stable for all parameters"
+    elif find_spec("clarabel") is None:
+        why = "Clarabel is missing: pip install 'femb[robust]'"
+    boxes = frequencies = 0
+    if not any(law.period is not None for law in of.laws):
+        radius, d = _radius(openings[0].closed, of.sizes, begun[1:])
+        proof = _Proof(np.inf, 0, 0) if why else _proved_radius(openings[0].closed, of.sizes, radius)
+        values = of.values(d * radius) if np.isfinite(radius) else {}
+        proved = proof.level if np.isfinite(proof.level) else None
+        cases.append(WorstCase("stability_radius", "", "", np.nan, radius, values, np.nan, proved))
+        boxes, frequencies = proof.boxes, proof.frequencies
+    for k, each in enumerate(cases):
+        if why or each.quantity not in LESS:
+            continue
+        opening = openings[names.index(each.channel)]
+        disk = each.quantity == "disk_margin"
+        level = 1.0 / each.found if disk else each.found
+        proof = proved_level(opening.gain(LESS[each.quantity]), of.sizes, level)
+        boxes, frequencies = max(boxes, proof.boxes), frequencies + proof.frequencies
+        if np.isfinite(proof.level):
+            cases[k] = replace(each, proved=1.0 / proof.level if disk else proof.level)
+    return WorstCases(of, growth, tuple(cases), boxes, frequencies, why)
+
+
+class _Opening:
+    """The loop opened at a channel, at all parameters."""
+
+    def __init__(self, of: Uncertain, channel: str) -> None:
+        self.of, self.channel = of, channel
+        self.sampled = any(law.period is not None for law in of.laws)
+        if not self.sampled:
+            self.closed = of.closed(channel)
+
+    def gain(self, less: float) -> StateSpace:
+        """S less a number, as the last output by the last input."""
+        D = self.closed.D.copy()
+        D[-1, -1] -= less
+        return replace(self.closed, D=D)
+
+    def _closed_at(self, d: Floats) -> StateSpace:
+        return recentred(self.closed, self.of.sizes, d, 0.0 * d)
+
+    def peak(self, d: Floats, less: float) -> float:
+        """The largest size of S less a number."""
+        return peak_gain(recentred(self.gain(less), self.of.sizes, d, 0.0 * d)).gain
+
+    def growth(self, d: Floats) -> float:
+        """The largest real part of a pole, 1/s."""
+        if self.sampled:
+            return self.of.loop(d).growth()
+        return float(np.max(np.linalg.eigvals(self._closed_at(d).A).real, initial=-np.inf))
+
+    def margins(self, d: Floats) -> tuple[Opened, Margins] | None:
+        """The opened loop and its margins; None where the closed one is not stable."""
+        if self.sampled:
+            loop = self.of.loop(d)
+            if not loop.stable:
+                return None
+            opened: Opened = loop.opened(self.channel)
+        else:
+            # with a = S e: 1 + L = 1/S, so that a is opened by e = a + L a
+            at = self._closed_at(d)
+            if np.max(np.linalg.eigvals(at.A).real, initial=-np.inf) >= -STABLE:
+                return None
+            through = 1.0 / at.D[-1, -1]
+            B, C = at.B[:, -1:] * through, at.C[-1:] * through
+            opened = OpenedLoop(at.A - B @ at.C[-1:], B, C, np.array([[1.0 - through]]), None)
+        return opened, margins_of(self.channel, opened)
+
+
+class _Search:
+    """Worst values by search, from points at which the margins are computed once."""
+
+    def __init__(self, of: Uncertain, begun: Floats) -> None:
+        self.of, self.begun = of, begun
+
+    def cases(self, at: _Opening) -> list[WorstCase]:
+        """The worst case of each quantity at a channel."""
+        known = [at.margins(d) for d in self.begun]
+        nominal = at.margins(self.of.normal({}))
+        found = []
+        for output in OUTPUTS:
+            sign = 1.0 if output.unstable else -1.0
+
+            def value(pair: tuple[Opened, Margins] | None, of: LoopOutput = output, sign: float = sign) -> float:
+                return sign * (of.unstable if pair is None else of.of_channel(*pair))
+
+            less = LESS.get(output.kind)
+
+            def objective(d: Floats, value: Any = value, less: float | None = less) -> float:
+                found = value(at.margins(d)) if less is None or at.sampled else at.peak(d, less)
+                return float(np.clip(found, -1e30, 1e30))
+
+            words = {"best": 3} if less is not None and not at.sampled else {"best": 1, "evaluations": FEW}
+            if less is not None and not at.sampled:
+                d, _ = largest(objective, self.begun, [objective(d) for d in self.begun], **words)
+                worst = value(at.margins(d))
+            else:
+                d, worst = largest(objective, self.begun, [value(pair) for pair in known], **words)
+            pair = at.margins(d)
+            omega = output.at(*pair)[0] if pair is not None and np.isfinite(worst) else np.nan
+            found.append(
+                WorstCase(
+                    output.kind,
+                    at.channel,
+                    output.of_unit,
+                    sign * value(nominal),
+                    sign * worst,
+                    self.of.values(d),
+                    omega,
+                )
+            )
+        return found
+
+
+# Proofs.
+
+
+class _Proof(NamedTuple):
+    level: float
+    boxes: int
+    frequencies: int
+
+
+def proved_level(
+    space: StateSpace, sizes: Sequence[int], found: float, size: float = 1.0, most: int = FREQUENCIES
+) -> _Proof:
+    """A level that no gain from the last inputs to the last outputs exceeds over the box, at any frequency.
+
+    Parameters:
+        space: (z, e) by (w, d).
+        sizes: repetitions of the parameters.
+        found: the largest gain that was found, above which the level should be little.
+        size: of the box, by the given one.
+        most: frequencies, after which it is given up.
+    """
+    k = len(sizes)
+    parts: list[tuple[Floats, Floats, int]] = [(np.zeros(k), np.full(k, size), 0)]
+    level, boxes, frequencies = SLACK * found, 0, 0
+    while parts:
+        middle, half, depth = parts.pop()
+        boxes += 1
+        plant = Plant(recentred(space, sizes, middle, half), sizes)
+        if np.max(plant.poles.real, initial=-np.inf) >= 0.0:
+            return _Proof(np.inf, boxes, frequencies)
+        split = boxes + len(parts) < BOXES
+        got = bound(plant, level, most - frequencies, GAP * found if split else np.inf)
+        frequencies += got.frequencies
+        if np.isfinite(got.gamma):
+            level = max(level, got.gamma)
+            continue
+        if not split or frequencies >= most:
+            return _Proof(np.inf, boxes, frequencies)
+        step = half * (np.arange(k) == depth % k)
+        parts += [(middle + 0.5 * side * step, half - 0.5 * step, depth + 1) for side in (-1.0, 1.0)]
+    return _Proof(level, boxes, frequencies)
+
+
+def _radius(closed: StateSpace, sizes: Sequence[int], directions: Floats) -> tuple[float, Floats]:
+    """The least factor of the box at which a pole does not decay, and its corner or point (k,)."""
+    from scipy.optimize import brentq
+
+    def growth(d: Floats, rho: float) -> float:
+        try:
+            A = recentred(closed, sizes, rho * d, 0.0 * d).A
+        except np.linalg.LinAlgError:
+            return np.inf
+        return float(np.max(np.linalg.eigvals(A).real, initial=-np.inf))
+
+    def crossing(d: Floats) -> float:
+        d = d / np.max(np.abs(d))
+        for rho in np.arange(STEP, LARGEST + STEP, STEP):
+            if growth(d, rho) >= 0.0:
+                return float(brentq(partial(growth, d), rho - STEP, rho, xtol=1e-12))
+        return np.inf
+
+    values = np.array([crossing(d) for d in directions])
+    if not np.any(np.isfinite(values)):
+        return np.inf, directions[0]
+    d, value = largest(
+        lambda d: -crossing(d) if np.any(d) else -1e30, directions, np.maximum(-values, -1e30).tolist(), 1
+    )
+    return -value, d / np.max(np.abs(d))
+
+
+def _proved_radius(closed: StateSpace, sizes: Sequence[int], found: float) -> _Proof:
+    """The largest of some factors of the box, all below the found one, with which no pole grows."""
+    boxes = frequencies = 0
+    for part in RADII:
+        size = part * min(found, LARGEST)
+        proof = proved_level(closed, sizes, FINITE, size, FREQUENCIES // 4)
+        boxes, frequencies = max(boxes, proof.boxes), frequencies + proof.frequencies
+        if np.isfinite(proof.level):
+            return _Proof(size, boxes, frequencies)
+    return _Proof(np.inf, boxes, frequencies)

@@ -1,0 +1,96 @@
+"""Worst cases of the reference loop: found and proved values are those of an independent program."""
+
+import numpy as np
+import pytest
+from models import refuses
+from oracles.uncertain_satellite import BY, LAW, attitude_law, satellite
+
+import femb
+from femb.linear.norms import peak_gain
+from femb.robust.bounds import Plant, recentred, scaling_at
+from femb.robust.search import largest, points_of
+from femb.robust.worst import proved_level
+
+X, Z = "bodies.hub.torque.x", "bodies.hub.torque.z"
+WORST = {"left": 1980.0, "right": 1980.0, "inertia": 270.0, "angle": 0.0}
+# Without the angle of the array, which is zero.
+STRAIGHT = {name: range_ for name, range_ in BY.items() if name != "angle"}
+
+
+def straight(left=1650.0, right=1650.0, inertia=300.0):
+    return satellite(left, right, inertia, 0.0)
+
+
+@pytest.fixture(scope="module")
+def form():
+    return femb.uncertain(straight, STRAIGHT, laws=[LAW], points=2)
+
+
+@pytest.mark.slow
+def test_margins_are_found_at_the_worst_corner_and_proved_about_it(form):
+    found = femb.worst(form, channels=[X])
+    disk, peak = found["disk_margin", X], found["sensitivity_peak", X]
+    assert disk.parameters == pytest.approx({name: WORST[name] for name in STRAIGHT})
+    assert disk.found == pytest.approx(0.58639081, rel=1e-6)
+    assert disk.omega == pytest.approx(4.952138, rel=1e-5)
+    assert peak.found == pytest.approx(1.94411226, rel=1e-6)
+    assert found["delay_margin", X].found == pytest.approx(0.11935636, rel=1e-6)
+    assert found["phase_margin", X].found == pytest.approx(33.604327, rel=1e-6)
+    assert disk.found / 1.03 <= disk.proved <= disk.found
+    assert peak.found <= peak.proved <= 1.03 * peak.found
+    assert "proved: for all frequencies" in found.table()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("channel", "less", "corner", "wanted", "omega"),
+    [
+        (X, 0.0, (1, 1, -1, -1), 1.94411226, 4.995231),
+        (X, 0.5, (1, 1, -1, -1), 1.70534732, 4.952138),
+        (Z, 0.0, (1, 1, -1, 1), 1.86868205, 4.478710),
+    ],
+)
+def test_peaks_with_the_angle_of_the_array_are_proved_for_all_frequencies(channel, less, corner, wanted, omega):
+    """Four repetitions of the angle; no sample of the box exceeds the level."""
+    form = femb.uncertain(satellite, BY, laws=[LAW], points=2)
+    closed = form.closed(channel)
+    closed.D[-1, -1] -= less
+    at = peak_gain(recentred(closed, form.sizes, np.array(corner, dtype=float), np.zeros(4)))
+    assert at.gain == pytest.approx(wanted, rel=1e-7)
+    assert at.omega == pytest.approx(omega, rel=1e-5)
+    scaling = scaling_at(Plant(closed, form.sizes).at(at.omega), form.sizes)
+    assert at.gain <= scaling.gamma <= 1.001 * at.gain  # at one frequency the bound is tight
+    proof = proved_level(closed, form.sizes, at.gain)
+    assert at.gain <= proof.level <= 1.03 * at.gain
+    rng = np.random.default_rng(5)
+    for d in rng.uniform(-1.0, 1.0, (40, 4)):
+        assert peak_gain(recentred(closed, form.sizes, d, np.zeros(4))).gain <= proof.level
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("lags", "radius"), [((1.0, 1.0), 2.39038422), ((1.5, 1.5), 3.78139619)])
+def test_the_stability_radius_is_found_and_proved_to_a_hundredth(lags, radius):
+    form = femb.uncertain(straight, STRAIGHT, laws=[attitude_law(lags)], points=2)
+    case = femb.worst(form, channels=[X])["stability_radius", ""]
+    assert case.found == pytest.approx(radius, rel=1e-8)
+    assert 0.97 * radius <= case.proved <= radius
+    for part, stable in ((0.9999, True), (1.0001, False)):
+        middle = {each.name: 0.5 * (each.low + each.high) for each in form.ranges}
+        values = {name: middle[name] + part * (value - middle[name]) for name, value in case.parameters.items()}
+        assert femb.loop(straight(**values), [attitude_law(lags)]).stable == stable
+
+
+def test_a_search_is_repeatable_and_never_worse_than_corners():
+    def peak(d):
+        return float(-np.sum((d - np.array([0.3, -0.2])) ** 2))
+
+    begun = points_of(2)
+    first, second = (largest(peak, points_of(2), [peak(d) for d in begun]) for _ in range(2))
+    assert np.array_equal(first[0], second[0])
+    assert first[0] == pytest.approx([0.3, -0.2], abs=1e-4)  # inside, where no corner is
+    assert first[1] >= max(peak(d) for d in begun)
+
+
+def test_a_loop_without_a_law_or_with_an_unstable_one_is_refused():
+    refuses("has no controllers", femb.worst, straight, STRAIGHT, points=1, inputs=[X], outputs=["bodies.hub.turn.x"])
+    refuses("nominal loop is not stable", femb.worst, straight, STRAIGHT, points=1, laws=[attitude_law((6.0, 6.0))])
