@@ -257,6 +257,7 @@ def test_everything_imported_is_declared():
         "pandas",
         "xarray",
         "pythonfmu",
+        "clarabel",
         "skfem",
     }  # but for the first, of extras
     missing = ours - optional - declared
@@ -295,7 +296,7 @@ def test_every_extra_that_a_message_names_is_one():
         for before, extra in re.findall(r"(.)pip install 'femb\[(\w+)\]': ", path.read_text()):
             assert before == '"', path
             found.add(extra)
-    assert found == {"fe", "fem", "fmu", "pandas", "xarray", "control", "cluster"}
+    assert found == {"fe", "fem", "fmu", "pandas", "xarray", "control", "cluster", "robust"}
     assert found < set(extras)
 
 

@@ -99,7 +99,7 @@ def at_point(points, g, x, speed, rows):
 
 
 class Loaded(NamedTuple):
-    """What the kernels keep of a patch: the arrays above, places is index, and the first input of its law."""
+    """Arrays that the kernels keep of a patch, as above; places is index. With the first input of its law."""
 
     places: Ints
     arms: Floats

@@ -16,8 +16,7 @@ from femb.layout.discrete import DiscreteState
 from femb.numerics.compiler.bound_calls import Bound, BoundSequence, Program
 from femb.numerics.threads import one_after_another
 from femb.steppers.contract import BookedStatistics
-from femb.steppers.error_filter import ErrorFilter
-from femb.steppers.low_pass import AGAIN, HELD_UP, PASSES, FilterStatistics, LowPass
+from femb.steppers.low_pass import AGAIN, HELD_UP, PASSES, ErrorFilter, FilterStatistics, LowPass
 from femb.steppers.replay import TakenStep
 from femb.steppers.step_kernels import last_state, right_hand_side, shift_matrix
 from femb.steppers.step_program import BoundSolution, Convergence, Stages, StepProgram

@@ -66,7 +66,7 @@ def rotate_by(c0, c1, c2, c3, o, p, x):
         x[p], x[p + 1], x[p + 2], x[p + 3] = hamilton(c0, c1, c2, c3, x[p], x[p + 1], x[p + 2], x[p + 3])
 
 
-# Matrices of a step, and errors that pass through one of its linear equations; see ``femb.steppers.error_filter``.
+# Matrices of a step, and errors that pass through one of its linear equations; see ``femb.steppers.low_pass``.
 
 
 @kernel_with_entry
