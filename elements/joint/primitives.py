@@ -1,7 +1,7 @@
 """Primitive equations of which the rows of joints, drivers and couplings consist: values, rates, second derivatives.
 
 Each is a line of the table below, a traced text, and a branch of ``put_row``, ``row_tangent`` and ``course_of_row``.
-Source: docs/theory/constraints.md, equations (1) to (9) and (18) to (20).
+Source: docs/theory/constraints.md, equations (1) to (9) and (16) to (18).
 """
 
 import math

@@ -26,7 +26,7 @@ from femb.layout.symmetry import EVERY, Surroundings, Symmetry, intersection
 from femb.layout.views import LinearPoint, ModelView, OutputStates, StartPoses
 
 # A relation is the sum of a_k h_k(c_k) less b, with coordinates c_k of joints, whose angles count turns.
-# Source: docs/theory/constraints.md, equations (18) to (20).
+# Source: docs/theory/constraints.md, equations (16) to (18).
 
 
 @dataclass(frozen=True, eq=False)

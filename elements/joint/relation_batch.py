@@ -35,7 +35,7 @@ from femb.numerics.vector3 import add_row_force, scatter
 # index, data : rows of terms as in ``primitives``, whose ROW is the number of the relation; those of a relation follow
 # each other. laws (r, 6) : stiffness, half of the play, damping; lead angle g, angle of friction p, and w. The force of
 # a relation: its ELASTIC part, the REST, derivatives by x and x', the ENERGY; e and its derivative by x_1'.
-# Source: docs/theory/constraints.md, equations (21) and (22).
+# Source: docs/theory/constraints.md, equations (19) and (20).
 
 STIFFNESS, PLAY, DAMPING, LEAD, SLIDING, TRANSITION = range(6)
 ELASTIC, REST, BY_X, BY_RATE, ENERGY, EXTRA, BY_FIRST, VALUES = range(8)

@@ -7,7 +7,7 @@ with shapes, states and frequencies of the nominal model, are differenced (femb.
 
 Of a number that is linear in the parameter D_h is enough, which the number at p itself shows.
 
-Source: docs/howto/sensitivity.md.
+Source: docs/theory/sensitivities.md.
 """
 
 import inspect

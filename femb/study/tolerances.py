@@ -3,7 +3,7 @@
     sigma^2 = sum g_j^2 s_j^2,    shares g_j^2 s_j^2/sigma^2,    shift of the mean sum h_jj s_j^2/2
 
 with the derivatives g, the second derivatives h_jj from outputs at p_j +- s_j, and independent parameters of standard
-deviations s. Source: docs/howto/tolerances.md.
+deviations s. Source: docs/theory/sensitivities.md, section 5.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
