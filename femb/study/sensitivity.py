@@ -242,7 +242,9 @@ def _made(name: str, table: dict[str, Any]) -> StudyOutput:
         raise ModelError.at(("outputs", name, "kind"), problem)
     output, problems = read_table(kind, {key: value for key, value in table.items() if key != "kind"}, name=name)
     if problems:
-        raise ModelError(*(Problem(("outputs", name, *path), text) for path, text in problems.items()))
+        missing = f"is missing: write '{name} KEY=VALUE', as in 'final of=bodies.hub.position.x'"
+        texts = {path: missing if text == "is missing" else text for path, text in problems.items()}
+        raise ModelError(*(Problem(("outputs", name, *path), text) for path, text in texts.items()))
     made: StudyOutput = output
     return made
 
