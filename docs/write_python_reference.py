@@ -60,6 +60,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Linear models": ("linearize", "linearize_structure", "StateSpace", "FrequencyResponse", "linear_model",
                       "LinearModel", "shake", "shaper", "Shaper", "operating_point", "OperatingPoint", "trim",
                       "periodic", "Periodic", "multiblade", "thompson.nine_blocks", "thompson.NineBlocks"),
+    "Uncertain models": ("uncertain", "Uncertain", "worst", "WorstCases"),
     "Control loops": ("loop", "Loop", "LinearLaw", "lqr", "h2", "StateFeedback"),
     "Finite element models": of_module("fem", "FeModel", "MeshInterface", "Reduction", "ReducedBody",
                                        "reduce_mesh", "reduce_matrices", "reduce_model", "reduce_beams",

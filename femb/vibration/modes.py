@@ -38,8 +38,8 @@ DEFAULT = 10
 
 
 # The precision counts rounding of the stiffness, not that of the rows of joints and of the start: errors of weak
-# nutations are up to nine times as large.
-OF_NUTATIONS = 10.0
+# nutations are up to sixteen times as large.
+OF_NUTATIONS = 20.0
 
 
 @dataclass(frozen=True, eq=False)

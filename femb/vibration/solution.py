@@ -96,11 +96,17 @@ class Solution:
 
     @property
     def nutates(self) -> NDArray[np.bool_]:
-        """(k,) whether modes are nutations: oscillations whose kinetic energy is most of all that of free structures
-        as rigid bodies."""
+        """(k,) whether modes are nutations: oscillations whose kinetic energy is most of all that of structures which
+        nothing holds, as rigid bodies that turn about their mass centres; loads may notice that."""
         motion = self.motion
-        free = [motion.moves_of(each, each.motions) for each in motion.structures if not each.grounded]
-        D = np.hstack([np.zeros((len(self.shapes), 0)), *free])
+        free = [np.zeros((len(self.shapes), 0))]
+        for each in motion.structures:
+            if not each.grounded:
+                moves = motion.moves_of(each, np.eye(6))
+                shifts, turns = moves[:, :3], moves[:, 3:]
+                linear = motion.momenta(shifts).T
+                free.append(turns - shifts @ np.linalg.solve(linear @ shifts, linear @ turns))
+        D = np.hstack(free)
         MD = motion.momenta(D)
         along = MD.T @ self.shapes
         shares = np.sum(np.conj(along) * (np.linalg.pinv(D.T @ MD) @ along), axis=0).real

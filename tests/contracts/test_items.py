@@ -24,6 +24,7 @@ import femb
 from femb import elements as e
 from femb.elements import registry
 from femb.elements.beam.ends import BeamElements
+from femb.elements.frame_forces import FrameForces
 from femb.elements.item import Item
 from femb.elements.joint.force_batch import CoordinateForceBatch
 from femb.elements.joint.joint import Joint
@@ -856,7 +857,7 @@ def _below(kind):
 
 BASES = {
     *(AlongBeams, BeamElements, CoordinateForceBatch, LineLoads, LoadsAlongBeams, MassField, PairBatch),
-    *(MassiveElements, ShellLoads, StationForces),
+    *(FrameForces, MassiveElements, ShellLoads, StationForces),
 }
 
 
