@@ -116,7 +116,9 @@ def unbalance_response(
     if rotor is None and len(rotors) == 1:
         rotor = next(iter(rotors))
     if rotor not in rotors:
-        known = listed(list(rotors), 8) or "none"
+        if not rotors:
+            raise ModelError("unbalance response: no rotor has unbalances: give [rotors.NAME] a list of them")
+        known = listed(list(rotors), 8)
         raise ModelError(f"unbalance response: rotor: got {shown(rotor)}, wanted one with unbalances: {known}")
     if outputs is None:
         names = known_outputs(operating_point(whole, at_rest=True))

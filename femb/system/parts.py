@@ -133,12 +133,12 @@ def mass_properties(
 ) -> tuple[float, Floats, Floats]:
     """Mass (kg), mass centre (3,) m from ``layout.origin`` and inertia (3, 3) kg m2 about it, inertial axes, at q.
 
-    From the momenta of six rigid motions of the whole model.
+    From the momenta of six rigid motions of the whole model, beyond those at rest, which rotors have.
     """
-    v = coordinates.rigid_velocities(q)
-    found = np.zeros((6, 8))
-    evaluation.add_energies(np.zeros((6, 0)), np.tile(q, (6, 1)), v, found)
-    momenta = found[:, 2:]
+    v = np.vstack([coordinates.rigid_velocities(q), np.zeros(coordinates.n_v)])
+    found = np.zeros((7, 8))
+    evaluation.add_energies(np.zeros((7, 0)), np.tile(q, (7, 1)), v, found)
+    momenta = found[:6, 2:] - found[6, 2:]
     mass = momenta[0, 0]
     # rotation about the origin: linear momentum omega x m c
     centre = np.array([momenta[5, 1], momenta[3, 2], momenta[4, 0]]) / mass

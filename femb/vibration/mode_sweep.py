@@ -334,8 +334,8 @@ def _critical(
     seen: Floats,
     labels: tuple[str, ...],
 ) -> tuple[CriticalSpeed, ...]:
-    """Where frequencies from the ground are those of the revolutions: by curves through the values, and of rotors at
-    rest by modes there."""
+    """Where frequencies from the ground, of modes that move across the axis, are those of the revolutions: by curves
+    through the values, and of rotors at rest by modes there."""
     from scipy.interpolate import PchipInterpolator
     from scipy.optimize import brentq
 
@@ -346,6 +346,8 @@ def _critical(
         excess = 2.0 * np.pi * seen[order, k] - speeds[order]
         if np.any(np.isnan(excess)) or np.any(np.diff(speeds[order]) <= 0.0):
             continue
+        if not any(state.whirl is not None and state.whirl.senses[k] for state in states):
+            continue  # along or about the axis, where no unbalance acts
         curve = PchipInterpolator(speeds[order], excess)
         for i in np.flatnonzero((excess[:-1] > 0.0) & (excess[1:] <= 0.0)):
             low, high = speeds[order[i]], speeds[order[i + 1]]

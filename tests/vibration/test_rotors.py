@@ -165,6 +165,22 @@ def test_critical_speeds_of_a_disc_in_tilt():
     assert "10 rad/s (95.493 rpm)" in found.table()
 
 
+def test_what_moves_along_the_axis_is_not_critical_and_a_rotor_has_the_inertia_of_its_parts():
+    def model(speed):
+        return on_bearing(speed, kxx=M * 10.0**2, kzz=M * 5.0**2)
+
+    sweep = femb.mode_sweep(model, np.linspace(0.5, 15.0, 6), 5, damped=True, parameter="rotors.r.speed")
+    np.testing.assert_allclose(sweep.frequencies[:, 0], 5.0 / (2.0 * np.pi), rtol=1e-9)
+    speeds = [each.speed for each in sweep.critical]
+    np.testing.assert_allclose(speeds[:2], 10.0, rtol=1e-6)
+    assert all(speed > 9.0 for speed in speeds)
+    system = System(model(100.0))
+    mass, centre, inertia = system.mass_properties_at(system.q0)
+    np.testing.assert_allclose(mass, M, rtol=1e-14)
+    np.testing.assert_allclose(inertia, np.diag([J, J, JP]), atol=1e-13)
+    np.testing.assert_allclose(centre, 0.0, atol=1e-15)
+
+
 def test_unbalance_response_is_that_of_ross():
     """run_unbalance_response([2], [0.01], [0.3]) of ROSS 2.3.0 at the first disc, m and rad."""
     speeds = [10.0, 90.0, 210.0, 410.0]
@@ -206,4 +222,4 @@ def test_refusals_name_the_entry():
     model = on_bearing(1.0, kxx=1.0)
     model.add(femb.Bearing("c", end, axis=Z, kxx=1.0, rotor="none"))
     refuses(r"springs\.c\.rotor: got 'none'; there are: 'r'", femb.modes, model)
-    refuses("wanted one with unbalances: none", femb.unbalance_response, on_bearing(1.0, kxx=1.0), [1.0])
+    refuses("no rotor has unbalances", femb.unbalance_response, on_bearing(1.0, kxx=1.0), [1.0])
