@@ -4,12 +4,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from femb.base.errors import ModelError, Problem
 from femb.base.options import Method, Output, Run, StartState, Tolerances, beside_accuracy, set_aside
 from femb.base.values import shown
 from femb.model.model import Model
+
+if TYPE_CHECKING:
+    from femb.case import Case, Given
 
 
 class ToleranceOptions(TypedDict, total=False):
@@ -72,25 +75,33 @@ def check_known(model: Model, duration: float) -> None:
             )
 
 
-def read_call(model: Model | str | Path, run: Run | None, options: RunOptions) -> tuple[Model, Run, str]:
-    """The model, the run, and the text of the case file if ``model`` is a path.
+def model_and_case(given: "Given") -> tuple[Model, "Case | None"]:
+    """A model, and its case where a case or the path of its file is given. Raises ModelError, CaseError."""
+    if isinstance(given, Model):
+        return given, None
+    from femb.case import Case, load_case
+
+    case = load_case(given) if isinstance(given, str | Path) else given
+    if not isinstance(case, Case):
+        wanted = "a femb.Model, a case or the path of a case file"
+        raise ModelError(f"got {shown(given)} for the model, wanted {wanted}")
+    return case.model, case
+
+
+def read_call(model: "Given", run: Run | None, options: RunOptions) -> tuple[Model, Run, str]:
+    """The model, the run, and the text of the case file if ``model`` is a case or its path.
 
     Options replace those of the run of a case file. Raises ModelError: unknown options, options together with a run,
     neither a model nor a path; CaseError for errors of the file.
     """
-    text = ""
-    if isinstance(model, str | Path):
-        from femb.case import load_case
-
-        case = load_case(model)
-        model, text = case.model, case.text
+    model, case = model_and_case(model)
+    text = "" if case is None else case.text
+    if case is not None:
         if run is None and case.run is not None:
             back: dict[str, Any] = {each.name: each.default for each in fields(Run) if each.name in set_aside(options)}
             return model, replace(case.run, **back, **_arguments(options)), text
         if run is None and case.unended is not None and "duration" in options:
             return model, replace(case.unended, **_arguments(options)), text
-    if not isinstance(model, Model):
-        raise ModelError(f"got {shown(model)} for the model, wanted a femb.Model or the path of a case file")
     if run is None:
         given = _arguments(options)
         if "duration" not in given:

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from femb.results.results import Results, results_of
 from femb.run.calling import RunOptions, read_call
 from femb.run.simulate import simulate
 from femb.vibration.completion import completed, system_of
+
+if TYPE_CHECKING:
+    from femb.case import Given
 
 # Differences, by kind of quantity, of two results of the same items at the same output times.
 
@@ -281,7 +284,7 @@ class Comparison:
 
 
 def compare(
-    model: Model | str | Path,
+    model: "Given",
     run: Run | None = None,
     *,
     against: Results | str | Path | None = None,
@@ -296,7 +299,7 @@ def compare(
     reference is the run's own formulation or, if that does not run, the first that does.
 
     Parameters:
-        model: or the path of a case file.
+        model: a model, a case or the path of its file.
         run: options of the integration, in place of options by name.
         against: other results, or their file, as the reference instead.
         out: a folder, for ``FORMULATION/results.h5`` of every run.

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 from scipy.linalg import null_space, qr, solve_triangular
@@ -16,7 +16,6 @@ from femb.base.errors import ModelError, Problem, SolveError
 from femb.base.options import Run
 from femb.base.progress import Reporter, reporting
 from femb.base.types import Floats
-from femb.model.model import Model
 from femb.numerics.newton import Iteration, largest, newton
 from femb.pictures.check import check_figures
 from femb.recording.frames import Frames, unbalanced
@@ -29,6 +28,9 @@ from femb.system.degrees_of_freedom import RANK
 from femb.system.initial_state import coordinate_rows
 from femb.system.system import System
 from femb.vibration.completion import system_of
+
+if TYPE_CHECKING:
+    from femb.case import Given
 
 # Prescribed motion: positions, velocities, accelerations and forces where joints and drivers prescribe all of it.
 #
@@ -253,7 +255,7 @@ def _moving(system: System, motions: Floats) -> list[str]:
 
 
 def inverse(
-    model: Model | str | Path,
+    model: "Given",
     run: Run | None = None,
     *,
     out: str | Path | None = None,
@@ -267,7 +269,7 @@ def inverse(
     error is that of the rule, of fourth order in the interval.
 
     Parameters:
-        model: or the path of a case file.
+        model: a model, a case or the path of its file.
         run: options, in place of options by name; only ``duration``, ``output_interval`` and ``start`` are used, since
             there is no stepper.
         out: as in ``simulate``.

@@ -24,12 +24,13 @@ from femb.system.moving_ground import mass_properties
 from femb.vibration.completion import check_figures_of, system_of
 
 if TYPE_CHECKING:
+    from femb.case import Given
     from femb.recording.frames import Frames
     from femb.system.system import System
 
 
 def simulate(
-    model: "Model | System | str | Path",
+    model: "System | Given",
     run: Run | None = None,
     *,
     out: str | Path | None = None,
@@ -44,8 +45,8 @@ def simulate(
     """Integrate a model in time.
 
     Parameters:
-        model: or a System of one, which gives the start, as ``StaticResults.start`` does; or the path of a case file,
-            whose run counts then.
+        model: or a System of one, which gives the start, as ``StaticResults.start`` does; or a case or the path of its
+            file, whose run counts then.
         run: options of the integration, in place of options by name.
         out: an HDF5 file to write to while it runs.
         case_text: text of the case, for the results.

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from femb.recording.frames import Frames, unbalanced
 from femb.recording.recording import Recording
 from femb.results.results import Results
 from femb.results.verdicts import wrinkled
+from femb.run.calling import model_and_case
 from femb.statics.equations import WEIGHT
 from femb.statics.neutral import motion_name, motion_of, moves_freely
 from femb.statics.path import Equilibrium, LoadPath
@@ -33,6 +34,9 @@ from femb.statics.stability import negative_stiffness
 from femb.system.stacked import least_multipliers
 from femb.system.system import System
 from femb.vibration.completion import system_of
+
+if TYPE_CHECKING:
+    from femb.case import Given
 
 # Critical loads: where eigenvalues of the stiffness change their sign on a path of equilibria, by bisection.
 #
@@ -300,7 +304,7 @@ LOOSE = 1e-6  # net force on what is free, relative to the largest force
 
 
 def static(
-    model: Model | str | Path,
+    model: "Given",
     *,
     factor: float = 1.0,
     steps: int = 10,
@@ -322,7 +326,7 @@ def static(
     all else is at rest.
 
     Parameters:
-        model: or the path of a case file, whose run counts only for how joints are assembled.
+        model: a model, a case or the path of its file, whose run counts only for how joints are assembled.
         factor: load factor at the end.
         steps: number of equal steps of the load factor.
         arc_length: steps along the path, on which the load factor may fall, up to the first state with the load factor
@@ -347,14 +351,9 @@ def static(
         ModelError: every problem of the model, or joints leave something free to move with nothing against it.
         SolveError: there is no equilibrium; the states so far are in ``error.results``.
     """
-    if isinstance(model, str | Path):
-        from femb.case import load_case
-
-        case = load_case(model)
-        model, case_text = case.model, case_text or case.text
-        assemble = assemble or case.start == "assembled"
-    if not isinstance(model, Model):
-        raise ModelError(f"got {shown(model)} for the model, wanted a femb.Model or the path of a case file")
+    model, case = model_and_case(model)
+    if case is not None:
+        case_text, assemble = case_text or case.text, assemble or case.start == "assembled"
     check_options(model, factor, steps, critical, constant, time, arc_length)
     orbit = next((item for item in model.items() if item.follows_origin), None)
     if orbit is not None:

@@ -103,3 +103,12 @@ def test_the_path_of_results_is_taken_for_them(name, there, tmp_path):
     there["results"].write(tmp_path / "results.h5")
     for path in (tmp_path / "results.h5", str(tmp_path)):
         assert type(getattr(femb, name)(path)) is type(getattr(femb, name)(there["results"]))
+
+
+def test_runs_and_statics_take_a_case_as_its_path(there):
+    """The run of the case counts, and options replace it."""
+    case, options = there["case"], {"duration": 0.02, "output_interval": 0.01}
+    for call, words in ((femb.simulate, options), (femb.static, {})):
+        of_case, of_path = (call(each, **words) for each in (case, case.path))
+        np.testing.assert_array_equal(of_case.bodies["hub"].position, of_path.bodies["hub"].position)
+    assert femb.compare(case, **options).table.keys() == femb.compare(case.path, **options).table.keys()
