@@ -67,15 +67,8 @@ ACTS = 1_000_000
 NO_STATE = np.zeros(0)
 
 
-def names_in(check: Checks, *fields: str) -> None:
-    """Store fields as tuples of texts; report what is none."""
-    for word in fields:
-        value = getattr(check.item, word)
-        value = (value,) if isinstance(value, str) else value
-        if isinstance(value, list | tuple) and all(isinstance(each, str) for each in value):
-            object.__setattr__(check.item, word, tuple(value))
-        else:
-            check.fail(word, f"got {shown(value)}, wanted a list of names, TABLE.NAME.QUANTITY")
+# Of texts that name signals or commands.
+NAMES = "a list of names, TABLE.NAME.QUANTITY"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

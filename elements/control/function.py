@@ -12,7 +12,7 @@ from femb.base.errors import ModelError
 from femb.base.types import OWN_UNITS, Floats, Numbers
 from femb.base.values import shown
 from femb.elements.control.control_law import Law
-from femb.elements.control.controller import Controller, names_in
+from femb.elements.control.controller import NAMES, Controller
 from femb.elements.control.signals import Signal
 from femb.layout.layout import Layout
 from femb.layout.views import ModelView, StateView
@@ -77,7 +77,7 @@ class SampledController(Controller):
         super().check(check)
         check.exactly_one("function", "python")
         check.require("period", self.period is not None, "is missing: a function in Python is sampled")
-        names_in(check, "inputs", "outputs")
+        check.names("inputs", "outputs", wanted=NAMES)
         if self.state is not None:
             check.numbers("state")
         if "outputs" not in check.bad:

@@ -12,7 +12,7 @@ from femb.base.errors import ModelError
 from femb.base.types import NOT_NEGATIVE, OWN_UNITS, POSITIVE, Floats, Matrix3, Numbers, OneOf, Shape, Unit, Vector
 from femb.base.values import frozen_array, numbered, shown, vector, without_rounding
 from femb.elements.control.control_law import Law, LinearControl
-from femb.elements.control.controller import Controller, names_in, sensor_of
+from femb.elements.control.controller import NAMES, Controller, sensor_of
 from femb.elements.control.errors import AttitudeErrors, Errors, ForwardErrors
 from femb.elements.control.linear_law import Realisation, lead_lag, low_pass, notch
 from femb.elements.control.reference import AttitudeReference
@@ -76,7 +76,7 @@ class PDController(Controller):
     def check(self, check: Checks) -> None:
         super().check(check)
         check.exactly_one("attitude", "input")
-        names_in(check, "wheels", "outputs")
+        check.names("wheels", "outputs", wanted=NAMES)
         given = isinstance(self.reference, AttitudeReference)
         check.require("reference", given, "wanted femb.AttitudeReference(quaternion=...)")
         if self.bandwidth is None:
@@ -387,7 +387,7 @@ class LinearController(Controller):
     def check(self, check: Checks) -> None:
         matrices = self._given(check)
         super().check(check)
-        names_in(check, "inputs", "outputs")
+        check.names("inputs", "outputs", wanted=NAMES)
         if check.bad or matrices is None:
             return
         A, B, C, D = matrices
@@ -525,7 +525,7 @@ class FilterController(Controller):
 
     def check(self, check: Checks) -> None:
         super().check(check)
-        names_in(check, "outputs")
+        check.names("outputs", wanted=NAMES)
         if "filter" in check.bad:
             return
         wanted = ("zero", "pole") if self.filter == "lead" else ("frequency",)

@@ -37,7 +37,7 @@ from femb.numerics.compiler.duals import (
     dot,
     norm,
 )
-from femb.numerics.compiler.traced import V3, V4, put, traced
+from femb.numerics.compiler.traced import V3, V4, of_one, put, traced
 from femb.numerics.rotations import cross_matrix, normalise, rotate
 from femb.numerics.vector3 import HAS_AXES, IN_Q, IN_V, attitude, still, unturned
 
@@ -90,7 +90,7 @@ def across(x: Vector3, e: Vector3) -> Any:
 @inlined
 def triad(x):
     """``across`` a unit vector and the axis that is least along it."""
-    a, b, c = abs(x[0]), abs(x[1]), abs(x[2])
+    a, b, c = of_one(abs(x[0])), of_one(abs(x[1])), of_one(abs(x[2]))
     least = (2 if c < a else 0) if a <= b else (2 if c < b else 1)
     return across(x, V3(UNITS[least]))
 

@@ -75,6 +75,7 @@ class Rotor(Item):
     """tables with ``size`` and a place"""
 
     def check(self, check: Checks) -> None:
+        check.names("beams", "bodies")
         if not {"beams", "bodies"} & check.bad and not (self.beams or self.bodies):
             check.fail("beams", "no part is given: name beams or bodies that turn")
 

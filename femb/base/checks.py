@@ -347,6 +347,16 @@ class Checks:
             return array
         return None
 
+    def names(self, *fields: str, wanted: str = "a list of names") -> None:
+        """Fields of texts, of which one may stand alone; stored as tuples."""
+        for field in fields:
+            value = getattr(self.item, field)
+            value = (value,) if isinstance(value, str) else value
+            if isinstance(value, list | tuple) and all(isinstance(each, str) for each in value):
+                object.__setattr__(self.item, field, tuple(value))
+            else:
+                self.fail(field, f"got {shown(value)}, wanted {wanted}")
+
     def exactly_one(self, *fields: str) -> None:
         """Fields that are alternatives: exactly one must be given."""
         given = [field for field in fields if getattr(self.item, field) is not None]
