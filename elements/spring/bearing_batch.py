@@ -119,15 +119,21 @@ def row_at(index, tables, speed):
     return row_of_table(tables[row])
 
 
+@inlined
+def bearing_at(index, data, tables, fixed, q, v):
+    """A bearing, the row of its table that counts, and the motions of both frames."""
+    bearing = bearing_of(row_of_data(data))
+    one, two = ends_of(index, q, v, fixed)
+    return bearing, row_at(index, tables, of_one(speed_of(bearing, one, two))), one, two
+
+
 @kernel_with_entry
 def force(index, data, tables, fixed, q, v, out):
     """out (s, n_v) += the resistance."""
     f = np.empty(12)
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
-            bearing = bearing_of(row_of_data(data[k]))
-            one, two = ends_of(index[k], q[s], v[s], fixed)
-            table = row_at(index[k], tables, of_one(speed_of(bearing, one, two)))
+            bearing, table, one, two = bearing_at(index[k], data[k], tables, fixed, q[s], v[s])
             put(on_frames(bearing, table, one, two), f)
             add_row_force(index[k], 1.0, f, out[s])
 
@@ -138,9 +144,7 @@ def tangent(index, data, tables, fixed, offset, stride, q, v, damping, stiffness
     rows, e = np.empty((12, DIRECTIONS)), units(still())
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
-            bearing = bearing_of(row_of_data(data[k]))
-            one, two = ends_of(index[k], q[s], v[s], fixed)
-            table = row_at(index[k], tables, of_one(speed_of(bearing, one, two)))
+            bearing, table, one, two = bearing_at(index[k], data[k], tables, fixed, q[s], v[s])
             put_changes(varied_on_frames(bearing, table, one, two, e), rows)
             scatter_changes(rows, 0, OF_PAIR, offset[k], stride[k], stiffness[s])
             scatter_changes(rows, 12, OF_PAIR, offset[k], stride[k], damping[s])
@@ -151,9 +155,7 @@ def measures(index, data, tables, fixed, q, v, out):
     """out (s, n, 6) : displacements and forces of the shafts, in axes of the bearings."""
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
-            bearing = bearing_of(row_of_data(data[k]))
-            one, two = ends_of(index[k], q[s], v[s], fixed)
-            table = row_at(index[k], tables, of_one(speed_of(bearing, one, two)))
+            bearing, table, one, two = bearing_at(index[k], data[k], tables, fixed, q[s], v[s])
             put(measured(bearing, table, one, two), out[s, k])
 
 
@@ -162,9 +164,7 @@ def measure_changes(index, data, tables, fixed, q, v, out):
     """out (n, 6, DIRECTIONS) : the changes of ``measures`` at one state q (n_q,), v (n_v,)."""
     e = units(still())
     for k in range(index.shape[0]):
-        bearing = bearing_of(row_of_data(data[k]))
-        one, two = ends_of(index[k], q, v, fixed)
-        table = row_at(index[k], tables, of_one(speed_of(bearing, one, two)))
+        bearing, table, one, two = bearing_at(index[k], data[k], tables, fixed, q, v)
         put_changes(varied_measured(bearing, table, one, two, e), out[k])
 
 
@@ -187,7 +187,7 @@ class BearingBatch(PairBatch):
     """Bearings; a table has a row before its first speed, and one from each speed on."""
 
     def __init__(self, springs: list[Any], layout: Layout, model: ModelView) -> None:
-        self.model, self.layout = model, layout
+        self.model = model
         self.tables: Floats = np.zeros((0, 41))
         super().__init__(springs, layout, model)
 
@@ -205,7 +205,6 @@ class BearingBatch(PairBatch):
         counts, rows = (
             [len(each) for each in lists] for lists in ([b.data for b in batches], [b.tables for b in batches])
         )
-        result.layout = layout
         result.tables = np.concatenate([batch.tables for batch in batches])
         result.index[:, FIRST_ROW] += np.repeat(np.cumsum([0, *rows[:-1]]), counts)
         return result
