@@ -74,8 +74,6 @@ from femb.robust.worst import WorstCases as WorstCases
 from femb.robust.worst import worst as worst
 from femb.run.compare import compare as compare
 from femb.run.compare import differences as differences
-from femb.run.diff import Diff as Diff
-from femb.run.diff import diff as diff
 from femb.run.events import Event as Event
 from femb.run.inverse import inverse as inverse
 from femb.run.simulate import simulate as simulate
@@ -83,6 +81,8 @@ from femb.run.static import StaticResults as StaticResults
 from femb.run.static import static as static
 from femb.study.correlation import Correlation as Correlation
 from femb.study.correlation import correlate as correlate
+from femb.study.diff import Diff as Diff
+from femb.study.diff import diff as diff
 from femb.study.ensemble import Ensemble as Ensemble
 from femb.study.ensemble import simulate_ensemble as simulate_ensemble
 from femb.study.identification import Identification as Identification

@@ -23,7 +23,7 @@ def diff(first: Path, second: Path, rtol: float | None, draw: Path | None, force
 
     A and B are results of runs, of modes (modes.h5), linear models (linear.h5), or two cases in TOML.
     """
-    from femb.run.diff import diff as compared
+    from femb.study.diff import diff as compared
 
     with reported():
         if rtol is not None and not rtol >= 0.0:

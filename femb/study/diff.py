@@ -1,6 +1,5 @@
 """Two results, tables of modes, linear models or cases side by side: the function behind ``femb diff``."""
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,8 @@ import numpy as np
 
 from femb.base.errors import ResultError
 from femb.base.html import Tabled
+from femb.case.text import parse_toml, text_of
+from femb.linear.state_space import StateSpace
 from femb.results.results import Results, results_of
 from femb.run.compare import differences
 
@@ -96,6 +97,7 @@ def diff(first: str | Path | Results, second: str | Path | Results) -> Diff:
 
     Raises:
         ResultError: two of unlike kinds, output times or items that differ, a file that cannot be read.
+        CaseError: a case file that cannot be read, with the line.
     """
     names = _name(first), _name(second)
     cases = [isinstance(each, str | Path) and Path(each).suffix == ".toml" for each in (first, second)]
@@ -153,7 +155,7 @@ def _of_modes(first: Results, second: Results, names: tuple[str, str]) -> Iterat
 
 
 def _of_linear(first: Results, second: Results, names: tuple[str, str]) -> Iterator[DiffRow]:
-    poles = [np.linalg.eigvals(np.asarray(each.arrays["linear/A"], dtype=float)) for each in (first, second)]
+    poles = [StateSpace.of_results(each).eigenvalues() for each in (first, second)]
     tables = []
     for values in poles:
         size = np.abs(values)
@@ -169,11 +171,8 @@ def _of_linear(first: Results, second: Results, names: tuple[str, str]) -> Itera
 
 
 def _entries(path: Path) -> dict[str, Any]:
-    """The entries of a case file by their keys."""
-    try:
-        return dict(_flat(tomllib.loads(path.read_text(encoding="utf-8"))))
-    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ResultError(f"{path}: cannot be read: {error}") from error
+    """The entries of a case file by their keys. Raises CaseError."""
+    return dict(_flat(parse_toml(path, text_of(path))))
 
 
 def _flat(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
