@@ -20,7 +20,7 @@ import femb
 class Table:
     """A case with numbers of its outputs and of their derivatives.
 
-    of, by : outputs and parameters, as of ``femb.sensitivities``. wanted : by output, its value, NaN where it is not
+    of, by : outputs and parameters, as in ``femb.sensitivities``. wanted : by output, its value, NaN where it is not
     known, and the derivatives by the parameters. tolerance : of the values and derivatives, relative to the largest of
     the output times its parameter.
     """

@@ -14,7 +14,7 @@ from femb.numerics import rotations
 from femb.numerics.compiler.compile import kernel, kernel_with_entry
 from femb.numerics.vector3 import IN_Q, IN_V, cross, rotate, rotation
 
-# Kernels over parts: index (n, 3), as of ``frame_indices``; data (n, 3): the angular momentum h in the part's axes.
+# Kernels over parts: index (n, 3), as in ``frame_indices``; data (n, 3): the angular momentum h in the part's axes.
 #
 #     residual torque  omega x h,    angular momentum  R h
 

@@ -146,7 +146,7 @@ class Uncertain(Tabled):
         return space_of(model, **with_names(self.words, count, inputs, outputs, model))
 
     def loop(self, values: Mapping[str, float] | Floats) -> Loop:
-        """The loop of the nominal controllers at values of parameters, as of ``at``."""
+        """The loop of the nominal controllers at values of parameters, as in ``at``."""
         return Loop(self.at(values), self.laws)
 
     @property
@@ -373,10 +373,10 @@ def uncertain(
 
     Parameters:
         case: path of a case file or of a study file, a femb.Study, or a function that returns a femb.Model.
-        by: parameters with ranges, as of ``femb.sensitivities``; by default all of the case.
-        inputs: names as of ``femb.linearize``, beside those of the controllers; by default all where there are none.
+        by: parameters with ranges, as in ``femb.sensitivities``; by default all of the case.
+        inputs: names as in ``femb.linearize``, beside those of the controllers; by default all where there are none.
         outputs: likewise.
-        laws: of controllers in place of those of the case, as of ``femb.loop``.
+        laws: of controllers in place of those of the case, as in ``femb.loop``.
         points: number of random sets of values at which the form is compared with models, beside the corners.
         overrides: entries to replace, as in ``load_case``.
         point: options of ``femb.operating_point``.

@@ -48,7 +48,7 @@ FINITE = 1000.0
 class WorstCase:
     """The worst value of a quantity over the ranges.
 
-    quantity : its kind, as of the outputs of studies; "stability_radius" is the factor of all ranges at which a loop is
+    quantity : its kind, as in outputs of studies; "stability_radius" is the factor of all ranges at which a loop is
     not stable. channel : where the loop is opened, else "". nominal : value at the nominal parameters. found : the
     worst that a search found, at ``parameters`` and the frequency omega (rad/s).
     proved : what no parameters of the ranges are worse than, at any frequency; None where there is no proof.
@@ -126,8 +126,8 @@ def worst(
     Disk margins, peaks and the radius of continuous loops are proved, too, with Clarabel (pip install 'femb[robust]').
 
     Parameters:
-        case: as of ``femb.uncertain``, or what that gave.
-        by: parameters, as of ``femb.uncertain``.
+        case: as in ``femb.uncertain``, or what that gave.
+        by: parameters, as in ``femb.uncertain``.
         channels: names of those at which the loop is opened, by default all.
         prove: whether to prove what can be proved.
         seed: of the random points of the search.
@@ -135,7 +135,7 @@ def worst(
         words: others of ``femb.uncertain``.
 
     Raises:
-        ModelError: as of ``femb.uncertain``; a model without controllers, a nominal loop that is not stable.
+        ModelError: as in ``femb.uncertain``; a model without controllers, a nominal loop that is not stable.
     """
     of = case if isinstance(case, Uncertain) else uncertain(case, by, overrides=overrides, **words)
     if not of.laws:

@@ -292,7 +292,7 @@ class RadauEquations(ImplicitStepper):
         return norm
 
     def _limits(self) -> tuple[Convergence, int, int, int]:
-        """Limits of the iteration and the estimate, as of ``StepProgram.limited``."""
+        """Limits of the iteration and the estimate, as in ``StepProgram.limited``."""
         doubted = NEGLIGIBLE * self.tolerance if self.form.system.switches and not self._fresh else 0.0
         most = MAX_WITH_FILTER if (self._low_pass or self._exact) and self._fresh else MAX_ITERATIONS
         newton = Convergence(self.tolerance, most, doubted, RESTORING, DIVERGING, LEAST_RATE, ROUNDING)

@@ -169,7 +169,7 @@ class StepProgram:
 
     def run(self, newton: Convergence, most: int, renewing: int = 0, repeats: int = 0) -> float | None:
         """The norm of the error estimate, infinite where its equations are undefined; None where the iteration does
-        not converge. Raises TrialError and SingularError. Arguments as of ``limited``."""
+        not converge. Raises TrialError and SingularError. Arguments as in ``limited``."""
         self.limited(newton, most, renewing, repeats)()
         outcome, norm = self.numbers[OUTCOME], float(self.numbers[NORM])
         if outcome != CONVERGED:

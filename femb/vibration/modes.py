@@ -314,6 +314,7 @@ def modes(
     apart = _without_oscillation(found.eigenvalues, found.precision, damped)
     found = found.ordered(np.argsort(apart, kind="stable"))
     items, energy = found.energy
+    nutates = found.nutates
     shapes = motion.inertial(found.shapes)
     frequencies = np.where(np.sort(apart), 0.0, np.abs(found.eigenvalues) / (2.0 * np.pi))
     return Modes(
@@ -326,7 +327,7 @@ def modes(
         found.spins,
         found.rotations,
         found.eigenvalues,
-        np.where(found.nutates, OF_NUTATIONS, 1.0) * found.precision,
+        np.where(nutates, OF_NUTATIONS, 1.0) * found.precision,
         tuple(motion.system.layout.velocity_labels()),
         shapes,
         items,
@@ -335,7 +336,7 @@ def modes(
         tuple(parts),
         found.left_out,
         source_of(motion.system.model, damping),
-        found.nutates,
+        nutates,
         words_of_modes(motion, shapes, leading(items, energy)),
         found.whirl,
         ModeShapes(motion, frequencies, shapes),
