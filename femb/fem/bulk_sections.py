@@ -138,10 +138,6 @@ def _tapered(card: Card) -> Stations:
     return found if any(row[1] != found[0][1] for row in found[1:]) else found[:1]
 
 
-def _bars(y: float, z: float) -> Parts:
-    return [(0.0, 0.0, y, z)]
-
-
 def _flanged(h: float, a: float, b: float, web: float, below: float, above: float) -> Parts:
     """A web along y with a flange below and above, all symmetric about y."""
     tall = h - below - above
