@@ -37,12 +37,8 @@ def with_added(folder, *arguments):
     (folder / "sitecustomize.py").write_text(FINDER)
     path = os.pathsep.join([str(folder), str(ROOT), str(ROOT / "tests")])
     done = subprocess.run(
-        [sys.executable, *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+        [sys.executable, *arguments], cwd=folder, env={**os.environ, "PYTHONPATH": path}, capture_output=True,
+        text=True, check=False,
+    )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

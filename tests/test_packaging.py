@@ -207,16 +207,8 @@ def test_a_run_loads_the_classes_of_its_own_items(tmp_path):
     loaded = [name for name in done.stdout.split() if name.startswith("femb")]
     assert "femb.elements.beam.beam" in loaded
     others = (
-        "control",
-        "wheel",
-        "shell",
-        "exact",
-        "actuator",
-        "environment",
-        "spring.point",
-        "load.drag",
-        "joint.kinds",
-    )
+        "control", "wheel", "shell", "exact", "actuator", "environment", "spring.point", "load.drag", "joint.kinds",
+    )  # fmt: skip
     assert [name for name in loaded for word in others if name.startswith(f"femb.elements.{word}")] == []
     assert len(loaded) < 200
 
@@ -277,10 +269,7 @@ def test_installs_of_a_page_stand_alone(page):
 
 @pytest.mark.parametrize(
     ("module", "call"),
-    [
-        ("pandas", lambda made: made.to_pandas("hub.position")),
-        ("xarray", lambda made: made.to_xarray("hub.position")),
-    ],
+    [("pandas", lambda made: made.to_pandas("hub.position")), ("xarray", lambda made: made.to_xarray("hub.position"))],
 )
 def test_a_missing_extra_is_named_with_its_install_line_first(module, call, monkeypatch):
     model = of_parts(femb.PointMass("hub", mass=1.0))

@@ -202,10 +202,7 @@ def test_simulate_takes_what_it_says():
         (lambda: simulate(falling()), "the duration (s) is missing"),
         (lambda: simulate(falling(), {"duration": 1.0}), "wanted a femb.Run; of a dictionary take **run"),
         (lambda: simulate(falling(), Run(duration=1.0), rtol=1e-8), "got a run and the options rtol"),
-        (
-            lambda: simulate(7, duration=1.0),
-            "got 7 for the model, wanted a femb.Model, a case or",
-        ),
+        (lambda: simulate(7, duration=1.0), "got 7 for the model, wanted a femb.Model, a case or"),
         (lambda: simulate("none.toml"), "there is no such file"),
         (lambda: femb.compare(falling(), durration=1), "did you mean 'duration'?"),
         (lambda: femb.inverse(falling(), durration=1), "did you mean 'duration'?"),

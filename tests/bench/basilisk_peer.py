@@ -70,13 +70,10 @@ def run(step: float) -> dict[str, object]:
     cpu = time.process_time() - start
     state = craft.scStateOutMsg.read()
     return {
-        "step": step,
-        "cpu": cpu,
-        "omega": list(state.omega_BN_B),
-        "attitude": list(state.sigma_BN),
+        "step": step, "cpu": cpu, "omega": list(state.omega_BN_B), "attitude": list(state.sigma_BN),
         "panels": [craft.dynManager.getStateObject(each.nameOfThetaState).getState()[0][0] for each in panels],
         "wheels": list(wheels.rwSpeedOutMsg.read().wheelSpeeds)[: len(AXES)],
-    }
+    }  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -18,14 +18,9 @@ def section() -> femb.Section:
     """An aluminium square of 50 mm that shears."""
     axial, y, z, torsion, bending, _ = (float(x) for x in STIFFNESS)
     return femb.Section(
-        "boom",
-        axial_stiffness=axial,
-        shear_stiffness=(y, z),
-        torsional_stiffness=torsion,
-        bending_stiffness=(bending, bending),
-        mass_per_length=MASS,
-        inertia_per_length=tuple(float(x) for x in SPIN),
-    )
+        "boom", axial_stiffness=axial, shear_stiffness=(y, z), torsional_stiffness=torsion,
+        bending_stiffness=(bending, bending), mass_per_length=MASS, inertia_per_length=tuple(float(x) for x in SPIN),
+    )  # fmt: skip
 
 
 def exudyn_section(exu: Any, stiffness: Any = STIFFNESS, mass: float = MASS, spin: Any = SPIN) -> Any:

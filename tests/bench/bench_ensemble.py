@@ -66,14 +66,10 @@ def scattered(elements: int, number: int, kind: type[Beam] | type[ExactBeam] = B
     stiffness, mass, density = 1.0 + np.random.default_rng(number).uniform(-1.0, 1.0, 3) * (0.3, 0.2, 0.2)
     nominal = boom()
     section = Section(
-        "boom",
-        area=2.5e-3,
-        second_moments=(5.2e-7, 5.2e-7),
-        torsion_constant=1.04e-6,
-        density=density * nominal.density,
-        youngs_modulus=stiffness * nominal.youngs_modulus,
+        "boom", area=2.5e-3, second_moments=(5.2e-7, 5.2e-7), torsion_constant=1.04e-6,
+        density=density * nominal.density, youngs_modulus=stiffness * nominal.youngs_modulus,
         shear_modulus=stiffness * nominal.shear_modulus,
-    )
+    )  # fmt: skip
     model = Model("satellite")
     hub = model.add(RigidBody("hub", mass=22.4 * mass, inertia=0.149 * mass, euler_rates=(0.1, 0.1, 0.1)))
     for name, x in (("right", 1), ("left", -1)):
@@ -88,14 +84,9 @@ def deploying(elements: int, number: int, latches: bool) -> Model:
     90 degrees in 3 to 4 s: stiffness by 30 %, mass and springs by 20 %."""
     stiffness, mass, *springs = 1.0 + np.random.default_rng(number).uniform(-1.0, 1.0, 4) * (0.3, 0.2, 0.2, 0.2)
     section = Section(
-        "panel",
-        axial_stiffness=2e7,
-        torsional_stiffness=1500.0,
-        bending_stiffness=(2000.0 * stiffness, 2e5),
-        mass_per_length=3.0,
-        inertia_per_length=(0.26, 0.01, 0.25),
-        damping=2e-3,
-    )
+        "panel", axial_stiffness=2e7, torsional_stiffness=1500.0, bending_stiffness=(2000.0 * stiffness, 2e5),
+        mass_per_length=3.0, inertia_per_length=(0.26, 0.01, 0.25), damping=2e-3,
+    )  # fmt: skip
     model = Model("panels")
     model.add(RigidBody("hub", mass=100.0 * mass, inertia=20.0 * mass))
     for (name, side), spring in zip((("right", 1.0), ("left", -1.0)), springs, strict=True):

@@ -21,19 +21,10 @@ CASES = Path(__file__).resolve().parents[2] / "cases"
 LONGEST = 2.0
 # An error (m) as large as this is that of a run which went another way.
 LOST = 0.1
-DECADES = {
-    "radau": range(3, 10),
-    "bdf": range(3, 11),
-    "rk": range(3, 13),
-    "generalized-alpha": range(3, 9),
-}
+DECADES = {"radau": range(3, 10), "bdf": range(3, 11), "rk": range(3, 13), "generalized-alpha": range(3, 9)}
 LABELS = {
-    "radau": "radau",
-    "bdf": "bdf",
-    "rk": "rk (DOP853)",
-    "rk4": "rk (rk4, fixed)",
-    "generalized-alpha": "gen.-alpha",
-}
+    "radau": "radau", "bdf": "bdf", "rk": "rk (DOP853)", "rk4": "rk (rk4, fixed)", "generalized-alpha": "gen.-alpha",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -57,14 +57,9 @@ def spun_arm(elements=8):
     """An exact beam on a driven hinge, in the plane."""
     z, x = (0.0, 0.0, 1.0), (1.0, 0.0, 0.0)
     section = Section(
-        "arm",
-        axial_stiffness=AXIAL,
-        shear_stiffness=(SHEAR, SHEAR),
-        torsional_stiffness=TORSION,
-        bending_stiffness=(BENDING, BENDING),
-        mass_per_length=MASS,
-        inertia_per_length=SPIN,
-    )
+        "arm", axial_stiffness=AXIAL, shear_stiffness=(SHEAR, SHEAR), torsional_stiffness=TORSION,
+        bending_stiffness=(BENDING, BENDING), mass_per_length=MASS, inertia_per_length=SPIN,
+    )  # fmt: skip
     model = Model("spin-up")
     model.add(RigidBody("hub", mass=1.0, inertia=1.0))
     model.add(Revolute("hinge", JointEnd("ground", axis=z), JointEnd("hub", axis=z)))

@@ -54,12 +54,9 @@ def timed(*code: str, **environment: str) -> tuple[float, float, str]:
     """Time and CPU time of a Python process and those it starts, s, and what it wrote to stderr."""
     start, before = time.time(), sum(os.times()[2:4])
     done = subprocess.run(
-        [sys.executable, *code],
-        env={**ENVIRONMENT, **environment, "STARTED": repr(start)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+        [sys.executable, *code], env={**ENVIRONMENT, **environment, "STARTED": repr(start)}, capture_output=True,
+        text=True, check=False,
+    )  # fmt: skip
     if done.returncode:
         raise SystemExit(done.stderr)
     return time.time() - start, sum(os.times()[2:4]) - before, done.stderr

@@ -28,14 +28,9 @@ METHODS: dict[str, dict[str, Any]] = {
 
 def chain(elements: int) -> femb.Model:
     section = femb.Section(
-        "boom",
-        axial_stiffness=1.8e8,
-        shear_stiffness=(5.6e7, 5.6e7),
-        torsional_stiffness=2.8e4,
-        bending_stiffness=(3.7e4, 3.7e4),
-        mass_per_length=7.0,
-        inertia_per_length=(2.9e-3, 1.5e-3, 1.5e-3),
-    )
+        "boom", axial_stiffness=1.8e8, shear_stiffness=(5.6e7, 5.6e7), torsional_stiffness=2.8e4,
+        bending_stiffness=(3.7e4, 3.7e4), mass_per_length=7.0, inertia_per_length=(2.9e-3, 1.5e-3, 1.5e-3),
+    )  # fmt: skip
     model = femb.Model("chain")
     start = femb.Attachment(direction=(1, 0, 0))
     model.add(femb.ExactBeam("chain", section, 0.2 * elements, elements, start=start))

@@ -140,11 +140,8 @@ def comparisons(points: list[Point]) -> list[Point]:
             for peer in front(some, program):
                 mine = fastest(some, FEMB, peer["error"])
                 row: Point = {
-                    "peer": program,
-                    "peer_setting": peer["setting"],
-                    "peer_cpu": peer["cpu"],
-                    "error": peer["error"],
-                }
+                    "peer": program, "peer_setting": peer["setting"], "peer_cpu": peer["cpu"], "error": peer["error"],
+                }  # fmt: skip
                 if mine is None:
                     row |= {"setting": "not reached", "ratio": None}
                 else:

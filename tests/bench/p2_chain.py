@@ -133,16 +133,10 @@ def exudyn_tree(rods: int, step: float, duration: float) -> np.ndarray:
         inertias.Append(np.diag(MOMENTS))
     tree = peer.add(
         items.ObjectKinematicTree(
-            nodeNumber=coordinates,
-            jointTypes=kinds,
-            linkParents=list(range(-1, rods - 1)),
-            jointTransformations=turns,
-            linkInertiasCOM=inertias,
-            linkMasses=[MASS] * rods,
-            gravity=list(GRAVITY),
-            **lists,
-        )
-    )
+            nodeNumber=coordinates, jointTypes=kinds, linkParents=list(range(-1, rods - 1)), jointTransformations=turns,
+            linkInertiasCOM=inertias, linkMasses=[MASS] * rods, gravity=list(GRAVITY), **lists,
+        ),
+    )  # fmt: skip
     words = {"storeInternal": True, "outputVariableType": exu.OutputVariableType.Position, "objectNumber": tree}
     tip = peer.add(items.SensorKinematicTree(linkNumber=rods - 1, localPosition=[LENGTH, 0.0, 0.0], **words))
     peer.system.Assemble()

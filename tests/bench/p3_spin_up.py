@@ -153,12 +153,7 @@ def contenders(quick: bool) -> list[Contender]:
 def problems() -> list[Problem]:
     return [
         Problem(
-            "p3",
-            "P3 spin-up of Simo and Vu-Quoc, 20 s",
-            "largest error of the tip's position, m",
-            contenders,
-            partial(by_femb, 16, 1e-7),
-            notes="reference: 16 exact elements, rtol = 1e-7",
-            size=10.0,
-        )
-    ]
+            "p3", "P3 spin-up of Simo and Vu-Quoc, 20 s", "largest error of the tip's position, m", contenders,
+            partial(by_femb, 16, 1e-7), notes="reference: 16 exact elements, rtol = 1e-7", size=10.0,
+        ),
+    ]  # fmt: skip

@@ -24,14 +24,9 @@ def rod(stiffness: Any) -> femb.Section:
     """A section by its stiffnesses."""
     axial, y, z, torsion, *bending = stiffness
     return femb.Section(
-        "rod",
-        axial_stiffness=axial,
-        shear_stiffness=(y, z),
-        torsional_stiffness=torsion,
-        bending_stiffness=tuple(bending),
-        mass_per_length=1.0,
-        inertia_per_length=(2e-3, 1e-3, 1e-3),
-    )
+        "rod", axial_stiffness=axial, shear_stiffness=(y, z), torsional_stiffness=torsion,
+        bending_stiffness=tuple(bending), mass_per_length=1.0, inertia_per_length=(2e-3, 1e-3, 1e-3),
+    )  # fmt: skip
 
 
 def femb_roll(elements: int, steps: int) -> np.ndarray:
@@ -114,20 +109,12 @@ def problems() -> list[Problem]:
     tip = "error of the tip, m"
     return [
         Problem(
-            "p4_roll",
-            "P4 roll-up by an end moment",
-            tip,
-            partial(contenders, femb_roll, exudyn_roll, (4, 8)),
-            lambda: np.zeros((1, 3)),
-            notes="reference: the closed form",
+            "p4_roll", "P4 roll-up by an end moment", tip, partial(contenders, femb_roll, exudyn_roll, (4, 8)),
+            lambda: np.zeros((1, 3)), notes="reference: the closed form",
         ),
         Problem(
-            "p4_bend",
-            "P4 45-degree bend, 600",
-            tip,
-            partial(contenders, femb_bend, exudyn_bend, (8, 16, 32)),
-            lambda: np.array([[47.15044, 15.68480, 53.47486]]),
-            notes="reference: the sheared rod by shooting, to 1e-5",
+            "p4_bend", "P4 45-degree bend, 600", tip, partial(contenders, femb_bend, exudyn_bend, (8, 16, 32)),
+            lambda: np.array([[47.15044, 15.68480, 53.47486]]), notes="reference: the sheared rod by shooting, to 1e-5",
             size=100.0,
         ),
-    ]
+    ]  # fmt: skip

@@ -200,42 +200,18 @@ def problems() -> list[Problem]:
 
     rows = (
         (
-            "a01",
-            "P6 A01 pendulum, 10 s",
-            pendulum,
-            "bob",
-            10.0,
-            exudyn_pendulum,
-            a01,
-            (4e-3, 8e-4, 4e-4),
-            swing,
+            "a01", "P6 A01 pendulum, 10 s", pendulum, "bob", 10.0, exudyn_pendulum, a01, (4e-3, 8e-4, 4e-4), swing,
             "closed form",
         ),
         (
-            "a02",
-            "P6 A02, 40 windows, 20 s",
-            windows,
-            "rod_0",
-            A02_TIME,
-            exudyn_windows,
-            a02,
-            (1e-2, 1e-3),
-            in_line,
+            "a02", "P6 A02, 40 windows, 20 s", windows, "rod_0", A02_TIME, exudyn_windows, a02, (1e-2, 1e-3), in_line,
             "closed form",
         ),
         (
-            "a04",
-            "P6 A04 Bricard, 10 s",
-            bricard,
-            "rod_3",
-            A04_TIME,
-            exudyn_bricard,
-            a04,
-            (4e-3, 2e-3),
-            tight,
+            "a04", "P6 A04 Bricard, 10 s", bricard, "rod_3", A04_TIME, exudyn_bricard, a04, (4e-3, 2e-3), tight,
             "rk, rtol = 1e-13",
         ),
-    )
+    )  # fmt: skip
     return [
         Problem(
             f"p6_{key}",

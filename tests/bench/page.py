@@ -42,11 +42,8 @@ def table(data: dict[str, Any]) -> str:
                 cpu = f"{row['cpu']:.3g}" if "cpu" in row else "-"
                 setting = row["peer_setting"].removesuffix(f", {like}")
                 cells = [
-                    ", ".join(filter(None, [peer, like])),
-                    setting,
-                    f"{row['error']:.1e}",
-                    f"{row['peer_cpu']:.3g}",
-                ]
+                    ", ".join(filter(None, [peer, like])), setting, f"{row['error']:.1e}", f"{row['peer_cpu']:.3g}",
+                ]  # fmt: skip
                 lines.append("| " + " | ".join(map(exponent, [*cells, row["setting"], cpu, ratio])) + " |")
         for point in problem["points"]:
             if "failure" in point:

@@ -366,14 +366,10 @@ def test_overrides_replace_entries_and_are_noted(tmp_path):
     case = load_case(
         path,
         [
-            "beams.right.elements=4",
-            "run.method=rk",
-            'title="a = b"',
-            "gravity=[0, 0, -1]",
-            "run.atol.position = 1e-8",
-            "bodies.hub.shape={ sphere = 1 }",
+            "beams.right.elements=4", "run.method=rk", 'title="a = b"', "gravity=[0, 0, -1]",
+            "run.atol.position = 1e-8", "bodies.hub.shape={ sphere = 1 }",
         ],
-    )
+    )  # fmt: skip
     assert case.model.beams["right"].elements == 4
     assert case.run.method == "rk"
     assert case.title == "a = b"

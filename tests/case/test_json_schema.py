@@ -128,13 +128,9 @@ def test_a_mistake_is_shown_where_it_is():
     tables = document(BAD_CASES / "six_errors.toml")
     places = {".".join(map(str, error.absolute_path)) for error in VALIDATOR.iter_errors(tables)}
     assert places == {
-        "bodies.hub.mass",
-        "sections.boom",
-        "beams.right.elements",
-        "beams.right.length",
-        "loads.slew.frame",
+        "bodies.hub.mass", "sections.boom", "beams.right.elements", "beams.right.length", "loads.slew.frame",
         "run.method",
-    }
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(("word", "fits"), [("revolute", True), ("hinge", True), ("knuckle", False), (None, True)])

@@ -65,11 +65,7 @@ def test_set_reaches_repeated_items(tmp_path):
     [
         ("inertia = [1.0", "inertias = [1.0", 'case.toml:11: bodies."left panel 1".inertias: unknown key'),
         ("inertia = [1.0", "inertia = [-1.0", 'case.toml:11: bodies."left panel 1".inertia: principal moments'),
-        (
-            "{0.5*y}",
-            "{0.5*z}",
-            'case.toml:12: patterns.wings.bodies."{side} panel {i}".center_of_mass: got ',
-        ),
+        ("{0.5*y}", "{0.5*z}", 'case.toml:12: patterns.wings.bodies."{side} panel {i}".center_of_mass: got '),
         ("{0.5*y}", "{y.real}", "is no expression"),
         ("{0.5*y}", "{y/0}", "is no expression"),
         ("{0.5*y}", "{side*2}", "is no expression"),
@@ -153,29 +149,19 @@ def test_a_device_is_no_case_and_no_table():
 
 
 FILES = {
-    "case.toml": "wanted a case file",
-    "study.toml": "wanted a study file",
-    "table.csv": "wanted a table of numbers",
-    "section.csv": "cannot be read: is a pipe",
-    "psd.csv": "cannot be read as a power spectral density",
-    "results.h5": "is a pipe, wanted a file",
-    "body.npz": "it is a pipe or a device, wanted a file",
-    "body.h5": "it is a pipe or a device, wanted a file",
-    "mesh.inp": "it is a pipe or a device, wanted a file",
+    "case.toml": "wanted a case file", "study.toml": "wanted a study file", "table.csv": "wanted a table of numbers",
+    "section.csv": "cannot be read: is a pipe", "psd.csv": "cannot be read as a power spectral density",
+    "results.h5": "is a pipe, wanted a file", "body.npz": "it is a pipe or a device, wanted a file",
+    "body.h5": "it is a pipe or a device, wanted a file", "mesh.inp": "it is a pipe or a device, wanted a file",
     "matrices.op4": "it is a pipe or a device, wanted a file",
-}
+}  # fmt: skip
 READERS = {
-    "case.toml": load_case,
-    "study.toml": read_study,
-    "table.csv": lambda path: columns_of(str(path), 2),
-    "section.csv": femb.read_sections,
-    "psd.csv": Density.read,
-    "results.h5": femb.Results.read,
+    "case.toml": load_case, "study.toml": read_study, "table.csv": lambda path: columns_of(str(path), 2),
+    "section.csv": femb.read_sections, "psd.csv": Density.read, "results.h5": femb.Results.read,
     "mesh.inp": lambda path: femb.fem.reduce_mesh(
-        path, {"root": [1]}, youngs_modulus=7e10, poissons_ratio=0.3, density=2.0
-    ),
-    "matrices.op4": lambda path: femb.fem.reduce_matrices(path, {"root": [1]}, 1),
-}
+        path, {"root": [1]}, youngs_modulus=7e10, poissons_ratio=0.3, density=2.0,
+    ), "matrices.op4": lambda path: femb.fem.reduce_matrices(path, {"root": [1]}, 1),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -224,10 +224,7 @@ class TestThermalSnap:
         assert mean == pytest.approx(1.08, abs=5e-3)
 
     @pytest.mark.slow
-    @pytest.mark.parametrize(
-        ("tau", "amplitude"),
-        [(1.0, 0.75), (3.0, 0.32), (10.0, 0.10)],
-    )
+    @pytest.mark.parametrize(("tau", "amplitude"), [(1.0, 0.75), (3.0, 0.32), (10.0, 0.10)])
     def test_vibration_by_the_time_constant(self, tau, amplitude):
         """Over the bend 1 / sqrt(1 + (omega tau)^2), but for the share of the higher modes."""
         results = run("thermal_snap", f"loads.bending.profile.time_constant={tau}", "sections.tube.damping=2e-4",

@@ -90,13 +90,9 @@ def in_line(windows: int, duration: float) -> np.ndarray:
     """Angle and rate of the rods by the one equation of motion, ((N + 1)/3 + N) th'' + (3 N + 1)/2 g cos th = 0."""
     inertia, weight = (windows + 1) / 3.0 + windows, 9.81 * (3.0 * windows + 1.0) / 2.0
     motion = solve_ivp(
-        lambda t, y: [y[1], -weight / inertia * np.cos(y[0])],
-        (0.0, duration),
-        [0.5 * np.pi, -1.0],
-        method="DOP853",
-        rtol=1e-13,
-        atol=1e-13,
-    )
+        lambda t, y: [y[1], -weight / inertia * np.cos(y[0])], (0.0, duration), [0.5 * np.pi, -1.0], method="DOP853",
+        rtol=1e-13, atol=1e-13,
+    )  # fmt: skip
     return motion.y[:, -1]
 
 
@@ -160,23 +156,14 @@ def test_a03_squeezer():
     start = script("iftomm_a03_squeezer").START
     turned = {name: results.joints[name].coordinates[-1, 0] for name in results.joints}
     got = [
-        start["beta"] + turned["O"],
-        start["theta"] + turned["crank"],
-        start["gamma"] + turned["B"],
-        start["phi"] - turned["knee"],
-        start["delta"] + turned["A5"],
-        start["omega"] - turned["heel"],
+        start["beta"] + turned["O"], start["theta"] + turned["crank"], start["gamma"] + turned["B"],
+        start["phi"] - turned["knee"], start["delta"] + turned["A5"], start["omega"] - turned["heel"],
         start["epsilon"] + turned["A7"],
-    ]
+    ]  # fmt: skip
     published = [
-        15.81077119629904,
-        -15.75637105984298,
-        0.04082224013073101,
-        -0.5347301163226948,
-        0.5244099658805304,
-        0.5347301163226948,
-        1.048080741042263,
-    ]
+        15.81077119629904, -15.75637105984298, 0.04082224013073101, -0.5347301163226948, 0.5244099658805304,
+        0.5347301163226948, 1.048080741042263,
+    ]  # fmt: skip
     np.testing.assert_allclose(got, published, rtol=0.0, atol=1e-7)
     held(results)
 

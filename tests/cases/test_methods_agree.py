@@ -36,31 +36,25 @@ STRETCHES = {
     "satellite_free": Stretch(0.04, 0.001, 0.1),
     "satellite_forced": Stretch(0.04, 0.001, 0.2, ("loads.slew.profile.duration=0.04",)),
     "cantilever_tip_load": Stretch(
-        0.001, 5e-5, 0.03, ("sections.bar.damping=1e-6", "loads.pull.profile.times=[0, 0.002]")
+        0.001, 5e-5, 0.03, ("sections.bar.damping=1e-6", "loads.pull.profile.times=[0, 0.002]"),
     ),
     "short_boom": Stretch(0.002, 1e-4, 0.02, ("loads.pull.profile.times=[0, 0.001]", "loads.pull.force=[0, -1e6, 0]")),
     "wind_blade": Stretch(
-        0.01, 5e-4, 0.3, ("sections.root.damping=1e-5", "sections.tip.damping=1e-5", f"loads.wind.profile={PULSE}")
+        0.01, 5e-4, 0.3, ("sections.root.damping=1e-5", "sections.tip.damping=1e-5", f"loads.wind.profile={PULSE}"),
     ),
     "satellite_settling": Stretch(
-        0.04,
-        0.001,
-        0.5,
+        0.04, 0.001, 0.5,
         (
             *("sections.right.damping=1e-5", "sections.left.damping=1e-5"),
             *("loads.start.profile.duration=0.04", "loads.start.torque=[0, 100, 0]"),
         ),
     ),
     "wheel_jitter": Stretch(
-        0.1,
-        0.001,
-        0.5,
+        0.1, 0.001, 0.5,
         ("sections.yoke.damping=1e-5", "wheels.z.static_imbalance=2e-3", "wheels.z.dynamic_imbalance=2e-4"),
     ),
     "slew_flexible": Stretch(
-        0.04,
-        0.001,
-        0.5,
+        0.04, 0.001, 0.5,
         (
             *("sections.boom.damping=1e-5", "loads.slew.torque=[300, 0, 0]"),
             'loads.slew.profile={shape="versine",duration=0.04}',
@@ -71,43 +65,33 @@ STRETCHES = {
     "boom_in_orbit": Stretch(0.02, 5e-4, 10.0, ("sections.boom.damping=1e-5",)),
     "satellite_four_arms": Stretch(0.03, 0.001, 1.5, ("sections.boom.damping=1e-5", "loads.go.profile.duration=0.04")),
     "l_frame": Stretch(
-        0.003,
-        5e-5,
-        0.5,
+        0.003, 5e-5, 0.5,
         ("sections.strip.damping=1e-6", f"loads.disturbance.profile={PULSE}", "loads.disturbance.force=[0, 0, 1.0]"),
     ),
     "flexible_rotor": Stretch(0.04, 0.001, 0.2),
     "snake_arm": Stretch(
-        0.006, 2e-4, 0.5, ("sections.rod.damping=1e-5", f"loads.middle.profile={PULSE}", f"loads.tip.profile={PULSE}")
+        0.006, 2e-4, 0.5, ("sections.rod.damping=1e-5", f"loads.middle.profile={PULSE}", f"loads.tip.profile={PULSE}"),
     ),
     "panel_wing": Stretch(
-        0.008,
-        2e-4,
-        0.2,
+        0.008, 2e-4, 0.2,
         ("sections.yoke.damping=1e-6", "loads.go.profile.duration=0.01", "loads.go.torque=[0, -1000, 0]"),
     ),
     "panel_slew": Stretch(
-        0.002,
-        2e-5,
-        0.3,
+        0.002, 2e-5, 0.3,
         (
             *("sections.tube.damping=0", "shells.panel.damping=0"),
             *("loads.go.profile.duration=0.004", "loads.go.torque=[0, -6e4, 3e4]"),
         ),
     ),
     "rollout_blanket": Stretch(
-        0.002,
-        2e-5,
-        0.1,
+        0.002, 2e-5, 0.1,
         (
             *("sections.boom.damping=0", "shells.blanket.damping=0"),
             *("loads.go.profile.duration=0.004", "loads.go.torque=[0, -6e4, 3e4]"),
         ),
     ),
     "solar_sail": Stretch(
-        5e-4,
-        5e-6,
-        0.2,
+        5e-4, 5e-6, 0.2,
         (
             "sections.boom.damping=0",
             *(f"shells.{name}.damping=0" for name in ("north_east", "north_west", "south_west", "south_east")),
@@ -117,7 +101,7 @@ STRETCHES = {
     "rigid_body_free": Stretch(1.0, 0.5, 0.5),
     "rigid_body_dual_euler_torque": Stretch(0.15, 0.15, 0.15),
     "rigid_body_body_torque": Stretch(0.5, 0.5, 0.5, ("bodies.rod.euler_rates=[1, 10, 1]",)),
-}
+}  # fmt: skip
 # Mechanisms, flexible bodies, and what is driven or warmed: how long with explicit steps (0 where a damped member
 # forbids them) and how long otherwise, s.
 MECHANISMS = {
@@ -156,18 +140,14 @@ SOFTENED = {
         *("loads.drive.harmonics=[]", "springs.seal.transition_rate=0.1", "run.rtol=1e-6"),
     ),
     "four_bar_misaligned": (
-        "sections.thick.damping=1e-6",
-        "sections.thin.damping=1e-6",
-        "drivers.crank.motion.duration=0.02",
+        "sections.thick.damping=1e-6", "sections.thin.damping=1e-6", "drivers.crank.motion.duration=0.02",
     ),
     "lees_frame": ("sections.bar.damping=1e-6", "loads.push.profile.times=[0, 0.002]"),
     "thermal_snap": (
-        "sections.tube.damping=1e-5",
-        "loads.bending.profile.start=0",
-        "loads.bending.profile.time_constant=0.05",
+        "sections.tube.damping=1e-5", "loads.bending.profile.start=0", "loads.bending.profile.time_constant=0.05",
         "loads.warming.profile.start=0",
     ),
-}
+}  # fmt: skip
 # Rods and loops, which have no independent coordinates of joints.
 NO_TREE = ("iftomm_a01_pendulum", "iftomm_a03_squeezer", "iftomm_a04_bricard", "slider_crank_rigid", "slosh_slew")
 FILES = {path.stem: path for path in CASES.iterdir() if path.suffix in (".toml", ".py")}
@@ -175,13 +155,9 @@ FILES = {path.stem: path for path in CASES.iterdir() if path.suffix in (".toml",
 FEW = ("cantilever_tip_load", "spinning_boom", "wind_blade", *(name for name in STRETCHES if name.startswith("rigid")))
 # The same of mechanisms: rigid trees, loops and rods, drivers, joints of flexible bodies.
 FEW_MECHANISMS = (
-    "chain_universal",
-    "four_bar_misaligned",
-    "iftomm_a01_pendulum",
-    "kamman_two_bodies",
-    "robot_arm_inverse",
+    "chain_universal", "four_bar_misaligned", "iftomm_a01_pendulum", "kamman_two_bodies", "robot_arm_inverse",
     "thompson_pendulum",
-)
+)  # fmt: skip
 every_case = pytest.mark.parametrize("name", STRETCHES)
 
 
@@ -277,8 +253,7 @@ def test_implicit_methods_in_quaternion_coordinates(name):
 
 
 @pytest.mark.parametrize(
-    "name",
-    slow_but([*FEW, *FEW_MECHANISMS, *NO_TREE, "satellite_hinged_panel"], [*STRETCHES, *MECHANISMS]),
+    "name", slow_but([*FEW, *FEW_MECHANISMS, *NO_TREE, "satellite_hinged_panel"], [*STRETCHES, *MECHANISMS])
 )
 def test_reduced_form(name):
     """Independent speeds where joints make a tree, beams and drivers among it, and a refusal by name where not."""

@@ -19,10 +19,7 @@ def rolled(elements, load):
     return simulate(model, duration=40.0, output_interval=1.0, rtol=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("elements", "gap"),
-    [(4, 0.0176), slow((8, 1.4e-3)), slow((16, 9.7e-5))],
-)
+@pytest.mark.parametrize(("elements", "gap"), [(4, 0.0176), slow((8, 1.4e-3)), slow((16, 9.7e-5))])
 def test_by_a_moment(elements, gap):
     """ML/EI = 2 pi, ramped in 20 s: the tip comes back to the root to the accuracy of the mesh, as in equilibrium, and
     the energy is the work: M times the turn, half of it stored, the rest lost in the damping."""

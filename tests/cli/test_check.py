@@ -401,11 +401,7 @@ KNOWN = {
         "1 translation along (0, 0.6, 0.8); others noticed by joints.j",
         "linear along (0, 0.6, 0.8); others changed by joints.j",
     ),
-    "held": (
-        joined_to_ground(femb.Fixed),
-        "none, noticed by joints.j",
-        "none, changed by joints.j",
-    ),
+    "held": (joined_to_ground(femb.Fixed), "none, noticed by joints.j", "none, changed by joints.j"),
 }
 
 
@@ -424,11 +420,8 @@ def test_structures_are_listed_apart_and_given_as_twists():
     point = np.array([100.0, 5.0, 0.0])
     model.add(femb.SpringDamper("s", femb.SpringEnd("b"), femb.SpringEnd(anchor=tuple(point)), stiffness=1.0))
     assert [line.split(":")[0] for line in known_lines(model)] == [
-        "free motions of a",
-        "conserved momenta of a",
-        "free motions of b",
-        "conserved momenta of b",
-    ]
+        "free motions of a", "conserved momenta of a", "free motions of b", "conserved momenta of b",
+    ]  # fmt: skip
     free, held = overview(model).values()["structures"]
     assert free["motions"].shape == free["momenta"].shape == (6, 6)
     assert (held["noticed_by"], held["changed_by"]) == (("springs.s",), ("springs.s",))

@@ -97,13 +97,9 @@ def wave(c):
 
 def beamed(*items):
     beam = e.Beam(
-        "boom",
-        SECTION,
-        1.0,
-        2,
-        start=Attachment("a", (0.2, 0.0, 0.1), direction=(1.0, 0.3, 0.0)),
+        "boom", SECTION, 1.0, 2, start=Attachment("a", (0.2, 0.0, 0.1), direction=(1.0, 0.3, 0.0)),
         end=Attachment("b", (-0.1, 0.0, 0.0)),
-    )
+    )  # fmt: skip
     return model(beam, *items)
 
 
@@ -115,14 +111,9 @@ MASS = stiff(1.0, 1.0, (1.0, 1.0), 2.0, (0.6, 0.5, 0.4), "m", mass_axis=(0.03, -
 def sheared(*items):
     """A curved and tapered beam whose sections couple everything, heated and loaded."""
     beam = e.ExactBeam(
-        "boom",
-        sections=("root", "tip"),
-        stations=(0.0, 1.0),
-        length=1.0,
-        elements=2,
-        curvature=(0.5, 0.3, 0.8),
+        "boom", sections=("root", "tip"), stations=(0.0, 1.0), length=1.0, elements=2, curvature=(0.5, 0.3, 0.8),
         start=Attachment("a", (0.2, 0.0, 0.1), direction=(1.0, 0.3, 0.0)),
-    )
+    )  # fmt: skip
     sections = [
         e.Section(name, stiffness_matrix=scale * STIFFNESS, mass_matrix=scale * MASS, damping=1e-2)
         for name, scale in (("root", 1.0), ("tip", 0.4))
@@ -142,18 +133,15 @@ SLOPES = np.array([[-1.0, 0.2, 0.1], [0.0, -0.7, 0.3], [0.4, 0.0, -0.9]])
 def in_orbit():
     """Bodies, masses, beams of both kinds and a flexible body in the field of a fast orbit."""
     return sheared(
-        SECTION,
-        e.Beam("mast", "tube", 1.0, 2, start=Attachment("b", (0.1, 0.3, 0.0), direction=(0.0, 1.0, 0.3))),
-        e.PointMass("free", mass=0.3, position=(2.0, 1.0, 1.0)),
-        e.PointMass("fixed", mass=0.4, on=POINTS[0]),
+        SECTION, e.Beam("mast", "tube", 1.0, 2, start=Attachment("b", (0.1, 0.3, 0.0), direction=(0.0, 1.0, 0.3))),
+        e.PointMass("free", mass=0.3, position=(2.0, 1.0, 1.0)), e.PointMass("fixed", mass=0.4, on=POINTS[0]),
         e.FlexibleBody(
-            "panel",
-            Particles(interfaces=2).reduced(),
+            "panel", Particles(interfaces=2).reduced(),
             start=Attachment("b", (0.2, 0.0, 0.1), direction=(1.0, 0.3, 0.0)),
         ),
         e.GravityGradient("orbit", rate=0.7, radial=(1.0, 2.0, 0.0), normal=(2.0, -1.0, 3.0), origin=(0.2, 0.1, -0.4)),
         e.GravityGradient("other", rate=0.5),
-    )
+    )  # fmt: skip
 
 
 # Its example has an offset, which presses the teeth at the start. Friction and damping change with the side of the
@@ -329,29 +317,14 @@ DRY = {"coulomb": 0.2, "static": 0.3, "transition_speed": 2.0, "viscous": 0.1}
 EXAMPLES[e.ReactionWheel] = lambda: apart(
     e.ReactionWheel("wheel", "a", axis=(1.0, 2.0, 2.0), spin_inertia=0.02, speed=3.0, torque=SMOOTH, **DRY),
     e.ReactionWheel(
-        "disturbs",
-        "a",
-        axis=(1.0, 0.0, 0.1),
-        spin_inertia=0.02,
-        speed=-4.0,
-        static_imbalance=0.05,
-        torque=0.3,
+        "disturbs", "a", axis=(1.0, 0.0, 0.1), spin_inertia=0.02, speed=-4.0, static_imbalance=0.05, torque=0.3,
         max_power=0.1,
     ),
     e.ReactionWheel(
-        "rotor",
-        "b",
-        at=(0.1, 0.2, 0.0),
-        axis=(1.0, 2.0, 2.0),
-        mass=0.5,
-        spin_inertia=0.03,
-        transverse_inertia=0.02,
-        static_imbalance=0.05,
-        dynamic_imbalance=0.004,
-        harmonics=[HARMONIC],
-        speed=5.0,
+        "rotor", "b", at=(0.1, 0.2, 0.0), axis=(1.0, 2.0, 2.0), mass=0.5, spin_inertia=0.03, transverse_inertia=0.02,
+        static_imbalance=0.05, dynamic_imbalance=0.004, harmonics=[HARMONIC], speed=5.0,
     ),
-)
+)  # fmt: skip
 SAMPLES = {"period": 0.5, "noise": 1e-3, "delay": 0.25, "quantum": 1e-4}
 ON_A = {"body": "a", "at": (0.1, 0.2, 0.0)} | SAMPLES
 TORQUE = e.Load("torquer", body="a", torque=(0.0, 0.0, 0.0), frame="body")
@@ -406,31 +379,19 @@ EXAMPLES |= {
 }  # fmt: skip
 EXAMPLES[e.ControlMomentGyro] = lambda: apart(
     e.ControlMomentGyro(
-        "gyro",
-        "a",
-        at=(0.1, 0.2, 0.0),
-        axis=(1.0, 2.0, 2.0),
-        spin_inertia=0.02,
-        speed=30.0,
-        gimbal_axis=(2.0, -1.0, 0.0),
-        gimbal_mass=0.7,
-        gimbal_inertia=(0.05, 0.06, 0.07),
-        gimbal_torque=SMOOTH,
-        outer=e.Gimbal((0.0, 0.0, 1.0), 0.3, (0.02, 0.03, 0.04), angle=0.3, torque=0.1),
-        **DRY,
-    )
-)
+        "gyro", "a", at=(0.1, 0.2, 0.0), axis=(1.0, 2.0, 2.0), spin_inertia=0.02, speed=30.0,
+        gimbal_axis=(2.0, -1.0, 0.0), gimbal_mass=0.7, gimbal_inertia=(0.05, 0.06, 0.07), gimbal_torque=SMOOTH,
+        outer=e.Gimbal((0.0, 0.0, 1.0), 0.3, (0.02, 0.03, 0.04), angle=0.3, torque=0.1), **DRY,
+    ),
+)  # fmt: skip
 
 
 def dish(*items):
     """Triangles and quadrilaterals of a coupled laminate, with the rim on one body and a named point on a joint."""
     wall = {
-        "youngs_moduli": (3e3, 1e3),
-        "shear_modulus": 4e2,
-        "poissons_ratio": 0.2,
-        "density": 5.0,
+        "youngs_moduli": (3e3, 1e3), "shear_modulus": 4e2, "poissons_ratio": 0.2, "density": 5.0,
         "expansion": (1e-2, 3e-2),
-    }
+    }  # fmt: skip
     plies = [e.Ply(0.05, angle, **wall, transverse_shear=(4e2, 3e2)) for angle in (0.3, -0.8)]
     shell = e.Shell(
         "dish", (2, 4), surface={"paraboloid": [0.8, 1.0, 0.0]}, plies=plies, offset=0.02, damping=1e-2,

@@ -325,12 +325,9 @@ def wheel(monkeypatch):
 def test_a_new_item_has_inputs_and_outputs_by_its_declaration(wheel):
     """Coordinates, states, quantities and inputs of an item that no other file knows, with units."""
     names = [
-        "wheels.rw.angle",
-        "wheels.rw.angle rate",
-        "wheels.rw.filtered",
-        "wheels.rw.filtered rate",
+        "wheels.rw.angle", "wheels.rw.angle rate", "wheels.rw.filtered", "wheels.rw.filtered rate",
         "wheels.rw.momentum",
-    ]
+    ]  # fmt: skip
     space = femb.linearize(wheel, inputs=["wheels.rw.torque"], outputs=names)
     for s in (0.3j, 2.0 + 1.0j):
         rate = 1.0 / (0.2 * s)

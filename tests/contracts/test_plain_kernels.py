@@ -36,12 +36,9 @@ def test_equations_are_those_of_machine_code(tmp_path):
     file = tmp_path / "plain.npz"
     environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", SCRIPT, file],
-        env=environment,
-        capture_output=True,
-        text=True,
+        [sys.executable, "-W", "ignore", "-c", SCRIPT, file], env=environment, capture_output=True, text=True,
         check=False,
-    )
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     with np.load(file) as plain:
         compiled = values()

@@ -141,12 +141,9 @@ def test_tables_and_figures(run):
 
 def test_schema_check_and_messages(run):
     (_, schema, _), checked, wrong, missing = commands(
-        run,
-        "schema",
-        "check case.toml",
-        "check case.toml --set flywheels.rw.inertia='3kg'",
+        run, "schema", "check case.toml", "check case.toml --set flywheels.rw.inertia='3kg'",
         "check case.toml --set flywheels.rw.body=tower",
-    )
+    )  # fmt: skip
     assert "flywheels" in json.loads(schema)["properties"]
     assert checked[0] == 0
     assert wrong[0] == 2

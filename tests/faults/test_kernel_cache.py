@@ -130,11 +130,8 @@ def test_a_planted_temporary_folder_is_not_loaded_by_a_process(tmp_path):
     upper.chmod(0o777)
     done = subprocess.run(
         [sys.executable, "-c", "from femb.numerics.compiler import compile; print(compile.kernel_cache())"],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+        env=environment, capture_output=True, text=True, check=True,
+    )  # fmt: skip
     assert "folder=None" in done.stdout
     assert "open to other users" in done.stdout
 
@@ -154,11 +151,8 @@ def test_without_room_it_is_compiled_in_memory_with_a_word(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(textwrap.dedent(NO_ROOM))
     done = subprocess.run(
-        [sys.executable, script],
-        env={**os.environ, "FEMB_CACHE": str(tmp_path)},
-        capture_output=True,
-        text=True,
-    )
+        [sys.executable, script], env={**os.environ, "FEMB_CACHE": str(tmp_path)}, capture_output=True, text=True,
+    )  # fmt: skip
     assert (done.returncode, done.stdout) == (0, "3.0\n5.0\n")
     assert done.stderr.count("compiled kernels cannot be kept") == 1
     assert "File too large" in done.stderr

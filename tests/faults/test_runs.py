@@ -297,15 +297,9 @@ def test_output_times_of_a_slow_run_are_in_the_file_within_two_seconds(tmp_path)
     model.add(femb.Load("slow", body="top", force=slow_load))
     watcher = Watcher(tmp_path / "r.h5")
     femb.simulate(
-        model,
-        duration=1.5,
-        output_interval=0.1,
-        method="rk",
-        tableau="rk4",
-        step=0.1,
-        out=watcher.file,
+        model, duration=1.5, output_interval=0.1, method="rk", tableau="rk4", step=0.1, out=watcher.file,
         progress=watcher,
-    )
+    )  # fmt: skip
     assert len(watcher.reached) == 15
     assert watcher.reached[-1][1] - watcher.reached[0][1] > 1.0
     assert 0.0 < watcher.late < 2.0

@@ -330,14 +330,8 @@ def test_shells_clamped_to_solids_bend_with_them(tmp_path):
 def test_coupling_material_is_that_of_an_unsymmetric_laminate(tmp_path):
     """MID1, MID2, MID4 of a PSHELL made of the A, B and D of two plies."""
     plate = [
-        grid(1, 0, 0),
-        grid(2, 1, 0),
-        grid(3, 1, 1),
-        grid(4, 0, 1),
-        "CQUAD4,1,2,1,2,3,4",
-        METAL,
-        "MAT1,3,1.+10,,.3",
-    ]
+        grid(1, 0, 0), grid(2, 1, 0), grid(3, 1, 1), grid(4, 0, 1), "CQUAD4,1,2,1,2,3,4", METAL, "MAT1,3,1.+10,,.3",
+    ]  # fmt: skip
     laminate = read(tmp_path, *plate, "PCOMP,2\n,1,.01,0.,,3,.01,0.")
     t = 0.02
     Q = [m / (1 - NU**2) * np.array([[1, NU, 0], [NU, 1, 0], [0, 0, 0.5 * (1 - NU)]]) for m in (E, 1e10)]

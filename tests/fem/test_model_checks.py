@@ -98,15 +98,10 @@ def test_mechanism_is_named_by_its_node(model):
     loose = model.size
     nodes = np.vstack([model.nodes, [[0.5, 0.5, 0.0]]])
     grown = replace(
-        model,
-        nodes=nodes,
-        node_of=np.append(model.node_of, [len(nodes) - 1] * 3),
-        component=np.append(model.component, [0, 1, 2]),
-        mass=_grown(model.mass, 1.0),
-        stiffness=_grown(model.stiffness, 0.0),
-        numbers=np.append(model.numbers, 777),
-        stress=None,
-    )
+        model, nodes=nodes, node_of=np.append(model.node_of, [len(nodes) - 1] * 3),
+        component=np.append(model.component, [0, 1, 2]), mass=_grown(model.mass, 1.0),
+        stiffness=_grown(model.stiffness, 0.0), numbers=np.append(model.numbers, 777), stress=None,
+    )  # fmt: skip
     assert grown.size == loose + 3
     refuses("has a mechanism beside its six rigid motions: node 777", reduced, grown)
 

@@ -137,14 +137,11 @@ def test_other_origin_numbering_and_axes_give_the_same_body():
     T = as_csc(block_diag([turn] * len(model.nodes)))
     rows = (3 * order[:, None] + np.arange(3)).ravel()
     moved = replace(
-        model,
-        nodes=(model.nodes @ turn.T + [3.0, -2.0, 1.0])[order],
+        model, nodes=(model.nodes @ turn.T + [3.0, -2.0, 1.0])[order],
         mass=(T @ model.mass @ T.T).tocsc()[rows][:, rows],
-        stiffness=(T @ model.stiffness @ T.T).tocsc()[rows][:, rows],
-        stress=None,
-        cells={},
+        stiffness=(T @ model.stiffness @ T.T).tocsc()[rows][:, rows], stress=None, cells={},
         node_sets={name: place[own] for name, own in model.node_sets.items()},
-    )
+    )  # fmt: skip
     tied = [MeshInterface(name, moved.node_sets[name], axes=turn) for name in ("root", "tip")]
     second = reduce_model(moved, tied, Keep(4), coupling="constant").body
     signs = np.ones(len(first.K))

@@ -377,16 +377,13 @@ def test_energy_of_the_double_pendulum_has_no_trend():
 def rotor(*more):
     """A hub that turns at 30 rad/s, with a blade on a flap hinge at an offset, on a spring."""
     return of_parts(
-        femb.Ground(),
-        femb.RigidBody("hub", 10.0, (1.0, 1.0, 2.0)),
+        femb.Ground(), femb.RigidBody("hub", 10.0, (1.0, 1.0, 2.0)),
         femb.RigidBody("blade", 12.0, (0.1, 16.0, 16.1), center_of_mass=(2.0, 0, 0)),
         femb.Revolute("mast", femb.JointEnd("ground", axis=Z), femb.JointEnd("hub"), rates=30.0),
         femb.Revolute(
-            "flap", femb.JointEnd("hub", at=(0.3, 0, 0), axis=-Y, reference=X), femb.JointEnd("blade", reference=X)
-        ),
-        femb.JointSpringDamper("root", "flap", stiffness=900.0),
-        *more,
-    )
+            "flap", femb.JointEnd("hub", at=(0.3, 0, 0), axis=-Y, reference=X), femb.JointEnd("blade", reference=X),
+        ), femb.JointSpringDamper("root", "flap", stiffness=900.0), *more,
+    )  # fmt: skip
 
 
 def test_small_flapping_beside_fast_rotation():

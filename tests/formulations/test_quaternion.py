@@ -148,12 +148,8 @@ def difference(function, h=2e-3):
 def test_runs_agree_with_the_velocity_form():
     model = satellite(euler_rates=(0.2, 0.5, -0.3))
     options = {
-        "duration": 0.03,
-        "output_interval": 0.01,
-        "method": "rk",
-        "rtol": 1e-9,
-        "atol": Tolerances(*[1e-10] * 3),
-    }
+        "duration": 0.03, "output_interval": 0.01, "method": "rk", "rtol": 1e-9, "atol": Tolerances(*[1e-10] * 3),
+    }  # fmt: skip
     one = simulate(model, **options)
     two = simulate(model, formulation="quaternion", **options)
     for name in ("right", "left"):

@@ -23,12 +23,8 @@ def run(name, method, formulation, duration, **options):
     case = load_case(CASES / f"{name}.toml")
     interval = duration / 10.0
     options = {
-        "method": method,
-        "formulation": formulation,
-        "duration": duration,
-        "output_interval": interval,
-        **options,
-    }
+        "method": method, "formulation": formulation, "duration": duration, "output_interval": interval, **options,
+    }  # fmt: skip
     return simulate(case.model, replace(case.run, **options))
 
 

@@ -105,9 +105,7 @@ class Motion:
             values = rng.uniform(-1.0, 1.0, (2, 3, n, 3))
         (self.s, self.ds, self.dds), (self.theta, self.dtheta, self.ddtheta) = values
         at = lambda t: place(  # noqa: E731
-            tree,
-            self.s + t * self.ds + 0.5 * t**2 * self.dds,
-            self.theta + t * self.dtheta + 0.5 * t**2 * self.ddtheta,
+            tree, self.s + t * self.ds + 0.5 * t**2 * self.dds, self.theta + t * self.dtheta + 0.5 * t**2 * self.ddtheta
         )
         now, first, second = at(0.0), slope(at)(0.0), slope(slope(at))(0.0)
         A, dA, ddA = (x[:, 3:].reshape(n, 3, 3) for x in (now, first, second))

@@ -54,23 +54,12 @@ def reduced(folder, name):
 
 # What is read of each damaged file, by its name and a word where there are several.
 WAYS = {
-    "bar.msh": mesh(SETS),
-    "bar.inp": mesh(INPUT),
-    "bar.bdf": mesh(PLANES),
-    "bar.vtu": mesh(PLANES),
-    "bar.npz": matrices("bar.npz", SETS),
-    "bar.h5": matrices("bar.h5", SETS),
-    "bar.mat": matrices("bar.mat", SETS),
-    "bar.sti": matrices("bar.sti", INPUT),
-    "bar.mas": matrices("bar.sti", INPUT),
-    "bar.dof": matrices("bar.sti", INPUT),
-    "bar.inp nodes": matrices("bar.sti", INPUT),
-    "body.npz": body,
-    "body.h5": body,
-    "body.npz further": further,
-    "shapes.npz": further,
-    "craig.npz": reduced,
-}
+    "bar.msh": mesh(SETS), "bar.inp": mesh(INPUT), "bar.bdf": mesh(PLANES), "bar.vtu": mesh(PLANES),
+    "bar.npz": matrices("bar.npz", SETS), "bar.h5": matrices("bar.h5", SETS), "bar.mat": matrices("bar.mat", SETS),
+    "bar.sti": matrices("bar.sti", INPUT), "bar.mas": matrices("bar.sti", INPUT), "bar.dof": matrices("bar.sti", INPUT),
+    "bar.inp nodes": matrices("bar.sti", INPUT), "body.npz": body, "body.h5": body, "body.npz further": further,
+    "shapes.npz": further, "craig.npz": reduced,
+}  # fmt: skip
 BY_PYYETI = {
     "bar.op4": matrices("bar.op4", NUMBERS, "bar.csv"),
     "bar.csv": matrices("bar.op4", NUMBERS, "bar.csv"),

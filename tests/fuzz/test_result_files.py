@@ -68,11 +68,7 @@ def read(path: Path) -> Results | None:
 
 
 DAMAGES = ["flip", "flip", "flip", "cut", "overwrite", "zero"]
-damage = st.lists(
-    st.tuples(st.sampled_from(DAMAGES), st.floats(0.0, 1.0), st.integers(0, 255)),
-    min_size=1,
-    max_size=4,
-)
+damage = st.lists(st.tuples(st.sampled_from(DAMAGES), st.floats(0.0, 1.0), st.integers(0, 255)), min_size=1, max_size=4)
 
 
 def damaged(data: bytes, steps) -> bytes:

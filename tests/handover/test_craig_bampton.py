@@ -150,15 +150,9 @@ def test_mass_properties_and_effective_masses_are_those_of_pyyeti(plant, reduced
     np.testing.assert_allclose(np.asarray(centre).ravel()[:3], first_moment / rigid[0, 0], atol=1e-12)
     assert at_centre[0, 0] == pytest.approx(rigid[0, 0], rel=1e-12)
     found = cb.cbcheck(
-        str(tmp_path / "check.txt"),
-        reduced.mass,
-        reduced.stiffness,
-        np.arange(6),
-        np.arange(6),
-        uset=addgrid(None, 1, "b", 0, [0.0, 0.0, 0.0], 0),
-        em_filt=0,
-        n_freefree_modes=8,
-    )
+        str(tmp_path / "check.txt"), reduced.mass, reduced.stiffness, np.arange(6), np.arange(6),
+        uset=addgrid(None, 1, "b", 0, [0.0, 0.0, 0.0], 0), em_filt=0, n_freefree_modes=8,
+    )  # fmt: skip
     wanted = 100.0 * coupling**2 / np.diag(rigid)
     np.testing.assert_allclose(np.asarray(found.effmass_percent), wanted, rtol=1e-9, atol=1e-9)
 

@@ -174,13 +174,9 @@ def tipped(elements):
     tip = RigidBody("tip", mass=0.5, inertia=(0.1, 0.1, 0.15), center_of_mass=(0.1, 0.2, 0.0), position=(1.0, 0.0, 0.0))
     along = {"direction": (1.0, 0.0, 0.0)}
     beam = Beam(
-        "boom",
-        slender(inertia_per_length=[2e-3, 1e-3, 1e-3]),
-        length=1.0,
-        elements=elements,
-        start=Attachment("hub", **along),
-        end=Attachment("tip", **along),
-    )
+        "boom", slender(inertia_per_length=[2e-3, 1e-3, 1e-3]), length=1.0, elements=elements,
+        start=Attachment("hub", **along), end=Attachment("tip", **along),
+    )  # fmt: skip
     return of_parts(RigidBody("hub", mass=5.0, inertia=(1.0, 2.0, 3.0)), tip, beam)
 
 

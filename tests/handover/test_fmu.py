@@ -24,14 +24,9 @@ STEP = 0.02
 def oscillator():
     A = np.array([[0.0, 1.0], [-4.0, -0.1]])
     return StateSpace(
-        A,
-        np.array([[0.0], [1.0]]),
-        np.array([[1.0, 0.0], [-4.0, -0.1]]),
-        np.array([[0.0], [1.0]]),
-        ("joints.a.angle", "joints.a.angle rate"),
-        ("loads.w",),
-        ("joints.a.angle", "beams.b.-1.acceleration"),
-    )
+        A, np.array([[0.0], [1.0]]), np.array([[1.0, 0.0], [-4.0, -0.1]]), np.array([[0.0], [1.0]]),
+        ("joints.a.angle", "joints.a.angle rate"), ("loads.w",), ("joints.a.angle", "beams.b.-1.acceleration"),
+    )  # fmt: skip
 
 
 def run(path, inputs, **words):

@@ -78,14 +78,10 @@ def test_sensors_and_actuators_against_the_linearised_model(plant):
     model.add(Load("wheel", body="hub", torque=(1.0, 0.0, 0.0), profile=lambda t: 0.0))
     model.add(
         Load(
-            "jet",
-            body="left panel 2",
-            at=(0.4, -0.75, 0.1),
-            force=(0.0, 0.0, 1.0),
-            frame="inertial",
+            "jet", body="left panel 2", at=(0.4, -0.75, 0.1), force=(0.0, 0.0, 1.0), frame="inertial",
             profile=lambda t: 0.0,
-        )
-    )
+        ),
+    )  # fmt: skip
     words = ("bodies.hub.turn", "beams.right yoke.-1.position", "beams.right yoke.-1.acceleration")
     exact = linearize(model, outputs=words)
     space = plant.state_space(sensors=["yoke", "tip"], actuators=["tip"])
@@ -107,11 +103,8 @@ def test_default_points_are_bodies_and_ends_of_beams():
     plant = hybrid_coordinates(winged_satellite(), 2, held="hub")
     names = {point.name for point in plant.points}
     assert names == {"hub", *(f"{side} panel {k}" for side in ("left", "right") for k in range(3))} | {
-        "left yoke.root",
-        "right yoke.root",
-        "left yoke.-1",
-        "right yoke.-1",
-    }
+        "left yoke.root", "right yoke.root", "left yoke.-1", "right yoke.-1",
+    }  # fmt: skip
     np.testing.assert_array_equal(plant.rows("hub")[:, :6], np.eye(6))
 
 

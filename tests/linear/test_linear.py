@@ -531,14 +531,9 @@ def test_unknown_outputs(name):
 @pytest.fixture
 def space():
     return StateSpace(
-        np.array([[0.0, 1.0], [-4.0, -0.2]]),
-        np.array([[0.0], [2.0]]),
-        np.array([[1.0, 0.0]]),
-        np.zeros((1, 1)),
-        ("joints.a.angle", "joints.a.angle rate"),
-        ("loads.m.force",),
-        ("joints.a.angle",),
-    )
+        np.array([[0.0, 1.0], [-4.0, -0.2]]), np.array([[0.0], [2.0]]), np.array([[1.0, 0.0]]), np.zeros((1, 1)),
+        ("joints.a.angle", "joints.a.angle rate"), ("loads.m.force",), ("joints.a.angle",),
+    )  # fmt: skip
 
 
 def test_files(space, tmp_path):

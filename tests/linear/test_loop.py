@@ -131,13 +131,10 @@ def test_inputs_and_outputs_without_effect_do_not_count(plant):
     """A silent input and a blind output of a sampled model, whose size is zero: no division by it."""
     sampled = plant.sampled(PERIOD, 0.17)
     idle = replace(
-        sampled,
-        B=np.column_stack([sampled.B, np.zeros(len(sampled.A))]),
-        C=np.vstack([sampled.C, np.zeros(len(sampled.A))]),
-        D=np.pad(sampled.D, ((0, 1), (0, 1))),
-        inputs=(*sampled.inputs, "silent"),
-        outputs=(*sampled.outputs, "blind"),
-    )
+        sampled, B=np.column_stack([sampled.B, np.zeros(len(sampled.A))]),
+        C=np.vstack([sampled.C, np.zeros(len(sampled.A))]), D=np.pad(sampled.D, ((0, 1), (0, 1))),
+        inputs=(*sampled.inputs, "silent"), outputs=(*sampled.outputs, "blind"),
+    )  # fmt: skip
     with np.errstate(all="raise"):
         assert without_conserved(idle).states == without_conserved(sampled).states
 
@@ -363,14 +360,11 @@ class Clockwork:
 
 
 LAWS = {
-    "no delay": [pd()],
-    "0.35 of a period": [pd(delay=0.035)],
-    "one period": [pd(delay=0.1)],
-    "2.2 periods, and a filter": [pd(delay=0.22, lag=8.0)],
-    "phase": [pd(delay=0.05, phase=0.27)],
+    "no delay": [pd()], "0.35 of a period": [pd(delay=0.035)], "one period": [pd(delay=0.1)],
+    "2.2 periods, and a filter": [pd(delay=0.22, lag=8.0)], "phase": [pd(delay=0.05, phase=0.27)],
     "two periods": [pd(delay=0.03), pd("slow", 0.2, period=0.15, phase=0.05, delay=0.31, lag=3.0, inputs=["tip", "v"])],
     "acceleration": [pd(inputs=["a", "v"], delay=0.05)],
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("word", LAWS)

@@ -136,12 +136,8 @@ def test_the_table_says_whose_the_damping_is(damped, word):
 
 # Part of the bound that the error reaches near the first mode left out.
 SHARP = {
-    "modes": 0.85,
-    "modes without correction": 0.85,
-    "residual vectors": 0.85,
-    "craig_bampton": 0.7,
-    "balanced": 0.0,
-}
+    "modes": 0.85, "modes without correction": 0.85, "residual vectors": 0.85, "craig_bampton": 0.7, "balanced": 0.0,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("order", ORDERS)

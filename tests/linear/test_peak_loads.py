@@ -116,8 +116,7 @@ def test_the_command_prints_a_table_and_writes_files(file, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "count", "unit"),
-    [("root-loads", 2, "N"), slow(("section_forces", 2, "N")), slow(("stress", 2, "MPa"))],
+    ("name", "count", "unit"), [("root-loads", 2, "N"), slow(("section_forces", 2, "N")), slow(("stress", 2, "MPa"))]
 )
 def test_figures(results, tmp_path, name, count, unit):
     shown = rows(results, request(results, name))

@@ -88,15 +88,12 @@ def test_density():
 
 test_bad_shakes = refusals(
     lambda words: shake(boom(2), **{"axis": "z", "outputs": OUTPUTS, "density": FLAT, "modes": 4, **words}),
-    ({"axis": "w"}, "wanted one of x, y, z"),
-    ({"sine": (1.0, 2.0)}, "neither or both"),
-    ({"density": None}, "neither or both"),
-    ({"density": None, "sine": (3.0, 2.0)}, "that rise"),
+    ({"axis": "w"}, "wanted one of x, y, z"), ({"sine": (1.0, 2.0)}, "neither or both"),
+    ({"density": None}, "neither or both"), ({"density": None, "sine": (3.0, 2.0)}, "that rise"),
     ({"density": ([1.0, 1.0], [1.0, 1.0])}, "rise from above zero"),
-    ({"density": ([1.0, 2.0], [1.0, -1.0])}, "wanted positive values"),
-    ({"outputs": []}, "no outputs"),
+    ({"density": ([1.0, 2.0], [1.0, -1.0])}, "wanted positive values"), ({"outputs": []}, "no outputs"),
     ({"held": "hub"}, "wanted one of ground"),
-)
+)  # fmt: skip
 
 
 CASE = """

@@ -28,11 +28,7 @@ def damped():
     return model
 
 
-BUILDS = {
-    "free": turning,
-    "with a wheel": lambda: with_wheels((1.0, 0.0, 0.0)),
-    "with dampers": damped,
-}
+BUILDS = {"free": turning, "with a wheel": lambda: with_wheels((1.0, 0.0, 0.0)), "with dampers": damped}
 
 
 def small(build):
@@ -137,15 +133,8 @@ test_what_has_no_meaning_in_a_rotation = refusals(
 
 def test_the_command(tmp_path):
     words = [
-        "--input",
-        "beams.boom.-1.force",
-        "--output",
-        "beams.boom.-1.position",
-        "--modes",
-        "6",
-        "--error-at",
-        "0.5",
-    ]
+        "--input", "beams.boom.-1.force", "--output", "beams.boom.-1.position", "--modes", "6", "--error-at", "0.5",
+    ]  # fmt: skip
     result = said("linearize", CASES / "spinning_boom.toml", *words, "--out", tmp_path)
     assert "24 states, 3 inputs, 3 outputs; about the equilibrium" in result
     assert "6 modes of the structure that turns, 0.5 % damping in each, by default" in result

@@ -37,12 +37,8 @@ print(KNOWN, LANES, *map(float.hex, [*out[0].tolist(), *tangent[:, tangent.any(a
 def forces(**environment):
     """Whether femb knows the version of numba, the number of lanes, and the forces and tangents, in a new process."""
     done = subprocess.run(
-        [sys.executable, "-c", FORCES],
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+        [sys.executable, "-c", FORCES], env={**os.environ, **environment}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
     known, count, *numbers = done.stdout.split()
     return known == "True", int(count), [float.fromhex(number) for number in numbers]
 

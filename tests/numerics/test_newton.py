@@ -33,14 +33,9 @@ def test_order_of_convergence():
 def test_steps_are_judged_too():
     """By the size of its last step, which it still makes; the residual is that of the state before."""
     end = newton(
-        np.array([1.5]),
-        lambda x: x * x - 2.0,
-        lambda it: -it.residual / (2.0 * it.x),
-        lambda x, c, part: x + part * c,
-        lambda it: it.within(1e-5),
-        iterations=30,
-        step_size=lambda x, c, part, new: largest(new - x),
-    )
+        np.array([1.5]), lambda x: x * x - 2.0, lambda it: -it.residual / (2.0 * it.x), lambda x, c, part: x + part * c,
+        lambda it: it.within(1e-5), iterations=30, step_size=lambda x, c, part, new: largest(new - x),
+    )  # fmt: skip
     assert end.converged
     assert end.size < 1e-5
     assert abs(end.x[0] - np.sqrt(2.0)) < end.size**2

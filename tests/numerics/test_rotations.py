@@ -556,20 +556,11 @@ def check_over_leading_axes(function, shapes, random):
 
 
 ONE_QUATERNION = [
-    rotations.conjugate,
-    rotations.normalise,
-    rotations.left_matrix,
-    rotations.right_matrix,
-    rotations.rate_body,
-    rotations.rate_inertial,
-    rotations.rotation_matrix,
-    rotations.logarithm,
-    lambda p: rotations.from_matrix(rotations.rotation_matrix(p)),
-    lambda p: rotations.axis_angle(p)[0],
-    lambda p: rotations.axis_angle(p)[1],
-    euler.to_euler,
-    euler.gimbal_distance,
-]
+    rotations.conjugate, rotations.normalise, rotations.left_matrix, rotations.right_matrix, rotations.rate_body,
+    rotations.rate_inertial, rotations.rotation_matrix, rotations.logarithm,
+    lambda p: rotations.from_matrix(rotations.rotation_matrix(p)), lambda p: rotations.axis_angle(p)[0],
+    lambda p: rotations.axis_angle(p)[1], euler.to_euler, euler.gimbal_distance,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("function", ONE_QUATERNION)

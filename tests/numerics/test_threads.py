@@ -31,14 +31,10 @@ def branched(kind: type) -> Model:
     model.add(RigidBody("hub", mass=2.0, inertia=0.3))
     model.add(Revolute("hinge", JointEnd("ground", axis=(0.0, 1.0, 0.0)), JointEnd("hub")))
     section = Section(
-        "rod",
-        axial_stiffness=1e5,
-        torsional_stiffness=40.0,
-        bending_stiffness=(50.0, 60.0),
-        shear_stiffness=(1e5, 1e5) if kind is ExactBeam else None,
-        mass_per_length=0.5,
+        "rod", axial_stiffness=1e5, torsional_stiffness=40.0, bending_stiffness=(50.0, 60.0),
+        shear_stiffness=(1e5, 1e5) if kind is ExactBeam else None, mass_per_length=0.5,
         inertia_per_length=(2e-3, 1e-3, 1e-3),
-    )
+    )  # fmt: skip
     for name, side in (("left", -1.0), ("right", 1.0)):
         start = Attachment("hub", (0.1 * side, 0.0, 0.0), direction=(side, 0.0, 0.2))
         model.add(kind(name, section, 1.0, 7, start=start))

@@ -138,13 +138,10 @@ class Beam:
         pi = np.stack([s / 2.0, zero, -dot(t, three) / s, dot(t, two) / s], axis=-1)
         dpi = np.stack(
             [
-                ds / 2.0,
-                zero,
-                -dot(dt, three) / s + dot(t, three) * ds / s**2,
+                ds / 2.0, zero, -dot(dt, three) / s + dot(t, three) * ds / s**2,
                 dot(dt, two) / s - dot(t, two) * ds / s**2,
-            ],
-            axis=-1,
-        )
+            ], axis=-1,
+        )  # fmt: skip
         return multiply(p1, pi), multiply(p1, dpi)
 
     def transport_rate(self, frames, eps, x):

@@ -54,18 +54,10 @@ def attitude_law(integral=False, delay=PERIOD, period=PERIOD, wheels="elements")
     A, B = np.eye(n), (np.hstack([period * three, none]) if integral else np.zeros((0, 6)))
     C = -np.diag(0.1 * BANDWIDTH**3 * LOCKED) if integral else np.zeros((3, 0))
     return LinearLaw(
-        "attitude",
-        A,
-        B,
-        allocation @ C,
-        -allocation @ gains,
-        period=period,
-        delay=delay,
-        inputs=[f"bodies.hub.{word}.{x}" for word in ("turn", "angular_velocity") for x in "xyz"],
-        outputs=outputs,
-        allocation=allocation,
-        channels=[f"attitude.{x}" for x in "xyz"],
-    )
+        "attitude", A, B, allocation @ C, -allocation @ gains, period=period, delay=delay,
+        inputs=[f"bodies.hub.{word}.{x}" for word in ("turn", "angular_velocity") for x in "xyz"], outputs=outputs,
+        allocation=allocation, channels=[f"attitude.{x}" for x in "xyz"],
+    )  # fmt: skip
 
 
 def controlled_by_pd(law=True, turn=0.02, **hub):

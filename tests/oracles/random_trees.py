@@ -8,18 +8,9 @@ import femb
 from femb.numerics import kinematics
 
 KINDS: tuple[Any, ...] = (
-    femb.Revolute,
-    femb.Universal,
-    femb.Spherical,
-    femb.Prismatic,
-    femb.Cylindrical,
-    femb.Planar,
-    femb.Fixed,
-    femb.PointOnLine,
-    femb.PointOnPlane,
-    femb.Parallel,
-    femb.Perpendicular,
-)
+    femb.Revolute, femb.Universal, femb.Spherical, femb.Prismatic, femb.Cylindrical, femb.Planar, femb.Fixed,
+    femb.PointOnLine, femb.PointOnPlane, femb.Parallel, femb.Perpendicular,
+)  # fmt: skip
 
 
 def random_inertia(rng):

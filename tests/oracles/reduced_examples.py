@@ -170,17 +170,14 @@ class Example:
 
 
 AIRCRAFT = Example(
-    [Body(1250.0, (1420.0, 4070.0, 4790.0))],
-    gravity=(0.0, 0.0, 9.81),
-    velocity=(53.6, 0.0, 0.0),
+    [Body(1250.0, (1420.0, 4070.0, 4790.0))], gravity=(0.0, 0.0, 9.81), velocity=(53.6, 0.0, 0.0),
     air={
-        "velocity": (53.6, 0.0, 0.0),
-        "force": (0.0, 0.0, -12262.5),
+        "velocity": (53.6, 0.0, 0.0), "force": (0.0, 0.0, -12262.5),
         "force_by_velocity": [[-56.25, 0.0, 45.0], [0.0, -317.5, 0.0], [-462.5, 0.0, -2525.0]],
         "torque_by_velocity": [[0.0, -424.58, 0.0], [0.0, 0.0, -667.48], [0.0, 401.402, 0.0]],
         "torque_by_angular_velocity": [[-11928.0, 0.0, 3109.8], [0.0, -8343.5, 0.0], [-1676.5, 0.0, -3640.4]],
     },
-)
+)  # fmt: skip
 PENDULUM = Example(
     [Body(1.5, (0.09, 0.08, 0.02), -1, point=(0, 0, -0.4), axes=(Y,), stiffness=(0.6,), damping=(0.05,))],
     gravity=(0.0, 0.0, 9.81),
@@ -241,48 +238,32 @@ ROTORCRAFT = Example(
         *_blades(
             *(4, Z),
             Body(
-                *(45.0, (0.324, 93.912, 93.912), 1),
-                point=(-2.5, 0, 0),
-                axes=(Y, Z),
-                stiffness=(2000.0, 8000.0),
+                *(45.0, (0.324, 93.912, 93.912), 1), point=(-2.5, 0, 0), axes=(Y, Z), stiffness=(2000.0, 8000.0),
                 damping=(150.0, 500.0),
-            ),
-            (0.25, 0.0, -0.1),
+            ), (0.25, 0.0, -0.1),
         ),
-    ],
-    struts=_struts(),
-)
+    ], struts=_struts(),
+)  # fmt: skip
 WIND_TURBINE = Example(
     [
         Body(
-            *(3.5e5, (224364875.0, 224364875.0, 1093750.0), -1),
-            point=(0, 0, -43.8),
-            axes=(X, Y),
-            stiffness=(1.45e10, 1.45e10),
-            damping=(1.2e8, 1e8),
+            *(3.5e5, (224364875.0, 224364875.0, 1093750.0), -1), point=(0, 0, -43.8), axes=(X, Y),
+            stiffness=(1.45e10, 1.45e10), damping=(1.2e8, 1e8),
         ),
         Body(
-            *(2.4e5, (1.5e6, 2.6e6, 2.6e6), 0, (0, 0, 43.8), (-1.9, 0, -1.75), (Z,)), stiffness=(9e8,), damping=(1.9e7,)
+            *(2.4e5, (1.5e6, 2.6e6, 2.6e6), 0, (0, 0, 43.8), (-1.9, 0, -1.75), (Z,)), stiffness=(9e8,),
+            damping=(1.9e7,),
         ),
         Body(5.68e4, (1.16e5, 8e4, 8e4), 1, (-6.9, 0, 0.65), axes=(X,), rates=(TURBINE_RATE,)),
         *_blades(
             *(3, X),
             Body(
-                *(1.77e4, (4.36e6, 4.36e6, 3e4), 2),
-                point=(0, 0, -20.5),
-                axes=(Y,),
-                stiffness=(2.3e8,),
-                damping=(1e6,),
-            ),
-            (0, 0, 1.5),
+                *(1.77e4, (4.36e6, 4.36e6, 3e4), 2), point=(0, 0, -20.5), axes=(Y,), stiffness=(2.3e8,), damping=(1e6,),
+            ), (0, 0, 1.5),
         ),
-    ]
-)
+    ],
+)  # fmt: skip
 EXAMPLES = {
-    "aircraft": AIRCRAFT,
-    "pendulum": PENDULUM,
-    "satellite": SATELLITE,
-    "connected": CONNECTED,
-    "rotorcraft": ROTORCRAFT,
-    "wind_turbine": WIND_TURBINE,
-}
+    "aircraft": AIRCRAFT, "pendulum": PENDULUM, "satellite": SATELLITE, "connected": CONNECTED,
+    "rotorcraft": ROTORCRAFT, "wind_turbine": WIND_TURBINE,
+}  # fmt: skip

@@ -32,16 +32,9 @@ def section(rng, name, side, damping=0.0):
     """A rectangle of aluminium of about this side, m."""
     b, h = side * rng.uniform(0.8, 1.2, 2)
     return e.Section(
-        name,
-        area=b * h,
-        second_moments=(b * h**3 / 12, h * b**3 / 12),
-        torsion_constant=0.14 * (b * h) ** 2,
-        density=2700.0,
-        youngs_modulus=7e10,
-        shear_modulus=2.7e10,
-        damping=damping,
-        expansion=2.3e-5,
-    )
+        name, area=b * h, second_moments=(b * h**3 / 12, h * b**3 / 12), torsion_constant=0.14 * (b * h) ** 2,
+        density=2700.0, youngs_modulus=7e10, shear_modulus=2.7e10, damping=damping, expansion=2.3e-5,
+    )  # fmt: skip
 
 
 def boom_model(seed):
@@ -70,18 +63,11 @@ def panel_boom(at, outward, dampers):
     across = np.cross(outward, np.eye(3)[np.argmin(np.abs(outward))])
     across /= np.linalg.norm(across)
     return e.Shell(
-        "boom",
-        (3, 1),
-        corners=[[0, -side, 0], [BOOM, -side, 0], [BOOM, side, 0], [0, side, 0]],
-        thickness=0.1,
-        material=femb.Material(7e7, 2.7e7, 270.0, 2.3e-5),
-        damping=1e-4 if dampers else 0.0,
-        frame="hub",
-        position=at,
+        "boom", (3, 1), corners=[[0, -side, 0], [BOOM, -side, 0], [BOOM, side, 0], [0, side, 0]], thickness=0.1,
+        material=femb.Material(7e7, 2.7e7, 270.0, 2.3e-5), damping=1e-4 if dampers else 0.0, frame="hub", position=at,
         quaternion=rotations.from_matrix(np.column_stack([outward, across, np.cross(outward, across)])),
-        attach={"edge4": "hub"},
-        points={"tip": "corner2"},
-    )
+        attach={"edge4": "hub"}, points={"tip": "corner2"},
+    )  # fmt: skip
 
 
 def satellite(seed, *, dampers=True, modal=True, held=False, driven=False, spin=0.0, heat=0.0):

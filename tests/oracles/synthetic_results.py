@@ -27,12 +27,9 @@ def satellite(times=21, elements=2):
     quaternion = rotations.exponential(time[:, None] * SPIN)
     position = START + time[:, None] * DRIFT
     block = {
-        "time": time,
-        "bodies/hub/position": position,
-        "bodies/hub/quaternion": quaternion,
-        "bodies/hub/velocity": np.tile(DRIFT, (times, 1)),
-        "bodies/hub/angular_velocity": np.tile(SPIN, (times, 1)),
-    }
+        "time": time, "bodies/hub/position": position, "bodies/hub/quaternion": quaternion,
+        "bodies/hub/velocity": np.tile(DRIFT, (times, 1)), "bodies/hub/angular_velocity": np.tile(SPIN, (times, 1)),
+    }  # fmt: skip
     static = {}
     s = np.linspace(0.0, LENGTH, elements + 1)
     # The order is not that of the alphabet, and must be kept.
@@ -92,14 +89,10 @@ def bent_beam(radius=1.5, elements=4, times=3):
     quaternion = np.stack([np.cos(0.5 * angle), zero, zero, np.sin(0.5 * angle)], axis=-1)
     path = "beams/rod/"
     block = {
-        "time": time,
-        path + "position": position,
-        path + "quaternion": quaternion,
-        path + "velocity": np.zeros_like(position),
-        path + "angular_velocity": np.zeros_like(position),
-        path + "strain": np.zeros((times, elements, 2)),
-        path + "rotation": quaternion,
-    }
+        "time": time, path + "position": position, path + "quaternion": quaternion,
+        path + "velocity": np.zeros_like(position), path + "angular_velocity": np.zeros_like(position),
+        path + "strain": np.zeros((times, elements, 2)), path + "rotation": quaternion,
+    }  # fmt: skip
     static = {path + "element_length": np.full(elements, LENGTH / elements), path + "outline": OUTLINE}
     return block, static, {"": {"status": "complete"}}
 

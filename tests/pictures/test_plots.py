@@ -79,11 +79,8 @@ def test_strains_name_the_end_of_the_element(results):
     block["beams/right/strain"] = np.tile(np.arange(4.0).reshape(2, 2), (21, 1, 1))
     panel = rows_of("strains", Results(block, static, attributes))[0][0]
     assert dict(zip(panel.labels, panel.values[3], strict=True)) == {
-        "element 0 start": 0.0,
-        "element 0 end": 1.0,
-        "element 1 start": 2.0,
-        "element 1 end": 3.0,
-    }
+        "element 0 start": 0.0, "element 0 end": 1.0, "element 1 start": 2.0, "element 1 end": 3.0,
+    }  # fmt: skip
 
 
 def test_the_audit_shows_energies_and_the_change_of_momentum(results):
@@ -435,16 +432,8 @@ def test_zeros_on_a_logarithmic_axis_are_left_out():
 
 # which has none of these
 NOT_OF_SATELLITE = (
-    "budget",
-    "loop",
-    "drivers",
-    "springs",
-    "loads",
-    "latches",
-    "section_forces",
-    "stress",
-    "root_loads",
-)
+    "budget", "loop", "drivers", "springs", "loads", "latches", "section_forces", "stress", "root_loads",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("what", slow_but([None], [None, *(each for each in FIGURES if each not in NOT_OF_SATELLITE)]))

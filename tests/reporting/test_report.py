@@ -9,18 +9,7 @@ import pytest
 from checkout import ROOT
 from models import refuses
 from oracles.report_page import ReportPage, page_of
-from oracles.synthetic_results import (
-    BOX,
-    DRIFT,
-    OUTLINE,
-    SPIN,
-    START,
-    THICKNESS,
-    bent_beam,
-    flexible,
-    plate,
-    satellite,
-)
+from oracles.synthetic_results import BOX, DRIFT, OUTLINE, SPIN, START, THICKNESS, bent_beam, flexible, plate, satellite
 from shared_runs import said
 
 import femb

@@ -157,18 +157,11 @@ def test_base_shakes_have_densities_and_a_table(tmp_path):
     f, words = np.linspace(1.0, 5.0, 9), ("shake/outputs", "shake/inputs", "shake/output_units")
     real = np.stack([1.0 / f, 1e-18 * f], axis=1)
     arrays = {
-        "frequencies": f,
-        "real": real,
-        "imaginary": 0.0 * real,
-        "density": f,
-        "output_density": real**2 * f[:, None],
-    }
+        "frequencies": f, "real": real, "imaginary": 0.0 * real, "density": f, "output_density": real**2 * f[:, None],
+    }  # fmt: skip
     arrays |= {
-        "peak": real.max(axis=0),
-        "peak_frequency": f[[0, -1]],
-        "rms": np.array([2.0, 1e-18]),
-        "miles": np.ones(2),
-    }
+        "peak": real.max(axis=0), "peak_frequency": f[[0, -1]], "rms": np.array([2.0, 1e-18]), "miles": np.ones(2),
+    }  # fmt: skip
     static = {f"shake/{word}": array for word, array in arrays.items()}
     names = ["bodies.a.acceleration.x", "bodies.a.acceleration.y"], ["ground"], ["m/s2", "m/s2"]
     static |= dict(zip(words, map(np.array, names), strict=True))

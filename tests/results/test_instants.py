@@ -55,10 +55,7 @@ def test_many_instants_are_evaluated_as_each_alone(name):
     form = make_formulation(system, run.formulation)
     times = np.linspace(0.0, 0.02 * run.duration, 25)
     parts = list(integrate(form, make_stepper(form, run), times, RunSummary([])))
-    together, alone = (
-        evaluated(parts),
-        Frames.joined([evaluated([one]) for part in parts for one in single(part)]),
-    )
+    together, alone = (evaluated(parts), Frames.joined([evaluated([one]) for part in parts for one in single(part)]))
     for field in (each for each in fields(Frames) if each.name != "through"):
         values = getattr(alone, field.name)
         atol = ROUNDED.get(name, 0.0) * np.max(np.abs(values), initial=1.0)

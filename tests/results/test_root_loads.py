@@ -256,11 +256,7 @@ def test_files_keep_the_root_loads(tmp_path):
 def test_stress_of_a_cantilever_at_the_corners_of_its_rectangle():
     """M h/(2 I) at the root, of a 20 x 60 mm rectangle bent about y, without and with its shape."""
     b, h, force = 0.02, 0.06, 0.5
-    words = {
-        "area": b * h,
-        "second_moments": (b * h**3 / 12.0, h * b**3 / 12.0),
-        "torsion_constant": 1.3e-7,
-    }
+    words = {"area": b * h, "second_moments": (b * h**3 / 12.0, h * b**3 / 12.0), "torsion_constant": 1.3e-7}
     tip = femb.Load("tip", beam="boom", node=-1, force=(0.0, 0.0, force))
     for shape in (None, {"rectangle": [b, h]}):
         results = femb.static(cantilever(tip, shape=shape, **words), steps=1)

@@ -105,10 +105,7 @@ def test_lines_of_a_spectrum_hold_the_mean_square(count):
 def test_names_that_are_none_are_refused_with_those_that_are(results):
     for name, words in (
         ("hub.position", "there are several: give one of 'bodies.hub.position', 'beams.hub.position'"),
-        (
-            "boom.speed",
-            "no such quantity .* wanted ITEM.QUANTITY.*; 'boom' has 'position', 'displacement'",
-        ),
+        ("boom.speed", "no such quantity .* wanted ITEM.QUANTITY.*; 'boom' has 'position', 'displacement'"),
         ("position", "did you mean 'boom.position'"),
         ("xyz", "items are 'hub', 'boom', 'audit'"),
     ):

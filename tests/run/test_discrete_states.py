@@ -224,10 +224,7 @@ def test_a_pulse_ends_at_the_instant_that_it_names(method):
         def end(t, state, d):
             return {force: 0.0, off: np.inf}
 
-        return [
-            Update("on", on, period=0.2, phase=0.2),
-            Update("off", end, instant=lambda d: float(d[off]), order=2),
-        ]
+        return [Update("on", on, period=0.2, phase=0.2), Update("off", end, instant=lambda d: float(d[off]), order=2)]
 
     results = femb.simulate(pushed(pulse, off=np.inf), duration=0.35, **METHODS[method])
     assert x_and_rate(results)[1][-1] == pytest.approx(5.0 * 0.0371 / 2.0, rel=1e-9)

@@ -368,11 +368,8 @@ def test_run_or_options():
 
 
 test_bad_options = refusals(
-    lambda options: femb.simulate(oscillator(), **options),
-    ({"duration": 0.0}, "duration"),
-    ({"duration": 1.0, "method": "euler"}, "method"),
-    ({"duration": 1.0, "rtol": 1.5}, "rtol"),
+    lambda options: femb.simulate(oscillator(), **options), ({"duration": 0.0}, "duration"),
+    ({"duration": 1.0, "method": "euler"}, "method"), ({"duration": 1.0, "rtol": 1.5}, "rtol"),
     ({"duration": 1.0, "method": "rk", "tableau": "rk4"}, "step: is missing"),
-    ({"duration": 1.0, "start": "soon"}, "start"),
-    ({"duration": float("inf")}, "duration"),
-)
+    ({"duration": 1.0, "start": "soon"}, "start"), ({"duration": float("inf")}, "duration"),
+)  # fmt: skip

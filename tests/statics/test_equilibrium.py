@@ -649,19 +649,14 @@ def test_tangent_of_forces_and_reactions():
     model = of_parts(
         *(RigidBody(name, mass=2.0, inertia=(0.3, 0.4, 0.5)) for name in ("a", "b")),
         Universal(
-            "root",
-            JointEnd("ground", axis=(0, 1, 0)),
-            JointEnd("a", at=(0.2, 0, 0.8), axis=(1, 0, 0)),
+            "root", JointEnd("ground", axis=(0, 1, 0)), JointEnd("a", at=(0.2, 0, 0.8), axis=(1, 0, 0)),
             start=(0.3, -0.2),
         ),
         Universal(
-            "knee",
-            JointEnd("a", at=(0, 0.1, -0.8), axis=(0, 1, 0)),
-            JointEnd("b", at=(0, 0, 0.5), axis=(1, 0, 0)),
+            "knee", JointEnd("a", at=(0, 0.1, -0.8), axis=(0, 1, 0)), JointEnd("b", at=(0, 0, 0.5), axis=(1, 0, 0)),
             start=(0.5, 0.4),
-        ),
-        gravity=(0, 0, -9.81),
-    )
+        ), gravity=(0, 0, -9.81),
+    )  # fmt: skip
     statics = Statics(System(model))
     twin, rng = statics.twin, np.random.default_rng(3)
     q, multipliers = twin.q0, rng.standard_normal(twin.n_c)

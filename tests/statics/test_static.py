@@ -197,15 +197,10 @@ def test_spinning_structure():
     section = femb.Section("tape", 1.2e-4, (1e-9, 1e-9), 2e-9, 1600.0, 1e11, 4e10)
     model = of_parts(
         femb.Beam(
-            "b",
-            section,
-            10.0,
-            4,
-            start=femb.Attachment(at=(-5, 0, 0), direction=X),
-            velocity=(0, -10.0, 0),
+            "b", section, 10.0, 4, start=femb.Attachment(at=(-5, 0, 0), direction=X), velocity=(0, -10.0, 0),
             angular_velocity=(0, 0, 2.0),
-        )
-    )
+        ),
+    )  # fmt: skip
     results = femb.static(model, steps=1)
     run = femb.simulate(model, duration=0.01, output_interval=0.01, start="equilibrium")
     np.testing.assert_allclose(results.beams["b"].strain[-1], run.beams["b"].strain[0], atol=1e-13)
@@ -500,14 +495,11 @@ def test_free_structure_under_balanced_loads():
 
 
 test_bad_options = refusals(
-    lambda options: femb.static(cantilever(force=(0, 1, 0)), **options),
-    ({"factor": 0.0}, "factor: got 0.0"),
-    ({"factor": float("nan")}, "factor: got"),
-    ({"steps": 0}, "steps: got 0, wanted a whole number from 1"),
-    ({"critical": -1}, "critical: got -1"),
-    ({"time": -1.0}, "time: got -1.0"),
+    lambda options: femb.static(cantilever(force=(0, 1, 0)), **options), ({"factor": 0.0}, "factor: got 0.0"),
+    ({"factor": float("nan")}, "factor: got"), ({"steps": 0}, "steps: got 0, wanted a whole number from 1"),
+    ({"critical": -1}, "critical: got -1"), ({"time": -1.0}, "time: got -1.0"),
     ({"constant": ("Q",)}, "constant: there is no load 'Q'; there are: gravity, P"),
-)
+)  # fmt: skip
 
 
 def test_arc_length_needs_a_load():

@@ -88,9 +88,7 @@ def test_history_samples_its_polynomial_anew(order):
 
     def differences(h):
         values = np.stack([np.polyval(coefficients, -h * i) for i in range(order + 1)])
-        return np.stack(
-            [sum((-1) ** i * comb(j, i) * values[i] for i in range(j + 1)) for j in range(order + 1)],
-        )
+        return np.stack([sum((-1) ** i * comb(j, i) * values[i] for i in range(j + 1)) for j in range(order + 1)])
 
     assert resampling(order, 0.37) @ differences(1.0) == pytest.approx(differences(0.37), abs=1e-12)
     # on a polynomial the formula is exact: its prediction, its slope, and the differences it goes on with

@@ -63,14 +63,10 @@ def driven_body():
     model = Model("driven body")
     model.add(
         RigidBody(
-            "b",
-            mass=2.0,
-            inertia=(1.0, 2.0, 2.5),
-            center_of_mass=(0.2, 0.1, -0.1),
-            angular_velocity=(1.0, 0.4, -1.2),
+            "b", mass=2.0, inertia=(1.0, 2.0, 2.5), center_of_mass=(0.2, 0.1, -0.1), angular_velocity=(1.0, 0.4, -1.2),
             velocity=(0.3, 0, 0),
-        )
-    )
+        ),
+    )  # fmt: skip
     model.add(Load("pull", body="b", at=(0.3, -0.2, 0.5), force=pull))
     return model
 
@@ -674,12 +670,8 @@ def test_folded_element(name):
     """A torque folds a single soft element; the message has the time, the element and the remedy."""
     model = Model("fold")
     section = boom(
-        second_moments=(1e-8, 1e-8),
-        torsion_constant=1e-8,
-        density=400.0,
-        youngs_modulus=1e7,
-        shear_modulus=1e7,
-    )
+        second_moments=(1e-8, 1e-8), torsion_constant=1e-8, density=400.0, youngs_modulus=1e7, shear_modulus=1e7,
+    )  # fmt: skip
     model.add(Beam("beam", section=section, length=1.0, start=Ground().at(direction=X)))
     model.add(Load("fold", beam="beam", torque=(0, 5.0, 0), profile=Versine(1.0)))
     options = {**STEPPERS[name], **({"step": 1e-4} if name in FIXED else {"rtol": 1e-5})}
@@ -769,13 +761,9 @@ def bridge(split):
     body = model.add(RigidBody("body", mass=0.9, inertia=(0.3, 0.4, 0.5)))
     parts = 2 if split else 1
     section = boom(
-        area=2.5e-3 / parts,
-        second_moments=(5.2e-7 / parts, 3e-7 / parts),
-        torsion_constant=6e-7 / parts,
-        youngs_modulus=5e6,
-        shear_modulus=2e6,
-        damping=1e-3,
-    )
+        area=2.5e-3 / parts, second_moments=(5.2e-7 / parts, 3e-7 / parts), torsion_constant=6e-7 / parts,
+        youngs_modulus=5e6, shear_modulus=2e6, damping=1e-3,
+    )  # fmt: skip
     for k in range(parts):
         start, end = hub.at((0.1, 0.2, 0), direction=X), body.at((-0.1, 0, 0), direction=X)
         model.add(Beam(f"beam{k}", section=section, length=1.5, elements=3, start=start, end=end))

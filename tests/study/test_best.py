@@ -136,14 +136,9 @@ def lightest_of_two(**words):
         "wall": {"kind": "range", "first": 5e-4, "last": 2e-3, "count": 4},
     }
     return Study(
-        tube,
-        variables,
-        OUTPUTS,
-        constraints={"deflection": {"largest": 0.03}},
-        best="least mass",
-        design="optimize",
+        tube, variables, OUTPUTS, constraints={"deflection": {"largest": 0.03}}, best="least mass", design="optimize",
         **words,
-    )
+    )  # fmt: skip
 
 
 @pytest.mark.slow

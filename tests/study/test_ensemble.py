@@ -83,13 +83,9 @@ def test_exact_beams_move_as_they_do_alone():
     cold.add(femb.ThermalLoad("shadow", beam="boom", temperature=-80.0, profile=Versine(0.3)))
     held = cantilever((0, 0, 1.0), 20.0, kind=femb.ExactBeam)
     models = [
-        spacecraft(kind=femb.ExactBeam),
-        heated,
-        held,
-        spacecraft(damping=directions, kind=femb.ExactBeam),
-        cold,
+        spacecraft(kind=femb.ExactBeam), heated, held, spacecraft(damping=directions, kind=femb.ExactBeam), cold,
         spacecraft(),
-    ]
+    ]  # fmt: skip
     check_members(femb.simulate_ensemble(models, **RUN), models)
 
 
@@ -279,15 +275,10 @@ def controlled(seed, bandwidth=0.5):
     model.add(femb.AttitudeSensor("tracker", body="hub", noise=1e-3))
     model.add(
         femb.PDController(
-            "law",
-            attitude="sensors.tracker",
-            rate="bodies.hub",
-            wheels=("w",),
-            allocation=((0.0, 0.0, -1.0),),
-            bandwidth=bandwidth,
-            period=0.05,
-        )
-    )
+            "law", attitude="sensors.tracker", rate="bodies.hub", wheels=("w",), allocation=((0.0, 0.0, -1.0),),
+            bandwidth=bandwidth, period=0.05,
+        ),
+    )  # fmt: skip
     return model
 
 

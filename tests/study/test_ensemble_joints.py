@@ -120,15 +120,9 @@ def different_latches():
     pushed = latching(-0.15, 6)
     pushed.add(femb.Load("push", body="hub", torque=(0, 0, 2.0), profile=Versine(0.5)))
     return [
-        latching(-0.2, 1),
-        latching(0.9, 2),
-        latching(0.0, 3),
-        latching(number=4, time=0.25),
-        two,
-        pushed,
-        latching(number=7, engaged=True, time=0.33, rate=0.0),
-        latching(-0.25, 8, direction=-1),
-    ]
+        latching(-0.2, 1), latching(0.9, 2), latching(0.0, 3), latching(number=4, time=0.25), two, pushed,
+        latching(number=7, engaged=True, time=0.33, rate=0.0), latching(-0.25, 8, direction=-1),
+    ]  # fmt: skip
 
 
 SLOW = [pytest.param(method, marks=pytest.mark.slow) for method in ("generalized-alpha", "bdf")]

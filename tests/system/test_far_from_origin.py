@@ -28,14 +28,10 @@ def satellite(at, method="radau", speed=(0.0, 0.0, 0.0), *words):
     case = load_case(
         CASES / "satellite_forced.toml",
         [
-            f"bodies.hub.position={position}",
-            f"bodies.hub.velocity={velocity}",
-            f"run.method={method!r}",
-            "run.duration=2.0",
-            "run.output_interval=0.05",
-            *words,
+            f"bodies.hub.position={position}", f"bodies.hub.velocity={velocity}", f"run.method={method!r}",
+            "run.duration=2.0", "run.output_interval=0.05", *words,
         ],
-    )
+    )  # fmt: skip
     return simulate(case.model, case.run)
 
 
@@ -162,25 +158,19 @@ def everything(at, seen=None):
 
     hub = RigidBody("hub", mass=5.0, inertia=(1.0, 1.2, 0.8), position=at + np.array([0.25, 0.5, 0.0]))
     return of_parts(
-        Ground("site", position=at),
-        hub,
+        Ground("site", position=at), hub,
         Beam("arm", section=boom(), length=1.0, elements=2, start=hub.at((0.1, 0, 0), direction=(1, 0, 0))),
         PointMass("bob", mass=0.5, position=at + np.array([0.0, 0.0, 0.5])),
         RigidBody("flap", mass=0.2, inertia=0.01, center_of_mass=(0, 0.1, 0)),
         Revolute("hinge", JointEnd("hub", at=(0, 0.2, 0), axis=(0, 0, 1)), JointEnd("flap"), start=0.3),
         SpringDamper(
-            "s",
-            SpringEnd(body="bob"),
-            SpringEnd(anchor=at + np.array([0.0, 0.0, 1.0])),
-            stiffness=50.0,
+            "s", SpringEnd(body="bob"), SpringEnd(anchor=at + np.array([0.0, 0.0, 1.0])), stiffness=50.0,
             free_length=0.4,
-        ),
-        SpringDamper("t", SpringEnd(body="hub"), SpringEnd(body="site"), stiffness=20.0, damping=1.0),
+        ), SpringDamper("t", SpringEnd(body="hub"), SpringEnd(body="site"), stiffness=20.0, damping=1.0),
         PositionDriver("guide", first=Place("site"), second=Place("bob"), x=lambda t: (0.1 * t * t, 0.2 * t, 0.2)),
-        Load("pull", body="hub", force=pull),
-        Load("twist", body="hub", torque=(0, 0, 1.0), profile=Versine(0.5)),
+        Load("pull", body="hub", force=pull), Load("twist", body="hub", torque=(0, 0, 1.0), profile=Versine(0.5)),
         gravity=(0, 0, -1.0),
-    )
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("formulation", ["velocity", "quaternion"])

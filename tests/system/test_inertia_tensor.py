@@ -45,12 +45,9 @@ def satellite(**words):
 
 
 MODELS = {
-    "body": body,
-    "body off its mass centre": lambda: body(center_of_mass=(0.1, -0.2, 0.3)),
-    "cantilever": cantilever,
-    "equal inertias": lambda: cantilever(second_moments=(2e-4, 2e-4)),
-    "satellite": satellite,
-}
+    "body": body, "body off its mass centre": lambda: body(center_of_mass=(0.1, -0.2, 0.3)), "cantilever": cantilever,
+    "equal inertias": lambda: cantilever(second_moments=(2e-4, 2e-4)), "satellite": satellite,
+}  # fmt: skip
 every_model = pytest.mark.parametrize("name", MODELS)
 
 

@@ -75,9 +75,7 @@ def test_reference_satellite():
     model.add(femb.ModalDamping("arrays", "hub", modes=59))
     modes = femb.modes(model, 6, damped=True)
     np.testing.assert_allclose(
-        modes.eigenvalues.imag / (2.0 * np.pi),
-        [0.273328, 0.537811, 1.570980, 1.752376, 1.904934, 3.304514],
-        atol=2e-6,
+        modes.eigenvalues.imag / (2.0 * np.pi), [0.273328, 0.537811, 1.570980, 1.752376, 1.904934, 3.304514], atol=2e-6
     )
     np.testing.assert_allclose(100.0 * modes.damping, [0.516, 1.003, 0.518, 0.504, 0.589, 1.090], atol=5e-4)
     np.testing.assert_allclose(oscillating(model, 6, at_rest=True), modes.eigenvalues, rtol=2e-6)

@@ -34,16 +34,12 @@ def test_whirl_modes_are_followed_through_their_crossing():
 def turned_array(angle):
     """A hub with unequal inertias, and an array on a stiff hinge at an angle."""
     model = of_parts(
-        RigidBody("hub", mass=20.0, inertia=(2.0, 5.0, 6.0)),
-        RigidBody("root", mass=0.5, inertia=(0.01, 0.01, 0.01)),
+        RigidBody("hub", mass=20.0, inertia=(2.0, 5.0, 6.0)), RigidBody("root", mass=0.5, inertia=(0.01, 0.01, 0.01)),
         Revolute(
-            "drive",
-            JointEnd("hub", at=(0.0, 0.5, 0.0), axis=(0.0, 1.0, 0.0)),
-            JointEnd("root", axis=(0.0, 1.0, 0.0)),
+            "drive", JointEnd("hub", at=(0.0, 0.5, 0.0), axis=(0.0, 1.0, 0.0)), JointEnd("root", axis=(0.0, 1.0, 0.0)),
             start=angle,
-        ),
-        JointSpringDamper("drive", "drive", stiffness=1e4, free=angle),
-    )
+        ), JointSpringDamper("drive", "drive", stiffness=1e4, free=angle),
+    )  # fmt: skip
     section = slender(bending_stiffness=[40.0, 10.0], torsional_stiffness=20.0)
     start = Attachment("root", direction=(0.0, 1.0, 0.0), up=(0.0, 0.0, 1.0))
     model.add(Beam("array", section, length=2.0, elements=4, start=start))

@@ -309,18 +309,15 @@ def test_linear_input():
 
 
 test_refusals = refusals(
-    lambda words: satellite(**words),
-    ({"force": 0.0}, "force: "),
+    lambda words: satellite(**words), ({"force": 0.0}, "force: "),
     ({"direction": (0.0, 0.0, 0.0)}, "direction: got .*, a direction must not be zero"),
-    ({"body": None}, "wanted one of the two"),
-    ({"rise_time": -1.0}, "rise_time: "),
-    ({"minimum_pulse": -1.0}, "minimum_pulse: "),
-    ({"specific_impulse": 0.0}, "specific_impulse: "),
+    ({"body": None}, "wanted one of the two"), ({"rise_time": -1.0}, "rise_time: "),
+    ({"minimum_pulse": -1.0}, "minimum_pulse: "), ({"specific_impulse": 0.0}, "specific_impulse: "),
     ({"pulses": ((1.0, 0.2), (1.1, 0.1))}, "pulse 2 starts at 1.1 s, but the pulse before ends at 1.2 s"),
     ({"pulses": ((-1.0, 0.2),)}, "pulse 1 starts at -1 s, but the start of the run is at 0"),
     ({"pulses": ((1.0, 0.01),), "minimum_pulse": 0.02}, "pulse 1 lasts 0.01 s, wanted at least the shortest"),
     ({"pulses": (1.0, 0.01)}, "pulses: got .*, wanted rows"),
-)
+)  # fmt: skip
 
 
 def test_refused_in_models():

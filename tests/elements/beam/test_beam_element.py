@@ -104,14 +104,9 @@ def ring():
 
 
 MODELS = {
-    "one": one_element,
-    "hub": with_hub,
-    "ground": on_ground,
-    "two bodies": between_bodies,
-    "rod": one_between_bodies,
-    "shared": shared_strain,
-    "ring": ring,
-}
+    "one": one_element, "hub": with_hub, "ground": on_ground, "two bodies": between_bodies, "rod": one_between_bodies,
+    "shared": shared_strain, "ring": ring,
+}  # fmt: skip
 every_model = pytest.mark.parametrize("name", MODELS)
 
 
@@ -195,12 +190,8 @@ BESIDE = ("one", "hub", "two bodies")
 # At a fixed frame, with a strain that elements share, and held at an offset: the others combine these.
 QUICK = (("ground", False), ("shared", False), ("hub", True))
 every_model_and_beside = pytest.mark.parametrize(
-    ("name", "offset"),
-    slow_but(
-        QUICK,
-        [*((name, False) for name in MODELS), *((name, True) for name in BESIDE)],
-    ),
-)
+    ("name", "offset"), slow_but(QUICK, [*((name, False) for name in MODELS), *((name, True) for name in BESIDE)]),
+)  # fmt: skip
 
 
 # Force and mass against Lagrange's equations
@@ -540,14 +531,10 @@ def test_offset_body_falls_without_turning():
 def cantilever(elements, **words):
     return of_parts(
         Beam(
-            "beam",
-            section=section(0.0),
-            length=2.0,
-            elements=elements,
-            start=Attachment("ground", direction=(1, 0, 0)),
-            **words,
-        )
-    )
+            "beam", section=section(0.0), length=2.0, elements=elements,
+            start=Attachment("ground", direction=(1, 0, 0)), **words,
+        ),
+    )  # fmt: skip
 
 
 def test_tip_stiffness_of_the_straight_beam():

@@ -14,15 +14,10 @@ from femb.system.system import System
 
 def section(mass_axis=(0.3, -0.2), stiffness=1.0, name="s"):
     return Section(
-        name,
-        axial_stiffness=50.0 * stiffness,
-        torsional_stiffness=3.0 * stiffness,
-        bending_stiffness=(4.0 * stiffness, 5.0 * stiffness),
-        mass_per_length=0.8,
-        inertia_per_length=(0.5, 0.2, 0.35),
-        mass_axis=mass_axis,
-        damping=1e-3,
-    )
+        name, axial_stiffness=50.0 * stiffness, torsional_stiffness=3.0 * stiffness,
+        bending_stiffness=(4.0 * stiffness, 5.0 * stiffness), mass_per_length=0.8, inertia_per_length=(0.5, 0.2, 0.35),
+        mass_axis=mass_axis, damping=1e-3,
+    )  # fmt: skip
 
 
 LENGTH, CENTRE = 1.6, np.array([0.8, 0.3, -0.2])
@@ -139,14 +134,9 @@ def wing_frequencies(elements, count, length, bending, torsion, mass, inertia, o
     """The same of the finite elements; rotary inertia of bending so small that it does not show."""
     small = 1e-9
     beam = Section(
-        "wing",
-        axial_stiffness=1e9,
-        torsional_stiffness=torsion,
-        bending_stiffness=(bending, 10.0 * bending),
-        mass_per_length=mass,
-        inertia_per_length=(inertia - mass * offset**2, small, small),
-        mass_axis=(offset, 0.0),
-    )
+        "wing", axial_stiffness=1e9, torsional_stiffness=torsion, bending_stiffness=(bending, 10.0 * bending),
+        mass_per_length=mass, inertia_per_length=(inertia - mass * offset**2, small, small), mass_axis=(offset, 0.0),
+    )  # fmt: skip
     start = Attachment("ground", direction=(1, 0, 0), up=(0, 1, 0))
     model = of_parts(Beam("wing", beam, length, elements, start=start))
     system = System(model)

@@ -77,13 +77,10 @@ def test_velocities_are_the_rates_of_positions():
     def recorded(t):
         return {
             "position": POSITION + t * velocity,
-            "quaternion": rotations.multiply(QUATERNION, rotations.exponential(t * spin)),
-            "velocity": velocity,
-            "angular_velocity": spin,
-            "strain": STRAIN[None],
-            "element_length": np.array([LENGTH]),
+            "quaternion": rotations.multiply(QUATERNION, rotations.exponential(t * spin)), "velocity": velocity,
+            "angular_velocity": spin, "strain": STRAIN[None], "element_length": np.array([LENGTH]),
             "corner": np.array([[1.0, 0.0, 0.0, 0.0]]),
-        }
+        }  # fmt: skip
 
     xi = np.linspace(0.0, 1.0, 5)
     before, now, after = (beam_sections(recorded(t), xi) for t in (-h, 0.0, h))

@@ -581,12 +581,9 @@ def test_forces_of_unit_commands_are_those_of_held_ones():
 
 def pd_of_hinge():
     words = {
-        "input": "joints.axle.angle",
-        "rate": "joints.axle.angle rate",
-        "proportional": K_P,
-        "derivative": K_D,
+        "input": "joints.axle.angle", "rate": "joints.axle.angle rate", "proportional": K_P, "derivative": K_D,
         "period": 0.1,
-    }
+    }  # fmt: skip
     return femb.PDController("hinge", outputs=("loads.drive.force",), **words)
 
 
@@ -619,12 +616,8 @@ def test_a_filter_before_a_law():
     """A sampled low-pass: the law reads its output of the same instant."""
     low = femb.FilterController("low", input="bodies.hub.angular_velocity", frequency=2.0, period=0.1)
     law = femb.SampledController(
-        "law",
-        lambda t, y, x: -3.0 * y,
-        inputs="controllers.low",
-        outputs=("loads.torquer.torque",),
-        period=0.1,
-    )
+        "law", lambda t, y, x: -3.0 * y, inputs="controllers.low", outputs=("loads.torquer.torque",), period=0.1,
+    )  # fmt: skip
     results = {}
     for items in ((low, law), (law, low)):
         model = rotor(*items)

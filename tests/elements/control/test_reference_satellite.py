@@ -8,12 +8,9 @@ from oracles.controlled_satellite import BANDWIDTH, LOCKED, WHEELS, satellite
 import femb
 
 GAINS = {
-    "proportional": LOCKED * BANDWIDTH**2,
-    "derivative": 1.4 * BANDWIDTH * LOCKED,
-    "wheels": WHEELS,
-    "period": 0.1,
+    "proportional": LOCKED * BANDWIDTH**2, "derivative": 1.4 * BANDWIDTH * LOCKED, "wheels": WHEELS, "period": 0.1,
     "delay": 0.1,
-}
+}  # fmt: skip
 TRUE = {"attitude": "bodies.hub", "rate": "bodies.hub"}
 TIGHT = {"method": "radau", "rtol": 1e-10, "atol": {"quaternion": 1e-12}, "output_interval": 0.5}
 
@@ -109,15 +106,9 @@ def test_noise():
     model.add(femb.PDController("attitude", attitude="sensors.tracker", rate="sensors.gyro", **GAINS))
     results = femb.simulate(model, duration=60.0, **TIGHT)
     wanted = {
-        10: (
-            [-3.930355340e-7, -1.723160063e-6, -8.054297600e-6],
-            [-1.443083902e-6, -8.591869758e-7, -1.927945822e-6],
-        ),
-        60: (
-            [-4.261476193e-6, -5.158060220e-6, -2.631030994e-6],
-            [-2.308439637e-6, -1.120756197e-6, 2.836460224e-7],
-        ),
-    }
+        10: ([-3.930355340e-7, -1.723160063e-6, -8.054297600e-6], [-1.443083902e-6, -8.591869758e-7, -1.927945822e-6]),
+        60: ([-4.261476193e-6, -5.158060220e-6, -2.631030994e-6], [-2.308439637e-6, -1.120756197e-6, 2.836460224e-7]),
+    }  # fmt: skip
     for t, (vector, rate) in wanted.items():
         quaternion, omega, _, _ = state(results, t)
         np.testing.assert_allclose(quaternion, vector, atol=1e-11)

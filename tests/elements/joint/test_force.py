@@ -416,8 +416,7 @@ def test_static_friction_holds_what_coulomb_friction_would_not():
 
 
 @pytest.mark.parametrize(
-    ("side", "exponent"),
-    slow_but([(-1.0, 1.0), (1.0, 1.5), (-1.0, 2.0)], product([1.0, -1.0], [1.0, 1.5, 2.0])),
+    ("side", "exponent"), slow_but([(-1.0, 1.0), (1.0, 1.5), (-1.0, 2.0)], product([1.0, -1.0], [1.0, 1.5, 2.0]))
 )
 def test_a_stop_without_damping_gives_everything_back(side, exponent):
     """Rebound at the speed of impact; the depth holds the kinetic energy."""
@@ -442,8 +441,7 @@ def test_contact_with_a_linear_stop_lasts_half_a_period():
 
 
 @pytest.mark.parametrize(
-    ("loss", "exponent"),
-    slow_but([(0.05, 1.5), (0.5, 2.5), (4.0, 1.0)], product([0.05, 0.5, 4.0], [1.0, 1.5, 2.5])),
+    ("loss", "exponent"), slow_but([(0.05, 1.5), (0.5, 2.5), (4.0, 1.0)], product([0.05, 0.5, 4.0], [1.0, 1.5, 2.5]))
 )
 def test_restitution_of_a_damped_stop(loss, exponent):
     """y^3 + (1 + y^2)^(3/2) after the impact is what it is for -y before, y = damping speed, at any stiffness."""

@@ -145,19 +145,10 @@ def test_driven_angle_is_regular_all_round():
 # Joints: each between bodies, to the ground and to beams
 
 REMOVED = {
-    femb.Spherical: 3,
-    femb.Perpendicular: 1,
-    femb.Parallel: 2,
-    femb.Universal: 4,
-    femb.Revolute: 5,
-    femb.Cylindrical: 4,
-    femb.Prismatic: 5,
-    femb.Planar: 3,
-    femb.PointOnLine: 2,
-    femb.PointOnPlane: 1,
-    femb.Fixed: 6,
+    femb.Spherical: 3, femb.Perpendicular: 1, femb.Parallel: 2, femb.Universal: 4, femb.Revolute: 5,
+    femb.Cylindrical: 4, femb.Prismatic: 5, femb.Planar: 3, femb.PointOnLine: 2, femb.PointOnPlane: 1, femb.Fixed: 6,
     femb.Distance: 1,
-}
+}  # fmt: skip
 PLACES = ("bodies", "ground first", "ground second", "beam node first", "beam end second")
 INERTIA = np.array([[0.20, 0.02, -0.01], [0.02, 0.15, 0.03], [-0.01, 0.03, 0.18]])
 CENTRES = {"a": (0.03, -0.02, 0.05), "b": (-0.04, 0.01, 0.02)}
@@ -362,17 +353,13 @@ def test_pin_of_a_compound_pendulum(angle):
     m, J, length, g, rate = 2.0, 0.3, 0.7, 9.81, 1.9
     model = of_parts(
         femb.RigidBody(
-            "a",
-            mass=m,
-            inertia=(0.1, 0.2, J),
-            euler_angles=(0, 0, angle - np.pi / 2),
+            "a", mass=m, inertia=(0.1, 0.2, J), euler_angles=(0, 0, angle - np.pi / 2),
             position=(length * np.sin(angle), -length * np.cos(angle), 0.0),
         ),
         femb.Revolute(
-            "pin", femb.JointEnd("ground", axis=(0, 0, 1)), femb.JointEnd("a", at=(-length, 0, 0)), rates=rate
-        ),
-        gravity=(0.0, -g, 0.0),
-    )
+            "pin", femb.JointEnd("ground", axis=(0, 0, 1)), femb.JointEnd("a", at=(-length, 0, 0)), rates=rate,
+        ), gravity=(0.0, -g, 0.0),
+    )  # fmt: skip
     results = femb.simulate(model, duration=1e-3, rtol=1e-10)
     # on the pendulum: inward along it, and across it
     along = m * (g * np.cos(angle) + rate**2 * length)

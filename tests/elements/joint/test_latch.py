@@ -5,18 +5,7 @@ import pytest
 from models import panel_on_hub, refusals, refuses
 
 from femb.base.options import Tolerances
-from femb.elements import (
-    Attachment,
-    Beam,
-    Ground,
-    JointEnd,
-    Latch,
-    Prismatic,
-    Revolute,
-    RigidBody,
-    Section,
-    Universal,
-)
+from femb.elements import Attachment, Beam, Ground, JointEnd, Latch, Prismatic, Revolute, RigidBody, Section, Universal
 from femb.model.model import Model
 from femb.results.results import Results
 from femb.run.events import Event, switched

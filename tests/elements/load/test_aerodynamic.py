@@ -193,14 +193,10 @@ def test_power_balance(how, method):
     model = Model("flyer", gravity=(0, 0, -9.81))
     model.add(
         RigidBody(
-            "b",
-            mass=8.0,
-            inertia=10.0 * INERTIA,
-            center_of_mass=(0.1, 0.0, 0.2),
-            velocity=(1, 0.3, 0),
+            "b", mass=8.0, inertia=10.0 * INERTIA, center_of_mass=(0.1, 0.0, 0.2), velocity=(1, 0.3, 0),
             angular_velocity=(0.3, -0.2, 0.4),
-        )
-    )
+        ),
+    )  # fmt: skip
     words = LOADS[how][0]
     model.add(AerodynamicLoad("air", body="b", at=POINT, wind=(0.1, 0.0, 0.0), profile=Versine(0.5), **words))
     atol = Tolerances(position=1e-9, quaternion=1e-9)

@@ -202,9 +202,7 @@ def test_callable_sees_the_state():
     final = seen[results.time[-1]]  # the recorder asks at the very output times
     hub, beam = results.bodies["hub"], results.beams["right"]
     for got, wanted in zip(
-        final,
-        (hub.position, hub.quaternion, hub.velocity, hub.angular_velocity, beam.position[:, -1]),
-        strict=True,
+        final, (hub.position, hub.quaternion, hub.velocity, hub.angular_velocity, beam.position[:, -1]), strict=True
     ):
         np.testing.assert_array_equal(got, wanted[-1])
 

@@ -45,12 +45,9 @@ def random_arrays(body, rng):
     J1 = rng.normal(size=(n, 3, 3))
     J2 = J2 + np.swapaxes(J2, 0, 1)
     return replace(
-        body,
-        J1=J1 + np.swapaxes(J1, 1, 2),
-        J2=J2 + np.swapaxes(J2, 2, 3),
-        Q=rng.normal(size=(n, n, 3)),
+        body, J1=J1 + np.swapaxes(J1, 1, 2), J2=J2 + np.swapaxes(J2, 2, 3), Q=rng.normal(size=(n, n, 3)),
         S2=S2 + np.swapaxes(S2, 0, 1),
-    )
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("interfaces", [1, 2, 3])

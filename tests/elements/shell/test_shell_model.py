@@ -299,12 +299,9 @@ def test_free_growth_and_bending_by_heat_have_no_stress():
     """Of a laminate with an offset, held at a corner; a held panel presses with E h alpha T / (1 - nu)."""
     alpha, heat = 2e-5, {"temperature": 10.0, "gradient": 0.1}
     ply = {
-        "youngs_moduli": (E, E),
-        "shear_modulus": E / 2.6,
-        "poissons_ratio": NU,
-        "density": RHO,
+        "youngs_moduli": (E, E), "shear_modulus": E / 2.6, "poissons_ratio": NU, "density": RHO,
         "expansion": (alpha, alpha),
-    }
+    }  # fmt: skip
     plies = [femb.Ply(0.5 * H, 0.3, **ply), femb.Ply(0.5 * H, -0.4, **ply)]
     free = femb.Shell("p", (3, 2), corners=CORNERS, plies=plies, offset=0.003, attach={"corner1": "ground"})
     found = femb.static(of_parts(free, femb.SurfaceLoad("sun", "p", **heat))).shells["p"]
@@ -401,40 +398,29 @@ WORDS = {"elements": (2, 2), "corners": CORNERS, "thickness": H, "material": mat
 
 
 test_bad_input_is_named = refusals(
-    lambda words: femb.Shell("p", **WORDS | words),
-    ({"corners": [CORNERS[k] for k in (0, 2, 1, 3)]}, "wrong order"),
-    ({"corners": [CORNERS[k] for k in (0, 1, 1, 3)]}, "collapsed"),
-    ({"elements": (2, 0.5)}, "two whole numbers"),
+    lambda words: femb.Shell("p", **WORDS | words), ({"corners": [CORNERS[k] for k in (0, 2, 1, 3)]}, "wrong order"),
+    ({"corners": [CORNERS[k] for k in (0, 1, 1, 3)]}, "collapsed"), ({"elements": (2, 0.5)}, "two whole numbers"),
     ({"surface": {"disc": [1.0, 0.0]}}, "wanted one of corners, surface and mesh"),
     ({"corners": None, "surface": {"dish": [1.0]}}, "wanted one of"),
     ({"corners": None, "surface": {"disc": [1.0, 2.0]}}, "inner radius must be less"),
     ({"corners": None, "surface": {"cylinder": [np.nan, 1.0, 1.0]}}, "cylinder wants radius, length, angle"),
     ({"corners": None, "surface": {"cylinder": [1.0, np.inf, 1.0]}}, "cylinder wants radius, length, angle"),
-    ({"material": None}, "the wall needs it"),
-    ({"thickness": None}, "no wall"),
-    ({"material": "cheese"}, "must be one of"),
-    ({"material": 7}, "wanted the name of a material"),
-    ({"direction": (0.0, 0.0, 1.0)}, "along the normal"),
-    ({"attach": {"edge5": "hub"}}, "edge4"),
+    ({"material": None}, "the wall needs it"), ({"thickness": None}, "no wall"),
+    ({"material": "cheese"}, "must be one of"), ({"material": 7}, "wanted the name of a material"),
+    ({"direction": (0.0, 0.0, 1.0)}, "along the normal"), ({"attach": {"edge5": "hub"}}, "edge4"),
     ({"attach": {"edge1": "hub", "edge2": "yoke"}}, "another host"),
-    ({"attach": {"edge1": 3}}, "wanted the name of a body"),
-    ({"points": {"a": [0.6, 0.0, 0.0]}}, "the nearest"),
-    ({"points": {"a": 4, "b": 4}}, "one name"),
-    ({"points": {"a": 0}, "attach": {"edge4": "hub"}}, "name the host"),
+    ({"attach": {"edge1": 3}}, "wanted the name of a body"), ({"points": {"a": [0.6, 0.0, 0.0]}}, "the nearest"),
+    ({"points": {"a": 4, "b": 4}}, "one name"), ({"points": {"a": 0}, "attach": {"edge4": "hub"}}, "name the host"),
     ({"damping": -1.0}, "at least 0"),
     ({"offset": 1e9}, "offset: .*the stiffness of the wall is not positive definite"),
     ({"thickness": None, "material": None, "stiffness_matrix": np.eye(6)}, "shear_stiffness: is missing"),
     (
         {
-            "thickness": None,
-            "material": None,
-            "stiffness_matrix": np.diag([1, 1, 1, 1, 1, -1.0]),
-            "shear_stiffness": np.eye(2),
-            "mass_per_area": 1.0,
-        },
-        "not positive definite",
+            "thickness": None, "material": None, "stiffness_matrix": np.diag([1, 1, 1, 1, 1, -1.0]),
+            "shear_stiffness": np.eye(2), "mass_per_area": 1.0,
+        }, "not positive definite",
     ),
-)
+)  # fmt: skip
 
 
 def test_thickness_in_millimetres_warns():

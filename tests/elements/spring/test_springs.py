@@ -47,11 +47,7 @@ SPRINGS = {
     "without length": SpringDamper("s", start=A, end=B, stiffness=2.0, damping=0.7, free_length=0.0),
     "dashpot": SpringDamper("s", start=A, end=B, damping=0.7),
 }
-TORSION = {
-    "between bodies": (BARE_A, BARE_B),
-    "from the ground": (GROUND, BARE_B),
-    "to the ground": (BARE_A, GROUND),
-}
+TORSION = {"between bodies": (BARE_A, BARE_B), "from the ground": (GROUND, BARE_B), "to the ground": (BARE_A, GROUND)}
 torsion_ends = pytest.mark.parametrize("ends", TORSION.values(), ids=TORSION)
 
 

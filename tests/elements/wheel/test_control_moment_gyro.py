@@ -88,9 +88,7 @@ def test_a_light_gyro_gives_its_torque():
 
 
 @pytest.mark.parametrize(
-    "rate",
-    [Sine(0.5, 0.4 * np.pi, np.pi / 2.0), Table((0.0, 0.7, 1.5), (0.2, -0.3, 0.4))],
-    ids=lambda rate: rate.shape,
+    "rate", [Sine(0.5, 0.4 * np.pi, np.pi / 2.0), Table((0.0, 0.7, 1.5), (0.2, -0.3, 0.4))], ids=lambda rate: rate.shape
 )
 def test_a_profile_of_the_rate_is_followed_from_the_angle_at_the_start(rate):
     """As a motor that is commanded in rate; of a sine the same run as by the angle in closed form."""

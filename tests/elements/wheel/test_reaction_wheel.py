@@ -220,13 +220,9 @@ HEAVY = ROTOR | {"static_imbalance": 0.01, "dynamic_imbalance": 1e-3}
 def off_centre(gravity=(0.0, 0.0, 0.0), **words):
     given = {"axis": (1, 2, 2), "at": (0.3, -0.2, 0.5), "speed": 60.0, "torque": 0.05} | words
     return hub_with(
-        femb.ReactionWheel("w", "hub", **given),
-        gravity=gravity,
-        mass=5.0,
-        inertia=INERTIA + np.diag([2.0, 2.0, 2.0]),
-        center_of_mass=(0.1, 0.2, -0.3),
-        velocity=(0.1, 0.0, 0.0),
-    )
+        femb.ReactionWheel("w", "hub", **given), gravity=gravity, mass=5.0, inertia=INERTIA + np.diag([2.0, 2.0, 2.0]),
+        center_of_mass=(0.1, 0.2, -0.3), velocity=(0.1, 0.0, 0.0),
+    )  # fmt: skip
 
 
 def test_an_unbalanced_rotor_off_the_mass_centre_conserves_momenta_and_energy_less_work():
@@ -252,12 +248,9 @@ def test_a_rotor_without_imbalance_is_a_wheel_that_its_body_contains():
 
     inertia = body.inertia + about(body.mass, body.center_of_mass - centre) + rotor + about(2.0, wheel.at - centre)
     contained = hub_with(
-        femb.ReactionWheel("w", "hub", axis=(1, 2, 2), spin_inertia=0.02, speed=60.0, torque=0.05),
-        mass=mass,
-        inertia=inertia,
-        center_of_mass=centre,
-        velocity=(0.1, 0.0, 0.0),
-    )
+        femb.ReactionWheel("w", "hub", axis=(1, 2, 2), spin_inertia=0.02, speed=60.0, torque=0.05), mass=mass,
+        inertia=inertia, center_of_mass=centre, velocity=(0.1, 0.0, 0.0),
+    )  # fmt: skip
     runs = [femb.simulate(each, duration=5.0, rtol=1e-10, output_interval=0.5) for each in (model, contained)]
     for name in ("angular_velocity", "quaternion", "position"):
         np.testing.assert_allclose(runs[0].bodies["hub"][name], runs[1].bodies["hub"][name], atol=1e-9)
