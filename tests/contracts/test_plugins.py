@@ -67,17 +67,28 @@ def commands(folder, *lines):
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def said(folder, *lines):
-    """Stdout of each command line, none of which fails."""
-    ended = commands(folder, *lines)
-    for code, out, errors in ended:
-        assert code == 0, out + errors
-    return [out for _, out, _ in ended]
+PLOTS = [f"plot out/case --what {what}" for what in ("flywheels/rw/speed", "rw.momentum", "power")]
+LINEAR = "linearize case.toml --input flywheels.rw.torque"
+LINES = (
+    "run case.toml --quiet", "export out/case --format csv", *PLOTS, "info out/case --json", "report out/case",
+    "schema", "check case.toml", "check case.toml --set flywheels.rw.inertia='3kg'",
+    "check case.toml --set flywheels.rw.body=tower",
+    f"{LINEAR} --output flywheels.rw.speed --output flywheels.rw.momentum",
+    f"{LINEAR} --output flywheels.rw.power --force",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
-def run(package):
-    said(package, "run case.toml --quiet")
+def ended(package):
+    """What each of LINES said; but for the last four, all succeed."""
+    found = dict(zip(LINES, commands(package, *LINES), strict=True))
+    for line in LINES[:-4]:
+        assert found[line][0] == 0, found[line]
+    return found
+
+
+@pytest.fixture(scope="module")
+def run(package, ended):
     return package
 
 
@@ -124,40 +135,26 @@ def test_damaged_declarations_are_passed_over(text):
     assert with_declarations(known, text) == {}
 
 
-def test_tables_and_figures(run):
-    quantities = ("flywheels/rw/speed", "rw.momentum", "power")
-    figures = [f"plot out/case --what {what}" for what in quantities]
-    _, *drawn, info, report = said(
-        run, "export out/case --format csv", *figures, "info out/case --json", "report out/case"
-    )
+def test_tables_and_figures(run, ended):
     (file,) = run.rglob("flywheel*_rw.csv")
     with file.open() as text:
         header = next(csv.reader(text))
     assert set(header) == {"time [s]", *(f"{name} [{unit}]" for name, unit in QUANTITIES.items())}
-    assert all(".png" in each for each in drawn)
-    assert sorted(QUANTITIES) == json.loads(info)["quantities"]["flywheels"]
-    assert report
+    assert all(".png" in ended[each][1] for each in PLOTS)
+    assert sorted(QUANTITIES) == json.loads(ended["info out/case --json"][1])["quantities"]["flywheels"]
+    assert ended["report out/case"][1]
 
 
-def test_schema_check_and_messages(run):
-    (_, schema, _), checked, wrong, missing = commands(
-        run, "schema", "check case.toml", "check case.toml --set flywheels.rw.inertia='3kg'",
-        "check case.toml --set flywheels.rw.body=tower",
-    )  # fmt: skip
-    assert "flywheels" in json.loads(schema)["properties"]
-    assert checked[0] == 0
+def test_schema_check_and_messages(ended):
+    assert "flywheels" in json.loads(ended["schema"][1])["properties"]
+    wrong, missing = (ended[line] for line in LINES[-4:-2])
     assert wrong[0] == 2
     assert "flywheels.rw.inertia: got '3kg', wanted a number in kg m2" in wrong[2]
     assert "flywheels.rw.body: got 'tower', wanted a rigid body" in missing[1] + missing[2]
 
 
-def test_linear_models(run):
-    given = "linearize case.toml --input flywheels.rw.torque"
-    right, refused = commands(
-        run,
-        f"{given} --output flywheels.rw.speed --output flywheels.rw.momentum",
-        f"{given} --output flywheels.rw.power --force",
-    )
+def test_linear_models(run, ended):
+    right, refused = (ended[line] for line in LINES[-2:])
     assert right[0] == 0
     assert right[1]
     with np.load(run / "out" / "case" / "linear.npz") as space:
