@@ -34,7 +34,7 @@ LONG = (
     "sweep.md", "tape_spring.md", "trees.md", "what_it_takes.md",
 )  # fmt: skip
 FEW_CASES = ("cantilever_tip_load.md",)
-# Those of which the Python blocks alone are long: runs of many swings.
+# Those of which the Python blocks alone are long: runs of many swings, and sweeps of models.
 LONG_SCRIPTS = ("buckling_panel.md", "joint_springs.md", "loop.md", "thruster_limit_cycle.md")
 FENCE = re.compile(r"^```(\w+)?[ \t]*([^\n]*)\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
 
