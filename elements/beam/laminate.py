@@ -4,7 +4,7 @@ Source: docs/theory/beam.md, section 2: plane stress in every ply (R. M. Jones, 
 chapter 2), without a hoop force in the wall.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Annotated, Any
 
@@ -16,6 +16,10 @@ from femb.base.meanings import Description
 from femb.base.types import POSITIVE, Floats, Pair, Shape, Unit
 from femb.base.values import frozen_array, nearest
 
+# Young's and shear moduli (Pa) of what structures are made of, from foams to diamond.
+MODULUS = (1e5, 2e12)
+# Shear modulus by Young's modulus: from fibres along a beam to a laminate of +-45 degrees, twice as far.
+SHEAR = (0.005, 3.0)
 Strengths = Annotated[Any, Shape((5,))]
 ELASTIC = ("youngs_moduli", "shear_modulus", "poissons_ratio", "density")
 # Unidirectional laminas: the values of ELASTIC. Source: S. W. Tsai, H. T. Hahn, Introduction to Composite Materials,
@@ -27,6 +31,24 @@ PLY_MATERIALS: dict[str, tuple[tuple[float, float], float, float, float]] = {
     "glass Scotchply 1002": ((38.6e9, 8.27e9), 4.14e9, 0.26, 1800.0),
     "aramid Kevlar 49/epoxy": ((76e9, 5.5e9), 2.3e9, 0.34, 1460.0),
 }
+
+
+def doubts_of_moduli(at: str, stretch: float | None, shear: float | None) -> Iterator[str]:
+    """Sentences on moduli (Pa) of the item at ``at`` that are probably in another unit."""
+    for word, value in (("youngs_modulus", stretch), ("shear_modulus", shear)):
+        if value is not None and not MODULUS[0] <= value <= MODULUS[1]:
+            yield f"{at}.{word}: {value:g} Pa is that of no material; GPa are to be multiplied by 1e9"
+    if stretch and shear and not SHEAR[0] * stretch <= shear <= SHEAR[1] * stretch:
+        yield (
+            f"{at}.shear_modulus: {shear:g} Pa beside a youngs_modulus of {stretch:g} Pa: is one of them in "
+            "another unit? Of an isotropic material it is 0.33 to 0.5 times as large"
+        )
+
+
+def doubts_of_plies(at: str, plies: Iterable["Ply"]) -> Iterator[str]:
+    """Sentences on moduli of plies, each named by its number behind ``at``."""
+    for k, ply in enumerate(plies):
+        yield from doubts_of_moduli(f"{at}[{k}]", max(ply._known.youngs_moduli), ply.shear_modulus)
 
 
 @dataclass(frozen=True, eq=False)

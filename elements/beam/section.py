@@ -25,7 +25,15 @@ from femb.base.types import (
     Vector,
 )
 from femb.base.values import bracketed, check_kind, frozen_array, shown
-from femb.elements.beam.laminate import Material, Ply, material_named, tube_inertia, tube_stiffness
+from femb.elements.beam.laminate import (
+    Material,
+    Ply,
+    doubts_of_moduli,
+    doubts_of_plies,
+    material_named,
+    tube_inertia,
+    tube_stiffness,
+)
 from femb.elements.beam.section_matrices import mass_parts, mass_problem, stiffness_problem
 from femb.elements.beam.section_shapes import rectangle, shape_problem, shape_properties
 from femb.elements.item import Item
@@ -33,10 +41,8 @@ from femb.layout.views import ModelView
 from femb.numerics.components import kept
 from femb.numerics.rotations import cross_matrix
 
-# Young's and shear moduli (Pa) and densities (kg/m3) of what structures are made of, from foams to diamond.
-MODULUS, DENSITY = (1e5, 2e12), (5.0, 3e4)
-# Shear modulus by Young's modulus: from fibres along a beam to a laminate of +-45 degrees, twice as far.
-SHEAR = (0.005, 3.0)
+# Densities (kg/m3) of what structures are made of, from foams on.
+DENSITY = (5.0, 3e4)
 
 # Checks of a section: each of its stiffness and its inertia in one form, and complete.
 
@@ -340,16 +346,8 @@ class Section(Item):
 
     def doubts(self, model: ModelView) -> Iterator[str]:
         at = f"sections.{self.name}"
-        for word in ("youngs_modulus", "shear_modulus"):
-            value = getattr(self, word)
-            if value is not None and not MODULUS[0] <= value <= MODULUS[1]:
-                yield f"{at}.{word}: {value:g} Pa is that of no material; GPa are to be multiplied by 1e9"
-        stretch, shear = self.youngs_modulus, self.shear_modulus
-        if stretch and shear and not SHEAR[0] * stretch <= shear <= SHEAR[1] * stretch:
-            yield (
-                f"{at}.shear_modulus: {shear:g} Pa beside a youngs_modulus of {stretch:g} Pa: is one of them in "
-                "another unit? Of an isotropic material it is 0.33 to 0.5 times as large"
-            )
+        yield from doubts_of_moduli(at, self.youngs_modulus, self.shear_modulus)
+        yield from doubts_of_plies(f"{at}.plies", self.plies or ())
         if self.density is not None and not DENSITY[0] <= self.density <= DENSITY[1]:
             yield f"{at}.density: {self.density:g} kg/m3 is that of no material; g/cm3 are to be multiplied by 1e3"
         if self.area is not None and self.second_moments is not None:

@@ -27,7 +27,7 @@ from femb.base.types import (
     Vector,
 )
 from femb.base.values import as_numbers, shown, whole_number
-from femb.elements.beam.laminate import Material, Ply, material_named
+from femb.elements.beam.laminate import Material, Ply, doubts_of_plies, material_named
 from femb.elements.item import Item, StartMotion
 from femb.elements.load.load import Load
 from femb.elements.marker import Marker, Place
@@ -467,6 +467,9 @@ class Shell(Item):
         forces = np.zeros(6)
         forces[:3] = 0.0 if self.pretension is None else self.pretension
         return np.asarray(-np.linalg.solve(wall.stiffness[:6, :6], forces))
+
+    def doubts(self, model: ModelView) -> Iterator[str]:
+        return doubts_of_plies(f"shells.{self.name}.{'material' if self.plies is None else 'plies'}", self.layers)
 
     def _loaded(self, wall: Wall) -> Wall:
         return replace(wall, mass=wall.mass + np.array([self.non_structural_mass, 0.0, 0.0]))

@@ -293,6 +293,23 @@ def test_numbers_in_other_units_are_pointed_out(tmp_path):
         assert any(line.startswith(wanted) for line in found), (change, found)
 
 
+def test_shear_moduli_of_walls_in_another_unit_are_asked_about():
+    """G = 1000 E of an isotropic wall has a Poisson's ratio above -1, and is no error."""
+    square = {
+        "corners": [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)],
+        "elements": [1, 1],
+        "attach": {"edge1": "ground"},
+    }
+    for modulus, asked in ((27e9, False), (70e12, True)):
+        wall = femb.elements.Material(70e9, modulus, 2700.0)
+        ply = femb.Ply(1e-3, 0.0, (140e9, 9e9), modulus, 0.3, 1600.0)
+        for word, walls in (("material", {"thickness": 1e-3, "material": wall}), ("plies", {"plies": [ply]})):
+            found = implausible(of_parts(femb.Shell("wall", **square, **walls), title="wall"))
+            assert [line.startswith(f"shells.wall.{word}[0].shear_modulus: ") for line in found] == [True] * 2 * asked
+    tube = femb.Section("tube", shape={"tube": (0.05, 1e-3)}, plies=[ply])
+    assert any(line.startswith("sections.tube.plies[0].shear_modulus: 7e+13 Pa beside") for line in tube.doubts(None))
+
+
 def test_the_numbers_of_the_cases_are_plausible():
     for path in sorted(CASES.glob("*.toml")):
         assert implausible(femb.load_case(path).model) == (), path
