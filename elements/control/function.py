@@ -117,8 +117,8 @@ class FunctionLaw(Law):
         first = self._call(t, y, x)
         if sample in PROBED or sample % 1000 == 0:
             second = self._call(t, y, x)
-            same = all(np.array_equal(np.asarray(a), np.asarray(b)) for a, b in zip(first, second, strict=True))
-            if not same:
+            pairs = [tuple(map(np.asarray, pair)) for pair in zip(first, second, strict=True)]
+            if not all(np.array_equal(a, b, equal_nan=a.dtype.kind == b.dtype.kind == "f") for a, b in pairs):
                 raise ModelError(
                     f"gave {shown(first[0])} and then {shown(second[0])} for the same arguments: it remembers, or "
                     "draws random numbers; keep what it remembers in its state x, and let sensors have the noise"

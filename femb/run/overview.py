@@ -242,10 +242,11 @@ class Overview:
 def _sampled(system: "System", end: float) -> Mapping[str, Floats]:
     """Discrete states after the first sample of each clock before the time ``end`` (s), in the state of the start.
 
-    Raises what the run would raise there, of laws whose numbers do not fit or whose functions fail.
+    Raises what the run would raise there, of laws and loads whose numbers do not fit or whose functions fail.
     """
     from femb.run.events import switched
 
+    system.inputs_at(0.0, system.q0, system.v0)
     updates = [each for each in system.layout.updates if each.has_instants]
     for t in sorted({each.next(system.discrete) for each in updates}):
         if t < end:

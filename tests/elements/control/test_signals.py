@@ -401,6 +401,13 @@ def fails(t, y, x):
             "wanted 3 numbers",
         ),
         (femb.SampledController("law", fails, outputs=("loads.torquer.torque",), period=0.1), "nothing to divide by"),
+        (
+            femb.SampledController(
+                "law", lambda t, y, x: (np.full(3, np.nan), x), outputs=("loads.torquer.torque",), period=0.1
+            ),
+            r"got \[nan, nan, nan\]",
+        ),
+        (femb.Load("own", body="hub", force=lambda t: np.zeros(3)), r"loads\.own\.force: raised TypeError at t = 0 s"),
     ],
 )
 def test_check_refuses_what_a_run_refuses_at_its_first_sample(law, text):
