@@ -164,11 +164,16 @@ class Evaluation:
 
     # Energies
 
-    def add_energies(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
-        """out (s, 8) += kinetic and potential energy, linear momentum, angular momentum about the origin."""
-        arrays = {"u": u, "q": q, "v": v}
+    def add_energies(self, u: Floats | None, q: Floats, v: Floats, out: Floats) -> None:
+        """out (s, 8) += kinetic and potential energy, linear momentum, angular momentum about the origin.
+
+        Without u those of potentials that depend on inputs are left out: they have no momentum.
+        """
+        arrays: dict[str, Any] = {"u": u, "q": q, "v": v}
         for of_batch in self.energies:
             for term in of_batch:
+                if u is None and "u" in term.reads:
+                    continue
                 result = term.kernel(*term.kept, *(arrays[name] for name in term.reads), out)
                 if term.check is not None:
                     term.check(result)

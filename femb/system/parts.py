@@ -137,7 +137,7 @@ def mass_properties(
     """
     v = np.vstack([coordinates.rigid_velocities(q), np.zeros(coordinates.n_v)])
     found = np.zeros((7, 8))
-    evaluation.add_energies(np.zeros((7, 0)), np.tile(q, (7, 1)), v, found)
+    evaluation.add_energies(None, np.tile(q, (7, 1)), v, found)
     momenta = found[:6, 2:] - found[6, 2:]
     mass = momenta[0, 0]
     # rotation about the origin: linear momentum omega x m c

@@ -19,13 +19,14 @@ SCRIPT = (
 
 
 def values():
-    """The residual, the energies with momenta and the exact tangent of the example of every kind, at a random state."""
+    """Residual, energies with momenta, inertia and exact tangent of the example of every kind, at a random state."""
     found = {}
     for kind, make in EXAMPLES.items():
         system = System(make(), assemble=True)
         _, u, q, v, a = state(system, 3)
         found[f"{kind.__name__} residual"] = system.residual(u[None], q[None], v[None], a[None])
         found[f"{kind.__name__} energy"] = system.energy_momentum(q[None], v[None], u[None])
+        found[f"{kind.__name__} inertia"] = system.mass_properties_at(q)[2]
         for word, data in zip(("damping", "stiffness"), system.tangent(u, q, v, a), strict=True):
             found[f"{kind.__name__} {word}"] = data
     return found
