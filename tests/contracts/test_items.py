@@ -332,7 +332,9 @@ HINGE = {"joint": "joint"} | SAMPLES
 EXAMPLES |= {
     e.AttitudeSensor: lambda: apart(e.AttitudeSensor("s", **ON_A)),
     e.StarTracker: lambda: apart(e.StarTracker("s", roll_noise=1e-3, **ON_A)),
-    e.Gyro: lambda: apart(e.Gyro("s", body="a", period=0.5, angle_random_walk=1e-4, bias=0.1, integrating=True)),
+    e.Gyro: lambda: beamed(  # a root whose axes are turned
+        e.Gyro("s", beam="boom", node=0, period=0.5, angle_random_walk=1e-4, bias=0.1, integrating=True)
+    ),
     e.Accelerometer: lambda: apart(e.Accelerometer("s", axes=(0.8, 0.6, 0.0, 0.0), **ON_A)),
     e.PositionSensor: lambda: apart(e.PositionSensor("s", relative_to="b", **ON_A)),
     e.SunSensor: lambda: apart(e.SunSensor("s", sun=(1.0, 2.0, 3.0), **ON_A)),

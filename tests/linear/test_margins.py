@@ -114,6 +114,8 @@ def test_the_largest_delay_of_more_than_twenty_periods():
     delay, omega = fast.largest_delay(limit=0.4)
     (margins,) = femb.loop(pendulum(), [law()]).margins()
     assert delay > 20 * 0.002
+    # also between the last quarter of a period and the limit
+    assert fast.largest_delay(limit=1.0001 * delay)[0] == pytest.approx(delay, rel=1e-9)
     assert delay == pytest.approx(margins.delay_margin - 0.001, rel=1e-4)
     assert omega == pytest.approx(margins.crossovers[0], rel=1e-3)
     for factor, stable in ((0.99, True), (1.01, False)):

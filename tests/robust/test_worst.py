@@ -89,6 +89,9 @@ def test_a_search_is_repeatable_and_never_worse_than_corners():
     assert np.array_equal(first[0], second[0])
     assert first[0] == pytest.approx([0.3, -0.2], abs=1e-4)  # inside, where no corner is
     assert first[1] >= max(peak(d) for d in begun)
+    # a peak between the corners that only one of the points is near
+    narrow = lambda d: float(np.exp(-1e3 * np.sum((d - begun[-1] - 1e-3) ** 2)))  # noqa: E731
+    assert largest(narrow, begun, [narrow(d) for d in begun])[0] == pytest.approx(begun[-1] + 1e-3, abs=1e-4)
 
 
 def test_a_loop_without_a_law_or_with_an_unstable_one_is_refused():
