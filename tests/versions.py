@@ -4,9 +4,10 @@ For every Python from the first that femb needs, of pyenv and of this process, i
 lowest version of each dependency that pyproject.toml admits, and one of the newest, in a temporary folder; of a
 Python for which a library has no wheel as old, the oldest wheel there is. In each it runs the line of README.md, whose
 output must not have errors or words of Python itself, and 300 tests. The lowest are run with kernels of numba alone
-(FEMB_PLAIN_NUMBA). ``--write`` replaces the table of docs/contributing.md.
+(FEMB_PLAIN_NUMBA). With ``--few`` the tests are a hundred, with kernels as plain Python. ``--write`` replaces the table
+of docs/contributing.md.
 
-    python -m tests.versions --lowest --this     the lowest of this Python alone, as .ci/run
+    python -m tests.versions --lowest --this --few     the lowest of this Python alone, as .ci/run
 """
 
 import argparse
@@ -31,6 +32,7 @@ TESTS = (
     "tests/linear/test_linear.py", "tests/statics/test_static.py", "tests/results/test_results.py",
     "tests/export/test_export.py", "tests/cli/test_check.py",
 )  # fmt: skip
+FEW = ("tests/results/test_results.py", "tests/export/test_export.py", "tests/linear/test_margins.py")
 COMMANDS = ("run cases/satellite_forced.toml", "plot out/satellite_forced")
 NAMES = [re.split(r"[<>=\[;]", each)[0] for each in PROJECT["dependencies"]]
 BEGIN, END = "<!-- versions: python -m tests.versions --write -->\n", "<!-- end of versions -->\n"
@@ -60,8 +62,8 @@ def pythons() -> dict[str, Path]:
     return {".".join(map(str, version)): path for version, path in sorted(found.items()) if version >= LEAST}
 
 
-def outcome_in(work: Path, python: Path, lowest: bool) -> Outcome:
-    """The outcome of one environment, made in an empty folder."""
+def outcome_in(work: Path, python: Path, lowest: bool, few: bool) -> Outcome:
+    """The outcome of one environment, made in an empty folder; few : tests, without compiled kernels."""
     checkout, venv = work / "femb", work / "venv"
     _run("git", "clone", "-q", ROOT, checkout)
     _run(python, "-m", "venv", venv)
@@ -92,7 +94,9 @@ def outcome_in(work: Path, python: Path, lowest: bool) -> Outcome:
     _run(*install, "-c", constraints, *NEEDED)
     # the tests import the package that is installed in place of the checkout's
     _run(*install, "--no-deps", "-e", checkout)
-    words = ("-m", "pytest", "-q", "-n2", "-p", "no:cacheprovider", "-W", "default", *TESTS)
+    words = ("-m", "pytest", "-q", "-n2", "-p", "no:cacheprovider", "-W", "default", *(FEW if few else TESTS))
+    if few:
+        environment["NUMBA_DISABLE_JIT"] = "1"
     done = subprocess.run([own, *words], cwd=checkout, env=environment, capture_output=True, text=True)
     counts = {word: int(number) for number, word in re.findall(r"(\d+) (passed|failed|errors?)\b", done.stdout)}
     passed, failed = counts.get("passed", 0), counts.get("failed", 0) + counts.get("error", 0) + counts.get("errors", 0)
@@ -126,6 +130,7 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--newest", action="store_true", help="the newest versions alone")
     parser.add_argument("--this", action="store_true", help="this Python alone")
     parser.add_argument("--python", metavar="VERSION", help="that Python alone, as 3.12")
+    parser.add_argument("--few", action="store_true", help="a hundred tests, with kernels as plain Python")
     parser.add_argument("--write", action="store_true", help="replace the table of docs/contributing.md")
     given = parser.parse_args(words)
     wanted = "{}.{}".format(*sys.version_info) if given.this else given.python
@@ -135,7 +140,7 @@ def main(words: list[str] | None = None) -> int:
         for lowest in [True] * (not given.newest) + [False] * (not given.lowest):
             begin = time.monotonic()
             with tempfile.TemporaryDirectory(prefix="femb_versions_") as work:
-                outcomes.append(outcome_in(Path(work), python, lowest))
+                outcomes.append(outcome_in(Path(work), python, lowest, given.few))
             print(table_of(outcomes[-1:]) + f"{time.monotonic() - begin:.0f} s", flush=True)
     if given.write:
         before, rest = PAGE.read_text().split(BEGIN)
