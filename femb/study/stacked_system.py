@@ -40,10 +40,8 @@ class Stack:
     functions of time are constant after ``last``, s.
     """
 
-    def __init__(
-        self, members: Sequence[System], forces_recorded: bool = True, late: Sequence[float] = (), last: float = np.inf
-    ) -> None:
-        self._late, self._last = late or [0.0] * len(members), last
+    def __init__(self, members: Sequence[System], forces_recorded: bool, late: Sequence[float], last: float) -> None:
+        self._late, self._last = late, last
         self.members = tuple(members)
         layout, shifts = stacked_layout([member.layout for member in members])
         pairs = list(zip(shifts, members, strict=True))
