@@ -199,6 +199,18 @@ def test_bars_are_exact_beams(tmp_path):
     same_stiffness(reduce_mesh(file_of(tmp_path / "b.bdf", *shear), roots, 1), wanted)
 
 
+def test_open_shapes_shear_in_the_web_upright_and_in_the_flanges_across(tmp_path):
+    web, flanges = 0.088 * 0.004, 2 * 0.05 * 0.006
+    area = web + flanges
+    first = 0.004 * 0.088**3 / 12 + 0.05 * (0.1**3 - 0.088**3) / 12
+    second = (0.088 * 0.004**3 + 2 * 0.006 * 0.05**3) / 12
+    torsion = (0.088 * 0.004**3 + 2 * 0.05 * 0.006**3) / 3
+    direct = f"PBAR,2,1,{area!r},{first!r},{second!r},{torsion!r}\n,\n,{web / area!r},{flanges / area!r}"
+    shaped = "PBARL,2,1,,I\n,.1,.05,.05,.004,.006,.006"
+    files = [file_of(tmp_path / f"{k}.bdf", *bars(3, pbar=card)) for k, card in enumerate((direct, shaped))]
+    same_stiffness(*(reduce_mesh(file, ["root=1", "tip=4"], 1) for file in files))
+
+
 def test_product_of_inertia_turns_the_section(tmp_path):
     """Moments in axes at an angle, with their product, and the orientation vector turned back, are the same bar."""
     angle = 0.4

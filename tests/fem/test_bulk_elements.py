@@ -141,15 +141,18 @@ def test_warping_stiffens_a_cantilever(tmp_path):
     assert deflection(model, [1], {(4, 3): T})[4, 3] == pytest.approx(wanted, rel=1e-6)
 
 
-def plates(gap=0.01, connector=()):
-    """Two stiff square plates above each other, of 2 x 2 elements each."""
+def plates(gap=0.01, connector=(), triangles=False):
+    """Two stiff square plates above each other, of 2 x 2 elements each, the upper one also of 2 x 2 x 2 triangles."""
     cards = [
         grid(10 * z + 3 * j + i + 1, 0.1 * i, 0.1 * j, gap * z) for z in (0, 1) for j in range(3) for i in range(3)
     ]
     for z in (0, 1):
         for e, a in enumerate((1, 2, 4, 5)):
             a += 10 * z
-            cards.append(f"CQUAD4,{10 * z + e + 1},{2 + z},{a},{a + 1},{a + 4},{a + 3}")
+            if triangles and z:
+                cards.append(f"CTRIA3,{10 + e + 1},3,{a},{a + 4},{a + 3}\nCTRIA3,{20 + e + 1},3,{a},{a + 1},{a + 4}")
+            else:
+                cards.append(f"CQUAD4,{10 * z + e + 1},{2 + z},{a},{a + 1},{a + 4},{a + 3}")
     return [*cards, "PSHELL,2,1,.05,1,,1", "PSHELL,3,1,.05,1,,1", "MAT1,1,7.+13,,.3,2700.", "MAT1,4,7.+10,,.3,2700.",
             "GRID,99,,.11,.09,.005", *connector]  # fmt: skip
 
@@ -167,7 +170,7 @@ def plates(gap=0.01, connector=()):
 def test_connectors_have_their_stiffness(tmp_path, card, stretch, slip):
     """Two stiff plates on a weld, a round bar, or on the springs of a fastener; the whole is free to move."""
     prop = "PFAST,8,.02,,,5.+5,3.+5,3.+5,1.+3\n,1.+3,1.+3,.5" if stretch else "PWELD,8,4,.02"
-    model = read(tmp_path, *plates(connector=[card, prop]))
+    model = read(tmp_path, *plates(connector=[card, prop], triangles="PROP" in card or "ELPAT" in card))
     assert grounded(model) < 1e-10
     lower = range(1, 10)
     area, length = 0.25 * np.pi * 0.02**2, 0.01
