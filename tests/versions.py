@@ -78,7 +78,7 @@ def outcome_in(work: Path, python: Path, lowest: bool, few: bool) -> Outcome:
     code = f"from importlib.metadata import version as v; print(*[n + '=' + v(n) for n in {NAMES!r}])"
     versions = dict(each.split("=") for each in _run(own, "-c", code).split())
     environment = {
-        **{k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"},
+        **{k: v for k, v in os.environ.items() if k not in ("PYTHONDONTWRITEBYTECODE", "FEMB_NO_SKIPS")},
         "FEMB_CACHE": str(work / "cache"),
         **({"FEMB_PLAIN_NUMBA": "1"} if lowest else {}),
     }
