@@ -46,8 +46,9 @@ def write_fmu(space: StateSpace, path: str | Path, *, step: float = STEP) -> Pat
     except ImportError as error:
         raise ModelError("pip install 'femb[fmu]': FMUs are written by pythonfmu, which is not installed") from error
     ((name, _),) = _variables([path.stem.replace(".", "_")])
-    arrays: dict[str, Any] = {word: getattr(space, word) for word in "ABCD"}
-    arrays["sizes"] = balancing(space.A)
+    of, known = space.in_form(), space.known
+    arrays: dict[str, Any] = {word: getattr(of, word) for word in "ABCD"}
+    arrays |= {"sizes": balancing(of.A), "inverse": np.eye(len(of.A)) if known is None else known.form.inverse}
     for word in ("inputs", "outputs", "states"):
         variables = [(*each, space.units.get(each[1], "")) for each in _variables(getattr(space, word))]
         arrays[word] = np.array(variables, dtype=str).reshape(-1, 3)

@@ -14,29 +14,21 @@ from pythonfmu import DefaultExperiment, Fmi2Causality, Fmi2Initial, Fmi2Slave, 
 
 Array = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 
-# Coefficients of the Pade approximant of degree 13, and the norm up to which it is exact to the last digit.
-# Source: N. J. Higham, SIAM J. Matrix Anal. Appl. 26 (2005) 1179.
-PADE = (
-    64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0, 129060195264000.0,
-    10559470521600.0, 670442572800.0, 33522128640.0, 1323241920.0, 40840800.0, 960960.0, 16380.0, 182.0, 1.0,
-)  # fmt: skip
-NORM = 5.37
+# Of a power series of the exponential: the norm at which it begins, and its terms.
+SMALL, TERMS = 0.5, 14
 
 
-def exponential(A: Array) -> Array:
-    """e^A (n, n) by scaling and squaring."""
-    norm = float(np.max(np.sum(np.abs(A), axis=0), initial=0.0))
-    squarings = max(0, int(np.ceil(np.log2(norm / NORM)))) if norm > 0.0 else 0
-    A = A / 2.0**squarings
-    powers = [np.eye(len(A))]
-    for _ in range(6):
-        powers.append(powers[-1] @ (A @ A))
-    odd = A @ sum(c * power for c, power in zip(PADE[1::2], powers, strict=True))
-    even = sum(c * power for c, power in zip(PADE[::2], powers, strict=True))
-    result = np.asarray(np.linalg.solve(even - odd, even + odd), dtype=np.float64)
-    for _ in range(squarings):
-        result = result @ result
-    return result
+def exponential_less_one(X: Array) -> Array:
+    """e^X - 1 (n, n): the identity, beside which slow motions would be rounding, is in no step."""
+    norm = float(np.max(np.sum(np.abs(X), axis=0), initial=0.0))
+    halvings = max(0, int(np.ceil(np.log2(norm / SMALL)))) if norm > 0.0 else 0
+    X = X / 2.0**halvings
+    E = X / TERMS
+    for k in range(TERMS - 1, 0, -1):
+        E = (X + X @ E) / k
+    for _ in range(halvings):
+        E = 2.0 * E + E @ E
+    return np.asarray(E, dtype=np.float64)
 
 
 class LinearSlave(Fmi2Slave):
@@ -47,11 +39,13 @@ class LinearSlave(Fmi2Slave):
         with np.load(Path(self.resources) / "linear.npz") as file:
             self.A, self.B, self.C, self.D = (file[word] for word in "ABCD")
             # of the states: for these the exponential of A, with its entries of omega^2, keeps its digits
-            self.sizes = file["sizes"]
+            self.sizes, self.inverse = file["sizes"], file["inverse"]
             variables = [[tuple(map(str, row)) for row in file[word]] for word in ("inputs", "outputs", "states")]
             self.modelName, self.description = str(file["name"]), str(file["description"])
             self.default_experiment = DefaultExperiment(step_size=float(file["step"]))
-        self.x, self.u = np.zeros(len(self.A)), np.zeros(self.B.shape[1])
+        # x : states in which A is best known, by those of the start
+        self.start, self.u = np.zeros(self.inverse.shape[1]), np.zeros(self.B.shape[1])
+        self.x = self.inverse @ self.start
         self.steps: dict[float, tuple[Array, Array]] = {}
         inputs, outputs, states = variables
         # "-" is a factor, and "" unknown
@@ -63,7 +57,7 @@ class LinearSlave(Fmi2Slave):
                 Real(name, description=meaning, causality=Fmi2Causality.output, getter=self._output(k)), nested=False
             )
         for k, (name, meaning, _) in enumerate(states):
-            self._add(f"start.{name}", f"at the start: {meaning}", Fmi2Causality.parameter, self.x, k)
+            self._add(f"start.{name}", f"at the start: {meaning}", Fmi2Causality.parameter, self.start, k)
 
     def _add(self, name: str, meaning: str, causality: Fmi2Causality, values: Array, k: int) -> None:
         fixed = causality == Fmi2Causality.parameter
@@ -71,6 +65,8 @@ class LinearSlave(Fmi2Slave):
 
         def put(value: float) -> None:
             values[k] = value
+            if fixed:
+                self.x = self.inverse @ self.start
 
         variable = Real(
             name, start=0.0, description=meaning, causality=causality, getter=lambda: values[k], setter=put, **words
@@ -112,14 +108,14 @@ class LinearSlave(Fmi2Slave):
             whole = np.zeros((n + m, n + m))
             rows = self.sizes[:, None]
             whole[:n, :n], whole[:n, n:] = self.A * self.sizes / rows * step_size, self.B / rows * step_size
-            by = exponential(whole)[:n] * rows
+            by = exponential_less_one(whole)[:n] * rows
             self.steps[step_size] = by[:, :n] / self.sizes, by[:, n:]
         by_x, by_u = self.steps[step_size]
-        self.x[:] = by_x @ self.x + by_u @ self.u
+        self.x = self.x + by_x @ self.x + by_u @ self.u
         return True
 
     def _get_fmu_state(self) -> dict[str, Any]:
         return {"x": self.x.tolist(), "u": self.u.tolist()}
 
     def _set_fmu_state(self, state: dict[str, Any]) -> None:
-        self.x[:], self.u[:] = state["x"], state["u"]
+        self.x, self.u[:] = np.array(state["x"]), state["u"]

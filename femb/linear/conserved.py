@@ -35,13 +35,13 @@ def without_conserved(space: StateSpace, in_modes: bool = False) -> StateSpace:
     """
     check_kind("state space", space, StateSpace, "a femb.StateSpace")
     if (known := space.known) is not None and isinstance(known.form, KnownForm):
-        of = space.in_modes()
+        of = space.in_form()
         motions, momenta = known.form.known(of.B, of.C)
         if not in_modes:
             of, motions, momenta = space, known.form.change @ motions, known.form.inverse.T @ momenta
         return _without_known(of, motions, momenta)
     if in_modes:
-        space = space.in_modes()
+        space = space.in_form()
     while space.states:
         A = space.A if space.dt is None else space.A - np.eye(len(space.A))
         scale, inputs, outputs = scales(A, space.B, space.C)

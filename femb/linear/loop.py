@@ -133,7 +133,7 @@ class Loop(Tabled):
     def _modes(self) -> tuple[Mode, ...]:
         from scipy.linalg import eig
 
-        A = self.plant.in_modes().A
+        A = self.plant.in_form().A
         scale, order = graded(A)
         found_left, found_right = np.zeros((2, *A.shape), dtype=complex)
         values, found_left[order], found_right[order] = eig(
@@ -312,7 +312,7 @@ class Loop(Tabled):
         all_outputs = self.plant.outputs if outputs is None else tuple(outputs)
         seen = [name for law in self.laws for name in law.inputs if name in self.plant.outputs]
         whole_plant = part_of(self.plant, [*dict.fromkeys([*set_, *added])], [*dict.fromkeys([*all_outputs, *seen])])
-        plant = with_continuous(whole_plant.in_modes(), self._continuous, errors=tuple(dict.fromkeys(errors)))
+        plant = with_continuous(whole_plant.in_form(), self._continuous, errors=tuple(dict.fromkeys(errors)))
         rows = [plant.index("outputs", name) for name in all_outputs]
         if not self._sampled:
             columns = [plant.index("inputs", name) for name in names]
@@ -369,7 +369,7 @@ class Loop(Tabled):
         """
         if number_problem(duration) or duration <= 0.0:
             raise ModelError(f"loop: duration: got {shown(duration)}, wanted seconds, above 0")
-        plant = with_continuous(self.plant.in_modes(), self._continuous)
+        plant = with_continuous(self.plant.in_form(), self._continuous)
         named = (*self.plant.states, *plant.states[len(plant.states) - sum(len(law.A) for law in self._continuous) :])
         x, more = np.zeros((len(named), 1)), np.zeros((len(plant.inputs), 1))
         for name, value in (start or {}).items():

@@ -15,8 +15,9 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.linalg import block_diag, expm
 
-from femb.base.types import Complexes, Floats
+from femb.base.types import Complexes, Floats, Ints
 from femb.layout.symmetry import nullity
+from femb.numerics.linear_systems import graded
 from femb.small_motions.eigenproblem import EigenProblem
 from femb.system.known_motions import KnownStructure
 
@@ -212,9 +213,11 @@ class KnownForm:
         return SteadyForm.of(A, B, C, Invariant(X, rates, Y, left_rates))
 
     def stored(self, A: Floats, B: Floats, C: Floats) -> dict[str, Floats]:
-        """The arrays of files, from which ``StoredForm.read`` makes the form again."""
+        """The arrays of files, from which ``StoredForm.read`` makes the form again, in the order of ``graded``."""
         own = {"A": A, "B": B, "C": C, "change": self.change, "inverse": self.inverse, "noise": self.rounding}
-        return {f"form_{word}": each for word, each in (own | vars(self.kept())).items()}
+        order = graded(A)[1]
+        found = {f"form_{word}": _ordered(word, each, order) for word, each in (own | vars(self.kept())).items()}
+        return found | {"form_order": order.astype(float)}
 
     def known(self, B: Floats, C: Floats) -> tuple[Floats, Floats]:
         """Motions (n, v) that no output C ever sees, and momenta (n, w) that no input B ever changes."""
@@ -240,9 +243,17 @@ class SteadyForm(KnownForm, ClosedForm):
         return self.invariant
 
 
-# The arrays of a form in files.
-STORED = tuple(f"form_{word}" for word in ("A", "B", "C", "change", "inverse", "noise"))
-KEPT = tuple(f"form_{each.name}" for each in fields(Invariant))
+# The arrays of a form in files, and those with rows and columns by z.
+STORED = ("A", "B", "C", "change", "inverse", "noise")
+KEPT = tuple(each.name for each in fields(Invariant))
+ROWS, COLUMNS = ("A", "B", "inverse", "noise", "motions", "momenta"), ("A", "C", "change", "noise")
+
+
+def _ordered(word: str, matrix: Any, order: Ints) -> Floats:
+    """An array of a file with its coordinates z in another order."""
+    found = np.array(matrix, dtype=float)
+    found = found[order] if word in ROWS else found
+    return found[:, order] if word in COLUMNS else found
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,10 +266,13 @@ class StoredForm(SteadyForm):
     @classmethod
     def read(cls, found: Mapping[str, Any]) -> "StoredForm":
         """From the arrays of ``stored``."""
-        own: Any = {name.removeprefix("form_"): np.array(found[name], dtype=float) for name in STORED}
-        kept = (np.array(found[name], dtype=float) for name in KEPT)
-        n = len(own["A"])
-        return cls(invariant=Invariant(*(x if x.shape[0] == x.shape[1] else x.reshape(n, -1) for x in kept)), **own)
+        n = len(found["form_A"])
+        order = np.ravel(found.get("form_order", np.arange(n)))  # of older files as it was
+        back = np.argsort(order)
+        own: Any = {word: _ordered(word, found[f"form_{word}"], back) for word in STORED}
+        kept = ((word, np.array(found[f"form_{word}"], dtype=float)) for word in KEPT)
+        shaped = ((word, x if x.shape[0] == x.shape[1] else x.reshape(n, -1)) for word, x in kept)
+        return cls(invariant=Invariant(*(_ordered(word, x, back) for word, x in shaped)), **own)
 
     @property
     def rounding(self) -> Floats:

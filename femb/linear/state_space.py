@@ -19,7 +19,7 @@ from femb.base.html import Brief, Tabled
 from femb.base.types import Complexes, Floats
 from femb.base.values import LOST, nearest, number_problem, numbered, shown, without_rounding
 from femb.linear.response import LOST_PART, FrequencyResponse, checked_frequencies, html_of_response
-from femb.numerics.linear_systems import SAME, Flow, continuous, eigenvalues, resolving
+from femb.numerics.linear_systems import RIGID, SAME, Flow, continuous, eigenvalues, graded, resolving
 from femb.numerics.threads import spared
 from femb.results.array_file import read_arrays, write_arrays
 
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 
 EPS = float(np.finfo(float).eps)
+# States of the largest model whose eigenvalues are compared where it is written, and what is said of them: growth, by
+# the slowest vibration, and the relative error of this.
+LARGEST_READ, NOTICED = 1000, 1e-3
 # Changes of A that are tried.
 SAMPLES, SEED = 4, 1
 FORMATS = (".npz", ".mat", ".h5")
@@ -144,12 +147,46 @@ class StateSpace(Brief):
         return self.form if self.form is not None and self.form.A is self.A else None
 
     def in_modes(self) -> "StateSpace":
-        """This model by the modes that it is known by, in which no large entry hides a small one; else itself."""
+        """This model by the modes that it is known by, in which no large entry hides a small one; else itself.
+
+        The fastest come first: so other programs, too, find slow eigenvalues to their digits.
+        """
+        of = self.in_form()
+        if of is self:
+            return self
+        order = graded(of.A)[1]
+        states = tuple(of.states[k] for k in order)
+        return replace(of, A=of.A[np.ix_(order, order)], B=of.B[order], C=of.C[:, order], states=states)
+
+    def in_form(self) -> "StateSpace":
+        """As ``in_modes``, in the order of the form."""
         if self.known is None or self.known.form.in_place:
             return self
         A, B, C = self.known.matrices(self.B, self.C)
         names = tuple(f"mode coordinate {k + 1}" for k in range(len(A)))
         return replace(self, A=A, B=B, C=C, states=names, truncation=None, form=None)
+
+    def _warn_of_rounding(self, way: str) -> None:
+        """Warn where eigenvalues of A, as another program finds them, differ from those of the model. way : out."""
+        if self.known is None or self.known.form.in_place or self.dt is not None or len(self.A) > LARGEST_READ:
+            return
+        wanted = self.eigenvalues()
+        size = np.abs(wanted)
+        slowest = float(np.min(size, where=wanted.imag > RIGID * size, initial=np.inf))
+        if np.sqrt(EPS * np.max(np.abs(self.A), initial=0.0)) < NOTICED * slowest or not np.isfinite(slowest):
+            return
+        found = np.linalg.eigvals(self.A)
+        growth = float(np.max(found.real)) - max(float(np.max(wanted.real)), 0.0)
+        slow = wanted[np.argmin(np.where(wanted.imag > RIGID * size, size, np.inf))]
+        off = float(np.min(np.abs(found - slow))) / slowest
+        if growth > NOTICED * slowest or off > NOTICED:
+            warn(
+                f"linear model by the names of its states: rounding of its stiffest entry, {np.max(np.abs(self.A)):.2g}"
+                f" 1/s2, lets other programs find growth of {max(growth, 0.0):.2g} 1/s that the model has not, and the "
+                f"slowest vibration ({slowest / (2.0 * np.pi):.4g} Hz) {100.0 * off:.2g} % off: {way}",
+                FembWarning,
+                stacklevel=3,
+            )
 
     @property
     def smallest_pole(self) -> float:
@@ -165,7 +202,7 @@ class StateSpace(Brief):
 
         Of a sampled system they are ln z/dt of those z of A; -infinity where z is zero.
         """
-        values = eigenvalues(self.in_modes().A)
+        values = eigenvalues(self.in_form().A)
         values = values if self.dt is None else continuous(values, self.dt)
         return values[np.lexsort((values.real, values.imag))]
 
@@ -180,7 +217,7 @@ class StateSpace(Brief):
     @spared(lambda space: len(space.states))
     def transfer(self, s: complex) -> Complexes:
         """(p, m) complex: the transfer matrix D + C (s - A)^-1 B at s, 1/s; of a sampled system that at e^(s dt)."""
-        of = self.in_modes()
+        of = self.in_form()
         states = np.linalg.solve(self._point(s) * np.eye(len(of.A)) - of.A, of.B.astype(complex))
         return np.asarray(self.D + of.C @ states, dtype=np.complex128)
 
@@ -211,7 +248,7 @@ class StateSpace(Brief):
         whole = int(np.floor(delay / period + SAME))
         fraction = delay - whole * period
         fraction = fraction if fraction > SAME * period else 0.0
-        of, known = self.in_modes(), self.known
+        of, known = self.in_form(), self.known
         motion_of = Flow(of.A, of.B)
 
         def flow(length: float) -> tuple[Floats, Floats]:
@@ -248,7 +285,7 @@ class StateSpace(Brief):
         the rounding of their stiffness. Raises ModelError: frequencies that are not positive.
         """
         found = checked_frequencies(frequencies)
-        of = self.in_modes()
+        of = self.in_form()
         noise = EPS * np.abs(of.A) if self.known is None else self.known.form.rounding
         parts = [of._rounded(2j * np.pi * frequency, noise) for frequency in found]
         values, rounding = np.array([value for value, _ in parts]), np.array([size for _, size in parts])
@@ -296,6 +333,7 @@ class StateSpace(Brief):
         """The model as scipy.signal.StateSpace, without names."""
         from scipy.signal import StateSpace as Signal
 
+        self._warn_of_rounding("take in_modes().to_scipy()")
         return Signal(self.A, self.B, self.C, self.D, **({} if self.dt is None else {"dt": self.dt}))
 
     def to_control(self) -> Any:
@@ -304,6 +342,7 @@ class StateSpace(Brief):
             import control
         except ImportError as error:
             raise ModelError("pip install 'femb[control]': python-control is not installed") from error
+        self._warn_of_rounding("take in_modes().to_control()")
         # dots are not allowed in names
         names = {key: [name.replace(".", "_").replace(" ", "_") for name in getattr(self, key)] for key in NAMES}
         return control.ss(self.A, self.B, self.C, self.D, *([] if self.dt is None else [self.dt]), **names)
@@ -316,9 +355,11 @@ class StateSpace(Brief):
         have a unit for each name, empty where it is not known. ``unsteady`` is a list of one text, or of none about a
         steady state, ``title`` one of the title of the model, ``damping`` one of the source of its damping. Of a
         truncated model there are also truncation_frequencies (f,) Hz, and truncation_error and truncation_bound
-        (f, p, m), relative. form_A and others are the better coordinates of a model that knows its rigid motions, with
-        these and the momenta. Raises ResultError.
+        (f, p, m), relative. form_A, form_B and form_C are the same model in modes, the fastest first, of one that knows
+        its rigid motions: x = form_change z; others are these motions and the momenta. Warns where A has not the digits
+        of slow motions that form_A has. Raises ResultError.
         """
+        self._warn_of_rounding("take form_A, form_B, form_C and D of the file")
         arrays: dict[str, Any] = {name: getattr(self, name) for name in (*"ABCD", *NAMES)}
         for word in UNITS:
             arrays[word] = tuple(self.units.get(name, "") for name in getattr(self, UNITS[word]))

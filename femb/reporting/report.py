@@ -37,7 +37,7 @@ def frequency_of(results: Results) -> Frequency | None:
 
 
 def _linear(space: StateSpace) -> Frequency:
-    poles = space.eigenvalues()
+    poles, space = space.eigenvalues(), space.in_modes()
     frequencies = resolving(poles, in_band=IN_BAND) if len(poles) else np.geomspace(0.01, 100.0, 200)
     if len(frequencies) > MOST:
         frequencies = frequencies[:: -(-len(frequencies) // MOST)]
