@@ -35,6 +35,16 @@ def is_bulk_data(path: str | Path) -> bool:
     return Path(path).suffix.lower() in SUFFIXES
 
 
+def is_input(path: str | Path) -> bool:
+    """Whether a file is an input file of Abaqus or CalculiX, by its suffix."""
+    return Path(path).suffix.lower() == ".inp"
+
+
+def is_deck(path: str | Path) -> bool:
+    """Whether a file is of a structure that may have materials of its own, by its suffix."""
+    return is_bulk_data(path) or is_input(path)
+
+
 def left_out(path: str | Path, *read: str) -> str:
     """The names of the cards of a file that a mesh leaves out, beside those that are ``read``, in words; or nothing."""
     lines = Path(path).read_text(encoding="utf-8", errors="replace").upper().splitlines()
@@ -149,13 +159,14 @@ def expanded(card: Card, given: Sequence[Any]) -> list[int]:
 @dataclass(frozen=True, eq=False)
 class BulkData:
     """Cards by their names, with their units; control : the lines before them. parts : superelements with cards of
-    their own, by number."""
+    their own, by number. sets : grids of sets by name, of input files."""
 
     path: Path
     cards: dict[str, list[Card]]
     units: Units = SI
     control: tuple[str, ...] = ()
     parts: dict[int, "BulkData"] = field(default_factory=dict)
+    sets: dict[str, list[int]] = field(default_factory=dict)
 
     def all(self, *names: str) -> Iterator[Card]:
         """The cards of some names."""

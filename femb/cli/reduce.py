@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from femb.base.bulk_cards import SYSTEMS
-from femb.base.bulk_data import is_bulk_data
+from femb.base.bulk_data import is_bulk_data, is_deck
 from femb.base.errors import ResultError
 from femb.cli.options import FORCE, QUIET, OptionError, numbers, pairs
 from femb.cli.output import check_free, check_writable, reported, say
@@ -122,7 +122,7 @@ def reduce(
             return
         if words.pop("mean_axes"):
             raise OptionError("--mean-axes: applies to a reduced body, .npz or .h5 of `femb reduce`")
-        if not interfaces and is_bulk_data(source) and words["youngs_modulus"] is None and not words["material"]:
+        if not interfaces and is_deck(source) and words["youngs_modulus"] is None and not words["material"]:
             others = {word: words[word] for word in ("loads", "stresses", "max_frequency", "effective_mass")}
             _refuse(source, OF_DECKS, {**others, "nodes": nodes, "appendage": appendage, "stress": stress, "out": out})
             given = {"unit": words["unit"], "logical": folders, "held": held, "compare": compare}
@@ -200,12 +200,7 @@ def _positions(interfaces: tuple[str, ...]) -> dict[str, list[float] | int]:
 
 def _materials(source: Path, of_mesh: dict[str, Any]) -> dict[str, Any]:
     """The material of a mesh, and those of its cell sets; none of bulk data that has its own. Raises OptionError."""
-    if (
-        is_bulk_data(source)
-        and of_mesh["youngs_modulus"] is None
-        and of_mesh["density"] is None
-        and not of_mesh["material"]
-    ):
+    if is_deck(source) and of_mesh["youngs_modulus"] is None and of_mesh["density"] is None and not of_mesh["material"]:
         return {}
     wanted = "SET=E,NU,RHO: Young's modulus in Pa, Poisson's ratio, density in kg/m3; or with the expansion in 1/K"
     texts = pairs("--material", of_mesh.pop("material"), wanted)

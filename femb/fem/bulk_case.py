@@ -26,7 +26,7 @@ FACES = {
 
 def grid_sets(data: BulkData) -> dict[str, list[int]]:
     """Grids by name: "set7" of SET and SET1, "rbe9" the independent grid of an RBE2, "spc" those that SPC holds."""
-    found = {f"rbe{card.id}": [card.whole("GN")] for card in data.all("RBE2")}
+    found = {**data.sets, **{f"rbe{card.id}": [card.whole("GN")] for card in data.all("RBE2")}}
     text = "\n".join(line.split("$")[0].strip().upper() for line in data.control).replace(",\n", ",")
     given = [line[3:].partition("=") for line in text.splitlines() if line.startswith("SET ")]
     lists = [(number.strip(), rest.replace(",", " ").split()) for number, _, rest in given]
@@ -209,7 +209,7 @@ class LoadSets:
 def acceleration(data: BulkData, card: Card, points: Floats) -> Floats:
     """(N, 3) m/s2: field of a GRAV, or of the centrifugal acceleration of an RFORCE, at places (N, 3) m."""
     if card.name == "GRAV":
-        axes = data.axes_at(card, card.value(1) or 0, np.zeros(3))
+        axes = data.axes_at(card, card.whole(1) if card.value(1) is not None else 0, np.zeros(3))
         return np.tile(card.number(2, "L/T2") * (axes @ card.numbers(3, 3, "")), (len(points), 1))
     if card.value(8) or card.value(7) not in (None, 0, 1, 2):
         raise card.refuse("an angular acceleration, RACC,")

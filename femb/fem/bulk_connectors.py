@@ -46,12 +46,17 @@ def shape_of(n: int, r: float, s: float) -> tuple[Floats, Floats]:
     return 0.25 * (1 + p * r) * (1 + q * s), 0.25 * np.array([p * (1 + q * s), q * (1 + p * r)])
 
 
-class _Patch:
-    """Elements, as lists of grids, on which points are projected."""
+class Facets:
+    """Faces, as lists of 3, 4, 6 or 8 grids with their corners (n, 3), on which points are projected; whose : for
+    messages."""
 
-    def __init__(self, data: BulkData, card: Card, cells: list[list[int]]) -> None:
-        self.data, self.card, self.cells = data, card, cells
-        self.corners = [np.array([data.grids[grid][0] for grid in cell]) for cell in cells]
+    def __init__(self, whose: object, cells: list[list[int]], corners: list[Floats]) -> None:
+        self.whose, self.cells, self.corners = whose, cells, corners
+
+    @classmethod
+    def of(cls, data: BulkData, card: Card, cells: list[list[int]]) -> "Facets":
+        """The patch of elements that a card names."""
+        return cls(card, cells, [np.array([data.grids[grid][0] for grid in cell]) for cell in cells])
 
     def foot(self, point: Floats) -> tuple[Floats, Floats, dict[int, Floats]]:
         """The nearest place (3,) to a point, the normal there, and the parts (1,) of the grids in its motion."""
@@ -74,7 +79,7 @@ class _Patch:
             )
         outside, place, normal, parts = min(found, key=lambda each: each[0])
         if outside > 0.5:
-            raise ModelError(f"{self.card}: its point has no foot on a surface that it connects")
+            raise ModelError(f"{self.whose}: its point has no foot on a surface that it connects")
         return place, normal, parts
 
     def motion(self, point: Floats, width: float) -> tuple[Floats, Floats, dict[int, Floats]]:
@@ -94,7 +99,7 @@ class _Patch:
         return place, normal, rows
 
 
-def _patches(data: BulkData, card: Card, shells: dict[int, Card], keys: tuple[str, str], of: str) -> list[_Patch]:
+def _patches(data: BulkData, card: Card, shells: dict[int, Card], keys: tuple[str, str], of: str) -> list[Facets]:
     """The surfaces of both ends. of : "property", or "element", with those that share a grid with it."""
     found = []
     for key in keys:
@@ -108,7 +113,7 @@ def _patches(data: BulkData, card: Card, shells: dict[int, Card], keys: tuple[st
             own = [each for each in own if each.whole("PID") == shells[number].whole("PID")]
         if not own:
             raise ModelError(f"{card}: {of} {number} is none of a shell of the file")
-        found.append(_Patch(data, card, [_grids(data, each) for each in own]))
+        found.append(Facets.of(data, card, [_grids(data, each) for each in own]))
     return found
 
 
@@ -238,7 +243,7 @@ def _lines(data: BulkData, grids: list[int], solid: Card) -> Iterator[tuple[int,
     """Grids of a shell with the two of a solid on whose line they lie."""
     known = [data.known(solid, solid.place("G") + k) for k, each in enumerate(solid.rest("G")) if each]
     x = {grid: data.grids[grid][0] for grid in (*known, *grids)}
-    patch = _Patch(data, solid, [grids])
+    patch = Facets.of(data, solid, [grids])
     for grid in grids:
         found, normal = [], patch.foot(x[grid])[1]
         for a, b in combinations([each for each in known if each != grid], 2):

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from femb.base.bulk_cards import Units
-from femb.base.bulk_data import BulkData, Logical, read_bulk_data
+from femb.base.bulk_data import BulkData, Logical
 from femb.base.errors import FembWarning, ModelError
 from femb.base.types import Bools, Floats, Ints, Sparse
 from femb.elements.shell.mesh import SIZES
@@ -26,6 +26,7 @@ from femb.fem.bulk_panels import panels_of
 from femb.fem.bulk_shells import Shells, shells_of, stress_work
 from femb.fem.bulk_springs import springs_of
 from femb.fem.bulk_ties import Row, ties_of
+from femb.fem.input_deck import read_deck
 from femb.fem.model import FeModel, StressStiffness, as_csc
 from femb.numerics.rotations import rigid_transport
 
@@ -59,7 +60,7 @@ def read_structure(path: str | Path, unit: float | str | Units = 1.0, logical: L
     Nodes are the grids that rigid elements do not carry. Warns of what is left out. Raises ModelError: cards, fields
     and options that are not read, by name; ResultError.
     """
-    data = read_bulk_data(path, unit, logical)
+    data = read_deck(path, unit, logical)
     try:
         sections, said = [data, *data.parts.values()], dict[str, list[str]]()
         for section in sections:

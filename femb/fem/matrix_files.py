@@ -20,6 +20,7 @@ from femb.base.array_files import check_file, numbers_in, reading_foreign
 from femb.base.bulk_data import located, pyyeti_nastran
 from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints, Sparse
+from femb.fem.input_deck import input_nodes
 from femb.fem.model import FeModel, GivenStress, as_csc
 
 LARGEST = 2**53  # of a whole number among floats
@@ -286,7 +287,7 @@ def read_nodes(path: str | Path) -> tuple[Ints, Floats, dict[str, Ints]]:
     path = Path(path)
     check_file(path, "nodes")
     if path.suffix.lower() == ".inp":
-        return read_input(path)
+        return input_nodes(path)
     if path.suffix.lower() in (".csv", ".txt"):
         text = path.read_text(encoding="utf-8", errors="replace").replace(",", " ").replace(";", " ")
         lines = [line.split() for line in text.splitlines() if line.strip() and line.strip()[0] in "0123456789"]
@@ -300,54 +301,6 @@ def read_nodes(path: str | Path) -> tuple[Ints, Floats, dict[str, Ints]]:
     frames = located(path)[0]
     numbers = np.array(sorted(frames), dtype=np.int64)
     return numbers, np.array([frames[int(number)][0] for number in numbers]), {}
-
-
-def read_input(path: Path) -> tuple[Ints, Floats, dict[str, Ints]]:
-    """Numbers, positions and node sets of *NODE and *NSET, with NSET=NAME and GENERATE. Raises ModelError."""
-    nodes: dict[int, list[float]] = {}
-    sets: dict[str, list[int]] = {}
-    keyword, words = "", {}
-    for count, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines()):
-        if line.startswith("**") or not line.strip():
-            continue
-        if line.startswith("*"):
-            keyword = line[1:].upper().split(",")[0].strip()
-            given = (each.split("=") for each in line.split(",")[1:])
-            words = {part[0].strip().upper(): part[-1].strip() for part in given}
-            continue
-        values = [each.strip() for each in line.split(",") if each.strip()]
-        try:
-            if keyword == "NODE":
-                place = [float(each) for each in values[1:4]]
-                if not np.isfinite(place).all():
-                    raise ValueError
-                nodes[int(values[0])] = place + [0.0] * (3 - len(place))
-                if "NSET" in words:
-                    sets.setdefault(words["NSET"], []).append(int(values[0]))
-            elif keyword == "NSET" and "NSET" in words:
-                own = sets.setdefault(words["NSET"], [])
-                if "GENERATE" in words:
-                    own += _generated(*map(int, values))
-                else:
-                    for each in values:
-                        own += [int(each)] if each.isdecimal() else sets.get(each, [])
-        except (ValueError, TypeError, IndexError):
-            raise ModelError(
-                f"{path}:{count + 1}: got {line.strip()[:60]!r} of *{keyword}, wanted numbers separated by commas"
-            ) from None
-    if not nodes:
-        raise ModelError(f"{path}: has no *NODE")
-    row = {number: k for k, number in enumerate(nodes)}
-    rows = {name: np.array([row[each] for each in own if each in row], dtype=np.int64) for name, own in sets.items()}
-    return np.array(list(nodes)), np.array(list(nodes.values())), rows
-
-
-def _generated(first: int, last: int, step: int = 1) -> range:
-    """The numbers of a set with GENERATE, at most ten million. Raises ValueError."""
-    numbers = range(first, last + 1, step)
-    if len(numbers) > 10_000_000:
-        raise ValueError
-    return numbers
 
 
 # Matrices that CalculiX stores: NAME.sti, NAME.mas and NAME.dof of *FREQUENCY, SOLVER=MATRIXSTORAGE.

@@ -10,13 +10,14 @@ import numpy as np
 from scipy.linalg import eigh
 
 from femb.base.bulk_cards import Units
-from femb.base.bulk_data import BulkData, read_bulk_data
+from femb.base.bulk_data import BulkData
 from femb.base.errors import FembWarning, ModelError
 from femb.base.html import Tabled
 from femb.base.types import Floats, Sparse
 from femb.fem.bulk_case import LoadSets, grid_sets, supports_of
 from femb.fem.bulk_model import read_structure
 from femb.fem.checks import DIRECTIONS, GROUNDED, check_size, properties
+from femb.fem.input_deck import read_deck
 from femb.fem.model import FeModel, as_csc, free_of
 from femb.fem.printed import Printed, read_printed
 
@@ -115,7 +116,7 @@ def overview(
         if held or compare is not None:
             warnings.filterwarnings("ignore", ".*supports are left out", FembWarning)
         model = read_structure(deck, unit, logical)
-    data = read_bulk_data(deck, unit, logical)
+    data = read_deck(deck, unit, logical)
     if held and model.supports is None:
         raise ModelError(f"{deck}: held: the deck has no supports that hold a grid (SPC, SPC1, PS of GRID)")
     held = held or (compare is not None and model.supports is not None)

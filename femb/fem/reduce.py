@@ -14,7 +14,7 @@ from scipy.linalg import block_diag, eigh
 
 from femb.base.array_files import check_file, of_file, read_arrays
 from femb.base.bulk_cards import SI, Units
-from femb.base.bulk_data import is_bulk_data, located
+from femb.base.bulk_data import is_deck, located
 from femb.base.errors import ModelError, Problem, ResultError
 from femb.base.mesh_files import nodes_on_plane
 from femb.base.types import Floats, Ints, Sparse
@@ -253,8 +253,8 @@ def reduce_mesh(
     ``write_reduced_body(path, result.body)`` writes the file, ``result.table()`` is the account.
 
     Parameters:
-        mesh: bulk data of NASTRAN with shells, bars, masses and rigid elements, without a material here, whose lengths
-            are in ``unit``; or a file of Gmsh, Abaqus, NASTRAN, VTU or another format of meshio, with
+        mesh: bulk data of NASTRAN, or an input file of Abaqus or CalculiX with sections and materials, without a
+            material here, in ``unit``; or a file of Gmsh, Abaqus, NASTRAN, VTU or another format of meshio, with
             tetrahedra of 4 or 10 nodes, hexahedra of 8, 20 or 27, or wedges of 6.
         interfaces: texts as "root=left", "tip=x=1.5:mean", "tip=3,7,9@1.5,0,0" or "tip=right/0,1,0/0,0,1", with its x
             axis and a direction towards y: the first is the root; or a dictionary of these, or
@@ -280,7 +280,7 @@ def reduce_mesh(
     from femb.fem.solids import SolidMaterial, read_mesh
 
     given = {"youngs_modulus": youngs_modulus, "poissons_ratio": poissons_ratio, "density": density}
-    if is_bulk_data(mesh) and youngs_modulus is None and density is None and not materials:
+    if is_deck(mesh) and youngs_modulus is None and density is None and not materials:
         from femb.fem.bulk_model import read_structure
 
         model = read_structure(mesh, unit, logical)
