@@ -113,7 +113,8 @@ MPCADD   sums of MPC                        | SID S...
 """
 # Left out, by what they are; names as regular expressions.
 LEFT_OUT = {
-    "loads": r"(PLOAD\d?|PLOADX1|PLOADB3|FORCE\w*|MOMENT\w*|GRAV|RFORCE|ACCEL\d?|SLOAD|CLOAD|LOADCYN|LOAD|LSEQ|SPCD|"
+    "loads": r"(TEMP|TEMPD|TEMPP1|TEMPRB|"
+    r"PLOAD\d?|PLOADX1|PLOADB3|FORCE\w*|MOMENT\w*|GRAV|RFORCE|ACCEL\d?|SLOAD|CLOAD|LOADCYN|LOAD|LSEQ|SPCD|"
     r"DEFORM|DAREA|DLOAD|"
     r"[RT]LOAD\d|ACSRCE|TIC|DELAY|DPHASE|NOLIN\d|TF|LOADCL?\w*|LOADT|UNBALNC)",
     "supports": r"(SPC\w*|SUP\w+|BNDF\w*|BNDFIX\d?)",
@@ -127,7 +128,7 @@ LEFT_OUT = {
     r"GPST|MASSSET|SEMASET|DEACTEL|DYPARAM|MDFREQ\w*|EXTSE\w*)",
     "aeroelastic": r"(AE\w+|AERO\w?|CAERO\d|PAERO\d|SPLINE\d|FLFACT|FLUTTER|MKAERO\d|TRIM\d?|UXVEC|DIVERG|SPLINRB|"
     r"DMIJI?|DMIK)",
-    "thermal": r"(TEMP\w*|CHBDY\w|PHBDY|CONV\w?|CONVM|PCONVM?|RAD\w+|VIEW\w*|QHBDY|QBDY\d|QVECT|QVOL|MAT4|MAT5|"
+    "thermal": r"(TEMP\w+|CHBDY\w|PHBDY|CONV\w?|CONVM|PCONVM?|RAD\w+|VIEW\w*|QHBDY|QBDY\d|QVECT|QVOL|MAT4|MAT5|"
     r"MATT\d+|TMPSET)",
     "nonlinear laws, linear at rest": r"(MATS\d|TABLES\w|TABLEM\d|MATEP|MATF|MATVE|CREEP|PBUSHT|PELAST|PDAMPT|"
     r"PFASTT|PBUSH1DT|MATHED|MATDMG)",
@@ -241,8 +242,8 @@ class Units:
         L, F = self.length, self.force
         M = F * self.time**2 / L * self.mass
         return {
-            "": 1.0, "1/K": 1.0, "L": L, "L2": L**2, "L4": L**4, "L6": L**6, "P": F / L**2, "F/L": F / L,
-            "FL": F * L, "F": F, "L/T2": L / self.time**2, "1/T": 1.0 / self.time,
+            "": 1.0, "1/K": 1.0, "L": L, "1/L": 1.0 / L, "L2": L**2, "L4": L**4, "L6": L**6, "P": F / L**2,
+            "F/L": F / L, "FL": F * L, "F": F, "L/T2": L / self.time**2, "1/T": 1.0 / self.time,
             "M": M, "D": M / L**3, "ML": M * L, "ML2": M * L**2, "M/L": M / L, "M/L2": M / L**2,
         }[unit]  # fmt: skip
 

@@ -27,28 +27,44 @@ POINTS, WEIGHTS = np.polynomial.legendre.leggauss(3)
 @dataclass(frozen=True, eq=False)
 class Bar:
     """Matrices (12, 12) of two grids in basic axes: stiffness, mass; stress (12, 12) by a unit of tension, whose value
-    is tension (12,) times the motions."""
+    is tension (12,) times the motions. growth (12,) : forces of one kelvin above ``cold``, that without stress."""
 
     grids: tuple[int, int]
     stiffness: Floats
     mass: Floats
     tension: Floats
     stress: Floats
+    growth: Floats
+    cold: float
+    number: int
 
 
 def bars_of(data: BulkData, coupled: bool) -> list[Bar]:
     """All bars and rods. coupled : whether masses are those of the shapes of the element, else half at each end."""
-    properties: dict[tuple[str, int], Stations] = {}
+    properties: dict[tuple[str, int], tuple[Stations, tuple[float, float]]] = {}
     found = []
-    for card in data.all("CBAR", "CBEAM"):
-        kind, default = ("PBAR PBARL", "BAROR") if card.name == "CBAR" else ("PBEAM PBEAML PBCOMP", "BEAMOR")
-        card = _completed(card, next(data.all(default), None))
+    for given in data.all("CBAR", "CBEAM"):
+        card, own = _with_property(data, given)
         key = card.name, card.whole("PID")
         if key not in properties:
-            properties[key] = stations_of(data, data.property(card, kind))
-        found.append(_bar(data, card, properties[key], coupled))
+            properties[key] = stations_of(data, own), heat_of(data, own)
+        stations, heat = properties[key]
+        found.append(_bar(_frame(data, card, stations), coupled, heat))
     found += [_bend(data, card) for card in data.all("CBEND")]
     return found + [_rod(data, card) for card in data.all(*RODS)]
+
+
+def _with_property(data: BulkData, card: Card) -> tuple[Card, Card]:
+    """A bar with what is blank in it, and its property."""
+    kind, default = ("PBAR PBARL", "BAROR") if card.name == "CBAR" else ("PBEAM PBEAML PBCOMP", "BEAMOR")
+    card = _completed(card, next(data.all(default), None))
+    return card, data.property(card, kind)
+
+
+def heat_of(data: BulkData, card: Card) -> tuple[float, float]:
+    """Expansion, 1/K, and temperature without stress of the material of a property or rod."""
+    own = data.property(card, "MAT1", "MID")
+    return tuple(own.number(key) if own.value(key) is not None else 0.0 for key in ("A", "TREF"))  # type: ignore[return-value]
 
 
 def _completed(card: Card, default: Card | None) -> Card:
@@ -81,7 +97,26 @@ def line_axes(data: BulkData, card: Card, ends: tuple[Floats, Floats], turn: Flo
     return np.column_stack([x, np.cross(z, x), z])
 
 
-def _bar(data: BulkData, card: Card, stations: Stations, coupled: bool) -> Bar:
+@dataclass(frozen=True, eq=False)
+class _Frame:
+    """A bar between its ends, (2, 3) m: axes R (3, 3), columns; X (12, 12) : motions of the ends along these by those
+    of the grids; K (12, 12) : by motions of the ends, without its pins."""
+
+    card: Card
+    grids: tuple[int, int]
+    stations: Stations
+    ends: Floats
+    R: Floats
+    X: Floats
+    K: Floats
+    pins: list[int]
+
+    @property
+    def length(self) -> float:
+        return float(np.linalg.norm(self.ends[1] - self.ends[0]))
+
+
+def _frame(data: BulkData, card: Card, stations: Stations) -> _Frame:
     grids = data.known(card, "GA"), data.known(card, "GB")
     frames = [data.grids[grid] for grid in grids]
     # 1 and 2 were the kinds of orientation
@@ -99,17 +134,71 @@ def _bar(data: BulkData, card: Card, stations: Stations, coupled: bool) -> Bar:
     keys = ("W1A", "W1B")
     ends = [place + axes @ card.numbers(key, 3) for (place, _), axes, key in zip(frames, own, keys, strict=True)]
     R = line_axes(data, card, (ends[0], ends[1]), turn)
-    length = float(np.linalg.norm(ends[1] - ends[0]))
     turned = np.kron(np.eye(2), R.T)
     X = np.zeros((12, 12))
     for k, (end, (place, _)) in enumerate(zip(ends, frames, strict=True)):
         X[6 * k : 6 * k + 6, 6 * k : 6 * k + 6] = turned @ rigid_transport(end - place)
-    K = stiffness(stations, length).copy()
     pins = [6 * k + c for k, key in enumerate(("PA", "PB")) if card.value(key) for c in card.components(key)]
-    K = released(card, K, pins)
+    K = stiffness(stations, float(np.linalg.norm(ends[1] - ends[0])))
+    return _Frame(card, grids, stations, np.array(ends), R, X, K, pins)
+
+
+def _bar(frame: _Frame, coupled: bool, heat: tuple[float, float]) -> Bar:
+    K, X, length = released(frame.card, frame.K, frame.pins), frame.X, frame.length
     tension, G = _tension(K, length)
-    mass = _coupled(stations, length) if coupled else _lumped(stations, length)
-    return Bar(grids, X.T @ K @ X, X.T @ mass @ X, tension @ X, X.T @ G @ X)
+    mass = _coupled(frame.stations, length) if coupled else _lumped(frame.stations, length)
+    stretch = np.concatenate([np.zeros(6), [length], np.zeros(5)])
+    growth = X.T @ (K @ stretch) * heat[0]
+    return Bar(frame.grids, X.T @ K @ X, X.T @ mass @ X, tension @ X, X.T @ G @ X, growth, heat[1], frame.card.id)
+
+
+def line_load(data: BulkData, load: Card, bars: dict[int, Card]) -> dict[int, Floats]:
+    """Forces and moments (6,) by grid of a PLOAD1, as of an exact Timoshenko beam with clamped ends."""
+    number = load.whole(1)
+    if number not in bars:
+        raise ModelError(f"{load}: {number} is no CBAR and no CBEAM of the file")
+    card, own = _with_property(data, bars[number])
+    stations = stations_of(data, own)
+    frame = _frame(data, card, stations)
+    kind, scale, length = load.text(2), load.text(3), frame.length
+    if kind[:2] not in ("FX", "FY", "FZ", "MX", "MY", "MZ") or scale not in ("LE", "FR", "LEPR", "FRPR"):
+        raise load.refuse(f"a load {kind} by {scale}")
+    direction = (np.eye(3) if kind.endswith("E") else frame.R.T)[:, "XYZ".index(kind[1])]
+    unit = length if scale.startswith("FR") else data.units.length
+    first = load.number(4) * unit
+    last = first if load.value(6) is None else load.number(6) * unit
+    whole = "FL" if kind[0] == "M" else "F"
+    per_length = {"F": "F/L", "FL": "F"}[whole]
+    column = np.concatenate([np.zeros(3), direction] if kind[0] == "M" else [direction, np.zeros(3)])
+    if last == first:
+        points, weights, values = np.array([first]), np.ones(1), np.array([load.number(5, whole)])
+    else:
+        p = [load.number(k, per_length) if load.value(k) is not None else 0.0 for k in (5, 7)]
+        along, shares = np.polynomial.legendre.leggauss(5)
+        points, weights = 0.5 * (first + last) + 0.5 * (last - first) * along, 0.5 * (last - first) * shares
+        values = np.interp(points, [first, last], p)
+        if scale.endswith("PR"):
+            values = values * float(np.linalg.norm(np.cross(direction, [1.0, 0.0, 0.0])))
+    held = np.zeros(12)
+    for point, force in zip(points, weights * values, strict=True):
+        # the part from end A to the force moves end B, as the rest is without load
+        u = np.zeros(6)
+        for s, w in zip(POINTS, WEIGHTS, strict=True):
+            x = 0.5 * point * (1.0 + s)
+            C, _ = _flexibility(_at(stations, x / length))
+            to = rigid_transport(np.array([length - x, 0.0, 0.0])).T
+            at = rigid_transport(np.array([point - x, 0.0, 0.0])).T
+            u += 0.5 * point * w * (to.T @ C @ at @ (force * column))
+        end = frame.K[6:, 6:] @ u
+        total = rigid_transport(np.array([point, 0.0, 0.0])).T @ (force * column)
+        held += np.concatenate([total - rigid_transport(np.array([length, 0.0, 0.0])).T @ end, end])
+    K = frame.K
+    for pin in frame.pins:
+        if K[pin, pin] > 0.0:
+            held = held - K[:, pin] * held[pin] / K[pin, pin]
+            K = released(card, K, [pin])
+    found = frame.X.T @ held
+    return {frame.grids[0]: found[:6], frame.grids[1]: found[6:]}
 
 
 def stiffness(stations: Stations, length: float) -> Floats:
@@ -301,7 +390,9 @@ def _bend(data: BulkData, card: Card) -> Bar:
     M = np.zeros((12, 12))
     for k in (0, 6):
         M[k : k + 3, k : k + 3] = 0.5 * section.mass * angle * radius * np.eye(3)
-    return Bar(grids, K, M, np.zeros(12), np.zeros((12, 12)))
+    heat = heat_of(data, own)
+    growth = K @ np.concatenate([np.zeros(6), chord, np.zeros(3)]) * heat[0]
+    return Bar(grids, K, M, np.zeros(12), np.zeros((12, 12)), growth, heat[1], card.id)
 
 
 def _pipe(card: Card) -> BarSection:
@@ -366,4 +457,5 @@ def _rod(data: BulkData, card: Card) -> Bar:
     stress = np.zeros((12, 12))
     places = np.r_[0:3, 6:9]
     stress[np.ix_(places, places)] = across
-    return Bar(grids, K, M, E * area / length * rows[0], stress)
+    heat, cold = heat_of(data, own)
+    return Bar(grids, K, M, E * area / length * rows[0], stress, E * area * heat * rows[0], cold, card.id)

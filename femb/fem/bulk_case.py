@@ -1,9 +1,11 @@
 """Supports, sets of grids, and sets of loads as forces on grids, that the case control of bulk data names.
 
-Temperatures and enforced motions are no forces and are left out.
+Enforced motions are no forces and are left out.
 """
 
+import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -11,10 +13,12 @@ from femb.base.bulk_data import BulkData, Card, expanded, read_field
 from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.elements.shell.bulk_shell import ELEMENTS
+from femb.fem.bulk_bars import line_load
 from femb.fem.bulk_ties import Row
 
 FORCES = ("FORCE", "FORCE1", "FORCE2", "MOMENT", "MOMENT1", "MOMENT2")
-PRESSURES = ("PLOAD", "PLOAD1", "PLOAD2", "PLOAD4")
+PRESSURES = ("PLOAD", "PLOAD1", "PLOAD2", "PLOAD4", "SLOAD")
+HEAT = ("TEMP", "TEMPD", "TEMPP1", "TEMPRB")
 SOLIDS = {"CHEXA": 8, "CPENTA": 6, "CTETRA": 4, "CPYRAM": 5}
 FACES = {
     "CHEXA": ["0321", "0154", "1265", "2376", "3047", "4567"],
@@ -75,16 +79,35 @@ def support_rows(data: BulkData, scalars: dict[int, int]) -> Iterator[Row]:
             yield {number: np.ones((1, 1))}
 
 
+@dataclass(frozen=True)
+class Temperatures:
+    """Of a set: grids by number, others, and elements by their own: mean and gradient along the normal, 1/m; initial :
+    in place of those without stress of the materials, or None."""
+
+    grids: dict[int, float]
+    others: float | None
+    elements: dict[int, tuple[float, float]] = field(default_factory=dict)
+    initial: "Temperatures | None" = None
+
+    def at(self, grid: int) -> float:
+        """The temperature of a grid. Raises ModelError."""
+        found = self.grids.get(grid, self.others)
+        if found is None:
+            raise ModelError(f"grid {grid} has no TEMP, and the set has no TEMPD")
+        return found
+
+
 class LoadSets:
     """Forces and moments (6,) by grid of the sets of loads of bulk data, in basic axes."""
 
     def __init__(self, data: BulkData) -> None:
         self.data = data
+        self.bars = {card.id: card for card in data.all("CBAR", "CBEAM")}
         self.faces = {card.id: card for card in data.all(*ELEMENTS, "CQUAD8", "CTRIA6", *SOLIDS)}
 
     def numbers(self) -> list[int]:
         """The numbers of all sets."""
-        cards = self.data.all("LOAD", "GRAV", "RFORCE", *FORCES, *PRESSURES)
+        cards = self.data.all("LOAD", "GRAV", "RFORCE", *FORCES, *PRESSURES, *HEAT)
         return sorted({card.whole(0) for card in cards if isinstance(card.value(0), int)})
 
     def of(self, number: int) -> tuple[dict[int, Floats], list[tuple[float, Card]]]:
@@ -95,7 +118,7 @@ class LoadSets:
                 rest = card.rest(2)
                 parts = [(card.number(1) * float(s), int(n)) for s, n in zip(rest[::2], rest[1::2], strict=False)]
         forces, fields = dict[int, Floats](), list[tuple[float, Card]]()
-        found = False
+        found = any(card.whole(0) == number for card in self.data.all(*HEAT))
         for factor, own in parts:
             for card in self.data.all(*FORCES, *PRESSURES, "GRAV", "RFORCE"):
                 if card.whole(0) != own:
@@ -110,6 +133,30 @@ class LoadSets:
             raise ModelError(f"load set {number}: has no cards that are read; the file has {self.numbers()}")
         return forces, fields
 
+    def heat(self, number: int, above_initial: bool = True) -> Temperatures | None:
+        """The temperatures of a set, or None, with the initial ones that the case control names."""
+        known, others = dict[int, float](), None
+        own = {name: [card for card in self.data.all(name) if card.value(0) == number] for name in HEAT}
+        for card in own["TEMP"]:
+            known |= {card.whole(k): card.number(k + 1) for k in (1, 3, 5) if card.value(k) is not None}
+        for card in self.data.all("TEMPD"):
+            for k in range(0, len(card.rest(0)), 2):
+                others = card.number(k + 1) if card.value(k) == number else others
+        elements = dict[int, tuple[float, float]]()
+        for card in own["TEMPP1"]:
+            slope = card.number(3, "1/L") if card.value(3) is not None else 0.0
+            elements |= dict.fromkeys([card.whole(1), *card.ids(8)], (card.number(2), slope))
+        for card in own["TEMPRB"]:
+            if any(card.value(k) for k in range(4, 16)):
+                raise card.refuse("temperatures that change across a bar")
+            ends = card.numbers(2, 2, "")
+            elements |= dict.fromkeys([card.whole(1), *card.ids(16)], (float(ends.mean()), 0.0))
+        if not known and not elements and others is None:
+            return None
+        named = re.findall(r"^\s*TEMP\w*\s*\(\s*INI\w*\s*\)\s*=\s*(\d+)", "\n".join(self.data.control).upper(), re.M)
+        initial = self.heat(int(named[0]), False) if named and above_initial else None
+        return Temperatures(known, others, elements, initial)
+
     def _on_grids(self, card: Card) -> Iterator[tuple[int, Floats]]:
         if card.name in FORCES:
             yield card.whole(1), self._force(card)
@@ -122,8 +169,12 @@ class LoadSets:
                 yield from self._pressed(grids, [card.number(1, "P")] * len(grids))
         elif card.name == "PLOAD4":
             yield from self._pload4(card)
+        elif card.name == "SLOAD":
+            for k in (1, 3, 5):
+                if card.value(k) is not None:
+                    yield card.whole(k), np.array([card.number(k + 1, "F"), *[0.0] * 5])
         else:
-            raise card.refuse("a load along a bar")
+            yield from line_load(self.data, card, self.bars).items()
 
     def _force(self, card: Card) -> Floats:
         data, moment = self.data, card.name.startswith("MOMENT")

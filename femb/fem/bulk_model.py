@@ -18,7 +18,7 @@ from femb.base.errors import FembWarning, ModelError
 from femb.base.types import Bools, Floats, Ints, Sparse
 from femb.elements.shell.mesh import SIZES
 from femb.fem.bulk_bars import bars_of
-from femb.fem.bulk_case import LoadSets, acceleration, grid_sets, support_rows
+from femb.fem.bulk_case import LoadSets, Temperatures, acceleration, grid_sets, support_rows
 from femb.fem.bulk_connectors import connectors_of, edges_of
 from femb.fem.bulk_curved_shells import curved_shells_of
 from femb.fem.bulk_matrices import matrices_of
@@ -27,7 +27,9 @@ from femb.fem.bulk_shells import Shells, shells_of, stress_work
 from femb.fem.bulk_springs import springs_of
 from femb.fem.bulk_ties import Row, ties_of
 from femb.fem.input_deck import read_deck
+from femb.fem.loads import blocks_of, heated
 from femb.fem.model import FeModel, StressStiffness, as_csc
+from femb.fem.solids import SolidStress
 from femb.numerics.rotations import rigid_transport
 
 # Solids: numbers of corners and of all grids; kinds of meshio with these; where the other grids are in meshio's order;
@@ -104,6 +106,18 @@ class _Entries:
         return as_csc(sum(self.more, start=coo_array(entries, shape=(size, size)).tocsc()))
 
 
+@dataclass(frozen=True, eq=False)
+class _Heat:
+    """Elements with their numbers, freedoms (e, k), forces (e, n + 1, k) of a kelvin of each grid above ``cold`` (e,)
+    and of a kelvin per metre along the normal, and rows (e, n) of grids."""
+
+    numbers: list[int]
+    places: Ints
+    per_kelvin: Floats
+    cold: Floats
+    rows: Ints
+
+
 class _Part:
     """The matrices of a section of bulk data by its freedoms: six of each grid, in basic axes, then those of the scalar
     points; its ties and cells."""
@@ -120,9 +134,10 @@ class _Part:
         self.points = {number: k for k, number in enumerate({**numbers, **dict.fromkeys(sorted(scalars))})}
         self.size = 6 * len(self.row) + len(self.points)
         self.stiffness, self.mass = _Entries(), _Entries()
+        self.solids: tuple[FeModel, list[int | list[int]]] | None = None
         self.ties = ties_of(data, self.points)
         self.ties.rows += edges_of(data)
-        self.stress = StructureStress()
+        self.stress, self.heat = StructureStress(), list[_Heat]()
         self.cells = self._assembled()
 
     def places(self, numbers: list[int]) -> Ints:
@@ -140,6 +155,7 @@ class _Part:
             self.stiffness.add(places, shells.stiffness)
             self.mass.add(places, shells.mass)
             self.stress.shells.append((places, shells))
+            self.heat.append(_Heat(shells.numbers.tolist(), places, shells.heat, shells.cold, shells.cells))
             cells |= {kind: shells.cells for kind, n in SIZES.items() if n == shells.cells.shape[1]}
         for rows, stiffness, mass in curved_shells_of(self.data, self.coupled):
             places = (6 * rows[:, :, None] + np.arange(6)).reshape(1, -1)
@@ -149,6 +165,10 @@ class _Part:
             places = np.array([self.places(list(bar.grids)) for bar in bars])
             self.stiffness.add(places, np.array([bar.stiffness for bar in bars]))
             self.mass.add(places, np.array([bar.mass for bar in bars]))
+            growth = np.array([[0.5 * bar.growth, 0.5 * bar.growth, 0.0 * bar.growth] for bar in bars])
+            rows = np.array([[self.row[grid] for grid in bar.grids] for bar in bars])
+            numbers = [bar.number for bar in bars]
+            self.heat.append(_Heat(numbers, places, growth, np.array([bar.cold for bar in bars]), rows))
             self.stress.bars = places, np.array([b.tension for b in bars]), np.array([b.stress for b in bars])
         for grids, stiffness, masses in panels_of(self.data):
             places = (6 * np.array([self.row[grid] for grid in grids])[:, None] + np.arange(3)).reshape(1, -1)
@@ -166,7 +186,7 @@ class _Part:
         from scipy.sparse import coo_array
 
         from femb.fem.bulk_solids import Materials
-        from femb.fem.solids import SolidMaterial, SolidStress, solid_model
+        from femb.fem.solids import SolidMaterial, solid_model
 
         data, materials = self.data, Materials(self.data)
         cells, owned = dict[str, list[list[int]]](), dict[str, list[SolidMaterial]]()
@@ -213,7 +233,39 @@ class _Part:
             into.more.append(as_csc(S.T @ own_part @ S))
         assert isinstance(found.stress, SolidStress)
         self.stress.solid = S, found.stress
+        self.solids = found, [node if node < count else ends[node - count].tolist() for node in range(len(points))]
         return {kind: each for kind, each in arrays.items() if not np.any(each >= count)}
+
+    def heated(self, temperatures: Temperatures) -> Floats:
+        """Forces (n,) of temperatures of the grids and elements. Raises ModelError."""
+        force, grids = np.zeros(self.size), list(self.row)
+        if any(True for _ in self.data.all("CQUAD8", "CTRIA6")):
+            raise ModelError("temperatures of CQUAD8 and CTRIA6 are not read: take CQUAD4 and CTRIA3")
+        for part in self.heat:
+            for number, places, per_kelvin, cold, rows in zip(
+                part.numbers, part.places, part.per_kelvin, part.cold, part.rows, strict=True
+            ):
+                mean, slope = temperatures.elements.get(number, (None, 0.0))
+                own = [temperatures.at(grids[row]) if mean is None else mean for row in rows]
+                first = cold if temperatures.initial is None else [temperatures.initial.at(grids[row]) for row in rows]
+                force[places] += np.append(np.array(own) - first, slope) @ per_kelvin
+        if self.solids is not None:
+            model, nodes = self.solids
+            assert isinstance(model.stress, SolidStress)
+            used = set(np.concatenate([block.cells.ravel() for block in model.stress.blocks]).tolist())
+            first = temperatures.initial
+
+            def warm_at(row: int) -> float:
+                return temperatures.at(grids[row]) - (0.0 if first is None else first.at(grids[row]))
+
+            warm = np.array([
+                np.mean([warm_at(row) for row in np.atleast_1d(each)]) if k in used else 0.0
+                for k, each in enumerate(nodes)
+            ])  # fmt: skip
+            own_force = heated(blocks_of(model.stress), model.nodes, warm, "TEMP", from_cold=first is None)[0]
+            assert self.stress.solid is not None
+            force += self.stress.solid[0].T @ own_force[model.node_of, model.component]
+        return force
 
     def rows(self, ties: list[Row]) -> Sparse:
         """(m, n) of rows by grids."""
@@ -284,6 +336,8 @@ def _joined(data: BulkData) -> FeModel:
             own = np.zeros(part.size)
             for grid, each in forces.items():
                 own[part.places([grid])] += each if grid in part.row else each[:1]
+            if (warm := LoadSets(part.data).heat(number)) is not None:
+                own += part.heated(warm)
             force += expand.T @ (E.T @ own)
             for factor, card in fields:
                 points = np.where(model.component < 3, model.node_of, -1)

@@ -13,7 +13,8 @@ from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
 from femb.elements.shell.bulk_shell import Walls, corners_of, material_directions, shell_cards
 from femb.elements.shell.mesh import SIZES, projected_axes
-from femb.elements.shell.stiffness import areas, elements_of, middle_axes, reference_strains
+from femb.elements.shell.stiffness import ShellElements, areas, elements_of, middle_axes, reference_strains
+from femb.fem.bulk_connectors import shape_of
 
 SMOOTH = np.cos(np.radians(20.0))  # elements that meet by less have one normal
 FLAT = 1e-6
@@ -22,7 +23,9 @@ FLAT = 1e-6
 @dataclass(frozen=True, eq=False)
 class Shells:
     """Elements with n corners: rows (e, n) of grids, stiffness and mass (e, 6 n, 6 n) in basic axes; corners x and
-    directors d (e, n, 3), and stresses (e, m, 6 n) of natural strains by the motions of the corners."""
+    directors d (e, n, 3), and stresses (e, m, 6 n) of natural strains by the motions of the corners. heat
+    (e, n + 1, 6 n) : forces of a kelvin above ``cold`` (e,) of each corner, and of a kelvin per metre along the normal.
+    numbers (e,) : of the elements."""
 
     cells: Ints
     stiffness: Floats
@@ -30,6 +33,9 @@ class Shells:
     x: Floats
     d: Floats
     stresses: Floats
+    heat: Floats
+    cold: Floats
+    numbers: Ints
 
 
 def shells_of(data: BulkData, coupled: bool) -> list[Shells]:
@@ -51,15 +57,50 @@ def shells_of(data: BulkData, coupled: bool) -> list[Shells]:
         laid = {int(k): walls.laid(int(k)).wall for k in np.unique(which)}
         C = np.array([laid[int(k)].stiffness for k in which])
         mass = np.array([laid[int(k)].mass for k in which])
+        free = np.nan_to_num([laid[int(k)].free for k in which])
         try:
-            elements = elements_of(x, d, C, angle, np.zeros((len(x), 1, 6)), flat)
+            elements = elements_of(x, d, C, angle, free, flat)
         except np.linalg.LinAlgError:
             worst = cards[n][int(np.argmin(areas(x)))]
             raise ModelError(f"{worst}: is collapsed, the smallest of those with {n} corners") from None
         B = _strain_rows(x, d)
         SB = elements.stiffness @ B
-        found.append(Shells(cells[n], np.swapaxes(B, 1, 2) @ SB, _mass(elements.weights, d, mass, coupled), x, d, SB))
+        properties = [card.whole("PID") for card in cards[n]]
+        cold = {number: cold_of(data, number) for number in set(properties)}
+        K, M = np.swapaxes(B, 1, 2) @ SB, _mass(elements.weights, d, mass, coupled)
+        known, numbers = np.array([cold[number] for number in properties]), np.array([card.id for card in cards[n]])
+        found.append(Shells(cells[n], K, M, x, d, SB, _heat(x, elements, SB), known, numbers))
     return found
+
+
+def _heat(x: Floats, elements: ShellElements, SB: Floats) -> Floats:
+    """Forces (e, n + 1, 6 n) of temperatures of the corners, bilinear between four, and of their gradient."""
+    n, whole = x.shape[1], elements.free @ SB
+    found = np.repeat(whole[:, :1] / n, n, axis=1)
+    if n == 4:
+        axes = elements.axes[:, :, :2]
+        plane = (x - x.mean(axis=1, keepdims=True)) @ axes
+        N = np.einsum("eim,em->ei", elements.recovery[:, :3], elements.free[:, 0])
+        tensor = N[:, [0, 2, 2, 1]].reshape(-1, 2, 2)
+        for r, s in np.sqrt(1.0 / 3.0) * np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]):
+            values, slopes = shape_of(4, r, s)
+            J = slopes @ plane
+            force = np.linalg.det(J)[:, None, None] * np.einsum(
+                "eca,eab,ebi->eic", axes, tensor, np.linalg.solve(J, np.broadcast_to(slopes, (len(x), 2, 4)))
+            )
+            own = found.reshape(len(x), n, n, 6)
+            own[..., :3] += (values - 0.25)[:, None, None] * force[:, None]
+    return np.concatenate([found, whole[:, 1:]], axis=1)
+
+
+def cold_of(data: BulkData, number: int) -> float:
+    """The temperature without stress of a wall: TREF of PCOMP, or of the material of PSHELL."""
+    own = data["PSHELL PCOMP PCOMPG"][number]
+    if own.name == "PSHELL":
+        own = data.property(own, "MAT1 MAT8 MAT2", "MID1" if own.value("MID1") not in (None, 0) else "MID2")
+        if own.name == "MAT2":
+            return 0.0
+    return own.number("TREF") if own.value("TREF") is not None else 0.0
 
 
 def _normals(cells: dict[int, Ints], middles: dict[int, Floats]) -> dict[int, Floats]:

@@ -36,7 +36,8 @@ class Materials:
         if material.name == "MAT1":
             E, _, nu, rho = isotropic(material)
             heat = 0.0 if material.value("A") is None else material.number("A")
-            self.isotropic[number] = SolidMaterial(E, nu, rho or NO_DENSITY, heat, softened=softened)
+            cold = 0.0 if material.value("TREF") is None else material.number("TREF")
+            self.isotropic[number] = SolidMaterial(E, nu, rho or NO_DENSITY, heat, softened=softened, cold=cold)
             return self.isotropic[number]
         if own.value("CORDM") == -1:
             raise own.refuse("axes of the material along those of each element, CORDM = -1,")

@@ -12,7 +12,7 @@ from femb.base.errors import ModelError
 from femb.base.html import Brief
 from femb.base.types import Floats, Ints
 from femb.fem.model import FeModel
-from femb.fem.solids import DEGREE, Block, SolidStress, reference_places, shape_functions, stress_of
+from femb.fem.solids import DEGREE, Block, SolidStress, reference_places, released_heat, shape_functions, stress_of
 
 # Faces of the reference cells: three corners, such that the sides from the first to the others span the face, and that
 # their product is outward.
@@ -98,24 +98,40 @@ def heat_of(model: FeModel, name: str, nodes: Ints) -> InnerLoad:
     """
     temperature = np.zeros(len(model.nodes))
     temperature[nodes] = 1.0
-    force, stress, share = np.zeros((len(model.nodes), 3)), np.zeros(len(model.nodes)), np.zeros(len(model.nodes))
-    for block in _blocks(model, name):
+    blocks = _blocks(model, name)
+    if any(
+        np.any(temperature[each.cells]) and not (each.material.expansion or each.material.elastic) for each in blocks
+    ):
+        raise _fault(name, "heats cells without an expansion: give it, 1/K")
+    force, pressure = heated(blocks, model.nodes, temperature, name)
+    return InnerLoad(name, _on_dofs(model, force), -pressure[:, None, None] * np.eye(3))
+
+
+def heated(
+    blocks: Sequence[Block], nodes: Floats, temperature: Floats, name: str, from_cold: bool = False
+) -> tuple[Floats, Floats]:
+    """Forces (N, 3) of temperatures (N,) of nodes above zero, or above those without stress of their materials, and the
+    pressures (N,) that hold them. Raises ModelError: anisotropic materials."""
+    force, pressure, share = np.zeros((len(nodes), 3)), np.zeros(len(nodes)), np.zeros(len(nodes))
+    for block in blocks:
+        warm = temperature[block.cells] - (block.material.cold if from_cold else 0.0)
+        if not np.any(warm):
+            continue
         if block.material.elastic:
             raise _fault(name, "heats cells of an anisotropic material: their expansion is not known")
         lame, shear = block.material.lame
         per_kelvin = (3.0 * lame + 2.0 * shear) * block.material.expansion
-        warm = temperature[block.cells]
-        if np.any(warm) and not per_kelvin:
-            raise _fault(name, "heats cells without an expansion: give it, 1/K")
         for part in block.parts():
-            slopes, volumes = block.geometry(model.nodes, part)
+            slopes, volumes = block.geometry(nodes, part)
             at_points = warm[part] @ block.values
-            np.add.at(force, block.cells[part], per_kelvin * np.einsum("cpab,cp,cp->cba", slopes, at_points, volumes))
+            own = per_kelvin * np.einsum("cpab,cp,cp->cba", slopes, at_points, volumes)
+            np.add.at(
+                force, block.cells[part], own + released_heat(block, nodes, part, per_kelvin * at_points * volumes)
+            )
             whole = volumes.sum(axis=1)[:, None]
-            np.add.at(stress, block.cells[part], -per_kelvin * warm[part] * whole)
+            np.add.at(pressure, block.cells[part], per_kelvin * warm[part] * whole)
             np.add.at(share, block.cells[part], np.broadcast_to(whole, warm[part].shape))
-    stress = np.divide(stress, share, out=np.zeros_like(stress), where=share > 0.0)
-    return InnerLoad(name, _on_dofs(model, force), stress[:, None, None] * np.eye(3))
+    return force, np.divide(pressure, share, out=np.zeros_like(pressure), where=share > 0.0)
 
 
 def nodal_stress(model: FeModel, shapes: Floats) -> Floats:
@@ -149,7 +165,12 @@ def _blocks(model: FeModel, name: str) -> list[Block]:
     """The cells of a solid, with the points of integration of their stiffness. Raises ModelError."""
     if not isinstance(model.stress, SolidStress):
         raise _fault(name, "needs the cells of a mesh: of matrices, give forces on nodes")
-    of = model.stress.blocks
+    return blocks_of(model.stress)
+
+
+def blocks_of(stress: SolidStress) -> list[Block]:
+    """The cells of a solid with the points of its stiffness."""
+    of = stress.blocks
     return [Block.of(each.kind, each.cells, each.material, each.numbers, DEGREE[each.kind]) for each in of]
 
 

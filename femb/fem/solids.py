@@ -50,8 +50,8 @@ class SolidMaterial:
     """Linear: youngs_modulus (Pa), poissons_ratio, density (kg/m3), expansion (1/K).
 
     elastic : by rows the stiffness (6, 6), Pa, of strains xx, yy, zz, xy, yz, zx of an anisotropic one; empty where it
-    is isotropic. softened : whether hexahedra of 8 nodes bend by the incompatible modes of ``too_stiff``. Raises
-    ModelError.
+    is isotropic. softened : whether hexahedra of 8 nodes bend by the incompatible modes of ``too_stiff``. cold :
+    temperature without stress. Raises ModelError.
     """
 
     youngs_modulus: float
@@ -60,6 +60,7 @@ class SolidMaterial:
     expansion: float = 0.0
     elastic: tuple[float, ...] = ()
     softened: bool = False
+    cold: float = 0.0
 
     def __post_init__(self) -> None:
         if not self.youngs_modulus > 0.0:
@@ -282,14 +283,31 @@ def too_stiff(model: FeModel, shape: Floats) -> tuple[str, float]:
 def _general(block: Block, nodes: Floats, part: slice, slopes: Floats, volumes: Floats) -> Floats:
     """Stiffness (c, 3 b, 3 b) of any material, of hexahedra that are softened without their incompatible modes."""
     C, B = block.material.stiffness, _strains(slopes)
-    pulled = np.einsum("ef,cpfg,cp->cpeg", C, B, volumes, optimize=True)
-    K = np.einsum("cpeg,cpeh->cgh", B, pulled, optimize=True)
+    K = np.einsum("cpeg,ef,cpfh,cp->cgh", B, C, B, volumes, optimize=True)
     if block.material.softened and block.kind == "hexahedron":
-        G = _incompatible(block, nodes, part)
-        across = np.einsum("cpeg,cpeh->cgh", G, pulled, optimize=True)
-        own = np.einsum("cpeg,ef,cpfh,cp->cgh", G, C, G, volumes, optimize=True)
-        K = K - np.swapaxes(across, 1, 2) @ np.linalg.solve(own, across)
+        _, across, follow = _following(block, nodes, part, slopes, volumes)
+        K = K - np.swapaxes(across, 1, 2) @ follow
     return np.asarray(K)
+
+
+def _following(
+    block: Block, nodes: Floats, part: slice, slopes: Floats, volumes: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Of incompatible modes: strains (c, p, 6, 9), forces (c, 9, 3 b) and sizes (c, 9, 3 b) by motions of the nodes."""
+    C, B, G = block.material.stiffness, _strains(slopes), _incompatible(block, nodes, part)
+    across = np.einsum("cpeg,ef,cpfh,cp->cgh", G, C, B, volumes, optimize=True)
+    own = np.einsum("cpeg,ef,cpfh,cp->cgh", G, C, G, volumes, optimize=True)
+    return G, across, np.linalg.solve(own, across)
+
+
+def released_heat(block: Block, nodes: Floats, part: slice, pressure: Floats) -> Floats | float:
+    """Forces (c, b, 3) that incompatible modes add to those of pressures (c, p) times volumes."""
+    if not (block.material.softened and block.kind == "hexahedron"):
+        return 0.0
+    slopes, volumes = block.geometry(nodes, part)
+    G, _, follow = _following(block, nodes, part, slopes, volumes)
+    own = np.einsum("cgh,cpeg,cp->ch", follow, G[:, :, :3], pressure, optimize=True)
+    return np.asarray(-own.reshape(len(pressure), -1, 3))
 
 
 def _incompatible(block: Block, nodes: Floats, part: slice) -> Floats:
