@@ -68,15 +68,18 @@ TESTED = click.argument("data", type=click.Path(path_type=Path), metavar="TESTDA
 @ALLOW
 @HELD
 @click.option("--damped", is_flag=True, help="Complex modes of the model, with its dampers.")
+@click.option("--units", default="SI", show_default=True, metavar="UNITS", help="Of a deck, as of `femb reduce`.")
 @WRITING
 def correlate(
-    case: Path, data: Path, held: str | None, damped: bool, out: Path | None, overrides: tuple[str, ...], force: bool,
-    quiet: bool,
+    case: Path, data: Path, held: str | None, damped: bool, units: str, out: Path | None, overrides: tuple[str, ...],
+    force: bool, quiet: bool,
 ) -> None:  # fmt: skip
-    """Compare measured modes with those of a case; write DIR/correlation.npz and .png.
+    """Compare measured modes with those of a case or a deck; write DIR/correlation.npz and .png.
 
-    TESTDATA is a universal file (.unv, .uff; datasets 15, 55, 58, 82, 151, 164) or CSV. The table has the pairs by MAC,
-    cross-orthogonality, and the points that agree least, by COMAC.
+    CASE is a case, a study, or a deck of NASTRAN, Abaqus or CalculiX, which --held supports holds by its supports.
+
+    TESTDATA is a universal file (.unv, .uff; datasets 15, 55, 58, 82, 151, 164, 2420) or CSV. The table has the pairs
+    by MAC, cross-orthogonality, and the points that agree least, by COMAC.
     """
     with reported():
         from femb.study.correlation import correlate as compared
@@ -84,7 +87,7 @@ def correlate(
         file = folder_of(case, out) / "correlation.npz"
         check_writable(file)
         check_free(file, force)
-        found = compared(case, data, held=held, damped=damped, overrides=overrides)
+        found = compared(case, data, held=held, damped=damped, overrides=overrides, unit=units)
         values = {word: getattr(found, word) for word in ("frequencies", "damping", "pairs", "mac", "cross", "comac")}
         say(found.table(), "", found.write(file), found.draw(file.with_suffix(".png")), values, quiet=quiet)
 

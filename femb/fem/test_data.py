@@ -1,18 +1,21 @@
 """Test data: measured frequencies, damping and shapes, from universal files (.unv, .uff) and CSV.
 
-Universal files, I-DEAS Test Data Analysis, datasets: 15 nodes, 55 shapes at nodes, 58 functions, 82 trace lines, 151
-header, 164 units. Fields have fixed widths, in which numbers may touch, and D or E exponents. Source: Structural
-Dynamics Research Laboratory, University of Cincinnati, Universal File Formats; docs/howto/correlate.md.
+Universal files, I-DEAS Test Data Analysis, datasets: 15 nodes, 55 shapes at nodes, 58 functions, also binary, 82 trace
+lines, 151 header, 164 units, 2420 coordinate systems of nodes and of their shapes. Fields have fixed widths, in which
+numbers may touch, and D or E exponents. Source: Structural Dynamics Research Laboratory, University of Cincinnati,
+Universal File Formats; docs/howto/correlate.md.
 """
 
 import csv
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
+from femb.base.array_files import check_file, content_of
 from femb.base.errors import ModelError
 from femb.base.types import Complexes, Floats
 from femb.base.values import check_kind, nearest
@@ -92,8 +95,14 @@ def read_test_data(path: str | Path) -> TestData:
     units."""
     check_kind("read_test_data", path, (str, os.PathLike), "the path of a universal file or of CSV")
     path = Path(path)
-    text = text_of(path, "test data, a universal file (.unv, .uff) or CSV")
-    data = _of_csv(path, text) if path.suffix.lower() == ".csv" else _of_universal(path, text)
+    if path.suffix.lower() == ".csv":
+        data = _of_csv(path, text_of(path, "test data, a universal file (.unv, .uff) or CSV"))
+    else:
+        check_file(path, "test data")
+        content, responses = _without_binary(path, content_of(path))
+        if b"\0" in content:
+            raise ModelError(f"{path}: is no text; wanted a universal file (.unv, .uff) or CSV")
+        data = _of_universal(path, content.decode("utf-8", errors="replace"), responses)
     size = float(np.max(np.ptp(data.places, axis=0))) if len(data.places) else 0.0
     if size and not 1.0 / LARGE < size < LARGE:
         raise ModelError(
@@ -171,11 +180,82 @@ def _direction(text: str, where: str) -> tuple[float, ...]:
 # Universal files.
 
 
-def _of_universal(path: Path, text: str) -> TestData:
-    nodes: dict[int, Floats] = {}
+BINARY = re.compile(rb"^ *-1[ \r]*\n( *58b[ \d]+)[ \r]*\n", re.MULTILINE)
+
+
+def _without_binary(path: Path, content: bytes) -> tuple[bytes, list[Response]]:
+    """The content of a file without its binary datasets 58, and these. Raises ModelError."""
+    responses: list[Response] = []
+    while found := BINARY.search(content):
+        where = f"{path}, dataset 58b"
+        order, form, lines, size = (int(each) for each in found[1].split()[1:5])
+        end = found.end()
+        for _ in range(lines):
+            end = content.find(b"\n", end) + 1
+            if not end:
+                raise ModelError(f"{where}: ends within its header")
+        header = content[found.end() : end].decode("utf-8", errors="replace").splitlines()
+        try:
+            data, count, even = (int(word) for word in header[6].split()[:3])
+        except (ValueError, IndexError) as error:
+            raise ModelError(f"{where}: is damaged: {error}") from error
+        # pyuff 2.5 writes half of the size of complex numbers
+        sizes = size, count * ((1 if data in (2, 4) else 2) + (not even)) * (8 if data in (4, 6) else 4)
+        ends = [(each, re.match(rb"\s*-1[ \r]*(\n|$)", content[end + each : end + each + 100])) for each in sizes]
+        size, close = next(((each, stop) for each, stop in ends if stop), (size, None))
+        if order not in (1, 2) or form != 2 or close is None:
+            raise ModelError(f"{where}: has no end behind {size} bytes, or is not of IEEE 754: write it in ASCII")
+        try:
+            responses.append(_response(header, where, (content[end : end + size], "<" if order == 1 else ">")))
+        except (ValueError, IndexError) as error:
+            raise ModelError(f"{where}: is damaged: {error}") from error
+        content = content[: found.start()] + content[end + size + close.end() :]
+    return content, responses
+
+
+@dataclass(frozen=True, eq=False)
+class _TestAxes:
+    """Axes of dataset 2420: kind 0 Cartesian, 1 cylindrical; rows (3, 3) and origin (3,)."""
+
+    kind: int
+    rows: Floats
+    origin: Floats
+
+    def point(self, x: Floats) -> Floats:
+        """A point of these coordinates, angles in degrees."""
+        if self.kind:
+            around = np.radians(x[1])
+            x = np.array([x[0] * np.cos(around), x[0] * np.sin(around), x[2]])
+        return np.asarray(x @ self.rows + self.origin)
+
+    def axes(self, place: Floats) -> Floats:
+        """(3, 3) rows: the directions of components at a place (3,)."""
+        local = self.rows @ (place - self.origin)
+        radius = float(np.hypot(local[0], local[1]))
+        if not self.kind or not radius > 0.0:
+            return self.rows
+        c, s = local[:2] / radius
+        own = np.array([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]])
+        return np.asarray(own @ self.rows)
+
+
+def _systems(lines: list[str]) -> dict[int, _TestAxes]:
+    """The coordinate systems of dataset 2420, of six lines each."""
+    found = {}
+    for k in range(2, len(lines) - 5, 6):
+        number, kind = (int(each) for each in lines[k].split()[:2])
+        rows = np.array([_numbers(line, 25) for line in lines[k + 2 : k + 6]])
+        if rows.shape != (4, 3) or kind not in (0, 1):
+            raise ValueError(f"coordinate system {number} is no matrix of 4 x 3, or spherical, which is not read")
+        found[number] = _TestAxes(kind, rows[:3], rows[3])
+    return found
+
+
+def _of_universal(path: Path, text: str, responses: list[Response]) -> TestData:
+    nodes: dict[int, tuple[Floats, int, int]] = {}
+    systems: dict[int, _TestAxes] = {}
     shapes: list[tuple[float, float, dict[int, Complexes]]] = []
     traces: list[tuple[str, ...]] = []
-    responses: list[Response] = []
     title, length = "", 1.0
     for kind, start, lines in _datasets(path, text):
         where = f"{path}, dataset {kind} at line {start}"
@@ -188,7 +268,10 @@ def _of_universal(path: Path, text: str) -> TestData:
                 case "15":
                     for line in lines:
                         if line.strip():
-                            nodes[int(line[:10])] = np.array(_numbers(line[40:], 13)[:3])
+                            place = np.array(_numbers(line[40:], 13)[:3])
+                            nodes[int(line[:10])] = place, int(line[10:20]), int(line[20:30])
+                case "2420":
+                    systems |= _systems(lines)
                 case "55":
                     shapes.append(_shape(lines, where))
                 case "58":
@@ -202,32 +285,39 @@ def _of_universal(path: Path, text: str) -> TestData:
                         elif trace:
                             traces.append(tuple(trace))
                             trace = []
-                case "58b":
-                    raise ModelError(f"{where}: is binary; wanted ASCII, dataset 58")
         except (ValueError, IndexError) as error:
             raise ModelError(f"{where}: is damaged: {error}") from error
     if not length > 0.0:
         raise ModelError(f"{path}: dataset 164 has {length:g} as the factor of lengths, wanted one above zero")
-    axes = np.array(list(AXES.values()))
+    whole = _TestAxes(0, np.eye(3), np.zeros(3))
+
+    def system(node: int, number: int) -> _TestAxes:
+        # without a dataset, 0 and 1 are the axes of the whole
+        if number not in systems and number not in (0, 1):
+            raise ModelError(f"{path}: node {node} has the coordinate system {number}, which no dataset 2420 has")
+        return systems.get(number, whole)
+
     measured = sorted({node for _, _, values in shapes for node in values})
     unknown = [node for node in measured if node not in nodes]
     if unknown:
         raise ModelError(f"{path}: shapes are of the node {unknown[0]}, which dataset 15 does not have")
+    at = {node: system(node, own).point(place) for node, (place, own, _) in nodes.items() if node in measured}
+    axes = np.array([system(node, nodes[node][2]).axes(at[node]) for node in measured]).reshape(-1, 3)
     values = np.full((3 * len(measured), len(shapes)), np.nan, dtype=complex)
     for k, (_, _, of_node) in enumerate(shapes):
         for node, vector in of_node.items():
-            at = 3 * measured.index(node)
-            values[at : at + 3, k] = vector
+            row = 3 * measured.index(node)
+            values[row : row + 3, k] = vector
     order = np.argsort([frequency for frequency, _, _ in shapes], kind="stable") if shapes else np.zeros(0, dtype=int)
     frequencies, damping = (np.array([each[i] for each in shapes])[order] for i in (0, 1))
     nothing = np.full(len(shapes), np.nan)
     # directions without any motion were not measured
     kept = np.flatnonzero(np.any(np.nan_to_num(values) != 0.0, axis=1))
     names = [str(node) for node in measured for _ in range(3)]
-    places = np.array([nodes[node] / length for node in measured]).reshape(-1, 3).repeat(3, axis=0)
+    places = np.array([at[node] / length for node in measured]).reshape(-1, 3).repeat(3, axis=0)
     return TestData(
         frequencies, damping, nothing, nothing, tuple(names[k] for k in kept), places[kept],
-        np.tile(axes, (len(measured), 1)).reshape(-1, 3)[kept], values[kept][:, order], tuple(traces), tuple(responses),
+        axes[kept], values[kept][:, order], tuple(traces), tuple(responses),
         title or path.stem,
     )  # fmt: skip
 
@@ -287,8 +377,9 @@ def _shape(lines: Sequence[str], where: str) -> tuple[float, float, dict[int, Co
     return frequency, damping, found
 
 
-def _response(lines: Sequence[str], where: str) -> Response:
-    """A function of dataset 58: of real (2, 4) or complex (5, 6) numbers, single (2, 5) or double ones."""
+def _response(lines: Sequence[str], where: str, binary: tuple[bytes, str] | None = None) -> Response:
+    """A function of dataset 58: of real (2, 4) or complex (5, 6) numbers, single (2, 5) or double ones; binary : its
+    numbers as bytes, with their order."""
     head, form = lines[5], lines[6].split()
     kind = int(head[:5])
     ends = head[30:].split()
@@ -296,11 +387,16 @@ def _response(lines: Sequence[str], where: str) -> Response:
     data, count, even = int(form[0]), int(form[1]), int(form[2])
     first, step = float(form[3]), float(form[4])
     double, pairs = data in (4, 6), data in (5, 6)
-    if even or not double:
+    per_point = (2 if pairs else 1) + (0 if even else 1)
+    if binary is not None:
+        size, rest = divmod(len(binary[0]), count * per_point)
+        if size not in (4, 8) or rest:
+            raise ModelError(f"{where}: has {len(binary[0])} bytes, wanted 4 or 8 of {count * per_point} numbers")
+        numbers = np.frombuffer(binary[0], f"{binary[1]}f{size}").astype(float).tolist()
+    elif even or not double:
         numbers = [x for line in lines[11:] for x in _numbers(line, 20 if double else 13)]
     else:
         numbers = [x for line in lines[11:] for x in (*_numbers(line[:13], 13), *_numbers(line[13:], 20))]
-    per_point = (2 if pairs else 1) + (0 if even else 1)
     if len(numbers) != count * per_point:
         raise ModelError(f"{where}: has {len(numbers)} numbers, wanted {count * per_point} of {count} points")
     table = np.array(numbers).reshape(count, per_point)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from femb.base.bulk_data import is_deck
 from femb.base.errors import ModelError
 from femb.base.html import Tabled
 from femb.base.types import Complexes, Floats
@@ -122,22 +123,28 @@ def correlate(
     start: str | None = None,
     damped: bool = False,
     overrides: Iterable[str] = (),
+    unit: float | str = 1.0,
 ) -> Correlation:
-    """Measured modes beside those of a case.
+    """Measured modes beside those of a case, or of a deck of NASTRAN, Abaqus or CalculiX.
 
     Parameters:
-        case: path of a case or a study, or a function that returns a femb.Model.
+        case: path of a case, a study or a deck, or a function that returns a femb.Model.
         data: measured modes, or the path of a universal file or of CSV; see docs/howto/correlate.md. Points move with
             the nearest frame of the model, a body or a node of a beam or shell, as if rigidly fixed to it.
-        held: as in ``femb.modes``.
+        held: as in ``femb.modes``; of a deck "supports", those of the deck.
         start: as in ``femb.modes``.
         damped: as in ``femb.modes``.
         overrides: entries to replace, as in ``load_case``.
+        unit: of a deck, as in ``femb.fem.reduce_mesh``.
 
     Raises:
         ModelError: damaged data, points far from the model.
     """
     found = data if isinstance(data, TestData) else read_test_data(data)
+    if isinstance(case, str | Path) and is_deck(case):
+        if damped or start or tuple(overrides) or held not in (None, "supports"):
+            raise ModelError(f"{case}: is a deck, of which held = 'supports' and unit alone can be given")
+        return _of_deck(case, found, held is not None, unit)
     study = case if isinstance(case, Study) else read_either(case, tuple(overrides))
     count = len(found.frequencies) + SPARE
     family = CaseFamily(study, {}, {"f": NaturalFrequency(name="f", mode=count)})
@@ -148,8 +155,32 @@ def correlated(analyses: RunAnalyses, data: TestData, held: str | None, start: s
     """The correlation of the modes of one model. Raises ModelError."""
     modes = analyses.solution(held, start, damped)
     shapes, distances = shapes_at(modes, data.places, data.directions)
-    mac = _mac(data.shapes, shapes)
     frequencies = np.abs(modes.eigenvalues) / (2.0 * np.pi)
+    damping = 0.0 - modes.eigenvalues.real / np.maximum(np.abs(modes.eigenvalues), np.finfo(float).tiny)
+    return _beside(data, frequencies, damping, shapes, distances)
+
+
+def _of_deck(deck: str | Path, data: TestData, held: bool, unit: float | str) -> Correlation:
+    """The correlation of elastic modes of a deck, whose points move with the nearest node."""
+    from scipy.spatial import cKDTree
+
+    from femb.fem.overview import overview
+
+    seen = overview(deck, len(data.frequencies) + SPARE + (0 if held else 6), held=held, unit=unit)
+    model, own = seen.model, seen.shapes[:, seen.elastic]
+    distances, nearest = cKDTree(model.nodes).query(data.places.reshape(-1, 3))
+    _check_near(distances, model.length)
+    dofs = model.dofs[nearest]
+    moved = np.where((dofs >= 0)[:, :, None], own[dofs], 0.0)
+    turned = np.cross(moved[:, 3:], (data.places - model.nodes[nearest])[:, :, None], axis=1)
+    shapes = np.einsum("pc,pcm->pm", data.directions, moved[:, :3] + turned).astype(complex)
+    frequencies = seen.frequencies[seen.elastic]
+    return _beside(data, frequencies, np.zeros(len(frequencies)), shapes, distances)
+
+
+def _beside(data: TestData, frequencies: Floats, damping: Floats, shapes: Complexes, distances: Floats) -> Correlation:
+    """The correlation of shapes (p, m) of a model at the measured directions."""
+    mac = _mac(data.shapes, shapes)
     pairs = paired(data.frequencies, frequencies, mac if len(data.points) else None)
     kept = pairs >= 0
     cross = _cross(data.shapes, shapes, pairs[kept])
@@ -159,7 +190,6 @@ def correlated(analyses: RunAnalyses, data: TestData, held: str | None, start: s
     b = b / np.maximum(np.linalg.norm(b, axis=0), np.finfo(float).tiny)
     below = np.sum(np.abs(a) ** 2, axis=1) * np.sum(np.abs(b) ** 2, axis=1)
     comac = np.where(below > 0.0, np.sum(np.abs(a * b), axis=1) ** 2 / np.where(below > 0.0, below, 1.0), np.nan)
-    damping = 0.0 - modes.eigenvalues.real / np.maximum(np.abs(modes.eigenvalues), np.finfo(float).tiny)
     return Correlation(data, frequencies, damping, shapes, mac, cross, pairs, comac, distances)
 
 
@@ -225,9 +255,13 @@ def shapes_at(modes: Solution, places: Floats, directions: Floats) -> tuple[Comp
             shapes[p] = along @ own[:3] + np.cross(R.T @ (place - at[f]), along) @ own[3:]
         else:
             shapes[p] = direction @ own
-    if len(places) and np.min(distances) > max(size, 1e-300) * (1.0 + FAR):
+    _check_near(distances, size)
+    return shapes, distances
+
+
+def _check_near(distances: Floats, size: float) -> None:
+    if len(distances) and np.min(distances) > max(size, 1e-300) * (1.0 + FAR):
         raise ModelError(
             f"the measured points are {np.min(distances):.3g} m and more from the model, which is {size:.3g} m large: "
             "are they in another unit, or in other axes?"
         )
-    return shapes, distances

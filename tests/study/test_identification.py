@@ -7,9 +7,11 @@ import pytest
 from oracles import two_panels as panels
 
 from femb import ModelError, correlate, identify, read_test_data
+from femb.base.errors import FembWarning
 
 # written by pyuff 2.5.8, whose unit is the millimetre
 UNIVERSAL = Path(__file__).with_name("panel_test.unv")
+SYSTEMS = Path(__file__).with_name("systems_test.uff")
 
 
 def test_a_universal_file_of_another_program():
@@ -23,6 +25,59 @@ def test_a_universal_file_of_another_program():
     (function,) = data.responses
     assert (function.response, function.reference) == ((3, 3), (1, 3))
     np.testing.assert_allclose(function.values, 1.0 / (4.0 - function.abscissa**2 + 0.2j), rtol=1e-9)
+
+
+def test_systems_of_nodes_and_binary_functions_of_another_program(tmp_path):
+    data = read_test_data(SYSTEMS)
+    c, s = np.cos(0.3), np.sin(0.3)
+    # in turned axes with an origin; cylindrical ones, at 90 degrees
+    np.testing.assert_allclose(data.places, [[1 + 0.5 * c, 2 + 0.5 * s, 3], [0, 2, 1.5], [0, 2, 1.5]], atol=1e-12)
+    np.testing.assert_allclose(data.directions, [[c, s, 0], [0, 1, 0], [0, 0, 1]], atol=1e-12)
+    np.testing.assert_allclose(data.shapes[:, 0], [1.0, 1.0, 2.0])
+    binary, text = data.responses
+    np.testing.assert_allclose(binary.values, 1.0 / (4.0 - binary.abscissa**2 + 0.2j), rtol=1e-15)
+    np.testing.assert_allclose(text.values, binary.values, atol=1e-11)
+    content = SYSTEMS.read_bytes()
+    for change, said in (
+        (lambda b: b.replace(b"    58b     1     2", b"    58b     1     1"), "dataset 58b: has no end behind"),
+        (lambda b: b[: b.index(b"58b") + 1000], "dataset 58b: has no end behind|ends within its header"),
+        (lambda b: b.replace(b"         7         7", b"         9         7"), "node 1 has the coordinate system 9"),
+        (lambda b: b.replace(b"         8         1", b"         8         2"), "is no matrix of 4 x 3, or spherical"),
+    ):
+        path = tmp_path / "damaged.uff"
+        path.write_bytes(change(content))
+        with pytest.raises(ModelError, match=said):
+            read_test_data(path)
+
+
+def test_a_deck_correlates_with_its_own_modes(tmp_path):
+    """Modes of a cantilever of CBAR as data: pairs, MAC of one, and frequencies that a file in mm says wrongly."""
+    n, L = 16, 2.0
+    grids = [f"GRID,{k + 1},,{1000.0 * L * k / n!r},0.,0." for k in range(n + 1)]
+    bars = [f"CBAR,{k},2,{k},{k + 1},0.,1.,0." for k in range(1, n + 1)]
+    metal = ["PBAR,2,1,300.,2500.,225000.,5000.", "MAT1,1,7.+4,,.3,2.7-9", "SPC1,1,123456,1"]
+    path = tmp_path / "boom.bdf"
+    path.write_text("\n".join(["BEGIN BULK", *grids, *bars, *metal, "ENDDATA", ""]))
+    # Euler and Bernoulli, bending along y
+    rate = np.sqrt(7e10 * 2.5e-9 / (2700.0 * 3e-4 * L**4)) / (2.0 * np.pi)
+    rows = []
+    for mode, root in enumerate(ROOTS, 1):
+        ratio = (np.cosh(root) + np.cos(root)) / (np.sinh(root) + np.sin(root))
+        for x in (0.5, 1.0, 1.5, 2.0):
+            z = root * x / L
+            w = np.cosh(z) - np.cos(z) - ratio * (np.sinh(z) - np.sin(z))
+            rows.append(f"{mode},{root**2 * rate},P{x},{x},0,0,y,{w}\n")
+    data = written(tmp_path, HEAD + "".join(rows))
+    with pytest.warns(FembWarning, match="supports are left out"):
+        free = correlate(path, data, unit="mm-t-s")
+    assert free.frequencies[0] > 1.0  # elastic modes alone
+    found = correlate(path, data, held="supports", unit="mm-t-s")
+    np.testing.assert_allclose(found.frequencies[found.pairs], found.data.frequencies, rtol=0.01)  # lumped masses
+    assert found.mac[range(2), found.pairs].min() > 0.998
+    with pytest.raises(ModelError, match="are they in another unit"):
+        correlate(path, data, held="supports", unit=1e-6)
+    with pytest.raises(ModelError, match="is a deck, of which held = 'supports' and unit"):
+        correlate(path, data, damped=True)
 
 
 def written(tmp_path, text, name="test.csv"):
