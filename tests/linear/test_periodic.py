@@ -29,7 +29,7 @@ def test_forced_vibration():
     frequency = 4.0
     period = 2.0 * np.pi / frequency
     model = slide(frequency)
-    found = periodic(model, period, intervals=80)
+    found = periodic(model, period, intervals=60)
     response = 3.0 / (50.0 - 2.0 * frequency**2 + 1.5j * frequency)
     system = found.point.system
     stroke, rate = system.joint_motion(found.point.q, found.point.v)
