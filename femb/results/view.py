@@ -91,6 +91,12 @@ class View:
         return angular_accelerations - spin_rate + np.cross(angular_velocities, spin)
 
 
+RELATIVE = (
+    "position", "velocity", "acceleration", "quaternion", "angular_velocity", "angular_acceleration", "displacement",
+    "rotation", "deflection",
+)  # fmt: skip
+
+
 def seen_from(results: NamedArrays, frame: str) -> Content:
     """The content of `Results.in_frame`."""
     view = View.of(results, frame)
@@ -102,19 +108,18 @@ def seen_from(results: NamedArrays, frame: str) -> Content:
     groups: list[Moving] = [*results.bodies.values(), *results.beams.values(), *results.shells.values()]
     for group in groups:
         path = group.path
-        if "position" not in group or "quaternion" not in group:
-            continue
-        position, quaternion = _start_of(group)
         arrays = relative(view, group, of_frame)
-        start = arrays["reference_quaternion"] = rotations.multiply(rotations.conjugate(axes), quaternion)
-        arrays["reference_position"] = rotations.rotate_back(axes, position - origin)
-        arrays["displacement"] = arrays["position"] - arrays["reference_position"]
-        arrays["rotation"] = rotations.multiply(arrays["quaternion"], rotations.conjugate(start))
-        if group.of_nodes:
-            arrays["deflection"] = arrays["displacement"]
-            attributes.setdefault(path, {})["deflection_body"] = frame
-        for word in ("acceleration", "angular_acceleration"):
-            if word not in arrays:
+        if "position" in arrays and "quaternion" in arrays:
+            position, quaternion = _start_of(group)
+            start = arrays["reference_quaternion"] = rotations.multiply(rotations.conjugate(axes), quaternion)
+            arrays["reference_position"] = rotations.rotate_back(axes, position - origin)
+            arrays["displacement"] = arrays["position"] - arrays["reference_position"]
+            arrays["rotation"] = rotations.multiply(arrays["quaternion"], rotations.conjugate(start))
+            if group.of_nodes:
+                arrays["deflection"] = arrays["displacement"]
+                attributes.setdefault(path, {})["deflection_body"] = frame
+        for word in RELATIVE:
+            if word not in arrays:  # what is not recorded beside it says how it moves
                 series.pop(f"{path}/{word}", None)
         for word, array in arrays.items():
             (static if word.startswith("reference") else series)[f"{path}/{word}"] = array
@@ -122,21 +127,25 @@ def seen_from(results: NamedArrays, frame: str) -> Content:
 
 
 def relative(view: View, group: Moving, of_frame: tuple[Floats, Floats] | None = None) -> dict[str, Floats]:
-    """Arrays of the motion of a body, beam or shell relative to a frame, all output times; with accelerations if
-    ``of_frame``, the frame's acceleration and angular acceleration in inertial axes, and those of the group exist."""
-    times = slice(None)
-    position, quaternion = group["position"], group["quaternion"]
-    result = {"position": view.points(times, position), "quaternion": view.quaternions(times, quaternion)}
-    if "velocity" in group:
-        result["velocity"] = view.velocities(times, position, group["velocity"])
-    if "angular_velocity" in group:
-        result["angular_velocity"] = view.angular_velocities(quaternion, group["angular_velocity"])
-    if of_frame is not None and "acceleration" in group and "velocity" in group:
-        linear = group["velocity"], group["acceleration"]
-        result["acceleration"] = view.accelerations(position, *linear, of_frame)
-    if of_frame is not None and "angular_acceleration" in group and "angular_velocity" in group:
-        angular = group["angular_velocity"], group["angular_acceleration"]
-        result["angular_acceleration"] = view.angular_accelerations(quaternion, *angular, of_frame[1])
+    """Arrays of the motion of a body, beam or shell relative to a frame, all output times, as far as what they follow
+    from is recorded; ``of_frame`` : the frame's acceleration and angular acceleration, inertial axes."""
+    times, result = slice(None), dict[str, Floats]()
+    if "position" in group:
+        position = group["position"]
+        result["position"] = view.points(times, position)
+        if "velocity" in group:
+            result["velocity"] = view.velocities(times, position, group["velocity"])
+        if of_frame is not None and "acceleration" in group and "velocity" in group:
+            linear = group["velocity"], group["acceleration"]
+            result["acceleration"] = view.accelerations(position, *linear, of_frame)
+    if "quaternion" in group:
+        quaternion = group["quaternion"]
+        result["quaternion"] = view.quaternions(times, quaternion)
+        if "angular_velocity" in group:
+            result["angular_velocity"] = view.angular_velocities(quaternion, group["angular_velocity"])
+        if of_frame is not None and "angular_acceleration" in group and "angular_velocity" in group:
+            angular = group["angular_velocity"], group["angular_acceleration"]
+            result["angular_acceleration"] = view.angular_accelerations(quaternion, *angular, of_frame[1])
     return result
 
 

@@ -116,6 +116,11 @@ def test_accelerations_are_rates_of_what_is_seen():
         np.testing.assert_allclose(box[word][1:-1], slope, rtol=0.0, atol=1e-5)
     del series["bodies/hub/acceleration"]
     assert "acceleration" not in femb.Results(series).in_frame("hub").bodies["box"]
+    # of a body whose attitude is not recorded, its place and velocity alone
+    del series["bodies/box/quaternion"]
+    part = femb.Results(series).in_frame("hub").bodies["box"]
+    assert {word for word in words if word in part} == {"position", "velocity"}
+    np.testing.assert_array_equal([part.position, part.velocity], [box.position, box.velocity])
 
 
 def test_a_rigid_motion_is_none_from_its_own_hub():
