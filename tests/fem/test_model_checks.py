@@ -124,6 +124,8 @@ def test_interfaces(model):
         refuses(message, reduce_model, model, [MeshInterface("root", nodes)], Keep(2))
     with pytest.raises(ModelError, match=r"other: shares node .* with the rigid interface 'root'"):
         reduce_model(model, [MeshInterface("root", corner), MeshInterface("other", corner)], Keep(2))
+    wrong = [MeshInterface("first", np.zeros(0, dtype=int)), MeshInterface("last", line)]
+    refuses(r"(?s)first: has no nodes.*last: its 3 nodes", reduce_model, model, wrong, Keep(2))
     refuses("interfaces: none is given", reduce_model, model, [], Keep(2))
     with pytest.raises(ModelError, match="every interface needs a name of its own"):
         reduce_model(model, interfaces_of(model, ["root=root", "root=tip"]), Keep(2))
@@ -188,8 +190,11 @@ def test_meshes_and_materials():
     nodes, cells = brick_mesh((1, 1, 1), kind="hexahedron")
     with pytest.raises(ModelError, match="mesh: has no volume: got cells of triangle"):
         solid_model(nodes, {"triangle": np.array([[0, 1, 2]])}, ALUMINIUM)
-    with pytest.raises(ModelError, match="mesh: cell 1 of the hexahedron cells has no positive volume"):
-        solid_model(nodes, {"hexahedron": cells["hexahedron"][:, [4, 5, 6, 7, 0, 1, 2, 3]]}, ALUMINIUM)
+    turned = cells["hexahedron"][:, [4, 5, 6, 7, 0, 1, 2, 3]]
+    for before in (0, 2):  # cells in order before the wrong one
+        given = np.concatenate([*[cells["hexahedron"]] * before, turned])
+        with pytest.raises(ModelError, match=f"mesh: cell {before + 1} of the hexahedron cells has no positive volume"):
+            solid_model(nodes, {"hexahedron": given}, ALUMINIUM)
     for values, message in (
         ((-1.0, 0.3, 1.0), "youngs_modulus: got -1"),
         ((1.0, 0.5, 1.0), "poissons_ratio: got 0.5"),

@@ -318,6 +318,8 @@ def test_files_that_cannot_be_read_say_why(tmp_path):
     Results(*satellite()).write(tmp_path / "results.h5")
     np.testing.assert_array_equal(Results.read(tmp_path).time, Results.read(whole).time)
     np.testing.assert_array_equal(Results.read_array(tmp_path, "time"), Results.read(whole).time)
+    with h5py.File(whole) as file:  # for other readers
+        assert file["bodies/hub/quaternion"].attrs["axes"] == '["time", "component"]'
     cut = tmp_path / "cut.h5"
     cut.write_bytes(whole.read_bytes()[:-5000])
     refuses(r"cut\.h5: cannot be read.*cut off", Results.read, cut, error=ResultError)
