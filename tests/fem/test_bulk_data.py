@@ -671,6 +671,21 @@ def test_units_by_name(tmp_path):
     refuses("units: got 'furlong', wanted one of SI, mm-t-s", read_structure, tmp_path / "m.bdf", "furlong")
 
 
+def test_a_fold_has_weak_drilling_however_far_it_folds(tmp_path):
+    """The energy of the turn of a corner about its normal, of two squares that meet at an angle below 20 degrees."""
+    energies = []
+    for angle in (0.0, 1e-3, 0.1, 0.3):
+        c, s = float(np.cos(angle)), float(np.sin(angle))
+        cards = [*grids(1, 1, (-1.0, 0.0), (0.0, 1.0)), f"GRID,5,,{c!r},0.,{s!r}", f"GRID,6,,{c!r},1.,{s!r}"]
+        cards += ["CQUAD4,1,2,1,2,4,3", "CQUAD4,2,2,2,5,6,4", "PSHELL,2,1,.01,1,,1", MATERIALS]
+        model = read_structure(file_of(tmp_path / "a.bdf", *cards))
+        x = np.zeros(model.stiffness.shape[0])
+        x[model.dofs[list(model.numbers).index(5), 3:]] = [-s, 0.0, c]
+        energies.append(x @ (model.stiffness @ x))
+    np.testing.assert_allclose(energies[1:], energies[1], rtol=1e-9)
+    assert energies[0] > 1.5 * energies[1]
+
+
 def test_superelements_are_one_model(tmp_path):
     """Two halves of a plate in sections of their own, whose grids at one place are one: the stiffness of the whole."""
     walls = ["PSHELL,2,1,.01,1,,1", MATERIALS]

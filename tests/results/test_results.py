@@ -16,6 +16,7 @@ from femb.base.descriptors import lock
 from femb.base.errors import ResultError
 from femb.results.results import Results
 from femb.results.storage.file import MemoryWriter, ResultWriter
+from femb.results.storage.journal import ResultJournal
 from femb.results.storage.read import read_content
 
 
@@ -326,6 +327,13 @@ def test_files_that_cannot_be_read_say_why(tmp_path):
     with h5py.File(tmp_path / "other.h5", "w") as file:
         file["x"] = 1.0
     refuses("not one of femb's", Results.read, tmp_path / "other.h5", error=ResultError)
+
+
+def test_a_closed_journal_closes_no_other_file(tmp_path, monkeypatch):
+    journal = ResultJournal(tmp_path / "r.h5", {}, {})
+    journal.close()
+    monkeypatch.setattr(os, "close", lambda number: pytest.fail(f"closes file {number}"))
+    journal.close()
 
 
 def test_one_run_begins_at_a_time_and_takes_the_draft_of_a_killed_one(tmp_path):

@@ -85,6 +85,8 @@ def test_a_search_is_repeatable_and_never_worse_than_corners():
         return float(-np.sum((d - np.array([0.3, -0.2])) ** 2))
 
     begun = points_of(2)
+    assert (begun[5:] < -0.5).any(axis=0).all()  # random points beside the middle and four corners: all over the box
+    assert (begun[5:] > 0.5).any(axis=0).all()
     first, second = (largest(peak, points_of(2), [peak(d) for d in begun]) for _ in range(2))
     assert np.array_equal(first[0], second[0])
     assert first[0] == pytest.approx([0.3, -0.2], abs=1e-4)  # inside, where no corner is

@@ -50,6 +50,12 @@ def displaced(model, force, tie="root"):
     return moved
 
 
+def test_a_static_shape_that_all_modes_contain_adds_none():
+    model = heated((1, 1, 1))
+    body = reduced(model, ["push=tip:3,-2,5"], modes=36)  # three of each node but those at the root
+    assert len(body.frequencies()) == 36
+
+
 @pytest.mark.parametrize("form", ["push=tip:3,-2,5", "gas=y=0.03:pressure", "sun=z=0.02:heat"])
 def test_static_answer_is_that_of_the_whole_model(form):
     """With two modes only: the static shape of the load is kept."""
