@@ -146,6 +146,12 @@ def test_balances_are_compared_with_the_forces():
 
 
 def test_states_of_statics_have_no_balance_of_energy():
+    for method, said in (("static", False), ("radau", True)):
+        block, static, attributes = satellite()
+        attributes[""]["method"] = method
+        block["audit/force_balance"] = 0.1 * block["time"]
+        (balance,) = (each for each in verdicts(Results(block, static, attributes)) if each.subject == "force balance")
+        assert ("between steps" in balance.reason) is said
     assert not {"energy", "linear momentum"} & set(levels("static"))
     assert verdicts(Results({})) == []
 
