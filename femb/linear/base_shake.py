@@ -193,7 +193,8 @@ class Shaken(Tabled):
         values, unit = np.abs(self.response.values[:, :, 0]), "amplitude by unit acceleration"
         if self.output_density is not None:
             values, unit = self.output_density, "power spectral density, SI units squared/Hz"
-        return save(draw_densities(self.response.frequencies, values, self.response.outputs, unit), Path(path), dpi)
+        frequencies, outputs = self.response.frequencies, self.response.outputs
+        return save(draw_densities(frequencies, values, outputs, unit, self.space.title), Path(path), dpi)
 
 
 def _rising(sine: object) -> bool:

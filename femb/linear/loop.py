@@ -458,9 +458,8 @@ class Loop(Tabled):
 
         if margins is None:
             margins = [] if what == "poles" else self.margins()
-        curves = [(each.channel, each.frequencies, each.values) for each in margins]
         marks = [(mode.name, mode.omega) for mode in self.modes()]
-        figure = draw_loop(what, curves, marks, self.poles(), self._period_matrix[2])
+        figure = draw_loop(what, margins, marks, self.poles(), self._period_matrix[2], self.plant.title)
         return save(figure, Path(path), dpi)
 
     def write(self, path: str | Path, margins: Sequence[Margins] | None = None) -> Path:

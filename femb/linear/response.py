@@ -29,7 +29,7 @@ class FrequencyResponse(Brief):
     outputs (p,), inputs (m,) : their names.
 
     rounding (f, p, m) : size up to which a value may be rounding of what cancels, where that is known, else None; files
-    have it too. units : SI, of inputs and outputs by name, where known.
+    have it too. units : SI, of inputs and outputs by name, where known. title : of the model, for figures.
     """
 
     frequencies: Floats
@@ -38,6 +38,7 @@ class FrequencyResponse(Brief):
     inputs: tuple[str, ...]
     rounding: Floats | None = None
     units: Mapping[str, str] = field(default_factory=dict)
+    title: str = ""
 
     def between(self, output: str, input_: str) -> Complexes:
         """(f,) in SI units: the response of an output to the input ``input_``. Raises ModelError: an unknown name."""
@@ -121,7 +122,7 @@ class FrequencyResponse(Brief):
         from femb.pictures.frequency import draw_response
 
         known = self.known()
-        figure = draw_response(what, known.frequencies, known.values, self.outputs, self.inputs, self.units)
+        figure = draw_response(what, known.frequencies, known.values, self.outputs, self.inputs, self.units, self.title)
         return save(figure, Path(path), dpi)
 
     def _repr_html_(self) -> str:
@@ -152,7 +153,7 @@ def html_of_response(response: FrequencyResponse) -> str:
     i, j = found
     output, given = response.outputs[i], response.inputs[j]
     one = response.values[:, i : i + 1, j : j + 1]
-    figure = draw_response("bode", response.frequencies, one, (output,), (given,), response.units)
+    figure = draw_response("bode", response.frequencies, one, (output,), (given,), response.units, response.title)
     return html.image(png(figure, 60), f"Bode plot of {output} by {given}")
 
 

@@ -289,7 +289,7 @@ class StateSpace(Brief):
         noise = EPS * np.abs(of.A) if self.known is None else self.known.form.rounding
         parts = [of._rounded(2j * np.pi * frequency, noise) for frequency in found]
         values, rounding = np.array([value for value, _ in parts]), np.array([size for _, size in parts])
-        response = FrequencyResponse(found, values, self.outputs, self.inputs, rounding, self.units)
+        response = FrequencyResponse(found, values, self.outputs, self.inputs, rounding, self.units, self.title)
         lost = response.lost()
         if np.any(lost):
             warn(

@@ -85,7 +85,7 @@ class UnbalanceResponse(Tabled):
         chosen = self.shown
         names = [self.outputs[k] for k in chosen]
         units = [self.units[k] for k in chosen]
-        return save(draw_unbalance(RPM * self.speeds, self.values[:, chosen], names, units), Path(path))
+        return save(draw_unbalance(RPM * self.speeds, self.values[:, chosen], names, units, self.rotor), Path(path))
 
 
 @one_blas_thread()

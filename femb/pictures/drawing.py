@@ -53,8 +53,11 @@ class Panel:
 LETTERS = 8.5  # of a title in an inch
 
 
-def table(time: Floats, rows: Sequence[Sequence[Panel]], title: str, axis: str = TIME) -> "Figure":
-    """The matplotlib figure of rows of panels over a common time (T,), or over a frequency on a logarithmic axis."""
+def table(time: Floats, rows: Sequence[Sequence[Panel]], title: str, axis: str = TIME, note: str = "") -> "Figure":
+    """The matplotlib figure of rows of panels over a common time (T,), or over a frequency on a logarithmic axis.
+
+    note : a line below the panels.
+    """
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
@@ -62,7 +65,9 @@ def table(time: Floats, rows: Sequence[Sequence[Panel]], title: str, axis: str =
     width = {1: 7.5, 2: 10.8}.get(columns, 4.5 * columns)
     layout = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1)
     figure = Figure(figsize=(width, 2.3 * len(rows) + 0.7), dpi=150, layout=layout)
-    figure.suptitle(textwrap.fill(title, int(LETTERS * width)), fontsize=12, fontweight="bold", color=INK)
+    titled(figure, title)
+    if note:
+        figure.supxlabel(textwrap.fill(note, int(1.6 * LETTERS * width)), x=0.01, ha="left", fontsize=8, color=INK)
     grid = figure.add_gridspec(len(rows), columns)
     for i, row in enumerate(rows):
         for j, panel in enumerate(row):
@@ -74,6 +79,21 @@ def table(time: Floats, rows: Sequence[Sequence[Panel]], title: str, axis: str =
             if all(len(below) <= j for below in rows[i + 1 :]):
                 axes.set_xlabel(axis, fontsize=9)
     return figure
+
+
+def titled(figure: "Figure", model: str, analysis: str = "") -> None:
+    """The title of all figures: the model's, and what was computed of it."""
+    text = ": ".join(filter(None, (model, analysis)))
+    text = textwrap.fill(text[:1].upper() + text[1:], int(LETTERS * figure.get_figwidth()))
+    figure.suptitle(text, fontsize=12, fontweight="bold", color=INK)
+
+
+def listed(figure: "Figure", axes: Any, title: str | None = None) -> None:
+    """The legend of axes, to the right of all axes of a figure, where it covers no curve."""
+    handles, labels = axes.get_legend_handles_labels()
+    if labels:
+        figure.legend(handles, labels, loc="outside right upper", fontsize=8, frameon=False, handlelength=1.3,
+                      title=title, title_fontsize=8, alignment="left")  # fmt: skip
 
 
 def coloured(axes: Any) -> None:
@@ -252,12 +272,17 @@ def _sheet(figure: Any, bottom: float, top: float, middle: Floats, span: Floats)
     return axes
 
 
+def draw_triad(axes: Any, place: Floats, camera: Floats, length: float, fontsize: float) -> None:
+    """The three axes as arrows from a place (2,), in the units of matplotlib axes."""
+    for name, direction in zip("xyz", camera[:2].T, strict=True):
+        tip = place + length * direction
+        axes.annotate("", tip, place, arrowprops={"arrowstyle": "-|>", "color": INK, "lw": 1.0})
+        axes.text(*(tip + 0.37 * length * direction), name, fontsize=fontsize, color=INK, ha="center", va="center")
+
+
 def _draw_axes(footer: Any, camera: Floats, frame: str) -> None:
     """The three axes and the name of their frame."""
-    for name, direction in zip("xyz", camera[:2].T, strict=True):
-        tip = np.array([0.6, 0.36]) + 0.3 * direction
-        footer.annotate("", tip, (0.6, 0.36), arrowprops={"arrowstyle": "-|>", "color": INK, "lw": 1.0})
-        footer.text(*(tip + 0.11 * direction), name, fontsize=9, color=INK, ha="center", va="center")
+    draw_triad(footer, np.array([0.6, 0.36]), camera, 0.3, 9)
     if frame != INERTIAL:
         footer.text(1.1, 0.36, f"axes of {frame}", fontsize=9, color=INK, va="center")
 

@@ -26,7 +26,7 @@ from femb.base.values import check_text, names_of, shown, span_of
 from femb.model.model import INERTIAL, Figure
 from femb.pictures.animation import animate
 from femb.pictures.choice import SIDE_BY_SIDE, check_items, is_name, problem_of, rows_of, split
-from femb.pictures.drawing import FREQUENCY, TIME, save, table
+from femb.pictures.drawing import FREQUENCY, TIME, Panel, save, table
 from femb.pictures.frequency import RESPONSES, draw_linear
 from femb.pictures.picture import draw_modes, picture
 from femb.pictures.sheets import FIGURES
@@ -161,6 +161,7 @@ DRAWINGS: dict[str, Callable[..., "Drawn"]] = {
 }
 """Figures that are not histories: name -> function of results that draws it."""
 
+OVERVIEW = ("overview",)
 ROW_LIMIT = 6  # rows that fit on one readable page
 LONGEST = 50  # characters of the names in a title
 SPECTRA = {"psd": "power spectral density", "amplitude": "amplitude spectrum"}
@@ -270,10 +271,26 @@ def _drawn(
         title += f", seen from {wanted.frame}"
     if len(shown_rows) > ROW_LIMIT:
         title += f" (the first {ROW_LIMIT} of {len(shown_rows)})"
-    time, shown_rows = results.time[between(results, wanted.times)], shown_rows[:ROW_LIMIT]
+    time = results.time[between(results, wanted.times)]
+    shown_rows, note = shown_rows[:ROW_LIMIT], ""
+    if tuple(wanted.what) == OVERVIEW:  # what is asked for by name is shown as it is
+        shown_rows, note = _moving(shown_rows)
     if spectrum is not None:
-        return table(*spectra(time, shown_rows, spectrum), title, FREQUENCY)
-    return table(time, shown_rows, title, results.counted or TIME)
+        return table(*spectra(time, shown_rows, spectrum), title, FREQUENCY, note)
+    return table(time, shown_rows, title, results.counted or TIME, note)
+
+
+def _moving(rows: Rows) -> tuple[Rows, str]:
+    """The panels that are not zero throughout, and a line that names the others; all panels where all are zero."""
+    moving = [[panel for panel in row if _moves(panel)] for row in rows]
+    if not any(moving):
+        return rows, ""
+    still = [f"{panel.quantity} of {panel.title}" for row in rows for panel in row if not _moves(panel)]
+    return [row for row in moving if row], f"zero to rounding: {', '.join(still)}" if still else ""
+
+
+def _moves(panel: Panel) -> bool:
+    return panel.samples is not None or bool(np.any(panel.values))
 
 
 def _instead(results: Results) -> str:

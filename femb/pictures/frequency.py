@@ -9,7 +9,7 @@ import numpy as np
 from femb.base.errors import ResultError
 from femb.base.types import Complexes, Floats
 from femb.numerics.linear_systems import continuous, resolving, singular_values
-from femb.pictures.drawing import LINES, PALETTE, coloured, styled
+from femb.pictures.drawing import PALETTE, coloured, listed, styled, titled
 from femb.results.sweep import DAMPING, OF_MODES, Sweep
 
 if TYPE_CHECKING:
@@ -28,6 +28,10 @@ NO_UNITS: Mapping[str, str] = {}
 RPM = 30.0 / np.pi  # rpm of a rad/s
 # Multiples of the rate of rotation in a Campbell diagram; the height of a name beside a curve by that of the axes.
 MOST_REVOLUTIONS, NAME_HEIGHT = 8, 0.037
+# Curves that differ by less than this part of the highest are drawn as one; points of a curve between values.
+ALIKE, POINTS = 2e-3, 400
+# Crossings with multiples of the rate of rotation that are named by their speed.
+MOST_CROSSINGS = 10
 # Values below this part of a figure's largest are zero by symmetry.
 NOTHING = 1e-12
 
@@ -39,17 +43,19 @@ def draw_response(
     outputs: Sequence[str],
     inputs: Sequence[str],
     units: Mapping[str, str] = NO_UNITS,
+    title: str = "",
 ) -> "Figure":
     """The figure of transfer matrices (f, p, m) at frequencies (f,) Hz; units : of inputs and outputs by name.
 
-    what : one of RESPONSES. Pairs of input and output that do not respond are left out, as are those beyond the
-    twelfth. Raises ResultError: an unknown figure, nothing to show.
+    what : one of RESPONSES. title : of the model. Pairs of input and output that do not respond are left out, as are
+    those beyond the twelfth. Raises ResultError: an unknown figure, nothing to show.
     """
     if what not in RESPONSES:
         raise ResultError(f"no figure {what!r} of a linear model; there are: {', '.join(RESPONSES)}")
     if not values.size:
         raise ResultError("the linear model has no inputs or no outputs: there is nothing to show")
     figure = _figure(what)
+    titled(figure, title, "singular values" if what == "singular-values" else "frequency response")
     axes: list[Any] = figure.get_axes()
     if what == "singular-values":
         for k, column in enumerate(singular_values(values).T):
@@ -75,7 +81,7 @@ def draw_response(
     else:
         axes[0].set_xlabel("phase (deg)")
     if len(pairs) > MOST:
-        figure.suptitle(f"the first {MOST} of {len(pairs)} pairs of input and output", fontsize="medium")
+        axes[0].set_title(f"the first {MOST} of {len(pairs)} pairs of input and output", fontsize=9, loc="left")
     return _finished(figure)
 
 
@@ -113,7 +119,7 @@ def draw_linear(results: "Results", what: str) -> "Figure":
         for word, each in names.items()
         for name, unit in zip(each, results.arrays.get(f"linear/{word[:-1]}_units", ()), strict=False)
     }
-    return draw_response(what, frequencies, values, outputs, inputs, units)
+    return draw_response(what, frequencies, values, outputs, inputs, units, results.title)
 
 
 def ratio_of_units(output: str, given: str) -> str:
@@ -140,6 +146,42 @@ class Campbell:
     modes: dict[str, Floats]
     damping: dict[str, Floats]
     revolutions: tuple[int, ...]
+    title: str = ""
+
+    def groups(self) -> dict[str, list[str]]:
+        """Modes whose curves lie on each other, by one name for all of them, such as "modes 1, 2, 3, flap"."""
+        highest = max(float(np.max(column)) for column in self.modes.values())
+        groups: list[list[str]] = []
+        for name, column in self.modes.items():
+            alike = (each for each in groups if np.max(np.abs(self.modes[each[0]] - column)) <= ALIKE * highest)
+            group = next(alike, None)
+            if group is None:
+                groups.append([name])
+            else:
+                group.append(name)
+        return {_common(each): each for each in groups}
+
+    def curve(self, column: Floats) -> tuple[Floats, Floats]:
+        """A smooth curve through the values (v,) of a mode, without a new extreme between them."""
+        from scipy.interpolate import PchipInterpolator
+
+        order = np.argsort(self.speed, kind="stable")
+        if len(order) < 3 or np.any(np.diff(self.speed[order]) <= 0.0) or not np.all(np.isfinite(column)):
+            return self.speed, column
+        speeds = np.linspace(self.speed[order[0]], self.speed[order[-1]], POINTS)
+        return speeds, np.asarray(PchipInterpolator(self.speed[order], column[order])(speeds))
+
+    def crossings(self, column: Floats) -> list[tuple[float, float]]:
+        """Speeds (rpm) and frequencies (Hz) where the curve of a mode meets a multiple of the rate of rotation."""
+        speeds, values = self.curve(column)
+        found = []
+        for n in self.revolutions:
+            excess = values - n * np.abs(speeds) / RPM / (2.0 * np.pi)
+            for k in np.flatnonzero(np.sign(excess[:-1]) * np.sign(excess[1:]) < 0.0):
+                part = excess[k] / (excess[k] - excess[k + 1])
+                speed = float(speeds[k] + part * (speeds[k + 1] - speeds[k]))
+                found.append((speed, n * abs(speed) / RPM / (2.0 * np.pi)))
+        return found
 
     @classmethod
     def of(cls, sweep: Sweep) -> "Campbell":
@@ -151,11 +193,19 @@ class Campbell:
         modes = {each: column for each, column in sweep.outputs.items() if not each.startswith(DAMPING)}
         damping = {each: 100.0 * column for each, column in sweep.outputs.items() if each.startswith(DAMPING)}
         if sweep.units.get(name) != "rad/s":
-            return cls(speed, sweep.label(name), modes, damping, ())
+            return cls(speed, sweep.label(name), modes, damping, (), sweep.title)
         fastest = float(np.max(np.abs(speed), initial=0.0)) / (2.0 * np.pi)
         highest = max(float(np.max(column)) for column in modes.values())
         last = min(MOST_REVOLUTIONS, max(1, int(np.ceil(highest / fastest)))) if fastest > 0.0 else 0
-        return cls(RPM * speed, f"{name} (rpm)", modes, damping, tuple(range(1, last + 1)))
+        return cls(RPM * speed, f"{name} (rpm)", modes, damping, tuple(range(1, last + 1)), sweep.title)
+
+
+def _common(names: Sequence[str]) -> str:
+    """One name for modes that move alike: of "mode 1, flap 1" and "mode 2, flap 2" it is "modes 1, 2, flap"."""
+    if len(names) == 1:
+        return names[0]
+    words = dict.fromkeys(name.partition(", ")[2].rstrip("0123456789 ") for name in names)
+    return f"modes {', '.join(map(_number_of, names))}, {' or '.join(words)}"
 
 
 def draw_campbell(results: "Results", names: Sequence[str] = ()) -> "Figure":
@@ -168,12 +218,19 @@ def draw_campbell(results: "Results", names: Sequence[str] = ()) -> "Figure":
         raise ResultError(f"the figure 'campbell' shows all modes: leave out {', '.join(names)}")
     found = Campbell.of(Sweep.of(results))
     figure = _figure("campbell and damping" if found.damping else "campbell")
+    titled(figure, found.title)
     axes: list[Any] = figure.get_axes()
-    for k, column in enumerate(found.modes.values()):
-        # curves that lie on each other are seen by their dashes
-        axes[0].plot(found.speed, column, LINES[k % len(LINES)], color=PALETTE[k % len(PALETTE)], lw=1.4)
+    groups = found.groups()
     low, high = float(found.speed.min()), float(found.speed.max())
     top = 1.08 * max(float(np.max(column)) for column in found.modes.values()) or 1.0
+    crossings = []
+    for k, chosen in enumerate(groups.values()):
+        colour, column = PALETTE[k % len(PALETTE)], found.modes[chosen[0]]
+        axes[0].plot(*found.curve(column), color=colour, lw=1.4)
+        axes[0].plot(found.speed, column, ".", color=colour, ms=4)
+        crossings += [(colour, *each) for each in found.crossings(column)]
+        for name in chosen if found.damping else ():
+            axes[1].plot(*found.curve(found.damping[DAMPING + _number_of(name)]), color=colour, lw=1.4)
     for n in found.revolutions:
         ends = np.array(sorted({low, 0.0, high} if low < 0.0 < high else {low, high}))
         line = n * np.abs(ends) / RPM / (2.0 * np.pi)
@@ -181,14 +238,22 @@ def draw_campbell(results: "Results", names: Sequence[str] = ()) -> "Figure":
         x = min(high, RPM * 2.0 * np.pi * top / n) if high > 0.0 else low
         axes[0].annotate(f"{n}P", (x, n * abs(x) / RPM / (2.0 * np.pi)), color="#777777", fontsize=8,
                          xytext=(-2, 2), textcoords="offset points", ha="right")  # fmt: skip
+    for colour, speed, frequency in crossings:
+        axes[0].plot(speed, frequency, "o", color=colour, markerfacecolor="white", ms=6, zorder=4)
+        if len(crossings) <= MOST_CROSSINGS:
+            axes[0].annotate(f"{speed:.4g} rpm", (speed, frequency), color=colour, fontsize=8,
+                             xytext=(4, -10), textcoords="offset points")  # fmt: skip
     axes[0].set(ylabel="frequency (Hz)", ylim=(0.0, top), xlim=(low, high))
-    _name_ends(axes[0], list(found.modes), [float(column[-1]) for column in found.modes.values()], top)
-    for k, column in enumerate(found.damping.values()):
-        axes[1].plot(found.speed, column, color=PALETTE[k % len(PALETTE)], lw=1.4)
+    _name_ends(axes[0], list(groups), [float(found.modes[chosen[0]][-1]) for chosen in groups.values()], top)
     if found.damping:
         axes[1].set_ylabel("damping (%)")
     axes[-1].set_xlabel(found.label)
     return _finished(figure)
+
+
+def _number_of(name: str) -> str:
+    """The number of the mode "mode 3, flap 1"."""
+    return name.partition(",")[0].removeprefix("mode ")
 
 
 def _name_ends(axes: Any, names: Sequence[str], ends: Sequence[float], top: float) -> None:
@@ -205,9 +270,10 @@ def _name_ends(axes: Any, names: Sequence[str], ends: Sequence[float], top: floa
                       textcoords="offset points", va="center", color=PALETTE[k % len(PALETTE)])  # fmt: skip
 
 
-def draw_densities(frequencies: Floats, densities: Floats, outputs: Sequence[str], unit: str) -> "Figure":
-    """The figure of power spectral densities (f, p) over frequencies (f,) Hz."""
+def draw_densities(frequencies: Floats, densities: Floats, outputs: Sequence[str], unit: str, title: str) -> "Figure":
+    """The figure of power spectral densities (f, p) over frequencies (f,) Hz; title : of the model."""
     figure = _figure("densities")
+    titled(figure, title, "shake of the base")
     (axes,) = figure.get_axes()
     for column, name in list(zip(densities.T, outputs, strict=True))[:MOST]:
         if np.any(column > 0.0):
@@ -216,9 +282,12 @@ def draw_densities(frequencies: Floats, densities: Floats, outputs: Sequence[str
     return _finished(figure)
 
 
-def draw_unbalance(speeds: Floats, values: Complexes, outputs: Sequence[str], units: Sequence[str]) -> "Figure":
-    """The figure of amplitude and phase of vibration (v, p) over speeds (v,) rpm."""
+def draw_unbalance(
+    speeds: Floats, values: Complexes, outputs: Sequence[str], units: Sequence[str], title: str
+) -> "Figure":
+    """The figure of amplitude and phase of vibration (v, p) over speeds (v,) rpm; title : of the model."""
     figure = _figure("bode")
+    titled(figure, title, "unbalance response")
     axes: list[Any] = figure.get_axes()
     alike = set(units)
     for column, name, unit in list(zip(values.T, outputs, units, strict=True))[:MOST]:
@@ -233,6 +302,7 @@ def draw_unbalance(speeds: Floats, values: Complexes, outputs: Sequence[str], un
 def draw_residual(frequencies: Floats, residual: Floats, modes: Floats, label: str) -> "Figure":
     """The figure of the vibration that a shaper leaves (f,) over frequencies (f,) Hz, with lines at its modes."""
     figure = _figure("residual")
+    titled(figure, "", "residual vibration of an input shaper")
     (axes,) = figure.get_axes()
     axes.plot(frequencies, 100.0 * residual, label=label)
     for k, mode in enumerate(modes):
@@ -245,7 +315,7 @@ def draw_residual(frequencies: Floats, residual: Floats, modes: Floats, label: s
 def _figure(what: str) -> "Figure":
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(8.0, 7.0 if what in TWO else 5.0), layout="constrained")
+    figure = Figure(figsize=(9.5, 7.0 if what in TWO else 5.0), layout="constrained")
     ratios = [2, 1] if what == "campbell and damping" else None
     figure.subplots(2 if what in TWO else 1, sharex=True, height_ratios=ratios)
     for axes in figure.get_axes():
@@ -263,6 +333,5 @@ def _phase(curve: Complexes) -> Floats:
 def _finished(figure: "Figure") -> "Figure":
     for axes in figure.get_axes():
         styled(axes)
-    if figure.get_axes()[0].get_legend_handles_labels()[1]:
-        figure.get_axes()[0].legend(fontsize=8, edgecolor="none", framealpha=0.85)
+    listed(figure, figure.get_axes()[0])
     return figure

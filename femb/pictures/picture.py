@@ -16,7 +16,7 @@ from femb.base.types import Floats, Ints
 from femb.elements.beam.results import BeamResults
 from femb.elements.body.results import BodyResults
 from femb.pictures import geometry
-from femb.pictures.drawing import INK, WIDTH, Sheet, save
+from femb.pictures.drawing import INK, WIDTH, Sheet, draw_triad, save, titled
 from femb.pictures.parts import BeamSolid, BodySolid, FlexibleMesh, ShellSurface, flexible_meshes, shell_surfaces
 from femb.results.results import Results, results_of
 from femb.results.view import INERTIAL, View
@@ -243,12 +243,16 @@ def _draw_times(footer: Any, times: Sequence[str], shades: Floats) -> None:
 COLUMNS, ROWS = 3, 4
 FIELD = 3.4  # inches: width of a field
 REST = (0.88, 0.90, 0.92)  # colour of the unloaded structure
+TRIAD = 0.22  # width of the axes in a field
+SIGHTS = ((-20.0, 25.0), (-90.0, 10.0), (-60.0, 65.0))  # azimuth and elevation, degrees, of other directions of sight
+SEEN = 0.5  # part of a mode's squared motion that a direction of sight must show
 
 
 def draw_modes(results: Results, *, azimuth: float = -60.0, elevation: float = 25.0) -> "Figure":
-    """The figure of the first twelve modes of results of ``femb modes``.
+    """The figure of the first twelve modes of results of ``femb modes``, each with its axes.
 
-    azimuth, elevation : as in `femb.pictures.picture.picture`. Raises ResultError: results without modes.
+    azimuth, elevation : as in `femb.pictures.picture.picture`, of modes that show well from there; others are seen from
+    the side, from the front or from above. Raises ResultError: results without modes.
     """
     from matplotlib.collections import PolyCollection
     from matplotlib.figure import Figure
@@ -257,32 +261,60 @@ def draw_modes(results: Results, *, azimuth: float = -60.0, elevation: float = 2
         raise ResultError("these results have no modes: give those of femb modes, as out/NAME/modes.h5")
     check_drawable(results)
     count = min(len(results.time) - 1, COLUMNS * ROWS)
-    view, camera = View.of(results, INERTIAL), camera_axes(azimuth, elevation)
+    view = View.of(results, INERTIAL)
     surfaces = surfaces_of(results, extent_of(results, view, [0]))
-    drawn = [faces_of(surfaces, view, camera, k, 1.0) for k in range(count + 1)]
-    corners = np.concatenate([face for faces in drawn for face, _ in faces])
-    low, high = corners.min(axis=0), corners.max(axis=0)
-    margin = 0.04 * float(np.max(high - low))
+    sights = [camera_axes(*sight) for sight in ((azimuth, elevation), *SIGHTS)]
+    cameras = [sights[_sight(surfaces, view, sights, k)] for k in range(1, count + 1)]
+    drawn = [(faces_of(surfaces, view, each, 0, 1.0), faces_of(surfaces, view, each, k, 1.0))
+             for k, each in enumerate(cameras, 1)]  # fmt: skip
+    spans = []
+    for both in drawn:
+        corners = np.concatenate([face for faces in both for face, _ in faces])
+        spans.append((corners.min(axis=0), corners.max(axis=0)))
+    largest = np.max([high - low for low, high in spans], axis=0) * 1.08
     columns = min(COLUMNS, count)
     rows = -(-count // columns)
-    ratio = float(np.clip((high - low)[1] / max((high - low)[0], 1e-9), 0.35, 1.3))
-    figure = Figure(figsize=(FIELD * columns, (FIELD * ratio + 0.45) * rows), dpi=150)
-    for k in range(1, count + 1):
+    ratio = float(np.clip(largest[1] / max(largest[0], 1e-9), 0.35, 1.3))
+    figure = Figure(figsize=(FIELD * columns, (FIELD * ratio + 0.6) * rows + 0.5), dpi=150)
+    titled(figure, results.title, "modes")
+    for k, ((low, high), camera, (rest, moved)) in enumerate(zip(spans, cameras, drawn, strict=True), 1):
         axes = figure.add_subplot(rows, columns, k)
         axes.set_axis_off()
         axes.set_aspect("equal")
-        axes.set_xlim(low[0] - margin, high[0] + margin)
-        axes.set_ylim(low[1] - margin, high[1] + margin)
-        rest = [face for face, _ in drawn[0]]
-        axes.add_collection(PolyCollection(rest, facecolors=[REST], edgecolors=[REST], linewidths=0.7))
-        faces, colours = zip(*drawn[k], strict=True)
+        middle = 0.5 * (low + high)
+        axes.set_xlim(middle[0] - 0.5 * largest[0], middle[0] + 0.5 * largest[0])
+        axes.set_ylim(middle[1] - 0.5 * largest[1], middle[1] + 0.5 * largest[1])
+        still = [face for face, _ in rest]
+        axes.add_collection(PolyCollection(still, facecolors=[REST], edgecolors=[REST], linewidths=0.7))
+        faces, colours = zip(*moved, strict=True)
         axes.add_collection(PolyCollection(faces, facecolors=colours, edgecolors=colours, linewidths=0.7))
         axes.set_title(_title(results, k), fontsize=9, color=INK)
-    figure.subplots_adjust(0.01, 0.01, 0.99, 0.93, 0.02, 0.2)
+        corner = axes.inset_axes((1.0 - TRIAD, 0.0, TRIAD, TRIAD / ratio))
+        corner.set(xlim=(-1.5, 1.5), ylim=(-1.5, 1.5), aspect="equal")
+        corner.set_axis_off()
+        draw_triad(corner, np.zeros(2), camera, 1.0, 7)
+    figure.subplots_adjust(0.01, 0.01, 0.99, 1.0 - 0.85 / figure.get_figheight(), 0.02, 0.25)
     return figure
+
+
+def _sight(surfaces: Iterable[Surface], view: View, sights: Sequence[Floats], k: int) -> int:
+    """Number of the first sight across which a mode moves enough, else of that across which it moves most."""
+    ways = np.concatenate([
+        view.points(k, each.part.state(k).points) - view.points(0, each.part.state(0).points) for each in surfaces
+    ])  # fmt: skip
+    shares = [float(np.sum((ways @ sight[:2].T) ** 2)) for sight in sights]
+    whole = float(np.sum(ways**2))
+    return next((i for i, share in enumerate(shares) if share >= SEEN * whole), int(np.argmax(shares)))
 
 
 def _title(results: Results, k: int) -> str:
     frequency, ratio = (float(results.arrays[f"modes/{word}"][k - 1]) for word in ("frequencies", "damping"))
     damping = f", {100.0 * ratio:.3g} %" if ratio > 0.0 else ""
-    return f"{k}   {frequency:.4g} Hz{damping}"
+    words = [
+        str(results.arrays[f"modes/{word}"][k - 1])
+        for word in ("labels", "motions")
+        if f"modes/{word}" in results.arrays
+    ]
+    item, *motion = words
+    name = ", ".join([item.partition(".")[2] or item, *filter(None, motion)])
+    return f"{k}: {frequency:.4g} Hz{damping}\n{name}"

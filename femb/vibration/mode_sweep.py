@@ -157,6 +157,7 @@ class ModeSweep(Tabled):
     parameter : its name. unit : of its values, "" where it is not known, rad/s where they are the rates of rotation:
     the figure is then a Campbell diagram.
     precision (v, k) : up to what part frequencies are known, as in ``femb.modes``; tables show no more digits.
+    title : of the model, for figures.
     """
 
     parameter: str
@@ -169,6 +170,7 @@ class ModeSweep(Tabled):
     unit: str = ""
     from_ground: Floats | None = None
     critical: tuple[CriticalSpeed, ...] = ()
+    title: str = ""
 
     def sweep(self) -> Sweep:
         """The table with a row for each value, for results files, figures and reports."""
@@ -180,7 +182,7 @@ class ModeSweep(Tabled):
         count = len(self.values)
         return Sweep(
             {self.parameter: self.values.tolist()}, outputs, np.zeros(count, dtype=bool), [""] * count, units,
-            f"modes over {self.parameter}", OF_MODES, count,
+            ": ".join(filter(None, (self.title, f"modes over {self.parameter}"))), OF_MODES, count,
         )  # fmt: skip
 
     def table(self) -> str:
@@ -274,7 +276,12 @@ def mode_sweep(
     def at(value: float, modes: int) -> Solution:
         return solution(build(value), modes, held=held, start=start, damped=damped, own_axes=True, at_most=True)
 
-    before = at(values[0], (DEFAULT if count is None else count) + SPARE)
+    some = (DEFAULT if count is None else count) + SPARE
+    before = at(values[0], some)
+    if not damped and any(_rate(each) for each in (before, at(values[-1], some))):
+        # what rotates has damped modes: where it does not, they are damped too, so that the curves are continuous
+        damped = True
+        before = at(values[0], some)
     there = len(before.eigenvalues)
     if count is not None and not 1 <= count <= there:
         raise ModelError(f"mode sweep: count: got {shown(count)}, wanted a whole number from 1 to {there}")
@@ -310,6 +317,7 @@ def mode_sweep(
         unit or ("rad/s" if of_speed else ""),
         seen,
         _critical(at, values, states, seen, labels) if seen is not None and of_speed else (),
+        states[0].motion.system.model.title,
     )
 
 

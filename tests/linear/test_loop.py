@@ -399,6 +399,23 @@ def test_poles_are_drawn_where_they_are():
         assert max(np.abs(found - each).min() for each in drawn) < 1e-9
 
 
+def test_margins_are_drawn_where_the_curves_have_them():
+    """1/(s (s + 1)): the phase margin 51.83 degrees at 0.786 rad/s, as a bar from -180 degrees and on the circle."""
+    plant = femb.StateSpace([[0.0, 1.0], [0.0, -1.0]], [[0.0], [1.0]], [[1.0, 0.0]], [[0.0]],
+                            ("x", "x rate"), ("force",), ("x",))  # fmt: skip
+    loop = femb.loop(plant, [LinearLaw("law", [], [], [], [[-1.0]], inputs=["x"], outputs=["force"])])
+    (margins,), omega = loop.margins(), np.sqrt((np.sqrt(5.0) - 1.0) / 2.0)
+    phase = 90.0 - np.degrees(np.arctan(omega))
+    figure = draw_loop("bode", [margins], [], loop.poles(), None, "cart")
+    assert figure.get_suptitle() == "cart: control loop"
+    bar = next(line for line in figure.get_axes()[1].lines if line.get_linewidth() == 3.0).get_xydata()
+    np.testing.assert_allclose(bar, [[omega / (2 * np.pi), -180.0], [omega / (2 * np.pi), phase - 180.0]], rtol=1e-3)
+    (axes,) = draw_loop("nyquist", [margins], [], loop.poles(), None).get_axes()
+    mark = next(line for line in axes.lines if line.get_marker() == "o").get_xydata()
+    np.testing.assert_allclose(mark, [[-np.cos(np.radians(phase)), -np.sin(np.radians(phase))]], rtol=1e-9)
+    assert "phase margin 51.8°" in figure.legends[0].get_texts()[0].get_text()
+
+
 @pytest.mark.parametrize("word", LAWS)
 def test_poles_are_those_of_the_motion(word):
     """Samples a common period apart of a motion of ticks fulfil the characteristic equation of the poles."""

@@ -1,5 +1,7 @@
 """Campbell diagrams and modes over a parameter: what figures, results files and reports show; units of responses."""
 
+import dataclasses
+
 import numpy as np
 from models import refuses
 
@@ -34,8 +36,21 @@ def test_the_rate_is_in_rpm_with_its_multiples_and_names_at_the_curves():
     for n, line in enumerate(lines, 1):
         x, y = line.get_data()
         np.testing.assert_allclose(y, n * np.array(x) / 60.0)
-    assert {text.get_text() for text in above.texts} == {"1P", "2P", "mode 1, beams.one", "mode 2, bodies.hub"}
+    names = {text.get_text() for text in above.texts if not text.get_text().endswith("rpm")}
+    assert names == {"1P", "2P", "mode 1, beams.one", "mode 2, bodies.hub"}
     np.testing.assert_allclose(below.get_lines()[0].get_ydata(), 1.0)
+    rings = [line for line in above.get_lines() if line.get_marker() == "o"]
+    # 20 Hz is met at 1200 and 600 rpm, 30 + n/(10 * 9.549) Hz by the second multiple alone
+    wanted = [(1200.0, 20.0), (600.0, 20.0), (w := 30.0 / (1.0 / np.pi - 0.1) * 30.0 / np.pi, w / 30.0)]
+    np.testing.assert_allclose([line.get_xydata()[0] for line in rings], wanted, rtol=1e-4)
+    assert above.figure.get_suptitle() == "Modes over wheels.disc.speed"
+
+
+def test_modes_that_move_alike_are_one_curve_with_one_name():
+    one = swept().frequencies[:, :1]
+    same = dataclasses.replace(swept(), frequencies=np.hstack([one, one * (1 + 1e-6)]), labels=("flap 1", "flap 2"))
+    above, _ = draw_campbell(same.sweep().results()).get_axes()
+    assert "modes 1, 2, flap" in {text.get_text() for text in above.texts}
 
 
 def test_other_parameters_have_their_unit_and_no_multiples():
@@ -83,7 +98,7 @@ def test_gains_have_their_units():
         assert figure.get_axes()[0].get_ylabel() == "gain (dB of rad/(N m))"
     figure = draw_response("bode", frequencies, values, outputs, inputs, alike | {"rate": "rad/s"})
     assert figure.get_axes()[0].get_ylabel() == "gain (dB of SI units)"
-    assert [text.get_text() for text in figure.get_axes()[0].get_legend().get_texts()] == [
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == [
         "turn by torque (rad/(N m))",
         "rate by torque (rad/s/(N m))",
     ]

@@ -475,7 +475,7 @@ def test_more_rows_than_a_page_holds_are_counted(tmp_path, monkeypatch):
     series |= {f"bodies/b{i}/angular_velocity": np.zeros((3, 3)) for i in range(9)}
     drawn = []
     monkeypatch.setattr("femb.pictures.figures.save", lambda figure, path, dpi: path)
-    monkeypatch.setattr("femb.pictures.figures.table", lambda time, rows, title, axis: drawn.append((len(rows), title)))
+    monkeypatch.setattr("femb.pictures.figures.table", lambda time, rows, title, *_: drawn.append((len(rows), title)))
     plot(Results({"time": time, **series}), tmp_path / "a.png", "bodies")
     assert drawn == [(ROW_LIMIT, "results: bodies (the first 6 of 9)")]
 
@@ -497,10 +497,24 @@ def test_the_ground_has_nothing_to_show(tmp_path):
 def test_the_case_gives_the_title(tmp_path, results, monkeypatch):
     drawn = []
     monkeypatch.setattr("femb.pictures.figures.save", lambda figure, path, dpi: path)
-    monkeypatch.setattr("femb.pictures.figures.table", lambda time, rows, title, axis: drawn.append(title))
+    monkeypatch.setattr("femb.pictures.figures.table", lambda time, rows, title, *_: drawn.append(title))
     plot(results, tmp_path / "a.png", "section_loads")
     plot(Results(*bent_beam()), tmp_path / "a.png", "tips")
     assert drawn == ["satellite: section loads", "results: tips"]
+
+
+def test_what_does_not_move_is_named_below_the_overview():
+    """A body that turns in its place: its displacement has no panel of the overview, and one where it is asked for."""
+    time = np.linspace(0.0, 1.0, 5)
+    turn = np.stack([np.cos(time), 0 * time, 0 * time, np.sin(time)], axis=1)
+    body = {"quaternion": turn, "angular_velocity": np.tile([0, 0, 2.0], (5, 1)), "displacement": np.zeros((5, 3))}
+    results = Results({"time": time} | {f"bodies/hub/{word}": values for word, values in body.items()})
+    overview = results.plot()
+    assert [axes.get_ylabel() for axes in overview.get_axes()] == ["Euler angle (deg)"]
+    assert overview.get_supxlabel() == "zero to rounding: displacement of hub"
+    asked = results.plot("hub.displacement")
+    assert asked.get_axes()[0].get_ylabel() == "displacement (m)"
+    assert not asked.get_supxlabel()
 
 
 def test_what_cannot_be_shown_says_why(tmp_path, results):

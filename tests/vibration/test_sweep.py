@@ -3,7 +3,7 @@
 import numpy as np
 from models import of_parts, refuses, slender
 
-from femb import Attachment, Beam, JointEnd, JointSpringDamper, Revolute, RigidBody
+from femb import Attachment, Beam, JointEnd, JointSpringDamper, Model, Revolute, RigidBody, Section
 from femb.vibration.mode_sweep import mode_sweep
 from femb.vibration.modes import modes
 
@@ -64,3 +64,22 @@ def test_modes_that_begin_equal_part_in_the_order_of_their_frequencies():
     found = mode_sweep(boom_about_its_axis, spins, 4, held="hub", start="equilibrium")
     still = np.repeat(2.0 * np.pi * modes(boom_about_its_axis(0.0), 4, held="hub").frequencies[[0, 2]], 2)
     np.testing.assert_allclose(2.0 * np.pi * found.frequencies, still + np.outer(spins, [-1.0, 1.0] * 2), rtol=1e-5)
+
+
+def test_damping_is_continuous_where_the_spin_begins():
+    """A beam with stiffness damping tau on a hub: zeta = tau omega/2 at rest, as in the limit of slow spins."""
+    tau = 2e-4
+    section = Section("s", mass_per_length=1.0, inertia_per_length=(1e-3, 5e-4, 5e-4), axial_stiffness=1e6,
+                           torsional_stiffness=100.0, bending_stiffness=(100.0, 300.0), damping=tau)  # fmt: skip
+
+    def build(speed):
+        model = Model("one blade")
+        model.add(RigidBody("hub", mass=10.0, inertia=5.0, angular_velocity=(0.0, 0.0, speed)))
+        start = Attachment(body="hub", at=(0.2, 0.0, 0.0), direction=(1.0, 0.0, 0.0))
+        model.add(Beam("blade", section, 2.0, elements=4, start=start))
+        return model
+
+    sweep = mode_sweep(build, [0.0, 0.1, 1.0], 2, held="hub", start="equilibrium")
+    np.testing.assert_allclose(sweep.damping[0], 0.5 * tau * 2.0 * np.pi * sweep.frequencies[0], rtol=1e-6)
+    np.testing.assert_allclose(sweep.damping[1], sweep.damping[0], rtol=1e-2)
+    assert sweep.sweep().title == "one blade: modes over value"
