@@ -88,11 +88,11 @@ def titled(figure: "Figure", model: str, analysis: str = "") -> None:
     figure.suptitle(text, fontsize=12, fontweight="bold", color=INK)
 
 
-def listed(figure: "Figure", axes: Any, title: str | None = None) -> None:
-    """The legend of axes, to the right of all axes of a figure, where it covers no curve."""
+def listed(figure: "Figure", axes: Any, title: str | None = None, where: str = "outside lower left") -> None:
+    """The legend of axes, outside all axes of a figure, where it covers no curve."""
     handles, labels = axes.get_legend_handles_labels()
     if labels:
-        figure.legend(handles, labels, loc="outside right upper", fontsize=8, frameon=False, handlelength=1.3,
+        figure.legend(handles, labels, loc=where, fontsize=8, frameon=False, handlelength=1.3,
                       title=title, title_fontsize=8, alignment="left")  # fmt: skip
 
 

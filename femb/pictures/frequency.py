@@ -30,8 +30,8 @@ RPM = 30.0 / np.pi  # rpm of a rad/s
 MOST_REVOLUTIONS, NAME_HEIGHT = 8, 0.037
 # Curves that differ by less than this part of the highest are drawn as one; points of a curve between values.
 ALIKE, POINTS = 2e-3, 400
-# Crossings with multiples of the rate of rotation that are named by their speed.
-MOST_CROSSINGS = 10
+# Width of the name of a crossing, as a part of that of the axes.
+NAME_WIDTH = 0.12
 # Values below this part of a figure's largest are zero by symmetry.
 NOTHING = 1e-12
 
@@ -238,11 +238,14 @@ def draw_campbell(results: "Results", names: Sequence[str] = ()) -> "Figure":
         x = min(high, RPM * 2.0 * np.pi * top / n) if high > 0.0 else low
         axes[0].annotate(f"{n}P", (x, n * abs(x) / RPM / (2.0 * np.pi)), color="#777777", fontsize=8,
                          xytext=(-2, 2), textcoords="offset points", ha="right")  # fmt: skip
-    for colour, speed, frequency in crossings:
+    named: list[tuple[float, float]] = []
+    for colour, speed, frequency in sorted(crossings, key=lambda each: -each[1]):
         axes[0].plot(speed, frequency, "o", color=colour, markerfacecolor="white", ms=6, zorder=4)
-        if len(crossings) <= MOST_CROSSINGS:
-            axes[0].annotate(f"{speed:.4g} rpm", (speed, frequency), color=colour, fontsize=8,
-                             xytext=(4, -10), textcoords="offset points")  # fmt: skip
+        place = speed / (high - low or 1.0), frequency / top
+        if all(abs(place[0] - x) > NAME_WIDTH or abs(place[1] - y) > NAME_HEIGHT for x, y in named):
+            named.append(place)
+            axes[0].annotate(f"{speed:.0f} rpm", (speed, frequency), color=colour, fontsize=8,
+                             xytext=(4, -11), textcoords="offset points")  # fmt: skip
     axes[0].set(ylabel="frequency (Hz)", ylim=(0.0, top), xlim=(low, high))
     _name_ends(axes[0], list(groups), [float(found.modes[chosen[0]][-1]) for chosen in groups.values()], top)
     if found.damping:

@@ -98,7 +98,7 @@ def draw_loop(
                 # in the colour of the channel in which it shows most
                 colour = INK if curve is None else curve.colour
                 first.plot([], [], ".", color=colour, label=f"{number}: {omega / (2.0 * np.pi):.4g} Hz, {name}")
-        listed(figure, first, "channels, opened one at a time")
+        listed(figure, first, "channels, opened one at a time", "outside right upper")
     return figure
 
 
