@@ -41,7 +41,7 @@ def test_the_rate_is_in_rpm_with_its_multiples_and_names_at_the_curves():
     np.testing.assert_allclose(below.get_lines()[0].get_ydata(), 1.0)
     rings = [line for line in above.get_lines() if line.get_marker() == "o"]
     # 20 Hz is met at 1200 and 600 rpm, 30 + n/(10 * 9.549) Hz by the second multiple alone
-    wanted = [(1200.0, 20.0), (600.0, 20.0), (w := 30.0 / (1.0 / np.pi - 0.1) * 30.0 / np.pi, w / 30.0)]
+    wanted = [(w := 30.0 / (1.0 / np.pi - 0.1) * 30.0 / np.pi, w / 30.0), (1200.0, 20.0), (600.0, 20.0)]
     np.testing.assert_allclose([line.get_xydata()[0] for line in rings], wanted, rtol=1e-4)
     assert above.figure.get_suptitle() == "Modes over wheels.disc.speed"
 
