@@ -32,7 +32,9 @@ def page() -> str:
 def case() -> list[str]:
     """A line for each table of items with its kinds, and the words of [run]."""
     lines = ["| table | kinds |", "| --- | --- |"]
-    lines += [f"| `[{table}.NAME]` | {', '.join(words) if len(words) > 1 else ''} |" for table, words in kinds().items()]
+    lines += [
+        f"| `[{table}.NAME]` | {', '.join(words) if len(words) > 1 else ''} |" for table, words in kinds().items()
+    ]
     keys = ", ".join(f"`{key}`" for key in keys_of(OPTIONS["run"]))
     lines += ["", f"`[run]` has {keys}."]
     return lines

@@ -92,6 +92,9 @@ def pointing(
 @click.command()
 @RESULTS
 @click.option("--format", "form", default="vtu", metavar="NAME", show_default=True, help="Kind of file to write.")
+@click.option("--what", multiple=True, metavar="NAME", help="In a table alone: quantities, as hub.position.x.")
+@ITEM
+@SPAN
 @FRAME
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Folder to write to [beside RESULTS].")
 @click.option("--every", type=click.IntRange(min=1), default=1, metavar="N", help="Only each N-th output time.")
@@ -102,6 +105,10 @@ def pointing(
 def export(
     results: Path,
     form: str,
+    what: tuple[str, ...],
+    items: tuple[str, ...],
+    first: float | None,
+    last: float | None,
     frame: str | None,
     out: Path | None,
     every: int,
@@ -121,9 +128,13 @@ def export(
             options["solids"] = False
         if at is not None:
             options["at"] = at
+        if (first, last) != (None, None):
+            options["times"] = first, last
+        options |= {name: given for name, given in (("what", what), ("items", items)) if given}
         taken = inspect.signature(EXPORTERS[form]).parameters
         for name in options.keys() - taken.keys():
-            flag = {"solids": "--lines-only"}.get(name, f"--{name}")
+            flags = {"solids": "--lines-only", "items": "--item", "times": "--from, --to"}
+            flag = flags.get(name, f"--{name}")
             raise ResultError(f"{flag}: the format {form} has no such option")
         with counted(quiet) as progress:
             file, data = read_results(results)

@@ -17,8 +17,8 @@ class Exporter(Protocol):
     It writes files that the named programs read, with times in s and lengths in m. A failure, an interruption or a
     full disk leaves no incomplete file and no earlier file changed (use `femb.pictures.files.writing`); files of the
     same names are replaced when all are complete. Modules import libraries other than numpy inside functions, so that
-    the import of the catalogue is fast. Further options are keywords with defaults; the command line knows ``solids``
-    and ``at``, the instant (s) to write alone, of ``femb.pictures.files.chosen_times``.
+    the import of the catalogue is fast. Further options are keywords with defaults; the command line knows ``solids``,
+    ``items`` and ``what``, names, and ``at`` and ``times`` (s) of ``femb.pictures.files.chosen_times``.
     """
 
     def __call__(

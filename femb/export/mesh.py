@@ -17,7 +17,7 @@ import numpy as np
 
 from femb.base.errors import ResultError
 from femb.base.types import Floats, Ints
-from femb.pictures.files import Drafts, chosen_times, writing
+from femb.pictures.files import Drafts, Span, chosen_times, writing
 from femb.pictures.parts import Part, PartState, parts_of
 from femb.results.results import Results, results_of
 from femb.results.storage.hdf5 import ForgivingFile
@@ -127,6 +127,7 @@ class SceneExporter:
         solids: bool = True,
         every: int = 1,
         at: float | None = None,
+        times: Span = (None, None),
         subdivisions: int = 8,
         progress: Callable[[int, int], None] | None = None,
     ) -> list[Path]:
@@ -150,6 +151,7 @@ class SceneExporter:
             solids: whether to write also beams as swept sections and bodies with their shapes.
             every: interval of the output times to write.
             at: instant (s) to write alone; the output time that is nearest to it is taken.
+            times: first and last instant, s; None for those of the results.
             subdivisions: number of line segments per element.
             progress: called as ``progress(done, total)`` after every output time.
 
@@ -157,7 +159,7 @@ class SceneExporter:
             ResultError: nothing to draw, or a folder that cannot be written.
         """
         results, folder = results_of(results), Path(folder)
-        instants = chosen_times(results, every, at)
+        instants = chosen_times(results, every, at, times)
         if subdivisions < 1:
             raise ResultError(f"subdivisions is {subdivisions}; an element is drawn with 1 or more")
         if not results.bodies and not results.beams and not results.shells:

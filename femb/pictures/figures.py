@@ -27,6 +27,7 @@ from femb.model.model import INERTIAL, Figure
 from femb.pictures.animation import animate
 from femb.pictures.choice import SIDE_BY_SIDE, check_items, is_name, problem_of, rows_of, split
 from femb.pictures.drawing import FREQUENCY, TIME, Panel, save, table
+from femb.pictures.files import Span, between
 from femb.pictures.frequency import RESPONSES, draw_linear
 from femb.pictures.picture import draw_modes, picture
 from femb.pictures.sheets import FIGURES
@@ -43,8 +44,6 @@ if TYPE_CHECKING:
 
 
 # The request of a figure of histories: what it shows, of which items, seen from where, and its rows of panels.
-
-Span = tuple[float | None, float | None]
 
 # Values of a spectrum below this part of a panel's largest are rounding errors.
 FLOOR = 1e-14
@@ -135,22 +134,6 @@ def spectra(time: Floats, rows: Rows, kind: SpectrumKind) -> tuple[Floats, Rows]
             panels.append(replace(panel, values=values, unit=unit, log=True, marks=()))
         result.append(panels)
     return frequency[1:], result
-
-
-def between(results: Results, times: Span) -> np.ndarray:
-    """Mask (T,) of the output times in a span; ResultError if there is none."""
-    first, last = times
-    time = results.time
-    inside = np.ones(time.size, dtype=bool)
-    if first is not None:
-        inside &= time >= first - 1e-9 * abs(first)
-    if last is not None:
-        inside &= time <= last + 1e-9 * abs(last)
-    if not inside.any() and time.size:
-        unit = "" if results.counted else " s"
-        span = f"from {time[0]:g} to {time[-1]:g}{unit}"
-        raise ResultError(f"no output time from {first} to {last}{unit}: the results go {span}")
-    return inside
 
 
 __all__ = ["FIGURES", "Figure", "animate", "figure", "figures_of", "picture", "plot", "request", "rows", "words"]

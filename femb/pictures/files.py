@@ -10,25 +10,43 @@ import numpy as np
 from femb.base.errors import ResultError
 from femb.results.results import Results
 
+Span = tuple[float | None, float | None]
 
-def chosen_times(results: Results, every: int, at: float | None = None) -> list[int]:
-    """Indices of every ``every``-th output time, or of the one that is nearest to ``at`` (s).
 
-    Raises ResultError: no output times, ``every`` below 1 or beside ``at``, ``at`` before the first or after the last.
+def chosen_times(results: Results, every: int, at: float | None = None, times: Span = (None, None)) -> list[int]:
+    """Indices of every ``every``-th output time within ``times`` (s), or of the one that is nearest to ``at`` (s).
+
+    Raises ResultError: no output times, ``every`` below 1, ``at`` beside others or outside of the results.
     """
     if every < 1:
         raise ResultError(f"every is {every}; it must be 1 (all output times) or more")
     if not results.time.size:
         raise ResultError("these results have no output times, so there is no motion to export")
     if at is None:
-        return list(range(0, results.time.size, every))
+        return np.flatnonzero(between(results, times))[::every].tolist()
     first, last = float(results.time[0]), float(results.time[-1])
     if not first <= at <= last:
         wrong, start, end = results.instants([at, first, last])
         raise ResultError(f"at is {wrong}; the output times are from {start} to {end}")
-    if every != 1:
-        raise ResultError(f"at is given beside every = {every}: give one of them")
+    if every != 1 or times != (None, None):
+        raise ResultError(f"at is given beside every = {every} and times = {times}: give one of them")
     return [int(np.argmin(np.abs(results.time - at)))]
+
+
+def between(results: Results, times: Span) -> np.ndarray:
+    """Mask (T,) of the output times in a span; ResultError if there is none."""
+    first, last = times
+    time = results.time
+    inside = np.ones(time.size, dtype=bool)
+    if first is not None:
+        inside &= time >= first - 1e-9 * abs(first)
+    if last is not None:
+        inside &= time <= last + 1e-9 * abs(last)
+    if not inside.any() and time.size:
+        unit = "" if results.counted else " s"
+        span = f"from {time[0]:g} to {time[-1]:g}{unit}"
+        raise ResultError(f"no output time from {first} to {last}{unit}: the results go {span}")
+    return inside
 
 
 class Drafts:

@@ -449,6 +449,27 @@ def test_one_instant(tmp_path):
     assert "the output time nearest to 0.83 s is 0.8 s" in err
 
 
+def test_tables_of_a_span_of_some_items_and_of_quantities_by_name(tmp_path):
+    results = Results(*satellite())
+    (hub,) = export_csv(results, tmp_path, items=["h*b"], times=(0.5, 1.0), every=2)
+    assert hub.name == "body_hub.csv"
+    np.testing.assert_array_equal(table_of(hub)["time [s]"], results.time[5:11:2])
+    (lines,) = export_xdmf(results, tmp_path, solids=False, times=(0.5, None))
+    assert lines.is_file()
+    results.write(tmp_path / "results.h5")
+    code, out, _ = invoked("export", tmp_path, "--format", "csv", "--what", "hub.position", "--what",
+                           "right.tip.velocity.y", "--to", "1.0")  # fmt: skip
+    assert (code, out) == (0, f"{tmp_path / 'csv' / 'quantities.csv'}\n")
+    table = table_of(tmp_path / "csv" / "quantities.csv")
+    names = ["time [s]", *(f"bodies.hub.position.{x} [m]" for x in "xyz"), "beams.right.-1.velocity.y [m/s]"]
+    assert list(table) == names
+    wanted = [results.time, *results.bodies["hub"].position.T, results.beams["right"].velocity[:, -1, 1]]
+    np.testing.assert_array_equal(columns(table, *names).T, np.array(wanted)[:, :11])
+    refuses("items: got 'mast'; items are 'hub'", export_csv, results, tmp_path, items=["mast"], error=ResultError)
+    refuses("no such quantity", export_csv, results, tmp_path, what=["hub.warmth"], error=ResultError)
+    assert invoked("export", tmp_path, "--item", "hub")[2] == "--item: the format vtu has no such option\n"
+
+
 def test_the_catalogue_calls_the_exporter(tmp_path):
     for name, export in EXPORTERS.items():
         files = export(Results(*satellite()), tmp_path / name, every=20)
