@@ -23,7 +23,7 @@ def chosen_times(results: Results, every: int, at: float | None = None, times: S
     if not results.time.size:
         raise ResultError("these results have no output times, so there is no motion to export")
     if at is None:
-        return np.flatnonzero(between(results, times))[::every].tolist()
+        return [int(k) for k in np.flatnonzero(between(results, times))[::every]]
     first, last = float(results.time[0]), float(results.time[-1])
     if not first <= at <= last:
         wrong, start, end = results.instants([at, first, last])
