@@ -65,35 +65,47 @@ def known(number, like):
 
 # Of a, b (3,) and s, t > 0.
 RULES = {
-    "sum": lambda a, b, s, t: a + b + vector(s, t, 1.0) - 2.0 * vector(t, 3, s), "differences": lambda a, b, s,
-    t: joined(1.0 - s, s - 1.0, 0.0 - s, s - 0.0, s - s), "negation": lambda a, b, s, t: -a * -s, "products": lambda a,
-    b, s, t: joined(s * a, a * t, s * t, 2.0 * s, s * 0.0, s * 1.0, s * -1.0), "quotients": lambda a, b, s,
-    t: joined(a / s, a / 2.0, s / t, s / 3.0, 1.0 / t, 0.0 / t), "powers": lambda a, b, s, t: joined(s**1, s**2, t**5),
+    "sum": lambda a, b, s, t: a + b + vector(s, t, 1.0) - 2.0 * vector(t, 3, s),
+    "differences": lambda a, b, s, t: joined(1.0 - s, s - 1.0, 0.0 - s, s - 0.0, s - s),
+    "negation": lambda a, b, s, t: -a * -s,
+    "products": lambda a, b, s, t: joined(s * a, a * t, s * t, 2.0 * s, s * 0.0, s * 1.0, s * -1.0),
+    "quotients": lambda a, b, s, t: joined(a / s, a / 2.0, s / t, s / 3.0, 1.0 / t, 0.0 / t),
+    "powers": lambda a, b, s, t: joined(s**1, s**2, t**5),
     "known zero": lambda a, b, s, t: joined(known(0.0, s) * a, known(0.0, s) * t, a + known(0.0, s) * a),
     "known one": lambda a, b, s, t: joined(known(1.0, s) * a, t * known(-1.0, s), a / known(1.0, t)),
     "known quotients": lambda a, b, s, t: joined(known(0.0, s) / t, s / known(2.0, t), known(3.0, s) / known(2.0, t)),
     "known functions": lambda a, b, s, t: joined(sqrt(known(4.0, s)), sin(known(0.0, s)), cos(known(0.0, s))),
     "known vector": lambda a, b, s, t: joined(norm(vector(known(3.0, s), 0.0, known(4.0, t))), exp(known(0.0, s))),
-    "known kinks": lambda a, b, s,
-    t: joined(abs(known(-1.0, s)), minimum(known(9.0, s), t), maximum(0.1, known(0.2, s))), "known angle": lambda a, b,
-    s, t: joined(atan2(known(1.0, s), known(-2.0, t)), log(known(1.0, s))), "dot, cross": lambda a, b, s,
-    t: joined(dot(a, b), cross(a, b), a @ b, cross(vector(1.0, 0.0, 0.0), a)), "matrices": lambda a, b, s,
-    t: joined((identity(3) + s * skew(a)) @ b, outer(a, b) @ a, outer(a, b).T @ b, a @ outer(b, a), scaled(a, b)),
+    "known kinks": lambda a, b, s, t: joined(
+        abs(known(-1.0, s)), minimum(known(9.0, s), t), maximum(0.1, known(0.2, s))
+    ),
+    "known angle": lambda a, b, s, t: joined(atan2(known(1.0, s), known(-2.0, t)), log(known(1.0, s))),
+    "dot, cross": lambda a, b, s, t: joined(dot(a, b), cross(a, b), a @ b, cross(vector(1.0, 0.0, 0.0), a)),
+    "matrices": lambda a, b, s, t: joined(
+        (identity(3) + s * skew(a)) @ b, outer(a, b) @ a, outer(a, b).T @ b, a @ outer(b, a), scaled(a, b)
+    ),
     "products of matrices": lambda a, b, s, t: (skew(a) @ outer(b, a) - matrix((s, t, 1.0), a, b).T)[1],
-    "entries": lambda a, b, s, t: joined(a[2], outer(a, b)[1, 2], outer(a, b)[0], a[1:], b[-1]), "sqrt": lambda a, b, s,
-    t: joined(sqrt(s), sqrt(s * t)), "sin, cos": lambda a, b, s, t: joined(sin(s), cos(s), sin(a[0]), cos(a[0] * b[0])),
+    "entries": lambda a, b, s, t: joined(a[2], outer(a, b)[1, 2], outer(a, b)[0], a[1:], b[-1]),
+    "sqrt": lambda a, b, s, t: joined(sqrt(s), sqrt(s * t)),
+    "sin, cos": lambda a, b, s, t: joined(sin(s), cos(s), sin(a[0]), cos(a[0] * b[0])),
     "atan2": lambda a, b, s, t: joined(atan2(a[0], a[1]), atan2(a[2], -s), atan2(-a[2], s), atan2(1.0, t)),
-    "exp, log": lambda a, b, s, t: joined(exp(a[0]), log(s), log(1.0 + s * t)), "abs": lambda a, b, s,
-    t: joined(abs(a[0]), abs(-s), abs(s)), "minimum, maximum": lambda a, b, s,
-    t: joined(
-        minimum(s, t), minimum(t, s), maximum(s, t), maximum(t, s), maximum(s, 0.0), minimum(s, 0.0), maximum(9.0, t),
-    ), "norm": lambda a, b, s, t: joined(norm(a), norm(a - b) * s), "lift": lambda a, b, s,
-    t: joined(lift(value(s) * value(t), (value(t), s), (value(s), t)), lift(sin(s), (cos(s), s))), "implicit": lambda a,
-    b, s, t: (a * implicit(sqrt(value(s)), lambda x: x * x - s, lambda r: r * (0.5 / sqrt(value(s))))),
-    "implicit, with a root and a factor that have changes": lambda a, b, s,
-    t: (b * implicit(sqrt(s), lambda x: x * x - s, lambda r: r * (0.5 / sqrt(s)))), "zeros": lambda a, b, s,
-    t: joined(zeros_like(a), zeros_like(s)),
-}  # fmt: skip
+    "exp, log": lambda a, b, s, t: joined(exp(a[0]), log(s), log(1.0 + s * t)),
+    "abs": lambda a, b, s, t: joined(abs(a[0]), abs(-s), abs(s)),
+    "minimum, maximum": lambda a, b, s, t: joined(
+        minimum(s, t), minimum(t, s), maximum(s, t), maximum(t, s), maximum(s, 0.0), minimum(s, 0.0), maximum(9.0, t)
+    ),
+    "norm": lambda a, b, s, t: joined(norm(a), norm(a - b) * s),
+    "lift": lambda a, b, s, t: joined(
+        lift(value(s) * value(t), (value(t), s), (value(s), t)), lift(sin(s), (cos(s), s))
+    ),
+    "implicit": lambda a, b, s, t: (
+        a * implicit(sqrt(value(s)), lambda x: x * x - s, lambda r: r * (0.5 / sqrt(value(s))))
+    ),
+    "implicit, with a root and a factor that have changes": lambda a, b, s, t: (
+        b * implicit(sqrt(s), lambda x: x * x - s, lambda r: r * (0.5 / sqrt(s)))
+    ),
+    "zeros": lambda a, b, s, t: joined(zeros_like(a), zeros_like(s)),
+}
 
 
 @traced
