@@ -23,13 +23,13 @@ def indices_of_frames(layout: Layout, frames: Sequence[int]) -> Ints:
     return result
 
 
-def pair_starts(index: Ints) -> Ints:
-    """Indices (n, 4) in v of the translation and the rotation of both frames, -1 where a frame has none.
+def frame_starts(index: Ints, count: int = 2) -> Ints:
+    """Indices (n, 2 f) in v of the translation and the rotation of ``count`` frames f, -1 where a frame has none.
 
-    index (n, 6 or more) : ``frame_indices`` of the first and of the second frame.
+    index (n, 3 f or more) : ``frame_indices`` of the first frame, then of the second, and so on.
     """
     starts = []
-    for column in (0, 3):
+    for column in range(0, 3 * count, 3):
         first, has_axes = index[:, column + IN_V], index[:, column + HAS_AXES] == 1
         starts += [first, np.where((first >= 0) & has_axes, first + 3, -1)]
     return np.stack(starts, axis=1)

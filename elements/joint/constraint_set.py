@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from femb.base.types import Floats, Ints
-from femb.elements.frame_index import indices_of_frames, pair_starts, with_inputs
+from femb.elements.frame_index import frame_starts, indices_of_frames, with_inputs
 from femb.elements.joint import constraint_kernels as kernels
 from femb.elements.joint import primitives
 from femb.layout.discrete import ANGLES
@@ -204,7 +204,7 @@ class ConstraintSet:
     def allocate(self, pattern: BlockPattern) -> None:
         """Look up the positions of the blocks of J and J^T in the matrices."""
         self.index = with_inputs(self.local_index, self.first_input, *INPUTS)
-        starts = np.column_stack([pair_starts(self.index), pattern.n_v + self.index[:, primitives.ROW]])
+        starts = np.column_stack([frame_starts(self.index), pattern.n_v + self.index[:, primitives.ROW]])
         self.offset, self.stride = pattern.offsets(starts)
         # number of multipliers
         self.count = int(self.index[:, primitives.ROW].max(initial=-1)) + 1

@@ -10,7 +10,7 @@ import numpy as np
 from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
 from femb.base.values import shallow_copy
-from femb.elements.frame_index import pair_starts, with_inputs
+from femb.elements.frame_index import frame_starts, with_inputs
 from femb.elements.joint.coordinates import JointCoordinates, measure
 from femb.elements.joint.force import CURVE, FRICTION, MOTOR, SPRING, STEPPER, STOPS
 from femb.elements.joint.primitives import (
@@ -277,7 +277,7 @@ class CoordinateForceBatch(Batch):
         return [Force(force, self.kept, parts=(ForcePart.ELASTIC, *self.works))]
 
     def tangents(self) -> list[Tangent]:
-        return [Tangent(tangent, self.kept, pair_starts(self.coordinates.index))]
+        return [Tangent(tangent, self.kept, frame_starts(self.coordinates.index))]
 
     def energies(self) -> list[Energy]:
         return [Energy(energy, self.kept, "uqv")]

@@ -6,18 +6,10 @@ from typing import Any
 import numpy as np
 
 from femb.base.types import Floats, Ints
-from femb.elements.frame_index import pair_starts, with_inputs
+from femb.elements.frame_index import frame_starts, with_inputs
 from femb.elements.joint.constraint_set import INPUTS, ConstraintTable
 from femb.elements.joint.coordinates import JointCoordinates
-from femb.elements.joint.primitives import (
-    FOUND,
-    PHI,
-    ROW,
-    all_rows,
-    rate_of,
-    row_tangent,
-    set_term,
-)
+from femb.elements.joint.primitives import FOUND, PHI, ROW, all_rows, rate_of, row_tangent, set_term
 from femb.layout.discrete import DiscreteState
 from femb.layout.element import Batch, Input
 from femb.layout.layout import Layout
@@ -196,7 +188,7 @@ class RelationBatch(Batch):
         return [Force(force, self.kept, parts=(ForcePart.ELASTIC, ForcePart.WORK))]
 
     def tangents(self) -> list[Tangent]:
-        pairs, rows = pair_starts(self.index), self.index[:, ROW]
+        pairs, rows = frame_starts(self.index), self.index[:, ROW]
         starts: Ints = np.full((len(self.items), 4 * np.bincount(rows).max()), -1)
         for number in range(len(self.items)):
             own = pairs[rows == number].ravel()

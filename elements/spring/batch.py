@@ -10,7 +10,7 @@ import numpy as np
 from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
 from femb.base.values import shallow_copy
-from femb.elements.frame_index import frame_indices, pair_starts, with_inputs
+from femb.elements.frame_index import frame_indices, frame_starts, with_inputs
 from femb.elements.marker import SHORTEST
 from femb.layout.connections import Singularity
 from femb.layout.element import Batch, Input, OutputRows, breakpoints_of, rows_of_law, unlike_inputs
@@ -281,7 +281,7 @@ class PairBatch(Batch):
     @cached_property
     def starts(self) -> Ints:
         """The first velocities of the groups, negative where they are fixed."""
-        return pair_starts(self.local_index)[:, self.groups]
+        return frame_starts(self.local_index)[:, self.groups]
 
     @property
     def kept(self) -> tuple[Ints, Floats, Floats]:

@@ -1,11 +1,15 @@
 """Forces that are one traced function, against an element with kernels of its own and a closed form."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
 import femb
 from femb.elements.frame_forces import FrameForces
+from femb.elements.frame_index import frame_starts
 from femb.elements.spring.batch import SpringBatch
+from femb.layout.differences import tangent_by_differences
 from femb.layout.element import Input
 from femb.layout.evaluation import Evaluation
 from femb.numerics.compiler.duals import cross, dot, joined, norm
@@ -89,3 +93,52 @@ def test_a_force_of_its_input_alone_follows_it_and_has_no_tangent(system):
     residual = of.residual(np.array([[2.0]]), system.q0[None], v, v)
     np.testing.assert_array_equal(residual[0, 6:9], [-2.0, -4.0, -6.0])
     assert not of.tangent(np.array([2.0]), system.q0, v[0], v[0])[1].any()
+
+
+def end_of(frame, at):
+    return frame.r + frame.R @ at, frame.v + frame.R @ cross(frame.omega, at)
+
+
+@traced
+def rope(row, inputs, one, eye, two):
+    """From a point of the first body over an eye on the second to a point of the third."""
+    frames, points = (one, eye, two), (row[:3], row[3:6], row[6:9])
+    (a, va), (e, ve), (b, vb) = map(end_of, frames, points)
+    to_a, to_b = (a - e) / norm(a - e), (b - e) / norm(b - e)
+    tension = row[9] * (norm(a - e) + norm(b - e) - row[11]) + row[10] * (dot(to_a, va - ve) + dot(to_b, vb - ve))
+    forces = -tension * to_a, tension * (to_a + to_b), -tension * to_b
+    return tuple(joined(f, cross(s, each.R.T @ f)) for f, s, each in zip(forces, points, frames, strict=True))
+
+
+class Ropes(FrameForces):
+    force = rope
+
+
+def test_a_rope_over_an_eye_acts_on_three_bodies():
+    """Its forces and their moments are in balance, and its tangent is that of their differences."""
+    model, names = femb.Model("three"), ("a", "eye", "b")
+    for name, place in zip(names, ((0.0, 0.0, 0.0), (1.0, 1.0, 0.0), (2.0, 0.2, 0.3)), strict=True):
+        model.add(femb.RigidBody(name, mass=2.0, inertia=(1.0, 2.0, 2.5), position=place))
+    for one, two in combinations(names, 2):  # for the places of the blocks
+        ends = femb.SpringEnd(body=one), femb.SpringEnd(body=two)
+        model.add(femb.SpringDamper(f"{one} {two}", *ends, stiffness=1.0, free_length=1.0))
+    system = System(model)
+    bodies = tuple(system.layout.bodies[name] for name in names)
+    batch = Ropes(system.layout, [bodies], [(0.1, 0, 0, 0, 0.2, 0, 0, 0, 0.3, 20.0, 0.5, 2.0)])
+    batch.first_input = 0
+    batch.allocate(system.pattern)
+    rng = np.random.default_rng(5)
+    q, v, none = system.q0 + 0.1 * rng.random((1, system.n_q)), rng.random((1, system.n_v)), np.zeros((1, system.n_v))
+    system.normalise(q)
+    of, u = Evaluation([batch], system.pattern), np.zeros((1, system.n_u))
+    residual = of.residual(u, q, v, none)
+    motions = system.rigid_velocities(q[0])
+    assert np.abs(residual).max() > 1.0
+    np.testing.assert_allclose(motions @ residual[0], 0.0, atol=1e-13)
+    D, K, by_D, by_K = np.zeros((4, 1, system.pattern.size))
+    of.add_tangents(u, q, v, none, D, K)
+    starts = frame_starts(batch.index, 3)
+    by = tangent_by_differences(batch, starts, 6 * (3,), system.layout)
+    by.kernel(*system.pattern.offsets(starts), u, q, v, none, by_D, by_K)
+    np.testing.assert_allclose(D, by_D, atol=1e-8)
+    np.testing.assert_allclose(K, by_K, atol=1e-7)
