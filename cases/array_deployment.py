@@ -41,14 +41,5 @@ def build() -> femb.Model:
         model.add(JointSpringDamper(hinge, hinge, stiffness=0.12, damping=0.15, free=free))
         model.add(Latch(hinge, hinge, at=0.0))
         before = JointEnd(name, at=(LENGTH, 0, 0), axis=(0, 1, 0), reference=(1, 0, 0))
-    model.add(
-        femb.Figure(
-            "overview",
-            [
-                "latches",
-                "energy",
-                "momentum",
-            ],
-        )
-    )
+    model.add(femb.Figure("overview", ["latches", "energy", "momentum"]))
     return model

@@ -43,12 +43,7 @@ def build(segments: int = N) -> femb.Model:
         end = JointEnd(name, at=(0, 0, -LENGTH), axis=(1, 0, 0), reference=(0, 1, 0))
     model.add(
         femb.Figure(
-            "overview",
-            [
-                "coordinates",
-                "rates.first_angle | rates.second_angle",
-                "force of joint_1 | energy_error",
-            ],
+            "overview", ["coordinates", "rates.first_angle | rates.second_angle", "force of joint_1 | energy_error"]
         )
     )
     return model

@@ -45,14 +45,5 @@ def build(windows: int = N) -> femb.Model:
         for word, rod_name, end in (("left", f"rod_{k}", -0.5), ("right", f"rod_{k + 1}", 0.5)):
             first = JointEnd(body=rod_name, at=(0.5, 0, 0), axis=AXIS)
             model.add(Revolute(f"{word}_{k}", first, JointEnd(body=f"coupler_{k}", at=(end, 0, 0))))
-    model.add(
-        femb.Figure(
-            "overview",
-            [
-                "coordinates of pin_0 | rates of pin_0",
-                "force of pin_0",
-                "energy",
-            ],
-        )
-    )
+    model.add(femb.Figure("overview", ["coordinates of pin_0 | rates of pin_0", "force of pin_0", "energy"]))
     return model

@@ -37,14 +37,5 @@ def build() -> femb.Model:
         first = Ground().at(corner, axis) if k == 0 else JointEnd(f"rod_{k}", at=0.5 * before, axis=axis)
         second = Ground().at(corner) if k == 5 else JointEnd(f"rod_{k + 1}", at=-0.5 * after)
         model.add(Revolute(f"hinge_{k + 1}", first, second))
-    model.add(
-        femb.Figure(
-            "overview",
-            [
-                "coordinates",
-                "rates",
-                "energy",
-            ],
-        )
-    )
+    model.add(femb.Figure("overview", ["coordinates", "rates", "energy"]))
     return model

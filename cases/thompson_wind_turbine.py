@@ -46,11 +46,7 @@ def build() -> femb.Model:
     model.add(
         femb.Figure(
             "overview",
-            [
-                "coordinates of foot | coordinates of yaw",
-                "coordinates of blade_* | rates of shaft",
-                "energy",
-            ],
+            ["coordinates of foot | coordinates of yaw", "coordinates of blade_* | rates of shaft", "energy"],
         )
     )
     return model

@@ -69,9 +69,7 @@ class ModalDampingResults(Group):
 
     power = Quantity("(T,)", "W", "that modal damping takes from the motion, never negative")
     modal_rates = Quantity(
-        "(T, k)",
-        "-",
-        "of the modal coordinates, sqrt(kg) m/s; the attribute `names` (JSON) names the modes",
+        "(T, k)", "-", "of the modal coordinates, sqrt(kg) m/s; the attribute `names` (JSON) names the modes"
     )
     frequencies = Quantity("(k,)", "Hz", "of the damped modes, with the body held")
     ratios = Quantity("(k,)", "-", "damping ratios of these modes")

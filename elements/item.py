@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from math import inf
 from pkgutil import resolve_name
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -320,13 +320,6 @@ def is_set(model: ModelView, command: str) -> bool:
 # users' functions from here, without code of its item for each of these.
 
 
-class DeclaringSystem(RecordedSystem, Protocol):
-    """The members of a System that the records of declared quantities need."""
-
-    @property
-    def inputs(self) -> Any: ...
-
-
 class ItemStates:
     """An item at s states, as the functions of its quantities read it (``femb.base.quantity.Quantity``).
 
@@ -417,7 +410,7 @@ class ItemState:
         return list(self._quantities)
 
 
-def declared_records(items: list[Any], system: DeclaringSystem) -> Records:
+def declared_records(items: list[Any], system: RecordedSystem) -> Records:
     """The records of items of one class that their quantities declare."""
     layout, quantities = system.layout, type(items[0]).given_quantities()
     inputs = {given.label: part for given, part in system.inputs.parts}

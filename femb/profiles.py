@@ -12,17 +12,7 @@ from functools import cached_property
 from typing import Annotated, ClassVar
 
 from femb.base.checks import Checks
-from femb.base.profile import (
-    BangBang,
-    CheckedProfile,
-    Derivatives,
-    Integral,
-    Repeat,
-    SmoothProfile,
-    Spline,
-    Sum,
-    Table,
-)
+from femb.base.profile import BangBang, CheckedProfile, Derivatives, Integral, Repeat, SmoothProfile, Spline, Sum, Table
 from femb.base.profile import Motion as Motion
 from femb.base.profile import Profile as Profile
 from femb.base.shaper import EI, ZV, ZVD, ZVDD, Shaped

@@ -84,12 +84,7 @@ def offset_energy(i, mass, cy, cz, axes, R1, w, x0, x1, gravity, work, out):
 # Integrals of the products of the cubic Hermite functions, and of the functions themselves.
 HERMITE_MASS = (
     np.array(
-        [
-            [156.0, 22.0, 54.0, -13.0],
-            [22.0, 4.0, 13.0, -3.0],
-            [54.0, 13.0, 156.0, -22.0],
-            [-13.0, -3.0, -22.0, 4.0],
-        ]
+        [[156.0, 22.0, 54.0, -13.0], [22.0, 4.0, 13.0, -3.0], [54.0, 13.0, 156.0, -22.0], [-13.0, -3.0, -22.0, 4.0]]
     )
     / 420.0
 )

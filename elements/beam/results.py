@@ -71,12 +71,7 @@ class BeamResults(Moving):
     """Motion and section loads of a beam of e elements and n = e + 1 nodes, from start to end."""
 
     word: ClassVar[str] = "beam"
-    shown: ClassVar[tuple[str, ...] | None] = (
-        *Moving.motion,
-        "strain",
-        "section_force",
-        "section_moment",
-    )
+    shown: ClassVar[tuple[str, ...] | None] = (*Moving.motion, "strain", "section_force", "section_moment")
     of_nodes: ClassVar[bool] = True
 
     position = Quantity("(T, n, 3)", "m", "of the nodes from start to end, inertial axes", level="motion")

@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Protocol
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -52,29 +52,7 @@ MASSES = ("density", "area", "second_moments")
 DIRECT_MASSES = ("mass_per_length", "inertia_per_length")
 
 
-class SectionFields(Protocol):
-    """The fields of a Section that exclude each other; ``femb.elements.beam.section.Section`` has them."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def second_moments(self) -> Pair | None: ...
-    @property
-    def torsion_constant(self) -> float | None: ...
-    @property
-    def inertia_per_length(self) -> Vector | None: ...
-    @property
-    def density(self) -> float | None: ...
-    @property
-    def stiffness_matrix(self) -> Matrix4 | Matrix6 | None: ...
-    @property
-    def mass_matrix(self) -> Matrix6 | None: ...
-    @property
-    def shear_stiffness(self) -> Pair | None: ...
-    def inertia(self) -> Floats: ...
-
-
-def check_matrices(section: SectionFields, check: Checks) -> None:
+def check_matrices(section: "Section", check: Checks) -> None:
     """Report matrices that are not those of a section."""
     matrix, mass = section.stiffness_matrix, section.mass_matrix
     if matrix is not None and "stiffness_matrix" not in check.bad:
@@ -86,7 +64,7 @@ def check_matrices(section: SectionFields, check: Checks) -> None:
         check.fail("mass_matrix", problem)
 
 
-def check_forms(section: SectionFields, check: Checks) -> None:
+def check_forms(section: "Section", check: Checks) -> None:
     """Report if the stiffness or the inertia is not given completely in exactly one form."""
 
     def given(names: tuple[str, ...]) -> list[str]:
@@ -113,7 +91,7 @@ def check_forms(section: SectionFields, check: Checks) -> None:
         check.fail("density", f"given beside {given(DIRECT_MASSES)[0]!r}: give one of them")
 
 
-def warn_of_impossible(section: SectionFields) -> None:
+def warn_of_impossible(section: "Section") -> None:
     """Warn of values that are impossible for a plane section."""
     if section.mass_matrix is not None:
         return
@@ -145,28 +123,7 @@ def warn_of_impossible(section: SectionFields) -> None:
 SHAPED = ("area", "second_moments", "torsion_constant")
 
 
-class CompletedFields(Protocol):
-    """The fields of a Section that say others; ``femb.elements.beam.section.Section`` has them."""
-
-    @property
-    def area(self) -> float | None: ...
-    @property
-    def second_moments(self) -> Floats | None: ...
-    @property
-    def mass_per_length(self) -> float | None: ...
-    @property
-    def shape(self) -> dict[str, Any] | None: ...
-    @property
-    def material(self) -> str | Material | None: ...
-    @property
-    def plies(self) -> list[Ply] | None: ...
-    @property
-    def mass_matrix(self) -> Floats | None: ...
-    @property
-    def non_structural_mass(self) -> float: ...
-
-
-def complete(section: CompletedFields, check: Checks) -> None:
+def complete(section: "Section", check: Checks) -> None:
     """Set the fields that shape, material and plies give, where they are not given. Report what contradicts."""
     if "shape" in check.bad:
         check.bad.update(SHAPED)  # which are not reported as missing too
@@ -204,14 +161,14 @@ def complete(section: CompletedFields, check: Checks) -> None:
         check.fail("non_structural_mass", f"given beside {masses[0]!r}, which contains all mass: give one of them")
 
 
-def _spread_mass(section: CompletedFields) -> None:
+def _spread_mass(section: "Section") -> None:
     """The density that gives a whole mass per length, structural or not, on the area of the section."""
     if section.plies is None and section.area and section.second_moments is not None and section.mass_per_length:
         object.__setattr__(section, "density", section.mass_per_length / section.area)
         object.__setattr__(section, "mass_per_length", None)
 
 
-def _laminate(section: CompletedFields, plies: list[Ply], check: Checks) -> None:
+def _laminate(section: "Section", plies: list[Ply], check: Checks) -> None:
     """Set stiffness and inertia of a laminated tube."""
     check.require("plies", plies, "wanted a list of plies, from inside to outside")
     if "plies" in check.bad:
@@ -239,11 +196,11 @@ def _laminate(section: CompletedFields, plies: list[Ply], check: Checks) -> None
         _set(section, name, value)
 
 
-def _given(section: CompletedFields, names: tuple[str, ...]) -> list[str]:
+def _given(section: "Section", names: tuple[str, ...]) -> list[str]:
     return [name for name in names if getattr(section, name) is not None]
 
 
-def _set(section: CompletedFields, name: str, value: Any) -> None:
+def _set(section: "Section", name: str, value: Any) -> None:
     if getattr(section, name) is None:
         object.__setattr__(section, name, value)
 

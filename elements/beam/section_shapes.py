@@ -51,11 +51,6 @@ def thickness_in_torsion(long: float, short: float) -> float:
     return short * (1.0 - 8.0 / np.pi**2 * float(np.sum(1.0 / (TERMS**2 * np.cosh(x)))))
 
 
-def _circle_outline(radius: float) -> Floats:
-    angle = np.linspace(0.0, 2.0 * np.pi, CORNERS, endpoint=False)
-    return radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
-
-
 def _rectangle(y: float, z: float) -> ShapeProperties:
     constant = torsion_of_rectangle(y, z)
     moments = np.array([y * z**3, z * y**3]) / 12.0
@@ -67,7 +62,8 @@ def _tube(radius: float, wall: float) -> ShapeProperties:
     inner = radius - wall
     moment = np.pi * (radius**4 - inner**4) / 4.0
     area = np.pi * (radius**2 - inner**2)
-    outline = _circle_outline(radius)
+    angle = np.linspace(0.0, 2.0 * np.pi, CORNERS, endpoint=False)
+    outline = radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
     return ShapeProperties(area, np.full(2, moment), 2.0 * moment, 2.0 * moment / radius, outline)
 
 

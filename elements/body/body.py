@@ -294,10 +294,7 @@ def inertia_matrix(value: Any, mass: float, distance: Floats) -> tuple[Floats | 
     fits = array.shape in ((3,), (3, 3))
     problem = finite_problem(value, array) if fits else None
     if not fits or (problem and not np.isfinite(array).all()):
-        return (
-            None,
-            f"got {shown(value)}, wanted a number, 3 principal moments or a 3 x 3 matrix, all finite (kg m2)",
-        )
+        return (None, f"got {shown(value)}, wanted a number, 3 principal moments or a 3 x 3 matrix, all finite (kg m2)")
     if problem:
         return None, problem
     if array.ndim == 1 and not mass:
@@ -431,10 +428,7 @@ def check_shape(check: Checks, name: str) -> None:
     if shape is None:
         return
     if not isinstance(shape, dict) or len(shape) != 1 or next(iter(shape)) not in sizes:
-        check.fail(
-            name,
-            f"got {shape!r}, wanted one of box = [x, y, z], sphere = radius, cylinder = [radius, length]",
-        )
+        check.fail(name, f"got {shape!r}, wanted one of box = [x, y, z], sphere = radius, cylinder = [radius, length]")
         return
     word, size = next(iter(shape.items()))
     numbers = np.atleast_1d(np.asarray(size, dtype=object))

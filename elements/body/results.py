@@ -77,11 +77,7 @@ class BodyResults(Moving):
     """Motion of a body's reference point and axes."""
 
     word: ClassVar[str] = "body"
-    shown: ClassVar[tuple[str, ...] | None] = (
-        *Moving.motion,
-        "modal_coordinates",
-        "deformation",
-    )
+    shown: ClassVar[tuple[str, ...] | None] = (*Moving.motion, "modal_coordinates", "deformation")
 
     position = Quantity("(T, 3)", "m", "of the reference point, inertial axes", level="motion")
     quaternion = Quantity("(T, 4)", "-", "body to inertial, scalar first", level="motion")

@@ -217,11 +217,8 @@ class PDController(Controller):
         J, T = _gain(self.feed_forward, self.axes), self.period
         if self.attitude is not None:
             axes = self.reference.axes(model, (self.table, self.name, "reference"))
-        unit = (
-            1.0
-            if self.reference.axis is None
-            else np.asarray(self.reference.axis) / np.linalg.norm(self.reference.axis)
-        )
+        axis = self.reference.axis
+        unit = 1.0 if axis is None else np.asarray(axis) / np.linalg.norm(axis)
         moves: Any = self.reference.angle if self.attitude is not None else self.setpoint
 
         def motion(t: float) -> tuple[Floats, Floats]:

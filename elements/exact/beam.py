@@ -262,7 +262,7 @@ class ExactBeam(ShapedBeam):
 
 def helix_sections(recorded: Mapping[str, Floats], xi: Floats) -> Sections:
     """Sections at xi (s,) on the helix of constant strain through both ends: section 11 of the theory."""
-    from femb.elements.exact.element_data import helix_map
+    from femb.elements.exact.mean_rotation import helix_map
 
     quaternions, position = end_sections(recorded), element_ends(recorded["position"])
     first = quaternions[..., 0, :]

@@ -17,6 +17,7 @@ from femb.elements.beam.ends import AXES, OFFSET, QUATERNION
 from femb.elements.beam.section import UNSHEARED, Section
 from femb.elements.beam.shape import BeamShape
 from femb.elements.beam.taper import is_taper, section_between
+from femb.elements.exact.mean_rotation import helix_map
 from femb.layout.views import ModelView
 from femb.numerics import rotations
 
@@ -26,8 +27,7 @@ from femb.numerics import rotations
 #
 #     index (n, 4) int    index of both frames in q, of both frames in v; a negative frame index i means row -1-i of
 #                         ``fixed`` in q and a fixed frame in v
-#     ends (n, 2, 17)     per end: 1 if it has an offset or a rotation, offset (3) in the frame, section axes (9) in
-#     it,
+#     ends (n, 2, 17)     per end: 1 if it has an offset or a rotation, offset (3) in the frame, section axes (9) in it,
 #                         their quaternion (4)
 #     data (n, 207)       length, damping, reference coordinates d0 (6), compliances Fm (36), Fq (36) and G (36),
 #                         points y (4 x 3), k, c and c1 of both ends (6 x 3) and inertias J11, J12, J22 (27) in frame
@@ -312,12 +312,6 @@ def compliances(moments: Floats, changes: Floats, lengths: Floats) -> tuple[Floa
     return P0 @ moments[:, 0] @ _transposed(P0), moments[:, 2], moments[:, 1]
 
 
-def viscous_compliances(moments: Floats, changes: Floats, lengths: Floats) -> tuple[Floats, Floats, Floats]:
-    """Integrals of viscous compliances, positive semidefinite for any of them: equation (13b)."""
-    P0 = _middle(changes, lengths)[:, None]
-    return compliances(P0 @ moments @ _transposed(P0), np.zeros_like(changes), lengths)
-
-
 def _middle(changes: Floats, lengths: Floats) -> Floats:
     """P0 (e, 6, 6) of equation (10)."""
     return np.asarray(np.eye(6) - (lengths**2 / 12.0)[:, None, None] * adjoint(changes))
@@ -386,7 +380,8 @@ def _element_rows(elements: ElementProperties, ends: Floats) -> Floats:
     found = compliances(elements.compliance, elements.changes, lengths)
     rows[:, MEAN : MEAN + 108] = np.stack(found, axis=1).reshape(count, 108)
     if elements.viscous is not None:
-        found = viscous_compliances(elements.viscous, elements.changes, lengths)
+        P0 = _middle(elements.changes, lengths)[:, None]
+        found = compliances(P0 @ elements.viscous @ _transposed(P0), np.zeros_like(elements.changes), lengths)
         rows[:, VISCOUS_MEAN:] = np.stack(found, axis=1).reshape(count, 108)
     h, points, inertias = inertia(elements)
     C = ends[:, :, AXES:QUATERNION].reshape(count, 2, 3, 3)
@@ -529,18 +524,6 @@ def _integral(a: Floats, b: Floats, moments: Floats) -> Floats:
 
 def _outer(a: Floats, b: Floats) -> Floats:
     return np.asarray(a[..., :, None] * b[..., None, :])
-
-
-def helix_map(theta: Floats) -> Floats:
-    """A(theta) (..., 3, 3): the mean of the rotations from none to theta, equation (27)."""
-    t = np.sum(theta * theta, axis=-1)[..., None, None]
-    small = t < 1e-6
-    safe = np.where(small, 1.0, t)
-    size = np.sqrt(safe)
-    a = np.where(small, 0.5 - t / 24.0, (1.0 - np.cos(size)) / safe)
-    b = np.where(small, 1.0 / 6.0 - t / 120.0, (size - np.sin(size)) / (safe * size))
-    tilde = rotations.cross_matrix(theta)
-    return np.asarray(np.eye(3) + a * tilde + b * (tilde @ tilde))
 
 
 def first_moments(places: Places, mass: Floats, reference: Floats, lengths: Floats) -> Floats:

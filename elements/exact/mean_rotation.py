@@ -6,6 +6,10 @@ Source: docs/theory/exact_beam.md, section 10.
 import math
 from typing import Any
 
+import numpy as np
+
+from femb.base.types import Floats
+from femb.numerics import rotations
 from femb.numerics.compiler.compile import inlined
 from femb.numerics.compiler.duals import Number, Vector3, dot, identity, lift, outer, skew
 from femb.numerics.compiler.traced import traced
@@ -35,3 +39,15 @@ def rotation_and_mean(psi: Vector3, factors: tuple[Number, Number, Number, Numbe
     square, turn, one = outer(psi, psi), skew(psi), identity(3)
     s = 1.0 - b * t
     return s * turn + a * square + (1.0 - a * t) * one, a * turn + b * square + (1.0 - b * t) * one
+
+
+def helix_map(theta: Floats) -> Floats:
+    """A(theta) (..., 3, 3): the mean of the rotations from none to theta, equation (27)."""
+    t = np.sum(theta * theta, axis=-1)[..., None, None]
+    small = t < 1e-6
+    safe = np.where(small, 1.0, t)
+    size = np.sqrt(safe)
+    a = np.where(small, 0.5 - t / 24.0, (1.0 - np.cos(size)) / safe)
+    b = np.where(small, 1.0 / 6.0 - t / 120.0, (size - np.sin(size)) / (safe * size))
+    tilde = rotations.cross_matrix(theta)
+    return np.asarray(np.eye(3) + a * tilde + b * (tilde @ tilde))

@@ -24,15 +24,7 @@ from femb.elements.records import RecordedSystem, Records
 from femb.layout.element import Input, OutputRows, breakpoints_of, raised
 from femb.layout.layout import DriverLayout, Layout, Station
 from femb.layout.state import motion_rows, station_motion
-from femb.layout.symmetry import (
-    AXES,
-    EVERY,
-    TRANSLATIONS,
-    Surroundings,
-    Symmetry,
-    along_components,
-    twists,
-)
+from femb.layout.symmetry import AXES, EVERY, TRANSLATIONS, Surroundings, Symmetry, along_components, twists
 from femb.layout.views import LinearPoint, ModelView, StartPoses
 from femb.numerics import euler, rotations
 from femb.numerics.turns import EulerSequence

@@ -35,13 +35,7 @@ from femb.elements.joint.coordinates import (
     row_words,
 )
 from femb.elements.joint.primitives import CONSTANT
-from femb.elements.joint.records import (
-    REACTION,
-    coordinate_force,
-    coordinate_rows,
-    joint_records,
-    reaction_rows,
-)
+from femb.elements.joint.records import REACTION, coordinate_force, coordinate_rows, joint_records, reaction_rows
 from femb.elements.joint.results import JointResults
 from femb.elements.marker import LEAST_SINE, JointEnd, Marker, Place, axes_of, check_markers
 from femb.elements.records import RecordedSystem, Records

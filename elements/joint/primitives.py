@@ -6,25 +6,12 @@ Source: docs/theory/constraints.md, equations (1) to (9) and (16) to (18).
 
 import math
 from collections.abc import Callable
-from typing import Annotated, Any, Protocol, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from femb.base.types import Floats
 from femb.numerics.compiler.compile import inlined, kernel
-from femb.numerics.compiler.duals import (
-    Number,
-    Vector3,
-    Vector4,
-    cross,
-    dot,
-    joined,
-    lift,
-    skew,
-    sqrt,
-    value,
-    vector,
-)
+from femb.numerics.compiler.duals import Number, Vector3, Vector4, cross, dot, joined, lift, skew, sqrt, value, vector
 from femb.numerics.compiler.traced import V3, V4, change, dual, put, put_changes, reader, traced, unit_changes
 from femb.numerics.courses import Course
 from femb.numerics.vector3 import (
@@ -444,29 +431,17 @@ def row_tangent(n, index, data, u, q, v, fixed, K, T):
 # Rows in motions that change to first order, for linear models. Source: docs/theory/linearisation.md, section 2.
 
 
-class ChangedFrame(Protocol):
-    """A frame in a motion that changes: the courses of its axes and points, inertial axes."""
-
-    def axis(self, axis: Floats) -> Course:
-        """That of an axis (3,) in its axes."""
-        ...
-
-    def point(self, at: Floats) -> Course:
-        """That of a point (3,) in its axes."""
-        ...
-
-
-def course_of_row(
-    row: Any, first: ChangedFrame, second: ChangedFrame, motion: Course | None, k: Callable[[float], Any]
-) -> Course | None:
+def course_of_row(row: Any, first: Any, second: Any, motion: Course | None, k: Callable[[float], Any]) -> Course | None:
     """Phi of a row of two frames with its rates; None of ORIENTATION, whose changes by pose are not written.
 
+    first, second : the frames, which give the ``Course`` of an axis and of a point in their axes.
     row : a ``femb.elements.joint.constraint_set.ConstraintRow``. motion : that of its input. k : ``law`` of a STROKE or
     TURN, by the coordinate.
     """
     kind = row.primitive
     if kind == ORIENTATION:
         return None
+    phi: Course
     if kind in (DOT1, TURN):
         phi = first.axis(row.first_axis).dot(second.axis(row.second_axis))
         if kind == TURN:

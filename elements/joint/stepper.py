@@ -123,11 +123,7 @@ class StepperMotor(JointForce):
         if self.step is not None:
             following = layout.add_discrete(self._state("next"), 0.0, carried=False)
             layout.add_update(
-                Update(
-                    f"loads.{self.name}",
-                    self._stepped,
-                    instant=lambda discrete: float(discrete[following]),
-                )
+                Update(f"loads.{self.name}", self._stepped, instant=lambda discrete: float(discrete[following]))
             )
 
     def _due(self, t: float, target: float, command: float) -> int:

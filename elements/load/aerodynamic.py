@@ -161,10 +161,7 @@ class AerodynamicBatch(StationForces):
         force, torque = self.wrenches(frames.u, frames.q, frames.v)
         block: dict[str, Floats] = {}
         for k, load in enumerate(self.items):
-            block |= {
-                f"loads/{load.name}/force": force[:, k],
-                f"loads/{load.name}/torque": torque[:, k] @ self.axes[k],
-            }
+            block |= {f"loads/{load.name}/force": force[:, k], f"loads/{load.name}/torque": torque[:, k] @ self.axes[k]}
         return block
 
 

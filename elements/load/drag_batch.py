@@ -5,7 +5,7 @@ places r of both ends, and vectors g along the beam at these ends, which are fix
 an end. Source: docs/theory/beam_loads.md, section 3.
 """
 
-from typing import Annotated, Any, Protocol, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
@@ -288,28 +288,10 @@ CUBIC_SLOPES = np.stack([-HERMITE[:, 1], HERMITE[:, 0], HERMITE[:, 1], HERMITE[:
 NO_TOTAL = np.empty((0, 0))
 
 
-class PointForce(Protocol):
-    """The description of such a load, ``femb.elements.load.line_load.Drag``."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def beam(self) -> str: ...
-    @property
-    def law(self) -> Any: ...
-    @property
-    def profile(self) -> Any: ...
-    @property
-    def numbers(self) -> Floats: ...
-    @property
-    def wind(self) -> Any: ...
-    def atmosphere(self, model: ModelView) -> Any: ...
-
-
 class DragBatch(LoadsAlongBeams):
     """A drag times an input; or a law, whose values and derivatives at the points are inputs."""
 
-    def __init__(self, item: PointForce, layout: Layout, model: ModelView) -> None:
+    def __init__(self, item: Any, layout: Layout, model: ModelView) -> None:
         self.item, self.layout = item, layout
         beam = model.beams[item.beam]
         batch = next(each for each in type(beam).batches([beam], layout, model) if each.gravity is not None)

@@ -13,7 +13,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -30,13 +30,7 @@ from femb.layout.views import BlockPattern, OutputStates
 from femb.numerics.block_kernels import clear
 from femb.numerics.compiler.bound_calls import Bound
 from femb.numerics.compiler.compile import inlined, kernel_with_entry
-from femb.numerics.compiler.duals import (
-    Number,
-    Vector3,
-    cross,
-    dot,
-    norm,
-)
+from femb.numerics.compiler.duals import Number, Vector3, cross, dot, norm
 from femb.numerics.compiler.traced import V3, V4, of_one, put, traced
 from femb.numerics.rotations import cross_matrix, normalise, rotate
 from femb.numerics.vector3 import HAS_AXES, IN_Q, IN_V, attitude, still, unturned
@@ -381,18 +375,6 @@ class MassField(Batch):
 # Source: docs/theory/gravity_gradient.md.
 
 
-class TensorField(Protocol):
-    """The description of such a field, ``femb.elements.load.orbit.GravityGradient``."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def origin(self) -> Any: ...
-    @property
-    def orbital_rate(self) -> float: ...
-    def vertical(self, t: float) -> Floats: ...
-
-
 @traced
 def linear_field(r: Vector3, b: Vector3, vertical: Vector3, factor: Number) -> Any:
     """n^2 (3 o o^T - 1) r + b."""
@@ -431,7 +413,7 @@ class GravityGradientBatch(MassField):
 
     feeds_back = False
 
-    def __init__(self, item: TensorField, layout: Layout) -> None:
+    def __init__(self, item: Any, layout: Layout) -> None:
         super().__init__(layout)
         self.item = item
         self.follows = item.origin is None and not len(self.held)

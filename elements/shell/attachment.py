@@ -5,7 +5,7 @@ Source: docs/theory/shell.md.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -36,14 +36,6 @@ class ShellPoint(Interface):
         """A moving frame, which is that of the node."""
         if self.name not in layout.bodies:
             layout.bodies[self.name] = layout.add_frame(self.name, *placement.bodies[self.name])
-
-
-class MeshedItem(Protocol):
-    """A shell, as others that share its nodes see it (``femb.elements.shell.shell.Shell``, which imports this file)."""
-
-    @property
-    def geometry(self) -> ShellMesh:
-        """Its mesh, with the named sets of nodes."""
 
 
 def attached(
@@ -102,7 +94,7 @@ def _nodes_of_shell(
     path: tuple[str, ...], layout: Layout, model: ModelView, name: str, edge: str, places: Floats, near: float
 ) -> list[int]:
     """The frames of the nodes of a neighbour that are at places (k, 3). Raises ModelError where there is none."""
-    shells: dict[str, MeshedItem] = {item.name: item for item in model.items() if item.table == "shells"}
+    shells: dict[str, Any] = {item.name: item for item in model.items() if item.table == "shells"}
     if name not in shells:
         names = ", ".join(map(repr, shells))
         raise ModelError.at(path, f"got {name!r}, which is no shell{nearest(name, shells)}; shells: {names}")

@@ -55,7 +55,8 @@ class Cells:
             self.rows[item.name] = slice(first, first + len(cells))
             first += len(cells)
             if len(cells):
-                index.append(_frames_of(cells, entry.stations, layout))
+                frames = np.array([station.frame for station in entry.stations])[cells]
+                index.append(np.ascontiguousarray(np.hstack([layout.frame_q[frames], layout.frame_v[frames]])))
                 own, of_each, of_alike = _arrays_of(cells, item, entry.stations, layout)
                 alike.append(count + own)
                 count += len(of_alike[0])
@@ -113,11 +114,6 @@ class Cells:
         mass[:, -1] = 0.0
         other.shared = [np.zeros_like(stiffness), shape, corners, mass, tension[:, :0]]
         return other, private
-
-
-def _frames_of(cells: Ints, stations: list[Any], layout: Layout) -> Ints:
-    frames = np.array([station.frame for station in stations])[cells]
-    return np.ascontiguousarray(np.hstack([layout.frame_q[frames], layout.frame_v[frames]]))
 
 
 def _arrays_of(

@@ -313,13 +313,7 @@ def _condensed(
 
 
 def _with_drilling(
-    x: Floats,
-    d: Floats,
-    found: tuple[Floats, Floats, Floats, Floats],
-    C: Floats,
-    dA: Floats,
-    axes: Floats,
-    stiff: bool,
+    x: Floats, d: Floats, found: tuple[Floats, Floats, Floats, Floats], C: Floats, dA: Floats, axes: Floats, stiff: bool
 ) -> ShellElements:
     """The arrays, with the stiffness of drilling: equation (10)."""
     S, recovery, points, free = found

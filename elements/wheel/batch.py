@@ -25,18 +25,7 @@ from femb.layout.stacking import Shift, shifted
 from femb.layout.terms import Energy, Force, ForcePart, MassMatrix, Tangent
 from femb.layout.views import BlockPattern, ModelView, OutputStates
 from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
-from femb.numerics.compiler.duals import (
-    Matrix3,
-    Number,
-    Vector3,
-    Vector6,
-    cross,
-    dot,
-    exp,
-    joined,
-    lift,
-    zeros_like,
-)
+from femb.numerics.compiler.duals import Matrix3, Number, Vector3, Vector6, cross, dot, exp, joined, lift, zeros_like
 from femb.numerics.compiler.traced import (
     V3,
     V4,

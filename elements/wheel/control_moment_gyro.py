@@ -126,10 +126,7 @@ class ControlMomentGyro(ReactionWheel):
         if self.outer is None:
             return gimbal_items(f"{self.name}_gimbal", self.host, inner)
         outer = f"{self.name}_outer"
-        return (
-            *gimbal_items(outer, self.host, self.outer),
-            *gimbal_items(f"{self.name}_gimbal", Place(outer), inner),
-        )
+        return (*gimbal_items(outer, self.host, self.outer), *gimbal_items(f"{self.name}_gimbal", Place(outer), inner))
 
     def parts(self) -> tuple[Item, ...]:
         """The bodies, joints and motors of its gimbals."""

@@ -61,10 +61,7 @@ def table_kind(hint: Any, value: Any) -> type | None:
 
 
 def walked(
-    hint: Any,
-    value: Any,
-    of_table: Callable[[type, dict[str, Any]], Walked],
-    of_other: Callable[[Any], Walked],
+    hint: Any, value: Any, of_table: Callable[[type, dict[str, Any]], Walked], of_other: Callable[[Any], Walked]
 ) -> Walked:
     """The value of a key with ``of_table`` of each table in it, also in lists of tables, and ``of_other`` of all else;
     and their problems by path in the value."""

@@ -3,7 +3,6 @@
 import inspect
 import re
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -189,7 +188,8 @@ def plot(
             what = (data.method,)
         if not what and data.method == "sweep":
             what = (default_figure(data),)
-        name = _file_name(what)
+        text = "_".join(what) or "overview"
+        name = re.sub(r"[^\w.-]+", "_", text).strip("._")[:100] or "figure"
         target = out or file.with_name(f"{name}_over_time.png" if name in OF_COMMANDS else f"{name}.png")
         check_free(target, force)
         say(figures.plot(data, target, list(what) or None, items=items or None, times=(first, last), **drawn))
@@ -204,13 +204,7 @@ def plot(
 @DPI
 @FORCE
 def picture(
-    results: Path,
-    times: str | None,
-    count: int,
-    frame: str | None,
-    out: Path | None,
-    force: bool,
-    **view: Any,
+    results: Path, times: str | None, count: int, frame: str | None, out: Path | None, force: bool, **view: Any
 ) -> None:
     """Draw bodies and beams at several instants."""
     from femb.pictures import figures
@@ -279,12 +273,6 @@ def _listing(results: "Results") -> dict[str, list[str]]:
 
 # Figures of this name are those of the commands, of linear models and of all bodies.
 OF_COMMANDS = ("loop", "picture", "pointing")
-
-
-def _file_name(what: Sequence[str]) -> str:
-    """The name of the file of a figure with these texts."""
-    text = "_".join(what) or "overview"
-    return re.sub(r"[^\w.-]+", "_", text).strip("._")[:100] or "figure"
 
 
 # The commands that show results in a browser: ``femb report | view``.

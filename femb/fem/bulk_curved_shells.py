@@ -18,10 +18,7 @@ from femb.elements.shell.stiffness import to_cartesian
 SIDES = {8: [(0, 1), (1, 2), (2, 3), (3, 0)], 6: [(0, 1), (1, 2), (2, 0)]}
 DRILLING = 1e-4  # stiffness of drilling, of that of shear in the plane
 G = 1.0 / np.sqrt(3.0)
-POINTS = {
-    8: np.array([[-G, -G], [G, -G], [G, G], [-G, G]]),
-    6: np.array([[1.0, 1.0], [4.0, 1.0], [1.0, 4.0]]) / 6.0,
-}
+POINTS = {8: np.array([[-G, -G], [G, -G], [G, G], [-G, G]]), 6: np.array([[1.0, 1.0], [4.0, 1.0], [1.0, 4.0]]) / 6.0}
 WEIGHTS = {8: 1.0, 6: 1.0 / 6.0}
 Found = tuple[Ints, Floats, Floats]
 

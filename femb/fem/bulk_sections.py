@@ -141,11 +141,7 @@ def _tapered(card: Card) -> Stations:
 def _flanged(h: float, a: float, b: float, web: float, below: float, above: float) -> Parts:
     """A web along y with a flange below and above, all symmetric about y."""
     tall = h - below - above
-    return [
-        (0.5 * below, 0.0, below, a),
-        (below + 0.5 * tall, 0.0, tall, web),
-        (h - 0.5 * above, 0.0, above, b),
-    ]
+    return [(0.5 * below, 0.0, below, a), (below + 0.5 * tall, 0.0, tall, web), (h - 0.5 * above, 0.0, above, b)]
 
 
 def _channel(width: float, h: float, web: float, flange: float) -> Parts:

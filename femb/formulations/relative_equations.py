@@ -19,13 +19,7 @@ from femb.base.types import ErrorScale, Floats, Ints
 from femb.formulations.joint_tree import JointTree, TreeForm, joint_words
 from femb.formulations.joint_tree_kernels import SPHERICAL
 from femb.formulations.reduced.null_space import NullSpace
-from femb.formulations.relative import (
-    GIMBAL,
-    Speeds,
-    angle_rates,
-    gimbal_distance,
-    speed_columns,
-)
+from femb.formulations.relative import GIMBAL, Speeds, angle_rates, gimbal_distance, speed_columns
 from femb.formulations.tree_frame import Root, TreeFrame
 from femb.layout.discrete import DiscreteState
 from femb.layout.element import TrialError

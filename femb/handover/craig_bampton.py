@@ -37,14 +37,6 @@ def _pyyeti() -> Any:
     return pyyeti.nastran
 
 
-def write_op4(path: Path, matrices: Mapping[str, Floats]) -> Path:
-    """Write matrices, by names as mass, to an OP4 file, binary, with all digits; its path. Raises ModelError."""
-    op4 = _pyyeti().op4
-    path.parent.mkdir(parents=True, exist_ok=True)
-    op4.write(str(path), {NAMES[word]: matrix for word, matrix in matrices.items()}, sparse="dense")
-    return path
-
-
 def _points(count: int) -> Any:
     """Grid and component of each degree of freedom: six of the boundary, then scalar points."""
     import pandas
@@ -132,7 +124,10 @@ class CraigBampton(Brief):
             raise ResultError(f"{path}: got the suffix {path.suffix!r}, must be one of {', '.join(FORMATS)}")
         matrices = {word: getattr(self, word) for word in MATRICES}
         if path.suffix == ".op4":
-            return write_op4(path, matrices)
+            op4 = _pyyeti().op4
+            path.parent.mkdir(parents=True, exist_ok=True)
+            op4.write(str(path), {NAMES[word]: matrix for word, matrix in matrices.items()}, sparse="dense")
+            return path
         if path.suffix == ".pch":
             return write_punch(path, matrices, self.dofs)
         arrays = {"name": (self.name,), "point": self.point, "axes": self.axes, **matrices, "dofs": self.dofs}

@@ -151,7 +151,8 @@ def station_acceleration(layout: Layout, station: Station, q: Floats, v: Floats,
     omega, alpha = v[:, j + 3 : j + 6], a[:, j + 3 : j + 6]
     if station.on_frame:
         return linear, alpha
-    return accelerated_by(station.offset, station.rotation, q[:, i + 3 : i + 7], omega, linear, alpha)
+    relative = rotations.cross(alpha, station.offset) + rotations.cross(omega, rotations.cross(omega, station.offset))
+    return linear + rotations.rotate(q[:, i + 3 : i + 7], relative), rotations.rotate_back(station.rotation, alpha)
 
 
 def station_motion(layout: Layout, station: Station, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats, Floats]:
@@ -196,14 +197,6 @@ def moved_by(
         velocity + rotations.rotate(quaternion, rotations.cross(omega, offset)),
         rotations.rotate_back(rotation, omega),
     )
-
-
-def accelerated_by(
-    offset: Floats, rotation: Floats, quaternion: Floats, omega: Floats, linear: Floats, alpha: Floats
-) -> tuple[Floats, Floats]:
-    """Acceleration and angular acceleration (..., 3) of stations, from those of their frames."""
-    relative = rotations.cross(alpha, offset) + rotations.cross(omega, rotations.cross(omega, offset))
-    return linear + rotations.rotate(quaternion, relative), rotations.rotate_back(rotation, alpha)
 
 
 # Stations in linear models: rows of their motion, and columns of forces on them.

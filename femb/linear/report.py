@@ -110,12 +110,7 @@ class NineBlocks(Tabled):
 
 
 def nine_blocks(
-    model: Model,
-    *,
-    q: Floats | None = None,
-    v: Floats | None = None,
-    t: float = 0.0,
-    sequence: str = "zyx",
+    model: Model, *, q: Floats | None = None, v: Floats | None = None, t: float = 0.0, sequence: str = "zyx"
 ) -> NineBlocks:
     """Nine-block linear equations of a model of one free body about a state, steady or not; by default the start.
 

@@ -237,11 +237,7 @@ class _Driven:
         kind = next(k for k, word in ((2, " acceleration"), (1, " rate"), (0, "")) if name.endswith(word))
         base = name.removesuffix((" acceleration", " rate", "")[2 - kind])
         shape = np.ascontiguousarray(self.shapes[:, self.names.index(base)])
-        force = (
-            motion.times(motion.stiffness, shape),
-            motion.damping_times(shape),
-            motion.momenta(shape),
-        )[kind]
+        force = (motion.times(motion.stiffness, shape), motion.damping_times(shape), motion.momenta(shape))[kind]
         prescribed = np.zeros((3, len(shape)))
         prescribed[kind] = shape
         return ForceInput(name, self.units[name], -force, prescribed=prescribed)

@@ -70,10 +70,6 @@ class States:
         """States x (2 n_v, k) less their part in the subspace."""
         return np.asarray(x - self.right @ (self.left.T @ x))
 
-    def rows_left_out(self, c: Floats) -> Floats:
-        """Rows c (2 n_v, k) on states, as columns, less their part on the subspace."""
-        return np.asarray(c - self.left @ (self.right.T @ c))
-
 
 class FirstOrder:
     """Products and static solutions of M p'' + C p' + K p + J^T mu = F in first order."""
@@ -168,7 +164,7 @@ def _of_rows(
     n, static = len(z) // 2, -(c.T @ z)
     if not np.any(c):
         return static, static, static, np.zeros(len(static))
-    rows = kept.rows_left_out(c)
+    rows = np.asarray(c - kept.left @ (kept.right.T @ c))
     # E^-1 c = (K^-1 c_1, M^-1 c_2)
     first = equations.flexibility(rows[:n])
     z_c, force = equations.solve(first, rows[n:])

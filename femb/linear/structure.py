@@ -15,12 +15,7 @@ from femb.base.values import check_options, numbered, shown
 from femb.linear.balanced import balanced_states
 from femb.linear.chart import frame_names, solved
 from femb.linear.modal_form import Invariant, SecondOrderModel
-from femb.linear.modal_reduction import (
-    at_rest,
-    modal,
-    modes_of_appendages,
-    space_of,
-)
+from femb.linear.modal_reduction import at_rest, modal, modes_of_appendages, space_of
 from femb.linear.modal_reduction import craig_bampton as craig_bampton_modes
 from femb.linear.model import LinearModel, linear_model
 from femb.linear.second_order import exact_forces

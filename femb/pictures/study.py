@@ -100,10 +100,7 @@ def draw_sobol(results: "Results", names: Sequence[str] = ()) -> "Figure":
     for (name, indices), (axes,) in zip(found.items(), panels, strict=True):
         at = np.arange(len(indices.variables))
         for k, (label, values, interval) in enumerate(
-            (
-                ("first order", indices.first, indices.first_interval),
-                ("total", indices.total, indices.total_interval),
-            )
+            (("first order", indices.first, indices.first_interval), ("total", indices.total, indices.total_interval))
         ):
             bars = np.abs(interval.T - values)
             style = {"capsize": 2, "error_kw": {"lw": 0.8, "ecolor": INK}}

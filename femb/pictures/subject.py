@@ -70,12 +70,6 @@ COMBINED: dict[str, Callable[[Scales], float]] = {
 }
 
 
-def without_noise(values: Floats, scale: float) -> Floats:
-    """Values (T, k) with zeros for columns that never exceed the rounding errors of numbers of that size."""
-    largest = np.max(np.abs(values), axis=0, initial=0.0, where=np.isfinite(values))
-    return np.where((largest <= LIMIT * scale) & np.isfinite(values), 0.0, values)
-
-
 def _largest(values: Floats) -> float:
     if values.dtype.kind not in "fiu":
         return 0.0
@@ -127,7 +121,8 @@ class Subject:
 
     def clean(self, values: Floats, scale: str) -> Floats:
         """Values (T, k) with zeros for columns of rounding errors."""
-        return without_noise(values, self.scales.of(scale, values))
+        largest = np.max(np.abs(values), axis=0, initial=0.0, where=np.isfinite(values))
+        return np.where((largest <= LIMIT * self.scales.of(scale, values)) & np.isfinite(values), 0.0, values)
 
     def panel(self, title: str, channel: Channel, positions: Ints | None = None, order: str = "") -> Panel:
         """The components of one channel as curves."""

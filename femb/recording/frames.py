@@ -222,9 +222,10 @@ def inputs_of(systems: SystemsAt, times: Floats, q: Floats, v: Floats) -> Floats
     if system.inputs.only_held and np.array_equal([each.discrete.angles for each in systems.systems], systems.angles):
         return np.array([each.discrete_inputs for each in systems.systems])
     if not system.inputs_of_state:
-        found = [
-            systems.systems[some.start].inputs_of_times(times[some], systems.angles[some]) for some in systems.alike
-        ]
+        found = []
+        for some in systems.alike:
+            first = systems.systems[some.start]
+            found.append(first.inputs.of_times(times[some], first.discrete, systems.angles[some]))
         known = [each for each in found if each is not None]
         if len(known) == len(found):
             return known[0] if len(known) == 1 else np.concatenate(known)

@@ -341,12 +341,7 @@ class Recorder:
     ) -> dict[str, dict[str, Any]]:
         """Attributes of the file, and of its groups; options : of the run."""
         result: dict[str, dict[str, Any]] = {
-            "": {
-                "femb_version": __version__,
-                "title": self.system.model.title,
-                "case": case_text,
-                "method": method,
-            }
+            "": {"femb_version": __version__, "title": self.system.model.title, "case": case_text, "method": method}
         }
         acting = acting_from_outside(self.system)
         result["audit"] = {f"{word}_momentum_changed_by": json.dumps(names) for word, names in acting.items()}

@@ -90,16 +90,16 @@ class Recording:
         self.arrays: dict[str, Any] = {}
 
     def add(
-        self,
-        frames: Part,
-        more: Block = NOTHING,
-        system: System | None = None,
-        without: tuple[str, ...] = (),
+        self, frames: Part, more: Block = NOTHING, system: System | None = None, without: tuple[str, ...] = ()
     ) -> None:
         """Add consecutive output instants; with arrays of the analysis itself by their paths, as recorded by another
         ``system`` of the same model, and without the arrays whose paths begin with some words."""
         if more or system is not None:
-            self._add_with(frames, more, system, without)
+            if self._collected or (self._with and self._with[-1][2:] != (system, without)):
+                self._write()
+            self._with.append((frames, more, system, without))
+            if self._live or len(self._with) >= self._block:
+                self._write_with()
             return
         if not self._collected:
             self._oldest = time.monotonic()
@@ -108,14 +108,6 @@ class Recording:
         if not self._written or self._waiting >= self._block:
             self._write()
         self.write_overdue()
-
-    def _add_with(self, frames: Part, more: Block, system: System | None, without: tuple[str, ...]) -> None:
-        """Add output instants with arrays of the analysis; those of one system in memory are evaluated together."""
-        if self._collected or (self._with and self._with[-1][2:] != (system, without)):
-            self._write()
-        self._with.append((frames, more, system, without))
-        if self._live or len(self._with) >= self._block:
-            self._write_with()
 
     def _write_with(self) -> None:
         if not self._with:

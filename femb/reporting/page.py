@@ -206,14 +206,6 @@ def head_of(results: Results, name: str) -> dict[str, Any]:
     }
 
 
-def audit_of(results: Results) -> list[dict[str, str]]:
-    """The verdicts on the audit, as rows."""
-    return [
-        {"subject": each.subject, "value": each.value, "level": each.level, "reason": each.reason}
-        for each in verdicts(results)
-    ]
-
-
 def budget_of(results: Results) -> list[dict[str, Any]]:
     """The budgets of all kinds of items up to the last output time, as rows; without those that have done nothing."""
     rows = []
@@ -354,7 +346,10 @@ def page_of(
     data: dict[str, Any] = {
         "format": FORMAT,
         "head": head_of(results, name),
-        "audit": audit_of(results),
+        "audit": [
+            {"subject": each.subject, "value": each.value, "level": each.level, "reason": each.reason}
+            for each in verdicts(results)
+        ],
         "budget": budget_of(results),
         "loops": loops_of(results),
         "scene": scene_of(results, packing, frames),

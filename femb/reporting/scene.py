@@ -374,12 +374,7 @@ def packed_pose(position: Floats, quaternion: Floats, path: Floats, packing: Pac
 
 
 def _body(
-    body: BodyResults,
-    path: Floats,
-    extent: float,
-    packing: Packing,
-    attached: Iterable[Floats],
-    stress: Floats | None,
+    body: BodyResults, path: Floats, extent: float, packing: Packing, attached: Iterable[Floats], stress: Floats | None
 ) -> dict[str, Any]:
     result: dict[str, Any] = {"name": body.name, "fixed": body.fixed}
     result |= packed_pose(body.position, body.quaternion, path, packing)

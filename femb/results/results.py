@@ -22,13 +22,7 @@ from femb.base.quantity import AXES, COMPONENTS, ENDS, IN_PLANE, Group, Groups
 from femb.base.types import Floats
 from femb.base.values import check_text, shown
 from femb.results.groups import Audit, EventRecord, event_records, groups, table_names, tables_of, with_declarations
-from femb.results.names import (
-    Named,
-    named,
-    short_names,
-    unit_of,
-    unit_of_coordinate,
-)
+from femb.results.names import Named, named, short_names, unit_of, unit_of_coordinate
 from femb.results.storage.file import write_content
 from femb.results.storage.read import read_array_of, read_content
 

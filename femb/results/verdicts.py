@@ -43,10 +43,7 @@ BALANCED, UNBALANCED = 0.01, 0.2
 # N or N m: up to this a balance may be rounding, that of a strain (1e-16) times the stiffness of a member (1e9 N).
 ROUNDING = 1e-7
 # Each balance of the audit, the arrays that it is compared with, and their unit.
-BALANCES = (
-    ("force_balance", ("force", "section_force"), "N"),
-    ("moment_balance", ("torque", "section_moment"), "N m"),
-)
+BALANCES = (("force_balance", ("force", "section_force"), "N"), ("moment_balance", ("torque", "section_moment"), "N m"))
 LOADED = ("beams", "joints", "appendages", "loads", "springs", "drivers")
 # An error is recorded where it exceeds the last one recorded by this factor.
 GROWTH = 1.01

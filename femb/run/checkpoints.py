@@ -5,9 +5,7 @@ discrete state, the values of events at the end of the last step and the events 
 """
 
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
@@ -19,43 +17,8 @@ from femb.formulations.contract import Formulation
 from femb.layout.discrete import DiscreteState
 from femb.results.groups import EventRecord
 from femb.results.storage.read import Earlier
-from femb.run.events import update_events
+from femb.run.events import RunSummary, update_events
 from femb.steppers.contract import F, Stepper, StepperState
-
-# The summary of a run besides its output.
-
-
-@dataclass
-class RunSummary:
-    """Summary of a run: its events in order, the terminal event that stopped it, and a warning for the user.
-
-    samples : what updates with a clock have recorded, the values of one sample after the other by path.
-    """
-
-    events: list[EventRecord]
-    stopped_by: str | None = None
-    warning: str = ""
-    samples: dict[str, list[Any]] = field(default_factory=dict)
-
-    def add_samples(self, values: Mapping[str, Any]) -> None:
-        """Add the arrays (k, ...) of k samples by path."""
-        for path, value in values.items():
-            self.samples.setdefault(path, []).extend(value)
-
-    def sampled(self) -> dict[str, Floats]:
-        """The arrays (k, ...) of all samples so far by path."""
-        return {path: np.array(values, dtype=np.float64) for path, values in self.samples.items()}
-
-    def arrays(self) -> dict[str, Floats]:
-        """Samples, and times (s) and energy losses (J) of the events, by the path in a results file."""
-        result = self.sampled()
-        for name in dict.fromkeys(event.name for event in self.events):
-            records = [event for event in self.events if event.name == name]
-            path = f"events/{name.replace('/', ' per ')}"
-            result[f"{path}/time"] = np.array([event.time for event in records])
-            result[f"{path}/energy_loss"] = np.array([event.energy_loss for event in records])
-        return result
-
 
 # Least time between two checkpoints: s, a part of the run so far, and a multiple of what the last one took. A killed
 # run loses that much, and checkpoints take less than a hundredth of a run.

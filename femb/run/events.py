@@ -10,10 +10,11 @@ energy is the sum over the rows i of (v+ + v-)/2 . J_i^T p_i: zero for joints, t
 loss of each latch. Source: docs/theory/constraints.md, section 12.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Generic
+from typing import Any, Generic, NamedTuple
 
 import numpy as np
 
@@ -25,7 +26,9 @@ from femb.layout.bound_updates import BoundUpdates, in_order
 from femb.layout.discrete import DiscreteState, Update
 from femb.layout.element import Input, raised
 from femb.layout.state import State
-from femb.steppers.contract import F
+from femb.results.groups import EventRecord
+from femb.steppers.contract import AcceptedStep, F, Stepper, located
+from femb.steppers.diagnosis import event_values
 from femb.system.constraints import mass_factors, projected
 from femb.system.stacked import least_multipliers
 from femb.system.system import System
@@ -157,7 +160,7 @@ def switched(
         return Switched(form, q, v, taken)
     other = form.with_discrete(discrete)
     if not _changed(system.constraint_set.inputs, system.discrete, discrete):
-        return Switched(other, q, v, taken, system.inputs_change(discrete))
+        return Switched(other, q, v, taken, system.inputs.change(system.discrete, discrete))
     q, v = (x[0] for x in form.to_system(q[None], v[None]))
     system = other.system
     u, v_before = system.inputs_at(t, q, v), v
@@ -185,3 +188,164 @@ def _losses(system: System, u: Floats, q: Floats, v_before: Floats, v_after: Flo
     impulses = least_multipliers(system, u[None], q[None], mass_factors(system, u, q).solve(x)[None, n_v:])[0]
     result: Floats = impulses * (system.jacobian(u, q) @ (0.5 * (v_before + v_after)))
     return result
+
+
+# The summary of a run besides its output.
+
+
+@dataclass
+class RunSummary:
+    """Summary of a run: its events in order, the terminal event that stopped it, and a warning for the user.
+
+    samples : what updates with a clock have recorded, the values of one sample after the other by path.
+    """
+
+    events: list[EventRecord]
+    stopped_by: str | None = None
+    warning: str = ""
+    samples: dict[str, list[Any]] = field(default_factory=dict)
+
+    def add_samples(self, values: Mapping[str, Any]) -> None:
+        """Add the arrays (k, ...) of k samples by path."""
+        for path, value in values.items():
+            self.samples.setdefault(path, []).extend(value)
+
+    def sampled(self) -> dict[str, Floats]:
+        """The arrays (k, ...) of all samples so far by path."""
+        return {path: np.array(values, dtype=np.float64) for path, values in self.samples.items()}
+
+    def arrays(self) -> dict[str, Floats]:
+        """Samples, and times (s) and energy losses (J) of the events, by the path in a results file."""
+        result = self.sampled()
+        for name in dict.fromkeys(event.name for event in self.events):
+            records = [event for event in self.events if event.name == name]
+            path = f"events/{name.replace('/', ' per ')}"
+            result[f"{path}/time"] = np.array([event.time for event in records])
+            result[f"{path}/energy_loss"] = np.array([event.energy_loss for event in records])
+        return result
+
+
+# Zeros of events in a step, and what is carried out there and at the ends of steps.
+
+# Number of evaluations of an event's sign in a step.
+LOOKS = 8
+# The least size of the value of an event after its zero.
+LEAST_VALUE = 1e-300
+# Updates whose zeros are within this part of a step come together: rounding could hide the second after the first.
+SIMULTANEOUS = 1e-6
+
+
+class Zero(NamedTuple):
+    """A zero of an event at a time, s, and the sign of its function after it."""
+
+    t: float
+    event: Event
+    side: float
+
+
+def find_events(
+    form: Formulation, events: tuple[Event, ...], step: AcceptedStep, start_values: list[float], summary: RunSummary
+) -> tuple[list[Zero], list[float]]:
+    """Record the zeros of events in a step, up to the first that ends it.
+
+    Returns that one, or those of all updates at that instant, and the values at the end of the step.
+    """
+    from scipy.optimize import brentq
+
+    def at(event: Event, t: float) -> float:
+        q, v, _ = step(np.array([t]))
+        return event.value(t, form.state(t, q[0], v[0]))
+
+    instants = np.linspace(step.start, step.end, LOOKS + 1)
+    q, v, _ = step(instants)
+    values = start_values
+    zeros = []
+    for k in range(1, LOOKS + 1):
+        previous, values = values, event_values(form, events, float(instants[k]), q[k], v[k])
+        for event, a, b in zip(events, previous, values, strict=True):
+            crossed = (a < 0.0 <= b and event.direction >= 0) or (a > 0.0 >= b and event.direction <= 0)
+            if crossed:
+                t = instants[k]
+                if b != 0.0:
+                    t = brentq(lambda s, e=event: at(e, s), instants[k - 1], t, xtol=1e-14, rtol=1e-15)
+                zeros.append(Zero(float(t), event, 1.0 if a < 0.0 else -1.0))
+    zeros.sort(key=lambda zero: zero.t)
+    for zero in zeros:
+        t, event, _ = zero
+        if event.update is not None:
+            near = t + SIMULTANEOUS * (step.end - step.start)
+            return [other for other in zeros if other.event.update is not None and t <= other.t <= near], values
+        summary.events.append(EventRecord(t, event.name))
+        if event.terminal:
+            summary.stopped_by = event.name
+            return [zero], values
+    return [], values
+
+
+def switch(
+    form: F, stepper: Any, step: AcceptedStep, stops: list[Zero], summary: RunSummary
+) -> tuple[F, dict[Update | None, float]]:
+    """Carry out the updates of ``stops`` and set the stepper, or a member of an ensemble, to that instant.
+
+    Returns the new formulation, and the sign of the function of those whose zero is still there.
+    """
+    t = stops[0].t
+    q, v, work = step(np.array([t]))
+    form = form.at(q[0])
+    updates = [zero.event.update for zero in stops if zero.event.update is not None]
+    with located(t):
+        # removes the gaps of the interpolation, whose energy is no loss of a latch
+        q, v = form.projected(form.inputs_at(t, q[0], v[0]), q[0], v[0])
+        energy = kinetic_energy(form, q, v)
+        after = switched(form, updates, t, q, v)
+    for update, loss in zip(updates, after.losses, strict=True):
+        if update.recorded:
+            summary.events.append(EventRecord(t, update.label, loss))
+    stepper.form = after.form
+    with located(t):
+        # the work of drivers in the jump is part of the work
+        more = kinetic_energy(after.form, after.q, after.v) - energy if after.jumps else 0.0
+        stepper.jump(t, after.q, after.v, form.system.budget.jumped(work[0], more))
+    state, now = after.form.state(t, after.q, after.v), {event.update: event for event in update_events(after.form)}
+    same = [zero for zero in stops if zero.event.update in now]
+    return after.form, {
+        zero.event.update: zero.side
+        for zero in same
+        if zero.event.value(t, state) == now[zero.event.update].value(t, state)
+    }
+
+
+def beyond(value: float, side: float | None) -> float:
+    """A value of an event, that of a zero which has just passed on the side where it goes."""
+    return value if side is None else math.copysign(max(abs(value), LEAST_VALUE), side)
+
+
+def updated(
+    form: F, stepper: Stepper[F], updates: list[Update], jumps: bool, same: float, summary: RunSummary,
+    bound: BoundUpdates | None,
+) -> tuple[F, bool]:  # fmt: skip
+    """Carry out updates at the end of a step; returns the formulation, itself if nothing changes, and whether a smooth
+    interval begins.
+
+    jumps : whether an input may jump there. same : s, instants that differ by less are one. bound : kernels of some.
+    """
+    t, before = stepper.t, form.system.discrete
+    with located(t):
+        after = switched(form, updates, t, stepper.q, stepper.v, same, bound)
+        stepper.form = after.form
+        if after.jumps:
+            energy = kinetic_energy(form, stepper.q, stepper.v)
+            more = kinetic_energy(after.form, after.q, after.v) - energy
+            stepper.jump(t, after.q, after.v, form.system.budget.jumped(stepper.work, more))
+        elif jumps:
+            stepper.restart()
+        elif after.acts:
+            stepper.resume()
+    changed = after.form is not form
+    for update, loss in zip(updates, after.losses, strict=True):
+        if changed and update.recorded:
+            summary.events.append(EventRecord(t, update.label, loss))
+        if update.sample is not None and update.samples(before, t + same):
+            discrete = after.form.system.discrete
+            summary.add_samples(update.sample({name: array[None] for name, array in discrete.items()}))
+    return after.form, jumps or after.acts

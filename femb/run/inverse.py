@@ -17,7 +17,6 @@ from femb.base.options import Run
 from femb.base.progress import Reporter, reporting
 from femb.base.types import Floats
 from femb.numerics.newton import Iteration, largest, newton
-from femb.pictures.check import check_figures
 from femb.recording.frames import Frames, unbalanced
 from femb.recording.recording import Recording
 from femb.results.results import Results
@@ -27,7 +26,7 @@ from femb.system.constraints import POSITION
 from femb.system.degrees_of_freedom import RANK
 from femb.system.initial_state import coordinate_rows
 from femb.system.system import System
-from femb.vibration.completion import system_of
+from femb.vibration.completion import check_figures_of, system_of
 
 if TYPE_CHECKING:
     from femb.case import Given
@@ -287,7 +286,7 @@ def inverse(
     model, run, text = read_call(model, run, options)
     case_text = case_text or text
     system = system_of(model, run.start == "assembled")
-    check_figures(model)
+    check_figures_of(model)
     check_prescribed(system)
     clock, cpu = time.perf_counter(), time.process_time()
     with (

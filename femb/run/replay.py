@@ -66,10 +66,7 @@ class RecordedRun:
     def _motion(self, system: System, run: Run, attach: Callable[[StepperState], None]) -> Results:
         summary = RunSummary([])
         form = make_formulation(started(system, run), run.formulation)
-        with (
-            one_blas_thread(),
-            Recording(system, run.method, None, "", run.output) as recording,
-        ):
+        with one_blas_thread(), Recording(system, run.method, None, "", run.output) as recording:
             stepper = make_stepper(form, run)
             attach(stepper)
             only = run.output.motion_only

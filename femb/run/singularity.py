@@ -9,14 +9,8 @@ from femb.base.types import Floats
 from femb.formulations.contract import NO_STAGES
 from femb.layout.element import TrialError
 from femb.numerics.kinematics import error_norm
-from femb.run.checkpoints import RunSummary as RunSummary
-from femb.steppers.contract import (
-    AcceptedStep,
-    F,
-    PassedSteps,
-    Stepper,
-    left_limit,
-)
+from femb.run.events import RunSummary as RunSummary
+from femb.steppers.contract import AcceptedStep, F, PassedSteps, Stepper, left_limit
 from femb.steppers.dense import HermiteStep
 from femb.system.constraints import mass_factors
 from femb.system.system import System

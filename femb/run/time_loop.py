@@ -3,13 +3,12 @@
 The loop is in Python, as are controllers, events and progress.
 """
 
-import math
 import time
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Generic, NamedTuple, Protocol
+from typing import Generic
 
 import numpy as np
 
@@ -22,10 +21,9 @@ from femb.layout.discrete import DiscreteState, Update
 from femb.numerics.compiler.bound_calls import AVAILABLE
 from femb.recording.frames import Frames, output_frames
 from femb.recording.instants import Part, passed_instants, step_instants
-from femb.results.groups import EventRecord
 from femb.run.checkpoints import Checkpoints
-from femb.run.checkpoints import RunSummary as RunSummary
-from femb.run.events import Event, kinetic_energy, switched, update_events
+from femb.run.events import Event, Zero, beyond, find_events, switch, update_events, updated
+from femb.run.events import RunSummary as RunSummary
 from femb.run.singularity import SingularityCrossing
 from femb.steppers.contract import (
     AcceptedStep,
@@ -37,7 +35,6 @@ from femb.steppers.contract import (
     StepperOfHeld,
     StepperOfMany,
     StepperState,
-    located,
 )
 from femb.steppers.diagnosis import (
     Repetition,
@@ -143,26 +140,12 @@ class Pace:
         return f"{text}. {reason}" if reason else text + (advice if worst else "")
 
 
-# Number of evaluations of an event's sign in a step.
-LOOKS = 8
-# The least size of the value of an event after its zero.
-LEAST_VALUE = 1e-300
 # Instants that differ by less than this, relative to the duration, are equal up to rounding.
 SAME_INSTANT = 1e-12
 # Steps of a run before kernels of its updates are bound, which costs as much as it saves in so many samples.
 FIRST_STEPS = 10
 # Ends of steps of a call that do not pay for it, and most landings without one after it.
 FEW, LONGEST_PAUSE = 4, 64
-# Updates whose zeros are within this part of a step come together: rounding could hide the second after the first.
-SIMULTANEOUS = 1e-6
-
-
-class Zero(NamedTuple):
-    """A zero of an event at a time, s, and the sign of its function after it."""
-
-    t: float
-    event: Event
-    side: float
 
 
 def integrate(
@@ -406,7 +389,7 @@ class _Integration(Generic[F]):
             self.crossing.reset()
         self._begin_events()
         pairs = zip(self.events, self.values, strict=True)
-        self.values = [_beyond(value, sides.get(event.update)) for event, value in pairs]
+        self.values = [beyond(value, sides.get(event.update)) for event, value in pairs]
         return bool(self.updates)
 
     def _update(self, waiting: list[Update], jumps: bool) -> bool:
@@ -416,7 +399,7 @@ class _Integration(Generic[F]):
         if stepper.statistics.steps >= FIRST_STEPS:
             self._bind()
         same = self.landings.same
-        self.form, begins = _updated(before, stepper, waiting, jumps, same, self.summary, self.bound)
+        self.form, begins = updated(before, stepper, waiting, jumps, same, self.summary, self.bound)
         if self.crossing and begins:
             self.crossing.reset()
         if self.form is before:
@@ -486,118 +469,3 @@ class Landings:
     def due(self, t: float, discrete: DiscreteState) -> list[Update]:
         """The updates that wait for the time t (s)."""
         return [update for update in self._updates if update.next(discrete) <= t + self.same]
-
-
-def find_events(
-    form: Formulation, events: tuple[Event, ...], step: AcceptedStep, start_values: list[float], summary: RunSummary
-) -> tuple[list[Zero], list[float]]:
-    """Record the zeros of events in a step, up to the first that ends it.
-
-    Returns that one, or those of all updates at that instant, and the values at the end of the step.
-    """
-    from scipy.optimize import brentq
-
-    def at(event: Event, t: float) -> float:
-        q, v, _ = step(np.array([t]))
-        return event.value(t, form.state(t, q[0], v[0]))
-
-    instants = np.linspace(step.start, step.end, LOOKS + 1)
-    q, v, _ = step(instants)
-    values = start_values
-    zeros = []
-    for k in range(1, LOOKS + 1):
-        previous, values = values, event_values(form, events, float(instants[k]), q[k], v[k])
-        for event, a, b in zip(events, previous, values, strict=True):
-            crossed = (a < 0.0 <= b and event.direction >= 0) or (a > 0.0 >= b and event.direction <= 0)
-            if crossed:
-                t = instants[k]
-                if b != 0.0:
-                    t = brentq(lambda s, e=event: at(e, s), instants[k - 1], t, xtol=1e-14, rtol=1e-15)
-                zeros.append(Zero(float(t), event, 1.0 if a < 0.0 else -1.0))
-    zeros.sort(key=lambda zero: zero.t)
-    for zero in zeros:
-        t, event, _ = zero
-        if event.update is not None:
-            near = t + SIMULTANEOUS * (step.end - step.start)
-            return [other for other in zeros if other.event.update is not None and t <= other.t <= near], values
-        summary.events.append(EventRecord(t, event.name))
-        if event.terminal:
-            summary.stopped_by = event.name
-            return [zero], values
-    return [], values
-
-
-class Jumping(Protocol[F]):
-    """A stepper that goes back to an instant within a step, with another state."""
-
-    form: F
-
-    def jump(self, t: float, q: Floats, v: Floats, work: Floats) -> None:
-        """Restart from there."""
-
-
-def switch(
-    form: F, stepper: Jumping[F], step: AcceptedStep, stops: list[Zero], summary: RunSummary
-) -> tuple[F, dict[Update | None, float]]:
-    """Carry out the updates of ``stops`` and set the stepper to that instant; returns the new formulation, and the sign
-    of the function of those whose zero is still there."""
-    t = stops[0].t
-    q, v, work = step(np.array([t]))
-    form = form.at(q[0])
-    updates = [zero.event.update for zero in stops if zero.event.update is not None]
-    with located(t):
-        # removes the gaps of the interpolation, whose energy is no loss of a latch
-        q, v = form.projected(form.inputs_at(t, q[0], v[0]), q[0], v[0])
-        energy = kinetic_energy(form, q, v)
-        after = switched(form, updates, t, q, v)
-    for update, loss in zip(updates, after.losses, strict=True):
-        if update.recorded:
-            summary.events.append(EventRecord(t, update.label, loss))
-    stepper.form = after.form
-    with located(t):
-        # the work of drivers in the jump is part of the work
-        more = kinetic_energy(after.form, after.q, after.v) - energy if after.jumps else 0.0
-        stepper.jump(t, after.q, after.v, form.system.budget.jumped(work[0], more))
-    state, now = after.form.state(t, after.q, after.v), {event.update: event for event in update_events(after.form)}
-    same = [zero for zero in stops if zero.event.update in now]
-    return after.form, {
-        zero.event.update: zero.side
-        for zero in same
-        if zero.event.value(t, state) == now[zero.event.update].value(t, state)
-    }
-
-
-def _beyond(value: float, side: float | None) -> float:
-    """A value of an event, that of a zero which has just passed on the side where it goes."""
-    return value if side is None else math.copysign(max(abs(value), LEAST_VALUE), side)
-
-
-def _updated(
-    form: F, stepper: Stepper[F], updates: list[Update], jumps: bool, same: float, summary: RunSummary,
-    bound: BoundUpdates | None,
-) -> tuple[F, bool]:  # fmt: skip
-    """Carry out updates at the end of a step; returns the formulation, itself if nothing changes, and whether a smooth
-    interval begins.
-
-    jumps : whether an input may jump there. same : s, instants that differ by less are one. bound : kernels of some.
-    """
-    t, before = stepper.t, form.system.discrete
-    with located(t):
-        after = switched(form, updates, t, stepper.q, stepper.v, same, bound)
-        stepper.form = after.form
-        if after.jumps:
-            energy = kinetic_energy(form, stepper.q, stepper.v)
-            more = kinetic_energy(after.form, after.q, after.v) - energy
-            stepper.jump(t, after.q, after.v, form.system.budget.jumped(stepper.work, more))
-        elif jumps:
-            stepper.restart()
-        elif after.acts:
-            stepper.resume()
-    changed = after.form is not form
-    for update, loss in zip(updates, after.losses, strict=True):
-        if changed and update.recorded:
-            summary.events.append(EventRecord(t, update.label, loss))
-        if update.sample is not None and update.samples(before, t + same):
-            discrete = after.form.system.discrete
-            summary.add_samples(update.sample({name: array[None] for name, array in discrete.items()}))
-    return after.form, jumps or after.acts

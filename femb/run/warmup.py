@@ -60,7 +60,10 @@ def compile_first(model: "Model", progress: "Reporter | None" = None) -> None:
 def _compile_in_forks(model: "Model") -> None:
     """Compile both halves in forks of this process."""
     # with what compilation imports, which the forks share
-    _compile_one()
+    from femb.system.system import System
+
+    system = System(_bodies(1))
+    system.rates(system.q0[None], system.v0[None])
     forks = [_fork(_compile_steps)]
     try:
         from femb.vibration.completion import system_of
@@ -186,14 +189,6 @@ def _compile_steps() -> None:
     data, x = np.tile(np.eye(6).ravel(), (LANES, count)), np.ones((LANES, 6 * count))
     factors_each(solver, data).solve(x)
     products(solver, data, x)
-
-
-def _compile_one() -> None:
-    """Compile the kinematics of one body."""
-    from femb.system.system import System
-
-    system = System(_bodies(1))
-    system.rates(system.q0[None], system.v0[None])
 
 
 def _compile_solving(unit: complex) -> None:

@@ -68,12 +68,7 @@ class StaticEquations:
     those named in ``constant``; drivers are where they are at the load factor times ``time``.
     """
 
-    def __init__(
-        self,
-        system: System,
-        time: float = 0.0,
-        constant: Collection[str] = (WEIGHT,),
-    ) -> None:
+    def __init__(self, system: System, time: float = 0.0, constant: Collection[str] = (WEIGHT,)) -> None:
         self.twin = system
         if system.n_c:
             self.twin = System(system.model, assemble=True, layout=CoupledLayout()).with_discrete(system.discrete)
@@ -192,11 +187,7 @@ class StaticEquations:
         return Unbalanced(strained, state, force, equations)
 
     def matrices(
-        self,
-        state: tuple[Floats, Floats, Floats],
-        q: Floats,
-        multipliers: Floats,
-        system: System | None = None,
+        self, state: tuple[Floats, Floats, Floats], q: Floats, multipliers: Floats, system: System | None = None
     ) -> tuple[Floats, Floats]:
         """The stiffness with that of the reactions, and J with J^T, as block data.
 

@@ -101,11 +101,7 @@ class NeutralMotions:
 
 
 def neutral_motions(
-    statics: StaticEquations,
-    q: Floats,
-    multipliers: Floats,
-    stiffness: Floats,
-    jacobian: Floats,
+    statics: StaticEquations, q: Floats, multipliers: Floats, stiffness: Floats, jacobian: Floats
 ) -> NeutralMotions:
     """The neutral motions of a state q (n_q,) with multipliers (n_c,), by its symmetric stiffness and constraints."""
     twin = statics.twin

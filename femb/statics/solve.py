@@ -11,7 +11,7 @@ Source: docs/theory/statics.md, equations (1) to (5).
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 
@@ -56,19 +56,6 @@ class Trial:
     gap: float = 0.0
 
 
-class EndPlane(Protocol):
-    """A plane that a step with an unknown load factor ends in, by its normal in displacements and load factor."""
-
-    @property
-    def by_load(self) -> float:
-        """The component of the load factor."""
-        ...
-
-    def along(self, x: Floats) -> float:
-        """The product with displacements and rotations (n_v,)."""
-        ...
-
-
 class Statics(StaticEquations):
     """The static equations, and Newton's iteration on them."""
 
@@ -87,7 +74,7 @@ class Statics(StaticEquations):
         start: Balanced,
         load: float,
         regularisation: Regularisation,
-        normal: EndPlane | None = None,
+        normal: Any = None,
         gap: float = 0.0,
         neutral: NeutralMotions | None = None,
         factors: tuple[AnyFactorisation, float] | None = None,

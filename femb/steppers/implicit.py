@@ -344,9 +344,6 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, float]):
 
     # Factors
 
-    def _has_factors_for(self, length: float) -> bool:
-        return bool(self._factors) and abs(length - self._factored_for) <= self.same_length * self._factored_for
-
     def _prepare(self, length: float) -> None:
         """Form and factorise the matrices of a step, where those of the steps before do not serve it."""
         if self._too_old and not self._fresh:
@@ -356,7 +353,7 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, float]):
     def _factorise(self, length: float) -> None:
         """Factorise the matrices of a step, if that is to be done."""
         matrices = self._matrices or self._form_matrices(self._u, self.q, self.v)
-        if self._has_factors_for(length):
+        if bool(self._factors) and abs(length - self._factored_for) <= self.same_length * self._factored_for:
             return
         self._factored_for = 0.0  # in case of an error
         shifts = self._shifts(length)

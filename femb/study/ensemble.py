@@ -26,7 +26,7 @@ from femb.recording.record import Recorder
 from femb.results.results import Results
 from femb.results.storage.file import MemoryWriter
 from femb.run.calling import RunOptions, read_call
-from femb.run.checkpoints import RunSummary
+from femb.run.events import RunSummary
 from femb.run.method_choice import with_method
 from femb.run.simulate import simulate, tolerance_notes
 from femb.run.start import started

@@ -69,7 +69,6 @@ class LoopOutput(StudyOutput):
     start: str | None = None
     """as in ``femb loop``"""
     unstable: ClassVar[float] = 0.0
-    of_unit: ClassVar[str] = ""
 
     def of_channel(self, opened: Opened, margins: Margins) -> float:
         """The number at a channel of a stable loop."""
@@ -501,9 +500,6 @@ class CriticalLoad(StudyOutput):
         side, critical = analyses.static_side(), found[self.number - 1]
         numbers, derivative = of_critical(StaticForm(side, critical.before), critical.mode)
         return ByChanges(lambda other: numbers(other.static_side()), derivative)
-
-    def unit(self, analyses: Analyses) -> str:
-        return ""
 
 
 @dataclass(frozen=True, kw_only=True)

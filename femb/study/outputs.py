@@ -125,6 +125,7 @@ class StudyOutput(Description):
 
     table: ClassVar[str] = "outputs"
     kind: ClassVar[str]
+    of_unit: ClassVar[str] = ""
 
     name: str
 
@@ -141,7 +142,7 @@ class StudyOutput(Description):
 
     def unit(self, analyses: Analyses) -> str:
         """Its unit, "" where it is unknown. Raises ResultError where the results do not have the quantity."""
-        raise NotImplementedError
+        return self.of_unit
 
     def frozen(self, analyses: Analyses) -> ByChanges:
         """The way it is differentiated about a nominal run. Raises ModelError: not at all, with the reason."""
@@ -231,6 +232,7 @@ class NaturalFrequency(ModeOutput):
     """The frequency (Hz) of a natural mode without damping, as in ``femb modes``."""
 
     kind: ClassVar[str] = "natural_frequency"
+    of_unit: ClassVar[str] = "Hz"
 
     def value(self, analyses: Analyses) -> float:
         if self.by_shape:
@@ -239,9 +241,6 @@ class NaturalFrequency(ModeOutput):
 
     def of_rate(self, value: complex, rate: complex) -> float:
         return float((value.conjugate() * rate).real / abs(value) / (2.0 * np.pi))
-
-    def unit(self, analyses: Analyses) -> str:
-        return "Hz"
 
 
 class DampingRatio(ModeOutput):
@@ -259,9 +258,6 @@ class DampingRatio(ModeOutput):
     def of_rate(self, value: complex, rate: complex) -> float:
         return damping_rate(value, rate)
 
-    def unit(self, analyses: Analyses) -> str:
-        return ""
-
 
 # Outputs of a study that are mass properties of the model at its start, as in ``femb check``.
 
@@ -270,12 +266,10 @@ class Mass(StudyOutput):
     """The mass (kg) of the whole model."""
 
     kind: ClassVar[str] = "mass"
+    of_unit: ClassVar[str] = "kg"
 
     def value(self, analyses: Analyses) -> float:
         return analyses.mass_properties()[0]
-
-    def unit(self, analyses: Analyses) -> str:
-        return "kg"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -283,6 +277,7 @@ class CenterOfMass(StudyOutput):
     """A component (m) of the mass centre, in inertial axes."""
 
     kind: ClassVar[str] = "center_of_mass"
+    of_unit: ClassVar[str] = "m"
 
     component: Annotated[str, OneOf(("x", "y", "z"))]
     """of the vector"""
@@ -290,15 +285,13 @@ class CenterOfMass(StudyOutput):
     def value(self, analyses: Analyses) -> float:
         return float(analyses.mass_properties()[1]["xyz".index(self.component)])
 
-    def unit(self, analyses: Analyses) -> str:
-        return "m"
-
 
 @dataclass(frozen=True, kw_only=True)
 class Inertia(StudyOutput):
     """A component (kg m2) of the inertia about the mass centre, in inertial axes."""
 
     kind: ClassVar[str] = "inertia"
+    of_unit: ClassVar[str] = "kg m2"
 
     component: Annotated[str, OneOf(("xx", "yy", "zz", "xy", "xz", "yz"))]
     """of the inertia matrix, whose "xy", "xz" and "yz" are the negative products"""
@@ -306,9 +299,6 @@ class Inertia(StudyOutput):
     def value(self, analyses: Analyses) -> float:
         row, column = ("xyz".index(axis) for axis in self.component)
         return float(analyses.mass_properties()[2][row, column])
-
-    def unit(self, analyses: Analyses) -> str:
-        return "kg m2"
 
 
 ANALYSES = ("run", "static")
@@ -582,6 +572,7 @@ class EventTime(StudyOutput):
     """The first instant (s) of an event of the run, such as the closing of a latch; NaN if it does not happen."""
 
     kind: ClassVar[str] = "event_time"
+    of_unit: ClassVar[str] = "s"
 
     event: str
     """its name, as "latches.hinge" of a latch"""
@@ -589,9 +580,6 @@ class EventTime(StudyOutput):
     def value(self, analyses: Analyses) -> float:
         times = [event.time for event in analyses.results("run").events if event.name == self.event]
         return min(times, default=float("nan"))
-
-    def unit(self, analyses: Analyses) -> str:
-        return "s"
 
     def frozen(self, analyses: Analyses) -> ByChanges:
         if np.isnan(self.value(analyses)):

@@ -46,7 +46,6 @@ from femb.vibration.solution import Solution, motion_of, solution
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
-    from multiprocessing.context import BaseContext
 
 
 # Part of the duration of a run that a trial takes.
@@ -323,7 +322,9 @@ def lost(runner: Runner, number: int) -> StudyRow:
 def _one_pool(runner: Runner, runs: Runs, workers: int, suspects: list[int]) -> Iterator[StudyRow]:
     """Rows of a pool until it ends or breaks; then ``suspects`` has the runs that were under way."""
     waiting = iter(list(runs.items()))
-    context = _context()
+    # as forks of this process, which has loaded modules and kernels for all of them, unless other threads run, whose
+    # locks a fork would inherit
+    context = multiprocessing.get_context("fork" if can_fork() else "spawn")
     listener, lifeline = context.Pipe(duplex=False)
     # a fork has also the end of the pipe that only this process may keep open
     arguments = (runner, listener, lifeline if context.get_start_method() == "fork" else None)
@@ -352,14 +353,6 @@ def _one_pool(runner: Runner, runs: Runs, workers: int, suspects: list[int]) -> 
         lifeline.close()
         pool.shutdown(cancel_futures=True)
         listener.close()
-
-
-def _context() -> "BaseContext":
-    """The way in which processes start: as forks of this one, which has loaded modules and kernels for all of them.
-
-    Where other threads run, whose locks a fork would inherit, and on other systems, processes begin anew.
-    """
-    return multiprocessing.get_context("fork" if can_fork() else "spawn")
 
 
 def _start(pool: concurrent.futures.ProcessPoolExecutor) -> None:
@@ -437,7 +430,14 @@ def on_cluster(
             client = stack.enter_context(distributed.Client(address))
         except (OSError, ValueError) as error:
             raise ResultError(f"scheduler {scheduler}: there is no answer ({error})") from error
-        _warn_of_threads(client)
+        threads = [worker["nthreads"] for worker in client.scheduler_info().get("workers", {}).values()]
+        if any(count > 1 for count in threads):
+            warnings.warn(
+                f"the workers have up to {max(threads)} threads, of which a study uses one: start them with "
+                "dask worker --nworkers N --nthreads 1",
+                FembWarning,
+                stacklevel=2,
+            )
         yield from _rows(client, distributed, runner, runs, workers)
 
 
@@ -477,17 +477,6 @@ def _package(module: str, name: str) -> Any:
         return importlib.import_module(module)
     except ImportError as error:
         raise ResultError(f"pip install 'femb[cluster]': {name} is not installed") from error
-
-
-def _warn_of_threads(client: Any) -> None:
-    threads = [worker["nthreads"] for worker in client.scheduler_info().get("workers", {}).values()]
-    if any(count > 1 for count in threads):
-        warnings.warn(
-            f"the workers have up to {max(threads)} threads, of which a study uses one: start them with "
-            "dask worker --nworkers N --nthreads 1",
-            FembWarning,
-            stacklevel=2,
-        )
 
 
 def _rows(client: Any, distributed: Any, runner: Runner, runs: Runs, workers: int | None) -> Iterator[StudyRow]:

@@ -91,16 +91,12 @@ class Search:
         fixed: dict[str, Any] = {}
         if choices:
             self._evolve(self.study.most // 2)
-            best = self._best()
+            best = min(range(len(self.known)), key=lambda k: (self.known[k][1], self.known[k][0]))
             fixed = {n: self.values[best][names.index(n)] for n in choices}
             self.notes.append(f"by {EVOLUTION}, then with {', '.join(f'{n} = {v}' for n, v in fixed.items())}:")
             _Descents(self, fixed, [self.values[best]]).find()
         else:
             _Descents(self, fixed, []).find()
-
-    def _best(self) -> int:
-        """The number of the run that is best, or nearest to the limits."""
-        return min(range(len(self.known)), key=lambda k: (self.known[k][1], self.known[k][0]))
 
     def _evolve(self, most: int) -> None:
         """Differential evolution over the probabilities of the variables.
@@ -127,7 +123,8 @@ class Search:
                 cost, over = self.sign * outputs[self.name], excess(self.limits, outputs)
                 known.append((float(cost) if np.isfinite(cost) else FAR, float(over) if np.isfinite(over) else FAR))
             none = (FAR, FAR)
-            return np.array([known[numbers[repr(row)]] if repr(row) in numbers else none for row in rows]).T
+            found = [known[numbers[repr(row)]] if repr(row) in numbers else none for row in rows]
+            return np.reshape(found, (-1, 2)).T  # also of no points
 
         count, seed = generation(len(variables)), self.study.seed
         points = unit_points("latin-hypercube", len(variables), count, seed)

@@ -20,9 +20,8 @@ from femb.base.values import shallow_copy
 from femb.recording.frames import Frames
 from femb.recording.instants import Part, step_instants
 from femb.results.groups import EventRecord
-from femb.run.checkpoints import RunSummary
-from femb.run.events import update_events
-from femb.run.time_loop import find_events, integrate, switch
+from femb.run.events import RunSummary, find_events, switch, update_events
+from femb.run.time_loop import integrate
 from femb.steppers import make_stepper
 from femb.steppers.contract import AcceptedStep, Stepper, located
 from femb.steppers.dense import HermiteStep

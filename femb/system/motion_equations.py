@@ -19,16 +19,7 @@ from femb.base.values import shallow_copy
 from femb.layout.connections import check_singularities
 from femb.layout.discrete import DiscreteState
 from femb.layout.element import Batch, Input, LowRank, weighed
-from femb.layout.evaluation import Evaluation
-from femb.layout.protocols import (
-    HasGaps,
-    LimitsSteps,
-    LowRankStep,
-    LowRankTangent,
-    OfPhase,
-    Singular,
-    Strained,
-)
+from femb.layout.protocols import HasGaps, LimitsSteps, LowRankStep, LowRankTangent, OfPhase, Singular, Strained
 from femb.layout.state import State
 from femb.system.block_lu import LinearSolver, LowRankSolver, Matrix, WithLowRank
 from femb.system.inputs import Inputs
@@ -65,13 +56,9 @@ class MotionEquations(VelocityCoordinates):
         """The batches of elements, in the order of evaluation."""
         return self.evaluation.batches  # type: ignore[return-value]
 
-    @property
+    @cached_property
     def singular_batches(self) -> Sequence[Batch]:
         """The batches with singular configurations."""
-        return self._singular_batches
-
-    @cached_property
-    def _singular_batches(self) -> Sequence[Batch]:
         return [batch for batch in self.batches if isinstance(batch, Singular) and batch.singularities]
 
     @property
@@ -91,17 +78,13 @@ class MotionEquations(VelocityCoordinates):
 
     # Systems with other parts
 
-    def with_evaluation(self, evaluation: Evaluation) -> Self:
-        """The system with other terms of the same elements."""
-        other = shallow_copy(self)
-        other.evaluation = evaluation
-        for word in ("rigid", "_singular_batches"):
-            other.__dict__.pop(word, None)
-        return other
-
     def with_batches(self, batches: Iterable[Batch]) -> Self:
         """The system with other batches of the same elements."""
-        return self.with_evaluation(self.evaluation.of(batches))
+        other = shallow_copy(self)
+        other.evaluation = self.evaluation.of(batches)
+        for word in ("rigid", "singular_batches"):
+            other.__dict__.pop(word, None)
+        return other
 
     def with_inputs(self, inputs: Iterable[Input]) -> Self:
         """The system with other functions for its inputs, of the same widths."""
@@ -174,15 +157,6 @@ class MotionEquations(VelocityCoordinates):
     def inputs_along(self, times: Sequence[float], q: Floats, v: Floats, out: Floats) -> None:
         """Set out (s, n_u) to ``inputs_at`` s times, s, and one state, on which none depends. Raises as that."""
         self.inputs.along(times, lambda: self.discrete_inputs, partial(self.state, times[-1], q, v), out)
-
-    def inputs_of_times(self, times: Floats, angles: Floats) -> Floats | None:
-        """u (s, n_u) at s times (s) with the joint coordinates ``angles`` (s, m) in the discrete state, of inputs that
-        do not depend on the state; None if one fails, as ``inputs_at`` will tell."""
-        return self.inputs.of_times(times, self.discrete, angles)
-
-    def inputs_change(self, other: DiscreteState) -> bool:
-        """Whether an input that the equations read has another value in another discrete state."""
-        return self.inputs.change(self.discrete, other)
 
     def at(self, q: Floats) -> Self:
         """The system with the unwrapped angles of its joints after a step to q (n_q,)."""

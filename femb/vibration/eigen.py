@@ -47,7 +47,12 @@ def real_modes(motion: EigenProblem, free: FreeMotions, count: int, at_most: boo
     Raises ModelError: more modes than there are; a stiffness that is not symmetric; an unstable state. Raises
     SolveError.
     """
-    check_symmetric(motion)
+    if not is_symmetric(motion):
+        raise ModelError(
+            "modes: the stiffness of this state is not symmetric, so that it has no real modes: a load follows the "
+            "motion, or the state is not an equilibrium of the loads; leave the load out, start from "
+            "'equilibrium', or ask for complex modes"
+        )
     if at_most:
         count = max(1, min(count, freedoms(motion) - free.count))
     squares, shapes = lowest(motion, free, count)
@@ -242,16 +247,6 @@ def check_count(motion: EigenProblem, free: FreeMotions, count: int) -> int:
     if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= most:
         raise ModelError(f"modes: count: got {shown(count)}, wanted a whole number from 1 to {most}, the elastic modes")
     return most
-
-
-def check_symmetric(motion: EigenProblem) -> None:
-    """Refuse a stiffness that is not symmetric: it has no real modes."""
-    if not is_symmetric(motion):
-        raise ModelError(
-            "modes: the stiffness of this state is not symmetric, so that it has no real modes: a load follows the "
-            "motion, or the state is not an equilibrium of the loads; leave the load out, start from "
-            "'equilibrium', or ask for complex modes"
-        )
 
 
 def is_symmetric(motion: EigenProblem) -> bool:

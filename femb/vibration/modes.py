@@ -153,10 +153,7 @@ class Modes(Tabled):
         apart = self.without_oscillation
         lines = []
         if apart.any():
-            lines += [
-                "",
-                "unstable: motions that leave this state without oscillating, and their reverse",
-            ]
+            lines += ["", "unstable: motions that leave this state without oscillating, and their reverse"]
             lines.append(f"{'mode':>4}{'rate 1/s':>14}  moves most")
             lines += [f"{k + 1:4d}{self.eigenvalues[k].real:14.6g}  {self.labels[k]}" for k in np.flatnonzero(apart)]
         grows = np.flatnonzero(~apart & (without_rounding(self.damping, 1.0) < 0.0))

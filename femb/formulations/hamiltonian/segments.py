@@ -267,7 +267,8 @@ class Segments:
         """Add the segments between a frame and its parent; rows of ``single_dof_hinges``."""
         segment, axes, origin, moves = self.frame(frame.above.frame)
         ball = self.start[frame.angles] if frame.rotation == SPHERICAL else NO_TURN
-        chain, rotation = hinges_of(frame, ball)
+        kind = frame.strokes, frame.rotation, frame.backward
+        chain, rotation = _hinges_of(*kind, frame.zero, frame.above.axes, frame.below.axes, ball)
         plain = axes is UNIT_VECTORS
         at = origin + (frame.above.offset if plain else axes @ frame.above.offset)
         if not chain:
@@ -310,15 +311,6 @@ class Hinge(NamedTuple):
 
 Step = Floats | tuple[Floats, bool, int]
 """A constant rotation (3, 3), or a motion: its axis (3,), whether it slides, and its coordinate."""
-
-
-def hinges_of(frame: TreeFrame, ball: Floats) -> tuple[list[Hinge], Floats]:
-    """The hinges from the parent's axes to those of a frame, and the constant rotation (3, 3) if there is none.
-
-    The axes of the last segment are those of the frame. ball (4,) : start attitude of a ball joint.
-    """
-    kind = frame.strokes, frame.rotation, frame.backward
-    return _hinges_of(*kind, frame.zero, frame.above.axes, frame.below.axes, ball)
 
 
 @kept

@@ -408,10 +408,7 @@ def reduced_matrices(
 
     form = ReducedForm(System(model), root)
     return matrices_of(
-        form,
-        given_by_name("q", q, form.q0, form.coordinate_names),
-        given_by_name("u", u, form.v0, form.speed_names),
-        t,
+        form, given_by_name("q", q, form.q0, form.coordinate_names), given_by_name("u", u, form.v0, form.speed_names), t
     )
 
 

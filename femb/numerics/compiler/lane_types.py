@@ -78,9 +78,7 @@ def _with_lanes(name: Any, result: Any, count: int, lowered: Any) -> None:
             return signature(result, *[NUMBERS] * count)
 
     infer_global(name)(Operator)
-    lower_builtin(name, *[NUMBERS] * count)(
-        lambda context, builder, sig, args: lowered(builder, *args),
-    )
+    lower_builtin(name, *[NUMBERS] * count)(lambda context, builder, sig, args: lowered(builder, *args))
 
 
 for _name, _again, _code in (

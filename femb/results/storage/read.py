@@ -123,7 +123,12 @@ def read_content(path: str | Path, lazy: bool = False) -> Content:
     file = opened(path)
     with reading(path):
         if is_journal(file):
-            return _of_journal(JournalReader(file, path))
+            journal = JournalReader(file, path)
+            root = journal.attributes[""]
+            if root["status"] == "running" and not journal.live:
+                lost = f"; {journal.dropped} damaged bytes at the end are left out" if journal.dropped else ""
+                root["message"] = KILLED + lost
+            return Content(joined(list(journal.blocks())), visible(journal.static), journal.attributes)
         with h5py.File(file, "r") as content:
             names = Listing(content)
             _check_attributes(names.attributes)
@@ -143,14 +148,6 @@ def read_content(path: str | Path, lazy: bool = False) -> Content:
             raise ResultError(f"{path}: {name}: ends after {rows} of {frames} output times")
     attributes = {name: values for name, values in visible(names.attributes).items() if values}
     return Content({name: array[:frames] for name, array in series.items()}, arrays, attributes)
-
-
-def _of_journal(journal: JournalReader) -> Content:
-    root = journal.attributes[""]
-    if root["status"] == "running" and not journal.live:
-        lost = f"; {journal.dropped} damaged bytes at the end are left out" if journal.dropped else ""
-        root["message"] = KILLED + lost
-    return Content(joined(list(journal.blocks())), visible(journal.static), journal.attributes)
 
 
 TOGETHER = ("audit/", "budget/")
