@@ -104,7 +104,8 @@ def test_the_top_level_holds_what_the_layout_says():
     if tracked.returncode:
         pytest.skip("not a checkout of git")
     names = {name for name in tracked.stdout.splitlines() if not name.startswith(".")}
-    assert names == {"LICENSE", "README.md", "cases", "docs", "elements", "femb", "pyproject.toml", "tests"}
+    files = {"CITATION.cff", "LICENSE", "README.md", "pyproject.toml"}
+    assert names == {*files, "cases", "docs", "elements", "femb", "tests"}
 
 
 def test_elements_are_not_importable_at_the_top_level():
@@ -220,12 +221,9 @@ def test_a_command_loads_the_module_of_its_own():
 
 
 def test_import_is_quick():
-    """Processor time of a process that does nothing else: other processes of the machine do not count."""
-
-    def seconds() -> float:
-        return float(python("import time, femb; print(time.process_time())").stdout)
-
-    assert min(seconds() for _ in range(3)) < 0.3
+    """Processor time of a process that does nothing else, once in three: others of the machine do not count."""
+    code = "import time, femb; print(time.process_time())"
+    assert any(float(python(code).stdout) < 0.3 for _ in range(3))
 
 
 IMPORTS = re.compile(r"^[ \t]*(?:from ([A-Za-z_]\w*)[\w.]* import|import (.+))", re.MULTILINE)
