@@ -17,6 +17,17 @@ class Reporter(Protocol):
         """The time reached, s."""
 
 
+COMPILING = "compiling kernels: once on this machine, 8 to 15 s"
+_said: set[str] = set()
+
+
+def announce(text: str, said: bool = False) -> None:
+    """Print a text once on stderr, for a person at a terminal or in a notebook; said : he has been told."""
+    if text not in _said and not said and (sys.stderr.isatty() or "ipykernel" in sys.modules):
+        print(text, file=sys.stderr)
+    _said.add(text)
+
+
 class Progress:
     """The bar of a run on stderr, over its time in s; without a terminal only its messages are printed.
 

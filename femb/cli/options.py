@@ -11,6 +11,7 @@ from typing import Any, TypeAlias, TypeVar
 import click
 
 from femb.base.errors import FembError
+from femb.base.progress import COMPILING, announce
 
 # Completion of names by the shell: keys of a case for --set, items of results for --item, kinds and cases.
 
@@ -152,7 +153,16 @@ ITEM = click.option(
     shell_complete=completing(items),
     help="Only this item; * and ? are wildcards [all].",
 )
-QUIET = click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+
+
+def _silent(context: click.Context, parameter: click.Parameter, quiet: bool) -> bool:
+    """--quiet: nothing is said of compilation either."""
+    if quiet:
+        announce(COMPILING, said=True)
+    return quiet
+
+
+QUIET = click.option("--quiet", is_flag=True, callback=_silent, help="Print nothing but errors.")
 FORCE = click.option("--force", is_flag=True, help="Replace what is there, once the new files are whole.")
 FRAME = click.option("--frame", metavar="NAME", help="See the motion from a body or a beam's NAME[NODE] [inertial].")
 FROM = click.option("--from", "first", type=float, metavar="T", help="First instant, s.")

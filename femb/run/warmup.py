@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from femb.base.errors import FembError
+from femb.base.progress import COMPILING, announce
 from femb.numerics.threads import can_fork
 
 OF_EVERY_RUN = "femb.numerics.kinematics:rates"
@@ -43,6 +44,8 @@ def compile_first(model: "Model", progress: "Reporter | None" = None) -> None:
 
     if is_compiled(model):
         return
+    if progress is not None:
+        announce(COMPILING, said=True)
     if not slow_kernels(model):
         if progress is not None:
             progress.message("compiling kernels: once on this machine, 4 to 8 s")
@@ -53,7 +56,7 @@ def compile_first(model: "Model", progress: "Reporter | None" = None) -> None:
             progress.message("compiling kernels, 15 to 30 s: they cannot be kept")
         return
     if progress is not None:
-        progress.message("compiling kernels: once on this machine, 8 to 15 s")
+        progress.message(COMPILING)
     (_compile_in_forks if can_fork() else _compile_beside)(model)
 
 

@@ -17,7 +17,7 @@ from shared_runs import invoked, said
 
 import femb
 from femb.base.errors import ModelError, ResultError, SolveError
-from femb.base.progress import Progress
+from femb.base.progress import Progress, announce
 from femb.cli.output import audit, check_writable
 from femb.results.results import Results
 from femb.results.storage.file import ResultWriter
@@ -217,6 +217,18 @@ def test_progress_never_passes_its_end():
         progress.update(t)
     progress.close()
     assert progress.time == 1.0
+
+
+def test_compilation_is_announced_once_and_to_persons_alone(monkeypatch, capsys):
+    monkeypatch.setattr("femb.base.progress._said", set())
+    announce("compiling")
+    assert capsys.readouterr().err == "", "no terminal"
+    monkeypatch.setattr("femb.base.progress._said", set())
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    announce("told by a bar", said=True)
+    for text in ("compiling", "compiling", "told by a bar"):
+        announce(text)
+    assert capsys.readouterr().err == "compiling\n"
 
 
 # Results

@@ -29,6 +29,7 @@ import numba
 import numpy as np
 
 from femb.base.errors import FembWarning
+from femb.base.progress import COMPILING, announce
 from femb.base.version import is_tested, numba_line
 
 # Functions that allocate arrays: only kernels that call one need reference counting. A kernel that allocates with
@@ -303,6 +304,7 @@ if KNOWN:
             if self.state.library is None:
                 self.state.library = Code(self.state.targetctx.codegen(), func.__qualname__)
                 self.state.library.enable_object_caching()
+            announce(COMPILING)
             with global_compiler_lock, _leaner(), _without_collection():
                 return super().compile_extra(func)
 
