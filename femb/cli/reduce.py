@@ -42,6 +42,9 @@ MATRICES = (".npz", ".h5", ".mat", ".op4", ".op2", ".pch", ".mtx", ".sti", ".mas
 )
 @click.option("--stresses", is_flag=True, help="Keep the stresses of the nodes of a mesh for results.")
 @click.option(
+    "--recover", multiple=True, metavar="KIND=NUMBERS", help="displacements=NODES, or of a deck forces=ELEMENTS."
+)
+@click.option(
     "--unit",
     "--units",
     default="SI",
@@ -123,7 +126,7 @@ def reduce(
         if words.pop("mean_axes"):
             raise OptionError("--mean-axes: applies to a reduced body, .npz or .h5 of `femb reduce`")
         if not interfaces and is_deck(source) and words["youngs_modulus"] is None and not words["material"]:
-            others = {word: words[word] for word in ("loads", "stresses", "max_frequency", "effective_mass")}
+            others = {word: words[word] for word in ("loads", "stresses", "recover", "max_frequency", "effective_mass")}
             _refuse(source, OF_DECKS, {**others, "nodes": nodes, "appendage": appendage, "stress": stress, "out": out})
             given = {"unit": words["unit"], "logical": folders, "held": held, "compare": compare}
             seen = fem.overview(source, 10 if words["modes"] is None else words["modes"], **given)
@@ -146,15 +149,15 @@ def reduce(
             raise OptionError("--appendage: applies to a case file, .toml")
         if craig_bampton:
             given = {"nodes": nodes, "names": names, "unit": unit, "damping_ratio": words["damping_ratio"]}
-            if words["loads"] or words["stresses"]:
-                raise OptionError("--load, --stresses: need a mesh, or matrices of all nodes")
+            if words["loads"] or words["stresses"] or words["recover"]:
+                raise OptionError("--load, --stresses, --recover: need a mesh, or matrices of all nodes")
             body = fem.reduced_craig_bampton(source, _positions(interfaces), **given)
             found = fem.reduce_further(body)
         else:
             words["pictures"] = not no_pictures
             if case:
                 of_files = {"nodes": nodes, "mass_name": mass_name, "stiffness_name": stiffness_name, "stress": stress}
-                inside = {word: words.pop(word) for word in ("loads", "stresses")}
+                inside = {word: words.pop(word) for word in ("loads", "stresses", "recover")}
                 _refuse(source, OF_CASES, {**of_mesh, **of_files, **inside, "unit": unit})
                 model = load_case(source).model
                 places = pairs("--interfaces", interfaces[1:], "the body that carries the appendage, then NAME=PLACE")

@@ -27,7 +27,8 @@ POINTS, WEIGHTS = np.polynomial.legendre.leggauss(3)
 @dataclass(frozen=True, eq=False)
 class Bar:
     """Matrices (12, 12) of two grids in basic axes: stiffness, mass; stress (12, 12) by a unit of tension, whose value
-    is tension (12,) times the motions. growth (12,) : forces of one kelvin above ``cold``, that without stress."""
+    is tension (12,) times the motions. growth (12,) : forces of one kelvin above ``cold``, that without stress. forces
+    (8, 12) : BM1 and BM2 at A and at B, shear 1 and 2, axial force and torque, or none."""
 
     grids: tuple[int, int]
     stiffness: Floats
@@ -37,6 +38,7 @@ class Bar:
     growth: Floats
     cold: float
     number: int
+    forces: Floats | None = None
 
 
 def bars_of(data: BulkData, coupled: bool) -> list[Bar]:
@@ -149,7 +151,23 @@ def _bar(frame: _Frame, coupled: bool, heat: tuple[float, float]) -> Bar:
     mass = _coupled(frame.stations, length) if coupled else _lumped(frame.stations, length)
     stretch = np.concatenate([np.zeros(6), [length], np.zeros(5)])
     growth = X.T @ (K @ stretch) * heat[0]
-    return Bar(frame.grids, X.T @ K @ X, X.T @ mass @ X, tension @ X, X.T @ G @ X, growth, heat[1], frame.card.id)
+    return Bar(
+        frame.grids,
+        X.T @ K @ X,
+        X.T @ mass @ X,
+        tension @ X,
+        X.T @ G @ X,
+        growth,
+        heat[1],
+        frame.card.id,
+        _forces(K, length) @ X,
+    )
+
+
+def _forces(K: Floats, length: float) -> Floats:
+    """(8, 12) by motions of the ends: moments in planes 1 and 2 at A and at B, shears, axial force, torque."""
+    moments = np.array([-K[5], K[4], K[11], -K[10]])
+    return np.vstack([moments, (moments[:2] - moments[2:]) / length, K[6], K[9]])
 
 
 def line_load(data: BulkData, load: Card, bars: dict[int, Card]) -> dict[int, Floats]:
@@ -458,4 +476,5 @@ def _rod(data: BulkData, card: Card) -> Bar:
     places = np.r_[0:3, 6:9]
     stress[np.ix_(places, places)] = across
     heat, cold = heat_of(data, own)
-    return Bar(grids, K, M, E * area / length * rows[0], stress, E * area * heat * rows[0], cold, card.id)
+    forces = np.vstack([np.zeros((6, 12)), E * area / length * rows[0], G * torsion / length * rows[1]])
+    return Bar(grids, K, M, E * area / length * rows[0], stress, E * area * heat * rows[0], cold, card.id, forces)

@@ -29,6 +29,7 @@ from femb.fem.bulk_ties import Row, ties_of
 from femb.fem.input_deck import read_deck
 from femb.fem.loads import blocks_of, heated
 from femb.fem.model import FeModel, StressStiffness, as_csc
+from femb.fem.recovery import BAR, SHELL, Recoverable
 from femb.fem.solids import SolidStress
 from femb.numerics.rotations import rigid_transport
 
@@ -138,6 +139,7 @@ class _Part:
         self.ties = ties_of(data, self.points)
         self.ties.rows += edges_of(data)
         self.stress, self.heat = StructureStress(), list[_Heat]()
+        self.forces = dict[int, tuple[str, tuple[str, ...], Floats, Ints]]()
         self.cells = self._assembled()
 
     def places(self, numbers: list[int]) -> Ints:
@@ -156,6 +158,9 @@ class _Part:
             self.mass.add(places, shells.mass)
             self.stress.shells.append((places, shells))
             self.heat.append(_Heat(shells.numbers.tolist(), places, shells.heat, shells.cold, shells.cells))
+            word = "tria" if shells.cells.shape[1] == 3 else "quad"
+            for number, resultants, at in zip(shells.numbers.tolist(), shells.resultants, places, strict=True):
+                self.forces[number] = word, SHELL, resultants, at
             cells |= {kind: shells.cells for kind, n in SIZES.items() if n == shells.cells.shape[1]}
         for rows, stiffness, mass in curved_shells_of(self.data, self.coupled):
             places = (6 * rows[:, :, None] + np.arange(6)).reshape(1, -1)
@@ -169,6 +174,11 @@ class _Part:
             rows = np.array([[self.row[grid] for grid in bar.grids] for bar in bars])
             numbers = [bar.number for bar in bars]
             self.heat.append(_Heat(numbers, places, growth, np.array([bar.cold for bar in bars]), rows))
+            for bar, at in zip(bars, places, strict=True):
+                if bar.forces is not None:
+                    first = 0 if bar.forces[:6].any() else 6
+                    word = "rod" if first else "bar"
+                    self.forces[bar.number] = word, BAR[first:], bar.forces[first:], at
             self.stress.bars = places, np.array([b.tension for b in bars]), np.array([b.stress for b in bars])
         for grids, stiffness, masses in panels_of(self.data):
             places = (6 * np.array([self.row[grid] for grid in grids])[:, None] + np.arange(3)).reshape(1, -1)
@@ -347,6 +357,11 @@ def _joined(data: BulkData) -> FeModel:
 
     return replace(
         model, supports=_independent(as_csc(vstack(held)) @ expand), load_set=load_set,
+        recoverable=Recoverable(
+            {number: axes for number, (_, axes) in data.grids.items()},
+            {number: (*own, expanded_by) for part, E in placed for expanded_by in (as_csc(E @ expand),)
+             for number, own in part.forces.items()},
+        ),
         node_sets={name: np.array(own) for name, own in named.items() if own},
     )  # fmt: skip
 

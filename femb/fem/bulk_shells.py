@@ -25,7 +25,7 @@ class Shells:
     """Elements with n corners: rows (e, n) of grids, stiffness and mass (e, 6 n, 6 n) in basic axes; corners x and
     directors d (e, n, 3), and stresses (e, m, 6 n) of natural strains by the motions of the corners. heat
     (e, n + 1, 6 n) : forces of a kelvin above ``cold`` (e,) of each corner, and of a kelvin per metre along the normal.
-    numbers (e,) : of the elements."""
+    numbers (e,) : of the elements. resultants (e, 8, 6 n) : N, M and Q in the middle, in the axes of NASTRAN."""
 
     cells: Ints
     stiffness: Floats
@@ -36,6 +36,7 @@ class Shells:
     heat: Floats
     cold: Floats
     numbers: Ints
+    resultants: Floats
 
 
 def shells_of(data: BulkData, coupled: bool) -> list[Shells]:
@@ -69,7 +70,9 @@ def shells_of(data: BulkData, coupled: bool) -> list[Shells]:
         cold = {number: cold_of(data, number) for number in set(properties)}
         K, M = np.swapaxes(B, 1, 2) @ SB, _mass(elements.weights, d, mass, coupled)
         known, numbers = np.array([cold[number] for number in properties]), np.array([card.id for card in cards[n]])
-        found.append(Shells(cells[n], K, M, x, d, SB, _heat(x, elements, SB), known, numbers))
+        found.append(
+            Shells(cells[n], K, M, x, d, SB, _heat(x, elements, SB), known, numbers, _resultants(x, elements, B))
+        )
     return found
 
 
@@ -91,6 +94,25 @@ def _heat(x: Floats, elements: ShellElements, SB: Floats) -> Floats:
             own = found.reshape(len(x), n, n, 6)
             own[..., :3] += (values - 0.25)[:, None, None] * force[:, None]
     return np.concatenate([found, whole[:, 1:]], axis=1)
+
+
+def _resultants(x: Floats, elements: ShellElements, B: Floats) -> Floats:
+    """(e, 8, 6 n) by motions: x of a triangle is along its first side, of a quadrilateral it bisects the diagonals;
+    moments have NASTRAN's sign."""
+    along = x[:, 1] - x[:, 0]
+    if x.shape[1] == 4:
+        first, second = x[:, 2] - x[:, 0], x[:, 3] - x[:, 1]
+        along = first / np.linalg.norm(first, axis=1)[:, None] - second / np.linalg.norm(second, axis=1)[:, None]
+    c, s = (np.sum(along * elements.axes[:, :, k], axis=1) for k in (0, 1))
+    size = np.hypot(c, s)
+    c, s = c / size, s / size
+    T = np.zeros((len(x), 8, 8))
+    for k, sign in ((0, 1.0), (3, -1.0)):
+        T[:, k : k + 3, k : k + 3] = sign * np.moveaxis(
+            np.array([[c * c, s * s, 2 * c * s], [s * s, c * c, -2 * c * s], [-c * s, c * s, c * c - s * s]]), 2, 0
+        )
+    T[:, 6:, 6:] = np.moveaxis(np.array([[c, s], [-s, c]]), 2, 0)
+    return np.asarray(T @ elements.recovery @ B)
 
 
 def cold_of(data: BulkData, number: int) -> float:

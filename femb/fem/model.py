@@ -12,6 +12,7 @@ from femb.base.bulk_cards import SI, Units
 from femb.base.errors import ModelError, Problem
 from femb.base.html import Brief
 from femb.base.types import Floats, Ints, Sparse
+from femb.fem.recovery import Recoverable
 
 TRANSLATIONS, ROTATIONS, INTERNAL = (0, 1, 2), (3, 4, 5), 6
 
@@ -77,6 +78,7 @@ class FeModel(Brief):
     of rows of the nodes by name. stress : the stress stiffness, or None. cells : (c, k) nodes of the cells by their
     type in meshio, for pictures. joints (m, n) : rows whose products with displacements are zero, or None. supports
     (h, n) : such rows of supports, which are not of the model. load_set : forces (n,) of a set of loads by its number.
+    recoverable : axes of grids and forces of elements of a deck, see ``femb.fem.recovery``.
     """
 
     nodes: Floats
@@ -91,6 +93,7 @@ class FeModel(Brief):
     joints: Sparse | None = None
     supports: Sparse | None = None
     load_set: Callable[[int], Floats] | None = None
+    recoverable: Recoverable | None = None
 
     @classmethod
     def of(

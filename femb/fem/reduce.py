@@ -232,6 +232,7 @@ class ReduceOptions(TypedDict, total=False):
     inertia: Floats | None
     loads: Sequence[str] | Mapping[str, str]
     stresses: bool
+    recover: Sequence[str]
 
 
 def reduce_mesh(
@@ -270,8 +271,9 @@ def reduce_mesh(
         logical: folders of INCLUDE in bulk data by their logical names, before those of the environment.
         options: max_frequency (Hz) and effective_mass (part) of the modes to keep. loads : inside the body, texts as
             "push=tip:0,0,1" (N), "sun=front:pressure" (1 Pa) or "warm=all:heat" (1 K), for ``femb.ModalLoad``. stresses
-            : whether results have the stresses of the nodes. coupling : "full" or "constant"; loaded, mass, centre,
-            inertia : checks, with the other options of ``reduce_model``.
+            : whether results have the stresses of the nodes. recover : texts as "displacements=set7" or of a deck
+            "forces=21,22", rows of ``recovered`` in results for ``write_punch``. coupling : "full" or "constant";
+            loaded, mass, centre, inertia : checks, with the other options of ``reduce_model``.
 
     Raises:
         ModelError: a mesh, material or option that is wrong.
@@ -479,6 +481,12 @@ def _model_of(path: Path, nodes: str | Path | None, names: tuple[str, str]) -> F
     )
 
 
+def _recovered(model: FeModel, text: str) -> Ints:
+    """The nodes of "displacements=NODES"."""
+    kind, _, rest = (each.strip() for each in text.partition("="))
+    return nodes_named(model, rest, ("recover", text)) if kind == "displacements" else np.zeros(0, dtype=np.int64)
+
+
 def _existing(path: str | Path) -> Path:
     check_file(path, "a mesh or matrices")
     return Path(path)
@@ -488,4 +496,5 @@ def _reduced(model: FeModel, interfaces: Interfaces, modes: int | None, options:
     given = dict(options)
     keep = Keep(modes, given.pop("max_frequency", None), given.pop("effective_mass", None))  # type: ignore[arg-type]
     given["loads"] = inner_loads(model, options.get("loads", ()))
+    given["recover"] = [(text, _recovered(model, text)) for text in options.get("recover", ())]
     return reduce_model(model, interfaces_of(model, interfaces), keep, **given)  # type: ignore[arg-type]

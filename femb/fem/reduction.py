@@ -14,7 +14,7 @@ from scipy.linalg import eigh
 
 from femb.base.errors import FembWarning, ModelError
 from femb.base.html import Tabled
-from femb.base.types import Floats, Sparse
+from femb.base.types import Floats, Ints, Sparse
 from femb.elements.modal.data import ReducedBody, ratios_of_modes, rigid_mass
 from femb.elements.modal.kernels import axial, inertia_of, product_of, symmetric
 from femb.fem.checks import (
@@ -31,6 +31,7 @@ from femb.fem.checks import (
 from femb.fem.craig_bampton import Shapes, root_held, shapes, with_static_shapes
 from femb.fem.loads import InnerLoad, nodal_stress
 from femb.fem.model import FeModel, GivenStress, MeshInterface, Tied, tied, turned_arrays
+from femb.fem.recovery import recovery_rows
 from femb.numerics.rotations import cross_matrix
 from femb.numerics.threads import one_blas_thread
 
@@ -280,6 +281,7 @@ def reduce_model(
     inertia: Floats | None = None,
     loads: Sequence[InnerLoad] = (),
     stresses: bool = False,
+    recover: Sequence[tuple[str, Ints]] = (),
 ) -> Reduction:
     """Reduce a model to its interfaces, of which the first is the root, and to the modes that ``keep`` selects.
 
@@ -296,6 +298,8 @@ def reduce_model(
         inertia: (3, 3) kg m2, known, in the model's axes, to compare.
         loads: those inside the body; their static shapes are kept beside the modes.
         stresses: whether the body holds the stresses of its nodes.
+        recover: rows of recovery, texts as "displacements=21,22" with the rows of their nodes, and "forces=3,4" of
+            elements of a deck.
 
     Raises:
         ModelError: the checks that docs/howto/finite_element_bodies.md lists.
@@ -313,6 +317,11 @@ def reduce_model(
         found = with_static_shapes(model, found, np.stack([load.force for load in loads], axis=1))
     arrays = _arrays(model, ties, found, coupling, pictures or stresses)
     arrays |= _inner(model, ties, found, loads, stresses)
+    texts, rows = [text for text, _ in recover], [nodes.tolist() for _, nodes in recover]
+    dofs = np.column_stack([model.dofs, model.numbers])
+    names, recovery = recovery_rows(texts, model.recoverable, rows, dofs, found.all)
+    if names:
+        arrays["recovery"] = recovery
     axes = np.asarray(ties.interfaces[0].axes, dtype=float)
     values: dict[str, Any] = dict(turned_arrays(arrays, axes, found.boundary.shape[1]))
     body = ReducedBody(
@@ -321,6 +330,7 @@ def reduce_model(
         damping_ratio=ratios_of_modes(damping_ratio, len(arrays["K"])),
         cells=model.cells if pictures or stresses else {},
         load_names=tuple(load.name for load in loads),
+        recovery_names=names,
         **values,
     )
     squares, parts = eigh(body.K, body.M)

@@ -1,0 +1,93 @@
+"""Displacements of grids and forces of elements of a deck, as rows of recovery of a body, and as a punch file.
+
+Source: MSC Nastran Quick Reference Guide, item codes of element forces.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from femb.base.errors import ModelError
+from femb.base.types import Floats, Ints, Sparse
+
+COMPONENTS = ("T1", "T2", "T3", "R1", "R2", "R3")
+BAR = ("BM1A", "BM2A", "BM1B", "BM2B", "TS1", "TS2", "AF", "TRQ")
+SHELL = ("FX", "FY", "FXY", "MX", "MY", "MXY", "QX", "QY")
+# Types of elements in punch files, with the quantities of their lines.
+PUNCHED = {"bar": (34, "BAR"), "rod": (1, "ROD"), "quad": (33, "QUAD4"), "tria": (74, "TRIA3")}
+FORM = "wanted displacements=GRIDS, as with an interface, or forces=ELEMENTS, as forces=21,22"
+
+
+@dataclass(frozen=True, eq=False)
+class Recoverable:
+    """What a deck gives: axes (3, 3), columns, of displacements of grids by number; by the number of an element its
+    word, the names of its forces, and their rows (q, k) with the freedoms (k,) of ``expand`` (N, n)."""
+
+    axes: Mapping[int, Floats]
+    forces: Mapping[int, tuple[str, tuple[str, ...], Floats, Ints, Sparse]]
+
+
+def recovery_rows(
+    given: Sequence[str], of: Recoverable | None, grids: Sequence[Sequence[int]], dofs: Ints, shapes: Floats
+) -> tuple[tuple[str, ...], Floats]:
+    """Names, and rows (r, s) by shapes (n, s). given : texts; grids : rows of the nodes of each; dofs (N, 6), the
+    numbers of nodes in its last column. Raises ModelError."""
+    names, rows = list[str](), [np.zeros((0, shapes.shape[1]))]
+    for text, chosen in zip(given, grids, strict=True):
+        kind, _, rest = (each.strip() for each in text.partition("="))
+        if kind == "displacements":
+            for row in chosen:
+                own = np.where((dofs[row, :6] >= 0)[:, None], shapes[dofs[row, :6]], 0.0)
+                number = int(dofs[row, 6])
+                axes = np.eye(3) if of is None else of.axes.get(number, np.eye(3))
+                rows.append(np.asarray(np.kron(np.eye(2), axes.T) @ own, dtype=float))
+                names += [f"grid {number} {c}" for c in COMPONENTS]
+            continue
+        for word in rest.split(",") if kind == "forces" and of is not None else [""]:
+            if of is None or not word.strip().isdigit() or int(word) not in of.forces:
+                known = "" if of is None or kind != "forces" else f": element {word.strip()} has no forces here"
+                raise ModelError.at(("recover",), f"got {text!r}{known}; {FORM}")
+            what, own_names, by, places, expand = of.forces[int(word)]
+            rows.append(by @ (expand.tocsr()[places] @ shapes))
+            names += [f"{what} {int(word)} {name}" for name in own_names]
+    return tuple(names), np.vstack(rows)
+
+
+def write_punch(path: str | Path, names: Sequence[str], values: Floats, times: Floats | None = None) -> Path:
+    """Write displacements and forces that a body recovered to a punch file of NASTRAN, in SI units; its path.
+
+    Parameters:
+        path: of the file, .pch.
+        names: of the rows of recovery, ``body.recovery_names``.
+        values: (T, r), as ``results.bodies["wing"].recovered``, or (r,).
+        times: (T,) s; without them one static subcase.
+
+    Raises:
+        ModelError: names that are no displacements and forces, or of another number than values.
+    """
+    values = np.atleast_2d(np.asarray(values, dtype=float))
+    owners: dict[tuple[str, int], list[int]] = {}
+    for k, name in enumerate(names):
+        found = re.fullmatch(r"(grid|bar|rod|quad|tria) (\d+) \w+", name)
+        if found is None or len(names) != values.shape[1]:
+            raise ModelError(f"{path}: got the row {name!r} of {values.shape[1]}, {FORM}")
+        owners.setdefault((found[1], int(found[2])), []).append(k)
+    lines = ["$TITLE   = femb", "$SUBTITLE=", "$LABEL   ="]
+    for kind in dict.fromkeys(kind for kind, _ in owners):
+        heads = ["$DISPLACEMENTS"] if kind == "grid" else ["$ELEMENT FORCES"]
+        heads += ["$REAL OUTPUT", "$SUBCASE ID =           1"]
+        heads += [] if kind == "grid" else ["$ELEMENT TYPE = {:11d}  {}".format(*PUNCHED[kind])]
+        for k, row in enumerate(values):
+            lines += [*heads, *([] if times is None else [f"$TIME = {times[k]:14.7E}"])]
+            for (own, number), places in owners.items():
+                if own == kind:
+                    word = "      G " if kind == "grid" else "        "
+                    fields = [f"{row[p]:18.6E}" for p in places]
+                    lines.append(f"{number:10d}{word}" + "".join(fields[:3]))
+                    lines += ["-CONT-" + " " * 12 + "".join(fields[i : i + 3]) for i in range(3, len(fields), 3)]
+    file = Path(path)
+    file.write_text("\n".join(f"{line:72}{n:8d}" for n, line in enumerate(lines, 1)) + "\n")
+    return file
