@@ -302,7 +302,10 @@ def isotropic(card: Card, bars: bool = False) -> tuple[float, float, float, floa
     if given["G"]:
         G = card.number("G")
     else:
-        G = 0.5 * E / (1.0 + (card.number("NU") if given["NU"] else 0.0))
+        ratio = card.number("NU") if given["NU"] else 0.0
+        if not ratio > -1.0:
+            raise card.fault("NU", "a ratio above -1")
+        G = 0.5 * E / (1.0 + ratio)
     nu = card.number("NU") if given["NU"] else (0.5 * E / G - 1.0 if G else 0.0)
     if not (E > 0.0 and (G > 0.0 or bars)):
         raise ModelError(f"{card}: got E = {E:g} and G = {G:g}, must be greater than 0")

@@ -12,6 +12,7 @@ import numpy as np
 from femb.base.bulk_data import BulkData, Card, expanded, read_field
 from femb.base.errors import ModelError
 from femb.base.types import Floats
+from femb.base.values import shown
 from femb.elements.shell.bulk_shell import ELEMENTS
 from femb.fem.bulk_bars import line_load
 from femb.fem.bulk_ties import Row
@@ -53,6 +54,8 @@ def supports_of(data: BulkData) -> dict[int, list[int]]:
     held: dict[int, set[int]] = {}
 
     def hold(number: object, components: object) -> None:
+        if not set(str(components or 0)) <= set("0123456"):
+            raise ModelError(f"SPC of grid {number}: got the components {shown(components)}, wanted digits 1 to 6")
         if isinstance(number, int):
             held.setdefault(number, set()).update(max(int(c) - 1, 0) for c in str(components or 0))
 

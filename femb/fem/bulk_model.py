@@ -79,6 +79,8 @@ def read_structure(path: str | Path, unit: float | str | Units = 1.0, logical: L
         return _joined(data)
     except ModelError as error:
         raise ModelError(f"{path}: {error}") from error
+    except np.linalg.LinAlgError as error:
+        raise ModelError(f"{path}: a number of its stiffness or mass is out of range: {error}") from error
 
 
 @dataclass
@@ -186,6 +188,8 @@ class _Part:
             self.mass.add(places, np.diag(np.repeat(masses, 3))[None])
         springs = springs_of(self.data, self.points), connectors_of(self.data)
         for spring in chain(*springs, matrices_of(self.data, self.number > 0, self.points)):
+            if not spring.rows:
+                continue
             B = np.hstack(list(spring.rows.values()))
             into = self.mass if spring.is_mass else self.stiffness
             into.add(self.places(list(spring.rows))[None], (B.T @ spring.matrix @ B)[None])

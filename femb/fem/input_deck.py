@@ -69,7 +69,7 @@ def input_nodes(path: Path) -> tuple[Ints, Floats, dict[str, Ints]]:
 def _read(path: Path, units: Units, state: tuple[int, int]) -> BulkData:
     try:
         return _Deck(path, units).data
-    except (IndexError, OverflowError) as error:
+    except (ValueError, IndexError, OverflowError) as error:
         raise ModelError(f"{path}: is damaged: {error}") from error
 
 
@@ -85,7 +85,10 @@ class _Deck(InputFile):
             method = getattr(self, "_of_" + block.keyword.lower().replace(" ", "_"), None)
             if method is not None:
                 after = blocks[k + 1][0] if k + 1 < len(blocks) else block
-                method(block, scope) if block.keyword != "COUPLING" else self._of_coupling(block, scope, after)
+                try:
+                    method(block, scope) if block.keyword != "COUPLING" else self._of_coupling(block, scope, after)
+                except (ValueError, IndexError, OverflowError, ZeroDivisionError) as error:
+                    raise block.fault(f"is damaged: {error}") from error
             elif block.keyword not in READ and not block.step:
                 what = next((what for what, names in LEFT_OUT.items() if re.fullmatch(names, block.keyword)), None)
                 if what is None:

@@ -52,13 +52,64 @@ def reduced(folder, name):
     femb.fem.reduced_craig_bampton(folder / name, {"root": [0.0, 0.0, 0.0], "tip": [0.4, 0.0, 0.0]})
 
 
+BEAM = """*NODE
+1, 0, 0, 0
+2, 1, 0, 0
+3, 2, 0, 0
+*ELEMENT, TYPE=B31, ELSET=BOOM
+1, 1, 2
+2, 2, 3
+*BEAM SECTION, ELSET=BOOM, MATERIAL=STEEL, SECTION=RECT
+.02, .03
+0., 1., 0.
+*MATERIAL, NAME=STEEL
+*ELASTIC
+2e11, 0.25
+*DENSITY
+8000.
+*ELEMENT, TYPE=MASS, ELSET=TIP
+3, 3
+*MASS, ELSET=TIP
+2.
+*STEP
+*CLOAD
+3, 2, 100.
+*END STEP
+"""
+DECK = """SOL 101
+SET 7 = 3
+BEGIN BULK
+GRID,1,,0.,0.,0.
+GRID,2,,1.,0.,0.
+GRID,3,,2.,0.,0.
+CBAR,1,2,1,2,0.,1.,0.
+CBAR,2,2,2,3,0.,1.,0.
+PBAR,2,1,1.-4,2.-9,6.-9,3.-9
+MAT1,1,7.+10,,.3,2700.,2.-5,20.
+SPC1,1,123456,1
+TEMP,1,1,20.,2,30.,3,40.
+PLOAD1,1,2,FY,FR,0.,1.,1.,2.
+CONM2,9,3,,.5,0.,0.,.1,
+,.01,,.01,,,.01
+"""
+
+
+def structure(folder, name):
+    femb.fem.reduce_mesh(folder / name, ["root=1", "tip=3"], 2, loads=["push=set:1"], recover=["forces=1"])
+
+
+def measured(folder, name):
+    femb.read_test_data(folder / name)
+
+
 # What is read of each damaged file, by its name and a word where there are several.
 WAYS = {
     "bar.msh": mesh(SETS), "bar.inp": mesh(INPUT), "bar.bdf": mesh(PLANES), "bar.vtu": mesh(PLANES),
     "bar.npz": matrices("bar.npz", SETS), "bar.h5": matrices("bar.h5", SETS), "bar.mat": matrices("bar.mat", SETS),
     "bar.sti": matrices("bar.sti", INPUT), "bar.mas": matrices("bar.sti", INPUT), "bar.dof": matrices("bar.sti", INPUT),
     "bar.inp nodes": matrices("bar.sti", INPUT), "body.npz": body, "body.h5": body, "body.npz further": further,
-    "shapes.npz": further, "craig.npz": reduced,
+    "shapes.npz": further, "craig.npz": reduced, "beam.inp": structure, "deck.bdf": structure,
+    "systems_test.uff": measured, "panel_test.unv": measured,
 }  # fmt: skip
 BY_PYYETI = {
     "bar.op4": matrices("bar.op4", NUMBERS, "bar.csv"),
@@ -73,8 +124,10 @@ EDITED = ["bar.npz", "bar.h5", "body.npz", "body.h5", "body.npz further", "shape
 def folder(tmp_path_factory):
     """The files as they were, and a folder for damaged ones, \"damaged\"."""
     found = tmp_path_factory.mktemp("bodies")
-    for file in FILES.glob("bar.*"):
+    for file in [*FILES.glob("bar.*"), *(FILES.parents[1] / "study").glob("*_test.u*")]:
         shutil.copy(file, found)
+    (found / "beam.inp").write_text(BEAM)
+    (found / "deck.bdf").write_text(DECK)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # linear cells that lock
         whole = femb.fem.reduce_mesh(FILES / "bar.vtu", PLANES, 2, **MATERIAL).body
