@@ -11,6 +11,7 @@ import pytest
 from contracts.test_items import EXAMPLES, every_kind
 from models import of_parts
 from oracles.finite_differences import slope
+from scipy.linalg import block_diag
 
 import femb
 from femb.linear.model import linear_model
@@ -264,3 +265,27 @@ def test_truncated_models_have_every_force(kind):
         return
     full, reduced = space.truncation.full.values, space.truncation.reduced.values
     np.testing.assert_allclose(reduced, full, rtol=0.0, atol=1e-6 * np.max(np.abs(full)))
+
+
+ALONE = f"{REFUSED}|can move without stiffness"
+
+
+@every_kind
+def test_hybrid_coordinates_have_every_force(kind):
+    """With all modes of the appendages and the model's own dampers: the hub's response of the whole sparse model."""
+    model = System(EXAMPLES[kind](), assemble=True)
+    if "a" not in model.layout.bodies:
+        return
+    try:
+        found = femb.handover.hybrid_coordinates(model, held="a")
+    except femb.ModelError as refusal:
+        if not re.search(ALONE, str(refusal)):
+            raise
+        return
+    frequencies = [0.3, 7.0]
+    hub = found.state_space(dampers=True).frequency_response(frequencies).values[:, :6, :6]
+    words = {"inputs": ["bodies.a.force", "bodies.a.torque"], "outputs": ["bodies.a.position", "bodies.a.turn"]}
+    wanted = linear_model(model, hub="a", **words).frequency_response(frequencies).values
+    # positions are in inertial axes there
+    R = block_diag(found.axes, np.eye(3))
+    compared(R @ hub / np.max(np.abs(wanted)), wanted / np.max(np.abs(wanted)), 1e-9)
