@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from femb.base.types import Complexes, Floats
+from femb.base.types import Bools, Complexes, Floats
 from femb.numerics import rotations
 from femb.numerics.linear_systems import RIGID
 from femb.pictures.frequency import ratio_of_units
@@ -140,6 +140,8 @@ def number(value: Any) -> float | None:
 VALUES = 300_000  # numbers of all responses; outputs beyond are left out
 LISTED = 2000  # rows of a table
 SMALLEST = 1e-300
+# Responses below this part of the largest with the same unit are rounding.
+ROUNDING = 1e-10
 
 
 @dataclass(frozen=True)
@@ -167,8 +169,13 @@ class Frequency:
     def packed(self, packing: Packing) -> dict[str, Any]:
         """The responses as gain in decibels and phase in degrees, and the tables."""
         count = max(1, VALUES // max(1, 2 * len(self.frequencies) * len(self.inputs)))
+        ratios = [
+            [ratio_of_units(self.units.get(output, ""), self.units.get(given, "")) for given in self.inputs]
+            for output in self.outputs[:count]
+        ]
+        zero, strongest = _shown(np.abs(self.values[:, :count]), np.array(ratios, dtype=str))
         kept = self.values[:, :count].reshape(len(self.frequencies), -1)
-        size = np.abs(kept)
+        size = np.where(zero.ravel(), 0.0, np.abs(kept))
         phase = np.degrees(np.unwrap(np.angle(kept), axis=0))
         phase -= 360.0 * np.floor((phase[:1] + 270.0) / 360.0)  # begins between -270 and 90 degrees
         found: dict[str, Any] = {
@@ -177,10 +184,9 @@ class Frequency:
             "phase": packing.add(np.where(size > SMALLEST, phase, np.nan)),
             "outputs": list(self.outputs[:count]),
             "inputs": list(self.inputs),
-            "units": [
-                [ratio_of_units(self.units.get(output, ""), self.units.get(given, "")) for given in self.inputs]
-                for output in self.outputs[:count]
-            ],
+            "units": ratios,
+            "zero": zero.tolist(),
+            "strongest": strongest,
             "left_out": max(0, len(self.outputs) - count),
             "poles": _poles(self.poles),
             "gains": None if self.gains is None else [[number(x) for x in row] for row in self.gains[:count]],
@@ -193,6 +199,21 @@ class Frequency:
             decibels = 10.0 * np.log10(np.maximum(self.densities[:, :count], SMALLEST))
             found["density"] = packing.add(decibels, FINE)
         return found
+
+
+def _shown(size: Floats, ratios: np.ndarray) -> tuple[Bools, list[int]]:
+    """Which pairs (p, m) of output and input do not respond, and the one that responds most of those with the unit of
+    the first that responds; size (f, p, m) : of the responses."""
+    peaks = np.max(size, axis=0, initial=0.0, where=np.isfinite(size))
+    largest = np.zeros(peaks.shape)
+    for ratio in np.unique(ratios):
+        largest[ratios == ratio] = np.max(peaks[ratios == ratio])
+    zero = peaks <= ROUNDING * largest
+    if zero.all():
+        return zero, [0, 0]
+    first = ratios.ravel()[np.flatnonzero(~zero.ravel())[0]]
+    strongest = int(np.argmax(np.where(ratios == first, peaks, -1.0)))
+    return zero, [strongest // peaks.shape[1], strongest % peaks.shape[1]]
 
 
 def _poles(poles: Complexes) -> list[dict[str, Any]]:

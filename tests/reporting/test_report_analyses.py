@@ -153,6 +153,20 @@ def test_linear_models_have_responses_poles_and_gains(tmp_path):
     assert found["poles"] == [{"real": -2.0, "imaginary": 0.0, "frequency": pytest.approx(1 / np.pi), "damping": 1.0}]
 
 
+def test_a_linear_model_opens_with_what_responds_and_draws_no_rounding(tmp_path):
+    """Three masses: the second output answers the second input most, the first pair is rounding."""
+    B = np.array([[1e-14, 1.0], [0.5, 3.0], [0.0, 2.0]])
+    space = femb.StateSpace(
+        -np.eye(3), B, np.eye(3), np.zeros((3, 2)), ("x", "y", "z"), ("a", "b"), ("u", "v", "w"),
+        units={"a": "N", "b": "N", "u": "m", "v": "m", "w": "rad"},
+    )  # fmt: skip
+    page = page_of(Results.read(space.write(tmp_path / "linear.h5")), tmp_path)
+    found = page.data["frequency"]
+    assert found["zero"] == [[True, False], [False, False], [True, False]]
+    assert found["strongest"] == [1, 1]
+    assert np.isnan(page.array(found["gain"])[:, 0]).all()
+
+
 def test_base_shakes_have_densities_and_a_table(tmp_path):
     f, words = np.linspace(1.0, 5.0, 9), ("shake/outputs", "shake/inputs", "shake/output_units")
     real = np.stack([1.0 / f, 1e-18 * f], axis=1)

@@ -23,6 +23,7 @@ class Responses {
     // begin with an output that the shake moves
     const first = data.shaken.findIndex((row) => row.peak);
     if (first > 0 && first < data.outputs.length) this.output.value = String(first);
+    if (!data.shaken.length) [this.output.value, this.input.value] = data.strongest.map(String);
     this.draw();
   }
 
@@ -34,6 +35,11 @@ class Responses {
     if (row && !row.peak) {
       this.plots = [];
       this.stack.append(element("p", {}, "This output is zero: the shake does not move it."));
+      return;
+    }
+    if (this.data.zero[Number(this.output.value)][Number(this.input.value)]) {
+      this.plots = [];
+      this.stack.append(element("p", {}, "Zero to rounding: this output does not respond to this input."));
       return;
     }
     const amplitude = columnOf(this.gain, k).map((x) => (x === null ? null : 10 ** (x / 20)));
