@@ -27,6 +27,7 @@ from femb.elements.control.errors import AttitudeErrors, Errors
 from femb.elements.control.linear_law import LinearLaw
 from femb.elements.control.results import ControllerResults
 from femb.elements.control.sample_kernels import (
+    ARRIVED_AT,
     ATTITUDE,
     COUNT,
     IN_Q,
@@ -421,13 +422,14 @@ class ControllerSamples:
 
     def _bound(self, arrays: UpdateArrays) -> tuple[Ints, Floats, Floats, Ints, Floats] | None:
         """Arguments of both kernels; None where an item does more than hold a command."""
-        commands, names, places = [each.command for each in self.settings], self.names, np.zeros(7, dtype=np.int64)
-        if self.arrives or not all(each.held for each in commands):
+        commands, names, places = [each.command for each in self.settings], self.names, np.zeros(8, dtype=np.int64)
+        if not all(each.held for each in commands):
             return None
         for k, word in {COUNT: "samples", OUTPUT: "output", TIME: "time", STATE: "state", QUEUE: "queue"}.items():
             if names[word] in arrays.parts:
                 places[k] = arrays.place(names[word])
-        if self.item.delay > 0.0 and commands:
+        places[ARRIVED_AT] = arrays.place(self.item.array(ARRIVED)) if self.arrives else -1
+        if names["queue"] in arrays.parts:
             part = arrays.parts[names["queue"]]
             places[SLOTS] = (part.stop - part.start) // (1 + self.width)
         rows = [(arrays.place(each.held), each.width, arrays.place(each.clips)) for each in commands]

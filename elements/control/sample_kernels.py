@@ -12,8 +12,8 @@ from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
 # Where a law reads: coordinates, velocities, or discrete states.
 IN_Q, IN_V, IN_STATES = range(3)
 # Integers of a sample: places of the count of samples, the output, its time, the state and the queue, rows of the
-# queue, and whether an attitude is regulated.
-COUNT, OUTPUT, TIME, STATE, QUEUE, SLOTS, ATTITUDE = range(7)
+# queue, whether an attitude is regulated, and the place of what other laws read after a delay, -1 for none.
+COUNT, OUTPUT, TIME, STATE, QUEUE, SLOTS, ATTITUDE, ARRIVED_AT = range(8)
 
 
 def attitude_error(q: Any, p: Any, w: Any, r: Any) -> tuple[float, ...]:
@@ -98,6 +98,39 @@ def set_commands(u, targets, limits, states):
         first += width
 
 
+# The queue of ``femb.elements.control.queue`` at a place of the discrete states: rows of an instant (s) and a value.
+
+
+@inlined
+def push(states, at, slots, instant, value):
+    """Put a value (k,) that is due at an instant (s) behind the others; in the place of the last if all are full."""
+    width, row = 1 + value.size, 0
+    while row < slots - 1 and states[at + row * width] < math.inf:
+        row += 1
+    states[at + row * width] = instant
+    for k in range(value.size):
+        states[at + row * width + 1 + k] = value[k]
+
+
+@inlined
+def due_rows(states, at, slots, width, t):
+    """The number of rows that are due at the time t (s)."""
+    due = 0
+    while due < slots and states[at + due * width] <= t:
+        due += 1
+    return due
+
+
+@inlined
+def shift(states, at, slots, width, due):
+    """Take the first rows from the queue."""
+    size = slots * width
+    for k in range(size):
+        taken = k + due * width
+        rest = math.inf if k % width == 0 else 0.0
+        states[at + k] = states[at + taken] if taken < size else rest
+
+
 @kernel_with_entry
 def sample(places, timing, sources, q, v, states, reference, law, y, u, new, targets, limits):
     """A sample of a linear law; 0 where a number is not finite, for Python to tell, otherwise -1.
@@ -148,13 +181,7 @@ def sample(places, timing, sources, q, v, states, reference, law, y, u, new, tar
     if slots == 0:
         set_commands(u, targets, limits, states)
         return -1
-    row = 0
-    while row < slots - 1 and states[at_queue + row * (1 + u.size)] < math.inf:
-        row += 1
-    place = at_queue + row * (1 + u.size)
-    states[place] = instant + timing[2]
-    for k in range(u.size):
-        states[place + 1 + k] = u[k]
+    push(states, at_queue, slots, instant + timing[2], u)
     return -1
 
 
@@ -163,16 +190,13 @@ def act(places, timing, t, states, u, targets, limits):
     """Set the commands of a controller whose delay has passed at the time t (1,), the oldest first; -1. Otherwise as
     ``sample``."""
     at_queue, width, slots = places[QUEUE], 1 + u.size, places[SLOTS]
-    due = 0
-    while due < slots and states[at_queue + due * width] <= t[0] + ROUNDING * timing[1]:
+    due = due_rows(states, at_queue, slots, width, t[0] + ROUNDING * timing[1])
+    for row in range(due):
         for k in range(u.size):
-            u[k] = states[at_queue + due * width + 1 + k]
+            u[k] = states[at_queue + row * width + 1 + k]
+            if places[ARRIVED_AT] >= 0:
+                states[places[ARRIVED_AT] + k] = u[k]
         set_commands(u, targets, limits, states)
-        due += 1
     if due:
-        size = slots * width
-        for k in range(size):
-            taken = k + due * width
-            rest = math.inf if k % width == 0 else 0.0
-            states[at_queue + k] = states[at_queue + taken] if taken < size else rest
+        shift(states, at_queue, slots, width, due)
     return -1

@@ -16,10 +16,31 @@ import numpy as np
 
 from femb.base.errors import ModelError
 from femb.base.quantity import Group
-from femb.base.types import NOT_NEGATIVE, POSITIVE, Floats, OneOf, Unit, Vector
+from femb.base.types import NOT_NEGATIVE, POSITIVE, Floats, Ints, OneOf, Unit, Vector
 from femb.elements.control import queue
 from femb.elements.control.linear_law import LinearLaw
 from femb.elements.control.results import SensorResults
+from femb.elements.control.sample_kernels import IN_Q, IN_V
+from femb.elements.control.sensor_kernels import (
+    AT,
+    BIAS,
+    COUNT,
+    DRAWN,
+    FACTORS,
+    FLOOR,
+    KIND,
+    LAST,
+    QUEUE,
+    SLOTS,
+    STEPS,
+    TIME,
+    TRUE_VALUE,
+    VALUE,
+    WHERE,
+    arrive,
+    draw,
+    sample_sensor,
+)
 from femb.elements.control.signals import (
     AXES,
     TRUE,
@@ -33,10 +54,11 @@ from femb.elements.control.signals import (
 )
 from femb.elements.item import Item, RecordedArrays
 from femb.elements.records import RecordedSystem, Records
-from femb.layout.discrete import DiscreteState, Update
+from femb.layout.discrete import DiscreteState, Update, UpdateArrays
 from femb.layout.element import Batch, OutputRows
 from femb.layout.layout import Layout
 from femb.layout.views import LinearPoint, ModelView, StartPoses, StateView
+from femb.numerics.compiler.bound_calls import Bound
 
 # Noise by counter: normal numbers that are a function of the seed, the name of a sensor and the number of its sample.
 #
@@ -55,16 +77,19 @@ def normals(key: tuple[int, int], sample: int, count: int) -> Floats:
 
     By Box and Muller from Philox, whose counter contains the sample: always the same number of words.
     """
-    half = (count + 1) // 2
-    generator = np.random.Philox(
-        key=np.array(key, dtype=np.uint64), counter=np.array([0, 0, sample, 0], dtype=np.uint64)
-    )
-    uniform = ((generator.random_raw(2 * half) >> np.uint64(11)) + np.uint64(1)) * 2.0**-53
-    radius, angle = np.sqrt(-2.0 * np.log(uniform[:half])), 2.0 * np.pi * uniform[half:]
-    result: Floats = np.concatenate([radius * np.cos(angle), radius * np.sin(angle)])[:count]
+    result, arrays = np.empty(count), drawing(key, count)
+    arrays[1][2] = sample
+    draw(*arrays, result)
     return result
 
 
+def drawing(key: tuple[int, int], count: int) -> tuple[Any, ...]:
+    """The arrays of ``draw`` for a key and ``count`` numbers."""
+    words, counter = np.zeros((2, 4), dtype=np.uint64)
+    return np.array(key, dtype=np.uint64), counter, FACTORS, STEPS, words, np.empty(count + 4)
+
+
+NO_AXES = np.zeros(0)
 # The order of the values at the start among updates of one instant: before all sensors.
 BEFORE = -1
 
@@ -90,6 +115,8 @@ class Sensor(WithErrors, Item):
     width: ClassVar[int] = 3
     unit: ClassVar[str] = "-"
     looks_back: ClassVar[bool] = False  # whether a sample is of the motion since the one before
+    # what it measures in ``femb.elements.control.sensor_kernels``; a class without its own is sampled in Python
+    measures: ClassVar[int | None] = None
 
     period: Annotated[float | None, Unit("s"), POSITIVE] = None
     """of its samples; by default that of the controller that reads it"""
@@ -164,6 +191,15 @@ class Sensor(WithErrors, Item):
         """The true quantity, in a ``layout`` of a ``model``. Raises ModelError where the model does not have it."""
         raise NotImplementedError
 
+    def read_by_kernel(self, layout: Layout, model: ModelView) -> tuple[Signal, Floats]:
+        """The signal with a place that a kernel reads, and its own axes, a quaternion (4,) or a matrix (9,), if any."""
+        return self.truth(layout, model), NO_AXES
+
+    def random_numbers(self, period: float) -> tuple[int, tuple[float, ...]]:
+        """How many normal numbers a sample draws, and further numbers of the kernel from ``ROLL`` on."""
+        count = 3 if self.width == 4 else self.width
+        return count if np.any(getattr(self, "noise", 0.0)) else 0, (0.0,) * 7
+
     def mean(self, true: Floats, sample: "Sample") -> Floats:
         """(k,) of a ``sample``, in the unit of the sensor, from ``true`` (k,) at its instant; by default the same."""
         return true
@@ -236,9 +272,14 @@ class Sensor(WithErrors, Item):
         if self.delay > 0.0:
             count = queue.slots((self.table, self.name), self.delay, period)
             layout.add_discrete(self.array("queue"), queue.empty(count, self.width), carried=False)
-            layout.add_update(Update(f"sensors.{self.name}.arrival", sampled.arrive, waits_in=self.array("queue")))
-        label = f"sensors.{self.name}"
-        layout.add_update(Update(label, sampled.sample, period=period, phase=phase, sample=sampled.kept))
+            waits, bind = self.array("queue"), sampled.arrive_call
+            layout.add_update(Update(f"sensors.{self.name}.arrival", sampled.arrive, waits_in=waits, bind=bind))
+        layout.add_update(
+            Update(
+                f"sensors.{self.name}", sampled.sample, period=period, phase=phase, sample=sampled.kept,
+                bind=sampled.sample_call,
+            )
+        )  # fmt: skip
 
     def more_arrays(self) -> Mapping[str, Any]:
         """Further discrete states by word, with their start."""
@@ -338,3 +379,48 @@ class SampledSensor:
         """The value that has waited for its delay."""
         values, rest = queue.taken(discrete[self.item.array("queue")], t, self.period)
         return {self.item.array("queue"): rest} | ({self.item.array("value"): values[-1]} if len(values) else {})
+
+    # As kernels
+
+    def sample_call(self, arrays: UpdateArrays) -> Bound | None:
+        """``sample`` as a kernel, of a quantity that is among the coordinates or velocities."""
+        item = self.item
+        kind = vars(type(item)).get("measures")
+        if kind is None:
+            return None
+        signal, axes = item.read_by_kernel(self.layout, self.model)
+        if signal.place is None or signal.place[0] not in ("q", "v"):
+            return None
+        places, numbers = self._bound(arrays)
+        drawn, further = item.random_numbers(self.period)
+        places[KIND], places[WHERE], places[AT] = kind, IN_Q if signal.place[0] == "q" else IN_V, signal.place[1]
+        places[FLOOR], places[DRAWN] = item.rounding == "floor", drawn
+        true, value = np.empty((2, signal.width))
+        noise, bias = (
+            np.broadcast_to(getattr(item, word, 0.0), 3 if signal.width == 4 else signal.width).astype(float)
+            for word in ("noise", "bias")
+        )
+        boresight = np.array(getattr(item, "boresight", (0.0, 0.0, 1.0)), dtype=float)
+        return Bound(
+            sample_sensor, places, np.concatenate([numbers, further]), axes, noise, bias, boresight,
+            drawing(self.key, drawn), np.zeros(9), np.zeros(6), true, value, arrays.q, arrays.v, arrays.states,
+        )  # fmt: skip
+
+    def arrive_call(self, arrays: UpdateArrays) -> Bound:
+        """``arrive`` as a kernel."""
+        width = arrays.parts[self.item.array("value")]
+        return Bound(arrive, *self._bound(arrays), arrays.t, np.empty(width.stop - width.start), arrays.states)
+
+    def _bound(self, arrays: UpdateArrays) -> tuple[Ints, Floats]:
+        """Integers and the first numbers of both kernels."""
+        item, places = self.item, np.full(DRAWN + 1, -1, dtype=np.int64)
+        words = {COUNT: "samples", TRUE_VALUE: "true", TIME: "time", VALUE: "value", QUEUE: "queue", BIAS: "bias"}
+        for k, word in {**words, LAST: "turned"}.items():
+            if item.array(word) in arrays.parts:
+                places[k] = arrays.place(item.array(word))
+        places[SLOTS] = 0
+        if item.delay > 0.0:
+            queue_part, value = (arrays.parts[item.array(word)] for word in ("queue", "value"))
+            places[SLOTS] = (queue_part.stop - queue_part.start) // (1 + value.stop - value.start)
+        most = inf if item.range is None else item.range
+        return places, np.array([self.phase, self.period, item.delay, item.scale, item.quantum or 0.0, most])

@@ -16,7 +16,8 @@ from femb.base.options import TOLERANCES
 from femb.base.types import NOT_NEGATIVE, OWN_UNITS, POSITIVE, Floats, Ints, OneOf, Quaternion, Unit, UnitVector, Vector
 from femb.elements.control.linear_law import LinearLaw
 from femb.elements.control.reference import Gravity, gravity_of, orbit_of
-from femb.elements.control.sensor import Sample, Sensor, Sizes
+from femb.elements.control.sensor import NO_AXES, Sample, Sensor, Sizes
+from femb.elements.control.sensor_kernels import ATTITUDE, GYRO, NUMBERS, TRACKER
 from femb.elements.control.signals import (
     Moment,
     Rows,
@@ -91,6 +92,7 @@ class AttitudeSensor(PlacedSensor):
     """The attitude of a body, a quaternion from its axes to inertial ones with q_0 >= 0, or to those of the orbit."""
 
     kind: ClassVar[str] = "attitude"
+    measures: ClassVar[int | None] = ATTITUDE
     width: ClassVar[int] = 4
 
     name: str
@@ -121,6 +123,11 @@ class AttitudeSensor(PlacedSensor):
         rows = signal.rows if self.turned is None else turned_rows(self.turned, signal.rows)
         return Signal(signal.name, "-", 4, attitude, signal.linear, rows, gain=self.turned)
 
+    def read_by_kernel(self, layout: Layout, model: ModelView) -> tuple[Signal, Floats]:
+        signal = self.motion(layout, "attitude")
+        signal = signal if self.relative_to == "inertial" else replace(signal, place=None)
+        return signal, NO_AXES if self.turned is None else rotations.normalise(self.axes)
+
     def turn(self, sample: Sample) -> Floats:
         """(3,) the small turn about the axes of the sensor by noise and bias, rad."""
         noise: Floats = self.noise * sample.normals(3) if np.any(self.noise) else np.zeros(3)
@@ -136,8 +143,8 @@ class AttitudeSensor(PlacedSensor):
         """The quantum applies to the components of the turn, 2 q_v."""
         if self.quantum is None:
             return value
-        half = 0.5 * super().converted(turn_error(value))
-        return np.array([sqrt(max(0.0, 1.0 - float(half @ half))), *half])
+        x, y, z = (0.5 * super().converted(turn_error(value))).tolist()
+        return np.array([sqrt(max(0.0, 1.0 - (x * x + y * y + z * z))), x, y, z])
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,15 +152,20 @@ class StarTracker(AttitudeSensor):
     """An attitude sensor whose noise about its boresight is larger than across it."""
 
     kind: ClassVar[str] = "star_tracker"
+    measures: ClassVar[int | None] = TRACKER
 
     roll_noise: Annotated[float, Unit("rad"), NOT_NEGATIVE] = 0.0
     """about the boresight; noise is across it"""
     boresight: UnitVector = (0.0, 0.0, 1.0)
     """in the axes of the sensor"""
 
+    def random_numbers(self, period: float) -> tuple[int, tuple[float, ...]]:
+        return 3, (self.roll_noise, *(0.0,) * 6)
+
     def turn(self, sample: Sample) -> Floats:
         along, random = np.asarray(self.boresight), sample.normals(3)
-        roll = along @ random
+        # in the order of the kernel
+        roll = float(along[0] * random[0] + along[1] * random[1] + along[2] * random[2])
         return np.asarray(self.noise * (random - roll * along) + self.roll_noise * roll * along + self.bias)
 
 
@@ -170,6 +182,7 @@ class Gyro(PlacedSensor):
     """
 
     kind: ClassVar[str] = "gyro"
+    measures: ClassVar[int | None] = GYRO
     unit: ClassVar[str] = "rad/s"
 
     name: str
@@ -198,12 +211,25 @@ class Gyro(PlacedSensor):
             layout.couple([frame], [layout.add_internal(self.name, each, frame, self.table) for each in TURNED])
 
     def truth(self, layout: Layout, model: ModelView) -> Signal:
+        return self.in_own_axes(self._in_axes_of_host(layout))
+
+    def _in_axes_of_host(self, layout: Layout) -> Signal:
+        """The angular velocity, or its integral."""
         rate = self.motion(layout, "angular_velocity")
         if not self.integrating:
-            return self.in_own_axes(rate)
+            return rate
         places = [layout.internal_v[layout.internal_number(self.table, self.name, each.name)] for each in TURNED]
-        turned = Signal(rate.name, "rad", 3, lambda state, discrete: state.v[places], rate.linear)
-        return self.in_own_axes(turned)
+        at = ("v", int(places[0])) if places == [places[0] + k for k in range(3)] else None
+        return Signal(rate.name, "rad", 3, lambda state, discrete: state.v[places], rate.linear, place=at)
+
+    def read_by_kernel(self, layout: Layout, model: ModelView) -> tuple[Signal, Floats]:
+        return self._in_axes_of_host(layout), NO_AXES if self.turned is None else self.turned.ravel()
+
+    def random_numbers(self, period: float) -> tuple[int, tuple[float, ...]]:
+        end, mean, decay, share = walk(self.rate_random_walk, self.correlation_time, period)
+        white = self.angle_random_walk / sqrt(period)
+        walks = self.angle_random_walk or self.rate_random_walk
+        return 9 if walks else 0, (0.0, end, *mean, decay, share, white)
 
     def remarks(self, at: ModelAtStart) -> Iterator[str]:
         """On a noise or a quantum that is finer than the tolerance of rates."""
@@ -554,6 +580,7 @@ class Encoder(CoordinateSensor):
     """The coordinate of a joint, unwrapped, or the angle of a wheel; with a quantum by default its floor."""
 
     kind: ClassVar[str] = "encoder"
+    measures: ClassVar[int | None] = NUMBERS
     unit: ClassVar[str] = "rad or m"
 
     name: str
@@ -567,6 +594,7 @@ class Tachometer(CoordinateSensor):
     """The rate of a coordinate of a joint, or the speed of a wheel."""
 
     kind: ClassVar[str] = "tachometer"
+    measures: ClassVar[int | None] = NUMBERS
     unit: ClassVar[str] = "rad/s or m/s"
     rate: ClassVar[bool] = True
 
@@ -580,6 +608,7 @@ class WheelSpeedSensor(Sensor):
     """The speed of a wheel relative to its host, rad/s."""
 
     kind: ClassVar[str] = "wheel_speed"
+    measures: ClassVar[int | None] = NUMBERS
     width: ClassVar[int] = 1
     unit: ClassVar[str] = "rad/s"
 

@@ -99,8 +99,14 @@ class Signal:
 
     def in_axes(self, matrix: Floats) -> "Signal":
         """A vector in other axes: its components times ``matrix`` (3, 3)."""
-        value, parts, gain = self.value, self.integrated, matrix if self.linear else None
-        turned = replace(self, value=lambda state, discrete: matrix @ value(state, discrete), gain=gain, held="")
+        value, parts, gain, of_matrix = self.value, self.integrated, matrix if self.linear else None, matrix.tolist()
+
+        def in_axes(state: StateView, discrete: Discrete) -> Floats:
+            # in the order of the kernels of sensors
+            x, y, z = value(state, discrete).tolist()
+            return np.array([a * x + b * y + c * z for a, b, c in of_matrix])
+
+        turned = replace(self, value=in_axes, gain=gain, held="")
         integrated = None if parts is None else (parts[0].in_axes(matrix), parts[1].in_axes(matrix))
         return replace(turned, rows=turned_rows(matrix, self.rows), place=None, integrated=integrated)
 

@@ -119,7 +119,7 @@ class WheelResults(Group):
 
     word: ClassVar[str] = "wheel"
 
-    speed = Quantity("(T,)", "rad/s", "relative to its body", of=speed, rows=speed_rows, level="motion")
+    speed = Quantity("(T,)", "rad/s", "relative to its body", rate="speed")
     angle = Quantity(
         "(T,)", "rad", "relative to its body, counting full revolutions", of=angle, rows=angle_rows, level="motion"
     )

@@ -416,10 +416,12 @@ class HeldLoop:
         form, updates, first = stepper.form, self.updates, 0
         found: list[StepOutput] = []
         discrete, n_v, n_w = form.system.discrete, form.n_v, form.system.budget.size
-        for row in rows:
-            head, u, q, v, work, power, a, Z, q1, v1, work1, powers, K, numbers, angles = np.split(row, self._cuts)
+        *parts, numbers, angles = np.split(rows, self._cuts, axis=1)
+        tables = updates.tables(discrete, numbers)
+        for k, (head, u, q, v, work, power, a, Z, q1, v1, work1, powers, K) in enumerate(zip(*parts, strict=True)):
             start, end, h, count, starting, replaced = head.tolist()
-            here = form.with_discrete(updates.state_of(discrete, numbers).with_angles(angles))
+            arrays = {name: table[k] for name, table in tables.items()}
+            here = form.with_discrete(discrete.with_arrays(arrays | {ANGLES: angles[k]}))
             here.system.discrete_inputs = u
             old = q, v, stepper.start_rate(Z.reshape(3, n_v), h) if starting else a, work
             rates = stepper.power_at(here, u, q, v) if replaced else power

@@ -22,14 +22,14 @@ from typing import Any  # noqa: E402
 
 import numpy as np  # noqa: E402
 
-from . import p1_satellite, p2_chain, p3_spin_up, p4_statics, p5_chains, p6_mechanisms  # noqa: E402
+from . import p1_satellite, p2_chain, p3_spin_up, p4_statics, p5_chains, p6_mechanisms, p7_control  # noqa: E402
 from .harness import Problem, comparisons, measured  # noqa: E402
 from .page import DATA, draw, line, write_page  # noqa: E402
 
 REFERENCES = Path(__file__).with_name("references.json")
 
 
-FILES = (p1_satellite, p2_chain, p3_spin_up, p4_statics, p5_chains, p6_mechanisms)
+FILES = (p1_satellite, p2_chain, p3_spin_up, p4_statics, p5_chains, p6_mechanisms, p7_control)
 
 
 def all_problems(only: list[str] | tuple[str, ...] = ()) -> list[Problem]:
@@ -46,7 +46,8 @@ def machine() -> dict[str, str]:
     """What was measured with what."""
     lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines() if Path("/proc/cpuinfo").exists() else []
     names = [each.partition(":")[2].strip() for each in lines if each.startswith("model name")]
-    names_of = ["exudyn", "pin", *(["mujoco"] if find_spec("mujoco") else []), "numba", "numpy", "scipy"]
+    peers = {"mujoco": "mujoco", "bsk": "Basilisk"}
+    names_of = ["exudyn", "pin", *(name for name, word in peers.items() if find_spec(word)), "numba", "numpy", "scipy"]
     programs = {name: version(name) for name in names_of}
     return {"processor": names[0] if names else platform.processor(), "python": platform.python_version()} | programs
 

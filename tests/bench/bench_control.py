@@ -1,15 +1,13 @@
 """What a control loop costs: a sampled run beside the same steps without a law, wheels as elements, stiff laws, and
 Basilisk (package bsk, extra `bench`) on the spin of docs/theory/control_loop.md.
 
-`python -m tests.bench.bench_control [PYTHON]`, from the checkout; PYTHON : an interpreter that has Basilisk. With
-``period`` in its place, the breakdown of a period of the sampled run alone.
+`python -m tests.bench.bench_control`, from the checkout; with ``period``, the breakdown of a period of the sampled run
+alone. Control in Basilisk itself is the problem P7 of ``python -m tests.bench``.
 """
 
-import json
-import subprocess
 import sys
 import time
-from pathlib import Path
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -168,22 +166,24 @@ def stiff() -> None:
         print(f"tau {tau:.0e} s: {results.statistics['steps']:4} steps, {cpu:.3f} s of CPU time", flush=True)
 
 
-def basilisk(python: str, right: np.ndarray) -> None:
-    script = Path(__file__).with_name("basilisk_peer.py")
-    done = subprocess.run([python, script, "0.1", "0.05", "0.01", "0.005"], capture_output=True, text=True)
-    if done.returncode:
-        print(f"\nBasilisk is left out: {(done.stderr.strip().splitlines() or ['it gave nothing'])[-1]}")
+def basilisk(right: np.ndarray) -> None:
+    if find_spec("Basilisk") is None:
+        print("\nBasilisk is left out: it is not installed (extra bench)")
         return
+    from .basilisk_peer import UNLIMITED, Craft
+
     print("\nBasilisk, RK4: step s, CPU s, error of the rates; femb, the fastest run above with at most that error")
     ours = {case: spun(*case) for case in SPINS}
-    for line in done.stdout.splitlines():
-        peer = json.loads(line)
-        found = np.array([*peer["omega"], *peer["panels"], *peer["wheels"]])
+    for step in (0.1, 0.05, 0.01, 0.005):
+        start = time.process_time()
+        craft = Craft(step, SPIN["angular_velocity"], np.zeros(3), (0.002, -0.001), UNLIMITED)
+        craft.run(10.0, 20.0, 30.0, commands=TORQUES)
+        used, found = time.process_time() - start, craft.motion()
         error = np.abs(found - right)[:3].max()
         good = [(cpu, case) for case, (cpu, _, each) in ours.items() if np.abs(each - right)[:3].max() <= error]
         cpu, case = min(good, default=(float("nan"), ("none",)))
         words = " ".join(map(str, case))
-        print(f"{peer['step']:6g} {peer['cpu']:7.3f} {error:.1e}   femb {cpu:7.3f} {words}", flush=True)
+        print(f"{step:6g} {used:7.3f} {error:.1e}   femb {cpu:7.3f} {words}", flush=True)
     agreement = np.abs(found - right)
     print(f"agreement: rates {agreement[:3].max():.1e} rad/s, panels {agreement[3:5].max():.1e} rad, ", end="")
     print(f"wheels {agreement[5:].max():.1e} rad/s (aim {ACCURACY:g})")
@@ -196,4 +196,4 @@ if __name__ == "__main__":
     sampled()
     found = wheels()
     stiff()
-    basilisk(sys.argv[1] if len(sys.argv) > 1 else sys.executable, found)
+    basilisk(found)

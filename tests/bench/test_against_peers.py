@@ -37,7 +37,19 @@ def test_the_tables_of_the_page_are_those_of_its_numbers(first):
     assert page.written(page.PAGE.read_text(encoding="utf-8"), first) == page.TABLES[first](data)
 
 
-KEYS = ("p1_position", "p1_deflection", "p2_10", "p3", "p4_roll", "p4_bend", "p5_100", "p6_a01", "p6_a02", "p6_a04")
+KEYS = (
+    "p1_position",
+    "p1_deflection",
+    "p2_10",
+    "p3",
+    "p4_roll",
+    "p4_bend",
+    "p5_100",
+    "p6_a01",
+    "p6_a02",
+    "p6_a04",
+    "p7",
+)
 
 
 @pytest.mark.slow
