@@ -15,7 +15,7 @@ these coordinates, ``from_system`` converts them back.
 
 from collections.abc import Sequence
 from copy import copy
-from typing import TYPE_CHECKING, Protocol, Self, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias, runtime_checkable
 
 import numpy as np
 
@@ -224,6 +224,29 @@ class WithStages(Protocol):
         are given and rows ``first`` to ``last`` - 1 are set, at the states y0 + h A K. Returns the last of these states
         (n,). Raises TrialError.
         """
+
+
+class RatesOfState(Protocol):
+    """The rate of a state y (n,) with inputs u (1, n_u), arrays whose entries change between the calls."""
+
+    y: Floats
+    u: Floats
+    rate: Floats
+    state: tuple[Floats, Floats]
+
+    def __call__(self) -> None:
+        """Overwrite ``rate`` (n,). Raises TrialError."""
+
+    def is_of(self, form: Any, /) -> bool:
+        """Whether these are the rates of another discrete state of the same formulation too."""
+
+
+@runtime_checkable
+class WithBoundRates(Protocol):
+    """A formulation with rates by bound kernels."""
+
+    def bound_rates(self) -> RatesOfState | None:
+        """They; None where an element or a setting has none."""
 
 
 @runtime_checkable

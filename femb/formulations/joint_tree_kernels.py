@@ -16,7 +16,7 @@ import math
 
 import numpy as np
 
-from femb.numerics.compiler.compile import inlined, kernel
+from femb.numerics.compiler.compile import inlined, kernel_with_entry
 from femb.numerics.vector3 import (
     cross,
     dot4,
@@ -97,7 +97,7 @@ def carried(factor, A, w, axes, out, rate, scratch):
             out[m, n] *= factor
 
 
-@kernel
+@kernel_with_entry
 def sweep(index, data, fixed, q, u, Q, V, T, T1, B, B1):
     """Q (s, n_q), V (s, n_v) of the System at s states; T, B and their rates T1, B1 (s, n, 6, 6), zero on entry.
 

@@ -16,7 +16,7 @@ import numpy as np
 from femb.base.errors import SolveError
 from femb.base.options import Run
 from femb.base.types import Floats
-from femb.formulations.contract import NO_STAGES, Formulation, WithStages, WithSteps
+from femb.formulations.contract import NO_STAGES, Formulation, RatesOfState, WithBoundRates, WithStages, WithSteps
 from femb.layout.element import InputError, TrialError
 from femb.numerics import dop853 as dop
 from femb.numerics.dop853_kernels import MAX_FACTOR, MIN_FACTOR, SAFETY, error_size
@@ -51,14 +51,24 @@ class Explicit:
         """Whether the formulation, in any discrete state, may have its rates as one compiled function."""
         return isinstance(self.form, WithStages)
 
+    @cached_property
+    def _binds(self) -> bool:
+        """Whether the formulation may have its rates by bound kernels."""
+        return isinstance(self.form, WithBoundRates)
+
     @property
     def _program(self) -> StageProgram | None:
-        """Stages of the present system as calls of kernels; None for forms with rates of their own."""
-        system = self.form.system
-        if self.form is not system or system.has_stages or not BoundRates.serves(system):
+        """Stages of the present form as calls of kernels; None for forms with rates of their own."""
+        form, system = self.form, self.form.system
+        if form is system and (system.has_stages or not BoundRates.serves(system)):
             return None
-        if self._kept_program is None or not self._kept_program.is_of(system):
-            self._kept_program = StageProgram(system)
+        if self._kept_program is None or not self._kept_program.is_of(form):
+            rates: RatesOfState | None = BoundRates(system) if form is system else None
+            if self._binds:
+                rates = cast(WithBoundRates, form).bound_rates()
+            if rates is None:
+                return None
+            self._kept_program = StageProgram(rates)
         return self._kept_program
 
     def _go_to(self, t: float, y: Floats) -> None:
@@ -101,7 +111,7 @@ class Explicit:
         if self._compiles and (form := cast(WithStages, self.form)).has_stages:
             return form.stages(A, first, last, h, y0, K)
         if (program := self._program) is not None:
-            return program.stages(self.form.system, A, first, times, h, y0, K)
+            return program.stages(self.form, A, first, times, h, y0, K)
         for s, t in enumerate(times, first):
             y = y0 + h * (A[s, :s] @ K[:s])
             self._set_rate(t, y, K[s])

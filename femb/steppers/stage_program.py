@@ -5,11 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from femb.base.types import Floats, Ints
+from femb.formulations.contract import Formulation, RatesOfState
 from femb.numerics.compiler.bound_calls import Program, call_each, calling
 from femb.numerics.compiler.compile import kernel
 from femb.numerics.dop853_kernels import copy_to, stage_state
-from femb.system.bound_equations import BoundRates
-from femb.system.system import System
 
 
 @kernel
@@ -37,32 +36,29 @@ def make_stages(
 
 
 class StageProgram:
-    """Stages of explicit steps of a system, in any of its discrete states."""
+    """Stages of explicit steps of a formulation with bound rates, in any of its discrete states."""
 
-    def __init__(self, system: System) -> None:
-        self._rates = BoundRates(system)
-        self._program = Program([self._rates])
-
-    def is_of(self, system: System) -> bool:
-        """Whether it serves this system."""
-        return self._rates.is_of(system)
+    def __init__(self, rates: RatesOfState) -> None:
+        self._rates, self.is_of = rates, rates.is_of
+        self._program = Program([rates])
 
     def stages(
-        self, system: System, A: Floats, first: int, times: Sequence[float], h: float, y0: Floats, K: Floats
+        self, form: Formulation, A: Floats, first: int, times: Sequence[float], h: float, y0: Floats, K: Floats
     ) -> Floats:
         """Set rows of the stages K of a step of length h (s) from y0 (n,), those at these times (s), from ``first`` on;
         returns the last state. A : coefficients. Raises TrialError.
         """
         rates, entries, last = self._rates, self._program.put_together({}), first + len(times)
         arguments = A, h, y0, K
-        if not system.inputs_of_state:
+        if not form.inputs_of_state:
+            system = form.system
             U = np.empty((len(times), system.n_u))
             system.inputs_along(times, system.q0, system.v0, U)
             self._make(entries, first, last, U, *arguments)
         else:
             for s, t in enumerate(times, first):
                 set_state(A, s, h, y0, K, rates.y)
-                self._make(entries, s, s + 1, system.inputs_at(t, *rates.state)[None], *arguments)
+                self._make(entries, s, s + 1, form.inputs_at(t, *rates.state)[None], *arguments)
         return rates.y.copy()
 
     def _make(

@@ -445,3 +445,41 @@ def test_explicit_steps_build_no_sparse_matrix(monkeypatch):
         counts.append(made)
     assert results.statistics["steps"] == 200
     assert counts[0] == counts[1]
+
+
+def pushed(model):
+    """The model with a wheel, whose speed is a coordinate of its own, or without, and a force that the recursion of
+    rigid trees does not know."""
+    model.add(femb.Load("push", body="hub", torque=(0.1, 0.2, 0.3), frame="body", profile=femb.profiles.Versine(2.0)))
+    return model
+
+
+def with_wheel(model):
+    model.add(femb.ReactionWheel("wheel", body="hub", axis=(0, 0, 1), spin_inertia=0.05, speed=10.0, viscous=1e-3))
+    return model
+
+
+@pytest.mark.parametrize(
+    "made", [lambda: pushed(panel_on_hub(time=50.0)), lambda: with_wheel(pushed(panel_on_hub(time=50.0)))]
+)
+def test_rates_by_bound_kernels_are_those_of_the_methods(made, monkeypatch):
+    form = ReducedForm(System(made()))
+    rates = form.bound_rates()
+    rng = np.random.default_rng(3)
+    q, v = form.q0 + 0.1 * rng.standard_normal(form.n_q), rng.standard_normal(form.n_v)
+    form.normalise(q)
+    u = form.inputs_at(0.7, q, v)
+    a, multipliers = form.forward(u, q, v)
+    power = form.budget_rates(u[None], q[None], v[None], multipliers[None])[0]
+    wanted = np.concatenate([form.rates(q[None], v[None])[0], a, power])
+    for _ in range(2):
+        rates.y[:], rates.u[0] = np.concatenate([q, v, rng.standard_normal(len(power))]), form.inputs_at(0.7, q, v)
+        rates()
+        np.testing.assert_allclose(rates.rate, wanted, rtol=1e-11, atol=1e-12 * np.abs(wanted).max())
+    # inside steps no method of the form, which allocates arrays, evaluates anything
+    calls, forward = [], ReducedForm.forward
+    monkeypatch.setattr(ReducedForm, "forward", lambda *x: calls.append(1) or forward(*x))
+    options = {"output_interval": 0.5, "method": "rk", "formulation": "reduced", "output": {"motion_only": True}}
+    found = femb.simulate(made(), duration=2.0, tableau="rk4", step=0.01, **options)
+    assert found.statistics["evaluations"] >= 800
+    assert len(calls) <= 5

@@ -25,6 +25,7 @@ from femb.formulations.contract import Coordinates, refused
 from femb.formulations.independent import Independent
 from femb.formulations.joint_tree import JointTree, Swept, TreeForm, position_names, speed_names
 from femb.formulations.joint_tree_kernels import FRAME_V, SIZE, SPHERICAL
+from femb.formulations.reduced.bound_rates import NO_MASS, ReducedRates, defined, solve_positive
 from femb.formulations.reduced.null_space import (
     NullSpace,
     TreeTangent,
@@ -210,16 +211,6 @@ class DenseFactors:
         return x
 
 
-def solve_positive(matrix: Floats, x: Floats) -> Floats:
-    """Solution (n,) of a positive definite system by a Cholesky factorisation. Raises SingularError."""
-    (solve,) = get_lapack_funcs(("posv",), (matrix,))
-    _, solution, info = solve(matrix, x, lower=True)
-    if info > 0 or not np.all(np.isfinite(solution)):
-        raise SingularError
-    result: Floats = solution
-    return result
-
-
 def bordered(matrix: Matrix, J: Floats) -> Matrix:
     """[matrix, J^T; J, 0], dense or scipy.sparse like the matrix."""
     if isinstance(matrix, np.ndarray):
@@ -271,6 +262,8 @@ class Entries(NamedTuple):
 
 # Up to this many unknowns dense matrices are faster, also with beams; those of rigid bodies fill in anyway.
 DENSE = 250
+# Up to so many speeds a dense mass takes less time than a recursion whose other forces Python evaluates.
+FEW = 60
 # Frames whose 6 x 6 matrices, of one or several states, stay in the processor's cache.
 TOGETHER = 200
 
@@ -321,6 +314,16 @@ class ReducedForm(RecursiveSteps, TreeCoordinates, TreeForm):
         swept = self.swept(q[None], np.zeros((1, self.n_v)) if v is None else v[None])
         H2, H2_rate = self.null_space.matrices(*(array[0] for array in swept[2:]))
         return self.independent.pulled(H2), self.independent.pulled(H2_rate)
+
+    @property
+    def has_body_roots(self) -> bool:
+        """Whether velocities of free bodies are in body axes."""
+        return bool(self._body_roots)
+
+    def bound_rates(self) -> ReducedRates | None:
+        """Its rates by bound kernels; None where it has none, or a recursion of its own that serves better."""
+        slow = self._recursion is None or (self._recursion.others and self.n_v <= FEW)
+        return ReducedRates(self) if slow and ReducedRates.serves(self) else None
 
     @property
     def coordinate_names(self) -> tuple[str, ...]:
@@ -374,7 +377,8 @@ class ReducedForm(RecursiveSteps, TreeCoordinates, TreeForm):
         matrix = self.mass(swept)
         try:
             if self.dense and not self.n_c:
-                return solve_positive(matrix, x), np.zeros(0)
+                defined(solve_positive(np.ascontiguousarray(matrix), x))
+                return x, np.zeros(0)
             if self.n_c:
                 no_rate = self.system.constraint_rates(u[None], Q, np.zeros_like(V))
                 bias_rate = (self.system.constraint_rates(u[None], Q, bias) - no_rate)[0, self.retained]
@@ -382,13 +386,11 @@ class ReducedForm(RecursiveSteps, TreeCoordinates, TreeForm):
                 matrix, x = bordered(matrix, self._retained_rows(u, swept)), np.append(x, gamma)
             x = self.solver.factorise(matrix).solve(x)
         except SingularError as error:
-            raise TrialError(
-                "the reduced mass matrix is singular: a direction without mass, or rows too many"
-            ) from error
+            raise TrialError(NO_MASS) from error
         return x[: self.n_v], x[self.n_v :]
 
     @cached_property
-    def _mass_offsets(self) -> Ints | None:
+    def mass_offsets(self) -> Ints | None:
         """Offsets of every frame's mass (n, 6, 6) in block data; None if elements couple frames or have unknowns."""
         if self.layout.structures or self.layout.internal:
             return None
@@ -402,16 +404,16 @@ class ReducedForm(RecursiveSteps, TreeCoordinates, TreeForm):
     def mass(self, swept: Swept) -> Matrix:
         """H2^T M H2 (n_v, n_v) at one swept state; dense, or scipy.sparse."""
         data = self.system.mass_data(swept[0][0])
-        if self._mass_offsets is not None:
+        if self.mass_offsets is not None:
             out = np.zeros((self.tree.n_u, self.tree.n_u))
-            composite(self.tree.index, swept[2][0], swept[4][0], np.append(data, 0.0)[self._mass_offsets], out)
+            composite(self.tree.index, swept[2][0], swept[4][0], np.append(data, 0.0)[self.mass_offsets], out)
             result: Floats = self.independent.pulled(out, left=True)
             return result
         n, n_u = self.system.n_v, self.tree.n_u
         if not self.dense:
             H = self.independent.pulled(self.null_space.of(swept))
             return H.T @ self.system.pattern.to_csc(data)[:n, :n] @ H
-        entries, by_row, out = self._mass_entries, np.zeros((n, n_u)), np.zeros((n_u, n_u))
+        entries, by_row, out = self.mass_entries, np.zeros((n, n_u)), np.zeros((n_u, n_u))
         rows = self.null_space.rows(swept)
         product(*entries.places, data[entries.numbers], *rows, by_row)
         pulled_rows(*rows, by_row, out)
@@ -456,7 +458,7 @@ class ReducedForm(RecursiveSteps, TreeCoordinates, TreeForm):
         return result
 
     @cached_property
-    def _mass_entries(self) -> Entries:
+    def mass_entries(self) -> Entries:
         """The entries of masses in block data."""
         rows, columns = self.system.pattern.rows_columns()
         n = self.system.n_v

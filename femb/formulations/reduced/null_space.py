@@ -31,7 +31,7 @@ from femb.formulations.joint_tree_kernels import (
     shift_motion,
 )
 from femb.layout.element import LowRank
-from femb.numerics.compiler.compile import kernel
+from femb.numerics.compiler.compile import kernel, kernel_with_entry
 from femb.numerics.vector3 import assign, rotate, rotate_back, rotation
 
 # Kernels over a joint tree with v_i = T_i v_parent + B_i u_i: products with H2, its transpose and derivatives.
@@ -40,7 +40,7 @@ from femb.numerics.vector3 import assign, rotate, rotate_back, rotation
 # order of the System. Source: docs/theory/reduced_order.md, equations (8), (10) to (13).
 
 
-@kernel
+@kernel_with_entry
 def apply_H2(index, T, T1, B, B1, V, u, ud, A):
     """A = H2 u' + H2' u, root to tips: A_i = T_i A_parent + B_i u'_i + T'_i V_parent + B'_i u_i."""
     for s in range(A.shape[0]):
@@ -58,7 +58,7 @@ def apply_H2(index, T, T1, B, B1, V, u, ud, A):
                 A[s, row + m] = total
 
 
-@kernel
+@kernel_with_entry
 def apply_H2_T(index, T, B, F, g):
     """g = H2^T F, tips to root; on return F contains for every frame the sum over its subtree."""
     for s in range(F.shape[0]):
@@ -94,7 +94,7 @@ def apply_dH2_T(index, T, B, T1, B1, F, dF, g):
                         dF[s, parent_row + o] += T[s, k, m, o] * dF[s, row + m] + T1[s, k, m, o] * F[0, row + m]
 
 
-@kernel
+@kernel_with_entry
 def fill(index, start, width, T, T1, B, B1, H, H1):
     """Rows of H2 and H2' at one state in flat arrays H, H1: those of frame k begin at start[k], with width[k] entries,
     one for each speed on the path from the root to the frame. T, T1, B, B1 (n, 6, 6)."""
@@ -114,7 +114,7 @@ def fill(index, start, width, T, T1, B, B1, H, H1):
                 H[row + inherited + c], H1[row + inherited + c] = B[k, m, c], B1[k, m, c]
 
 
-@kernel
+@kernel_with_entry
 def product(rows, columns, entries, first, path, H, out):
     """Add A H2 to out, of a matrix A by its entries at (rows, columns), and of H2 by its rows: those of row r are
     H[first[r] : first[r + 1]], in the columns path."""
@@ -124,7 +124,7 @@ def product(rows, columns, entries, first, path, H, out):
             out[r, path[b]] += entries[e] * H[b]
 
 
-@kernel
+@kernel_with_entry
 def pulled_rows(first, path, H, A, out):
     """Add H2^T A to out; H2 as in ``product``."""
     for r in range(A.shape[0]):
@@ -133,7 +133,7 @@ def pulled_rows(first, path, H, A, out):
                 out[path[a], c] += H[a] * A[r, c]
 
 
-@kernel
+@kernel_with_entry
 def composite(index, T, B, M, out):
     """out = H2^T M H2 at one state by the composite rigid body algorithm; T, B (n, 6, 6).
 
@@ -319,7 +319,7 @@ class NullSpace:
         return int(self._ends[-1]) if len(self._ends) else 0
 
     @cached_property
-    def _structure(self) -> tuple[Ints, Ints, Ints]:
+    def structure(self) -> tuple[Ints, Ints, Ints]:
         """Order of the entries, their columns, and the first of every row."""
         tree, paths = self.tree, self._paths
         first_v, size, internal_v = tree.index[:, FRAME_V], tree.index[:, SIZE], tree.internal_index[1]
@@ -345,19 +345,19 @@ class NullSpace:
         """H2 at the first swept state by its rows, as ``product`` takes them."""
         H, H1 = np.empty((2, self.size))
         fill(self.tree.index, self.start, self.width, *(array[0] for array in swept[2:]), H, H1)
-        _, columns, first = self._structure
+        _, columns, first = self.structure
         return first, columns, self._ordered(H, 1.0)
 
     def _ordered(self, flat: Floats, of_internal: float) -> Floats:
         """Entries by rows of those in the order of ``fill``; one value for internal coordinates."""
-        result: Floats = np.append(flat, np.full(len(self.tree.internal_index[1]), of_internal))[self._structure[0]]
+        result: Floats = np.append(flat, np.full(len(self.tree.internal_index[1]), of_internal))[self.structure[0]]
         return result
 
     def matrix(self, flat: Floats, of_internal: float) -> Any:
         """(system.n_v, n_u), scipy.sparse, of entries in the order of ``fill``; one value for internal coordinates."""
         from scipy.sparse import csr_array
 
-        _, columns, first = self._structure
+        _, columns, first = self.structure
         return csr_array((self._ordered(flat, of_internal), columns, first), shape=self.shape)
 
 
