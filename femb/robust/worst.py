@@ -22,8 +22,8 @@ from femb.linear.margins import Margins, OpenedLoop, margins_of
 from femb.linear.norms import peak_gain
 from femb.linear.state_space import StateSpace
 from femb.robust.bounds import SLACK, Plant, bound, recentred
-from femb.robust.search import largest, points_of
 from femb.robust.uncertain import Uncertain, uncertain
+from femb.study.box import largest, points_of
 from femb.study.linear_outputs import DelayMargin, DiskMargin, GainMargin, LoopOutput, PhaseMargin, SensitivityPeak
 from femb.study.study import Build, Study
 

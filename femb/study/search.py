@@ -25,10 +25,11 @@ from femb.base.values import number_problem, numbered
 from femb.case.compose import entry_of
 from femb.case.parameters import Parameter
 from femb.results.sweep import excess
+from femb.study.box import largest, points_of
 from femb.study.runner import RunAnalyses, Runner, StudyRow
 from femb.study.sensitivity import Differences, given_entries
 from femb.study.study import Study
-from femb.study.variables import EDGE, EVOLUTION, SLSQP, Values, generation, unit_points
+from femb.study.variables import EDGE, EVOLUTION, SLSQP, Values, at_points, generation, unit_points
 from femb.study.variables import Range as Levels
 
 # Relative spread of what is best over a generation at which a search ends; a violation of what has no value.
@@ -97,6 +98,36 @@ class Search:
             _Descents(self, fixed, [self.values[best]]).find()
         else:
             _Descents(self, fixed, []).find()
+
+    def find_worst(self) -> None:
+        """Carry out the corners and random points of the bounds, and a local search from the worst of these.
+
+        The worst run is carried out again as the last one.
+        """
+        variables, values = tuple(self.study.variables.values()), self.values
+        values += self.study.rows
+        number = list(self.study.outputs).index(self.name)
+
+        def cost(row: StudyRow) -> float:
+            """What is worse the larger it is; a run that failed has none."""
+            value = self.sign * float(row.outputs[number])
+            return -FAR if np.isnan(value) else float(np.clip(value, -FAR, FAR))
+
+        known = [cost(row) for row in self.carry_out(dict(enumerate(values)))]
+        begun = points_of(len(variables), self.study.seed)
+
+        def at(d: Floats) -> float:
+            if len(values) >= self.study.most - 1:
+                return -FAR
+            values.extend(at_points(variables, d[None]))
+            known.extend(map(cost, self.carry_out({len(values) - 1: values[-1]})))
+            return known[-1]
+
+        largest(at, begun, known, best=1)
+        worst = int(np.argmax(known))
+        values.append(values[worst])
+        self.carry_out({len(values) - 1: values[-1]})
+        self.notes.append(f"worst {self.name}: run {worst}, carried out again as the last; found, not proved")
 
     def _evolve(self, most: int) -> None:
         """Differential evolution over the probabilities of the variables.

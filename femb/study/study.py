@@ -22,9 +22,10 @@ from femb.case.schema import key_problems, keys_of, unknown_key
 from femb.case.text import CaseError, key_lines, located, parse_toml, text_of
 from femb.model.model import Model
 from femb.results.sweep import FEASIBLE
+from femb.study.box import EVALUATIONS
 from femb.study.linear_outputs import OUTPUTS
 from femb.study.outputs import StudyOutput
-from femb.study.variables import DESIGNS, LISTED, OPTIMIZE, OPTIMIZERS, VARIABLES, Variable, rows_of
+from femb.study.variables import DESIGNS, LISTED, OPTIMIZE, OPTIMIZERS, VARIABLES, WORST, Uniform, Variable, rows_of
 
 Build = Callable[..., Model]
 CaseForms = Annotated[Any, SeveralForms((str,))]
@@ -81,7 +82,8 @@ class Study(Brief):
     """how the runs are chosen: "grid", every combination of the variables' values; "list", their first values, their
     second, and so on; "random", "latin-hypercube" or "sobol", so many runs of their distributions; "saltelli", runs (n
     + 2) of n variables, for Sobol indices; "optimize", at most so many runs in search of the best within the
-    constraints"""
+    constraints; "worst", corners and random points of the bounds of the variables, and a search from there for the
+    opposite of ``best``, which the last row has"""
     runs: int | None = None
     """number of samples of a random design, or of runs of a search"""
     seed: int = 0
@@ -130,6 +132,8 @@ class Study(Brief):
     @property
     def most(self) -> int:
         """Number of runs, of a search the largest."""
+        if self.design == WORST:
+            return self.runs or len(self.rows) + EVALUATIONS * len(self.variables) + 1
         return self.runs or 0 if self.design == OPTIMIZE else len(self.rows)
 
     @property
@@ -249,6 +253,16 @@ class Study(Brief):
         levels = {name: variable.levels() for name, variable in self.variables.items()}
         if self.design == OPTIMIZE and self.best is None:
             check.fail("best", f"is missing: the design {OPTIMIZE!r} needs an output that is to be least or largest")
+        if self.design == WORST:
+            if self.best is None:
+                check.fail(
+                    "best", f"is missing: the design {WORST!r} seeks its opposite: give largest NAME of a margin"
+                )
+            for name, variable in self.variables.items():
+                if not isinstance(variable, Uniform):
+                    text = f"got {variable.kind!r}, wanted uniform: the worst is sought between bounds"
+                    check.fail_at(("variables", name, "kind"), text)
+            return
         if self.design not in LISTED:
             if self.runs is None:
                 check.fail("runs", f"is missing: the design {self.design!r} needs the number of samples")

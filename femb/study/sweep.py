@@ -30,7 +30,7 @@ from femb.study.ensemble import TOGETHER, simulate_ensemble
 from femb.study.runner import Described, RunAnalyses, Runner, Runs, StudyRow, in_pool, in_process
 from femb.study.search import Search
 from femb.study.study import Study, read_study
-from femb.study.variables import OPTIMIZE
+from femb.study.variables import OPTIMIZE, WORST
 
 # Preparation of a study: the checks that need its case, compiled kernels, and the units of its outputs.
 #
@@ -164,7 +164,11 @@ def fingerprint(study: Study, runner: Runner) -> dict[str, str]:
         "variables": [[kind.kind, asdict(kind)] for kind in study.variables.values()],
         "outputs": [[kind.kind, asdict(kind)] for kind in study.outputs.values()],
         "design": [study.design, study.runs, study.seed],
-        **({"aim": [study.best, study.limits, study.optimizer, study.starts]} if study.design == OPTIMIZE else {}),
+        **(
+            {"aim": [study.best, study.limits, study.optimizer, study.starts]}
+            if study.design in (OPTIMIZE, WORST)
+            else {}
+        ),
         "keep": study.keep,
     }
     return {word: _digest(json.dumps(part, sort_keys=True, default=repr)) for word, part in parts.items()}
@@ -447,6 +451,8 @@ def sweep(
         try:
             if study.design == OPTIMIZE:
                 search.find()
+            elif study.design == WORST:
+                search.find_worst()
             else:
                 values = study.rows
                 carry_out(dict(enumerate(values)))

@@ -13,6 +13,7 @@ from femb.base.meanings import Description
 from femb.base.options import AUTO
 from femb.base.types import POSITIVE, Floats, OneOf, SeveralForms
 from femb.base.values import shown
+from femb.study.box import points_of
 
 SPACINGS = ("linear", "logarithmic")
 Keys = Annotated[Any, SeveralForms((str, list[str]))]
@@ -213,7 +214,9 @@ SAMPLED = ("random", "latin-hypercube", "sobol", "saltelli")
 """Designs of a number of samples."""
 OPTIMIZE = "optimize"
 """Design of runs that follow each other in search of the best."""
-DESIGNS = (*LISTED, *SAMPLED, OPTIMIZE)
+WORST = "worst"
+"""Corners and random points of the bounds of the variables, and a local search, for the worst of an output."""
+DESIGNS = (*LISTED, *SAMPLED, OPTIMIZE, WORST)
 SLSQP, EVOLUTION = "slsqp", "differential-evolution"
 OPTIMIZERS = (AUTO, SLSQP, "trust-constr", EVOLUTION)
 # The smallest probability, since the first point of a Sobol sequence may be zero, where a normal variable is infinite.
@@ -231,10 +234,18 @@ def rows_of(design: str, variables: Sequence[Variable], runs: int | None, seed: 
         return list(product(*(variable.levels() or [] for variable in variables)))
     if design == "list":
         return list(zip(*(variable.levels() or [] for variable in variables), strict=True))
+    if design == WORST:
+        return at_points(variables, points_of(len(variables), seed))
     if design == OPTIMIZE:
         design, runs = "latin-hypercube", generation(len(variables))
     points = np.clip(unit_points(design, len(variables), runs or 0, seed), EDGE, 1.0 - EDGE)
     columns = [variable.quantile(u) for variable, u in zip(variables, points.T, strict=True)]
+    return list(zip(*columns, strict=True))
+
+
+def at_points(variables: Sequence[Variable], points: Floats) -> list[tuple[Any, ...]]:
+    """The values of variables between bounds at points (n, k) of the box [-1, 1]."""
+    columns = [variable.quantile(0.5 * (1.0 + d)) for variable, d in zip(variables, points.T, strict=True)]
     return list(zip(*columns, strict=True))
 
 

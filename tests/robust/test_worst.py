@@ -8,8 +8,8 @@ from oracles.uncertain_satellite import BY, LAW, attitude_law, satellite
 import femb
 from femb.linear.norms import peak_gain
 from femb.robust.bounds import Plant, recentred, scaling_at
-from femb.robust.search import largest, points_of
 from femb.robust.worst import proved_level
+from femb.study.box import largest, points_of
 
 X, Z = "bodies.hub.torque.x", "bodies.hub.torque.z"
 WORST = {"left": 1980.0, "right": 1980.0, "inertia": 270.0, "angle": 0.0}
@@ -84,6 +84,8 @@ def test_a_search_is_repeatable_and_never_worse_than_corners():
     def peak(d):
         return float(-np.sum((d - np.array([0.3, -0.2])) ** 2))
 
+    corner = np.array([[-1.0, -1.0]])
+    assert largest(peak, corner, [peak(corner[0])])[0] == pytest.approx([0.3, -0.2], abs=1e-4)
     begun = points_of(2)
     assert (begun[5:] < -0.5).any(axis=0).all()  # random points beside the middle and four corners: all over the box
     assert (begun[5:] > 0.5).any(axis=0).all()

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from models import refusals
+from models import refusals, refuses
 from scipy.optimize import brentq
 
 import femb
@@ -177,6 +177,38 @@ def test_a_search_goes_on_where_it_was(tmp_path):
     assert done[:14] == [*range(13), 12]
     assert again.columns() == whole.columns()
     assert Sweep.read(tmp_path / "sweep.h5").summary() == whole.summary()
+
+
+# The worst
+
+
+def test_the_worst_of_bounds_is_sought_from_corners_and_inside_of_them():
+    """The first frequency of a pendulum with a spring is least in the middle of one range, at the end of the other."""
+
+    def swing(mass=3.0, arm=0.1):
+        model = femb.Model()
+        model.add(femb.RigidBody("bob", mass, (0.2, 0.1 + (arm - 0.15) ** 2, 0.2)))
+        ends = (femb.JointEnd("ground", axis=(0, 1, 0)), femb.JointEnd("bob", at=(0, 0, 0.5), axis=(0, 1, 0)))
+        model.add(femb.Revolute("hinge", *ends))
+        model.add(femb.JointSpringDamper("spring", "hinge", stiffness=5.0))
+        return model
+
+    variables = {
+        "mass": {"kind": "uniform", "low": 2.0, "high": 4.0},
+        "arm": {"kind": "uniform", "low": 0.0, "high": 0.4},
+    }
+    words = {"design": "worst", "outputs": {"first": {"kind": "natural_frequency"}}, "seed": 3}
+    study = Study(swing, variables, best="least first", **words)
+    found, again = sweep(study), sweep(study)
+    assert found.columns() == again.columns()
+    assert found["first"][-1] == np.max(found["first"])
+    assert found["first"][-1] >= np.max(found["first"][:5])  # of the middle and the corners
+    assert found["mass"][-1] == pytest.approx(2.0, rel=1e-6)
+    assert found["arm"][-1] == pytest.approx(0.15, abs=1e-3)
+    assert found["first"][-1] == pytest.approx(np.sqrt(5.0 / (0.1 + 2.0 * 0.25)) / (2.0 * np.pi), rel=1e-6)
+    refuses("best: is missing", Study, swing, variables, **words)
+    values = {"mass": {"values": [2.0, 3.0]}}
+    refuses("wanted uniform", Study, swing, values, best="least first", **words)
 
 
 # By gradients

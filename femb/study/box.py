@@ -13,6 +13,8 @@ POINTS, BEST = 30, 3
 # Of a local search, by the number of parameters.
 EVALUATIONS = 60
 SEED = 1
+# The first step of a local search, from a point of the box inwards.
+INWARD = 0.2
 
 
 def points_of(count: int, seed: int = SEED) -> Floats:
@@ -42,7 +44,11 @@ def largest(
         return found, value
     bounds = [(-1.0, 1.0)] * begun.shape[1]
     for k in order[:best]:
+        # scipy's own simplex has no extent at a lower bound
+        inward = np.where(begun[k] > 0.0, -INWARD, INWARD)
+        simplex = np.vstack([begun[k], begun[k] + np.diag(inward)])
         words = {"maxfev": evaluations * begun.shape[1], "xatol": 1e-9, "fatol": 1e-12 * abs(value)}
+        words["initial_simplex"] = simplex
         search = minimize(lambda d: -objective(d), begun[k], method="Nelder-Mead", bounds=bounds, options=words)
         if -search.fun > value:
             found, value = np.asarray(search.x), float(-search.fun)
