@@ -50,6 +50,12 @@ from femb.linear.model import LinearModel as LinearModel
 from femb.linear.model import linear_model as linear_model
 from femb.linear.peak_loads import PeakLoads as PeakLoads
 from femb.linear.peak_loads import peak_loads as peak_loads
+from femb.linear.pointing_budget import PointingBudget as PointingBudget
+from femb.linear.pointing_budget import pointing_budget as pointing_budget
+from femb.linear.pointing_sources import ConstantSource as ConstantSource
+from femb.linear.pointing_sources import HarmonicSource as HarmonicSource
+from femb.linear.pointing_sources import NoiseSource as NoiseSource
+from femb.linear.pointing_sources import PulseSource as PulseSource
 from femb.linear.shaper import Shaper as Shaper
 from femb.linear.shaper import shaper as shaper
 from femb.linear.unbalance import UnbalanceResponse as UnbalanceResponse
@@ -70,6 +76,8 @@ from femb.results.sobol import sobol_indices as sobol_indices
 from femb.results.sweep import Sweep as Sweep
 from femb.robust.uncertain import Uncertain as Uncertain
 from femb.robust.uncertain import uncertain as uncertain
+from femb.robust.verify import Verified as Verified
+from femb.robust.verify import verify as verify
 from femb.robust.worst import WorstCases as WorstCases
 from femb.robust.worst import worst as worst
 from femb.run.compare import compare as compare

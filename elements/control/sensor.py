@@ -152,6 +152,14 @@ class Sensor(WithErrors, Item):
         """The instant (s) of the motion that its value at the time t (s) is of."""
         return last_sample(t, *self.clock(model), self.delay)
 
+    def sample_errors(self, width: int, period: float) -> tuple[Floats, Floats]:
+        """The covariance (w, w) of the noise of a sample, and the bias (w,), in the unit of its value.
+
+        width : of its value in linear models. period : s, of its samples. Slow walks of a bias are not among them.
+        """
+        noise = np.broadcast_to(self.noise, width).astype(float)
+        return np.diag((self.scale * noise) ** 2), self.scale * np.broadcast_to(self.bias, width)
+
     def linear_law(self, layout: Layout, model: ModelView) -> LinearLaw:
         """Its gains on the outputs of the linear plant, at its samples."""
         truth = self.truth(layout, model)

@@ -168,6 +168,12 @@ class StarTracker(AttitudeSensor):
         roll = float(along[0] * random[0] + along[1] * random[1] + along[2] * random[2])
         return np.asarray(self.noise * (random - roll * along) + self.roll_noise * roll * along + self.bias)
 
+    def sample_errors(self, width: int, period: float) -> tuple[Floats, Floats]:
+        covariance, bias = super().sample_errors(width, period)
+        along = np.outer(self.boresight, self.boresight)
+        across = np.eye(3) - along
+        return across @ covariance @ across + (self.scale * self.roll_noise) ** 2 * along, bias
+
 
 def positive(quaternion: Floats) -> Floats:
     """The quaternion of the same attitude with q_0 >= 0."""
@@ -263,6 +269,10 @@ class Gyro(PlacedSensor):
         """The middle of its period, of a mean; else as with all sensors."""
         instant = super().measured_at(layout, model, t)
         return max(instant - 0.5 * self.clock(model)[0], 0.0) if self.integrating else instant
+
+    def sample_errors(self, width: int, period: float) -> tuple[Floats, Floats]:
+        white = self.scale**2 * self.angle_random_walk**2 / period
+        return white * np.eye(width), self.scale * np.broadcast_to(self.bias, width)
 
     def linear_outputs(self, layout: Layout) -> Mapping[str, bool]:
         """Its true quantity; of a mean over a period none."""

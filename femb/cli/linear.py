@@ -183,6 +183,7 @@ def _states(texts: tuple[str, ...]) -> dict[str, float]:
 @click.option("--channel", "channels", multiple=True, metavar="NAME", help="Margins of this channel only [all].")
 @click.option("--largest-delay", "delays", is_flag=True, help="Look for the delay that all sampled laws bear together.")
 @click.option("--worst", "worse", is_flag=True, help="Worst margins over the ranges of [parameters], found and proved.")
+@click.option("--verify", "runs", is_flag=True, help="Run the parameters of --worst in time, beside the slowest pole.")
 @click.option("--by", multiple=True, metavar="NAME", help="A parameter of that [all with a range].")
 @click.option("--figure", type=click.Choice(LOOPS), default="all", show_default=True, help="What loop.png shows.")
 @click.option("--input", "inputs", multiple=True, metavar="NAME", help="One more input of the plant, for responses.")
@@ -196,6 +197,7 @@ def loop(
     channels: tuple[str, ...],
     delays: bool,
     worse: bool,
+    runs: bool,
     by: tuple[str, ...],
     figure: str,
     inputs: tuple[str, ...],
@@ -237,8 +239,15 @@ def loop(
         cases = worst(loaded.path, by, **given)
         text.append(cases.table())
         values["worst"] = [vars(each) for each in cases.cases]
-    elif by:
-        raise OptionError("--by: is of --worst")
+        if runs:
+            from femb.robust.verify import verify
+
+            del given["channels"]
+            decays = verify(cases, loaded.path, by, **given)
+            text.append(decays.table())
+            values["verified"] = [vars(each) for each in decays.decays]
+    elif by or runs:
+        raise OptionError("--by, --verify: are of --worst")
     files = [found.write(file.with_suffix(suffix), margins) for suffix in (".npz", ".mat", ".h5")]
     picture = found.draw(file.with_suffix(".png"), figure, margins=margins)
     return ["\n\n".join(text), "", *files, picture, values]

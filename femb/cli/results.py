@@ -10,7 +10,7 @@ import click
 
 from femb.base.errors import ResultError
 from femb.base.progress import counted
-from femb.cli.options import CAMERA, DPI, FORCE, FRAME, ITEM, QUIET, RESULTS, SPAN, numbers
+from femb.cli.options import CAMERA, DPI, FORCE, FRAME, ITEM, QUIET, RESULTS, SET, SPAN, OptionError, numbers
 from femb.cli.output import check_free, check_writable, only_results, read_results, reported, say, wants_json
 
 if TYPE_CHECKING:
@@ -54,18 +54,24 @@ def loads(
 
 @click.command()
 @RESULTS
-@click.option("--of", required=True, metavar="NAME", help="Quantity, as controllers.attitude.error.")
+@click.option("--of", metavar="NAME", help="Quantity, as controllers.attitude.error, or as bodies.hub.turn.")
 @click.option("--window", "windows", type=float, multiple=True, metavar="T", help="Length of a window, s; repeatable.")
 @click.option("--first", type=float, metavar="T", help="Leave out what is before T, s.")
+@click.option("--linear", is_flag=True, help="Of a case in place of results: the budget of its loop in closed form.")
+@click.option("--budget", type=click.Path(path_type=Path), metavar="FILE", help="Sources beside sensors (TOML).")
+@SET
 @click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Figure [pointing.png beside RESULTS].")
 @DPI
 @FORCE
 @QUIET
 def pointing(
     results: Path,
-    of: str,
+    of: str | None,
     windows: tuple[float, ...],
     first: float | None,
+    linear: bool,
+    budget: Path | None,
+    overrides: tuple[str, ...],
     out: Path | None,
     dpi: int,
     force: bool,
@@ -74,11 +80,21 @@ def pointing(
     """Print absolute, mean and relative pointing errors by windows of time, and draw them.
 
     The mean error is that of the mean over a window, the relative one what is left within it: RMS, and 99.7 % of the
-    time.
+    time. With --linear RESULTS is a case, and the errors are those of its linear loop by source and axis.
     """
     from femb.results.pointing import pointing as errors
 
     with reported():
+        if linear:
+            if first is not None:
+                raise OptionError("--first: is of results, not of --linear")
+            target = out or Path("out") / results.stem / "pointing.png"
+            _budget(results, of, windows, budget, overrides, target, dpi, force, quiet)
+            return
+        if budget is not None or overrides:
+            raise OptionError("--budget, --set: are of --linear")
+        if of is None:
+            raise OptionError("--of: is missing; wanted a quantity, as controllers.attitude.error")
         file, data = read_results(results)
         target = out or file.parent / "pointing.png"
         check_writable(target)
@@ -86,6 +102,33 @@ def pointing(
         found = errors(data, of, windows or None, first)
         found.plot().savefig(target, dpi=dpi)
         say(found.table(), "", target, {"windows": found.rows()}, quiet=quiet)
+
+
+def _listed(value: Any) -> list[Any]:
+    return [] if value is None else value if isinstance(value, list) else [value]
+
+
+def _budget(
+    case: Path, of: str | None, windows: Sequence[float], budget: Path | None, overrides: Sequence[str], target: Path,
+    dpi: int, force: bool, quiet: bool,
+) -> None:  # fmt: skip
+    """Print and draw the linear pointing budget of a case, a table for each window."""
+    from femb.case import load_case
+    from femb.linear.pointing_budget import MEASURES, pointing_budget, read_budget
+
+    keys, sources = ({}, []) if budget is None else read_budget(budget)
+    of, windows = of or keys.get("of"), windows or _listed(keys.get("window"))
+    if of is None or not windows:
+        raise OptionError("--of, --window: are missing, here or in the budget file")
+    check_free(target, force)
+    loaded = load_case(case, overrides)
+    words = {word: keys[word] for word in ("apart", "level") if word in keys}
+    found = [pointing_budget(loaded, of, sources, window, **words) for window in windows]
+    target.parent.mkdir(parents=True, exist_ok=True)
+    check_writable(target)
+    found[0].plot(keys.get("required")).savefig(target, dpi=dpi)
+    sums = [{word: each.total(word) for word in MEASURES} | {"window": each.window} for each in found]
+    say("\n\n".join(each.table() for each in found), "", target, {"of": found[0].of, "sums": sums}, quiet=quiet)
 
 
 @click.command()

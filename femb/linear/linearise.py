@@ -7,7 +7,7 @@ Source: docs/theory/linearisation.md, equations (7) to (10); Thompson, AIAA 2011
 """
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -29,6 +29,7 @@ from femb.linear.state_space import StateSpace
 from femb.linear.structure import StructureOptions, linearize_structure
 from femb.linear.trim import Balance, why_changing
 from femb.model.model import Model
+from femb.profiles import Constant
 from femb.small_motions.channels import MOTION, ForceInput, LinearOutput, default_outputs, inputs_of, output, stacked
 from femb.small_motions.point import OperatingPoint
 from femb.small_motions.spin_watch import warn_of_spin
@@ -327,8 +328,33 @@ def held(model: Model) -> Model:
         object.__setattr__(found, "period", SHORT)
         return found
 
+    return _changed(model, sampled)
+
+
+def without_commands(model: Model, t: float) -> tuple[Model, tuple[str, ...]]:
+    """The model whose loads by a profile of time do not act, and the names of those that would at t, s.
+
+    They are inputs, known or commanded, of which no state that a plant is linearised about depends.
+    """
+    acting: list[str] = []
+
+    def still(item: Any) -> Any:
+        profile = getattr(item, "profile", None)
+        if item.table != "loads" or profile is None or isinstance(profile, Constant) or not float(profile(t)):
+            return item
+        acting.append(f"{item.table}.{item.name}")
+        found = shallow_copy(item)
+        object.__setattr__(found, "profile", Constant(0.0))
+        return found
+
+    found = _changed(model, still)
+    return found, tuple(acting)
+
+
+def _changed(model: Model, change: Callable[[Any], Any]) -> Model:
+    """A copy of a model with changed items."""
     result = copy(model)
     result.tables = {
-        table: {name: sampled(item) for name, item in items.items()} for table, items in model.tables.items()
+        table: {name: change(item) for name, item in items.items()} for table, items in model.tables.items()
     }
     return result

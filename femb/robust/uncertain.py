@@ -6,6 +6,7 @@ with d_j in [-1, 1] over the range of parameter j. Source: docs/theory/robust.md
 """
 
 import itertools
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from femb.base.errors import FembError, ModelError
+from femb.base.errors import FembError, FembWarning, ModelError
 from femb.base.html import Tabled
 from femb.base.types import Complexes, Floats, Ints
 from femb.base.values import nearest, numbered
@@ -21,7 +22,7 @@ from femb.case.parameters import Differentiable, Parameter
 from femb.elements.control.linear_law import LinearLaw
 from femb.linear.begin import operating_point
 from femb.linear.conserved import without_conserved
-from femb.linear.linearise import held, known_motions, laws_of, loop, steady, with_channels
+from femb.linear.linearise import held, known_motions, laws_of, loop, steady, with_channels, without_commands
 from femb.linear.loop import Loop
 from femb.linear.modal_form import SecondOrderModel
 from femb.linear.modal_reduction import space_of
@@ -30,12 +31,17 @@ from femb.linear.state_space import FORMATS, StateSpace
 from femb.model.model import Model
 from femb.results.array_file import write_arrays
 from femb.robust.realisation import ParametricForm, linear, realised
+from femb.robust.reduction import shapes_of
 from femb.study.sensitivity import CaseFamily, parameters_of, read_either
 from femb.study.study import Build, Study
 from femb.vibration.completion import system_of
 
 # The largest relative difference from models of the same values that a form may have.
 EXACT = 1e-7
+# As EXACT, of a reduced form, above which a warning says so.
+REDUCED = 1e-3
+# Values, in units of half of the range, of a parameter that is not linear, at which modes are taken beside the middle.
+TURNS = (-1.0, -0.5, 0.5, 1.0)
 # Corners of a box that are visited, and the number of parameters with so many.
 CORNERS = 1024
 SEED = 1
@@ -90,8 +96,10 @@ class Uncertain(Tabled):
 
     ranges : of the parameters, by their repetitions. core : the second-order model in the middle of the ranges, with
     the inputs w before those of the plant and the outputs z before its own. plant : its state space. laws : of the
-    nominal case, at all values. difference : the largest relative one of transfer matrices from those of models that
-    were made at ``compared`` values. words : with which models were made. title : of the model.
+    nominal case, at all values. still : loads by a profile of time that act at the start: they are inputs, and zero in
+    the state that is linearised about. shapes : to which the models are reduced, 0 of full ones. difference : the
+    largest relative one of transfer matrices from those of models that were made at ``compared`` values. words : with
+    which models were made. title : of the model.
     """
 
     ranges: tuple[UncertainRange, ...]
@@ -102,6 +110,8 @@ class Uncertain(Tabled):
     difference: float
     compared: int
     title: str = ""
+    still: tuple[str, ...] = ()
+    shapes: int = 0
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -198,9 +208,11 @@ class Uncertain(Tabled):
         """The ranges, their repetitions, and the difference from models of the same values."""
         lines = [self.title] if self.title else []
         lines += [each.words() for each in self.ranges]
-        lines.append(
-            f"exact but for {self.difference:.1e} of the transfer matrix, at {numbered(self.compared, 'set')} of values"
-        )
+        if self.still:
+            lines.append(f"about the state without {', '.join(self.still)}: loads by a profile of time are inputs")
+        exact = f"in {self.shapes} shapes, off by" if self.shapes else "exact but for"
+        sets = numbered(self.compared, "set")
+        lines.append(f"{exact} {self.difference:.1e} of the transfer matrix, at {sets} of values")
         return "\n".join(lines)
 
     def write(self, path: str | Path) -> Path:
@@ -302,18 +314,26 @@ class _Samples:
         self.family, self.point = family, point
         self.inputs, self.outputs = names
         self.still: Ints = np.zeros(0, dtype=np.int64)
+        self.shapes: Floats | None = None
+        # rad/s, of the fastest mode that is kept
+        self.band = np.inf
         self.known: dict[tuple[float, ...], Floats] = {}
         self.first: tuple[SecondOrderModel, dict[str, Any]] | None = None
 
-    def made(self, ranges: Sequence[UncertainRange], d: Floats) -> tuple[SecondOrderModel, dict[str, Any]]:
-        """The model at d (k,), and the other arguments of its ``space_of``. Raises ModelError: values by name."""
+    def made(
+        self, ranges: Sequence[UncertainRange], d: Floats, full: bool = False
+    ) -> tuple[SecondOrderModel, dict[str, Any]]:
+        """The model at d (k,), reduced unless ``full``, and the other arguments of its ``space_of``.
+
+        Raises ModelError: values by name.
+        """
         values = {each.name: each.value(float(x)) for each, x in zip(ranges, d, strict=True)}
         entries: dict[str, Any] = {}
         for each in ranges:
             entries |= each.of.entries(values[each.name])
         at = _at(ranges, d)
         try:
-            point = operating_point(held(self.family.analyses(entries).described.model), **self.point)
+            point = operating_point(_plant(self.family.analyses(entries).described.model, self.point)[0], **self.point)
             equations, unsteady = steady(point)
             model, words = with_channels(point, equations, self.outputs, self.inputs, unsteady)
             if self.first is None:
@@ -331,7 +351,32 @@ class _Samples:
         first = self.first
         if model.names != first[0].names or not np.allclose(words["kinematics"], first[1]["kinematics"]):
             raise ModelError(f"uncertain: at {at} the model has other coordinates than in the middle of the ranges")
-        return without_coordinates(model, first[1], self.still)
+        model, words = without_coordinates(model, first[1], self.still)
+        return (model, words) if self.shapes is None or full else self._reduced(model, words)
+
+    def _reduced(self, model: SecondOrderModel, words: dict[str, Any]) -> tuple[SecondOrderModel, dict[str, Any]]:
+        shapes = self.shapes
+        assert shapes is not None
+        m = shapes.shape[1]
+        names = tuple(f"shape {k + 1}" for k in range(m))
+        inputs = words["kinematics"].shape[1] - len(shapes)
+        return model.along(shapes, names), {**words, "kinematics": np.zeros((m, m + inputs)), "free": None}
+
+    def reduce(self, ranges: Sequence[UncertainRange], straight: Sequence[bool], modes: int) -> None:
+        """Reduce models to so many modes, what parameters change of them, and static shares.
+
+        Raises ModelError: a model that turns.
+        """
+        k = len(ranges)
+        ends = [x * each for each, own in zip(np.eye(k), straight, strict=True) if not own for x in TURNS]
+        pairs = []
+        for at in (np.zeros(k), *ends):
+            model, words = self.made(ranges, at)
+            if np.any(words["kinematics"]):
+                raise ModelError("uncertain: modes: the model turns: leave modes out")
+            beside = [at + each for each, own in zip(np.eye(k), straight, strict=True) if own]
+            pairs.append((model, [self.made(ranges, each)[0] for each in beside]))
+        self.shapes, self.band = shapes_of(pairs, modes)
 
     def leave_out(self, ranges: Sequence[UncertainRange]) -> None:
         """Leave out the coordinates, as translations of a free body, that nothing acts on, reads, or makes heavier."""
@@ -365,6 +410,7 @@ def uncertain(
     inputs: Sequence[str] | None = None,
     outputs: Sequence[str] | None = None,
     laws: Sequence[LinearLaw] | None = None,
+    modes: int | None = None,
     points: int = 20,
     overrides: Iterable[str] = (),
     **point: Any,
@@ -377,6 +423,7 @@ def uncertain(
         inputs: names as in ``femb.linearize``, beside those of the controllers; by default all where there are none.
         outputs: likewise.
         laws: of controllers in place of those of the case, as in ``femb.loop``.
+        modes: keep so many flexible modes, what each parameter changes of them, and the static share of the others.
         points: number of random sets of values at which the form is compared with models, beside the corners.
         overrides: entries to replace, as in ``load_case``.
         point: options of ``femb.operating_point``.
@@ -392,6 +439,7 @@ def uncertain(
     _check_causes(ranges)
     model = family.nominal.described.model
     point.setdefault("start", family.nominal.start)
+    still = _plant(model, point)[1]
     laws, names = _channels(model, laws, inputs, outputs, point)
     samples = _Samples(family, names, point)
     samples.leave_out(ranges)
@@ -400,10 +448,15 @@ def uncertain(
     straight = [linear(samples.matrix(ranges), k, len(ranges)) for k in range(len(ranges))]
     for k in np.flatnonzero(~np.array(straight)):
         ranges = _as_angle(samples, ranges, int(k))
+    if modes is not None:
+        samples.reduce(ranges, straight, modes)
+        samples.known.clear()
+        first, words = samples.made(ranges, middle)
     form = realised(samples.matrix(ranges), straight)
     ranges = tuple(replace(each, repetitions=n) for each, n in zip(ranges, form.repetitions, strict=True))
     core, plant = _extended(form, first, ranges, words)
-    found = Uncertain(ranges, core, plant, tuple(laws), words, 0.0, 0, model.title)
+    shapes = 0 if samples.shapes is None else samples.shapes.shape[1]
+    found = Uncertain(ranges, core, plant, tuple(laws), words, 0.0, 0, model.title, still, shapes)
     return _compared(found, samples, points)
 
 
@@ -433,6 +486,14 @@ def _check_causes(ranges: Sequence[UncertainRange]) -> None:
             )
 
 
+def _plant(model: Model, point: Mapping[str, Any]) -> tuple[Model, tuple[str, ...]]:
+    """The model with held controllers, and without loads by a profile of time unless these are part of an equilibrium;
+    the names of those that would act."""
+    if point.get("start") == "equilibrium":
+        return held(model), ()
+    return without_commands(held(model), point.get("t", 0.0))
+
+
 def _channels(
     model: Model,
     laws: Sequence[LinearLaw] | None,
@@ -444,10 +505,10 @@ def _channels(
     if laws is None:
         laws = laws_of(system_of(model))
     if not laws:
-        base = operating_point(model, **point)
+        base = operating_point(_plant(model, point)[0], **point)
         _, words = with_channels(base, steady(base)[0], outputs, inputs)
         return (), (words["inputs"], words["outputs"])
-    of = loop(held(model), laws, inputs=inputs or (), outputs=outputs or (), **point)
+    of = loop(_plant(model, point)[0], laws, inputs=inputs or (), outputs=outputs or (), **point)
     return of.laws, (of.plant.inputs, of.plant.outputs)
 
 
@@ -490,10 +551,10 @@ def _compared(found: Uncertain, samples: _Samples, points: int) -> Uncertain:
     poles = np.abs(found.plant.eigenvalues())
     poles = poles[poles > 1e-6 * np.max(poles, initial=0.0)]
     low, high = (np.min(poles), np.max(poles)) if len(poles) else (0.1, 10.0)
-    low, high = 0.1 * low, min(10.0 * high, 1e4 * low)
+    low, high = 0.1 * low, samples.band if found.shapes else min(10.0 * high, 1e4 * low)
     worst, where = 0.0, ""
     for d in (*corners, *rng.uniform(-1.0, 1.0, (points, k))):
-        model, words = samples.made(found.ranges, d)
+        model, words = samples.made(found.ranges, d, full=True)
         omega = float(np.exp(rng.uniform(np.log(low), np.log(high))))
         wanted = transfer_of(model, 1j * omega, words["kinematics"])
         own = closed_by(found.response(omega), np.repeat(d, found.sizes))
@@ -503,7 +564,13 @@ def _compared(found: Uncertain, samples: _Samples, points: int) -> Uncertain:
                 error,
                 ", ".join(each.words(each.value(float(x))) for each, x in zip(found.ranges, d, strict=True)),
             )
-    if worst > EXACT:
+    if found.shapes and worst > REDUCED:
+        warnings.warn(
+            f"uncertain: {numbered(found.shapes, 'shape')} differ by {worst:.1e} from the full model at {where}: what "
+            "is proved is of the reduced model; take more modes",
+            FembWarning, stacklevel=3,
+        )  # fmt: skip
+    elif worst > EXACT and not found.shapes:
         raise ModelError(
             f"uncertain: the form differs by {worst:.1e} from the model at {where}: the state moves with a parameter, "
             "or the model has products that are not linear in all but one of them; take fewer parameters together"

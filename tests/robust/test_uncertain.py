@@ -7,6 +7,7 @@ from oracles.uncertain_satellite import BY, LAW, satellite
 from scipy.io import loadmat
 
 import femb
+from femb.profiles import Step
 
 
 def transfers(form, values, omega):
@@ -79,6 +80,24 @@ def test_a_product_of_a_mass_and_an_angle_is_exact():
     found = femb.uncertain(satellite, by, laws=[LAW], points=20)
     assert found.difference < 1e-11
     assert sum(found.sizes) < 30
+
+
+def test_loads_by_a_profile_that_act_at_the_start_are_inputs():
+    """As if they did not act; a constant load is none of them, and no state under it is steady."""
+
+    def hub(inertia=4.0, torque=0.0, profile=None):
+        model = femb.Model()
+        model.add(femb.RigidBody("hub", 3.0, (inertia, 5.0, 6.0)))
+        words = {} if profile is None else {"profile": profile}
+        model.add(femb.Load("wheel", "hub", torque=(1.0 + torque, 0.0, 0.0), **words))
+        return model
+
+    words = {"points": 1, "outputs": ["bodies.hub.turn.x"], "inputs": ["loads.wheel.torque.factor"]}
+    found = femb.uncertain(lambda inertia=4.0: hub(inertia, 1.0, Step(0.0)), {"inertia": {"range": "10 %"}}, **words)
+    assert found.still == ("loads.wheel",)
+    assert "about the state without loads.wheel" in found.table()
+    assert found.at({"inertia": 4.4}).transfer(2j)[0, 0] == pytest.approx(-2.0 / (4.4 * 4.0), rel=1e-12)
+    refuses("is not steady", femb.uncertain, hub, {"inertia": {"range": "10 %"}}, **words)
 
 
 def test_a_length_is_a_polynomial_dependence():

@@ -1,0 +1,206 @@
+"""Statistics of the errors of a loop under noise, over windows of time, in closed form.
+
+With x' = A x + B n and the integral i' = C x of the error, a step (F, Q) gives the covariance of (x, i) after it; steps
+are squared until they are a window long, so that no exponential is of a large matrix. Of sampled laws the step is the
+exact one of their common period. Source: docs/theory/pointing_budget.md, sections 1 and 2.
+"""
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import expm, solve_continuous_lyapunov, solve_discrete_lyapunov
+
+from femb.base.errors import ModelError
+from femb.base.types import Floats
+from femb.base.values import numbered
+from femb.linear.loop import Loop
+from femb.linear.sampled_motion import SampledMotion, merged, with_continuous
+from femb.linear.state_space import StateSpace
+from femb.numerics.linear_systems import balancing
+
+# Points of Gauss and Legendre between two events of a period; relative deviation of a window from whole periods.
+NODES, WHOLE = 12, 1e-6
+
+
+class WindowErrors(NamedTuple):
+    """Covariances (p, p) of errors: absolute, of the mean of a window, relative to it, of the drift of means."""
+
+    absolute: Floats
+    mean: Floats
+    relative: Floats
+    drift: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class ErrorMotion:
+    """The motion of a loop under noise. F, Q : of (x, i) over a step of ``dt`` s. P : of x in the long run at the start
+    of a step. absolute (p, p) : of errors, on the average of all instants."""
+
+    F: Floats
+    Q: Floats
+    P: Floats
+    dt: float
+    absolute: Floats
+    sampled: bool
+
+    def over(self, time: float) -> tuple[Floats, Floats]:
+        """F and Q over a time, s. Raises ModelError: no whole number of periods."""
+        count = round(time / self.dt)
+        if abs(count * self.dt - time) > WHOLE * max(time, self.dt):
+            raise ModelError(f"pointing: a window of {time:g} s is no whole number of periods of {self.dt:g} s")
+        F, Q = np.eye(len(self.F)), np.zeros_like(self.Q)
+        power = self.F, self.Q
+        while count:
+            if count & 1:
+                F, Q = power[0] @ F, power[0] @ Q @ power[0].T + power[1]
+            power = power[0] @ power[0], power[0] @ power[1] @ power[0].T + power[1]
+            count >>= 1
+        return F, Q
+
+    def window(self, length: float, apart: float) -> WindowErrors:
+        """The covariances for windows of a ``length`` and starts so far ``apart``, s. Raises ModelError."""
+        if not 0.0 < length <= apart:
+            raise ModelError(f"pointing: got windows of {length:g} s, {apart:g} s apart, wanted 0 < length <= apart")
+        own = self if self.sampled else self._fitting(length)
+        n = len(self.P)
+        F, Q = own.over(length)
+        start = np.zeros_like(Q)
+        start[:n, :n] = self.P
+        after = F @ start @ F.T + Q
+        mean = after[n:, n:] / length**2
+        if apart > length:
+            between = (self if self.sampled else self._fitting(apart - length)).over(apart - length)[0][:n, :n]
+        else:
+            between = np.eye(n)
+        later = F[n:, :n] @ between @ after[:n, n:] / length**2
+        drift = 2.0 * mean - later - later.T
+        return WindowErrors(self.absolute, mean, self.absolute - mean, drift)
+
+    def _fitting(self, time: float) -> "ErrorMotion":
+        """The motion with a step of which the time is a whole power of two."""
+        halvings = max(int(np.ceil(np.log2(time / self.dt))), 0)
+        dt = time / 2.0**halvings
+        F, Q = step(*self._rates, dt)
+        return replace(self, F=F, Q=Q, dt=dt)
+
+    @property
+    def _rates(self) -> tuple[Floats, Floats]:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class ContinuousErrors(ErrorMotion):
+    """The motion of a loop without sampled laws; rates : matrices of (x, i) and of its noise."""
+
+    rates: tuple[Floats, Floats] = (np.zeros((0, 0)), np.zeros((0, 0)))
+
+    @property
+    def _rates(self) -> tuple[Floats, Floats]:
+        return self.rates
+
+
+def step(A: Floats, noise: Floats, dt: float) -> tuple[Floats, Floats]:
+    """exp(A dt), and the covariance after dt of a state that noise of a density (n, n) moves from rest.
+
+    Source: C. Van Loan, IEEE Trans. Automatic Control 23 (1978) 395.
+    """
+    n, halvings = len(A), max(int(np.ceil(np.log2(max(np.linalg.norm(A, 1) * dt, 1e-300)))), 0)
+    small = dt / 2.0**halvings
+    whole = expm(np.block([[-A, noise], [np.zeros((n, n)), A.T]]) * small)
+    F = whole[n:, n:].T
+    Q = F @ whole[:n, n:]
+    for _ in range(halvings):
+        Q = F @ Q @ F.T + Q
+        F = F @ F
+    return F, 0.5 * (Q + Q.T)
+
+
+def continuous_errors(space: StateSpace, density: Floats) -> ContinuousErrors:
+    """The motion of a stable state space under white noise of a density (m, m) at its inputs."""
+    if np.any(space.D):
+        raise ModelError("pointing: white noise that is fed through at once has no finite variance: filter it")
+    scale = balancing(space.A)
+    A, B, C = space.A * scale / scale[:, None], space.B / scale[:, None], space.C * scale
+    n, p = len(A), len(C)
+    P = solve_continuous_lyapunov(A, -B @ density @ B.T)
+    whole, noise = np.zeros((n + p, n + p)), np.zeros((n + p, n + p))
+    whole[:n, :n], whole[n:, :n], noise[:n, :n] = A, C, B @ density @ B.T
+    dt = 1.0 / max(float(np.linalg.norm(A, 1)), 1e-12)
+    F, Q = step(whole, noise, dt)
+    return ContinuousErrors(F, Q, P, dt, C @ P @ C.T, False, (whole, noise))
+
+
+def sampled_errors(
+    loop: Loop, of: tuple[str, ...], errors: tuple[str, ...], covariance: Floats, noisy: tuple[str, ...] = (),
+    density: Floats | None = None,
+) -> ErrorMotion:  # fmt: skip
+    """The motion of a loop of sampled laws.
+
+    Parameters:
+        loop: without what is conserved.
+        of: outputs of its plant.
+        errors: names of what laws read, to which each sample adds noise of a covariance.
+        covariance: (k, k).
+        noisy: inputs of the plant with white noise of a density.
+        density: (m, m).
+
+    Raises:
+        ModelError: several samples of a law within the common period.
+    """
+    sampled = tuple(law for law in loop.laws if law.period is not None)
+    plant = with_continuous(loop.plant, tuple(law for law in loop.laws if law.period is None))
+    rows = [plant.index("outputs", name) for name in of]
+    n, p = len(plant.states), len(of)
+    A, C = np.zeros((n + p, n + p)), np.hstack([plant.C, np.zeros((len(plant.C), p))])
+    A[:n, :n], A[n:, :n] = plant.A, plant.C[rows]
+    states = (*plant.states, *(f"integral of {name}" for name in of))
+    wider = replace(plant, A=A, B=np.vstack([plant.B, plant.D[rows]]), C=C, states=states, truncation=None, form=None)
+    motion = SampledMotion(wider, sampled)
+    end, queues = motion.common_period(), motion.waiting()
+    own = motion.instants(end)
+    taken = [at for at in own if at.samples]
+    late = density is not None and (len(taken) > 1 or taken[0].time > 0.0)
+    if sum(len(at.samples) for at in taken) > len(sampled) or late:
+        counts = numbered(sum(len(at.samples) for at in taken), "sample")
+        raise ModelError(f"pointing: {counts} at {numbered(len(taken), 'instant')} of the common period of {end:g} s: "
+                         "budgets are of laws and sensors of one period")  # fmt: skip
+    count = len(errors)
+    blocks = motion.blocks(queues, more=count)
+    size = blocks.x.shape[1] - count
+    of_laws = [np.zeros((len(law.inputs), size + count)) for law in sampled]
+    for k, name in enumerate(errors):
+        for law, part in zip(sampled, of_laws, strict=True):
+            if name in law.inputs:
+                part[law.inputs.index(name), size + k] = 1.0
+    edges = np.unique([0.0, *(at.time for at in own), end])
+    points, weights = np.polynomial.legendre.leggauss(NODES)
+    halves, middles = 0.5 * np.diff(edges), 0.5 * (edges[1:] + edges[:-1])
+    nodes = (middles[:, None] + halves[:, None] * points).ravel()
+    share = (halves[:, None] * weights).ravel() / end
+    seen, t = [], 0.0
+    for at in merged(own, nodes):
+        motion.advance(blocks, at.time - t)
+        t = at.time
+        if not at.samples and not at.actions:
+            seen.append(motion.outputs(blocks)[rows])
+        motion.happen(blocks, at, 0.0, of_laws)
+    motion.advance(blocks, end - t)
+    whole = blocks.stacked()
+    F, G = whole[:, :size], whole[:, size:]
+    Q = G @ covariance @ G.T
+    grown = np.zeros((len(nodes), n + p, n + p))
+    if density is not None:
+        columns = [plant.index("inputs", name) for name in noisy]
+        noise = wider.B[:, columns] @ density @ wider.B[:, columns].T
+        grown = np.array([step(A, noise, float(node))[1] for node in nodes])
+        Q[: n + p, : n + p] += step(A, noise, end)[1]
+    rest = np.r_[0:n, n + p : size]
+    P = solve_discrete_lyapunov(F[np.ix_(rest, rest)], Q[np.ix_(rest, rest)])
+    absolute = np.zeros((p, p))
+    for w, row, more in zip(share, seen, grown, strict=True):
+        by_state, by_error = row[:, rest], row[:, size:]
+        own_noise = plant.C[rows] @ more[:n, :n] @ plant.C[rows].T
+        absolute += w * (by_state @ P @ by_state.T + by_error @ covariance @ by_error.T + own_noise)
+    order = np.r_[rest, n : n + p]
+    return ErrorMotion(F[np.ix_(order, order)], Q[np.ix_(order, order)], P, end, absolute, True)

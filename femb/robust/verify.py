@@ -1,0 +1,166 @@
+"""Worst parameters run in time: the decay of the slowest motion of a loop beside that of its pole.
+
+The nonlinear model starts a little along the motion of the pole. Poles of the recorded signals are those of the matrix
+that leads from one window of samples to the next (a matrix pencil), on the space of their largest singular vectors.
+Source: docs/theory/robust.md, section 6; Y. Hua, T. K. Sarkar, IEEE Trans. ASSP 38 (1990) 814.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from femb.base.errors import ModelError
+from femb.base.html import Tabled
+from femb.base.types import Complexes, Floats
+from femb.linear.begin import operating_point
+from femb.linear.linearise import loop, without_commands
+from femb.linear.second_order import chart_of
+from femb.model.model import Model
+from femb.results.names import named
+from femb.results.results import Results
+from femb.robust.worst import WorstCases
+from femb.run.simulate import simulate
+from femb.study.sensitivity import CaseFamily, parameters_of, read_either
+from femb.study.study import Build, Study
+
+# Of coordinates (m or rad) at the start; run for so many periods, or times of decay, and samples of a period.
+SMALL, PERIODS, DECAYS, SAMPLES = 1e-4, 4.0, 1.5, 24
+# Of the largest singular value of the signals: smaller ones are rounding of a run.
+NOISE = 1e-6
+RATES = ("velocity", "angular_velocity")
+
+
+@dataclass(frozen=True, eq=False)
+class Decay:
+    """The slowest pole of a loop (1/s) at values of its parameters, and that of its run in time.
+
+    quantity, channel : of the worst case with these ``parameters``.
+    """
+
+    quantity: str
+    channel: str
+    parameters: Mapping[str, float]
+    pole: complex
+    run: complex
+
+    @property
+    def difference(self) -> float:
+        """Of the decay, relative."""
+        return self.run.real / self.pole.real - 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Verified(Tabled):
+    """Worst cases of a loop run in time."""
+
+    decays: tuple[Decay, ...]
+
+    def table(self) -> str:
+        """A row for each set of parameters."""
+        lines = [f"{'run in time':34}{'decay 1/s':>12}{'of its pole':>13}{'difference':>12}{'rad/s':>10}"]
+        for each in self.decays:
+            name = f"{each.quantity.replace('_', ' ')} {each.channel}".strip()
+            values = f"{-each.run.real:12.6g}{-each.pole.real:13.6g}{100.0 * each.difference:10.2g} %"
+            values += f"{abs(each.run.imag):10.5g}"
+            lines.append(f"{name:34}{values}  {', '.join(f'{k} = {v:.6g}' for k, v in each.parameters.items())}")
+        return "\n".join(lines)
+
+
+def verify(
+    worst: WorstCases,
+    case: Study | Build | str | Path,
+    by: Sequence[str] | Mapping[str, Any] | str | None = None,
+    *,
+    overrides: Iterable[str] = (),
+    **point: Any,
+) -> Verified:
+    """Run the worst parameters of a loop in time, each set once.
+
+    Parameters:
+        worst: of ``femb.worst`` of the same case.
+        case: as in ``femb.worst``, with the controllers of the loop.
+        by: likewise.
+        overrides: likewise.
+        point: options of ``femb.operating_point``.
+
+    Raises:
+        ModelError: a case without controllers, of which laws alone were given; a loop that does not decay.
+    """
+    study = case if isinstance(case, Study) else read_either(case, tuple(overrides))
+    family = CaseFamily(study, parameters_of(study, by), {})
+    point.setdefault("start", family.nominal.start)
+    ranges = {each.name: each.of for each in worst.of.ranges}
+    found: dict[tuple[float, ...], Decay] = {}
+    for each in worst.cases:
+        key = tuple(each.parameters.values())
+        if not key or key in found or each.quantity == "stability_radius":
+            continue
+        entries: dict[str, Any] = {}
+        for name, value in each.parameters.items():
+            entries |= ranges[name].entries(value)
+        model = family.analyses(entries).described.model
+        found[key] = Decay(each.quantity, each.channel, each.parameters, *_decays(model, point))
+    return Verified(tuple(found.values()))
+
+
+def _decays(model: Model, point: Mapping[str, Any]) -> tuple[complex, complex]:
+    """The slowest pole of the loop of a model, 1/s, and that of its run."""
+    model = without_commands(model, point.get("t", 0.0))[0]
+    of = loop(model, **point)
+    poles = of.poles()
+    pole = complex(poles[np.argmax(poles.real)])
+    if pole.real >= 0.0:
+        raise ModelError(f"verify: the pole {pole:.4g} 1/s does not decay")
+    size = max(abs(pole.imag), -pole.real)
+    duration = max(PERIODS * 2.0 * np.pi / size, DECAYS / -pole.real)
+    interval = 2.0 * np.pi / size / SAMPLES
+    moved = _moved(model, of, pole, point)
+    results = simulate(moved, duration=duration, output_interval=interval, rtol=1e-9, atol=1e-12)
+    signals = _signals(results)
+    measured = poles_of(signals, interval)
+    pole = pole.conjugate() if pole.imag < 0.0 else pole
+    return pole, complex(measured[np.argmin(np.abs(measured - pole))])
+
+
+def _moved(model: Model, of: Any, pole: complex, point: Mapping[str, Any]) -> Any:
+    """The system of a model that starts a little along the motion of a pole."""
+    closed = of.closed((), ())
+    values, vectors = np.linalg.eig(closed.A)
+    if closed.dt is not None:
+        values = np.log(values + 0.0j) / closed.dt
+    motion = vectors[:, np.argmin(np.abs(values - pole))]
+    at = operating_point(model, **point)
+    chart = chart_of(at)
+    p, w = np.zeros((2, chart.H.shape[1]))
+    n = len(of.plant.states)
+    largest = np.argmax(np.abs(motion[:n]))
+    real = (motion[:n] * np.exp(-1j * np.angle(motion[largest]))).real
+    real *= SMALL / np.max(np.abs(real))
+    for name, value in zip(of.plant.states, real, strict=True):
+        word = name.removesuffix(" rate")
+        if word in chart.names:
+            (p if word == name else w)[chart.names.index(word)] = value
+    return at.system.starting_at(*chart.retract(p, w))
+
+
+def _signals(results: Results) -> Floats:
+    """(T, k) velocities of all bodies, which move in every motion, also in those that a sensor does not see."""
+    found = [named(results, f"bodies.{body}.{word}").values for body in results.bodies for word in RATES]
+    return np.hstack([np.asarray(values, dtype=float) for values in found])
+
+
+def poles_of(signals: Floats, dt: float) -> Complexes:
+    """Poles (1/s) of free motions from samples (T, k) at a distance of dt, s."""
+    # not each by its own size: some are rounding alone
+    signals = signals / (np.max(np.abs(signals)) or 1.0)
+    depth = len(signals) // 3
+    columns = len(signals) - depth
+    blocks = np.array([signals[i : i + columns].T for i in range(depth + 1)])
+    before, after = (part.reshape(-1, columns) for part in (blocks[:-1], blocks[1:]))
+    U, sizes, V = np.linalg.svd(before, full_matrices=False)
+    rank = int(np.sum(sizes > NOISE * sizes[0]))
+    step = (U[:, :rank].T @ after @ V[:rank].T) / sizes[:rank]
+    return np.asarray(np.log(np.linalg.eigvals(step).astype(complex)) / dt)

@@ -1,0 +1,215 @@
+"""Pointing budgets in closed form: numbers of another program, frequency integrals, quadrature and simulation."""
+
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from runpy import run_path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from models import refuses
+from oracles.uncertain_satellite import LAW, satellite
+from scipy.integrate import quad
+
+import femb
+from femb.cli import cli
+from femb.linear.pointing_budget import level, pointing_budget
+from femb.linear.pointing_sources import ConstantSource, HarmonicSource, NoiseSource, PulseSource
+
+TURN, RATE, TORQUE = ([f"bodies.hub.{word}.{x}" for x in "xyz"] for word in ("turn", "angular_velocity", "torque"))
+NOISES = {
+    "torque": NoiseSource(name="torque", inputs=TORQUE, density=1e-6),
+    "attitude": NoiseSource(name="attitude", inputs=[f"{x} error" for x in TURN], density=1e-9),
+    "rate": NoiseSource(name="rate", inputs=[f"{x} error" for x in RATE], density=1e-10),
+}
+
+
+@pytest.fixture(scope="module")
+def loop():
+    return femb.loop(satellite(), [LAW])
+
+
+@pytest.mark.parametrize(
+    ("names", "window", "apart", "wanted"),
+    [
+        (NOISES, 1.0, 10.0, [2.39880077e-5, 2.39396834e-5, 1.52186463e-6, 2.53842493e-5]),
+        (NOISES, 10.0, 60.0, [2.39880077e-5, 2.23599269e-5, 8.68666712e-6, 3.15908636e-5]),
+        (NOISES, 30.0, 30.0, [2.39880077e-5, 1.70137251e-5, 1.69102830e-5, 2.29832185e-5]),
+        (["torque"], 10.0, 60.0, [5.13540517e-6, 4.76030272e-6, 1.92663031e-6, 6.72552116e-6]),
+        (["attitude"], 10.0, 60.0, [7.51921198e-6, 7.01074088e-6, 2.71809878e-6, 9.90501241e-6]),
+        (["rate"], 10.0, 60.0, [2.21926470e-5, 2.06919153e-5, 8.02235753e-6, 2.92342395e-5]),
+    ],
+)
+def test_windows_of_noise(loop, names, window, apart, wanted):
+    found = pointing_budget(loop, TURN[0], [NOISES[name] for name in names], window, apart)
+    sizes = [np.sqrt(sum(part.size(word)[0] ** 2 for part in found.parts)) for word in ("APE", "MPE", "RPE", "PDE")]
+    assert sizes == pytest.approx(wanted, rel=1e-6)
+    assert found.largest() == pytest.approx(sizes[0], rel=1e-12)
+
+
+def test_a_mean_over_a_window_is_the_integral_over_frequency(loop):
+    closed = loop.closed(TORQUE, TURN[:1])
+    found = pointing_budget(loop, TURN[0], [NOISES["torque"]], 10.0).parts[0].size("MPE")[0]
+    edges = [0.0, 0.05, 0.1, 0.2, 0.5, 1.0, 1.55, 1.6188, 1.69, 3.0, 4.1, 5.0, 50.0]
+
+    def density(w):
+        return float(np.sum(np.abs(closed.transfer(1j * w)) ** 2)) * 1e-6 * np.sinc(5.0 * w / np.pi) ** 2 / np.pi
+
+    total = sum(quad(density, a, b, limit=400, epsrel=1e-10)[0] for a, b in pairwise(edges))
+    assert found == pytest.approx(np.sqrt(total), rel=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("omega", "amplitude", "relative"), [(1.62, 9.0386e-8, 6.3453e-8), (20.0, 4.4788e-9, 3.1669e-9)]
+)
+def test_harmonics(loop, omega, amplitude, relative):
+    source = HarmonicSource(name="wheel", inputs=[TORQUE[0]], amplitude=1e-3, frequency=omega)
+    part = pointing_budget(loop, TURN[0], [source], 10.0).parts[0]
+    assert part.amplitude[0, 0] == pytest.approx(amplitude, rel=1e-4)
+    assert part.size("RPE")[0] == pytest.approx(relative, rel=1e-4)
+
+
+def test_the_worst_of_a_range_of_frequencies_is_at_the_resonance(loop):
+    """The peak that level sets find, on the way from torque to turn."""
+    from femb.linear.norms import peak_gain
+
+    source = HarmonicSource(name="wheel", inputs=[TORQUE[0]], amplitude=1.0, frequency=[1.0, 2.0])
+    part = pointing_budget(loop, TURN[0], [source], 10.0).parts[0]
+    closed = loop.closed([TORQUE[0]], TURN[:1])
+    grid = np.linspace(1.0, 2.0, 4001)
+    assert part.amplitude[0, 0] >= max(abs(closed.transfer(1j * w)[0, 0]) for w in grid[::40])
+    assert part.amplitude[0, 0] <= peak_gain(closed).gain
+
+
+def test_pulses_at_random_instants(loop):
+    source = PulseSource(name="thruster", inputs=[TORQUE[0]], size=1.0, length=0.02, rate=0.05)
+    part = pointing_budget(loop, TURN[0], [source], 10.0).parts[0]
+    assert np.sqrt(part.variance[0, 0]) == pytest.approx(2.28934084e-5, rel=1e-6)
+    stiffness = 2073.0 + 1.0 / 3.0
+    assert part.constant[0] == pytest.approx(1e-3 / (stiffness * 0.15**2), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("sigma", "amplitudes", "wanted"), [(1.0, [1.0], 3.53319217), (1.0, [3.0], 5.33297465), (0.2, [1.0], 1.44780042)]
+)
+def test_levels_of_noise_and_a_harmonic(sigma, amplitudes, wanted):
+    assert level(sigma, amplitudes) == pytest.approx(wanted, rel=1e-7)
+
+
+def test_levels_of_three_harmonics_are_those_of_random_numbers():
+    rng, amplitudes = np.random.default_rng(4), [1.0, 0.7, 2.0]
+    phases = rng.uniform(0.0, 2.0 * np.pi, (3, 400_000))
+    size = np.abs(0.3 * rng.standard_normal(400_000) + amplitudes @ np.sin(phases))
+    assert level(0.3, amplitudes, 0.95) == pytest.approx(np.quantile(size, 0.95), rel=3e-3)
+
+
+def one_axis(delay=0.1):
+    """One axis of inertia J at a sampled pd law of 10 Hz, a delay of one period."""
+    J = 2073.0 + 1.0 / 3.0
+    plant = femb.StateSpace(
+        np.array([[0.0, 1.0], [0.0, 0.0]]), np.array([[0.0], [1.0 / J]]), np.eye(2), np.zeros((2, 1)), ("a", "r"),
+        ("torque",), ("a", "r"),
+    )  # fmt: skip
+    gains = -J * np.array([[0.15**2, 1.4 * 0.15]])
+    law = femb.LinearLaw(
+        "pd", np.zeros((0, 0)), np.zeros((0, 2)), np.zeros((1, 0)), gains, inputs=["a", "r"], outputs=["torque"],
+        period=0.1, delay=delay,
+    )  # fmt: skip
+    return femb.loop(plant, [law])
+
+
+def test_a_sampled_loop_is_exact_between_its_samples():
+    """The rms over time; beside it the statistics of a simulation, and a window of 30 periods."""
+    loop = one_axis()
+    noise = NoiseSource(name="sensors", inputs=["a error", "r error"], deviation=[1e-5, 1e-6])
+    found = pointing_budget(loop, "a", [noise], 3.0, 6.0).parts[0]
+    closed = loop.closed(("a error", "r error"), ("a",))
+    rng, count, steps = np.random.default_rng(11), 2000, 660
+    x, values = np.zeros((len(closed.A), count)), []
+    for _ in range(steps):
+        values.append(closed.C @ x)
+        x = closed.A @ x + closed.B @ (np.array([[1e-5], [1e-6]]) * rng.standard_normal((2, count)))
+    late = np.array(values)[600:, 0]
+    assert found.size("APE")[0] == pytest.approx(np.sqrt(np.mean(late**2)), rel=0.02)
+    first, second = late[:30].mean(axis=0), late[30:60].mean(axis=0)
+    assert found.size("MPE")[0] == pytest.approx(np.sqrt(np.mean(np.append(first, second) ** 2)), rel=0.04)
+    # from the middle of the first window to that of the second there are 30 periods
+    near = pointing_budget(loop, "a", [noise], 3.0, 3.0).parts[0]
+    assert near.size("PDE")[0] == pytest.approx(np.sqrt(np.mean((first - second) ** 2)), rel=0.06)
+
+
+def test_noise_of_the_plant_in_a_sampled_loop_tends_to_that_of_a_continuous_one():
+    """Of short periods without delay, where the law acts at once."""
+    J = 2073.0 + 1.0 / 3.0
+    loop = one_axis(0.0)
+    law = loop.laws[0]
+    fast = femb.loop(loop.plant, [replace(law, period=1e-3)])
+    slow = femb.loop(loop.plant, [replace(law, period=None)])
+    noise = NoiseSource(name="torque", inputs=["torque"], density=1e-6)
+    found, wanted = (pointing_budget(each, "a", [noise], 3.0, 9.0).parts[0] for each in (fast, slow))
+    assert wanted.size("APE")[0] ** 2 == pytest.approx(1e-6 / (2.0 * J**2 * 1.4 * 0.15**3), rel=1e-9)
+    for word in ("APE", "MPE", "PDE"):
+        assert found.size(word)[0] == pytest.approx(wanted.size(word)[0], rel=1e-3)
+
+
+def test_constant_errors_and_correlated_axes(loop):
+    knowledge = ConstantSource(name="mounting", inputs=[TURN[0]], value=2e-5, differs=True)
+    bias = ConstantSource(name="bias", inputs=[f"{TURN[0]} error"], value=3e-5)
+    found = pointing_budget(loop, TURN[0], [knowledge, bias], 10.0)
+    assert found.total("APE") == pytest.approx([5e-5], rel=1e-9)  # a bias is followed by the attitude
+    assert found.total("RPE") == pytest.approx([0.0], abs=1e-15)
+    assert found.parts[0].size("PRE")[0] == pytest.approx(np.sqrt(2.0) * 2e-5)
+    # one noise on two axes, wholly correlated, is one noise along their sum
+    both = NoiseSource(name="n", inputs=TORQUE[:2], density=1e-6 * np.ones((2, 2)))
+    one = [NoiseSource(name="n", inputs=[x], density=1e-6) for x in TORQUE[:2]]
+    together = pointing_budget(loop, TURN[:2], [both], 10.0).covariance
+    apart = pointing_budget(loop, TURN[:2], one, 10.0).covariance
+    assert together[0, 1] > 0.3 * np.sqrt(apart[0, 0] * apart[1, 1]) > 10.0 * abs(apart[0, 1])
+
+
+def test_bad_sources_are_named(loop):
+    refuses("there are no sources", pointing_budget, loop, TURN[0], [], 1.0)
+    refuses("sources.n.density: .*either density or deviation", NoiseSource, name="n", inputs=["a"])
+    refuses("positive semidefinite", NoiseSource, name="n", inputs=["a", "b"], density=[[1.0, 2.0], [2.0, 1.0]])
+    refuses("no output 'bodies.hub.turm'", pointing_budget, loop, "bodies.hub.turm", [NOISES["torque"]], 1.0)
+    refuses("wanted 0 < length <= apart", pointing_budget, loop, TURN[0], [NOISES["torque"]], 2.0, 1.0)
+    refuses("kind: got 'nois'", pointing_budget, loop, TURN[0], {"n": {"kind": "nois"}}, 2.0)
+    samples = NoiseSource(name="n", inputs=TORQUE, deviation=1.0)
+    refuses("is of samples", pointing_budget, loop, TURN[0], [samples], 2.0)
+
+
+CASES = Path(__file__).parents[2] / "cases"
+
+
+def test_a_case_with_sensors_has_the_covariance_of_its_closed_loop():
+    """The script of the case sums the responses to single samples; its columns stand beside those of nonlinear runs."""
+    still = [f"wheels.{axis}.{word}_imbalance=0" for axis in "xyz" for word in ("static", "dynamic")]
+    case = femb.load_case(CASES / "pointing_budget.toml", still)
+    found = pointing_budget(case, "bodies.hub.turn", window=4.0)
+    assert [part.source for part in found.parts] == ["sensors.tracker noise", "sensors.gyro noise", "sensors.gyro bias"]
+    covariances = run_path(str(CASES / "studies" / "pointing_budget.py"))["covariances"]
+    wanted = covariances(CASES / "pointing_budget.toml", 400, 0.01)
+    assert found.covariance == pytest.approx(wanted[0], rel=1e-3, abs=1e-4 * wanted[0].max())
+    lags = 0.5 * np.abs(np.subtract.outer(np.arange(400), np.arange(400)))
+    mean = np.mean(np.diagonal(wanted, axis1=1, axis2=2)[(2.0 * lags).astype(int)], axis=(0, 1))
+    sizes = sum(part.variance[1] for part in found.parts)
+    assert sizes == pytest.approx(mean, rel=1e-3)
+    # the integral takes the bias
+    assert found.parts[2].constant == pytest.approx(np.zeros(3), abs=1e-12)
+
+
+def test_the_command_prints_and_draws_a_budget(tmp_path):
+    budget = tmp_path / "budget.toml"
+    budget.write_text(
+        'of = "bodies.hub.turn"\nwindow = 4.0\nrequired = 1e-4\n'
+        '[sources.mounting]\nkind = "constant"\ninputs = ["bodies.hub.turn.x"]\nvalue = 1e-6\n'
+    )
+    words = [f"--set=wheels.{axis}.{word}_imbalance=0" for axis in "xyz" for word in ("static", "dynamic")]
+    args = ["pointing", str(CASES / "pointing_budget.toml"), "--linear", "--budget", str(budget), *words]
+    result = CliRunner().invoke(cli, [*args, "--out", str(tmp_path / "p.png")])
+    assert result.exit_code == 0, result.output
+    assert "sensors.tracker noise" in result.output
+    assert "mounting" in result.output
+    assert (tmp_path / "p.png").stat().st_size > 10_000
+    assert CliRunner().invoke(cli, [*args, "--first", "1"]).exit_code != 0
