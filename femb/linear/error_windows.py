@@ -105,7 +105,8 @@ def step(A: Floats, noise: Floats, dt: float) -> tuple[Floats, Floats]:
 
     Source: C. Van Loan, IEEE Trans. Automatic Control 23 (1978) 395.
     """
-    n, halvings = len(A), max(int(np.ceil(np.log2(max(np.linalg.norm(A, 1) * dt, 1e-300)))), 0)
+    n, size = len(A), float(np.linalg.norm(A, 1)) * dt
+    halvings = max(int(np.ceil(np.log2(size))), 0) if size > 0.0 else 0
     small = dt / 2.0**halvings
     whole = expm(np.block([[-A, noise], [np.zeros((n, n)), A.T]]) * small)
     F = whole[n:, n:].T

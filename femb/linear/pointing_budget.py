@@ -59,7 +59,8 @@ class ErrorPart:
     def size(self, measure: str) -> Floats:
         """(p,) its root mean square, with constant parts where the measure has them."""
         k = MEASURES.index(measure)
-        return np.sqrt(self.constant**2 * (k < 2) + self.variance[k] + 0.5 * self.amplitude[k] ** 2)
+        square = self.constant**2 * (k < 2) + self.variance[k] + 0.5 * self.amplitude[k] ** 2
+        return np.asarray(np.sqrt(square))
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +69,7 @@ class PointingBudget(Tabled):
 
     of (p,) : names of the errors. unit : theirs. window, apart : s, the length of windows and the distance of their
     starts. parts : by source. covariance (p, p) : of all noise, for two axes together. level : part of the time.
+    title : of the model.
     """
 
     of: tuple[str, ...]
@@ -210,7 +212,8 @@ def pointing_budget(
         acting = [x for each in listed for x in each.inputs if not x.endswith(" error")]
         inputs = [x for x in acting if x not in asked and x.rpartition(".")[0] not in asked]
         of_loop = loop(model, inputs=list(dict.fromkeys(inputs)), outputs=asked, start=start)
-        listed = [*sensor_sources(model, of_loop), *listed]
+        own = model if isinstance(model, Model) else model.model
+        listed = [*sensor_sources(own, of_loop), *listed]
     plant = of_loop.plant
     pairs = [(name, [name] if name in plant.outputs else _components(name, plant.outputs)) for name in asked]
     names = tuple(x for _, found in pairs for x in found)

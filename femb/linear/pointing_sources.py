@@ -4,7 +4,7 @@ Densities are two-sided, of rad/s: white noise of deviation s a sample of the pe
 as of data sheets, are twice as large. Source: docs/theory/pointing_budget.md.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -38,7 +38,7 @@ class Source:
         raise ModelError.at(("sources", self.name, word), f"got {shown(value)}, wanted {wanted}")
 
     def by_input(self, value: Any) -> Complexes:
-        """(m,) a number or a list as values of the inputs."""
+        """(m,) a value, a number or a list, of each input."""
         found = np.asarray(value, dtype=complex)
         if found.ndim and found.shape != (len(self.inputs),):
             self._fail("inputs", list(self.inputs), f"as many as values, {len(np.atleast_1d(found))}")
@@ -96,8 +96,8 @@ class HarmonicSource(Source):
         return float(given[0]), float(given[-1])
 
     def at(self, omega: float) -> Complexes:
-        """(m,) amplitudes at a frequency, rad/s."""
-        return self.by_input(self.amplitude) * omega**self.power
+        """(m,) amplitudes at a frequency omega, rad/s."""
+        return np.asarray(self.by_input(self.amplitude) * omega**self.power)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +122,12 @@ class ConstantSource(Source):
     differs: bool = False
 
 
-KINDS = {"noise": NoiseSource, "harmonic": HarmonicSource, "pulses": PulseSource, "constant": ConstantSource}
+KINDS: dict[str, type[Source]] = {
+    "noise": NoiseSource,
+    "harmonic": HarmonicSource,
+    "pulses": PulseSource,
+    "constant": ConstantSource,
+}
 """Kinds of sources by their words."""
 
 
@@ -132,7 +137,7 @@ def read_source(name: str, table: dict[str, Any]) -> Source:
     kind = words.pop("kind", None)
     if kind not in KINDS:
         raise ModelError.at(("sources", name, "kind"), f"got {shown(kind)}, wanted one of: {', '.join(KINDS)}")
-    known = [each for each in KINDS[kind].__dataclass_fields__ if each != "name"]
+    known = [each.name for each in fields(KINDS[kind]) if each.name != "name"]
     for word in words:
         if word not in known:
             raise ModelError.at(("sources", name, word), f"is unknown; there are: {', '.join(known)}")

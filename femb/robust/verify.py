@@ -48,13 +48,13 @@ class Decay:
 
     @property
     def difference(self) -> float:
-        """Of the decay, relative."""
+        """The relative difference of the decays."""
         return self.run.real / self.pole.real - 1.0
 
 
 @dataclass(frozen=True, eq=False)
 class Verified(Tabled):
-    """Worst cases of a loop run in time."""
+    """Worst cases of a loop run in time; decays : of each set of parameters."""
 
     decays: tuple[Decay, ...]
 

@@ -325,6 +325,8 @@ def _radius(closed: StateSpace, sizes: Sequence[int], directions: Floats) -> tup
     def crossing(d: Floats) -> float:
         d = d / np.max(np.abs(d))
         for rho in np.arange(STEP, LARGEST + STEP, STEP):
+            if growth(d, rho - STEP) >= 0.0:
+                return float(rho - STEP)
             if growth(d, rho) >= 0.0:
                 return float(brentq(partial(growth, d), rho - STEP, rho, xtol=1e-12))
         return np.inf

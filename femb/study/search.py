@@ -109,7 +109,7 @@ class Search:
         number = list(self.study.outputs).index(self.name)
 
         def cost(row: StudyRow) -> float:
-            """What is worse the larger it is; a run that failed has none."""
+            """A number that is larger the worse a run is; the least of one that failed."""
             value = self.sign * float(row.outputs[number])
             return -FAR if np.isnan(value) else float(np.clip(value, -FAR, FAR))
 

@@ -22,8 +22,9 @@ WITH = {
     "differences": ("none.h5",),
     "export_csv": ("csv",), "h2": ({}, {}, []), "lqr": ({},), "mode_sweep": ([0.0, 1.0],), "multiblade": ({}, 1.0),
     "periodic": (-1.0,), "picture": ("picture.png",), "plot": ("plot.png",), "pointing": ("hub.position",),
+    "pointing_budget": ("bodies.hub.turn",),
     "quasi_static": (np.zeros(6),), "report": ("report.html",), "sobol_indices": ("mass",),
-    "unbalance_response": ([1.0],),
+    "verify": ("none.toml",), "unbalance_response": ([1.0],),
 }  # fmt: skip
 MEASURED = femb.TestData(*np.full((4, 1), 0.5), (), np.zeros((0, 3)), np.zeros((0, 3)), np.zeros((0, 1)))
 CALLS = {
