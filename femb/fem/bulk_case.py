@@ -84,7 +84,7 @@ def support_rows(data: BulkData, scalars: dict[int, int]) -> Iterator[Row]:
 
 @dataclass(frozen=True)
 class Temperatures:
-    """Of a set: grids by number, others, and elements by their own: mean and gradient along the normal, 1/m; initial :
+    """In a set: grids by number, others, and elements by their own: mean and gradient along the normal, 1/m; initial :
     in place of those without stress of the materials, or None."""
 
     grids: dict[int, float]

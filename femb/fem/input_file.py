@@ -110,7 +110,7 @@ def _blocks(path: Path, root: Path, depth: int = 0) -> Iterator[InputBlock]:
 
 
 class InputFile:
-    """What the blocks of a file define, with cards of its axes; whole : or nodes and their sets alone."""
+    """The things that the blocks of a file define, with cards of its axes; whole : or nodes and their sets alone."""
 
     def __init__(self, path: Path, units: Units, whole: bool = True) -> None:
         self.path, self.units = path, units

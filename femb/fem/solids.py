@@ -293,7 +293,7 @@ def _general(block: Block, nodes: Floats, part: slice, slopes: Floats, volumes: 
 def _following(
     block: Block, nodes: Floats, part: slice, slopes: Floats, volumes: Floats
 ) -> tuple[Floats, Floats, Floats]:
-    """Of incompatible modes: strains (c, p, 6, 9), forces (c, 9, 3 b) and sizes (c, 9, 3 b) by motions of the nodes."""
+    """Strains (c, p, 6, 9), forces (c, 9, 3 b) and sizes (c, 9, 3 b) of incompatible modes by motions of the nodes."""
     C, B, G = block.material.stiffness, _strains(slopes), _incompatible(block, nodes, part)
     across = np.einsum("cpeg,ef,cpfh,cp->cgh", G, C, B, volumes, optimize=True)
     own = np.einsum("cpeg,ef,cpfh,cp->cgh", G, C, G, volumes, optimize=True)

@@ -159,7 +159,7 @@ class StateSpace(Brief):
         return replace(of, A=of.A[np.ix_(order, order)], B=of.B[order], C=of.C[:, order], states=states)
 
     def in_form(self) -> "StateSpace":
-        """As ``in_modes``, in the order of the form."""
+        """The model of ``in_modes``, in the order of the form."""
         if self.known is None or self.known.form.in_place:
             return self
         A, B, C = self.known.matrices(self.B, self.C)

@@ -24,7 +24,7 @@ CLOSE = 0.03
 
 
 class Opened(Protocol):
-    """What is drawn of the loop opened at a channel: L (f,) at frequencies (f,) rad/s, and its margins.
+    """The loop opened at a channel as it is drawn: L (f,) at frequencies (f,) rad/s, and its margins.
 
     crossovers (a,) rad/s with phase_margins (a,) degrees, and phase_crossovers (b,) rad/s with gain_margins (b,);
     distance: least |1 + L|.
