@@ -8,7 +8,7 @@ import numpy as np
 from femb.base.types import Floats
 from femb.base.values import shallow_copy
 from femb.elements.beam.ends import BeamElements, end_rows, section_arrays
-from femb.elements.exact.deformation import compliance, solve, strain
+from femb.elements.exact.deformation import compliance_of, factorise, find_stress
 from femb.elements.exact.element_data import (
     COLUMNS,
     DAMPING,
@@ -23,7 +23,16 @@ from femb.elements.exact.element_data import (
     element_rows,
     free_strains,
 )
-from femb.elements.exact.force import element_coordinates, forces, gather_poses, gather_rates
+from femb.elements.exact.force import (
+    Element,
+    ExactRows,
+    FramesMotion,
+    Placed,
+    element_coordinates,
+    forces,
+    gather_poses,
+    gather_rates,
+)
 from femb.elements.exact.inertia import energy_momentum as energy_of_mass
 from femb.elements.exact.inertia import energy_momentum_beside, has_mass_beside, inertia_numbers
 from femb.elements.exact.tangent import masses, predicted_stresses, tangents
@@ -44,46 +53,44 @@ from femb.numerics.element_ranges import NO_ROWS
 
 
 @kernel
-def energy_momentum(index, kind, ends, data, fixed, gravity, free, q, v, out):
+def energy_momentum(elements, free, q, v, out):
     """out (s, 8) += kinetic and potential energy, linear momentum, angular momentum about the origin, at s states.
 
-    Groups of elements as in ``femb.elements.exact.force.forces``. free (s, g, 6, LANES) : free strains times the
-    lengths, empty for cold elements.
+    free (s, g, 6, LANES) : free strains times the lengths, empty for cold elements.
     """
-    none, sums = np.zeros((6, LANES)), np.empty((8, LANES))
-    poses, rates = np.empty((2, 7, LANES)), np.empty((2, 6, LANES))
-    p, R, small = lanes(np.empty((3, 4, LANES))), lanes(np.empty((4, 3, 3, LANES))), lanes(np.empty((6, 3, LANES)))
-    r, six = lanes(np.empty((2, 3, LANES))), lanes(np.empty((3, 6, LANES)))
-    mats, three = lanes(np.empty((2, 6, 6, LANES))), lanes(np.empty((2, 3, 3, LANES)))
-    for g in range(kind.shape[0]):
+    none, sums, index = np.zeros((6, LANES)), np.empty((8, LANES)), elements.places
+    poses, rates, p = np.empty((2, 7, LANES)), np.empty((2, 6, LANES)), np.empty((3, 4, LANES))
+    at = Placed(
+        lanes(p), lanes(np.empty((4, 3, 3, LANES))), lanes(np.empty((2, 3, LANES))), lanes(np.empty((6, LANES))),
+        lanes(np.empty((4, 3, LANES))),
+    )  # fmt: skip
+    C, sigma = lanes(np.empty((6, 6, LANES))), lanes(np.empty((6, LANES)))
+    motion = FramesMotion(lanes(poses), lanes(rates), lanes(rates))
+    for g in range(elements.kind.shape[0]):
+        row = elements.kind[g]
         for s in range(q.shape[0]):
-            gather_poses(index, g * LANES, q[s], fixed, poses)
+            gather_poses(index, g * LANES, q[s], elements.fixed, poses)
             gather_rates(index, g * LANES, v[s], rates)
             strains = lanes(free[s, g] if free.size else none)
-            element_energy_momentum(
-                lanes(poses), lanes(rates), lanes(ends[kind[g]]), lanes(data[kind[g]]), strains, gravity,
-                p, R, r, small, six, mats, three, lanes(sums),
-            )  # fmt: skip
+            element = Element(lanes(elements.ends[row]), lanes(elements.data[row]), lanes(elements.own[g]), strains)
+            element_energy_momentum(element, motion, elements.gravity, at, C, sigma, lanes(sums))
             for m in range(min(LANES, index.shape[0] - g * LANES)):
                 for i in range(8):
                     out[s, i] += sums[i, m]
 
 
 @inlined
-def element_energy_momentum(poses, rates, ends, data, free, gravity, p, R, r, small, six, mats, three, sums):
-    """sums (8,) of one element. six (3, 6), and the arrays of ``element_force`` : work."""
-    d, e, e0 = six[0], six[1], six[2]
-    element_coordinates(poses, ends, p, R, r, small, d, three[0], three[1])
-    compliance(data, d, mats[0], mats[1])
-    strain(data, d, free, e)
-    for i in range(6):
-        e0[i] = e[i]
-    solve(mats[1], e)
+def element_energy_momentum(element, motion, gravity, at, C, sigma, sums):
+    """sums (8,) of one element. C (6, 6), sigma (6,) : work arrays."""
+    data, poses = element.data, motion.poses
+    element_coordinates(poses, element.ends, at)
+    factorise(compliance_of(data), at.d, C)
+    find_stress(data, C, at.d, element.free, 1.0, sigma)
     sums[:] = 0.0
     for i in range(6):
-        sums[1] += 0.5 * e[i] * e0[i] / data[LENGTH]
-    of, axes, pull = inertia_numbers(data[POINTS:]), (M3(R[0]), M3(R[2])), V3(gravity)
-    places, motions = (V3(poses[0]), V3(poses[1])), (V6(rates[0]), V6(rates[1]))
+        sums[1] += 0.5 * sigma[i] * (at.d[i] - data[REFERENCE + i] - element.free[i])
+    of, axes, pull = inertia_numbers(data[POINTS:]), (M3(at.R[0]), M3(at.R[2])), V3(gravity)
+    places, motions = (V3(poses[0]), V3(poses[1])), (V6(motion.velocities[0]), V6(motion.velocities[1]))
     if has_mass_beside(data):
         add_to(energy_momentum_beside(of, data[LENGTH], axes, places, motions, pull), sums)
     else:
@@ -194,37 +201,39 @@ class ExactBatch(BeamElements):
         return np.tensordot(factors, self._shares, 1) if self.inputs else np.zeros((len(u), *self.own.shape))
 
     def forces(self) -> list[Force]:
-        index, kind, ends, data, own, shares, first = self._kept
-        state = first, self.fixed, self.gravity, NO_SECTION
+        every = self._elements
 
         def of_range(part: slice) -> tuple[Any, ...]:
-            of_groups = groups_of(part)
-            own_of_groups, shares_of_groups = own[of_groups], np.ascontiguousarray(shares[:, of_groups])
-            return index[part], kind[of_groups], ends, data, own_of_groups, shares_of_groups, *state
+            chosen = groups_of(part)
+            shares = np.ascontiguousarray(every.shares[:, chosen])
+            one = every._replace(places=every.places[part], kind=every.kind[chosen], own=every.own[chosen])
+            return one._replace(shares=shares), NO_SECTION
 
-        ranges = Ranges(of_range, index[:, VELOCITIES], SIZES, LANES)
+        ranges = Ranges(of_range, self.index[:, VELOCITIES], SIZES, LANES)
         # what the heating changes is work of the inputs; cold elements, and those without damping, do none
         damping = ForcePart.WORK if self.damped else ForcePart.ELASTIC
         heating = ForcePart("work", self.prestress_account) if self.inputs else ForcePart.ELASTIC
-        parts, kept = (ForcePart.ELASTIC, damping, ForcePart.INERTIA, heating), of_range(slice(0, len(index)))
+        parts, kept = (ForcePart.ELASTIC, damping, ForcePart.INERTIA, heating), of_range(slice(0, len(self.index)))
         return [Force(forces, kept, parts=parts, reads="uqva", check=self.check, ranges=ranges, slow=True)]
 
     def masses(self) -> list[MassMatrix]:
         return [MassMatrix(masses, (self.index, *self._kinds, self.fixed), self.starts, SIZES)]
 
     def tangents(self) -> list[Tangent]:
-        kept = *self._kept, self.fixed, self.gravity
+        kept = self._elements
         return [
-            Tangent(tangents, (*kept, exact), self.starts, "uqva", "dk", not exact, exact, self.check)
+            Tangent(tangents, (kept, exact), self.starts, "uqva", "dk", not exact, exact, self.check)
             for exact in (False, True)
         ]
 
     def energies(self) -> list[Energy]:
-        return [Energy(energy_momentum, (self.index, *self._kinds, self.fixed, self.gravity, COLD))]
+        return [Energy(energy_momentum, (self._elements, COLD))]
 
     @property
-    def _kept(self) -> tuple[Any, ...]:
-        return self.index, *self._kinds, self._own, self._heating, self.first_input
+    def _elements(self) -> ExactRows:
+        kind, ends, data = self._kinds
+        heat, first = self._heating, self.first_input
+        return ExactRows(self.index, kind, ends, data, self._own, heat, first, self.fixed, self.gravity)
 
     def inertial(self) -> Self:
         other = self.softened().strained(np.zeros(0), np.full(self.own.shape, np.nan))
@@ -253,7 +262,7 @@ class ExactBatch(BeamElements):
     def stresses(self, u: Floats, q: Floats, x: Floats) -> Floats:
         """(s, n, 6) stresses in the middles of the elements after a small motion x (s, n_v), at s states."""
         out = np.empty((len(q), *self._own.shape))
-        self.check(predicted_stresses(*self._kept, self.fixed, u, q, x, out))
+        self.check(predicted_stresses(self._elements, u, q, x, out))
         return ungrouped(out, len(self.index))
 
     def section_strains(self, u: Floats, q: Floats, x: Floats, xi: float, compliance: Floats) -> Floats:
@@ -295,9 +304,9 @@ class ExactBatch(BeamElements):
     def prestress_energy(self, u: Floats, q: Floats, out: Floats) -> None:
         if self.inputs:
             still = np.zeros((len(q), 6 + int(self.index[:, VELOCITIES].max(initial=-6))))
-            elements, (warm, cold) = (self.index, *self._kinds, self.fixed, self.gravity), np.zeros((2, len(q), 8))
-            energy_momentum(*elements, groups(self.free(u), 1), q, still, warm)
-            energy_momentum(*elements, COLD, q, still, cold)
+            warm, cold = np.zeros((2, len(q), 8))
+            energy_momentum(self._elements, groups(self.free(u), 1), q, still, warm)
+            energy_momentum(self._elements, COLD, q, still, cold)
             out += warm[:, 1] - cold[:, 1]
 
     def section_forces(self, q: Floats, v: Floats, a: Floats, u: Floats | None = None) -> Floats:
@@ -305,8 +314,7 @@ class ExactBatch(BeamElements):
         inputs, None for cold elements."""
         u = np.zeros((len(q), self.first_input + len(self.inputs))) if u is None else u
         section = np.empty((len(q), len(self.index), 2, 6))
-        kept = *self._kept, self.fixed, self.gravity, section
-        self.check(forces(*kept, u, q, v, a, np.ones(4), np.zeros(v.shape), NO_ROWS))
+        self.check(forces(self._elements, section, u, q, v, a, np.ones(4), np.zeros(v.shape), NO_ROWS))
         return section
 
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:

@@ -314,11 +314,12 @@ def change_by_rate(
 
 
 @inlined
-def add_inertia_tangents(data, R, poses, velocities, accelerations, gravity, unit, rows, C, K):
+def add_inertia_tangents(data, R, motion, gravity, unit, rows, C, K):
     """C, K (12, 12) += derivatives of the force by velocities and by poses at constant accelerations.
 
-    R (4, 3, 3) : of ``element_coordinates``. unit (12, 12) : one. rows (2, 6, 12) : work.
+    R (4, 3, 3) : axes of ``Placed``. motion : ``FramesMotion``. unit (12, 12) : one. rows (2, 6, 12) : work.
     """
+    velocities, accelerations, poses = motion.velocities, motion.accelerations, motion.poses
     axes, pull = (M3(R[0]), M3(R[2])), V3(gravity)
     rates, seconds = (V6(velocities[0]), V6(velocities[1])), (V6(accelerations[0]), V6(accelerations[1]))
     if not has_mass_beside(data):

@@ -9,15 +9,28 @@ axes. first (n,) int : input that multiplies the row. values (n, 3, 6) : f and c
 Source: docs/theory/exact_beam.md, section 10.
 """
 
-from typing import Annotated, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from femb.base.types import Floats
+from femb.base.types import Floats, Ints
 from femb.elements.beam.strain import POINTS, WEIGHTS
 from femb.elements.exact.batch import SIZES, VELOCITIES, ExactBatch
-from femb.elements.exact.element_data import LENGTH, MEAN, QUADRATIC, REFERENCE, SLOPE
-from femb.elements.exact.force import element_coordinates, end_sections, frame_poses
+from femb.elements.exact.deformation import (
+    Chord,
+    Compliance,
+    adjoint,
+    bubble_stress,
+    coadjoint,
+    compliance_of,
+    ends_force,
+    shape_of,
+    strained,
+    turns_of,
+    with_angle,
+)
+from femb.elements.exact.element_data import LENGTH, REFERENCE
+from femb.elements.exact.force import Placed, element_coordinates, end_sections, frame_poses
 from femb.elements.exact.mean_rotation import mean_factors, rotation_and_mean
 from femb.elements.exact.tangent import scatter_frames
 from femb.elements.load.line_load_batch import (
@@ -41,20 +54,15 @@ from femb.numerics.compiler.duals import (
     Number,
     Vector3,
     Vector6,
-    cross,
     dot,
-    identity,
     implicit,
     joined,
-    lift,
     matrix,
-    outer,
-    skew,
     sqrt,
     value,
     vector,
 )
-from femb.numerics.compiler.traced import M3, M6, V3, V4, V6, of_one, put, put_changes, traced
+from femb.numerics.compiler.traced import M3, V3, V4, V6, of_one, put, put_changes, traced
 from femb.numerics.vector3 import still
 
 # The four functions of equation (20) at the Gauss points.
@@ -62,49 +70,12 @@ _BUBBLE = 0.5 * POINTS * (1.0 - POINTS)
 SHARES = np.stack([1.0 - POINTS, _BUBBLE, POINTS, -_BUBBLE], axis=1)
 
 
-Symmetric6: TypeAlias = Annotated[Any, (6, 6), "symmetric"]
-Definite6: TypeAlias = Annotated[Any, (6, 6), "positive definite"]
-
-
-class Compliance(NamedTuple):
-    """Length of an element, and the three matrices (6, 6) of its compliance."""
-
-    length: Number
-    mean: Definite6
-    quadratic: Definite6
-    slope: Symmetric6
-
-
 class Helix(NamedTuple):
-    """Axes of end I, and x, theta, P, k0, k1 and d: section 2."""
+    """Axes of end I, the ``Chord``, and d: section 2."""
 
     axes: Matrix3
-    x: Vector3
-    theta: Vector3
-    map: Matrix3
-    k0: Number
-    k1: Number
+    chord: Chord
     d: Vector6
-
-
-def adjoint(d, a):
-    """ad_d a."""
-    return joined(cross(d[3:], a[:3]) + cross(d[:3], a[3:]), cross(d[3:], a[3:]))
-
-
-def coadjoint(d, s):
-    """ad_d^T s."""
-    return joined(cross(s[:3], d[3:]), cross(s[:3], d[:3]) + cross(s[3:], d[3:]))
-
-
-def bubble_stress(by, d, sigma):
-    """y of equation (11)."""
-    return by.quadratic @ coadjoint(d, sigma) + by.slope @ sigma
-
-
-def strained(by, d, sigma):
-    """C sigma, with C of equation (11)."""
-    return by.mean @ sigma + by.slope @ coadjoint(d, sigma) + adjoint(d, bubble_stress(by, d, sigma))
 
 
 def triangle(C):
@@ -136,14 +107,9 @@ def solved(rows, b):
 def complied(by, d, b):
     """C^-1 b, with C of equation (11)."""
     at = value(d)
-    columns = [strained(by, at, vector(*(float(i == j) for i in range(6)))) for j in range(6)]
+    columns = [strained.run(by, at, vector(*(float(i == j) for i in range(6)))) for j in range(6)]
     rows = triangle(matrix(*columns))
-    return implicit(solved(rows, value(b)), lambda x: strained(by, d, x) - b, lambda r: solved(rows, r))
-
-
-def map_of(theta, k0, t):
-    """P of equation (4)."""
-    return k0 * outer(theta, theta) - 0.5 * skew(theta) + (1.0 - k0 * t) * identity(3)
+    return implicit(solved(rows, value(b)), lambda x: strained.run(by, d, x) - b, lambda r: solved(rows, r))
 
 
 @traced
@@ -154,18 +120,19 @@ def bubble_stress_of(by: Compliance, d: Vector6, strain: Vector6) -> Any:
 
 
 @traced
-def helix_between(ends: LoadedEnds, between: Vector3, theta: Vector3, k: tuple[Number, Number, Number]) -> Any:
-    """The ``Helix`` from both ends, the way between their frames, inertial axes, the values of its rotation vector, and
-    k0, k1, k2 of equation (4)."""
+def helix_between(ends: LoadedEnds, between: Vector3, at: Chord, k2: Number) -> Any:
+    """The ``Helix`` from both ends, the way between their frames, inertial axes, and the values of its chord."""
     axes = ends[0].frame @ ends[0].axes
     x = axes.T @ way.run(ends, between)
-    spins = [end.axes.T @ end.spin for end in ends]
-    P = map_of(theta, k[0], dot(theta, theta))
-    theta = theta + P.T @ spins[1] - P @ spins[0]
-    t = dot(theta, theta)
-    k0, k1 = lift(k[0], (k[1], t)), lift(k[1], (k[2], t))
-    P = map_of(theta, k0, t)
-    return Helix(axes, x, theta, P, k0, k1, joined(P @ x, theta))
+    spins = joined(*(end.axes.T @ end.spin for end in ends))
+    chord = with_angle(x, at.theta + turns_of(at, spins), at.k0, at.k1, k2)
+    return Helix(axes, chord, shape_of.run(chord))
+
+
+@traced
+def square_of(theta: Vector3) -> Any:
+    """|theta|^2."""
+    return dot(theta, theta)
 
 
 @traced
@@ -211,34 +178,29 @@ def on_rotations(n: Vector3) -> Any:
 def helix_forces(helix: Helix, F: Matrix43, n: Vector6, moment: Vector3) -> Any:
     """Forces (4, 3) on the four vectors, and moments on both ends, of F (4, 3), of n (6,) on d, equation (12), and of a
     moment on end I."""
-    x, theta, P = helix.x, helix.theta, helix.map
-    n_u, square = n[:3], dot(theta, theta)
-    # W^T n_u with W of equation (5)
-    w = 2.0 * helix.k1 * (dot(theta, x) * theta - square * x) - 2.0 * helix.k0 * x
-    turned = helix.k0 * (dot(theta, n_u) * x + dot(theta, x) * n_u) + dot(w, n_u) * theta - 0.5 * cross(x, n_u)
-    m, pull = n[3:] + turned, P.T @ n_u
-    force = helix.axes @ pull
-    return matrix(F[0] - force, F[1], F[2] + force, F[3]), (moment - P.T @ m - cross(x, pull), P @ m)
+    g = ends_force.run(helix.chord, n)
+    force = helix.axes @ g[:3]
+    return matrix(F[0] - force, F[1], F[2] + force, F[3]), (moment + g[3:6], g[6:])
 
 
 @inlined
-def row_force(ends, between, theta, k, data, free, kind, factor, values):
-    """Residual force of a row on both ends, as in ``on_frames``.
+def row_force(ends, between, chord, k2, rows, k, free, factor):
+    """Residual force of row k on both ends, as in ``on_frames``.
 
-    ends : a pair of ``LoadedEnd``. between (3,) : way between the frames. theta (3,), k : rotation vector of the
-    element, and k0, k1, k2. free (6,) : free strain times the length.
+    ends : a pair of ``LoadedEnd``. between (3,) : way between the frames. chord, k2 : of ``element_coordinates``. free
+    (6,) : free strain times the length.
     """
-    length = data[LENGTH]
-    helix = helix_between(ends, between, V3(theta), k)
-    by = Compliance(length, M6(data[MEAN:]), M6(data[QUADRATIC:]), M6(data[SLOPE:]))
+    data, values, kind = rows.data[k], rows.values[k], rows.kind[k]
+    length, by = data[LENGTH], compliance_of(data)
+    helix = helix_between(ends, between, chord, k2)
     sigma, y = bubble_stress_of(by, helix.d, helix.d - V6(data[REFERENCE:]) - V6(free))
-    square = theta[0] * theta[0] + theta[1] * theta[1] + theta[2] * theta[2]
-    F, moment, _ = no_loads(helix.x)
+    square = square_of(chord.theta)
+    F, moment, _ = no_loads(helix.chord.x)
     n, h, turns = moment, moment, False
     for i in range(3):
         xi = POINTS[i]
         weight = factor * length * WEIGHTS[i]
-        E, A = rotation_and_mean(xi * helix.theta, mean_factors(xi * xi * square))
+        E, A = rotation_and_mean(xi * helix.chord.theta, mean_factors(xi * xi * square))
         f, c = weight * V3(values[i]), weight * V3(values[i, 3:])
         if kind == SECTION:
             turn, bent = point_turn(xi, length, y)
@@ -274,63 +236,73 @@ def free_strain(shares, k, u, first_input, free):
             free[i] += u[first_input + m] * shares[m, k, i]
 
 
+class LoadedRows(NamedTuple):
+    """All rows, see above, with shares and first_input of ``free_strain`` and the poses of fixed frames."""
+
+    places: Ints
+    ends: Floats
+    data: Floats
+    shares: Floats
+    first_input: int
+    kind: Ints
+    first: Ints
+    values: Floats
+    fixed: Floats
+
+
 @kernel_with_entry
-def line_forces(index, ends, data, shares, first_input, kind, first, values, fixed, section, u, q, out):
+def line_forces(rows, section, u, q, out):
     """out (s, n_v) += the residual force; section (s, n, 2, 6), unless of length 0, its section forces.
 
     Returns -1, or the number of a row with a folded element.
     """
-    p, poses, R, r, small = np.empty((3, 4)), np.empty((2, 7)), np.empty((4, 3, 3)), np.empty((4, 3)), np.empty((4, 3))
-    d, P, W, f, free = np.empty(6), np.empty((3, 3)), np.empty((3, 3)), np.empty(12), np.empty(6)
+    poses, f, free = np.empty((2, 7)), np.empty(12), np.empty(6)
+    at = Placed(np.empty((3, 4)), np.empty((4, 3, 3)), np.empty((2, 3)), np.empty(6), np.empty((4, 3)))
     for s in range(q.shape[0]):
-        for k in range(index.shape[0]):
-            frame_poses(index[k], q[s], fixed, poses)
-            k0, k1, k2, whole = element_coordinates(poses, ends[k], p, R, r, small, d, P, W)
+        for k in range(rows.places.shape[0]):
+            frame_poses(rows.places[k], q[s], rows.fixed, poses)
+            chord, k2, whole = element_coordinates(poses, rows.ends[k], at)
             if not whole:
                 return k
-            free_strain(shares, k, u[s], first_input, free)
-            end, chord = ends[k], V6(data[k, REFERENCE:])
-            one = exact_end(M3(R[0]), still(), V3(end[0, 1:]), M3(end[0, 4:]), chord)
-            two = exact_end(M3(R[2]), still(), V3(end[1, 1:]), M3(end[1, 4:]), chord)
-            between, factor = V3(poses[1]) - V3(poses[0]), -u[s, first[k]]
-            on_one, on_two = row_force(
-                (one, two), between, d[3:6], (k0, k1, k2), data[k], free, kind[k], factor, values[k]
-            )
+            free_strain(rows.shares, k, u[s], rows.first_input, free)
+            end, shape = rows.ends[k], V6(rows.data[k, REFERENCE:])
+            one = exact_end(M3(at.R[0]), still(), V3(end[0, 1:]), M3(end[0, 4:]), shape)
+            two = exact_end(M3(at.R[2]), still(), V3(end[1, 1:]), M3(end[1, 4:]), shape)
+            between, factor = V3(poses[1]) - V3(poses[0]), -u[s, rows.first[k]]
+            on_one, on_two = row_force((one, two), between, chord, k2, rows, k, free, factor)
             put(on_one[:6], f[0:6])
             put(on_two[:6], f[6:12])
             for e in range(2):
-                j = index[k, 2 + e]
+                j = rows.places[k, 2 + e]
                 if j >= 0:
                     for i in range(6):
                         out[s, j + i] += f[6 * e + i]
             if section.shape[0] > 0:
-                end_sections(ends[k], R, small, f, section[s, k])
+                end_sections(end, at, f, section[s, k])
     return -1
 
 
 @kernel_with_entry
-def line_tangent(index, ends, data, shares, first_input, kind, first, values, fixed, offset, stride, u, q, out):
+def line_tangent(rows, offset, stride, u, q, out):
     """Add the change of the residual force to block data (s, size).
 
     Returns -1, or the number of a row with a folded element.
     """
-    p, poses, R, r, small = np.empty((3, 4)), np.empty((2, 7)), np.empty((4, 3, 3)), np.empty((4, 3)), np.empty((4, 3))
-    d, P, W, free = np.empty(6), np.empty((3, 3)), np.empty((3, 3)), np.empty(6)
+    poses, free = np.empty((2, 7)), np.empty(6)
+    at = Placed(np.empty((3, 4)), np.empty((4, 3, 3)), np.empty((2, 3)), np.empty(6), np.empty((4, 3)))
     changes, K = np.empty((12, 12)), np.empty((12, 12))
     for s in range(q.shape[0]):
-        for k in range(index.shape[0]):
-            frame_poses(index[k], q[s], fixed, poses)
-            k0, k1, k2, whole = element_coordinates(poses, ends[k], p, R, r, small, d, P, W)
+        for k in range(rows.places.shape[0]):
+            frame_poses(rows.places[k], q[s], rows.fixed, poses)
+            chord, k2, whole = element_coordinates(poses, rows.ends[k], at)
             if not whole:
                 return k
-            free_strain(shares, k, u[s], first_input, free)
-            end, chord = ends[k], V6(data[k, REFERENCE:])
-            one = exact_end(M3(R[0]), first_spin(still()), V3(end[0, 1:]), M3(end[0, 4:]), chord)
-            two = exact_end(M3(R[2]), second_spin(still()), V3(end[1, 1:]), M3(end[1, 4:]), chord)
-            between, factor = moved(V3(poses[1]) - V3(poses[0])), -u[s, first[k]]
-            on_one, on_two = row_force(
-                (one, two), between, d[3:6], (k0, k1, k2), data[k], free, kind[k], factor, values[k]
-            )
+            free_strain(rows.shares, k, u[s], rows.first_input, free)
+            end, shape = rows.ends[k], V6(rows.data[k, REFERENCE:])
+            one = exact_end(M3(at.R[0]), first_spin(still()), V3(end[0, 1:]), M3(end[0, 4:]), shape)
+            two = exact_end(M3(at.R[2]), second_spin(still()), V3(end[1, 1:]), M3(end[1, 4:]), shape)
+            between, factor = moved(V3(poses[1]) - V3(poses[0])), -u[s, rows.first[k]]
+            on_one, on_two = row_force((one, two), between, chord, k2, rows, k, free, factor)
             put_changes(on_one[:6], changes[0:6])
             put_changes(on_two[:6], changes[6:12])
             for i in range(12):
@@ -358,17 +330,18 @@ class ExactLineLoadBatch(LineLoads):
         self.set_rows(loads, of_beams.slices)
 
     @property
-    def _rows(self) -> tuple[Any, ...]:
+    def _rows(self) -> LoadedRows:
         shares = np.ascontiguousarray(self.of_beams._shares[:, self.in_model])
-        heat = shares, self.of_beams.first_input
-        return self.index, self.ends, self.data, *heat, *self.loading, self.of_beams.fixed
+        (kind, first, values), heated = self.loading, self.of_beams.first_input
+        fixed = self.of_beams.fixed
+        return LoadedRows(self.index, self.ends, self.data, shares, heated, kind, first, values, fixed)
 
     def check(self, folded: int) -> None:
         """Raise FoldedError for the row that a kernel returned, unless it is -1."""
         self.of_beams.check(int(self.in_model[folded]) if folded >= 0 else -1)
 
     def force(self, section: Floats) -> Force:
-        return Force(line_forces, (*self._rows, section), "uq", check=self.check, slow=True)
+        return Force(line_forces, (self._rows, section), "uq", check=self.check, slow=True)
 
     def tangents(self) -> list[Tangent]:
-        return [Tangent(line_tangent, self._rows, self.starts, "uq", "k", check=self.check)]
+        return [Tangent(line_tangent, (self._rows,), self.starts, "uq", "k", check=self.check)]

@@ -471,7 +471,7 @@ class LineLoads(LoadsAlongBeams):
         self.values, self.kind, self.loads = self.values[rows], self.kind[rows], self.loads[rows]
 
     @property
-    def loading(self) -> tuple[Any, ...]:
+    def loading(self) -> tuple[Ints, Ints, Floats]:
         """The arguments kind, first and values of the kernels."""
         return self.kind, self.loads + self.first_input, self.values
 
