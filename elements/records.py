@@ -28,14 +28,15 @@ def turned(p0, p1, p2, p3, x, y, z):
 
 
 @kernel
-def station_motions(
-    stations, in_q, in_v, offset, rotation, q, v, rate, position, quaternion, velocity, omega, acceleration, alpha
-):  # fmt: skip
+def station_motions(of_frames, q, v, rate, motion):
     """Motion (k, n, 3 or 4) of those stations (m,) of n whose frames have six degrees of freedom.
 
-    in_q, in_v (m,) : the first index of the frame in q (k, n_q), v and its rate (k, n_v). offset (m, 3), rotation
-    (m, 4) : of the station in axes of its frame. acceleration and alpha may have no rows, and are left then.
+    of_frames : stations; in_q, in_v (m,), the first index of the frame in q (k, n_q), v and its rate (k, n_v); offset
+    (m, 3), rotation (m, 4) of the station in axes of its frame. motion : the arrays of ``MOTION``, of which the last
+    two may have no rows, and are left then.
     """
+    stations, in_q, in_v, offset, rotation = of_frames
+    position, quaternion, velocity, omega, acceleration, alpha = motion
     for s in range(q.shape[0]):
         for m in range(stations.size):
             o, i, j = stations[m], in_q[m], in_v[m]
@@ -190,7 +191,7 @@ class StationMotions:
         result = [np.empty((count, self.count, size)) for size in (3, 4, 3, 3)]
         result += [np.empty((count if accelerations else 0, self.count, 3)) for _ in range(2)]
         of_frames = self.moving, self.in_q, self.in_v, self.offset, self.rotation
-        station_motions(*of_frames, frames.q, frames.v, frames.a, *result)
+        station_motions(of_frames, frames.q, frames.v, frames.a, tuple(result))
         result = result if accelerations else result[:4]
         for k, station in self.others:
             for out, values in zip(result, motion_of(self.layout, station, frames, accelerations), strict=True):

@@ -40,6 +40,7 @@ from femb.elements.beam.strain import (
     SOURCE,
     STIFFNESS,
     WEIGHTS,
+    BeamRows,
     cubics,
     gather_rates,
     gather_states,
@@ -81,11 +82,9 @@ def element_data(section: Any, source: bool) -> Floats:
 
 
 @kernel
-def energy_momentum(index, kind, ends, data, has_mass_offset, fixed, gravity, q, v, out):
-    """out (s, 8) += kinetic and potential energy, linear momentum and angular momentum about the inertial origin.
-
-    Groups of elements as in ``forces``.
-    """
+def energy_momentum(elements, q, v, out):
+    """out (s, 8) += kinetic and potential energy, linear momentum and angular momentum about the inertial origin."""
+    index, kind, ends, data, has_mass_offset, fixed, gravity = elements
     states, rates = np.empty((2, 8, LANES)), np.empty((2, 7, LANES))
     R, small, whole = lanes(np.empty((5, 3, 3, LANES))), lanes(np.empty((15, 3, LANES))), np.empty((1, LANES))
     axes, offset_work = lanes(np.empty((3, 3, LANES))), lanes(np.empty((6, 3, LANES)))
@@ -212,12 +211,13 @@ def half_integrals(half, x, x2, middle, mass, rest, work, force, torque):
 
 
 @kernel
-def midpoint_loads(index, kind, ends, data, q, v, a, fixed, gravity, section, out):
+def midpoint_loads(elements, q, v, a, section, out):
     """out (s, n, 6): force and moment in the middle of every element at s states, axes of the section there.
 
-    Groups of elements as in ``forces``. section (s, n, 2, 6) : those at the ends of the elements, with the loads along
-    them. Returns -1, or the number of a folded element.
+    section (s, n, 2, 6) : those at the ends of the elements, with the loads along them. Returns -1, or the number of a
+    folded element.
     """
+    index, kind, ends, data, _, fixed, gravity = elements
     states, rates = np.empty((2, 8, LANES)), np.empty((2, 2, 7, LANES))
     R, S = lanes(np.empty((5, 3, 3, LANES))), lanes(np.empty((3, 3, LANES)))
     small, whole = lanes(np.empty((12, 3, LANES))), np.empty((1, LANES))
@@ -304,11 +304,12 @@ def midpoint_loads(index, kind, ends, data, q, v, a, fixed, gravity, section, ou
 
 
 @kernel
-def linearised_strains(index, kind, ends, data, q, x, fixed, out):
+def linearised_strains(elements, q, x, out):
     """out (n, 12): strains minus reference at the strain points, plus their change with displacements x (n_v,).
 
-    Groups of elements as in ``forces``. Returns -1, or the number of a folded element.
+    Returns -1, or the number of a folded element.
     """
+    index, kind, ends, data, _, fixed, _ = elements
     states, rates, whole = np.empty((2, 8, LANES)), np.empty((2, 7, LANES)), np.empty((1, LANES))
     R, small = lanes(np.empty((5, 3, 3, LANES))), lanes(np.empty((12, 3, LANES)))
     X, motion, rate = lanes(np.empty((8, LANES))), lanes(np.empty((11, LANES))), lanes(np.empty((8, LANES)))
@@ -403,33 +404,33 @@ class BeamBatch(BeamElements):
         return other
 
     def forces(self) -> list[Force]:
-        index, kind, *rest = self._groups
-        state = self.fixed, self.gravity, NO_SECTION
+        every = self._elements
 
         def of_range(part: slice) -> tuple[Any, ...]:
-            return index[part], kind[groups_of(part)], *rest, *state
+            return every._replace(places=every.places[part], kind=every.kind[groups_of(part)]), NO_SECTION
 
-        ranges = Ranges(of_range, index[:, VELOCITIES], SIZES, LANES)
+        ranges = Ranges(of_range, self.index[:, VELOCITIES], SIZES, LANES)
         # elements without damping do no work of their own
         parts = ForcePart.ELASTIC, ForcePart.WORK if self.damped else ForcePart.ELASTIC, ForcePart.INERTIA
-        return [Force(forces, (*self._groups, *state), "qva", parts=parts, check=self.check, ranges=ranges, slow=True)]
+        return [Force(forces, (every, NO_SECTION), "qva", parts=parts, check=self.check, ranges=ranges, slow=True)]
 
     def masses(self) -> list[MassMatrix]:
-        return [MassMatrix(masses, (*self._groups, self.fixed), self.starts, SIZES, self.check)]
+        return [MassMatrix(masses, (self._elements,), self.starts, SIZES, self.check)]
 
     def tangents(self) -> list[Tangent]:
-        step, exact = (self.index, *self._kinds, self.fixed), (*self._groups, self.fixed, self.gravity)
+        kept = (self._elements,)
         return [
-            Tangent(step_tangents, step, self.starts, "qv", exact=False, check=self.check),
-            Tangent(tangent, exact, self.starts, "qva", step=False, check=self.check),
+            Tangent(step_tangents, kept, self.starts, "qv", exact=False, check=self.check),
+            Tangent(tangent, kept, self.starts, "qva", step=False, check=self.check),
         ]
 
     def energies(self) -> list[Energy]:
-        return [Energy(energy_momentum, (*self._groups, self.fixed, self.gravity), check=self.check)]
+        return [Energy(energy_momentum, (self._elements,), check=self.check)]
 
     @property
-    def _groups(self) -> tuple[Any, ...]:
-        return self.index, *self._kinds, self.has_mass_offset
+    def _elements(self) -> BeamRows:
+        kind, ends, data = self._kinds
+        return BeamRows(self.index, kind, ends, data, self.has_mass_offset, self.fixed, self.gravity)
 
     def inertial(self) -> Self:
         other = self.softened()
@@ -447,7 +448,7 @@ class BeamBatch(BeamElements):
     def own_strains(self, u: Floats, q: Floats, x: Floats, own: Floats | None = None) -> Floats:
         """(e, 12) strains less reference at the three strain points."""
         out = np.empty((len(self.index), 12))
-        self.check(linearised_strains(self.index, *self._kinds, q, x, self.fixed, out))
+        self.check(linearised_strains(self._elements, q, x, out))
         return out
 
     def strained(self, q: Floats, own: Floats) -> Self:
@@ -472,8 +473,7 @@ class BeamBatch(BeamElements):
             if isinstance(other, LoadsBeams):
                 other.add_section_forces(self, frames.u, frames.q, frames.v, forces)
         middle = np.empty((*forces.shape[:2], 6))
-        args = (frames.q, frames.v, frames.a, self.fixed, self.gravity, forces, middle)
-        self.check(midpoint_loads(self.index, *self._kinds, *args))
+        self.check(midpoint_loads(self._elements, frames.q, frames.v, frames.a, forces, middle))
         for other in batches:
             if not isinstance(other, FieldOnElements):
                 continue
@@ -486,12 +486,11 @@ class BeamBatch(BeamElements):
         """(s, n, 3, 6) force and moment at both ends and in the middle of every element, without loads along it."""
         forces = self.section_forces(q, v, a)
         middle = np.empty((*forces.shape[:2], 6))
-        self.check(midpoint_loads(self.index, *self._kinds, q, v, a, self.fixed, self.gravity, forces, middle))
+        self.check(midpoint_loads(self._elements, q, v, a, forces, middle))
         return np.concatenate([forces, middle[:, :, None]], axis=2)
 
     def section_forces(self, q: Floats, v: Floats, a: Floats) -> Floats:
         """(s, n, 2, 6) force and moment at both ends of every element, section axes; see ``force.forces``."""
         out = np.empty((len(q), len(self.index), 2, 6))
-        kept = *self._groups, self.fixed, self.gravity, out
-        self.check(forces(*kept, q, v, a, np.ones(3), np.zeros(v.shape), NO_ROWS))
+        self.check(forces(self._elements, out, q, v, a, np.ones(3), np.zeros(v.shape), NO_ROWS))
         return out

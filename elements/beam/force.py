@@ -8,11 +8,13 @@ The formulas are of one element, in numbers or in values with lanes, one for eac
 Source: docs/theory/beam.md.
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from femb.elements.beam.ends import element_shape, end_accelerations, ends_motion, force_to_frame
 from femb.elements.beam.inertia import centreline_acceleration, centreline_rate, twist_rates
-from femb.elements.beam.rotary_inertia import ends_of, inertia_force
+from femb.elements.beam.rotary_inertia import LineMotion, ends_of, inertia_force
 from femb.elements.beam.strain import (
     DAMPING,
     INNER_ANGLES,
@@ -22,6 +24,7 @@ from femb.elements.beam.strain import (
     SOURCE,
     STIFFNESS,
     WEIGHTS,
+    BentShape,
     ends_force,
     gather_rates,
     gather_states,
@@ -104,13 +107,14 @@ def stress_force(data, e, twist, E, n):
 
 
 @inlined
-def shape_force(X, Q, beta, gamma, data, motion, elastic, damped, e, c, E, n):
+def shape_force(shape, data, motion, elastic, damped, e, c, E, n):
     """n (8,): force on the natural coordinates by elastic stress and damping; equation (14).
 
     elastic, damped : factors of both. c (2, 3, 4) : set to c and w D c of the inner twist, which is returned with its
     stiffness per length.
     """
-    length, damping = data[LENGTH], damped * data[DAMPING]
+    X, Q, beta, gamma, length = shape
+    damping = damped * data[DAMPING]
     inner_strains(e, length, c[0])
     for i in range(3):
         for j in range(4):
@@ -139,31 +143,54 @@ def shape_force(X, Q, beta, gamma, data, motion, elastic, damped, e, c, E, n):
     return twist, stiffness
 
 
+class EndStates(NamedTuple):
+    """States (2, 8) of the ends of an element, their rates and second rates (2, 7), as ``end_states`` has them."""
+
+    states: Any
+    rates: Any
+    seconds: Any
+
+
+class ForceWork(NamedTuple):
+    """Work arrays of ``element_force``: R (5, 3, 3) of ``element_shape``, small (12, 3), vectors (6, 4, 3), X and n
+    (8,), motion (11,), and of the strains e (3, 4), c (2, 3, 4), E (3, 4, 8), psi (4,), psi_X (4, 8)."""
+
+    R: Any
+    small: Any
+    vectors: Any
+    X: Any
+    n: Any
+    motion: Any
+    e: Any
+    c: Any
+    E: Any
+    psi: Any
+    psi_X: Any
+
+
 @inlined
-def element_force(
-    states, rates, seconds, ends, data, has_mass_offset, gravity, factors,
-    R, small, vectors, X, n, f11, e, c, E, psi, psi_X, f,
-):  # fmt: skip
+def element_force(motion, ends, data, has_mass_offset, gravity, factors, at, f):
     """f (14,): residual force of one element on its two ends; forces in the axes of section I, moments in end axes.
 
-    states (2, 8), rates and seconds (2, 7) : coordinates of the ends, their rates and second rates, of ``end_states``.
     factors (3,) : of elastic, damping and inertia forces; those of inertia are inertia and gyroscopic force minus
-    gravity, and they alone need no strains. Returns 1, or 0 if the element is folded, where strains are needed. R (5,
-    3, 3) is set as in ``element_shape``.
+    gravity, and they alone need no strains. Returns 1, or 0 if the element is folded, where strains are needed.
     """
+    states, rates, seconds = motion
+    R, small, vectors, X, n, f11, e, c, E, psi, psi_X = at
     omega1, omega2, acc1, acc2, alpha1, alpha2 = small[4], small[5], small[6], small[7], small[8], small[9]
     x1, x2, F, M1, work = vectors[0], vectors[1], vectors[2], vectors[3, 0], vectors[3, 1]
     places, spins, twist = vectors[4], vectors[5], vectors[3, 2]
     Q, beta, gamma = R[4], small[10], small[11]
     length = data[LENGTH]
     whole = 1.0
+    shape = BentShape(X, Q, beta, gamma, length)
     element_shape(states, ends, length, R, small, X)
     ends_motion(rates, ends, R, small, f11)
     if factors[0] != 0.0 or factors[1] != 0.0:
         whole = strains(X, length, data[SOURCE] != 0.0, psi, psi_X, e, E)
         if not every(whole != 0.0):
             return whole
-        shape_force(X, Q, beta, gamma, data, f11, factors[0], factors[1], e, c, E, n)
+        shape_force(shape, data, f11, factors[0], factors[1], e, c, E, n)
     else:
         n[:] = 0.0
     s1 = X[3]
@@ -197,12 +224,12 @@ def element_force(
         rotate(Q, alpha2, spins[3])
         twist[0] = X[7]
         twist[1], twist[2] = twist_rates(Q, beta, omega1, spins[1], alpha1, spins[3])
-        n[7] += factors[2] * inertia_force(places, data, has_mass_offset, spins, twist, x1, x2, F, M1)
+        n[7] += factors[2] * inertia_force(LineMotion(places, x1, x2, spins, twist), data, has_mass_offset, F, M1)
         for k in range(3):
             M1[k] *= factors[2]
             for i in range(4):
                 F[i, k] *= factors[2]
-    ends_force(X, Q, beta, gamma, length, s2, n, F, M1, work, f11, f)
+    ends_force(shape, s2, n, F, M1, work, f11, f)
     return whole
 
 
@@ -231,23 +258,23 @@ def end_sections(R, f, F, section):
 
 
 @kernel_with_entry
-def forces(index, kind, ends, data, has_mass_offset, fixed, gravity, section, q, v, a, factors, out, rows):
-    """out (s, n_v) += force of all elements at s states; factors (3,) of its parts as in ``element_force``.
+def forces(elements, section, q, v, a, factors, out, rows):
+    """out (s, n_v) += force of all ``BeamRows`` at s states; factors (3,) of its parts as in ``element_force``.
 
-    Elements are in groups of LANES, see ``femb.numerics.compiler.lanes``: kind (g,), the rows of ends (kinds, 2,
-    13, LANES) and data (kinds, 37, LANES).
     section (s, n, 2, 6), or of length 0 if not requested: set to the section force and moment at both ends of every
     element, in the axes of that section, on the face whose outward normal is the tangent, so that a positive first
     component is tension. rows (n, s, 14), or of length 0 if not requested: it is set to what is otherwise added to out,
     frame and strain of one end, then the other. Returns -1, or the number of a folded element.
     """
+    index, kind, ends, data, has_mass_offset, fixed, gravity = elements
     states, rates = np.empty((2, 8, LANES)), np.empty((2, 2, 7, LANES))
-    R, small = lanes(np.empty((5, 3, 3, LANES))), lanes(np.empty((12, 3, LANES)))
-    vectors = lanes(np.empty((6, 4, 3, LANES)))
-    X, n, f11 = lanes(np.empty((8, LANES))), lanes(np.empty((8, LANES))), lanes(np.empty((11, LANES)))
-    e, E = lanes(np.empty((3, 4, LANES))), lanes(np.empty((3, 4, 8, LANES)))
-    c = lanes(np.empty((2, 3, 4, LANES)))
-    psi, psi_X = lanes(np.empty((4, LANES))), lanes(np.empty((4, 8, LANES)))
+    work = ForceWork(
+        lanes(np.empty((5, 3, 3, LANES))), lanes(np.empty((12, 3, LANES))), lanes(np.empty((6, 4, 3, LANES))),
+        lanes(np.empty((8, LANES))), lanes(np.empty((8, LANES))), lanes(np.empty((11, LANES))),
+        lanes(np.empty((3, 4, LANES))), lanes(np.empty((2, 3, 4, LANES))), lanes(np.empty((3, 4, 8, LANES))),
+        lanes(np.empty((4, LANES))), lanes(np.empty((4, 8, LANES))),
+    )  # fmt: skip
+    motion, R = EndStates(lanes(states), lanes(rates[0]), lanes(rates[1])), work.R
     f, F, whole = lanes(np.empty((14, LANES))), lanes(np.empty((2, 3, LANES))), np.empty((1, LANES))
     on_frames, ended = np.empty((2, 7, LANES)), np.empty((2, 6, LANES))
     for g in range(kind.shape[0]):
@@ -259,9 +286,8 @@ def forces(index, kind, ends, data, has_mass_offset, fixed, gravity, section, q,
             gather_rates(index, first, v[s], rates[0])
             gather_rates(index, first, a[s], rates[1])
             lanes(whole)[0] = element_force(
-                lanes(states), lanes(rates[0]), lanes(rates[1]), lanes(ends[row]), lanes(data[row]), has_mass_offset,
-                gravity, factors, R, small, vectors, X, n, f11, e, c, E, psi, psi_X, f,
-            )  # fmt: skip
+                motion, lanes(ends[row]), lanes(data[row]), has_mass_offset, gravity, factors, work, f
+            )
             for m in range(count):
                 if whole[0, m] == 0.0:
                     return first + m

@@ -1,5 +1,7 @@
 """Mass, damping and iteration tangent of beam elements; arguments as in ``strain``. Source: docs/theory/beam.md."""
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from femb.elements.beam.ends import element_shape, ends_motion
@@ -15,6 +17,7 @@ from femb.elements.beam.strain import (
     SOURCE,
     STIFFNESS,
     WEIGHTS,
+    BentShape,
     gather_rates,
     gather_states,
     geometric_stiffness,
@@ -171,13 +174,25 @@ def ends_stiffness(K8, B, KB, K):
     add_from_shape(B, KB, K)
 
 
+class MassWork(NamedTuple):
+    """Work arrays of ``element_mass``: axes (3, 3), spin (3, 11), K (11, 11), G (2, 3, 3), centres (2, 3, 14)."""
+
+    axes: Any
+    spin: Any
+    K: Any
+    G: Any
+    centres: Any
+
+
 @inlined
-def element_mass(X, Q, beta, gamma, s2, data, has_mass_offset, axes, spin, K, G, centres, M):
+def element_mass(shape, s2, data, has_mass_offset, work, M):
     """M (14, 14) = mass of an element for the end velocities, translations in the axes of the first section.
 
-    Work arrays: axes (3, 3), spin (3, 11), K (11, 11), G (2, 3, 3), centres (2, 3, 14).
+    work : ``MassWork``.
     """
-    length, mass, cy, cz = data[LENGTH], data[MASS], data[OFFSET], data[OFFSET + 1]
+    X, Q, beta, gamma, length = shape
+    axes, spin, K, G, centres = work
+    mass, cy, cz = data[MASS], data[OFFSET], data[OFFSET + 1]
     symmetric = every(data[INERTIA + 1] == data[INERTIA + 2]) and every(cy == 0.0) and every(cz == 0.0)
     K[:] = 0.0
     M[:] = 0.0
@@ -242,15 +257,18 @@ def folded(first, whole, count):
 
 
 @kernel_with_entry
-def masses(index, kind, ends, data, has_mass_offset, fixed, offset, stride, q, mass):
-    """Add the mass of all elements at s states to block data (s, size) (see ``scatter``).
+def masses(elements, offset, stride, q, mass):
+    """Add the mass of all ``BeamRows`` at s states to block data (s, size) (see ``scatter``).
 
-    Groups of elements as in ``forces``. Returns -1, or the number of a folded element.
+    Returns -1, or the number of a folded element.
     """
+    index, kind, ends, data, has_mass_offset, fixed, _ = elements
     states, R, small = np.empty((2, 8, LANES)), lanes(np.empty((5, 3, 3, LANES))), lanes(np.empty((12, 3, LANES)))
-    Q, axes, X = R[4], lanes(np.empty((3, 3, LANES))), lanes(np.empty((8, LANES)))
-    spin, centres = lanes(np.empty((3, 11, LANES))), lanes(np.empty((2, 3, 14, LANES)))
-    T, G, K11 = lanes(np.empty((2, 3, 3, LANES))), lanes(np.empty((2, 3, 3, LANES))), lanes(np.empty((11, 11, LANES)))
+    Q, X, T = R[4], lanes(np.empty((8, LANES))), lanes(np.empty((2, 3, 3, LANES)))
+    work = MassWork(
+        lanes(np.empty((3, 3, LANES))), lanes(np.empty((3, 11, LANES))), lanes(np.empty((11, 11, LANES))),
+        lanes(np.empty((2, 3, 3, LANES))), lanes(np.empty((2, 3, 14, LANES))),
+    )  # fmt: skip
     local, whole = np.empty((14, 14, LANES)), np.empty((1, LANES))
     M = lanes(local)
     for s in range(q.shape[0]):
@@ -266,19 +284,20 @@ def masses(index, kind, ends, data, has_mass_offset, fixed, offset, stride, q, m
             if not every(end[0, 0] == 0.0) or not every(end[1, 0] == 0.0):
                 frame_map(R, end, T)
             s2 = length * (1.0 + lanes(states)[1, 7])
-            element_mass(X, Q, small[10], small[11], s2, row, has_mass_offset, axes, spin, K11, G, centres, M)
+            element_mass(BentShape(X, Q, small[10], small[11], length), s2, row, has_mass_offset, work, M)
             to_frames(M, R[1], T, end)
             scatter_group(local, first, offset, stride, mass[s])
     return -1
 
 
 @kernel_with_entry
-def step_tangents(index, kind, ends, data, fixed, offset, stride, q, v, damping, stiffness):
-    """Add damping and the iteration tangent of all elements at s states to block data (s, size) (see ``scatter``).
+def step_tangents(elements, offset, stride, q, v, damping, stiffness):
+    """Add damping and the iteration tangent of all ``BeamRows`` at s states to block data (s, size) (see ``scatter``).
 
-    Groups of elements as in ``forces``. The iteration tangent contains the material and the geometric stiffness,
+    The iteration tangent contains the material and the geometric stiffness,
     equation (16), without the second derivatives of the strains. Returns -1, or the number of a folded element.
     """
+    index, kind, ends, data, _, fixed, _ = elements
     states, rates = np.empty((2, 8, LANES)), np.empty((2, 7, LANES))
     R, small, whole = lanes(np.empty((5, 3, 3, LANES))), lanes(np.empty((12, 3, LANES))), np.empty((1, LANES))
     Q, beta, gamma, on_ends = R[4], small[10], small[11], lanes(np.empty((2, 3, LANES)))
@@ -304,7 +323,7 @@ def step_tangents(index, kind, ends, data, fixed, offset, stride, q, v, damping,
             if attached:
                 frame_map(R, end, T)
             ends_motion(lanes(rates), end, R, small, f11)
-            twist, inner = shape_force(X, Q, beta, gamma, row, f11, 1.0, 1.0, e, c, E, n)
+            twist, inner = shape_force(BentShape(X, Q, beta, gamma, length), row, f11, 1.0, 1.0, e, c, E, n)
             material_stiffness(row, twist, c[1], inner, E, S, K8)
             shape_gradient(X, Q, beta, gamma, length, B)
             ends_stiffness(K8, B, KB, K11)

@@ -199,16 +199,47 @@ def section_rotation(symmetric, angle):
     return cosine_and_sine(angle)
 
 
+class LineMotion(NamedTuple):
+    """Motion of an element, axes of its first section: x, v, x2 (4, 3), (r_I, g_I, r_II, g_II) and both rates; spins
+    (4, 3), angular velocities of both ends, angular accelerations of both; twist (3,), alpha and both rates."""
+
+    x: Any
+    v: Any
+    x2: Any
+    spins: Any
+    twist: Any
+
+
+class LineChanges(NamedTuple):
+    """Changes along k directions of a ``LineMotion``, and tangent (k, 3) of that of end II; F (k, 4, 3), M1 (k, 3) and
+    force (k,) : of the results of ``inertia_force``."""
+
+    x: Any
+    v: Any
+    x2: Any
+    spins: Any
+    twist: Any
+    tangent: Any
+    F: Any
+    M1: Any
+    force: Any
+
+
 @inlined
-def inertia_force(x, data, has_mass_offset, spins, twist, v, x2, F, M1):
+def motion_of_ends(at):
+    """A ``LineMotion`` as the sections of the element take it."""
+    return EndMotion(M43(at.x), M43(at.v), M43(at.x2), V3(at.spins[0]), V3(at.spins[2]), at.twist[1], at.twist[2])
+
+
+@inlined
+def inertia_force(motion, data, has_mass_offset, F, M1):
     """Inertia force of an element, axes of its first section; equations (17) to (33).
 
-    x, v, x2 (4, 3) : (r_I, g_I, r_II, g_II), its first and second rates. spins (4, 3) : angular velocities of both
-    ends, angular accelerations of both. twist (3,) : alpha and both rates. has_mass_offset : see ``strain``.
+    has_mass_offset : see ``strain``.
     Adds to F (4, 3), conjugate to x, and to M1 (3,), conjugate to the spin of end I at fixed x; returns the force
     conjugate to the twist alpha.
     """
-    ends = EndMotion(M43(x), M43(v), M43(x2), V3(spins[0]), V3(spins[2]), twist[1], twist[2])
+    ends, twist = motion_of_ends(motion), motion.twist
     symmetric, force = is_symmetric(data), 0.0
     add_to(translation(data[MASS] * data[LENGTH], ends.x2), F)
     for i in range(3):
@@ -225,12 +256,11 @@ def inertia_force(x, data, has_mass_offset, spins, twist, v, x2, F, M1):
 
 
 @inlined
-def inertia_changes(x, data, has_mass_offset, spins, twist, v, x2, dx, dv, dx2, dspins, dtwist, dF, dM1, dforce):
-    """Changes dF (k, 4, 3), dM1 (k, 3) and dforce (k,) of the results of ``inertia_force`` along k directions.
-
-    dx, dv, dx2, dspins (k, 4, 3), dtwist (k, 3) : changes of its arguments.
-    """
-    ends = EndMotion(M43(x), M43(v), M43(x2), V3(spins[0]), V3(spins[2]), twist[1], twist[2])
+def inertia_changes(motion, data, has_mass_offset, changes):
+    """Set dF, dM1 and dforce of ``LineChanges``, of the results of ``inertia_force``, by adding to them."""
+    dx, dv, dx2, dspins, dtwist = changes.x, changes.v, changes.x2, changes.spins, changes.twist
+    dF, dM1, dforce = changes.F, changes.M1, changes.force
+    ends, twist = motion_of_ends(motion), motion.twist
     symmetric = is_symmetric(data)
     turns = 0.0 if symmetric else 1.0
     for k in range(dx.shape[0]):
@@ -238,13 +268,13 @@ def inertia_changes(x, data, has_mass_offset, spins, twist, v, x2, dx, dv, dx2, 
     for i in range(3):
         point, inertia = section_at(i, data)
         c, s = section_rotation(symmetric, point.xi * twist[0])
-        motion = motion_at(point, ends)
+        of_section = motion_at(point, ends)
         for k in range(dx.shape[0]):
             dends = EndMotion(
                 M43(dx[k]), M43(dv[k]), M43(dx2[k]), V3(dspins[k, 0]), V3(dspins[k, 2]), dtwist[k, 1], dtwist[k, 2]
             )  # fmt: skip
             turn = turns * point.xi * dtwist[k, 0]
-            changed = dual(motion, motion_at(point, dends))
+            changed = dual(of_section, motion_at(point, dends))
             if has_mass_offset:
                 f, moment, on_twist = offset_section_force(
                     point, inertia, changed, dual(c, -turn * s), dual(s, turn * c)

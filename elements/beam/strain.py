@@ -6,11 +6,11 @@ Source: docs/theory/beam.md, equations (4) to (16).
 """
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from femb.base.types import Floats
+from femb.base.types import Floats, Ints
 from femb.numerics.compiler.compile import inlined, kernel
 from femb.numerics.compiler.lanes import LANES, choose, every
 from femb.numerics.orbits import arctangent, cosine_and_sine
@@ -347,13 +347,38 @@ def end_gradient(X, Q, beta, gamma, length, n, out):
     out[10] = length * (Q[0, 0] * n[4] + Q[1, 0] * n[5] + Q[2, 0] * n[6])
 
 
+class BeamRows(NamedTuple):
+    """All elements, as kernels take them, in groups of LANES (``femb.numerics.compiler.lanes``): places (n, 8), rows of
+    ``index``, kind (g,), the rows of ends (kinds, 2, 13, LANES) and of data (kinds, 37, LANES). fixed : poses of fixed
+    frames."""
+
+    places: Ints
+    kind: Ints
+    ends: Floats
+    data: Floats
+    has_mass_offset: bool
+    fixed: Floats
+    gravity: Floats | None
+
+
+class BentShape(NamedTuple):
+    """Natural coordinates X (8,), Q (3, 3), the directions beta and gamma (3,), and the length of an element."""
+
+    X: Any
+    Q: Any
+    beta: Any
+    gamma: Any
+    length: Any
+
+
 @inlined
-def ends_force(X, Q, beta, gamma, length, s2, n, F, M1, work, f11, f):
+def ends_force(shape, s2, n, F, M1, work, f11, f):
     """f (14,): force on the two ends; forces in the axes of section I, moments in end axes.
 
     n (8,), F (4, 3), M1 (3,) : forces conjugate to the natural coordinates, to the positions and centreline derivatives
     (r_I, g_I, r_II, g_II), and to the spin of end I. s2 : length of g_II. work (3,), f11 (11,) : work arrays.
     """
+    X, Q, beta, gamma, length = shape
     s1 = X[3]
     end_gradient(X, Q, beta, gamma, length, n, f11)
     for k in range(3):

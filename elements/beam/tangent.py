@@ -16,8 +16,9 @@ by y x theta if these axes rotate by theta. Source: docs/theory/beam.md, section
 import numpy as np
 
 from femb.elements.beam.ends import ends_motion
-from femb.elements.beam.force import element_force
+from femb.elements.beam.force import EndStates, ForceWork, element_force
 from femb.elements.beam.matrices import (
+    MassWork,
     arm_map,
     attachment_stiffness,
     element_mass,
@@ -27,17 +28,18 @@ from femb.elements.beam.matrices import (
     scatter_group,
     to_frames,
 )
-from femb.elements.beam.rotary_inertia import inertia_changes
+from femb.elements.beam.rotary_inertia import LineChanges, LineMotion, inertia_changes
 from femb.elements.beam.strain import (
     DAMPING,
     LENGTH,
+    BentShape,
     gather_rates,
     gather_states,
     geometric_stiffness,
     natural_rates,
     shape_gradient,
 )
-from femb.elements.beam.tangent_strain import strain_stiffness
+from femb.elements.beam.tangent_strain import StrainWork, strain_stiffness
 from femb.numerics.compiler.compile import inlined, kernel
 from femb.numerics.compiler.lanes import LANES, every, lanes
 from femb.numerics.vector3 import assign, cross, dot, rotate, rotate_back
@@ -71,16 +73,15 @@ def centreline_changes(length, eps_rate, omega, alpha, s, along, dg, dv, dx2):
 
 
 @inlined
-def motion_changes(
-    Q, length, s1, s2, eps_rates, omega1, omega2, alpha1, alpha2, x, v, x2, spins, work, dx, dv, dx2, dspins, dl
-):
-    """Changes, along the 22 directions, of the vectors on which the inertia force depends.
+def motion_changes(Q, length, s1, s2, eps_rates, small, motion, work, changes):
+    """Changes, along the 22 directions, of the ``LineMotion`` on which the inertia force depends.
 
-    x, v, x2 (4, 3) : (r_I, g_I, r_II, g_II) and its rates, changes dx, dv, dx2 (22, 4, 3). spins (4, 3) : angular
-    velocities of end I and II, angular accelerations of both, changes dspins (22, 4, 3). dl (22, 3) : of the tangent
-    l_II. All changes are zero on entry; of r_I and r_II only the difference is valid. omega, alpha (3,) : end axes.
-    work : (7, 5, 3).
+    All changes are zero on entry; of r_I and r_II only the difference is valid. small : of ``ForceWork``, with omega
+    and alpha (3,) of the ends, axes of these. work : (7, 5, 3).
     """
+    omega1, omega2, alpha1, alpha2 = small[4], small[5], small[8], small[9]
+    x, v, x2, spins = motion.x, motion.v, motion.x2, motion.spins
+    dx, dv, dx2, dspins, dl = changes.x, changes.v, changes.x2, changes.spins, changes.tangent
     dg1, dv1, da1, dg2, dv2, da2 = work[0], work[1], work[2], work[3], work[4], work[5]
     e, Qe, l2 = work[6, 0], work[6, 1], work[6, 2]
     centreline_changes(length, eps_rates[0], omega1, alpha1, s1, length, dg1, dv1, da1)
@@ -176,13 +177,14 @@ def twist_changes(Q, beta, gamma, spins, dspins, dl, w, dtwist):
 
 
 @inlined
-def inertia_tangent(Q, beta, gamma, length, s1, s2, F, dF, dM1, dforce, column, work, K, C):
+def inertia_tangent(shape, s2, F, changes, column, work, K, C):
     """K, C (14, 14) += the changes of the inertia force on the ends, from those of ``inertia_changes``.
 
     ``geometric_stiffness`` contains the change of the directions beta, gamma of the force conjugate to alpha.
     column (14,), work (4, 3) : work arrays.
     """
-    F2 = work[3]
+    X, Q, beta, gamma, length = shape
+    s1, F2, dF, dM1, dforce = X[3], work[3], changes.F, changes.M1, changes.force
     rotate_back(Q, F[3], F2)
     for k in range(dF.shape[0]):
         column[:] = 0.0
@@ -327,35 +329,45 @@ def attached_tangent(ends, R, rates, seconds, T, f, M, square, matrices, C, K):
 
 
 @kernel
-def tangent(index, kind, ends, data, has_mass_offset, fixed, gravity, offset, stride, q, v, a, damping, stiffness):
-    """Add the exact change of the residual of all elements with v, and with q' = H x, at s states to block data.
+def tangent(elements, offset, stride, q, v, a, damping, stiffness):
+    """Add the exact change of the residual of all ``BeamRows`` with v, and with q' = H x, at s states to block
+    data.
 
-    Groups of elements as in ``forces``. Returns -1, or the number of a folded element.
+    Returns -1, or the number of a folded element.
     """
+    index, kind, ends, data, has_mass_offset, fixed, gravity = elements
     gathered, rates_of_ends, whole = np.empty((2, 8, LANES)), np.empty((2, 2, 7, LANES)), np.empty((1, LANES))
     states, speeds, accelerations = lanes(gathered), lanes(rates_of_ends[0]), lanes(rates_of_ends[1])
-    R, small = lanes(np.empty((5, 3, 3, LANES))), lanes(np.empty((12, 3, LANES)))
-    vectors, f11, f = lanes(np.empty((6, 4, 3, LANES))), lanes(np.empty((11, LANES))), lanes(np.empty((2, 14, LANES)))
-    X, n, Xd = lanes(np.empty((8, LANES))), lanes(np.empty((8, LANES))), lanes(np.empty((8, LANES)))
-    e, E = lanes(np.empty((3, 4, LANES))), lanes(np.empty((3, 4, 8, LANES)))
-    psi, psi_X = lanes(np.empty((4, LANES))), lanes(np.empty((4, 8, LANES)))
-    gradients = lanes(np.empty((4, 8, 11, LANES)))
-    B, dXd, products = gradients[0], gradients[1], gradients[2:]
-    # work arrays of the elastic force
-    c, twisted = lanes(np.empty((7, 3, 4, LANES))), lanes(np.empty((3, 2, 8, LANES)))
-    strain_rates, rows = lanes(np.empty((6, 4, 8, LANES))), lanes(np.empty((42, 8, LANES)))
+    motion, f = EndStates(states, speeds, accelerations), lanes(np.empty((2, 14, LANES)))
+    at = ForceWork(
+        lanes(np.empty((5, 3, 3, LANES))), lanes(np.empty((12, 3, LANES))), lanes(np.empty((6, 4, 3, LANES))),
+        lanes(np.empty((8, LANES))), lanes(np.empty((8, LANES))), lanes(np.empty((11, LANES))),
+        lanes(np.empty((3, 4, LANES))), lanes(np.empty((2, 3, 4, LANES))), lanes(np.empty((3, 4, 8, LANES))),
+        lanes(np.empty((4, LANES))), lanes(np.empty((4, 8, LANES))),
+    )  # fmt: skip
+    R, small, vectors, X, n, f11 = at.R, at.small, at.vectors, at.X, at.n, at.motion
+    moving = LineMotion(vectors[4], vectors[0], vectors[1], vectors[5], vectors[3, 2])
+    Xd, gradients = lanes(np.empty((8, LANES))), lanes(np.empty((2, 8, 11, LANES)))
+    B, dXd = gradients[0], gradients[1]
+    strain_work = StrainWork(
+        at.psi, at.psi_X, at.e, at.E, lanes(np.empty((7, 3, 4, LANES))), lanes(np.empty((3, 2, 8, LANES))),
+        lanes(np.empty((6, 4, 8, LANES))), lanes(np.empty((2, 8, 11, LANES))), lanes(np.empty((42, 8, LANES))),
+    )  # fmt: skip
     # changes of the force with the motion of the ends and of the frames, and with its rate
     of_ends, of_frames = lanes(np.empty((2, 11, 11, LANES))), np.empty((2, 14, 14, LANES))
     K11, C11, K, C = of_ends[0], of_ends[1], lanes(of_frames[0]), lanes(of_frames[1])
     # work arrays of the inertia force and of its changes
     squares, triples = lanes(np.empty((4, 14, 14, LANES))), lanes(np.empty((6, 3, 3, LANES)))
-    M, T, G, centres = squares[0], squares[1], lanes(np.empty((2, 3, 3, LANES))), lanes(np.empty((2, 3, 14, LANES)))
+    M, T = squares[0], squares[1]
+    masses = MassWork(
+        lanes(np.empty((3, 3, LANES))), lanes(np.empty((3, 11, LANES))), lanes(np.empty((11, 11, LANES))),
+        lanes(np.empty((2, 3, 3, LANES))), lanes(np.empty((2, 3, 14, LANES))),
+    )  # fmt: skip
     ends_work, lines = lanes(np.empty((4, 3, LANES))), lanes(np.empty((12, 3, LANES)))
     eps_rates = lanes(np.empty((2, LANES)))
-    changes, of_directions = lanes(np.empty((5, DIRECTIONS, 4, 3, LANES))), lanes(np.empty((3, DIRECTIONS, 3, LANES)))
-    dx, dv, dx2, dspins, dF = changes[0], changes[1], changes[2], changes[3], changes[4]
-    dl, dtwist, dM1, dforce = of_directions[0], of_directions[1], of_directions[2], lanes(np.empty((DIRECTIONS, LANES)))
-    centreline, spin_rows = lanes(np.empty((7, 5, 3, LANES))), lanes(np.empty((3, 11, LANES)))
+    four, three = lanes(np.empty((5, DIRECTIONS, 4, 3, LANES))), lanes(np.empty((3, DIRECTIONS, 3, LANES)))
+    dforce, centreline = lanes(np.empty((DIRECTIONS, LANES))), lanes(np.empty((7, 5, 3, LANES)))
+    changes = LineChanges(four[0], four[1], four[2], four[3], three[0], three[1], four[4], three[2], dforce)
     weighs, factors = gravity.any(), np.ones(3)
     for s in range(q.shape[0]):
         for g in range(kind.shape[0]):
@@ -363,33 +375,27 @@ def tangent(index, kind, ends, data, has_mass_offset, fixed, gravity, offset, st
             gather_states(index, first, q[s], fixed, gathered)
             gather_rates(index, first, v[s], rates_of_ends[0])
             gather_rates(index, first, a[s], rates_of_ends[1])
-            lanes(whole)[0] = element_force(
-                states, speeds, accelerations, end_rows, row, has_mass_offset, gravity, factors,
-                R, small, vectors, X, n, f11, e, c, E, psi, psi_X, f[0],
-            )  # fmt: skip
+            lanes(whole)[0] = element_force(motion, end_rows, row, has_mass_offset, gravity, factors, at, f[0])
             bad = folded(first, whole[0], min(LANES, index.shape[0] - first))
             if bad >= 0:
                 return bad
             attached = not every(end_rows[0, 0] == 0.0) or not every(end_rows[1, 0] == 0.0)
             Q, length = R[4], row[LENGTH]
-            omega1, omega2, alpha1, alpha2 = small[4], small[5], small[8], small[9]
-            beta, gamma = small[10], small[11]
+            omega1, beta, gamma = small[4], small[10], small[11]
+            shape = BentShape(X, Q, beta, gamma, length)
             s1, s2 = X[3], length * (1.0 + states[1, 7])
             # without weight an element at rest has no inertia force, as in statics, and rates that do not change
             moves = weighs or rates_of_ends.any()
             dXd[:] = 0.0
             if moves:
-                rates, seconds, x, spins = vectors[0], vectors[1], vectors[4], vectors[5]
                 eps_rates[0], eps_rates[1] = speeds[0, 6], speeds[1, 6]
                 # changes along all directions
-                changes[:] = 0.0
-                of_directions[:] = 0.0
+                four[:] = 0.0
+                three[:] = 0.0
                 dforce[:] = 0.0
-                motion_changes(
-                    Q, length, s1, s2, eps_rates, omega1, omega2, alpha1, alpha2, x, rates, seconds, spins, centreline,
-                    dx, dv, dx2, dspins, dl,
-                )  # fmt: skip
-                twist_changes(Q, beta, gamma, spins, dspins, dl, lines, dtwist)
+                motion_changes(Q, length, s1, s2, eps_rates, small, moving, centreline, changes)
+                twist_changes(Q, beta, gamma, moving.spins, changes.spins, changes.tangent, lines, changes.twist)
+                dx, dv = changes.x, changes.v
                 for j in range(END_MOTIONS):
                     # rates d' = v_II - v_I + d x omega_I, G' likewise
                     cross(dx[j, 2], omega1, lines[0])
@@ -397,38 +403,31 @@ def tangent(index, kind, ends, data, has_mass_offset, fixed, gravity, offset, st
                     for i in range(3):
                         dXd[i, j] = dv[j, 2, i] - dv[j, 0, i] + lines[0, i]
                         dXd[4 + i, j] = dv[j, 3, i] + lines[1, i]
-                    dXd[7, j] = dtwist[j, 1]
+                    dXd[7, j] = changes.twist[j, 1]
             # elastic and damping force
             shape_gradient(X, Q, beta, gamma, length, B)
             ends_motion(speeds, end_rows, R, small, f11)
             natural_rates(X, Q, beta, gamma, length, f11, Xd)
             of_ends[:] = 0.0
-            strain_stiffness(
-                X, row, moves, B, psi, psi_X, e, E, Xd, dXd, c, twisted, strain_rates, products, rows, K11, C11
-            )  # fmt: skip
+            strain_stiffness(X, row, moves, B, Xd, dXd, strain_work, K11, C11)
             geometric_stiffness(X, Q, beta, gamma, length, n, K11)
             K[:] = 0.0
             C[:] = 0.0
             expand(K11, K)
             expand(C11, C)
             if moves:
-                inertia_changes(
-                    x, row, has_mass_offset, spins, vectors[3, 2], rates, seconds,
-                    dx, dv, dx2, dspins, dtwist, dF, dM1, dforce,
-                )  # fmt: skip
-                inertia_tangent(Q, beta, gamma, length, s1, s2, vectors[2], dF, dM1, dforce, f[1], ends_work, K, C)
+                inertia_changes(moving, row, has_mass_offset, changes)
+                inertia_tangent(shape, s2, vectors[2], changes, f[1], ends_work, K, C)
             # from the motion of the ends to that of the frames
             if attached and moves:
-                element_mass(
-                    X, Q, beta, gamma, s2, row, has_mass_offset, triples[0], spin_rows, K11, G, centres, M
-                )  # fmt: skip
+                element_mass(shape, s2, row, has_mass_offset, masses, M)
                 frame_matrix(R, end_rows, T)
                 attached_tangent(end_rows, R, speeds, accelerations, T, f[0], M, triples, squares[2:], C, K)
             else:
                 if attached:
-                    frame_map(R, end_rows, G)
-                to_frames(K, R[1], G, end_rows)
-                to_frames(C, R[1], G, end_rows)
+                    frame_map(R, end_rows, masses.G)
+                to_frames(K, R[1], masses.G, end_rows)
+                to_frames(C, R[1], masses.G, end_rows)
                 if attached:
                     attachment_stiffness(f[0, 0:3], f[0, 7:10], end_rows, R, triples[0], K)
             if moves or not every(row[DAMPING] == 0.0):

@@ -5,6 +5,7 @@ has them. Source: docs/theory/beam.md, section 4.
 """
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -277,15 +278,30 @@ def add_to_ends(B, A, AB, K):
     add_from_shape(B, AB, K)
 
 
+class StrainWork(NamedTuple):
+    """Work arrays of ``strain_stiffness``: psi (4,), psi_X (4, 8), e (3, 4), E (3, 4, 8), c (7, 3, 4), T (3, 2, 8),
+    rates (6, 4, 8), products (2, 8, 11) and rows (42, 8)."""
+
+    psi: Any
+    psi_X: Any
+    e: Any
+    E: Any
+    c: Any
+    T: Any
+    rates: Any
+    products: Any
+    rows: Any
+
+
 @inlined
-def strain_stiffness(X, data, moves, B, psi, psi_X, e, E, Xd, dXd, c, T, rates, products, work, K, C):
+def strain_stiffness(X, data, moves, B, Xd, dXd, at, K, C):
     """K, C (11, 11) += changes of the elastic and damping force with the motion of the ends and with its rate, at
     constant B (``geometric_stiffness`` adds the change of B).
 
     Xd (8,) : rate of X. dXd (8, 11) : its change with the motion of the ends at constant velocities. moves : whether
-    either is not zero. psi, psi_X, e, E, c (7, 3, 4), T (3, 2, 8), rates (6, 4, 8), products (2, 8, 11) and
-    work (42, 8) : work arrays.
+    either is not zero. at : ``StrainWork``.
     """
+    psi, psi_X, e, E, c, T, rates, products, work = at
     length, source = data[LENGTH], data[SOURCE] != 0.0
     inner, w, turns, G, A, z = c[0:2], c[2], c[6, 0], work[24:32], work[32:40], work[40]
     strains(X, length, source, psi, psi_X, e, E)
@@ -304,7 +320,7 @@ def strain_stiffness(X, data, moves, B, psi, psi_X, e, E, Xd, dXd, c, T, rates, 
         rates[:] = 0.0
         if moves:
             gradient_rates(X, length, source, psi, psi_X, Xd, c[3], turns, work, rates[0:3])
-        damping_stiffness(data, inner, twist, stiffness, E, T, z, Xd, e, c[3:6], w, rates, work[41], G, A)
+        damping_stiffness(data, twist, stiffness, z, Xd, at, w, G, A)
     add_strain_hessian(X, length, source, psi, psi_X, w, turns, work, G)
     add_to_ends(B, G, products[0], K)
     if damped:
@@ -319,13 +335,14 @@ def strain_stiffness(X, data, moves, B, psi, psi_X, e, E, Xd, dXd, c, T, rates, 
 
 
 @inlined
-def damping_stiffness(data, inner, twist, stiffness, E, T, z, Xd, e, c, w, rates, zero, G, A):
+def damping_stiffness(data, twist, stiffness, z, Xd, at, w, G, A):
     """G, A (8, 8) : G += and A = change of the damping force with the natural coordinates and with their rates,
     equation (36), but for the second derivatives of the strains that ``add_strain_hessian`` adds with w.
 
-    inner (2, 3, 4) : of ``inner_strains`` and ``inner_stiffness``. rates (6, 4, 8) : of the gradients without the inner
-    twist, with work arrays. e (3, 4), c (3, 3, 4), zero (8,) : work arrays. Others as in ``elastic_stiffness``.
+    at : ``StrainWork`` with c[0:2] of ``inner_strains`` and ``inner_stiffness``, and rates[0:3] of the gradients
+    without the inner twist. Others as in ``elastic_stiffness``.
     """
+    inner, c, e, E, T, rates, zero = at.c[0:2], at.c[3:6], at.e, at.E, at.T, at.rates, at.rows[41]
     damping = data[LENGTH] * data[DAMPING]
     turned, stress, change, gradients = c[0], c[1], c[2], rates[3:6]
     for m in range(8):

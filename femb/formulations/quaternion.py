@@ -126,17 +126,16 @@ def add_radial_change(runs, omega, factor, damping, data):
 
 
 @kernel
-def solve_bordered(
-    linear_q, linear_v, quaternion_q, omega_v, p, omega, spin,
-    start, n_v, diagonal, order, first, later, lower, upper, factors, pivots, rank, diagonal_scale,
-    mass, damping, reach, work, x,
-):  # fmt: skip
+def solve_bordered(coordinates, basis, blocks, mass, damping, reach, work, x):
     """Solve in place for x (n_q + n_c,), with each quaternion and its multiplier eliminated in its own block.
 
-    p, omega, spin : of the basis. start to diagonal_scale : as ``femb.numerics.block_kernels.solve`` takes them.
-    mass, damping : block data of the velocity form. reach : change of p for a unit change of p', 1/mu in most methods.
-    work (3, n), real or complex as x.
+    coordinates : the four arrays, see above. basis : p, omega, spin of ``Basis``. blocks : the matrix, as
+    ``femb.numerics.block_kernels.solve`` takes it. mass, damping : block data of the velocity form. reach : change of p
+    for a unit change of p', 1/mu in most methods. work (3, n), real or complex as x.
     """
+    linear_q, linear_v, quaternion_q, omega_v = coordinates
+    p, omega, spin = basis
+    start, n_v, diagonal, order, first, later, lower, upper, factors, pivots, rank, diagonal_scale = blocks
     y, z, product = work[0], work[1], work[2]
     n_p = quaternion_q.size
     n_q = linear_q.size + 4 * n_p
@@ -192,14 +191,14 @@ def solve_bordered(
 
 
 @kernel
-def multiply_pulled(
-    linear_q, linear_v, quaternion_q, omega_v, p, start, n_v, diagonal, order, first, later, lower, upper, data, work,
-    x, out,
-):  # fmt: skip
+def multiply_pulled(coordinates, p, structure, data, work, x, out):
     """out (n_q + n_c,) = G^T A G x with the block data A of the velocity form, at unit quaternions p (n_p, 4).
 
-    Rows and columns of the lengths of quaternions are excluded. work (2, n).
+    Rows and columns of the lengths of quaternions are excluded. coordinates : the four arrays, see above. structure :
+    of the blocks. work (2, n).
     """
+    linear_q, linear_v, quaternion_q, omega_v = coordinates
+    start, n_v, diagonal, order, first, later, lower, upper = structure
     y, product = work[0], work[1]
     n_p = quaternion_q.size
     n_q = linear_q.size + 4 * n_p
@@ -268,9 +267,9 @@ class QuaternionFactors:
         basis = matrix.basis
         work = np.empty((3, solver.velocity_solver.pattern.n), dtype=matrix.data.dtype)
         self._arguments = (
-            *solver.coordinates, basis.p, basis.omega, basis.spin, *self.of_velocities.arguments,
-            *parts[1:], matrix.reach, work,
-        )  # fmt: skip
+            *(solver.coordinates, (basis.p, basis.omega, basis.spin), self.of_velocities.arguments),
+            *(*parts[1:], matrix.reach, work),
+        )
 
     def solve(self, x: Any) -> Any:
         """Solve in place for a contiguous right-hand side (n_q + n_c,), and return it."""
@@ -318,8 +317,8 @@ class QuaternionSolver:
     def multiply(self, matrix: PulledBack, x: Floats) -> Floats:
         """A x (n_q + n_c,), without the rows and columns of the lengths of quaternions."""
         out = np.empty(len(x))
-        places = self.velocity_solver.structure
-        multiply_pulled(*self.coordinates, matrix.basis.p, *places, matrix.data, self._work, x, out)
+        structure = self.velocity_solver.structure
+        multiply_pulled(self.coordinates, matrix.basis.p, structure, matrix.data, self._work, x, out)
         return out
 
 

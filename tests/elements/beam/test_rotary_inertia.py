@@ -7,7 +7,7 @@ differences at 60 digits, the virtual work with partial spins, and changes by di
 import numpy as np
 import pytest
 
-from femb.elements.beam.rotary_inertia import inertia_changes, inertia_force
+from femb.elements.beam.rotary_inertia import LineChanges, LineMotion, inertia_changes, inertia_force
 from femb.elements.beam.strain import INERTIA, LENGTH, MASS, OFFSET
 from femb.numerics.compiler.compile import kernel
 from femb.numerics.compiler.lanes import LANES, lanes
@@ -58,16 +58,16 @@ CASES = {
 @kernel
 def force_of(data, offset, x, v, x2, spins, twist, F, M1, force):
     data, x, v, x2, spins, twist = lanes(data), lanes(x), lanes(v), lanes(x2), lanes(spins), lanes(twist)
-    lanes(force)[0] = inertia_force(x, data, offset, spins, twist, v, x2, lanes(F), lanes(M1))
+    lanes(force)[0] = inertia_force(LineMotion(x, v, x2, spins, twist), data, offset, lanes(F), lanes(M1))
 
 
 @kernel
 def changes_of(data, offset, x, v, x2, spins, twist, dx, dv, dx2, dspins, dtwist, F, M1, force):
     data, x, v, x2, spins, twist = lanes(data), lanes(x), lanes(v), lanes(x2), lanes(spins), lanes(twist)
-    dx, dv, dx2, dspins, dtwist = lanes(dx), lanes(dv), lanes(dx2), lanes(dspins), lanes(dtwist)
-    inertia_changes(
-        x, data, offset, spins, twist, v, x2, dx, dv, dx2, dspins, dtwist, lanes(F), lanes(M1), lanes(force)
+    changes = LineChanges(
+        lanes(dx), lanes(dv), lanes(dx2), lanes(dspins), lanes(dtwist), lanes(M1), lanes(F), lanes(M1), lanes(force)
     )
+    inertia_changes(LineMotion(x, v, x2, spins, twist), data, offset, changes)
 
 
 def wide(array):
