@@ -142,3 +142,39 @@ def test_a_rope_over_an_eye_acts_on_three_bodies():
     by.kernel(*system.pattern.offsets(starts), u, q, v, none, by_D, by_K)
     np.testing.assert_allclose(D, by_D, atol=1e-8)
     np.testing.assert_allclose(K, by_K, atol=1e-7)
+
+
+@traced
+def at_point(row, inputs, body):
+    """A force (3,) and a torque (3,) at a point: of inertial axes, and in those of the body."""
+    f, m = row[:3], row[3:6]
+    held = joined(f, cross(row[12:], body.R.T @ f) + body.R.T @ m)
+    follower = joined(body.R @ row[6:9], cross(row[12:], row[6:9]) + row[9:12])
+    return held + follower
+
+
+class AtPoint(FrameForces):
+    force = at_point
+
+
+def test_the_tangent_of_forces_at_points_is_that_of_duals():
+    """That of ``elements/load/batch.py`` is by hand."""
+    numbers = np.random.default_rng(5).standard_normal((5, 3))
+    model = femb.Model("one")
+    model.add(femb.RigidBody("b", mass=3.0, inertia=(1.0, 2.0, 2.5), position=(0.5, 1.0, -0.2)))
+    for name, frame, (force, torque) in (("held", "inertial", numbers[:2]), ("follower", "body", numbers[2:4])):
+        model.add(femb.Load(name, body="b", at=numbers[4], force=force, torque=torque, frame=frame))
+    system = System(model)
+    mine = AtPoint(system.layout, [(system.layout.bodies["b"],)], [numbers.ravel()])
+    mine.first_input = 0
+    mine.allocate(system.pattern)
+    loads = [each for each in system.batches if type(each).__name__ == "LoadBatch"]
+    rng = np.random.default_rng(3)
+    u, q, v = system.inputs_at(0.0, system.q0, system.v0), system.q0 + 0.2 * rng.random(system.n_q), system.v0
+    system.normalise(q)
+    found = [Evaluation(each, system.pattern) for each in ([mine], loads)]
+    for of in ("residual", "tangent"):
+        state = (u, q, v, 0.0 * v) if of == "tangent" else tuple(x[None] for x in (u, q, v, 0.0 * v))
+        one, other = (np.asarray(getattr(each, of)(*state)) for each in found)
+        assert np.max(np.abs(other)) > 0.1
+        np.testing.assert_allclose(one, other, rtol=0.0, atol=1e-14 * np.max(np.abs(other)))
