@@ -204,7 +204,7 @@ class Sensor(WithErrors, Item):
         return self.truth(layout, model), NO_AXES
 
     def random_numbers(self, period: float) -> tuple[int, tuple[float, ...]]:
-        """How many normal numbers a sample draws, and further numbers of the kernel from ``ROLL`` on."""
+        """The count of normal numbers that a sample draws, and further numbers of the kernel from ``ROLL`` on."""
         count = 3 if self.width == 4 else self.width
         return count if np.any(getattr(self, "noise", 0.0)) else 0, (0.0,) * 7
 

@@ -23,7 +23,7 @@ FORM = "wanted displacements=GRIDS, as with an interface, or forces=ELEMENTS, as
 
 @dataclass(frozen=True, eq=False)
 class Recoverable:
-    """What a deck gives: axes (3, 3), columns, of displacements of grids by number; by the number of an element its
+    """Rows of a deck: axes (3, 3), columns, of displacements of grids by number; by the number of an element its
     word, the names of its forces, and their rows (q, k) with the freedoms (k,) of ``expand`` (N, n)."""
 
     axes: Mapping[int, Floats]

@@ -105,10 +105,7 @@ def steady(point: OperatingPoint) -> tuple[SecondOrder, str]:
 
 
 def plant_of(
-    model: Any,
-    inputs: Sequence[str] | None,
-    outputs: Sequence[str] | None,
-    options: Mapping[str, Any],
+    model: Any, inputs: Sequence[str] | None, outputs: Sequence[str] | None, options: Mapping[str, Any]
 ) -> StateSpace:
     """The state space of ``linearize``, or of ``linearize_structure`` where an option is of that alone.
 

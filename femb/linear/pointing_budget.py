@@ -18,14 +18,7 @@ from femb.linear.conserved import without_conserved
 from femb.linear.error_windows import ErrorMotion, continuous_errors, sampled_errors, step
 from femb.linear.linearise import loop
 from femb.linear.loop import Loop
-from femb.linear.pointing_sources import (
-    ConstantSource,
-    HarmonicSource,
-    NoiseSource,
-    PulseSource,
-    Source,
-    read_source,
-)
+from femb.linear.pointing_sources import ConstantSource, HarmonicSource, NoiseSource, PulseSource, Source, read_source
 from femb.linear.sampled_motion import fundamental, part_of, with_continuous
 from femb.linear.state_space import StateSpace
 from femb.model.model import Model
