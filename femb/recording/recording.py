@@ -27,9 +27,9 @@ from femb.system.system import System
 
 # Output instants collected before their evaluation and their conversion to named arrays, which is cheaper for many at
 # once; of large models fewer, with about so many velocities in all.
-BLOCK, VELOCITIES = 1024, 40_000
-# Longest time, s, that output instants wait for further ones.
-PATIENCE = 0.5
+BLOCK, VELOCITIES = 1024, 200_000
+# Longest time, s, that output instants for a file wait for further ones, and how many times that of the last writing.
+PATIENCE, TIMES = 0.5, 10.0
 
 
 class Recording:
@@ -76,6 +76,7 @@ class Recording:
         self._waiting = 0
         self._collected: list[Part] = []
         self._oldest = 0.0
+        self._patience = PATIENCE
         # output instants with arrays of the analysis, the system that they are recorded by, and what is left out
         self._with: list[tuple[Part, Block, System | None, tuple[str, ...]]] = []
         self._live = out is not None
@@ -119,9 +120,10 @@ class Recording:
         self._writer.append({path: array for path, array in block.items() if not path.startswith(without)})
 
     def write_overdue(self) -> None:
-        """Write output instants that have waited for `PATIENCE`; a run calls this after every step."""
-        if self._collected and time.monotonic() - self._oldest > PATIENCE:
+        """Write output instants for a file that have waited for `PATIENCE`; a run calls this after every step."""
+        if self._live and self._collected and (now := time.monotonic()) - self._oldest > self._patience:
             self._write()
+            self._patience = max(PATIENCE, TIMES * (time.monotonic() - now))
 
     def keep(self, arrays: Arrays) -> None:
         """Write the output instants so far and a checkpoint after them, of the integration's ``arrays`` by path."""

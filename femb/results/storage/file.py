@@ -150,8 +150,12 @@ class MemoryWriter(Writer):
     def take(self, block: dict[str, np.ndarray]) -> None:
         arrays = self._checked(block)
         block.clear()
-        for path in list(arrays):
-            self._series.setdefault(path, Growing(self._expected)).append(arrays.pop(path))
+        series = self._series
+        if not series:
+            series |= {path: Growing(self._expected) for path in arrays}
+        # each is let go once it is copied
+        for path in series:
+            series[path].append(arrays.pop(path))
 
     def finish(
         self, status: str, message: str = "", statistics: Mapping[str, Any] = NOTHING, more: Arrays = NOTHING
