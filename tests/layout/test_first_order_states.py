@@ -493,6 +493,10 @@ def test_equilibrium():
     assert pushes.v0[pushes.layout.first_order_v] == pytest.approx(0.3)
     integral = in_equilibrium(System(sprung(weight=8.0, start=0.3, decay=0.0)))
     assert integral.v0[integral.layout.first_order_v] == pytest.approx(0.3)
+    # beside an integral that comes first
+    beside = Lag("sensor", "m", stiffness=0.0, damping=0.0)
+    both = in_equilibrium(System(sprung(beside, weight=8.0, start=0.3, decay=0.0)))
+    np.testing.assert_allclose(both.v0[both.layout.first_order_v], [0.3, x], rtol=1e-9)
     results = femb.simulate(measures, duration=1.0, start="equilibrium", method="radau")
     np.testing.assert_allclose(results.arrays["lags/lag/output"], z, atol=1e-9)
 
