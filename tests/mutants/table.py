@@ -403,7 +403,7 @@ MUTANTS = (
            "tests/fem", "flexibility of a body held at its root"),
     Mutant("femb/fem/further.py",
            "moved[:, :3] += motion[:3] - at_points(motion, points).transpose(1, 2, 0)", "moved[:, :3] += 0.0",
-           "tests/fem tests/elements/modal/test_meshed_body.py", "interfaces in mean axes"),
+           "tests/elements/modal/test_references.py", "interfaces in mean axes"),
     Mutant("femb/fem/further.py",
            'kept["psi2"] = kept["psi2"][places[1:] - 1]', 'kept["psi2"] = kept["psi2"][places[1:] - 2]',
            "tests/fem/test_further.py", "shortening of the interfaces that are kept"),
