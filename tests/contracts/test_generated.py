@@ -241,12 +241,13 @@ def a_response_declares_its_rounding(number):
 
 @dear
 def a_loop_moves_as_the_run(number):
-    """To the first order: the push turns the hub by less than 1e-4 rad, and what is of second order is that part."""
-    times, push = np.linspace(0.0, 0.5, 11), 1e-3 * PUSH
+    """To the first order: the push turns the hub by less than 1e-4 rad, and what is of second order is that part.
+    Without heat, by which a run would leave the state that the loop is about."""
+    model, times, push = generated(number, hot=False), np.linspace(0.0, 0.5, 11), 1e-3 * PUSH
     added = dict(zip((f"{TORQUE}.{x}" for x in "xyz"), push, strict=True))
-    linear = loop_of(number).simulate(0.5, added=added, times=times)
+    linear = femb.loop(model, inputs=[TORQUE], outputs=[RATE]).simulate(0.5, added=added, times=times)
     columns = [linear.outputs.index(f"{RATE}.{x}") for x in "xyz"]
-    found = run_of(generated(number), push=push, atol=femb.Tolerances(time=1.0)).bodies["hub"].angular_velocity
+    found = run_of(model, push=push, atol=femb.Tolerances(time=1.0)).bodies["hub"].angular_velocity
     size = np.max(np.abs(found))
     np.testing.assert_allclose(linear.values[:, columns], found, rtol=0.0, atol=1e-4 * size + 0.1 * FINE)
 
@@ -305,7 +306,8 @@ def test_dear_properties(number, of, tmp_path):
 def test_properties_of_many(first, tmp_path):
     found = []
     for number in range(first, first + 50):
-        chosen = [CHEAP[number % len(CHEAP)], *([DEAR[number // 10 % len(DEAR)]] if number % 10 == 0 else [])]
+        rng = np.random.default_rng(number)  # a pattern would keep satellites of some kinds from some properties
+        chosen = [CHEAP[number % len(CHEAP)], *([DEAR[rng.integers(len(DEAR))]] if rng.random() < 0.1 else [])]
         for of in chosen:
             try:
                 holds(of, number, tmp_path / str(number))
