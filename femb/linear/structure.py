@@ -207,8 +207,19 @@ def beside_states(model: LinearModel, truncated: Callable[[LinearModel], StateSp
     )  # fmt: skip
     if space.truncation is None:
         return found
-    at = space.truncation.full.frequencies
-    full, ours = model.frequency_response(at), found.frequency_response(at)
+    # the full structure has the damping of the truncated one: its response is connected with the states alike
+    structure_response = space.truncation.full
+    values = np.empty((len(structure_response.frequencies), p, m), dtype=complex)
+    for i, (frequency, T) in enumerate(zip(structure_response.frequencies, structure_response.values, strict=True)):
+        s = 2j * np.pi * frequency
+        by_state = s * T[:, by_rate] + T[:, by_value]
+        states = np.linalg.solve(s * mass[:, z] + rate[:, z] + by_state[p:], rows.forces[z] - T[p:, :m])
+        read_states = rows.position[:, z] / s + rows.rate[:, z] + s * rows.acceleration[:, z]
+        values[i] = T[:p, :m] + (by_state[:p] + read_states) @ states
+    full = replace(
+        structure_response, values=values, outputs=rows.outputs, inputs=rows.inputs, rounding=None, units=model.units
+    )
+    ours = found.frequency_response(structure_response.frequencies)
     kind = f"{space.truncation.kind}, and {numbered(n, 'first-order state')}"
     truncation = Truncation(kind, full, ours, None, "first-order states have no bound")
     return replace(found, truncation=truncation)
