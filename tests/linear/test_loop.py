@@ -407,7 +407,7 @@ def test_margins_are_drawn_where_the_curves_have_them():
     (margins,), omega = loop.margins(), np.sqrt((np.sqrt(5.0) - 1.0) / 2.0)
     phase = 90.0 - np.degrees(np.arctan(omega))
     figure = draw_loop("bode", [margins], [], loop.poles(), None, "cart")
-    assert figure.get_suptitle() == "cart: control loop"
+    assert figure.get_suptitle() == "Cart: control loop"
     bar = next(line for line in figure.get_axes()[1].lines if line.get_linewidth() == 3.0).get_xydata()
     np.testing.assert_allclose(bar, [[omega / (2 * np.pi), -180.0], [omega / (2 * np.pi), phase - 180.0]], rtol=1e-3)
     (axes,) = draw_loop("nyquist", [margins], [], loop.poles(), None).get_axes()

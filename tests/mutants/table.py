@@ -40,8 +40,7 @@ MUTANTS = (
            "tolerance of positions far away"),
     # --- layout and system
     Mutant("femb/layout/state.py",
-           "relative = rotations.cross(alpha, offset) + rotations.cross(omega, rotations.cross(omega, offset))",
-           "relative = rotations.cross(alpha, offset)",
+           "station.offset) + rotations.cross(omega, rotations.cross(omega, station.offset))", "station.offset)",
            "tests/results/test_results.py tests/elements/test_points_on_nodes.py",
            "centripetal acceleration beside a frame's origin"),
     Mutant("femb/layout/state.py",

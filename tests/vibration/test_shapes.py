@@ -86,8 +86,12 @@ def test_the_file_has_modes_and_shapes(satellite, tmp_path):
     path = satellite.write(tmp_path / "modes.h5")
     arrays = read_content(path).static
     np.testing.assert_array_equal(arrays["modes/frequencies"], satellite.frequencies)
-    titles = [axes.get_title() for axes in draw_modes(satellite.results()).get_axes()]
-    assert titles == [f"{k}   {frequency:.4g} Hz" for k, frequency in enumerate(satellite.frequencies, start=1)]
+    titles = [axes.get_title().splitlines() for axes in draw_modes(satellite.results()).get_axes()]
+    wanted = zip(satellite.frequencies, satellite.labels, satellite.motions, strict=True)
+    assert titles == [
+        [f"{k}: {frequency:.4g} Hz", f"{item.partition('.')[2]}, {motion}"]
+        for k, (frequency, item, motion) in enumerate(wanted, start=1)
+    ]
     assert plot(satellite.results(), tmp_path / "named.png", "modes").exists()
     refuses("have no modes: give those of femb modes", draw_modes, Results({"time": np.zeros(1)}), error=ResultError)
 
