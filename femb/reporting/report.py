@@ -38,11 +38,13 @@ def frequency_of(results: Results) -> Frequency | None:
 
 def _linear(space: StateSpace) -> Frequency:
     poles, space = space.eigenvalues(), space.in_modes()
-    frequencies = resolving(poles, in_band=IN_BAND) if len(poles) else np.geomspace(0.01, 100.0, 200)
+    poles = poles[np.isfinite(poles)]  # delays of a sampled model have theirs at minus infinity
+    last = None if space.dt is None else 0.5 / space.dt
+    frequencies = resolving(poles, last=last, in_band=IN_BAND) if len(poles) else np.geomspace(0.01, last or 100.0, 200)
     if len(frequencies) > MOST:
         frequencies = frequencies[:: -(-len(frequencies) // MOST)]
     rigid = int(np.sum(np.abs(poles) <= RIGID * np.max(np.abs(poles), initial=0.0)))
-    gains = None if rigid or not len(poles) else space.D - space.C @ np.linalg.solve(space.A, space.B)
+    gains = None if rigid or not len(poles) else space.transfer(0.0).real
     names = ("state", "input", "output")
     counts = ", ".join(
         f"{len(part)} {name}{'s' * (len(part) != 1)}"
@@ -50,6 +52,7 @@ def _linear(space: StateSpace) -> Frequency:
     )
     stable = "unstable" if np.any(poles.real > 1e-6 * np.max(np.abs(poles), initial=0.0)) else "no unstable pole"
     note = f"{counts}; {stable}" + (f"; {rigid} poles at zero, of rigid motions" if rigid else "")
+    note += "" if space.dt is None else f"; sampled every {space.dt:.6g} s"
     note += f"; about unsteady motion: {space.unsteady}" if space.unsteady else ""
     return Frequency(
         frequencies, responses(space, frequencies), space.outputs, space.inputs,
@@ -63,10 +66,10 @@ def responses(space: StateSpace, frequencies: Floats) -> Complexes:
 
     triangular, unitary = schur(space.A.astype(np.complex128), output="complex")
     left, right = space.C @ unitary, unitary.conj().T @ space.B
-    unit = np.eye(len(triangular))
+    unit, points = np.eye(len(triangular)), 2j * np.pi * frequencies
+    points = points if space.dt is None else np.exp(points * space.dt)
     found = [
-        space.D + left @ solve_triangular(2j * np.pi * f * unit - triangular, right, check_finite=False)
-        for f in frequencies
+        space.D + left @ solve_triangular(point * unit - triangular, right, check_finite=False) for point in points
     ]
     return np.asarray(found, dtype=np.complex128).reshape(len(frequencies), *space.D.shape)
 
@@ -76,10 +79,10 @@ def _hankel(space: StateSpace, poles: Complexes) -> Floats | None:
     size = float(np.max(np.abs(poles), initial=0.0))
     if not 0 < len(poles) <= HANKEL or np.any(poles.real > -STABLE * size) or not len(space.outputs):
         return None
-    from scipy.linalg import solve_continuous_lyapunov
+    from scipy.linalg import solve_continuous_lyapunov, solve_discrete_lyapunov
 
-    reached = solve_continuous_lyapunov(space.A, -space.B @ space.B.T)
-    seen = solve_continuous_lyapunov(space.A.T, -space.C.T @ space.C)
+    solve, sign = (solve_continuous_lyapunov, -1.0) if space.dt is None else (solve_discrete_lyapunov, 1.0)
+    reached, seen = solve(space.A, sign * space.B @ space.B.T), solve(space.A.T, sign * space.C.T @ space.C)
     squares = np.sort(np.abs(np.linalg.eigvals(reached @ seen)))[::-1]
     return np.asarray(np.sqrt(squares))
 

@@ -153,6 +153,24 @@ def test_linear_models_have_responses_poles_and_gains(tmp_path):
     assert found["poles"] == [{"real": -2.0, "imaginary": 0.0, "frequency": pytest.approx(1 / np.pi), "damping": 1.0}]
 
 
+def test_a_sampled_model_with_a_delay_responds_as_its_samples(tmp_path):
+    """x+ = x/2 + d, d+ = u, y = 3 x: the transfer is 3/(z (z - 1/2)), and the delay's pole is z = 0."""
+    space = femb.StateSpace(
+        np.array([[0.5, 1.0], [0.0, 0.0]]), np.array([[0.0], [1.0]]), np.array([[3.0, 0.0]]), np.zeros((1, 1)),
+        ("x", "d"), ("u",), ("y",), dt=0.1,
+    )  # fmt: skip
+    page = page_of(Results.read(space.write(tmp_path / "linear.h5")), tmp_path)
+    found = page.data["frequency"]
+    f = page.array(found["frequencies"])
+    z = np.exp(2j * np.pi * 0.1 * f)
+    np.testing.assert_allclose(page.array(found["gain"])[:, 0], 20.0 * np.log10(np.abs(3.0 / z / (z - 0.5))), atol=1e-4)
+    assert f[-1] == pytest.approx(5.0)  # half the rate
+    assert found["gains"] == [[pytest.approx(6.0)]]
+    assert [pole["real"] for pole in found["poles"]] == [pytest.approx(np.log(0.5) / 0.1)]
+    # Gramians diag(4/3, 1) and ((12, 6), (6, 12))
+    np.testing.assert_allclose(np.square(found["hankel"]), [14.0 + np.sqrt(52.0), 14.0 - np.sqrt(52.0)], rtol=1e-6)
+
+
 def test_a_linear_model_opens_with_what_responds_and_draws_no_rounding(tmp_path):
     """Three masses: the second output answers the second input most, the first pair is rounding."""
     B = np.array([[1e-14, 1.0], [0.5, 3.0], [0.0, 2.0]])
