@@ -83,19 +83,27 @@ NAMED: tuple[_Kind, ...] = (
 GROUPS = ("bodies", "beams", "joints", "drivers")
 
 
-def kinds_of_quantities() -> tuple[_Kind, ...]:
-    """The quantities that are compared: the named ones, and those that items declare with their values."""
+def kinds_of_quantities(every: bool = False) -> tuple[_Kind, ...]:
+    """The quantities that are compared: the named ones, and those that items declare with their values; or every one
+    but accelerations, budgets and the audit."""
+    named = {(items, kind.word) for kind in NAMED for items in kind.items}
     declared = tuple(
         _Kind(word.replace("_", " "), quantity.unit, (kind,), word, vectors=quantity.sizes[-1] == "3")
         for kind, group in groups().items()
         for word, quantity in group.quantities().items()
-        if (quantity.recorded or quantity.given) and kind != "audit"
+        if kind not in ("audit", "budget")
+        and (quantity.recorded or quantity.given or (every and (kind, word) not in named))
+        and "acceleration" not in word
+        and word != "time"
     )
     return NAMED + declared
 
 
 def differences(
-    first: Results | str | Path, second: Results | str | Path, names: tuple[str, str] = ("the first", "the second")
+    first: Results | str | Path,
+    second: Results | str | Path,
+    names: tuple[str, str] = ("the first", "the second"),
+    every: bool = False,
 ) -> tuple[Difference, ...]:
     """A Difference for each kind of quantity that both results have, in the order of ``kinds_of_quantities``.
 
@@ -105,6 +113,7 @@ def differences(
         first: one of the two results.
         second: the other one, with the same output times and items.
         names: of the two results, for messages.
+        every: whether the measured, the commanded and all other quantities are compared too.
 
     Raises:
         ResultError: output times, items, or shapes of arrays differ.
@@ -113,7 +122,7 @@ def differences(
     check_times(first.time, second.time, names)
     for group in GROUPS:
         _check_names(group, first, second, names)
-    result = [_largest(kind, first, second, names) for kind in kinds_of_quantities()]
+    result = [_largest(kind, first, second, names) for kind in kinds_of_quantities(every)]
     return tuple(difference for difference in result if difference is not None)
 
 

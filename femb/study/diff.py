@@ -65,7 +65,7 @@ class Diff(Tabled):
         if len(changed) > SHOWN:
             lines.append(f"and {len(changed) - SHOWN} smaller ones")
         if same := len(self.rows) - len(changed):
-            lines.append(f"equal: {same}")
+            lines.append(f"{same} {'is' if same == 1 else 'are'} equal")
         return "\n".join(lines)
 
     def draw(self, path: str | Path) -> Path:
@@ -139,7 +139,7 @@ def _number(name: str, unit: str, one: float | None, two: float | None, scale: f
 
 
 def _of_runs(first: Results, second: Results, names: tuple[str, str]) -> Iterator[DiffRow]:
-    for each in differences(first, second, names):
+    for each in differences(first, second, names, every=True):
         part = 0.0 if each.largest == 0.0 else each.largest / each.scale if each.scale else np.inf
         where = f"{each.quantity}, {each.where} at {each.time:.4g} s" if part else each.quantity
         yield DiffRow(where, each.unit, f"{each.scale:.4g}", f"{each.largest:.3g}", part)

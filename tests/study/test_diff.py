@@ -42,6 +42,26 @@ def test_runs_are_compared_by_their_kinds_of_quantities(tmp_path):
     assert found.draw(tmp_path / "diff.png").exists()
 
 
+def test_runs_that_differ_in_what_a_sensor_measures_are_not_equal(tmp_path):
+    """The noise of a gyro that nothing reads, by two seeds."""
+    paths = [tmp_path / f"{seed}.h5" for seed in (1, 2)]
+    for seed, path in enumerate(paths, 1):
+        model = of_parts(femb.RigidBody("m", 2.0, (1.0, 1.0, 1.0)), seed=seed)
+        model.add(femb.Gyro("gyro", body="m", period=0.1, angle_random_walk=1e-3))
+        femb.simulate(model, duration=1.0, output_interval=0.1, out=path)
+    (row,) = (row for row in femb.diff(*paths).rows if row.part)
+    values = [femb.Results.read(path).sensors["gyro"].value for path in paths]
+    assert row.name.startswith("value, sensors/gyro/value at ")
+    assert float(row.second) == pytest.approx(np.abs(values[1] - values[0]).max(), rel=1e-2)
+
+
+def test_a_folder_stands_for_its_only_results(tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        femb.modes(swinging(200.0, 0.0)).write(tmp_path / name / "modes.h5")
+    assert "no differences" in invoked("diff", str(tmp_path / "a"), str(tmp_path / "b"))[1]
+
+
 def test_modes_and_linear_models_by_the_root_of_the_stiffness(tmp_path):
     """A stiffness higher by 2 % raises the frequency by sqrt(1.02) - 1."""
     make = {
