@@ -119,8 +119,10 @@ def _budget(
 
     keys, sources = ({}, []) if budget is None else read_budget(budget)
     of, windows = of or keys.get("of"), windows or _listed(keys.get("window"))
-    if of is None or not windows:
-        raise OptionError("--of, --window: are missing, here or in the budget file")
+    if of is None:
+        raise OptionError("--of: is missing, here or in the budget file; wanted an output, as bodies.hub.turn")
+    if not windows:
+        raise OptionError("--window: is missing, here or in the budget file; wanted a time in s, as 10")
     check_free(target, force)
     loaded = load_case(case, overrides)
     words = {word: keys[word] for word in ("apart", "level") if word in keys}

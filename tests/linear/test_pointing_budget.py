@@ -213,3 +213,6 @@ def test_the_command_prints_and_draws_a_budget(tmp_path):
     assert "mounting" in result.output
     assert (tmp_path / "p.png").stat().st_size > 10_000
     assert CliRunner().invoke(cli, [*args, "--first", "1"]).exit_code != 0
+    for given, missing in (["--window=4"], "--of"), (["--of=bodies.hub.turn"], "--window"):
+        result = CliRunner().invoke(cli, [*args[:3], *given])
+        assert (result.exit_code, result.output.partition(":")[0]) == (2, missing)
