@@ -28,6 +28,7 @@ NO_UNITS: Mapping[str, str] = {}
 RPM = 30.0 / np.pi  # rpm of a rad/s
 # Multiples of the rate of rotation in a Campbell diagram; the height of a name beside a curve by that of the axes.
 MOST_REVOLUTIONS, NAME_HEIGHT = 8, 0.037
+LEAST_REVOLUTIONS = 3  # the passing of three blades
 # Curves that differ by less than this part of the highest are drawn as one; points of a curve between values.
 ALIKE, POINTS = 2e-3, 400
 # Width of the name of a crossing, as a part of that of the axes.
@@ -196,7 +197,7 @@ class Campbell:
             return cls(speed, sweep.label(name), modes, damping, (), sweep.title)
         fastest = float(np.max(np.abs(speed), initial=0.0)) / (2.0 * np.pi)
         highest = max(float(np.max(column)) for column in modes.values())
-        last = min(MOST_REVOLUTIONS, max(1, int(np.ceil(highest / fastest)))) if fastest > 0.0 else 0
+        last = min(MOST_REVOLUTIONS, max(LEAST_REVOLUTIONS, int(np.ceil(highest / fastest)))) if fastest > 0.0 else 0
         return cls(RPM * speed, f"{name} (rpm)", modes, damping, tuple(range(1, last + 1)), sweep.title)
 
 

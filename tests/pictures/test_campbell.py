@@ -27,8 +27,8 @@ def test_the_rate_is_in_rpm_with_its_multiples_and_names_at_the_curves():
     results = swept().sweep().results()
     found = Campbell.of(Sweep.of(results))
     np.testing.assert_allclose(found.speed, SPEED * 60.0 / (2.0 * np.pi))
-    # the fastest is 47.7 Hz, the highest mode 60 Hz: two lines reach it
-    assert found.revolutions == (1, 2)
+    # the fastest is 47.7 Hz, the highest mode 60 Hz: two lines reach it, and a third is of three blades
+    assert found.revolutions == (1, 2, 3)
     above, below = draw_campbell(results).get_axes()
     assert below.get_xlabel() == "wheels.disc.speed (rpm)"
     assert (above.get_ylabel(), below.get_ylabel()) == ("frequency (Hz)", "damping (%)")
@@ -37,11 +37,12 @@ def test_the_rate_is_in_rpm_with_its_multiples_and_names_at_the_curves():
         x, y = line.get_data()
         np.testing.assert_allclose(y, n * np.array(x) / 60.0)
     names = {text.get_text() for text in above.texts if not text.get_text().endswith("rpm")}
-    assert names == {"1P", "2P", "mode 1, beams.one", "mode 2, bodies.hub"}
+    assert names == {"1P", "2P", "3P", "mode 1, beams.one", "mode 2, bodies.hub"}
     np.testing.assert_allclose(below.get_lines()[0].get_ydata(), 1.0)
     rings = [line for line in above.get_lines() if line.get_marker() == "o"]
-    # 20 Hz is met at 1200 and 600 rpm, 30 + n/(10 * 9.549) Hz by the second multiple alone
-    wanted = [(w := 30.0 / (1.0 / np.pi - 0.1) * 30.0 / np.pi, w / 30.0), (1200.0, 20.0), (600.0, 20.0)]
+    # 20 Hz is met at 1200, 600 and 400 rpm, 30 + n/(10 * 9.549) Hz by the second and third multiple
+    two, three = (30.0 / (n / (2.0 * np.pi) - 0.1) * 30.0 / np.pi for n in (2, 3))
+    wanted = [(two, two / 30.0), (1200.0, 20.0), (three, three / 20.0), (600.0, 20.0), (400.0, 20.0)]
     np.testing.assert_allclose([line.get_xydata()[0] for line in rings], wanted, rtol=1e-4)
     assert above.figure.get_suptitle() == "Modes over wheels.disc.speed"
 
