@@ -136,6 +136,13 @@ class LoadSets:
             raise ModelError(f"load set {number}: has no cards that are read; the file has {self.numbers()}")
         return forces, fields
 
+    def heated(self) -> set[int]:
+        """The numbers of the sets with temperatures."""
+        cards = self.data.all(*HEAT)
+        return {
+            card.whole(k) for card in cards for k in (range(0, len(card.rest(0)), 2) if card.name == "TEMPD" else [0])
+        }
+
     def heat(self, number: int, above_initial: bool = True) -> Temperatures | None:
         """The temperatures of a set, or None, with the initial ones that the case control names."""
         known, others = dict[int, float](), None

@@ -365,6 +365,7 @@ def _joined(data: BulkData) -> FeModel:
             {number: axes for number, (_, axes) in data.grids.items()},
             {number: (*own, expanded_by) for part, E in placed for expanded_by in (as_csc(E @ expand),)
              for number, own in part.forces.items()},
+            frozenset(number for part, _ in placed for number in LoadSets(part.data).heated()),
         ),
         node_sets={name: np.array(own) for name, own in named.items() if own},
     )  # fmt: skip

@@ -35,11 +35,12 @@ ON_FACE = 1e-9
 @dataclass(frozen=True, eq=False)
 class InnerLoad(Brief):
     """A load of unit size: its ``force`` (n,) on the degrees of freedom of a model, and, of heat, the ``stress``
-    (N, 3, 3) Pa of the nodes where nothing moves."""
+    (N, 3, 3) Pa of the nodes where nothing moves. heats : whether it is a set of loads with temperatures."""
 
     name: str
     force: Floats
     stress: Floats | None = None
+    heats: bool = False
 
 
 def _fault(name: str, text: str) -> ModelError:

@@ -24,10 +24,12 @@ FORM = "wanted displacements=GRIDS, as with an interface, or forces=ELEMENTS, as
 @dataclass(frozen=True, eq=False)
 class Recoverable:
     """Rows of a deck: axes (3, 3), columns, of displacements of grids by number; by the number of an element its
-    word, the names of its forces, and their rows (q, k) with the freedoms (k,) of ``expand`` (N, n)."""
+    word, the names of its forces, and their rows (q, k) with the freedoms (k,) of ``expand`` (N, n). heated :
+    numbers of the sets of loads with temperatures."""
 
     axes: Mapping[int, Floats]
     forces: Mapping[int, tuple[str, tuple[str, ...], Floats, Ints, Sparse]]
+    heated: frozenset[int] = frozenset()
 
 
 def recovery_rows(

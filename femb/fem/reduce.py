@@ -4,6 +4,7 @@ Source: docs/theory/modal_body.md.
 """
 
 import re
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from scipy.linalg import block_diag, eigh
 from femb.base.array_files import check_file, of_file, read_arrays
 from femb.base.bulk_cards import SI, Units
 from femb.base.bulk_data import is_deck, located
-from femb.base.errors import ModelError, Problem, ResultError
+from femb.base.errors import FembWarning, ModelError, Problem, ResultError
 from femb.base.mesh_files import nodes_on_plane
 from femb.base.types import Floats, Ints, Sparse
 from femb.elements.beam.shape import section_axes
@@ -180,7 +181,8 @@ def inner_loads(model: FeModel, given: Sequence[str] | Mapping[str, str]) -> lis
         if name in [each.name for each in found]:
             raise ModelError.at(("loads", name), "is given twice")
         if nodes == "set" and kind.isdigit() and model.load_set is not None:
-            found.append(InnerLoad(name, model.load_set(int(kind))))
+            heats = model.recoverable is not None and int(kind) in model.recoverable.heated
+            found.append(InnerLoad(name, model.load_set(int(kind)), heats=heats))
             continue
         known = model.dofs[:, 0] >= 0
         rows = np.flatnonzero(known) if nodes == "all" else nodes_named(model, nodes, ("loads", name))
@@ -495,6 +497,13 @@ def _existing(path: str | Path) -> Path:
 def _reduced(model: FeModel, interfaces: Interfaces, modes: int | None, options: ReduceOptions) -> Reduction:
     given = dict(options)
     keep = Keep(modes, given.pop("max_frequency", None), given.pop("effective_mass", None))  # type: ignore[arg-type]
-    given["loads"] = inner_loads(model, options.get("loads", ()))
+    given["loads"] = loads = inner_loads(model, options.get("loads", ()))
     given["recover"] = [(text, _recovered(model, text)) for text in options.get("recover", ())]
+    warm = [load.name for load in loads if load.heats]
+    if warm and any(text.strip().startswith("forces") for text in options.get("recover", ())):
+        warnings.warn(
+            f"recover: forces of elements are those of the whole strain, also of the free expansion by the load "
+            f"{', '.join(warm)}: take E A times expansion times temperature off what is heated",
+            FembWarning,
+        )
     return reduce_model(model, interfaces_of(model, interfaces), keep, **given)  # type: ignore[arg-type]

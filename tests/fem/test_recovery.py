@@ -47,6 +47,20 @@ def test_bars_carry_a_force_at_their_tip(tmp_path):
         np.testing.assert_allclose(own, [*moments, 20.0, 30.0, 10.0, 4.0], atol=1e-6)
 
 
+def test_forces_under_heat_are_those_of_the_whole_strain_with_a_warning(tmp_path):
+    """A free boom of E A = 7 MN lengthens by 20 K times 2.3e-5: no force is in it, and E A strain is recovered."""
+    cards = [*(card for card in BOOM if card[:4] != "SPC1"), "TEMP,8,1,20.,2,20.,3,20."]
+    cards[cards.index(METAL)] = METAL + ",2.3-5"
+    path = tmp_path / "heated.bdf"
+    path.write_text("\n".join(["BEGIN BULK", *cards, "ENDDATA", ""]))
+    words = {"loads": ["warm=set:8"], "recover": ["displacements=3", "forces=21"]}
+    with pytest.warns(FembWarning, match="free expansion by the load warm: take E A"):
+        body = femb.fem.reduce_mesh(path, ["root=1", "tip=3"], 0, **words).body
+    found = dict(zip(body.recovery_names, body.recovery @ np.linalg.solve(body.K, body.load_modal[0]), strict=True))
+    assert found["grid 3 T3"] == pytest.approx(2.3e-5 * 20.0 * 2.0, rel=1e-6)
+    assert found["bar 21 AF"] - 7e6 * 2.3e-5 * 20.0 == pytest.approx(0.0, abs=1e-4)
+
+
 def test_resultants_of_shells_under_tension_and_bending(tmp_path):
     body = reduced(tmp_path, PLATE, ["root=1", "tip=3"], recover=["forces=1,2"])
     stretched = np.zeros(body.size)
