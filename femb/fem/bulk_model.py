@@ -13,7 +13,7 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from femb.base.bulk_cards import Units
-from femb.base.bulk_data import BulkData, Logical
+from femb.base.bulk_data import BulkData, Logical, is_input
 from femb.base.errors import FembWarning, ModelError
 from femb.base.types import Bools, Floats, Ints, Sparse
 from femb.elements.shell.mesh import SIZES
@@ -71,6 +71,7 @@ def read_structure(path: str | Path, unit: float | str | Units = 1.0, logical: L
                 said[what] = list(dict.fromkeys([*said.get(what, []), *names]))
         held = any(section.held_grids for section in sections)
         supports = [*said.get("supports", []), *(["PS of GRID"] if held else [])]
+        supports = ["*BOUNDARY"] if supports and is_input(path) else supports
         if supports:
             warnings.warn(f"{path}: {', '.join(supports)}: supports are left out: name interfaces", FembWarning)
         if others := {what: names for what, names in said.items() if what not in UNSAID}:

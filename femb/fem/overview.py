@@ -14,6 +14,7 @@ from femb.base.bulk_data import BulkData
 from femb.base.errors import FembWarning, ModelError
 from femb.base.html import Tabled
 from femb.base.types import Floats, Sparse
+from femb.base.values import without_rounding
 from femb.fem.bulk_case import LoadSets, grid_sets, supports_of
 from femb.fem.bulk_model import read_structure
 from femb.fem.checks import DIRECTIONS, GROUNDED, check_size, properties
@@ -56,7 +57,7 @@ class DeckOverview(Tabled):
             f"{next(iter(self.frequencies[self.elastic]), 0.0):.4g} Hz",
             f"mass centre   {_numbers(self.centre)} m",
             f"inertia       {_numbers(np.diag(J))} kg m2 about the mass centre; products xy, xz, yz "
-            + _numbers(products),
+            + _numbers(products, float(np.abs(J).max())),
             f"rigid motions need {self.rigid.max():.1e} of the largest stiffness: "
             + ("a part of its own holds the model, as a spring to ground" if grounded else "the model is free"),
             *(f"{name:13} {text}" for name, text in self.lists),
@@ -198,7 +199,9 @@ def _lists(data: BulkData) -> tuple[tuple[str, str], ...]:
         "properties": [f"{number} ({count} elements)" for number, count in sorted(elements.items())],
         "superelements": [str(number) for number in data.parts],
         "RBE2": centres,
-        "sets": [f"{name} ({len(own)} grids)" for name, own in sets.items() if name.startswith("set")],
+        "sets": [
+            f"{name} ({len(own)} grids)" for name, own in sets.items() if name in data.sets or name.startswith("set")
+        ],
         "loads": [f"set:{number}" for number in LoadSets(data).numbers()],
         "supports": [f"{number} ({''.join(str(c + 1) for c in own)})" for number, own in supports_of(data).items()],
     }
@@ -229,8 +232,7 @@ def _correlation(model: FeModel, data: BulkData, shapes: Floats, printed: Printe
     return np.asarray((other.T @ own) ** 2 / np.where(sizes > 0.0, sizes, np.inf))
 
 
-def _numbers(x: Floats | list[float]) -> str:
+def _numbers(x: Floats | list[float], scale: float | None = None) -> str:
     values = np.asarray(x)
-    return (
-        "(" + ", ".join(f"{v:.6g}" for v in np.where(np.abs(values) < 1e-12 * np.abs(values).max(), 0.0, values)) + ")"
-    )
+    shown = without_rounding(values, np.abs(values).max() if scale is None else scale)
+    return "(" + ", ".join(f"{v:.6g}" for v in shown) + ")"
