@@ -272,7 +272,7 @@ def _merge(
                 if name in known:
                     at, line = places.get((table, name), (path, lines.get((table, name), 1)))
                     file, other = result.elsewhere.get((table, name), (path, lines.get((table, name), 1)))
-                    message = f"{dotted((table, name))}: is given here and in {file}:{other}; rename one of them"
+                    message = f"{dotted((table, name))}: is given here and in {file}:{other}; rename one, or take --set"
                     raise CaseError.of_file(at, message, line)
                 known[name] = item
     result.elsewhere.update(places)

@@ -132,6 +132,7 @@ def test_included_files(tmp_path):
         ("include = '.'\n", "is a folder, wanted a case file"),
         ("include = [1]\n", "case.toml:1: include: got [1], wanted the path"),
         ("include = 'bus.toml'\n[bodies.hub]\nmass = 1.0\n", "case.toml:2: bodies.hub: is given here and in"),
+        ("include = 'bus.toml'\n[bodies.hub]\nmass = 1.0\n", "bus.toml:3; rename one, or take --set"),
         ("include = 'bad.toml'\n", "bad.toml:2: bodies.hub.mas: unknown key; did you mean 'mass'?"),
     ],
 )
