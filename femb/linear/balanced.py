@@ -20,6 +20,7 @@ from femb.linear.modal_form import SecondOrderModel
 from femb.linear.modal_reduction import ModalReduction, first_order
 from femb.linear.spinning_reduction import SpinningReduction
 from femb.linear.state_space import StateSpace
+from femb.numerics.linear_systems import graded
 
 # Of the largest singular value of Hankel: smaller ones are rounding.
 ROUNDING = 1e-13
@@ -98,10 +99,11 @@ def _lasting(space: StateSpace, r: int) -> tuple[StateSpace, StateSpace]:
 
     so that e' = E X z - E Y A_s^-1 B_s u. Raises ModelError where more than r states do not decay.
     """
-    from scipy.linalg import matrix_balance, schur, solve_sylvester
+    from scipy.linalg import schur, solve_sylvester
 
     E, A, of_d = space.A[:r, r:], space.A[r:, r:], space.C[:, :r]
-    scaled, (scale, _) = matrix_balance(A, permute=False, separate=True)
+    scale = graded(A)[0]
+    scaled = A * scale / scale[:, None]
     most = -LASTING * float(np.max(np.abs(np.linalg.eigvals(scaled)), initial=0.0))
     T, Z, k = schur(scaled, sort=lambda real, imaginary=0.0: real >= most)
     if k > r:

@@ -32,11 +32,12 @@ def graded(matrix: Floats) -> tuple[Floats, Ints]:
     So the QR algorithm keeps the digits of small eigenvalues beside large ones, of which it would leave rounding else:
     of the slow motions of a stiff mesh. Source: Stewart, Matrix Algorithms II, section 2.3.
     """
-    from scipy.linalg import matrix_balance
+    from scipy.linalg.lapack import dgebal
 
     if not len(matrix):
         return np.ones(0), np.zeros(0, dtype=np.int64)
-    balanced, (scale, _) = matrix_balance(matrix, permute=False, separate=True)
+    # scipy's matrix_balance casts sizes to integers, and warns of those that are none
+    balanced, _, _, scale, _ = dgebal(matrix, scale=1, permute=0)
     return scale, np.argsort(-np.max(np.abs(balanced), axis=1), kind="stable")
 
 
