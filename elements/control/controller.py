@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, isfinite
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 
@@ -191,6 +191,10 @@ class Controller(Item):
         if not isinstance(law, LinearControl):
             raise ModelError.at(self._path, "has no linear law: a function in Python; give one of the kind state_space")
         return law.on_plant(self, layout, model)
+
+    def fixed(self, layout: Layout, model: ModelView) -> Self:
+        """Itself with gains that do not follow a changed model; the same object where they are given."""
+        return self
 
     # The contract of items
 

@@ -3,14 +3,14 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Annotated, Any, ClassVar, TypeAlias
+from typing import Annotated, Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.types import NOT_NEGATIVE, OWN_UNITS, POSITIVE, Floats, Matrix3, Numbers, OneOf, Shape, Unit, Vector
-from femb.base.values import frozen_array, numbered, shown, vector, without_rounding
+from femb.base.values import frozen_array, numbered, shallow_copy, shown, vector, without_rounding
 from femb.elements.control.control_law import Law, LinearControl
 from femb.elements.control.controller import NAMES, Controller, sensor_of
 from femb.elements.control.errors import AttitudeErrors, Errors, ForwardErrors
@@ -155,6 +155,15 @@ class PDController(Controller):
             J = self._inertia(layout, model) if n == 3 else np.eye(1)
             return self.bandwidth**2 * J, 2.0 * self.damping_ratio * self.bandwidth * J
         return _gain(self.proportional, n), _gain(self.derivative, n)
+
+    def fixed(self, layout: Layout, model: ModelView) -> Self:
+        if self.bandwidth is None or self.axes == 1:
+            return self
+        found = shallow_copy(self)  # not checked again
+        for word, gains in zip(("proportional", "derivative"), self.gains(layout, model), strict=True):
+            object.__setattr__(found, word, gains)
+        object.__setattr__(found, "bandwidth", None)
+        return found
 
     def _inertia(self, layout: Layout, model: ModelView) -> Floats:
         """(3, 3) of the whole model at the start, in the axes of the body that is held."""

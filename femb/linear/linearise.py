@@ -325,7 +325,7 @@ def held(model: Model) -> Model:
         object.__setattr__(found, "period", SHORT)
         return found
 
-    return _changed(model, sampled)
+    return changed(model, sampled)
 
 
 def without_commands(model: Model, t: float) -> tuple[Model, tuple[str, ...]]:
@@ -344,11 +344,23 @@ def without_commands(model: Model, t: float) -> tuple[Model, tuple[str, ...]]:
         object.__setattr__(found, "profile", Constant(0.0))
         return found
 
-    found = _changed(model, still)
+    found = changed(model, still)
     return found, tuple(acting)
 
 
-def _changed(model: Model, change: Callable[[Any], Any]) -> Model:
+def with_gains_of(model: Model, nominal: Model) -> Model:
+    """The model whose controllers have the gains of a nominal one, also where they would follow its inertia."""
+    own = fixed_controllers(nominal)
+    return changed(model, lambda item: own.get(item.name, item) if item.table == "controllers" else item)
+
+
+def fixed_controllers(nominal: Model) -> dict[str, Any]:
+    """The controllers of a model by name, with gains that do not follow changes of it."""
+    layout = system_of(nominal).layout
+    return {name: item.fixed(layout, nominal) for name, item in nominal.controllers.items()}
+
+
+def changed(model: Model, change: Callable[[Any], Any]) -> Model:
     """A copy of a model with changed items."""
     result = copy(model)
     result.tables = {

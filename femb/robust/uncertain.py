@@ -22,7 +22,16 @@ from femb.case.parameters import Differentiable, Parameter
 from femb.elements.control.linear_law import LinearLaw
 from femb.linear.begin import operating_point
 from femb.linear.conserved import without_conserved
-from femb.linear.linearise import held, known_motions, laws_of, loop, steady, with_channels, without_commands
+from femb.linear.linearise import (
+    fixed_controllers,
+    held,
+    known_motions,
+    laws_of,
+    loop,
+    steady,
+    with_channels,
+    without_commands,
+)
 from femb.linear.loop import Loop
 from femb.linear.modal_form import SecondOrderModel
 from femb.linear.modal_reduction import space_of
@@ -96,10 +105,11 @@ class Uncertain(Tabled):
 
     ranges : of the parameters, by their repetitions. core : the second-order model in the middle of the ranges, with
     the inputs w before those of the plant and the outputs z before its own. plant : its state space. laws : of the
-    nominal case, at all values. still : loads by a profile of time that act at the start: they are inputs, and zero in
-    the state that is linearised about. shapes : to which the models are reduced, 0 of full ones. difference : the
-    largest relative one of transfer matrices from those of models that were made at ``compared`` values. words : with
-    which models were made. title : of the model.
+    nominal case, at all values. following : controllers whose gains would follow the inertia. moves : whether each set
+    of values has an equilibrium of its own, about which it is linearised. still : loads by a profile of time that act
+    at the start: they are inputs, and zero in the state that is linearised about. shapes : to which the models are
+    reduced, 0 of full ones. difference : the largest relative one of transfer matrices from those of models that were
+    made at ``compared`` values. words : with which models were made. title : of the model.
     """
 
     ranges: tuple[UncertainRange, ...]
@@ -112,6 +122,8 @@ class Uncertain(Tabled):
     title: str = ""
     still: tuple[str, ...] = ()
     shapes: int = 0
+    following: tuple[str, ...] = ()
+    moves: bool = False
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -210,6 +222,10 @@ class Uncertain(Tabled):
         lines += [each.words() for each in self.ranges]
         if self.still:
             lines.append(f"about the state without {', '.join(self.still)}: loads by a profile of time are inputs")
+        if self.following:
+            lines.append(f"gains by the inertia stay those of the nominal case: {', '.join(self.following)}")
+        if self.moves:
+            lines.append("about the equilibrium at each set of values")
         exact = f"in {self.shapes} shapes, off by" if self.shapes else "exact but for"
         sets = numbered(self.compared, "set")
         lines.append(f"{exact} {self.difference:.1e} of the transfer matrix, at {sets} of values")
@@ -440,6 +456,8 @@ def uncertain(
     model = family.nominal.described.model
     point.setdefault("start", family.nominal.start)
     still = _plant(model, point)[1]
+    own = fixed_controllers(model) if laws is None else {}
+    following = tuple(f"controllers.{name}" for name, each in own.items() if each is not model.controllers[name])
     laws, names = _channels(model, laws, inputs, outputs, point)
     samples = _Samples(family, names, point)
     samples.leave_out(ranges)
@@ -455,8 +473,9 @@ def uncertain(
     form = realised(samples.matrix(ranges), straight)
     ranges = tuple(replace(each, repetitions=n) for each, n in zip(ranges, form.repetitions, strict=True))
     core, plant = _extended(form, first, ranges, words)
+    moves = point["start"] == "equilibrium"
     shapes = 0 if samples.shapes is None else samples.shapes.shape[1]
-    found = Uncertain(ranges, core, plant, tuple(laws), words, 0.0, 0, model.title, still, shapes)
+    found = Uncertain(ranges, core, plant, tuple(laws), words, 0.0, 0, model.title, still, shapes, following, moves)
     return _compared(found, samples, points)
 
 

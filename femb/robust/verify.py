@@ -15,8 +15,9 @@ import numpy as np
 from femb.base.errors import ModelError
 from femb.base.html import Tabled
 from femb.base.types import Complexes, Floats
+from femb.base.values import shallow_copy
 from femb.linear.begin import operating_point
-from femb.linear.linearise import loop, without_commands
+from femb.linear.linearise import changed, loop, with_gains_of, without_commands
 from femb.linear.second_order import chart_of
 from femb.model.model import Model
 from femb.results.names import named
@@ -27,10 +28,13 @@ from femb.study.sensitivity import CaseFamily, parameters_of, read_either
 from femb.study.study import Build, Study
 
 # Of coordinates (m or rad) at the start; run for so many periods, or times of decay, and samples of a period.
-SMALL, PERIODS, DECAYS, SAMPLES = 1e-4, 4.0, 1.5, 24
+SMALL, PERIODS, DECAYS, SAMPLES = 1e-4, 4.0, 0.5, 24
 # Of the largest singular value of the signals: smaller ones are rounding of a run.
 NOISE = 1e-6
 RATES = ("velocity", "angular_velocity")
+# Errors of sensors, larger than what moves: they do not act.
+ERRORS = {"noise": 0.0, "roll_noise": 0.0, "angle_random_walk": 0.0, "rate_random_walk": 0.0, "bias": 0.0,
+          "quantum": None}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,12 +64,13 @@ class Verified(Tabled):
 
     def table(self) -> str:
         """A row for each set of parameters."""
-        lines = [f"{'run in time':34}{'decay 1/s':>12}{'of its pole':>13}{'difference':>12}{'rad/s':>10}"]
-        for each in self.decays:
-            name = f"{each.quantity.replace('_', ' ')} {each.channel}".strip()
+        names = [f"{each.quantity.replace('_', ' ')} {each.channel}".strip() for each in self.decays]
+        width = max(map(len, (*names, "run in time")))
+        lines = [f"{'run in time':{width}}{'decay 1/s':>12}{'of its pole':>13}{'difference':>12}{'rad/s':>10}"]
+        for name, each in zip(names, self.decays, strict=True):
             values = f"{-each.run.real:12.6g}{-each.pole.real:13.6g}{100.0 * each.difference:10.2g} %"
             values += f"{abs(each.run.imag):10.5g}"
-            lines.append(f"{name:34}{values}  {', '.join(f'{k} = {v:.6g}' for k, v in each.parameters.items())}")
+            lines.append(f"{name:{width}}{values}  {', '.join(f'{k} = {v:.6g}' for k, v in each.parameters.items())}")
         return "\n".join(lines)
 
 
@@ -77,7 +82,7 @@ def verify(
     overrides: Iterable[str] = (),
     **point: Any,
 ) -> Verified:
-    """Run the worst parameters of a loop in time, each set once.
+    """Run the worst parameters of a loop in time, each set once, by sensors without noise, bias and rounding.
 
     Parameters:
         worst: of ``femb.worst`` of the same case.
@@ -101,14 +106,14 @@ def verify(
         entries: dict[str, Any] = {}
         for name, value in each.parameters.items():
             entries |= ranges[name].entries(value)
-        model = family.analyses(entries).described.model
+        model = with_gains_of(family.analyses(entries).described.model, family.nominal.described.model)
         found[key] = Decay(each.quantity, each.channel, each.parameters, *_decays(model, point))
     return Verified(tuple(found.values()))
 
 
 def _decays(model: Model, point: Mapping[str, Any]) -> tuple[complex, complex]:
     """The slowest pole of the loop of a model, 1/s, and that of its run."""
-    model = without_commands(model, point.get("t", 0.0))[0]
+    model = changed(without_commands(model, point.get("t", 0.0))[0], _exact)
     of = loop(model, **point)
     poles = of.poles()
     pole = complex(poles[np.argmax(poles.real)])
@@ -125,13 +130,23 @@ def _decays(model: Model, point: Mapping[str, Any]) -> tuple[complex, complex]:
     return pole, complex(measured[np.argmin(np.abs(measured - pole))])
 
 
+def _exact(item: Any) -> Any:
+    """An item, of sensors without errors."""
+    wrong = [word for word in ERRORS if hasattr(item, word)] if item.table == "sensors" else []
+    if not wrong:
+        return item
+    found = shallow_copy(item)
+    for word in wrong:
+        object.__setattr__(found, word, ERRORS[word])
+    return found
+
+
 def _moved(model: Model, of: Any, pole: complex, point: Mapping[str, Any]) -> Any:
     """The system of a model that starts a little along the motion of a pole."""
     closed = of.closed((), ())
     values, vectors = np.linalg.eig(closed.A)
-    if closed.dt is not None:
-        values = np.log(values + 0.0j) / closed.dt
-    motion = vectors[:, np.argmin(np.abs(values - pole))]
+    # commands that wait have multipliers of zero, which have no pole
+    motion = vectors[:, np.argmin(np.abs(values - (pole if closed.dt is None else np.exp(pole * closed.dt))))]
     at = operating_point(model, **point)
     chart = chart_of(at)
     p, w = np.zeros((2, chart.H.shape[1]))

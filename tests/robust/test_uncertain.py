@@ -5,6 +5,7 @@ import pytest
 from models import refuses
 from oracles.uncertain_satellite import BY, LAW, satellite
 from scipy.io import loadmat
+from scipy.optimize import brentq
 
 import femb
 from femb.profiles import Step
@@ -118,6 +119,29 @@ def test_a_length_is_a_polynomial_dependence():
         assert response == pytest.approx(1.0 / (5.0 - 4.0 * (0.1 + 3.0 * length**2)), rel=1e-10)
 
 
+def test_an_equilibrium_that_moves_with_a_parameter_is_that_of_each_value():
+    """A pendulum on a turning spring: k a = m g l cos a, and J a'' = -(k + m g l sin a) da."""
+
+    def pendulum(mass=2.0):
+        model = femb.Model(gravity=(0.0, 0.0, -9.81))
+        model.add(femb.RigidBody("bob", mass, (0.1, 0.1, 0.1), position=(1.0, 0.0, 0.0)))
+        first, second = femb.JointEnd("ground", axis=(0, 1, 0)), femb.JointEnd("bob", at=(-1, 0, 0), axis=(0, 1, 0))
+        model.add(femb.Revolute("hinge", first, second))
+        model.add(femb.JointSpringDamper("spring", "hinge", stiffness=100.0))
+        return model
+
+    words = {"inputs": ["bodies.bob.torque.y"], "outputs": ["joints.hinge.angle"], "points": 2}
+    by = {"mass": {"range": "20 %"}}
+    refuses("at mass = 2 the state is not steady: joints.hinge.angle", femb.uncertain, pendulum, by, **words)
+    found = femb.uncertain(pendulum, by, start="equilibrium", **words)
+    assert "about the equilibrium at each set of values" in found.table()
+    for mass in (1.6, 2.0, 2.3):
+        weight = mass * 9.81
+        angle = brentq(lambda a, weight=weight: 100.0 * a - weight * np.cos(a), 0.0, 1.0)
+        wanted = 1.0 / (100.0 + weight * np.sin(angle) - 4.0 * (0.1 + mass))
+        assert found.at({"mass": mass}).transfer(2j)[0, 0] == pytest.approx(wanted, rel=1e-8)
+
+
 @pytest.mark.slow
 def test_a_file_closed_by_numbers_is_the_model(form, tmp_path):
     found = loadmat(form.write(tmp_path / "form.mat"))
@@ -157,6 +181,9 @@ def test_python_control_closes_the_form_alike(form):
         ({"left": {"range": [1700.0, 1800.0]}}, r"wanted limits about the nominal value 1650"),
         ({"left": {"range": "20 %"}, "twice": {"entry": "left", "range": "5 %"}}, r"sets left, as left does"),
         ({"inertia": {"range": [-10.0, 610.0]}}, r"no model at inertia = 610: bodies\.hub\.inertia: .* triangle"),
+        ({"inertia": {"range": [-10.0, 310.0]}}, r"no model at inertia = -10: bodies\.hub\.inertia: .* greater than 0"),
+        ({"panel_mass": {"range": "100 %"}}, r"no model at panel_mass = 0: bodies\.left\.mass: .* greater than 0"),
+        ({"left": {"range": [-10.0, 1700.0]}}, r"no model at left = -10: springs\.left_spring\.stiffness: got -10"),
     ],
 )
 def test_ranges_that_make_no_model_are_named(by, message):
