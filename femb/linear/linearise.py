@@ -351,7 +351,7 @@ def without_commands(model: Model, t: float) -> tuple[Model, tuple[str, ...]]:
 def with_gains_of(model: Model, nominal: Model) -> Model:
     """The model whose controllers have the gains of a nominal one, also where they would follow its inertia."""
     own = fixed_controllers(nominal)
-    return changed(model, lambda item: own.get(item.name, item) if item.table == "controllers" else item)
+    return changed(model, lambda item: own.get(item.name, item) if hasattr(item, "fixed") else item)
 
 
 def fixed_controllers(nominal: Model) -> dict[str, Any]:

@@ -456,8 +456,8 @@ def uncertain(
     model = family.nominal.described.model
     point.setdefault("start", family.nominal.start)
     still = _plant(model, point)[1]
-    own = fixed_controllers(model) if laws is None else {}
-    following = tuple(f"controllers.{name}" for name, each in own.items() if each is not model.controllers[name])
+    own = fixed_controllers(model).items() if laws is None else ()
+    following = tuple(f"controllers.{name}" for name, each in own if each is not model.controllers[name])
     laws, names = _channels(model, laws, inputs, outputs, point)
     samples = _Samples(family, names, point)
     samples.leave_out(ranges)
@@ -569,8 +569,8 @@ def _compared(found: Uncertain, samples: _Samples, points: int) -> Uncertain:
     corners = np.hstack([corners, rng.choice([-1.0, 1.0], (len(corners), k - corners.shape[1]))])
     poles = np.abs(found.plant.eigenvalues())
     poles = poles[poles > 1e-6 * np.max(poles, initial=0.0)]
-    low, high = (np.min(poles), np.max(poles)) if len(poles) else (0.1, 10.0)
-    low, high = 0.1 * low, samples.band if found.shapes else min(10.0 * high, 1e4 * low)
+    low, high = (0.1 * np.min(poles), 10.0 * np.max(poles)) if len(poles) else (0.01, 100.0)
+    high = samples.band if found.shapes else min(high, 1e5 * low)
     worst, where = 0.0, ""
     for d in (*corners, *rng.uniform(-1.0, 1.0, (points, k))):
         model, words = samples.made(found.ranges, d, full=True)
@@ -579,16 +579,12 @@ def _compared(found: Uncertain, samples: _Samples, points: int) -> Uncertain:
         own = closed_by(found.response(omega), np.repeat(d, found.sizes))
         error = float(np.max(np.abs(own - wanted) / np.max(np.abs(wanted), axis=1, keepdims=True)))
         if error > worst:
-            worst, where = (
-                error,
-                ", ".join(each.words(each.value(float(x))) for each, x in zip(found.ranges, d, strict=True)),
-            )
+            worst, where = error, _at(found.ranges, d)
     if found.shapes and worst > REDUCED:
         warnings.warn(
             f"uncertain: {numbered(found.shapes, 'shape')} differ by {worst:.1e} from the full model at {where}: what "
             "is proved is of the reduced model; take more modes",
-            FembWarning, stacklevel=3,
-        )  # fmt: skip
+            FembWarning, stacklevel=3)  # fmt: skip
     elif worst > EXACT and not found.shapes:
         raise ModelError(
             f"uncertain: the form differs by {worst:.1e} from the model at {where}: the state moves with a parameter, "

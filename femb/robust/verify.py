@@ -132,7 +132,7 @@ def _decays(model: Model, point: Mapping[str, Any]) -> tuple[complex, complex]:
 
 def _exact(item: Any) -> Any:
     """An item, of sensors without errors."""
-    wrong = [word for word in ERRORS if hasattr(item, word)] if item.table == "sensors" else []
+    wrong = [word for word in ERRORS if hasattr(item, word)] if hasattr(item, "sample_errors") else []
     if not wrong:
         return item
     found = shallow_copy(item)

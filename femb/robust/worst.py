@@ -152,7 +152,7 @@ def worst(
     why = "" if prove else "as asked"
     if any(law.period is not None for law in of.laws):
         why = "the loop has sampled laws, of which no form is rational in the parameters"
-    elif growth >= 0.0:
+    elif growth >= -STABLE:
         why = "the loop is not stable for all parameters"
     elif find_spec("clarabel") is None:
         why = "Clarabel is missing: pip install 'femb[robust]'"
@@ -331,6 +331,8 @@ def _radius(closed: StateSpace, sizes: Sequence[int], directions: Floats) -> tup
                 return float(brentq(partial(growth, d), rho - STEP, rho, xtol=1e-12))
         return np.inf
 
+    if growth(directions[0], 0.0) >= -STABLE:  # of the middle, as an undamped vibration but for rounding
+        return 0.0, directions[0]
     values = np.array([crossing(d) for d in directions])
     if not np.any(np.isfinite(values)):
         return np.inf, directions[0]
