@@ -201,8 +201,8 @@ class JointMotor(JointForce, HoldsCommands):
         return [*super().batches([*items, *commands], layout, model), *JointMotor.clips(items, layout)]
 
     def numbers(self) -> list[float]:
-        """A factor of one: the input is the force itself, whatever it is at the start."""
-        return [1.0, 0.0, 0.0, 0.0, 0.0]
+        """None: the input is the force itself, whatever it is at the start."""
+        return 5 * [0.0]
 
     def inputs(self) -> Sequence[Input]:
         force, profile, label = self.force, self.profile, self._command
@@ -223,10 +223,6 @@ class _MotorCommand:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.motor, name)
-
-    def numbers(self) -> list[float]:
-        """A factor of one."""
-        return [1.0, 0.0, 0.0, 0.0, 0.0]
 
     def inputs(self) -> Sequence[Input]:
         """The held command."""

@@ -111,8 +111,8 @@ def laws(of, u, values, rates, L):
     """Unwrap the angles in ``values`` (s, n), and set L (s, n, 5).
 
     Data: SPRING k, c, c_0; FRICTION T_c, T_s - T_c, v_t, v_S, viscous; STOPS lower, upper, k, exponent, damping;
-    MOTOR amplitude; CURVE damping; STEPPER torque, teeth, damping. Inputs: the value of a profile, or value and
-    derivatives with respect to c and c' of a callable; of a CURVE the number of its table and the energy lost since the
+    MOTOR none; CURVE damping; STEPPER torque, teeth, damping. Inputs: the force of a motor, or value and derivatives
+    with respect to c and c' of a callable; of a CURVE the number of its table and the energy lost since the
     start; of a STEPPER two parts of the target. An angle without LAST is within half a turn of c_0 / 2.
     """
     index, data, starts, tables = of.kinds, of.data, of.starts, of.tables
@@ -157,7 +157,7 @@ def laws(of, u, values, rates, L):
                 own[REST] += data[n, 2] * r
                 own[BY_RATE] = data[n, 2]
             if first >= 0 and law <= MOTOR:
-                factor = -data[n, 0] if law == MOTOR else 1.0
+                factor = -1.0 if law == MOTOR else 1.0
                 own[REST] += factor * u[s, first]
                 if index[n, INPUTS] == 3:
                     own[BY_COORDINATE] += factor * u[s, first + 1]
@@ -401,7 +401,7 @@ class JointForceBatch(CoordinateForceBatch):
     def by_inputs(self, point: LinearPoint, k: int) -> list[tuple[int, float]]:
         if self.index[k, INPUT] < 0 or self.index[k, LAW] == CURVE:
             return []
-        return [(int(self.index[k, INPUT]), -float(self.data[k, 0]) if self.index[k, LAW] == MOTOR else 1.0)]
+        return [(int(self.index[k, INPUT]), -1.0 if self.index[k, LAW] == MOTOR else 1.0)]
 
 
 class CurveBatch(JointForceBatch):
