@@ -14,7 +14,7 @@ import numpy as np
 
 from femb.base.types import Floats, Ints
 from femb.base.values import check_kind
-from femb.linear.modal_form import KnownForm
+from femb.linear.modal_form import KnownForm, LoopForm
 from femb.linear.state_space import StateSpace
 from femb.numerics.linear_systems import balancing
 
@@ -34,7 +34,7 @@ def without_conserved(space: StateSpace, in_modes: bool = False) -> StateSpace:
     to give it in the modes that it is known by, if it knows any.
     """
     check_kind("state space", space, StateSpace, "a femb.StateSpace")
-    if (known := space.known) is not None and isinstance(known.form, KnownForm):
+    if (known := space.known) is not None and isinstance(known.form, KnownForm | LoopForm):
         of = space.in_form()
         motions, momenta = known.form.known(of.B, of.C)
         if not in_modes:

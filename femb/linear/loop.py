@@ -21,7 +21,7 @@ from femb.base.values import nearest, number_problem, numbered, shown, without_r
 from femb.elements.control.linear_law import LinearLaw
 from femb.linear.conserved import null_space, scales, without_conserved
 from femb.linear.margins import InjectedLoop, Margins, Mode, OpenedLoop, margins_of
-from femb.linear.modal_form import ClosedForm, ModalForm
+from femb.linear.modal_form import ClosedForm, KnownForm, LoopForm, ModalForm
 from femb.linear.sampled_motion import (
     LoopInstant,
     LoopRun,
@@ -34,7 +34,7 @@ from femb.linear.sampled_motion import (
     with_continuous,
 )
 from femb.linear.state_space import FORMATS, InModes, StateSpace, pole_lines
-from femb.numerics.linear_systems import RIGID, continuous, eigenvalues, graded
+from femb.numerics.linear_systems import RIGID, continuous, eigenvalues, eigenvectors
 from femb.numerics.threads import spared
 from femb.results.array_file import write_arrays
 from femb.vibration.damping_ratios import DEFAULT
@@ -131,15 +131,7 @@ class Loop(Tabled):
 
     @cached_property
     def _modes(self) -> tuple[Mode, ...]:
-        from scipy.linalg import eig
-
-        A = self.plant.in_form().A
-        scale, order = graded(A)
-        found_left, found_right = np.zeros((2, *A.shape), dtype=complex)
-        values, found_left[order], found_right[order] = eig(
-            (A * scale / scale[:, None])[np.ix_(order, order)], left=True
-        )
-        left, right, rigid = found_left / scale[:, None], found_right * scale[:, None], RIGID
+        (values, left, right), rigid = eigenvectors(self.plant.in_form().A), RIGID
         if (known := self.plant.known) is not None:
             left, right = known.form.inverse.T @ left, known.form.change @ right
             rigid = KNOWN if isinstance(known.form, ModalForm) else RIGID
@@ -319,7 +311,7 @@ class Loop(Tabled):
             closed = replace(plant, B=plant.B[:, columns], C=plant.C[rows], D=plant.D[np.ix_(rows, columns)],
                 inputs=names, outputs=all_outputs, unsteady=self.plant.unsteady,
                 damping=self.plant.damping)  # fmt: skip
-            return _named(closed, whole_plant)
+            return _named(closed, whole_plant, set_, seen)
         motion = SampledMotion(plant, self._sampled)
         end, queues = motion.common_period(), motion.waiting()
         count = len(names)
@@ -342,7 +334,7 @@ class Loop(Tabled):
             units=self.plant.units, unsteady=self.plant.unsteady, dt=end, title=self.plant.title,
             damping=self.plant.damping,
         )  # fmt: skip
-        return _named(closed, whole_plant)
+        return _named(closed, whole_plant, set_, seen)
 
     @spared(lambda loop: len(loop.plant.states))
     def simulate(
@@ -492,16 +484,20 @@ class Loop(Tabled):
 # Names and numbers
 
 
-def _named(closed: StateSpace, plant: StateSpace) -> StateSpace:
-    """A loop that was closed in the modes of a plant, by the states of this."""
+def _named(closed: StateSpace, plant: StateSpace, set_: Sequence[str], read: Sequence[str]) -> StateSpace:
+    """A loop that was closed in the modes of a plant, by the states of this; laws ``set_`` inputs, and ``read``."""
     if (known := plant.known) is None:
         return closed
-    form = known.form
+    form, of = known.form, plant.in_form()
     more = np.eye(len(closed.A) - form.change.shape[1])
     change, inverse = block_diag(form.change, more), block_diag(form.inverse, more)
+    own = ClosedForm(closed.A, closed.B, closed.C, change, inverse)
+    if isinstance(form, KnownForm):
+        driven = of.B[:, [of.index("inputs", name) for name in set_]]
+        rows = of.C[[of.index("outputs", name) for name in read]]
+        own = LoopForm(*own.matrices, change, inverse, form, driven, rows)
     names = (*plant.states, *closed.states[form.change.shape[1] :])
     named = replace(closed, A=change @ closed.A @ inverse, B=change @ closed.B, C=closed.C @ inverse, states=names)
-    own = ClosedForm(closed.A, closed.B, closed.C, change, inverse)
     return replace(named, form=InModes(own, named.A, named.B, named.C))
 
 

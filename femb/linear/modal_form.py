@@ -243,6 +243,25 @@ class SteadyForm(KnownForm, ClosedForm):
         return self.invariant
 
 
+@dataclass(frozen=True, eq=False)
+class LoopForm(ClosedForm):
+    """A closed loop by the coordinates of its ``plant`` and the states of its laws, which come last.
+
+    driven (n, m), read (p, n) : columns and rows of the plant, by z, of inputs that laws set and outputs they read.
+    """
+
+    plant: KnownForm
+    driven: Floats
+    read: Floats
+
+    def known(self, B: Floats, C: Floats) -> tuple[Floats, Floats]:
+        """The motions of the plant that no law sees either, and the momenta that no law changes."""
+        n = len(self.plant.inverse)
+        found = self.plant.known(np.hstack([self.driven, B[:n]]), np.vstack([self.read, C[:, :n]]))
+        motions, momenta = (np.pad(part, ((0, len(B) - n), (0, 0))) for part in found)
+        return motions, momenta
+
+
 # The arrays of a form in files, and those with rows and columns by z.
 STORED = ("A", "B", "C", "change", "inverse", "noise")
 KEPT = tuple(each.name for each in fields(Invariant))

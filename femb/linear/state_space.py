@@ -192,8 +192,11 @@ class StateSpace(Brief):
     def smallest_pole(self) -> float:
         """rad/s: a smaller eigenvalue of a continuous system may be what rounding leaves of a double zero.
 
-        The root of the largest entry is the size of the fastest vibration.
+        The root of the largest entry is the size of the fastest vibration, of which motions above critical damping are
+        none.
         """
+        if self.known is not None and not self.known.form.in_place:
+            return AT_ZERO * float(np.max(np.abs(self.eigenvalues().imag), initial=0.0))
         return AT_ZERO * float(np.sqrt(np.max(np.abs(self.A), initial=0.0)))
 
     @spared(lambda space: len(space.states))

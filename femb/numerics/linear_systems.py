@@ -48,6 +48,17 @@ def eigenvalues(matrix: Floats) -> Complexes:
     return np.linalg.eigvals(balanced[np.ix_(order, order)]).astype(np.complex128)
 
 
+def eigenvectors(matrix: Floats) -> tuple[Complexes, Complexes, Complexes]:
+    """Eigenvalues (n,), left vectors y and right ones x (n, n) with y^T A = lambda y^T, in the ``graded`` order."""
+    from scipy.linalg import eig
+
+    scale, order = graded(matrix)
+    left, right = np.zeros((2, *matrix.shape), dtype=complex)
+    values, y, right[order] = eig((matrix * scale / scale[:, None])[np.ix_(order, order)], left=True)
+    left[order] = y.conj()
+    return values.astype(complex), left / scale[:, None], right * scale[:, None]
+
+
 # Of a power series of the exponential: the norm at which it begins, and its terms, to the rounding of a double.
 SMALL, TERMS = 0.5, 14
 

@@ -215,18 +215,19 @@ class ClosedPoles:
 
     @classmethod
     def _of(cls, loop: Loop) -> "ClosedPoles":
-        from scipy.linalg import eig
-
-        from femb.numerics.linear_systems import continuous
+        from femb.numerics.linear_systems import continuous, eigenvectors
 
         closed = loop.closed((), ())
-        multipliers, left, right = eig(closed.A, left=True)
-        values = multipliers.astype(complex)
+        of = closed.in_form()
+        multipliers, left, right = eigenvectors(of.A)
+        values = multipliers
         if closed.dt is not None:
             values = continuous(values, closed.dt)
         kept = np.flatnonzero(np.isfinite(values) & (np.abs(values) > loop.plant.smallest_pole))
         kept = kept[np.argsort(np.abs(values[kept]), kind="stable")]
-        left = left.conj() / np.sum(left.conj() * right, axis=0)
+        left = left / np.sum(left * right, axis=0)
+        if closed.known is not None and of is not closed:
+            left, right = closed.known.form.inverse.T @ left, closed.known.form.change @ right
         return cls(closed.A, closed.dt, multipliers[kept], values[kept], right[:, kept], left[:, kept])
 
     def like(self, other: "ClosedPoles", k: int) -> tuple[int, float]:

@@ -7,6 +7,8 @@ from scipy.io import loadmat
 
 import femb
 from femb.base.errors import FembWarning
+from femb.linear.norms import h2_norm, peak_gain
+from femb.study.linear_outputs import ClosedPoles
 
 CORNERS = [[0.5, -0.4, 0.0], [3.5, -0.4, 0.3], [3.5, 0.4, 0.3], [0.5, 0.4, 0.0]]
 TORQUE, TURN = "bodies.hub.torque", "bodies.hub.turn"
@@ -62,6 +64,19 @@ def test_a_sampled_loop_of_full_order_is_that_of_its_modes():
     (one, other) = (loop.margins(loop.channels[1:2])[0] for loop in (full, reduced))
     np.testing.assert_allclose(one.gain_margin, other.gain_margin, rtol=1e-4)
     np.testing.assert_allclose(one.phase_margin, other.phase_margin, rtol=1e-3)
+
+
+@pytest.mark.parametrize("clock", [{}, {"period": 0.1, "delay": 0.135}])
+def test_closed_loops_of_full_order_have_the_norms_and_poles_of_their_modes(clock):
+    """Conserved momenta once hid beside decays of 1e12 1/s: the norms were infinite, and studies saw no slow pole."""
+    model = satellite(2e-4, law=True, bandwidth=0.4, damping_ratio=0.6, **clock)
+    full, reduced = femb.loop(model), femb.loop(model, hub="hub", craig_bampton=30)
+    (one, other) = (peak_gain(loop.closed()) for loop in (full, reduced))
+    np.testing.assert_allclose(one[:2], other[:2], rtol=1e-6)
+    np.testing.assert_allclose(h2_norm(full.closed()), h2_norm(reduced.closed()), rtol=1e-3)
+    (one, other) = (ClosedPoles._of(loop).values[:12] for loop in (full, reduced))
+    np.testing.assert_allclose(np.abs(one), np.abs(other), rtol=1e-3)
+    np.testing.assert_allclose(one.real, other.real, rtol=1e-3)
 
 
 def test_other_programs_find_the_poles_of_exported_modes(tmp_path):
