@@ -142,6 +142,28 @@ def test_an_equilibrium_that_moves_with_a_parameter_is_that_of_each_value():
         assert found.at({"mass": mass}).transfer(2j)[0, 0] == pytest.approx(wanted, rel=1e-8)
 
 
+def test_the_speed_of_a_wheel_repeats_twice():
+    """A hub with h = J_w W about z: w_x = J_y s/(J_x J_y s^2 + h^2) times a torque about x."""
+
+    def hub(speed=150.0, viscous=0.0):
+        model = femb.Model()
+        model.add(femb.RigidBody("hub", 500.0, (300.0, 250.0, 350.0)))
+        model.add(femb.ReactionWheel("z", body="hub", axis=(0, 0, 1), spin_inertia=0.2, speed=speed, viscous=viscous))
+        return model
+
+    words = {"inputs": ["bodies.hub.torque.x"], "outputs": ["bodies.hub.angular_velocity.x"], "points": 4}
+    found = femb.uncertain(hub, {"speed": {"range": [-50.0, 200.0]}}, **words)
+    assert found.sizes == (2,)
+    for speed in (-50.0, 10.0, 150.0, 170.0):
+        for s in (0.05j, 0.3j, 4j):
+            wanted = 250.0 * s / (300.0 * 250.0 * s**2 + (0.2 * speed) ** 2)
+            assert found.at({"speed": speed}).transfer(s)[0, 0] == pytest.approx(wanted, rel=1e-10)
+    refuses(
+        "at speed = 150 the state is not steady: z.speed changes its speed by -0.015", femb.uncertain,
+        lambda speed=150.0: hub(speed, 2e-5), {"speed": {"range": "10 %"}}, **words,
+    )  # fmt: skip
+
+
 @pytest.mark.slow
 def test_a_file_closed_by_numbers_is_the_model(form, tmp_path):
     found = loadmat(form.write(tmp_path / "form.mat"))
