@@ -51,7 +51,7 @@ class OpenedLoop:
         basis = self._triangle
         if n:
             self._triangle, basis = schur(self.A, output="complex")
-        self._left, self._right = self.C @ basis, basis.conj().T @ self.B
+        self._basis, self._left, self._right = basis, self.C @ basis, basis.conj().T @ self.B
 
     def __call__(self, omega: Floats) -> Complexes:
         """(f,) L at omega (f,), rad/s."""
@@ -67,7 +67,7 @@ class OpenedLoop:
         return np.asarray(values[np.arange(len(omega)), np.argmax(alike, axis=1)])
 
     def one(self, omega: float) -> complex:
-        """L at one frequency, rad/s."""
+        """L at one frequency, rad/s; refined, since scales of B and C enlarge the rounding of the triangle of A."""
         if self.count > 1 or not len(self._triangle):
             return complex(self(np.array([omega]))[0])
         from scipy.linalg.lapack import ztrtrs
@@ -75,8 +75,9 @@ class OpenedLoop:
         point = complex(self._point(np.array([omega]))[0])
         shifted = -self._triangle
         shifted.T.flat[:: len(shifted) + 1] += point
-        x = ztrtrs(shifted, self._right)[0]
-        return -complex((self._left @ x + self.D)[0, 0])
+        x = self._basis @ ztrtrs(shifted, self._right)[0]
+        x += self._basis @ ztrtrs(shifted, self._basis.conj().T @ (self.B - point * x + self.A @ x))[0]
+        return -complex((self.C @ x + self.D)[0, 0])
 
     def grid(self) -> Floats:
         """Frequencies (f,), rad/s, that resolve the poles and zeros of L and the poles of the closed loop."""
@@ -275,7 +276,7 @@ def margins_of(channel: str, loop: OpenedLoop | InjectedLoop) -> Margins:
         return loop.one(w).imag
 
     crossovers = _roots(gain, omega, np.log(np.maximum(size, np.finfo(float).tiny)))
-    at_crossovers = loop(crossovers)
+    at_crossovers = _each(loop, crossovers)
     phase = np.degrees(np.angle(-at_crossovers))
     ordinate = values.imag.copy()
     if loop.period is not None:
@@ -283,13 +284,18 @@ def margins_of(channel: str, loop: OpenedLoop | InjectedLoop) -> Margins:
     # L is real at zero frequency too, and infinite there with an integrator
     ends = np.array([0.0]) if loop.period is None else np.array([0.0, omega[-1]])
     turning = np.sort(np.concatenate([_roots(imaginary, omega, ordinate), ends]))
-    at_turning = loop(turning)
+    at_turning = _each(loop, turning)
     real = (at_turning.real < 0.0) & (np.abs(at_turning) < POLE) & (np.abs(at_turning) > NOTHING)
     distance, at = min(_nearest(loop, omega, np.abs(1.0 + values)), (float(abs(1.0 + at_turning[0])), 0.0))
     turning, at_turning = turning[real], at_turning[real]
     return Margins(
         channel, omega, values, crossovers, phase, turning, 1.0 / np.abs(at_turning), distance, at
     )  # fmt: skip
+
+
+def _each(loop: OpenedLoop | InjectedLoop, omega: Floats) -> Complexes:
+    """L at a few frequencies (a,), with all digits."""
+    return np.array([loop.one(w) if w else loop(np.array([w]))[0] for w in omega], dtype=complex)
 
 
 def _roots(function: Callable[[float], float], x: Floats, values: Floats) -> Floats:

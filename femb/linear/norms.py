@@ -17,6 +17,8 @@ from femb.numerics.linear_systems import balancing, eigenvalues, eigenvectors
 
 # The relative accuracy of a peak, and the iterations for it, each of which squares the error.
 ACCURACY, ITERATIONS = 1e-12, 30
+# Parts of a frequency within which its peak is looked for.
+WIDTHS = (1e-5, 1e-4, 1e-3, 1e-2)
 # Of an eigenvalue's size: real parts below this are on the axis, or do not decay.
 ON_AXIS, STABLE = 1e-8, 1e-12
 
@@ -57,7 +59,8 @@ def peak_gain(space: StateSpace) -> PeakGain:
         if found[0][0] <= level:
             break
         best = found
-    (gain, left, right), omega = best
+    omega = _summit(matrices, best[1])
+    gain, left, right = best[0] if omega == inf else _at(matrices, omega)
     return PeakGain(gain, omega if space.dt is None else 2.0 * float(np.arctan(omega)) / space.dt, left, right)
 
 
@@ -114,6 +117,30 @@ def _at(matrices: tuple[Floats, Floats, Floats, Floats], omega: float) -> tuple[
     G = D + C @ np.linalg.solve(1j * omega * np.eye(len(A)) - A, B.astype(complex))
     U, sizes, V = np.linalg.svd(G)
     return float(sizes[0]) if len(sizes) else 0.0, U[:, 0], V[0].conj()
+
+
+def _summit(matrices: tuple[Floats, Floats, Floats, Floats], omega: float) -> float:
+    """The frequency, rad/s, of the peak near one that the level sets have found.
+
+    Theirs is known to the root of their accuracy alone, to which derivatives of the peak would be wrong.
+    """
+    from scipy.optimize import brentq
+
+    A, B, C, _ = matrices
+
+    def slope(w: float) -> float:
+        _, left, right = _at(matrices, w)
+        shifted = 1j * w * np.eye(len(A)) - A
+        x = np.linalg.solve(shifted, np.linalg.solve(shifted, B @ right))
+        return float(np.real(-1j * (left.conj() @ (C @ x))))
+
+    if not 0.0 < omega < inf:
+        return omega
+    for width in WIDTHS:
+        low, high = omega * (1.0 - width), omega * (1.0 + width)
+        if slope(low) > 0.0 > slope(high):
+            return float(brentq(slope, low, high, xtol=1e-15 * omega, rtol=8.9e-16))
+    return omega
 
 
 def _crossings(matrices: tuple[Floats, Floats, Floats, Floats], level: float) -> Floats:

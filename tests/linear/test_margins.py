@@ -7,6 +7,8 @@ import pytest
 
 import femb
 from femb import LinearLaw, StateSpace
+from femb.linear.margins import OpenedLoop
+from femb.linear.norms import peak_gain
 
 # An inverted pendulum: J a'' = m g l a + torque.
 J, MGL, KP, KD = 2.1, 19.62, 60.0, 12.0
@@ -120,3 +122,23 @@ def test_the_largest_delay_of_more_than_twenty_periods():
     assert omega == pytest.approx(margins.crossovers[0], rel=1e-3)
     for factor, stable in ((0.99, True), (1.01, False)):
         assert fast.delayed(factor * delay).stable == stable
+
+
+def test_one_frequency_has_all_digits_beside_scales_of_inputs():
+    """1/(s^2 (s + 8)) with a state of other scale."""
+    for part in np.linspace(0.9, 1.1, 41):
+        A = np.array([[0.0, 1e-8, 0.0], [0.0, 0.0, part], [0.0, 0.0, -8.0]])
+        found = OpenedLoop(A, np.array([[0.0], [0.0], [1.0]]), np.array([[1e8, 0.0, 0.0]]), np.zeros((1, 1)), None)
+        for omega in (0.2258, 3.0):
+            wanted = -part / ((1j * omega) ** 2 * (1j * omega + 8.0))
+            assert abs(found.one(omega) / wanted - 1.0) < 1e-13
+
+
+def test_the_peak_gain_has_its_frequency_to_many_digits():
+    """wn^2/(s^2 + 2 z wn s + wn^2) has its peak 1/(2 z sqrt(1 - z^2)) at wn sqrt(1 - 2 z^2)."""
+    for z in (0.01, 0.1, 0.5):
+        A = np.array([[0.0, 3.0], [-3.0, -6.0 * z]])
+        space = StateSpace(A, np.array([[0.0], [3.0]]), np.eye(1, 2), np.zeros((1, 1)), ("x", "v"), ("u",), ("y",))
+        found = peak_gain(space)
+        assert found.omega == pytest.approx(3.0 * np.sqrt(1.0 - 2.0 * z * z), rel=1e-11)
+        assert found.gain == pytest.approx(0.5 / (z * np.sqrt(1.0 - z * z)), rel=1e-13)
