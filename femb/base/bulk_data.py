@@ -367,6 +367,10 @@ def read_bulk_data(path: str | Path, unit: float | str | Units = 1.0, logical: L
     return _read(Path(path), units, names, (state.st_size, state.st_mtime_ns))
 
 
+# Letters of a line in messages.
+LONGEST = 100
+
+
 @lru_cache(maxsize=2)
 def _read(path: Path, units: Units, logical: tuple[tuple[str, str], ...], state: tuple[int, int]) -> BulkData:
     lines = list(_lines(path, path.parent, dict(logical), 0))
@@ -395,7 +399,11 @@ def _read(path: Path, units: Units, logical: tuple[tuple[str, str], ...], state:
 
 def _section(path: Path, lines: list[str], units: Units, control: tuple[str, ...]) -> BulkData:
     cards: dict[str, list[Card]] = {}
-    for name, fields in _cards(lines):
+    try:
+        found = list(_cards(lines))
+    except ModelError as error:
+        raise ModelError(f"{path}: {error}") from error
+    for name, fields in found:
         if name == "ENDDATA":
             break
         cards.setdefault(name, []).append(Card(name, fields, units))
@@ -507,7 +515,8 @@ def _split(line: str) -> tuple[str, list[Any], str]:
         tail = more[0] if more and (more[0][0] in "+*" or not NUMBER.fullmatch(more[0])) else ""
         if len(more) > bool(tail) and kind_of(first.upper()) == "read":
             raise ModelError(
-                f"{line.strip()}: has more than {count} fields behind its name, {more[-1]}: go on in a line of its own"
+                f"{line.strip()[:LONGEST]}: has more than {count} fields behind its name, {more[-1][:LONGEST]}: go on "
+                "in a line of its own"
             )
     else:
         first = line[:8].strip()

@@ -15,6 +15,7 @@ from femb.base.bulk_cards import Units
 from femb.base.bulk_data import Card
 from femb.base.errors import ModelError
 from femb.base.types import Floats
+from femb.base.values import shown
 
 # Types of elements: card, number of nodes; then the places of the nodes of the card where they differ.
 _UP = [*range(12), *range(16, 20), *range(12, 16)]
@@ -60,7 +61,7 @@ class InputBlock:
         except ValueError:
             found = []
         if len(found) < least or not np.isfinite(found).all():
-            raise self.fault(f"got {', '.join(given)!r} in its line {line + 1}, wanted {least or count} numbers")
+            raise self.fault(f"got {shown(', '.join(given))} in its line {line + 1}, wanted {least or count} numbers")
         return found + [0.0] * (count - len(found))
 
 
