@@ -20,9 +20,12 @@ from femb.base.values import as_numbers, nearest, shown
 from femb.elements.control.linear_law import LinearLaw
 from femb.linear.conserved import without_conserved
 from femb.linear.state_space import StateSpace
+from femb.numerics.linear_systems import eigenvalues
 
 Weights: TypeAlias = ArrayLike | Mapping[str, float]
 """A number for all, one for each, a matrix, or a mapping of names, or beginnings of names, to numbers."""
+
+FAST = 1e8  # 1/s: rounding of faster motions is as large as slow vibrations
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,10 +126,14 @@ def _riccati(A: Floats, B: Floats, Q: Floats, R: Floats, N: Floats, sampled: boo
             reason = reason or error
         else:
             return solution
-    raise ModelError(
-        f"{what}: there is no solution ({reason}): a motion at rest or growing is not reached by the inputs, or has "
-        "no weight among the outputs"
-    ) from reason
+    fastest = 0.0 if sampled else float(np.max(np.abs(eigenvalues(A)), initial=0.0))
+    why = "a motion at rest or growing is not reached by the inputs, or has no weight among the outputs"
+    if fastest > FAST:
+        why = (
+            f"rounding of decays of {fastest:.2g} 1/s, of full order, may hide slow motions: truncate it to modes "
+            f"(hub=, craig_bampton=); else {why}"
+        )
+    raise ModelError(f"{what}: there is no solution ({reason}): {why}") from reason
 
 
 def _gain(A: Floats, B: Floats, Q: Floats, R: Floats, N: Floats, sampled: bool, what: str) -> Floats:

@@ -6,7 +6,7 @@ from models import of_parts
 from scipy.io import loadmat
 
 import femb
-from femb.base.errors import FembWarning
+from femb.base.errors import FembWarning, ModelError
 from femb.linear.norms import h2_norm, peak_gain
 from femb.study.linear_outputs import ClosedPoles
 
@@ -77,6 +77,14 @@ def test_closed_loops_of_full_order_have_the_norms_and_poles_of_their_modes(cloc
     (one, other) = (ClosedPoles._of(loop).values[:12] for loop in (full, reduced))
     np.testing.assert_allclose(np.abs(one), np.abs(other), rtol=1e-3)
     np.testing.assert_allclose(one.real, other.real, rtol=1e-3)
+
+
+def test_a_regulator_of_full_order_names_the_way_out():
+    """Of the truncated model it is there."""
+    model, words = satellite(2e-4), {"inputs": [TORQUE], "outputs": [TURN, "bodies.hub.angular_velocity"]}
+    with pytest.raises(ModelError, match=r"decays of 2.9e\+12 1/s.*truncate it to modes"):
+        femb.lqr(femb.linearize(model, **words), 1.0)
+    assert np.max(femb.lqr(femb.linearize_structure(model, **words, hub="hub", craig_bampton=8), 1.0).poles.real) < 0.0
 
 
 def test_other_programs_find_the_poles_of_exported_modes(tmp_path):
