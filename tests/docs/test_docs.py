@@ -29,13 +29,13 @@ ADDING = ROOT / "docs" / "howto" / "extend.md"
 LONG = (
     "attitude_loop.md", "compare_formulations.md", "deployment.md", "design_sweep.md", "export.md",
     "finite_elements_to_slew.md", "first_hour.md", "flexible_rotor.md", "hamiltonian.md", "index.md", "lees_frame.md",
-    "lightest_boom.md", "linearise.md", "loads.md", "modal.md", "modes.md", "python.md", "report.md",
+    "lightest_boom.md", "linearise.md", "loads.md", "modal.md", "modes.md", "python.md", "report.md", "robust.md",
     "rod_on_springs.md", "run_a_case.md", "satellite_with_two_arrays.md", "statics.md", "solar_array_of_shells.md",
     "sweep.md", "tape_spring.md", "trees.md", "what_it_takes.md",
 )  # fmt: skip
 FEW_CASES = ("cantilever_tip_load.md",)
 # Those of which the Python blocks alone are long: runs of many swings, and sweeps of models.
-LONG_SCRIPTS = ("buckling_panel.md", "joint_springs.md", "loop.md", "thruster_limit_cycle.md")
+LONG_SCRIPTS = ("buckling_panel.md", "joint_springs.md", "loop.md", "rotors.md", "thruster_limit_cycle.md")
 FENCE = re.compile(r"^```(\w+)?[ \t]*([^\n]*)\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
 
 

@@ -101,7 +101,7 @@ print(KNOWN, LANES, *map(float.hex, out.ravel().tolist()))
 @pytest.mark.parametrize(
     ("hidden", "environment", "wanted"),
     [
-        ("", {"FEMB_PLAIN_NUMBA": "1"}, (False, 1)),
+        slow(("", {"FEMB_PLAIN_NUMBA": "1"}, (False, 1))),
         ("", {"NUMBA_DISABLE_JIT": "1"}, (True, 1)),
         slow((HIDE.format("lane_types"), {}, (True, 1))),
         slow((HIDE.format("lean_lowering"), {}, (True, 4))),
