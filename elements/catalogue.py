@@ -127,9 +127,9 @@ from femb.elements.control.sensors import Accelerometer as Accelerometer  # sens
 from femb.elements.control.sensors import PositionSensor as PositionSensor  # sensors.position
 from femb.elements.control.sensors import SunSensor as SunSensor  # sensors.sun
 from femb.elements.control.sensors import Magnetometer as Magnetometer  # sensors.magnetometer
-from femb.elements.control.sensors import Encoder as Encoder  # sensors.encoder
-from femb.elements.control.sensors import Tachometer as Tachometer  # sensors.tachometer
-from femb.elements.control.sensors import WheelSpeedSensor as WheelSpeedSensor  # sensors.wheel_speed
+from femb.elements.control.joint_sensors import Encoder as Encoder  # sensors.encoder
+from femb.elements.control.joint_sensors import Tachometer as Tachometer  # sensors.tachometer
+from femb.elements.control.joint_sensors import WheelSpeedSensor as WheelSpeedSensor  # sensors.wheel_speed
 from femb.elements.control.strain import StrainGauge as StrainGauge  # sensors.strain
 
 # controllers: Controllers
