@@ -130,20 +130,23 @@ class PointingBudget(Tabled):
         """The sums by measure and axis, and what is required, in the unit of the errors."""
         from matplotlib.figure import Figure
 
-        figure = Figure(figsize=(8.0, 5.0), layout="constrained")
+        from femb.pictures.drawing import PALETTE, coloured, listed, styled, titled
+
+        figure = Figure(figsize=(9.5, 5.0), layout="constrained")
         axes = figure.subplots()
+        coloured(axes)
+        titled(figure, "", f"pointing budget, windows of {self.window:g} s, {self.apart:g} s apart")
         width = 0.8 / len(self.of)
         for k, name in enumerate(self.of):
             values = [self.total(word)[k] for word in MEASURES]
             axes.bar(np.arange(len(MEASURES)) + (k - 0.5 * (len(self.of) - 1)) * width, values, width, label=name)
         if required is not None:
-            axes.axhline(required, color="C3", lw=1.2, label="required")
+            axes.axhline(required, color=PALETTE[1], lw=1.2, label="required")
         axes.set_xticks(range(len(MEASURES)), MEASURES)
         axes.set_yscale("log")
-        axes.set_ylabel(f"error for {100.0 * self.level:g} % of the time, {self.unit}")
-        axes.set_title(f"windows of {self.window:g} s, {self.apart:g} s apart")
-        axes.grid(axis="y", alpha=0.3)
-        axes.legend()
+        axes.set_ylabel(f"error for {100.0 * self.level:g} % of the time ({self.unit})")
+        styled(axes)
+        listed(figure, axes, where="outside right upper")
         return figure
 
 

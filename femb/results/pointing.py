@@ -31,6 +31,8 @@ MEASURES = ("absolute", "mean", "relative")
 # Percentage of the time for which requirements hold, three standard deviations of one normal component.
 PERCENT = 99.7
 PERCENTS = f"{PERCENT:g} %"
+# Of means and of what is left within windows.
+COLOURS = ("#0072b2", "#d55e00")
 # Windows of the table and of the figure, where none are given; output times in the shortest.
 WINDOWS, SHORTEST = 12, 4
 
@@ -111,21 +113,21 @@ class Pointing(Tabled):
         """The mean and the relative error over the length of the window, RMS and 99.7 %."""
         from matplotlib.figure import Figure
 
-        figure = Figure(figsize=(8.0, 5.5), layout="constrained")
+        figure = Figure(figsize=(9.5, 5.5), layout="constrained")
         axes = figure.subplots()
+        figure.suptitle(f"Pointing errors, {self.name}", fontsize=12, fontweight="bold")
         rows = np.array(self.rows())
-        for column, label, style in (
-            (1, "mean, RMS", "C0-"),
-            (2, f"mean, {PERCENTS}", "C0--"),
-            (3, "relative, RMS", "C1-"),
-            (4, f"relative, {PERCENTS}", "C1--"),
+        for column, label, colour, style in (
+            (1, "mean, RMS", COLOURS[0], "-"),
+            (2, f"mean, {PERCENTS}", COLOURS[0], "--"),
+            (3, "relative, RMS", COLOURS[1], "-"),
+            (4, f"relative, {PERCENTS}", COLOURS[1], "--"),
         ):
-            axes.loglog(rows[:, 0], rows[:, column], style, label=label)
+            axes.loglog(rows[:, 0], rows[:, column], style, color=colour, marker=".", label=label)
         axes.axhline(self.at_percent("absolute"), color="0.5", lw=0.8, label=f"absolute, {PERCENTS}")
-        axes.set_xlabel("window, s")
-        axes.set_ylabel(f"{self.name}, {self.unit}")
-        axes.grid(alpha=0.3)
-        axes.legend()
+        axes.set(xlabel="window (s)", ylabel=f"error ({self.unit})")
+        axes.grid(color="#e4e4e4", lw=0.7)
+        figure.legend(loc="outside right upper", fontsize=8, frameon=False)
         return figure
 
     def _parts(self, window: float) -> list[Floats]:
