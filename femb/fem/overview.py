@@ -65,7 +65,9 @@ class DeckOverview(Tabled):
             f"modes {'with the supports of the deck' if self.held else 'of the free model'}; effective masses, %",
             f"{'mode':>4} {'Hz':>12}  " + "".join(f"{word:>7}" for word in DIRECTIONS),
         ]
-        for k, (f, parts) in enumerate(zip(self.frequencies, self.effective, strict=True)):
+        # rigid motions of a free model have no frequency but rounding
+        frequencies = self.frequencies if self.held or grounded else np.where(self.elastic, self.frequencies, 0.0)
+        for k, (f, parts) in enumerate(zip(frequencies, self.effective, strict=True)):
             lines.append(f"{k + 1:4} {f:12.6g}  " + "".join(f"{100.0 * part:7.2f}" for part in parts))
         return "\n".join([*lines, *self._compared()])
 

@@ -112,6 +112,7 @@ def test_a_free_plate_has_six_rigid_modes_and_a_held_one_those_of_its_root(tmp_p
     assert np.sum(free.elastic) == 2
     assert free.mass == pytest.approx(14.5)
     assert free.effective[:6].sum(axis=0) == pytest.approx(np.ones(6), abs=1e-6)
+    assert [float(line.split()[1]) for line in free.table().splitlines()[-8:-2]] == [0.0] * 6, "no rounding"
     held = femb.fem.overview(path, 4, held=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FembWarning)
