@@ -18,6 +18,7 @@ from femb.linear.conserved import without_conserved
 from femb.linear.error_windows import ErrorMotion, continuous_errors, sampled_errors, step
 from femb.linear.linearise import loop
 from femb.linear.loop import Loop
+from femb.linear.norms import gramian
 from femb.linear.pointing_sources import ConstantSource, HarmonicSource, NoiseSource, PulseSource, Source, read_source
 from femb.linear.sampled_motion import fundamental, part_of, with_continuous
 from femb.linear.state_space import StateSpace
@@ -334,8 +335,6 @@ class _Errors:
 
     def _campbell(self, source: PulseSource, size: Floats) -> Floats:
         """(p, p) rate times the integral of products of the responses to one pulse."""
-        from scipy.linalg import solve_continuous_lyapunov
-
         space = self.closed(source.inputs)
         A, B, C = space.A, space.B @ size, space.C
         n = len(A)
@@ -343,7 +342,7 @@ class _Errors:
         whole[:n, :n], whole[:n, n] = A, B
         F, _ = step(whole, np.zeros_like(whole), source.length)
         after = F[:n, n]
-        X = solve_continuous_lyapunov(A, -np.outer(after, after))
+        X = gramian(A, after[:, None], None)
         # during it, as (x, u) from (0, 1)
         points, weights = np.polynomial.legendre.leggauss(16)
         times = 0.5 * source.length * (points + 1.0)

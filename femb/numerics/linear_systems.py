@@ -79,6 +79,21 @@ def exponential_less_one(matrix: Floats) -> Floats:
     return np.asarray(E)
 
 
+def transfers(A: Floats, B: Floats, C: Floats, D: Floats, frequencies: Floats, dt: float | None) -> Complexes:
+    """(f, p, m) C (z - A)^-1 B + D at frequencies (f,) Hz, by a triangular form of A: for many of them.
+
+    dt : s, the period of a sampled system; None of a continuous one.
+    """
+    from scipy.linalg import schur, solve_triangular
+
+    points = 2j * np.pi * frequencies
+    points = points if dt is None else np.exp(points * dt)
+    triangular, unitary = schur(A.astype(np.complex128), output="complex")
+    left, right, unit = C @ unitary, unitary.conj().T @ B, np.eye(len(A))
+    found = [D + left @ solve_triangular(point * unit - triangular, right, check_finite=False) for point in points]
+    return np.asarray(found, dtype=np.complex128).reshape(len(frequencies), *D.shape)
+
+
 class Flow:
     """x at the end of an interval is P x + Q u; ``flow(dt)`` gives (P, Q) of an interval dt, s.
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from femb.base.errors import ResultError
 from femb.base.types import Complexes, Floats
-from femb.numerics.linear_systems import continuous, resolving, singular_values
+from femb.numerics.linear_systems import continuous, resolving, singular_values, transfers
 from femb.pictures.drawing import PALETTE, coloured, listed, styled, titled
 from femb.results.sweep import DAMPING, OF_MODES, Sweep
 
@@ -91,8 +91,6 @@ def draw_linear(results: "Results", what: str) -> "Figure":
 
     Raises ResultError: results without one.
     """
-    from scipy.linalg import schur, solve_triangular
-
     missing = [name for name in LINEAR if f"linear/{name}" not in results.arrays]
     if missing:
         raise ResultError(
@@ -103,17 +101,10 @@ def draw_linear(results: "Results", what: str) -> "Figure":
     poles, dt = np.linalg.eigvals(A).astype(complex), results.arrays.get("linear/dt")
     if dt is None:
         frequencies = resolving(poles)
-        points = 2j * np.pi * frequencies
     else:
         found = continuous(poles, float(dt))
         frequencies = resolving(found[np.isfinite(found)], last=0.5 / float(dt))
-        points = np.exp(2j * np.pi * frequencies * float(dt))
-    # by a triangular form of A: for many frequencies of many states
-    triangular, unitary = schur(A.astype(np.complex128), output="complex")
-    left, right, unit = C @ unitary, unitary.conj().T @ B, np.eye(len(A))
-    values = np.array(
-        [D + left @ solve_triangular(point * unit - triangular, right, check_finite=False) for point in points]
-    )
+    values = transfers(A, B, C, D, frequencies, None if dt is None else float(dt))
     names = {"outputs": outputs, "inputs": inputs}
     units = {
         name: str(unit)

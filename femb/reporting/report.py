@@ -11,9 +11,10 @@ from femb.base.errors import ResultError
 from femb.base.html import Shown
 from femb.base.types import Complexes, Floats
 from femb.base.values import without_rounding
+from femb.linear.norms import gramian
 from femb.linear.peak_loads import NOISE, PeakLoad, peak_loads
 from femb.linear.state_space import StateSpace
-from femb.numerics.linear_systems import RIGID, resolving
+from femb.numerics.linear_systems import RIGID, resolving, transfers
 from femb.reporting.frequency import Frequency
 from femb.reporting.page import page_of, write_page
 from femb.reporting.scene import FRAMES
@@ -55,23 +56,9 @@ def _linear(space: StateSpace) -> Frequency:
     note += "" if space.dt is None else f"; sampled every {space.dt:.6g} s"
     note += f"; about unsteady motion: {space.unsteady}" if space.unsteady else ""
     return Frequency(
-        frequencies, responses(space, frequencies), space.outputs, space.inputs,
+        frequencies, transfers(space.A, space.B, space.C, space.D, frequencies, space.dt), space.outputs, space.inputs,
         poles=poles, gains=gains, hankel=_hankel(space, poles), note=note, units=space.units,
     )  # fmt: skip
-
-
-def responses(space: StateSpace, frequencies: Floats) -> Complexes:
-    """(f, p, m) the transfer matrices, by a triangular form of A: for many frequencies of many states."""
-    from scipy.linalg import schur, solve_triangular
-
-    triangular, unitary = schur(space.A.astype(np.complex128), output="complex")
-    left, right = space.C @ unitary, unitary.conj().T @ space.B
-    unit, points = np.eye(len(triangular)), 2j * np.pi * frequencies
-    points = points if space.dt is None else np.exp(points * space.dt)
-    found = [
-        space.D + left @ solve_triangular(point * unit - triangular, right, check_finite=False) for point in points
-    ]
-    return np.asarray(found, dtype=np.complex128).reshape(len(frequencies), *space.D.shape)
 
 
 def _hankel(space: StateSpace, poles: Complexes) -> Floats | None:
@@ -79,10 +66,7 @@ def _hankel(space: StateSpace, poles: Complexes) -> Floats | None:
     size = float(np.max(np.abs(poles), initial=0.0))
     if not 0 < len(poles) <= HANKEL or np.any(poles.real > -STABLE * size) or not len(space.outputs):
         return None
-    from scipy.linalg import solve_continuous_lyapunov, solve_discrete_lyapunov
-
-    solve, sign = (solve_continuous_lyapunov, -1.0) if space.dt is None else (solve_discrete_lyapunov, 1.0)
-    reached, seen = solve(space.A, sign * space.B @ space.B.T), solve(space.A.T, sign * space.C.T @ space.C)
+    reached, seen = gramian(space.A, space.B, space.dt), gramian(space.A.T, space.C.T, space.dt)
     squares = np.sort(np.abs(np.linalg.eigvals(reached @ seen)))[::-1]
     return np.asarray(np.sqrt(squares))
 
