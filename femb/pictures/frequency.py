@@ -1,5 +1,6 @@
 """Figures over frequency: Bode, Nichols and singular-value plots, and power spectral densities."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -69,7 +70,7 @@ def draw_response(
     alike = len(set(ratios)) == 1
     for (i, j), ratio in zip(pairs[:MOST], ratios, strict=True):
         curve, label = values[:, i, j], f"{outputs[i]} by {inputs[j]}" + ("" if alike or not ratio else f" ({ratio})")
-        gain, phase = 20.0 * np.log10(np.maximum(np.abs(curve), np.finfo(float).tiny)), np.degrees(_phase(curve))
+        gain, phase = decibels(curve), phase_of(curve)
         if what == "bode":
             axes[0].semilogx(frequencies, gain, label=label)
             axes[1].semilogx(frequencies, phase, label=label)
@@ -196,7 +197,7 @@ def _common(names: Sequence[str]) -> str:
     """One name for modes that move alike: of "mode 1, flap 1" and "mode 2, flap 2" it is "modes 1, 2, flap"."""
     if len(names) == 1:
         return names[0]
-    words = dict.fromkeys(name.partition(", ")[2].rstrip("0123456789 ") for name in names)
+    words = dict.fromkeys(re.sub(r" \d+$", "", name.partition(", ")[2]) for name in names)
     return f"modes {', '.join(map(_number_of, names))}, {' or '.join(words)}"
 
 
@@ -288,7 +289,7 @@ def draw_unbalance(
     for column, name, unit in list(zip(values.T, outputs, units, strict=True))[:MOST]:
         label = name if len(alike) == 1 else f"{name} ({unit})"
         axes[0].semilogy(speeds, np.abs(column), label=label)
-        axes[1].plot(speeds, np.degrees(_phase(column)))
+        axes[1].plot(speeds, phase_of(column))
     axes[0].set_ylabel(f"amplitude ({', '.join(sorted(alike))})")
     axes[1].set(xlabel="speed (rpm)", ylabel="phase (deg)")
     return _finished(figure)
@@ -318,11 +319,16 @@ def _figure(what: str) -> "Figure":
     return figure
 
 
-def _phase(curve: Complexes) -> Floats:
-    """(f,) rad, continuous, and at the first frequency above -270 and up to 90 degrees."""
-    phase: Floats = np.unwrap(np.angle(curve))
-    turns = float(np.ceil((phase[0] - 0.5 * np.pi - 1e-6) / (2.0 * np.pi)))
-    return np.asarray(phase - 2.0 * np.pi * turns)
+def decibels(curve: Complexes) -> Floats:
+    """(f,) dB."""
+    return np.asarray(20.0 * np.log10(np.maximum(np.abs(curve), np.finfo(float).tiny)))
+
+
+def phase_of(curve: Complexes) -> Floats:
+    """(f,) degrees, continuous, and at the first frequency above -270 and up to 90."""
+    phase = np.unwrap(np.angle(curve))
+    turns = np.ceil((phase[:1] - 0.5 * np.pi - 1e-6) / (2.0 * np.pi))
+    return np.asarray(np.degrees(phase - 2.0 * np.pi * (turns if len(turns) else 0.0)))
 
 
 def _finished(figure: "Figure") -> "Figure":

@@ -8,6 +8,7 @@ import numpy as np
 from femb.base.errors import ResultError
 from femb.base.types import Complexes, Floats
 from femb.pictures.drawing import INK, PALETTE, coloured, listed, styled, titled
+from femb.pictures.frequency import decibels, phase_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -108,11 +109,7 @@ class _Curve:
     def __init__(self, opened: Opened, colour: str) -> None:
         self.channel, self.omega, self.values = opened.channel, opened.frequencies, opened.values
         self.colour, self.distance = colour, opened.distance
-        self.gain = 20.0 * np.log10(np.maximum(np.abs(self.values), np.finfo(float).tiny))
-        phase = np.unwrap(np.angle(self.values))
-        turns = np.ceil((phase[0] - 0.5 * np.pi - 1e-6) / (2.0 * np.pi)) if len(phase) else 0.0
-        # continuous, and at the first frequency above -270 and up to 90 degrees
-        self.phase = np.asarray(np.degrees(phase - 2.0 * np.pi * turns))
+        self.gain, self.phase = decibels(self.values), phase_of(self.values)
         self.of_phase: tuple[float, float] | None = None
         self.of_gain: list[tuple[float, float]] = []
         if len(opened.crossovers):

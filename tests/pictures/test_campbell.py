@@ -52,6 +52,9 @@ def test_modes_that_move_alike_are_one_curve_with_one_name():
     same = dataclasses.replace(swept(), frequencies=np.hstack([one, one * (1 + 1e-6)]), labels=("flap 1", "flap 2"))
     above, _ = draw_campbell(same.sweep().results()).get_axes()
     assert "modes 1, 2, flap" in {text.get_text() for text in above.texts}
+    discs = dataclasses.replace(same, labels=("bodies.disc2", "bodies.disc2"))
+    above, _ = draw_campbell(discs.sweep().results()).get_axes()
+    assert "modes 1, 2, bodies.disc2" in {text.get_text() for text in above.texts}
 
 
 def test_other_parameters_have_their_unit_and_no_multiples():
