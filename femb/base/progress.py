@@ -22,7 +22,7 @@ _said: set[str] = set()
 
 
 def announce(text: str, said: bool = False) -> None:
-    """Print a text once on stderr, for a person at a terminal or in a notebook; said : he has been told."""
+    """Print a text once on stderr, for a person at a terminal or in a notebook; said : they have been told."""
     if text not in _said and not said and (sys.stderr.isatty() or "ipykernel" in sys.modules):
         print(text, file=sys.stderr)
     _said.add(text)

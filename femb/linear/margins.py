@@ -294,7 +294,7 @@ def margins_of(channel: str, loop: OpenedLoop | InjectedLoop) -> Margins:
 
 
 def _each(loop: OpenedLoop | InjectedLoop, omega: Floats) -> Complexes:
-    """L at a few frequencies (a,), with all digits."""
+    """L at a few frequencies (a,), with all digits; at zero, where it may have a pole, as on the grid."""
     return np.array([loop.one(w) if w else loop(np.array([w]))[0] for w in omega], dtype=complex)
 
 

@@ -29,7 +29,8 @@ def chosen_times(results: Results, every: int, at: float | None = None, times: S
         wrong, start, end = results.instants([at, first, last])
         raise ResultError(f"at is {wrong}; the output times are from {start} to {end}")
     if every != 1 or times != (None, None):
-        raise ResultError(f"at is given beside every = {every} and times = {times}: give one of them")
+        beside = f"every = {every}" if every != 1 else f"times = {times}"
+        raise ResultError(f"at is given beside {beside}: give one of them")
     return [int(np.argmin(np.abs(results.time - at)))]
 
 

@@ -278,7 +278,7 @@ def mode_sweep(
 
     some = (DEFAULT if count is None else count) + SPARE
     before = at(values[0], some)
-    if not damped and any(_rate(each) for each in (before, at(values[-1], some))):
+    if not damped and (_rate(before) or _rate(at(values[-1], some))):
         # what rotates has damped modes: where it does not, they are damped too, so that the curves are continuous
         damped = True
         before = at(values[0], some)
