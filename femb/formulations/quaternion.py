@@ -468,7 +468,7 @@ class QuaternionForm(Transformed):
     def velocities(self, q: Floats, rate: Floats) -> Floats:
         """v (s, n_v) of s states: G q' over p.p, independent of the length of quaternions."""
         out = np.empty((len(q), self.system.n_v))
-        kinematics.tangents(*self._system_coordinates, q, rate, out)
+        kinematics.tangents(self._system_coordinates, q, rate, out)
         return out
 
     def rates(self, q: Floats, rate: Floats) -> Floats:

@@ -86,7 +86,7 @@ class OwnAxes:
         """The state after finite changes p and w (n,)."""
         rates = np.zeros((1, len(q)))
         step = _rotated(self.frames, q, p, rotations.rotate)
-        kinematics.rates(*self.coordinates, q[None], step[None], rates)
+        kinematics.rates(self.coordinates, q[None], step[None], rates)
         after = q + rates[0]
         kinematics.normalise(self.coordinates[2], after)
         return after, self.velocities(after, self.speeds(q, v) + w)

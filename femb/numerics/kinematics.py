@@ -1,7 +1,7 @@
 """Kernels for q' = H(q) v: rates, velocities of given rates, unit quaternions and error norms.
 
-linear_q, linear_v : indices in q and v of coordinates whose rates are velocities (positions, strains). quaternion_q,
-omega_v : indices of the first component of every quaternion in q and of its angular velocity in v.
+coordinates : linear_q, linear_v, indices in q and v of coordinates whose rates are velocities (positions, strains);
+quaternion_q, omega_v, of the first component of every quaternion in q and of its angular velocity in v.
 """
 
 import math
@@ -11,8 +11,9 @@ from femb.numerics.vector3 import body_part, quaternion_times
 
 
 @kernel
-def rates(linear_q, linear_v, quaternion_q, omega_v, q, v, out):
+def rates(coordinates, q, v, out):
     """out (s, n_q) = H(q) v for s states: p' = 1/2 p x (0, omega)."""
+    linear_q, linear_v, quaternion_q, omega_v = coordinates
     for s in range(q.shape[0]):
         for k in range(linear_q.size):
             out[s, linear_q[k]] = v[s, linear_v[k]]
@@ -24,11 +25,12 @@ def rates(linear_q, linear_v, quaternion_q, omega_v, q, v, out):
 
 
 @kernel
-def tangents(linear_q, linear_v, quaternion_q, omega_v, q, dq, out):
+def tangents(coordinates, q, dq, out):
     """out (s, n_v): the velocities x with H(q) x = dq (s, n_q), for q (1 or s, n_q).
 
     The part of dq along a quaternion, a change of its length, is dropped.
     """
+    linear_q, linear_v, quaternion_q, omega_v = coordinates
     for s in range(dq.shape[0]):
         m = s if q.shape[0] > 1 else 0
         for k in range(linear_q.size):

@@ -138,12 +138,13 @@ class PolynomialStep:
 
 
 @inlined
-def implicit_coordinates(linear_q, linear_v, quaternion_q, omega_v, mu, known, v, q):
+def implicit_coordinates(coordinates, mu, known, v, q):
     """q (n_q,) with q = known + H(q) v / mu.
 
     For a quaternion this is p = c + p w with the vector w = omega/(2 mu): linear in p, and solved by
     p = c (1 + w)/(1 + w.w).
     """
+    linear_q, linear_v, quaternion_q, omega_v = coordinates
     for k in range(linear_q.size):
         q[linear_q[k]] = known[linear_q[k]] + v[linear_v[k]] / mu
     f = 0.5 / mu
@@ -172,28 +173,28 @@ def predict(D, gamma, numbers, predicted, slope):
 
 
 @kernel_with_entry
-def start_end(
-    linear_q, linear_v, quaternion_q, omega_v, corotated_q, matrices_q, numbers, q_predicted, q_slope, v_predicted,
-    v_slope, known, d, q, v, a, rotations,
-):  # fmt: skip
+def start_end(coordinates, corotated_q, matrices_q, numbers, predicted, slopes, known, d, q, v, a, rotations):
     """The state q (1, n_q), v, a (1, n_v) before the first iteration, with d (n_v,) = 0, and the rotations (1, F, 4) of
-    frames to it from ``matrices_q`` (n_q,). known (n_q,) : of ``implicit_coordinates``."""
+    frames to it from ``matrices_q`` (n_q,). predicted, slopes : of q (n_q,) and of v (n_v,). known (n_q,) : of
+    ``implicit_coordinates``."""
+    (q_predicted, v_predicted), (q_slope, v_slope) = predicted, slopes
     mu = numbers[0]
     for k in range(known.size):
         known[k] = q_predicted[k] - q_slope[k] / mu
     for k in range(d.size):
         d[k], v[0, k], a[0, k] = 0.0, v_predicted[k], v_slope[k]
-    implicit_coordinates(linear_q, linear_v, quaternion_q, omega_v, mu, known, v[0], q[0])
+    implicit_coordinates(coordinates, mu, known, v[0], q[0])
     frame_rotations(corotated_q, matrices_q, q, rotations)
 
 
 @kernel_with_entry
 def finish_correction(
-    linear_q, linear_v, quaternion_q, omega_v, corotated_v, scale, numbers, known, v_predicted, v_slope, reference,
-    rotations, x, d, q, v, a, multipliers,
+    coordinates, corotated_v, scale, numbers, known, of_velocities, reference, rotations, x, d, end, multipliers
 ):  # fmt: skip
     """Apply a correction x (n,) of velocities and multipliers (1, n_c): d (n_v,) += x, rotated to the end of the step,
-    and the state that follows. Returns the norm of x at the velocities ``reference`` (n_v,)."""
+    and the state q, v, a that follows. of_velocities : predicted, and their slope (n_v,). Returns the norm of x at the
+    velocities ``reference`` (n_v,)."""
+    (v_predicted, v_slope), (q, v, a) = of_velocities, end
     rotate_frames(rotations[0], corotated_v, x)
     n_v, mu = d.size, numbers[0]
     for k in range(n_v):
@@ -201,25 +202,24 @@ def finish_correction(
         v[0, k], a[0, k] = v_predicted[k] + d[k], v_slope[k] + mu * d[k]
     for k in range(n_v, x.size):
         multipliers[0, k - n_v] += x[k]
-    implicit_coordinates(linear_q, linear_v, quaternion_q, omega_v, mu, known, v[0], q[0])
+    implicit_coordinates(coordinates, mu, known, v[0], q[0])
     start, size, atol, rtol = scale
     return error_norm(start, size, atol, rtol, x, reference)
 
 
 @kernel_with_entry
-def find_errors(
-    scale_q, scale_v, constants, numbers, q0, v0, q_predicted, v_predicted, q, v, error_q, error_v, unfiltered, raw
-):  # fmt: skip
+def find_errors(scales, constants, numbers, q0, v0, predicted, q, v, error_q, error_v, unfiltered, raw):
     """error_q (1, n_q), error_v (1, n): constants[order] times the differences of q, v (1, ...) from those predicted.
 
     unfiltered (n_v,), raw (1,) : the errors of v and the norm before they are filtered.
     """
+    q_predicted, v_predicted = predicted
     constant = constants[int(numbers[2])]
     for k in range(q_predicted.size):
         error_q[0, k] = constant * (q[0, k] - q_predicted[k])
     for k in range(v_predicted.size):
         unfiltered[k] = error_v[0, k] = constant * (v[0, k] - v_predicted[k])
-    raw[0] = size_of_error(scale_q, scale_v, q0[0], v0[0], error_q[0], unfiltered)
+    raw[0] = size_of_error(scales, q0[0], v0[0], error_q[0], unfiltered)
 
 
 @kernel_with_entry
@@ -369,24 +369,24 @@ class BdfEquations(OneStateStepper):
         coordinates, (quaternion_q, corotated_v) = form.coordinates, form.corotated_frames
         _, q, v, a, multipliers = self._states
         (q0, v0), rotations, predicted, slope = self._start, self._rotations, self._predicted, self._slope
-        (q_predicted, v_predicted, _), (q_slope, v_slope, _) = (
-            np.split(each, [form.n_q, form.n_q + form.n_v]) for each in (predicted, slope)
+        of_predicted, of_slope = (
+            tuple(np.split(each, [form.n_q, form.n_q + form.n_v])[:2]) for each in (predicted, slope)
         )
         known, d, scale = self._known, self._d, (*self.scale_v[:2], self._limits, 0.0)
         start = [
             Bound(predict, self.history.D, GAMMA, numbers, predicted, slope),
             Bound(newton_tolerance, *scales, q0[0], v0[0], numbers[1:], self._limits),
             Bound(
-                start_end, *coordinates, quaternion_q, self._matrices_q, numbers, q_predicted, q_slope, v_predicted,
-                v_slope, known, d, q, v, a, rotations,
+                start_end, coordinates, quaternion_q, self._matrices_q, numbers, of_predicted, of_slope, known, d, q,
+                v, a, rotations,
             ),
         ]  # fmt: skip
         finish = Bound(
-            finish_correction, *coordinates, corotated_v, scale, numbers, known, v_predicted, v_slope, v0[0], rotations,
-            self._x, d, q, v, a, multipliers,
+            finish_correction, coordinates, corotated_v, scale, numbers, known, (of_predicted[1], of_slope[1]), v0[0],
+            rotations, self._x, d, (q, v, a), multipliers,
         )  # fmt: skip
         errors = Bound(
-            find_errors, *scales, ERROR, numbers, q0, v0, q_predicted, v_predicted, q, v, self._error_q, self._error_v,
+            find_errors, scales, ERROR, numbers, q0, v0, of_predicted, q, v, self._error_q, self._error_v,
             self._unfiltered, self._raw,
         )  # fmt: skip
         of_history = self._powers, predicted, slope, self._increment

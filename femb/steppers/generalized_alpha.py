@@ -43,8 +43,9 @@ from femb.steppers.step_program import Convergence
 
 
 @kernel
-def retract(linear_q, linear_v, quaternion_q, omega_v, q, x, out):
+def retract(coordinates, q, x, out):
     """out (n_q,): the coordinates q after the displacement x (n_v,), with the exponential of its rotations."""
+    linear_q, linear_v, quaternion_q, omega_v = coordinates
     for k in range(linear_q.size):
         out[linear_q[k]] = q[linear_q[k]] + x[linear_v[k]]
     for k in range(quaternion_q.size):
@@ -58,51 +59,50 @@ def retract(linear_q, linear_v, quaternion_q, omega_v, q, x, out):
 
 
 @inlined
-def states(linear_q, linear_v, quaternion_q, omega_v, weights, h, q0, v0, a0, A0, a, q, v, A, x):
-    """q, v and A at the end of a step h with the accelerations a (n_v,) there, from the state q0, v0, a0, A0.
+def states(coordinates, weights, h, start, a, q, v, A, x):
+    """q, v and A at the end of a step h with the accelerations a (n_v,) there, from its start q0, v0, a0, A0.
 
     weights : alpha_m, alpha_f, gamma, beta. x (n_v,) : work.
     """
     alpha_m, alpha_f, gamma, beta = weights
+    q0, v0, a0, A0 = start
     for k in range(a.size):
         A[k] = ((1.0 - alpha_f) * a[k] + alpha_f * a0[k] - alpha_m * A0[k]) / (1.0 - alpha_m)
         v[k] = v0[k] + h * ((1.0 - gamma) * A0[k] + gamma * A[k])
         x[k] = h * v0[k] + h * h * ((0.5 - beta) * A0[k] + beta * A[k])
-    retract(linear_q, linear_v, quaternion_q, omega_v, q0, x, q)
+    retract(coordinates, q0[0], x, q)
 
 
 @kernel_with_entry
-def start_end(
-    linear_q, linear_v, quaternion_q, omega_v, corotated_q, matrices_q, weights, lengths, q0, v0, a0, A0, slope, a, q,
-    v, A, work, rotations,
-):  # fmt: skip
-    """The state q (1, n_q), v (1, n_v), A (1, n_v) of ``states`` before the first iteration, and the rotations
-    (1, F, 4) of frames to it from ``matrices_q`` (n_q,); a (1, n_v), extrapolated with this slope (n_v,).
+def start_end(coordinates, corotated_q, matrices_q, weights, lengths, start, slope, end, work, rotations):
+    """The end of ``states``, a, q, v, A (1, ...), before the first iteration, and the rotations (1, F, 4) of frames to
+    it from ``matrices_q`` (n_q,); a is extrapolated with this slope (n_v,).
 
     lengths (3,) s : of the step; of the one for which A0 is; of the one with the slope. A0 is the acceleration at
     t + (alpha_m - alpha_f) h: it changes with the length of the step, or the method would be of first order with
     variable steps. work : see ``finish_correction``.
     """
+    (_, _, a0, A0), (a, q, v, A) = start, end
     h = lengths[0]
     later = (weights[0] - weights[1]) * h
     for k in range(a0.size):
         if lengths[1] != h:
             A0[k] = a0[k] + later * slope[k]
         a[0, k] = a0[k] + h * slope[k]
-    states(linear_q, linear_v, quaternion_q, omega_v, weights, h, q0[0], v0, a0, A0, a[0], q[0], v[0], A[0], work[0][0])
+    states(coordinates, weights, h, start, a[0], q[0], v[0], A[0], work[0][0])
     frame_rotations(corotated_q, matrices_q, q, rotations)
 
 
 @kernel_with_entry
 def finish_correction(
-    linear_q, linear_v, quaternion_q, omega_v, corotated_v, scale_q, scale_v, weights, lengths, share, q0, v0, a0, A0,
-    rotations, x, a, multipliers, work, q, v, A,
+    coordinates, corotated_v, scales, weights, lengths, share, start, rotations, x, multipliers, work, end
 ):  # fmt: skip
     """Apply a correction x (n,) of velocities and multipliers: a += x / (share h), and ``states``. Returns its norm.
 
-    x is rotated to the end of the step first. q0 (1, n_q), v0 (n_v,) : the state at the start of the step. multipliers
-    (1, n_c). work : (1, n_v) and (1, n_q).
+    x is rotated to the end of the step first. start : q0 (1, n_q), v0, a0, A0 (n_v,). multipliers (1, n_c). work :
+    (1, n_v) and (1, n_q). end : as in ``start_end``.
     """
+    (q0, v0, _, _), (a, q, v, A) = start, end
     rotate_frames(rotations[0], corotated_v, x)
     n_v, h = v0.size, lengths[0]
     change, rate = work
@@ -111,26 +111,24 @@ def finish_correction(
         change[0, k] = h * x[k]
     for k in range(n_v, x.size):
         multipliers[0, k - n_v] += x[k]
-    rates(linear_q, linear_v, quaternion_q, omega_v, q0, change, rate)
-    start, size, atol, rtol = scale_q
-    norm = error_norm(start, size, atol, rtol, rate[0], q0[0])
-    start, size, atol, rtol = scale_v
-    norm = max(norm, error_norm(start, size, atol, rtol, x, v0))
-    states(linear_q, linear_v, quaternion_q, omega_v, weights, h, q0[0], v0, a0, A0, a[0], q[0], v[0], A[0], change[0])
+    rates(coordinates, q0, change, rate)
+    norm = size_of_error(scales, q0[0], v0, rate[0], x)
+    states(coordinates, weights, h, start, a[0], q[0], v[0], A[0], change[0])
     return norm
 
 
 @kernel_with_entry
 def find_errors(
-    linear_q, linear_v, quaternion_q, omega_v, scale_q, scale_v, more, short, lengths, q0, v0, a0, last_slope, q, v, a,
-    way, slope, error_q, error_v, unfiltered, raw,
+    coordinates, scales, extra, lengths, start, last_slope, end, way, slope, error_q, error_v, of_norm
 ):  # fmt: skip
     """error_q (1, n_q), error_v (1, n): q and v (1, ...) less the integrals of a parabola through accelerations at
     three ends of steps; of a line through two in the first step of a smooth interval.
 
-    more, short : errors of velocities are weighted with 1 + more h / (h + short). slope (n_v,) : of the accelerations.
-    unfiltered (n_v,), raw (1,) : the errors of v and the norm before they are filtered. way (1, n_v) : work.
+    extra : more and short, errors of velocities are weighted with 1 + more h / (h + short). slope (n_v,) : of the
+    accelerations. of_norm : unfiltered (n_v,) and raw (1,), the errors of v and the norm before they are filtered. way
+    (1, n_v) : work.
     """
+    (more, short), (q0, v0, a0, _), (a, q, v, _), (unfiltered, raw) = extra, start, end, of_norm
     h, before = lengths[0], lengths[2]
     weight = 1.0 + more * h / (h + short)
     for k in range(v0.size):
@@ -139,10 +137,10 @@ def find_errors(
         way[0, k] = h * v0[k] + h * h * (0.5 * a0[k] + h / 6.0 * s - h * h / 12.0 * c)
         unfiltered[k] = weight * (v[0, k] - (v0[k] + h * (a0[k] + 0.5 * h * s - h * h / 6.0 * c)))
         slope[k], error_v[0, k] = s, unfiltered[k]
-    retract(linear_q, linear_v, quaternion_q, omega_v, q0[0], way[0], error_q[0])
+    retract(coordinates, q0[0], way[0], error_q[0])
     for k in range(error_q.shape[1]):
         error_q[0, k] = q[0, k] - error_q[0, k]
-    raw[0] = size_of_error(scale_q, scale_v, q0[0], v0, error_q[0], unfiltered)
+    raw[0] = size_of_error(scales, q0[0], v0, error_q[0], unfiltered)
 
 
 MAX_ITERATIONS = 8
@@ -284,20 +282,20 @@ class GeneralizedAlpha(OneStateStepper):
         coordinates, (quaternion_q, corotated_v) = self.form.coordinates, self.form.corotated_frames
         _, q, v, a, multipliers = self._states
         (q0, (v0,)), (a0, A0, slope), scales = self._start, self._rates, (self.scale_q, self.scale_v)
-        A, rotations, lengths = self._A_end, self._rotations, self._lengths
+        at_start, end, rotations, lengths = (q0, v0, a0, A0), (a, q, v, self._A_end), self._rotations, self._lengths
         weights = self.alpha_m, self.alpha_f, self.gamma, self.beta
         start = Bound(
-            start_end, *coordinates, quaternion_q, self._matrices_q, weights, lengths, q0, v0, a0, A0, slope, a, q, v,
-            A, self._work, rotations,
+            start_end, coordinates, quaternion_q, self._matrices_q, weights, lengths, at_start, slope, end, self._work,
+            rotations,
         )  # fmt: skip
         finish = Bound(
-            finish_correction, *coordinates, corotated_v, *scales, weights, lengths, self.gamma_a, q0, v0, a0, A0,
-            rotations, self._x, a, multipliers, self._work, q, v, A,
+            finish_correction, coordinates, corotated_v, scales, weights, lengths, self.gamma_a, at_start, rotations,
+            self._x, multipliers, self._work, end,
         )  # fmt: skip
         of_weight = WEIGHT_OF_VELOCITIES - 1.0, OF_TIME * self.run.atol.time
         errors = Bound(
-            find_errors, *coordinates, *scales, *of_weight, lengths, q0, v0, a0, slope, q, v, a, self._work[0],
-            self._slope_to_end, self._error_q, self._error_v, self._unfiltered, self._raw,
+            find_errors, coordinates, scales, of_weight, lengths, at_start, slope, end, self._work[0],
+            self._slope_to_end, self._error_q, self._error_v, (self._unfiltered, self._raw),
         )  # fmt: skip
         return [start], finish, [errors] if self.fixed is None else [], []
 

@@ -39,12 +39,12 @@ class ErrorFilter(BoundSequence):
         coordinates, turning_v, of_error = form.coordinates, form.corotated_frames[1], (error_q, error_v)
         super().__init__(
             [
-                Bound(start_filter, *coordinates, turning_v, form.n_v, rotations, q, *of_error, in_q, in_v),
+                Bound(start_filter, coordinates, turning_v, form.n_v, rotations, q, *of_error, in_q, in_v),
                 self._inertial,
                 self._elastic,
                 Bound(force_of_error, form.n_v, weights, *products, error_v),
                 self.solution,
-                Bound(finish_filter, *coordinates, turning_v, *scales, weights, q, *start, rotations, *of_error),
+                Bound(finish_filter, coordinates, turning_v, scales, weights, q, *start, rotations, *of_error),
             ]
         )
 

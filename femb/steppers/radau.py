@@ -33,8 +33,8 @@ from femb.numerics.compiler.bound_calls import Program
 from femb.steppers.contract import SMALLEST_STEP, AcceptedStep, BookedStatistics, HeldSteps, StepOutput
 from femb.steppers.dense import End, HermiteStep
 from femb.steppers.held_kernels import FACTORED, ROW_HEAD, pass_steps
-from femb.steppers.radau_kernels import MAX_FACTOR, RECOVERY, SLOW, add_work, step_factor
-from femb.steppers.radau_stages import FIRST, SECOND, A, C, RadauEquations
+from femb.steppers.radau_kernels import MAX_FACTOR, RECOVERY, SLOW, A, C, add_work, step_factor
+from femb.steppers.radau_stages import FIRST, SECOND, RadauEquations
 from femb.steppers.step_kernels import WORTHWHILE
 from femb.system.block_lu import DEPENDENT
 from femb.system.system import System

@@ -6,10 +6,23 @@ import numpy as np
 
 from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
 from femb.numerics.kinematics import error_norm, rates, tangents
-from femb.numerics.tableaux import RADAU_COMPLEX, RADAU_REAL
+from femb.numerics.tableaux import (
+    RADAU_A,
+    RADAU_C,
+    RADAU_COMPLEX,
+    RADAU_ESTIMATE,
+    RADAU_INVERSE,
+    RADAU_REAL,
+    RADAU_T,
+    RADAU_T_INVERSE,
+)
 from femb.numerics.vector3 import quaternion_times
 from femb.steppers.step_kernels import frame_rotations, rotate_frames, rotate_frames_back
 
+C, A, INVERSE = RADAU_C, RADAU_A, RADAU_INVERSE
+T, T_INVERSE = RADAU_T, RADAU_T_INVERSE
+# From values at the stages to coefficients of their polynomial, of powers 0 to 2.
+THROUGH_STAGES = np.linalg.inv(C[:, None] ** np.arange(3))
 # Sweeps of quaternions, see stage_coordinates. For a literal number, numba would compile a variant of the kernel.
 LATER_SWEEPS, FIRST_SWEEPS = np.int64(2), np.int64(3)
 
@@ -31,7 +44,7 @@ def shift_matrices(step, mass, damping, stiffness, real, pair):
 
 
 @kernel_with_entry
-def to_eigenvectors(inverse, rotations, corotated_v, residual, real, pair):
+def to_eigenvectors(rotations, corotated_v, residual, real, pair):
     """real (n,), pair (n,) complex: minus the residuals (3, n) in the eigenvectors of A^-1.
 
     Forces on frames are first rotated back to the attitude at which the matrices were formed: otherwise theta^2 of the
@@ -42,21 +55,19 @@ def to_eigenvectors(inverse, rotations, corotated_v, residual, real, pair):
         rotate_frames_back(rotations[i], corotated_v, residual[i])
     for k in range(real.size):
         a, b, c = residual[0, k], residual[1, k], residual[2, k]
-        real[k] = -(inverse[0, 0] * a + inverse[0, 1] * b + inverse[0, 2] * c)
-        x = -(inverse[1, 0] * a + inverse[1, 1] * b + inverse[1, 2] * c)
-        y = -(inverse[2, 0] * a + inverse[2, 1] * b + inverse[2, 2] * c)
+        real[k] = -(T_INVERSE[0, 0] * a + T_INVERSE[0, 1] * b + T_INVERSE[0, 2] * c)
+        x = -(T_INVERSE[1, 0] * a + T_INVERSE[1, 1] * b + T_INVERSE[1, 2] * c)
+        y = -(T_INVERSE[2, 0] * a + T_INVERSE[2, 1] * b + T_INVERSE[2, 2] * c)
         pair[k] = complex(x, y)
 
 
 @kernel_with_entry
-def finish_iteration(
-    linear_q, linear_v, quaternion_q, omega_v, corotated_q, corotated_v, matrices_q, A, inverse, T, step, scale, q, v,
-    rotations, real, pair, Z, V, K, Q, L,
-):  # fmt: skip
+def finish_iteration(coordinates, turning, matrices_q, step, scale, q, v, rotations, real, pair, stages):
     """Z (3, n_v), L (3, n_c) += T (real, Re pair, Im pair), rotated to the stages; updates V, K, Q and rotations.
 
-    Returns the norm of the largest change of Z. step (1,) : its length, s.
+    Returns the norm of the largest change of Z. step (1,) : its length, s. stages : Z, V, K, Q, L.
     """
+    (corotated_q, corotated_v), (Z, V, K, Q, L) = turning, stages
     n_v, h = v.size, step[0]
     start, size, atol, rtol = scale
     change = np.empty(real.size)
@@ -70,18 +81,19 @@ def finish_iteration(
         for k in range(n_v, real.size):
             L[i, k - n_v] += change[k]
         worst = max(worst, error_norm(start, size, atol, rtol, change, v))
-    stage_coordinates(linear_q, linear_v, quaternion_q, omega_v, A, inverse, h, q, v, Z, V, K, Q, LATER_SWEEPS)
+    stage_coordinates(coordinates, h, q, v, Z, V, K, Q, LATER_SWEEPS)
     frame_rotations(corotated_q, matrices_q, Q, rotations)
     return worst
 
 
 @inlined
-def stage_coordinates(linear_q, linear_v, quaternion_q, omega_v, A, inverse, h, q, v, Z, V, K, Q, sweeps):
+def stage_coordinates(coordinates, h, q, v, Z, V, K, Q, sweeps):
     """V = v + Z, K = A^-1 Z / h and Q = q + h A (H(Q) V), the quaternions by fixed-point sweeps from Q."""
+    linear_q, linear_v, quaternion_q, omega_v = coordinates
     for i in range(3):
         for k in range(v.size):
             V[i, k] = v[k] + Z[i, k]
-            K[i, k] = (inverse[i, 0] * Z[0, k] + inverse[i, 1] * Z[1, k] + inverse[i, 2] * Z[2, k]) / h
+            K[i, k] = (INVERSE[i, 0] * Z[0, k] + INVERSE[i, 1] * Z[1, k] + INVERSE[i, 2] * Z[2, k]) / h
         a, b, c = h * A[i, 0], h * A[i, 1], h * A[i, 2]
         for k in range(linear_q.size):
             o, w = linear_q[k], linear_v[k]
@@ -134,15 +146,13 @@ def extrapolated(x, first, second, d1, d2):
 
 
 @kernel_with_entry
-def start_stages(
-    linear_q, linear_v, quaternion_q, omega_v, turning_q, turning_v, matrices_q, C, A, inverse, step, trend, q, v, Z, V,
-    K, Q, L, rotations,
-):  # fmt: skip
+def start_stages(coordinates, turning, matrices_q, step, trend, q, v, stages, rotations):
     """Stages of a step before the first iteration, and the rotations of frames to them from ``matrices_q`` (n_q,).
 
-    step (1,) : its length, s. trend : of ``femb.steppers.radau_stages.Trend``. turning_q (F,), turning_v (F, 2) : the
-    frames, as in ``rotate_frames``. Z, V, K, Q : see ``stage_coordinates``; K = A^-1 Z / h. L (3, n_c).
+    step (1,) : its length, s. trend : of ``femb.steppers.radau_stages.Trend``. turning : quaternions (F,) and vectors
+    (F, 2) of frames, as in ``rotate_frames``. stages : Z, V, K, Q of ``stage_coordinates``, K = A^-1 Z / h; L (3, n_c).
     """
+    (turning_q, turning_v), (Z, V, K, Q, L) = turning, stages
     lengths, velocity, slope, bend, third, deviation, growing, of_multipliers = trend
     h, length, earlier = step[0], lengths[0], lengths[1]
     first, second = C[0] - 1.0, C[1] - 1.0
@@ -155,11 +165,11 @@ def start_stages(
         for k in range(q.size):
             Q[i, k] = q[k]
     # at a start inertial accelerations are constant
-    turning = turning_q.size if length > 0.0 else 0
-    in_q, in_v = turning_q[:turning], turning_v[:turning]
+    count = turning_q.size if length > 0.0 else 0
+    in_q, in_v = turning_q[:count], turning_v[:count]
     # angular velocities are the same in all axes: the second attitudes follow from them. Rates of quaternions are not,
     # and their attitudes are iterated.
-    for _ in range(1 if turning == 0 else 2 if quaternion_q.size > 0 else 4):
+    for _ in range(1 if count == 0 else 2 if coordinates[2].size > 0 else 4):
         for i in range(3):
             attitudes(in_q, Q[i], rotations[i])
             for k in range(v.size):
@@ -176,18 +186,18 @@ def start_stages(
             rotate_frames(rotations[i], in_v, Z[i])
             for k in range(v.size):
                 Z[i, k] -= v[k]
-        stage_coordinates(linear_q, linear_v, quaternion_q, omega_v, A, inverse, h, q, v, Z, V, K, Q, FIRST_SWEEPS)
+        stage_coordinates(coordinates, h, q, v, Z, V, K, Q, FIRST_SWEEPS)
     frame_rotations(turning_q, matrices_q, Q, rotations)
 
 
 @kernel_with_entry
-def find_trend(turning_q, turning_v, C, through, step, trend, q0, v0, q1, v1, V, Q, L, rotations, ends):
+def find_trend(turning, step, trend, q0, v0, q1, v1, V, Q, L, rotations, ends):
     """The trend after a step from q0, v0 to q1, v1 with stages V (3, n_v), Q (3, n_q), L (3, n_c), in place of the one
     before it.
 
-    through (3, 3) : from values at the stages to coefficients of their polynomial. step, turning_q, turning_v : as in
-    ``start_stages``. V, rotations (3, F, 4) and ends (2, n_v) are overwritten.
+    step, turning : as in ``start_stages``. V, rotations (3, F, 4) and ends (2, n_v) are overwritten.
     """
+    turning_q, turning_v = turning
     lengths, velocity, slope, bend, third, deviation, growing, multipliers = trend
     h, length, earlier = step[0], lengths[0], lengths[1]
     attitudes(turning_q, q0, rotations[0])
@@ -216,7 +226,8 @@ def find_trend(turning_q, turning_v, C, through, step, trend, q0, v0, q1, v1, V,
             deviation[i, k] = V[i, k] - (velocity[k] + along((C[i] - 1.0) * h, h, length, chord, curve, change))
     for i in range(3):
         for k in range(L.shape[1]):
-            multipliers[i, k] = through[i, 0] * L[0, k] + through[i, 1] * L[1, k] + through[i, 2] * L[2, k]
+            a, b, c = THROUGH_STAGES[i]
+            multipliers[i, k] = a * L[0, k] + b * L[1, k] + c * L[2, k]
     lengths[0], lengths[1] = h, length
 
 
@@ -255,24 +266,22 @@ def add_work(h, weights, powers, work):
 
 
 @kernel_with_entry
-def start_estimate(
-    linear_q, linear_v, quaternion_q, omega_v, corotated_q, corotated_v, matrices_q, weights, step, q0, q, v, Z, Q,
-    change, drift, rotations, error_q,
-):  # fmt: skip
+def start_estimate(coordinates, turning, matrices_q, step, q0, q, v, stages, change, drift, rotations, error_q):
     """The kinematic terms of the error estimate at q, v (1, ...) of a step from q0 (1, n_q), from its stages Z and Q.
 
     change (1, n_v) : minus the weighted sum of Z over h. error_q (1, n_q) : H(q) v plus that of Q - q0, over mu. drift
     (1, n), zero on entry : the same times mu as velocities, rotated back by rotations (1, F, 4) to the attitude of
     frames at matrices_q (n_q,).
     """
+    (corotated_q, corotated_v), (Z, _, _, Q, _) = turning, stages
     h = step[0]
-    a, b, c = weights[0] / h, weights[1] / h, weights[2] / h
+    a, b, c = RADAU_ESTIMATE[0] / h, RADAU_ESTIMATE[1] / h, RADAU_ESTIMATE[2] / h
     for k in range(change.shape[1]):
         change[0, k] = -(a * Z[0, k] + b * Z[1, k] + c * Z[2, k])
-    rates(linear_q, linear_v, quaternion_q, omega_v, q, v, error_q)
+    rates(coordinates, q, v, error_q)
     for k in range(error_q.shape[1]):
         error_q[0, k] += a * (Q[0, k] - q0[0, k]) + b * (Q[1, k] - q0[0, k]) + c * (Q[2, k] - q0[0, k])
-    tangents(linear_q, linear_v, quaternion_q, omega_v, q0, error_q, drift)
+    tangents(coordinates, q0, error_q, drift)
     frame_rotations(corotated_q, matrices_q, q0, rotations)
     rotate_frames_back(rotations[0], corotated_v, drift[0])
     mu = RADAU_REAL / h
@@ -316,8 +325,9 @@ def take_difference(residual, u, other, x):
 
 
 @kernel_with_entry
-def start_response(corotated_q, corotated_v, matrices_q, q, rotations, x):
+def start_response(turning, matrices_q, q, rotations, x):
     """Set rotations (1, F, 4) of frames from ``matrices_q`` (n_q,) to q (1, n_q), and rotate x (n,) back by them."""
+    corotated_q, corotated_v = turning
     frame_rotations(corotated_q, matrices_q, q, rotations)
     rotate_frames_back(rotations[0], corotated_v, x)
 

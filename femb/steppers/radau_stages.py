@@ -39,11 +39,9 @@ from femb.steppers.step_kernels import NEGLIGIBLE, finish_filter
 from femb.steppers.step_program import RESTORING, BoundProduct, BoundSolution, Convergence, Stages
 from femb.system.block_lu import DEPENDENT, NEARLY_DEPENDENT, Factorisation, Matrix, SingularError
 
-C, A, INVERSE, ESTIMATE = tableaux.RADAU_C, tableaux.RADAU_A, tableaux.RADAU_INVERSE, tableaux.RADAU_ESTIMATE
 # The nodes inside a step.
-FIRST, SECOND, _ = C.tolist()
+FIRST, SECOND, _ = tableaux.RADAU_C.tolist()
 REAL, COMPLEX = tableaux.RADAU_REAL, tableaux.RADAU_COMPLEX
-T, T_INVERSE = tableaux.RADAU_T, tableaux.RADAU_T_INVERSE
 
 # Prediction of the stages of an implicit Runge-Kutta step from the steps before it.
 #
@@ -56,9 +54,6 @@ T, T_INVERSE = tableaux.RADAU_T, tableaux.RADAU_T_INVERSE
 # Velocities of the frames of flexible members are those in axes of the frames: in a member that rotates they hardly
 # change, while their inertial components turn with it. Without this, the first iteration of Newton's method would find
 # the strains of an extrapolation along tangents. Multipliers follow the parabola through the last stages.
-
-# From values at the stages to coefficients of their polynomial, of powers 0 to 2.
-THROUGH_STAGES = np.linalg.inv(C[:, None] ** np.arange(3))
 
 
 class Trend(NamedTuple):
@@ -141,7 +136,8 @@ class RadauEquations(ImplicitStepper):
 
     def _bound_stages(self) -> Stages:
         form, h, (q0, v0), trend = self.form, self._length, self._start, tuple(self._trend)
-        (inputs, Q, V, K, L), Z = self._states, self._Z
+        inputs, Q, V, K, L = self._states
+        stages = self._Z, V, K, Q, L
         change, drift, rotations = self._estimate
         u, q, v, multipliers = self._at
         real, pair, turns, error_q, error_v = self._real, self._pair, self._rotations, self._error_q, self._error_v
@@ -156,26 +152,23 @@ class RadauEquations(ImplicitStepper):
         states = q0[0], v0[0], *(each[0] for each in self._reached_state)
         errors = [
             Bound(
-                start_estimate, *coordinates, *turning, at_matrices, ESTIMATE, h, q0, q, v, Z, Q, change, drift,
-                rotations, error_q,
+                start_estimate, coordinates, turning, at_matrices, h, q0, q, v, stages, change, drift, rotations,
+                error_q,
             ),
             of_one,
         ]  # fmt: skip
         return Stages(
             start=[
-                Bound(
-                    start_stages, *coordinates, *turning, at_matrices, C, A, INVERSE, h, trend, q0[0], v0[0], Z, V, K,
-                    Q, L, turns,
-                ),
+                Bound(start_stages, coordinates, turning, at_matrices, h, trend, q0[0], v0[0], stages, turns),
                 Bound(newton_tolerance, *scales, q0[0], v0[0], h, scale[2]),
             ],
             equations=[*self._inputs_of_state(), equations],
             correction=[
-                Bound(to_eigenvectors, T_INVERSE, turns, turning_v, residual, real, pair),
+                Bound(to_eigenvectors, turns, turning_v, residual, real, pair),
                 *(solutions if self._each is one_after_another else [partial(self._each, solutions)]),
                 Bound(
-                    finish_iteration, *coordinates, *turning, at_matrices, A, INVERSE, T, h, scale, q0[0], v0[0],
-                    turns, real, pair, Z, V, K, Q, L,
+                    finish_iteration, coordinates, turning, at_matrices, h, scale, q0[0], v0[0], turns, real, pair,
+                    stages,
                 ),
             ],
             errors=errors,
@@ -184,17 +177,14 @@ class RadauEquations(ImplicitStepper):
                 Bound(estimate_force, turning_v, form.n_v, rotations, h, force, elastic, error_v),
                 of_error,
                 Bound(
-                    finish_filter, *coordinates, turning_v, *scales, self._weights, q0, q0, v0, rotations, error_q,
+                    finish_filter, coordinates, turning_v, scales, self._weights, q0, q0, v0, rotations, error_q,
                     error_v,
                 ),
             ],
             again=[Bound(add_errors, error_q, error_v, q, v, self._unfiltered), *errors],
             end=[self._copy_end, self._projection, self._bound_rates(inputs, Q, V, L, self._powers)],
             ahead=[
-                Bound(
-                    find_trend, *turning, C, THROUGH_STAGES, h, trend, *states, V, Q, L, turns,
-                    np.empty((2, form.n_v)),
-                ),
+                Bound(find_trend, turning, h, trend, *states, V, Q, L, turns, np.empty((2, form.n_v))),
             ],
             # a filter changes the end, and a singularity may reject it
             certain=not self._low_pass and not form.singular_batches,
@@ -204,14 +194,14 @@ class RadauEquations(ImplicitStepper):
         """The kernels of ``_respond``, from the inputs ``_before`` to the present ones."""
         form, (u, q, v, multipliers), trend = self.form, self._at, self._trend
         change, _, rotations = self._estimate
-        (turning_q, turning_v), x = form.corotated_frames, self._real
+        turning, x = form.corotated_frames, self._real
         switched, force = self._bound_equations(u, q, v, change, multipliers, switched=True)
         difference = Bound(take_difference, force[:, : form.n_v], u, self._before, x)
         return Program([
             switched, difference, switched, difference,
-            Bound(start_response, turning_q, turning_v, self._matrices_q, q, rotations, x),
+            Bound(start_response, turning, self._matrices_q, q, rotations, x),
             self._of_stages[0],
-            Bound(finish_response, turning_v, self._length, rotations, x, trend.slope, multipliers, trend.multipliers),
+            Bound(finish_response, turning[1], self._length, rotations, x, trend.slope, multipliers, trend.multipliers),
         ])  # fmt: skip
 
     def recalled(self) -> None:

@@ -76,12 +76,10 @@ def shift_matrix(weights, mass, damping, stiffness, out):
 
 
 @kernel_with_entry
-def start_filter(
-    linear_q, linear_v, quaternion_q, omega_v, corotated_v, n_v, rotations, q, error_q, error_v, in_q, in_v
-):  # fmt: skip
+def start_filter(coordinates, corotated_v, n_v, rotations, q, error_q, error_v, in_q, in_v):
     """in_q, in_v (1, n), zero on entry beyond n_v: an error (1, n_q), (1, n) as velocities at q (1, n_q), rotated back
     by rotations (1, F, 4) to the attitude of frames at which the matrices were formed."""
-    tangents(linear_q, linear_v, quaternion_q, omega_v, q, error_q, in_q)
+    tangents(coordinates, q, error_q, in_q)
     for k in range(n_v):
         in_v[0, k] = error_v[0, k]
     rotate_frames_back(rotations[0], corotated_v, in_q[0])
@@ -98,14 +96,12 @@ def force_of_error(n_v, weights, inertial, elastic, x):
 
 
 @kernel_with_entry
-def finish_filter(
-    linear_q, linear_v, quaternion_q, omega_v, corotated_v, scale_q, scale_v, weights, q, q0, v0, rotations, error_q,
-    error_v,
-):  # fmt: skip
+def finish_filter(coordinates, corotated_v, scales, weights, q, q0, v0, rotations, error_q, error_v):
     """error_v (1, n) is rotated forth, error_q (1, n_q) += reach H(q) error_v. Returns their norm at q0, v0 (1, ...).
 
     weights (2,) : mu and reach.
     """
+    linear_q, linear_v, quaternion_q, omega_v = coordinates
     rotate_frames(rotations[0], corotated_v, error_v[0])
     reach = weights[1]
     for k in range(linear_q.size):
@@ -118,15 +114,15 @@ def finish_filter(
         error_q[0, i + 1] += reach * r1
         error_q[0, i + 2] += reach * r2
         error_q[0, i + 3] += reach * r3
-    return size_of_error(scale_q, scale_v, q0[0], v0[0], error_q[0], error_v[0])
+    return size_of_error(scales, q0[0], v0[0], error_q[0], error_v[0])
 
 
 @inlined
-def size_of_error(scale_q, scale_v, q0, v0, error_q, error_v):
+def size_of_error(scales, q0, v0, error_q, error_v):
     """Norm of an error of q and v at a state."""
-    start, size, atol, rtol = scale_q
+    start, size, atol, rtol = scales[0]
     norm = error_norm(start, size, atol, rtol, error_q, q0)
-    start, size, atol, rtol = scale_v
+    start, size, atol, rtol = scales[1]
     return max(norm, error_norm(start, size, atol, rtol, error_v, v0))
 
 

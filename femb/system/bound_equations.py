@@ -47,8 +47,7 @@ def right_side(force: Floats, gamma: Floats, x: Floats) -> None:
 @kernel_with_entry
 def set_rates(coordinates: Any, q: Floats, v: Floats, x: Floats, q_rate: Floats, v_rate: Floats) -> None:
     """q_rate (1, n_q) = H(q) v, and v_rate (1, n_v) the first unknowns of x (n,)."""
-    linear_q, linear_v, quaternion_q, omega_v = coordinates
-    kinematics.rates(linear_q, linear_v, quaternion_q, omega_v, q, v, q_rate)
+    kinematics.rates(coordinates, q, v, q_rate)
     for k in range(v_rate.shape[1]):
         v_rate[0, k] = x[k]
 

@@ -90,15 +90,15 @@ def bound_projection(
     """
     rows, n_v, n_c = system.constraint_set, system.n_v, system.n_c
     *structure, data, pivots, rank, diagonal = factors.arguments
-    work = data[None], pivots, rank, diagonal, np.empty(n_v + n_c), *np.zeros((3, 1, n_c)), np.empty((1, n_v)), data
+    work = data[None], pivots, rank, diagonal, np.empty(n_v + n_c), *np.zeros((3, 1, n_c)), *np.zeros((2, 1, n_v)), data
     spare = np.zeros((1, n_c)), np.empty((1, system.n_q)), tuple(np.zeros((3, 1, n_c)))
     limits = position_limit(system), VELOCITY, SETTLED, OPEN, AT_MOST, PASSES, 0
     matrix = *structure, system.solver.targets
     of_rows = rows.index, rows.data, rows.offset, rows.stride, rows.fixed
     none: Ints = np.zeros(0, dtype=np.int64)
     planes = np.arange(n_v), none, none, of_rows
-    of_factors = of_rows, matrix, planes, diagonal, system.coordinates, work
-    return Bound(project_by_factors, *of_factors, spare, limits, u, q, v, check=check)
+    algebra = matrix, planes, diagonal, 0.0, system.coordinates, work
+    return Bound(project_by_factors, of_rows, algebra, spare, limits, u, q, v, check=check)
 
 
 def _projected(

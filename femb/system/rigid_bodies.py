@@ -38,7 +38,7 @@ class RigidBodies:
         self._matrix = (*kept.structure, kept.targets)
         self._planes = (self.kept.velocities, self.kept.dropped, self.kept.gather, all_rows)
         self._size, self._blocks = pattern.size, len(kept.diagonal)
-        self._still, self._u, self._zero = np.zeros((1, system.n_v)), np.zeros((1, 0)), np.zeros((1, 1))
+        self._u, self._zero = np.zeros((1, 0)), np.zeros((1, 1))
 
     @staticmethod
     def of(system: MotionEquations) -> "RigidBodies | None":
@@ -56,8 +56,7 @@ class RigidBodies:
         """Stages of an explicit step; see ``femb.formulations.contract.WithStages``. Raises TrialError."""
         y = np.empty_like(y0)
         n_q, n_v, _ = self._sizes
-        arguments = self._arguments(system)
-        bad = stages(*arguments, self._still, self._u, A, first, last, h, n_q, y0, K, y)
+        bad = stages(*self._arguments(system), self._u, A, first, last, h, y0, K, y)
         self._check(system, bad, y[:n_q], y[n_q : n_q + n_v])
         return y
 
@@ -72,8 +71,7 @@ class RigidBodies:
         """The angles (n_c,) of the rows of constraints to the span of the others at a state, as sines: zero of
         dependent rows, one of those that planes leave out. Raises TrialError."""
         found, kept = np.ones(self._sizes[2]), np.empty(len(self.kept.rows))
-        *arguments, _, work = self._arguments(system)
-        self._check(system, angles(*arguments, work, self._u, q[None], v[None], kept), q, v)
+        self._check(system, angles(*self._arguments(system), self._u, q[None], v[None], kept), q, v)
         found[self.kept.rows] = kept
         return found
 
@@ -93,7 +91,7 @@ class RigidBodies:
         closing = self._closing(system) if n_c else (None, None)
         near = float(NEAR) if system.layout.has_loops and n_c else 0.0
         ends = np.empty((len(loop[-1][-1]) if states else 0, n_q))
-        more = self._u, self._still, n_q, self._zero, near, np.zeros((2, len(self.kept.rows))), ends
+        more = self._u, self._zero, near, np.zeros((2, len(self.kept.rows))), ends
         steps(*self._arguments(system), *closing, *more, loop)
         return ends[: loop[4][STEPS]] if states else ends
 
@@ -104,12 +102,12 @@ class RigidBodies:
         return spare, (position_limit(system), VELOCITY, SETTLED, OPEN, AT_MOST, PASSES, again)
 
     def _arguments(self, system: MotionEquations) -> tuple[Any, ...]:
-        """The arguments of the kernels up to ``work``."""
+        """The arguments of the kernels up to ``algebra``."""
         scale = np.zeros(0)
         if self._sizes[2]:
             scale = np.zeros(len(self.kept.velocities) + len(self.kept.rows))
             scale[len(self.kept.velocities) :][system.solver.excluded_rows[self.kept.rows]] = -np.inf
-        return (*self._parts, self._matrix, self._planes, scale, DEPENDENT, system.coordinates, self._work)
+        return *self._parts, (self._matrix, self._planes, scale, DEPENDENT, system.coordinates, self._work)
 
     @cached_property
     def _work(self) -> tuple[Any, ...]:
@@ -124,7 +122,7 @@ class RigidBodies:
             np.zeros(n if n_r else 0),
             np.empty(n),
             *np.zeros((3, 1, n_r)),
-            np.empty((1, self._sizes[1])),
+            *np.zeros((2, 1, self._sizes[1])),
             np.empty(len(kept.gather)) if len(kept.gather) else data[0],
         )
 

@@ -4,11 +4,11 @@ The equations are those of ``femb.system.system`` and ``femb.system.constraints`
 of one state q (1, n_q), v (1, n_v) at a time. bodies : index, data, offset, stride of
 ``femb.elements.body.mass_batch``, and gravity. points : for the components of point masses the indices
 in v, masses, weights (N) and offsets in block data. rows : index, data, offset, stride and fixed frames
-of ``femb.elements.joint.constraint_kernels``; None for none. matrix : ``Pattern.structure``, ``targets``. scale (n,) :
-``diagonal_scale`` of ``femb.numerics.block_kernels.factor`` on entry, or (0,). coordinates : as
-``femb.numerics.kinematics`` takes them. work : arrays for block data (1, size), pivots (n,), ranks (B,), the diagonal
-scale (n,) or (0,), a solution (n,), Phi, gamma and J v + Phi_t (1, n_c), a force (1, n_v), and the block data that are
-factorised.
+of ``femb.elements.joint.constraint_kernels``; None for none. algebra : matrix, planes, scale, dependent, coordinates
+and work. matrix : ``Pattern.structure``, ``targets``. scale (n,), dependent : ``diagonal_scale`` and ``dependent`` of
+``femb.numerics.block_kernels.factor``, scale may be (0,). coordinates : as ``femb.numerics.kinematics`` takes them.
+work : arrays for block data (1, size), pivots (n,), ranks (B,), the diagonal scale (n,) or (0,), a solution (n,), Phi,
+gamma and J v + Phi_t (1, n_c), a force and zeros (1, n_v), and the block data that are factorised.
 
 planes : of ``femb.system.planar.KeptUnknowns`` the velocities, those that are dropped, and ``gather``; the rows of all
 constraints. matrix, scale, rows and work, but for the first block data and the force, are then those of the unknowns
@@ -47,9 +47,10 @@ ROUNDINGS = 100.0
 
 
 @inlined
-def factorised(bodies, points, rows, matrix, planes, scale, dependent, work, u, q, v):
+def factorised(bodies, points, rows, algebra, u, q, v):
     """Factorise [M J^T; J 0], and set Phi and gamma; returns the singular block, or -1."""
-    data, pivots, rank, diagonal, _, position, gamma, _, _, factors = work
+    matrix, planes, scale, dependent, _, work = algebra
+    data, pivots, rank, diagonal, _, position, gamma, _, _, _, factors = work
     gather = planes[2]
     if gather.size == 0:
         data[:] = 0.0
@@ -77,41 +78,22 @@ def factorised(bodies, points, rows, matrix, planes, scale, dependent, work, u, 
 @inlined
 def solved(matrix, work):
     """Solve for the right-hand side in the array of the solution."""
-    _, pivots, rank, diagonal, x, _, _, _, _, factors = work
+    _, pivots, rank, diagonal, x, _, _, _, _, _, factors = work
     start, n_v, block, order, first, later, lower, upper, _ = matrix
     solve(start, n_v, block, order, first, later, lower, upper, factors, pivots, rank, diagonal, x)
 
 
 @kernel
-def stages(
-    bodies,
-    points,
-    rows,
-    matrix,
-    planes,
-    scale,
-    dependent,
-    coordinates,
-    work,
-    still,
-    u,
-    A,
-    first,
-    last,
-    h,
-    n_q,
-    y0,
-    K,
-    y,
-):
+def stages(bodies, points, rows, algebra, u, A, first, last, h, y0, K, y):
     """Stages ``first`` to ``last`` - 1 of an explicit Runge-Kutta step of length h from y0 = (q, v, work).
 
-    still (1, n_v) : zeros. A (stages, .) : coefficients, so that stage s is evaluated at y0 + h sum A[s, m] K[m];
+    A (stages, .) : coefficients, so that stage s is evaluated at y0 + h sum A[s, m] K[m];
     K (stages, n_y) are the rates, y (n_y,) is the last of these states. Returns the singular block, or -1.
     """
-    kept, dropped, _, _ = planes
-    n_w, n_v, x, gamma, force = kept.size, still.shape[1], work[4], work[6], work[8]
-    linear_q, linear_v, quaternion_q, omega_v = coordinates
+    matrix, (kept, dropped, _, _), _, _, coordinates, work = algebra
+    x, gamma, force, still = work[4], work[6], work[8], work[9]
+    n_w, n_v = kept.size, still.shape[1]
+    n_q = y.size - n_v - 1
     q, v = y[:n_q].reshape((1, n_q)), y[n_q : n_q + n_v].reshape((1, n_v))
     for s in range(first, last):
         stage_state(A, s, h, y0, K, y)
@@ -121,7 +103,7 @@ def stages(
         places, _, weights, _ = points
         for i in range(weights.size):
             force[0, places[i]] -= weights[i]
-        bad = factorised(bodies, points, rows, matrix, planes, scale, dependent, work, u, q, v)
+        bad = factorised(bodies, points, rows, algebra, u, q, v)
         if bad >= 0:
             return bad
         for i in range(n_w):
@@ -129,7 +111,7 @@ def stages(
         for i in range(gamma.size):
             x[n_w + i] = gamma[0, i]
         solved(matrix, work)
-        kinematics.rates(linear_q, linear_v, quaternion_q, omega_v, q, v, K[s, :n_q].reshape((1, n_q)))
+        kinematics.rates(coordinates, q, v, K[s, :n_q].reshape((1, n_q)))
         for i in range(n_w):
             K[s, n_q + kept[i]] = x[i]
         for i in range(dropped.size):
@@ -157,7 +139,7 @@ def is_closed(count, size, previous, change, limit, settled, open_rows):
 
 
 @kernel
-def project(bodies, points, rows, matrix, planes, scale, dependent, coordinates, work, spare, limits, u, q, v):
+def project(bodies, points, rows, algebra, spare, limits, u, q, v):
     """Project q and v on the constraints, in place; returns whether it succeeded.
 
     It has not if the rows that the planes leave out are open at its end.
@@ -168,9 +150,8 @@ def project(bodies, points, rows, matrix, planes, scale, dependent, coordinates,
     dependent rows that end the iteration, the number of iterations, of those with the factors of the first, and of
     those after the one that would be the last.
     """
-    kept, dropped, _, all_rows = planes
+    matrix, (kept, dropped, _, all_rows), _, _, coordinates, work = algebra
     n_w, x, position, gamma, rates, force = kept.size, work[4], work[5], work[6], work[7], work[8]
-    linear_q, linear_v, quaternion_q, omega_v = coordinates
     index, entries, _, _, fixed = rows
     limit, velocity_limit, settled, open_rows, at_most, passes, again = limits
     free, step, gaps_of_all = spare
@@ -186,7 +167,7 @@ def project(bodies, points, rows, matrix, planes, scale, dependent, coordinates,
             previous = size
             if part == 0:
                 if bodies is not None and (not factored or count >= passes or again > 0):
-                    if factorised(bodies, points, rows, matrix, planes, scale, dependent, work, u, q, v) >= 0:
+                    if factorised(bodies, points, rows, algebra, u, q, v) >= 0:
                         return False
                     factored = True
                 else:
@@ -206,7 +187,7 @@ def project(bodies, points, rows, matrix, planes, scale, dependent, coordinates,
             if bodies is None and count >= passes:
                 return False
             if bodies is not None and part == 1 and not factored:
-                if factorised(bodies, points, rows, matrix, planes, scale, dependent, work, u, q, v) >= 0:
+                if factorised(bodies, points, rows, algebra, u, q, v) >= 0:
                     return False
                 factored = True
             x[:n_w] = 0.0
@@ -218,10 +199,10 @@ def project(bodies, points, rows, matrix, planes, scale, dependent, coordinates,
                 force[:] = 0.0
                 for i in range(n_w):
                     force[0, kept[i]] = x[i]
-                kinematics.rates(linear_q, linear_v, quaternion_q, omega_v, q, force, step)
+                kinematics.rates(coordinates, q, force, step)
                 for i in range(q.size):
                     q[0, i] += step[0, i]
-                kinematics.normalise(quaternion_q, q[0])
+                kinematics.normalise(coordinates[2], q[0])
             else:
                 for i in range(n_w):
                     v[0, kept[i]] += x[i]
@@ -239,9 +220,9 @@ def project(bodies, points, rows, matrix, planes, scale, dependent, coordinates,
 
 
 @kernel_with_entry
-def project_by_factors(rows, matrix, planes, scale, coordinates, work, spare, limits, u, q, v):
+def project_by_factors(rows, algebra, spare, limits, u, q, v):
     """``project`` by factors that are known; returns -1, or 0 where it does not succeed."""
-    return -1 if project(None, None, rows, matrix, planes, scale, 0.0, coordinates, work, spare, limits, u, q, v) else 0
+    return -1 if project(None, None, rows, algebra, spare, limits, u, q, v) else 0
 
 
 # Many steps of DOP853 of rigid bodies, points and joints in one call, far from singular configurations.
@@ -255,13 +236,13 @@ NEAR = -1.0
 
 
 @kernel
-def angles(bodies, points, rows, matrix, planes, scale, dependent, work, u, q, v, found):
+def angles(bodies, points, rows, algebra, u, q, v, found):
     """Set the angles (n_c,) of the rows to the span of the others, zero of excluded ones; returns the singular block,
     or -1."""
-    start, n_v, block, _, _, _, _, _, _ = matrix
-    _, pivots, rank, diagonal, _, _, _, _, _, factors = work
+    (start, n_v, block, _, _, _, _, _, _), _, _, _, _, work = algebra
+    _, pivots, rank, diagonal, _, _, _, _, _, _, factors = work
     found[:] = 0.0
-    bad = factorised(bodies, points, rows, matrix, planes, scale, dependent, work, u, q, v)
+    bad = factorised(bodies, points, rows, algebra, u, q, v)
     if bad < 0:
         pivot_ratios(start, n_v, block, factors, pivots, rank, diagonal, found)
         for i in range(found.size):
@@ -270,17 +251,17 @@ def angles(bodies, points, rows, matrix, planes, scale, dependent, work, u, q, v
 
 
 @inlined
-def is_far(bodies, points, rows, matrix, planes, scale, dependent, work, u, q, v, clock, ratios, earlier, near):
+def is_far(bodies, points, rows, algebra, u, q, v, clock, ratios, earlier, near):
     """Whether no row of a closed loop is about to depend on others; excludes the rows that depend already.
 
     near : the number of steps to a dependence from which on it is near. A step is the longer of the last and the
     planned one. ratios, earlier (n_c,) : the angles of the rows at the state, which are set, and at the start of the
     last step. Source: ``femb.run.time_loop``.
     """
-    n_v = matrix[1]
+    (_, n_v, _, _, _, _, _, _, _), _, scale, _, _, _ = algebra
     for i in range(ratios.size):
         scale[n_v + i] = 0.0
-    if angles(bodies, points, rows, matrix, planes, scale, dependent, work, u, q, v, ratios) >= 0:
+    if angles(bodies, points, rows, algebra, u, q, v, ratios) >= 0:
         return False
     passed = clock[TIME] - clock[BEFORE]
     longest = near * max(passed, clock[LENGTH])
@@ -298,27 +279,23 @@ def is_far(bodies, points, rows, matrix, planes, scale, dependent, work, u, q, v
 
 
 @kernel
-def steps(
-    bodies, points, rows, matrix, planes, scale, dependent, coordinates, work, spare, limits, u, still, n_q, zero, near,
-    ratios, states, loop,
-):  # fmt: skip
+def steps(bodies, points, rows, algebra, spare, limits, u, zero, near, ratios, states, loop):
     """Accepted steps of DOP853, as ``femb.numerics.dop853_kernels`` tells; ends before one that this loop cannot make.
 
-    spare, limits : as in ``project``, None without rows. still : as in ``stages``. zero (1, 1) : the coefficients of a
-    single evaluation. near, ratios (2, n_c) : see ``is_far``; near is 0 without closed loops. states (s or 0, n_q) :
-    q at the ends of the steps, if wanted.
+    spare, limits : as in ``project``, None without rows. zero (1, 1) : the coefficients of a single evaluation. near,
+    ratios (2, n_c) : see ``is_far``; near is 0 without closed loops. states (s or 0, n_q) : q at the ends of the steps,
+    if wanted.
     """
-    rigid = bodies, points, rows, matrix, planes, scale, dependent, coordinates, work
     coefficients, (scale_q, scale_v), bounds, clock, counts, (y, rate, K, y1, state, fifth), output = loop
     A, E5, E3, _, _ = coefficients
-    last, n_v, quaternion_q = K.shape[0] - 4, still.shape[1], coordinates[2]
+    _, _, _, _, (_, _, quaternion_q, _), work = algebra
+    last, n_v = K.shape[0] - 4, work[9].shape[1]
+    n_q = y.size - n_v - 1
     while is_open(bounds, clock, counts, output):
         t, h, rejections, error = clock[TIME], clock[LENGTH], 0, LOST
         if rows is not None:
             q, v = y[:n_q].reshape((1, n_q)), y[n_q : n_q + n_v].reshape((1, n_v))
-            if near > 0.0 and not is_far(
-                bodies, points, rows, matrix, planes, scale, dependent, work, u, q, v, clock, ratios[0], ratios[1], near
-            ):
+            if near > 0.0 and not is_far(bodies, points, rows, algebra, u, q, v, clock, ratios[0], ratios[1], near):
                 return
         copy_to(K[0], rate)
         while error > 1.0:
@@ -326,7 +303,7 @@ def steps(
                 h = shortened(h, error)
                 rejections += 1
             h = trial_length(bounds, t, h)
-            if h == 0.0 or stages(*rigid, still, u, A, 1, last + 1, h, n_q, y, K, y1) >= 0:
+            if h == 0.0 or stages(bodies, points, rows, algebra, u, A, 1, last + 1, h, y, K, y1) >= 0:
                 return
             error = error_size(E5, E3, scale_q, scale_v, n_q, h, y, y1, K, fifth)
             if not error < LOST:
@@ -335,16 +312,16 @@ def steps(
         count = instants_until(bounds, output, first, t, h)
         if count > 0:
             if first + count > output[1].shape[0] or (
-                stages(*rigid, still, u, A, last + 1, last + 4, h, n_q, y, K, state) >= 0
+                stages(bodies, points, rows, algebra, u, A, last + 1, last + 4, h, y, K, state) >= 0
             ):
                 return
             interpolate(coefficients, bounds, output, n_q, first, count, t, h, y, y1, K)
         kinematics.normalise(quaternion_q, y1[:n_q])
         if rows is not None:
             q, v = y1[:n_q].reshape((1, n_q)), y1[n_q : n_q + n_v].reshape((1, n_v))
-            if not project(*rigid, spare, limits, u, q, v):
+            if not project(bodies, points, rows, algebra, spare, limits, u, q, v):
                 return
-            if stages(*rigid, still, u, zero, 0, 1, 0.0, n_q, y1, K[last : last + 1], state) >= 0:
+            if stages(bodies, points, rows, algebra, u, zero, 0, 1, 0.0, y1, K[last : last + 1], state) >= 0:
                 return
             counts[EVALUATIONS] += 1
         if count > 0:

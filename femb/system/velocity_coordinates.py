@@ -38,7 +38,7 @@ class VelocityCoordinates:
     def rates(self, q: Floats, v: Floats) -> Floats:
         """H(q) v (s, n_q)."""
         out = np.empty_like(q)
-        kinematics.rates(*self.coordinates, q, v, out)
+        kinematics.rates(self.coordinates, q, v, out)
         return out
 
     def retract(self, q: Floats, x: Floats, part: float = 1.0) -> Floats:
@@ -62,7 +62,7 @@ class VelocityCoordinates:
     def tangents(self, q: Floats, dq: Floats) -> Floats:
         """The velocities v (s, n_v) with H(q) v = dq, for q (n_q,) or (s, n_q) and dq (s, n_q)."""
         out = np.empty((len(dq), self.n_v))
-        kinematics.tangents(*self.coordinates, q if q.ndim == 2 else q[None], dq, out)
+        kinematics.tangents(self.coordinates, q if q.ndim == 2 else q[None], dq, out)
         return out
 
     def second_rates(self, q: Floats, v: Floats, a: Floats) -> Floats:

@@ -57,7 +57,7 @@ def test_velocities_are_the_rates_of_positions(root):
     tree, rng = tree_of(3, 8, ground=False, root=root)
     q, u = random_state(tree, rng)
     rate = np.empty((1, tree.n_q))
-    kinematics.rates(*tree.coordinates, q[None], u[None], rate)
+    kinematics.rates(tree.coordinates, q[None], u[None], rate)
     Q, V, _, T_rate, B, B_rate = tree.sweep(q[None], u[None])
     if root.velocity == "body":
         free = tree.frames[0]

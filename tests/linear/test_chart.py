@@ -22,7 +22,7 @@ def moved(point, tree, q, dp):
         if each.joint is None:
             i, line = point.system.layout.frame_q[each.frame] + 3, slice(each.u.start, each.u.start + 3)
             step[line] = rotations.rotate(point.q[i : i + 4], dp[line])
-    kinematics.rates(*tree.coordinates, q[None], step[None], rates)
+    kinematics.rates(tree.coordinates, q[None], step[None], rates)
     out = q + rates[0]
     kinematics.normalise(tree.coordinates[2], out)
     return out

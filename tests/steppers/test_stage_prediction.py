@@ -7,9 +7,9 @@ from models import stiff
 from femb import Attachment, Beam, Model, RigidBody
 from femb.formulations import make_formulation
 from femb.numerics import rotations
-from femb.numerics.tableaux import RADAU_A, RADAU_C, RADAU_INVERSE
+from femb.numerics.tableaux import RADAU_C
 from femb.steppers.radau_kernels import find_trend, start_stages
-from femb.steppers.radau_stages import THROUGH_STAGES, Trend
+from femb.steppers.radau_stages import Trend
 from femb.system.system import System
 
 SPIN, AXIS = 2.0, np.array([2.0, -1.0, 2.0]) / 3.0
@@ -41,8 +41,8 @@ def predicted(form, trend, h, q, v):
     turning = form.corotated_frames
     Z, V, K = np.empty((3, 3, form.n_v))
     Q, L, turns = np.empty((3, form.n_q)), np.empty((3, form.n_c)), np.empty((3, len(turning[0]), 4))
-    of_method = RADAU_C, RADAU_A, RADAU_INVERSE, np.array([h])
-    start_stages(*form.coordinates, *turning, q.copy(), *of_method, tuple(trend), q, v, Z, V, K, Q, L, turns)
+    stages = Z, V, K, Q, L
+    start_stages(form.coordinates, turning, q.copy(), np.array([h]), tuple(trend), q, v, stages, turns)
     np.testing.assert_allclose(V, v + Z, rtol=0.0, atol=1e-14)
     return V, Q
 
@@ -61,8 +61,7 @@ def trend_of(form, ends, stages, lengths):
     turns = np.empty((3, len(turning[0]), 4))
     for k, h in enumerate(lengths):
         (old, new), (Q, V) = ends[k : k + 2], stages(k)
-        of_step = RADAU_C, THROUGH_STAGES, np.array([h]), tuple(trend)
-        find_trend(*turning, *of_step, *old, *new, V.copy(), Q, L, turns, room)
+        find_trend(turning, np.array([h]), tuple(trend), *old, *new, V.copy(), Q, L, turns, room)
     return trend
 
 

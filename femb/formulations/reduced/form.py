@@ -118,7 +118,7 @@ class TreeCoordinates:
     def rates(self, q: Floats, v: Floats) -> Floats:
         """q' (s, n_q)."""
         out = np.empty_like(q)
-        kinematics.rates(*self.independent.coordinates, q, v, out)
+        kinematics.rates(self.independent.coordinates, q, v, out)
         for root in self._body_roots:
             out[:, root.q.start : root.q.start + 3] = self._rotated(q, root, v[:, root.u][:, :3])
         return out
@@ -127,7 +127,7 @@ class TreeCoordinates:
         """q'' (s, n_q)."""
         rate = self.rates(q, v)
         by_rate = np.zeros_like(rate)
-        kinematics.rates(*self.independent.coordinates, rate, v, by_rate)
+        kinematics.rates(self.independent.coordinates, rate, v, by_rate)
         by_rate[:, self.independent.coordinates[0]] = 0.0
         out = self.rates(q, a) + by_rate
         for root in self._body_roots:
@@ -139,7 +139,7 @@ class TreeCoordinates:
         """The speeds (s, n_v) that change q (n_q,) or (s, n_q) at the rates dq (s, n_q)."""
         q = q if q.ndim == 2 else q[None]
         out = np.empty((len(dq), self.n_v))
-        kinematics.tangents(*self.independent.coordinates, q, dq, out)
+        kinematics.tangents(self.independent.coordinates, q, dq, out)
         for root in self._body_roots:
             back = self._rotated(q, root, dq[:, root.q.start : root.q.start + 3], back=True)
             out[:, root.u.start : root.u.start + 3] = back
