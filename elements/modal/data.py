@@ -56,6 +56,7 @@ class ReducedArrays(Brief):
     load_torque: Floats | None = None
     load_modal: Floats | None = None
     load_stress: Floats | None = None
+    load_recovery: Floats | None = None
 
 
 # Checks of the arrays of a reduced body: shapes, symmetry, mass and stiffness of a body.
@@ -63,7 +64,7 @@ class ReducedArrays(Brief):
 # Arrays that need another one.
 WITH = (
     ("node_shapes", "nodes"), ("nodes", "node_shapes"), ("recovery", "recovery_names"), ("stress_shapes", "nodes"),
-    ("load_stress", "stress_shapes"),
+    ("load_stress", "stress_shapes"), ("load_recovery", "recovery"),
 )  # fmt: skip
 LOADS = ("load_force", "load_torque", "load_modal")
 
@@ -98,6 +99,7 @@ SHAPES: dict[str, tuple[int | str, ...]] = {
     "load_torque": ("l", 3),
     "load_modal": ("l", "n"),
     "load_stress": ("l", "N", 3, 3),
+    "load_recovery": ("l", "r"),
 }
 # Arrays that do not change if these two axes are exchanged.
 SYMMETRIC = {
@@ -269,7 +271,7 @@ class ReducedBody(ReducedArrays):
     stresses, per unit coordinate. stress_shapes (n, N, 3, 3) : stresses (Pa, body axes) of the nodes per unit
     coordinate. Loads inside the body, by load_names (l,), of unit size: load_force and load_torque (l, 3), their
     resultants about the origin in body axes; load_modal (l, n), their work per unit coordinate; load_stress (l, N,
-    3, 3), the stress of a heated body that is held (Pa).
+    3, 3), the stress of a heated body that is held (Pa), load_recovery (l, r), its quantities by recovery_names.
 
     Raises ModelError: names the arrays that have another shape, are not symmetric or describe no body.
     Source: docs/theory/modal_body.md.

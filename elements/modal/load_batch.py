@@ -121,10 +121,11 @@ class ModalLoadBatch(Batch):
         self.body = body
         sizes = np.array([item.size for item in items])
         self.rows: Floats = sizes[:, None] * load_rows(reduced, numbers, len(body.arrays[3]))
-        # the parts of the file's loads, of which the stresses of heat are summed
+        # the parts of the file's loads, of which the stresses and forces of heat are summed
         self.parts: Floats = sizes[:, None] * np.eye(len(reduced.load_names))[numbers]
         self.records_parts = reduced.load_stress is not None and bool(np.any(reduced.load_stress))
         self.path = body.path
+        self.held = None if reduced.load_recovery is None else self.parts @ reduced.load_recovery
 
     def unfixed(self, n_q: int, n_v: int) -> Self:
         return self._of(self.body.unfixed(n_q, n_v))
@@ -159,6 +160,12 @@ class ModalLoadBatch(Batch):
         if not isinstance(batch, ModalBatch) or batch.label != self.body.label:
             return None
         return self._of(batch.free_body(number).batch)  # type: ignore[arg-type]
+
+    def held_recovery(self, frames: OutputStates, path: str) -> Floats | float:
+        """(s, r) what the rows of recovery of its body have where this does not deform; 0 of bodies of other paths."""
+        if self.held is None or path != self.path:
+            return 0.0
+        return np.asarray(frames.u[:, self.first_input : self.first_input + len(self.rows)] @ self.held)
 
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
         """The factor of every load; of heat also the sizes of the file's loads, for stresses."""

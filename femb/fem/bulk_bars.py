@@ -28,7 +28,8 @@ POINTS, WEIGHTS = np.polynomial.legendre.leggauss(3)
 class Bar:
     """Matrices (12, 12) of two grids in basic axes: stiffness, mass; stress (12, 12) by a unit of tension, whose value
     is tension (12,) times the motions. growth (12,) : forces of one kelvin above ``cold``, that without stress. forces
-    (8, 12) : BM1 and BM2 at A and at B, shear 1 and 2, axial force and torque, or none."""
+    (8, 12) : BM1 and BM2 at A and at B, shear 1 and 2, axial force and torque at A, or none; held (8,) : those of one
+    kelvin where the grids do not move."""
 
     grids: tuple[int, int]
     stiffness: Floats
@@ -39,6 +40,7 @@ class Bar:
     cold: float
     number: int
     forces: Floats | None = None
+    held: Floats | None = None
 
 
 def bars_of(data: BulkData, coupled: bool) -> list[Bar]:
@@ -150,28 +152,30 @@ def _bar(frame: _Frame, coupled: bool, heat: tuple[float, float]) -> Bar:
     tension, G = _tension(K, length)
     mass = _coupled(frame.stations, length) if coupled else _lumped(frame.stations, length)
     stretch = np.concatenate([np.zeros(6), [length], np.zeros(5)])
-    growth = X.T @ (K @ stretch) * heat[0]
+    held = -K @ stretch * heat[0]
     return Bar(
         frame.grids,
         X.T @ K @ X,
         X.T @ mass @ X,
         tension @ X,
         X.T @ G @ X,
-        growth,
+        -X.T @ held,
         heat[1],
         frame.card.id,
-        _forces(K, length) @ X,
+        _forces(K) @ X,
+        _forces(held),
     )
 
 
-def _forces(K: Floats, length: float) -> Floats:
-    """(8, 12) by motions of the ends: moments in planes 1 and 2 at A and at B, shears, axial force, torque."""
-    moments = np.array([-K[5], K[4], K[11], -K[10]])
-    return np.vstack([moments, (moments[:2] - moments[2:]) / length, K[6], K[9]])
+def _forces(ends: Floats) -> Floats:
+    """(8, ...) of forces (12, ...) on the ends: moments in planes 1 and 2 at A and at B; shears, axial force and torque
+    at A."""
+    return np.array([-ends[5], ends[4], ends[11], -ends[10], -ends[1], -ends[2], -ends[0], -ends[3]])
 
 
-def line_load(data: BulkData, load: Card, bars: dict[int, Card]) -> dict[int, Floats]:
-    """Forces and moments (6,) by grid of a PLOAD1, as of an exact Timoshenko beam with clamped ends."""
+def line_load(data: BulkData, load: Card, bars: dict[int, Card]) -> tuple[dict[int, Floats], Floats]:
+    """Forces and moments (6,) by grid of a PLOAD1, as of an exact Timoshenko beam with clamped ends, and the forces (8,)
+    of its bar, as of ``Bar``, where the grids do not move."""
     number = load.whole(1)
     if number not in bars:
         raise ModelError(f"{load}: {number} is no CBAR and no CBEAM of the file")
@@ -216,7 +220,7 @@ def line_load(data: BulkData, load: Card, bars: dict[int, Card]) -> dict[int, Fl
             held = held - K[:, pin] * held[pin] / K[pin, pin]
             K = released(card, K, [pin])
     found = frame.X.T @ held
-    return {frame.grids[0]: found[:6], frame.grids[1]: found[6:]}
+    return {frame.grids[0]: found[:6], frame.grids[1]: found[6:]}, -_forces(held)
 
 
 def stiffness(stations: Stations, length: float) -> Floats:
@@ -477,4 +481,6 @@ def _rod(data: BulkData, card: Card) -> Bar:
     stress[np.ix_(places, places)] = across
     heat, cold = heat_of(data, own)
     forces = np.vstack([np.zeros((6, 12)), E * area / length * rows[0], G * torsion / length * rows[1]])
-    return Bar(grids, K, M, E * area / length * rows[0], stress, E * area * heat * rows[0], cold, card.id, forces)
+    tension = E * area / length * rows[0]
+    held = -E * area * heat * (np.arange(8) == 6)
+    return Bar(grids, K, M, tension, stress, E * area * heat * rows[0], cold, card.id, forces, held)

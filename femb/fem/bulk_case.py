@@ -113,14 +113,15 @@ class LoadSets:
         cards = self.data.all("LOAD", "GRAV", "RFORCE", *FORCES, *PRESSURES, *HEAT)
         return sorted({card.whole(0) for card in cards if isinstance(card.value(0), int)})
 
-    def of(self, number: int) -> tuple[dict[int, Floats], list[tuple[float, Card]]]:
-        """Forces by grid, and factors and cards of accelerations of the mass, of a set. Raises ModelError."""
+    def of(self, number: int) -> tuple[dict[int, Floats], list[tuple[float, Card]], dict[int, Floats]]:
+        """Forces by grid, factors and cards of accelerations of the mass, and forces (8,) of bars, by number, where their
+        grids do not move, of a set. Raises ModelError."""
         parts = [(1.0, number)]
         for card in self.data.all("LOAD"):
             if card.id == number:
                 rest = card.rest(2)
                 parts = [(card.number(1) * float(s), int(n)) for s, n in zip(rest[::2], rest[1::2], strict=False)]
-        forces, fields = dict[int, Floats](), list[tuple[float, Card]]()
+        forces, fields, held = dict[int, Floats](), list[tuple[float, Card]](), dict[int, Floats]()
         found = any(card.whole(0) == number for card in self.data.all(*HEAT))
         for factor, own in parts:
             for card in self.data.all(*FORCES, *PRESSURES, "GRAV", "RFORCE"):
@@ -130,18 +131,16 @@ class LoadSets:
                 if card.name in ("GRAV", "RFORCE"):
                     fields.append((factor, card))
                     continue
-                for grid, force in self._on_grids(card):
+                on_grids = self._on_grids(card)
+                if card.name == "PLOAD1":
+                    ends, own_forces = line_load(self.data, card, self.bars)
+                    on_grids = iter(ends.items())
+                    held[card.whole(1)] = held.get(card.whole(1), 0.0) + factor * own_forces
+                for grid, force in on_grids:
                     forces[grid] = forces.get(grid, np.zeros(6)) + factor * force
         if not found:
             raise ModelError(f"load set {number}: has no cards that are read; the file has {self.numbers()}")
-        return forces, fields
-
-    def heated(self) -> set[int]:
-        """The numbers of the sets with temperatures."""
-        cards = self.data.all(*HEAT)
-        return {
-            card.whole(k) for card in cards for k in (range(0, len(card.rest(0)), 2) if card.name == "TEMPD" else [0])
-        }
+        return forces, fields, held
 
     def heat(self, number: int, above_initial: bool = True) -> Temperatures | None:
         """The temperatures of a set, or None, with the initial ones that the case control names."""
@@ -183,8 +182,6 @@ class LoadSets:
             for k in (1, 3, 5):
                 if card.value(k) is not None:
                     yield card.whole(k), np.array([card.number(k + 1, "F"), *[0.0] * 5])
-        else:
-            yield from line_load(self.data, card, self.bars).items()
 
     def _force(self, card: Card) -> Floats:
         data, moment = self.data, card.name.startswith("MOMENT")

@@ -113,13 +113,15 @@ class _Entries:
 @dataclass(frozen=True, eq=False)
 class _Heat:
     """Elements with their numbers, freedoms (e, k), forces (e, n + 1, k) of a kelvin of each grid above ``cold`` (e,)
-    and of a kelvin per metre along the normal, and rows (e, n) of grids."""
+    and of a kelvin per metre along the normal, rows (e, n) of grids, and forces held (e, n + 1, q) where these do not
+    move."""
 
     numbers: list[int]
     places: Ints
     per_kelvin: Floats
     cold: Floats
     rows: Ints
+    held: Floats
 
 
 class _Part:
@@ -160,7 +162,9 @@ class _Part:
             self.stiffness.add(places, shells.stiffness)
             self.mass.add(places, shells.mass)
             self.stress.shells.append((places, shells))
-            self.heat.append(_Heat(shells.numbers.tolist(), places, shells.heat, shells.cold, shells.cells))
+            self.heat.append(
+                _Heat(shells.numbers.tolist(), places, shells.heat, shells.cold, shells.cells, shells.held)
+            )
             word = "tria" if shells.cells.shape[1] == 3 else "quad"
             for number, resultants, at in zip(shells.numbers.tolist(), shells.resultants, places, strict=True):
                 self.forces[number] = word, SHELL, resultants, at
@@ -173,10 +177,12 @@ class _Part:
             places = np.array([self.places(list(bar.grids)) for bar in bars])
             self.stiffness.add(places, np.array([bar.stiffness for bar in bars]))
             self.mass.add(places, np.array([bar.mass for bar in bars]))
-            growth = np.array([[0.5 * bar.growth, 0.5 * bar.growth, 0.0 * bar.growth] for bar in bars])
+            halves, none = np.array([0.5, 0.5, 0.0])[:, None], np.zeros(8)
+            growth = np.array([halves * bar.growth for bar in bars])
+            held = np.array([halves * (none if bar.held is None else bar.held) for bar in bars])
             rows = np.array([[self.row[grid] for grid in bar.grids] for bar in bars])
             numbers = [bar.number for bar in bars]
-            self.heat.append(_Heat(numbers, places, growth, np.array([bar.cold for bar in bars]), rows))
+            self.heat.append(_Heat(numbers, places, growth, np.array([bar.cold for bar in bars]), rows, held))
             for bar, at in zip(bars, places, strict=True):
                 if bar.forces is not None:
                     first = 0 if bar.forces[:6].any() else 6
@@ -251,19 +257,22 @@ class _Part:
         self.solids = found, [node if node < count else ends[node - count].tolist() for node in range(len(points))]
         return {kind: each for kind, each in arrays.items() if not np.any(each >= count)}
 
-    def heated(self, temperatures: Temperatures) -> Floats:
-        """Forces (n,) of temperatures of the grids and elements. Raises ModelError."""
-        force, grids = np.zeros(self.size), list(self.row)
+    def heated(self, temperatures: Temperatures) -> tuple[Floats, dict[int, Floats]]:
+        """Forces (n,) of temperatures of the grids and elements, and forces (8,) of elements by their number where nothing
+        moves. Raises ModelError."""
+        force, grids, held = np.zeros(self.size), list(self.row), dict[int, Floats]()
         if any(True for _ in self.data.all("CQUAD8", "CTRIA6")):
             raise ModelError("temperatures of CQUAD8 and CTRIA6 are not read: take CQUAD4 and CTRIA3")
         for part in self.heat:
-            for number, places, per_kelvin, cold, rows in zip(
-                part.numbers, part.places, part.per_kelvin, part.cold, part.rows, strict=True
+            for number, places, per_kelvin, cold, rows, per_held in zip(
+                part.numbers, part.places, part.per_kelvin, part.cold, part.rows, part.held, strict=True
             ):
                 mean, slope = temperatures.elements.get(number, (None, 0.0))
                 own = [temperatures.at(grids[row]) if mean is None else mean for row in rows]
                 first = cold if temperatures.initial is None else [temperatures.initial.at(grids[row]) for row in rows]
-                force[places] += np.append(np.array(own) - first, slope) @ per_kelvin
+                warmth = np.append(np.array(own) - first, slope)
+                force[places] += warmth @ per_kelvin
+                held[number] = warmth @ per_held
         if self.solids is not None:
             model, nodes = self.solids
             assert isinstance(model.stress, SolidStress)
@@ -280,7 +289,7 @@ class _Part:
             own_force = heated(blocks_of(model.stress), model.nodes, warm, "TEMP", from_cold=first is None)[0]
             assert self.stress.solid is not None
             force += self.stress.solid[0].T @ own_force[model.node_of, model.component]
-        return force
+        return force, held
 
     def rows(self, ties: list[Row]) -> Sparse:
         """(m, n) of rows by grids."""
@@ -342,23 +351,26 @@ def _joined(data: BulkData) -> FeModel:
     place = {int(number): k for k, number in enumerate(model.numbers)}
     named = {name: [place[n] for n in own if n in place] for name, own in grid_sets(data).items()}
 
-    def load_set(number: int) -> Floats:
-        force = np.zeros(model.size)
+    def load_set(number: int) -> tuple[Floats, dict[int, Floats]]:
+        force, held_forces = np.zeros(model.size), dict[int, Floats]()
         for part, E in placed:
             if part is not placed[0][0] and not LoadSets(part.data).numbers():
                 continue
-            forces, fields = LoadSets(part.data).of(number)
+            forces, fields, of_bars = LoadSets(part.data).of(number)
             own = np.zeros(part.size)
             for grid, each in forces.items():
                 own[part.places([grid])] += each if grid in part.row else each[:1]
             if (warm := LoadSets(part.data).heat(number)) is not None:
-                own += part.heated(warm)
+                of_heat, warmed = part.heated(warm)
+                own += of_heat
+                of_bars = warmed | {bar: each + warmed.get(bar, 0.0) for bar, each in of_bars.items()}
+            held_forces |= of_bars
             force += expand.T @ (E.T @ own)
             for factor, card in fields:
                 points = np.where(model.component < 3, model.node_of, -1)
                 a = np.vstack([acceleration(part.data, card, model.nodes), np.zeros(3)])
                 force += factor * (model.mass @ a[points, model.component % 3])
-        return force
+        return force, held_forces
 
     return replace(
         model, supports=_independent(as_csc(vstack(held)) @ expand), load_set=load_set,
@@ -366,7 +378,6 @@ def _joined(data: BulkData) -> FeModel:
             {number: axes for number, (_, axes) in data.grids.items()},
             {number: (*own, expanded_by) for part, E in placed for expanded_by in (as_csc(E @ expand),)
              for number, own in part.forces.items()},
-            frozenset(number for part, _ in placed for number in LoadSets(part.data).heated()),
         ),
         node_sets={name: np.array(own) for name, own in named.items() if own},
     )  # fmt: skip

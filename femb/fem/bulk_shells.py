@@ -25,7 +25,8 @@ class Shells:
     """Elements with n corners: rows (e, n) of grids, stiffness and mass (e, 6 n, 6 n) in basic axes; corners x and
     directors d (e, n, 3), and stresses (e, m, 6 n) of natural strains by the motions of the corners. heat
     (e, n + 1, 6 n) : forces of a kelvin above ``cold`` (e,) of each corner, and of a kelvin per metre along the normal.
-    numbers (e,) : of the elements. resultants (e, 8, 6 n) : N, M and Q in the middle, in the axes of NASTRAN."""
+    numbers (e,) : of the elements. resultants (e, 8, 6 n) : N, M and Q in the middle, in the axes of NASTRAN; held
+    (e, n + 1, 8) : those of the heat where the corners do not move."""
 
     cells: Ints
     stiffness: Floats
@@ -37,6 +38,7 @@ class Shells:
     cold: Floats
     numbers: Ints
     resultants: Floats
+    held: Floats
 
 
 def shells_of(data: BulkData, coupled: bool) -> list[Shells]:
@@ -70,9 +72,9 @@ def shells_of(data: BulkData, coupled: bool) -> list[Shells]:
         cold = {number: cold_of(data, number) for number in set(properties)}
         K, M = np.swapaxes(B, 1, 2) @ SB, _mass(elements.weights, d, mass, coupled)
         known, numbers = np.array([cold[number] for number in properties]), np.array([card.id for card in cards[n]])
-        found.append(
-            Shells(cells[n], K, M, x, d, SB, _heat(x, elements, SB), known, numbers, _resultants(x, elements, B))
-        )
+        N, free = _resultants(x, elements), np.swapaxes(elements.free, 1, 2)
+        per_kelvin = np.swapaxes(-N @ free, 1, 2)[:, [0] * n + [1]] / np.array([*[n] * n, 1.0])[:, None]
+        found.append(Shells(cells[n], K, M, x, d, SB, _heat(x, elements, SB), known, numbers, N @ B, per_kelvin))
     return found
 
 
@@ -96,8 +98,8 @@ def _heat(x: Floats, elements: ShellElements, SB: Floats) -> Floats:
     return np.concatenate([found, whole[:, 1:]], axis=1)
 
 
-def _resultants(x: Floats, elements: ShellElements, B: Floats) -> Floats:
-    """(e, 8, 6 n) by motions: x of a triangle is along its first side, of a quadrilateral it bisects the diagonals;
+def _resultants(x: Floats, elements: ShellElements) -> Floats:
+    """(e, 8, m) by natural strains: x of a triangle is along its first side, of a quadrilateral it bisects the diagonals;
     moments have NASTRAN's sign."""
     along = x[:, 1] - x[:, 0]
     if x.shape[1] == 4:
@@ -112,7 +114,7 @@ def _resultants(x: Floats, elements: ShellElements, B: Floats) -> Floats:
             np.array([[c * c, s * s, 2 * c * s], [s * s, c * c, -2 * c * s], [-c * s, c * s, c * c - s * s]]), 2, 0
         )
     T[:, 6:, 6:] = np.moveaxis(np.array([[c, s], [-s, c]]), 2, 0)
-    return np.asarray(T @ elements.recovery @ B)
+    return np.asarray(T @ elements.recovery)
 
 
 def cold_of(data: BulkData, number: int) -> float:

@@ -3,8 +3,8 @@
 Source: docs/theory/modal_body.md, section 8.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -34,13 +34,13 @@ ON_FACE = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class InnerLoad(Brief):
-    """A load of unit size: its ``force`` (n,) on the degrees of freedom of a model, and, of heat, the ``stress``
-    (N, 3, 3) Pa of the nodes where nothing moves. heats : whether it is a set of loads with temperatures."""
+    """A load of unit size: its ``force`` (n,) on the degrees of freedom of a model; where nothing moves, the ``stress``
+    (N, 3, 3) Pa of the nodes under heat, and the forces (q,) of elements of a deck by their numbers, ``held``."""
 
     name: str
     force: Floats
     stress: Floats | None = None
-    heats: bool = False
+    held: Mapping[int, Floats] = field(default_factory=dict)
 
 
 def _fault(name: str, text: str) -> ModelError:

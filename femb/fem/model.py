@@ -77,7 +77,8 @@ class FeModel(Brief):
     stiffness (n, n) : sparse and symmetric. numbers (N,) : the nodes' numbers in their source. node_sets : (m,) numbers
     of rows of the nodes by name. stress : the stress stiffness, or None. cells : (c, k) nodes of the cells by their
     type in meshio, for pictures. joints (m, n) : rows whose products with displacements are zero, or None. supports
-    (h, n) : such rows of supports, which are not of the model. load_set : forces (n,) of a set of loads by its number.
+    (h, n) : such rows of supports, which are not of the model. load_set : forces (n,) of a set of loads by its number, and
+    those of elements, by their numbers, where nothing moves.
     recoverable : axes of grids and forces of elements of a deck, see ``femb.fem.recovery``.
     """
 
@@ -92,7 +93,7 @@ class FeModel(Brief):
     cells: Mapping[str, Ints] = field(default_factory=dict)
     joints: Sparse | None = None
     supports: Sparse | None = None
-    load_set: Callable[[int], Floats] | None = None
+    load_set: Callable[[int], tuple[Floats, Mapping[int, Floats]]] | None = None
     recoverable: Recoverable | None = None
 
     @classmethod

@@ -24,20 +24,24 @@ FORM = "wanted displacements=GRIDS, as with an interface, or forces=ELEMENTS, as
 @dataclass(frozen=True, eq=False)
 class Recoverable:
     """Rows of a deck: axes (3, 3), columns, of displacements of grids by number; by the number of an element its
-    word, the names of its forces, and their rows (q, k) with the freedoms (k,) of ``expand`` (N, n). heated :
-    numbers of the sets of loads with temperatures."""
+    word, the names of its forces, and their rows (q, k) with the freedoms (k,) of ``expand`` (N, n)."""
 
     axes: Mapping[int, Floats]
     forces: Mapping[int, tuple[str, tuple[str, ...], Floats, Ints, Sparse]]
-    heated: frozenset[int] = frozenset()
 
 
 def recovery_rows(
-    given: Sequence[str], of: Recoverable | None, grids: Sequence[Sequence[int]], dofs: Ints, shapes: Floats
-) -> tuple[tuple[str, ...], Floats]:
-    """Names, and rows (r, s) by shapes (n, s). given : texts; grids : rows of the nodes of each; dofs (N, 6), the
-    numbers of nodes in its last column. Raises ModelError."""
-    names, rows = list[str](), [np.zeros((0, shapes.shape[1]))]
+    given: Sequence[str],
+    of: Recoverable | None,
+    grids: Sequence[Sequence[int]],
+    dofs: Ints,
+    shapes: Floats,
+    held: Sequence[Mapping[int, Floats]] = (),
+) -> tuple[tuple[str, ...], Floats, Floats]:
+    """Names, rows (r, s) by shapes (n, s), and what these are under each load (l, r) where nothing moves. given : texts;
+    grids : rows of the nodes of each; dofs (N, 6), the numbers of nodes in its last column; held : forces of elements
+    by their numbers, of each load. Raises ModelError."""
+    names, rows, still = list[str](), [np.zeros((0, shapes.shape[1]))], [np.zeros((len(held), 0))]
     for text, chosen in zip(given, grids, strict=True):
         kind, _, rest = (each.strip() for each in text.partition("="))
         if kind == "displacements":
@@ -47,6 +51,7 @@ def recovery_rows(
                 axes = np.eye(3) if of is None else of.axes.get(number, np.eye(3))
                 rows.append(np.asarray(np.kron(np.eye(2), axes.T) @ own, dtype=float))
                 names += [f"grid {number} {c}" for c in COMPONENTS]
+                still.append(np.zeros((len(held), len(COMPONENTS))))
             continue
         for word in rest.split(",") if kind == "forces" and of is not None else [""]:
             if of is None or not word.strip().isdigit() or int(word) not in of.forces:
@@ -55,7 +60,11 @@ def recovery_rows(
             what, own_names, by, places, expand = of.forces[int(word)]
             rows.append(by @ (expand.tocsr()[places] @ shapes))
             names += [f"{what} {int(word)} {name}" for name in own_names]
-    return tuple(names), np.vstack(rows)
+            none = np.zeros(len(own_names))
+            still.append(
+                np.array([each.get(int(word), none)[-len(own_names) :] for each in held]).reshape(-1, len(none))
+            )
+    return tuple(names), np.vstack(rows), np.hstack(still)
 
 
 def write_punch(path: str | Path, names: Sequence[str], values: Floats, times: Floats | None = None) -> Path:

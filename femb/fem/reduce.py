@@ -181,8 +181,8 @@ def inner_loads(model: FeModel, given: Sequence[str] | Mapping[str, str]) -> lis
         if name in [each.name for each in found]:
             raise ModelError.at(("loads", name), "is given twice")
         if nodes == "set" and kind.isdigit() and model.load_set is not None:
-            heats = model.recoverable is not None and int(kind) in model.recoverable.heated
-            found.append(InnerLoad(name, model.load_set(int(kind)), heats=heats))
+            force, held = model.load_set(int(kind))
+            found.append(InnerLoad(name, force, held=held))
             continue
         known = model.dofs[:, 0] >= 0
         rows = np.flatnonzero(known) if nodes == "all" else nodes_named(model, nodes, ("loads", name))
@@ -497,13 +497,6 @@ def _existing(path: str | Path) -> Path:
 def _reduced(model: FeModel, interfaces: Interfaces, modes: int | None, options: ReduceOptions) -> Reduction:
     given = dict(options)
     keep = Keep(modes, given.pop("max_frequency", None), given.pop("effective_mass", None))  # type: ignore[arg-type]
-    given["loads"] = loads = inner_loads(model, options.get("loads", ()))
+    given["loads"] = inner_loads(model, options.get("loads", ()))
     given["recover"] = [(text, _recovered(model, text)) for text in options.get("recover", ())]
-    warm = [load.name for load in loads if load.heats]
-    if warm and any(text.strip().startswith("forces") for text in options.get("recover", ())):
-        warnings.warn(
-            f"recover: forces of elements are those of the whole strain, also of the free expansion by the load "
-            f"{', '.join(warm)}: take E A times expansion times temperature off what is heated",
-            FembWarning,
-        )
     return reduce_model(model, interfaces_of(model, interfaces), keep, **given)  # type: ignore[arg-type]

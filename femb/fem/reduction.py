@@ -319,9 +319,12 @@ def reduce_model(
     arrays |= _inner(model, ties, found, loads, stresses)
     texts, rows = [text for text, _ in recover], [nodes.tolist() for _, nodes in recover]
     dofs = np.column_stack([model.dofs, model.numbers])
-    names, recovery = recovery_rows(texts, model.recoverable, rows, dofs, found.all)
+    held = [load.held for load in loads]
+    names, recovery, still = recovery_rows(texts, model.recoverable, rows, dofs, found.all, held)
     if names:
         arrays["recovery"] = recovery
+    if np.any(still):
+        arrays["load_recovery"] = still
     axes = np.asarray(ties.interfaces[0].axes, dtype=float)
     values: dict[str, Any] = dict(turned_arrays(arrays, axes, found.boundary.shape[1]))
     body = ReducedBody(

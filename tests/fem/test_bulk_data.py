@@ -704,22 +704,38 @@ def test_superelements_are_one_model(tmp_path):
 ALIKE = {"PBARL, CHAN": 0.06, "PBARL, Z": 0.03, "CTRIA3 8 x 8, PSHELL": 0.02, "CTETRA of many grids": 5e-4}
 
 
-def test_decks_have_the_frequencies_that_mystran_prints(tmp_path):
-    """Panels and solids to 1e-6, bars to 1e-4, other elements and shapes to 1 %, of another program."""
+@pytest.fixture(scope="module")
+def decks():
     import importlib.util
 
-    docs = Path(__file__).parents[2] / "docs"
-    spec = importlib.util.spec_from_file_location("validation_decks", docs / "validation_decks.py")
-    decks = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(decks)
-    printed = json.loads((docs / "validation_decks.json").read_text())
-    for name, cards in decks.decks().items():
-        found = decks.own(decks.write(tmp_path / "a.bdf", cards, 4))
+    path = Path(__file__).parents[2] / "docs" / "validation_decks.py"
+    spec = importlib.util.spec_from_file_location("validation_decks", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module, json.loads(path.with_suffix(".json").read_text())
+
+
+def test_decks_have_the_frequencies_that_mystran_prints(tmp_path, decks):
+    """Panels and solids to 1e-6, bars to 1e-4, other elements and shapes to 1 %, of another program."""
+    module, printed = decks
+    for name, cards in module.decks().items():
+        found = module.own(module.write(tmp_path / "a.bdf", cards, 4))
         same = name.startswith(("CSHEAR", "CHEXA", "CPENTA", "CTETRA of corners"))
         bars = name.startswith(("CBAR", "PBAR with", "CBUSH", "RBE2"))
         near = 1e-6 if same else 1e-4 if bars else ALIKE.get(name, 0.01)
         assert len(printed[name]) >= 2
         np.testing.assert_allclose(found[: len(printed[name])], printed[name], rtol=near, err_msg=name)
+
+
+def test_decks_have_the_forces_of_elements_that_mystran_prints(tmp_path, decks):
+    """Of bars, and of heated strips of shells, to its digits; of shells that are pulled to 2 %."""
+    module, printed = decks
+    for name, cards in module.statics().items():
+        found = module.own_forces(module.write_static(tmp_path / "a.bdf", cards))
+        assert found.keys() == printed["forces"][name].keys()
+        pulled, *heated = module.differences(found, printed["forces"][name])
+        assert max(heated) < 1e-6, name
+        assert pulled < (1e-6 if name.startswith("CBAR") else 0.02), name
 
 
 def test_the_page_has_the_cards_of_the_table():

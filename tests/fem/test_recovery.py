@@ -47,18 +47,84 @@ def test_bars_carry_a_force_at_their_tip(tmp_path):
         np.testing.assert_allclose(own, [*moments, 20.0, 30.0, 10.0, 4.0], atol=1e-6)
 
 
-def test_forces_under_heat_are_those_of_the_whole_strain_with_a_warning(tmp_path):
-    """A free boom of E A = 7 MN lengthens by 20 K times 2.3e-5: no force is in it, and E A strain is recovered."""
-    cards = [*(card for card in BOOM if card[:4] != "SPC1"), "TEMP,8,1,20.,2,20.,3,20."]
-    cards[cards.index(METAL)] = METAL + ",2.3-5"
-    path = tmp_path / "heated.bdf"
-    path.write_text("\n".join(["BEGIN BULK", *cards, "ENDDATA", ""]))
-    words = {"loads": ["warm=set:8"], "recover": ["displacements=3", "forces=21"]}
-    with pytest.warns(FembWarning, match="free expansion by the load warm: take E A"):
-        body = femb.fem.reduce_mesh(path, ["root=1", "tip=3"], 0, **words).body
-    found = dict(zip(body.recovery_names, body.recovery @ np.linalg.solve(body.K, body.load_modal[0]), strict=True))
-    assert found["grid 3 T3"] == pytest.approx(2.3e-5 * 20.0 * 2.0, rel=1e-6)
-    assert found["bar 21 AF"] - 7e6 * 2.3e-5 * 20.0 == pytest.approx(0.0, abs=1e-4)
+HEATED = METAL + ",2.3-5"
+WARM = "TEMP,8,1,20.,2,20.,3,20."
+
+
+def recovered(tmp_path, cards, load, forces, size=1.0):
+    """Forces of a body that its root alone holds, of a static case, by name."""
+    body = reduced(tmp_path, cards, ["root=1", "tip=3"], loads=[f"own={load}"], recover=[f"forces={forces}"])
+    model = femb.Model()
+    model.add(femb.FlexibleBody("boom", body, start=femb.Attachment("ground", (0.0, 0.0, 0.0))))
+    model.add(femb.ModalLoad("own", "boom", size=size))
+    return body, dict(zip(body.recovery_names, femb.static(model).bodies["boom"].recovered[-1], strict=True))
+
+
+def test_a_free_boom_that_is_heated_has_no_force(tmp_path):
+    cards = [HEATED if card == METAL else card for card in BOOM]
+    body, found = recovered(tmp_path, [*cards, WARM], "set:8", "21,22")
+    assert np.abs(list(found.values())).max() < 1e-9 * 7e6 * 2.3e-5 * 20.0
+    whole = 7e6 * 2.3e-5 * 20.0  # of a held one
+    assert body.load_recovery[0, body.recovery_names.index("bar 22 AF")] == pytest.approx(-whole, rel=1e-12)
+
+
+def test_a_held_boom_that_is_heated_has_the_forces_of_the_expansion(tmp_path):
+    """Both ends are held, the outer half is a bar and a rod as stiff: 2 alpha T = -F (1 + 1/2) / (E A)."""
+    cards = [HEATED if card == METAL else card for card in BOOM]
+    cards += ["CROD,23,9,2,3", "PROD,9,1,1.-4,3.-9", "TEMP,9,1,30.,2,30.,3,0.", "TEMPRB,9,21,30.,30."]
+    body = reduced(tmp_path, [*cards, WARM], ["root=1", "tip=3"], loads=["all=set:8", "more=set:9"],
+                   recover=["forces=21,22,23"])  # fmt: skip
+    inner, found = slice(6, body.size), body.load_recovery.copy()
+    for k in (0, 1):
+        found[k] += body.recovery[:, inner] @ np.linalg.solve(body.K[inner, inner], body.load_modal[k, inner])
+    whole = -7e6 * 2.3e-5 * np.array([20.0 + 20.0, 30.0 + 15.0]) / 1.5
+    for name, share in (("bar 21 AF", 1.0), ("bar 22 AF", 0.5), ("rod 23 AF", 0.5)):
+        assert found[:, body.recovery_names.index(name)] == pytest.approx(share * whole, rel=1e-9)
+
+
+def test_walls_that_are_heated_and_held_have_the_forces_of_the_expansion(tmp_path):
+    cards = [HEATED if card == METAL else card for card in PLATE]
+    cards += ["TEMPD,8,20.", "TEMPP1,9,1,0.,300.", ",2,3"]
+    body = reduced(tmp_path, cards, ["root=1", "tip=3"], loads=["all=set:8", "slope=set:9"], recover=["forces=1,2"])
+    by_name = dict(zip(body.recovery_names, body.load_recovery.T, strict=True))
+    for word in ("quad 1", "tria 2"):
+        for name in ("X", "Y"):
+            assert by_name[f"{word} F{name}"] == pytest.approx([-7e10 * 0.01 * 2.3e-5 * 20.0, 0.0], rel=1e-9, abs=1e-6)
+            # warm above: pressed there, which is a positive moment
+            assert by_name[f"{word} M{name}"] == pytest.approx([0.0, 7e10 * 1e-6 / 12.0 * 2.3e-5 * 300.0], rel=1e-9)
+        assert by_name[f"{word} FXY"] == pytest.approx([0.0, 0.0], abs=1e-6)
+    _, found = recovered(tmp_path, [card for card in cards if not card.startswith("RBE2")], "set:8", "1,2")
+    # the tip is free and the root held at one point
+    assert np.abs(list(found.values())).max() < 1e-6 * 7e10 * 0.01 * 2.3e-5 * 20.0
+
+
+def test_bars_under_a_load_along_them_have_the_moments_of_statics(tmp_path):
+    """3 N/m across and 5 N/m along the outer half of a cantilever, twice; the shear is that at end A."""
+    cards = [*BOOM, "PLOAD1,8,22,FYE,FR,0.,3.,1.,3.", "PLOAD1,8,22,FXE,FR,0.,5.,1.,5."]
+    _, found = recovered(tmp_path, cards, "set:8", "21,22", size=2.0)
+    q, n = 6.0, 10.0
+    assert [found[f"bar 22 {name}"] for name in ("BM1A", "BM1B", "TS1", "AF")] == pytest.approx(
+        [0.5 * q, 0.0, q, n], abs=1e-7
+    )
+    assert [found[f"bar 21 {name}"] for name in ("BM1A", "BM1B", "TS1", "AF")] == pytest.approx(
+        [1.5 * q, 0.5 * q, q, n], abs=1e-7
+    )
+
+
+def test_gauges_read_forces_without_free_expansion(tmp_path):
+    cards = [HEATED if card == METAL else card for card in BOOM]
+    body = reduced(tmp_path, [*cards, WARM], ["root=1", "tip=3"], loads=["own=set:8"], recover=["forces=21"])
+    model = femb.Model()
+    model.add(femb.FlexibleBody("boom", body, start=femb.Attachment("ground", (0.0, 0.0, 0.0))))
+    model.add(femb.ModalLoad("warm", "boom", load="own", size=2.0, profile=femb.profiles.Step(0.05)))
+    model.add(femb.StrainGauge("gauge", body="boom", recovery="bar 21 AF", period=0.01))
+    run = femb.simulate(model, duration=0.2, output_interval=0.01)
+    axial = run.bodies["boom"].recovered[:, body.recovery_names.index("bar 21 AF")]
+    np.testing.assert_allclose(run.sensors["gauge"].true[1:, 0], axial[:-1], atol=1e-6)
+    assert np.abs(axial).max() > 1.0
+    linear = femb.linearize(model, outputs=["sensors.gauge.true"])
+    steady = linear.D - linear.C @ np.linalg.solve(linear.A, linear.B)
+    assert np.abs(steady).max() < 1e-6 * 2.0 * 7e6 * 2.3e-5 * 20.0
 
 
 def test_resultants_of_shells_under_tension_and_bending(tmp_path):
