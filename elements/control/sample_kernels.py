@@ -132,12 +132,12 @@ def shift(states, at, slots, width, due):
 
 
 @kernel_with_entry
-def sample(places, timing, sources, q, v, states, reference, law, y, u, new, targets, limits):
+def sample(places, timing, sources, q, v, states, reference, law, y, u, new, commands):
     """A sample of a linear law; 0 where a number is not finite, for Python to tell, otherwise -1.
 
     timing : phase, period and delay, s. sources (s, 3) : of each signal where it is, its place, and its width; one of
     four numbers is an attitude. reference : of the errors y. law : A, B, C, D, limits, holds and tracking of
-    ``linear_step``. u, new : commands and the next state. targets, limits : of ``set_commands``.
+    ``linear_step``. u, new : commands and the next state. commands : targets and limits of ``set_commands``.
     """
     at_output, at_state, at_queue, slots = places[OUTPUT], places[STATE], places[QUEUE], places[SLOTS]
     if places[ATTITUDE]:
@@ -179,7 +179,7 @@ def sample(places, timing, sources, q, v, states, reference, law, y, u, new, tar
     for k in range(new.size):
         states[at_state + k] = new[k]
     if slots == 0:
-        set_commands(u, targets, limits, states)
+        set_commands(u, commands[0], commands[1], states)
         return -1
     push(states, at_queue, slots, instant + timing[2], u)
     return -1

@@ -410,7 +410,7 @@ class SampledSensor:
         )
         boresight = np.array(getattr(item, "boresight", (0.0, 0.0, 1.0)), dtype=float)
         return Bound(
-            sample_sensor, places, np.concatenate([numbers, further]), axes, noise, bias, boresight,
+            sample_sensor, places, np.concatenate([numbers, further]), axes, (noise, bias, boresight),
             drawing(self.key, drawn), np.zeros(9), np.zeros(6), true, value, arrays.q, arrays.v, arrays.states,
         )  # fmt: skip
 

@@ -120,8 +120,9 @@ def set_positive(a, b, c, d, x):
 
 
 @inlined
-def measure(places, numbers, noise, bias, boresight, random, states, true, value):
+def measure(places, numbers, errors, random, states, true, value):
     """value (k,): the true one with bias and noise; the bias of a gyro walks."""
+    noise, bias, boresight = errors
     kind = places[KIND]
     if kind == NUMBERS:
         for k in range(true.size):
@@ -181,12 +182,12 @@ def convert(places, numbers, value):
 
 
 @kernel_with_entry
-def sample_sensor(places, numbers, turn, noise, bias, boresight, drawing, random, kept, true, value, q, v, states):
+def sample_sensor(places, numbers, turn, errors, drawing, random, kept, true, value, q, v, states):
     """A sample of a sensor; 0 where a number is not finite, for Python to tell, otherwise -1.
 
-    turn : its own axes, a quaternion (4,) of attitudes, otherwise a matrix (9,), empty of none. noise, bias (k,).
-    boresight (3,). drawing : the arrays of ``draw`` before ``out``. random (9,), kept (6,), true and value (k,) are
-    overwritten.
+    turn : its own axes, a quaternion (4,) of attitudes, otherwise a matrix (9,), empty of none. errors : noise and bias
+    (k,), boresight (3,). drawing : the arrays of ``draw`` before ``out``. random (9,), kept (6,), true and value (k,)
+    are overwritten.
     """
     instant = numbers[PHASE] + states[places[COUNT]] * numbers[PERIOD]
     for k in range(3):
@@ -198,7 +199,7 @@ def sample_sensor(places, numbers, turn, noise, bias, boresight, drawing, random
             key, counter, factors, steps, words, uniform = drawing
             counter[2] = int(states[places[COUNT]])
             draw(key, counter, factors, steps, words, uniform, random[: places[DRAWN]])
-        measure(places, numbers, noise, bias, boresight, random, states, true, value)
+        measure(places, numbers, errors, random, states, true, value)
         convert(places, numbers, value)
     for k in range(value.size):
         finite = finite and math.isfinite(true[k]) and math.isfinite(value[k])

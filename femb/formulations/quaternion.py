@@ -135,7 +135,8 @@ def solve_bordered(coordinates, basis, blocks, mass, damping, reach, work, x):
     """
     linear_q, linear_v, quaternion_q, omega_v = coordinates
     p, omega, spin = basis
-    start, n_v, diagonal, order, first, later, lower, upper, factors, pivots, rank, diagonal_scale = blocks
+    structure, factors, pivots, rank = blocks
+    n_v = structure[1]
     y, z, product = work[0], work[1], work[2]
     n_p = quaternion_q.size
     n_q = linear_q.size + 4 * n_p
@@ -161,10 +162,10 @@ def solve_bordered(coordinates, basis, blocks, mass, damping, reach, work, x):
             f = 0.5 * reach * x[n_q + k]
             for m in range(3):
                 z[omega_v[k] + m] = f * omega[k, m]
-        multiply(start, diagonal, order, first, later, lower, upper, damping, z, product)
+        multiply(structure, damping, z, product)
         for k in range(y.size):
             y[k] += product[k]
-    solve(start, n_v, diagonal, order, first, later, lower, upper, factors, pivots, rank, diagonal_scale, y)
+    solve(structure, factors, pivots, rank, y)
     for k in range(linear_q.size):
         x[linear_q[k]] = y[linear_v[k]]
     for k in range(y.size):
@@ -184,7 +185,7 @@ def solve_bordered(coordinates, basis, blocks, mass, damping, reach, work, x):
             p[k, 0], p[k, 1], p[k, 2], p[k, 3], radial, 0.5 * a, 0.5 * b, 0.5 * c
         )
         x[n_q + k] = half + spin[k, 0] * z[j] + spin[k, 1] * z[j + 1] + spin[k, 2] * z[j + 2]
-    multiply(start, diagonal, order, first, later, lower, upper, mass, z, product)
+    multiply(structure, mass, z, product)
     for k in range(n_p):
         j = omega_v[k]
         x[n_q + k] += omega[k, 0] * product[j] + omega[k, 1] * product[j + 1] + omega[k, 2] * product[j + 2]
@@ -198,7 +199,7 @@ def multiply_pulled(coordinates, p, structure, data, work, x, out):
     of the blocks. work (2, n).
     """
     linear_q, linear_v, quaternion_q, omega_v = coordinates
-    start, n_v, diagonal, order, first, later, lower, upper = structure
+    n_v = structure[1]
     y, product = work[0], work[1]
     n_p = quaternion_q.size
     n_q = linear_q.size + 4 * n_p
@@ -211,7 +212,7 @@ def multiply_pulled(coordinates, p, structure, data, work, x, out):
         y[j], y[j + 1], y[j + 2] = 2.0 * a, 2.0 * b, 2.0 * c
     for k in range(n_v, y.size):
         y[k] = x[k + joints]
-    multiply(start, diagonal, order, first, later, lower, upper, data, y, product)
+    multiply(structure, data, y, product)
     for k in range(linear_q.size):
         out[linear_q[k]] = product[linear_v[k]]
     for k in range(n_p):

@@ -114,14 +114,15 @@ def restore_order(n, r, pivots, o, x, X, m):
 
 
 @kernel_with_entry
-def solve(start, n_v, diagonal, order, first, later, lower, upper, data, pivots, rank, diagonal_scale, x):
+def solve(structure, data, pivots, rank, x):
     """Solve in place for one right-hand side x (n,) with the factors computed by ``factor``."""
-    solve_blocks(start, n_v, diagonal, order, first, later, lower, upper, data, pivots, rank, x)
+    solve_blocks(structure, data, pivots, rank, x)
 
 
 @inlined
-def solve_blocks(start, n_v, diagonal, order, first, later, lower, upper, data, pivots, rank, x):
+def solve_blocks(structure, data, pivots, rank, x):
     """``solve``, also of matrices in lanes."""
+    start, n_v, diagonal, order, first, later, lower, upper = structure
     for step in range(order.size):
         b = order[step]
         o = start[b]
@@ -143,8 +144,9 @@ def solve_blocks(start, n_v, diagonal, order, first, later, lower, upper, data, 
 
 
 @kernel
-def solve_columns(start, n_v, diagonal, order, first, later, lower, upper, data, pivots, rank, diagonal_scale, c, x):
+def solve_columns(structure, data, pivots, rank, c, x):
     """Solve for c right-hand sides: x (n c,) has c numbers a row, so that factors are read once for all."""
+    start, n_v, diagonal, order, first, later, lower, upper = structure
     for step in range(order.size):
         b = order[step]
         o = start[b]
@@ -209,27 +211,22 @@ def subtract_vector(data, A, m, n, x, o, p):
 
 
 @kernel_with_entry
-def factor(
-    start, n_v, diagonal, order, first, later, lower, upper, targets, data, pivots, rank, diagonal_scale, dependent
-):
+def factor(structure, targets, data, pivots, rank, diagonal_scale, dependent):
     """Factorise block data in place; returns -1, or the block that is singular.
 
-    The arguments up to targets are those of ``Pattern.structure``. On return the diagonal blocks contain L and U, the
+    structure, targets : of ``femb.system.pattern.Pattern``. On return the diagonal blocks contain L and U, the
     blocks (b, later) A_bb^-1 A_b,later, pivots (n,) the exchanges, rank (B,) the number of independent rows of each
     block. diagonal_scale (n,) or (0,) on entry: zero, or minus infinity for excluded rows; on return: the contribution
     of the velocities to the diagonal of each multiplier. A row whose pivot is at most ``dependent`` times this is
     dependent.
     """
-    return factor_blocks(
-        start, n_v, diagonal, order, first, later, lower, upper, targets, data, pivots, rank, diagonal_scale, dependent
-    )
+    return factor_blocks(structure, targets, data, pivots, rank, diagonal_scale, dependent)
 
 
 @inlined
-def factor_blocks(
-    start, n_v, diagonal, order, first, later, lower, upper, targets, data, pivots, rank, diagonal_scale, dependent
-):
+def factor_blocks(structure, targets, data, pivots, rank, diagonal_scale, dependent):
     """``factor``, also of matrices in lanes; then it also returns the block whose rank is not the same in all."""
+    start, n_v, diagonal, order, first, later, lower, upper = structure
     if diagonal_scale.size > 0:
         for b in range(diagonal.size):
             n = start[b + 1] - start[b]
@@ -279,8 +276,9 @@ def begin_scale(n_v, excluded, diagonal_scale):
 
 
 @kernel
-def pivot_ratios(start, n_v, diagonal, data, pivots, rank, diagonal_scale, ratios):
+def pivot_ratios(structure, data, pivots, rank, diagonal_scale, ratios):
     """ratios (n_c,) of the pivots of constraint rows to their ``diagonal_scale``."""
+    start, n_v, diagonal, _, _, _, _, _ = structure
     for b in range(diagonal.size):
         o = start[b]
         n = start[b + 1] - o
@@ -371,9 +369,9 @@ def eliminate(data, D, n, k):
 
 
 @kernel_with_entry
-def multiply(start, diagonal, order, first, later, lower, upper, data, x, y):
+def multiply(structure, data, x, y):
     """y (n,) = A x for block data."""
-    multiply_blocks(start, diagonal, order, first, later, lower, upper, data, x, y)
+    multiply_blocks(structure, data, x, y)
 
 
 @inlined
@@ -387,8 +385,9 @@ def add_vector(data, A, m, n, x, o, y, p):
 
 
 @inlined
-def multiply_blocks(start, diagonal, order, first, later, lower, upper, data, x, y):
+def multiply_blocks(structure, data, x, y):
     """``multiply``, also of matrices in lanes."""
+    start, _, diagonal, order, first, later, lower, upper = structure
     for i in range(y.size):
         y[i] = 0.0
     for step in range(order.size):

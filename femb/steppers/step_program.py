@@ -89,8 +89,7 @@ class BoundProduct(BoundSequence):
         if blocks and isinstance(call, Bound) and call.kernel is multiply:
             call.point("data", matrix)
         elif blocks:
-            structure = solver.structure
-            self.calls = [Bound(multiply, structure[0], *structure[2:], matrix, self._x, self.y)]
+            self.calls = [Bound(multiply, solver.structure, matrix, self._x, self.y)]
         elif call.kernel is multiply:  # type: ignore[attr-defined]
             self.calls = [Bound(self._multiply)]
 

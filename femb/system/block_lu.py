@@ -85,7 +85,7 @@ class Factorisation:
         self.rank: Ints = np.empty(len(solver.sizes), dtype=np.int64)
         self._diagonal_scale = np.zeros(n if n > solver.pattern.n_v else 0)
         # arguments of the kernel ``solve`` before the right-hand side
-        self.arguments = (*self.structure, data, self.pivots, self.rank, self._diagonal_scale)
+        self.arguments = (self.structure, data, self.pivots, self.rank)
         self._solve = partial(solve, *self.arguments)
         if dependent is not None:
             self.factorise(solver, dependent)
@@ -98,7 +98,7 @@ class Factorisation:
     def bound(self, solver: "LinearSolver", dependent: float = DEPENDENT) -> BoundSequence:
         """``factorise`` as bound kernels."""
         scale = self._diagonal_scale
-        arguments = *self.structure, solver.targets, self.data, self.pivots, self.rank, scale, dependent
+        arguments = self.structure, solver.targets, self.data, self.pivots, self.rank, scale, dependent
         return BoundSequence(
             [
                 Bound(begin_scale, solver.pattern.n_v, solver.excluded_rows, scale),
@@ -115,7 +115,7 @@ class Factorisation:
         """(n_c,) pivot of each row of constraints, relative to its diagonal; zero if the row is excluded."""
         ratios = np.zeros(len(self.pivots) - self.structure[1])
         if self._diagonal_scale.size:
-            pivot_ratios(*self.structure[:3], self.data, self.pivots, self.rank, self._diagonal_scale, ratios)
+            pivot_ratios(self.structure, self.data, self.pivots, self.rank, self._diagonal_scale, ratios)
         return ratios
 
     def negative_eigenvalues(self) -> int:
@@ -245,7 +245,6 @@ class LinearSolver:
         self.pattern = pattern
         self.sizes = pattern.sizes
         self.structure, self.targets = pattern.structure, pattern.targets
-        self._blocks = (self.structure[0], *self.structure[2:])
         self.excluded_rows = np.zeros(pattern.n - pattern.n_v, dtype=bool)
         self.excludes = False  # whether there are any
 
@@ -268,7 +267,7 @@ class LinearSolver:
     def multiply(self, data: Floats, x: Floats) -> Floats:
         """A x (n,) for block data A."""
         y = np.empty(len(x))
-        multiply(*self._blocks, data, x, y)
+        multiply(self.structure, data, x, y)
         return y
 
     def shifted(

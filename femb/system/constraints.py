@@ -89,11 +89,13 @@ def bound_projection(
     Its result is -1; otherwise the iteration has failed, or would take other factors.
     """
     rows, n_v, n_c = system.constraint_set, system.n_v, system.n_c
-    *structure, data, pivots, rank, diagonal = factors.arguments
+    structure, data, pivots, rank = factors.arguments
+    # not read where the factors are given
+    diagonal = np.zeros(0)
     work = data[None], pivots, rank, diagonal, np.empty(n_v + n_c), *np.zeros((3, 1, n_c)), *np.zeros((2, 1, n_v)), data
     spare = np.zeros((1, n_c)), np.empty((1, system.n_q)), tuple(np.zeros((3, 1, n_c)))
     limits = position_limit(system), VELOCITY, SETTLED, OPEN, AT_MOST, PASSES, 0
-    matrix = *structure, system.solver.targets
+    matrix = structure, system.solver.targets
     of_rows = rows.index, rows.data, rows.offset, rows.stride, rows.fixed
     none: Ints = np.zeros(0, dtype=np.int64)
     planes = np.arange(n_v), none, none, of_rows

@@ -35,7 +35,7 @@ class RigidBodies:
         all_rows, kept = _rows(system), self.kept.pattern
         rows = all_rows if all_rows is None else _kept_rows(all_rows, self.kept.rows)
         self._parts = _bodies(system), _points(system), rows
-        self._matrix = (*kept.structure, kept.targets)
+        self._matrix = kept.structure, kept.targets
         self._planes = (self.kept.velocities, self.kept.dropped, self.kept.gather, all_rows)
         self._size, self._blocks = pattern.size, len(kept.diagonal)
         self._u, self._zero = np.zeros((1, 0)), np.zeros((1, 1))

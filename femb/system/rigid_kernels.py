@@ -69,18 +69,21 @@ def factorised(bodies, points, rows, algebra, u, q, v):
         factors[i] = 0.0
         if gather[i] >= 0:
             factors[i], data[0, gather[i]] = data[0, gather[i]], 0.0
-    start, n_v, block, order, first, later, lower, upper, targets = matrix
-    return factor(
-        start, n_v, block, order, first, later, lower, upper, targets, factors, pivots, rank, diagonal, dependent
-    )  # fmt: skip
+    structure, targets = matrix
+    return factor(structure, targets, factors, pivots, rank, diagonal, dependent)
 
 
 @inlined
 def solved(matrix, work):
     """Solve for the right-hand side in the array of the solution."""
-    _, pivots, rank, diagonal, x, _, _, _, _, _, factors = work
-    start, n_v, block, order, first, later, lower, upper, _ = matrix
-    solve(start, n_v, block, order, first, later, lower, upper, factors, pivots, rank, diagonal, x)
+    _, pivots, rank, _, x, _, _, _, _, _, factors = work
+    solve(matrix[0], factors, pivots, rank, x)
+
+
+@inlined
+def count_of(coordinates):
+    """The number of coordinates."""
+    return coordinates[0].size + 4 * coordinates[2].size
 
 
 @kernel
@@ -92,8 +95,7 @@ def stages(bodies, points, rows, algebra, u, A, first, last, h, y0, K, y):
     """
     matrix, (kept, dropped, _, _), _, _, coordinates, work = algebra
     x, gamma, force, still = work[4], work[6], work[8], work[9]
-    n_w, n_v = kept.size, still.shape[1]
-    n_q = y.size - n_v - 1
+    n_w, n_v, n_q = kept.size, still.shape[1], count_of(coordinates)
     q, v = y[:n_q].reshape((1, n_q)), y[n_q : n_q + n_v].reshape((1, n_v))
     for s in range(first, last):
         stage_state(A, s, h, y0, K, y)
@@ -239,12 +241,12 @@ NEAR = -1.0
 def angles(bodies, points, rows, algebra, u, q, v, found):
     """Set the angles (n_c,) of the rows to the span of the others, zero of excluded ones; returns the singular block,
     or -1."""
-    (start, n_v, block, _, _, _, _, _, _), _, _, _, _, work = algebra
+    (structure, _), _, _, _, _, work = algebra
     _, pivots, rank, diagonal, _, _, _, _, _, _, factors = work
     found[:] = 0.0
     bad = factorised(bodies, points, rows, algebra, u, q, v)
     if bad < 0:
-        pivot_ratios(start, n_v, block, factors, pivots, rank, diagonal, found)
+        pivot_ratios(structure, factors, pivots, rank, diagonal, found)
         for i in range(found.size):
             found[i] = math.sqrt(found[i])
     return bad
@@ -258,7 +260,8 @@ def is_far(bodies, points, rows, algebra, u, q, v, clock, ratios, earlier, near)
     planned one. ratios, earlier (n_c,) : the angles of the rows at the state, which are set, and at the start of the
     last step. Source: ``femb.run.time_loop``.
     """
-    (_, n_v, _, _, _, _, _, _, _), _, scale, _, _, _ = algebra
+    (structure, _), _, scale, _, _, _ = algebra
+    n_v = structure[1]
     for i in range(ratios.size):
         scale[n_v + i] = 0.0
     if angles(bodies, points, rows, algebra, u, q, v, ratios) >= 0:
@@ -288,9 +291,8 @@ def steps(bodies, points, rows, algebra, spare, limits, u, zero, near, ratios, s
     """
     coefficients, (scale_q, scale_v), bounds, clock, counts, (y, rate, K, y1, state, fifth), output = loop
     A, E5, E3, _, _ = coefficients
-    _, _, _, _, (_, _, quaternion_q, _), work = algebra
-    last, n_v = K.shape[0] - 4, work[9].shape[1]
-    n_q = y.size - n_v - 1
+    _, _, _, _, coordinates, work = algebra
+    last, n_v, n_q, quaternion_q = K.shape[0] - 4, work[9].shape[1], count_of(coordinates), coordinates[2]
     while is_open(bounds, clock, counts, output):
         t, h, rejections, error = clock[TIME], clock[LENGTH], 0, LOST
         if rows is not None:

@@ -58,8 +58,7 @@ def shift_each(mass, damping, stiffness, mu):
 
 @kernel
 def factor_groups(
-    start, n_v, diagonal, order, first, later, lower, upper, targets, matrices, pivots, rank, diagonal_scale, dependent,
-    grouped, grouped_scale, together,
+    structure, targets, matrices, pivots, rank, diagonal_scale, dependent, grouped, grouped_scale, together
 ):  # fmt: skip
     """``factor`` of matrices (k, size) in groups of LANES: their factors go to ``grouped`` (g, size, LANES).
 
@@ -71,15 +70,12 @@ def factor_groups(
         s = g * LANES
         gather(matrices, s, grouped[g])
         gather(diagonal_scale, s, grouped_scale[g])
-        bad = factor_blocks(
-            start, n_v, diagonal, order, first, later, lower, upper, targets, in_lanes[g], pivots[s], rank[s],
-            scale_in_lanes[g], dependent,
-        )  # fmt: skip
+        bad = factor_blocks(structure, targets, in_lanes[g], pivots[s], rank[s], scale_in_lanes[g], dependent)
         together[g] = bad < 0
 
 
 @kernel
-def solve_groups(start, n_v, diagonal, order, first, later, lower, upper, grouped, pivots, rank, together, x):
+def solve_groups(structure, grouped, pivots, rank, together, x):
     """``solve`` for m right-hand sides of each matrix in groups, x (m, k, n), with the factors of ``factor_groups``."""
     columns = np.empty((x.shape[2], LANES))
     in_lanes, columns_in_lanes = lanes(grouped), lanes(columns)
@@ -88,15 +84,12 @@ def solve_groups(start, n_v, diagonal, order, first, later, lower, upper, groupe
             s = g * LANES
             for m in range(x.shape[0]):
                 gather(x[m], s, columns)
-                solve_blocks(
-                    start, n_v, diagonal, order, first, later, lower, upper, in_lanes[g], pivots[s], rank[s],
-                    columns_in_lanes,
-                )  # fmt: skip
+                solve_blocks(structure, in_lanes[g], pivots[s], rank[s], columns_in_lanes)
                 spread(columns, s, x[m])
 
 
 @kernel
-def multiply_groups(start, diagonal, order, first, later, lower, upper, data, x, y):
+def multiply_groups(structure, data, x, y):
     """y (m, k, n) = A x for as many of k matrices, data (k, size), as are in groups of LANES."""
     matrix, columns = np.empty((data.shape[1], LANES)), np.empty((x.shape[2], LANES))
     result = np.empty((y.shape[2], LANES))
@@ -106,9 +99,7 @@ def multiply_groups(start, diagonal, order, first, later, lower, upper, data, x,
         gather(data, s, matrix)
         for m in range(x.shape[0]):
             gather(x[m], s, columns)
-            multiply_blocks(
-                start, diagonal, order, first, later, lower, upper, in_lanes, columns_in_lanes, result_in_lanes
-            )
+            multiply_blocks(structure, in_lanes, columns_in_lanes, result_in_lanes)
             spread(result, s, y[m])
 
 
@@ -173,22 +164,21 @@ class StackedFactors:
         self._structure, self._arrays, self._grouped = solver.structure, (own, pivots, rank), grouped
         if groups:
             factor_groups(
-                *solver.structure, solver.targets, data, pivots, rank, scale, DEPENDENT, grouped,
+                solver.structure, solver.targets, data, pivots, rank, scale, DEPENDENT, grouped,
                 np.empty((groups, scale.shape[1], LANES)), self._together,
             )  # fmt: skip
-        self._no_scale = scale[:1]
         in_group = np.zeros(k, dtype=bool)
         in_group[: groups * LANES] = np.repeat(self._together, LANES)
         self._alone: Ints = np.flatnonzero(~in_group)
         if not len(self._alone):
             return
         own[self._alone] = data[self._alone]
-        arguments = *solver.structure, solver.targets, own, pivots, rank, scale, DEPENDENT
-        done = RowCalls(factor, (9, 10, 11, 12), *arguments).call(self._alone)
+        arguments = solver.structure, solver.targets, own, pivots, rank, scale, DEPENDENT
+        done = RowCalls(factor, (2, 3, 4, 5), *arguments).call(self._alone)
         if done < len(self._alone):
             s = int(self._alone[done])
             own[s], scale[s] = data[s], none
-            bad = factor(*solver.structure, solver.targets, own[s], pivots[s], rank[s], scale[s], DEPENDENT)
+            bad = factor(solver.structure, solver.targets, own[s], pivots[s], rank[s], scale[s], DEPENDENT)
             start = solver.pattern.block_start
             raise SingularError(int(start[bad]), int(start[bad + 1]), s)
 
@@ -197,11 +187,10 @@ class StackedFactors:
         own, pivots, rank = self._arrays
         sides = x if x.ndim == 3 else x[None]
         if len(self._together):
-            solve_groups(*self._structure, self._grouped, pivots, rank, self._together, sides)
+            solve_groups(self._structure, self._grouped, pivots, rank, self._together, sides)
         if len(self._alone):
             for each in sides:
-                arguments = *self._structure, own, pivots, rank, self._no_scale[0], each
-                RowCalls(solve, (8, 9, 10, 12), *arguments).call(self._alone)
+                RowCalls(solve, (1, 2, 3, 4), self._structure, own, pivots, rank, each).call(self._alone)
         return x
 
     def of(self, k: int) -> Factors:
@@ -211,8 +200,8 @@ class StackedFactors:
         if group < len(self._together) and self._together[group]:
             first = k - lane
             data = np.ascontiguousarray(self._grouped[group, :, lane])
-            return _One((*self._structure, data, places_in(lane, pivots[first]), rank[first], self._no_scale[0]))
-        return _One((*self._structure, own[k], pivots[k], rank[k], self._no_scale[0]))
+            return _One((self._structure, data, places_in(lane, pivots[first]), rank[first]))
+        return _One((self._structure, own[k], pivots[k], rank[k]))
 
 
 class _One:
@@ -290,15 +279,14 @@ def products(solver: LinearSolver, data: Floats, x: Floats) -> Floats:
         y[..., unknowns] = products(of_models, data.reshape(-1, of_models.pattern.size), together).reshape(own.shape)
         return y
     y = np.empty_like(x)
-    start, _, *blocks = solver.structure
     groups = len(data) // LANES if takes_lanes(data) else 0
     sides, results = (x, y) if x.ndim == 3 else (x[None], y[None])
     if groups:
-        multiply_groups(start, *blocks, data, sides, results)
+        multiply_groups(solver.structure, data, sides, results)
     others = np.arange(groups * LANES, len(data))
     if len(others):
         for each, result in zip(sides, results, strict=True):
-            RowCalls(multiply, (7, 8, 9), start, *blocks, data, each, result).call(others)
+            RowCalls(multiply, (1, 2, 3), solver.structure, data, each, result).call(others)
     return y
 
 

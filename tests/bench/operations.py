@@ -121,11 +121,9 @@ def count_all() -> dict[str, dict[str, int]]:
         factors = solver.factorise(matrix.copy())
         pivots, rank = factors.pivots, factors.rank
         counts["factor"] = counted(
-            factor, [*solver.structure, solver.targets, matrix.copy(), pivots, rank, np.zeros(0), 1e-10]
+            factor, [solver.structure, solver.targets, matrix.copy(), pivots, rank, np.zeros(0), 1e-10]
         )
-        counts["solve"] = counted(
-            solve, [*solver.structure, factors.data, pivots, rank, np.zeros(0), np.ones(system.n_v)]
-        )
+        counts["solve"] = counted(solve, [solver.structure, factors.data, pivots, rank, np.ones(system.n_v)])
         result[name] = counts
     return result
 

@@ -242,10 +242,11 @@ def test_rows_in_registers_round_as_single_numbers(number):
         blocks["D"] += 90.0 * np.eye(m)
         data = np.concatenate([block.ravel() for block in blocks.values()])
         at = np.cumsum([0, n * n, n * m, m * n])
-        structure = (np.array([0, n, n + m]), n + m, at[[0, 3]], np.array([0, 1]), np.array([0, 1, 1]), np.array([1]))
+        order = np.array([0, 1]), np.array([0, 1, 1]), np.array([1])
+        structure = (np.array([0, n, n + m]), n + m, at[[0, 3]], *order, at[1:2], at[2:3])
         pivots, rank = np.empty(n + m, dtype=np.int64), np.empty(2, dtype=np.int64)
         none = np.zeros(0)
-        assert factor(*structure, at[1:2], at[2:3], at[3:], data, pivots, rank, none, 1e-10) == -1
+        assert factor(structure, at[3:], data, pivots, rank, none, 1e-10) == -1
         A, B, C, D = (block.tolist() for block in blocks.values())
         eliminate_by_python(A)
         for k, row in enumerate(B):

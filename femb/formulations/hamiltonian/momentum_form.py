@@ -103,6 +103,7 @@ class MomentumEquations:
 
     def __init__(self, tree: Tree, driven: Any) -> None:
         self.tree, self.driven = tree, driven
+        self._of_tree = tree.parent_rows, tree.floating, driven
         self.first, self.first_v = (7, 6) if tree.floating else (0, 0)
         self.n_q, self.n_v = self.first + tree.n, self.first_v + tree.n
         self._undriven = np.zeros((1, tree.n))
@@ -117,8 +118,7 @@ class MomentumEquations:
         """Stages of an explicit step without loads; see ``femb.formulations.contract.WithStages``."""
         tree, y = self.tree, np.empty_like(y0)
         failed = stage_rates(
-            tree.parent_rows, tree.data, tree.floating, self.driven, self._undriven, tree.gravity, *self.no_loads,
-            A, first, last, h, y0, K, y,
+            self._of_tree, tree.data, self._undriven, (tree.gravity, *self.no_loads), A, first, last, h, y0, K, y
         )  # fmt: skip
         if failed:
             raise TrialError(self._singular(failed - 1, y[None]))
@@ -134,8 +134,7 @@ class MomentumEquations:
         out, rate, velocity = np.empty_like(Y), np.empty((count, tree.n)), np.empty((count, tree.n + 1, 6))
         given = np.where(self.driven, v[:, self.first_v :], 0.0)
         failed = state_rates(
-            tree.parent_rows, tree.data, tree.floating, only_speeds, self.driven, given, tree.gravity, *loads,
-            Y, rate, velocity, out,
+            self._of_tree, tree.data, only_speeds, given, (tree.gravity, *loads), Y, rate, velocity, out
         )  # fmt: skip
         if failed or not np.all(np.isfinite(rate)):
             raise TrialError(self._singular(failed - 1, q))
@@ -194,7 +193,7 @@ class MomentumEquations:
         tree = self.tree
         a, f, second = np.empty((tree.n + 1, 6)), np.empty((tree.n + 1, 6)), np.empty(tree.n)
         accelerations(
-            tree.parent_rows, tree.floating, self.driven, given, motion.S, motion.M.copy(), motion.v, motion.rate,
+            self._of_tree, given, motion.S, motion.M.copy(), motion.v, motion.rate,
             force, W, second, a, f,
         )  # fmt: skip
         along = np.einsum("ki,ki->k", motion.S[1:], f[1:])

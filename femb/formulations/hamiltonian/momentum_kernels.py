@@ -203,15 +203,17 @@ ROUNDING = 1e-13
 
 
 @inlined
-def articulated(parent, floating, driven, given, S, M, c, bias, p, h0, rate, v, h):
+def articulated(tree, given, S, M, c, bias, p, h0, rate, v, h):
     """Articulated recursion, equations (9) to (11), for v_k = v_parent + c_k + S_k rate_k and h_k = M_k v_k + bias_k
     plus the h of the segments outboard, with S_k . h_k = p_k and, for a free base, h_0 = h0.
 
-    p (n,), h0 (6,) : momenta of the hinges and of the tree about the base; or, for accelerations, the forces. Sets the
-    rates (n,) of the hinges, v and h (rows, 6). c (rows, 6), or (0, 6) for zero. A driven hinge (``driven[k]``) has
-    the rate ``given[k]``; its p is not read. On return M (rows, 6, 6) are the articulated inertias and bias (rows, 6)
-    the articulated ones. Returns the number of the first segment whose pivot is a rounding error, or zero.
+    tree : ``parent``, whether it floats, and ``driven``. p (n,), h0 (6,) : momenta of the hinges and of the tree about
+    the base; or, for accelerations, the forces. Sets the rates (n,) of the hinges, v and h (rows, 6). c (rows, 6), or
+    (0, 6) for zero. A driven hinge (``driven[k]``) has the rate ``given[k]``; its p is not read. On return M
+    (rows, 6, 6) are the articulated inertias and bias (rows, 6) the articulated ones. Returns the number of the first
+    segment whose pivot is a rounding error, or zero.
     """
+    parent, floating, driven = tree
     rows, moving = parent.size, c.shape[0] > 0
     U, W, D, composite = np.empty((rows, 6)), np.empty(rows), np.empty(rows), np.empty((rows, 2))
     for k in range(rows):  # mass, and twice the mean of the second moments: a bound of the inertia about any axis
@@ -289,7 +291,7 @@ def inertia_force(M, v, h, out):
 
 
 @kernel
-def accelerations(parent, floating, driven, given, S, M, v, rate, force, W, second, a, f):
+def accelerations(tree, given, S, M, v, rate, force, W, second, a, f):
     """Hinge accelerations ``second`` (n,), segments' a (rows, 6) and the forces f (rows, 6) through their hinges.
 
     The integration of momenta does not need them; results and drive torques do. a is the rate of v at the common point,
@@ -297,7 +299,7 @@ def accelerations(parent, floating, driven, given, S, M, v, rate, force, W, seco
     segment. A driven hinge has the acceleration ``given[k]``. M is overwritten. f[0] is zero for a free base;
     otherwise it is the force of the ground.
     """
-    rows = parent.size
+    rows = tree[0].size
     bias, c, h = np.empty((rows, 6)), np.zeros((rows, 6)), np.empty(6)
     for k in range(rows):
         inertia_force(M[k], v[k], h, bias[k])
@@ -305,7 +307,7 @@ def accelerations(parent, floating, driven, given, S, M, v, rate, force, W, seco
             bias[k, i] -= W[k, i]
         if k > 0:
             add_cross(v[k], S[k], rate[k - 1], c[k])
-    articulated(parent, floating, driven, given, S, M, c, bias, force, np.zeros(6), second, a, f)
+    articulated(tree, given, S, M, c, bias, force, np.zeros(6), second, a, f)
 
 
 @kernel
@@ -381,11 +383,13 @@ def momentum_rates(parent, data, driven, q, rate, S, v, h, W, out):
 
 
 @kernel
-def state_rates(parent, data, floating, only_speeds, driven, given, gravity, load_rows, loads, Y, rate, velocity, out):
+def state_rates(tree, data, only_speeds, given, loading, Y, rate, velocity, out):
     """Sets the rates out (s, n_y) of states Y (s, n_y), hinge rates (s, n) and segment velocities (s, rows, 6).
 
-    given (s, n): rates of driven hinges. only_speeds: out is not set. Returns the segment with a zero pivot, or 0.
+    given (s, n): rates of driven hinges. loading : gravity and loads of ``wrenches``. only_speeds: out is not set.
+    Returns the segment with a zero pivot, or 0.
     """
+    (parent, floating, driven), (gravity, load_rows, loads) = tree, loading
     rows = parent.size
     n = rows - 1
     R, hinge, c, S = np.empty((rows, 3, 3)), np.empty((rows, 3)), np.empty((rows, 3)), np.empty((rows, 6))
@@ -408,7 +412,7 @@ def state_rates(parent, data, floating, only_speeds, driven, given, gravity, loa
         poses(parent, data, q, R, hinge, c, S)
         spatial_inertias(data, R, c, M)
         bias[:] = 0.0
-        failed = articulated(parent, floating, driven, given[s], S, M, still, bias, p, h0, rate[s], v, h)
+        failed = articulated(tree, given[s], S, M, still, bias, p, h0, rate[s], v, h)
         if failed:
             return failed
         if only_speeds:
@@ -429,9 +433,7 @@ def state_rates(parent, data, floating, only_speeds, driven, given, gravity, loa
 
 
 @kernel
-def stage_rates(
-    parent, data, floating, driven, given, gravity, load_rows, loads, A, first, last, h, y0, K, y
-):  # fmt: skip
+def stage_rates(tree, data, given, loading, A, first, last, h, y0, K, y):
     """Stages ``first`` to ``last`` - 1 of an explicit Runge-Kutta step of length h from y0 = (q, v, work).
 
     A (stages, .) : coefficients, so that stage s is evaluated at y0 + h sum A[s, m] K[m]; K (stages, n_y) are the
@@ -439,15 +441,13 @@ def stage_rates(
     with a zero pivot, or 0.
     """
     # a variable: for the constant False, state_rates would be compiled a second time
-    n, rows, only_speeds = y0.size - 1, parent.size, last < first
+    n, rows, only_speeds = y0.size - 1, tree[0].size, last < first
     Y, out, rate, velocity = np.empty((1, n)), np.empty((1, n)), np.empty((1, rows - 1)), np.empty((1, rows, 6))
     for s in range(first, last):
         stage_state(A, s, h, y0, K, y)
         for i in range(n):
             Y[0, i] = y[i]
-        failed = state_rates(
-            parent, data, floating, only_speeds, driven, given, gravity, load_rows, loads, Y, rate, velocity, out
-        )
+        failed = state_rates(tree, data, only_speeds, given, loading, Y, rate, velocity, out)
         if failed:
             return failed
         for i in range(n):

@@ -117,13 +117,14 @@ FIRST_RATED = np.int64(1)
 
 
 @kernel
-def stage_rates(parent, index, data, gravity, applied, A, first, last, h, n_q, y0, K, y):
+def stage_rates(tree, applied, n_q, A, first, last, h, y0, K, y):
     """Stages ``first`` to ``last`` - 1 of an explicit Runge-Kutta step of length h from y0 = (q, u, work).
 
     A (stages, .) : coefficients, so that stage s is evaluated at y0 + h sum A[s, m] K[m]; K (stages, n_y) are the
-    rates, y (n_y,) is the last of these states. applied (n_u,) : further generalized forces, constant. Returns the row
-    with a zero pivot, or 0.
+    rates, y (n_y,) is the last of these states. tree : parents, index, data and gravity. applied (n_u,) : further
+    generalized forces, constant. Returns the row with a zero pivot, or 0.
     """
+    parent, index, data, gravity = tree
     rows = parent.size
     R, hinge, c, S = np.empty((rows, 3, 3)), np.empty((rows, 3)), np.empty((rows, 3)), np.empty((rows, 6))
     M, v, a, f = np.empty((rows, 6, 6)), np.empty((rows, 6)), np.empty((rows, 6)), np.empty((rows, 6))
@@ -164,7 +165,7 @@ def stage_rates(parent, index, data, gravity, applied, A, first, last, h, n_q, y
                 bias[k, 3 + i] -= mass * gravity[i]
         for k in range(1, rows):
             add_cross(v[index[k, CARRIER]], S[k], x[k], moving[k])
-        failed = articulated(parent, FLOATING, driven, second, S, M, moving, bias, force, still, second, a, f)
+        failed = articulated((parent, FLOATING, driven), second, S, M, moving, bias, force, still, second, a, f)
         if failed:
             return failed
         set_rates(index, q, u, second, K[s])
@@ -173,10 +174,10 @@ def stage_rates(parent, index, data, gravity, applied, A, first, last, h, n_q, y
 
 
 @kernel
-def steps(parent, index, data, gravity, applied, n_q, quaternion_q, loop):
+def steps(tree, applied, n_q, quaternion_q, loop):
     """Accepted steps of DOP853, as ``femb.numerics.dop853_kernels`` tells; ends before one that this loop cannot make.
 
-    applied (n_u,), n_q : as in ``stage_rates``. quaternion_q : indices of quaternions.
+    tree, applied (n_u,) : as in ``stage_rates``. quaternion_q : indices of quaternions.
     """
     coefficients, (scale_q, scale_v), bounds, clock, counts, (y, rate, K, y1, spare, fifth), output = loop
     A, E5, E3, _, _ = coefficients
@@ -189,9 +190,7 @@ def steps(parent, index, data, gravity, applied, n_q, quaternion_q, loop):
                 h = shortened(h, error)
                 rejections += 1
             h = trial_length(bounds, t, h)
-            if h == 0.0 or stage_rates(
-                parent, index, data, gravity, applied, A, FIRST_RATED, last + 1, h, n_q, y, K, y1
-            ):
+            if h == 0.0 or stage_rates(tree, applied, n_q, A, FIRST_RATED, last + 1, h, y, K, y1):
                 return
             error = error_size(E5, E3, scale_q, scale_v, n_q, h, y, y1, K, fifth)
             if not error < LOST:
@@ -200,7 +199,7 @@ def steps(parent, index, data, gravity, applied, n_q, quaternion_q, loop):
         count = instants_until(bounds, output, first, t, h)
         if count > 0:
             if first + count > output[1].shape[0] or stage_rates(
-                parent, index, data, gravity, applied, A, last + 1, last + 4, h, n_q, y, K, spare
+                tree, applied, n_q, A, last + 1, last + 4, h, y, K, spare
             ):
                 return
             interpolate(coefficients, bounds, output, n_q, first, count, t, h, y, y1, K)
@@ -278,11 +277,11 @@ class Recursion:
 
     def steps(self, loop: Loop, quaternions: Ints) -> None:
         """Accepted steps of DOP853; see ``femb.formulations.contract.WithSteps``. quaternions : indices in q."""
-        steps(*self._tree, self.no_forces, self._n_q, quaternions, loop)
+        steps(self._tree, self.no_forces, self._n_q, quaternions, loop)
 
     def _evaluate(self, applied: Floats, A: Floats, first: int, last: int, h: float, y0: Floats, K: Floats) -> Floats:
         y = np.empty_like(y0)
-        failed = stage_rates(*self._tree, applied, A, first, last, h, self._n_q, y0, K, y)
+        failed = stage_rates(self._tree, applied, self._n_q, A, first, last, h, y0, K, y)
         if failed:
             raise TrialError("the reduced mass matrix is singular: a direction without mass")
         return y
