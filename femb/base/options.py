@@ -247,7 +247,7 @@ class Run(Description):
     duration: Annotated[float, Unit("s"), POSITIVE]
     """from the start to the end"""
     output_interval: Annotated[float | None, Unit("s"), POSITIVE] = None
-    """by default duration/1000"""
+    """by default duration/1000; longer in models of more than some 20,000 numbers at each time"""
     method: Annotated[str, OneOf((*METHODS, AUTO))] = "radau"
     """the integrator: "radau" (Radau IIA of order 5, stiff and accurate), "bdf" (multistep, cheap steps), "rk"
     (explicit), "gauss" (symplectic, for long conservative motions that are not stiff), "generalized-alpha" (second

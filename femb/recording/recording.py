@@ -27,7 +27,7 @@ from femb.system.system import System
 
 # Output instants collected before their evaluation and their conversion to named arrays, which is cheaper for many at
 # once; of large models fewer, with about so many velocities in all.
-BLOCK, VELOCITIES = 1024, 200_000
+BLOCK, VELOCITIES = 1024, 1_000_000
 # Longest time, s, that output instants for a file wait for further ones, and how many times that of the last writing.
 PATIENCE, TIMES = 0.5, 10.0
 

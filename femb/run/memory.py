@@ -1,6 +1,7 @@
-"""Memory check before a run: whether its results fit into the free memory."""
+"""The size of the results of a run: output times of large models, and whether they fit into the free memory."""
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from femb.base.errors import ModelError
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 NUMBER, COPIES = 8, 2
 # Bytes that every machine has free.
 ALWAYS_FREE = 1e6
+# Numbers that a run records by default, and output intervals to choose from.
+BY_DEFAULT, INTERVALS = 2e7, (1000, 500, 200, 100)
 
 
 def numbers_per_output(system: "System") -> int:
@@ -39,6 +42,17 @@ def available() -> int | None:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, AttributeError):
         return None
+
+
+def with_interval(system: "System", run: "Run") -> "tuple[Run, str]":
+    """The run of a large model with an output interval, where none is given, and a line on it; the run itself of others
+    and of a run that records a part."""
+    numbers = numbers_per_output(system)
+    count = next((each for each in INTERVALS if each * numbers <= BY_DEFAULT), INTERVALS[-1])
+    if run.output_interval is not None or run.output.restricted or count == INTERVALS[0]:
+        return run, ""
+    line = f"results at {count + 1} times, since each has some {numbers:,} numbers: run.output_interval asks for others"
+    return replace(run, output_interval=run.duration / count), line
 
 
 def check_memory(system: "System", run: "Run") -> None:

@@ -276,9 +276,10 @@ def overview(model: Model, run: Run | None = None) -> Overview:
     if run is not None:
         check_known(model, run.duration)
         run, reason = with_method(system, run)
-        method = [f"method {reason}"] if reason else []
-        from femb.run.memory import check_memory
+        from femb.run.memory import check_memory, with_interval
 
+        run, of_output = with_interval(system, run)
+        method = [*([f"method {reason}"] if reason else []), *([of_output] if of_output else [])]
         make_formulation(system, run.formulation)
         check_memory(system, run)
         if run.output.restricted:

@@ -10,6 +10,7 @@ from femb.model.model import Model
 from femb.numerics.threads import one_blas_thread
 from femb.recording.recording import Recording
 from femb.results.results import Results
+from femb.run.memory import with_interval
 from femb.run.method_choice import with_method
 from femb.run.start import started
 from femb.run.time_loop import RunSummary, integrate
@@ -35,6 +36,7 @@ class RecordedRun:
         if isinstance(run.start, StartState):
             system = started(system, run)
         self.run, _ = with_method(system, run)
+        self.run, _ = with_interval(system, self.run)
         if self.run.accuracy is not None:
             from femb.run.accuracy import toward  # of few runs
 

@@ -80,7 +80,7 @@ def simulate(
     case_text, events = case_text or text, tuple(events)
     from femb.formulations import make_formulation
     from femb.recording.recording import Recording
-    from femb.run.memory import check_memory
+    from femb.run.memory import check_memory, with_interval
     from femb.run.method_choice import with_method
     from femb.small_motions.spin_watch import SpinWatch
     from femb.steppers import make_stepper
@@ -90,6 +90,7 @@ def simulate(
     if from_state:
         system = started(system, run)
     run, reason = with_method(system, run)
+    run, of_output = with_interval(system, run)
     for warning in run.unused():
         warnings.warn(warning, FembWarning, stacklevel=2)
     check_figures_of(model)
@@ -118,6 +119,8 @@ def simulate(
             system, run.method, out, case_text, run.output, reason, plan.options, earlier, len(times), observe
         ) as recording,
     ):
+        if reporter and of_output:
+            reporter.message(of_output)
         accuracy = None
         if asked is not None:
             from femb.run.accuracy import toward  # of few runs
