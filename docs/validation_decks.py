@@ -281,8 +281,8 @@ def main() -> None:
         print(rows[-1], flush=True)
     rows += [
         "",
-        "Forces of elements under forces, temperatures of grids, and of elements, in that order; a gradient through the "
-        "wall heats quadrilaterals alone, as its triangles, free to curve, then have moments:",
+        "Forces of elements under forces, temperatures of grids, and of elements, in that order; a gradient through "
+        "the wall heats quadrilaterals alone, as its triangles, free to curve, then have moments:",
         "",
     ]
     rows += ["| elements | largest differences, of the largest of its kind |", "| --- | --- |"]

@@ -174,8 +174,8 @@ def _forces(ends: Floats) -> Floats:
 
 
 def line_load(data: BulkData, load: Card, bars: dict[int, Card]) -> tuple[dict[int, Floats], Floats]:
-    """Forces and moments (6,) by grid of a PLOAD1, as of an exact Timoshenko beam with clamped ends, and the forces (8,)
-    of its bar, as of ``Bar``, where the grids do not move."""
+    """Forces and moments (6,) by grid of a PLOAD1, as of an exact Timoshenko beam with clamped ends, and forces (8,) of
+    its bar, as of ``Bar``, where the grids do not move."""
     number = load.whole(1)
     if number not in bars:
         raise ModelError(f"{load}: {number} is no CBAR and no CBEAM of the file")

@@ -114,8 +114,8 @@ class LoadSets:
         return sorted({card.whole(0) for card in cards if isinstance(card.value(0), int)})
 
     def of(self, number: int) -> tuple[dict[int, Floats], list[tuple[float, Card]], dict[int, Floats]]:
-        """Forces by grid, factors and cards of accelerations of the mass, and forces (8,) of bars, by number, where their
-        grids do not move, of a set. Raises ModelError."""
+        """Forces by grid, factors and cards of accelerations of the mass, and forces (8,) of bars, by number, where
+        their grids do not move, of a set. Raises ModelError."""
         parts = [(1.0, number)]
         for card in self.data.all("LOAD"):
             if card.id == number:

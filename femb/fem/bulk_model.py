@@ -258,8 +258,8 @@ class _Part:
         return {kind: each for kind, each in arrays.items() if not np.any(each >= count)}
 
     def heated(self, temperatures: Temperatures) -> tuple[Floats, dict[int, Floats]]:
-        """Forces (n,) of temperatures of the grids and elements, and forces (8,) of elements by their number where nothing
-        moves. Raises ModelError."""
+        """Forces (n,) of temperatures of the grids and elements, and forces (8,) of elements by their number where
+        nothing moves. Raises ModelError."""
         force, grids, held = np.zeros(self.size), list(self.row), dict[int, Floats]()
         if any(True for _ in self.data.all("CQUAD8", "CTRIA6")):
             raise ModelError("temperatures of CQUAD8 and CTRIA6 are not read: take CQUAD4 and CTRIA3")

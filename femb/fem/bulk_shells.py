@@ -99,8 +99,8 @@ def _heat(x: Floats, elements: ShellElements, SB: Floats) -> Floats:
 
 
 def _resultants(x: Floats, elements: ShellElements) -> Floats:
-    """(e, 8, m) by natural strains: x of a triangle is along its first side, of a quadrilateral it bisects the diagonals;
-    moments have NASTRAN's sign."""
+    """(e, 8, m) by natural strains: x of a triangle is along its first side, of a quadrilateral it bisects the
+    diagonals; moments have NASTRAN's sign."""
     along = x[:, 1] - x[:, 0]
     if x.shape[1] == 4:
         first, second = x[:, 2] - x[:, 0], x[:, 3] - x[:, 1]

@@ -77,8 +77,8 @@ class FeModel(Brief):
     stiffness (n, n) : sparse and symmetric. numbers (N,) : the nodes' numbers in their source. node_sets : (m,) numbers
     of rows of the nodes by name. stress : the stress stiffness, or None. cells : (c, k) nodes of the cells by their
     type in meshio, for pictures. joints (m, n) : rows whose products with displacements are zero, or None. supports
-    (h, n) : such rows of supports, which are not of the model. load_set : forces (n,) of a set of loads by its number, and
-    those of elements, by their numbers, where nothing moves.
+    (h, n) : such rows of supports, which are not of the model. load_set : forces (n,) of a set of loads by its number,
+    and those of elements, by their numbers, where nothing moves.
     recoverable : axes of grids and forces of elements of a deck, see ``femb.fem.recovery``.
     """
 

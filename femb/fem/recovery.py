@@ -38,9 +38,9 @@ def recovery_rows(
     shapes: Floats,
     held: Sequence[Mapping[int, Floats]] = (),
 ) -> tuple[tuple[str, ...], Floats, Floats]:
-    """Names, rows (r, s) by shapes (n, s), and what these are under each load (l, r) where nothing moves. given : texts;
-    grids : rows of the nodes of each; dofs (N, 6), the numbers of nodes in its last column; held : forces of elements
-    by their numbers, of each load. Raises ModelError."""
+    """Names, rows (r, s) by shapes (n, s), and what these are under each load (l, r) where nothing moves. given :
+    texts; grids : rows of the nodes of each; dofs (N, 6), the numbers of nodes in its last column; held : forces of
+    elements by their numbers, of each load. Raises ModelError."""
     names, rows, still = list[str](), [np.zeros((0, shapes.shape[1]))], [np.zeros((len(held), 0))]
     for text, chosen in zip(given, grids, strict=True):
         kind, _, rest = (each.strip() for each in text.partition("="))

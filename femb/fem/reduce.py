@@ -4,7 +4,6 @@ Source: docs/theory/modal_body.md.
 """
 
 import re
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +15,7 @@ from scipy.linalg import block_diag, eigh
 from femb.base.array_files import check_file, of_file, read_arrays
 from femb.base.bulk_cards import SI, Units
 from femb.base.bulk_data import is_deck, located
-from femb.base.errors import FembWarning, ModelError, Problem, ResultError
+from femb.base.errors import ModelError, Problem, ResultError
 from femb.base.mesh_files import nodes_on_plane
 from femb.base.types import Floats, Ints, Sparse
 from femb.elements.beam.shape import section_axes
