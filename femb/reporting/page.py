@@ -267,6 +267,8 @@ def study_of(results: Results) -> dict[str, Any] | None:
         "runs": len(sweep),
         "failed": int(np.sum(sweep.failed)),
         "judged": sweep.judged(),
+        "best": sweep.best,
+        "limits": {sweep.label(name): [x for x in pair if x is not None] for name, pair in sweep.limits.items()},
         "campbell": _campbell(sweep) if sweep.design == OF_MODES else None,
     }
 
@@ -316,7 +318,7 @@ NO_RESULTS: Mapping[str, Results] = {}
 FORMAT = 1  # of the data; see schema.json
 SCRIPTS = (
     *("arrays", "colours", "beams", "carriers", "structure", "viewer", "plots", "player", "picks", "film"),
-    *("curves", "chart", "tables", "envelopes", "modes", "frequency", "study", "main"),
+    *("curves", "chart", "tables", "envelopes", "modes", "frequency", "parallel", "study", "main"),
 )
 """The scripts of the page, parts of one, in this order."""
 FEWEST, MOST = 2, 20_000

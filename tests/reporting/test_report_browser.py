@@ -401,6 +401,41 @@ def test_unfinished_runs_and_studies_are_shown(browser, tmp_path):
     assert browser.value("document.querySelectorAll('.chart circle').length") == 2
 
 
+def test_runs_of_a_search_are_coloured_marked_and_chosen(browser, tmp_path):
+    """The best is a star and a row of its own, a limit a wall; what is dragged over an axis chooses runs everywhere."""
+    k, width = np.arange(8.0), np.array([3.0, 1.0, 4.0, 1.0, 5.0, 9.0, 2.0, 6.0])
+    outputs, none = {"mass": 10.0 - k, "stress": 2.0 * k}, np.zeros(8, dtype=bool)
+    limits = {"stress": (None, 9.0)}
+    sweep = Sweep(
+        {"k": k, "width": width}, outputs, none, [""] * 8, {"stress": "Pa"}, limits=limits, wanted="least mass"
+    )
+    opened(browser, sweep, tmp_path)
+    assert browser.value("document.querySelectorAll('path.star').length") == 1
+    assert browser.value("document.querySelector('path.star title').textContent").startswith("4:")
+    assert browser.value("document.querySelector('tr.best td').textContent") == "4"
+    assert browser.value("document.querySelectorAll('.run').length") == 8
+    lists = "document.querySelectorAll('.options select')[{}]"
+    choose = f"(() => {{{{ const list = {lists}; list.value = '{{}}'; list.onchange(); }}}})()"
+    browser.value(choose.format(0, 1))
+    assert browser.value("document.querySelectorAll('line.wall').length") == 1
+    browser.value(choose.format(2, 1))
+    shades = "new Set([...document.querySelectorAll('circle.point')].map((each) => getComputedStyle(each).fill)).size"
+    assert browser.value(shades) == 7  # and the star
+    # over the lower half of the first axis, k from 0 to 4
+    drag = """(() => {
+        const handle = document.querySelector('.handle'), box = handle.getBoundingClientRect();
+        handle.setPointerCapture = () => 0;
+        const at = (kind, part) => handle.dispatchEvent(new PointerEvent(kind, {
+            clientX: box.x + 4, clientY: box.y + (1 - part) * box.height, pointerId: 1 }));
+        at('pointerdown', -0.05); at('pointermove', 0.52); at('pointerup', 0.52);
+    })()"""
+    browser.value(drag)
+    assert browser.value("document.querySelectorAll('.run.outside').length") == 3
+    assert browser.value("document.querySelectorAll('circle.outside').length") == 3
+    assert browser.value("document.querySelectorAll('section .scroll:last-of-type tbody tr').length") >= 5
+    assert "5 of 8 runs: k 0 to" in browser.value("document.querySelector('main').textContent")
+
+
 def test_nothing_is_wider_than_a_phone(browser, tmp_path):
     """390 px wide: of a run with its audit, and of modes over a rate of rotation."""
     speeds = np.linspace(0.0, 300.0, 4)

@@ -2,17 +2,47 @@
 
 const CHART = { width: 640, height: 300, left: 72, right: 16, top: 12, bottom: 44 };
 
-/** Columns are {label, values}; joined: points in their order by a line; onpoint(k): a click on point k. */
-function chart(across, up, { joined = false, onpoint = null }) {
+/** Columns are {label, values, walls}, walls: limits, drawn as lines. Options: joined, points in their order by a line;
+ * onpoint(k), a click on point k; coloured, columns of which one may colour the points; best, the number of the point that
+ * is a star. The element's ``choose(inside)`` fades the points that are not inside. */
+function chart(across, up, { coloured = [], ...options }) {
   const place = element("div", { className: "chart" });
   const list = (columns) => element("select", { onchange: () => draw() }, columns.map((each, k) => new Option(each.label, String(k))));
-  const [first, second] = [list(across), list(up)];
+  const [first, second, third] = [list(across), list(up), list([{ label: "none" }, ...coloured])];
+  let inside = null;
   const draw = () => {
     const [x, y] = [across[Number(first.value)], up[Number(second.value)]];
-    place.replaceChildren(chartPicture(x, y, joined, onpoint));
+    const colour = coloured[Number(third.value) - 1] || null;
+    place.replaceChildren(chartPicture(x, y, { ...options, colour, inside }), ...(colour ? [pointLegend(colour)] : []));
   };
   draw();
-  return element("div", {}, element("div", { className: "options" }, labelled("up", second), labelled("across", first)), place);
+  const lists = [labelled("up", second), labelled("across", first), ...(coloured.length ? [labelled("colour", third)] : [])];
+  const made = element("div", {}, element("div", { className: "options" }, lists), place);
+  made.choose = (chosen) => {
+    inside = chosen;
+    draw();
+  };
+  return made;
+}
+
+/** The colour of a value between the least and the largest of a column. */
+function pointColour({ values }) {
+  const known = values.filter((value) => typeof value === "number");
+  const [low, high] = [Math.min(...known), Math.max(...known)];
+  return (value) => {
+    if (typeof value !== "number") return "#999";
+    const place = high > low ? ((value - low) / (high - low)) * (VIRIDIS.length - 1) : 0;
+    const k = Math.min(Math.floor(place), VIRIDIS.length - 2);
+    return `color-mix(in srgb, ${VIRIDIS[k + 1]} ${Math.round(100 * (place - k))}%, ${VIRIDIS[k]})`;
+  };
+}
+
+function pointLegend({ label, values }) {
+  const known = values.filter((value) => typeof value === "number");
+  const bar = element("div", { className: "bar" });
+  bar.style.background = `linear-gradient(to right, ${VIRIDIS.join(", ")})`;
+  const ends = [Math.min(...known), Math.max(...known)].map((value) => element("span", {}, shortNumber(value, 4)));
+  return element("div", { className: "legend beside-chart" }, element("div", { className: "legend-title" }, label), bar, element("div", { className: "legend-labels" }, ends));
 }
 
 /** An empty picture, and a function that makes parts of it. */
@@ -45,21 +75,38 @@ function drawAxes(picture, make, xs, ys, xlabel, ylabel) {
   return { across, upwards };
 }
 
-function chartPicture(x, y, joined, onpoint) {
+function chartPicture(x, y, { joined = false, onpoint = null, best = null, colour = null, inside = null }) {
   const { picture, make } = emptyPicture();
   const points = x.values.map((value, k) => [value, y.values[k], k]).filter(([a, b]) => typeof a === "number" && typeof b === "number");
   if (!points.length) return picture;
-  const [xs, ys] = [ticksOf(points.map(([a]) => a)), ticksOf(points.map(([, b]) => b))];
+  const walls = (of) => of.walls || [];
+  const [xs, ys] = [ticksOf([...points.map(([a]) => a), ...walls(x)]), ticksOf([...points.map(([, b]) => b), ...walls(y)])];
   const { across, upwards } = drawAxes(picture, make, xs, ys, x.label, y.label);
   const places = points.map(([a, b]) => `${across(a)},${upwards(b)}`);
   if (joined) picture.append(make("polyline", { class: "curve", points: places.join(" ") }));
+  for (const wall of walls(x)) picture.append(make("line", { class: "wall", x1: across(wall), x2: across(wall), y1: upwards(ys.low), y2: upwards(ys.high) }));
+  for (const wall of walls(y)) picture.append(make("line", { class: "wall", x1: across(xs.low), x2: across(xs.high), y1: upwards(wall), y2: upwards(wall) }));
+  const shade = colour && pointColour(colour);
   for (const [a, b, k] of points) {
-    const point = make("circle", { class: onpoint ? "point active" : "point", cx: across(a), cy: upwards(b), r: points.length > 200 ? 2 : 3.5 });
+    const kind = `${onpoint ? "point active" : "point"}${inside && !inside[k] ? " outside" : ""}${k === best ? " star" : ""}`;
+    const style = shade ? `fill: ${shade(colour.values[k])}` : "";
+    const point = k === best
+      ? make("path", { class: kind, style, d: starAt(across(a), upwards(b), 9) })
+      : make("circle", { class: kind, style, cx: across(a), cy: upwards(b), r: points.length > 200 ? 2 : 3.5 });
     point.append(make("title", {}, `${k}: ${shortNumber(a, 5)}, ${shortNumber(b, 5)}`));
     if (onpoint) point.addEventListener("click", () => onpoint(k));
     picture.append(point);
   }
   return picture;
+}
+
+/** The path of a star of five points. */
+function starAt(x, y, size) {
+  const corners = Array.from({ length: 10 }, (_, k) => {
+    const [r, angle] = [k % 2 ? 0.42 * size : size, (k * Math.PI) / 5 - Math.PI / 2];
+    return `${x + r * Math.cos(angle)},${y + r * Math.sin(angle)}`;
+  });
+  return `M${corners.join("L")}Z`;
 }
 
 /** Round ticks over values, and the range of an axis. */

@@ -1,4 +1,6 @@
-// The runs of a study: a chart of one column over another, distributions, statistics and the table.
+// The runs of a study: a chart of one column over another, parallel coordinates, distributions, statistics, the table.
+
+const MOST_AXES = 12; // of parallel coordinates
 
 function studySection(study) {
   const rows = study.values[0].map((_, k) => study.columns.map((_, c) => study.values[c][k]));
@@ -6,15 +8,22 @@ function studySection(study) {
     title, number: typeof study.values[c][0] === "number", key: (row) => row[c],
     text: (row) => (typeof row[c] === "number" ? shortNumber(row[c], 6) : row[c] === null ? "–" : String(row[c])),
   }));
-  const column = (label) => ({ label, values: study.values[study.columns.indexOf(label)] });
+  const column = (label) => ({ label, values: study.values[study.columns.indexOf(label)], walls: study.limits[label] || [] });
   const numeric = (each) => each.values.some((value) => typeof value === "number");
   const [variables, outputs] = [study.variables.map(column).filter(numeric), study.outputs.map(column).filter(numeric)];
   const said = study.campbell ? `Natural modes at ${study.runs} values.` : `${study.runs} runs, ${study.failed} failed; design: ${study.design}.`;
   const parts = [element("p", {}, said)];
   for (const line of study.judged) parts.push(element("p", {}, line.charAt(0).toUpperCase() + line.slice(1) + "."));
   if (study.campbell) parts.push(campbell(study.campbell));
+  const runs = table(columns, rows, null, study.best);
   if (outputs.length) {
-    parts.push(chart([...variables, ...outputs], [...outputs, ...variables], { joined: variables.length === 1 && ["grid", "list", "modes"].includes(study.design) }));
+    const joined = variables.length === 1 && ["grid", "list", "modes"].includes(study.design);
+    const picture = chart([...variables, ...outputs], [...outputs, ...variables], { joined, coloured: [...outputs, ...variables], best: study.best });
+    parts.push(picture);
+    const axes = [...variables, ...outputs].slice(0, MOST_AXES);
+    if (!study.campbell && axes.length > 2) {
+      parts.push(element("h3", {}, "All columns"), parallelCoordinates(axes, rows.length, study.best, (inside) => [picture, runs].forEach((part) => part.choose(inside))));
+    }
     if (!study.campbell) parts.push(element("h3", {}, "Distribution"), histogram([...outputs, ...variables]));
   }
   const statistics = outputs.map((each) => {
@@ -27,7 +36,7 @@ function studySection(study) {
   const words = ["least", "median", "mean", "deviation", "largest"];
   const shown = words.map((word) => ({ title: word, text: (row) => shortNumber(row[word], 6), key: (row) => row[word], number: true }));
   parts.push(element("h3", {}, "Outputs"), table([{ title: "output", text: (row) => row.label }, ...shown], statistics));
-  parts.push(element("h3", {}, study.campbell ? "Values" : "Runs"), table(columns, rows));
+  parts.push(element("h3", {}, study.campbell ? "Values" : "Runs"), runs);
   if (rows.length < study.runs) parts.push(element("p", { className: "hint" }, `The first ${rows.length} of ${study.runs} runs; sweep.csv has all.`));
   return parts;
 }

@@ -1,13 +1,15 @@
 // Tables: audit, peak loads, static states.
 
-/** A table with columns {title, text(row), number}; a click on a title sorts by it. */
-function table(columns, rows, onrow = null) {
+/** A table with columns {title, text(row), number}; a click on a title sorts by it. best: the number of the row that is
+ * marked. The element's ``choose(inside)`` leaves out the rows that are not inside. */
+function table(columns, rows, onrow = null, best = null) {
   const body = element("tbody");
   let order = rows.map((_, k) => k);
   let sorted = null;
-  const fill = () => body.replaceChildren(...order.map((k) => {
+  let inside = null;
+  const fill = () => body.replaceChildren(...order.filter((k) => !inside || inside[k]).map((k) => {
     const cells = columns.map((column) => element("td", { className: column.number ? "number" : "" }, column.text(rows[k], k)));
-    const line = element("tr", { className: onrow ? "active" : "" }, cells);
+    const line = element("tr", { className: `${onrow ? "active" : ""}${k === best ? " best" : ""}`.trim() }, cells);
     if (onrow) line.onclick = () => onrow(rows[k], k, line);
     return line;
   }));
@@ -23,7 +25,12 @@ function table(columns, rows, onrow = null) {
     return cell;
   });
   fill();
-  return element("div", { className: "scroll" }, element("table", {}, element("thead", {}, element("tr", {}, head)), body));
+  const made = element("div", { className: "scroll" }, element("table", {}, element("thead", {}, element("tr", {}, head)), body));
+  made.choose = (chosen) => {
+    inside = chosen;
+    fill();
+  };
+  return made;
 }
 
 function compared(a, b) {
