@@ -23,12 +23,13 @@ MOVING = ("bodies/", "beams/")
 
 
 def modes_of(results: Results) -> list[dict[str, Any]] | None:
-    """Frequency, damping, what moves most and its share of the kinetic energy, of every mode; None of other results."""
+    """Frequency, damping, what moves most, how, its share of the kinetic energy, of every mode; None without modes."""
     arrays = results.arrays
     if results.method != "modes" or "modes/frequencies" not in arrays:
         return None
     count = len(arrays["modes/frequencies"])
     labels = arrays["modes/labels"] if "modes/labels" in arrays else np.full(count, "")
+    motions = arrays["modes/motions"] if "modes/motions" in arrays else np.full(count, "")
     damping = arrays["modes/damping"] if "modes/damping" in arrays else np.zeros(count)
     shares = np.max(arrays["modes/energy"], axis=1, initial=0.0) if "modes/energy" in arrays else np.full(count, np.nan)
     return [
@@ -36,6 +37,7 @@ def modes_of(results: Results) -> list[dict[str, Any]] | None:
             "frequency": number(arrays["modes/frequencies"][k]),
             "damping": number(damping[k]),
             "moves": str(labels[k]).partition(".")[2] or str(labels[k]),
+            "motion": str(motions[k]),
             "share": number(shares[k]),
         }
         for k in range(count)

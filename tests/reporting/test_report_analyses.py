@@ -93,7 +93,13 @@ def test_interfaces_are_carried_by_their_flexible_body():
 def test_effective_masses_stand_beside_the_modes_they_belong_to(tmp_path):
     block, static, attributes = satellite(times=3)
     words = {"frequencies": [1.0, 1.0], "damping": [0.0, 0.0], "labels": ["beams.left", "beams.right"]}
-    words |= {"energy": [[0.9, 0.1], [0.2, 0.8]], "state": ["unloaded"], "held": ["hub"], "free_motions": [0, 0]}
+    words |= {
+        "motions": ["bending along z", ""],
+        "energy": [[0.9, 0.1], [0.2, 0.8]],
+        "state": ["unloaded"],
+        "held": ["hub"],
+        "free_motions": [0, 0],
+    }
     static |= {f"modes/{word}": np.array(value) for word, value in words.items()}
     for name in ("left", "right"):
         path = f"modes/{name}/"
@@ -102,7 +108,8 @@ def test_effective_masses_stand_beside_the_modes_they_belong_to(tmp_path):
         static[path + "rigid_mass"] = np.diag([6.0, 6.0, 6.0, 1e-20, 2.0, 2.0])
     attributes[""] |= {"method": "modes"}
     data = page_of(Results(block, static, attributes), tmp_path).data
-    assert [(row["moves"], row["share"]) for row in data["modes"]] == [("left", 0.9), ("right", 0.8)]
+    rows = [(row["moves"], row["motion"], row["share"]) for row in data["modes"]]
+    assert rows == [("left", "bending along z", 0.9), ("right", "", 0.8)]
     left, right = data["participation"]
     assert (left["modes"], right["modes"]) == ([1, None], [2, None])
     assert left["effective"][0] == [0, 0, 4.0, 0, 1.0, 0]

@@ -7,6 +7,7 @@ function modeTable(modes, player) {
     { title: "frequency (Hz)", text: (row) => shortNumber(row.frequency, 6), key: (row) => row.frequency, number: true },
     { title: "damping (%)", text: (row) => (Math.abs(row.damping) > 1e-9 ? shortNumber(100 * row.damping, 3) : "0"), key: (row) => row.damping, number: true },
     { title: "moves most", text: (row) => element("span", {}, row.moves, element("span", { className: "when" }, share(row))), key: (row) => row.moves },
+    { title: "motion", text: (row) => row.motion, key: (row) => row.motion },
   ];
   return table(columns, modes, player && ((_, k) => player.choose(k + 1)));
 }
