@@ -5,6 +5,7 @@ integrators, are wrong in the first digits: crossings are those of L itself. Sou
 section 5.
 """
 
+import cmath
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -12,14 +13,11 @@ import numpy as np
 
 from femb.base.html import Brief
 from femb.base.types import Complexes, Floats
+from femb.linear.margin_kernels import refined_response, responses
 from femb.numerics.linear_systems import continuous, eigenvalues, graded, resolving
 
 # |L| above this is that of a pole on the axis; the largest of a crossing.
 POLE = 1e7
-# Frequencies that are computed at once.
-AT_ONCE = 1000
-# Rows of a triangle that are solved together.
-BLOCK = 48
 # Of the slowest pole of a closed loop: poles and zeros of the opened one below are rounding of those at zero.
 SLOWEST = 0.1
 # |L| below this is rounding.
@@ -51,13 +49,15 @@ class OpenedLoop:
         basis = self._triangle
         if n:
             self._triangle, basis = schur(self.A, output="complex")
-        self._basis, self._left, self._right = basis, self.C @ basis, basis.conj().T @ self.B
+        right = basis.conj().T @ self.B
+        parts = (self._triangle.T, basis.T, basis.conj(), right[:, 0], self.A.T, self.B[:, 0], self.C[0])
+        self._refined = tuple(map(np.ascontiguousarray, parts))
+        self._responding = (self._refined[0], self.C @ basis, np.ascontiguousarray(right.T))
 
     def __call__(self, omega: Floats) -> Complexes:
         """(f,) L at omega (f,), rad/s."""
-        if len(omega) > AT_ONCE:
-            return np.concatenate([self(part) for part in np.split(omega, np.arange(AT_ONCE, len(omega), AT_ONCE))])
-        matrices = -self._matrices(self._point(omega))
+        points = 1j * omega if self.period is None else np.exp(1j * omega * (self.count * self.period))
+        matrices = -(responses(*self._responding, points) + self.D)
         if self.count == 1:
             return np.asarray(matrices[:, 0, 0])
         assert self.period is not None
@@ -70,14 +70,8 @@ class OpenedLoop:
         """L at one frequency, rad/s; refined, since scales of B and C enlarge the rounding of the triangle of A."""
         if self.count > 1 or not len(self._triangle):
             return complex(self(np.array([omega]))[0])
-        from scipy.linalg.lapack import ztrtrs
-
-        point = complex(self._point(np.array([omega]))[0])
-        shifted = -self._triangle
-        shifted.T.flat[:: len(shifted) + 1] += point
-        x = self._basis @ ztrtrs(shifted, self._right)[0]
-        x += self._basis @ ztrtrs(shifted, self._basis.conj().T @ (self.B - point * x + self.A @ x))[0]
-        return -complex((self.C @ x + self.D)[0, 0])
+        point = 1j * omega if self.period is None else cmath.exp(1j * omega * self.period)
+        return -complex(refined_response(*self._refined, point) + self.D[0, 0])
 
     def grid(self) -> Floats:
         """Frequencies (f,), rad/s, that resolve the poles and zeros of L and the poles of the closed loop."""
@@ -101,24 +95,6 @@ class OpenedLoop:
         aliases = (2.0j * np.pi / common) * np.arange(self.count)
         poles = np.concatenate([poles + alias for alias in aliases] + [poles.conj() + alias for alias in aliases])
         return _apart(resolving(poles, last=0.5 / self.period))
-
-    def _point(self, omega: Floats) -> Complexes:
-        return np.asarray(1j * omega if self.period is None else np.exp(1j * omega * (self.count * self.period)))
-
-    def _matrices(self, points: Complexes) -> Complexes:
-        """(f, k, k) C (z - A)^-1 B + D at points z (f,)."""
-        triangle, n, k = self._triangle, len(self._triangle), self.count
-        each = np.repeat(points, k)
-        x = np.zeros((n, len(each)), dtype=complex)
-        for end in range(n, 0, -BLOCK):
-            start = max(end - BLOCK, 0)
-            x[start:end] = np.tile(self._right[start:end], len(points)) + triangle[start:end, end:] @ x[end:]
-            for i in reversed(range(start, end)):
-                pivot = each - triangle[i, i]
-                x[i] += triangle[i, i + 1 : end] @ x[i + 1 : end]
-                x[i] /= np.where(pivot == 0.0, np.finfo(float).tiny ** 0.1, pivot)
-        found = (self._left @ x).reshape(k, len(points), k)
-        return np.asarray(np.moveaxis(found, 1, 0) + self.D)
 
 
 class InjectedLoop:

@@ -368,8 +368,6 @@ def with_continuous(
 
     Raises ModelError: an algebraic loop.
     """
-    from scipy.linalg import block_diag
-
     if not laws:
         return plant
     n, m, p = len(plant.states), len(plant.inputs), len(plant.outputs)
@@ -377,7 +375,7 @@ def with_continuous(
     read = [name for law in laws for name in law.inputs]
     states = [name for law in laws for name in law.states]
     e, w = len(errors), int(opened is not None)
-    A, B, C, D = (block_diag(*(getattr(law, word) for law in laws)) for word in "ABCD")
+    A, B, C, D = (_blocks([getattr(law, word) for law in laws]) for word in "ABCD")
     # y = (what laws read) of (x, states, commands, inputs, errors, w), by rows
     of_plant = selection(read, plant.outputs)
     of_laws = selection(read, given) * ~np.isin(read, plant.outputs)[:, None]
@@ -424,6 +422,16 @@ def with_continuous(
         rates[:, :k], rates[:, k:], values[:, :k], values[:, k:], (*plant.states, *states), inputs, outputs,
         units=plant.units,
     )  # fmt: skip
+
+
+def _blocks(parts: Sequence[Floats]) -> Floats:
+    """The block diagonal matrix of these parts; scipy's own takes longer than all the rest of a small loop."""
+    found = np.zeros(np.sum([part.shape for part in parts], axis=0))
+    at = np.zeros(2, dtype=int)
+    for part in parts:
+        end = at + part.shape
+        found[at[0] : end[0], at[1] : end[1]], at = part, end
+    return found
 
 
 def merged(instants: Sequence[LoopInstant], times: Floats) -> list[LoopInstant]:
