@@ -52,9 +52,10 @@ def peak_gain(space: StateSpace) -> PeakGain:
         if not level:
             break
         crossings = _crossings(matrices, level)
-        if len(crossings) < 2:
+        if not len(crossings):
             break
-        middles = np.sqrt(crossings[1:] * crossings[:-1])
+        # beside a level at zero or infinity the crossing there is lost in rounding
+        middles = np.concatenate([[0.5 * crossings[0]], np.sqrt(crossings[1:] * crossings[:-1]), [2.0 * crossings[-1]]])
         found = max(((_at(matrices, float(w)), float(w)) for w in middles), key=lambda pair: pair[0][0])
         if found[0][0] <= level:
             break
