@@ -8,6 +8,7 @@ Source: docs/theory/control_loop.md, section 2; Astrom and Wittenmark, Computer-
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import inf, isfinite, tan
 from typing import NamedTuple
 
@@ -156,7 +157,7 @@ class LinearLaw:
         """A, B, C, D."""
         return Realisation(self.A, self.B, self.C, self.D)
 
-    @property
+    @cached_property
     def openings(self) -> dict[str, tuple[Floats, Floats]]:
         """Directions d (p,) and l (p,) of each channel, by name, with l.d = 1: the signal l.u acts by d, and u is the
         sum of these.

@@ -236,6 +236,7 @@ class Messages:
 @click.option("--scheduler", metavar="ADDRESS", help="Run on the workers of this dask scheduler, as tcp://host:8786.")
 @click.option("--cluster", metavar="KIND", help="Start dask workers: local, or slurm, by jobs of one core.")
 @click.option("--together", is_flag=True, help="Integrate 32 runs at a time as one ensemble, in this process.")
+@click.option("--form", "exact", is_flag=True, help="Loops by the exact form of the case over its ranges, made once.")
 @click.option("--optimize", type=click.IntRange(min=1), metavar="N", help="Search for the best, in at most N runs.")
 @click.option("--sobol", is_flag=True, help="Sobol indices of all variables, from runs x (variables + 2) runs.")
 @OUT
@@ -248,6 +249,7 @@ def sweep(
     scheduler: str | None,
     cluster: str | None,
     together: bool,
+    exact: bool,
     optimize: int | None,
     sobol: bool,
     out: Path | None,
@@ -274,13 +276,18 @@ def sweep(
         folder = folder_of(study, out)
         table_file, part = folder / f"{TABLE}.h5", folder / f"{TABLE}.part"
         check_writable(table_file)
-        finished = not force and is_finished(described, folder)
+        form = None
+        if exact:
+            from femb.robust.uncertain import uncertain
+
+            form = uncertain(described)
+        finished = not force and is_finished(described, folder, form)
         if finished and not quiet:
             click.echo(f"{table_file}: has the results of this study already; --force computes anew", err=True)
         if not finished and not part.exists():
             check_free(table_file, force)
         if workers is None:
-            workers = 0 if scheduler or cluster or together else core_count()
+            workers = 0 if scheduler or cluster or together or exact else core_count()
         if not finished:
             compile_for(described, Messages(quiet))
         done = 0
@@ -294,7 +301,7 @@ def sweep(
 
                 table = carry_out(
                     described, workers=workers, out=folder, again=force, progress=progress, scheduler=scheduler,
-                    cluster=cluster, together=together,
+                    cluster=cluster, together=together, form=form,
                 )  # fmt: skip
         except KeyboardInterrupt as stop:
             count = f"{done} of {described.most} runs"
@@ -302,7 +309,7 @@ def sweep(
             click.echo("\n".join(filter(None, getattr(stop, "__notes__", ()))), err=True)
             sys.exit(INTERRUPTED)
         paths = [folder / f"{TABLE}.csv", table_file]
-        texts: list[str] = [table.summary()]
+        texts: list[str] = [table.summary(), *([] if form is None else [form.table()])]
         values: dict[str, object] = {"columns": table.columns()}
         if described.design == "saltelli":
             from femb.results.sobol import all_indices

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from femb.case import read_case
 from femb.case.compose import override
 from femb.linear.linearise import linearize, loop
 from femb.linear.loop import Loop
+from femb.linear.sampled_motion import part_of
 from femb.linear.state_space import StateSpace
 from femb.model.model import Model
 from femb.numerics.threads import can_fork, core_count, has_forks, limited_threads, one_blas_thread
@@ -74,6 +75,17 @@ class Described(NamedTuple):
     text: str
 
 
+class LoopFamily(Protocol):
+    """Loops of a case for all values of its parameters, as ``femb.Uncertain``."""
+
+    @property
+    def nominal(self) -> Mapping[str, float]:
+        """The nominal values of the parameters by name."""
+
+    def loop(self, values: Mapping[str, float]) -> Loop:
+        """The loop at values of parameters, the others nominal."""
+
+
 @dataclass(frozen=True)
 class Runner:
     """The data that every process of a study needs; can be pickled.
@@ -81,6 +93,7 @@ class Runner:
     source : path and text of the case file, or the function that makes the model, with ``run``. keys : the entries of
     each variable. factors : by entry, the number or numbers of the case that values of a relative variable multiply.
     folder : of the results of all runs, None to keep none. nominal : of a function, the values of the nominal case.
+    form : of the loops, in place of models, and by the name of each variable what its values are times.
     """
 
     source: tuple[Path, str] | Build
@@ -91,6 +104,7 @@ class Runner:
     outputs: tuple[StudyOutput, ...]
     folder: Path | None = None
     nominal: tuple[Any, ...] = ()
+    form: tuple[LoopFamily, Mapping[str, float]] | None = None
 
     def __call__(self, number: int, values: Sequence[Any]) -> StudyRow:
         """Carry out a run. Its errors, also those of functions of a case in Python, are part of the row."""
@@ -114,6 +128,10 @@ class Runner:
 
     def analyses(self, values: Sequence[Any], folder: Path | None = None) -> "RunAnalyses":
         """The analyses of a run with these values. Raises ModelError where they give no model."""
+        if self.form is not None:
+            form, factors = self.form
+            pairs = zip(factors.items(), values, strict=True)
+            return FormAnalyses(form, {name: factor * value for (name, factor), value in pairs}, self)
         return self.analyses_of(self.described(values), folder)
 
     def analyses_of(self, described: "Described", folder: Path | None = None) -> "RunAnalyses":
@@ -124,7 +142,9 @@ class Runner:
     @cached_property
     def reference(self) -> "RunAnalyses":
         """The analyses of the nominal case: the case without variables, of a function that of the first run."""
-        if callable(self.source):
+        if self.form is not None:
+            found: RunAnalyses = FormAnalyses(self.form[0], {}, self)
+        elif callable(self.source):
             found = self.analyses(self.nominal)
         else:
             found = self.analyses_of(replace(self, keys=()).described(()))
@@ -267,6 +287,26 @@ class RunAnalyses:
             return None
         self.folder.mkdir(parents=True, exist_ok=True)
         return self.folder / name
+
+
+class FormAnalyses(RunAnalyses):
+    """The analyses of one run of a form: loops, and their transfer functions. values : of its parameters by name."""
+
+    def __init__(self, form: LoopFamily, values: Mapping[str, float], of: Runner) -> None:
+        self.found, self.found_linear, self.of, self.previous = {}, {}, of, None
+        self._form, self._values = form, values
+
+    def __getattr__(self, name: str) -> Any:
+        raise ResultError("a form has loops and their transfer functions alone: leave this output, or the form, out")
+
+    def loop(self, start: str | None) -> Loop:
+        if start is not None:
+            raise ResultError(f"start: got {start!r}; a form has the start of its case: leave it out")
+        return self.once(("loop",), lambda: self._form.loop(self._values))
+
+    def space(self, start: str | None, inputs: tuple[str, ...], outputs: tuple[str, ...], closed: bool) -> StateSpace:
+        of = self.loop(start)
+        return of.closed(inputs or None, outputs or None) if closed else part_of(of.plant, inputs, outputs)
 
 
 # Workers: in this process, or in processes of this machine.

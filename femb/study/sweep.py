@@ -27,7 +27,7 @@ from femb.case.text import CaseError, text_of
 from femb.results.results import Results
 from femb.results.sweep import Sweep
 from femb.study.ensemble import TOGETHER, simulate_ensemble
-from femb.study.runner import Described, RunAnalyses, Runner, Runs, StudyRow, in_pool, in_process
+from femb.study.runner import Described, LoopFamily, RunAnalyses, Runner, Runs, StudyRow, in_pool, in_process
 from femb.study.search import Search
 from femb.study.study import Study, read_study
 from femb.study.variables import OPTIMIZE, WORST
@@ -37,23 +37,28 @@ from femb.study.variables import OPTIMIZE, WORST
 # Without it a misspelt entry or quantity would be the message of every single run.
 
 
-def runner_of(study: Study, folder: Path | None) -> Runner:
-    """The runner of a study; folder : for the results of all runs.
+def runner_of(study: Study, folder: Path | None, form: LoopFamily | None = None) -> Runner:
+    """The runner of a study; folder : for the results of all runs. form : as in ``sweep``.
 
     Raises ModelError: a relative variable of an entry that is no number; CaseError where the case cannot be read.
     """
     source = study.build
     keys = tuple(variable.keys for variable in study.variables.values())
+    of_form = None
+    if form is not None:
+        if unknown := [name for name in study.variables if name not in form.nominal]:
+            raise ModelError(f"form: has no {', '.join(unknown)}; its parameters are {', '.join(form.nominal)}")
+        of_form = form, {name: form.nominal[name] if each.relative else 1.0 for name, each in study.variables.items()}
     if source is not None:
         nominal = study.rows[0] if study.rows else ()
-        return Runner(source, study.run, (), keys, {}, tuple(study.outputs.values()), folder, nominal)
+        return Runner(source, study.run, (), keys, {}, tuple(study.outputs.values()), folder, nominal, of_form)
     path = Path(study.case)
     text = text_of(path)
     factors: dict[str, Any] = {}
     if any(variable.relative for variable in study.variables.values()):
         factors = _factors(study, path, text)
     file = (path.resolve(), text)
-    return Runner(file, None, study.overrides, keys, factors, tuple(study.outputs.values()), folder)
+    return Runner(file, None, study.overrides, keys, factors, tuple(study.outputs.values()), folder, form=of_form)
 
 
 def _factors(study: Study, path: Path, text: str) -> dict[str, Any]:
@@ -87,7 +92,7 @@ def trial(study: Study, runner: Runner) -> dict[str, str]:
     if not study.rows:
         return {}
     try:
-        analyses = runner.analyses(study.rows[0])
+        analyses = replace(runner, form=None).analyses(study.rows[0])
     except CaseError as error:
         _check_entries(study, runner, error)
         return {}
@@ -98,6 +103,7 @@ def trial(study: Study, runner: Runner) -> dict[str, str]:
         if not variable.relative and len(own) == 1 and any(own):
             units[name] = own.pop()
     problems = []
+    analyses = analyses if runner.form is None else runner.analyses(study.rows[0])
     for name, output in study.outputs.items():
         try:
             units[name] = output.unit(analyses)
@@ -170,6 +176,7 @@ def fingerprint(study: Study, runner: Runner) -> dict[str, str]:
             else {}
         ),
         "keep": study.keep,
+        **({"form": "exact"} if runner.form is not None else {}),
     }
     return {word: _digest(json.dumps(part, sort_keys=True, default=repr)) for word, part in parts.items()}
 
@@ -294,10 +301,10 @@ def finished_rows(folder: Path, runner: Runner, parts: Mapping[str, str]) -> dic
     return {number: StudyRow(number, *row) for number, row in enumerate(rows)}
 
 
-def is_finished(study: Study, folder: Path) -> bool:
+def is_finished(study: Study, folder: Path, form: LoopFamily | None = None) -> bool:
     """Whether a folder has the finished table of this study."""
     with suppress(ModelError):
-        runner = runner_of(study, None)
+        runner = runner_of(study, None, form)
         return bool(finished_rows(folder, runner, fingerprint(study, runner)))
     return False
 
@@ -374,6 +381,7 @@ def sweep(
     scheduler: str | None = None,
     cluster: str | None = None,
     together: bool = False,
+    form: LoopFamily | None = None,
     again: bool = False,
     progress: Callable[[int, int, int], None] | bool | None = None,
 ) -> Sweep:
@@ -391,6 +399,8 @@ def sweep(
         scheduler: the address of a dask scheduler.
         cluster: in place of it "local" or "slurm", for workers of dask.distributed.
         together: integrate the motions of 32 runs at a time as an ensemble, in this process; see ``simulate_ensemble``.
+        form: ``femb.uncertain(study)``: loops and their transfer functions are of it, not of a model for each run;
+            gains that follow an inertia are those of the nominal case. Runs are in this process.
         again: start anew where ``out`` has runs of another study, or all runs of this one.
         progress: True for a bar; or called as ``progress(done, failed, total)`` before the first run and after every
             run.
@@ -407,13 +417,15 @@ def sweep(
     check_places(workers, scheduler, cluster)
     if together and (workers or scheduler or cluster or study.keep):
         raise ModelError("together: runs in this process, and keeps no results of all runs; leave the others out")
+    if form is not None and (workers or scheduler or cluster or together or study.keep):
+        raise ModelError("form: runs in this process, and has no results of all runs; leave the others out")
     if together:
         refuse_audit(study)
     if study.keep and out is None:
         raise ModelError("keep: the results of all runs need a folder: give out=...")
     folder = None if out is None else Path(out)
     try:
-        runner = runner_of(study, folder / RUNS if folder is not None and study.keep else None)
+        runner = runner_of(study, folder / RUNS if folder is not None and study.keep else None, form)
         units = trial(study, runner)
     except ModelError as error:
         raise study.located(error) from error
