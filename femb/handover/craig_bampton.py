@@ -109,10 +109,12 @@ class CraigBampton(Brief):
         return cls(name, whole.point, whole.axes, mass, stiffness, damping, (*DIRECTIONS, *modes))
 
     def dynamic_mass(self, s: complex) -> Complexes:
-        """D(s) (6, 6): the wrench on the boundary by its acceleration at e^(s t), s in rad/s: equation (4)."""
+        """D(s) (6, 6): the wrench on the boundary by its acceleration at e^(s t), s in rad/s: equation (4), with the
+        damping and gyroscopic terms of the boundary where it has some."""
         inner = s * s * self.mass[6:, 6:] + s * self.damping[6:, 6:] + self.stiffness[6:, 6:]
-        share = s * s * np.linalg.solve(inner, self.mass[6:, :6].astype(complex))
-        return np.asarray(self.mass[:6, :6] - self.mass[:6, 6:] @ share, dtype=np.complex128)
+        outer = self.mass + self.damping / s if np.any(self.damping[:6]) else self.mass
+        share = s * s * np.linalg.solve(inner, outer[6:, :6].astype(complex))
+        return np.asarray(outer[:6, :6] - outer[:6, 6:] @ share, dtype=np.complex128)
 
     def write(self, path: str | Path) -> Path:
         """Write a .npz, .mat, .h5 (group craig_bampton), .op4 or a DMIG punch file .pch; its path.

@@ -272,7 +272,8 @@ ALONE = f"{REFUSED}|can move without stiffness"
 
 @every_kind
 def test_hybrid_coordinates_have_every_force(kind):
-    """With all modes of the appendages and the model's own dampers: the hub's response of the whole sparse model."""
+    """With all modes of the appendages and the model's own dampers: the hub's response of the whole sparse model, also
+    by Craig-Bampton's matrices."""
     model = System(EXAMPLES[kind](), assemble=True)
     if "a" not in model.layout.bodies:
         return
@@ -287,5 +288,11 @@ def test_hybrid_coordinates_have_every_force(kind):
     words = {"inputs": ["bodies.a.force", "bodies.a.torque"], "outputs": ["bodies.a.position", "bodies.a.turn"]}
     wanted = linear_model(model, hub="a", **words).frequency_response(frequencies).values
     # positions are in inertial axes there
-    R = block_diag(found.axes, np.eye(3))
-    compared(R @ hub / np.max(np.abs(wanted)), wanted / np.max(np.abs(wanted)), 1e-9)
+    R, size = block_diag(found.axes, np.eye(3)), np.max(np.abs(wanted))
+    compared(R @ hub / size, wanted / size, 1e-9)
+    whole = femb.handover.CraigBampton.of(found, dampers=True)
+    for frequency, response in zip(frequencies, wanted, strict=True):
+        s = 2j * np.pi * frequency
+        by_matrices = np.linalg.inv(s * s * whole.mass + s * whole.damping + whole.stiffness)[:6, :6]
+        compared(R @ by_matrices / size, response / size, 1e-9)
+        compared(R @ np.linalg.inv(s * s * whole.dynamic_mass(s)) / size, response / size, 1e-9)
