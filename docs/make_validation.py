@@ -1,4 +1,4 @@
-"""Make docs/validation.md: ``python docs/make_validation.py [LITERATURE | GROUP ...]``, some two minutes for all.
+"""Make docs/validation.md: ``python docs/make_validation.py [LITERATURE | ROBUST | GROUP ...]``, in some minutes.
 
 Computes all problems, or those of some groups, writes their numbers to docs/validation.json, the tables of that file
 into the page between its markers, and the pictures. ``--page`` writes the tables of the file alone.
@@ -13,11 +13,16 @@ from typing import Any
 from validation_literature import MODES, STATICS
 from validation_motion import MOTION
 from validation_problems import GROUPS, order, table
+from validation_robust import ROBUST
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE, DATA = ROOT / "docs" / "validation.md", ROOT / "docs" / "validation.json"
 LITERATURE = "LITERATURE"
-SUBJECTS = {"statics": STATICS, "modes": MODES, "dynamics": MOTION}
+# Tables of single values: their subjects, and the problems of these.
+LISTS = {
+    LITERATURE: {"statics": STATICS, "modes": MODES, "dynamics": MOTION},
+    "ROBUST": {"uncertain models": ROBUST},
+}
 ON_THE_PAGE = tuple(word for word in GROUPS if word != "KINDS")  # that one is of docs/howto/beams.md
 PICTURES = {
     LITERATURE: ("validation_literature",),
@@ -36,7 +41,7 @@ PICTURES = {
 
 def computed(word: str) -> Any:
     """The numbers of a group as they are stored."""
-    if word != LITERATURE:
+    if word not in LISTS:
         group = GROUPS[word]
         return {"values": list(group.values), "errors": table(group)}
     return [
@@ -45,7 +50,7 @@ def computed(word: str) -> Any:
             "source": row.source, "reference": row.reference, "found": row.found, "error": row.error,
             "bound": row.bound,
         }
-        for subject, problems in SUBJECTS.items()
+        for subject, problems in LISTS[word].items()
         for problem in problems
         for row in problem()
     ]  # fmt: skip
@@ -53,7 +58,7 @@ def computed(word: str) -> Any:
 
 def lines_of(word: str, data: Any) -> list[str]:
     """The table of a group."""
-    if word == LITERATURE:
+    if word in LISTS:
         return literature_lines(data)
     group = GROUPS[word]
     head = [f"{group.symbol}={value:g}" for value in data["values"]] + ["order"] * (group.order is not None)
@@ -93,7 +98,7 @@ def problem_of(row: dict[str, Any]) -> str:
 
 def page_with(text: str, data: dict[str, Any]) -> str:
     """The text of the page with the tables of all groups between their markers."""
-    for word in (word for word in (LITERATURE, *ON_THE_PAGE) if word in data):
+    for word in (word for word in (*LISTS, *ON_THE_PAGE) if word in data):
         begin, end = f"<!-- validation {word} -->\n", "<!-- end of validation -->\n"
         before, _, rest = text.partition(begin)
         _, _, after = rest.partition(end)
@@ -104,17 +109,17 @@ def page_with(text: str, data: dict[str, Any]) -> str:
 def main(words: list[str]) -> None:
     """Compute, write and draw."""
     data: dict[str, Any] = json.loads(DATA.read_text(encoding="utf-8")) if DATA.exists() else {}
-    groups = [] if "--page" in words else words or [LITERATURE, *ON_THE_PAGE]
+    groups = [] if "--page" in words else words or [*LISTS, *ON_THE_PAGE]
     for word in groups:
         begin = time.process_time()
         data[word] = computed(word)
         DATA.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         print(f"{word}: {time.process_time() - begin:.0f} s of CPU time", flush=True)
     PAGE.write_text(page_with(PAGE.read_text(encoding="utf-8"), data), encoding="utf-8")
-    if groups:
+    if names := list(dict.fromkeys(name for word in groups for name in PICTURES.get(word, ()))):
         import make_images
 
-        make_images.main(list(dict.fromkeys(name for word in groups for name in PICTURES[word])))
+        make_images.main(names)
 
 
 if __name__ == "__main__":

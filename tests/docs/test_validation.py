@@ -22,14 +22,15 @@ def stored():
 
 def test_the_page_has_the_tables_of_its_file():
     make = script("make_validation")
-    assert set(stored()) == {make.LITERATURE, *make.ON_THE_PAGE}
+    assert set(stored()) == {*make.LISTS, *make.ON_THE_PAGE}
     text = PAGE.read_text(encoding="utf-8")
     assert make.page_with(text, stored()) == text
 
 
-def test_values_of_the_literature_are_within_their_bounds():
-    rows = stored()["LITERATURE"]
-    assert len(rows) > 40
+@pytest.mark.parametrize(("word", "count"), [("LITERATURE", 40), ("ROBUST", 30)])
+def test_values_of_other_programs_are_within_their_bounds(word, count):
+    rows = stored()[word]
+    assert len(rows) > count
     assert not [row for row in rows if not row["error"] < row["bound"]]
 
 
@@ -37,11 +38,16 @@ def test_values_of_the_literature_are_within_their_bounds():
 CHEAP = {
     "validation_literature": ("elastica", "stretched", "geradin", "bend", "princeton", "frequencies"),
     "validation_motion": ("pendulum", "satellites"),
+    "validation_robust": ("reduction", "thin", "budgets"),
 }
 
 
 def check_literature(module, names):
-    page = {(row["problem"], row["quantity"], row["source"]): row for row in stored()["LITERATURE"]}
+    page = {
+        (row["problem"], row["quantity"], row["source"]): row
+        for rows in (stored()["LITERATURE"], stored()["ROBUST"])
+        for row in rows
+    }
     for name in names:
         for row in getattr(script(module), name)():
             wanted = page[row.problem, row.quantity, row.source]
@@ -58,7 +64,8 @@ def test_cheap_values_of_the_literature_are_those_of_the_page(module):
 
 @pytest.mark.slow
 def test_all_values_of_the_literature_are_those_of_the_page():
-    for module, words in (("validation_literature", ("STATICS", "MODES")), ("validation_motion", ("MOTION",))):
+    lists = {"literature": ("STATICS", "MODES"), "motion": ("MOTION",), "robust": ("ROBUST",)}
+    for module, words in ((f"validation_{name}", words) for name, words in lists.items()):
         for word in words:
             check_literature(module, [problem.__name__ for problem in getattr(script(module), word)])
 
