@@ -24,7 +24,7 @@ def solved(tmp_path, *cards, control=(), number=7):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FembWarning)
         model = read_structure(path)
-    force = model.load_set(number)
+    force = model.load_set(number)[0]
     rows = [each.toarray() for each in (model.joints, model.supports) if each is not None]
     free = null_space(np.vstack(rows)) if rows else np.eye(model.size)
     return model, free @ np.linalg.lstsq(free.T @ model.stiffness @ free, free.T @ force, rcond=1e-13)[0], force
