@@ -14,7 +14,7 @@ import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from femb.base.errors import FembError, ModelError, Problem
 from femb.base.html import Brief
@@ -23,6 +23,9 @@ from femb.base.values import check_kind, nearest
 from femb.case.compose import Composition, composed, locate_files, refused
 from femb.case.text import CaseError, key_lines, located, text_of
 from femb.model.model import Model
+
+if TYPE_CHECKING:
+    from femb.case.build import KnownItems
 
 Paths = tuple[tuple[str, ...], ...]
 
@@ -161,8 +164,12 @@ def load_case(path: str | Path, overrides: Iterable[str] = (), allow_code: bool 
     return read_case(path, text_of(path), overrides, allow_code)
 
 
-def read_case(path: Path, text: str, overrides: Iterable[str] = (), allow_code: bool = False) -> Case:
+def read_case(
+    path: Path, text: str, overrides: Iterable[str] = (), allow_code: bool = False, known: "KnownItems | None" = None
+) -> Case:
     """The case in the text of a file, as in ``load_case``; path : names the file in messages and finds those beside it.
+
+    known : of cases that are read again and again with other overrides.
 
     Raises CaseError.
     """
@@ -172,7 +179,7 @@ def read_case(path: Path, text: str, overrides: Iterable[str] = (), allow_code: 
         model, run, unended, set_paths, composition = _from_python(path, text, overrides)
     else:
         allowed = allow_code or os.environ.get(ALLOW_CODE) == "1"
-        model, run, unended, set_paths, composition, parameters = _from_toml(path, text, overrides, allowed)
+        model, run, unended, set_paths, composition, parameters = _from_toml(path, text, overrides, allowed, known)
     comments = "".join(f"# {line}\n" for line in _remarks(composition, overrides))
     full = f"{text}\n{comments}" if comments else text
     return Case(model.title, full, model, run, path, set_paths, overrides, composition.elsewhere, parameters, unended)
@@ -185,12 +192,12 @@ def _remarks(composition: Composition, overrides: tuple[str, ...]) -> list[str]:
 
 
 def _from_toml(
-    path: Path, text: str, overrides: tuple[str, ...], allow_code: bool
+    path: Path, text: str, overrides: tuple[str, ...], allow_code: bool, known: "KnownItems | None"
 ) -> tuple[Model, Run | None, Run | None, Paths, Composition, Mapping[str, Any]]:
     from femb.case.build import UNENDED, build, kinds
     from femb.case.compose import apply_override
 
-    composition = composed(path, text)
+    composition = composed(path, text) if known is None else known.composed(path, text)
     document = composition.document
     if not document and not overrides:
         raise CaseError.of_file(path, "the file is empty: a case has at least one [bodies.NAME] or [beams.NAME]", 1)
@@ -200,7 +207,7 @@ def _from_toml(
     _set_aside(document, set_paths)
     locate_files(document, path.parent)
     parameters, of_parameters = _parameters_in(document, set_paths)
-    model, options, problems = build(document)
+    model, options, problems = build(document, None if known is None else known.items)
     problems += [*of_parameters, *([] if allow_code else _code_in(document))]
     if problems:
         raise located(path, key_lines(text), problems, set_paths, composition.elsewhere)

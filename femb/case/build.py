@@ -3,13 +3,16 @@
 import dataclasses
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from copy import deepcopy
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from femb.base.checks import mark_of
 from femb.base.errors import ModelError, Problem
 from femb.base.options import Run, beside_accuracy
 from femb.base.types import Shape
 from femb.base.values import shown, whole_number
+from femb.case.compose import Composition, composed
 from femb.case.schema import (
     ANYWHERE,
     Scope,
@@ -179,9 +182,26 @@ def close_to_duration(values: dict[str, Any]) -> bool:
     return any(key not in keys_of(Run) and close_to(key, ["duration"]) for key in values)
 
 
-def build(document: dict[str, Any]) -> tuple[Model, dict[str, Any], list[Problem]]:
+class KnownItems(NamedTuple):
+    """What cases beside one that was read before have in common with it: its tables by path and text, and its items,
+    by table and name, with what they were read from. ``read_case`` fills it."""
+
+    tables: dict[Path, tuple[str, Composition]]
+    items: dict[KeyPath, tuple[object, Any]]
+
+    def composed(self, path: Path, text: str) -> Composition:
+        """The tables of a case, which the caller may change."""
+        if path not in self.tables or self.tables[path][0] != text:
+            self.tables[path] = text, composed(path, text)
+        found = self.tables[path][1]
+        return dataclasses.replace(found, document=deepcopy(found.document))
+
+
+def build(
+    document: dict[str, Any], known: dict[KeyPath, tuple[object, Any]] | None = None
+) -> tuple[Model, dict[str, Any], list[Problem]]:
     """The model, the options by table name, and the problems; with problems the model is incomplete."""
-    builder = _Builder(document)
+    builder = _Builder(document, known)
     return builder.model, builder.options, builder.problems
 
 
@@ -191,15 +211,15 @@ def kinds() -> dict[str, Mapping[str, type]]:
 
 
 class _Builder:
-    def __init__(self, document: dict[str, Any]) -> None:
-        self.document = document
+    def __init__(self, document: dict[str, Any], known: dict[KeyPath, tuple[object, Any]] | None) -> None:
+        self.document, self.known = document, known
         self.problems: list[Problem] = []
         self.options: dict[str, Any] = {}
         self.kinds = kinds()
-        known = ["title", "gravity", NOISE, "parameters", *self.kinds, *OPTIONS]
+        words = ["title", "gravity", NOISE, "parameters", *self.kinds, *OPTIONS]
         for key in document:
-            if key not in known:
-                self.fail((key,), self.place_of(key) or unknown_key(key, known))
+            if key not in words:
+                self.fail((key,), self.place_of(key) or unknown_key(key, words))
         self.model = self.empty_model()
         for table in self.kinds:
             for name, values in self.items(table):
@@ -284,7 +304,17 @@ class _Builder:
             self.fail((table, name, "kind"), problem)
             return
         fields = {key: value for key, value in values.items() if key != "kind"}
-        self.model.add(self.read((table, name), kind, fields, self.scope(kind, fields), name=name))
+        scope = self.scope(kind, fields)
+        # functions may have states of their own; as text 1, 1.0 and true differ
+        source = None if self.known is None or "python" in fields else (kind, repr((fields, scope)))
+        if source is not None and self.known is not None and self.known.get((table, name), (None,))[0] == source:
+            self.model.add(self.known[table, name][1])
+            return
+        before = len(self.problems)
+        item = self.read((table, name), kind, fields, scope, name=name)
+        if source is not None and self.known is not None and len(self.problems) == before:
+            self.known.setdefault((table, name), (source, item))
+        self.model.add(item)
 
     def scope(self, kind: type, values: dict[str, Any]) -> Scope:
         """Coordinates on which the units of an item's numbers depend: those of its joint, or its own if it is one."""

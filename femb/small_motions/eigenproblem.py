@@ -149,7 +149,7 @@ class EigenProblem:
             if states:
                 kept[places] = v[places]
             free, v, spinning = free.with_gravity(np.zeros(3)), kept, False
-            u = _without_loads(free, free.inputs_at(0.0, q, v))
+            u = without_loads(free, free.inputs_at(0.0, q, v))
             free = free.with_batches(
                 (batch.unstrained(u, q) if isinstance(batch, Strained) else None) or batch for batch in free.batches
             )
@@ -521,7 +521,7 @@ def _warn_of_pretension(system: System, held: list[int], u: Floats, q: Floats) -
         warnings.warn(text, FembWarning, stacklevel=5)
 
 
-def _without_loads(system: System, u: Floats) -> Floats:
+def without_loads(system: System, u: Floats) -> Floats:
     """Inputs with loads of zero; drivers, latches and references of controllers keep theirs."""
     loops = [batch for batch in system.batches if isinstance(batch, LowRankTangent) and batch.feeds_back]
     keep = {id(input_) for batch in loops for input_ in batch.inputs}

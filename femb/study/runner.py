@@ -25,6 +25,7 @@ from femb.base.errors import FembError, FembWarning, ModelError, ResultError, So
 from femb.base.options import Run
 from femb.base.types import Floats
 from femb.case import read_case
+from femb.case.build import KnownItems
 from femb.case.compose import override
 from femb.linear.linearise import linearize, loop
 from femb.linear.loop import Loop
@@ -36,13 +37,14 @@ from femb.results.results import Results
 from femb.run.simulate import simulate
 from femb.run.static import StaticResults, static
 from femb.run.static_derivatives import StaticSide
+from femb.small_motions.beside import Neighbours
 from femb.small_motions.eigenproblem import EigenProblem
 from femb.study.outputs import ModeOutput, StudyOutput
 from femb.study.study import Build
 from femb.system.moving_ground import mass_properties
 from femb.system.system import System
 from femb.vibration.mode_sweep import SPARE
-from femb.vibration.modes import Modes, modes
+from femb.vibration.modes import Modes, modes, modes_of
 from femb.vibration.solution import Solution, motion_of, solution
 
 if TYPE_CHECKING:
@@ -94,6 +96,7 @@ class Runner:
     each variable. factors : by entry, the number or numbers of the case that values of a relative variable multiply.
     folder : of the results of all runs, None to keep none. nominal : of a function, the values of the nominal case.
     form : of the loops, in place of models, and by the name of each variable what its values are times.
+    known : of cases that hardly differ, what was read before; of its items a warning is given once.
     """
 
     source: tuple[Path, str] | Build
@@ -105,6 +108,7 @@ class Runner:
     folder: Path | None = None
     nominal: tuple[Any, ...] = ()
     form: tuple[LoopFamily, Mapping[str, float]] | None = None
+    known: KnownItems | None = None
 
     def __call__(self, number: int, values: Sequence[Any]) -> StudyRow:
         """Carry out a run. Its errors, also those of functions of a case in Python, are part of the row."""
@@ -160,7 +164,7 @@ class Runner:
                 raise ModelError(f"the function of the case returned {type(model).__name__}, wanted a femb.Model")
             return Described(model, self.run, "")
         texts = [override(key, self.scaled(key, value)) for key, value in entries]
-        case = read_case(*self.source, (*self.overrides, *texts))
+        case = read_case(*self.source, (*self.overrides, *texts), known=self.known)
         return Described(case.model, case.run, case.text)
 
     def scaled(self, key: str, value: Any) -> Any:
@@ -175,7 +179,9 @@ class Runner:
 class RunAnalyses:
     """The analyses of one run, each carried out on first use. ``count`` : of natural modes.
 
-    motion : by which the motion in time is carried out; by default ``simulate``.
+    motion : by which the motion in time is carried out; by default ``simulate``. differentiated : whether modes keep
+    their matrices. sides : of the models of a parameter, what tells what differs; central : whether this is the nominal
+    one of these.
     """
 
     described: Described
@@ -189,6 +195,9 @@ class RunAnalyses:
     of: Runner | None = field(default=None, repr=False)
     previous: "RunAnalyses | None" = field(default=None, repr=False)
     motion: Callable[[Model, Run], Results] | None = None
+    differentiated: bool = False
+    sides: Neighbours | None = None
+    central: bool = False
 
     @property
     def reference(self) -> "RunAnalyses":
@@ -209,13 +218,22 @@ class RunAnalyses:
     def solution(self, held: str | None, start: str | None, damped: bool) -> Solution:
         model, begun, count = self.described.model, start or self.start, self.count + SPARE
         return self.once(
-            ("modes", held, start, damped),
+            ("modes", held, begun, damped),
             lambda: solution(model, count, held=held, start=begun, damped=damped, own_axes=True, at_most=True),
         )
 
     def small_motions(self, held: str | None, start: str | None, damped: bool) -> EigenProblem:
-        model, begun = self.described.model, start or self.start
-        return self.once(("motion", held, start, damped), lambda: motion_of(model, held, begun, damped, True)[1])
+        key = held, start or self.start, damped
+
+        def make() -> EigenProblem:
+            if ("modes", *key) in self.found_linear:
+                return self.solution(*key).motion
+            differing = self.sides.beside(*key).of(self.described.model) if self.sides is not None else None
+            return differing or motion_of(self.described.model, *key, True)[1]
+
+        if self.sides is not None and self.central:
+            return self.sides.central(*key)
+        return self.once(("motion", *key), make)
 
     def loop(self, start: str | None) -> Loop:
         return self.once(("loop", start), lambda: loop(self.described.model, start=start or self.start))
@@ -243,7 +261,11 @@ class RunAnalyses:
         start = start or self.start
         key = (held, start, damped)
         if key not in self.found_modes:
-            self.found_modes[key] = modes(self.described.model, self.count, held=held, start=start, damped=damped)
+            if self.differentiated and held is None:
+                found = self.solution(held, start, damped)
+                self.found_modes[key] = modes_of(found.first(self.count), self.count, held, None, damped)
+            else:
+                self.found_modes[key] = modes(self.described.model, self.count, held=held, start=start, damped=damped)
             if self.folder is not None:
                 self.folder.mkdir(parents=True, exist_ok=True)
                 self.found_modes[key].write(self.folder / f"modes{len(self.found_modes)}.h5")

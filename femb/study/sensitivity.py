@@ -26,7 +26,7 @@ from femb.base.html import Tabled
 from femb.base.options import Run
 from femb.base.types import Bools, Complexes, Floats
 from femb.base.values import nearest
-from femb.case.build import kind_in, read_table
+from femb.case.build import KnownItems, kind_in, read_table
 from femb.case.parameters import Differentiable, Parameter, differentiable, document_of, refusal
 from femb.case.text import parse_toml, text_of
 from femb.model.model import Model
@@ -34,6 +34,7 @@ from femb.numerics.threads import limited_threads, one_blas_thread
 from femb.results.array_file import write_arrays
 from femb.results.results import Results
 from femb.run.replay import RecordedRun
+from femb.small_motions.beside import Neighbours
 from femb.steppers.replay import ReplayError
 from femb.study.linear_outputs import OUTPUTS
 from femb.study.outputs import BY_STEPS, ByChanges, StudyOutput
@@ -297,7 +298,9 @@ class CaseFamily:
     ) -> None:
         self.outputs = outputs
         source = study.build or (Path(study.case).resolve(), text_of(Path(study.case)))
-        self.runner = Runner(source, study.run, study.overrides, (), {}, tuple(outputs.values()))
+        self.runner = Runner(
+            source, study.run, study.overrides, (), {}, tuple(outputs.values()), known=KnownItems({}, {})
+        )  # fmt: skip
         document = given_entries(study)
         if isinstance(source, tuple):
             self.base = {
@@ -338,7 +341,7 @@ class Differences(CaseFamily):
 
     def analyses(self, entries: dict[str, Any]) -> RunAnalyses:
         analyses = super().analyses(entries)
-        analyses.motion = self._motion
+        analyses.motion, analyses.differentiated = self._motion, True
         return analyses
 
     def _motion(self, model: Model, run: Run) -> Results:
@@ -437,13 +440,14 @@ class _Beside:
     def __init__(
         self, make: Callable[[dict[str, Any]], RunAnalyses], of: Differentiable, h: float, nominal: RunAnalyses
     ) -> None:
-        self.make, self.of, self.h = make, of, h
-        self.known = {0.0: nominal}
+        self.make, self.of, self.h, self.sides = make, of, h, Neighbours(nominal.small_motions)
+        self.known = {0.0: replace(nominal, sides=self.sides, central=True)}
 
     def at(self, s: float) -> RunAnalyses:
         """The analyses at p + s h. Raises ModelError."""
         if s not in self.known:
             self.known[s] = self.make(self.of.entries(self.of.value + s * self.h))
+            self.known[s].sides = self.sides
         return self.known[s]
 
     @cached_property
@@ -471,7 +475,7 @@ class _Beside:
             if side := self.side:
                 # of third order, with the steps h/2 and h/4
                 fine, coarse = (
-                    (-11.0 * f(0.0) + 18.0 * f(side * r) - 9.0 * f(2.0 * side * r) + 2.0 * f(3.0 * side * r))
+                    (18.0 * f(side * r) - 9.0 * f(2.0 * side * r) + 2.0 * f(3.0 * side * r) - 11.0 * f(0.0))
                     / (6.0 * side * r * h)
                     for r in (0.25, 0.5)
                 )

@@ -1,6 +1,6 @@
 """The parts of the equations of motion of a model: layout, batches, constraints, inputs, budget."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -90,6 +90,17 @@ def parts_of(model: Model, layout: Layout | None = None) -> Parts:
         Inputs(inputs), Budget(of_items, layout, constraint_set.is_driven), joints,
         discrete_at(layout, joints, q),
     )  # fmt: skip
+
+
+def batches_of_kinds(kinds: Collection[type[Item]], layout: Layout, model: Model) -> list[Batch]:
+    """The batches of the items of some kinds of a model whose layout is known, not yet allocated."""
+    model = Placement(model).model
+    found: dict[type[Item], list[Item]] = {}
+    for item in model.items():
+        if type(item) in kinds:
+            found.setdefault(type(item), []).append(item)
+    built = [(batch, found[kind]) for kind in in_order(found) for batch in kind.batches(found[kind], layout, model)]
+    return [batch for batch, _ in _merged(built)]
 
 
 def discrete_at(layout: Layout, joints: JointCoordinates, q: Floats) -> DiscreteState:

@@ -10,7 +10,9 @@ matrices, about the state of each value of the parameter. Sources: R. L. Fox, M.
 Dailey, AIAA J. 27 (1989) 486.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +20,9 @@ from femb.base.errors import ModelError
 from femb.base.types import Complexes
 from femb.small_motions.eigenproblem import EigenProblem
 from femb.vibration.solution import Solution
+
+if TYPE_CHECKING:
+    from scipy.sparse import csc_array
 
 # Relative distance of eigenvalues that are one group.
 CLOSE = 1e-3
@@ -32,7 +37,7 @@ class ModeForm:
     """The bilinear form of a group of r modes of a state, of which number ``own`` is meant.
 
     value : the mean eigenvalue, 1/s. right, left (n_v, r) : vectors. reactions, of_left (n_c, r) : theirs. scale (r, r)
-    : z.(2 l M + C) x. damped : whether forces of velocities count.
+    : z.(2 l M + C) x. damped : whether forces of velocities count. axes (n_v, n_v) : those along which the vectors are.
     """
 
     value: complex
@@ -43,6 +48,7 @@ class ModeForm:
     of_left: Complexes
     scale: Complexes
     damped: bool
+    axes: "csc_array | None"
 
     @classmethod
     def of(cls, modes: Solution, number: int) -> "ModeForm":
@@ -57,21 +63,27 @@ class ModeForm:
         Z, of_left = X, reactions
         if damped and not _symmetric(motion):
             Z, of_left = _left(motion, value, len(group))
-        terms = _momenta(motion, X, 2.0 * value), _damping(motion, X) if damped else 0.0 * X
+        terms = _momenta(motion, X, 2.0 * value), _complex(motion.exact_damping, X) if damped else 0.0 * X
         scale = Z.T @ (terms[0] + terms[1])
         sizes = sum(np.abs(Z).T @ np.abs(term) for term in terms)
         if np.linalg.svd(scale / np.max(sizes), compute_uv=False)[-1] < DEFECTIVE:
             raise ModelError(
                 f"modes: the eigenvalue {value:.6g} 1/s is defective, as at critical damping, and has no derivative"
             )
-        return cls(value, int(np.flatnonzero(group == number)[0]), X, Z, reactions, of_left, scale, damped)
+        return cls(value, int(np.flatnonzero(group == number)[0]), X, Z, reactions, of_left, scale, damped, motion.axes)
 
     def numbers(self, motion: EigenProblem) -> Complexes:
-        """(r r,) the form with the matrices of another state. Raises ModelError: one of other unknowns."""
+        """(r r,) the form with the matrices of another state, along the same or along inertial axes.
+
+        Raises ModelError: one of other unknowns.
+        """
         if motion.system.n_v != len(self.right) or motion.system.n_c != len(self.reactions):
             raise ModelError("modes: the numbers of unknowns differ beside the value")
-        form = self.left.T @ _product(motion, self.value, self.right, self.damped)
-        form = form + _gaps(motion, self.left).T @ self.reactions + self.of_left.T @ _gaps(motion, self.right)
+        right, left = self.right, self.left
+        if self.axes is not None and motion.axes is None:
+            right, left = self.axes @ right, self.axes @ left
+        form = left.T @ _product(motion, self.value, right, self.damped)
+        form = form + _gaps(motion, left).T @ self.reactions + self.of_left.T @ _gaps(motion, right)
         return np.asarray(form).ravel()
 
     def derivative(self, changes: Complexes) -> complex:
@@ -87,9 +99,11 @@ def _parts(of: "np.ndarray[tuple[int, ...], np.dtype[np.complex128]]") -> tuple[
     return np.ascontiguousarray(of.real), np.ascontiguousarray(of.imag)
 
 
-def _damping(motion: EigenProblem, x: Complexes) -> Complexes:
+def _complex(product: Callable[[Any], Any], x: Complexes) -> Complexes:
+    """A real linear function of x, whose imaginary part may be zero."""
     real, imaginary = _parts(x)
-    return np.asarray(motion.exact_damping(real) + 1j * motion.exact_damping(imaginary))
+    found = product(real) + (1j * product(imaginary) if imaginary.any() else 0j)
+    return np.asarray(found)
 
 
 def _momenta(motion: EigenProblem, x: Complexes, factor: complex) -> Complexes:
@@ -97,21 +111,20 @@ def _momenta(motion: EigenProblem, x: Complexes, factor: complex) -> Complexes:
 
 
 def _gaps(motion: EigenProblem, x: Complexes) -> Complexes:
-    real, imaginary = _parts(motion.of_moving(x))
-    return np.asarray(motion.gaps(real) + 1j * motion.gaps(imaginary))  # type: ignore[arg-type]
+    if not motion.jacobian.any():
+        return np.zeros((motion.system.n_c, x.shape[1]), dtype=complex)
+    return _complex(motion.gaps, motion.of_moving(x))
 
 
 def _product(motion: EigenProblem, value: complex, x: Complexes, damped: bool) -> Complexes:
     """B x (n_v, r), by products in which nothing large cancels."""
-    real, imaginary = _parts(x)
-    found = motion.exact_stiffness(real) + 1j * motion.exact_stiffness(imaginary)
-    found = found + _momenta(motion, x, value**2)
+    found = _complex(motion.exact_stiffness, x) + _momenta(motion, x, value**2)
     if not damped:
         return np.asarray(found)
     low = motion.low_rank
     if low.rank:
         found = found + motion.of_moving(low.left @ (low.stiffness.T @ motion.of_moving(x)))
-    return np.asarray(found + value * _damping(motion, x))
+    return np.asarray(found + value * _complex(motion.exact_damping, x))
 
 
 def _reactions(motion: EigenProblem, forces: Complexes) -> Complexes:

@@ -298,7 +298,14 @@ def modes(
         raise ModelError(f"modes: damping: got {shown(damping)} {why}; it is the ratio of the modes of appendages")
     model, start = given(model, start)
     wanted = DEFAULT if count is None else count
-    found = solution(model, wanted, held=held, start=start, damped=damped, at_most=count is None)
+    return modes_of(
+        solution(model, wanted, held=held, start=start, damped=damped, at_most=count is None),
+        wanted, held, damping, damped,
+    )  # fmt: skip
+
+
+def modes_of(found: Solution, wanted: int, held: str | None, damping: float | None, damped: bool) -> Modes:
+    """The modes of a solution; arguments as in ``modes``, the solution along inertial axes where a body is held."""
     motion = found.motion
     root, parts = None, []
     if held is not None and not motion.spinning:
