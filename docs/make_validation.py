@@ -1,4 +1,4 @@
-"""Make docs/validation.md: ``python docs/make_validation.py [LITERATURE | ROBUST | GROUP ...]``, in some minutes.
+"""Make docs/validation.md: ``python docs/make_validation.py [GROUP ...]``, as LITERATURE or SENSITIVITIES, in minutes.
 
 Computes all problems, or those of some groups, writes their numbers to docs/validation.json, the tables of that file
 into the page between its markers, and the pictures. ``--page`` writes the tables of the file alone.
@@ -14,6 +14,7 @@ from validation_literature import MODES, STATICS
 from validation_motion import MOTION
 from validation_problems import GROUPS, order, table
 from validation_robust import ROBUST
+from validation_sensitivities import SENSITIVITIES
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE, DATA = ROOT / "docs" / "validation.md", ROOT / "docs" / "validation.json"
@@ -22,6 +23,7 @@ LITERATURE = "LITERATURE"
 LISTS = {
     LITERATURE: {"statics": STATICS, "modes": MODES, "dynamics": MOTION},
     "ROBUST": {"uncertain models": ROBUST},
+    "SENSITIVITIES": {"derivatives": SENSITIVITIES},
 }
 ON_THE_PAGE = tuple(word for word in GROUPS if word != "KINDS")  # that one is of docs/howto/beams.md
 PICTURES = {

@@ -1,19 +1,27 @@
-"""Derivatives of outputs beside numbers of programs that share nothing with femb.
+"""Derivatives of outputs beside numbers of programs that share nothing with femb: rows of docs/validation.md.
 
-`python docs/validation_sensitivities.py` prints them. The numbers are closed forms, and solutions of 13 digits with the
-complex step.
+`python docs/validation_sensitivities.py` prints them, ``python docs/make_validation.py SENSITIVITIES`` writes the page.
+The numbers are closed forms, and solutions of 13 digits with the complex step.
 """
 
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from validation_literature import CLOSED, Row, row
 
 import femb
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+from oracles import two_panels
+
+INDEPENDENT = "independent program"
 
 
 @dataclass(frozen=True)
@@ -22,7 +30,8 @@ class Table:
 
     of, by : outputs and parameters, as in ``femb.sensitivities``. wanted : by output, its value, NaN where it is not
     known, and the derivatives by the parameters. tolerance : of the values and derivatives, relative to the largest of
-    the output times its parameter.
+    the output times its parameter. factor : of the numbers of femb, whose frequencies are in Hz. source : of the
+    numbers.
     """
 
     case: str
@@ -31,6 +40,8 @@ class Table:
     wanted: Mapping[str, Sequence[float]]
     tolerance: float = 1e-7
     overrides: Sequence[str] = field(default=())
+    factor: float = 1.0
+    source: str = INDEPENDENT
 
     def found(self, folder: Path, overrides: Sequence[str] = ()) -> femb.Sensitivities:
         """The derivatives by femb."""
@@ -40,11 +51,27 @@ class Table:
 
     def differences(self, found: femb.Sensitivities) -> np.ndarray:
         """(o, 1 + k) of values, and of derivatives times the value of their parameter, relative to the largest."""
+        wanted, numbers = self.relative(found)
+        size = np.maximum(np.nanmax(np.abs(wanted), axis=1), np.abs(numbers[:, 0]))
+        return np.abs(numbers - wanted) / size[:, None]
+
+    def relative(self, found: femb.Sensitivities) -> tuple[np.ndarray, np.ndarray]:
+        """(o, 1 + k) values, and derivatives times the value of their parameter: wanted ones, and those of femb."""
         wanted = np.array([self.wanted[name] for name in found.outputs])
         scale = np.append(1.0, [each.get("scale", p) for each, p in zip(self.by.values(), found.nominal, strict=True)])
-        numbers = np.column_stack([found.values, found.derivatives]) * scale
-        size = np.maximum(np.nanmax(np.abs(wanted * scale), axis=1), np.abs(found.values))
-        return np.abs(numbers - wanted * scale) / size[:, None]
+        return wanted * scale, np.column_stack([found.values, found.derivatives]) * (scale * self.factor)
+
+    def rows(self, title: str) -> list[Row]:
+        """A row for each output."""
+        with tempfile.TemporaryDirectory() as folder:
+            found = self.found(Path(folder))
+        rows = []
+        for name, *pair in zip(found.outputs, *self.relative(found), strict=True):
+            known = np.isfinite(pair[0])
+            by = ", ".join(each for each, here in zip(("value", *self.by), known, strict=True) if here)
+            rows.append(row(title, f"{name}: {by}", "derivatives times parameters", self.source,
+                            *(numbers[known] for numbers in pair), self.tolerance))  # fmt: skip
+        return rows
 
 
 def _entry(*keys: str, **words: Any) -> dict[str, Any]:
@@ -279,7 +306,291 @@ MOTIONS = {
 }  # fmt: skip
 """Runs in time. The signs of the arm and of gravity are those of their entries."""
 
-TABLES = MOTIONS
+SECTION = """
+[sections.s]
+axial_stiffness = 1e7
+torsional_stiffness = 200.0
+bending_stiffness = [200.0, 20000.0]
+mass_per_length = 1.0
+inertia_per_length = [2e-3, 1e-3, 1e-3]
+[beams.b]
+section = "s"
+length = 4.0
+elements = {}
+start = {{ body = "{}", direction = [{}] }}
+[loads.tip]
+beam = "b"
+force = [0.0, 0.0, {}]
+"""
+ROOT = """
+[bodies.root]
+mass = 0.001
+inertia = 1e-6
+position = [0, 0, 0]
+[joints.root]
+kind = "revolute"
+first = {{ body = "ground", at = [0, 0, 0], axis = [0, 1, 0] }}
+second = {{ body = "root", at = [0, 0, 0], axis = [0, 1, 0] }}
+[springs.root]
+kind = "joint"
+joint = "root"
+stiffness = {}
+"""
+BAR = (
+    ROOT.format(300.0)
+    + """
+[bodies.tip]
+mass = 0.001
+inertia = 1e-6
+position = [0, 0, 2.0]
+[joints.slide]
+kind = "prismatic"
+first = { body = "root", at = [0, 0, 2.0], axis = [0, 0, 1] }
+second = { body = "tip", axis = [0, 0, 1] }
+[springs.axial]
+kind = "joint"
+joint = "slide"
+stiffness = 1000.0
+[loads.tip]
+body = "tip"
+force = [0.0, 0.0, -1.0]
+"""
+)
+HUB = """
+[sections.s]
+axial_stiffness = 1e9
+torsional_stiffness = 1e7
+bending_stiffness = [1e7, 4000.0]
+mass_per_length = 2.0
+inertia_per_length = [2e-8, 1e-8, 1e-8]
+[bodies.hub]
+mass = 100.0
+inertia = [300.0, 300.0, 300.0]
+position = [0, 0, 0]
+[joints.hub]
+kind = "revolute"
+first = { body = "ground", axis = [0, 0, 1] }
+second = { body = "hub", axis = [0, 0, 1] }
+[beams.left]
+section = "s"
+length = 10.0
+elements = 12
+start = { body = "hub", at = [-1, 0, 0], direction = [-1, 0, 0] }
+[beams.right]
+section = "s"
+length = 10.0
+elements = 12
+start = { body = "hub", at = [1, 0, 0], direction = [1, 0, 0] }
+"""
+BLADE = """
+[bodies.hub]
+mass = 1.0
+inertia = 1.0
+angular_velocity = [0, 0, 1.5]
+position = [0, 0, 0]
+[bodies.blade]
+mass = 6.0
+angular_velocity = [0, 0, 1.5]
+inertia = [0.32, 0.72, 1.04]
+[joints.shaft]
+kind = "revolute"
+first = { body = "ground", at = [0, 0, 0], axis = [0, 0, 1] }
+second = { body = "hub", at = [0, 0, 0], axis = [0, 0, 1] }
+[joints.flap]
+kind = "revolute"
+first = { body = "hub", at = [0.8, 0, 0], axis = [0, 1, 0] }
+second = { body = "blade", at = [-1.2, 0, 0], axis = [0, 1, 0] }
+[springs.flap]
+kind = "joint"
+joint = "flap"
+stiffness = 40.0
+[drivers.spin]
+joint = "shaft"
+motion = { shape = "polynomial", coefficients = [0.0, 1.5] }
+"""
+OF_BLADE = {
+    "k": _entry("springs.flap.stiffness"),
+    "rate": _entry(
+        "drivers.spin.motion.coefficients.1", "bodies.hub.angular_velocity.2", "bodies.blade.angular_velocity.2",
+        value=1.5,
+    ),
+    "e": _entry("joints.flap.first.at.0"),
+    "s": _entry("joints.flap.second.at.0", relative=True),
+    "m": _entry("bodies.blade.mass"),
+    "Jx": _entry("bodies.blade.inertia.0"),
+    "Jy": _entry("bodies.blade.inertia.1"),
+}  # fmt: skip
+HELD = {f"mode {k}, hub held": {"kind": "natural_frequency", "mode": k, "held": "hub"} for k in (1, 2)}
+OF_PANELS = tomllib.loads(two_panels.PARAMETERS)["parameters"]
+BY_PANELS = np.array([np.multiply(row, two_panels.LENGTHS.get(by, 1.0)) for by, row in two_panels.DERIVATIVES.items()])
+PANELS = partial(Table, two_panels.CASE)
+
+STATES = {
+    "two panels on a hub": PANELS(
+        {f"mode {k}": {"kind": "natural_frequency", "mode": k} for k in (1, 2)},
+        OF_PANELS,
+        {f"mode {k + 1}": [two_panels.FREQUENCIES[k], *BY_PANELS[:, k]] for k in range(2)},
+        factor=2.0 * np.pi,
+    ),
+    "damping of two panels": PANELS(
+        {f"ratio {k}": {"kind": "damping_ratio", "mode": k} for k in (1, 2)},
+        OF_PANELS,
+        {f"ratio {k - 1}": [np.nan, *BY_PANELS[:, k]] for k in (2, 3)},
+        1e-6,
+    ),
+    "a pair of modes": PANELS(
+        HELD,
+        {"k1": OF_PANELS["k1"]},
+        {name: [two_panels.HELD, slope] for name, slope in zip(HELD, two_panels.HELD_BY_K1, strict=True)},
+        1e-8,
+        factor=2.0 * np.pi,
+    ),
+    "two beams on a hub": Table(
+        HUB,
+        {"antisymmetric": {"kind": "natural_frequency", "mode": 2}},
+        {
+            "I": _entry("bodies.hub.inertia.2"),
+            "EI": _entry("sections.s.bending_stiffness.1"),
+            "m": _entry("sections.s.mass_per_length"),
+            "L": _entry("beams.left.length", "beams.right.length"),
+            "root": _entry("beams.left.start.at.0", "beams.right.start.at.0", relative=True),
+        },
+        {"antisymmetric": [3.5486521087, -3.40046915e-3, 4.43581514e-4, -0.377092655, -0.409543337, 0.0585513820]},
+        1e-5,
+        factor=2.0 * np.pi,
+        source=CLOSED,
+    ),
+    "blade on a flap spring": Table(
+        BLADE,
+        {"flap": {"kind": "natural_frequency", "start": "equilibrium"}},
+        OF_BLADE,
+        {
+            "flap": [
+                2.812137915914, 0.0189957979, 0.861649391, 0.307731925, -1.34256454 * 1.2, -0.113740993, -0.0427405452,
+                -0.150221043,
+            ]
+        },
+        1e-8,
+        factor=2.0 * np.pi,
+        source=CLOSED,
+    ),
+    "column on a root spring": Table(
+        ROOT.format(150.0) + SECTION.format(16, "root", "0, 0, 1", -1.0),
+        {"load": {"kind": "critical_load", "factor": 30.0}},
+        {
+            "EI": _entry("sections.s.bending_stiffness.0"),
+            "L": _entry("beams.b.length"),
+            "kt": _entry("springs.root.stiffness"),
+        },
+        {"load": [17.7744757458, 0.0491438779, -6.90081283, 0.0529713345]},
+        1e-5,
+        source=CLOSED,
+    ),
+    "extensible bar on a root spring": Table(
+        BAR,
+        {"load": {"kind": "critical_load", "factor": 300.0}},
+        {
+            "kt": _entry("springs.root.stiffness"),
+            "ka": _entry("springs.axial.stiffness"),
+            "L": _entry("bodies.tip.position.2", "joints.slide.first.at.2"),
+        },
+        {"load": [163.339973466, 0.597614304667, -0.0159443179342, -97.6143046672]},
+        1e-6,
+        source=CLOSED,
+    ),
+    "elastica": Table(
+        SECTION.format(32, "ground", "1, 0, 0", 25.0),
+        {"deflection": {"kind": "final", "of": "beams.b.-1.deflection.z", "analysis": "static"}},
+        {
+            "EI": _entry("sections.s.bending_stiffness.0"),
+            "L": _entry("beams.b.length"),
+            "load": _entry("loads.tip.force.2"),
+        },
+        {"deflection": [1.973829921587, -5.70184859e-3, 1.06364234, 0.0456147887]},
+        1e-4,
+        source=CLOSED,
+    ),
+}  # fmt: skip
+"""Modes, critical loads and equilibria. Lengths that are factors have derivatives by these."""
+
+
+def twice_per_revolution() -> list[Row]:
+    """The speed at which the blade is at twice the rotation: W' = -w_p/(w_W - 2)."""
+    speed, table = 1.338698881504, STATES["blade on a flap spring"]
+    wanted = {"k": 0.0167337360, "e": 0.215919174, "s": -1.15156893 * 1.2, "m": -0.100762281, "Jy": -0.119955097}
+    by = OF_BLADE | {"rate": OF_BLADE["rate"] | {"value": speed}}
+    with tempfile.TemporaryDirectory() as folder:
+        found = Table(table.case, table.of, by, {}).found(Path(folder))
+    slopes = 2.0 * np.pi * dict(zip(found.parameters, found.derivatives[0], strict=True))["rate"] - 2.0
+    values = [-2.0 * np.pi * found["flap", name] / slopes for name in wanted]
+    return [row("blade at twice the rotation", ", ".join(wanted), "derivatives of the speed", CLOSED,
+                tuple(wanted.values()), values, 1e-8)]  # fmt: skip
+
+
+def lightest() -> list[Row]:
+    """The lightest tube, and the derivatives of its mass by the limit and the least wall."""
+    from study.test_best import BY_LIMIT, BY_WALL, LIGHTEST, RADIUS, slender
+
+    found = femb.sweep(slender())
+    k = found.best
+    slopes = 1e-4 * found.multipliers["deflection largest"], found.multipliers["wall low"]
+    return [
+        row("lightest tube", f"{len(found)} runs", "radius (m), mass (kg)", CLOSED, (RADIUS, LIGHTEST),
+            (found["radius"][k], found["mass"][k]), 1e-7),
+        row("lightest tube", "multipliers", "mass by the limit and by the least wall, kg/m", CLOSED,
+            (BY_LIMIT, BY_WALL), slopes, 1e-6),
+    ]  # fmt: skip
+
+
+def fit() -> list[Row]:
+    """Two springs and the mass of the panels from four measured frequencies."""
+    from study.test_identification import COLUMNS, TWO
+
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        texts = {"two.toml": two_panels.CASE, "free.csv": COLUMNS + "1,0.25251,2e-4\n2,0.63982,5e-4\n"}
+        texts["held.csv"] = COLUMNS + "1,0.23999,2e-4\n2,0.25211,2e-4\n"
+        for file, text in texts.items():
+            (folder / file).write_text(text)
+        data = [(folder / "free.csv", None), (folder / "held.csv", "hub")]
+        found = femb.identify(folder / "two.toml", data, TWO)
+        prior = femb.identify(folder / "two.toml", data, TWO, priors={"m_p": 0.1})
+    words, problem = ("k1, k2 (N m/rad), panel (kg)", INDEPENDENT), "fit of two panels"
+    return [
+        row(problem, "4 frequencies", *words, (1531.19037197, 1690.34553155, 20.31053998), found.values, 1e-8),
+        row(problem, "deviations", *words, (3.2156056, 3.4113831, 0.0553090), found.deviations, 1e-6),
+        row(problem, "prior of the mass", *words, (1528.0823300, 1687.0687004, 20.2379734), prior.values, 1e-8),
+        row(problem, "4 frequencies", "chi2", INDEPENDENT, (4.47923804,), (found.chi2,), 1e-8),
+        row(problem, "4 frequencies", "singular values", INDEPENDENT, (1148.55, 616.19, 282.76), found.singular, 1e-5),
+    ]
+
+
+def scatter() -> list[Row]:
+    """Frequencies of two panels whose springs, masses and lengths scatter."""
+    from study.test_tolerances import FREQUENCIES, PARAMETERS, SHARES, SIGMA
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "case.toml"
+        path.write_text(two_panels.CASE)
+        found = femb.tolerances(path, FREQUENCIES, PARAMETERS)
+    problem = "tolerances of two panels"
+    return [
+        row(problem, "two modes", "deviations (Hz)", INDEPENDENT, SIGMA, found.sigma, 1e-7),
+        row(problem, "mode 1", "shares of 4 parameters", INDEPENDENT, SHARES, found.shares[0], 2e-5),
+    ]
+
+
+TABLES = STATES | MOTIONS
+OTHERS = (twice_per_revolution, lightest, fit, scatter)
+
+
+def _rows(title: str) -> Callable[[], list[Row]]:
+    of = partial(TABLES[title].rows, title)
+    of.__dict__["__name__"] = title
+    return of
+
+
+SENSITIVITIES: tuple[Callable[[], list[Row]], ...] = (*map(_rows, TABLES), *OTHERS)
 
 
 def main(names: Sequence[str]) -> None:

@@ -1,10 +1,11 @@
 """Derivatives of equilibria and of critical loads by a parameter p, from the static equations R(q, p, P) = 0.
 
     A S = -R_p,    g' = g_p + g_q S                                        a number g of an equilibrium, A = R_q
-    P' = -x.(K_p + K_q[S_p]) x / x.(K_P + K_q[S_P]) x                      a bifurcation, with K x = 0
+    P' = -x.(A_p + A_q[S_p]) x / x.(A_P + A_q[S_P]) x                      a bifurcation, with A x = 0
     P' = -x.R_p / x.R_P                                                    a limit point
 
-The partial derivatives are those at the same displacements from the start: what moves the start moves the state.
+x has the motion of a mode and its reactions. The partial derivatives are those at the same displacements from the
+start: what moves the start moves the state.
 """
 
 from collections.abc import Callable
@@ -134,24 +135,29 @@ def of_equilibrium(form: StaticForm, number: Number) -> Read:
 
 def of_critical(form: StaticForm, mode: Floats) -> Read:
     """The derivative of a critical load factor, of the state there and its mode (n_v,)."""
-    x, statics, found = mode / np.linalg.norm(mode), form.side.statics, form.state.found
+    statics, found = form.side.statics, form.state.found
+
+    def matrix(of: Statics, state: Equilibrium) -> Floats:
+        at = state.found
+        stiffness, jacobian = of.matrices(of.state(at.q, at.load), at.q, at.multipliers, system=of.under(at.load))
+        return np.asarray(stiffness + jacobian)
+
+    x = mode / np.linalg.norm(mode)
+    x = np.append(x, _reactions(statics.twin, matrix(statics, form.state), x))
 
     def stiffness(of: Statics, state: Equilibrium) -> float:
-        at, twin = state.found, of.twin
-        K, _ = of.matrices(of.state(at.q, at.load), at.q, at.multipliers, system=of.under(at.load))
-        whole = np.append(x, np.zeros(twin.n_c))
-        return float(whole @ twin.solver.multiply(K, whole))
+        return float(x @ of.twin.solver.multiply(matrix(of, state), x))
 
     def numbers(side: StaticSide) -> Complexes:
         return np.append(form.residual(side), stiffness(side.statics, form.at(side))).astype(complex)
 
     by_load = statics.by_load(found.q, found.load)
-    along = float(x @ by_load[: len(x)])
-    if abs(along) > LIMIT * float(np.abs(x) @ np.abs(by_load[: len(x)])):
-        return numbers, lambda change: -float(x @ change.real[: len(x)]) / along
+    along, rounding = float(x @ by_load), np.finfo(float).eps * float(np.linalg.norm(x) * np.linalg.norm(by_load))
+    if abs(along) > LIMIT * float(np.abs(x) @ np.abs(by_load)) + rounding:
+        return numbers, lambda change: -float(x @ change.real[:-1]) / along
 
     def whole(by: Floats, own: float) -> float:
-        motion = form.solved(-by, x)
+        motion = form.solved(-by, x[: statics.twin.n_v])
         return own + form.slope(lambda state: stiffness(statics, state), motion)
 
     h = STEP * found.load
@@ -159,6 +165,14 @@ def of_critical(form: StaticForm, mode: Floats) -> Read:
     pair = [stiffness(statics, state) for state in states]
     below = whole(by_load, (pair[0] - pair[1]) / (2.0 * h))
     return numbers, lambda change: -whole(change.real[:-1], float(change[-1].real)) / below
+
+
+def _reactions(twin: System, matrix: Floats, x: Floats) -> Floats:
+    """m (n_c,) of K x + J^T m = 0 for a mode x (n_v,), of block data of K and J."""
+    from scipy.sparse.linalg import lsqr
+
+    A, n = twin.pattern.to_csc(matrix), twin.n_v
+    return np.asarray(lsqr(A[:n, n:], -(A[:n, :n] @ x), atol=1e-15, btol=1e-15)[0]) if twin.n_c else np.zeros(0)
 
 
 def last_of(results: StaticResults, side: StaticSide) -> StaticForm:

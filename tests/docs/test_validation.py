@@ -27,7 +27,7 @@ def test_the_page_has_the_tables_of_its_file():
     assert make.page_with(text, stored()) == text
 
 
-@pytest.mark.parametrize(("word", "count"), [("LITERATURE", 40), ("ROBUST", 30)])
+@pytest.mark.parametrize(("word", "count"), [("LITERATURE", 40), ("ROBUST", 30), ("SENSITIVITIES", 30)])
 def test_values_of_other_programs_are_within_their_bounds(word, count):
     rows = stored()[word]
     assert len(rows) > count
@@ -45,7 +45,7 @@ CHEAP = {
 def check_literature(module, names):
     page = {
         (row["problem"], row["quantity"], row["source"]): row
-        for rows in (stored()["LITERATURE"], stored()["ROBUST"])
+        for rows in (stored()[word] for word in ("LITERATURE", "ROBUST", "SENSITIVITIES"))
         for row in rows
     }
     for name in names:
@@ -65,6 +65,7 @@ def test_cheap_values_of_the_literature_are_those_of_the_page(module):
 @pytest.mark.slow
 def test_all_values_of_the_literature_are_those_of_the_page():
     lists = {"literature": ("STATICS", "MODES"), "motion": ("MOTION",), "robust": ("ROBUST",)}
+    lists["sensitivities"] = ("OTHERS",)
     for module, words in ((f"validation_{name}", words) for name, words in lists.items()):
         for word in words:
             check_literature(module, [problem.__name__ for problem in getattr(script(module), word)])
