@@ -347,7 +347,8 @@ def _line_mass(s: BarSection) -> Floats:
     for mass, at in ((s.density * s.area, s.neutral), (s.extra, s.centre)):
         S = rigid_transport(np.array([0.0, *at]))
         M += S.T @ np.diag([mass] * 3 + [0.0] * 3) @ S
-    M[3, 3] += s.inertia + TWIST * s.density * (s.first + s.second)
+    # without stiffness about its line the freedom goes
+    M[3, 3] += s.inertia + TWIST * s.density * (s.first + s.second) * (s.torsion > 0.0)
     return M
 
 

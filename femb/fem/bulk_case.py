@@ -54,10 +54,11 @@ def supports_of(data: BulkData) -> dict[int, list[int]]:
     held: dict[int, set[int]] = {}
 
     def hold(number: object, components: object) -> None:
-        if not set(str(components or 0)) <= set("0123456"):
+        digits = str(components or 0).replace(" ", "")
+        if not set(digits) <= set("0123456"):
             raise ModelError(f"SPC of grid {number}: got the components {shown(components)}, wanted digits 1 to 6")
         if isinstance(number, int):
-            held.setdefault(number, set()).update(max(int(c) - 1, 0) for c in str(components or 0))
+            held.setdefault(number, set()).update(max(int(c) - 1, 0) for c in digits)
 
     for card in data.all("SPC", "SPC1"):
         if wanted is not None and card.id not in wanted:
@@ -119,8 +120,8 @@ class LoadSets:
         parts = [(1.0, number)]
         for card in self.data.all("LOAD"):
             if card.id == number:
-                rest = card.rest(2)
-                parts = [(card.number(1) * float(s), int(n)) for s, n in zip(rest[::2], rest[1::2], strict=False)]
+                pairs = [k for k in range(2, 2 + len(card.rest(2)), 2) if card.value(k) or card.value(k + 1)]
+                parts = [(card.number(1) * card.number(k, ""), card.whole(k + 1)) for k in pairs]
         forces, fields, held = dict[int, Floats](), list[tuple[float, Card]](), dict[int, Floats]()
         found = any(card.whole(0) == number for card in self.data.all(*HEAT))
         for factor, own in parts:

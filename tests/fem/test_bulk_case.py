@@ -204,3 +204,27 @@ def test_the_command_prints_a_deck(tmp_path, capsys):
     said = CliRunner().invoke(reduce, [str(path), "--interfaces", "root=spc", "--held", "--modes", "3"])
     assert said.exit_code != 0
     assert "--interfaces root=spc" in said.output
+
+
+def test_blanks_within_components_and_within_sets_of_loads(tmp_path):
+    """As in decks of MYSTRAN's own: components as "12 4 6", a pair of LOAD that is blank, its card DEBUG."""
+    bar = ["GRID,1,,0.,0.,0.", "GRID,2,,2.,0.,0.", "CBAR,1,2,1,2,0.,0.,1.", "PBAR,2,1,1.-4,2.-9,6.-9,3.-9",
+           "MAT1,1,7.+10,,.3,2700.", "SPC1,1,12 4 6,1", "SPC1,1,35,1", "DEBUG,200,1", "FORCE,7,2,,3.,0.,0.,1.",
+           "LOAD,8,1.,,,2.,7"]  # fmt: skip
+    model = read(deck(tmp_path, *bar))
+    assert model.supports.shape == (6, model.size)
+    np.testing.assert_allclose(resultants(model, 8)[2], 6.0)
+
+
+def test_bars_without_torsion_have_no_modes_of_torsion(tmp_path):
+    """A boom aslant, J = 0: its freedoms about its line go, and its modes are those of one along an axis."""
+    found = []
+    for along in ((1.0, 1.0), (np.sqrt(2.0), 0.0)):
+        grids = [f"GRID,{k + 1},,{k * along[0]:.12f},{k * along[1]:.12f},0." for k in range(3)]
+        bars = [f"CBAR,{k},2,{k},{k + 1},0.,0.,1." for k in (1, 2)]
+        rest = ["PBAR,2,1,1.-4,2.-9,6.-9,0.", "MAT1,1,7.+10,,.3,2700.", "SPC1,1,123456,1"]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FembWarning)
+            found.append(femb.fem.overview(deck(tmp_path, *grids, *bars, *rest), 6, held=True).frequencies)
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-7)
+    assert found[0][0] > 1.0
