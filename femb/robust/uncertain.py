@@ -49,6 +49,8 @@ from femb.vibration.completion import system_of
 EXACT = 1e-7
 # As EXACT, of a reduced form, above which a warning says so.
 REDUCED = 1e-3
+# Of the stiffness, what acts on a free motion and is rounding; of a row of free motions, what is another coordinate.
+SEEN, APART = 1e-9, 1e-3
 # Values, in units of half of the range, of a parameter that is not linear, at which modes are taken beside the middle.
 TURNS = (-1.0, -0.5, 0.5, 1.0)
 # Corners of a box that are visited, and the number of parameters with so many.
@@ -320,6 +322,19 @@ def without_coordinates(
     return reduced, {**words, "kinematics": E[rest][:, columns], "free": free}
 
 
+def _independent(vectors: Floats) -> Ints:
+    """(k,) the first rows of vectors (n, k) that determine all of them."""
+    rows, chosen = vectors / np.max(np.abs(vectors), axis=0), list[int]()
+    left = rows.copy()
+    for k in range(len(rows)):
+        if (size := float(np.linalg.norm(left[k]))) > APART * float(np.linalg.norm(rows, axis=1).max()):
+            chosen.append(k)
+            left = left - np.outer(left @ left[k], left[k]) / size**2
+        if len(chosen) == vectors.shape[1]:
+            break
+    return np.array(chosen)
+
+
 class _Samples:
     """Second-order models of a case at values of its parameters, each made once.
 
@@ -331,6 +346,9 @@ class _Samples:
         self.inputs, self.outputs = names
         self.still: Ints = np.zeros(0, dtype=np.int64)
         self.shapes: Floats | None = None
+        # motions without stiffness in the middle, and coordinates that tell them
+        self.free: Floats | None = None
+        self.leading: Ints = self.still
         # rad/s, of the fastest mode that is kept
         self.band = np.inf
         self.known: dict[tuple[float, ...], Floats] = {}
@@ -362,6 +380,10 @@ class _Samples:
             raise ModelError(f"uncertain: at {at} the state is not steady: {unsteady}")
         if np.min(np.linalg.eigvalsh(0.5 * (model.mass + model.mass.T)), initial=1.0) <= 0.0:
             raise ModelError(f"uncertain: at {at} a mass or an inertia is not positive")
+        if not np.any(words["kinematics"]):
+            model, words = self._relative(
+                model, words, lambda: known_motions(point, equations, words["kinematics"], "")
+            )
         if self.first is None:
             self.first = model, words
         first = self.first
@@ -369,6 +391,37 @@ class _Samples:
             raise ModelError(f"uncertain: at {at} the model has other coordinates than in the middle of the ranges")
         model, words = without_coordinates(model, first[1], self.still)
         return (model, words) if self.shapes is None or full else self._reduced(model, words)
+
+    def _relative(
+        self, model: SecondOrderModel, words: dict[str, Any], motions: Callable[[], dict[str, Any]]
+    ) -> tuple[SecondOrderModel, dict[str, Any]]:
+        """The model by coordinates relative to its free motions, which these turn with parameters as an angle.
+
+        So no stiffness acts on the coordinates that the free motions have: rounding of that of beams would be as large
+        as slow inertial forces. motions : known ones of this model.
+        """
+        if self.first is None:
+            self.free = None if words["free"] is None else words["free"][0]
+            if self.free is not None:
+                self.leading = _independent(self.free)
+        if self.free is None or not self.free.shape[1]:
+            return model, words
+        free, K = self.free, model.stiffness
+        least = SEEN * np.max(np.abs(K), initial=0.0)
+        if np.max(np.abs(K @ free)) > least * np.max(np.abs(free)) and (own := motions()["free"]) is not None:
+            free = own[0] if own[0].shape == free.shape else free
+        change, leading = np.eye(len(K)), self.leading
+        change[:, leading] = free @ np.linalg.inv(free[leading])
+        model = model.along(change, model.names)
+        for part in (model.stiffness[leading], model.stiffness[:, leading]):
+            if np.max(np.abs(part)) > least:
+                return model, words
+        model.stiffness[leading], model.stiffness[:, leading] = 0.0, 0.0
+        if self.first is None:
+            kept = np.zeros_like(free)
+            kept[leading] = free[leading]
+            words = {**words, "free": (kept, words["free"][1])}
+        return model, words
 
     def _reduced(self, model: SecondOrderModel, words: dict[str, Any]) -> tuple[SecondOrderModel, dict[str, Any]]:
         shapes = self.shapes
@@ -404,16 +457,26 @@ class _Samples:
                            each.position, each.rate):  # fmt: skip
                 found &= np.max(np.abs(matrix), axis=0, initial=0.0) <= 1e-13 * np.max(np.abs(matrix), initial=0.0)
         blocks = [each.mass[np.ix_(found, found)] for each in models]
-        if all(np.allclose(each, blocks[0], rtol=1e-13, atol=0.0) for each in blocks):
+        sizes = 1e-12 * np.max(np.abs(blocks[0]), initial=0.0)
+        if all(np.allclose(each, blocks[0], rtol=0.0, atol=sizes) for each in blocks):
             self.still = np.flatnonzero(found)
 
+    def scale(self, ranges: Sequence[UncertainRange]) -> Floats:
+        """(b,) sizes of the columns of ``matrix``, in which rounding of a stiffness is none beside masses: those of
+        accelerations and rates at the fastest frequency."""
+        middle = self.made(ranges, np.zeros(len(ranges)))[0]
+        n, most = len(middle.names), [np.max(np.abs(part), initial=0.0) for part in (middle.mass, middle.stiffness)]
+        omega = np.sqrt(most[1] / most[0]) if most[1] else 1.0
+        return np.concatenate([np.full(n, omega**2), np.full(n, omega), np.ones(n + middle.forces.shape[1])])
+
     def matrix(self, ranges: Sequence[UncertainRange]) -> Callable[[Floats], Floats]:
-        """The stacked matrices by d."""
+        """The stacked matrices by d, times ``scale``."""
+        scale = self.scale(ranges)
 
         def at(d: Floats) -> Floats:
             key = tuple(each.value(float(x)) for each, x in zip(ranges, d, strict=True))
             if key not in self.known:
-                self.known[key] = stacked(self.made(ranges, d)[0])
+                self.known[key] = stacked(self.made(ranges, d)[0]) * scale
             return self.known[key]
 
         return at
@@ -471,6 +534,7 @@ def uncertain(
         samples.known.clear()
         first, words = samples.made(ranges, middle)
     form = realised(samples.matrix(ranges), straight)
+    form = replace(form, V=form.V / samples.scale(ranges))
     ranges = tuple(replace(each, repetitions=n) for each, n in zip(ranges, form.repetitions, strict=True))
     core, plant = _extended(form, first, ranges, words)
     moves = point["start"] == "equilibrium"

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from models import refuses
+from oracles.two_arrays import arrays_on_a_drive
 from oracles.uncertain_satellite import BY, LAW, satellite
 from scipy.io import loadmat
 from scipy.optimize import brentq
@@ -81,6 +82,24 @@ def test_a_product_of_a_mass_and_an_angle_is_exact():
     found = femb.uncertain(satellite, by, laws=[LAW], points=20)
     assert found.difference < 1e-11
     assert sum(found.sizes) < 30
+
+
+@pytest.mark.slow
+def test_stiff_beams_that_turn_with_an_array_leave_slow_motions_their_digits(tmp_path):
+    """Of the case of two arrays: yokes of 2.6e8 N/m on a drive, beside inertial forces of 1 N at the lowest frequency.
+
+    As of rigid panels the angle takes four repetitions, and eight beside a mass that translations notice.
+    """
+    path = tmp_path / "arrays.toml"
+    path.write_text(arrays_on_a_drive())
+    for by, sizes in ((["inertia", "springs", "angle"], (1, 6, 4)), (["angle", "mass"], (8, 3))):
+        found = femb.uncertain(path, by, points=4)
+        assert found.sizes == sizes
+        assert found.difference < 1e-8
+    reduced = femb.uncertain(path, ["inertia", "springs", "angle"], modes=6, points=4)
+    assert reduced.sizes == (1, 6, 4)
+    assert reduced.shapes < 25
+    assert reduced.difference < 1e-6
 
 
 def test_loads_by_a_profile_that_act_at_the_start_are_inputs():
