@@ -6,8 +6,8 @@ Numbers between bounds are sought with exact gradients, in variables and constra
 
 so that products of powers, as masses and deflections of sections, are straight lines. Choices among values are sought
 by differential evolution. Sources: D. Kraft, DFVLR-FB 88-28 (1988), for SLSQP; R. Byrd, M. Hribar, J. Nocedal, SIAM J.
-Optim. 9 (1999) 877, for trust-constr; R. Storn, K. Price, J. Global Optimization 11 (1997) 341; J. Lampinen, Proc. CEC
-2002.
+Optim. 9 (1999) 877, for trust-constr; K. Svanberg, SIAM J. Optim. 12 (2002) 555, for mma; R. Storn, K. Price, J. Global
+Optimization 11 (1997) 341; J. Lampinen, Proc. CEC 2002.
 """
 
 import warnings
@@ -24,12 +24,13 @@ from femb.base.types import Floats
 from femb.base.values import number_problem, numbered
 from femb.case.compose import entry_of
 from femb.case.parameters import Parameter
+from femb.numerics.moving_asymptotes import moving_asymptotes
 from femb.results.sweep import excess
 from femb.study.box import largest, points_of
 from femb.study.runner import RunAnalyses, Runner, StudyRow
 from femb.study.sensitivity import Differences, given_entries
 from femb.study.study import Study
-from femb.study.variables import EDGE, EVOLUTION, SLSQP, Values, at_points, generation, unit_points
+from femb.study.variables import EDGE, EVOLUTION, MOVING, SLSQP, Values, at_points, generation, unit_points
 from femb.study.variables import Range as Levels
 
 # Relative spread of what is best over a generation at which a search ends; a violation of what has no value.
@@ -42,6 +43,8 @@ DECADE, BENT = 2.0, 0.05
 ENOUGH = 1e-6
 # Parameter of the barrier that keeps trust-constr within the bounds, at its start.
 BARRIER = 1e-3
+# Variables, beyond which moving asymptotes take less than quadratic programs.
+MANY = 50
 # Halvings of a step whose run failed.
 HALVINGS = 12
 # A limit or bound that is nearer than this, relative to itself or to the range, holds the optimum.
@@ -371,7 +374,8 @@ class _Descents:
 
     def find(self) -> None:
         """Search from all starts, and note the optima."""
-        method = SLSQP if self.study.optimizer == AUTO else self.study.optimizer
+        of_size = SLSQP if len(self.low) <= MANY else MOVING
+        method = of_size if self.study.optimizer == AUTO else self.study.optimizer
         ends: list[tuple[int, Floats, _Point]] = []
         first, lines = len(self.search.values), list[str]()
         starts = self.starts()
@@ -412,8 +416,9 @@ class _Descents:
         constraints: Any = ()
         for _ in range(HALVINGS):
             words: dict[str, Any]
-            if method == SLSQP:
-                words = {"options": {"ftol": CONVERGED, "maxiter": 10 * self.study.most}}
+            if method in (SLSQP, MOVING):
+                ends = {SLSQP: "ftol", MOVING: "tolerance"}[method]
+                words = {"options": {ends: CONVERGED, "maxiter": 10 * self.study.most}}
                 constraints = {"type": "ineq", "fun": lambda z: self.at(z).within, "jac": lambda z: self.at(z).slopes}
             else:
                 # its gtol does not look at the barrier of the bounds, which moves the optimum
@@ -427,8 +432,9 @@ class _Descents:
                     # of trust-constr on slopes that do not change, which logarithms make of products
                     warnings.simplefilter("ignore", UserWarning)
                     found = minimize(
-                        lambda z: self.at(z).cost, z, jac=lambda z: self.at(z).slope, method=method,
-                        bounds=Bounds(low, high, keep_feasible=method != SLSQP),
+                        lambda z: self.at(z).cost, z, jac=lambda z: self.at(z).slope,
+                        method=moving_asymptotes if method == MOVING else method,
+                        bounds=Bounds(low, high, keep_feasible=method not in (SLSQP, MOVING)),
                         constraints=constraints if self.sides else (), callback=self._accepted, **words,
                     )  # fmt: skip
             except _RunError as failure:

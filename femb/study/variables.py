@@ -217,8 +217,8 @@ OPTIMIZE = "optimize"
 WORST = "worst"
 """Corners and random points of the bounds of the variables, and a local search, for the worst of an output."""
 DESIGNS = (*LISTED, *SAMPLED, OPTIMIZE, WORST)
-SLSQP, EVOLUTION = "slsqp", "differential-evolution"
-OPTIMIZERS = (AUTO, SLSQP, "trust-constr", EVOLUTION)
+SLSQP, MOVING, EVOLUTION = "slsqp", "mma", "differential-evolution"
+OPTIMIZERS = (AUTO, SLSQP, "trust-constr", MOVING, EVOLUTION)
 # The smallest probability, since the first point of a Sobol sequence may be zero, where a normal variable is infinite.
 EDGE = 2.0**-53
 

@@ -281,9 +281,11 @@ def test_four_starts_end_at_one_optimum_within_twenty_runs_each(tmp_path):
 
 
 @pytest.mark.slow
-def test_trust_constr_finds_it_too():
-    found = sweep(slender(optimizer="trust-constr"))
-    np.testing.assert_allclose(found["mass"][found.best], LIGHTEST, rtol=1e-5)
+@pytest.mark.parametrize(("optimizer", "precision", "most"), [("trust-constr", 1e-5, 60), ("mma", 1e-7, 20)])
+def test_other_searches_find_it_too(optimizer, precision, most):
+    found = sweep(slender(optimizer=optimizer))
+    np.testing.assert_allclose(found["mass"][found.best], LIGHTEST, rtol=precision)
+    assert len(found) <= most
 
 
 def hinged(stiffness=50.0, mass=2.0):
