@@ -10,7 +10,7 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.quantity import Group, Quantity
 from femb.base.types import POSITIVE, Floats, Unit, UnitVector
-from femb.elements.environment.field import field_breakpoints, magnetic_field
+from femb.elements.environment.field import MagneticField, field_breakpoints, magnetic_field
 from femb.elements.item import AtPoint, ItemStates
 from femb.elements.load.at_stations import DIPOLE, StationForces
 from femb.elements.marker import Place
@@ -101,8 +101,9 @@ class MagneticTorquer(AtPoint):
 
     def symmetry(self, around: Surroundings) -> Symmetry:
         # Translations, and turns about a field that is the same everywhere; its torque is across the field.
-        fields = [item.direction for item in around.model.items() if item.table == "fields"]
-        turns = NONE if any(field is None for field in fields) else along(*fields)
+        fields = [item.direction for item in around.model.items() if isinstance(item, MagneticField)]
+        same = [field for field in fields if field is not None]
+        turns = along(*same) if len(same) == len(fields) else NONE
         return Symmetry.of(twists(AXES, turns))
 
     def _state(self, word: str) -> str:

@@ -14,6 +14,7 @@ from scipy.special import ndtr
 from femb.base.errors import ModelError
 from femb.base.html import Tabled
 from femb.base.types import Complexes, Floats
+from femb.base.values import number_problem
 from femb.linear.conserved import without_conserved
 from femb.linear.error_windows import ErrorMotion, continuous_errors, sampled_errors, step
 from femb.linear.linearise import loop
@@ -218,6 +219,9 @@ def pointing_budget(
         raise ModelError("pointing: there are no sources: give at least one, or sensors with noise")
     made = _Errors(of_loop, names, tuple(x for each in listed for x in each.inputs if x not in names))
     apart = window if apart is None else apart
+    for word, value in (("window", window), ("apart", apart)):
+        if problem := number_problem(value):
+            raise ModelError(f"pointing: {word}: {problem}, in s")
     parts, covariance = [], np.zeros((len(names), len(names)))
     for source in listed:
         part, more = made.part(source, window, apart)

@@ -45,6 +45,7 @@ def in_equilibrium(system: System, held: str | None = None) -> System:
         for motion in path.statics.motions
         if (angle := math.degrees(motion.turned_to(found.q))) >= WARNED
     ]
+    system = _counted(system, path)
     q, v = _started(system, path, found)
     stopped = [
         frame.label
@@ -78,7 +79,8 @@ def steady_start(system: System) -> tuple[Floats, Floats]:
     Raises SolveError where there is no such state: a free structure under a net load, or turning about an axis that is
     not a principal one; or where the iteration does not converge. Raises ModelError where joints turn at the start.
     """
-    return _started(system, *_balanced(system))
+    path, found = _balanced(system)
+    return _started(_counted(system, path), path, found)
 
 
 def _balanced(system: System, held: str | None = None) -> tuple[LoadPath, Balanced]:
@@ -97,7 +99,9 @@ def _balanced(system: System, held: str | None = None) -> tuple[LoadPath, Balanc
 
     def solved(before: Balanced, load: float) -> Balanced:
         attempts: list[Regularisation] = [shift(path.spin2) for shift in (shifts if load == 1.0 else shifts[:1])]
-        return path.first_solved(attempts or [MassShift(path.spin2, free=path.free)], before, load)
+        found = path.first_solved(attempts or [MassShift(path.spin2, free=path.free)], before, load)
+        statics.advanced(found.q)
+        return found
 
     start = Balanced(system.q0, np.zeros(system.n_v), np.zeros(system.n_c))
     try:
@@ -112,6 +116,13 @@ def _balanced(system: System, held: str | None = None) -> tuple[LoadPath, Balanc
     for motion in motions:
         motion.check(found.q, found.force)
     return path, found
+
+
+def _counted(system: System, path: LoadPath) -> System:
+    """The system with the turns of joints that the path counts."""
+    if not system.has_angles:
+        return system
+    return system.with_discrete(system.discrete.with_angles(path.statics.twin.discrete.angles))
 
 
 def _started(system: System, path: LoadPath, found: Balanced) -> tuple[Floats, Floats]:

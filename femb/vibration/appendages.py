@@ -70,10 +70,12 @@ def alone_of(motion: EigenProblem, appendage: Appendage) -> tuple[EigenProblem, 
 def held_modes(motion: EigenProblem, appendage: Appendage, count: int | None) -> tuple[EigenProblem, Floats, Floats]:
     """The motions of an appendage with all else held, omega^2 (k,), rad2/s2, and shapes (n_v, k) of its lowest modes.
 
-    count : by default all. Raises ModelError: it can move without stiffness.
+    None of one that is welded on or driven. count : by default all. Raises ModelError: it can move without stiffness.
     """
     alone, free = alone_of(motion, appendage)
     most = freedoms(alone)
+    if most < 1:
+        return alone, np.zeros(0), np.zeros((motion.system.n_v, 0))
     return alone, *real_modes(alone, free, min(most, count or most))
 
 

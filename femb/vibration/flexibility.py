@@ -109,8 +109,10 @@ class Flexibility:
         def product(x: Floats) -> Floats:
             return self._one(self.motion.times(data, np.ascontiguousarray(x.ravel())))
 
-        start = product(np.random.default_rng(SEED).standard_normal(n))
-        if not np.any(start):
+        force = self.motion.times(data, np.random.default_rng(SEED).standard_normal(n))
+        start = self._one(force)
+        # what acts on motions without stiffness alone moves no others but by rounding
+        if np.linalg.norm(start) <= PRECISE * self.typical * np.linalg.norm(force):
             return 0.0
         try:
             values = eigs(

@@ -312,7 +312,9 @@ def modes_of(found: Solution, wanted: int, held: str | None, damping: float | No
         frame = motion.system.layout.bodies[held]
         still = motion.without_states()
         root = held_body(still, held, frame)
-        parts = [participation(still, part, frame, wanted, damping) for part in appendages(still)]
+        every = (participation(still, part, frame, wanted, damping) for part in appendages(still))
+        # what is driven or welded on has none
+        parts = [part for part in every if len(part.frequencies)]
         if parts and not damped:
             found = _by_appendage(found, parts, wanted)
     apart = _without_oscillation(found.eigenvalues, found.precision, damped)

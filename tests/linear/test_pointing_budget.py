@@ -216,3 +216,8 @@ def test_the_command_prints_and_draws_a_budget(tmp_path):
     for given, missing in (["--window=4"], "--of"), (["--of=bodies.hub.turn"], "--window"):
         result = CliRunner().invoke(cli, [*args[:3], *given])
         assert (result.exit_code, result.output.partition(":")[0]) == (2, missing)
+
+
+@pytest.mark.parametrize("words", [{"window": [1.0, 3.0]}, {"window": "1 s"}, {"apart": float("nan")}])
+def test_windows_that_are_no_numbers(loop, words):
+    refuses("pointing: (window|apart): got", pointing_budget, loop, TURN[0], [NOISES["torque"]], **words)

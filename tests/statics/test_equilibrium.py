@@ -25,7 +25,17 @@ from femb import (
     Section,
     SolveError,
 )
-from femb.elements import JointEnd, JointSpringDamper, Latch, Revolute, Spherical, Universal
+from femb.elements import (
+    JointCoordinate,
+    JointEnd,
+    JointMotor,
+    JointSpringDamper,
+    Latch,
+    Revolute,
+    Screw,
+    Spherical,
+    Universal,
+)
 from femb.layout.state import State
 from femb.numerics import rotations
 from femb.profiles import Polynomial
@@ -674,3 +684,22 @@ def test_tangent_of_forces_and_reactions():
         [sum(w * (balance(k * h * e) - balance(-k * h * e)) for k, w in weights.items()) / h for e in np.eye(twin.n_v)]
     )
     np.testing.assert_allclose(K, wanted, rtol=0.0, atol=1e-9 * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize("angle", [3.0, 3.3, 20.0, 100.0])
+def test_an_equilibrium_many_turns_away(angle):
+    """A motor on the spindle of a screw against a spring on its nut: force k p^2 angle; the motion stays there."""
+    pitch, stiffness = 0.01, 3e4
+    radius = pitch / (2.0 * np.pi)
+    model = of_parts(
+        RigidBody("nut", mass=2.0, inertia=0.1),
+        RigidBody("spindle", mass=0.5, inertia=(0.01, 0.01, 0.02)),
+        Revolute("axle", JointEnd("ground", axis=(0, 0, 1)), JointEnd("spindle", axis=(0, 0, 1))),
+        Prismatic("slide", JointEnd("ground", axis=(0, 0, 1)), JointEnd("nut", axis=(0, 0, 1))),
+        Screw("thread", JointCoordinate("axle"), JointCoordinate("slide"), pitch=pitch),
+        JointSpringDamper("spring", joint="slide", stiffness=stiffness),
+        JointMotor("motor", joint="axle", force=stiffness * radius**2 * angle),
+    )
+    results = simulate(model, duration=0.1, start="equilibrium")
+    np.testing.assert_allclose(results.joints["axle"].coordinates[:, 0], angle, rtol=1e-10)
+    np.testing.assert_allclose(results.joints["slide"].coordinates[:, 0], radius * angle, rtol=1e-10)

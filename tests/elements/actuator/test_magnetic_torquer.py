@@ -171,3 +171,17 @@ def test_a_sampled_controller_commands_dipoles():
     moment = np.array(held)[:, None] * [1.0, 0.0, 0.0]
     np.testing.assert_allclose(torquer.torque, np.cross(moment, torquer.field), atol=1e-18)
     assert torquer.clips.tolist() == [0, 0, 0, 1, 1, 1, 1, 2, 2]
+
+
+def test_thin_air_is_no_magnetic_field():
+    """A torquer beside an atmosphere, of the same table: a run, and the tides of its place along the orbit."""
+    hub = femb.RigidBody("hub", mass=10.0, inertia=1.0)
+    orbit = femb.Orbit("earth", semi_major_axis=6.878e6)
+    air = femb.Atmosphere("air", density=1e-12, altitude=5e5, scale_height=6e4)
+    drag = femb.PlateDrag("drag", body="hub", area=1.0, normal=(1, 0, 0))
+    torquer = femb.MagneticTorquer("mx", body="hub", axis=(1, 0, 0), max_dipole=20.0)
+    model = of_parts(hub, orbit, femb.DipoleField("b"), air, drag, torquer)
+    assert femb.simulate(model, duration=1.0).status == "complete"
+    rate = np.sqrt(3.986004418e14 / 6.878e6**3)
+    growth = np.max(femb.linearize(model).eigenvalues().real)
+    assert growth == pytest.approx(np.sqrt(2.0) * rate, rel=1e-4)

@@ -194,3 +194,29 @@ def test_messages(words, message):
     given = {"body": "hub", "gimbal_inertia": I_0} | GYRO | words
     probe = PointMass("probe", 1.0, position=(5, 0, 0))
     refuses(message, lambda: System(hub_with(probe, ControlMomentGyro("g", **given))))
+
+
+def on_a_boom(**words):
+    """A hub with a boom and a gyro whose gimbal is driven."""
+    hub = RigidBody("hub", mass=50.0, inertia=(5.0, 6.0, 7.0))
+    section = femb.Section("tube", shape={"tube": (0.02, 0.001)}, material="aluminium 6061-T6")
+    boom = femb.Beam("boom", section, 2.0, 4, start=hub.at(direction=(1, 0, 0)))
+    return of_parts(hub, boom, *([gyro(**words)] if words else []))
+
+
+def test_a_driven_gimbal_is_no_appendage_that_vibrates():
+    """With the hub held the boom alone has modes; the plant for truncation has the gimbal's mass on the hub."""
+    driven = {"gimbal_angle": Polynomial((0.1, 0.2))}
+    wanted = femb.modes(on_a_boom(), 4, held="hub")
+    model = on_a_boom(**driven)
+    found = femb.modes(model, 4, held="hub")
+    np.testing.assert_allclose(found.frequencies, wanted.frequencies, rtol=1e-9)
+    assert [part.name for part in found.appendages] == ["boom"]
+    plant = femb.handover.hybrid_coordinates(model, held="hub")
+    assert [len(part.frequencies) > 0 for part in plant.appendages] == [
+        part.name == "boom" for part in plant.appendages
+    ]
+    words = {"inputs": ["bodies.hub.torque"], "outputs": ["bodies.hub.turn"]}
+    full = femb.linear_model(model, hub="hub", **words).frequency_response([0.5, 20.0]).values
+    space = femb.linearize_structure(model, hub="hub", craig_bampton=12, damping=1e-12, **words)
+    np.testing.assert_allclose(space.frequency_response([0.5, 20.0]).values, full, atol=1e-3 * np.max(np.abs(full)))
