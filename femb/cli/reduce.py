@@ -42,7 +42,10 @@ MATRICES = (".npz", ".h5", ".mat", ".op4", ".op2", ".pch", ".mtx", ".sti", ".mas
 )
 @click.option("--stresses", is_flag=True, help="Keep the stresses of the nodes of a mesh for results.")
 @click.option(
-    "--recover", multiple=True, metavar="KIND=NUMBERS", help="displacements=NODES, or of a deck forces=ELEMENTS."
+    "--recover",
+    multiple=True,
+    metavar="KIND=NUMBERS",
+    help="displacements=NODES, or of a deck forces=ELEMENTS, stresses=ELEMENTS.",
 )
 @click.option(
     "--unit",

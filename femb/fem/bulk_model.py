@@ -6,6 +6,7 @@ PARAM,COUPMASS says otherwise.
 
 import warnings
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from femb.fem.bulk_matrices import matrices_of
 from femb.fem.bulk_panels import panels_of
 from femb.fem.bulk_shells import Shells, shells_of, stress_work
 from femb.fem.bulk_springs import springs_of
+from femb.fem.bulk_stresses import stress_rows
 from femb.fem.bulk_ties import Row, ties_of
 from femb.fem.input_deck import read_deck
 from femb.fem.loads import blocks_of, heated
@@ -378,6 +380,7 @@ def _joined(data: BulkData) -> FeModel:
             {number: axes for number, (_, axes) in data.grids.items()},
             {number: (*own, expanded_by) for part, E in placed for expanded_by in (as_csc(E @ expand),)
              for number, own in part.forces.items()},
+            partial(stress_rows, [part.data for part, _ in placed]),
         ),
         node_sets={name: np.array(own) for name, own in named.items() if own},
     )  # fmt: skip

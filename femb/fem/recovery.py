@@ -1,10 +1,10 @@
-"""Displacements of grids and forces of elements of a deck, as rows of recovery of a body, and as a punch file.
+"""Displacements of grids, forces and stresses of elements of a deck, as rows of recovery of a body and punch files.
 
-Source: MSC Nastran Quick Reference Guide, item codes of element forces.
+Source: MSC Nastran Quick Reference Guide, item codes of element forces and stresses.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,18 +16,21 @@ from femb.base.types import Floats, Ints, Sparse
 COMPONENTS = ("T1", "T2", "T3", "R1", "R2", "R3")
 BAR = ("BM1A", "BM2A", "BM1B", "BM2B", "TS1", "TS2", "AF", "TRQ")
 SHELL = ("FX", "FY", "FXY", "MX", "MY", "MXY", "QX", "QY")
+FORCES = {*BAR, *SHELL}
 # Types of elements in punch files, with the quantities of their lines.
 PUNCHED = {"bar": (34, "BAR"), "rod": (1, "ROD"), "quad": (33, "QUAD4"), "tria": (74, "TRIA3")}
-FORM = "wanted displacements=GRIDS, as with an interface, or forces=ELEMENTS, as forces=21,22"
+FORM = "wanted displacements=GRIDS, as with an interface, forces=ELEMENTS or stresses=ELEMENTS, as forces=21,22"
 
 
 @dataclass(frozen=True, eq=False)
 class Recoverable:
     """Rows of a deck: axes (3, 3), columns, of displacements of grids by number; by the number of an element its
-    word, the names of its forces, and their rows (q, k) with the freedoms (k,) of ``expand`` (N, n)."""
+    word, the names of its forces, and their rows (q, k) with the freedoms (k,) of ``expand`` (N, n). stresses : names
+    and rows by its forces of the stresses of an element by its number."""
 
     axes: Mapping[int, Floats]
     forces: Mapping[int, tuple[str, tuple[str, ...], Floats, Ints, Sparse]]
+    stresses: Callable[[int], tuple[tuple[str, ...], Floats]] | None = None
 
 
 def recovery_rows(
@@ -53,22 +56,28 @@ def recovery_rows(
                 names += [f"grid {number} {c}" for c in COMPONENTS]
                 still.append(np.zeros((len(held), len(COMPONENTS))))
             continue
-        for word in rest.split(",") if kind == "forces" and of is not None else [""]:
+        inner = kind in ("forces", "stresses")
+        for word in rest.split(",") if inner and of is not None else [""]:
             if of is None or not word.strip().isdigit() or int(word) not in of.forces:
-                known = "" if of is None or kind != "forces" else f": element {word.strip()} has no forces here"
+                known = "" if of is None or not inner else f": element {word.strip()} has no {kind} here"
                 raise ModelError.at(("recover",), f"got {text!r}{known}; {FORM}")
             what, own_names, by, places, expand = of.forces[int(word)]
+            none = np.zeros(len(own_names))
+            unmoved = np.array([each.get(int(word), none)[-len(none) :] for each in held]).reshape(-1, len(none))
+            if kind == "stresses" and of.stresses is not None:
+                try:
+                    own_names, S = of.stresses(int(word))
+                except ModelError as error:
+                    raise ModelError.at(("recover",), f"got {text!r}: {error}") from None
+                by, unmoved = S @ by, unmoved @ S.T
             rows.append(by @ (expand.tocsr()[places] @ shapes))
             names += [f"{what} {int(word)} {name}" for name in own_names]
-            none = np.zeros(len(own_names))
-            still.append(
-                np.array([each.get(int(word), none)[-len(own_names) :] for each in held]).reshape(-1, len(none))
-            )
+            still.append(unmoved)
     return tuple(names), np.vstack(rows), np.hstack(still)
 
 
 def write_punch(path: str | Path, names: Sequence[str], values: Floats, times: Floats | None = None) -> Path:
-    """Write displacements and forces that a body recovered to a punch file of NASTRAN, in SI units; its path.
+    """Write displacements, forces and stresses that a body recovered to a punch file of NASTRAN, in SI units; its path.
 
     Parameters:
         path: of the file, .pch.
@@ -77,28 +86,48 @@ def write_punch(path: str | Path, names: Sequence[str], values: Floats, times: F
         times: (T,) s; without them one static subcase.
 
     Raises:
-        ModelError: names that are no displacements and forces, or of another number than values.
+        ModelError: names that are no displacements, forces and stresses, or of another number than values.
     """
     values = np.atleast_2d(np.asarray(values, dtype=float))
-    owners: dict[tuple[str, int], list[int]] = {}
+    owners: dict[tuple[str, str], dict[int, list[int]]] = {}
     for k, name in enumerate(names):
-        found = re.fullmatch(r"(grid|bar|rod|quad|tria) (\d+) \w+", name)
+        found = re.fullmatch(r"(grid|bar|rod|quad|tria) (\d+) (\S+)", name)
         if found is None or len(names) != values.shape[1]:
             raise ModelError(f"{path}: got the row {name!r} of {values.shape[1]}, {FORM}")
-        owners.setdefault((found[1], int(found[2])), []).append(k)
+        what = "DISPLACEMENTS" if found[1] == "grid" else f"ELEMENT {'FORCES' if found[3] in FORCES else 'STRESSES'}"
+        owners.setdefault((what, found[1]), {}).setdefault(int(found[2]), []).append(k)
     lines = ["$TITLE   = femb", "$SUBTITLE=", "$LABEL   ="]
-    for kind in dict.fromkeys(kind for kind, _ in owners):
-        heads = ["$DISPLACEMENTS"] if kind == "grid" else ["$ELEMENT FORCES"]
-        heads += ["$REAL OUTPUT", "$SUBCASE ID =           1"]
+    for (what, kind), elements in owners.items():
+        heads = [f"${what}", "$REAL OUTPUT", "$SUBCASE ID =           1"]
         heads += [] if kind == "grid" else ["$ELEMENT TYPE = {:11d}  {}".format(*PUNCHED[kind])]
         for k, row in enumerate(values):
             lines += [*heads, *([] if times is None else [f"$TIME = {times[k]:14.7E}"])]
-            for (own, number), places in owners.items():
-                if own == kind:
-                    word = "      G " if kind == "grid" else "        "
-                    fields = [f"{row[p]:18.6E}" for p in places]
-                    lines.append(f"{number:10d}{word}" + "".join(fields[:3]))
-                    lines += ["-CONT-" + " " * 12 + "".join(fields[i : i + 3]) for i in range(3, len(fields), 3)]
+            for number, places in elements.items():
+                word, own = "      G " if kind == "grid" else "        ", row[places]
+                if what == "ELEMENT STRESSES":
+                    own = _punched_stresses(kind, [names[p] for p in places], own)
+                fields = [f"{value:18.6E}" for value in own]
+                lines.append(f"{number:10d}{word}" + "".join(fields[:3]))
+                lines += ["-CONT-" + " " * 12 + "".join(fields[i : i + 3]) for i in range(3, len(fields), 3)]
     file = Path(path)
     file.write_text("\n".join(f"{line:72}{n:8d}" for n, line in enumerate(lines, 1)) + "\n")
     return file
+
+
+def _punched_stresses(kind: str, names: list[str], values: Floats) -> Floats:
+    """The items of a line of stresses: with largest and least ones, margins of zero, and of shells fibres, angles in
+    degrees, principal and von Mises stresses."""
+    if kind == "rod":
+        return np.array([values[0], 0.0, values[1], 0.0])
+    if kind == "bar":
+        axial, ends = values[4], (values[:4], values[5:])
+        first, second = ([*end, axial + end.max(), axial + end.min(), 0.0] for end in ends)
+        return np.array([*first[:4], axial, *first[4:], *second])
+    items = list[float]()
+    for k in (0, 3):
+        x, y, xy = values[k : k + 3]
+        mean, radius = 0.5 * (x + y), np.hypot(0.5 * (x - y), xy)
+        angle = np.degrees(0.5 * np.arctan2(2.0 * xy, x - y))
+        mises = np.sqrt(x * x + y * y - x * y + 3.0 * xy * xy)
+        items += [float(names[k].partition("@")[2]), x, y, xy, angle, mean + radius, mean - radius, mises]
+    return np.array(items)

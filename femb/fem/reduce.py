@@ -273,8 +273,8 @@ def reduce_mesh(
         options: max_frequency (Hz) and effective_mass (part) of the modes to keep. loads : inside the body, texts as
             "push=tip:0,0,1" (N), "sun=front:pressure" (1 Pa) or "warm=all:heat" (1 K), for ``femb.ModalLoad``. stresses
             : whether results have the stresses of the nodes. recover : texts as "displacements=set7" or of a deck
-            "forces=21,22", rows of ``recovered`` in results for ``write_punch``. coupling : "full" or "constant";
-            loaded, mass, centre, inertia : checks, with the other options of ``reduce_model``.
+            "forces=21,22" and "stresses=21,22", rows of ``recovered`` in results for ``write_punch``. coupling :
+            "full" or "constant"; loaded, mass, centre, inertia : checks, with the other options of ``reduce_model``.
 
     Raises:
         ModelError: a mesh, material or option that is wrong.

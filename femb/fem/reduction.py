@@ -298,8 +298,8 @@ def reduce_model(
         inertia: (3, 3) kg m2, known, in the model's axes, to compare.
         loads: those inside the body; their static shapes are kept beside the modes.
         stresses: whether the body holds the stresses of its nodes.
-        recover: rows of recovery, texts as "displacements=21,22" with the rows (m,) of their nodes, and "forces=3,4"
-            of elements of a deck.
+        recover: rows of recovery, texts as "displacements=21,22" with the rows (m,) of their nodes, "forces=3,4" and
+            "stresses=3,4" of elements of a deck.
 
     Raises:
         ModelError: the checks that docs/howto/finite_element_bodies.md lists.

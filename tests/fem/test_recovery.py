@@ -51,9 +51,9 @@ HEATED = METAL + ",2.3-5"
 WARM = "TEMP,8,1,20.,2,20.,3,20."
 
 
-def recovered(tmp_path, cards, load, forces, size=1.0):
-    """Forces of a body that its root alone holds, of a static case, by name."""
-    body = reduced(tmp_path, cards, ["root=1", "tip=3"], loads=[f"own={load}"], recover=[f"forces={forces}"])
+def recovered(tmp_path, cards, load, forces, size=1.0, kind="forces"):
+    """Forces or stresses of a body that its root alone holds, of a static case, by name."""
+    body = reduced(tmp_path, cards, ["root=1", "tip=3"], loads=[f"own={load}"], recover=[f"{kind}={forces}"])
     model = femb.Model()
     model.add(femb.FlexibleBody("boom", body, start=femb.Attachment("ground", (0.0, 0.0, 0.0))))
     model.add(femb.ModalLoad("own", "boom", size=size))
@@ -173,7 +173,42 @@ def test_punch_files_of_runs_have_their_instants(tmp_path):
     np.testing.assert_allclose(read_printed(modes).shapes[3][0], read[3], rtol=1e-6, atol=1e-15)
 
 
-@pytest.mark.parametrize("text", ["forces=99", "stress=21", "forces=x"])
+@pytest.mark.parametrize("text", ["forces=99", "stress=21", "forces=x", "stresses=99"])
 def test_what_cannot_be_recovered_is_named(tmp_path, text):
     with pytest.raises(ModelError, match="wanted displacements=GRIDS"):
         reduced(tmp_path, BOOM, ["root=1", "tip=3"], recover=[text])
+
+
+def test_stresses_of_bars_rods_and_shells_and_their_punch_file(tmp_path):
+    """M y / I and N / A at the root, N / t and 6 M / t^2 of a strip; MYSTRAN 18 prints the same of the decks of
+    docs/validation_decks.py, with its principal and von Mises stresses."""
+    cards = [card + ",,\n,.01,.02,-.01,.02" if card.startswith("PBAR") else card for card in BOOM]
+    body, found = recovered(tmp_path, cards, "set:7", "21", kind="stresses")
+    A, B, axial = [-40.0 * 0.01 / 2e-9, -60.0 * 0.02 / 6e-9], [-20.0 * 0.01 / 2e-9, -30.0 * 0.02 / 6e-9], 10.0 / 1e-4
+    wanted = {"SA1": sum(A), "SA2": A[1] - A[0], "SA3": 0.0, "AXIAL": axial, "SB1": sum(B), "SB2": B[1] - B[0]}
+    assert {name: found[f"bar 21 {name}"] for name in wanted} == pytest.approx(wanted, rel=1e-7, abs=1.0)
+    path = femb.fem.write_punch(tmp_path / "s.pch", body.recovery_names, np.array(list(found.values())))
+    lines = [line[:72] for line in path.read_text().splitlines()]
+    assert "$ELEMENT STRESSES" in [line.strip() for line in lines]
+    items = [float(text) for line in lines if not line.startswith("$") for text in line[18:].split()]
+    assert len(items) == 15
+    assert items[5:7] == pytest.approx([axial + max(0.0, A[1] - A[0]), axial + sum(A)], rel=1e-6)
+    body = reduced(tmp_path, PLATE, ["root=1", "tip=3"], recover=["stresses=1,2"])
+    bent = np.zeros(body.size)
+    bent[0], bent[4], bent[2] = 1e-3, 0.01, -0.005  # 1 m is longer by 1e-3 and has the curvature 0.01 1/m
+    found = dict(zip(body.recovery_names, body.recovery @ bent, strict=True))
+    for word in ("quad 1", "tria 2"):
+        assert found[f"{word} SX@-0.005"] == pytest.approx(7e10 * (1e-3 - 0.005 * 0.01), rel=1e-6)
+        assert found[f"{word} SX@0.005"] == pytest.approx(7e10 * (1e-3 + 0.005 * 0.01), rel=1e-6)
+    path = femb.fem.write_punch(tmp_path / "s.pch", body.recovery_names, body.recovery @ bent)
+    lines = [line[:72] for line in path.read_text().splitlines() if not line.startswith("$")]
+    items = [float(text) for line in lines[:6] for text in line[18:].split()]
+    x = [7e10 * (1e-3 + sign * 0.005 * 0.01) for sign in (-1.0, 1.0)]
+    assert items[:2] + items[8:10] == pytest.approx([-0.005, x[0], 0.005, x[1]], rel=1e-6)
+    assert [items[7], items[15]] == pytest.approx(x, rel=1e-3)  # von Mises
+
+
+def test_stresses_that_are_not_known_are_refused_by_name(tmp_path):
+    laminate = [card.replace("PSHELL,2,1,.01,1,,1", "PCOMP,2\n,1,.01") for card in PLATE]
+    with pytest.raises(ModelError, match="no PSHELL of the file"):
+        reduced(tmp_path, laminate, ["root=1", "tip=3"], recover=["stresses=1"])
