@@ -140,6 +140,8 @@ def _of_csv(path: Path, text: str) -> TestData:
                 value = np.nan
             if not np.isfinite(value):
                 raise ModelError(f"{path}, line {line}: {name}: got {words[name]!r}, wanted a finite number")
+            if name.endswith("sigma") and not value > 0.0:
+                raise ModelError(f"{path}, line {line}: {name}: got {words[name]!r}, a deviation must be above zero")
             return value
 
         mode = int(number("mode", 0.0))

@@ -7,6 +7,7 @@ with the Jacobian of frequencies and damping from the derivatives of eigenvalues
 M. I. Friswell, J. E. Mottershead, Finite Element Model Updating in Structural Dynamics (1995); docs/howto/correlate.md.
 """
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from femb.base.errors import ModelError
+from femb.base.errors import FembWarning, ModelError
 from femb.base.html import Tabled
 from femb.base.types import Floats
 from femb.base.values import nearest, numbered
@@ -31,6 +32,8 @@ from femb.study.study import Build, Study
 OF_FREQUENCY, OF_DAMPING, OF_SHAPE = 0.005, 0.1, 0.05
 # Relative error of a gradient, and relative step of differences of MAC.
 ENOUGH, STEP = 1e-6, 1e-4
+# Units other than Hz by their size, and how far the logarithm of a ratio may be from it.
+UNITS, NEAR = {2.0 * np.pi: "rad/s", 60.0: "turns a minute", 1e-3: "kHz", 360.0: "degrees a second"}, 0.3
 # Correlations of parameters above this are named.
 CORRELATED = 0.9
 # A component of a direction below this is left out of its words.
@@ -182,17 +185,21 @@ class _Fit:
         start: str | None, priors: dict[str, float], hold_out: tuple[int, ...],
     ) -> None:  # fmt: skip
         self.study, self.tests, self.begin, self.priors = study, tests, start, priors
-        for name in priors:
+        for name, sigma in priors.items():
             if name not in parameters:
                 raise ModelError(
                     f"priors: no parameter {name!r}{nearest(name, parameters)}; there are: {', '.join(parameters)}"
                 )
+            if not 0.0 < sigma < np.inf:
+                raise ModelError(f"priors: {name}: got {sigma:g}, wanted a standard deviation above zero")
         wrong = [k for k in hold_out if not 1 <= k <= len(tests[0][0].frequencies)]
         if wrong:
             raise ModelError(
                 f"hold_out: got mode {wrong[0]}; the test has {numbered(len(tests[0][0].frequencies), 'mode')}"
             )
         self.out = {k - 1 for k in hold_out}
+        if len(tests) == 1 and len(self.out) == len(tests[0][0].frequencies):
+            raise ModelError("hold_out: leaves no measured mode to fit; leave one out of it")
         count = max(len(data.frequencies) for data, _ in tests) + SPARE
         self.counting: dict[str, StudyOutput] = {"count": NaturalFrequency(name="count", mode=count)}
         family = Differences(study, parameters, self.counting)
@@ -225,8 +232,9 @@ class _Fit:
                     continue
                 sigma = data.sigma[k] if np.isfinite(data.sigma[k]) else OF_FREQUENCY * data.frequencies[k]
                 found[f"mode {k + 1}, Hz{of}"] = ((each.frequencies[j] - data.frequencies[k]) / sigma, "f", t, k)
-                if np.isfinite(data.damping[k]) and np.any(each.damping > 1e-9):
-                    own = data.damping_sigma[k]
+                own = data.damping_sigma[k]
+                known = np.isfinite(data.damping[k]) and bool(data.damping[k] or np.isfinite(own))
+                if known and np.any(each.damping > 1e-9):
                     sigma = own if np.isfinite(own) else OF_DAMPING * abs(data.damping[k])
                     found[f"mode {k + 1}, damping{of}"] = ((each.damping[j] - data.damping[k]) / sigma, "z", t, k)
                 if len(data.points) > 1:
@@ -301,11 +309,30 @@ class _Fit:
         of_priors = [np.eye(len(p))[places.index(name)] / sigma for name, sigma in self.priors.items()]
         return np.vstack([J, *of_priors]) if of_priors else J
 
+    def _check_unit(self, correlations: Sequence[Correlation]) -> None:
+        """Warn where measured frequencies are those of the model in another unit, by their size."""
+        pairs = [
+            data.frequencies[k] / each.frequencies[j]
+            for (data, _), each in zip(self.tests, correlations, strict=True)
+            # without shapes by their order, since those near each other are pairs
+            for k, j in enumerate(each.pairs.tolist() if len(data.points) > 1 else range(len(data.frequencies)))
+            if 0 <= j < len(each.frequencies) and each.frequencies[j] > 0.0
+        ]
+        for factor, unit in UNITS.items():
+            if pairs and np.all(np.abs(np.log(np.array(pairs) / factor)) < NEAR):
+                warnings.warn(
+                    f"identify: measured frequencies are {np.median(pairs):.3g} times those of the model: are they in "
+                    f"{unit}? Give them in Hz",
+                    FembWarning,
+                    stacklevel=4,
+                )
+
     def found(self) -> Identification:
         """The fit."""
         from scipy.optimize import least_squares
 
         self.names, first = self.at(self.p0)
+        self._check_unit(first)
         out = {name: row[0] for name, row in self.rows(first, True).items()}
         before = self.values(self.p0)
         limits = [each.limits or (-np.inf, np.inf) for each in self.named.values()]

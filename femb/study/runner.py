@@ -263,7 +263,9 @@ class RunAnalyses:
         if key not in self.found_modes:
             if self.differentiated and held is None:
                 found = self.solution(held, start, damped)
-                self.found_modes[key] = modes_of(found.first(self.count), self.count, held, None, damped)
+                self.found_modes[key] = modes_of(
+                    found.first(min(self.count, len(found.eigenvalues))), self.count, held, None, damped
+                )
             else:
                 self.found_modes[key] = modes(self.described.model, self.count, held=held, start=start, damped=damped)
             if self.folder is not None:

@@ -94,6 +94,7 @@ SHAPE = UNIVERSAL.read_text().splitlines()
     ("text", "name", "message"),
     [
         (HEAD + "1,nan,P,0,0,0,z,1\n", "t.csv", "line 2: frequency: got 'nan', wanted a finite number"),
+        ("mode,frequency,sigma\n1,2.0,0\n", "t.csv", "line 2: sigma: got '0', a deviation must be above zero"),
         (HEAD + "1,2.0,P,0,0,0,z\n", "t.csv", "line 2: got 7 fields, wanted 8"),
         (HEAD + "1,2.0,P,0,0,0,up,1\n", "t.csv", "direction: got 'up', wanted x, -y, or three numbers"),
         (HEAD + "1,2.0,P,0,0,0,z,1\n1,2.0,Q,4000,0,0,z,1\n", "t.csv", "4e\\+03 m apart, probably in another unit"),
@@ -214,8 +215,17 @@ def test_what_the_data_cannot_tell_is_a_combination(tests):
     [
         ({"priors": {"k3": 1.0}}, "priors: no parameter 'k3'"),
         ({"hold_out": [3]}, "hold_out: got mode 3; the test has 2 modes"),
+        ({"hold_out": [1, 2]}, "hold_out: leaves no measured mode to fit"),
+        ({"priors": {"k1": 0.0}}, "priors: k1: got 0, wanted a standard deviation above zero"),
     ],
 )
 def test_wrong_words_of_a_fit(tests, words, message):
     with pytest.raises(ModelError, match=message):
         identify(tests[0], tests[2], TWO, held="hub", **words)
+
+
+def test_frequencies_in_another_unit_are_named_by_their_size(tests, tmp_path):
+    """Of the modes of the hub that is free, in rad/s."""
+    data = written(tmp_path, COLUMNS + "1,1.5866,2e-3\n2,4.0201,2e-3\n", "rad.csv")
+    with pytest.warns(FembWarning, match=r"are 6.33 times those of the model: are they in rad/s\? Give them in Hz"):
+        identify(tests[0], data, {"k1": TWO["k1"]})

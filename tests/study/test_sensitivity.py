@@ -77,6 +77,7 @@ def test_what_has_no_derivative_is_refused_by_name(case):
         ("peak_time of=bodies.hub.position.x", "k1", "take the peak, or the value at an instant"),
         ("phase_margin", "k1", "the model has no controllers"),
         ("natural_frequency mode", "k1", "wanted KEY=VALUE"),
+        ("natural_frequency mode=9", "k1", "there are 2 modes, got mode 9"),
         ("frequency", "k1", "of: no output 'frequency'"),
         ("mass", "k3", "by: no parameter 'k3'"),
         ("mass", "joints.left.kind", "is 'revolute', a word, which has no neighbours"),
