@@ -10,8 +10,10 @@ import gc
 import signal
 import sys
 import warnings
+from _thread import interrupt_main
 from importlib import import_module
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 import click
@@ -98,10 +100,22 @@ def cli() -> None:
     """
 
 
+# After so long (s) an interrupt that was lost is sent again.
+SOON = 0.01
+
+
 def _interrupt(number: int, frame: Any) -> None:
     # A second signal must not stop the completion of the results.
     signal.signal(number, signal.SIG_IGN)
     raise KeyboardInterrupt
+
+
+def _interrupt_again(lost: "sys.UnraisableHookArgs") -> None:
+    """Interrupt once more where an interrupt came while compiled code was calling back, which no error can leave."""
+    if isinstance(lost.exc_value, KeyboardInterrupt):
+        Timer(SOON, interrupt_main).start()
+    else:
+        sys.__unraisablehook__(lost)
 
 
 def _collect_seldom() -> None:
@@ -117,6 +131,7 @@ def _collect_seldom() -> None:
 def main() -> None:
     """Entry point of the command ``femb``."""
     _collect_seldom()
+    sys.unraisablehook = _interrupt_again
     warnings.showwarning = print_warning
     # Termination by another process, or by the end of the terminal, ends a run as Ctrl-C does: with its results.
     for name in ("SIGTERM", "SIGHUP"):

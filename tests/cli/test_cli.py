@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 import types
 from pathlib import Path
 
@@ -427,3 +428,21 @@ def test_tables_nested_too_deeply_are_one_line(tmp_path):
     output = said("check", checkout.CASES / "l_frame.toml", "--set", f"{many}=1", code=2)
     assert output.endswith("tables are nested too deeply: 3000 keys, at most 50\n")
     assert output.count("\n") == 1
+
+
+def test_an_interrupt_that_a_callback_swallows_comes_again(monkeypatch):
+    """Errors cannot leave a function that compiled code calls: Python ignores them, with a message."""
+    from ctypes import CFUNCTYPE
+
+    import femb.cli
+
+    def called_back():
+        raise KeyboardInterrupt
+
+    def computing():
+        CFUNCTYPE(None)(called_back)()
+        time.sleep(5.0)
+
+    monkeypatch.setattr(sys, "unraisablehook", femb.cli._interrupt_again)
+    with pytest.raises(KeyboardInterrupt):
+        computing()
