@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from femb.base.errors import ModelError
+from femb.base.errors import ModelError, ResultError
 from femb.base.mesh_files import read_mesh_file
 from femb.base.types import Floats, Ints, Sparse
 from femb.fem.model import FeModel, as_csc
@@ -205,7 +205,8 @@ def solid_model(
     solid = {kind: np.asarray(each) for kind, each in cells.items() if kind in NODES and len(each)}
     if not solid:
         raise ModelError(
-            f"mesh: has no volume: got cells of {', '.join(cells) or 'no kind'}, wanted {', '.join(NODES)}"
+            f"mesh: has no volume: got cells of {', '.join(cells) or 'no kind'}, wanted {', '.join(NODES)}; walls and "
+            "bars need properties: write bulk data or .inp, or take them into the case, `[shells]` with mesh = FILE"
         )
     parts = _by_material(solid, material)
     blocks = [Block.of(*each, DEGREE[each[0]]) for each in parts]
@@ -385,6 +386,9 @@ class SolidStress:
         return G
 
 
+ANSYS = (".cdb", ".db", ".rst", ".full", ".emat", ".sub")
+
+
 def read_mesh(
     path: str | Path,
     material: SolidMaterial | None,
@@ -400,6 +404,11 @@ def read_mesh(
     """
     if not 0.0 < unit < np.inf:
         raise ModelError(f"unit: got {unit:g} m, must be greater than 0")
+    if Path(path).suffix.lower() in ANSYS:
+        raise ResultError(
+            f"{path}: files of Ansys are not read: write the mesh as bulk data, .inp, .msh or .vtu, or mass and "
+            "stiffness of all nodes as .npz or .mat"
+        )
     mesh = read_mesh_file(path, NODES)
     try:
         mesh.check_nodes()

@@ -456,3 +456,10 @@ def test_stress_stiffness_beside_matrices(tmp_path, still):
     np.savez(tmp_path / "stress.npz", stress_x=np.eye(3))
     with pytest.raises(ModelError, match=r"stress_x: got a matrix of \(3, 3\), wanted finite numbers"):
         femb.fem.reduce_matrices(tmp_path / "matrices.npz", PLANES, 0, stress=tmp_path / "stress.npz")
+
+
+def test_files_of_ansys_are_refused_with_what_to_write(tmp_path):
+    path = tmp_path / "part.cdb"
+    path.write_text("/PREP7\nNBLOCK,6,SOLID\n")
+    with pytest.raises(ResultError, match="files of Ansys are not read: write the mesh as bulk data"):
+        femb.fem.reduce_mesh(path, ["root=x=0"], 2, youngs_modulus=7e10, poissons_ratio=0.3, density=2700.0)
