@@ -129,13 +129,19 @@ class Evaluation:
         for call in self.step_calls(u, q, v, mass, damping, stiffness):
             call()
 
-    def add_tangents(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
-        """Add the exact d(residual)/dv and d(residual)/dq H to block data (s, size), less what is of low rank."""
+    def tangent_calls(
+        self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats
+    ) -> list[Call]:
+        """Calls that add the exact d(residual)/dv and d(residual)/dq H to block data (s, size), less what is of low
+        rank."""
         arrays, outputs = {"u": u, "q": q, "v": v, "a": a}, {"d": damping, "k": stiffness}
-        for of_batch in self.tangents:
-            for term in of_batch:
-                if term.exact:
-                    self._tangent_call(term, arrays, outputs)()
+        terms = (term for of_batch in self.tangents for term in of_batch if term.exact)
+        return [self._tangent_call(term, arrays, outputs) for term in terms]
+
+    def add_tangents(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
+        """Add what ``tangent_calls`` do."""
+        for call in self.tangent_calls(u, q, v, a, damping, stiffness):
+            call()
 
     def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats) -> tuple[Floats, Floats]:
         """``add_tangents`` at one state: block data (size,) each."""

@@ -279,8 +279,10 @@ def _flow(system: System, period: float, method: str, intervals: int, rtol: floa
     at_gauss = [(length, points[k : k + 3]) for k in range(1, 3 * intervals, 3)]
     at_stages: list[tuple[float, list[Along]]] = []
     if equal is not None:
-        for start, h, q, v in equal.stages:
-            at_stages.append((h, list(zip((start + h * RADAU_C).tolist(), q, v, strict=True))))
+        for each in equal.solved:
+            system.normalise(each.q)
+            times = each.step.start + each.length * RADAU_C
+            at_stages.append((each.length, list(zip(times.tolist(), each.q, each.v, strict=True))))
     return _Flow(system, (frames.q[-1], frames.v[-1]), at_gauss, at_stages)
 
 

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 
 from femb.base.errors import ModelError
 from femb.base.options import Run, StartState
+from femb.base.types import Floats
 from femb.formulations import make_formulation
 from femb.model.model import Model
 from femb.numerics.threads import one_blas_thread
@@ -13,13 +15,18 @@ from femb.results.results import Results
 from femb.run.memory import with_interval
 from femb.run.method_choice import with_method
 from femb.run.start import started
+from femb.run.tangents import RunTangents
 from femb.run.time_loop import RunSummary, integrate
 from femb.steppers import make_stepper
 from femb.steppers.contract import StepperState
-from femb.steppers.replay import GivenSteps, StepRecord
+from femb.steppers.radau import Radau, SolvedStep
+from femb.steppers.replay import GivenSteps, StepRecord, TakenStep
 from femb.steppers.variable_step import VariableStep
 from femb.system.system import System
 from femb.vibration.completion import system_of
+
+# Of a run with tangents, Newton's iteration goes on to this part of its tolerance: they are those of solved equations.
+RECORDED = 1e-3
 
 
 class RecordedRun:
@@ -41,7 +48,7 @@ class RecordedRun:
             from femb.run.accuracy import toward  # of few runs
 
             self.run = toward(started(system, self.run), self.run, self.run.output_times(), ()).run
-        self._record = StepRecord()
+        self._record, self._solved = StepRecord(), list[SolvedStep]()
         self.results = self._motion(system, self.run, self._noted)
 
     def of(self, model: Model, halved: bool = False) -> Results:
@@ -49,21 +56,45 @@ class RecordedRun:
 
         Raises ReplayError, ModelError, SolveError.
         """
-        given = GivenSteps(self._record.halved() if halved else self._record.steps)
+        run = replace(self.run, step=0.5 * self.run.step) if halved and self.run.step else self.run
+        steps = self._record.halved() if halved else self._record.steps
+        return self._again(system_of(model, run.assembles), run, steps, [])
+
+    def tangents(self, times: Floats) -> RunTangents | None:
+        """The derivatives of the run at output times (s); None of methods and models that have no tangents."""
+        steps = self._solved
+        contiguous = all(one.step.end == other.step.start for one, other in pairwise(steps))
+        if not steps or not contiguous or len({id(each.step.form.system.solver) for each in steps}) > 1:
+            return None
+        return RunTangents(steps, self.run, times)
+
+    def coarse(self, times: Floats) -> RunTangents:
+        """``tangents`` of a run with every two steps in one. Raises ReplayError, SolveError."""
+        solved: list[SolvedStep] = []
+        run = replace(self.run, output=replace(self.run.output, motion_only=True), output_interval=self.run.duration)
+        self._again(self._solved[0].step.form.system, run, self._record.doubled(), solved)
+        return RunTangents(solved, self.run, times)
+
+    def _again(self, system: System, run: Run, steps: list[TakenStep], solved: list[SolvedStep]) -> Results:
+        given = GivenSteps(steps)
 
         def attach(stepper: StepperState) -> None:
             if isinstance(stepper, VariableStep):
                 stepper.given = given
+            if isinstance(stepper, Radau):
+                stepper.solved = solved
 
-        run = replace(self.run, step=0.5 * self.run.step) if halved and self.run.step else self.run
-        results = self._motion(system_of(model, run.assembles), run, attach)
-        if self._record.steps:
+        results = self._motion(system, run, attach)
+        if steps:
             given.finish()
         return results
 
     def _noted(self, stepper: StepperState) -> None:
         if isinstance(stepper, VariableStep):
             stepper.record = self._record
+        if isinstance(stepper, Radau) and stepper.has_tangent:
+            stepper.solved = self._solved
+            stepper.tolerance *= RECORDED
 
     def _motion(self, system: System, run: Run, attach: Callable[[StepperState], None]) -> Results:
         summary = RunSummary([])

@@ -17,7 +17,7 @@ step-size control); the application to M v' = f with q' = H v is described in do
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -28,6 +28,7 @@ from femb.formulations.contract import ImplicitFormulation
 from femb.layout.bound_updates import BoundUpdates
 from femb.layout.discrete import ANGLES, DiscreteState
 from femb.layout.evaluation import Evaluation
+from femb.layout.protocols import LowRankTangent
 from femb.layout.state import State
 from femb.numerics.compiler.bound_calls import Program
 from femb.steppers.contract import SMALLEST_STEP, AcceptedStep, BookedStatistics, HeldSteps, StepOutput
@@ -52,10 +53,32 @@ FROM_ZERO = np.linalg.inv(C[:, None] ** np.arange(1, 4))
 FOLLOWING = 0.02
 
 
+@dataclass(frozen=True, eq=False)
+class SolvedStep:
+    """An accepted step with its stages.
+
+    step : its dense output. length : s. inputs (3, n_u), q (3, n_q), v, a (3, n_v), multipliers (3, n_c) : of the
+    stages, whose quaternions are not of unit length. begins : whether a smooth interval begins with it.
+    """
+
+    step: HermiteStep
+    length: float
+    inputs: Floats
+    q: Floats
+    v: Floats
+    a: Floats
+    multipliers: Floats
+    begins: bool
+
+
 class Radau(RadauEquations):
-    """Variable-step Radau IIA(5); see ``femb.steppers.contract`` for the meaning of its attributes."""
+    """Variable-step Radau IIA(5); see ``femb.steppers.contract`` for the meaning of its attributes.
+
+    solved : where accepted steps are noted with their stages, if at all.
+    """
 
     order = 5
+    solved: list[SolvedStep] | None = None
     weights = A[2]
     # the loop over steps, and the terms of the system that it serves
     _held: "HeldLoop | None" = None
@@ -177,14 +200,14 @@ class Radau(RadauEquations):
         next_h = self._next_length(h, factor, cut, 1.0 if renew else WORTHWHILE)
         self.h = min(next_h, self._ceiling)
         self._ceiling *= RECOVERY
-        form, (u, _, _, K, L) = self.form, self._states
+        form, (u, Q, _, K, L) = self.form, self._states
         if self._low_pass:
             self._reached_state[1][0] = self._next[1]
         self._program.look_ahead()
         a = self.start_rate(self._Z, h) if self._starting else self.a
         old = (self.q, self.v, a, self.work, self._start_power if self._replaced else self.power)
-        self._starting, self._replaced = False, None
-        start = self.t
+        begins, self._starting, self._replaced = self._starting, False, None
+        start, v = self.t, self.v
         self.q, self.v, self.work, powers = self._next
         K = K.copy()
         self.t, self.power, self.a, self.multipliers = end, powers[2], K[2], L[2].copy()
@@ -193,7 +216,11 @@ class Radau(RadauEquations):
         if self._dependent != DEPENDENT:
             self._dependent, self._factored_for = DEPENDENT, 0.0
         self._too_old = self._too_old or renew
-        return self.dense(form, (start, h, end), old, (self.q, self.v, self.work), powers, K)
+        step = self.dense(form, (start, h, end), old, (self.q, self.v, self.work), powers, K)
+        if self.solved is not None:
+            # the prediction of the next step may have turned the velocities
+            self.solved.append(SolvedStep(step, h, u.copy(), Q.copy(), v + self._Z, K, L.copy(), begins))
+        return step
 
     def start_rate(self, Z: Floats, h: float) -> Floats:
         """Accelerations (n_v,) for the dense output at the start of a smooth interval, of which members out of
@@ -218,6 +245,16 @@ class Radau(RadauEquations):
         there = q, v, K[2], work, powers[2]
         return HermiteStep(form, start, end, old, there, ((FIRST, SECOND), powers[:2]), nodes)
 
+    @property
+    def has_tangent(self) -> bool:
+        """Whether ``femb.steppers.radau_tangent`` has the derivatives of the steps."""
+        system = self.form.system
+        if self.form is not system or self._low_pass or isinstance(self.statistics, BookedStatistics):
+            return False
+        if system.layout.updates or system.inputs_of_state or system.has_gaps or system.singular_batches:
+            return False
+        return not system.pattern.net and not any(isinstance(batch, LowRankTangent) for batch in system.batches)
+
     # Many steps in one call
 
     def held_steps(
@@ -225,7 +262,7 @@ class Radau(RadauEquations):
     ) -> HeldSteps | None:
         """Many steps; see ``femb.steppers.contract.StepperOfHeld``."""
         system = self.form.system
-        if self.record is not None or self.given is not None:
+        if self.record is not None or self.given is not None or self.solved is not None:
             return None
         if self.form is not system or self._low_pass or self._exact or isinstance(self.statistics, BookedStatistics):
             return None
@@ -243,25 +280,18 @@ class Radau(RadauEquations):
 class EqualSteps(Radau):
     """Steps of a given length, whatever their errors, whose end is a smooth function of the start.
 
-    Shorter are those that end at a limit, or for which the iteration fails. stages : start and length (s) of each step,
-    with q (3, n_q) and v (3, n_v) at its stages. What a step does not resolve is at rest at its end.
+    Shorter are those that end at a limit, or for which the iteration fails. What a step does not resolve is at rest at
+    its end.
     """
 
     def __init__(self, form: ImplicitFormulation, run: Run, length: float) -> None:
         super().__init__(form, replace(run, method="radau", first_step=length, max_step=length))
-        self.stages: list[tuple[float, float, Floats, Floats]] = []
+        self.solved: list[SolvedStep] = []
         # without the stresses' part of the stiffness the iteration converges only where steps follow vibrations
         self._exact = True
 
     def _error(self, trial: float, h: float) -> float:
         return 0.0
-
-    def _accept(self, trial: float, h: float, end: float, error: float, cut: bool) -> AcceptedStep:
-        # the prediction of the next step may have turned the velocities
-        q = self._states[1].copy()
-        self.form.normalise(q)
-        self.stages.append((self.t, h, q, self.v + self._Z))
-        return super()._accept(trial, h, end, error, cut)
 
 
 def _power(form: ImplicitFormulation, u: Floats, q: Floats, v: Floats) -> Floats:

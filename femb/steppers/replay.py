@@ -62,6 +62,20 @@ class StepRecord:
             found += [replace(one, end=middle, passing=None), replace(one, start=middle)]
         return found
 
+    def doubled(self) -> list[TakenStep]:
+        """The steps without events, each with the one after it where no limit or gap is between them."""
+        found: list[TakenStep] = []
+        alone = False
+        for one in self.steps:
+            before = found[-1] if alone else None
+            if before is None or before.end == before.limit or before.passing is not None:
+                found.append(one)
+                alone = True
+            else:
+                found[-1] = replace(one, start=before.start)
+                alone = False
+        return found
+
     def drop(self) -> None:
         """Take back the last step, which is repeated."""
         self.steps.pop()

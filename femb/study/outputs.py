@@ -148,6 +148,10 @@ class StudyOutput(Description):
         """The way it is differentiated about a nominal run. Raises ModelError: not at all, with the reason."""
         return self.by_values(BY_ANALYSES)
 
+    def instants(self, analyses: Analyses) -> Floats | None:
+        """The output times (s) of a nominal run from which its derivative follows; None for all."""
+        return None
+
     def by_values(self, way: str) -> ByChanges:
         """By its values beside the nominal one."""
         return ByChanges(
@@ -330,6 +334,10 @@ class Statistic(StudyOutput):
         raise NotImplementedError
 
     def value(self, analyses: Analyses) -> float:
+        return self.reduced(*self._inside(analyses))
+
+    def _inside(self, analyses: Analyses) -> tuple[Floats, Floats]:
+        """The output times that count, and the values there. Raises ResultError: none."""
         found = self._history(analyses)
         inside = np.ones(found.time.size, dtype=bool)
         if self.first is not None:
@@ -338,7 +346,16 @@ class Statistic(StudyOutput):
             inside &= found.time <= self.last + 1e-9 * abs(self.last)
         if not inside.any():
             raise ResultError(f"outputs.{self.name}: the results have no output time from {self.first} to {self.last}")
-        return self.reduced(found.time[inside], found.values[inside])
+        return found.time[inside], found.values[inside]
+
+    def instants(self, analyses: Analyses) -> Floats | None:
+        time, x = self._inside(analyses)
+        place = self.place(x)
+        return time if place is None else time[[place]]
+
+    def place(self, x: Floats) -> int | None:
+        """The value of a history from which the number follows to first order; None for all."""
+        return None
 
     def unit(self, analyses: Analyses) -> str:
         of_quantity = self._history(analyses).unit
@@ -370,6 +387,9 @@ class Maximum(Statistic):
 
     kind: ClassVar[str] = "max"
 
+    def place(self, x: Floats) -> int | None:
+        return int(np.argmax(x))
+
     def reduced(self, time: Floats, x: Floats) -> float:
         return float(np.max(x))
 
@@ -379,6 +399,9 @@ class Minimum(Statistic):
 
     kind: ClassVar[str] = "min"
 
+    def place(self, x: Floats) -> int | None:
+        return int(np.argmin(x))
+
     def reduced(self, time: Floats, x: Floats) -> float:
         return float(np.min(x))
 
@@ -387,6 +410,9 @@ class Peak(Statistic):
     """The largest magnitude."""
 
     kind: ClassVar[str] = "peak"
+
+    def place(self, x: Floats) -> int | None:
+        return int(np.argmax(np.abs(x)))
 
     def reduced(self, time: Floats, x: Floats) -> float:
         return float(np.max(np.abs(x)))
@@ -410,6 +436,9 @@ class Final(Statistic):
 
     def frozen(self, analyses: Analyses) -> ByChanges:
         return self._last(analyses, lambda results: float(history(results, self.of).values[-1]))
+
+    def place(self, x: Floats) -> int | None:
+        return -1
 
     def reduced(self, time: Floats, x: Floats) -> float:
         return float(x[-1])

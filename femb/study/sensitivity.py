@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from femb.base.errors import FembError, ModelError, Problem
+from femb.base.errors import FembError, ModelError, Problem, SolveError
 from femb.base.html import Tabled
 from femb.base.options import Run
 from femb.base.types import Bools, Complexes, Floats
@@ -34,6 +34,7 @@ from femb.numerics.threads import limited_threads, one_blas_thread
 from femb.results.array_file import write_arrays
 from femb.results.results import Results
 from femb.run.replay import RecordedRun
+from femb.run.tangents import Column, RunTangents
 from femb.small_motions.beside import Neighbours
 from femb.steppers.replay import ReplayError
 from femb.study.linear_outputs import OUTPUTS
@@ -51,8 +52,12 @@ STEPS, OF_ANALYSES, OF_RUNS = (1e-4, 1e-3, 1e-2), (1e-3, 1e-2, 1e-4), (1e-4, 1e-
 SMALL, SMALL_OF_RUNS, NOTHING = 1e-8, 1e-6, 1e-11
 # Relative difference of two quotients of a linear number.
 LINEAR = 1e-9
+# Places of the values on one side, in steps.
+PLACES = 0.25, 0.5, 0.75, 1.0, 1.5
 # What a table warns of, relative to the derivative.
 DOUBTFUL = 1e-6
+# Part of the difference to steps of twice the length that those of order 3 leave, to which stiff parts reduce methods.
+OF_COARSE = 1.0 / 7.0
 # Parts of parameters along which they change together.
 GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
 # Part of the value that stands for a range where there is none.
@@ -337,6 +342,7 @@ class Differences(CaseFamily):
 
     small = SMALL
     recorded: RecordedRun | None = None
+    tangents: RunTangents | None = None
     halved = False
 
     def analyses(self, entries: dict[str, Any]) -> RunAnalyses:
@@ -351,34 +357,54 @@ class Differences(CaseFamily):
             return self.recorded.results
         return self.recorded.of(model, self.halved)
 
-    def _by_halves(self, outputs: list[int], derivatives: Floats) -> Floats:
-        """(o, k): differences of derivatives of runs to those by half the steps, along all parameters at once.
+    def _by_halves(self, outputs: list[int], some: list[int], derivatives: Floats) -> Floats:
+        """(o, k): differences of derivatives of runs to those by half the steps, along some parameters at once.
 
         The difference is shared out evenly, by the sizes of the parameters.
 
-        outputs : the numbers of the outputs of runs. derivatives (o, k).
+        outputs, some : the numbers of the outputs of runs, and of the parameters. derivatives (o, k).
         """
         found = np.zeros(derivatives.shape)
         # of unequal parts, since the changes by a mass and a stiffness may cancel
-        parts = 0.5 + np.modf(GOLDEN * np.arange(len(self.parameters)))[0]
-        sizes = parts * [abs(each.value) or each.scale for each in self.parameters]
-        along = derivatives @ sizes
+        parts, chosen = 0.5 + np.modf(GOLDEN * np.arange(len(some)))[0], [self.parameters[k] for k in some]
+        sizes = parts * [abs(each.value) or each.scale for each in chosen]
         sides, self.halved = [], True
         try:
             for s in (1.0, -1.0):
                 moved = [
-                    each.entries(each.value + s * OF_RUNS[0] * size)
-                    for each, size in zip(self.parameters, sizes, strict=True)
+                    each.entries(each.value + s * OF_RUNS[0] * size) for each, size in zip(chosen, sizes, strict=True)
                 ]
                 side = self.analyses({key: value for entries in moved for key, value in entries.items()})
                 sides.append([list(self.outputs.values())[i].value(side) for i in outputs])
         except ReplayError:
-            found[outputs] = np.inf
+            found[np.ix_(outputs, some)] = np.inf
             return found
         finally:
             self.halved = False
         finer = (np.array(sides[0]) - np.array(sides[1])) / (2.0 * OF_RUNS[0])
-        found[outputs] = np.abs(finer - along[outputs])[:, None] / (sizes * np.sqrt(len(sizes)))
+        along = derivatives[np.ix_(outputs, some)] @ sizes
+        found[np.ix_(outputs, some)] = np.abs(finer - along)[:, None] / (sizes * np.sqrt(len(sizes)))
+        return found
+
+    def _by_doubles(self, outputs: list[int], besides: "list[_Beside]", derivatives: Floats) -> Floats:
+        """(o, k): what the steps leave of derivatives that follow tangents, from those by steps of twice the length.
+
+        outputs : the numbers of the outputs of runs. besides : the analyses beside each parameter. derivatives (o, k).
+        """
+        found = np.zeros(derivatives.shape)
+        assert self.recorded is not None
+        assert self.tangents is not None
+        try:
+            coarse = self.recorded.coarse(self.tangents.times)
+        except SolveError:
+            found[outputs] = np.inf
+            return found
+        others = [each.along(coarse) for each in besides]
+        ways = [list(self.outputs.values())[i].frozen(self.nominal) for i in outputs]
+        for k, other in enumerate(others):
+            for i, way in zip(outputs, ways, strict=True):
+                if other.columns:
+                    found[i, k] = OF_COARSE * abs(other.derivative(way)[0] - derivatives[i, k])
         return found
 
     @one_blas_thread()
@@ -388,11 +414,23 @@ class Differences(CaseFamily):
             values = np.array([output.value(self.nominal) for output in self.outputs.values()])
             units = {name: output.unit(self.nominal) for name, output in self.outputs.items()}
             frozen = {name: output.frozen(self.nominal) for name, output in self.outputs.items()}
-            columns = [self._column(each, list(frozen.values()), values) for each in self.parameters]
-            found = np.array(columns).transpose(2, 1, 0)
             runs = [i for i, each in enumerate(frozen.values()) if each.way == BY_STEPS]
+            self.tangents = self._tangents(runs)
+            ways = {each.way for each in frozen.values()}
+            steps = OF_RUNS if runs and self.tangents is None else OF_ANALYSES if any(ways) else STEPS
+            # those of all parameters first, whose tangents are found at once
+            firsts = [self._beside(each, steps[0]) for each in self.parameters]
+            columns = [
+                self._column(each, first, steps, list(frozen.values()), values)
+                for each, first in zip(self.parameters, firsts, strict=True)
+            ]
+            found = np.array(columns).transpose(2, 1, 0)
             if runs and self.small <= SMALL:
-                found[1] = np.maximum(found[1], self._by_halves(runs, found[0]))
+                replayed = [k for k, each in enumerate(firsts) if not each.columns]
+                if len(replayed) < len(firsts):
+                    found[1] = np.maximum(found[1], self._by_doubles(runs, firsts, found[0]))
+                if replayed:
+                    found[1] = np.maximum(found[1], self._by_halves(runs, replayed, found[0]))
         names = tuple(each.parameter.name for each in self.parameters)
         ranged = np.array([each.limits is not None for each in self.parameters])
         swings = [
@@ -408,14 +446,33 @@ class Differences(CaseFamily):
             units | {each.parameter.name: each.unit for each in self.parameters}, self.nominal.described.model.title,
         )  # fmt: skip
 
-    def _column(self, of: Differentiable, frozen: list[ByChanges], values: Floats) -> Floats:
-        """(o, 2): derivatives by a parameter and their errors."""
+    def _tangents(self, runs: list[int]) -> RunTangents | None:
+        """The tangents of the nominal run, at the instants from which the derivatives of outputs of runs follow."""
+        if not runs or self.recorded is None:
+            return None
+        all_times = self.nominal.results("run").time
+        outputs = list(self.outputs.values())
+        parts = [all_times if (at := outputs[i].instants(self.nominal)) is None else at for i in runs]
+        return self.recorded.tangents(np.unique(np.concatenate(parts)))
+
+    def _beside(self, of: Differentiable, step: float, earlier: "_Beside | None" = None) -> "_Beside":
+        """The analyses a step, relative to the value, beside it; earlier : those by another step."""
+        beside = _Beside(self.analyses, of, step * (abs(of.value) or of.scale), self.nominal)
+        if self.tangents is not None:
+            # of what is linear the tangents are those of any step
+            known = earlier.columns.get(1.0) if earlier is not None and not earlier.curved else None
+            beside.follow(self.tangents, known)
+        return beside
+
+    def _column(
+        self, of: Differentiable, first: "_Beside", steps: Sequence[float], frozen: list[ByChanges], values: Floats
+    ) -> Floats:
+        """(o, 2): derivatives by a parameter and their errors; first : the analyses beside it by the first step."""
         best = np.full((len(frozen), 2), np.inf)
         problem: ReplayError | None = None
         small = np.array([max(SMALL_OF_RUNS, self.small) if each.way else self.small for each in frozen])
-        ways = {each.way for each in frozen}
-        for step in OF_RUNS if BY_STEPS in ways else OF_ANALYSES if any(ways) else STEPS:
-            beside = _Beside(self.analyses, of, step * (abs(of.value) or of.scale), self.nominal)
+        for step in steps:
+            beside = first if step == steps[0] else self._beside(of, step, first)
             for i, each in enumerate(frozen):
                 enough = small[i] * abs(best[i, 0]) + NOTHING * abs(values[i]) / of.scale
                 if not np.isfinite(best[i, 1]) or best[i, 1] > enough:
@@ -442,12 +499,55 @@ class _Beside:
     ) -> None:
         self.make, self.of, self.h, self.sides = make, of, h, Neighbours(nominal.small_motions)
         self.known = {0.0: replace(nominal, sides=self.sides, central=True)}
+        # by place the tangents that motions follow, and whether these are no linear functions of the parameter
+        self.columns: dict[float, Column] = {}
+        self.curved = False
+
+    def follow(self, tangents: RunTangents, known: Column | None = None) -> None:
+        """Let motions follow from these tangents, unless they have none for the models; known : those by the parameter,
+        of which nothing is curved."""
+        if self.side:
+            pairs = [(self.side * r, 0.0) for r in PLACES]
+        else:
+            pairs = [(1.0, -1.0), (0.5, -0.5)]
+        columns: list[Column] = [] if known is None else [known]
+        try:
+            for pair in pairs:
+                # of what is linear one pair of models is enough
+                if not columns or not columns[0].linear:
+                    first, second = (self.at(s).described.model for s in pair)
+                    columns.append(tangents.add((first, second), (pair[0] * self.h, pair[1] * self.h)))
+        except ModelError:
+            return
+        self.curved = not columns[0].linear
+        for k, pair in enumerate(pairs):
+            column = columns[min(k, len(columns) - 1)]
+            self.columns |= {s: column for s in pair if s}
+        for s, each in self.known.items():
+            self._let_follow(s, each)
+        self.known[0.0] = replace(self.known[0.0], found={}, motion=lambda *_: tangents.nominal())
+
+    def along(self, tangents: RunTangents) -> "_Beside":
+        """These models, whose motions follow the tangents of other steps."""
+        other = _Beside(self.make, self.of, self.h, self.known[0.0])
+        like = {column: tangents.like(column) for column in set(self.columns.values())}
+        other.columns = {s: like[column] for s, column in self.columns.items()}
+        other.curved, other.side = self.curved, self.side
+        for s, each in self.known.items():
+            other.known[s] = replace(each, found={}, motion=lambda *_: tangents.nominal())
+            other._let_follow(s, other.known[s])
+        return other
+
+    def _let_follow(self, s: float, analyses: RunAnalyses) -> None:
+        if s in self.columns:
+            analyses.motion = lambda model, _: self.columns[s].results(model, s * self.h)
 
     def at(self, s: float) -> RunAnalyses:
         """The analyses at p + s h. Raises ModelError."""
         if s not in self.known:
             self.known[s] = self.make(self.of.entries(self.of.value + s * self.h))
             self.known[s].sides = self.sides
+            self._let_follow(s, self.known[s])
         return self.known[s]
 
     @cached_property
@@ -484,7 +584,8 @@ class _Beside:
             else:
                 coarse, middle = (f(1.0) - f(-1.0)) / (2.0 * h), f(0.0)
                 found, other = frozen.derivative(coarse), frozen.derivative((f(1.0) - middle) / h)
-                if abs(found - other) <= LINEAR * abs(found):
+                # along tangents an angle is an odd function, whose one-sided differences are equal
+                if abs(found - other) <= LINEAR * abs(found) and not self.columns:
                     return found + 0.0, abs(found - other)
                 fine = (f(0.5) - f(-0.5)) / h
                 best = np.where(coarse == fine, fine, (4.0 * fine - coarse) / 3.0)

@@ -1,0 +1,157 @@
+"""Two systems beside a nominal one, whose equations are differenced at the same states.
+
+    R_p = [R(S+; z) - R(S-; z)]/d
+
+Batch by batch, and only of those whose terms differ: rounding is that of their own forces. Quaternions and discrete
+states are those of the nominal system.
+"""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from femb.base.errors import ModelError
+from femb.base.types import Bools, Floats
+from femb.layout.discrete import ANGLES
+from femb.layout.element import Batch
+from femb.layout.terms import Force
+from femb.system.system import System
+
+# Difference of forward and backward derivatives of what is linear, relative to the largest.
+LINEAR = 1e-6
+BESIDE = "differ beside the value"
+
+
+class SystemPair:
+    """The systems ``sides``, whose values of a parameter are those of the nominal one and ``places``.
+
+    Raises ModelError where their unknowns, items, instants or discrete states are not those of the nominal one.
+    """
+
+    def __init__(self, nominal: System, sides: tuple[System, System], places: tuple[float, float]) -> None:
+        self.nominal, self.sides, self.places, self.distance = nominal, sides, places, places[0] - places[1]
+        first, second = sides
+        for side in self.sides:
+            _check_alike(nominal, side)
+        self._rows_differ = not _same(
+            (first.constraint_set.data, first.constraint_set.fixed, first.constraint_set.index),
+            (second.constraint_set.data, second.constraint_set.fixed, second.constraint_set.index),
+        )
+        # unwrapped angles of joints, which only count revolutions, are the nominal ones
+        counted = [part for input_, part in nominal.inputs.parts if input_.array == ANGLES]
+        self._given: Bools = np.ones(nominal.n_u, dtype=bool)
+        for part in counted:
+            self._given[part] = False
+
+    @cached_property
+    def start(self) -> tuple[Floats, Floats]:
+        """The changes of q (n_q,) and v (n_v,) at the start of the motion."""
+        first, second = self.sides
+        return (first.q0 - second.q0) / self.distance, (first.v0 - second.v0) / self.distance
+
+    def is_linear(self, times: Sequence[float], u: Floats, *motion: Floats) -> bool:
+        """Whether the equations at s states, as in ``equations``, and the start are linear in the parameter."""
+        halves = []
+        for k in range(2):
+            sides, places = list(self.sides), list(self.places)
+            sides[k], places[k] = self.nominal, 0.0
+            half = SystemPair(self.nominal, (sides[0], sides[1]), (places[0], places[1]))
+            given = half.inputs(times, u)
+            halves.append((*half.start, half.equations(given, *motion), *half.constraints(given, *motion[:2])))
+        pairs = zip(*halves, strict=True)
+        return all(
+            np.max(np.abs(one - other), initial=0.0) <= LINEAR * np.max(np.abs(one), initial=0.0)
+            for one, other in pairs
+        )
+
+    def inputs(self, times: Sequence[float], u: Floats) -> list[Floats]:
+        """The inputs (s, n_u) of both systems at times (s), of the nominal one u."""
+        systems = (self.nominal, *self.sides)
+        nominal, *sides = (np.empty(u.shape) for _ in systems)
+        for system, values in zip(systems, (nominal, *sides), strict=True):
+            system.inputs_along(times, system.q0, system.v0, values)
+        return [u + self._given * (values - nominal) for values in sides]
+
+    def equations(self, inputs: list[Floats], q: Floats, v: Floats, a: Floats, multipliers: Floats) -> Floats:
+        """(s, n) the partial derivative of ``MotionEquations.equations`` at s states."""
+        n_v, found = self.nominal.n_v, []
+        moved = not np.array_equal(inputs[0], inputs[1])
+        for side, u, batches in zip(self.sides, inputs, self._changed(moved), strict=True):
+            force, rates = np.zeros(v.shape), np.zeros(multipliers.shape)
+            side.evaluation.of(batches).add_residual(u, q, v, a, force)
+            if self._rows_differ or moved:
+                side.constraint_set.constraint_force(u, q, v, multipliers, force, rates)
+            found.append((force, rates))
+        out = np.empty((len(q), n_v + self.nominal.n_c))
+        for part, (first, second) in zip((out[:, :n_v], out[:, n_v:]), zip(*found, strict=True), strict=True):
+            np.divide(first - second, self.distance, out=part)
+        return out
+
+    def constraints(self, inputs: list[Floats], q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """(s, n_c) those of Phi and of J v + Phi_t."""
+        if not self._rows_differ and np.array_equal(inputs[0], inputs[1]):
+            return np.zeros((len(q), self.nominal.n_c)), np.zeros((len(q), self.nominal.n_c))
+        found = [
+            (side.constraints(u, q, v)[0], side.constraint_rates(u, q, v))
+            for side, u in zip(self.sides, inputs, strict=True)
+        ]
+        position, rates = ((first - second) / self.distance for first, second in zip(*found, strict=True))
+        return position, rates
+
+    def _changed(self, moved: bool) -> tuple[list[Batch], list[Batch]]:
+        """The batches of both systems whose forces differ; moved : whether inputs do."""
+        pairs = list(zip(*(side.batches for side in self.sides), strict=True))
+        some = [
+            pair
+            for pair, same in zip(pairs, self._alike, strict=True)
+            if not same or (moved and _reads_inputs(pair[0]))
+        ]
+        return [one for one, _ in some], [other for _, other in some]
+
+    @cached_property
+    def _alike(self) -> list[bool]:
+        """Whether the terms of each batch are equal in both systems."""
+        return [
+            len(one) == len(other)
+            and all(
+                a.kernel is b.kernel and a.reads == b.reads and _same(a.kept, b.kept)
+                for a, b in zip(one, other, strict=True)
+            )
+            for one, other in zip(*(side.evaluation.forces for side in self.sides), strict=True)
+        ]
+
+
+def _same_force(one: Force, other: Force) -> bool:
+    return one.kernel is other.kernel and one.reads == other.reads and _same(one.kept, other.kept)
+
+
+def _reads_inputs(batch: Batch) -> bool:
+    return any("u" in force.reads for force in batch.forces())
+
+
+def _check_alike(nominal: System, other: System) -> None:
+    """Raise ModelError where the equations are not of the same unknowns."""
+
+    def shape(system: System) -> tuple[object, ...]:
+        return system.n_q, system.n_v, system.n_c, system.n_u, [type(batch) for batch in system.batches]
+
+    if shape(nominal) != shape(other):
+        raise ModelError(f"the unknowns of the model {BESIDE}")
+    if nominal.breakpoints != other.breakpoints:
+        raise ModelError(f"the instants of inputs {BESIDE}")
+    arrays = nominal.discrete, other.discrete
+    if set(arrays[0]) != set(arrays[1]) or any(not _same(arrays[0][k], arrays[1][k]) for k in arrays[0] if k != ANGLES):
+        raise ModelError(f"discrete states {BESIDE}")
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether arguments of kernels are equal."""
+    if one is other:
+        return True
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
+        return one.shape == other.shape and np.array_equal(one, other)
+    if isinstance(one, tuple | list) and isinstance(other, tuple | list):
+        return len(one) == len(other) and all(map(_same, one, other))
+    return isinstance(one, int | float | str | np.number) and type(one) is type(other) and bool(one == other)
