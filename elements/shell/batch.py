@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -22,6 +23,11 @@ from femb.layout.views import ModelView, OutputStates
 from femb.numerics import rotations
 from femb.numerics.compiler.lanes import LANES, groups, groups_of, kinds, ungrouped
 
+_Arrays: TypeAlias = tuple[Ints, tuple[Floats, ...], tuple[Any, ...]]
+# The arrays of the elements of a shell, by their number of corners, with what they were made of: analyses build several
+# systems of one model, derivatives many. Those of larger shells are not kept, for the memory.
+_KNOWN: "WeakKeyDictionary[Any, dict[int, tuple[tuple[Any, ...], _Arrays]]]" = WeakKeyDictionary()
+KEPT = 1000
 NO_HEATS = np.zeros((0, 0, 0, LANES))
 # Columns of a corner (b, D, P, M and a factor), and roundings in which strains are lost.
 ROUNDINGS = 64.0
@@ -116,17 +122,29 @@ class Cells:
         return other, private
 
 
-def _arrays_of(
-    cells: Ints, item: Any, stations: list[Any], layout: Layout
-) -> tuple[Ints, tuple[Floats, ...], tuple[Any, ...]]:
+def _arrays_of(cells: Ints, item: Any, stations: list[Any], layout: Layout) -> _Arrays:
     """The arrays of ``Cells`` of the elements of one shell: the rows of those alike, those of each, those of alike."""
     nodes, quaternions = layout.poses(stations)
-    used = [stations[k] for k in range(len(stations))]
-    frames = np.array([layout.frames[station.frame].quaternion for station in used])
-    offsets = np.array([station.offset for station in used])
+    frames = np.array([layout.frames[station.frame].quaternion for station in stations])
+    offsets = np.array([station.offset for station in stations])
+    given = cells, nodes, quaternions[0], frames, offsets
+    known = _KNOWN.setdefault(item, {})
+    before = known.get(cells.shape[1])
+    if before is not None and all(map(np.array_equal, given, before[0])):
+        return before[1]
+    found = _new_arrays_of(item, *given)
+    if len(cells) <= KEPT:
+        known[cells.shape[1]] = given, found
+    return found
+
+
+def _new_arrays_of(
+    item: Any, cells: Ints, nodes: Floats, quaternion: Floats, frames: Floats, offsets: Floats
+) -> _Arrays:
+    """Those of nodes at the start and frames with these quaternions; the first quaternion is of the geometry."""
     to_frame = np.swapaxes(rotations.rotation_matrix(rotations.normalise(frames)), 1, 2)[cells]
     # the geometry as it is at the start: its axes turn the normals and the direction of the mesh
-    turn = rotations.multiply(quaternions[0], rotations.conjugate(item.geometry.axes(item.material_direction)[0]))
+    turn = rotations.multiply(quaternion, rotations.conjugate(item.geometry.axes(item.material_direction)[0]))
     x, normals = nodes[cells], rotations.rotate(turn, item.geometry.corner_normals(cells))
     axes = middle_axes(x)
     material = projected_axes(axes[:, :, 2], rotations.rotate(turn, item.directions(cells.shape[1])))

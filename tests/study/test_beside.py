@@ -64,3 +64,32 @@ def test_items_of_a_case_are_read_once(tmp_path):
     # a value that is equal, but of another type, is read and refused
     with pytest.raises(CaseError, match="whole number"):
         read_case(path, CASE, ["beams.boom.elements=2.0"], False, known)
+
+
+def test_elements_of_shells_that_are_the_same_are_made_once(tmp_path, monkeypatch):
+    """Of four strips one changes its thickness: two builds of its elements, none of the others."""
+    from femb.elements.shell import batch
+
+    made, new = [], batch._new_arrays_of
+    monkeypatch.setattr(batch, "_new_arrays_of", lambda item, *given: made.append(item.name) or new(item, *given))
+    path = tmp_path / "strips.toml"
+    path.write_text("".join(map(strip, range(4))))
+    found = sensitivities(path, "natural_frequency", {"t": {"entry": "shells.s1.thickness"}})
+    assert made.count("s0") == made.count("s2") == made.count("s3") == 1
+    whole = sensitivities(path, "natural_frequency", {"E": {"entries": [f"shells.s{k}.thickness" for k in range(4)]}})
+    parts = [
+        sensitivities(path, "natural_frequency", f"shells.s{k}.thickness").derivatives[0, 0] for k in (0, 2, 3)
+    ]  # fmt: skip
+    assert sum(parts) + found.derivatives[0, 0] == pytest.approx(whole.derivatives[0, 0], rel=1e-7)
+
+
+def strip(k):
+    attach = '"ground"' if k == 0 else f'{{ shell = "s{k - 1}", edge = "edge2" }}'
+    return f"""
+[shells.s{k}]
+elements = [1, 3]
+corners = [[{k}, 0, 0], [{k + 1}, 0, 0], [{k + 1}, 1, 0], [{k}, 1, 0]]
+thickness = 0.01
+material = {{ youngs_modulus = 7e10, shear_modulus = 2.7e10, density = 2700.0 }}
+attach = {{ edge4 = {attach} }}
+"""
