@@ -183,8 +183,8 @@ def close_to_duration(values: dict[str, Any]) -> bool:
 
 
 class KnownItems(NamedTuple):
-    """What cases beside one that was read before have in common with it: its tables by path and text, and its items,
-    by table and name, with what they were read from. ``read_case`` fills it."""
+    """Parts of a case that others beside it share: its tables by path and text, and its items, by table and name, with
+    what they were read from. ``read_case`` fills it."""
 
     tables: dict[Path, tuple[str, Composition]]
     items: dict[KeyPath, tuple[object, Any]]

@@ -465,7 +465,7 @@ def product_without_rounding(first: Floats, second: Floats, part: float = ROUNDI
 
 
 def rows_without_rounding(first: Floats, second: Floats) -> Floats:
-    """As the product, zero where it is rounding beside the terms of its row: columns are any basis of their space."""
+    """The product, zero where it is rounding beside the terms of its row: columns are any basis of their space."""
     product, terms = first @ second, np.abs(first) @ np.abs(second)
     return np.where(np.abs(product) <= ROUNDING * np.max(terms, axis=1, keepdims=True, initial=0.0), 0.0, product)
 

@@ -114,7 +114,7 @@ MotionKey: TypeAlias = tuple[str | None, str, bool]
 
 
 class Neighbours:
-    """What one parameter changes; nominal : gives the nominal problem of small motions."""
+    """The change by one parameter; nominal : gives the nominal problem of small motions."""
 
     def __init__(self, nominal: "Callable[[*MotionKey], EigenProblem]") -> None:
         self.nominal = nominal

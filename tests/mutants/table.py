@@ -296,7 +296,7 @@ MUTANTS = (
            "_momenta(motion, X, 2.0 * value)", "_momenta(motion, X, value)",
            "tests/study/test_sensitivity.py", "derivatives of eigenvalues"),
     Mutant("femb/vibration/mode_derivatives.py",
-           "_gaps(motion, self.left).T @ self", "0.0 * _gaps(motion, self.left).T @ self",
+           "_gaps(motion, left).T @ self", "0.0 * _gaps(motion, left).T @ self",
            "tests/study/test_sensitivity.py", "changes of constraints in derivatives of modes"),
     Mutant("femb/linear/loop_derivatives.py",
            "size * moved / omega**2", "0.0 * size * moved / omega**2",
