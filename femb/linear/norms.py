@@ -15,8 +15,8 @@ from femb.linear.conserved import without_conserved
 from femb.linear.state_space import StateSpace
 from femb.numerics.linear_systems import balancing, eigenvalues, eigenvectors
 
-# The relative accuracy of a peak, and the iterations for it, each of which squares the error.
-ACCURACY, ITERATIONS = 1e-12, 30
+# The relative accuracy of a peak, of a first look for it, and the iterations, each of which squares the error.
+ACCURACY, COARSE, ITERATIONS = 1e-12, 1e-6, 30
 # Parts of a frequency within which its peak is looked for.
 WIDTHS = (1e-5, 1e-4, 1e-3, 1e-2)
 # Of an eigenvalue's size: real parts below this are on the axis, or do not decay.
@@ -47,19 +47,19 @@ def peak_gain(space: StateSpace) -> PeakGain:
     through = float(np.linalg.norm(matrices[3], 2)) if matrices[3].size else 0.0
     if best[0][0] < through:
         best = (_at(matrices, 1e8 * max(1.0, float(np.max(np.abs(poles), initial=0.0)))), inf)
-    for _ in range(ITERATIONS):
-        level = (1.0 + ACCURACY) * best[0][0]
-        if not level:
-            break
-        crossings = _crossings(matrices, level)
-        if not len(crossings):
-            break
-        # beside a level at zero or infinity the crossing there is lost in rounding
-        middles = np.concatenate([[0.5 * crossings[0]], np.sqrt(crossings[1:] * crossings[:-1]), [2.0 * crossings[-1]]])
-        found = max(((_at(matrices, float(w)), float(w)) for w in middles), key=lambda pair: pair[0][0])
-        if found[0][0] <= level:
-            break
-        best = found
+    # first with a slack at which levels beside those at zero and infinity are none of rounding
+    for slack in (COARSE, ACCURACY):
+        for _ in range(ITERATIONS):
+            level = (1.0 + slack) * best[0][0]
+            crossings = _crossings(matrices, level) if level else np.zeros(0)
+            if not len(crossings):
+                break
+            # beside a level at zero or infinity the crossing there is lost in rounding
+            middles = [0.5 * crossings[0], *np.sqrt(crossings[1:] * crossings[:-1]), 2.0 * crossings[-1]]
+            found = max(((_at(matrices, float(w)), float(w)) for w in middles), key=lambda pair: pair[0][0])
+            if found[0][0] <= level:
+                break
+            best = found
     omega = _summit(matrices, best[1])
     gain, left, right = best[0] if omega == inf else _at(matrices, omega)
     return PeakGain(gain, omega if space.dt is None else 2.0 * float(np.arctan(omega)) / space.dt, left, right)
