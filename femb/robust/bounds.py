@@ -24,6 +24,8 @@ SLACK = 1.01
 # Eigenvalues of a Hamiltonian matrix that may be on the imaginary axis: their signs are looked at.
 NEAR = 1e-3
 SWEEPS = 30
+# The largest ratio of the ends to the middle of a band for which scalings are looked for.
+WIDEST = 3.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,15 +49,18 @@ class Scaling:
         return np.asarray(N.conj().T @ whole @ N + 1j * (skew - skew.conj().T) - right)
 
 
-def scaling_at(N: Complexes, sizes: Sequence[int], gamma: float | None = None) -> Scaling | None:
+def scaling_at(
+    N: Complexes, sizes: Sequence[int], gamma: float | None = None, beside: Sequence[Complexes] = ()
+) -> Scaling | None:
     """The scalings with the least level at one frequency, or, for a level, those in the middle of all that prove it.
 
-    N : of w and d by z and e, with w and z of the blocks' ``sizes`` first. The level is found from D and G themselves:
-    what a solver says of its accuracy is no proof. None where there is none.
+    N : of w and d by z and e, with w and z of the blocks' ``sizes`` first. beside : likewise at other frequencies, at
+    which the same scalings should prove a level. The level is found from D and G themselves: what a solver says of its
+    accuracy is no proof. None where there is none.
     """
     for balanced in (True, False):
         t = _balance(N, sum(sizes)) if balanced else np.ones(sum(sizes))
-        found = _solved(N, sizes, t, gamma)
+        found = _solved([N, *beside], sizes, t, gamma)
         if found is not None:
             level = _level(found, N)
             if np.isfinite(level) and (gamma is None or level <= gamma):
@@ -114,52 +119,48 @@ def _triangle(n: int) -> tuple[Any, Any]:
     return rows, columns
 
 
-def _solved(N: Complexes, sizes: Sequence[int], t: Floats, gamma: float | None) -> Scaling | None:
-    """The scalings that Clarabel finds, in coordinates that are scaled by t (r,)."""
+def _solved(of: Sequence[Complexes], sizes: Sequence[int], t: Floats, gamma: float | None) -> Scaling | None:
+    """The scalings that Clarabel finds for all of some N, in coordinates that are scaled by t (r,)."""
     clarabel = _solver()
     from scipy.sparse import csc_matrix
 
     r = sum(sizes)
-    m = N.shape[1] - r
-    scaled = N.copy()
-    scaled[:r] *= t[:, None]
-    scaled[:, :r] /= t
-    # of an orthonormal basis of [N; 1] no column is large at a resonance
-    Q = np.linalg.qr(np.vstack([scaled, np.eye(r + m)]))[0]
-    z, e, w, d = np.split(Q, np.cumsum([r, len(N) - r, r]))
-    columns: list[Floats] = []
-    places: list[tuple[int, Complexes]] = []
-    cones = [int(2 * n) for n in sizes]
+    m = of[0].shape[1] - r
+    parts = []
+    for N in of:
+        scaled = N.copy()
+        scaled[:r] *= t[:, None]
+        scaled[:, :r] /= t
+        # of an orthonormal basis of [N; 1] no column is large at a resonance
+        Q = np.linalg.qr(np.vstack([scaled, np.eye(r + m)]))[0]
+        parts.append(np.split(Q, np.cumsum([r, len(N) - r, r])))
+    starts = np.cumsum([0, *sizes])
+    places = [(start, E) for start, n in zip(starts, sizes, strict=False) for E in _hermitian(n)]
+    cones = [2 * n for n in sizes]
     lengths = [n * (n + 1) // 2 for n in cones]
-    top = _real(np.zeros((r + m, r + m), dtype=complex)).size
-    start, row = 0, top
-    for n, length in zip(sizes, lengths, strict=True):
-        part = slice(start, start + n)
-        for E in _hermitian(n):
-            of_d = z[part].conj().T @ E @ z[part] - w[part].conj().T @ E @ w[part]
-            column = np.zeros(top + sum(lengths))
-            column[:top], column[row : row + length] = _real(of_d), -_real(E)
-            columns.append(column)
-            places.append((start, E))
-        start, row = start + n, row + length
-    start = 0
-    for n in sizes:
-        part = slice(start, start + n)
-        for E in _hermitian(n):
+    rows = np.cumsum([0, *lengths])
+    of_D, of_G = list[Floats](), list[Floats]()
+    for start, E in places:
+        part = slice(start, start + len(E))
+        changes, crosses = [], []
+        for z, _, w, _ in parts:
+            changes.append(_real(z[part].conj().T @ E @ z[part] - w[part].conj().T @ E @ w[part]))
             cross = -1j * z[part].conj().T @ E @ w[part]
-            columns.append(np.append(_real(cross + cross.conj().T), np.zeros(sum(lengths))))
-            places.append((start, E))
-        start += n
-    level = d.conj().T @ d
-    fixed = e.conj().T @ e - (0.0 if gamma is None else gamma**2) * level
-    last = -level if gamma is None else np.eye(r + m, dtype=complex)
-    columns.append(np.append(_real(last), np.zeros(sum(lengths))))
+            crosses.append(_real(cross + cross.conj().T))
+        positive, block = np.zeros(rows[-1]), int(np.searchsorted(starts, start))
+        positive[rows[block] : rows[block + 1]] = -_real(E)
+        of_D.append(np.concatenate([*changes, positive]))
+        of_G.append(np.concatenate([*crosses, np.zeros(rows[-1])]))
+    levels = [d.conj().T @ d for _, _, _, d in parts]
+    fixed = [e.conj().T @ e - (gamma or 0.0) ** 2 * level for (_, e, _, _), level in zip(parts, levels, strict=True)]
+    last = [-level if gamma is None else np.eye(r + m, dtype=complex) for level in levels]
+    columns = [*of_D, *of_G, np.concatenate([*map(_real, last), np.zeros(rows[-1])])]
     cost = np.zeros(len(columns))
     cost[-1] = 1.0 if gamma is None else -1.0
-    right = np.append(-_real(fixed), np.zeros(sum(lengths)))
+    right = np.concatenate([*(-_real(each) for each in fixed), np.zeros(rows[-1])])
     settings = clarabel.DefaultSettings()
     settings.verbose = False
-    blocks = [clarabel.PSDTriangleConeT(2 * (r + m)), *map(clarabel.PSDTriangleConeT, cones)]
+    blocks = [*map(clarabel.PSDTriangleConeT, [2 * (r + m)] * len(parts)), *map(clarabel.PSDTriangleConeT, cones)]
     count = len(columns)
     A = np.array(columns).T
     if gamma is not None:  # the margin may not grow without end
@@ -171,10 +172,9 @@ def _solved(N: Complexes, sizes: Sequence[int], t: Floats, gamma: float | None) 
         return None
     D: Complexes = np.zeros((r, r), dtype=complex)
     G: Complexes = np.zeros((r, r), dtype=complex)
-    half = len(places) // 2
-    for k, ((at, E), value) in enumerate(zip(places, x, strict=False)):
-        target = D if k < half else G
-        target[at : at + len(E), at : at + len(E)] += value * E
+    for (at, E), of_d, of_g in zip(places, x, x[len(places) :], strict=False):
+        D[at : at + len(E), at : at + len(E)] += of_d * E
+        G[at : at + len(E), at : at + len(E)] += of_g * E
     scale = np.outer(t, t)
     return Scaling(np.asarray(D * scale), np.asarray(G * scale), 0.0)
 
@@ -261,14 +261,20 @@ def bound(plant: Plant, level: float = 0.0, most: int = 1000, stop: float = np.i
     """
     left = [(0.0, np.inf)]
     tried = sorted({float(abs(each)) for each in plant.poles if abs(each) > 0.0})
-    gamma, where, count = level, 0.0, 0
+    gamma, where, count, width = level, 0.0, 0, WIDEST
     while left and count < most:
         inside = [w for w in tried if any(a < w < b for a, b in left)]
         omega = inside[0] if inside else _middle(left[0])
         tried = [w for w in tried if w > omega] if inside else tried
         count += 1
         N = plant.at(omega)
-        centred = scaling_at(N, plant.sizes, gamma) if gamma else None
+        low, high = next((a, b) for a, b in left if a <= omega <= b)
+        ends = max(low, omega / width), min(high, omega * width)
+        beside = [plant.at(w) for w in ends]
+        centred = scaling_at(N, plant.sizes, gamma, beside) if gamma else None
+        if centred is None and gamma:
+            width = max(np.sqrt(width), 1.0 + 1e-3)
+            centred = scaling_at(N, plant.sizes, gamma)
         if centred is None:
             found = scaling_at(N, plant.sizes)
             if found is None or SLACK * found.gamma > stop:
@@ -278,6 +284,8 @@ def bound(plant: Plant, level: float = 0.0, most: int = 1000, stop: float = np.i
         low, high = plant.interval(centred, omega)
         if not low < omega < high:
             low, high = omega * (1.0 - 1e-9), omega * (1.0 + 1e-9)
+        if low <= ends[0] * (1.0 + 1e-6) and high >= ends[1] * (1.0 - 1e-6):
+            width = min(width**1.5, WIDEST)
         left = [piece for a, b in left for piece in ((a, min(b, low)), (max(a, high), b)) if piece[0] < piece[1]]
     return ProvedLevel(np.inf if left else gamma, where, count)
 
