@@ -1,6 +1,5 @@
 """Results of elements: the arrays that they write, and the data of a run from which they compute them."""
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -14,17 +13,26 @@ from femb.layout.element import Batch
 from femb.layout.layout import Layout, Station
 from femb.layout.state import station_acceleration, station_motion
 from femb.layout.views import OutputStates
-from femb.numerics.compiler.compile import inlined, kernel
-from femb.numerics.vector3 import hamilton
+from femb.numerics.compiler.compile import kernel
+from femb.numerics.compiler.duals import Vector3, Vector4, cross
+from femb.numerics.compiler.traced import V3, V4, put, traced
+from femb.numerics.vector3 import attitude, conjugate, in_axes, quaternion_product
 
 # Kernels of the motion of stations and of the deflection of beams at many output instants.
 
 
-@inlined
-def turned(p0, p1, p2, p3, x, y, z):
-    """The vector x, y, z turned by the unit quaternion p."""
-    a, b, c = 2.0 * (p2 * z - p3 * y), 2.0 * (p3 * x - p1 * z), 2.0 * (p1 * y - p2 * x)
-    return x + p0 * a + p2 * c - p3 * b, y + p0 * b + p3 * a - p1 * c, z + p0 * c + p1 * b - p2 * a
+@traced
+def station_at(p: Vector4, r: Vector3, v: Vector3, omega: Vector3, at: Vector3, turn: Vector4) -> Any:
+    """Position, quaternion, velocity and angular velocity of a station at a point of a frame, turned beside it."""
+    R = attitude.run(p)
+    return r + R @ at, quaternion_product.run(p, turn), v + R @ cross(omega, at), attitude.run(turn).T @ omega
+
+
+@traced
+def station_rates(p: Vector4, omega: Vector3, a: Vector3, alpha: Vector3, at: Vector3, turn: Vector4) -> Any:
+    """Acceleration and angular acceleration of a station."""
+    swept = cross(alpha, at) + cross(omega, cross(omega, at))
+    return a + attitude.run(p) @ swept, attitude.run(turn).T @ alpha
 
 
 @kernel
@@ -36,46 +44,20 @@ def station_motions(of_frames, q, v, rate, motion):
     two may have no rows, and are left then.
     """
     stations, in_q, in_v, offset, rotation = of_frames
-    position, quaternion, velocity, omega, acceleration, alpha = motion
+    position, quaternion, velocity, angular_velocity, acceleration, alpha = motion
     for s in range(q.shape[0]):
         for m in range(stations.size):
-            o, i, j = stations[m], in_q[m], in_v[m]
-            p0, p1, p2, p3 = q[s, i + 3], q[s, i + 4], q[s, i + 5], q[s, i + 6]
-            x, y, z = offset[m, 0], offset[m, 1], offset[m, 2]
-            w0, w1, w2 = v[s, j + 3], v[s, j + 4], v[s, j + 5]
-            for k in range(3):
-                position[s, o, k], velocity[s, o, k] = q[s, i + k], v[s, j + k]
+            o, i, j, at, turn = stations[m], in_q[m], in_v[m], V3(offset[m]), V4(rotation[m])
+            p, omega = V4(q[s, i + 3 :]), V3(v[s, j + 3 :])
+            found = station_at(p, V3(q[s, i:]), V3(v[s, j:]), omega, at, turn)
+            put(found[0], position[s, o])
+            put(found[1], quaternion[s, o])
+            put(found[2], velocity[s, o])
+            put(found[3], angular_velocity[s, o])
             if acceleration.shape[0] > 0:
-                alpha0, alpha1, alpha2 = rate[s, j + 3], rate[s, j + 4], rate[s, j + 5]
-                # alpha x offset + omega x (omega x offset)
-                u0, u1, u2 = w1 * z - w2 * y, w2 * x - w0 * z, w0 * y - w1 * x
-                b0, b1, b2 = turned(
-                    p0, p1, p2, p3,
-                    alpha1 * z - alpha2 * y + w1 * u2 - w2 * u1,
-                    alpha2 * x - alpha0 * z + w2 * u0 - w0 * u2,
-                    alpha0 * y - alpha1 * x + w0 * u1 - w1 * u0,
-                )  # fmt: skip
-                acceleration[s, o, 0] = rate[s, j] + b0
-                acceleration[s, o, 1] = rate[s, j + 1] + b1
-                acceleration[s, o, 2] = rate[s, j + 2] + b2
-                r0, r1, r2, r3 = rotation[m, 0], rotation[m, 1], rotation[m, 2], rotation[m, 3]
-                alpha0, alpha1, alpha2 = turned(r0, -r1, -r2, -r3, alpha0, alpha1, alpha2)
-                alpha[s, o, 0], alpha[s, o, 1], alpha[s, o, 2] = alpha0, alpha1, alpha2
-            if x != 0.0 or y != 0.0 or z != 0.0:
-                a, b, c = turned(p0, p1, p2, p3, x, y, z)
-                position[s, o, 0] += a
-                position[s, o, 1] += b
-                position[s, o, 2] += c
-                a, b, c = turned(p0, p1, p2, p3, w1 * z - w2 * y, w2 * x - w0 * z, w0 * y - w1 * x)
-                velocity[s, o, 0] += a
-                velocity[s, o, 1] += b
-                velocity[s, o, 2] += c
-            r0, r1, r2, r3 = rotation[m, 0], rotation[m, 1], rotation[m, 2], rotation[m, 3]
-            if r0 != 1.0:
-                p0, p1, p2, p3 = hamilton(p0, p1, p2, p3, r0, r1, r2, r3)
-                w0, w1, w2 = turned(r0, -r1, -r2, -r3, w0, w1, w2)
-            quaternion[s, o, 0], quaternion[s, o, 1], quaternion[s, o, 2], quaternion[s, o, 3] = p0, p1, p2, p3
-            omega[s, o, 0], omega[s, o, 1], omega[s, o, 2] = w0, w1, w2
+                rates = station_rates(p, omega, V3(rate[s, j:]), V3(rate[s, j + 3 :]), at, turn)
+                put(rates[0], acceleration[s, o])
+                put(rates[1], alpha[s, o])
 
 
 @kernel
@@ -89,21 +71,10 @@ def shape_changes(carrier, origin, axes, shape, reference, position, quaternion,
     for s in range(position.shape[0]):
         for n in range(carrier.size):
             m = carrier[n]
-            a0, a1, a2, a3 = axes[s, m, 0], axes[s, m, 1], axes[s, m, 2], axes[s, m, 3]
-            # a length that is not exactly one would scale the positions, and cause a false deflection
-            f = 1.0 / math.sqrt(a0 * a0 + a1 * a1 + a2 * a2 + a3 * a3)
-            x = position[s, n, 0] - origin[s, m, 0]
-            y = position[s, n, 1] - origin[s, m, 1]
-            z = position[s, n, 2] - origin[s, m, 2]
-            x, y, z = turned(f * a0, -f * a1, -f * a2, -f * a3, x, y, z)
-            deflection[s, n, 0] = x - shape[n, 0]
-            deflection[s, n, 1] = y - shape[n, 1]
-            deflection[s, n, 2] = z - shape[n, 2]
-            p0, p1, p2, p3 = hamilton(
-                quaternion[s, n, 0], quaternion[s, n, 1], quaternion[s, n, 2], quaternion[s, n, 3],
-                reference[n, 0], -reference[n, 1], -reference[n, 2], -reference[n, 3],
-            )  # fmt: skip
-            rotation[s, n, 0], rotation[s, n, 1], rotation[s, n, 2], rotation[s, n, 3] = p0, p1, p2, p3
+            # the quaternion of a carrier may have any length
+            place = in_axes(V4(axes[s, m]), V3(position[s, n]) - V3(origin[s, m]))
+            put(place - V3(shape[n]), deflection[s, n])
+            put(quaternion_product(V4(quaternion[s, n]), conjugate(V4(reference[n]))), rotation[s, n])
 
 
 # Names of the arrays of ``motion_of`` in the results, in this order.

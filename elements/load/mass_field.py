@@ -33,13 +33,13 @@ from femb.numerics.compiler.compile import inlined, kernel_with_entry
 from femb.numerics.compiler.duals import Number, Vector3, cross, dot, norm
 from femb.numerics.compiler.traced import V3, V4, of_one, put, traced
 from femb.numerics.rotations import cross_matrix, normalise, rotate
-from femb.numerics.vector3 import HAS_AXES, IN_Q, IN_V, attitude, still, unturned
+from femb.numerics.vector3 import HAS_AXES, IN_Q, IN_V, attitude, crossed, still, unturned
 
 # Kernels of a field of acceleration on everything that has mass: see docs/theory/gravity_gradient.md, section 4.
 
 AXES, STRUCTURE = 2, 3
 UNITS = np.eye(3)
-crossed, length = traced(cross), traced(norm)
+length = traced(norm)
 
 
 @kernel_with_entry

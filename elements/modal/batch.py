@@ -12,20 +12,15 @@ from femb.elements.frame_index import frame_indices
 from femb.elements.modal import kernels as columns
 from femb.elements.modal.data import ReducedBody
 from femb.elements.modal.kernels import (
-    C_RATE,
     CJ,
     IN_FRAME,
     MASS,
     OFFSET,
-    OMEGA,
     POINT,
-    RATE,
-    S_RATE,
     SJ,
     STIFFNESS,
     WIDTH,
-    J,
-    R,
+    MassMoments,
     S,
     axial,
     empty_motion,
@@ -33,8 +28,9 @@ from femb.elements.modal.kernels import (
     inertia_of,
     measured,
     moments,
+    moments_of,
     product_of,
-    six_times,
+    station_at,
 )
 from femb.elements.modal.matrices import add_masses, matrices
 from femb.elements.private_blocks import FreeBody
@@ -45,7 +41,9 @@ from femb.layout.private_blocks import PrivateBlocks
 from femb.layout.terms import Energy, Force, ForcePart, MassMatrix, Tangent
 from femb.layout.views import OutputStates
 from femb.numerics.compiler.compile import kernel
-from femb.numerics.vector3 import IN_Q, IN_V, cross, dot, rotate, rotate_back
+from femb.numerics.compiler.duals import Number, Vector3, cross
+from femb.numerics.compiler.traced import V3, add_to, traced
+from femb.numerics.vector3 import IN_Q, IN_V, crossed
 
 
 @runtime_checkable
@@ -65,41 +63,38 @@ def energy_momentum(of, q, v, out):
 
     Returns 0, or the number of an interface whose rotation relative to the root has reached half a turn.
     """
-    n, m, pairs, gravity = of.linear.shape[0], of.rigid[0], of.pairs, of.gravity
-    at, body, each, w = empty_motion(of, np.empty((3, n))), np.empty((8, 6)), np.empty((n, WIDTH)), np.empty((8, 3))
-    axes, motion, eta = at.axes, at.motion, at.eta
+    n, m, pairs, gravity = of.linear.shape[0], of.rigid[0], of.pairs, V3(of.gravity)
+    at, body, each = empty_motion(of, np.empty((3, n))), np.empty((8, 6)), np.empty((n, WIDTH))
     for state in range(q.shape[0]):
         # accelerations are not used: rates take their place
         bad = measured(of, q[state], v[state], v[state], at)
         if bad > 0:
             return bad
-        moments(of, eta, body, each)
-        omega, velocity, p, h, s = motion[0, OMEGA], w[0], w[1], w[2], body[S, :3]
-        rotate_back(axes[0], motion[0, RATE], velocity)
-        cross(omega, s, w[3])
-        cross(s, velocity, w[4])
-        six_times(body[J], omega, w[5])
-        for o in range(3):
-            p[o] = m * velocity[o] + w[3, o] + body[S_RATE, o]
-            h[o] = w[4, o] + w[5, o] + body[C_RATE, o]
-        kinetic, potential = dot(velocity, p) + dot(omega, h), 0.0
+        moments(of, at.eta, body, each)
+        root, eta = station_at(at, 0), at.eta
+        velocity = root.axes.T @ root.rate
+        p, h = momenta_of(m, moments_of(body), velocity, root.omega)
+        kinetic, potential = velocity @ p + root.omega @ h, 0.0
         for i in range(n):
-            rate, pull = dot(each[i, SJ : SJ + 3], velocity) + dot(each[i, CJ : CJ + 3], omega), 0.0
+            rate, pull = V3(each[i, SJ:]) @ velocity + V3(each[i, CJ:]) @ root.omega, 0.0
             for j in range(n):
                 rate += pairs[MASS, i, j] * eta[1, j]
                 pull += pairs[STIFFNESS, i, j] * eta[0, j]
             kinetic += rate * eta[1, i]
             potential += 0.5 * pull * eta[0, i]
-        rotate(axes[0], s, w[3])
-        rotate(axes[0], p, w[4])
-        rotate(axes[0], h, w[5])
-        cross(motion[0, R], w[4], w[6])
         out[state, 0] += 0.5 * kinetic
-        out[state, 1] += potential - m * dot(gravity, motion[0, R]) - dot(gravity, w[3])
-        for o in range(3):
-            out[state, 2 + o] += w[4, o]
-            out[state, 5 + o] += w[5, o] + w[6, o]
+        out[state, 1] += potential - gravity @ (m * root.r + root.axes @ V3(body[S]))
+        momentum = root.axes @ p
+        add_to(momentum, out[state, 2:])
+        add_to(root.axes @ h + crossed(root.r, momentum), out[state, 5:])
     return 0
+
+
+@traced
+def momenta_of(m: Number, of: MassMoments, velocity: Vector3, omega: Vector3) -> Any:
+    """Linear and angular momentum about the origin, body axes."""
+    p = m * velocity + cross(omega, of.s) + of.s_rate
+    return p, cross(of.s, velocity) + of.J @ omega + of.c_rate
 
 
 @kernel

@@ -3,13 +3,27 @@
 Source: docs/theory/modal_body.md, equations (2) to (15).
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from femb.base.types import Floats, Ints
 from femb.numerics.compiler.compile import inlined, kernel_with_entry
-from femb.numerics.vector3 import IN_Q, IN_V, add_point_force, cross, dot, rotate, rotate_back, rotation
+from femb.numerics.compiler.duals import (
+    Matrix3,
+    Number,
+    Vector3,
+    Vector6,
+    cross,
+    dot,
+    identity,
+    matrix,
+    outer,
+    skew,
+    vector,
+)
+from femb.numerics.compiler.traced import M3, V3, V6, add_to, put, traced
+from femb.numerics.vector3 import IN_Q, IN_V, column, crossed, frame_at, still
 
 # Columns of the arrays that the kernels of flexible bodies take.
 #
@@ -78,106 +92,37 @@ def six(matrix: Floats) -> Floats:
 
 # Kernels: mass moments of the deformed body, and the force of inertia and elasticity; equations (2), (4) to (6).
 
-# Kernels over 3 x 3 matrices, and blocks of them in larger ones.
+# Blocks of three rows and columns in larger matrices, and the mathematics of rotations and symmetric matrices.
 
 
 @inlined
-def skew(x, out):
-    """out = x~."""
-    out[0, 0], out[0, 1], out[0, 2] = 0.0, -x[2], x[1]
-    out[1, 0], out[1, 1], out[1, 2] = x[2], 0.0, -x[0]
-    out[2, 0], out[2, 1], out[2, 2] = -x[1], x[0], 0.0
+def add_block_rows(A, rows, at, columns, out, row):
+    """out[row : row + 3, :columns] += A rows[at : at + 3, :columns]."""
+    for j in range(columns):
+        x = A @ column(rows[at, j], rows[at + 1, j], rows[at + 2, j])
+        out[row, j] += x[0]
+        out[row + 1, j] += x[1]
+        out[row + 2, j] += x[2]
 
 
-@inlined
-def add_product(factor, A, B, out):
-    """out += factor A B; out may be neither."""
-    for i in range(3):
-        for j in range(3):
-            out[i, j] += factor * (A[i, 0] * B[0, j] + A[i, 1] * B[1, j] + A[i, 2] * B[2, j])
+@traced
+def half_turn_rate(theta: Vector3, y: Vector3) -> Any:
+    """d(B^-1 y)/dtheta = -y~/2 + ((theta . y) 1 + theta y^T)/4; with -y~, d(B^-T y)/dtheta."""
+    return 0.25 * (dot(theta, y) * identity(3) + outer(theta, y)) - 0.5 * skew(y)
 
 
-@inlined
-def add_outer(factor, a, b, out):
-    """out += factor a b^T."""
-    for i in range(3):
-        for j in range(3):
-            out[i, j] += factor * a[i] * b[j]
+@traced
+def turn_rates(theta: Vector3) -> Any:
+    """B = (1 - theta~/2)/(1 + tau) and its inverse 1 + theta~/2 + theta theta^T/4, equation (11)."""
+    half = 0.5 * skew(theta)
+    return (identity(3) - half) / (1.0 + 0.25 * dot(theta, theta)), identity(3) + half + 0.25 * outer(theta, theta)
 
 
-@inlined
-def add_diagonal(factor, out):
-    """out += factor 1."""
-    for i in range(3):
-        out[i, i] += factor
-
-
-@inlined
-def add_half_turn_rate(theta, y, out):
-    """out += d(B^-1 y)/dtheta = -y~/2 + ((theta . y) 1 + theta y^T)/4; with -y~, d(B^-T y)/dtheta."""
-    along = 0.25 * (theta[0] * y[0] + theta[1] * y[1] + theta[2] * y[2])
-    for i in range(3):
-        for j in range(3):
-            out[i, j] += 0.25 * theta[i] * y[j]
-        out[i, i] += along
-    out[0, 1] += 0.5 * y[2]
-    out[0, 2] -= 0.5 * y[1]
-    out[1, 0] -= 0.5 * y[2]
-    out[1, 2] += 0.5 * y[0]
-    out[2, 0] += 0.5 * y[1]
-    out[2, 1] -= 0.5 * y[0]
-
-
-@inlined
-def turn_rates(theta, sign, B, inverse):
-    """B = (1 - theta~/2)/(1 + tau) and its inverse 1 + theta~/2 + theta theta^T/4, equation (11); sign 1.
-
-    With sign -1, their transposes.
-    """
-    tau = 0.25 * (theta[0] * theta[0] + theta[1] * theta[1] + theta[2] * theta[2])
-    skew(theta, B)
-    for i in range(3):
-        for j in range(3):
-            half = 0.5 * sign * B[i, j]
-            inverse[i, j] = half + 0.25 * theta[i] * theta[j]
-            B[i, j] = -half / (1.0 + tau)
-        inverse[i, i] += 1.0
-        B[i, i] += 1.0 / (1.0 + tau)
-
-
-@inlined
-def add_block_rows(factor, A, rows, at, columns, out, row):
-    """out[row : row + 3, :columns] += factor A rows[at : at + 3, :columns]."""
-    for i in range(3):
-        for k in range(3):
-            x = factor * A[i, k]
-            for j in range(columns):
-                out[row + i, j] += x * rows[at + k, j]
-
-
-@inlined
-def add_block(factor, A, out, row, column):
-    """out[row : row + 3, column : column + 3] += factor A."""
-    for i in range(3):
-        for j in range(3):
-            out[row + i, column + j] += factor * A[i, j]
-
-
-@inlined
-def six_times(J, x, out):
-    """out = J x for a symmetric J of six numbers."""
-    out[0] = J[0] * x[0] + J[5] * x[1] + J[4] * x[2]
-    out[1] = J[5] * x[0] + J[1] * x[1] + J[3] * x[2]
-    out[2] = J[4] * x[0] + J[3] * x[1] + J[2] * x[2]
-
-
-@inlined
-def six_to_matrix(J, out):
-    """out (3, 3) of six numbers."""
-    out[0, 0], out[1, 1], out[2, 2] = J[0], J[1], J[2]
-    out[1, 2], out[2, 1] = J[3], J[3]
-    out[0, 2], out[2, 0] = J[4], J[4]
-    out[0, 1], out[1, 0] = J[5], J[5]
+@traced
+def full_matrix(J: Vector6) -> Any:
+    """A symmetric matrix (3, 3) of its six numbers."""
+    xx, yy, zz, yz, xz, xy = J
+    return matrix((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))
 
 
 # The moments of the body, rows of (8, 6): s, its rate, its second rate; J, its rate; the sums C etadot, C etaddot and
@@ -193,81 +138,84 @@ WIDTH = 27
 def moments(of, eta, body, each):
     """The moments ``body`` (8, 6), and those of every coordinate, ``each`` (n, 27), at eta (3, n); equation (2)."""
     rigid, linear, quad, n = of.rigid, of.linear, of.quad, of.linear.shape[0]
+    each[:], body[:] = 0.0, 0.0
     for j in range(n):
-        for o in range(3):
-            each[j, SJ + o] = linear[j, S1 + o]
-            each[j, SD + o] = 0.0
-            each[j, CJ + o] = linear[j, C0 + o]
-            each[j, Q_FIRST + o] = 0.0
-            each[j, Q_SECOND + o] = 0.0
-        for o in range(6):
-            each[j, JJ + o] = linear[j, J1 + o]
-            each[j, JD + o] = 0.0
+        put(V3(linear[j, S1:]), each[j, SJ:])
+        put(V3(linear[j, C0:]), each[j, CJ:])
+        put(V6(linear[j, J1:]), each[j, JJ:])
     for j in range(quad.shape[0]):
         e = each[j]
         for k in range(n):
-            x, y = eta[0, k], eta[1, k]
-            pair = quad[j, k]
-            for o in range(3):
-                e[SJ + o] += pair[S2 + o] * x
-                e[SD + o] += pair[S2 + o] * y
-                e[Q_SECOND + o] += pair[Q + o] * y
-                each[k, CJ + o] += pair[Q + o] * eta[0, j]
-                each[k, Q_FIRST + o] += pair[Q + o] * eta[1, j]
-            for o in range(6):
-                e[JJ + o] += pair[J2 + o] * x
-                e[JD + o] += pair[J2 + o] * y
-    for o in range(6):
-        body[S, o] = rigid[1 + o] if o < 3 else 0.0
-        body[J, o] = rigid[4 + o]
-        for row in (S_RATE, S_ACC, J_RATE, C_RATE, C_ACC, Q_SUM):
-            body[row, o] = 0.0
+            x, y, pair, other = eta[0, k], eta[1, k], quad[j, k], each[k]
+            s, twist, inertia = V3(pair[S2:]), V3(pair[Q:]), V6(pair[J2:])
+            add_to(x * s, e[SJ:])
+            add_to(y * s, e[SD:])
+            add_to(y * twist, e[Q_SECOND:])
+            add_to(eta[0, j] * twist, other[CJ:])
+            add_to(eta[1, j] * twist, other[Q_FIRST:])
+            add_to(x * inertia, e[JJ:])
+            add_to(y * inertia, e[JD:])
+    put(V3(rigid[1:]), body[S])
+    put(V6(rigid[4:]), body[J])
     for j in range(n):
         x, y, z, e = eta[0, j], eta[1, j], eta[2, j], each[j]
-        for o in range(3):
-            body[S, o] += 0.5 * (linear[j, S1 + o] + e[SJ + o]) * x
-            body[S_RATE, o] += e[SJ + o] * y
-            body[S_ACC, o] += e[SJ + o] * z + e[SD + o] * y
-            body[C_RATE, o] += e[CJ + o] * y
-            body[C_ACC, o] += e[CJ + o] * z
-            body[Q_SUM, o] += e[Q_FIRST + o] * y
-        for o in range(6):
-            body[J, o] += 0.5 * (linear[j, J1 + o] + e[JJ + o]) * x
-            body[J_RATE, o] += e[JJ + o] * y
+        s, c, inertia = V3(e[SJ:]), V3(e[CJ:]), V6(e[JJ:])
+        add_to((0.5 * x) * (V3(linear[j, S1:]) + s), body[S])
+        add_to(y * s, body[S_RATE])
+        add_to(z * s + y * V3(e[SD:]), body[S_ACC])
+        add_to(y * c, body[C_RATE])
+        add_to(z * c, body[C_ACC])
+        add_to(y * V3(e[Q_FIRST:]), body[Q_SUM])
+        add_to((0.5 * x) * (V6(linear[j, J1:]) + inertia), body[J])
+        add_to(y * inertia, body[J_RATE])
+
+
+class MassMoments(NamedTuple):
+    """The moments of the body as vectors and matrices."""
+
+    s: Vector3
+    s_rate: Vector3
+    s_acc: Vector3
+    J: Matrix3
+    J_rate: Matrix3
+    c_rate: Vector3
+    c_acc: Vector3
+    q_sum: Vector3
 
 
 @inlined
-def inner_force(of, at, body, each, acc, factors, work, wrench, N):
+def moments_of(body):
+    """Those of an array (8, 6)."""
+    J_now, J_then = full_matrix(V6(body[J])), full_matrix(V6(body[J_RATE]))
+    s, rate, acc = V3(body[S]), V3(body[S_RATE]), V3(body[S_ACC])
+    return MassMoments(s, rate, acc, J_now, J_then, V3(body[C_RATE]), V3(body[C_ACC]), V3(body[Q_SUM]))
+
+
+@traced
+def inertia_wrench(m: Number, of: MassMoments, omega: Vector3, alpha: Vector3, acc: Vector3) -> Any:
+    """Force and torque about the origin, body axes, equations (4) and (5)."""
+    force = m * acc + cross(alpha, of.s) + cross(omega, cross(omega, of.s) + 2.0 * of.s_rate) + of.s_acc
+    of_rates = of.J_rate @ omega + of.c_acc + of.q_sum + cross(omega, of.J @ omega + of.c_rate)
+    return force, cross(of.s, acc) + of.J @ alpha + of_rates
+
+
+@inlined
+def inner_force(of, at, body, each, acc, factors, wrench, N):
     """Force, torque about the origin, body axes (2, 3), and forces N (n,) on the coordinates; equations (4) to (6).
 
     acc : acceleration of the origin less gravity, body axes. factors (3,) : of the terms of inertia, elasticity and
-    damping. work (6, 3).
+    damping.
     """
-    s, momentum, inertial, elastic, damped = body[S, :3], work[0], factors[0], factors[1], factors[2]
-    m, pairs, eta, omega, alpha = of.rigid[0], of.pairs, at.eta, at.motion[0, OMEGA], at.motion[0, ALPHA]
-    cross(omega, s, work[1])
-    cross(omega, work[1], work[2])
-    cross(omega, body[S_RATE, :3], work[3])
-    cross(alpha, s, work[4])
-    for o in range(3):
-        wrench[0, o] = inertial * (m * acc[o] + work[4, o] + work[2, o] + 2.0 * work[3, o] + body[S_ACC, o])
-    cross(s, acc, work[1])
-    six_times(body[J], alpha, work[2])
-    six_times(body[J_RATE], omega, work[3])
-    six_times(body[J], omega, momentum)
-    for o in range(3):
-        momentum[o] += body[C_RATE, o]
-    cross(omega, momentum, work[4])
-    for o in range(3):
-        wrench[1, o] = inertial * (work[1, o] + work[2, o] + work[3, o] + body[C_ACC, o] + body[Q_SUM, o] + work[4, o])
+    inertial, elastic, damped, pairs, eta = factors[0], factors[1], factors[2], of.pairs, at.eta
+    omega, alpha = V3(at.motion[0, OMEGA]), V3(at.motion[0, ALPHA])
+    force, torque = inertia_wrench(of.rigid[0], moments_of(body), omega, alpha, acc)
+    put(inertial * force, wrench[0])
+    put(inertial * torque, wrench[1])
     for j in range(N.size):
-        e = each[j]
-        x = 0.0
+        e, x = each[j], 0.0
         if inertial != 0.0:
-            six_times(e[JJ : JJ + 6], omega, work[1])
-            for o in range(3):
-                x += e[SJ + o] * acc[o] + e[CJ + o] * alpha[o] + omega[o] * (e[Q_FIRST + o] - e[Q_SECOND + o])
-            x -= 0.5 * dot(omega, work[1])
+            twist = V3(e[Q_FIRST:]) - V3(e[Q_SECOND:]) - 0.5 * (full_matrix(V6(e[JJ:])) @ omega)
+            x += V3(e[SJ:]) @ acc + V3(e[CJ:]) @ alpha + omega @ twist
         for k in range(N.size):
             x += (
                 inertial * pairs[MASS, j, k] * eta[2, k]
@@ -318,49 +266,58 @@ def empty_motion(of, eta):
     return BodyMotion(axes[0], axes[1], axes[2], motion, relative, np.empty((3, n)), eta)
 
 
+class InterfaceMotion(NamedTuple):
+    """Axes of a station, position, velocity and acceleration, inertial axes, and angular ones, its axes."""
+
+    axes: Matrix3
+    r: Vector3
+    rate: Vector3
+    acc: Vector3
+    omega: Vector3
+    alpha: Vector3
+
+
+@traced
+def turned_station(frame: InterfaceMotion, d: Vector3, E: Matrix3) -> Any:
+    """The motion of a station at an offset d with axes E in a frame, and that of the offset relative to the frame."""
+    rate = cross(frame.omega, d)
+    acc = cross(frame.alpha, d) + cross(frame.omega, rate)
+    r, v, a = (x + frame.axes @ y for x, y in zip(frame[1:4], (d, rate, acc), strict=True))
+    return InterfaceMotion(frame.axes @ E, r, v, a, E.T @ frame.omega, E.T @ frame.alpha), rate, acc
+
+
 @inlined
 def station_motion(of, q, v, a, at):
     """Axes of the frames, axes and motion of every station."""
-    index, rests, fixed, frames, axes, motion = of.places, of.rests, of.fixed, at.frames, at.axes, at.motion
     for s in range(of.stations.shape[0]):
-        i, j = index[s, IN_Q], index[s, IN_V]
-        row, d, w = of.stations[s], of.stations[s, OFFSET : OFFSET + 3], motion[s]
-        if i >= 0:
-            rotation(q[i + 3 : i + 7], frames[s])
-        else:
-            rotation(fixed[-1 - i, 3:7], frames[s])
-        for k in range(3):
-            w[R, k] = q[i + k] if i >= 0 else fixed[-1 - i, k]
-            w[RATE, k] = v[j + k] if j >= 0 else 0.0
-            w[ACC, k] = a[j + k] if j >= 0 else 0.0
-            w[OMEGA, k] = v[j + 3 + k] if j >= 0 else 0.0
-            w[ALPHA, k] = a[j + 3 + k] if j >= 0 else 0.0
-            w[FRAME_OMEGA, k] = w[OMEGA, k]
-        if row[OFF] == 0.0:
-            for k in range(3):
-                w[ARM_RATE, k], w[ARM_ACC, k] = 0.0, 0.0
-                for m in range(3):
-                    axes[s, k, m] = frames[s, k, m]
-            continue
-        E = rests[s, IN_FRAME]
-        cross(w[OMEGA], d, w[ARM_RATE])
-        cross(w[ALPHA], d, w[ARM_ACC])
-        ox, oy, oz = w[OMEGA, 0], w[OMEGA, 1], w[OMEGA, 2]
-        bx, by, bz = w[ARM_RATE, 0], w[ARM_RATE, 1], w[ARM_RATE, 2]
-        w[ARM_ACC, 0] += oy * bz - oz * by
-        w[ARM_ACC, 1] += oz * bx - ox * bz
-        w[ARM_ACC, 2] += ox * by - oy * bx
-        F = frames[s]
-        for k in range(3):
-            w[R, k] += dot(F[k], d)
-            w[RATE, k] += dot(F[k], w[ARM_RATE])
-            w[ACC, k] += dot(F[k], w[ARM_ACC])
-        ax, ay, az = w[ALPHA, 0], w[ALPHA, 1], w[ALPHA, 2]
-        for k in range(3):
-            w[OMEGA, k] = E[0, k] * ox + E[1, k] * oy + E[2, k] * oz
-            w[ALPHA, k] = E[0, k] * ax + E[1, k] * ay + E[2, k] * az
-            for m in range(3):
-                axes[s, k, m] = F[k, 0] * E[0, m] + F[k, 1] * E[1, m] + F[k, 2] * E[2, m]
+        j, w, row, acc, alpha = of.places[s, IN_V], at.motion[s], of.stations[s], still(), still()
+        if j >= 0:
+            acc, alpha = V3(a[j:]), V3(a[j + 3 :])
+        frame = frame_at(of.places[s], 0, q, v, of.fixed)
+        station, arm_rate, arm_acc = (
+            InterfaceMotion(frame.R, frame.r, frame.v, acc, frame.omega, alpha),
+            still(),
+            still(),
+        )
+        if row[OFF] != 0.0:
+            station, arm_rate, arm_acc = turned_station(station, V3(row[OFFSET:]), M3(of.rests[s, IN_FRAME]))
+        put(frame.R, at.frames[s])
+        put(frame.omega, w[FRAME_OMEGA])
+        put(arm_rate, w[ARM_RATE])
+        put(arm_acc, w[ARM_ACC])
+        put(station.axes, at.axes[s])
+        put(station.r, w[R])
+        put(station.rate, w[RATE])
+        put(station.acc, w[ACC])
+        put(station.omega, w[OMEGA])
+        put(station.alpha, w[ALPHA])
+
+
+@inlined
+def station_at(at, s):
+    """The motion of a station."""
+    w = at.motion[s]
+    return InterfaceMotion(M3(at.axes[s]), V3(w[R]), V3(w[RATE]), V3(w[ACC]), V3(w[OMEGA]), V3(w[ALPHA]))
 
 
 @inlined
@@ -399,79 +356,74 @@ def bent_coordinate(p, bends, n):
     return 6 * (p // 3) + p % 3 if p < bends else n + p - bends
 
 
+@traced
+def displacement(root: InterfaceMotion, its: InterfaceMotion) -> Any:
+    """Position, difference of velocities and of accelerations in body axes, and the rates of the displacement u' = dv
+    - omega x x and u''; equation (12)."""
+    x, dv, da = (root.axes.T @ (y - y0) for y, y0 in zip(its[1:4], root[1:4], strict=True))
+    turned = cross(root.omega, x)
+    rate = dv - turned
+    return x, dv, da, rate, da - cross(root.alpha, x) - cross(root.omega, turned + 2.0 * rate)
+
+
+@traced
+def relative_turn(root: InterfaceMotion, its: InterfaceMotion, A: Matrix3) -> Any:
+    """C = R^T R_P A^T, and 1 + tr C."""
+    C = root.axes.T @ its.axes @ A.T
+    return C, 1.0 + C[0, 0] + C[1, 1] + C[2, 2]
+
+
+@traced
+def rotation_rates(root: InterfaceMotion, its: InterfaceMotion, A: Matrix3, C: Matrix3, trace: Number) -> Any:
+    """theta, C^T omega, C^T alpha, y and g of equation (13), h and 1 + tau, and the rates of theta; equation (11)."""
+    theta = (2.0 / trace) * vector(C[2, 1] - C[1, 2], C[0, 2] - C[2, 0], C[1, 0] - C[0, 1])
+    turned, turned_alpha = C.T @ root.omega, C.T @ root.alpha
+    y = A @ its.omega - turned
+    g = A @ its.alpha + cross(y, turned) - turned_alpha
+    rest, rate = 1.0 + 0.25 * dot(theta, theta), times_inverse.run(theta, y)
+    h = 0.5 * dot(theta, rate) / rest
+    return theta, turned, turned_alpha, y, g, h, rest, rate, times_inverse.run(theta, g) + h * rate
+
+
 @inlined
 def interface_motion(of, at, s):
-    """Relative displacement and rotation of one interface, and their first and second rates; equations (11), (12),
-    (13). Returns whether the rotation is below half a turn."""
-    A, axes, root, its_axes, its = of.rests[s, AT_REST], at.axes[0], at.motion[0], at.axes[s], at.motion[s]
-    w, C, x, omega, alpha, row = at.relative[s], at.turns[s], at.x, root[OMEGA], root[ALPHA], 6 * (s - 1)
-    for m in range(3):
-        w[THETA, m], w[G, m], w[Y, m] = its[R, m] - root[R, m], its[RATE, m] - root[RATE, m], its[ACC, m] - root[ACC, m]
-    rotate_back(axes, w[THETA], w[X])
-    rotate_back(axes, w[G], w[DV])
-    rotate_back(axes, w[Y], w[DA])
-    # displacement: u, its rate dv - omega x x and its second rate
-    cross(omega, w[X], w[TURNED])
-    cross(omega, w[TURNED], w[G])
-    cross(alpha, w[X], w[Y])
-    for m in range(3):
-        x[0, row + m] = w[X, m] - of.stations[s, POINT + m]
-        x[1, row + m] = w[DV, m] - w[TURNED, m]
-        x[2, row + m] = w[DA, m] - w[Y, m] - w[G, m]
-    cross(omega, x[1, row : row + 3], w[G])
-    for m in range(3):
-        x[2, row + m] -= 2.0 * w[G, m]
-    # rotation: C = R^T R_P A^T
-    for m in range(3):
-        for o in range(3):
-            C[m, o] = 0.0
-            for k in range(3):
-                C[m, o] += (
-                    axes[0, m] * its_axes[0, k] + axes[1, m] * its_axes[1, k] + axes[2, m] * its_axes[2, k]
-                ) * A[o, k]
-    trace = 1.0 + C[0, 0] + C[1, 1] + C[2, 2]
+    """Relative displacement and rotation of one interface, and their first and second rates. Returns whether the
+    rotation is below half a turn."""
+    A, root, its, w, row = M3(of.rests[s, AT_REST]), station_at(at, 0), station_at(at, s), at.relative[s], 6 * (s - 1)
+    x, dv, da, rate, acc = displacement(root, its)
+    put(x, w[X])
+    put(dv, w[DV])
+    put(da, w[DA])
+    put(x - V3(of.stations[s, POINT:]), at.x[0, row:])
+    put(rate, at.x[1, row:])
+    put(acc, at.x[2, row:])
+    C, trace = relative_turn(root, its, A)
+    put(C, at.turns[s])
     if not trace > LEAST_TRACE:
         return False
-    for m in range(3):
-        o, k = (m + 1) % 3, (m + 2) % 3
-        w[THETA, m] = 2.0 * (C[k, o] - C[o, k]) / trace
-    theta = w[THETA]
-    rotate(A, its[OMEGA], w[Y])
-    rotate_back(C, omega, w[TURNED])
-    rotate_back(C, alpha, w[TURNED_ALPHA])
-    for m in range(3):
-        w[Y, m] -= w[TURNED, m]
-    times_inverse(theta, w[Y], x[1, row + 3 : row + 6])
-    cross(w[Y], w[TURNED], w[SCALARS])
-    rotate(A, its[ALPHA], w[G])
-    for m in range(3):
-        w[G, m] += w[SCALARS, m] - w[TURNED_ALPHA, m]
-    times_inverse(theta, w[G], x[2, row + 3 : row + 6])
-    rest = 1.0 + 0.25 * dot(theta, theta)
-    h = 0.5 * dot(theta, x[1, row + 3 : row + 6]) / rest
-    for m in range(3):
-        x[0, row + 3 + m] = theta[m]
-        x[2, row + 3 + m] += h * x[1, row + 3 + m]
+    theta, turned, turned_alpha, y, g, h, rest, rate, acc = rotation_rates(root, its, A, C, trace)
+    put(theta, w[THETA])
+    put(turned, w[TURNED])
+    put(turned_alpha, w[TURNED_ALPHA])
+    put(y, w[Y])
+    put(g, w[G])
     w[SCALARS, 0], w[SCALARS, 1] = h, rest
+    put(theta, at.x[0, row + 3 :])
+    put(rate, at.x[1, row + 3 :])
+    put(acc, at.x[2, row + 3 :])
     return True
 
 
-@inlined
-def times_inverse(theta, y, out):
-    """out = B^-1 y = y + theta x y/2 + theta (theta . y)/4."""
-    along = 0.25 * dot(theta, y)
-    out[0] = y[0] + 0.5 * (theta[1] * y[2] - theta[2] * y[1]) + along * theta[0]
-    out[1] = y[1] + 0.5 * (theta[2] * y[0] - theta[0] * y[2]) + along * theta[1]
-    out[2] = y[2] + 0.5 * (theta[0] * y[1] - theta[1] * y[0]) + along * theta[2]
+@traced
+def times_inverse(theta: Vector3, y: Vector3) -> Any:
+    """B^-1 y."""
+    return y + 0.5 * cross(theta, y) + (0.25 * dot(theta, y)) * theta
 
 
-@inlined
-def times_inverse_back(theta, f, out):
-    """out = B^-T f = f - theta x f/2 + theta (theta . f)/4."""
-    along = 0.25 * dot(theta, f)
-    out[0] = f[0] - 0.5 * (theta[1] * f[2] - theta[2] * f[1]) + along * theta[0]
-    out[1] = f[1] - 0.5 * (theta[2] * f[0] - theta[0] * f[2]) + along * theta[1]
-    out[2] = f[2] - 0.5 * (theta[0] * f[1] - theta[1] * f[0]) + along * theta[2]
+@traced
+def times_inverse_back(theta: Vector3, f: Vector3) -> Any:
+    """B^-T f."""
+    return f - 0.5 * cross(theta, f) + (0.25 * dot(theta, f)) * theta
 
 
 @kernel_with_entry
@@ -483,26 +435,23 @@ def forces(of, q, v, a, factors, out):
     k, n, size = of.stations.shape[0], of.psi2.shape[1], of.linear.shape[0]
     at, at_stations = empty_motion(of, np.empty((3, size))), np.empty((k, 2, 3))
     body, each = np.empty((8, 6)), np.empty((size, WIDTH))
-    work, wrench, N, f, acc = np.empty((6, 3)), np.empty((2, 3)), np.empty(size), np.empty(n), np.empty(3)
+    wrench, N, f = np.empty((2, 3)), np.empty(size), np.empty(n)
     for state in range(q.shape[0]):
         bad = measured(of, q[state], v[state], a[state], at)
         if bad > 0:
             return bad
         moments(of, at.eta, body, each)
-        less_gravity(at.axes[0], at.motion[0, ACC], of.gravity, work[0], acc)
-        inner_force(of, at, body, each, acc, factors, work, wrench, N)
+        inner_force(of, at, body, each, less_gravity(of, at), factors, wrench, N)
         by_measured(of.psi2, at.x, N, f)
-        station_forces(of, at, wrench, f, work, at_stations)
-        add_to_frames(of, at, at_stations, 1.0, f, work, out[state])
+        station_forces(of, at, wrench, f, at_stations)
+        add_to_frames(of, at, at_stations, 1.0, f, out[state])
     return -1
 
 
 @inlined
-def less_gravity(axes, acceleration, gravity, work, out):
-    """out = R^T (acceleration - gravity)."""
-    for o in range(3):
-        work[o] = acceleration[o] - gravity[o]
-    rotate_back(axes, work, out)
+def less_gravity(of, at):
+    """The acceleration of the origin less gravity, body axes."""
+    return M3(at.axes[0]).T @ (V3(at.motion[0, ACC]) - V3(of.gravity))
 
 
 @inlined
@@ -522,43 +471,33 @@ def by_measured(psi2, x, N, f):
 
 
 @inlined
-def station_forces(of, at, wrench, f, work, out):
+def station_forces(of, at, wrench, f, out):
     """Forces, inertial axes, and torques, axes of the station, at every interface, (k, 2, 3); equation (15)."""
-    rests, axes, relative, turns = of.rests, at.axes, at.relative, at.turns
-    rotate(axes[0], wrench[0], out[0, 0])
-    for o in range(3):
-        out[0, 1, o] = wrench[1, o]
-    for s in range(1, rests.shape[0]):
-        row = 6 * (s - 1)
-        force, theta = f[row : row + 3], relative[s, THETA]
-        rotate(axes[0], force, out[s, 0])
-        cross(relative[s, X], force, work[0])
-        times_inverse_back(theta, f[row + 3 : row + 6], work[1])
-        rotate(turns[s], work[1], work[2])
-        rotate_back(rests[s, AT_REST], work[1], out[s, 1])
-        for o in range(3):
-            out[0, 0, o] -= out[s, 0, o]
-            out[0, 1, o] -= work[0, o] + work[2, o]
+    R, force, torque = M3(at.axes[0]), M3(at.axes[0]) @ V3(wrench[0]), V3(wrench[1])
+    for s in range(1, of.rests.shape[0]):
+        own, on, w = V3(f[6 * (s - 1) :]), V3(f[6 * (s - 1) + 3 :]), at.relative[s]
+        on = times_inverse_back(V3(w[THETA]), on)
+        put(R @ own, out[s, 0])
+        put(M3(of.rests[s, AT_REST]).T @ on, out[s, 1])
+        force -= R @ own
+        torque -= crossed(V3(w[X]), own) + M3(at.turns[s]) @ on
+    put(force, out[0, 0])
+    put(torque, out[0, 1])
 
 
 @inlined
-def add_to_frames(of, at, forces, sign, f, work, out):
+def add_to_frames(of, at, forces, sign, f, out):
     """Add forces and torques at the stations to those of their frames, and f (n,) to those of the modes, in out."""
     k = of.stations.shape[0]
     for s in range(k):
-        j = of.places[s, IN_V]
+        j, force, torque = of.places[s, IN_V], V3(forces[s, 0]), V3(forces[s, 1])
         if j < 0:
             continue
-        if of.stations[s, OFF] == 0.0:
-            for o in range(3):
-                out[j + o] += sign * forces[s, 0, o]
-                out[j + 3 + o] += sign * forces[s, 1, o]
-            continue
-        rotate_back(at.frames[s], forces[s, 0], work[0])
-        add_point_force(sign, forces[s, 0], work[0], of.stations[s, OFFSET : OFFSET + 3], j, out)
-        rotate(of.rests[s, IN_FRAME], forces[s, 1], work[1])
-        for o in range(3):
-            out[j + 3 + o] += sign * work[1, o]
+        if of.stations[s, OFF] != 0.0:
+            torque = M3(of.rests[s, IN_FRAME]) @ torque
+            torque += crossed(V3(of.stations[s, OFFSET:]), M3(at.frames[s]).T @ force)
+        add_to(sign * force, out[j:])
+        add_to(sign * torque, out[j + 3 :])
     j, first = of.places[k, IN_V], 6 * (k - 1)
     for o in range(f.size - first):
         out[j + o] += sign * f[first + o]

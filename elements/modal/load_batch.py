@@ -14,12 +14,10 @@ from femb.elements.modal.batch import ModalBatch
 from femb.elements.modal.data import ReducedBody
 from femb.elements.modal.kernels import (
     OFF,
-    add_block,
     add_to_frames,
     by_measured,
     empty_motion,
     measured,
-    skew,
     station_forces,
 )
 from femb.elements.modal.matrices import add_bends, left_times, measured_rows, right_times, to_frame, turned_forces
@@ -29,7 +27,8 @@ from femb.layout.terms import Force, Tangent
 from femb.layout.views import OutputStates
 from femb.numerics.compiler.bound_calls import Bound
 from femb.numerics.compiler.compile import inlined, kernel_with_entry
-from femb.numerics.vector3 import product, scatter
+from femb.numerics.compiler.traced import M3, V3
+from femb.numerics.vector3 import add_block, scatter, skewed
 
 
 @inlined
@@ -49,7 +48,7 @@ def load_forces(of, rows, first_input, u, q, v, out):
     """
     k, n, size = of.stations.shape[0], of.psi2.shape[1], of.linear.shape[0]
     at, at_stations, load = empty_motion(of, np.empty((3, size))), np.empty((k, 2, 3)), np.empty(6 + size)
-    work, wrench, f = np.empty((6, 3)), np.empty((2, 3)), np.empty(n)
+    wrench, f = np.empty((2, 3)), np.empty(n)
     for state in range(q.shape[0]):
         # the rates that are measured with the coordinates are not used
         bad = measured(of, q[state], v[state], v[state], at)
@@ -59,8 +58,8 @@ def load_forces(of, rows, first_input, u, q, v, out):
         for o in range(3):
             wrench[0, o], wrench[1, o] = load[o], load[3 + o]
         by_measured(of.psi2, at.x, load[6:], f)
-        station_forces(of, at, wrench, f, work, at_stations)
-        add_to_frames(of, at, at_stations, -1.0, f, work, out[state])
+        station_forces(of, at, wrench, f, at_stations)
+        add_to_frames(of, at, at_stations, -1.0, f, out[state])
     return -1
 
 
@@ -70,15 +69,20 @@ def load_tangent(of, rows, first_input, groups, offset, stride, u, q, v, stiffne
     k, n, size, (starts, sizes) = of.stations.shape[0], of.psi2.shape[1], of.linear.shape[0], groups
     first, z = 6 * (k - 1), 6 + n
     at, at_stations, load = empty_motion(of, np.empty((3, size))), np.empty((k, 2, 3)), np.empty(6 + size)
-    work, wrench, f = np.empty((6, 3)), np.empty((2, 3)), np.empty(n)
-    blocks, W, inner, between = np.empty((8, 3, 3)), np.empty((first, z)), np.empty((z, z)), np.empty((z, z))
+    wrench, f, W, inner, between = (
+        np.empty((2, 3)),
+        np.empty(n),
+        np.empty((first, z)),
+        np.empty((z, z)),
+        np.empty((z, z)),
+    )
     M, C, K = np.empty((z, z)), np.empty((z, z)), np.empty((z, z))
     for state in range(q.shape[0]):
         inner[:], between[:], M[:], C[:], K[:] = 0.0, 0.0, 0.0, 0.0, 0.0
         bad = measured(of, q[state], v[state], v[state], at)
         if bad > 0:
             return bad
-        measured_rows(of, at, W, blocks)
+        measured_rows(of, at, W)
         load_at(rows, first_input, u[state], load)
         for o in range(6 + size):
             load[o] = -load[o]
@@ -86,17 +90,15 @@ def load_tangent(of, rows, first_input, groups, offset, stride, u, q, v, stiffne
             wrench[0, o], wrench[1, o] = load[o], load[3 + o]
         by_measured(of.psi2, at.x, load[6:], f)
         # the force turns with the root
-        skew(wrench[0], blocks[3])
-        product(at.axes[0], blocks[3], blocks[4])
-        add_block(-1.0, blocks[4], K, 0, 3)
+        add_block(-(M3(at.axes[0]) @ skewed(V3(wrench[0]))), K, 0, 3)
         add_bends(of.psi2, load[6:], of.psi2.shape[0] - (size - n), n, inner)
         right_times(inner, W, first, between)
         left_times(W, between, first, K)
-        turned_forces(of, at, W, f, blocks, work, K)
-        station_forces(of, at, wrench, f, work, at_stations)
+        turned_forces(of, at, W, f, K)
+        station_forces(of, at, wrench, f, at_stations)
         for s in range(k):
             if of.stations[s, OFF] != 0.0:
-                to_frame(of, at, s, at_stations[s], work, blocks, M, C, K)
+                to_frame(of, at, s, at_stations[s], M, C, K)
         scatter(K, starts, sizes, offset[0], stride[0], stiffness[state])
     return -1
 

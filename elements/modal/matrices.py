@@ -1,14 +1,14 @@
 """Kernels: mass matrix and exact tangents of a flexible body by the velocities of its frames and modes."""
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from femb.elements.modal.kernels import (
-    ACC,
     ALPHA,
     ARM_ACC,
     ARM_RATE,
     AT_REST,
-    C_RATE,
     CJ,
     DA,
     DAMPING,
@@ -16,7 +16,6 @@ from femb.elements.modal.kernels import (
     FRAME_OMEGA,
     IN_FRAME,
     J2,
-    J_RATE,
     JD,
     JJ,
     MASS,
@@ -26,7 +25,6 @@ from femb.elements.modal.kernels import (
     Q_FIRST,
     Q_SECOND,
     S2,
-    S_RATE,
     SCALARS,
     SD,
     SJ,
@@ -37,32 +35,30 @@ from femb.elements.modal.kernels import (
     WIDTH,
     G,
     J,
+    MassMoments,
     Q,
     S,
     X,
     Y,
-    add_block,
     add_block_rows,
-    add_diagonal,
-    add_half_turn_rate,
-    add_outer,
-    add_product,
     bent_coordinate,
     by_measured,
     empty_motion,
+    full_matrix,
+    half_turn_rate,
     inner_force,
     less_gravity,
     measured,
     moments,
-    six_times,
-    six_to_matrix,
-    skew,
+    moments_of,
     station_forces,
     times_inverse_back,
     turn_rates,
 )
 from femb.numerics.compiler.compile import inlined, kernel_with_entry
-from femb.numerics.vector3 import cross, dot, product, rotate, rotate_back, scatter
+from femb.numerics.compiler.duals import Matrix3, Number, Vector3, cross, identity, outer, skew
+from femb.numerics.compiler.traced import M3, V3, V6, put, traced
+from femb.numerics.vector3 import add_block, column, crossed, scatter, skewed
 
 # Kernels: mass matrix and tangents of a body by the motion of its frame and its coordinates; (7), (9), (10).
 #
@@ -71,125 +67,91 @@ from femb.numerics.vector3 import cross, dot, product, rotate, rotate_back, scat
 
 
 @inlined
-def mass_matrix(of, at, body, each, blocks, out):
-    """out (6 + n, 6 + n) = the mass matrix, equation (7). blocks (4, 3, 3) : workspace."""
-    m, axes, pairs, n = of.rigid[0], at.axes[0], of.pairs, each.shape[0]
-    out[:, :] = 0.0
-    skew(body[S, :3], blocks[0])
-    product(axes, blocks[0], blocks[1])
-    six_to_matrix(body[J], blocks[2])
-    add_block(1.0, blocks[2], out, 3, 3)
-    for i in range(3):
-        out[i, i] = m
-        for j in range(3):
-            out[i, 3 + j] = -blocks[1][i, j]
-            out[3 + j, i] = -blocks[1][i, j]
-    for k in range(n):
-        s = each[k, SJ : SJ + 3]
-        for i in range(3):
-            out[i, 6 + k] = axes[i, 0] * s[0] + axes[i, 1] * s[1] + axes[i, 2] * s[2]
-            out[3 + i, 6 + k] = each[k, CJ + i]
-            out[6 + k, i], out[6 + k, 3 + i] = out[i, 6 + k], out[3 + i, 6 + k]
-        for j in range(n):
-            out[6 + k, 6 + j] = pairs[MASS, k, j]
+def put_column(force, torque, out, k):
+    """out[:6, k] = force and torque."""
+    out[0, k], out[1, k], out[2, k] = force[0], force[1], force[2]
+    out[3, k], out[4, k], out[5, k] = torque[0], torque[1], torque[2]
 
 
 @inlined
-def by_velocities(of, at, body, each, work, blocks, out):
-    """out (6 + n, 6 + n) = derivatives by velocities, equation (9)."""
-    axes, pairs, quad, omega, n = at.axes[0], of.pairs, of.quad, at.motion[0, OMEGA], each.shape[0]
+def mass_matrix(of, at, body, each, out):
+    """out (6 + n, 6 + n) = the mass matrix, equation (7)."""
+    R, n = M3(at.axes[0]), each.shape[0]
     out[:, :] = 0.0
-    # -(omega x s)~ - omega~ s~ - 2 sdot~, and the torque
-    cross(omega, body[S, :3], work[0])
-    six_times(body[J], omega, work[1])
-    for o in range(3):
-        work[0, o] = -work[0, o] - 2.0 * body[S_RATE, o]
-        work[1, o] = -work[1, o] - body[C_RATE, o]
-    skew(work[0], blocks[0])
-    skew(omega, blocks[1])
-    skew(body[S, :3], blocks[2])
-    add_product(-1.0, blocks[1], blocks[2], blocks[0])
-    product(axes, blocks[0], blocks[3])
-    add_block(1.0, blocks[3], out, 0, 3)
-    skew(work[1], blocks[0])
-    six_to_matrix(body[J], blocks[2])
-    add_product(1.0, blocks[1], blocks[2], blocks[0])
-    six_to_matrix(body[J_RATE], blocks[2])
-    add_block(1.0, blocks[0], out, 3, 3)
-    add_block(1.0, blocks[2], out, 3, 3)
+    coupling = -(R @ skewed(V3(body[S])))
+    add_block(coupling, out, 0, 3)
+    add_block(coupling.T, out, 3, 0)
+    add_block(full_matrix(V6(body[J])), out, 3, 3)
+    for i in range(3):
+        out[i, i] = of.rigid[0]
     for k in range(n):
-        e = each[k]
-        cross(omega, e[SJ : SJ + 3], work[0])
-        cross(omega, e[CJ : CJ + 3], work[1])
-        six_times(e[JJ : JJ + 6], omega, work[2])
-        for o in range(3):
-            work[0, o] = 2.0 * (work[0, o] + e[SD + o])
-            out[3 + o, 6 + k] = work[2, o] + e[Q_FIRST + o] + e[Q_SECOND + o] + work[1, o]
-            out[6 + k, 3 + o] = e[Q_FIRST + o] - e[Q_SECOND + o] - work[2, o]
-        rotate(axes, work[0], work[3])
-        for o in range(3):
-            out[o, 6 + k] = work[3, o]
+        force, torque, row = R @ V3(each[k, SJ:]), V3(each[k, CJ:]), out[6 + k]
+        put_column(force, torque, out, 6 + k)
+        put(force, row)
+        put(torque, row[3:])
         for j in range(n):
-            out[6 + k, 6 + j] = pairs[DAMPING, k, j]
+            row[6 + j] = of.pairs[MASS, k, j]
+
+
+@traced
+def by_spin(of: MassMoments, omega: Vector3) -> Any:
+    """Derivatives (3, 3) of force and torque, body axes, by the angular velocity: -(omega x s)~ - omega~ s~ - 2 sdot~,
+    and the torque."""
+    force = -skew(cross(omega, of.s) + 2.0 * of.s_rate) - skew(omega) @ skew(of.s)
+    return force, skew(omega) @ of.J + of.J_rate - skew(of.J @ omega + of.c_rate)
+
+
+@inlined
+def by_velocities(of, at, body, each, out):
+    """out (6 + n, 6 + n) = derivatives by velocities, equation (9)."""
+    R, omega, quad, n = M3(at.axes[0]), V3(at.motion[0, OMEGA]), of.quad, each.shape[0]
+    out[:, :] = 0.0
+    force, torque = by_spin(moments_of(body), omega)
+    add_block(R @ force, out, 0, 3)
+    add_block(torque, out, 3, 3)
+    for k in range(n):
+        e, row = each[k], out[6 + k]
+        spun, first, second = full_matrix(V6(e[JJ:])) @ omega, V3(e[Q_FIRST:]), V3(e[Q_SECOND:])
+        force = 2.0 * (crossed(omega, V3(e[SJ:])) + V3(e[SD:]))
+        put_column(R @ force, spun + first + second + crossed(omega, V3(e[CJ:])), out, 6 + k)
+        put(first - second - spun, row[3:])
+        for j in range(n):
+            row[6 + j] = of.pairs[DAMPING, k, j]
     for j in range(quad.shape[0]):
         for k in range(n):
-            x = dot(omega, quad[k, j, Q : Q + 3]) - dot(omega, quad[j, k, Q : Q + 3])
-            out[6 + j, 6 + k] += x
+            out[6 + j, 6 + k] += omega @ (V3(quad[k, j, Q:]) - V3(quad[j, k, Q:]))
 
 
 @inlined
-def by_positions(of, at, body, each, acc, force, work, blocks, out):
+def by_positions(of, at, body, each, acc, force, out):
     """out (6 + n, 6 + n) = derivatives by a rotation of the body and by the coordinates, equation (10).
 
     force (3,) : F_b, body axes.
     """
-    m, axes, pairs, quad, eta, n = of.rigid[0], at.axes[0], of.pairs, of.quad, at.eta, each.shape[0]
-    omega, alpha = at.motion[0, OMEGA], at.motion[0, ALPHA]
+    R, pairs, quad, eta, n = M3(at.axes[0]), of.pairs, of.quad, at.eta, each.shape[0]
+    omega, alpha = V3(at.motion[0, OMEGA]), V3(at.motion[0, ALPHA])
     out[:, :] = 0.0
-    for o in range(3):
-        work[0, o] = m * acc[o] - force[o]
-    skew(work[0], blocks[0])
-    product(axes, blocks[0], blocks[1])
-    add_block(1.0, blocks[1], out, 0, 3)
-    skew(acc, blocks[0])
-    skew(body[S, :3], blocks[1])
-    product(blocks[1], blocks[0], blocks[2])
-    add_block(1.0, blocks[2], out, 3, 3)
+    add_block(R @ skewed(of.rigid[0] * acc - V3(force)), out, 0, 3)
+    add_block(skewed(V3(body[S])) @ skewed(acc), out, 3, 3)
     for k in range(n):
-        e = each[k]
-        s = e[SJ : SJ + 3]
-        six_times(e[JJ : JJ + 6], omega, work[0])
-        six_times(e[JD : JD + 6], omega, work[1])
-        six_times(e[JJ : JJ + 6], alpha, work[2])
-        cross(s, acc, work[3])
-        for o in range(3):
-            out[6 + k, 3 + o] = work[3, o]
-            work[0, o] += e[Q_SECOND + o]
-            work[3, o] += work[1, o] + work[2, o]
-        cross(omega, work[0], work[1])
-        for o in range(3):
-            out[3 + o, 6 + k] = work[3, o] + work[1, o]
-        cross(omega, s, work[0])
-        for o in range(3):
-            work[0, o] += 2.0 * e[SD + o]
-        cross(omega, work[0], work[1])
-        cross(alpha, s, work[2])
-        for o in range(3):
-            work[4, o] = work[1, o] + work[2, o]
+        e, row = each[k], out[6 + k]
+        s, inertia = V3(e[SJ:]), full_matrix(V6(e[JJ:]))
+        lever = crossed(s, acc)
+        put(lever, row[3:])
+        spun = crossed(omega, inertia @ omega + V3(e[Q_SECOND:]))
+        on_body = lever + full_matrix(V6(e[JD:])) @ omega + inertia @ alpha + spun
+        pull = crossed(omega, crossed(omega, s) + 2.0 * V3(e[SD:])) + crossed(alpha, s)
         for j in range(n):
-            out[6 + k, 6 + j] += pairs[STIFFNESS, k, j]
+            row[6 + j] += pairs[STIFFNESS, k, j]
         for j in range(quad.shape[0]):
             # S2_jk etaddot_j and Q_kj etaddot_j; the rows of N
             pair = quad[k, j]
-            six_times(pair[J2 : J2 + 6], omega, work[0])
-            out[6 + k, 6 + j] += dot(pair[S2 : S2 + 3], acc) - 0.5 * dot(omega, work[0])
-            out[6 + j, 6 + k] += dot(pair[Q : Q + 3], alpha)
-            for o in range(3):
-                work[4, o] += pair[S2 + o] * eta[2, j]
-                out[3 + o, 6 + k] += pair[Q + o] * eta[2, j]
-        rotate(axes, work[4], work[5])
-        for o in range(3):
-            out[o, 6 + k] = work[5, o]
+            s, twist = V3(pair[S2:]), V3(pair[Q:])
+            row[6 + j] += s @ acc - 0.5 * (omega @ (full_matrix(V6(pair[J2:])) @ omega))
+            out[6 + j, 6 + k] += twist @ alpha
+            pull += eta[2, j] * s
+            on_body += eta[2, j] * twist
+        put_column(R @ pull, on_body, out, 6 + k)
 
 
 # Kernels: the rows of the coordinates measured at interfaces by the motion of their stations; equations (14), (17).
@@ -198,104 +160,85 @@ def by_positions(of, at, body, each, acc, force, work, blocks, out):
 
 
 @inlined
-def measured_rows(of, at, W, blocks):
-    """W (6 (k - 1), columns) : rates of the measured coordinates, equation (14); blocks (8, 3, 3): workspace."""
-    rests, axes, relative, turns = of.rests, at.axes, at.relative, at.turns
+def measured_rows(of, at, W):
+    """W (6 (k - 1), columns) : rates of the measured coordinates, equation (14)."""
+    back = M3(at.axes[0]).T
     W[:, :] = 0.0
-    B, inverse = blocks[0], blocks[1]
-    for s in range(1, rests.shape[0]):
-        row = 6 * (s - 1)
-        w, A, C = relative[s], rests[s, AT_REST], turns[s]
-        skew(w[X], blocks[2])
-        add_block(1.0, blocks[2], W, row, 3)
-        turn_rates(w[THETA], 1.0, B, inverse)
-        for i in range(3):
-            for j in range(3):
-                W[row + i, j] = -axes[0, j, i]
-                W[row + i, 6 * s + j] = axes[0, j, i]
-                x, y = 0.0, 0.0
-                for k in range(3):
-                    x += inverse[i, k] * C[j, k]
-                    y += inverse[i, k] * A[k, j]
-                W[row + 3 + i, 3 + j] = -x
-                W[row + 3 + i, 6 * s + 3 + j] = y
+    for s in range(1, of.rests.shape[0]):
+        row, w = 6 * (s - 1), at.relative[s]
+        _, inverse = turn_rates(V3(w[THETA]))
+        add_block(-back, W, row, 0)
+        add_block(skewed(V3(w[X])), W, row, 3)
+        add_block(back, W, row, 6 * s)
+        add_block(-(inverse @ M3(at.turns[s]).T), W, row + 3, 3)
+        add_block(inverse @ M3(of.rests[s, AT_REST]), W, row + 3, 6 * s + 3)
+
+
+@traced
+def by_displacement(omega: Vector3, alpha: Vector3, x: Vector3, rate: Vector3) -> Any:
+    """omega~, and derivatives of second rates of displacements by the velocity of the root and by displacements."""
+    spin = skew(omega)
+    return spin, skew(cross(omega, x) + 2.0 * rate) + spin @ skew(x), -skew(alpha) - spin @ spin
+
+
+class InterfaceTurn(NamedTuple):
+    """The rotation of an interface: theta and its rate, C^T omega, C^T alpha, y, g, and h and 1 + tau."""
+
+    theta: Vector3
+    rate: Vector3
+    turned: Vector3
+    turned_alpha: Vector3
+    y: Vector3
+    g: Vector3
+    h: Number
+    rest: Number
+
+
+@traced
+def by_rotation(of: InterfaceTurn, C: Matrix3) -> Any:
+    """Derivatives (3, 3) of the rates of rotations by these, of the second rates by the rates, by the angular velocity
+    of the root, and by rotations at constant rates; equation (17), and (13) differentiated likewise."""
+    B, inverse = turn_rates.run(of.theta)
+    t, y, part = skew(of.turned), skew(of.y), 0.5 / of.rest
+    spun = inverse @ t @ B  # B^-1 c~ B
+    # theta' theta^T/(2 (1 + tau)) + h 1
+    by_rates = part * outer(of.rate, of.theta) + of.h * identity(3)
+    # B^-1 (-e~ + c~ c~ + y~ c~) B, the change of B^-1 at constant g, and that of h
+    at_rates = inverse @ ((y + t) @ t - skew(of.turned_alpha)) @ B + half_turn_rate.run(of.theta, of.g)
+    of_h = part * (outer(of.rate, of.rate) - of.h * outer(of.rate, of.theta))
+    by_root = inverse @ y @ C.T
+    return half_turn_rate.run(of.theta, of.y) - spun, by_rates, by_rates - spun, by_root, at_rates + of_h
 
 
 @inlined
-def rate_changes(at, W, E_q, E_v, E_a, blocks, work):
+def rate_changes(at, W, E_q, E_v, E_a):
     """Derivatives of the rates by displacements, E_q, and of the second rates by velocities, E_v, and displacements,
-    E_a: equation (17), and (13) differentiated likewise. All as W; blocks (8, 3, 3), work (6, 3): workspace."""
-    motion, relative, turns, x = at.motion, at.relative, at.turns, at.x
-    columns = W.shape[1]
+    E_a. All as W."""
+    columns, omega, alpha = W.shape[1], V3(at.motion[0, OMEGA]), V3(at.motion[0, ALPHA])
     E_q[:, :] = 0.0
     E_v[:, :] = 0.0
     E_a[:, :] = 0.0
-    omega, alpha = motion[0, OMEGA], motion[0, ALPHA]
-    B, inverse = blocks[0], blocks[1]
-    for s in range(1, relative.shape[0]):
-        row = 6 * (s - 1)
-        w, C = relative[s], turns[s]
-        turned, theta, rate = w[TURNED], w[THETA], x[1, row + 3 : row + 6]
-        h, rest = w[SCALARS, 0], w[SCALARS, 1]
-        # displacements
-        skew(omega, blocks[2])
-        skew(w[DV], blocks[3])
-        add_block(1.0, blocks[3], E_q, row, 3)
-        add_block_rows(-1.0, blocks[2], W, row, columns, E_q, row)
-        cross(omega, w[X], work[0])
-        for o in range(3):
-            work[0, o] += 2.0 * x[1, row + o]
-        skew(work[0], blocks[3])
-        skew(w[X], blocks[4])
-        add_product(1.0, blocks[2], blocks[4], blocks[3])
-        add_block(1.0, blocks[3], E_v, row, 3)
-        add_block_rows(-2.0, blocks[2], W, row, columns, E_v, row)
-        skew(w[DA], blocks[3])
-        add_block(1.0, blocks[3], E_a, row, 3)
-        skew(alpha, blocks[3])
-        add_product(1.0, blocks[2], blocks[2], blocks[3])
-        add_block_rows(-1.0, blocks[3], W, row, columns, E_a, row)
-        add_block_rows(-2.0, blocks[2], E_q, row, columns, E_a, row)
-        # rotations
-        turn_rates(theta, 1.0, B, inverse)
-        skew(turned, blocks[2])
-        product(inverse, blocks[2], blocks[3])
-        product(blocks[3], B, blocks[4])  # B^-1 c~ B
-        blocks[5][:, :] = 0.0
-        add_half_turn_rate(theta, w[Y], blocks[5])
-        for i in range(3):
-            for j in range(3):
-                blocks[5][i, j] -= blocks[4][i, j]
-        add_block_rows(1.0, blocks[5], W, row + 3, columns, E_q, row + 3)
-        # of the second rates by the rates: theta' theta^T/(2 (1 + tau)) + h 1
-        blocks[5][:, :] = 0.0
-        add_outer(0.5 / rest, rate, theta, blocks[5])
-        add_diagonal(h, blocks[5])
-        add_block_rows(1.0, blocks[5], E_q, row + 3, columns, E_a, row + 3)
-        for i in range(3):
-            for j in range(3):
-                blocks[5][i, j] -= blocks[4][i, j]
-        add_block_rows(1.0, blocks[5], W, row + 3, columns, E_v, row + 3)
-        skew(w[Y], blocks[5])
-        product(inverse, blocks[5], blocks[6])
-        for i in range(3):
-            for j in range(3):
-                blocks[7][i, j] = C[j, i]
-        product(blocks[6], blocks[7], blocks[4])
-        add_block(1.0, blocks[4], E_v, row + 3, 3)
-        # B^-1 (-e~ + c~ c~ + y~ c~) B, the change of B^-1 at constant g, and that of h
-        skew(w[TURNED_ALPHA], blocks[4])
-        for i in range(3):
-            for j in range(3):
-                blocks[4][i, j] = -blocks[4][i, j]
-                blocks[5][i, j] += blocks[2][i, j]
-        add_product(1.0, blocks[5], blocks[2], blocks[4])
-        product(inverse, blocks[4], blocks[3])
-        product(blocks[3], B, blocks[4])
-        add_half_turn_rate(theta, w[G], blocks[4])
-        add_outer(0.5 / rest, rate, rate, blocks[4])
-        add_outer(-0.5 * h / rest, rate, theta, blocks[4])
-        add_block_rows(1.0, blocks[4], W, row + 3, columns, E_a, row + 3)
+    for s in range(1, at.relative.shape[0]):
+        row, w, theta_rate = 6 * (s - 1), at.relative[s], V3(at.x[1, 6 * s - 3 :])
+        spin, by_velocity, by_place = by_displacement(omega, alpha, V3(w[X]), V3(at.x[1, row:]))
+        add_block(skewed(V3(w[DV])), E_q, row, 3)
+        add_block_rows(-spin, W, row, columns, E_q, row)
+        add_block(by_velocity, E_v, row, 3)
+        add_block_rows(-2.0 * spin, W, row, columns, E_v, row)
+        add_block(skewed(V3(w[DA])), E_a, row, 3)
+        add_block_rows(by_place, W, row, columns, E_a, row)
+        add_block_rows(-2.0 * spin, E_q, row, columns, E_a, row)
+        turn = InterfaceTurn(
+            V3(w[THETA]), theta_rate, V3(w[TURNED]), V3(w[TURNED_ALPHA]), V3(w[Y]), V3(w[G]),
+            w[SCALARS, 0], w[SCALARS, 1],
+        )  # fmt: skip
+        by_turn, by_rates, with_root, by_root, at_rates = by_rotation(turn, M3(at.turns[s]))
+        row += 3
+        add_block_rows(by_turn, W, row, columns, E_q, row)
+        add_block_rows(by_rates, E_q, row, columns, E_a, row)
+        add_block_rows(with_root, W, row, columns, E_v, row)
+        add_block(by_root, E_v, row, 3)
+        add_block_rows(at_rates, W, row, columns, E_a, row)
 
 
 @inlined
@@ -344,8 +287,8 @@ def add_matrices(of, groups, with_mass, with_tangent, offset, stride, q, v, a, m
     first, p, z = 6 * (k - 1), 6 + size, 6 + n
     at, at_stations = empty_motion(of, np.empty((3, size))), np.empty((k, 2, 3))
     body, each = np.empty((8, 6)), np.empty((size, WIDTH))
-    work, wrench, N, f, acc = np.empty((6, 3)), np.empty((2, 3)), np.empty(size), np.empty(n), np.empty(3)
-    blocks, rows, strained = np.empty((8, 3, 3)), np.empty((4, first, z)), np.empty((4, first + size - n, z))
+    wrench, N, f = np.empty((2, 3)), np.empty(size), np.empty(n)
+    rows, strained = np.empty((4, first, z)), np.empty((4, first + size - n, z))
     W, E_q, E_v, E_a, bends = rows[0], rows[1], rows[2], rows[3], of.psi2.shape[0] - (size - n)
     J, P_q, P_v, P_a = strained[0], strained[1], strained[2], strained[3]
     inner, between, M, C, K = np.empty((p, p)), np.empty((p, z)), np.empty((z, z)), np.empty((z, z)), np.empty((z, z))
@@ -356,32 +299,32 @@ def add_matrices(of, groups, with_mass, with_tangent, offset, stride, q, v, a, m
             return bad
         moments(of, at.eta, body, each)
         M[:, :], C[:, :], K[:, :] = 0.0, 0.0, 0.0
-        measured_rows(of, at, W, blocks)
+        measured_rows(of, at, W)
         if with_tangent:
-            rate_changes(at, W, E_q, E_v, E_a, blocks, work)
+            rate_changes(at, W, E_q, E_v, E_a)
         else:
             E_q[:, :], E_v[:, :], E_a[:, :] = 0.0, 0.0, 0.0
         strained_rows(of.psi2, at.x, W, E_q, E_v, E_a, J, P_q, P_v, P_a)
 
-        mass_matrix(of, at, body, each, blocks, inner)
+        mass_matrix(of, at, body, each, inner)
         right_times(inner, J, first, between)
         left_times(J, between, first, M)
         if with_tangent:
-            less_gravity(at.axes[0], at.motion[0, ACC], of.gravity, work[0], acc)
+            acc = less_gravity(of, at)
             between[:, :] = 0.0
             times_changes(inner, P_v, first, between)
             left_times(J, between, first, C)
             between[:, :] = 0.0
             times_changes(inner, P_a, first, between)
             left_times(J, between, first, K)
-            by_velocities(of, at, body, each, work, blocks, inner)
+            by_velocities(of, at, body, each, inner)
             right_times(inner, J, first, between)
             left_times(J, between, first, C)
             between[:, :] = 0.0
             times_changes(inner, P_q, first, between)
             left_times(J, between, first, K)
-            inner_force(of, at, body, each, acc, every, work, wrench, N)
-            by_positions(of, at, body, each, acc, wrench[0], work, blocks, inner)
+            inner_force(of, at, body, each, acc, every, wrench, N)
+            by_positions(of, at, body, each, acc, wrench[0], inner)
             right_times(inner, J, first, between)
             left_times(J, between, first, K)
             by_measured(of.psi2, at.x, N, f)
@@ -390,11 +333,11 @@ def add_matrices(of, groups, with_mass, with_tangent, offset, stride, q, v, a, m
                 add_bends(of.psi2, N, bends, n, inner)
                 right_times(inner, W, first, between)
                 left_times(W, between, first, K)
-            turned_forces(of, at, W, f, blocks, work, K)
-            station_forces(of, at, wrench, f, work, at_stations)
+            turned_forces(of, at, W, f, K)
+            station_forces(of, at, wrench, f, at_stations)
         for s in range(k):
             if of.stations[s, OFF] != 0.0:
-                to_frame(of, at, s, at_stations[s], work, blocks, M, C, K)
+                to_frame(of, at, s, at_stations[s], M, C, K)
         if with_mass:
             scatter(M, starts, sizes, offset[0], stride[0], mass[state])
         if with_tangent:
@@ -478,85 +421,51 @@ def times_changes(A, changes, first, out):
                     out[i, j] += x * changes[k, j]
 
 
+@traced
+def by_turn_of(theta: Vector3, torque: Vector3) -> Any:
+    """dB, the derivative of B^-T torque by theta, and g~ B - dB of g = B^-T torque."""
+    dB = half_turn_rate.run(theta, torque) + skew(torque)
+    return dB, skew(times_inverse_back.run(theta, torque)) @ turn_rates.run(theta)[0] - dB
+
+
 @inlined
-def turned_forces(of, at, W, f, blocks, work, K):
+def turned_forces(of, at, W, f, K):
     """K += the change of the forces on the stations with their positions at constant f, equation (16)."""
-    rests, axes, relative, turns = of.rests, at.axes, at.relative, at.turns
-    B, inverse, dB = blocks[0], blocks[1], blocks[2]
-    z = K.shape[0]
-    for s in range(1, rests.shape[0]):
+    R, z = M3(at.axes[0]), K.shape[0]
+    for s in range(1, of.rests.shape[0]):
         row = 6 * (s - 1)
-        theta, force, torque = relative[s, THETA], f[row : row + 3], f[row + 3 : row + 6]
-        skew(force, blocks[3])
-        product(axes[0], blocks[3], blocks[4])
-        add_block(1.0, blocks[4], K, 0, 3)
-        add_block(-1.0, blocks[4], K, 6 * s, 3)
-        add_block_rows(1.0, blocks[3], W, row, z, K, 3)
-        turn_rates(theta, 1.0, B, inverse)
-        times_inverse_back(theta, torque, work[0])
-        dB[:, :] = 0.0
-        add_half_turn_rate(theta, torque, dB)
-        skew(torque, blocks[3])
-        for i in range(3):
-            for j in range(3):
-                dB[i, j] += blocks[3][i, j]
-        # -(-C g~ B + C dB) W_theta and A^T dB W_theta
-        skew(work[0], blocks[3])
-        product(blocks[3], B, blocks[4])
-        for i in range(3):
-            for j in range(3):
-                blocks[4][i, j] -= dB[i, j]
-        product(turns[s], blocks[4], blocks[5])
-        add_block_rows(1.0, blocks[5], W, row + 3, z, K, 3)
-        A = rests[s, AT_REST]
-        blocks[6][:, :] = 0.0
-        for i in range(3):
-            for j in range(3):
-                for m in range(3):
-                    blocks[6][i, j] += A[m, i] * dB[m, j]
-        add_block_rows(1.0, blocks[6], W, row + 3, z, K, 6 * s + 3)
+        force = skewed(V3(f[row:]))
+        add_block(R @ force, K, 0, 3)
+        add_block(-(R @ force), K, 6 * s, 3)
+        add_block_rows(force, W, row, z, K, 3)
+        dB, on_root = by_turn_of(V3(at.relative[s, THETA]), V3(f[row + 3 :]))
+        add_block_rows(M3(at.turns[s]) @ on_root, W, row + 3, z, K, 3)
+        add_block_rows(M3(of.rests[s, AT_REST]).T @ dB, W, row + 3, z, K, 6 * s + 3)
+
+
+@traced
+def by_frame(R: Matrix3, d: Vector3, omega: Vector3, arm_rate: Vector3, arm_acc: Vector3) -> Any:
+    """Minus the derivatives (3, 3) of a station's position, velocity and acceleration by the rotation of its frame, at
+    constant velocities and accelerations of this, and of the acceleration by the angular velocity."""
+    by_omega = skew(arm_rate) + skew(omega) @ skew(d)
+    return R @ skew(d), R @ skew(arm_rate), R @ skew(arm_acc), R @ by_omega
 
 
 @inlined
-def to_frame(of, at, s, force, work, blocks, M, C, K):
+def to_frame(of, at, s, force, M, C, K):
     """Change the rows and columns of one station into those of its frame, at an offset d with other axes."""
-    d, z, row = of.stations[s, OFFSET : OFFSET + 3], K.shape[0], 6 * s
-    turned, frame, w = of.rests[s, IN_FRAME], at.frames[s], at.motion[s]
-    # the velocity and acceleration of the station at constant velocities and accelerations of the frame
-    skew(w[ARM_RATE], blocks[0])
-    product(frame, blocks[0], blocks[1])  # -d(velocity)/d(rotation)
-    skew(d, blocks[2])
-    skew(w[FRAME_OMEGA], blocks[3])
-    add_product(1.0, blocks[3], blocks[2], blocks[0])
-    product(frame, blocks[0], blocks[3])  # -d(acceleration)/d(angular velocity)
-    skew(w[ARM_ACC], blocks[0])
-    product(frame, blocks[0], blocks[4])  # -d(acceleration)/d(rotation)
-    product(frame, blocks[2], blocks[5])  # -d(position)/d(rotation)
+    d, z, row, w = V3(of.stations[s, OFFSET:]), K.shape[0], 6 * s, at.motion[s]
+    E, R = M3(of.rests[s, IN_FRAME]), M3(at.frames[s])
+    place, rate, acc, by_omega = by_frame(R, d, V3(w[FRAME_OMEGA]), V3(w[ARM_RATE]), V3(w[ARM_ACC]))
     for i in range(z):
-        for j in range(3):
-            work[0, j], work[1, j], work[2, j] = 0.0, 0.0, 0.0
-            for m in range(3):
-                work[0, j] += M[i, row + 3 + m] * turned[j, m] - M[i, row + m] * blocks[5][m, j]
-                work[1, j] += (
-                    C[i, row + 3 + m] * turned[j, m] - C[i, row + m] * blocks[5][m, j] - M[i, row + m] * blocks[3][m, j]
-                )
-                work[2, j] += (
-                    K[i, row + 3 + m] * turned[j, m] - K[i, row + m] * blocks[5][m, j]
-                    - C[i, row + m] * blocks[1][m, j] - M[i, row + m] * blocks[4][m, j]
-                )  # fmt: skip
-        for j in range(3):
-            M[i, row + 3 + j], C[i, row + 3 + j], K[i, row + 3 + j] = work[0, j], work[1, j], work[2, j]
+        m, c, k = V3(M[i, row:]), V3(C[i, row:]), V3(K[i, row:])
+        put(E @ V3(M[i, row + 3 :]) - m @ place, M[i, row + 3 :])
+        put(E @ V3(C[i, row + 3 :]) - c @ place - m @ by_omega, C[i, row + 3 :])
+        put(E @ V3(K[i, row + 3 :]) - k @ place - c @ rate - m @ acc, K[i, row + 3 :])
     for i in range(z):
-        for j in range(3):
-            work[0, j], work[1, j], work[2, j] = 0.0, 0.0, 0.0
-            for m in range(3):
-                work[0, j] += turned[j, m] * M[row + 3 + m, i] - blocks[5][m, j] * M[row + m, i]
-                work[1, j] += turned[j, m] * C[row + 3 + m, i] - blocks[5][m, j] * C[row + m, i]
-                work[2, j] += turned[j, m] * K[row + 3 + m, i] - blocks[5][m, j] * K[row + m, i]
-        for j in range(3):
-            M[row + 3 + j, i], C[row + 3 + j, i], K[row + 3 + j, i] = work[0, j], work[1, j], work[2, j]
+        for A in (M, C, K):
+            turn = E @ column(A[row + 3, i], A[row + 4, i], A[row + 5, i])
+            turn -= column(A[row, i], A[row + 1, i], A[row + 2, i]) @ place
+            A[row + 3, i], A[row + 4, i], A[row + 5, i] = turn[0], turn[1], turn[2]
     # the arm of the force
-    rotate_back(frame, force[0], work[0])
-    skew(work[0], blocks[0])
-    product(blocks[2], blocks[0], blocks[1])
-    add_block(1.0, blocks[1], K, row + 3, row + 3)
+    add_block(skewed(d) @ skewed(R.T @ V3(force[0])), K, row + 3, row + 3)

@@ -6,7 +6,7 @@ Source: docs/theory/shell.md, section 8.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -22,23 +22,10 @@ from femb.layout.views import ModelView, OutputStates
 from femb.numerics import rotations
 from femb.numerics.compiler.bound_calls import Bound
 from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
-from femb.numerics.compiler.duals import Vector3, norm
-from femb.numerics.compiler.traced import V3, add_to, put_changes, traced, unit_changes
+from femb.numerics.compiler.duals import Matrix3, Number, Vector3, blocks, dot, identity, norm, outer, skew
+from femb.numerics.compiler.traced import M3, V3, V4, add_to, put, put_changes, reader, traced, unit_changes
 from femb.numerics.rotations import normalise
-from femb.numerics.vector3 import (
-    IN_Q,
-    IN_V,
-    add_point_force,
-    add_skew,
-    add_torque_tangent,
-    cross,
-    pose,
-    product,
-    rotate,
-    rotate_back,
-    scatter,
-    times_skew,
-)
+from femb.numerics.vector3 import IN_Q, IN_V, add_block, attitude, column, crossed, scatter, skewed, still
 
 # Kernels over loads on elements with n corners each.
 #
@@ -48,24 +35,23 @@ from femb.numerics.vector3 import (
 # forces on the corners that keep their direction, times the same input.
 
 PRESSURE = -1
+V312 = reader(3, 12)
 
 
 @inlined
 def corner_motion(index, arms, fixed, q, v, x, speed, turning, R):
     """Set places x and velocities (n, 3) of the corners of an element, and the axes R (n, 3, 3) of their frames;
     turning (n, 3) : their velocities relative to these, axes of the frames."""
-    omega, moved = np.zeros(3), np.empty(3)
     for c in range(index.shape[0]):
-        j = index[c, IN_V]
-        pose(index[c, IN_Q], q, fixed, x[c], R[c])
-        for o in range(3):
-            omega[o] = v[j + 3 + o] if j >= 0 else 0.0
-        cross(omega, arms[c], turning[c])
-        rotate(R[c], turning[c], speed[c])
-        rotate(R[c], arms[c], moved)
-        for o in range(3):
-            x[c, o] += moved[o]
-            speed[c, o] += v[j + o] if j >= 0 else 0.0
+        i, j, rate, omega, arm = index[c, IN_Q], index[c, IN_V], still(), still(), V3(arms[c])
+        r, p = (V3(q[i:]), V4(q[i + 3 :])) if i >= 0 else (V3(fixed[-1 - i]), V4(fixed[-1 - i, 3:]))
+        if j >= 0:
+            rate, omega = V3(v[j:]), V3(v[j + 3 :])
+        axes, turn = attitude(p), crossed(omega, arm)
+        put(axes, R[c])
+        put(turn, turning[c])
+        put(r + axes @ arm, x[c])
+        put(rate + axes @ turn, speed[c])
 
 
 # Directions of the derivatives: the area vector, the velocity and the place of a point.
@@ -85,17 +71,36 @@ def on_area(a: Vector3, f: Vector3) -> Any:
 
 
 @inlined
-def at_point(points, g, x, speed, rows):
-    """Set x_r, x_s, the area vector, the velocity and the place (5, 3) at a point of an element."""
-    xr, xs, area, w, place = rows[0], rows[1], rows[2], rows[3], rows[4]
-    rows[:5], total = 0.0, points[0, g].sum()
+def at_point(points, g, x, speed):
+    """x_r, x_s, the velocity and the place (3,) of a point of an element."""
+    xr, xs, w, place, total = still(), still(), still(), still(), points[0, g].sum()
     for c in range(x.shape[0]):
-        for o in range(3):
-            xr[o] += points[1, g, c] * x[c, o]
-            xs[o] += points[2, g, c] * x[c, o]
-            w[o] += points[0, g, c] / total * speed[c, o]
-            place[o] += points[0, g, c] / total * x[c, o]
-    cross(xr, xs, area)
+        corner, share = V3(x[c]), points[0, g, c] / total
+        xr += points[1, g, c] * corner
+        xs += points[2, g, c] * corner
+        w += share * V3(speed[c])
+        place += share * corner
+    return xr, xs, w, place
+
+
+@traced
+def by_corner(changes: Annotated[Any, (3, 12)], xr: Vector3, xs: Vector3, slopes: Vector3, share: Number) -> Any:
+    """Derivatives of a force by the place and by the velocity of a corner; slopes : of its shape function."""
+    turns = slopes[2] * skew(xr) - slopes[1] * skew(xs)
+    return changes[:, :3] @ turns + share * changes[:, 6:9], share * changes[:, 3:6]
+
+
+@traced
+def on_corner(R: Matrix3, arm: Vector3, by_line: Matrix3, by_turn: Matrix3) -> Any:
+    """(6, 6) : minus the rows of force (3, 3), and of its torque about the origin of the frame of a corner."""
+    lever = -skew(arm) @ R.T
+    return blocks((-by_line, -by_turn), (lever @ by_line, lever @ by_turn))
+
+
+@traced
+def turned_torque(force: Vector3, arm: Vector3) -> Any:
+    """Minus the derivative of d x f by the rotation of a frame; f, d : in its axes, f constant in inertial ones."""
+    return dot(arm, force) * identity(3) - outer(force, arm)
 
 
 class Loaded(NamedTuple):
@@ -125,14 +130,13 @@ def area_force(of, u, a, w, x):
 
 
 @inlined
-def element_forces(of, e, u, x, speed, rows, out):
+def element_forces(of, e, u, x, speed, out):
     """Set the forces out (n, 3) on the corners of element e; returns as ``plate_force``."""
     for c in range(out.shape[0]):
-        for o in range(3):
-            out[c, o] = u[of.first] * of.dead[e, c, o]
+        put(u[of.first] * V3(of.dead[e, c]), out[c])
     for g in range(of.points.shape[1]):
-        at_point(of.points, g, x, speed, rows)
-        F, found = area_force(of, u, V3(rows[2]), V3(rows[3]), V3(rows[4]))
+        xr, xs, w, place = at_point(of.points, g, x, speed)
+        F, found = area_force(of, u, crossed(xr, xs), w, place)
         if found >= 0:
             return found
         for c in range(out.shape[0]):
@@ -144,11 +148,11 @@ def element_forces(of, e, u, x, speed, rows, out):
 def corner_forces(of, u, q, v, out):
     """Set the forces out (s, e, n, 3), inertial axes, on the corners; returns as ``plate_force``."""
     index, arms, n = of.places, of.arms, of.places.shape[1]
-    at, R, rows = np.empty((3, n, 3)), np.empty((n, 3, 3)), np.empty((5, 3))
+    at, R = np.empty((3, n, 3)), np.empty((n, 3, 3))
     for s in range(q.shape[0]):
         for e in range(index.shape[0]):
             corner_motion(index[e], arms[e], of.fixed, q[s], v[s], at[0], at[1], at[2], R)
-            found = element_forces(of, e, u[s], at[0], at[1], rows, out[s, e])
+            found = element_forces(of, e, u[s], at[0], at[1], out[s, e])
             if found >= 0:
                 return found
     return -1
@@ -157,87 +161,64 @@ def corner_forces(of, u, q, v, out):
 @kernel_with_entry
 def forces(of, u, q, v, out):
     """out (s, n_v) -= the generalized forces; returns as ``plate_force``."""
-    index, arms, n, local = of.places, of.arms, of.places.shape[1], np.empty(3)
-    at, R, rows = np.empty((4, n, 3)), np.empty((n, 3, 3)), np.empty((5, 3))
+    index, arms, n = of.places, of.arms, of.places.shape[1]
+    at, R = np.empty((4, n, 3)), np.empty((n, 3, 3))
     for s in range(q.shape[0]):
         for e in range(index.shape[0]):
             corner_motion(index[e], arms[e], of.fixed, q[s], v[s], at[0], at[1], at[2], R)
-            found = element_forces(of, e, u[s], at[0], at[1], rows, at[3])
+            found = element_forces(of, e, u[s], at[0], at[1], at[3])
             if found >= 0:
                 return found
             for c in range(n):
-                if index[e, c, IN_V] >= 0:
-                    rotate_back(R[c], at[3, c], local)
-                    add_point_force(-1.0, at[3, c], local, arms[e, c], index[e, c, IN_V], out[s])
+                j, force = index[e, c, IN_V], V3(at[3, c])
+                if j >= 0:
+                    add_to(-force, out[s, j:])
+                    add_to(-crossed(V3(arms[e, c]), M3(R[c]).T @ force), out[s, j + 3 :])
     return -1
 
 
 @kernel_with_entry
 def tangent(of, offset, stride, u, q, v, damping, stiffness):
     """Add the derivatives of minus the generalized forces to block data (s, size); returns as ``plate_force``."""
-    index, arms, points, n = of.places, of.arms, of.points, of.places.shape[1]
-    at, R, rows, by = np.empty((4, n, 3)), np.empty((n, 3, 3)), np.empty((6, 3)), np.empty((2, 3, 3))
-    changes = np.empty((3, 12))
-    turns, local, starts, sizes = np.empty((3, 3)), np.empty(3), 6 * np.arange(n), np.full(n, 6)
-    by_x, by_v, C, K = (
-        np.empty((n, 3, n, 3)),
-        np.empty((n, 3, n, 3)),
-        np.empty((6 * n, 6 * n)),
-        np.empty((6 * n, 6 * n)),
+    index, arms, points, n, own = of.places, of.arms, of.points, of.places.shape[1], np.empty((6, 6))
+    at, R, changes, start, size = (
+        np.empty((4, n, 3)),
+        np.empty((n, 3, 3)),
+        np.empty((3, 12)),
+        np.array([0]),
+        np.array([6]),
     )
-    on, change = np.empty((3, 3)), np.empty((3, 3))
+    by_x, by_v = np.empty((n, n, 3, 3)), np.empty((n, n, 3, 3))
     for s in range(q.shape[0]):
         for e in range(index.shape[0]):
             corner_motion(index[e], arms[e], of.fixed, q[s], v[s], at[0], at[1], at[2], R)
-            found = element_forces(of, e, u[s], at[0], at[1], rows, at[3])
+            found = element_forces(of, e, u[s], at[0], at[1], at[3])
             if found >= 0:
                 return found
-            by_x[:], by_v[:], C[:], K[:] = 0.0, 0.0, 0.0, 0.0
+            by_x[:], by_v[:] = 0.0, 0.0
             for g in range(points.shape[1]):
-                at_point(points, g, at[0], at[1], rows)
-                a, w, x = areas(V3(rows[2])), velocities(V3(rows[3])), spots(V3(rows[4]))
-                F, _ = area_force(of, u[s], a, w, x)
+                xr, xs, w, place = at_point(points, g, at[0], at[1])
+                F, _ = area_force(of, u[s], areas(crossed(xr, xs)), velocities(w), spots(place))
                 put_changes(F, changes)
-                for i in range(3):
-                    for j in range(3):
-                        by[0, i, j] = changes[i, j]
-                total = points[0, g].sum()
                 for m in range(n):
-                    turns[:] = 0.0
-                    add_skew(points[2, g, m], rows[0], turns)
-                    add_skew(-points[1, g, m], rows[1], turns)
-                    product(by[0], turns, by[1])
-                    share = points[0, g, m] / total
+                    slopes, share = column(points[0, g, m], points[1, g, m], points[2, g, m]), points[0, g, m]
+                    of_place, of_speed = by_corner(V312(changes), xr, xs, slopes, share / points[0, g].sum())
                     for c in range(n):
-                        for i in range(3):
-                            for j in range(3):
-                                of_place = by[1, i, j] + share * changes[i, 6 + j]
-                                by_x[c, i, m, j] += points[0, g, c] * of_place
-                                by_v[c, i, m, j] += points[0, g, c] * share * changes[i, 3 + j]
+                        add_to(points[0, g, c] * of_place, by_x[c, m])
+                        add_to(points[0, g, c] * of_speed, by_v[c, m])
             for c in range(n):
+                axes, arm, force = M3(R[c]), V3(arms[e, c]), V3(at[3, c])
                 for m in range(n):
-                    for A, by_what, is_place in ((K, by_x, True), (K, by_v, False), (C, by_v, True)):
-                        # the place turns with its frame by -R d~, the velocity by -R (omega x d)~
-                        product(by_what[c, :, m], R[m], on)
-                        times_skew(-1.0, on, arms[e, m] if is_place else at[2, m], change)
-                        for i in range(3):
-                            for j in range(3):
-                                if is_place:
-                                    A[6 * c + i, 6 * m + j] += by_what[c, i, m, j]
-                                A[6 * c + i, 6 * m + 3 + j] += change[i, j]
-                for A in (C, K):
-                    for j in range(6 * n):
-                        rotate_back(R[c], A[6 * c : 6 * c + 3, j], local)
-                        cross(arms[e, c], local, rows[5])
-                        for i in range(3):
-                            A[6 * c + 3 + i, j] += rows[5, i]
-                rotate_back(R[c], at[3, c], local)
-                add_torque_tangent(1.0, local, arms[e, c], 6 * c + 3, K)
-            for i in range(6 * n):
-                for j in range(6 * n):
-                    C[i, j], K[i, j] = -C[i, j], -K[i, j]
-            scatter(C, starts, sizes, offset[e], stride[e], damping[s])
-            scatter(K, starts, sizes, offset[e], stride[e], stiffness[s])
+                    X, V = M3(by_x[c, m]), M3(by_v[c, m])
+                    # the place turns with its frame by -R d~, the velocity by -R (omega x d)~
+                    by_arm, by_sweep = M3(R[m]) @ skewed(V3(arms[e, m])), M3(R[m]) @ skewed(V3(at[2, m]))
+                    put(on_corner(axes, arm, X, -(X @ by_arm) - V @ by_sweep), own)
+                    if m == c:
+                        add_block(turned_torque(axes.T @ force, arm), own, 3, 3)
+                    place = offset[e, c : c + 1, m : m + 1], stride[e, c : c + 1, m : m + 1]
+                    scatter(own, start, size, *place, stiffness[s])
+                    put(on_corner(axes, arm, V, -(V @ by_arm)), own)
+                    scatter(own, start, size, *place, damping[s])
     return -1
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -15,8 +16,10 @@ from femb.layout.terms import Force, Tangent
 from femb.layout.views import OutputStates
 from femb.numerics import rotations
 from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
+from femb.numerics.compiler.duals import cross
+from femb.numerics.compiler.traced import M3, V3, V6, add_to, put, traced
 from femb.numerics.rotations import cross_matrix
-from femb.numerics.vector3 import HAS_AXES, IN_V, cross, dot, frame_motion, product_left_back, rotate, rotate_back
+from femb.numerics.vector3 import HAS_AXES, IN_V, MovingFrame, crossed, frame_at, still
 
 # Kernels of modal damping of what hangs on a body.
 #
@@ -32,34 +35,24 @@ from femb.numerics.vector3 import HAS_AXES, IN_V, cross, dot, frame_motion, prod
 # coordinates in v. d (k, n, 6), e (k, m) : d_j of frames and of internal coordinates. c (k,) : 2 zeta omega.
 
 
-@inlined
-def deformation(body, frames, q, v, fixed, R, work, Q, place, rates):
-    """Sets R (3, 3), the body's axes; Q (n, 3, 3), axes of the frames in these; ``place`` and ``rates`` of the frames.
+@traced
+def deformation_of(hub: MovingFrame, frame: MovingFrame) -> Any:
+    """Axes Q of a frame in those of the body, R_h^T (r_k - r_h), u' and theta'."""
+    Q, place = hub.R.T @ frame.R, hub.R.T @ (frame.r - hub.r)
+    return Q, place, hub.R.T @ (frame.v - hub.v) - cross(hub.omega, place), Q @ frame.omega - hub.omega
 
-    place (n, 3) : R_h^T (r_k - r_h). rates (n, 6) : u', theta'.
-    """
-    r, speed, w, own, rate, spin, difference, swept = (
-        work[0], work[1], work[2], work[3], work[4], work[5], work[6], work[7]
-    )  # fmt: skip
-    axes = np.empty((3, 3))
-    frame_motion(body, 0, q, v, fixed, R, r, speed, w)
+
+@inlined
+def deformation(body, frames, q, v, fixed, Q, places, rates):
+    """Sets Q (n, 3, 3), places (n, 3) and rates (n, 6) of the frames; gives the axes of the body."""
+    hub = frame_at(body, 0, q, v, fixed)
     for i in range(frames.shape[0]):
-        frame_motion(frames[i], 0, q, v, fixed, axes, own, rate, spin)
-        for k in range(3):
-            difference[k] = own[k] - r[k]
-        rotate_back(R, difference, place[i])
-        for k in range(3):
-            difference[k] = rate[k] - speed[k]
-        rotate_back(R, difference, rates[i, :3])
-        cross(w, place[i], swept)
-        product_left_back(R, axes, Q[i])
-        rotate(Q[i], spin, difference)
-        for k in range(3):
-            rates[i, k] -= swept[k]
-            rates[i, 3 + k] = difference[k] - w[k]
-        if not frames[i, HAS_AXES]:
-            for k in range(3):
-                rates[i, 3 + k] = 0.0
+        axes, place, rate, spin = deformation_of(hub, frame_at(frames[i], 0, q, v, fixed))
+        put(axes, Q[i])
+        put(place, places[i])
+        put(rate, rates[i])
+        put(spin if frames[i, HAS_AXES] else still(), rates[i, 3:])
+    return hub.R
 
 
 @inlined
@@ -67,7 +60,7 @@ def modal_rate(d, e, rates, internal, v):
     """eta' of one mode."""
     result = 0.0
     for i in range(rates.shape[0]):
-        result += dot(d[i, :3], rates[i, :3]) + dot(d[i, 3:], rates[i, 3:])
+        result += V6(d[i]) @ V6(rates[i])
     for i in range(internal.size):
         result += e[i] * v[internal[i]]
     return result
@@ -77,10 +70,9 @@ def modal_rate(d, e, rates, internal, v):
 def modal_rates(body, frames, internal, d, e, c, fixed, q, v, out):
     """Set the modal rates out (s, k) at s states."""
     n = frames.shape[0]
-    R, work, Q = np.empty((3, 3)), np.empty((8, 3)), np.empty((n, 3, 3))
-    place, rates = np.empty((n, 3)), np.empty((n, 6))
+    Q, places, rates = np.empty((n, 3, 3)), np.empty((n, 3)), np.empty((n, 6))
     for s in range(q.shape[0]):
-        deformation(body, frames, q[s], v[s], fixed, R, work, Q, place, rates)
+        deformation(body, frames, q[s], v[s], fixed, Q, places, rates)
         for j in range(c.size):
             out[s, j] = modal_rate(d[j], e[j], rates, internal, v[s])
 
@@ -89,42 +81,28 @@ def modal_rates(body, frames, internal, d, e, c, fixed, q, v, out):
 def force(body, frames, internal, d, e, c, fixed, q, v, out):
     """out (s, n_v) += the forces at s states, with the signs of a residual."""
     n = frames.shape[0]
-    R, work, Q = np.empty((3, 3)), np.empty((8, 3)), np.empty((n, 3, 3))
-    place, rates, w = np.empty((n, 3)), np.empty((n, 6)), np.empty((n, 6))
-    force, torque = work[0], work[1]
-    on_body = np.empty(6)
+    Q, places, rates, w = np.empty((n, 3, 3)), np.empty((n, 3)), np.empty((n, 6)), np.empty((n, 6))
     for s in range(q.shape[0]):
-        deformation(body, frames, q[s], v[s], fixed, R, work, Q, place, rates)
-        for i in range(n):
-            for m in range(6):
-                w[i, m] = 0.0
+        R = deformation(body, frames, q[s], v[s], fixed, Q, places, rates)
+        w[:] = 0.0
         for j in range(c.size):
             share = c[j] * modal_rate(d[j], e[j], rates, internal, v[s])
             for i in range(n):
-                for m in range(6):
-                    w[i, m] += share * d[j, i, m]
+                add_to(share * V6(d[j, i]), w[i])
             for i in range(internal.size):
                 out[s, internal[i]] += share * e[j, i]
-        for m in range(6):
-            on_body[m] = 0.0
+        total, torque = still(), still()
         for i in range(n):
-            rotate(R, w[i, :3], force)
-            cross(place[i], w[i, :3], torque)
-            for m in range(3):
-                on_body[m] += force[m]
-                on_body[3 + m] += torque[m]
-            at = frames[i, IN_V]
-            for m in range(3):
-                out[s, at + m] += force[m]
+            at, own, spin = frames[i, IN_V], V3(w[i]), V3(w[i, 3:])
+            total += R @ own
+            torque += crossed(V3(places[i]), own)
+            add_to(R @ own, out[s, at:])
             if frames[i, HAS_AXES]:
-                rotate_back(Q[i], w[i, 3:], torque)
-                for m in range(3):
-                    on_body[3 + m] += w[i, 3 + m]
-                    out[s, at + 3 + m] += torque[m]
-        at = body[IN_V]
-        if at >= 0:
-            for m in range(6):
-                out[s, at + m] -= on_body[m]
+                torque += spin
+                add_to(M3(Q[i]).T @ spin, out[s, at + 3 :])
+        if body[IN_V] >= 0:
+            add_to(-total, out[s, body[IN_V] :])
+            add_to(-torque, out[s, body[IN_V] + 3 :])
 
 
 # Ratio up to which more iterations cost less than a mode's damping in Newton's matrix.

@@ -12,22 +12,31 @@ data (n, 18): offset and quaternion of the joint's end ABOVE, at the parent, the
 Source: docs/theory/reduced_order.md, equations (5) to (9).
 """
 
-import math
+from typing import Any
 
 import numpy as np
 
 from femb.numerics.compiler.compile import inlined, kernel_with_entry
-from femb.numerics.vector3 import (
+from femb.numerics.compiler.duals import (
+    Matrix3,
+    Number,
+    Vector3,
+    Vector4,
+    Vector6,
+    blocks,
+    cos,
     cross,
-    dot4,
-    hamilton_into,
-    pose,
-    product,
-    product_left_back,
-    rotate,
-    rotation,
-    times_skew,
+    identity,
+    joined,
+    matrix,
+    norm,
+    sin,
+    skew,
+    vector,
+    zeros_like,
 )
+from femb.numerics.compiler.traced import M3, V3, V4, put, traced
+from femb.numerics.vector3 import attitude, conjugate, crossed, quaternion_product, still, unturned
 
 LOCKED, REVOLUTE, UNIVERSAL, SPHERICAL, POINT_MASS = range(5)
 PARENT, FRAME_Q, FRAME_V, SIZE, ROTATION, BACKWARD, FIRST_Q, FIRST_U, STROKE_X = range(9)
@@ -36,65 +45,77 @@ ABOVE, ABOVE_QUATERNION = slice(0, 3), slice(3, 7)
 BELOW, BELOW_QUATERNION, ZERO = slice(7, 10), slice(10, 14), slice(14, 18)
 
 
+@traced
+def turn_about_z(angle: Number) -> Any:
+    """The quaternion of a rotation about the third axis."""
+    return vector(cos(0.5 * angle), 0.0, 0.0, sin(0.5 * angle))
+
+
+@traced
+def of_length_one(p: Vector4) -> Any:
+    """A quaternion of length one."""
+    return p / norm(p)
+
+
+@traced
+def rotation_matrices(C: Matrix3, first: Number, second: Number, third: Number) -> Any:
+    """S of rotations about the axis of the first end, axis z of the second one, and all three; each 1 or 0."""
+    x, y, z = (first * each for each in C[2])
+    return matrix((x + third, 0.0, 0.0), (y, third, 0.0), (z, second, third))
+
+
+@traced
+def universal_rate(C: Matrix3, rate: Number) -> Any:
+    """The rate of S of a universal joint that turns by this rate about axis z of the second end."""
+    x, y, _ = rate * C[2]
+    return matrix((y, 0.0, 0.0), (-x, 0.0, 0.0), (0.0, 0.0, 0.0))
+
+
 @inlined
-def relative(kind, Z, q, i, u, j, p, C, S, S1):
-    """Quaternion p, axes C: second to first end; S and its rate S1 (3, 3), axes of the second end; for q[i:], u[j:]."""
-    z = np.zeros(4)
-    for m in range(3):
-        for n in range(3):
-            S[m, n], S1[m, n] = 0.0, 0.0
-    for m in range(4):
-        p[m] = q[i + m] if kind == SPHERICAL else Z[m]
+def relative(kind, Z, q, i, rates):
+    """Quaternion p, axes C: second to first end; S and its rate S1 (3, 3), axes of the second end; for q[i:]."""
+    p = V4(Z)
     if kind == SPHERICAL:
-        size = math.sqrt(dot4(p, p))
-        for m in range(4):
-            p[m] /= size
-        for m in range(3):
-            S[m, m] = 1.0
-    elif kind == UNIVERSAL:
-        z[0], z[3] = math.cos(0.5 * q[i + 1]), math.sin(0.5 * q[i + 1])
-        hamilton_into(Z, z, p)
-        S[2, 1] = 1.0
-    if kind in (REVOLUTE, UNIVERSAL):
-        z[0], z[3] = math.cos(0.5 * q[i]), math.sin(0.5 * q[i])
-        hamilton_into(z, p, p)
-    rotation(p, C)
-    if kind in (REVOLUTE, UNIVERSAL):
-        for m in range(3):
-            S[m, 0] = C[2, m]
+        p = of_length_one(V4(q[i:]))
     if kind == UNIVERSAL:
-        S1[0, 0], S1[1, 0] = u[j + 1] * S[1, 0], -u[j + 1] * S[0, 0]
+        p = quaternion_product(p, turn_about_z(q[i + 1]))
+    if kind in (REVOLUTE, UNIVERSAL):
+        p = quaternion_product(turn_about_z(q[i]), p)
+    C, turns = attitude(p), 1.0 if kind in (REVOLUTE, UNIVERSAL) else 0.0
+    S = rotation_matrices(C, turns, 1.0 if kind == UNIVERSAL else 0.0, 1.0 if kind == SPHERICAL else 0.0)
+    return p, C, S, universal_rate(C, rates[1] if kind == UNIVERSAL else 0.0)
 
 
-@inlined
-def reverse(C, u, j, S, S1):
+@traced
+def reverse(C: Matrix3, S: Matrix3, S1: Matrix3, rates: Vector3) -> Any:
     """S, S1 of the first end relative to the second, in the first's axes: -C S and its rate."""
-    w, X, Y = np.zeros(3), np.empty((3, 3)), np.empty((3, 3))
-    for m in range(3):
-        for n in range(3):
-            if S[m, n] != 0.0:
-                w[m] += S[m, n] * u[j + n]
-    times_skew(1.0, C, w, X)
-    product(X, S, Y)
-    product(C, S1, X)
-    for m in range(3):
-        for n in range(3):
-            S1[m, n] = -X[m, n] - Y[m, n]
-    product(C, S, X)
-    for m in range(3):
-        for n in range(3):
-            S[m, n] = -X[m, n]
+    return -C @ S, -(C @ S1) - C @ skew(S @ rates) @ S
 
 
-@inlined
-def carried(factor, A, w, axes, out, rate, scratch):
-    """out = factor A axes and its rate, factor A w~ axes, of axes (3, 3) fixed in a frame with the axes A."""
-    times_skew(factor, A, w, scratch)
-    product(scratch, axes, rate)
-    product(A, axes, out)
-    for m in range(3):
-        for n in range(3):
-            out[m, n] *= factor
+@traced
+def carried(A: Matrix3, w: Vector3, axes: Matrix3) -> Any:
+    """A axes and its rate, A w~ axes, of axes (3, 3) fixed in a frame with the axes A."""
+    return A @ axes, A @ skew(w) @ axes
+
+
+@traced
+def placed_turns(a: Vector3, a1: Vector3, W: Matrix3, W1: Matrix3) -> Any:
+    """a~ W and its rate."""
+    return skew(a) @ W, skew(a1) @ W + skew(a) @ W1
+
+
+@traced
+def from_parent(rho: Vector3, rho1: Vector3, A: Matrix3, w: Vector3, turn: Matrix3, spin: Vector3) -> Any:
+    """T and T' (6, 6); turn, spin : axes of the parent in those of the frame, and their rate; zero of a point mass."""
+    by_turn, rate = -(skew(rho) @ A), -(skew(rho1) @ A) - skew(rho) @ A @ skew(w)
+    none = zeros_like(A)
+    return blocks((identity(3), by_turn), (none, turn)), blocks((none, rate), (none, -(skew(spin) @ turn)))
+
+
+@traced
+def unit_axes() -> Any:
+    """Axes (3, 3) along those that they are in."""
+    return identity(3)
 
 
 @kernel_with_entry
@@ -106,174 +127,121 @@ def sweep(index, data, fixed, q, u, Q, V, T, T1, B, B1):
     n = index.shape[0]
     A, p, w = np.empty((n + 1, 3, 3)), np.empty((n + 1, 4)), np.zeros((n + 1, 3))
     r, v = np.empty((n + 1, 3)), np.zeros((n + 1, 3))
-    M, F = np.empty((11, 3, 3)), np.empty((9, 3))
-    # axes of the joint's ends and of its rotation; S; from the parent's axes to the frame's; E, W; and rates
-    above_axes, below_axes, joint_axes, S, S1 = M[0], M[1], M[2], M[3], M[4]
-    from_parent, scratch, E, E1, W, W1 = M[5], M[6], M[7], M[8], M[9], M[10]
-    # strokes and their rates, a and its rate, rho and its rate, relative angular velocity; scratch
-    d, d1, a, a1, rho, rho1, relative_omega, x, y = F[0], F[1], F[2], F[3], F[4], F[5], F[6], F[7], F[8]
-    turned, at_joint, back, unit = np.empty(4), np.empty(4), np.empty(4), np.eye(3)
-    above_at, below_at, below = data[:, ABOVE], data[:, BELOW], data[:, BELOW_QUATERNION]
+    # strokes, their rates and the rates of the rotation; E, a~ W and S with their rates
+    F, M = np.empty((3, 3)), np.empty((6, 3, 3))
     for s in range(q.shape[0]):
         at_s = min(s, T.shape[0] - 1)
         for k in range(n):
             h, kind, backward = index[k, PARENT], index[k, ROTATION], index[k, BACKWARD]
             i, j, strokes = index[k, FIRST_Q], index[k, FIRST_U], index[k, STROKES]
-            rotational = index[k, SPEEDS] - strokes
-            first = j + strokes
+            rotational, is_point = index[k, SPEEDS] - strokes, kind == POINT_MASS
             if h < 0:
-                pose(h, q[s], fixed, r[n], A[n])
-                for m in range(4):
-                    p[n, m] = fixed[-1 - h, 3 + m]
+                put(V3(fixed[-1 - h]), r[n])
+                put(V4(fixed[-1 - h, 3:]), p[n])
+                put(attitude(V4(p[n])), A[n])
                 h = n
-            rotation(data[k, ABOVE_QUATERNION], above_axes)
-            rotation(data[k, BELOW_QUATERNION], below_axes)
-            relative(kind, data[k, ZERO], q[s], i + strokes, u[s], first, turned, joint_axes, S, S1)
             at = 0
             for m in range(3):
-                d[m], d1[m] = 0.0, 0.0
+                F[0, m], F[1, m], F[2, m] = 0.0, 0.0, 0.0
                 if index[k, STROKE_X + m]:
-                    d[m], d1[m] = q[s, i + at], u[s, j + at]
+                    F[0, m], F[1, m] = q[s, i + at], u[s, j + at]
                     at += 1
+                if m < rotational:
+                    F[2, m] = u[s, j + strokes + m]
+            d, d1, rates, of_parent = V3(F[0]), V3(F[1]), V3(F[2]), M3(A[h])
+            above, below = V4(data[k, ABOVE_QUATERNION]), V4(data[k, BELOW_QUATERNION])
+            above_axes, below_axes = attitude(above), attitude(below)
+            turn, C, S, S1 = relative(kind, data[k, ZERO], q[s], i + strokes, F[2])
             if backward:
-                reverse(joint_axes, u[s], first, S, S1)
-            product(below_axes, S, W)
-            product(below_axes, S1, W1)
-            for m in range(3):
-                relative_omega[m] = 0.0
-                for o in range(3):
-                    S[m, o], S1[m, o] = W[m, o], W1[m, o]
-                    if o < rotational:
-                        relative_omega[m] += S[m, o] * u[s, first + o]
-            # attitude: p_k = p_h p_above (p_joint, or back) p_below*
-            hamilton_into(p[h], data[k, ABOVE_QUATERNION], at_joint)
-            for m in range(4):
-                sign = 1.0 if m == 0 else -1.0
-                back[m] = sign * below[k, m]
-                turned[m] *= sign if backward else 1.0
-            hamilton_into(turned, back, back)
-            hamilton_into(at_joint, back, p[k])
-            if kind == POINT_MASS:
-                for m in range(4):
-                    p[k, m] = 1.0 if m == 0 else 0.0
-            rotation(p[k], A[k])
-            product_left_back(A[k], A[h], from_parent)
-            # position
-            rotate(below_axes if backward else above_axes, d, x)
-            for m in range(3):
-                y[m] = above_at[k, m] + (0.0 if backward else x[m])
-                x[m] = below_at[k, m] + (x[m] if backward else 0.0)
-            rotate(A[h], y, rho)
-            rotate(A[k], x, a)
-            for m in range(3):
-                rho[m] -= a[m]
-                r[k, m] = r[h, m] + rho[m]
-            # angular velocity, and the axes of strokes
-            rotate(from_parent, w[h], w[k])
-            for m in range(3):
-                w[k, m] = w[k, m] + relative_omega[m] if kind != POINT_MASS else 0.0
+                turn = conjugate(turn)
+                S, S1 = reverse(C, S, S1, rates)
+            S, S1 = below_axes @ S, below_axes @ S1
+            spin = S @ rates  # in the frame's axes
+            quaternion = quaternion_product(
+                quaternion_product(V4(p[h]), above), quaternion_product(turn, conjugate(below))
+            )
+            put(unturned() if is_point else quaternion, p[k])
+            put(attitude(V4(p[k])), A[k])
+            own, w_h = M3(A[k]), V3(w[h])
+            between = own.T @ of_parent
+            # position; a : from the frame to the joint's end
+            way, arm = V3(data[k, ABOVE]), V3(data[k, BELOW])
             if backward:
-                carried(-1.0, A[k], w[k], below_axes, E, E1, scratch)
-            elif index[k, BODY_VELOCITY]:
-                carried(1.0, A[k], w[k], unit, E, E1, scratch)
+                arm += below_axes @ d
             else:
-                carried(1.0, A[h], w[h], above_axes, E, E1, scratch)
-            # a' = A (w x arm) + A D d'
-            cross(w[k], x, y)
+                way += above_axes @ d
+            a = own @ arm
+            rho = of_parent @ way - a
+            put(V3(r[h]) + rho, r[k])
+            # angular velocity, and the axes of strokes
+            omega = still() if is_point else between @ w_h + spin
+            put(omega, w[k])
             if backward:
-                rotate(below_axes, d1, rho1)
-                for m in range(3):
-                    y[m] += rho1[m]
-            rotate(A[k], y, a1)
-            carried(1.0, A[k], w[k], S, W, W1, scratch)
-            product(A[k], S1, scratch)
-            for m in range(3):
-                for o in range(3):
-                    W1[m, o] += scratch[m, o]
-            # velocity
-            rotate(A[h], w[h], x)
-            cross(rho, x, y)
+                E, E1 = carried(own, omega, -below_axes)
+            elif index[k, BODY_VELOCITY]:
+                E, E1 = carried(own, omega, unit_axes())
+            else:
+                E, E1 = carried(of_parent, w_h, above_axes)
+            # a' = A (w x arm) + A D d'
+            arm_rate = crossed(omega, arm)
+            if backward:
+                arm_rate += below_axes @ d1
+            W, W1 = carried(own, omega, S)
+            X, X1 = placed_turns(a, own @ arm_rate, W, W1 + own @ S1)
+            velocity = V3(v[h]) - crossed(rho, of_parent @ w_h) + E @ d1 + crossed(a, own @ spin)
+            put(velocity, v[k])
+            put(E, M[0])
+            put(E1, M[1])
+            put(X, M[2])
+            put(X1, M[3])
+            put(S, M[4])
+            put(S1, M[5])
             at = 0
-            for m in range(3):
-                v[k, m] = v[h, m] - y[m]
             for o in range(3):
                 if index[k, STROKE_X + o]:
                     for m in range(3):
-                        v[k, m] += E[m, o] * u[s, j + at]
-                        B[at_s, k, m, at], B1[at_s, k, m, at] = E[m, o], E1[m, o]
+                        B[at_s, k, m, at], B1[at_s, k, m, at] = M[0, m, o], M[1, m, o]
                     at += 1
-            if rotational > 0:
-                rotate(A[k], relative_omega, x)
-                cross(a, x, y)
+            for o in range(rotational):
                 for m in range(3):
-                    v[k, m] += y[m]
-                for o in range(rotational):
-                    for m in range(3):
-                        f, g = (m + 1) % 3, (m + 2) % 3
-                        B[at_s, k, m, strokes + o] = a[f] * W[g, o] - a[g] * W[f, o]
-                        x[m] = a1[f] * W[g, o] - a1[g] * W[f, o] + a[f] * W1[g, o] - a[g] * W1[f, o]
-                        B1[at_s, k, m, strokes + o] = x[m]
-                        B[at_s, k, 3 + m, strokes + o], B1[at_s, k, 3 + m, strokes + o] = S[m, o], S1[m, o]
+                    B[at_s, k, m, at + o], B1[at_s, k, m, at + o] = M[2, m, o], M[3, m, o]
+                    B[at_s, k, 3 + m, at + o], B1[at_s, k, 3 + m, at + o] = M[4, m, o], M[5, m, o]
             if h < n:
-                times_skew(1.0, A[h], w[h], scratch)
-                for m in range(3):
-                    rho1[m] = v[k, m] - v[h, m]
-                    T[at_s, k, m, m] = 1.0
-                for m in range(3):
-                    f, g = (m + 1) % 3, (m + 2) % 3
-                    for o in range(3):
-                        T[at_s, k, m, 3 + o] = rho[g] * A[h, f, o] - rho[f] * A[h, g, o]
-                        T1[at_s, k, m, 3 + o] = rho1[g] * A[h, f, o] - rho1[f] * A[h, g, o]
-                        T1[at_s, k, m, 3 + o] += rho[g] * scratch[f, o] - rho[f] * scratch[g, o]
-                        if kind != POINT_MASS:
-                            T[at_s, k, 3 + m, 3 + o] = from_parent[m, o]
-                            T1[at_s, k, 3 + m, 3 + o] = (
-                                relative_omega[g] * from_parent[f, o] - relative_omega[f] * from_parent[g, o]
-                            )
+                if is_point:
+                    between, spin = 0.0 * between, still()
+                by_parent, rate = from_parent(rho, velocity - V3(v[h]), of_parent, w_h, between, spin)
+                put(by_parent, T[at_s, k])
+                put(rate, T1[at_s, k])
             fq, fv = index[k, FRAME_Q], index[k, FRAME_V]
-            for m in range(3):
-                Q[s, fq + m], V[s, fv + m] = r[k, m], v[k, m]
+            put(V3(r[k]), Q[s, fq:])
+            put(velocity, V[s, fv:])
             if index[k, SIZE] == 6:
-                for m in range(4):
-                    Q[s, fq + 3 + m] = p[k, m]
-                for m in range(3):
-                    V[s, fv + 3 + m] = w[k, m]
+                put(V4(p[k]), Q[s, fq + 3 :])
+                put(omega, V[s, fv + 3 :])
 
 
 # Spatial vectors (6,) in kernels over trees: motions (omega, v), and forces and momenta (moment, force).
 
 
-@inlined
-def transform(M, x, out):
-    """out = M x, with M (6, 6)."""
-    for i in range(6):
-        total = 0.0
-        for j in range(6):
-            total += M[i, j] * x[j]
-        out[i] = total
+@traced
+def motionless() -> Any:
+    """The motion that is zero."""
+    return vector(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
-@inlined
-def add_cross(a, b, factor, out):
-    """out += factor a x b of motions, the rate of a motion b that moves with a; out must differ from a and b."""
-    for m in range(3):
-        f, g = (m + 1) % 3, (m + 2) % 3
-        out[m] += factor * (a[f] * b[g] - a[g] * b[f])
-        out[3 + m] += factor * (a[f] * b[3 + g] - a[g] * b[3 + f] + a[3 + f] * b[g] - a[3 + g] * b[f])
+@traced
+def motion_cross(a: Vector6, b: Vector6) -> Any:
+    """a x b of motions, the rate of a motion b that moves with a."""
+    return joined(cross(a[:3], b[:3]), cross(a[:3], b[3:]) + cross(a[3:], b[:3]))
 
 
-@inlined
-def add_force(point, force, out):
-    """out += the force (3,) at a point (3,)."""
-    for m in range(3):
-        f, g = (m + 1) % 3, (m + 2) % 3
-        out[m] += point[f] * force[g] - point[g] * force[f]
-        out[3 + m] += force[m]
+@traced
+def force_at(point: Vector3, force: Vector3) -> Any:
+    """The force (6,) of a force at a point."""
+    return joined(cross(point, force), force)
 
 
-@inlined
-def shift_motion(x, rho, out):
-    """out = the motion x at the point rho (3,)."""
-    for m in range(3):
-        f, g = (m + 1) % 3, (m + 2) % 3
-        out[m], out[3 + m] = x[m], x[3 + m] + x[f] * rho[g] - x[g] * rho[f]
+@traced
+def motion_at(x: Vector6, rho: Vector3) -> Any:
+    """The motion x at the point rho."""
+    return joined(x[:3], x[3:] + cross(x[:3], rho))

@@ -12,6 +12,7 @@ from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
 from femb.numerics.compiler.duals import (
     Dual,
     Matrix3,
+    Number,
     SmallArray,
     Vector3,
     Vector4,
@@ -21,7 +22,10 @@ from femb.numerics.compiler.duals import (
     skew,
     vector,
 )
-from femb.numerics.compiler.traced import V3, V4, traced
+from femb.numerics.compiler.duals import (
+    cross as cross_product,
+)
+from femb.numerics.compiler.traced import V3, V4, add_to, traced
 
 # Columns of a frame: its indices in q and in v, negative if it is fixed, and whether it has axes.
 IN_Q, IN_V, HAS_AXES = range(3)
@@ -106,6 +110,30 @@ def turned(p: Vector4, turn: Vector3) -> Any:
 
 
 @traced
+def crossed(a: Vector3, b: Vector3) -> Any:
+    """a x b."""
+    return cross_product(a, b)
+
+
+@traced
+def skewed(a: Vector3) -> Any:
+    """The matrix a~ with a~ b = a x b."""
+    return skew(a)
+
+
+@traced
+def in_axes(p: Vector4, x: Vector3) -> Any:
+    """A vector along the axes that the quaternion p turns to."""
+    return attitude.run(p).T @ x
+
+
+@traced
+def out_of_axes(p: Vector4, x: Vector3) -> Any:
+    """The reverse of ``in_axes``."""
+    return attitude.run(p) @ x
+
+
+@traced
 def still() -> Any:
     """A vector that is zero."""
     return vector(0.0, 0.0, 0.0)
@@ -139,7 +167,7 @@ def turned_pair(one: MovingFrame, two: MovingFrame, units: Any) -> tuple[MovingF
 
 @inlined
 def axes_at(index, first, q, v, fixed):
-    """Quaternion (4,) and angular velocity (3,) of a frame; arguments as in ``frame_motion``."""
+    """Quaternion (4,) and angular velocity (3,) of a frame; arguments as in ``frame_at``."""
     i, j, p, omega = index[first + IN_Q], index[first + IN_V], unturned(), still()
     if index[first + HAS_AXES]:
         p = V4(q[i + 3 :]) if i >= 0 else V4(fixed[-1 - i, 3:])
@@ -150,7 +178,11 @@ def axes_at(index, first, q, v, fixed):
 
 @inlined
 def frame_at(index, first, q, v, fixed):
-    """The motion of a frame; arguments as in ``frame_motion``."""
+    """The motion of a frame.
+
+    index[first:] : the columns IN_Q, IN_V, HAS_AXES of the frame. A negative index i in q is row -1-i of ``fixed``; a
+    negative index in v is a frame at rest.
+    """
     i, j, rate = index[first + IN_Q], index[first + IN_V], still()
     r = V3(q[i:]) if i >= 0 else V3(fixed[-1 - i])
     if j >= 0:
@@ -189,27 +221,9 @@ def hamilton(a0, a1, a2, a3, b0, b1, b2, b3):
 
 
 @inlined
-def hamilton_into(a, b, out):
-    """out = a b, quaternions in arrays; out may be a or b."""
-    out[0], out[1], out[2], out[3] = hamilton(a[0], a[1], a[2], a[3], b[0], b[1], b[2], b[3])
-
-
-@inlined
 def quaternion_times(p0, p1, p2, p3, x, y, z):
     """The product p (0, x, y, z): the rate of p at the angular velocity 2 (x, y, z) in its own axes."""
     return -p1 * x - p2 * y - p3 * z, p0 * x + p2 * z - p3 * y, p0 * y + p3 * x - p1 * z, p0 * z + p1 * y - p2 * x
-
-
-@inlined
-def times_quaternion(x, y, z, p0, p1, p2, p3):
-    """The product (0, x, y, z) p: the rate of p at the angular velocity 2 (x, y, z) in inertial axes."""
-    return -x * p1 - y * p2 - z * p3, x * p0 + y * p3 - z * p2, y * p0 + z * p1 - x * p3, z * p0 + x * p2 - y * p1
-
-
-@inlined
-def dot4(a, b):
-    """a . b of quaternions."""
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]
 
 
 @inlined
@@ -251,14 +265,6 @@ def rotate_back(R, a, out):
 
 
 @inlined
-def product(A, B, out):
-    """out = A B."""
-    for i in range(3):
-        for j in range(3):
-            out[i, j] = A[i, 0] * B[0, j] + A[i, 1] * B[1, j] + A[i, 2] * B[2, j]
-
-
-@inlined
 def product_left_back(A, B, out):
     """out = A^T B."""
     for i in range(3):
@@ -273,17 +279,6 @@ def times_skew(factor, A, x, out):
         out[i, 0] = factor * (A[i, 1] * x[2] - A[i, 2] * x[1])
         out[i, 1] = factor * (A[i, 2] * x[0] - A[i, 0] * x[2])
         out[i, 2] = factor * (A[i, 0] * x[1] - A[i, 1] * x[0])
-
-
-@inlined
-def add_skew(factor, x, out):
-    """out (3, 3) += factor x~."""
-    out[0, 1] -= factor * x[2]
-    out[0, 2] += factor * x[1]
-    out[1, 0] += factor * x[2]
-    out[1, 2] -= factor * x[0]
-    out[2, 0] -= factor * x[1]
-    out[2, 1] += factor * x[0]
 
 
 @inlined
@@ -321,25 +316,17 @@ def add_torque_tangent(factor, force, point, at, K):
 
 
 @inlined
-def frame_motion(index, first, q, v, fixed, R, r, rate, w):
-    """Axes R, position r, velocity ``rate`` and angular velocity w (own axes) of a frame.
+def add_block(A, out, row, column):
+    """out[row : row + 3, column : column + 3] += A."""
+    add_to(A[0], out[row, column:])
+    add_to(A[1], out[row + 1, column:])
+    add_to(A[2], out[row + 2, column:])
 
-    index[first:] : the columns IN_Q, IN_V, HAS_AXES of the frame. A negative index i in q is row -1-i of ``fixed``; a
-    negative index in v is a frame at rest.
-    """
-    i, j, axes = index[first + IN_Q], index[first + IN_V], index[first + HAS_AXES]
-    for k in range(3):
-        r[k] = q[i + k] if i >= 0 else fixed[-1 - i, k]
-        rate[k] = v[j + k] if j >= 0 else 0.0
-        w[k] = v[j + 3 + k] if j >= 0 and axes else 0.0
-    if not axes:
-        for k in range(3):
-            for m in range(3):
-                R[k, m] = 1.0 if k == m else 0.0
-    elif i >= 0:
-        rotation(q[i + 3 : i + 7], R)
-    else:
-        rotation(fixed[-1 - i, 3:7], R)
+
+@traced
+def column(x: Number, y: Number, z: Number) -> Any:
+    """A vector of three numbers."""
+    return vector(x, y, z)
 
 
 @kernel

@@ -10,7 +10,7 @@ velocity is along the axes of the frame itself. Source: docs/theory/integration.
 """
 
 from collections import deque
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -18,8 +18,20 @@ from femb.base.types import Floats, Ints
 from femb.layout.connections import groups_of
 from femb.layout.layout import Layout
 from femb.numerics.compiler.compile import inlined, kernel
+from femb.numerics.compiler.duals import Vector3, Vector4, cross
+from femb.numerics.compiler.traced import V3, V4, put, traced
 from femb.numerics.kinematics import normalise
-from femb.numerics.vector3 import cross, hamilton, hamilton_into, rotate, rotate_back, rotation
+from femb.numerics.vector3 import (
+    MovingFrame,
+    attitude,
+    conjugate,
+    in_axes,
+    moving_frame,
+    out_of_axes,
+    quaternion_product,
+    still,
+    unturned,
+)
 
 # Chebyshev's nodes in a step, as passed parts of it. Polynomials through them are of degree five, as between the ends.
 NODES = 6
@@ -75,60 +87,54 @@ def keep_to_joints(layout: Layout) -> bool:
 
 
 @inlined
-def motion_before(links, m, q, v, R, r, rate, w):
-    """Axes R, position r, velocity ``rate`` and angular velocity w of the frame that link m is after."""
-    i, j = links[m, 2], links[m, 3]
-    for k in range(3):
-        r[k] = q[i + k] if i >= 0 else 0.0
-        rate[k] = v[j + k] if i >= 0 else 0.0
-        w[k] = v[j + 3 + k] if i >= 0 else 0.0
-        for a in range(3):
-            R[k, a] = 1.0 if k == a else 0.0
+def frame_before(link, q, v):
+    """The motion of the frame that a link is after."""
+    i, j, p, r, rate, omega = link[2], link[3], unturned(), still(), still(), still()
     if i >= 0:
-        rotation(q[i + 3 : i + 7], R)
+        p, r, rate, omega = V4(q[i + 3 :]), V3(q[i:]), V3(v[j:]), V3(v[j + 3 :])
+    return moving_frame(p, r, rate, omega)
 
 
-@inlined
-def add_point(sign, point, p, w, R, x, y, r, rate):
-    """Add sign times the way and the velocity of a point of a frame relative to its origin to r and rate (3,)."""
-    rotation(p, R)
-    rotate(R, point, x)
-    for k in range(3):
-        r[k] += sign * x[k]
-    cross(w, point, y)
-    rotate(R, y, x)
-    for k in range(3):
-        rate[k] += sign * x[k]
+@traced
+def point_beside(p: Vector4, omega: Vector3, point: Vector3) -> Any:
+    """The way and the velocity of a point of a frame relative to its origin."""
+    R = attitude.run(p)
+    return R @ point, R @ cross(omega, point)
+
+
+@traced
+def seen_from(of: MovingFrame, r: Vector3, v: Vector3) -> Any:
+    """Position and velocity relative to a frame, along its axes."""
+    place = of.R.T @ (r - of.r)
+    return place, of.R.T @ (v - of.v) - cross(of.omega, place)
+
+
+@traced
+def seen_outside(of: MovingFrame, place: Vector3, rate: Vector3) -> Any:
+    """The reverse of ``seen_from``."""
+    return of.r + of.R @ place, of.v + of.R @ (rate + cross(of.omega, place))
 
 
 @kernel
 def to_relative(links, points, q, v):
     """Turn the poses and velocities of the linked frames into relative ones, in q (k, n_q) and v (k, n_v)."""
-    R, S, work = np.empty((3, 3)), np.empty((3, 3)), np.empty((6, 3))
-    r, rate, w, x, y, z = work[0], work[1], work[2], work[3], work[4], work[5]
     for s in range(q.shape[0]):
         # the frame before is absolute until its turn comes
         for m in range(links.shape[0] - 1, -1, -1):
-            i, j = links[m, 0], links[m, 1]
-            position, velocity = q[s, i : i + 3], v[s, j : j + 3]
-            motion_before(links, m, q[s], v[s], R, r, rate, w)
+            i, j, first, before = links[m, 0], links[m, 1], links[m, 2], frame_before(links[m], q[s], v[s])
+            r, rate = V3(q[s, i:]), V3(v[s, j:])
             if links[m, 4]:
-                add_point(1.0, points[m], q[s, i + 3 : i + 7], v[s, j + 3 : j + 6], S, x, y, position, velocity)
-            for k in range(3):
-                x[k], y[k] = position[k] - r[k], velocity[k] - rate[k]
-            rotate_back(R, x, position)
-            rotate_back(R, y, velocity)
-            cross(w, position, z)
-            for k in range(3):
-                velocity[k] -= z[k]
-            first = links[m, 2]
-            if links[m, 4] and first >= 0:
-                p, own = q[s, first + 3 : first + 7], q[s, i + 3 : i + 7]
-                own[0], own[1], own[2], own[3] = hamilton(p[0], -p[1], -p[2], -p[3], own[0], own[1], own[2], own[3])
-                rotation(own, R)
-                rotate_back(R, w, x)
-                for k in range(3):
-                    v[s, j + 3 + k] -= x[k]
+                p, omega = V4(q[s, i + 3 :]), V3(v[s, j + 3 :])
+                way, swept = point_beside(p, omega, V3(points[m]))
+                r += way
+                rate += swept
+                if first >= 0:
+                    p = quaternion_product(conjugate(V4(q[s, first + 3 :])), p)
+                    put(p, q[s, i + 3 :])
+                    put(omega - in_axes(p, before.omega), v[s, j + 3 :])
+            r, rate = seen_from(before, r, rate)
+            put(r, q[s, i:])
+            put(rate, v[s, j:])
 
 
 @kernel
@@ -137,48 +143,13 @@ def turn(quaternion_q, first_v, before, after, x):
 
     quaternion_q, first_v (F,) : the quaternions of the frames in q, and the vectors, in inertial axes, in x.
     """
-    R, y, z = np.empty((3, 3)), np.empty(3), np.empty(3)
     for a in range(x.shape[0]):
         i, j = min(a, before.shape[0] - 1), min(a, after.shape[0] - 1)
         for s in range(x.shape[1]):
             for k in range(first_v.size):
-                o, p = first_v[k], quaternion_q[k]
-                for m in range(3):
-                    y[m] = x[a, s, o + m]
-                rotation(before[i, s, p : p + 4], R)
-                rotate_back(R, y, z)
-                rotation(after[j, s, p : p + 4], R)
-                rotate(R, z, y)
-                for m in range(3):
-                    x[a, s, o + m] = y[m]
-
-
-@inlined
-def from_relative(links, points, q, v, R, S, work):
-    """Turn the relative poses and velocities in q (n_q,), v (n_v,) into absolute ones; R, S (3, 3), work (5, 3)."""
-    r, rate, w, x, y = work[0], work[1], work[2], work[3], work[4]
-    for m in range(links.shape[0]):
-        i, j = links[m, 0], links[m, 1]
-        position, velocity = q[i : i + 3], v[j : j + 3]
-        motion_before(links, m, q, v, R, r, rate, w)
-        cross(w, position, y)
-        for k in range(3):
-            y[k] += velocity[k]
-        rotate(R, position, x)
-        for k in range(3):
-            position[k] = r[k] + x[k]
-        rotate(R, y, x)
-        for k in range(3):
-            velocity[k] = rate[k] + x[k]
-        if links[m, 4]:
-            own, first = q[i + 3 : i + 7], links[m, 2]
-            if first >= 0:
-                rotation(own, S)
-                rotate_back(S, w, x)
-                for k in range(3):
-                    v[j + 3 + k] += x[k]
-                hamilton_into(q[first + 3 : first + 7], own, own)
-            add_point(-1.0, points[m], own, v[j + 3 : j + 6], S, x, y, position, velocity)
+                vector, p = x[a, s, first_v[k] :], quaternion_q[k]
+                own = in_axes(V4(before[i, s, p:]), V3(vector))
+                put(out_of_axes(V4(after[j, s, p:]), own), vector)
 
 
 @kernel
@@ -187,10 +158,23 @@ def absolute_motion(links, points, quaternion_q, q, v):
 
     quaternion_q : as in ``femb.numerics.kinematics``.
     """
-    R, S, work = np.empty((3, 3)), np.empty((3, 3)), np.empty((5, 3))
-    for i in range(q.shape[0]):
-        normalise(quaternion_q, q[i])
-        from_relative(links, points, q[i], v[i], R, S, work)
+    for s in range(q.shape[0]):
+        normalise(quaternion_q, q[s])
+        for m in range(links.shape[0]):
+            i, j, first, before = links[m, 0], links[m, 1], links[m, 2], frame_before(links[m], q[s], v[s])
+            r, rate = seen_outside(before, V3(q[s, i:]), V3(v[s, j:]))
+            if links[m, 4]:
+                p, omega = V4(q[s, i + 3 :]), V3(v[s, j + 3 :])
+                if first >= 0:
+                    omega += in_axes(p, before.omega)
+                    p = quaternion_product(V4(q[s, first + 3 :]), p)
+                    put(p, q[s, i + 3 :])
+                    put(omega, v[s, j + 3 :])
+                way, swept = point_beside(p, omega, V3(points[m]))
+                r -= way
+                rate -= swept
+            put(r, q[s, i:])
+            put(rate, v[s, j:])
 
 
 @kernel
@@ -199,29 +183,21 @@ def to_relative_accelerations(links, q, a):
 
     q (k, n_q) : absolute.
     """
-    R, x = np.empty((3, 3)), np.empty(3)
     for s in range(q.shape[0]):
         for m in range(links.shape[0] - 1, -1, -1):
             own, i, j = links[m, 1], links[m, 2], links[m, 3]
             if i >= 0:
-                rotation(q[s, i + 3 : i + 7], R)
-                for k in range(3):
-                    x[k] = a[s, own + k] - a[s, j + k]
-                rotate_back(R, x, a[s, own : own + 3])
+                put(in_axes(V4(q[s, i + 3 :]), V3(a[s, own:]) - V3(a[s, j:])), a[s, own:])
 
 
 @kernel
 def absolute_accelerations(links, q, a):
     """The reverse of ``to_relative_accelerations``."""
-    R, x = np.empty((3, 3)), np.empty(3)
     for s in range(q.shape[0]):
         for m in range(links.shape[0]):
             own, i, j = links[m, 1], links[m, 2], links[m, 3]
             if i >= 0:
-                rotation(q[s, i + 3 : i + 7], R)
-                rotate(R, a[s, own : own + 3], x)
-                for k in range(3):
-                    a[s, own + k] = a[s, j + k] + x[k]
+                put(V3(a[s, j:]) + out_of_axes(V4(q[s, i + 3 :]), V3(a[s, own:])), a[s, own:])
 
 
 # Polynomials in time through nodes.

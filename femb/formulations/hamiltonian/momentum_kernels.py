@@ -5,16 +5,32 @@ section 7.3 (there in link axes).
 """
 
 import math
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from femb.base.types import Floats
-from femb.formulations.joint_tree_kernels import add_cross, add_force, transform
+from femb.formulations.joint_tree_kernels import force_at, motion_cross, motionless
 from femb.numerics.compiler.compile import inlined, kernel
+from femb.numerics.compiler.duals import (
+    Matrix3,
+    Number,
+    Vector3,
+    Vector4,
+    Vector6,
+    blocks,
+    cos,
+    cross,
+    identity,
+    joined,
+    outer,
+    sin,
+    skew,
+)
+from femb.numerics.compiler.traced import M3, M6, V3, V4, V6, add_to, put, traced
 from femb.numerics.dop853_kernels import stage_state
 from femb.numerics.rotations import cross_matrix
-from femb.numerics.vector3 import cross, rotate, rotation, times_quaternion
+from femb.numerics.vector3 import attitude, quaternion_product, still, unturned
 
 # Columns of the array of segment data that the kernels read, one row for each segment.
 #
@@ -82,67 +98,57 @@ def poses(parent, data, q, R, hinge, c, S):
 @inlined
 def base_pose(data, R, hinge, c):
     """Pose of the base."""
-    for i in range(3):
-        hinge[0, i] = 0.0
-        c[0, i] = R[0, i, 0] * data[0, CENTER] + R[0, i, 1] * data[0, CENTER + 1] + R[0, i, 2] * data[0, CENTER + 2]
+    put(still(), hinge[0])
+    center_of(0, data, R, hinge, c)
+
+
+@traced
+def hinge_axes(fixed: Matrix3, cosine: Matrix3, sine: Matrix3, x: Number) -> Any:
+    """Axes of a segment in its parent's at the coordinate x."""
+    return fixed + cos(x) * cosine + sin(x) * sine
+
+
+@traced
+def rotation_about(point: Vector3, axis: Vector3) -> Any:
+    """The motion (6,) of a rotation about an axis through a point."""
+    return joined(axis, cross(point, axis))
+
+
+@traced
+def hinge_motion(point: Vector3, axis: Vector3, slide: Number) -> Any:
+    """The motion (6,) of a hinge by its coordinate: along the axis if ``slide`` is one, about it if it is zero."""
+    return (1.0 - slide) * rotation_about.run(point, axis) + slide * joined(0.0, 0.0, 0.0, axis)
 
 
 @inlined
 def pose_of(k, h, data, x, R, hinge, c, S):
     """Pose of segment k with the parent h at the coordinate x."""
-    slide = data[k, SLIDE]
-    sine, cosine, shift, revolute = math.sin(x), math.cos(x), slide * x, 1.0 - slide
-    for j in range(3):
-        a = data[k, FIXED + j] + cosine * data[k, COSINE + j] + sine * data[k, SINE + j]
-        b = data[k, FIXED + 3 + j] + cosine * data[k, COSINE + 3 + j] + sine * data[k, SINE + 3 + j]
-        d = data[k, FIXED + 6 + j] + cosine * data[k, COSINE + 6 + j] + sine * data[k, SINE + 6 + j]
-        for i in range(3):
-            R[k, i, j] = R[h, i, 0] * a + R[h, i, 1] * b + R[h, i, 2] * d
-    a = data[k, AT] + shift * data[k, AXIS]
-    b = data[k, AT + 1] + shift * data[k, AXIS + 1]
-    d = data[k, AT + 2] + shift * data[k, AXIS + 2]
-    for i in range(3):
-        hinge[k, i] = hinge[h, i] + R[h, i, 0] * a + R[h, i, 1] * b + R[h, i, 2] * d
+    of_parent, axis, slide = M3(R[h]), V3(data[k, AXIS:]), data[k, SLIDE]
+    put(of_parent @ hinge_axes(M3(data[k, FIXED:]), M3(data[k, COSINE:]), M3(data[k, SINE:]), x), R[k])
+    point = V3(hinge[h]) + of_parent @ (V3(data[k, AT:]) + (slide * x) * axis)
+    put(point, hinge[k])
+    put(hinge_motion(point, of_parent @ axis, slide), S[k])
     center_of(k, data, R, hinge, c)
-    x, y, z = data[k, AXIS], data[k, AXIS + 1], data[k, AXIS + 2]
-    a, b, d = (
-        R[h, 0, 0] * x + R[h, 0, 1] * y + R[h, 0, 2] * z,
-        R[h, 1, 0] * x + R[h, 1, 1] * y + R[h, 1, 2] * z,
-        R[h, 2, 0] * x + R[h, 2, 1] * y + R[h, 2, 2] * z,
-    )
-    S[k, 0], S[k, 1], S[k, 2] = revolute * a, revolute * b, revolute * d
-    S[k, 3] = revolute * (hinge[k, 1] * d - hinge[k, 2] * b) + slide * a
-    S[k, 4] = revolute * (hinge[k, 2] * a - hinge[k, 0] * d) + slide * b
-    S[k, 5] = revolute * (hinge[k, 0] * b - hinge[k, 1] * a) + slide * d
 
 
 @inlined
 def center_of(k, data, R, hinge, c):
     """The mass centre of segment k."""
-    x, y, z = data[k, CENTER], data[k, CENTER + 1], data[k, CENTER + 2]
-    for i in range(3):
-        c[k, i] = hinge[k, i] + R[k, i, 0] * x + R[k, i, 1] * y + R[k, i, 2] * z
+    put(V3(hinge[k]) + M3(R[k]) @ V3(data[k, CENTER:]), c[k])
+
+
+@traced
+def spatial_inertia(R: Matrix3, J: Matrix3, m: Number, c: Vector3) -> Any:
+    """The inertia (6, 6) of a segment about the common point, equation (5)."""
+    mc = m * skew(c)
+    return blocks((R @ J @ R.T - mc @ skew(c), mc), (-mc, m * identity(3)))
 
 
 @kernel
 def spatial_inertias(data, R, c, M):
-    """M (rows, 6, 6) about the common point, equation (5)."""
+    """M (rows, 6, 6) about the common point."""
     for k in range(M.shape[0]):
-        m, x, y, z, J = data[k, MASS], c[k, 0], c[k, 1], c[k, 2], data[k, INERTIA : INERTIA + 9]
-        square = m * (x * x + y * y + z * z)
-        for i in range(3):
-            a = R[k, i, 0] * J[0] + R[k, i, 1] * J[3] + R[k, i, 2] * J[6]
-            b = R[k, i, 0] * J[1] + R[k, i, 1] * J[4] + R[k, i, 2] * J[7]
-            d = R[k, i, 0] * J[2] + R[k, i, 1] * J[5] + R[k, i, 2] * J[8]
-            for j in range(3):
-                M[k, i, j] = a * R[k, j, 0] + b * R[k, j, 1] + d * R[k, j, 2] - m * c[k, i] * c[k, j]
-                M[k, i, 3 + j] = M[k, 3 + i, j] = M[k, 3 + i, 3 + j] = 0.0
-        for i in range(3):
-            f, g = (i + 1) % 3, (i + 2) % 3
-            M[k, i, i] += square
-            M[k, 3 + i, 3 + i] = m
-            M[k, i, 3 + f] = M[k, 3 + f, i] = -m * c[k, g]
-            M[k, i, 3 + g] = M[k, 3 + g, i] = m * c[k, f]
+        put(spatial_inertia(M3(R[k]), M3(data[k, INERTIA:]), data[k, MASS], V3(c[k])), M[k])
 
 
 @kernel
@@ -150,24 +156,17 @@ def momenta(parent, S, M, rate, v, h):
     """v (rows, 6) from hinge rates (n,) and v[0], and h (rows, 6), the momenta of segments with all those outboard."""
     for k in range(parent.size):
         if k > 0:
-            for i in range(6):
-                v[k, i] = v[parent[k], i] + S[k, i] * rate[k - 1]
-        transform(M[k], v[k], h[k])
+            put(V6(v[parent[k]]) + rate[k - 1] * V6(S[k]), v[k])
+        put(M6(M[k]) @ V6(v[k]), h[k])
     for k in range(parent.size - 1, 0, -1):
-        for i in range(6):
-            h[parent[k], i] += h[k, i]
+        add_to(V6(h[k]), h[parent[k]])
 
 
 @kernel
 def convective_rates(S, v, h, out):
     """out (n,) = h_k . (v_k x S_k): rates of the momenta of the hinges by the motion of their axes, equation (6)."""
-    b = np.empty(6)
     for k in range(out.size):
-        b[:] = 0.0
-        add_cross(v[k + 1], S[k + 1], 1.0, b)
-        out[k] = 0.0
-        for i in range(6):
-            out[k] += h[k + 1, i] * b[i]
+        out[k] = V6(h[k + 1]) @ motion_cross(V6(v[k + 1]), V6(S[k + 1]))
 
 
 @inlined
@@ -221,73 +220,48 @@ def articulated(tree, given, S, M, c, bias, p, h0, rate, v, h):
         composite[k, 1] = M[k, 0, 0] + M[k, 1, 1] + M[k, 2, 2]
     failed = 0
     for k in range(rows - 1, 0, -1):
-        g = parent[k]
+        g, axis, inertia, force = parent[k], V6(S[k]), M6(M[k]), V6(bias[k])
         composite[g, 0] += composite[k, 0]
         composite[g, 1] += composite[k, 1]
-        for i in range(6):
-            total = 0.0
-            for j in range(6):
-                total += M[k, i, j] * S[k, j]
-                if moving:
-                    bias[k, i] += M[k, i, j] * c[k, j]
-            U[k, i] = total
+        u = inertia @ axis
+        put(u, U[k])
+        if moving:
+            force += inertia @ V6(c[k])
+            put(force, bias[k])
         if driven[k - 1]:
-            for i in range(6):
-                for j in range(6):
-                    M[g, i, j] += M[k, i, j]
-                bias[g, i] += bias[k, i] + U[k, i] * given[k - 1]
-            continue
-        d, w = 0.0, p[k - 1]
-        for i in range(6):
-            d += S[k, i] * U[k, i]
-            w -= S[k, i] * bias[k, i]
-        omega2 = S[k, 0] * S[k, 0] + S[k, 1] * S[k, 1] + S[k, 2] * S[k, 2]
-        size = omega2 * composite[k, 1] + composite[k, 0] * (S[k, 3] * S[k, 3] + S[k, 4] * S[k, 4] + S[k, 5] * S[k, 5])
-        if not d > ROUNDING * size:
-            failed = k
-        D[k], W[k] = d, w
-        inverse = 1.0 / d
-        f = w * inverse
-        for i in range(6):
-            e = U[k, i] * inverse
-            for j in range(6):
-                M[g, i, j] += M[k, i, j] - e * U[k, j]
-            bias[g, i] += bias[k, i] + U[k, i] * f
-    for i in range(6):
-        v[0, i] = h0[i] - bias[0, i] if floating else 0.0
+            force += given[k - 1] * u
+        else:
+            d, w, turn, shift = axis @ u, p[k - 1] - axis @ force, axis[:3], axis[3:]
+            if not d > ROUNDING * ((turn @ turn) * composite[k, 1] + composite[k, 0] * (shift @ shift)):
+                failed = k
+            D[k], W[k] = d, w
+            inertia -= product_of(u / d, u)
+            force += (w / d) * u
+        add_to(inertia, M[g])
+        add_to(force, bias[g])
+    put(V6(h0) - V6(bias[0]) if floating else motionless(), v[0])
     if floating:
         cholesky_solve(M[0].copy(), v[0])
     for k in range(rows):
         if k > 0:
             g = parent[k]
-            if driven[k - 1]:
-                rate[k - 1] = given[k - 1]
-            else:
-                w = W[k]
-                for i in range(6):
-                    w -= U[k, i] * v[g, i]
-                rate[k - 1] = w / D[k]
-            for i in range(6):
-                v[k, i] = v[g, i] + S[k, i] * rate[k - 1]
-        for i in range(6):
-            total = bias[k, i]  # with the momentum of c
-            for j in range(6):
-                total += M[k, i, j] * v[k, j]
-            h[k, i] = total
+            rate[k - 1] = given[k - 1] if driven[k - 1] else (W[k] - V6(U[k]) @ V6(v[g])) / D[k]
+            put(V6(v[g]) + rate[k - 1] * V6(S[k]), v[k])
+        put(V6(bias[k]) + M6(M[k]) @ V6(v[k]), h[k])  # with the momentum of c
         if moving:
-            for i in range(6):
-                v[k, i] += c[k, i]
+            add_to(V6(c[k]), v[k])
     return failed
 
 
-@inlined
-def inertia_force(M, v, h, out):
-    """out (6,) = v x* (M v), equation (16), and h (6,) = M v."""
-    transform(M, v, h)
-    for i in range(3):
-        m, n = (i + 1) % 3, (i + 2) % 3
-        out[i] = v[m] * h[n] - v[n] * h[m] + v[3 + m] * h[3 + n] - v[3 + n] * h[3 + m]
-        out[3 + i] = v[m] * h[3 + n] - v[n] * h[3 + m]
+product_of = traced(outer)
+
+
+@traced
+def inertia_force(M: Annotated[Any, (6, 6)], v: Vector6) -> Any:
+    """v x* (M v), equation (16)."""
+    h = M @ v
+    (w, u), (L, P) = (v[:3], v[3:]), (h[:3], h[3:])
+    return joined(cross(w, L) + cross(u, P), cross(w, P))
 
 
 @kernel
@@ -300,13 +274,11 @@ def accelerations(tree, given, S, M, v, rate, force, W, second, a, f):
     otherwise it is the force of the ground.
     """
     rows = tree[0].size
-    bias, c, h = np.empty((rows, 6)), np.zeros((rows, 6)), np.empty(6)
+    bias, c = np.empty((rows, 6)), np.zeros((rows, 6))
     for k in range(rows):
-        inertia_force(M[k], v[k], h, bias[k])
-        for i in range(6):
-            bias[k, i] -= W[k, i]
+        put(inertia_force(M6(M[k]), V6(v[k])) - V6(W[k]), bias[k])
         if k > 0:
-            add_cross(v[k], S[k], rate[k - 1], c[k])
+            put(rate[k - 1] * motion_cross(V6(v[k]), V6(S[k])), c[k])
     articulated(tree, given, S, M, c, bias, force, np.zeros(6), second, a, f)
 
 
@@ -316,25 +288,16 @@ def energy_matrix(parent, S, M, A):
 
     Sets only the entries of the lower triangle for pairs on one path; on return M are the composite inertias.
     """
-    rows = parent.size
-    F = np.empty(6)
-    for k in range(rows - 1, 0, -1):
-        transform(M[k], S[k], F)
-        for i in range(6):
-            for j in range(6):
-                M[parent[k], i, j] += M[k, i, j]
+    for k in range(parent.size - 1, 0, -1):
+        force = M6(M[k]) @ V6(S[k])
+        add_to(M6(M[k]), M[parent[k]])
         i = k
         while i > 0:
-            total = 0.0
-            for j in range(6):
-                total += S[i, j] * F[j]
-            A[5 + k, 5 + i] = total
+            A[5 + k, 5 + i] = V6(S[i]) @ force
             i = parent[i]
-        for j in range(6):
-            A[5 + k, j] = F[j]
+        put(force, A[5 + k])
     for i in range(6):
-        for j in range(6):
-            A[i, j] = M[0, i, j]
+        put(V6(M[0, i]), A[i])
 
 
 # Rates of coordinates and momenta for several states. Source: docs/theory/hamiltonian.md, sections 2 to 6.
@@ -351,19 +314,12 @@ def wrenches(data, gravity, load_rows, loads, R, hinge, c, W):
     load_rows (m,): the row that each load acts on. loads (m, 9): its point (segment axes, from the origin of the
     segment's frame), force and torque (inertial axes).
     """
-    x, f = np.empty(3), np.empty(3)
-    W[:] = 0.0
     for k in range(W.shape[0]):
-        for i in range(3):
-            f[i] = data[k, MASS] * gravity[i]
-        add_force(c[k], f, W[k])
+        put(force_at(V3(c[k]), data[k, MASS] * V3(gravity)), W[k])
     for m in range(load_rows.shape[0]):
-        k = load_rows[m]
-        rotate(R[k], loads[m, :3], x)
-        for i in range(3):
-            x[i] += hinge[k, i]
-            W[k, i] += loads[m, 6 + i]
-        add_force(x, loads[m, 3:6], W[k])
+        k, load = load_rows[m], loads[m]
+        add_to(force_at(V3(hinge[k]) + M3(R[k]) @ V3(load), V3(load[3:])), W[k])
+        add_to(V3(load[6:]), W[k])
 
 
 @inlined
@@ -371,15 +327,21 @@ def momentum_rates(parent, data, driven, q, rate, S, v, h, W, out):
     """out (n,) = p' of the hinges; on return W are the sums outboard. Equation (13)."""
     convective_rates(S, v, h, out)
     for k in range(parent.size - 1, 0, -1):
-        for i in range(6):
-            W[parent[k], i] += W[k, i]
-        if driven[k - 1]:
-            out[k - 1] = 0.0
-            continue
-        total = out[k - 1] - data[k, STIFFNESS] * (q[k - 1] - data[k, REST]) - data[k, DAMPING] * rate[k - 1]
-        for i in range(6):
-            total += S[k, i] * W[k, i]
-        out[k - 1] = total
+        add_to(V6(W[k]), W[parent[k]])
+        resisting = data[k, STIFFNESS] * (q[k - 1] - data[k, REST]) + data[k, DAMPING] * rate[k - 1]
+        out[k - 1] = 0.0 if driven[k - 1] else out[k - 1] + V6(S[k]) @ V6(W[k]) - resisting
+
+
+@traced
+def about(x: Vector6, r: Vector3) -> Any:
+    """A force or momentum (6,) with its moment about the point r in place of that about the origin."""
+    return joined(x[:3] - cross(r, x[3:]), x[3:])
+
+
+@traced
+def turning(omega: Vector3, p: Vector4) -> Any:
+    """The rate of a quaternion at an angular velocity in inertial axes."""
+    return 0.5 * quaternion_product.run(joined(0.0, omega), p)
 
 
 @kernel
@@ -394,25 +356,18 @@ def state_rates(tree, data, only_speeds, given, loading, Y, rate, velocity, out)
     n = rows - 1
     R, hinge, c, S = np.empty((rows, 3, 3)), np.empty((rows, 3)), np.empty((rows, 3)), np.empty((rows, 6))
     M, h, W, h0 = np.empty((rows, 6, 6)), np.empty((rows, 6)), np.empty((rows, 6)), np.zeros(6)
-    bias, still, x = np.empty((rows, 6)), np.empty((0, 6)), np.empty(3)
+    bias, none = np.empty((rows, 6)), np.empty((0, 6))
     start = 7 if floating else 0
     p_start = start + n + (6 if floating else 0)
     for s in range(Y.shape[0]):
         q, p, v = Y[s, start : start + n], Y[s, p_start : p_start + n], velocity[s]
+        put(attitude(V4(Y[s, 3:]) if floating else unturned()), R[0])
         if floating:
-            rotation(Y[s, 3:7], R[0])
-            L, P = Y[s, p_start - 6 : p_start - 3], Y[s, p_start - 3 : p_start]
-            cross(Y[s, :3], P, x)
-            for i in range(3):
-                h0[i], h0[3 + i] = L[i] - x[i], P[i]
-        else:
-            for i in range(3):
-                for j in range(3):
-                    R[0, i, j] = 1.0 if i == j else 0.0
+            put(about(V6(Y[s, p_start - 6 :]), V3(Y[s])), h0)
         poses(parent, data, q, R, hinge, c, S)
         spatial_inertias(data, R, c, M)
         bias[:] = 0.0
-        failed = articulated(tree, given[s], S, M, still, bias, p, h0, rate[s], v, h)
+        failed = articulated(tree, given[s], S, M, none, bias, p, h0, rate[s], v, h)
         if failed:
             return failed
         if only_speeds:
@@ -422,13 +377,9 @@ def state_rates(tree, data, only_speeds, given, loading, Y, rate, velocity, out)
         for k in range(n):
             out[s, start + k] = rate[s, k]
         if floating:
-            out[s, 3], out[s, 4], out[s, 5], out[s, 6] = times_quaternion(
-                0.5 * v[0, 0], 0.5 * v[0, 1], 0.5 * v[0, 2], Y[s, 3], Y[s, 4], Y[s, 5], Y[s, 6]
-            )
-            cross(Y[s, :3], W[0, 3:], x)
-            for i in range(3):
-                out[s, i] = v[0, 3 + i]
-                out[s, p_start - 6 + i], out[s, p_start - 3 + i] = W[0, i] + x[i], W[0, 3 + i]
+            put(turning(V3(v[0]), V4(Y[s, 3:])), out[s, 3:])
+            put(V3(v[0, 3:]), out[s])
+            put(about(V6(W[0]), -V3(Y[s])), out[s, p_start - 6 :])
     return 0
 
 

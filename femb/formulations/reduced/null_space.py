@@ -27,12 +27,15 @@ from femb.formulations.joint_tree_kernels import (
     SPEEDS,
     SPHERICAL,
     STROKES,
-    add_cross,
-    shift_motion,
+    motion_at,
+    motion_cross,
+    motionless,
 )
 from femb.layout.element import LowRank
 from femb.numerics.compiler.compile import kernel, kernel_with_entry
-from femb.numerics.vector3 import assign, rotate, rotate_back, rotation
+from femb.numerics.compiler.duals import Matrix3, Vector3, Vector6, cross, joined
+from femb.numerics.compiler.traced import M6, V3, V4, V6, add_to, put, traced
+from femb.numerics.vector3 import attitude, unturned
 
 # Kernels over a joint tree with v_i = T_i v_parent + B_i u_i: products with H2, its transpose and derivatives.
 #
@@ -191,96 +194,97 @@ def fill_changes(index, constant, start, width, Q, u, a, B, W, alpha):
     in the frame's axes, Y and Z the derivatives of c and d in the frame's axes by every speed on the path, P the
     rotation of the frame by that speed. Source: docs/theory/reduced_order.md, equations (23) to (27).
     """
-    n, total = index.shape[0], 0
-    first = np.zeros(n, dtype=np.int64)
+    n = index.shape[0]
+    first = np.zeros(n + 1, dtype=np.int64)
     for k in range(n):
-        first[k] = total
-        total += width[k]
-    P, Y, Z, C, D = np.zeros((total, 6)), np.zeros((total, 6)), np.zeros((total, 6)), np.zeros((n, 6)), np.zeros((n, 6))
-    R, S, rho, x, F = np.zeros((3, 3)), np.zeros((6, 6)), np.zeros(3), np.zeros(3), np.zeros((7, 6))
-    previous, previous_rate, J, omega, velocity, acceleration, out = F[0], F[1], F[2], F[3], F[4], F[5], F[6]
+        first[k + 1] = first[k] + width[k]
+    P, Y, Z = np.zeros((first[n], 6)), np.zeros((first[n], 6)), np.zeros((first[n], 6))
+    C, D, S, columns = np.zeros((n, 6)), np.zeros((n, 6)), np.zeros((6, 6)), np.empty((2, 6))
     for k in range(n):
         if constant[k]:
             continue
         h, at, size, j = index[k, PARENT], index[k, FRAME_Q], index[k, SIZE], index[k, FIRST_U]
         backward, strokes, count = index[k, BACKWARD], index[k, STROKES], index[k, SPEEDS]
-        inherited, first_own = width[k] - count, first[k] + width[k] - count
-        c, d = C[k], D[k]
+        inherited, own, c, d = width[k] - count, first[k + 1] - count, motionless(), motionless()
         if h >= 0:
-            for m in range(3):
-                rho[m] = Q[at + m] - Q[index[h, FRAME_Q] + m]
-            shift_motion(C[h], rho, c)
-            shift_motion(D[h], rho, d)
+            rho = V3(Q[at:]) - V3(Q[index[h, FRAME_Q] :])
+            c, d = motion_at(V6(C[h]), rho), motion_at(V6(D[h]), rho)
             for o in range(inherited):
-                assign(P[first[h] + o], P[first[k] + o])
-                shift_motion(Y[first[h] + o], rho, Y[first[k] + o])
-                shift_motion(Z[first[h] + o], rho, Z[first[k] + o])
-        if size == 6:
-            rotation(Q[at + 3 : at + 7], R)
+                put(V6(P[first[h] + o]), P[first[k] + o])
+                put(motion_at(V6(Y[first[h] + o]), rho), Y[first[k] + o])
+                put(motion_at(V6(Z[first[h] + o]), rho), Z[first[k] + o])
+        R = attitude(V4(Q[at + 3 :]) if size == 6 else unturned())
+        put(M6(B[k]).T, S)
         for o in range(count):
-            for m in range(3):
-                S[o, m], S[o, 3 + m] = 0.0, B[k, m, o]
-            if o >= strokes:
-                rotate(R, B[k, 3:6, o], S[o])
-            assign(S[o, :3], P[first_own + o, :3])
+            motion = in_inertial_axes(R, V6(S[o]))
+            put(motion, S[o])
+            put(motion[:3], P[own + o])
         # the motions of the joint from the parent on: single columns, three of a spherical joint, or all in body axes
         done = 0
         while done < count:
             spherical = index[k, ROTATION] == SPHERICAL and (done == 0 if backward else done >= strokes)
-            columns = count if index[k, BODY_VELOCITY] else 3 if spherical else 1
-            o = count - done - columns if backward else done
-            J[:] = 0.0
-            for m in range(6):
-                previous[m], previous_rate[m] = c[m], d[m]
-                for e in range(o, o + columns):
-                    J[m] += S[e, m] * u[j + e]
-                    c[m] += S[e, m] * u[j + e]
-                    d[m] += S[e, m] * a[j + e]
-            add_cross(J, previous, -1.0, d)
+            together = count if index[k, BODY_VELOCITY] else 3 if spherical else 1
+            o = count - done - together if backward else done
+            J, previous, previous_rate = motionless(), c, d
+            for e in range(o, o + together):
+                J += u[j + e] * V6(S[e])
+                d += a[j + e] * V6(S[e])
+            c += J
+            d -= motion_cross(J, previous)
             for e in range(inherited):
-                add_cross(J, Y[first[k] + e], -1.0, Z[first[k] + e])
+                add_to(-motion_cross(J, V6(Y[first[k] + e])), Z[first[k] + e])
             for e in range(count):
-                if (e >= o + columns) if backward else (e < o):
-                    add_cross(J, Y[first_own + e], -1.0, Z[first_own + e])
-                elif o <= e < o + columns:
-                    if backward:
-                        add_cross(S[e], c, -1.0, Y[first_own + e])
-                        add_cross(S[e], d, -1.0, Z[first_own + e])
-                    else:
-                        add_cross(S[e], previous, -1.0, Y[first_own + e])
-                        add_cross(S[e], previous_rate, -1.0, Z[first_own + e])
-                        add_cross(J, Y[first_own + e], -1.0, Z[first_own + e])
-            done += columns
+                if (e >= o + together) if backward else (e < o):
+                    add_to(-motion_cross(J, V6(Y[own + e])), Z[own + e])
+                elif o <= e < o + together:
+                    add_to(-motion_cross(V6(S[e]), c if backward else previous), Y[own + e])
+                    add_to(-motion_cross(V6(S[e]), d if backward else previous_rate), Z[own + e])
+                    if not backward:
+                        add_to(-motion_cross(J, V6(Y[own + e])), Z[own + e])
+            done += together
         # derivatives of linear parts in inertial axes, of angular parts in the frame's axes
-        acceleration[:] = 0.0
-        for m in range(3):
-            omega[m], velocity[3 + m], acceleration[3 + m] = c[m], c[3 + m], d[3 + m]
-        add_cross(omega, velocity, 1.0, acceleration)
-        for o in range(width[k]):
-            p, y, z, entry = P[first[k] + o], Y[first[k] + o], Z[first[k] + o], start[k] + o
-            assign(y, out)
-            add_cross(p, velocity, 1.0, out)
-            for m in range(3):
-                W[entry + m * width[k]] = out[3 + m]
-            assign(z, out)
-            add_cross(p, acceleration, 1.0, out)
-            add_cross(y, velocity, 1.0, out)
-            add_cross(omega, y, 1.0, out)
-            for m in range(3):
-                alpha[entry + m * width[k]] = out[3 + m]
-            if size == 6:
-                rotate_back(R, y, x)
-                rotate_back(R, z, out)
-                for m in range(3):
-                    W[entry + (3 + m) * width[k]], alpha[entry + (3 + m) * width[k]] = x[m], out[m]
-            else:
+        for o in range(first[k], first[k + 1]):
+            by_speed, by_rate = changes_in_axes(R, V6(P[o]), V6(Y[o]), V6(Z[o]), c, d)
+            put(by_speed, columns[0])
+            put(by_rate, columns[1])
+            for m in range(size):
+                entry = start[k] + o - first[k] + m * width[k]
+                W[entry], alpha[entry] = columns[0, m], columns[1, m]
+            if size == 3:
                 # a point mass has no axes
-                for m in range(3):
-                    p[m] = y[m] = z[m] = 0.0
-                    y[3 + m], z[3 + m] = W[entry + m * width[k]], alpha[entry + m * width[k]]
+                put(motionless(), P[o])
+                put(without_turn(by_speed[:3]), Y[o])
+                put(without_turn(by_rate[:3]), Z[o])
         if size == 3:
-            c[:3] = 0.0
-            assign(acceleration, d)
+            c, d = without_turn(c[3:]), without_turn(linear_acceleration(c, d))
+        put(c, C[k])
+        put(d, D[k])
+
+
+@traced
+def in_inertial_axes(R: Matrix3, column: Vector6) -> Any:
+    """The motion (6,) of a column of B, whose linear part comes first and whose angular part is in the frame's axes."""
+    return joined(R @ column[3:], column[:3])
+
+
+@traced
+def without_turn(x: Vector3) -> Any:
+    """The motion (6,) with a linear part alone."""
+    return joined(0.0, 0.0, 0.0, x)
+
+
+@traced
+def linear_acceleration(c: Vector6, d: Vector6) -> Any:
+    """That in inertial axes, of the velocity c and its rate in the frame's axes."""
+    return d[3:] + cross(c[:3], c[3:])
+
+
+@traced
+def changes_in_axes(R: Matrix3, p: Vector6, y: Vector6, z: Vector6, c: Vector6, d: Vector6) -> Any:
+    """Columns (6,) of W and alpha by the rotation p and the derivatives y, z of c and d, linear parts first."""
+    turn, v, acceleration = p[:3], c[3:], linear_acceleration.run(c, d)
+    by_rate = z[3:] + cross(turn, acceleration) + cross(y[:3], v) + cross(c[:3], y[3:])
+    return joined(y[3:] + cross(turn, v), R.T @ y[:3]), joined(by_rate, R.T @ z[:3])
 
 
 class NullSpace:

@@ -24,15 +24,17 @@ from femb.formulations.hamiltonian.momentum_kernels import (
     inertia_force,
     pack,
     pose_of,
+    rotation_about,
     spatial_inertias,
 )
 from femb.formulations.hamiltonian.segments import Segments, Tree, linear_springs, other_batches, spring_columns
 from femb.formulations.independent import Independent
 from femb.formulations.joint_tree import JointTree, Swept
-from femb.formulations.joint_tree_kernels import SPHERICAL, add_cross
+from femb.formulations.joint_tree_kernels import SPHERICAL, force_at, motion_cross
 from femb.formulations.tree_frame import TreeFrame
 from femb.layout.element import Batch, TrialError
 from femb.numerics.compiler.compile import inlined, kernel
+from femb.numerics.compiler.traced import M3, M6, V3, V4, V6, put
 from femb.numerics.dop853_kernels import (
     EVALUATIONS,
     INSTANTS,
@@ -50,7 +52,7 @@ from femb.numerics.dop853_kernels import (
     trial_length,
 )
 from femb.numerics.kinematics import normalise
-from femb.numerics.vector3 import product, quaternion_times, rotation
+from femb.numerics.vector3 import attitude, quaternion_times, unturned
 from femb.system.system import System
 
 # Rates of a tree of rigid bodies in independent speeds by an articulated recursion of cost O(n), for whole steps.
@@ -73,27 +75,19 @@ FLOATING = np.False_
 
 
 @inlined
-def ball_pose(k, parent, index, data, q, R, hinge, c, S, C, X, Y):
-    """Axes R[k] of the last row of a spherical joint, and the motions S of its three rows; C, X, Y (3, 3) : scratch."""
-    backward, i = index[k, KIND] == BALL_LAST_BACKWARD, index[k, IN_Q]
+def ball_pose(k, parent, index, data, q, R, hinge, c, S, axes):
+    """Axes R[k] of the last row of a spherical joint, and the motions S of its three rows; axes (3, 3) : scratch."""
+    backward = index[k, KIND] == BALL_LAST_BACKWARD
     h = parent[index[k, ABOUT_X + 2]] if backward else parent[index[k, ABOUT_X]]
-    product(R[h], data[k, FIXED : FIXED + 9].reshape(3, 3), X)
-    rotation(q[i : i + 4], C)
+    first, turn = M3(R[h]) @ M3(data[k, FIXED:]), attitude(V4(q[index[k, IN_Q] :]))
     if backward:
-        # the second end is at the parent, and C takes its components to those of the first
-        for m in range(3):
-            for n in range(m):
-                C[m, n], C[n, m] = C[n, m], C[m, n]
-    product(X, C, Y)
-    product(Y, data[k, COSINE : COSINE + 9].reshape(3, 3), R[k])
+        # the second end is at the parent, and the quaternion takes its components to those of the first
+        turn = turn.T
+    put(first @ turn @ M3(data[k, COSINE:]), R[k])
     center_of(k, data, R, hinge, c)
+    put((-first if backward else first @ turn).T, axes)
     for m in range(3):
-        row = index[k, ABOUT_X + m]
-        for n in range(3):
-            S[row, n] = -X[n, m] if backward else Y[n, m]
-        for n in range(3):
-            f, g = (n + 1) % 3, (n + 2) % 3
-            S[row, 3 + n] = hinge[k, f] * S[row, g] - hinge[k, g] * S[row, f]
+        put(rotation_about(V3(hinge[k]), V3(axes[m])), S[index[k, ABOUT_X + m]])
 
 
 @inlined
@@ -129,11 +123,9 @@ def stage_rates(tree, applied, n_q, A, first, last, h, y0, K, y):
     R, hinge, c, S = np.empty((rows, 3, 3)), np.empty((rows, 3)), np.empty((rows, 3)), np.empty((rows, 6))
     M, v, a, f = np.empty((rows, 6, 6)), np.empty((rows, 6)), np.empty((rows, 6)), np.empty((rows, 6))
     moving, bias, still = np.empty((rows, 6)), np.empty((rows, 6)), np.zeros(6)
-    force, second, x, momentum = np.empty(rows - 1), np.zeros(rows - 1), np.zeros(rows), np.empty(6)
-    driven, C, X, Y = np.zeros(rows - 1, dtype=np.bool_), np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
-    for i in range(3):
-        for j in range(3):
-            R[0, i, j] = 1.0 if i == j else 0.0
+    force, second, x = np.empty(rows - 1), np.zeros(rows - 1), np.zeros(rows)
+    driven, axes = np.zeros(rows - 1, dtype=np.bool_), np.empty((3, 3))
+    put(attitude(unturned()), R[0])
     for s in range(first, last):
         stage_state(A, s, h, y0, K, y)
         q, u = y[:n_q], y[n_q : y0.size - 1]
@@ -145,7 +137,7 @@ def stage_rates(tree, applied, n_q, A, first, last, h, y0, K, y):
             rate = 0.0 if kind == FREE_STROKE else u[j]
             pose_of(k, parent[k], data, angle, R, hinge, c, S)
             if kind in (BALL_LAST, BALL_LAST_BACKWARD):
-                ball_pose(k, parent, index, data, q, R, hinge, c, S, C, X, Y)
+                ball_pose(k, parent, index, data, q, R, hinge, c, S, axes)
             x[k] = rate
             resisting = data[k, DAMPING] * rate
             force[k - 1] = applied[j] - data[k, STIFFNESS] * (angle - data[k, REST]) - resisting
@@ -154,17 +146,11 @@ def stage_rates(tree, applied, n_q, A, first, last, h, y0, K, y):
         for i in range(6):
             v[0, i] = bias[0, i] = moving[0, i] = 0.0
         for k in range(1, rows):
-            for i in range(6):
-                v[k, i] = v[parent[k], i] + S[k, i] * x[k]
-                moving[k, i] = 0.0
-            inertia_force(M[k], v[k], momentum, bias[k])
-            mass = data[k, MASS]
-            for i in range(3):
-                m, n = (i + 1) % 3, (i + 2) % 3
-                bias[k, i] -= mass * (c[k, m] * gravity[n] - c[k, n] * gravity[m])
-                bias[k, 3 + i] -= mass * gravity[i]
+            put(V6(v[parent[k]]) + x[k] * V6(S[k]), v[k])
+            weight = force_at(V3(c[k]), data[k, MASS] * V3(gravity))
+            put(inertia_force(M6(M[k]), V6(v[k])) - weight, bias[k])
         for k in range(1, rows):
-            add_cross(v[index[k, CARRIER]], S[k], x[k], moving[k])
+            put(x[k] * motion_cross(V6(v[index[k, CARRIER]]), V6(S[k])), moving[k])
         failed = articulated((parent, FLOATING, driven), second, S, M, moving, bias, force, still, second, a, f)
         if failed:
             return failed

@@ -274,6 +274,11 @@ def matrix(*rows: Any) -> SmallArray:
     return SmallArray((len(items), len(items[0])), [each for row in items for each in row])
 
 
+def blocks(*rows: tuple[SmallArray, ...]) -> SmallArray:
+    """A matrix of rows of matrices."""
+    return matrix(*(joined(*parts) for row in rows for parts in zip(*row, strict=True)))
+
+
 def joined(*vectors: Any) -> SmallArray:
     """Vectors and numbers, one after another, as one vector."""
     return vector(*(each for part in vectors for each in (part.items if isinstance(part, SmallArray) else [part])))
