@@ -141,7 +141,7 @@ def _arrays_of(cells: Ints, item: Any, stations: list[Any], layout: Layout) -> _
 def _new_arrays_of(
     item: Any, cells: Ints, nodes: Floats, quaternion: Floats, frames: Floats, offsets: Floats
 ) -> _Arrays:
-    """Those of nodes at the start and frames with these quaternions; the first quaternion is of the geometry."""
+    """The arrays, of nodes at the start and frames with these quaternions; quaternion : of the geometry."""
     to_frame = np.swapaxes(rotations.rotation_matrix(rotations.normalise(frames)), 1, 2)[cells]
     # the geometry as it is at the start: its axes turn the normals and the direction of the mesh
     turn = rotations.multiply(quaternion, rotations.conjugate(item.geometry.axes(item.material_direction)[0]))
