@@ -1,11 +1,10 @@
 """The text of a case file: its tables, the lines of its keys, and its problems with their lines."""
 
 import bisect
-import pickle
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -238,12 +237,6 @@ def text_of(path: Path, wanted: str = "a case file (TOML or Python)") -> str:
         raise CaseError.of_file(path, f"is not UTF-8 text; wanted {wanted}", line) from error
 
 
-@lru_cache(maxsize=4)
-def _parsed(text: str) -> bytes:
-    """The tables of a TOML text, pickled: studies read theirs again and again, and a copy takes a tenth of the time."""
-    return pickle.dumps(tomllib.loads(text))
-
-
 DEEPEST = 50  # of tables and lists in each other
 
 
@@ -251,7 +244,7 @@ def parse_toml(path: Path, text: str) -> dict[str, Any]:
     """The tables of a TOML text; path : of its file, for messages. Raises CaseError with the line of a problem."""
     try:
         # With a newline at the end, errors of the last line have its number instead of "at end of document".
-        document: dict[str, Any] = pickle.loads(_parsed(text if text.endswith("\n") else text + "\n"))
+        document = tomllib.loads(text if text.endswith("\n") else text + "\n")
         level: list[Any] = [document]
         for _ in range(DEEPEST):
             level = [part for each in level for part in (each.values() if isinstance(each, dict) else each)]

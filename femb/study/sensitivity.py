@@ -386,12 +386,12 @@ class Differences(CaseFamily):
         found[np.ix_(outputs, some)] = np.abs(finer - along)[:, None] / (sizes * np.sqrt(len(sizes)))
         return found
 
-    def _by_doubles(self, outputs: list[int], besides: "list[_Beside]", derivatives: Floats) -> Floats:
+    def _by_doubles(self, outputs: list[int], besides: "list[_Beside]") -> Floats:
         """(o, k): what the steps leave of derivatives that follow tangents, from those by steps of twice the length.
 
-        outputs : the numbers of the outputs of runs. besides : the analyses beside each parameter. derivatives (o, k).
+        outputs : the numbers of the outputs of runs. besides : the analyses beside each parameter.
         """
-        found = np.zeros(derivatives.shape)
+        found = np.zeros((len(self.outputs), len(besides)))
         assert self.recorded is not None
         assert self.tangents is not None
         try:
@@ -399,12 +399,10 @@ class Differences(CaseFamily):
         except SolveError:
             found[outputs] = np.inf
             return found
-        others = [each.along(coarse) for each in besides]
-        ways = [list(self.outputs.values())[i].frozen(self.nominal) for i in outputs]
-        for k, other in enumerate(others):
-            for i, way in zip(outputs, ways, strict=True):
-                if other.columns:
-                    found[i, k] = OF_COARSE * abs(other.derivative(way)[0] - derivatives[i, k])
+        pairs = [(fine, fine.along(coarse)) for fine in besides]
+        for i in outputs:
+            way = list(self.outputs.values())[i].frozen(self.nominal)
+            found[i] = [OF_COARSE * abs(x.quotient(way) - y.quotient(way)) if x.columns else 0.0 for x, y in pairs]
         return found
 
     @one_blas_thread()
@@ -428,7 +426,7 @@ class Differences(CaseFamily):
             if runs and self.small <= SMALL:
                 replayed = [k for k, each in enumerate(firsts) if not each.columns]
                 if len(replayed) < len(firsts):
-                    found[1] = np.maximum(found[1], self._by_doubles(runs, firsts, found[0]))
+                    found[1] = np.maximum(found[1], self._by_doubles(runs, firsts))
                 if replayed:
                     found[1] = np.maximum(found[1], self._by_halves(runs, replayed, found[0]))
         names = tuple(each.parameter.name for each in self.parameters)
@@ -450,9 +448,8 @@ class Differences(CaseFamily):
         """The tangents of the nominal run, at the instants from which the derivatives of outputs of runs follow."""
         if not runs or self.recorded is None:
             return None
-        all_times = self.nominal.results("run").time
-        outputs = list(self.outputs.values())
-        parts = [all_times if (at := outputs[i].instants(self.nominal)) is None else at for i in runs]
+        outputs, time = list(self.outputs.values()), self.nominal.results("run").time
+        parts = [time if (at := outputs[i].instants(self.nominal)) is None else at for i in runs]
         return self.recorded.tangents(np.unique(np.concatenate(parts)))
 
     def _beside(self, of: Differentiable, step: float, earlier: "_Beside | None" = None) -> "_Beside":
@@ -460,8 +457,7 @@ class Differences(CaseFamily):
         beside = _Beside(self.analyses, of, step * (abs(of.value) or of.scale), self.nominal)
         if self.tangents is not None:
             # of what is linear the tangents are those of any step
-            known = earlier.columns.get(1.0) if earlier is not None and not earlier.curved else None
-            beside.follow(self.tangents, known)
+            beside.follow(self.tangents, earlier.columns.get(1.0) if earlier and not earlier.curved else None)
         return beside
 
     def _column(
@@ -504,25 +500,26 @@ class _Beside:
         self.curved = False
 
     def follow(self, tangents: RunTangents, known: Column | None = None) -> None:
-        """Let motions follow from these tangents, unless they have none for the models; known : those by the parameter,
-        of which nothing is curved."""
+        """Let motions follow these tangents, unless they have none for the models; known : those of what is linear."""
         if self.side:
-            pairs = [(self.side * r, 0.0) for r in PLACES]
+            pairs, first = [(self.side * r, 0.0) for r in PLACES], (self.side, 0.5 * self.side)
         else:
-            pairs = [(1.0, -1.0), (0.5, -0.5)]
-        columns: list[Column] = [] if known is None else [known]
+            pairs = [first, _] = [(1.0, -1.0), (0.5, -0.5)]
+
+        def column(pair: tuple[float, float]) -> Column:
+            one, other = (self.at(s).described.model for s in pair)
+            return tangents.add((one, other), (pair[0] * self.h, pair[1] * self.h))
+
         try:
+            # of what is linear one pair of models is enough
+            linear = known or column(first)
+            self.curved = not linear.linear
             for pair in pairs:
-                # of what is linear one pair of models is enough
-                if not columns or not columns[0].linear:
-                    first, second = (self.at(s).described.model for s in pair)
-                    columns.append(tangents.add((first, second), (pair[0] * self.h, pair[1] * self.h)))
+                own = linear if pair == first or not self.curved else column(pair)
+                self.columns |= {s: own for s in pair if s}
         except ModelError:
+            self.columns = {}
             return
-        self.curved = not columns[0].linear
-        for k, pair in enumerate(pairs):
-            column = columns[min(k, len(columns) - 1)]
-            self.columns |= {s: column for s in pair if s}
         for s, each in self.known.items():
             self._let_follow(s, each)
         self.known[0.0] = replace(self.known[0.0], found={}, motion=lambda *_: tangents.nominal())
@@ -563,6 +560,11 @@ class _Beside:
             reason = str(errors[1.0]).splitlines()[0]
             raise refusal(self.of.parameter, f"beside its value of {self.of.value:g} there is no model: {reason}")
         return -next(iter(errors)) if errors else 0.0
+
+    def quotient(self, frozen: ByChanges) -> float:
+        """The derivative of an output by one quotient."""
+        s, t = (self.side, 0.0) if self.side else (1.0, -1.0)
+        return frozen.derivative((frozen.numbers(self.at(s)) - frozen.numbers(self.at(t))) / ((s - t) * self.h))
 
     def derivative(self, frozen: ByChanges) -> tuple[float, float]:
         """The derivative of an output, and its error."""
