@@ -234,6 +234,8 @@ def unit_of_entry(model: Any, key: str) -> str:
 
     "" for numbers without a unit, and where it is not known, as with entries with numbers of several units.
     """
+    if key.partition(".")[0] == "gravity":
+        return "m/s2"
     try:
         table, name, *path = typed_key(key)
     except ValueError:

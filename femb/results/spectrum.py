@@ -33,7 +33,10 @@ def spectrum_of(time: Floats, values: Floats, kind: SpectrumKind, name: str) -> 
     intervals = np.diff(time)
     interval = float(np.mean(intervals))
     if np.max(np.abs(intervals - interval)) > UNIFORM * interval:
-        raise ResultError(f"{name}: a spectrum needs equal intervals between the output times; give output_interval")
+        raise ResultError(
+            f"{name}: a spectrum needs equal intervals between the output times, got {intervals.min():.6g} to "
+            f"{intervals.max():.6g} s: give an output_interval of which the duration is a multiple"
+        )
     if kind == "psd":
         return Spectrum(*signal.periodogram(values, 1.0 / interval, "hann", detrend="constant", axis=0))
     amplitude = 2.0 / time.size * np.abs(np.fft.rfft(values, axis=0))

@@ -184,8 +184,13 @@ class StaticResults(Results):
 
     @property
     def stability(self) -> tuple[str, ...]:
-        """(T,) of every state: "stable", "unstable", or "not judged" of structures that turn."""
-        return tuple("stable" if n == 0 else "unstable" if n > 0 else "not judged" for n in self.negative_eigenvalues)
+        """(T,) of every state: "stable", "unstable", or "not judged" of structures that turn. Under loads that follow
+        the motion, where the stiffness is not symmetric, "no divergence" or "may diverge": it does not tell of flutter.
+        """
+        negative = self.negative_eigenvalues
+        follows = self.arrays["static/follows"] if "static/follows" in self.arrays else np.zeros(len(negative))
+        words = (("not judged", "stable", "unstable"), ("not judged", "no divergence", "may diverge"))
+        return tuple(words[int(on)][int(np.sign(n)) + 1] for on, n in zip(follows, negative, strict=True))
 
     @property
     def neutral_motions(self) -> Floats:
@@ -213,8 +218,11 @@ class StaticResults(Results):
         rows = [("status", self.status)]
         if factors.size:
             rows.append(("load factors", f"{factors.size} states, {factors[0]:g} to {factors[-1]:g}"))
-            loose = factors[negative > 0]
-            rows.append(("stability", f"unstable from {loose[0]:g} on" if loose.size else "no negative eigenvalue"))
+            loose = np.flatnonzero(negative > 0)
+            text = (
+                f"{self.stability[loose[0]]} from {factors[loose[0]]:g} on" if loose.size else "no negative eigenvalue"
+            )
+            rows.append(("stability", text))
         critical = self.critical_load_factors if "static/critical_load_factor" in self.arrays else ()
         rows += [
             ("critical load factor", f"{factor:.6g}, {name}")
@@ -241,7 +249,7 @@ class StaticResults(Results):
         state.
         """
         state = self._states[k]
-        if state.negative > 0:
+        if state.negative > 0 and state.asymmetry <= FOLLOWING:
             warnings.warn(
                 f"the equilibrium at the load factor {state.load:g} is unstable: {negative_stiffness(state.negative)}",
                 FembWarning,
@@ -273,6 +281,7 @@ def static_frame(
         "static/negative_eigenvalues": np.array([state.negative]),
         "static/neutral_motions": np.array([state.neutral.count if state.neutral is not None else 0]),
         "static/iterations": np.array([found.iterations]),
+        "static/follows": np.array([state.asymmetry > FOLLOWING]),
     }
     return frame, more, weighed, NO_WORK
 
@@ -543,7 +552,8 @@ def notes(
     """Notes on a path that was followed."""
     last, factor = states[-1], options.factor
     said = moves_freely(path.statics.twin.layout, last.found.q, last.neutral)
-    if last.negative > 0 and not found:
+    follows = any(state.asymmetry > FOLLOWING for state in states)
+    if last.negative > 0 and not found and not follows:
         text = f"the equilibrium at the load factor {last.load:.6g} is unstable: {negative_stiffness(last.negative)}"
         passed = [(a, b) for a, b in pairwise(states) if a.negative <= 0 < b.negative]
         if passed and not options.arc_length and options.control is None:
@@ -566,9 +576,11 @@ def notes(
         said.append(
             f"the path does not come to the load factor {factor:g} in {len(states) - 1} states; take fewer steps"
         )
-    if any(state.asymmetry > FOLLOWING for state in states):
+    if follows:
         said.append(
-            "loads follow the motion: the stiffness is not symmetric, and stability is that of its symmetric part"
+            "loads follow the motion: the stiffness is not symmetric. While its symmetric part, that of the table and "
+            "of critical load factors, is positive, nothing diverges; of flutter it does not tell: modes with damped "
+            "(--damped) and start = 'equilibrium' do"
         )
     return said
 

@@ -88,7 +88,7 @@ def test_units_of_entries_of_a_case(tmp_path):
     wanted = {
         "bodies.hub.angular_velocity.2": "rad/s", "bodies.hub.mass": "kg", "beams.boom.length": "m",
         "beams.boom.start.at.0": "m", "beams.boom.elements": "", "sections.thin tube.density": "kg/m3",
-        "bodies.other.mass": "", "gravity": "",
+        "bodies.other.mass": "", "gravity": "m/s2", "gravity.2": "m/s2",
     }  # fmt: skip
     assert {key: unit_of_entry(model, key) for key in wanted} == wanted
 

@@ -152,6 +152,22 @@ def test_stability_under_a_load_that_follows_is_that_of_the_symmetric_part():
     np.testing.assert_allclose(results.load_factor, [0.0, 0.25, 0.5, 0.75, 1.0, 1.25])
     assert list(results.negative_eigenvalues[:4]) == [0, 0, 0, 0]
     assert results.negative_eigenvalues[-1] == 1
+    assert results.stability == ("stable", *["no divergence"] * 3, *results.stability[4:5], "may diverge")
+    assert "of flutter it does not tell" in results.message
+
+
+@pytest.mark.filterwarnings("ignore:1 motion of joints has no stiffness")
+def test_what_flutters_is_not_called_stable():
+    """A point on springs k and a cross stiffness c: growth Im sqrt((k + i c)/m), while nothing diverges."""
+    mass, k, c = 2.0, 1000.0, 400.0
+    ends = (femb.JointEnd(name, axis=Z) for name in ("ground", "disc"))
+    bearing = femb.Bearing("b", femb.SpringEnd("disc"), axis=Z, kxx=k, kxy=c, kyx=-c)
+    load = femb.Load("f", body="disc", force=(1.0, 0.0, 0.0))
+    model = of_parts(femb.RigidBody("disc", mass, 0.1), femb.Planar("plane", *ends), bearing, load)
+    results = femb.static(model, steps=2)
+    assert set(results.stability) == {"no divergence"}
+    growth = np.max(femb.modes(model, damped=True, start="equilibrium").eigenvalues.real)
+    assert growth == pytest.approx(np.sqrt((k + 1j * c) / mass).imag, rel=1e-9)
 
 
 def test_column_under_its_own_weight():
