@@ -18,7 +18,6 @@ from femb.base.errors import FembError, FembWarning, ModelError
 from femb.base.html import Tabled
 from femb.base.types import Complexes, Floats, Ints
 from femb.base.values import nearest, numbered
-from femb.case.parameters import Differentiable, Parameter
 from femb.elements.control.linear_law import LinearLaw
 from femb.linear.begin import operating_point
 from femb.linear.conserved import without_conserved
@@ -39,6 +38,7 @@ from femb.linear.sampled_motion import part_of, with_continuous
 from femb.linear.state_space import FORMATS, StateSpace
 from femb.model.model import Model
 from femb.results.array_file import write_arrays
+from femb.robust.ranges import UncertainRange, check_causes, in_words, range_of
 from femb.robust.realisation import ParametricForm, linear, realised
 from femb.robust.reduction import shapes_of
 from femb.study.sensitivity import CaseFamily, parameters_of, read_either
@@ -56,49 +56,6 @@ TURNS = (-1.0, -0.5, 0.5, 1.0)
 # Corners of a box that are visited, and the number of parameters with so many.
 CORNERS = 1024
 SEED = 1
-
-
-@dataclass(frozen=True, eq=False)
-class UncertainRange:
-    """The range of one parameter; d in [-1, 1] leads from its lower to its upper limit.
-
-    repetitions : of d in the form. turning : whether d is the tangent of half the angle from the middle, by that of a
-    quarter of the range.
-    """
-
-    of: Differentiable
-    low: float
-    high: float
-    turning: bool = False
-    repetitions: int = 0
-
-    @property
-    def name(self) -> str:
-        return self.of.parameter.name
-
-    @property
-    def _tangent(self) -> float:
-        return float(np.tan(0.25 * (self.high - self.low)))
-
-    def value(self, d: float) -> float:
-        """The value of the parameter at d."""
-        if d in (-1.0, 1.0):
-            return self.low if d < 0.0 else self.high
-        middle, half = 0.5 * (self.low + self.high), 0.5 * (self.high - self.low)
-        return middle + (2.0 * float(np.arctan(self._tangent * d)) if self.turning else half * d)
-
-    def normal(self, value: float) -> float:
-        """The d of a value."""
-        off = value - 0.5 * (self.low + self.high)
-        return float(np.tan(0.5 * off)) / self._tangent if self.turning else off / (0.5 * (self.high - self.low))
-
-    def words(self, value: float | None = None) -> str:
-        """A value with its unit, or the range with the repetitions."""
-        unit = f" {self.of.unit}" if self.of.unit else ""
-        if value is not None:
-            return f"{self.name} = {value:.7g}{unit}"
-        by = ", by the tangent of half the angle" if self.turning else ""
-        return f"{self.name}: {self.low:.7g} to {self.high:.7g}{unit}, {numbered(self.repetitions, 'repetition')}{by}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -365,7 +322,7 @@ class _Samples:
         entries: dict[str, Any] = {}
         for each in ranges:
             entries |= each.of.entries(values[each.name])
-        at = _at(ranges, d)
+        at = in_words(ranges, d)
         try:
             point = operating_point(_plant(self.family.analyses(entries).described.model, self.point)[0], **self.point)
             equations, unsteady = steady(point)
@@ -514,8 +471,8 @@ def uncertain(
     study = case if isinstance(case, Study) else read_either(case, tuple(overrides))
     chosen = parameters_of(study, by)
     family = CaseFamily(study, chosen, {})
-    ranges = tuple(map(_range, family.parameters))
-    _check_causes(ranges)
+    ranges = tuple(map(range_of, family.parameters))
+    check_causes(ranges)
     model = family.nominal.described.model
     point.setdefault("start", family.nominal.start)
     still = _plant(model, point)[1]
@@ -541,32 +498,6 @@ def uncertain(
     shapes = 0 if samples.shapes is None else samples.shapes.shape[1]
     found = Uncertain(ranges, core, plant, tuple(laws), words, 0.0, 0, model.title, still, shapes, following, moves)
     return _compared(found, samples, points)
-
-
-def _at(ranges: Sequence[UncertainRange], d: Floats) -> str:
-    """The values at d (k,), in words."""
-    return ", ".join(each.words(each.value(float(x))) for each, x in zip(ranges, d, strict=True))
-
-
-def _range(of: Differentiable) -> UncertainRange:
-    limits = of.limits
-    if limits is None:
-        raise ModelError.at((Parameter.table, of.parameter.name, "range"), "is missing: an uncertain number has one")
-    if not limits[0] <= of.value <= limits[1]:
-        raise ModelError.at(
-            (Parameter.table, of.parameter.name, "range"),
-            f"got {limits[0]:g} to {limits[1]:g}, wanted limits about the nominal value {of.value:g}",
-        )
-    return UncertainRange(of, *limits)
-
-
-def _check_causes(ranges: Sequence[UncertainRange]) -> None:
-    """Raise ModelError where two parameters set one entry."""
-    for first, second in itertools.combinations(ranges, 2):
-        if both := set(first.of.parameter.keys) & set(second.of.parameter.keys):
-            raise ModelError.at(
-                (Parameter.table, second.name), f"sets {min(both)}, as {first.name} does: give them as one parameter"
-            )
 
 
 def _plant(model: Model, point: Mapping[str, Any]) -> tuple[Model, tuple[str, ...]]:
@@ -643,7 +574,7 @@ def _compared(found: Uncertain, samples: _Samples, points: int) -> Uncertain:
         own = closed_by(found.response(omega), np.repeat(d, found.sizes))
         error = float(np.max(np.abs(own - wanted) / np.max(np.abs(wanted), axis=1, keepdims=True)))
         if error > worst:
-            worst, where = error, _at(found.ranges, d)
+            worst, where = error, in_words(found.ranges, d)
     if found.shapes and worst > REDUCED:
         warnings.warn(
             f"uncertain: {numbered(found.shapes, 'shape')} differ by {worst:.1e} from the full model at {where}: what "
