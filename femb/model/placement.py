@@ -455,7 +455,11 @@ class Placement(Poses):
                     heapq.heappush(waiting, (sweep if other > k else sweep + 1, other))
 
     def _known(self, beam: LineItem) -> bool:
-        known = [self.placed(end) for end in beam.attached if end is not None]
+        """Whether a beam can be placed: an end is known, and, since a beam places no other, all that are on beams."""
+        ends = [end for end in beam.attached if end is not None]
+        known = [self.placed(end) for end in ends]
+        if not all(on for end, on in zip(ends, known, strict=True) if end.beam is not None):
+            return False
         return not known or (all(known) if beam.spans else any(known))
 
     def _place_at_origin(self, beams: list[LineItem]) -> None:

@@ -489,3 +489,25 @@ def test_a_body_without_a_position_is_where_its_joint_with_a_free_beam_is(kind):
             np.testing.assert_allclose(quaternion, turn, atol=1e-15)
             at = position + rotations.rotate(quaternion, [0.0, 0.2, 0.1]) + system.layout.origin
             np.testing.assert_allclose(at, [1.0, 2.0 + along, 0.0], atol=1e-14)
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (0, 2, 1), (2, 1, 0), (1, 2, 0)])
+def test_a_beam_waits_for_the_beam_that_its_end_is_on(order):
+    """A portal frame whose second column comes before the girder that it ends on."""
+    up, along, of = (0.0, 0.0, 1.0), (0.0, 1.0, 0.0), section()
+    beams = (
+        Beam("l", of, 1.0, 2, start=Attachment("ground", direction=up, y_axis=along)),
+        Beam("g", of, 1.0, 2, start=Attachment(beam="l", node=-1, direction=along)),
+        Beam("r", of, 1.0, 2, start=Attachment("ground", at=along, direction=up, y_axis=along),
+             end=Attachment(beam="g", node=-1)),
+    )  # fmt: skip
+    system = System(of_parts(*(beams[k] for k in order)))
+    tips = [pose_of_node(system, name)[0] for name in "lgr"]
+    np.testing.assert_allclose(tips, [(0, 0, 1), (0, 1, 1), (0, 1, 1)], atol=1e-12)
+
+
+def pose_of_node(system, beam):
+    """Position and quaternion of the last node."""
+    layout = system.layout
+    frame = layout.frames[layout.beams[beam].stations[-1].frame]
+    return frame.position, frame.quaternion
