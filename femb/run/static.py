@@ -5,8 +5,8 @@ Source: docs/theory/statics.md.
 
 import time as clock
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -26,6 +26,7 @@ from femb.recording.recording import Recording
 from femb.results.results import Results
 from femb.results.verdicts import wrinkled
 from femb.run.calling import model_and_case
+from femb.statics.critical import Critical, critical_between
 from femb.statics.equations import WEIGHT
 from femb.statics.neutral import motion_name, motion_of, moves_freely
 from femb.statics.path import Equilibrium, LoadPath
@@ -37,111 +38,6 @@ from femb.vibration.completion import system_of
 
 if TYPE_CHECKING:
     from femb.case import Given
-
-# Critical loads: where eigenvalues of the stiffness change their sign on a path of equilibria, by bisection.
-#
-# Source: docs/theory/statics.md, section 4.
-
-CROSSING = 0.1  # of the stiffness of a mode one load step before: no more is left next to a critical load
-CRITICAL = 1e-7  # relative accuracy of critical load factors
-SHARES = (0.5, 0.4, 0.6, 0.25, 0.75)  # of an interval, at which its inside is tried
-
-
-@dataclass(frozen=True, eq=False)
-class Critical:
-    """A load factor at which an eigenvalue of the stiffness changes its sign, the equilibrium before it, and the mode
-    (n_v,): displacements and rotations, of which the largest is one (extent of the model, or rad)."""
-
-    load: float
-    before: Equilibrium
-    mode: Floats
-
-
-def critical_between(path: LoadPath, before: Equilibrium, after: Equilibrium) -> list[Critical]:
-    """The load factors between two neighbours on the path at which eigenvalues change their sign, by bisection.
-
-    Several at once, where their load factors agree to the accuracy asked for.
-    """
-    between = _between(path, before, after)
-    found: list[Critical] = []
-    low, low_part = before, 0.0
-    sign = 1 if after.negative > before.negative else -1
-    while sign * (after.negative - low.negative) > 0:
-        high, high_part = after, 1.0
-        while not _as_one(low, high, high_part - low_part):
-            middle_part, middle = _inside(between, (low, low_part), (high, high_part))
-            if sign * (middle.negative - low.negative) > 0:
-                high, high_part = middle, middle_part
-            else:
-                low, low_part = middle, middle_part
-        count = abs(high.negative - low.negative)
-        load = 0.5 * (low.load + high.load)
-        modes = path.stiffness.softest(low.found, count)
-        _check_crossing(path, before, low, modes[0])
-        found += [Critical(load, low, mode) for mode in modes]
-        low, low_part = high, high_part
-    path.statics.advanced(after.found.q)
-    return found
-
-
-def _inside(
-    between: Callable[[Equilibrium, Equilibrium, float], Equilibrium],
-    low: tuple[Equilibrium, float],
-    high: tuple[Equilibrium, float],
-) -> tuple[float, Equilibrium]:
-    """An equilibrium in an interval and its part of the way: in its middle, or beside it where that is so near a
-    bifurcation that the iteration does not end. Raises SolveError."""
-    for share in SHARES:
-        part = low[1] + share * (high[1] - low[1])
-        try:
-            return part, between(low[0], high[0], part)
-        except SolveError:
-            if share == SHARES[-1]:
-                raise
-    raise AssertionError
-
-
-def _check_crossing(path: LoadPath, before: Equilibrium, low: Equilibrium, mode: Floats) -> None:
-    """Refuse a change of sign without a zero: the iteration went over to another branch of equilibria."""
-    if low is before:
-        return
-    left = abs(path.stiffness.along(low.found, mode))
-    if left > CROSSING * abs(path.stiffness.along(before.found, mode)):
-        raise SolveError(
-            f"the iteration goes over to another path at the load factor {low.load:.6g}: no stiffness is zero there"
-        )
-
-
-def _between(
-    path: LoadPath, before: Equilibrium, after: Equilibrium
-) -> Callable[[Equilibrium, Equilibrium, float], Equilibrium]:
-    """A function from two states and a part of the way from ``before`` to ``after`` to the equilibrium there."""
-    if path.control is not None:
-        start, end = (path.control.place(state.found.q) for state in (before, after))
-        return lambda low, high, part: path.pushed(low, start + part * (end - start))
-    if path.arc is None:
-        change = after.load - before.load
-        return lambda low, high, part: path.raised(low, before.load + part * change)
-    tangent = path.direction(before, None, 1.0)
-    if tangent.along(_displacement(path, before, after)) + tangent.by_load * (after.load - before.load) < 0.0:
-        tangent = replace(tangent, x=-tangent.x, load=-tangent.load)
-    whole = tangent.along(_displacement(path, before, after)) + tangent.by_load * (after.load - before.load)
-    return lambda low, high, part: path.step(before, tangent, part * whole, patient=True)
-
-
-def _displacement(path: LoadPath, before: Equilibrium, after: Equilibrium) -> Floats:
-    """(n_v,) to first order."""
-    twin = path.statics.twin
-    result: Floats = twin.tangents(before.found.q, (after.found.q - before.found.q)[None])[0]
-    return result
-
-
-def _as_one(low: Equilibrium, high: Equilibrium, part: float) -> bool:
-    """Whether two states on the path are as near as critical load factors are asked for."""
-    if part < 1e-12:
-        return True
-    return abs(high.load - low.load) <= CRITICAL * max(abs(low.load), abs(high.load)) and part <= 1e-2
-
 
 # Results of statics: results by load factor, states to start from, and buckling modes by name.
 
@@ -184,8 +80,9 @@ class StaticResults(Results):
 
     @property
     def stability(self) -> tuple[str, ...]:
-        """(T,) of every state: "stable", "unstable", or "not judged" of structures that turn. Under loads that follow
-        the motion, where the stiffness is not symmetric, "no divergence" or "may diverge": it does not tell of flutter.
+        """(T,) of every state: "stable", "unstable", or "not judged" of structures that turn and under functions of the
+        state. Under loads that follow the motion, where the stiffness is not symmetric, "no divergence" or "may
+        diverge": it does not tell of flutter.
         """
         negative = self.negative_eigenvalues
         follows = self.arrays["static/follows"] if "static/follows" in self.arrays else np.zeros(len(negative))
@@ -372,8 +269,13 @@ def static(
         )
     system = system_of(model, assemble)
     path = path_of(system, time, constant)
+    word = "critical" if critical else "follow_mode"
+    if (critical or follow_mode) and path.statics.functions:
+        raise ModelError(
+            f"{word}: the stiffness has no part of {', '.join(path.statics.functions)}, functions of the state; leave "
+            "it out, or take modes with damped (--damped) and start = 'equilibrium'"
+        )
     if (critical or follow_mode) and path.spin2:
-        word = "critical" if critical else "follow_mode"
         raise ModelError(
             f"{word}: the stability of structures that turn is not judged by their stiffness; leave it out"
         )
@@ -575,6 +477,11 @@ def notes(
     elif options.control is None and not critical and abs(states[-1].load - factor) > 1e-9 * abs(factor):
         said.append(
             f"the path does not come to the load factor {factor:g} in {len(states) - 1} states; take fewer steps"
+        )
+    if path.statics.functions:
+        said.append(
+            f"stability is not judged: the stiffness has no part of {', '.join(path.statics.functions)}, functions of "
+            "the state; modes with damped (--damped) and start = 'equilibrium' have, if these return derivatives"
         )
     if follows:
         said.append(

@@ -17,6 +17,7 @@ from femb.base.types import Bools, Floats
 from femb.layout.layout import Layout
 from femb.layout.protocols import Strained
 from femb.numerics.newton import LARGEST_ROTATION, Iteration
+from femb.small_motions.point import without_derivatives
 from femb.steppers.diagnosis import Repetition
 from femb.system.moving_ground import CoupledLayout
 from femb.system.pattern import Pattern
@@ -76,6 +77,13 @@ class StaticEquations:
         # first-order states stay as they are at the start: they have no rows here
         self.states, self.values = self.twin.layout.first_order_v, system.v0[system.layout.first_order_v]
         self.in_orbit = any(item.follows_origin for item in system.model.items())
+        # functions of the state that the tangents of elements do not have
+        self.functions = [each.label for each in self.twin.inputs if each.of_state and not each.differentiated]
+        self.functions += [
+            label
+            for label in without_derivatives(self.twin, time, system.q0, np.zeros(system.n_v))
+            if label not in self.functions
+        ]
         self.gravity = None if WEIGHT in constant else np.array(system.model.gravity)
         held = {id(each) for each in self.twin.constraint_set.inputs}
         loads = [(each.width, is_load(each.label) and not is_named(each.label, constant)) for each in self.twin.inputs]

@@ -348,8 +348,9 @@ class LoadPath:
         return found
 
     def judged(self, found: Balanced) -> Equilibrium:
-        """An equilibrium with its stability; that of a structure that turns, or in orbit, is not judged."""
-        if self.spin2 or self.statics.in_orbit:
+        """An equilibrium with its stability; that of a structure that turns, in orbit, or under functions of the state
+        is not judged."""
+        if self.spin2 or self.statics.in_orbit or self.statics.functions:
             return Equilibrium(found, NOT_JUDGED, 0.0, None, self.statics.twin.discrete)
         judged = self.stiffness.at(found)
         if not judged.neutral.count and judged.asymmetry <= SYMMETRIC:

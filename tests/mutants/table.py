@@ -243,7 +243,7 @@ MUTANTS = (
     Mutant("femb/statics/equations.py",
            "np.where(self.rates, 0.0, self.inputs(q, v, load))", "self.inputs(q, v, load)",
            "tests/statics/test_static.py", "rates of drivers in an equilibrium"),
-    Mutant("femb/run/static.py",
+    Mutant("femb/statics/critical.py",
            "sign = 1 if after.negative > before.negative else -1", "sign = 1",
            "tests/statics/test_static.py",
            "critical load where stability returns"),

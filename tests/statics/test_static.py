@@ -170,6 +170,24 @@ def test_what_flutters_is_not_called_stable():
     assert growth == pytest.approx(np.sqrt((k + 1j * c) / mass).imag, rel=1e-9)
 
 
+@pytest.mark.parametrize("law", [
+    lambda t, state: (300.0 * state.bodies["a"].position[0], 0.0, 0.0),
+    lambda t, state: femb.Differentiated(
+        (300.0 * state.bodies["a"].position[0], 0.0, 0.0), {"bodies.a.position": np.diag([300.0, 0.0, 0.0])}
+    ),
+])  # fmt: skip
+def test_stability_under_functions_of_the_state_is_not_judged(law):
+    """A spring of 100 N/m beside a force of 300 N/m outwards, which the stiffness of elements does not have."""
+    ends = (femb.JointEnd(name, axis=X) for name in ("ground", "a"))
+    spring = femb.JointSpringDamper("k", joint="rail", stiffness=100.0)
+    load = femb.Load("law", body="a", force=law)
+    model = of_parts(femb.RigidBody("a", 1.0, 1.0), femb.Prismatic("rail", *ends), spring, load)
+    results = femb.static(model, steps=1)
+    assert set(results.stability) == {"not judged"}
+    assert "no part of loads.law.force" in results.message
+    refuses("critical: the stiffness has no part of loads.law.force", femb.static, model, critical=1)
+
+
 def test_column_under_its_own_weight():
     """q L^3/EI = 7.8373 (Greenhill)."""
     results = femb.static(cantilever(8, direction=Z, gravity=(0, 0, -10.0)), steps=4, critical=2)
