@@ -7,7 +7,7 @@ import numpy as np
 
 from femb.base.errors import ResultError
 from femb.base.types import Floats
-from femb.pictures.drawing import INK, PALETTE, styled
+from femb.pictures.drawing import INK, PALETTE, SEQUENCE, styled
 from femb.pictures.frequency import draw_campbell
 from femb.results.sobol import sobol_indices
 from femb.results.sweep import OF_MODES, Sweep, is_numeric
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 MOST_BARS = 20
 # Panels that fit on one readable page, and curves in one panel.
 MOST_ROWS, MOST_COLUMNS, MOST_CURVES = 6, 4, 6
+# Of a map, about.
+LEVELS = 10
 # Outputs of values that differ by less than this part of their size are drawn as one bar.
 SAME = 1e-9
 
@@ -89,6 +91,60 @@ def draw_curves(results: "Results", names: Sequence[str] = ()) -> "Figure":
             axes.legend(fontsize=8, frameon=False, title=f"the first {MOST_CURVES}" if hidden > 0 else None)
         _label(axes, sweep, first, ticks)
         axes.set_ylabel(sweep.label(name))
+    return figure
+
+
+def draw_map(results: "Results", names: Sequence[str] = ()) -> "Figure":
+    """Draw every output, or some, over the two variables of a study, with its limits, the nominal values and where
+    loops are not stable.
+
+    Raises ResultError: other variables than two numbers, unknown outputs, outputs without values.
+    """
+    from matplotlib.patches import Patch
+    from matplotlib.tri import Triangulation
+
+    sweep = Sweep.of(results)
+    chosen = _outputs(sweep, names)
+    spread = [is_numeric(values) and np.ptp(np.asarray(values, float)) > 0.0 for values in sweep.variables.values()]
+    if spread != [True, True]:
+        raise ResultError(f"a map is of two variables with several numbers each; got {', '.join(sweep.variables)}")
+    points = np.array(list(sweep.variables.values()), dtype=float)
+    low = points.min(axis=1, keepdims=True)
+    try:  # of equal scales, for triangles that are not thin
+        corners = Triangulation(*((points - low) / np.ptp(points, axis=1)[:, None])).triangles
+    except (RuntimeError, ValueError) as error:
+        raise ResultError("a map needs runs that are not on one line of its two variables: take a grid") from error
+    unstable = sweep.unstable if sweep.unstable.size else np.zeros(len(sweep), bool)
+    figure, panels = _panels(len(chosen), 1, sweep, "map")
+    for name, (axes,) in zip(chosen, panels, strict=True):
+        values = sweep.outputs[name]
+        known = np.isfinite(values)
+        mesh = Triangulation(*points, corners, ~known[corners].all(axis=1))
+        values = np.where(known, values, 0.0)
+        if (~mesh.mask).any():
+            filled = axes.tricontourf(mesh, values, levels=LEVELS, cmap=SEQUENCE, alpha=0.6)
+            bar = figure.colorbar(filled, ax=axes, pad=0.02)
+            bar.set_label(sweep.label(name), fontsize=9)
+            bar.ax.tick_params(labelsize=8)
+            lines = axes.tricontour(mesh, values, levels=filled.levels, colors=INK, linewidths=0.6)
+            axes.clabel(lines, fontsize=7, fmt="%g")
+            for limit in sweep.limits.get(name, ()):
+                if limit is not None:
+                    axes.tricontour(mesh, values, levels=[limit], colors=PALETTE[1], linewidths=2.0)
+                    axes.plot([], [], color=PALETTE[1], lw=2.0, label=f"limit, {limit:g}")
+        axes.plot(*points, ".", ms=2, color=INK, label="runs")
+        handles = []
+        if unstable.any():
+            whole = Triangulation(*points, corners)
+            axes.tricontourf(whole, unstable.astype(float), levels=[0.5, 1.5], colors="none", hatches=["////"])
+            handles.append(Patch(fill=False, hatch="////", label="not stable"))
+        if set(sweep.nominal) >= set(sweep.variables):
+            axes.plot(*(sweep.nominal[each] for each in sweep.variables), "P", ms=9, color=INK, label="nominal")
+        if sweep.best is not None:
+            axes.plot(*points[:, sweep.best], "*", ms=12, color=INK, label=f"best: {sweep.wanted}")
+        handles = [*axes.get_legend_handles_labels()[0], *handles]
+        axes.legend(handles=handles, ncols=5, fontsize=8, frameon=False, loc="lower right", bbox_to_anchor=(1.0, 1.0))
+        axes.set(**dict(zip(("xlabel", "ylabel"), map(sweep.label, sweep.variables), strict=True)))
     return figure
 
 
@@ -161,6 +217,7 @@ STUDY_FIGURES: dict[str, Callable[..., "Figure"]] = {
     "histogram": draw_histogram,
     "scatter": draw_scatter,
     "curves": draw_curves,
+    "map": draw_map,
     "sobol": draw_sobol,
     "search": draw_search,
     "campbell": draw_campbell,

@@ -39,8 +39,10 @@ class Sweep:
     units : of variables and outputs. design, samples : of the study, and the number of its samples. limits : by output,
     its least and largest value in its unit, or None. wanted : "least NAME" or "largest NAME" of an output, or "".
     fingerprint : of the study's files and options, by which a repeated study is known. notes : lines on a search.
-    multipliers : the derivative of what is wanted by each limit, and each bound of a variable, that holds the optimum,
-    in units of both. gradients : (runs, outputs, variables), in units of both; NaN where unknown.
+    nominal : of numbers of the case, by variable. unstable : (runs,) whether the loop of a run is not
+    stable, as far as outputs tell. multipliers : the derivative of what is wanted by each limit, and each bound of a
+    variable, that holds the optimum, in units of both. gradients : (runs, outputs, variables), in units of both; NaN
+    where unknown.
     """
 
     variables: Mapping[str, Sequence[Any]]
@@ -57,6 +59,8 @@ class Sweep:
     notes: Sequence[str] = ()
     multipliers: Mapping[str, float] = field(default_factory=dict)
     gradients: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    nominal: Mapping[str, float] = field(default_factory=dict)
+    unstable: Bools = field(default_factory=lambda: np.zeros(0, bool))
 
     def __len__(self) -> int:
         return len(self.failed)
@@ -140,6 +144,7 @@ class Sweep:
             f"{METHOD}/failed": self.failed.astype(np.int64),
             f"{METHOD}/messages": np.array(self.messages, dtype=str),
             f"{METHOD}/gradients": self.gradients,
+            f"{METHOD}/unstable": self.unstable.astype(np.int64),
         }
         words = {
             "names": json.dumps([*self.variables, *self.outputs]),
@@ -151,6 +156,7 @@ class Sweep:
             "fingerprint": json.dumps(dict(self.fingerprint)),
             "notes": json.dumps([*self.notes]),
             "multipliers": json.dumps(dict(self.multipliers)),
+            "nominal": json.dumps(dict(self.nominal)),
         }
         root = {"status": COMPLETE, "method": METHOD, "title": self.title}
         return Results({}, arrays, {"": root, METHOD: words})
@@ -187,6 +193,8 @@ class Sweep:
             json.loads(str(words.get("notes", "[]"))),
             json.loads(str(words.get("multipliers", "{}"))),
             results.arrays.get(f"{METHOD}/gradients", np.zeros((0, 0))),
+            json.loads(str(words.get("nominal", "{}"))),
+            results.arrays.get(f"{METHOD}/unstable", np.zeros(0)).astype(bool),
         )
 
     def summary(self) -> str:

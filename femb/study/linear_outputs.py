@@ -11,10 +11,10 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError, ResultError
-from femb.base.types import POSITIVE, Complexes, Floats, OneOf, Unit
+from femb.base.types import POSITIVE, Bools, Complexes, Floats, OneOf, Unit
 from femb.base.values import nearest
 from femb.linear.conserved import without_conserved
-from femb.linear.loop import Loop
+from femb.linear.loop import STABLE, Loop
 from femb.linear.loop_derivatives import (
     Combined,
     Opened,
@@ -82,6 +82,9 @@ class LoopOutput(StudyOutput):
             return opened, margins_of(channel, opened)
 
         return analyses.once(("margins", self.start, channel), make)
+
+    def unstable_at(self, values: Floats) -> Bools:
+        return np.asarray(values == self.unstable)
 
     def worst(self, analyses: Analyses) -> tuple[float, str]:
         """The number of a loop, and the channel that has it; "" where it is not stable."""
@@ -325,6 +328,9 @@ class Growth(StudyOutput):
 
     def value(self, analyses: Analyses) -> float:
         return analyses.loop(self.start).growth()
+
+    def unstable_at(self, values: Floats) -> Bools:
+        return np.asarray(values >= STABLE)
 
     def unit(self, analyses: Analyses) -> str:
         analyses.loop(self.start)

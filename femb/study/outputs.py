@@ -9,7 +9,7 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import ModelError, ResultError
 from femb.base.meanings import Description
-from femb.base.types import NOT_NEGATIVE, POSITIVE, Complexes, Floats, OneOf, Unit
+from femb.base.types import NOT_NEGATIVE, POSITIVE, Bools, Complexes, Floats, OneOf, Unit
 from femb.elements.beam.results import BeamResults
 from femb.results.names import STRESSES, named
 from femb.results.pointing import MEASURES, PERCENT, pointing
@@ -139,6 +139,10 @@ class StudyOutput(Description):
     def value(self, analyses: Analyses) -> float:
         """The number of one run. Raises ResultError where the results do not have the quantity."""
         raise NotImplementedError
+
+    def unstable_at(self, values: Floats) -> Bools:
+        """Whether values tell that a loop is not stable."""
+        return np.zeros(len(values), bool)
 
     def unit(self, analyses: Analyses) -> str:
         """Its unit, "" where it is unknown. Raises ResultError where the results do not have the quantity."""

@@ -25,7 +25,7 @@ from femb.case.parameters import document_of
 from femb.case.schema import unit_of_entry
 from femb.case.text import CaseError, text_of
 from femb.results.results import Results
-from femb.results.sweep import Sweep
+from femb.results.sweep import Sweep, is_numeric
 from femb.study.ensemble import TOGETHER, simulate_ensemble
 from femb.study.runner import Described, LoopFamily, RunAnalyses, Runner, Runs, StudyRow, in_pool, in_process
 from femb.study.search import Search
@@ -119,6 +119,18 @@ def trial(study: Study, runner: Runner) -> dict[str, str]:
     if problems:
         raise ModelError(*problems)
     return units
+
+
+def _nominal(study: Study, runner: Runner) -> dict[str, float]:
+    """The numbers of the case that variables change, by their names, as far as it says them; of factors 1."""
+    document: dict[str, Any] = {}
+    if not callable(runner.source) and runner.source[0].suffix != ".py":
+        document = document_of(*runner.source, study.overrides)
+    found: dict[str, Any] = {}
+    for name, variable in study.variables.items():
+        given = study.parameters[name].value if name in study.parameters else None
+        found[name] = 1.0 if variable.relative else entry_of(document, variable.keys[0]) if given is None else given
+    return {name: float(value) for name, value in found.items() if is_numeric([value])}
 
 
 def _check_entries(study: Study, runner: Runner, error: CaseError) -> None:
@@ -474,7 +486,8 @@ def sweep(
             stop.add_note("\n".join(so_far.judged()))
             raise
         table = table_of(study, values, [rows[k] for k in range(len(values))], units)
-        table = replace(table, fingerprint=parts, notes=search.notes, multipliers=search.multipliers)
+        table = replace(table, fingerprint=parts, notes=search.notes, multipliers=search.multipliers,
+                        nominal=_nominal(study, runner))  # fmt: skip
         if folder is not None and journal is not None:
             table.write_csv(folder / f"{TABLE}.csv")
             table.write(folder / f"{TABLE}.h5")
@@ -551,6 +564,7 @@ def table_of(study: Study, given: Sequence[Sequence[Any]], rows: list[StudyRow],
         study.limits,
         study.best or "",
         gradients=gradients if any(row.gradients for row in rows) else np.zeros((len(rows), 0)),
+        unstable=np.any([of.unstable_at(outputs[:, k]) for k, of in enumerate(study.outputs.values())], axis=0),
     )
 
 
