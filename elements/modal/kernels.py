@@ -185,7 +185,7 @@ class MassMoments(NamedTuple):
 
 @inlined
 def moments_of(body):
-    """Those of an array (8, 6)."""
+    """The moments in an array (8, 6)."""
     J_now, J_then = full_matrix(V6(body[J])), full_matrix(V6(body[J_RATE]))
     s, rate, acc = V3(body[S]), V3(body[S_RATE]), V3(body[S_ACC])
     return MassMoments(s, rate, acc, J_now, J_then, V3(body[C_RATE]), V3(body[C_ACC]), V3(body[Q_SUM]))

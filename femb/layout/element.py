@@ -13,7 +13,7 @@ no discrete state: it reads one as an input, and ``femb.layout.discrete.Update``
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, SupportsFloat, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -64,7 +64,8 @@ class WithoutDerivatives(tuple[float, ...]):
 
 def with_derivatives(value: Any) -> Any:
     """A number with two zeros for its unknown derivatives, or the three numbers given."""
-    return WithoutDerivatives((value, 0.0, 0.0)) if np.ndim(value) == 0 else value
+    alone = np.ndim(value) == 0 and isinstance(value, SupportsFloat)
+    return WithoutDerivatives((value, 0.0, 0.0)) if alone else value
 
 
 # Derivatives of low rank: of forces that couple many frames by a few scalars.

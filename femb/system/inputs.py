@@ -121,7 +121,10 @@ class Inputs(Sequence[Input]):
             except Exception as error:
                 raise raised(input_.label, t, error) from error
             if input_.of_state and np.shape(value) != (input_.width,):
-                raise SolveError(f"{input_.label}: got {shown(value)} at t = {t:.6g} s, wanted {input_.width} numbers")
+                wanted = (
+                    f"{'one number or ' if input_.differentiated and input_.width == 3 else ''}{input_.width} numbers"
+                )
+                raise SolveError(f"{input_.label}: got {shown(value)} at t = {t:.6g} s, wanted {wanted}")
             _set(u, input_, part, value, f" at t = {t:.6g} s")
         return u
 

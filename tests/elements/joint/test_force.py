@@ -623,7 +623,7 @@ def test_refused(make, field):
 
 
 def test_a_callable_that_returns_nonsense_is_named():
-    with pytest.raises(Exception, match=r"loads\.m\.force: got .* wanted 3 numbers"):
+    with pytest.raises(Exception, match=r"loads\.m\.force: got .* wanted one number or 3 numbers"):
         femb.simulate(hinge(femb.JointMotor("m", "j", force=lambda t, state: (1.0, 2.0))), duration=1.0)
 
 

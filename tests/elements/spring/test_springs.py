@@ -198,7 +198,7 @@ def test_a_callable_is_as_good_as_a_stiffness():
 
 
 def test_a_callable_that_returns_nonsense_is_named():
-    with pytest.raises(Exception, match=r"springs\.spring\.force: got .* wanted 3 numbers"):
+    with pytest.raises(Exception, match=r"springs\.spring\.force: got .* wanted one number or 3 numbers"):
         simulate(ball_on_spring(force=lambda length, rate: (1.0, 2.0)), duration=1.0)
 
 
