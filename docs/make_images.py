@@ -459,17 +459,17 @@ def draw_tutorial(path: Path, folder: Path) -> None:
 
 
 def draw_loop(path: Path, folder: Path) -> None:
-    """A figure of the tutorial on an attitude loop, whose page draws it."""
-    page = (ROOT / "docs" / "tutorials" / "attitude_loop.md").read_text()
-    blocks = re.findall(r"```(toml title=(\S+)|python)\n(.*?)```", page, re.DOTALL)
-    figure = {"attitude_loop": "loop.png", "attitude_loop_slew": "slew.png"}[path.stem]
+    """A figure of the tutorials on an attitude loop, whose pages draw it."""
+    names = ("attitude_loop", "worst_case") if path.stem == "worst_case_map" else ("attitude_loop",)
+    pages = [(ROOT / "docs" / "tutorials" / f"{name}.md").read_text() for name in names]
+    blocks = [each for page in pages for each in re.findall(r"```toml title=(\S+)\n(.*?)```", page, re.DOTALL)]
+    figure = {"attitude_loop": "loop.png", "attitude_loop_slew": "slew.png", "worst_case_map": "map.png"}[path.stem]
     namespace: dict[str, object] = {}
     with contextlib.chdir(folder):
-        for _, file, text in blocks:
-            if file:
-                Path(file).write_text(text)
-        for _, file, text in blocks:
-            if not file and not Path(figure).exists():
+        for file, text in blocks:
+            Path(file).write_text(text)
+        for text in re.findall(r"```python\n(.*?)```", pages[-1], re.DOTALL):
+            if not Path(figure).exists():
                 exec(text, namespace)
         shutil.copyfile(figure, path)
 
@@ -547,6 +547,7 @@ DRAWN: dict[str, Callable[[Path, Path], None]] = {
     "tutorial_deployment": draw_tutorial,
     "attitude_loop": draw_loop,
     "attitude_loop_slew": draw_loop,
+    "worst_case_map": draw_loop,
     "satellite_two_arrays_modes": draw_shapes,
     "satellite_two_arrays_bode": draw_bode,
     **validation_pictures.DRAWN,

@@ -31,7 +31,7 @@ LONG = (
     "finite_elements_to_slew.md", "first_hour.md", "flexible_rotor.md", "hamiltonian.md", "index.md", "lees_frame.md",
     "lightest_boom.md", "linearise.md", "loads.md", "modal.md", "modes.md", "python.md", "report.md", "robust.md",
     "rod_on_springs.md", "run_a_case.md", "satellite_with_two_arrays.md", "statics.md", "solar_array_of_shells.md",
-    "sweep.md", "tape_spring.md", "trees.md", "what_it_takes.md",
+    "sweep.md", "tape_spring.md", "trees.md", "what_it_takes.md", "worst_case.md",
 )  # fmt: skip
 FEW_CASES = ("cantilever_tip_load.md",)
 # Those of which the Python blocks alone are long: runs of many swings, and sweeps of models.
