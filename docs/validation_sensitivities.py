@@ -542,6 +542,9 @@ def lightest() -> list[Row]:
     ]  # fmt: skip
 
 
+DEVIATIONS, WITH_PRIOR = (3.2156056, 3.4113831, 0.0553090), (1528.0823300, 1687.0687004, 20.2379734)
+
+
 def fit() -> list[Row]:
     """Two springs and the mass of the panels from four measured frequencies."""
     from study.test_identification import COLUMNS, TWO
@@ -555,11 +558,11 @@ def fit() -> list[Row]:
         data = [(folder / "free.csv", None), (folder / "held.csv", "hub")]
         found = femb.identify(folder / "two.toml", data, TWO)
         prior = femb.identify(folder / "two.toml", data, TWO, priors={"m_p": 0.1})
-    words, problem = ("k1, k2 (N m/rad), panel (kg)", INDEPENDENT), "fit of two panels"
+    problem, of = "fit of two panels", "k1, k2 (N m/rad), panel (kg)"
     return [
-        row(problem, "4 frequencies", *words, (1531.19037197, 1690.34553155, 20.31053998), found.values, 1e-8),
-        row(problem, "deviations", *words, (3.2156056, 3.4113831, 0.0553090), found.deviations, 1e-6),
-        row(problem, "prior of the mass", *words, (1528.0823300, 1687.0687004, 20.2379734), prior.values, 1e-8),
+        row(problem, "4 frequencies", of, INDEPENDENT, (1531.19037197, 1690.34553155, 20.31053998), found.values, 1e-8),
+        row(problem, "4 frequencies", f"deviations of {of}", INDEPENDENT, DEVIATIONS, found.deviations, 1e-6),
+        row(problem, "and a prior of the mass", f"{of} with it", INDEPENDENT, WITH_PRIOR, prior.values, 1e-8),
         row(problem, "4 frequencies", "chi2", INDEPENDENT, (4.47923804,), (found.chi2,), 1e-8),
         row(problem, "4 frequencies", "singular values", INDEPENDENT, (1148.55, 616.19, 282.76), found.singular, 1e-5),
     ]

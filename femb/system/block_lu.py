@@ -10,7 +10,7 @@ with a multiplier of zero.
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -93,6 +93,7 @@ class Factorisation:
     def factorise(self, solver: "LinearSolver", dependent: float) -> None:
         """Factorise what is in ``data``: at first, or a matrix of the same structure written to it. Raises
         SingularError."""
+        self.idle = solver.idle(self.data)
         self.bound(solver, dependent)()
 
     def bound(self, solver: "LinearSolver", dependent: float = DEPENDENT) -> BoundSequence:
@@ -122,12 +123,12 @@ class Factorisation:
         """The number of negative eigenvalues of a symmetric matrix, on the motions that its constraints allow.
 
         By Sylvester's law of inertia: elimination is a congruence, so that the diagonal blocks (Schur complements) have
-        as many negative eigenvalues as the matrix; each independent row of constraints accounts for one of them.
+        as many negative eigenvalues as the matrix; each independent row of constraints in force accounts for one.
         docs/theory/statics.md, equation (9).
         """
         start, n_v = self.structure[0], self.structure[1]
         sizes = np.diff(start)
-        found = -int(self.rank[start[:-1] >= n_v].sum())
+        found = self.idle - int(self.rank[start[:-1] >= n_v].sum())
         for size in np.unique(self.rank[self.rank > 0]):
             blocks, rows = np.flatnonzero(self.rank == size), np.arange(size)
             # blocks of constraints exchange columns too, which leaves their eigenvalues as they are
@@ -181,7 +182,7 @@ class FrontalFactorisation:
     """Factors of the matrix of a net, with the interface of ``Factorisation``. Raises SingularError."""
 
     def __init__(self, solver: "LinearSolver", data: Matrix, dependent: float) -> None:
-        pattern = solver.pattern
+        pattern, self.idle = solver.pattern, solver.idle(data)
         try:
             self.factors = FrontalLU(pattern.fronts, data, dependent, solver.excluded_rows)
         except ZeroPivotError as error:
@@ -196,7 +197,7 @@ class FrontalFactorisation:
 
     def negative_eigenvalues(self) -> int:
         """The number of negative eigenvalues, as in ``Factorisation``."""
-        return self.factors.negative_eigenvalues()
+        return self.idle + self.factors.negative_eigenvalues()
 
     def solve(self, x: Unknowns) -> Unknowns:
         """Solve in place for a contiguous right-hand side (n,), and return it."""
@@ -212,7 +213,7 @@ class DefiniteFactorisation:
     """Factors of a symmetric positive definite matrix of a net without constraints, with the interface of
     ``Factorisation``: half of what others take. Raises numpy.linalg.LinAlgError: it is not positive definite."""
 
-    dependent = 0
+    dependent = idle = 0
 
     def __init__(self, solver: "LinearSolver", data: Matrix) -> None:
         self.factors = Multifrontal(solver.pattern.fronts, data)
@@ -263,6 +264,17 @@ class LinearSolver:
         for filled, part in zip(found, parts, strict=True):
             filled[places] = part
         return LinearSolver(pattern).without(self.excluded_rows), found
+
+    @cached_property
+    def _of_rows(self) -> Ints:
+        """Places of the diagonal entries of rows of constraints in block data."""
+        pattern = self.pattern
+        result: Ints = np.flatnonzero(pattern.entries_of(np.arange(pattern.n) >= pattern.n_v)[1])
+        return result
+
+    def idle(self, data: Matrix) -> int:
+        """The number of rows of constraints that are not in force, as of latches: they have a unit diagonal alone."""
+        return int(np.count_nonzero(data[self._of_rows])) if self.pattern.n > self.pattern.n_v else 0
 
     def multiply(self, data: Floats, x: Floats) -> Floats:
         """A x (n,) for block data A."""

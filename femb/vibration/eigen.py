@@ -231,12 +231,10 @@ def freedoms(motion: EigenProblem) -> int:
     if rows:
         # mass on the scale of the stiffness: inertias that are small beside it stay visible; positive in any state
         scale = np.max(np.abs(motion.stiffness), initial=0.0) / np.max(np.abs(motion.mass), initial=1e-300)
-        pattern, velocities = motion.system.pattern, np.arange(motion.system.pattern.n) < motion.system.n_v
-        diagonal, of_rows = pattern.entries_of(velocities)[1], pattern.entries_of(~velocities)[1]
+        diagonal = motion.system.pattern.entries_of(np.arange(motion.system.pattern.n) < motion.system.n_v)[1]
         sizes = np.abs(motion.stiffness) + (scale or 1.0) * np.abs(motion.mass)
-        rows -= motion.factorise(np.where(diagonal, sizes, 0.0)).dependent
-        # a row that is not in force, as of a latch, has its unit diagonal alone
-        rows -= int(np.count_nonzero(motion.jacobian[of_rows]))
+        factors = motion.factorise(np.where(diagonal, sizes, 0.0))
+        rows -= factors.dependent + factors.idle
     return int(np.sum(~motion.held)) - rows
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from models import of_parts
+from models import FREE, of_parts, winged_satellite
 
 import femb
 
@@ -49,3 +49,15 @@ def test_what_hangs_on_a_hub_by_hinges_with_latches_is_handed_over_and_damped():
         np.testing.assert_allclose(poles, femb.modes(panels()).frequencies, rtol=1e-8)
     damped = femb.modes(panels("a", "b", "c", damped=True), damped=True, held="hub")
     np.testing.assert_allclose(damped.damping, 0.01, rtol=1e-9)
+
+
+def test_the_satellite_of_modes_with_a_latch_on_each_hinge():
+    """By Lanczos, whose shift counts negative eigenvalues; and its static stability."""
+    model = winged_satellite()
+    for joint in list(model.joints):
+        model.add(femb.Latch(f"{joint} latch", joint=joint, at=0.1))
+    np.testing.assert_allclose(femb.modes(model, 10).frequencies, FREE, atol=1e-6)
+    push = femb.Load("push", body="left panel 2", force=(0.0, 0.0, 1.0))
+    held = of_parts(*(item for item in model.items() if item.name != "hub"), femb.Ground("hub"), push)
+    results = femb.static(held, steps=1)
+    assert set(results.stability) == {"stable"}

@@ -151,7 +151,12 @@ class Dual:
     def _no_branch(self, *other: Any) -> bool:
         raise TypeError("a value is not known when code is written: use minimum and maximum, or branch in the kernel")
 
-    __bool__ = __lt__ = __le__ = __gt__ = __ge__ = __float__ = __index__ = _no_branch
+    __bool__ = __lt__ = __le__ = __gt__ = __ge__ = __index__ = _no_branch
+
+    def __float__(self) -> float:
+        # of what is computed at once, as where kernels are plain Python: arrays take numbers so
+        known = isinstance(self.value, float) and all(each is None for each in self.changes)
+        return float(self.value) if known else float(self._no_branch())
 
 
 def as_dual(x: Any) -> Dual:
