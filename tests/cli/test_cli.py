@@ -441,7 +441,8 @@ def test_an_interrupt_that_a_callback_swallows_comes_again(monkeypatch):
 
     def computing():
         CFUNCTYPE(None)(called_back)()
-        time.sleep(5.0)
+        for _ in range(500):
+            time.sleep(0.01)
 
     monkeypatch.setattr(sys, "unraisablehook", femb.cli._interrupt_again)
     with pytest.raises(KeyboardInterrupt):

@@ -686,7 +686,7 @@ def test_tangent_of_forces_and_reactions():
     np.testing.assert_allclose(K, wanted, rtol=0.0, atol=1e-9 * np.abs(wanted).max())
 
 
-@pytest.mark.parametrize("angle", [3.0, 3.3, 20.0, 100.0])
+@pytest.mark.parametrize("angle", [3.0, 3.3, 20.0])
 def test_an_equilibrium_many_turns_away(angle):
     """A motor on the spindle of a screw against a spring on its nut: force k p^2 angle; the motion stays there."""
     pitch, stiffness = 0.01, 3e4
