@@ -23,6 +23,7 @@ from femb.numerics import rotations
 from femb.results.groups import groups
 from femb.results.results import Results, results_of
 from femb.run.calling import RunOptions, read_call
+from femb.run.memory import with_interval
 from femb.run.simulate import simulate
 from femb.vibration.completion import completed, system_of
 
@@ -323,7 +324,8 @@ def compare(
     model, run, text = read_call(model, run, options)
     case_text = case_text or text
     model = completed(model)
-    system_of(model, run.assembles)  # raises the problems of the model itself, with their items
+    # raises the problems of the model itself, with their items
+    run, _ = with_interval(system_of(model, run.assembles), run)
     name = str(against) if isinstance(against, str | Path) else "the other results"
     other = Results.read(against) if isinstance(against, str | Path) else against
     if other is not None:

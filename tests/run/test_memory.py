@@ -35,3 +35,12 @@ def test_a_run_larger_than_the_memory_is_refused(monkeypatch):
     monkeypatch.setattr(memory, "available", lambda: 1_000_000)
     with pytest.raises(femb.ModelError, match=r"output_interval: gives 1e.06 output times"):
         femb.simulate(satellite(), duration=1.0, output_interval=1e-6)
+
+
+def test_a_comparison_with_results_has_their_interval(monkeypatch, tmp_path):
+    """Of a large model, whose output times are fewer by default."""
+    monkeypatch.setattr(memory, "BY_DEFAULT", 1.0)
+    model = satellite()
+    other = femb.simulate(model, duration=0.01)
+    compared = femb.compare(model, duration=0.01, against=other)
+    assert not compared.failed
