@@ -49,7 +49,7 @@ def _of_bar(data: BulkData, card: Card) -> tuple[tuple[str, ...], Floats]:
         own = card if card.name == "CONROD" else data.property(card, "PROD" if card.name == "CROD" else "PTUBE")
         if own.name == "PTUBE":
             raise own.refuse("stresses of tubes")
-        J, C = own.number("J"), own.number("C", "L") if own.value("C") is not None else 0.0
+        J, C = own.number("J"), own.numbers("C", 1, "L")[0]
         area = own.number("A")
         return ("AXIAL", "TORSION"), np.diag([1.0 / area if area > 0.0 else 0.0, C / J if J > 0.0 else 0.0])
     own = data.property(card, "PBAR")
@@ -58,7 +58,7 @@ def _of_bar(data: BulkData, card: Card) -> tuple[tuple[str, ...], Floats]:
     first, second = own.number("I1"), own.number("I2")
     rows = np.zeros((9, 8))
     for k, letter in enumerate("CDEF"):
-        y, z = (own.number(f"{letter}{i}", "L") if own.value(f"{letter}{i}") is not None else 0.0 for i in (1, 2))
+        y, z = own.numbers(f"{letter}1", 2, "L")
         by = [-y / first if first > 0.0 else 0.0, -z / second if second > 0.0 else 0.0]
         rows[k, :2] = rows[5 + k, 2:4] = by
     rows[4, 6] = 1.0 / own.number("A") if own.number("A") > 0.0 else 0.0

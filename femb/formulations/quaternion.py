@@ -139,7 +139,7 @@ def solve_bordered(coordinates, basis, blocks, mass, damping, reach, work, x):
     n_v = structure[1]
     y, z, product = work[0], work[1], work[2]
     n_p = quaternion_q.size
-    n_q = linear_q.size + 4 * n_p
+    n_q = kinematics.count_of(coordinates)
     joints = n_q + n_p - n_v  # index of a row of joints here less its index in the velocity form
     for k in range(linear_q.size):
         y[linear_v[k]] = x[linear_q[k]]
@@ -202,7 +202,7 @@ def multiply_pulled(coordinates, p, structure, data, work, x, out):
     n_v = structure[1]
     y, product = work[0], work[1]
     n_p = quaternion_q.size
-    n_q = linear_q.size + 4 * n_p
+    n_q = kinematics.count_of(coordinates)
     joints = n_q + n_p - n_v
     for k in range(linear_q.size):
         y[linear_v[k]] = x[linear_q[k]]

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol
 
+import numpy as np
+
 from femb.base.types import Ints
 
 
@@ -175,3 +177,17 @@ class Declares(Protocol):
 
     def energies(self) -> list[Energy]:
         """Its energies and momenta."""
+
+
+def same_arguments(one: object, other: object) -> bool:
+    """Whether arguments of kernels are equal: nested tuples and lists of arrays, numbers and functions.
+
+    NaN, which stands for what is not given, is equal to itself.
+    """
+    if one is other:
+        return True
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
+        return one.shape == other.shape and np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
+    if isinstance(one, tuple | list) and isinstance(other, tuple | list):
+        return len(one) == len(other) and all(map(same_arguments, one, other))
+    return isinstance(one, int | float | str | np.number) and type(one) is type(other) and bool(one == other)

@@ -206,7 +206,7 @@ class KnownForm:
         held (n, m) : B of this model, by z; its inputs are states of the other one.
         """
         kept, more = self.kept(), len(A) - len(self.change)
-        alone = _unseen(kept.left_rates.T, rows_without_rounding(held.T, kept.momenta))
+        alone = _unseen(kept.left_rates.T, product_without_rounding(held.T, kept.momenta, by_rows=True))
         parts = self.change @ kept.motions, self.inverse.T @ kept.momenta @ alone
         X, Y = (np.pad(part, ((0, more), (0, 0))) for part in parts)
         rates, left_rates = (expm(period * each) for each in (kept.rates, alone.T @ kept.left_rates @ alone))
@@ -222,8 +222,13 @@ class KnownForm:
     def known(self, B: Floats, C: Floats) -> tuple[Floats, Floats]:
         """Motions (n, v) that no output C ever sees, and momenta (n, w) that no input B ever changes."""
         of = self.kept()
-        motions = of.motions @ _unseen(of.rates, rows_without_rounding(C, of.motions))
-        seen = np.vstack([rows_without_rounding(B.T, of.momenta), rows_without_rounding(motions.T, of.momenta)])
+        motions = of.motions @ _unseen(of.rates, product_without_rounding(C, of.motions, by_rows=True))
+        seen = np.vstack(
+            [
+                product_without_rounding(B.T, of.momenta, by_rows=True),
+                product_without_rounding(motions.T, of.momenta, by_rows=True),
+            ]
+        )
         return motions, of.momenta @ _unseen(of.left_rates.T, seen)
 
 
@@ -458,16 +463,15 @@ class ModalForm(KnownForm):
         return Invariant(X, of_motions, Y, of_momenta)
 
 
-def product_without_rounding(first: Floats, second: Floats, part: float = ROUNDING) -> Floats:
-    """The product of two matrices, zero where it is less than this part of its terms."""
-    product = first @ second
-    return np.where(np.abs(product) <= part * (np.abs(first) @ np.abs(second)), 0.0, product)
+def product_without_rounding(first: Floats, second: Floats, part: float = ROUNDING, by_rows: bool = False) -> Floats:
+    """The product of two matrices, zero where it is less than this part of its terms.
 
-
-def rows_without_rounding(first: Floats, second: Floats) -> Floats:
-    """The product, zero where it is rounding beside the terms of its row: columns are any basis of their space."""
+    by_rows : of the largest terms in its row, where columns are any basis of their space.
+    """
     product, terms = first @ second, np.abs(first) @ np.abs(second)
-    return np.where(np.abs(product) <= ROUNDING * np.max(terms, axis=1, keepdims=True, initial=0.0), 0.0, product)
+    if by_rows:
+        terms = np.max(terms, axis=1, keepdims=True, initial=0.0)
+    return np.where(np.abs(product) <= part * terms, 0.0, product)
 
 
 def columns_without_rounding(x: Floats) -> Floats:

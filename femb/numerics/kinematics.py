@@ -6,8 +6,14 @@ quaternion_q, omega_v, of the first component of every quaternion in q and of it
 
 import math
 
-from femb.numerics.compiler.compile import kernel, kernel_with_entry
+from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
 from femb.numerics.vector3 import body_part, quaternion_times
+
+
+@inlined
+def count_of(coordinates):
+    """The number n_q of coordinates."""
+    return coordinates[0].size + 4 * coordinates[2].size
 
 
 @kernel

@@ -13,7 +13,7 @@ import numpy as np
 from femb.elements.item import Item
 from femb.layout.element import Batch, LowRank, weighed
 from femb.layout.protocols import LowRankTangent, OfPhase, Strained
-from femb.layout.terms import MassMatrix, Tangent
+from femb.layout.terms import MassMatrix, Tangent, same_arguments
 from femb.model.model import Model
 from femb.small_motions.eigenproblem import EigenProblem, FreeLayout, without_loads
 from femb.small_motions.point import OperatingPoint
@@ -64,13 +64,18 @@ class Beside:
         if any(_tangent_of_low_rank(each, of) for each in side.batches):
             return None
         u = without_loads(side, side.inputs_at(0.0, of.q, of.v))
-        if not _same(u, of.u) or OperatingPoint(side, 0.0, u, of.q, of.v, of.a, of.multipliers).of_functions().rank:
+        if (
+            not same_arguments(u, of.u)
+            or OperatingPoint(side, 0.0, u, of.q, of.v, of.a, of.multipliers).of_functions().rank
+        ):
             return None
         batches = self._still(side.batches)
         if list(map(type, batches)) != list(map(type, of.system.batches)):
             return None
         self.places = [
-            k for k, pair in enumerate(zip(batches, of.system.batches, strict=True)) if not _same(*map(_terms, pair))
+            k
+            for k, pair in enumerate(zip(batches, of.system.batches, strict=True))
+            if not same_arguments(*map(_terms, pair))
         ]
         owners = [side.items_of_batches[k] for k in self.places]
         self.kinds = frozenset(type(item) for items in owners for item in items)
@@ -139,11 +144,11 @@ def _same_start(side: System, of: EigenProblem) -> bool:
     if one.couplings != other.couplings or one.row_labels != other.row_labels:
         return False
     starts = (one.start_coordinates(), one.start_velocities(), side.inputs_at(0.0, of.q, of.v))
-    if not _same(starts, (of.q, other.start_velocities(), of.system.inputs_at(0.0, of.q, of.v))):
+    if not same_arguments(starts, (of.q, other.start_velocities(), of.system.inputs_at(0.0, of.q, of.v))):
         return False
     for system, data in zip((side, of.system), rows, strict=True):
         system.constraint_set.jacobian(of.u, of.q, data)
-    return _same(*rows)
+    return same_arguments(*rows)
 
 
 def _tangent_of_low_rank(batch: Batch, of: EigenProblem) -> bool:
@@ -154,15 +159,3 @@ def _terms(batch: Batch) -> list[object]:
     """The kernels of a batch for matrices at rest, with the arrays that they keep."""
     terms: list[MassMatrix | Tangent] = [*batch.masses(), *(term for term in batch.tangents() if term.exact)]
     return [(each.kernel, each.kept, each.starts) for each in terms]
-
-
-def _same(one: object, other: object) -> bool:
-    """Whether nested tuples and lists of arrays, numbers and functions are equal."""
-    if one is other:
-        return True
-    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
-        # NaN stands for what is not given
-        return one.shape == other.shape and np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
-    if isinstance(one, tuple | list) and isinstance(other, tuple | list):
-        return len(one) == len(other) and all(map(_same, one, other))
-    return isinstance(one, int | float | str) and one == other

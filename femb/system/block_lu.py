@@ -10,7 +10,7 @@ with a multiplier of zero.
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -265,16 +265,9 @@ class LinearSolver:
             filled[places] = part
         return LinearSolver(pattern).without(self.excluded_rows), found
 
-    @cached_property
-    def _of_rows(self) -> Ints:
-        """Places of the diagonal entries of rows of constraints in block data."""
-        pattern = self.pattern
-        result: Ints = np.flatnonzero(pattern.entries_of(np.arange(pattern.n) >= pattern.n_v)[1])
-        return result
-
     def idle(self, data: Matrix) -> int:
         """The number of rows of constraints that are not in force, as of latches: they have a unit diagonal alone."""
-        return int(np.count_nonzero(data[self._of_rows])) if self.pattern.n > self.pattern.n_v else 0
+        return int(np.count_nonzero(data[self.pattern.diagonal_of_rows])) if len(self.excluded_rows) else 0
 
     def multiply(self, data: Floats, x: Floats) -> Floats:
         """A x (n,) for block data A."""

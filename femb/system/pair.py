@@ -8,7 +8,6 @@ states are those of the nominal system.
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from femb.base.errors import ModelError
 from femb.base.types import Bools, Floats
 from femb.layout.discrete import ANGLES
 from femb.layout.element import Batch
-from femb.layout.terms import Force
+from femb.layout.terms import Force, same_arguments
 from femb.system.system import System
 
 # Difference of forward and backward derivatives of what is linear, relative to the largest.
@@ -35,7 +34,7 @@ class SystemPair:
         first, second = sides
         for side in self.sides:
             _check_alike(nominal, side)
-        self._rows_differ = not _same(
+        self._rows_differ = not same_arguments(
             (first.constraint_set.data, first.constraint_set.fixed, first.constraint_set.index),
             (second.constraint_set.data, second.constraint_set.fixed, second.constraint_set.index),
         )
@@ -114,17 +113,13 @@ class SystemPair:
     def _alike(self) -> list[bool]:
         """Whether the terms of each batch are equal in both systems."""
         return [
-            len(one) == len(other)
-            and all(
-                a.kernel is b.kernel and a.reads == b.reads and _same(a.kept, b.kept)
-                for a, b in zip(one, other, strict=True)
-            )
+            same_arguments(_keys(one), _keys(other))
             for one, other in zip(*(side.evaluation.forces for side in self.sides), strict=True)
         ]
 
 
-def _same_force(one: Force, other: Force) -> bool:
-    return one.kernel is other.kernel and one.reads == other.reads and _same(one.kept, other.kept)
+def _keys(forces: Sequence[Force]) -> list[object]:
+    return [(each.kernel, each.reads, each.kept) for each in forces]
 
 
 def _reads_inputs(batch: Batch) -> bool:
@@ -142,16 +137,7 @@ def _check_alike(nominal: System, other: System) -> None:
     if nominal.breakpoints != other.breakpoints:
         raise ModelError(f"the instants of inputs {BESIDE}")
     arrays = nominal.discrete, other.discrete
-    if set(arrays[0]) != set(arrays[1]) or any(not _same(arrays[0][k], arrays[1][k]) for k in arrays[0] if k != ANGLES):
+    if set(arrays[0]) != set(arrays[1]) or any(
+        not same_arguments(arrays[0][k], arrays[1][k]) for k in arrays[0] if k != ANGLES
+    ):
         raise ModelError(f"discrete states {BESIDE}")
-
-
-def _same(one: Any, other: Any) -> bool:
-    """Whether arguments of kernels are equal."""
-    if one is other:
-        return True
-    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
-        return one.shape == other.shape and np.array_equal(one, other)
-    if isinstance(one, tuple | list) and isinstance(other, tuple | list):
-        return len(one) == len(other) and all(map(_same, one, other))
-    return isinstance(one, int | float | str | np.number) and type(one) is type(other) and bool(one == other)

@@ -326,6 +326,14 @@ class Pattern:
         return touched, touched & (rows == columns)
 
     @cached_property
+    def diagonal_of_rows(self) -> Ints:
+        """(n_c,) the places of the diagonal entries of rows of constraints in the data."""
+        blocks = self.block_of[self.n_v :]
+        inside = np.arange(self.n_v, self.n) - self.block_start[blocks]
+        result: Ints = self.diagonal[blocks] + inside * (self.sizes[blocks] + 1)
+        return result
+
+    @cached_property
     def transposed(self) -> Ints:
         """The place of the transposed entry of every entry of the data."""
         from scipy.sparse import coo_array

@@ -80,12 +80,6 @@ def solved(matrix, work):
     solve(matrix[0], factors, pivots, rank, x)
 
 
-@inlined
-def count_of(coordinates):
-    """The number of coordinates."""
-    return coordinates[0].size + 4 * coordinates[2].size
-
-
 @kernel
 def stages(bodies, points, rows, algebra, u, A, first, last, h, y0, K, y):
     """Stages ``first`` to ``last`` - 1 of an explicit Runge-Kutta step of length h from y0 = (q, v, work).
@@ -95,7 +89,7 @@ def stages(bodies, points, rows, algebra, u, A, first, last, h, y0, K, y):
     """
     matrix, (kept, dropped, _, _), _, _, coordinates, work = algebra
     x, gamma, force, still = work[4], work[6], work[8], work[9]
-    n_w, n_v, n_q = kept.size, still.shape[1], count_of(coordinates)
+    n_w, n_v, n_q = kept.size, still.shape[1], kinematics.count_of(coordinates)
     q, v = y[:n_q].reshape((1, n_q)), y[n_q : n_q + n_v].reshape((1, n_v))
     for s in range(first, last):
         stage_state(A, s, h, y0, K, y)
@@ -292,7 +286,7 @@ def steps(bodies, points, rows, algebra, spare, limits, u, zero, near, ratios, s
     coefficients, (scale_q, scale_v), bounds, clock, counts, (y, rate, K, y1, state, fifth), output = loop
     A, E5, E3, _, _ = coefficients
     _, _, _, _, coordinates, work = algebra
-    last, n_v, n_q, quaternion_q = K.shape[0] - 4, work[9].shape[1], count_of(coordinates), coordinates[2]
+    last, n_v, n_q, quaternion_q = K.shape[0] - 4, work[9].shape[1], kinematics.count_of(coordinates), coordinates[2]
     while is_open(bounds, clock, counts, output):
         t, h, rejections, error = clock[TIME], clock[LENGTH], 0, LOST
         if rows is not None:
