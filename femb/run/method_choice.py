@@ -16,6 +16,7 @@ from math import inf, pi
 from typing import TYPE_CHECKING
 
 from femb.base.options import AUTO, METHODS_OF, Run
+from femb.run.memory import with_interval
 
 if TYPE_CHECKING:
     from femb.system.system import System
@@ -63,6 +64,14 @@ def facts_of(system: "System") -> ModelFacts:
         latches=bool(system.layout.latches),
         period=min((each.period for each in system.layout.updates if each.period is not None), default=inf),
     )
+
+
+def with_defaults(system: "System", run: Run) -> tuple[Run, str, str]:
+    """The run with what its model decides where the user did not: its method and its output times, and a line on each;
+    lines are empty for what is given."""
+    run, reason = with_method(system, run)
+    run, of_output = with_interval(system, run)
+    return run, reason, of_output
 
 
 def with_method(system: "System", run: Run) -> tuple[Run, str]:

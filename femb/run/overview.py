@@ -261,7 +261,8 @@ def overview(model: Model, run: Run | None = None) -> Overview:
     run : for the start, and to check that its formulation admits the model.
     """
     from femb.formulations import make_formulation
-    from femb.run.method_choice import with_method
+    from femb.run.memory import check_memory
+    from femb.run.method_choice import with_defaults
 
     system = system_of(model, run is not None and run.assembles)
     if run is not None and isinstance(run.start, StartState):
@@ -275,11 +276,8 @@ def overview(model: Model, run: Run | None = None) -> Overview:
     method: list[str] = []
     if run is not None:
         check_known(model, run.duration)
-        run, reason = with_method(system, run)
-        from femb.run.memory import check_memory, with_interval
-
-        run, of_output = with_interval(system, run)
-        method = [*([f"method {reason}"] if reason else []), *([of_output] if of_output else [])]
+        run, reason, of_output = with_defaults(system, run)
+        method = [line for line in (reason and f"method {reason}", of_output) if line]
         make_formulation(system, run.formulation)
         check_memory(system, run)
         if run.output.restricted:

@@ -12,8 +12,7 @@ from femb.model.model import Model
 from femb.numerics.threads import one_blas_thread
 from femb.recording.recording import Recording
 from femb.results.results import Results
-from femb.run.memory import with_interval
-from femb.run.method_choice import with_method
+from femb.run.method_choice import with_defaults
 from femb.run.start import started
 from femb.run.tangents import RunTangents
 from femb.run.time_loop import RunSummary, integrate
@@ -42,8 +41,7 @@ class RecordedRun:
         system = system_of(model, run.assembles)
         if isinstance(run.start, StartState):
             system = started(system, run)
-        self.run, _ = with_method(system, run)
-        self.run, _ = with_interval(system, self.run)
+        self.run, _, _ = with_defaults(system, run)
         if self.run.accuracy is not None:
             from femb.run.accuracy import toward  # of few runs
 

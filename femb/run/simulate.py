@@ -80,8 +80,8 @@ def simulate(
     case_text, events = case_text or text, tuple(events)
     from femb.formulations import make_formulation
     from femb.recording.recording import Recording
-    from femb.run.memory import check_memory, with_interval
-    from femb.run.method_choice import with_method
+    from femb.run.memory import check_memory
+    from femb.run.method_choice import with_defaults
     from femb.small_motions.spin_watch import SpinWatch
     from femb.steppers import make_stepper
 
@@ -89,8 +89,7 @@ def simulate(
     from_state = isinstance(run.start, StartState)
     if from_state:
         system = started(system, run)
-    run, reason = with_method(system, run)
-    run, of_output = with_interval(system, run)
+    run, reason, of_output = with_defaults(system, run)
     for warning in run.unused():
         warnings.warn(warning, FembWarning, stacklevel=2)
     check_figures_of(model)

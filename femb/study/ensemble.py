@@ -27,8 +27,7 @@ from femb.results.results import Results
 from femb.results.storage.file import MemoryWriter
 from femb.run.calling import RunOptions, read_call
 from femb.run.events import RunSummary
-from femb.run.memory import with_interval
-from femb.run.method_choice import with_method
+from femb.run.method_choice import with_defaults
 from femb.run.simulate import simulate, tolerance_notes
 from femb.run.start import started
 from femb.study.outputs import history
@@ -193,8 +192,7 @@ class _Members:
                 self._alone(k)
         if not begun:
             return
-        run, reason = with_method(next(iter(begun.values())), self.run)
-        run, _ = with_interval(next(iter(begun.values())), run)
+        run, reason, _ = with_defaults(next(iter(begun.values())), self.run)
         recorders = [Recorder(member, run.output) for member in begun.values()]
         forces = any(recorder.selection.wants_forces for recorder in recorders)
         evaluate = recorders[0].selection.evaluation
