@@ -133,8 +133,8 @@ from femb.elements.control.joint_sensors import WheelSpeedSensor as WheelSpeedSe
 from femb.elements.control.strain import StrainGauge as StrainGauge  # sensors.strain
 
 # controllers: Controllers
-from femb.elements.control.laws import PDController as PDController  # controllers.pd
-from femb.elements.control.laws import PIDController as PIDController  # controllers.pid
+from femb.elements.control.pd import PDController as PDController  # controllers.pd
+from femb.elements.control.pd import PIDController as PIDController  # controllers.pid
 from femb.elements.control.laws import LinearController as LinearController  # controllers.state_space
 from femb.elements.control.laws import FilterController as FilterController  # controllers.filter
 from femb.elements.control.function import SampledController as SampledController  # controllers.python

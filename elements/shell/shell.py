@@ -43,7 +43,6 @@ from femb.elements.shell.mesh import (
     surface_mesh,
     surface_problem,
 )
-from femb.elements.shell.records import shell_records
 from femb.elements.shell.results import ShellResults
 from femb.layout.layout import Layout, ShellLayout, Station
 from femb.layout.views import ModelAtStart, ModelView, StartPoses
@@ -595,6 +594,8 @@ class Shell(Item):
 
     @staticmethod
     def records(items: list[Any], system: RecordedSystem) -> Records:
+        from femb.elements.shell.records import shell_records  # of runs alone
+
         return shell_records(items, system)
 
 

@@ -91,6 +91,8 @@ Strains = Annotated[Any, Shape((4,)), OWN_UNITS]
 """Axial strain, twist and the curvatures about y and z; stored as a read-only float array of shape (4,)."""
 Pair = Annotated[Any, Shape((2,))]
 """Two numbers; stored as a read-only float array of shape (2,)."""
+Matrix = Annotated[Any, Shape((None, None)), Unit("own")]
+"""A matrix of any size, whose numbers have units of their own."""
 Matrix4 = Annotated[Any, Shape((4, 4))]
 """A 4 x 4 matrix; stored as a read-only float array."""
 Matrix6 = Annotated[Any, Shape((6, 6))]
