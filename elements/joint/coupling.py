@@ -14,8 +14,13 @@ from femb.base.types import NOT_NEGATIVE, OWN_UNITS, POSITIVE, Arguments, Floats
 from femb.base.values import as_numbers, frozen_array, shown
 from femb.elements.joint.primitives import table_at
 from femb.elements.joint.relation import ANGULAR, STRAIGHT, JointCoordinate, Relation, Term
+from femb.layout.layout import Layout
+from femb.layout.views import ModelView, StartPoses
 
 # Angles count turns. Source: docs/theory/constraints.md, section 13.
+
+# Step (rad or m) of differences of a function in Python, and the part by which they may differ from its derivative.
+STEP, SAME_SLOPE = 1e-5, 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -343,7 +348,7 @@ def _at_pieces(pieces: Floats, c: float) -> tuple[float, ...]:
 class FunctionCoupling(_OfTwo):
     """The second coordinate is a function of the first, in Python.
 
-    Raises ModelError: a function without derivatives.
+    Raises ModelError: a function without derivatives, or with others than its own where the motion starts.
     """
 
     kind: ClassVar[str] = "python"
@@ -376,6 +381,26 @@ class FunctionCoupling(_OfTwo):
 
     def terms(self) -> tuple[Term, ...]:
         return Term(("first",), self.first, -1.0, self._checked), Term(("second",), self.second, 1.0)
+
+    def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
+        super().declare_dofs(layout, placement, model)
+        joint, _, coordinate = self.coordinates_in(layout)[0]
+        self._compare_derivatives(coordinate.value(layout.pose(joint.first), layout.pose(joint.second)))
+
+    def _compare_derivatives(self, c: float) -> None:
+        """Raise ModelError where a derivative at c is not between the differences of the number before it, but for as
+        much as itself changes there."""
+        below, at, above = (np.array(self._checked(c + step)) for step in (-STEP, 0.0, STEP))
+        for k, word in ((1, "first"), (2, "second")):
+            low, high = sorted([(at[k - 1] - below[k - 1]) / STEP, (above[k - 1] - at[k - 1]) / STEP])
+            rounding = 1e-15 * max(abs(below[k - 1]), abs(above[k - 1])) / STEP
+            room = SAME_SLOPE * max(abs(low), abs(high)) + np.ptp([below[k], at[k], above[k]]) + 10.0 * rounding
+            if not low - room <= at[k] <= high + room:
+                raise ModelError.at(
+                    (self.table, self.name, "function"),
+                    f"got {at[k]:.6g} as the {word} derivative at {c:.6g}, where differences give "
+                    f"{0.5 * (low + high):.6g}: correct it, reactions and rates follow from it",
+                )
 
     def _checked(self, c: float) -> tuple[float, float, float]:
         """The three numbers of the function. Raises ModelError."""

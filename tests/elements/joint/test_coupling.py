@@ -271,6 +271,14 @@ def test_a_periodic_table_is_the_function_that_it_samples():
             "couplings.x.second: is joints.b pin.angle, which has a driver, drivers.d",
         ),
         (
+            [FunctionCoupling("x", of("a pin"), of("b pin"), lambda c: (2.0 * c, 0.5, 0.0))],
+            "couplings.x.function: got 0.5 as the first derivative at 0, where differences give 2",
+        ),
+        (
+            [FunctionCoupling("x", of("a pin"), of("b pin"), lambda c: (c**2, 2.0 * c, -2.0))],
+            "couplings.x.function: got -2 as the second derivative at 0, where differences give 2",
+        ),
+        (
             [Gear("x", of("a pin"), of("b pin"), ratio=2.0, offset=0.3)],
             "couplings.x: .relation. is open by 0.3 at the start",
         ),
