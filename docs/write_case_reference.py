@@ -62,6 +62,11 @@ TOP = {
         "tables", "", "",
         "[numbers that analyses change](../howto/sweep.md#parameters), by which results are differentiated",
     ),
+    "unmodelled": (
+        "tables", "", "",
+        "[errors of what acts or is measured](../howto/robust.md#unmodelled-dynamics), by frequency: `at`, `error`, "
+        "`frequencies`",
+    ),
     "patterns": (
         "tables", "", "",
         "[items that are repeated](../howto/run_a_case.md#write-a-case): `count`, `each`, `first`, `last`, and tables "

@@ -222,12 +222,15 @@ def _set_aside(document: dict[str, Any], set_paths: Paths) -> None:
 
 
 def _parameters_in(document: dict[str, Any], set_paths: Paths) -> tuple[Mapping[str, Any], list[Problem]]:
-    """The parameters of a case, whose values are set, and their problems; they are taken out of its tables."""
-    if "parameters" not in document:
+    """The parameters of a case, whose values are set, and the problems of these and of unmodelled dynamics; both are
+    taken out of its tables."""
+    if not {"parameters", "unmodelled"} & document.keys():
         return {}, []
-    from femb.case.parameters import take_parameters
+    from femb.case.parameters import read_tables, take_parameters
+    from femb.case.unmodelled import Unmodelled
 
-    return take_parameters(document, set_paths)
+    parameters, problems = take_parameters(document, set_paths)
+    return parameters, problems + read_tables(Unmodelled, document.pop(Unmodelled.table, {}))[1]
 
 
 def _code_in(document: dict[str, Any]) -> list[Problem]:

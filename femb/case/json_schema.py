@@ -16,6 +16,7 @@ from femb.base.types import OWN_UNITS, LowerBound, OneOf, SeveralForms, Shape, U
 from femb.case.build import OPTIONS, kinds
 from femb.case.parameters import Parameter
 from femb.case.schema import WITH_UNIT, choices, keys_of, required_keys, takes_numbers
+from femb.case.unmodelled import Unmodelled
 from femb.elements import registry
 from femb.model.model import Figure
 from femb.profiles import PROFILES, Profile
@@ -68,10 +69,14 @@ def schema() -> dict[str, Any]:
         found = {"type": "object", "propertyNames": NAMES, "additionalProperties": items}
         properties[table] = _with(found, description=meaning(table))
     properties |= {table: _with(writer.table(kind), description=meaning(table)) for table, kind in OPTIONS.items()}
-    properties[Parameter.table] = {
-        "type": "object", "propertyNames": NAMES, "additionalProperties": writer.table(Parameter),
-        "description": "Numbers that studies change and by which results are differentiated, by name.",
-    }  # fmt: skip
+    of_analyses = {
+        Parameter: "Numbers that studies change and by which results are differentiated, by name.",
+        Unmodelled: "Dynamics of inputs and outputs that a model leaves out, by their relative error.",
+    }
+    for kind, text in of_analyses.items():
+        properties[kind.table] = {
+            "type": "object", "propertyNames": NAMES, "additionalProperties": writer.table(kind), "description": text,
+        }  # fmt: skip
     return {
         "$schema": DRAFT,
         "title": "femb case",

@@ -10,7 +10,7 @@ A case has the table for its analyses, a study may have one of its own. Both are
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, get_origin
+from typing import Annotated, Any, ClassVar, TypeVar, get_origin
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from femb.case.compose import apply_override, composed, entry_of, override
 from femb.case.schema import choices, keys_of, unit_of_entry
 from femb.case.text import KeyPath, typed_key
 
+T = TypeVar("T")
 DISTRIBUTIONS = ("uniform", "normal", "lognormal")
 # Half of a range is so many standard deviations of a normal distribution.
 DEVIATIONS = 3.0
@@ -127,21 +128,28 @@ def read_parameters(tables: object, of_file: bool = True) -> tuple[dict[str, Par
 
     of_file : whether they are of a case file, where each has entries.
     """
-    where = Parameter.table
-    found: dict[str, Parameter] = {}
+    found, problems = read_tables(Parameter, tables)
+    for name, values in tables.items() if of_file and isinstance(tables, Mapping) else ():
+        if isinstance(values, Mapping) and not {"entry", "entries"} & values.keys():
+            problems.append(Problem((Parameter.table, name, "entry"), "is missing"))
+    return found, problems
+
+
+def read_tables(kind: type[T], tables: object) -> tuple[dict[str, T], list[Problem]]:
+    """The items of tables [TABLE.NAME] of a kind, by name, and the problems; items that are made stay."""
+    found: dict[str, T] = {}
     problems: list[Problem] = []
+    where: str = kind.table  # type: ignore[attr-defined]
     if not isinstance(tables, Mapping):
         return found, [Problem((where,), f"got {shown(tables)}, wanted tables [{where}.NAME]")]
     for name, values in tables.items():
-        if isinstance(values, Parameter):
+        if isinstance(values, kind):
             found[name] = values
         elif not isinstance(values, Mapping):
             problems.append(Problem((where, str(name)), f"got {shown(values)}, wanted a table [{where}.NAME]"))
         else:
-            found[name], bad = read_table(Parameter, dict(values), name=name)
+            found[name], bad = read_table(kind, dict(values), name=name)
             problems += [Problem((where, name, *path), text) for path, text in bad.items()]
-            if of_file and not {"entry", "entries"} & values.keys():
-                problems.append(Problem((where, name, "entry"), "is missing"))
     return found, problems
 
 

@@ -50,17 +50,22 @@ class Scaling:
 
 
 def scaling_at(
-    N: Complexes, sizes: Sequence[int], gamma: float | None = None, beside: Sequence[Complexes] = ()
+    N: Complexes,
+    sizes: Sequence[int],
+    gamma: float | None = None,
+    beside: Sequence[Complexes] = (),
+    real: int | None = None,
 ) -> Scaling | None:
     """The scalings with the least level at one frequency, or, for a level, those in the middle of all that prove it.
 
     N : of w and d by z and e, with w and z of the blocks' ``sizes`` first. beside : likewise at other frequencies, at
-    which the same scalings should prove a level. The level is found from D and G themselves: what a solver says of its
+    which the same scalings should prove a level. real : the number of blocks that are real parameters, by default all;
+    later ones are complex and have no G. The level is found from D and G themselves: what a solver says of its
     accuracy is no proof. None where there is none.
     """
     for balanced in (True, False):
         t = _balance(N, sum(sizes)) if balanced else np.ones(sum(sizes))
-        found = _solved([N, *beside], sizes, t, gamma)
+        found = _solved([N, *beside], sizes, t, gamma, real)
         if found is not None:
             level = _level(found, N)
             if np.isfinite(level) and (gamma is None or level <= gamma):
@@ -119,7 +124,9 @@ def _triangle(n: int) -> tuple[Any, Any]:
     return rows, columns
 
 
-def _solved(of: Sequence[Complexes], sizes: Sequence[int], t: Floats, gamma: float | None) -> Scaling | None:
+def _solved(
+    of: Sequence[Complexes], sizes: Sequence[int], t: Floats, gamma: float | None, real: int | None
+) -> Scaling | None:
     """The scalings that Clarabel finds for all of some N, in coordinates that are scaled by t (r,)."""
     clarabel = _solver()
     from scipy.sparse import csc_matrix
@@ -139,6 +146,7 @@ def _solved(of: Sequence[Complexes], sizes: Sequence[int], t: Floats, gamma: flo
     cones = [2 * n for n in sizes]
     lengths = [n * (n + 1) // 2 for n in cones]
     rows = np.cumsum([0, *lengths])
+    with_G = [place for place in places if place[0] < sum(sizes[:real])]
     of_D, of_G = list[Floats](), list[Floats]()
     for start, E in places:
         part = slice(start, start + len(E))
@@ -150,7 +158,8 @@ def _solved(of: Sequence[Complexes], sizes: Sequence[int], t: Floats, gamma: flo
         positive, block = np.zeros(rows[-1]), int(np.searchsorted(starts, start))
         positive[rows[block] : rows[block + 1]] = -_real(E)
         of_D.append(np.concatenate([*changes, positive]))
-        of_G.append(np.concatenate([*crosses, np.zeros(rows[-1])]))
+        if start < sum(sizes[:real]):
+            of_G.append(np.concatenate([*crosses, np.zeros(rows[-1])]))
     levels = [d.conj().T @ d for _, _, _, d in parts]
     fixed = [e.conj().T @ e - (gamma or 0.0) ** 2 * level for (_, e, _, _), level in zip(parts, levels, strict=True)]
     last = [-level if gamma is None else np.eye(r + m, dtype=complex) for level in levels]
@@ -172,9 +181,9 @@ def _solved(of: Sequence[Complexes], sizes: Sequence[int], t: Floats, gamma: flo
         return None
     D: Complexes = np.zeros((r, r), dtype=complex)
     G: Complexes = np.zeros((r, r), dtype=complex)
-    for (at, E), of_d, of_g in zip(places, x, x[len(places) :], strict=False):
-        D[at : at + len(E), at : at + len(E)] += of_d * E
-        G[at : at + len(E), at : at + len(E)] += of_g * E
+    for matrix, own, values in ((D, places, x), (G, with_G, x[len(places) :])):
+        for (at, E), value in zip(own, values, strict=False):
+            matrix[at : at + len(E), at : at + len(E)] += value * E
     scale = np.outer(t, t)
     return Scaling(np.asarray(D * scale), np.asarray(G * scale), 0.0)
 
@@ -191,13 +200,13 @@ def _solver() -> Any:
 
 
 class Plant:
-    """N(s) = D + C (s - A)^-1 B of (z, e) by (w, d), balanced."""
+    """N(s) = D + C (s - A)^-1 B of (z, e) by (w, d), balanced; real : as with ``scaling_at``."""
 
-    def __init__(self, space: StateSpace, sizes: Sequence[int]) -> None:
+    def __init__(self, space: StateSpace, sizes: Sequence[int], real: int | None = None) -> None:
         scale = balancing(space.A)
         self.A, self.B = space.A * scale / scale[:, None], space.B / scale[:, None]
         self.C, self.D = space.C * scale, space.D
-        self.sizes, self.r = tuple(sizes), sum(sizes)
+        self.sizes, self.r, self.real = tuple(sizes), sum(sizes), real
         self.poles = np.linalg.eigvals(self.A)
 
     def at(self, omega: float) -> Complexes:
@@ -271,16 +280,16 @@ def bound(plant: Plant, level: float = 0.0, most: int = 1000, stop: float = np.i
         low, high = next((a, b) for a, b in left if a <= omega <= b)
         ends = max(low, omega / width), min(high, omega * width)
         beside = [plant.at(w) for w in ends]
-        centred = scaling_at(N, plant.sizes, gamma, beside) if gamma else None
+        centred = scaling_at(N, plant.sizes, gamma, beside, plant.real) if gamma else None
         if centred is None and gamma:
             width = max(np.sqrt(width), 1.0 + 1e-3)
-            centred = scaling_at(N, plant.sizes, gamma)
+            centred = scaling_at(N, plant.sizes, gamma, real=plant.real)
         if centred is None:
-            found = scaling_at(N, plant.sizes)
+            found = scaling_at(N, plant.sizes, real=plant.real)
             if found is None or SLACK * found.gamma > stop:
                 return ProvedLevel(np.inf, omega, count)
             gamma, where = max(gamma, SLACK * found.gamma), omega
-            centred = scaling_at(N, plant.sizes, gamma) or Scaling(found.D, found.G, gamma)
+            centred = scaling_at(N, plant.sizes, gamma, real=plant.real) or Scaling(found.D, found.G, gamma)
         low, high = plant.interval(centred, omega)
         if not low < omega < high:
             low, high = omega * (1.0 - 1e-9), omega * (1.0 + 1e-9)

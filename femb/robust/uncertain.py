@@ -18,6 +18,7 @@ from femb.base.errors import FembError, FembWarning, ModelError
 from femb.base.html import Tabled
 from femb.base.types import Complexes, Floats, Ints
 from femb.base.values import nearest, numbered
+from femb.case.unmodelled import Unmodelled
 from femb.elements.control.linear_law import LinearLaw
 from femb.linear.begin import operating_point
 from femb.linear.conserved import without_conserved
@@ -38,10 +39,20 @@ from femb.linear.sampled_motion import part_of, with_continuous
 from femb.linear.state_space import FORMATS, StateSpace
 from femb.model.model import Model
 from femb.results.array_file import write_arrays
+from femb.robust.matrices import (
+    closed_by,
+    independent,
+    model_of,
+    stacked,
+    transfer_of,
+    with_names,
+    without_coordinates,
+)
 from femb.robust.ranges import UncertainRange, check_causes, in_words, range_of
 from femb.robust.realisation import ParametricForm, linear, realised
 from femb.robust.reduction import shapes_of
-from femb.study.sensitivity import CaseFamily, parameters_of, read_either
+from femb.robust.unmodelled import ErrorBlock, blocks_of, with_blocks
+from femb.study.sensitivity import CaseFamily, given_entries, parameters_of, read_either
 from femb.study.study import Build, Study
 from femb.vibration.completion import system_of
 
@@ -49,12 +60,10 @@ from femb.vibration.completion import system_of
 EXACT = 1e-7
 # As EXACT, of a reduced form, above which a warning says so.
 REDUCED = 1e-3
-# Of the stiffness, what acts on a free motion and is rounding; of a row of free motions, what is another coordinate.
-SEEN, APART = 1e-9, 1e-3
+# Of the stiffness, what acts on a free motion and is rounding.
+SEEN = 1e-9
 # Values, in units of half of the range, of a parameter that is not linear, at which modes are taken beside the middle.
 TURNS = (-1.0, -0.5, 0.5, 1.0)
-# Corners of a box that are visited, and the number of parameters with so many.
-CORNERS = 1024
 SEED = 1
 
 
@@ -68,7 +77,8 @@ class Uncertain(Tabled):
     of values has an equilibrium of its own, about which it is linearised. still : loads by a profile of time that act
     at the start: they are inputs, and zero in the state that is linearised about. shapes : to which the models are
     reduced, 0 of full ones. difference : the largest relative one of transfer matrices from those of models that were
-    made at ``compared`` values. words : with which models were made. title : of the model.
+    made at ``compared`` values. words : with which models were made. title : of the model. blocks : unmodelled
+    dynamics, of which plant and core know nothing.
     """
 
     ranges: tuple[UncertainRange, ...]
@@ -83,6 +93,12 @@ class Uncertain(Tabled):
     shapes: int = 0
     following: tuple[str, ...] = ()
     moves: bool = False
+    blocks: tuple[ErrorBlock, ...] = ()
+
+    @property
+    def structure(self) -> tuple[int, ...]:
+        """The repetitions of the parameters and of the unmodelled dynamics."""
+        return (*self.sizes, *(1,) * len(self.blocks))
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -130,6 +146,10 @@ class Uncertain(Tabled):
         """The loop of the nominal controllers at values of parameters, as in ``at``."""
         return Loop(self.at(values), self.laws)
 
+    def without_errors(self) -> "Uncertain":
+        """The model without unmodelled dynamics."""
+        return replace(self, blocks=())
+
     @property
     def channels(self) -> tuple[str, ...]:
         """The channels at which the loop can be opened."""
@@ -148,6 +168,8 @@ class Uncertain(Tabled):
     def closed(self, channel: str) -> StateSpace:
         """(z, s) by (w, e) of continuous loops, all closed: e adds to the command of a channel, and s = S e acts.
 
+        w and z are those of parameters, then of unmodelled dynamics.
+
         Raises ModelError: an unknown channel, a sampled law.
         """
         if any(law.period is not None for law in self.laws):
@@ -158,8 +180,9 @@ class Uncertain(Tabled):
         if law is None:
             known = self.channels
             raise ModelError(f"loop: no channel {channel!r}{nearest(channel, known)}; there are: {', '.join(known)}")
-        opened = with_continuous(self.reduced(), self.laws, (law, *law.openings[channel]))
-        count = sum(self.sizes)
+        reduced = with_blocks(self.reduced(), self.blocks, sum(self.sizes))
+        opened = with_continuous(reduced, self.laws, (law, *law.openings[channel]))
+        count = sum(self.structure)
         kept, rows = [*range(count), -1], [*range(count), -1]
         A, B, C, D = opened.A, opened.B[:, kept], opened.C[rows], opened.D[np.ix_(rows, kept)]
         # v = -L a is the last output, and a = v + e acts
@@ -169,7 +192,7 @@ class Uncertain(Tabled):
         whole = last + np.outer(by, row)
         whole[-1] = row
         n = len(A)
-        names = [f"{each}" for each in self.plant.inputs[:count]]
+        names = reduced.inputs[:count]
         return StateSpace(
             whole[:n, :n], whole[:n, n:], whole[n:, :n], whole[n:, n:], opened.states, (*names, "e"), (*names, "S e"),
             title=self.title,
@@ -178,7 +201,7 @@ class Uncertain(Tabled):
     def table(self) -> str:
         """The ranges, their repetitions, and the difference from models of the same values."""
         lines = [self.title] if self.title else []
-        lines += [each.words() for each in self.ranges]
+        lines += [*(each.words() for each in self.ranges), *(each.words() for each in self.blocks)]
         if self.still:
             lines.append(f"about the state without {', '.join(self.still)}: loads by a profile of time are inputs")
         if self.following:
@@ -191,105 +214,21 @@ class Uncertain(Tabled):
         return "\n".join(lines)
 
     def write(self, path: str | Path) -> Path:
-        """Write a path, .npz or .mat: a, b, c, d of the plant with w and z first, block_name, block_size, nominal, low,
-        high, tangent (of a quarter of the range where an angle enters by its half, else 0), unit, inputs, outputs.
+        """Write a path, .npz or .mat: a, b, c, d of the plant with w and z first, block_name, block_size, block_kind,
+        inputs, outputs; of the real blocks nominal, low, high, unit, tangent (of a quarter of the range where an angle
+        enters by its half, else 0). Complex blocks, of any gain of at most one, come last, with their weights in the
+        plant.
         """
-        plant, ranges = self.plant, self.ranges
+        plant, ranges = with_blocks(self.plant, self.blocks, sum(self.sizes)), self.ranges
         arrays: dict[str, Any] = {word.lower(): getattr(plant, word) for word in "ABCD"}
-        arrays |= {"block_size": np.array(self.sizes), "block_name": tuple(each.name for each in ranges)}
+        arrays["block_name"] = (*(each.name for each in ranges), *(each.name for each in self.blocks))
+        arrays["block_kind"] = ("real",) * len(ranges) + ("complex",) * len(self.blocks)
+        arrays["block_size"] = np.array(self.structure)
         arrays |= {word: np.array([getattr(each, word) for each in ranges]) for word in ("low", "high")}
         arrays["nominal"] = np.array([each.of.value for each in ranges])
         arrays["tangent"] = np.array([each._tangent * each.turning for each in ranges])
         arrays |= {"unit": tuple(each.of.unit for each in ranges), "inputs": plant.inputs, "outputs": plant.outputs}
         return write_arrays(path, arrays, FORMATS[:2])
-
-
-def transfer_of(model: SecondOrderModel, s: complex, kinematics: Floats) -> Complexes:
-    """(p, m) the transfer matrix of a second-order model with q' = v + E q, refined by its residual."""
-    from scipy.linalg import lu_factor, lu_solve
-
-    n = len(model.names)
-    E = kinematics[:, :n]
-    rate = s * np.eye(n) - E
-    left = model.stiffness + (s * model.mass + model.damping) @ rate
-    factors = lu_factor(left)
-    q = lu_solve(factors, model.forces.astype(complex))
-    for _ in range(2):
-        q = q + lu_solve(factors, model.forces - left @ q)
-    v = rate @ q
-    return np.asarray(model.position @ q + model.rate @ v + s * model.acceleration @ v + model.direct)
-
-
-def model_of(whole: Floats, names: tuple[str, ...]) -> SecondOrderModel:
-    """The model whose matrices [M, C, K, -F; A, V, P, D] are stacked."""
-    n = len(names)
-    upper, lower = whole[:n], whole[n:]
-    M, C, K, F = np.split(upper, [n, 2 * n, 3 * n], axis=1)
-    acceleration, rate, position, direct = np.split(lower, [n, 2 * n, 3 * n], axis=1)
-    return SecondOrderModel(names, M, C, K, -F, position, rate, acceleration, direct)
-
-
-def stacked(model: SecondOrderModel) -> Floats:
-    """[M, C, K, -F; A, V, P, D] of a model."""
-    return np.vstack([
-        np.hstack([model.mass, model.damping, model.stiffness, -model.forces]),
-        np.hstack([model.acceleration, model.rate, model.position, model.direct]),
-    ])  # fmt: skip
-
-
-def with_names(
-    words: Mapping[str, Any], count: int, inputs: Sequence[str], outputs: Sequence[str], model: SecondOrderModel
-) -> dict[str, Any]:
-    """The arguments of ``space_of`` for these inputs and outputs; free motions only where they have no stiffness."""
-    free, n = words["free"], len(model.names)
-    if free is not None:
-        sizes = np.max(np.abs(model.stiffness), initial=0.0) * np.max(np.abs(free[0]), initial=0.0)
-        if np.max(np.abs(model.stiffness @ free[0]), initial=0.0) > 1e-9 * sizes:
-            free = None
-    E = words["kinematics"]
-    added = np.zeros((n, len(inputs) - (E.shape[1] - n)))
-    if added.shape[1]:
-        E = np.hstack([E[:, :n], added, E[:, n:]])
-    return {**words, "inputs": tuple(inputs), "outputs": tuple(outputs), "kinematics": E, "free": free}
-
-
-def without_coordinates(
-    model: SecondOrderModel, words: dict[str, Any], still: Ints
-) -> tuple[SecondOrderModel, dict[str, Any]]:
-    """The model without coordinates that follow the others by their mass alone, and the arguments of ``space_of``."""
-    if not len(still):
-        return model, words
-    rest = np.setdiff1d(np.arange(len(model.names)), still)
-    M = model.mass
-    follow = -np.linalg.solve(M[np.ix_(still, still)], M[np.ix_(still, rest)])
-    square = np.ix_(rest, rest)
-    reduced = SecondOrderModel(
-        tuple(model.names[k] for k in rest), M[square] + M[np.ix_(rest, still)] @ follow, model.damping[square],
-        model.stiffness[square], model.forces[rest], model.position[:, rest], model.rate[:, rest],
-        model.acceleration[:, rest] + model.acceleration[:, still] @ follow, model.direct,
-    )  # fmt: skip
-    E, free = words["kinematics"], words["free"]
-    if free is not None:
-        moves = np.max(np.abs(free[0][rest]), axis=0) > 1e-9 * np.max(np.abs(free[0]), axis=0)
-        left = free[0][rest][:, moves]
-        # of motions that only differed in what is left out nothing is known
-        alone = np.linalg.matrix_rank(left) == left.shape[1]
-        free = (left, int(np.sum(moves[: free[1]]))) if alone else None
-    columns = [*rest, *range(len(M), E.shape[1])]
-    return reduced, {**words, "kinematics": E[rest][:, columns], "free": free}
-
-
-def _independent(vectors: Floats) -> Ints:
-    """(k,) the first rows of vectors (n, k) that determine all of them."""
-    rows, chosen = vectors / np.max(np.abs(vectors), axis=0), list[int]()
-    left = rows.copy()
-    for k in range(len(rows)):
-        if (size := float(np.linalg.norm(left[k]))) > APART * float(np.linalg.norm(rows, axis=1).max()):
-            chosen.append(k)
-            left = left - np.outer(left @ left[k], left[k]) / size**2
-        if len(chosen) == vectors.shape[1]:
-            break
-    return np.array(chosen)
 
 
 class _Samples:
@@ -360,7 +299,7 @@ class _Samples:
         if self.first is None:
             self.free = None if words["free"] is None else words["free"][0]
             if self.free is not None:
-                self.leading = _independent(self.free)
+                self.leading = independent(self.free)
         if self.free is None or not self.free.shape[1]:
             return model, words
         free, K = self.free, model.stiffness
@@ -447,6 +386,7 @@ def uncertain(
     outputs: Sequence[str] | None = None,
     laws: Sequence[LinearLaw] | None = None,
     modes: int | None = None,
+    unmodelled: Mapping[str, Any] | None = None,
     points: int = 20,
     overrides: Iterable[str] = (),
     **point: Any,
@@ -460,6 +400,7 @@ def uncertain(
         outputs: likewise.
         laws: of controllers in place of those of the case, as in ``femb.loop``.
         modes: keep so many flexible modes, what each parameter changes of them, and the static share of the others.
+        unmodelled: tables of unmodelled dynamics by name, as [unmodelled.NAME]; by default those of the case.
         points: number of random sets of values at which the form is compared with models, beside the corners.
         overrides: entries to replace, as in ``load_case``.
         point: options of ``femb.operating_point``.
@@ -469,7 +410,9 @@ def uncertain(
             dependence that has no exact form.
     """
     study = case if isinstance(case, Study) else read_either(case, tuple(overrides))
-    chosen = parameters_of(study, by)
+    if unmodelled is None:
+        unmodelled = given_entries(study).get(Unmodelled.table, {}) if study.build is None else {}
+    chosen = parameters_of(study, by) if by or study.parameters or study.variables or not unmodelled else {}
     family = CaseFamily(study, chosen, {})
     ranges = tuple(map(range_of, family.parameters))
     check_causes(ranges)
@@ -479,13 +422,15 @@ def uncertain(
     own = fixed_controllers(model).items() if laws is None else ()
     following = tuple(f"controllers.{name}" for name, each in own if each is not model.controllers[name])
     laws, names = _channels(model, laws, inputs, outputs, point)
+    read, set_ = ([x for law in laws for x in getattr(law, word)] for word in ("inputs", "outputs"))
+    blocks = blocks_of(unmodelled, [x for x in names[0] if x in set_], [x for x in names[1] if x in read], list(chosen))
     samples = _Samples(family, names, point)
     samples.leave_out(ranges)
     middle = np.zeros(len(ranges))
     first, words = samples.made(ranges, middle)
     straight = [linear(samples.matrix(ranges), k, len(ranges)) for k in range(len(ranges))]
-    for k in np.flatnonzero(~np.array(straight)):
-        ranges = _as_angle(samples, ranges, int(k))
+    for k in (k for k, own in enumerate(straight) if not own):
+        ranges = _as_angle(samples, ranges, k)
     if modes is not None:
         samples.reduce(ranges, straight, modes)
         samples.known.clear()
@@ -496,7 +441,9 @@ def uncertain(
     core, plant = _extended(form, first, ranges, words)
     moves = point["start"] == "equilibrium"
     shapes = 0 if samples.shapes is None else samples.shapes.shape[1]
-    found = Uncertain(ranges, core, plant, tuple(laws), words, 0.0, 0, model.title, still, shapes, following, moves)
+    found = Uncertain(
+        ranges, core, plant, tuple(laws), words, 0.0, 0, model.title, still, shapes, following, moves, blocks
+    )
     return _compared(found, samples, points)
 
 
@@ -586,10 +533,3 @@ def _compared(found: Uncertain, samples: _Samples, points: int) -> Uncertain:
             "or the model has products that are not linear in all but one of them; take fewer parameters together"
         )
     return replace(found, difference=worst, compared=len(corners) + points)
-
-
-def closed_by(N: Complexes, d: Floats) -> Complexes:
-    """N_22 + N_21 D (1 - N_11 D)^-1 N_12, with w and z first and D of diagonal d."""
-    count = len(d)
-    inner = np.linalg.solve(np.eye(count) - N[:count, :count] * d, N[:count, count:])
-    return np.asarray(N[count:, count:] + N[count:, :count] * d @ inner)

@@ -4,7 +4,7 @@ Source: docs/theory/robust.md, sections 2 to 4.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,13 +16,14 @@ from femb.base.errors import ModelError
 from femb.base.html import Tabled
 from femb.base.types import Floats
 from femb.base.values import numbered
-from femb.linear.loop import STABLE
+from femb.linear.loop import STABLE, Loop
 from femb.linear.loop_derivatives import Opened
 from femb.linear.margins import Margins, OpenedLoop, margins_of
 from femb.linear.norms import peak_gain
 from femb.linear.state_space import StateSpace
 from femb.robust.bounds import SLACK, Plant, bound, recentred
 from femb.robust.uncertain import Uncertain, uncertain
+from femb.robust.unmodelled import CORNER, at_point, disturbed, error_at
 from femb.study.box import largest, points_of
 from femb.study.linear_outputs import DelayMargin, DiskMargin, GainMargin, LoopOutput, PhaseMargin, SensitivityPeak
 from femb.study.study import Build, Study
@@ -51,7 +52,8 @@ class WorstCase:
     quantity : its kind, as in outputs of studies; "stability_radius" is the factor of all ranges at which a loop is
     not stable. channel : where the loop is opened, else "". nominal : value at the nominal parameters. found : the
     worst that a search found, at ``parameters`` and the frequency omega (rad/s).
-    proved : what no parameters of the ranges are worse than, at any frequency; None where there is no proof.
+    proved : what no parameters of the ranges are worse than, at any frequency; None where there is no proof. phases :
+    degrees at omega, of unmodelled dynamics by name, whose size is one.
     """
 
     quantity: str
@@ -62,13 +64,15 @@ class WorstCase:
     parameters: Mapping[str, float]
     omega: float
     proved: float | None = None
+    phases: Mapping[str, float] = field(default_factory=dict)
 
     def line(self) -> str:
         """The numbers in a row."""
         nominal = "" if np.isnan(self.nominal) else f"{self.nominal:.6g}"
         proved = "-" if self.proved is None else f"{self.proved:.6g}"
         name = self.quantity.replace("_", " ") + (f", {self.unit}" if self.unit else "")
-        at = ", ".join(f"{key} = {value:.6g}" for key, value in self.parameters.items())
+        parts = [f"{key} = {value:.6g}" for key, value in self.parameters.items()]
+        at = ", ".join([*parts, *(f"{key} at {value:.0f} deg" for key, value in self.phases.items())])
         omega = f"{self.omega:.6g}" if np.isfinite(self.omega) else "-"
         return f"{name:22}{nominal:>12}{self.found:12.6g}{proved:>12}{omega:>12}  {at}"
 
@@ -77,8 +81,8 @@ class WorstCase:
 class WorstCases(Tabled):
     """The worst cases of a loop over the ranges of an uncertain model.
 
-    growth : the largest real part (1/s) of a pole that was found. boxes, frequencies : of the proofs. why : there are
-    none; else "".
+    growth : the largest real part (1/s) of a pole that was found, without unmodelled dynamics. boxes, frequencies : of
+    the proofs. why : there are none; else "".
     """
 
     of: Uncertain
@@ -144,23 +148,25 @@ def worst(
     if not nominal.stable:
         raise ModelError(f"worst: the nominal loop is not stable: a pole grows by {nominal.growth():.4g} 1/s")
     names = of.channels if channels is None else tuple(channels)
-    begun = points_of(len(of.ranges), seed)
+    begun = points_of(len(of.structure), seed)
+    begun[:, len(of.ranges) :] *= CORNER
     openings = [_Opening(of, name) for name in names]
-    _, growth = largest(openings[0].growth, begun, [openings[0].growth(d) for d in begun])
+    alone = begun[:, : len(of.ranges)]
+    _, growth = largest(openings[0].growth, alone, [openings[0].growth(d) for d in alone])
     search = _Search(of, begun)
     cases = [case for each in openings for case in search.cases(each)]
     why = "" if prove else "as asked"
     if any(law.period is not None for law in of.laws):
         why = "the loop has sampled laws, of which no form is rational in the parameters"
-    elif growth >= -STABLE:
-        why = "the loop is not stable for all parameters"
+    elif growth >= -STABLE or any(each.quantity == "disk_margin" and each.found == 0.0 for each in cases):
+        why = "the loop is not stable for all parameters" + (" and errors" if of.blocks else "")
     elif find_spec("clarabel") is None:
         why = "Clarabel is missing: pip install 'femb[robust]'"
     boxes = frequencies = 0
     if not any(law.period is not None for law in of.laws):
-        radius, d = _radius(openings[0].closed, of.sizes, begun[1:])
-        proof = _Proof(np.inf, 0, 0) if why else _proved_radius(openings[0].closed, of.sizes, radius)
-        values = of.values(d * radius) if np.isfinite(radius) else {}
+        radius, d = _radius(openings[0], begun[1:])
+        proof = _Proof(np.inf, 0, 0) if why else _proved_radius(openings[0], radius)
+        values = of.values(radius * d[: len(of.ranges)]) if np.isfinite(radius) else {}
         proved = proof.level if np.isfinite(proof.level) else None
         cases.append(WorstCase("stability_radius", "", "", np.nan, radius, values, np.nan, proved))
         boxes, frequencies = proof.boxes, proof.frequencies
@@ -170,7 +176,7 @@ def worst(
         opening = openings[names.index(each.channel)]
         disk = each.quantity == "disk_margin"
         level = 1.0 / each.found if disk else each.found
-        proof = proved_level(opening.gain(LESS[each.quantity]), of.sizes, level)
+        proof = proved_level(opening.gain(LESS[each.quantity]), of.structure, level, real=len(of.ranges))
         boxes, frequencies = max(boxes, proof.boxes), frequencies + proof.frequencies
         if np.isfinite(proof.level):
             cases[k] = replace(each, proved=1.0 / proof.level if disk else proof.level)
@@ -181,10 +187,14 @@ class _Opening:
     """The loop opened at a channel, at all parameters."""
 
     def __init__(self, of: Uncertain, channel: str) -> None:
-        self.of, self.channel = of, channel
+        self.of, self.channel, self.omega = of, channel, 1.0
         self.sampled = any(law.period is not None for law in of.laws)
         if not self.sampled:
             self.closed = of.closed(channel)
+        # errors are given by their phases at the peak of the sensitivity
+        self.nominal = self.margins(of.normal({}))
+        if self.nominal is not None and 0.0 < self.nominal[1].at < np.inf:
+            self.omega = self.nominal[1].at
 
     def gain(self, less: float) -> StateSpace:
         """S less a number, as the last output by the last input."""
@@ -192,29 +202,50 @@ class _Opening:
         D[-1, -1] -= less
         return replace(self.closed, D=D)
 
-    def _closed_at(self, d: Floats) -> StateSpace:
-        return recentred(self.closed, self.of.sizes, d, 0.0 * d)
+    def at(self, d: Floats, less: float = 0.0, size: float = 1.0) -> StateSpace:
+        """S less a number at d (k,) times a size: of parameters, and coordinates of errors, without which there are
+        none."""
+        return at_point(self.gain(less), self.of.structure, len(self.of.ranges), d, self.omega, size)
+
+    def loop(self, d: Floats) -> Loop:
+        """The loop, also of sampled laws."""
+        real = len(self.of.ranges)
+        plant = disturbed(self.of.at(d[:real]), self.of.blocks, d[real:], self.omega)
+        return Loop(plant, self.of.laws)
 
     def peak(self, d: Floats, less: float) -> float:
         """The largest size of S less a number."""
-        return peak_gain(recentred(self.gain(less), self.of.sizes, d, 0.0 * d)).gain
+        return peak_gain(self.at(d, less)).gain
 
-    def growth(self, d: Floats) -> float:
+    def growth(self, d: Floats, size: float = 1.0) -> float:
         """The largest real part of a pole, 1/s."""
         if self.sampled:
-            return self.of.loop(d).growth()
-        return float(np.max(np.linalg.eigvals(self._closed_at(d).A).real, initial=-np.inf))
+            return self.loop(d).growth()
+        try:
+            return float(np.max(np.linalg.eigvals(self.at(d, size=size).A).real, initial=-np.inf))
+        except np.linalg.LinAlgError:
+            return np.inf
+
+    def phases(self, d: Floats, omega: float) -> dict[str, float]:
+        """The phases of errors at a frequency (rad/s), in degrees from -180 to 180, by name."""
+        found: dict[str, float] = {}
+        if not np.isfinite(omega):
+            return found
+        for block, t in zip(self.of.blocks, d[len(self.of.ranges) :], strict=False):
+            sign, a = error_at(float(t), self.omega)
+            found[block.name] = float(np.angle(sign * (1j * omega - a) / (1j * omega + a), deg=True))
+        return found
 
     def margins(self, d: Floats) -> tuple[Opened, Margins] | None:
         """The opened loop and its margins; None where the closed one is not stable."""
         if self.sampled:
-            loop = self.of.loop(d)
+            loop = self.loop(d)
             if not loop.stable:
                 return None
             opened: Opened = loop.opened(self.channel)
         else:
             # with a = S e: 1 + L = 1/S, so that a is opened by e = a + L a
-            at = self._closed_at(d)
+            at = self.at(d)
             if np.max(np.linalg.eigvals(at.A).real, initial=-np.inf) >= -STABLE:
                 return None
             through = 1.0 / at.D[-1, -1]
@@ -232,7 +263,6 @@ class _Search:
     def cases(self, at: _Opening) -> list[WorstCase]:
         """The worst case of each quantity at a channel."""
         known = [at.margins(d) for d in self.begun]
-        nominal = at.margins(self.of.normal({}))
         found = []
         for output in OUTPUTS:
             sign = 1.0 if output.unstable else -1.0
@@ -254,17 +284,9 @@ class _Search:
                 d, worst = largest(objective, self.begun, [value(pair) for pair in known], **words)
             pair = at.margins(d)
             omega = output.at(*pair)[0] if pair is not None and np.isfinite(worst) else np.nan
-            found.append(
-                WorstCase(
-                    output.kind,
-                    at.channel,
-                    output.of_unit,
-                    sign * value(nominal),
-                    sign * worst,
-                    self.of.values(d),
-                    omega,
-                )
-            )
+            values, phases = self.of.values(d[: len(self.of.ranges)]), at.phases(d, omega)
+            numbers = sign * value(at.nominal), sign * worst
+            found.append(WorstCase(output.kind, at.channel, output.of_unit, *numbers, values, omega, phases=phases))
         return found
 
 
@@ -278,7 +300,12 @@ class _Proof(NamedTuple):
 
 
 def proved_level(
-    space: StateSpace, sizes: Sequence[int], found: float, size: float = 1.0, most: int = FREQUENCIES
+    space: StateSpace,
+    sizes: Sequence[int],
+    found: float,
+    size: float = 1.0,
+    most: int = FREQUENCIES,
+    real: int | None = None,
 ) -> _Proof:
     """A level that no gain from the last inputs to the last outputs exceeds over the box, at any frequency.
 
@@ -288,17 +315,19 @@ def proved_level(
         found: the largest gain that was found, above which the level should be little.
         size: of the box, by the given one.
         most: frequencies, after which it is given up.
+        real: number of the blocks that are real parameters, by default all; later ones are complex, and not halved.
     """
     k = len(sizes)
+    real = k if real is None else real
     parts: list[tuple[Floats, Floats, int]] = [(np.zeros(k), np.full(k, size), 0)]
     level, boxes, frequencies = SLACK * found, 0, 0
     while parts:
         middle, half, depth = parts.pop()
         boxes += 1
-        plant = Plant(recentred(space, sizes, middle, half), sizes)
+        plant = Plant(recentred(space, sizes, middle, half), sizes, real)
         if np.max(plant.poles.real, initial=-np.inf) >= 0.0:
             return _Proof(np.inf, boxes, frequencies)
-        split = boxes + len(parts) < BOXES
+        split = real > 0 and boxes + len(parts) < BOXES
         got = bound(plant, level, most - frequencies, GAP * found if split else np.inf)
         frequencies += got.frequencies
         if np.isfinite(got.gamma):
@@ -306,48 +335,47 @@ def proved_level(
             continue
         if not split or frequencies >= most:
             return _Proof(np.inf, boxes, frequencies)
-        step = half * (np.arange(k) == depth % k)
+        step = half * (np.arange(k) == depth % real)
         parts += [(middle + 0.5 * side * step, half - 0.5 * step, depth + 1) for side in (-1.0, 1.0)]
     return _Proof(level, boxes, frequencies)
 
 
-def _radius(closed: StateSpace, sizes: Sequence[int], directions: Floats) -> tuple[float, Floats]:
+def _radius(of: _Opening, directions: Floats) -> tuple[float, Floats]:
     """The least factor of the box at which a pole does not decay, and its corner or point (k,)."""
     from scipy.optimize import brentq
 
-    def growth(d: Floats, rho: float) -> float:
-        try:
-            A = recentred(closed, sizes, rho * d, 0.0 * d).A
-        except np.linalg.LinAlgError:
-            return np.inf
-        return float(np.max(np.linalg.eigvals(A).real, initial=-np.inf))
+    real = len(of.of.ranges)
+
+    def normed(d: Floats) -> Floats:
+        return np.concatenate([d[:real] / np.max(np.abs(d[:real]), initial=1e-300), d[real:]])
 
     def crossing(d: Floats) -> float:
-        d = d / np.max(np.abs(d))
+        d = normed(d)
         for rho in np.arange(STEP, LARGEST + STEP, STEP):
-            if growth(d, rho - STEP) >= 0.0:
+            if of.growth(d, rho - STEP) >= 0.0:
                 return float(rho - STEP)
-            if growth(d, rho) >= 0.0:
-                return float(brentq(partial(growth, d), rho - STEP, rho, xtol=1e-12))
+            if of.growth(d, rho) >= 0.0:
+                return float(brentq(partial(of.growth, d), rho - STEP, rho, xtol=1e-12))
         return np.inf
 
-    if growth(directions[0], 0.0) >= -STABLE:  # of the middle, as an undamped vibration but for rounding
+    if of.growth(directions[0], 0.0) >= -STABLE:  # of the middle, as an undamped vibration but for rounding
         return 0.0, directions[0]
     values = np.array([crossing(d) for d in directions])
     if not np.any(np.isfinite(values)):
         return np.inf, directions[0]
     d, value = largest(
-        lambda d: -crossing(d) if np.any(d) else -1e30, directions, np.maximum(-values, -1e30).tolist(), 1
-    )
-    return -value, d / np.max(np.abs(d))
+        lambda d: -crossing(d) if np.any(d[:real]) or not real else -1e30, directions,
+        np.maximum(-values, -1e30).tolist(), 1,
+    )  # fmt: skip
+    return -value, normed(d)
 
 
-def _proved_radius(closed: StateSpace, sizes: Sequence[int], found: float) -> _Proof:
+def _proved_radius(of: _Opening, found: float) -> _Proof:
     """The largest of some factors of the box, all below the found one, with which no pole grows."""
     boxes = frequencies = 0
     for part in RADII:
         size = part * min(found, LARGEST)
-        proof = proved_level(closed, sizes, FINITE, size, FREQUENCIES // 4)
+        proof = proved_level(of.closed, of.of.structure, FINITE, size, FREQUENCIES // 4, len(of.of.ranges))
         boxes, frequencies = max(boxes, proof.boxes), frequencies + proof.frequencies
         if np.isfinite(proof.level):
             return _Proof(size, boxes, frequencies)

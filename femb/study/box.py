@@ -40,7 +40,7 @@ def largest(
 
     order = np.argsort(-np.asarray(values), kind="stable")
     found, value = begun[order[0]], float(values[order[0]])
-    if not np.isfinite(value):
+    if not np.isfinite(value) or not begun.shape[1]:
         return found, value
     bounds = [(-1.0, 1.0)] * begun.shape[1]
     for k in order[:best]:

@@ -27,7 +27,8 @@ from femb.base.options import Run
 from femb.base.types import Bools, Complexes, Floats
 from femb.base.values import nearest
 from femb.case.build import KnownItems, kind_in, read_table
-from femb.case.parameters import Differentiable, Parameter, differentiable, document_of, refusal
+from femb.case.compose import composed
+from femb.case.parameters import Differentiable, Parameter, differentiable, document_of, read_tables, refusal
 from femb.case.text import parse_toml, text_of
 from femb.model.model import Model
 from femb.numerics.threads import limited_threads, one_blas_thread
@@ -186,10 +187,10 @@ def read_either(case: Build | str | Path, overrides: tuple[str, ...]) -> Study:
     """A study file, or a study of a case alone, with the parameters of this. Raises CaseError."""
     tables: Mapping[str, Any] = {}
     if isinstance(case, str | Path) and (path := Path(case)).suffix != ".py":
-        document = parse_toml(path, text_of(path, "a case file or a study file"))
-        if "case" in document:
+        text = text_of(path, "a case file or a study file")
+        if "case" in parse_toml(path, text):
             return read_study(path, overrides)
-        tables = document.get(Parameter.table, {})
+        tables = composed(path, text).document.get(Parameter.table, {})
     # with stand-ins, since a study has an output and a variable
     variables, outputs = {"none": {"key": "run.duration", "values": [1.0]}}, {"mass": {"kind": "mass"}}
     study = Study(case, variables, outputs, overrides=overrides)
@@ -199,10 +200,7 @@ def read_either(case: Build | str | Path, overrides: tuple[str, ...]) -> Study:
 
 
 def _read(tables: Mapping[str, Any]) -> dict[str, Parameter]:
-    found, problems = {}, []
-    for name, values in tables.items():
-        found[name], bad = read_table(Parameter, dict(values), name=name)
-        problems += [Problem((Parameter.table, name, *path), text) for path, text in bad.items()]
+    found, problems = read_tables(Parameter, tables)
     if problems:
         raise ModelError(*problems)
     return found
