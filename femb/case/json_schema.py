@@ -69,7 +69,7 @@ def schema() -> dict[str, Any]:
         found = {"type": "object", "propertyNames": NAMES, "additionalProperties": items}
         properties[table] = _with(found, description=meaning(table))
     properties |= {table: _with(writer.table(kind), description=meaning(table)) for table, kind in OPTIONS.items()}
-    of_analyses = {
+    of_analyses: dict[type[Parameter | Unmodelled], str] = {
         Parameter: "Numbers that studies change and by which results are differentiated, by name.",
         Unmodelled: "Dynamics of inputs and outputs that a model leaves out, by their relative error.",
     }
