@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from inspect import signature
 from threading import Lock
 from typing import Any, Generic, TypeVar
 
@@ -215,13 +216,14 @@ def check_choice(what: str, value: Any, known: Collection[str], items: str = "na
         raise ModelError(f"{what}: got {shown(value)}, {wanted}")
 
 
-def check_options(what: str, options: Iterable[str], known: type) -> None:
-    """Raise ModelError where an option is none of those of a TypedDict."""
-    names = list(known.__annotations__)
+def check_options(of: Callable[..., Any], options: Iterable[str], known: type) -> None:
+    """Raise ModelError where an option of a function is none of those of a TypedDict."""
+    own = [each.name for each in signature(of).parameters.values() if each.kind is not each.VAR_KEYWORD]
+    names = [*own, *known.__annotations__]
     for name in options:
         if name not in names:
             raise ModelError(
-                f"{what}: there is no option {name!r}{nearest(name, names) or f'; there are: {listed(names)}'}"
+                f"{of.__name__}: there is no option {name!r}{nearest(name, names) or f'; there are: {listed(names)}'}"
             )
 
 

@@ -18,6 +18,7 @@ from femb.base.bulk_data import is_deck, located
 from femb.base.errors import ModelError, Problem, ResultError
 from femb.base.mesh_files import nodes_on_plane
 from femb.base.types import Floats, Ints, Sparse
+from femb.base.values import check_options
 from femb.elements.beam.shape import section_axes
 from femb.elements.marker import Place
 from femb.elements.modal.data import ReducedBody
@@ -282,6 +283,7 @@ def reduce_mesh(
     """
     from femb.fem.solids import SolidMaterial, read_mesh
 
+    check_options(reduce_mesh, options, ReduceOptions)
     given = {"youngs_modulus": youngs_modulus, "poissons_ratio": poissons_ratio, "density": density}
     if is_deck(mesh) and youngs_modulus is None and density is None and not materials:
         from femb.fem.bulk_model import read_structure
@@ -331,6 +333,7 @@ def reduce_matrices(
         ModelError: matrices, nodes or options that are wrong.
         ResultError: a file that cannot be read.
     """
+    check_options(reduce_matrices, options, ReduceOptions)
     with of_file(matrices):
         return _reduced(read_matrices(matrices, nodes, names, unit, stress), interfaces, modes, options)
 
@@ -361,6 +364,7 @@ def reduce_beams(
     """
     from femb.fem.beams import appendage_model
 
+    check_options(reduce_beams, options, ReduceOptions)
     fe, tied = appendage_model(model, root, interfaces, appendage)
     return _reduced(fe, tied, modes, {"pictures": False, **options})
 

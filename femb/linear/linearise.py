@@ -83,7 +83,7 @@ def linearize(
             stacklevel=2,
         )
         return plant_of(model, inputs, outputs, options)
-    check_options("linearize", options, PointOptions)
+    check_options(linearize, options, PointOptions)
     if isinstance(model, OperatingPoint):
         if options:
             raise ModelError(f"linearize: got an operating point and {', '.join(options)}: give one of the two")

@@ -83,7 +83,7 @@ def linearize_structure(
         ModelError: as ``femb.linear_model``; more than one order, an order that there is not.
         SolveError: no equilibrium.
     """
-    check_options("linearize_structure", order, OrderOptions)
+    check_options(linearize_structure, order, OrderOptions)
     return state_space_of(linear_model(model, inputs=inputs, outputs=outputs, held=held, hub=hub, start=start), **order)
 
 

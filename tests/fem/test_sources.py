@@ -321,6 +321,12 @@ test_interfaces_that_are_refused = refusals(
 )
 
 
+def test_unknown_options_are_named():
+    for call in (femb.fem.reduce_mesh, femb.fem.reduce_matrices):
+        refuses(rf"^{call.__name__}: there is no option 'units'; did you mean 'unit'", call, "a", SETS, 3, units="SI")
+    refuses("^reduce_beams: there is no option 'unit'; there are: ", femb.fem.reduce_beams, None, "", {}, unit="SI")
+
+
 def test_command_writes_the_body_and_prints_the_table(tmp_path):
     out = tmp_path / "body.npz"
     words = ["--interfaces", "root=root", "--interfaces", "tip=tip:mean", "--modes", "3", "--out", out]
