@@ -477,8 +477,6 @@ def _reduced(
     carrier: dict[int, int], cells: dict[str, Ints], stress: "StructureStress",
 ) -> tuple[FeModel, Sparse]:  # fmt: skip
     """The model without the grids that are carried, and without freedoms that have nothing; and all freedoms by its."""
-    from scipy.sparse import vstack
-
     size = K.shape[0]
     T = _carried(positions, carrier, size)
     K, M, ties = as_csc(T.T @ K @ T), as_csc(T.T @ M @ T), ties @ T
@@ -493,7 +491,7 @@ def _reduced(
         shown = ", ".join(str(numbers[k]) for k in own[:5]) + (", ..." if len(own) > 5 else "")
         said = f"{singular.sum() + extra.shape[0]} components of {len(own)} grids, {shown}"
         warnings.warn(f"{data.path}: {said}, have neither stiffness nor mass: left out (AUTOSPC)", FembWarning)
-    joints = as_csc(vstack([ties, extra]))[:, used]
+    joints, idle = (as_csc(each)[:, used] for each in (ties, extra))
     of_grid = used < 6 * len(numbers)
     node = np.where(of_grid, used // 6, len(numbers))
     nodes = np.unique(node)
@@ -506,7 +504,7 @@ def _reduced(
         positions, place[node], np.where(of_grid, used % 6, 6), as_csc(M[:, used][used]), as_csc(K[:, used][used]),
         np.array([*numbers, 0])[nodes], {}, stress,
         {kind: whole for kind, each in mapped.items() if len(whole := each[np.all(each >= 0, axis=1)])},
-        joints if joints.shape[0] else None,
+        joints if joints.shape[0] else None, idle if idle.shape[0] else None,
     )  # fmt: skip
     return model, stress.expand
 

@@ -12,6 +12,7 @@ from femb.base.bulk_cards import SI, Units
 from femb.base.errors import ModelError, Problem
 from femb.base.html import Brief
 from femb.base.types import Floats, Ints, Sparse
+from femb.base.values import vector
 from femb.fem.recovery import Recoverable
 
 TRANSLATIONS, ROTATIONS, INTERNAL = (0, 1, 2), (3, 4, 5), 6
@@ -76,8 +77,9 @@ class FeModel(Brief):
     displacements, 3 to 5 rotations, 6 internal coordinates of elements, which rigid motion leaves at zero. mass,
     stiffness (n, n) : sparse and symmetric. numbers (N,) : the nodes' numbers in their source. node_sets : (m,) numbers
     of rows of the nodes by name. stress : the stress stiffness, or None. cells : (c, k) nodes of the cells by their
-    type in meshio, for pictures. joints (m, n) : rows whose products with displacements are zero, or None. supports
-    (h, n) : such rows of supports, which are not of the model. load_set : forces (n,) of a set of loads by its number,
+    type in meshio, for pictures. joints (m, n) : rows whose products with displacements are zero, or None. idle (i, n)
+    : such rows of directions without stiffness and mass, which rigid interfaces move all the same. supports (h, n) :
+    such rows of supports, which are not of the model. load_set : forces (n,) of a set of loads by its number,
     and those of elements, by their numbers, where nothing moves.
     recoverable : axes of grids and forces of elements of a deck, see ``femb.fem.recovery``.
     """
@@ -92,6 +94,7 @@ class FeModel(Brief):
     stress: "StressStiffness | GivenStress | None" = None
     cells: Mapping[str, Ints] = field(default_factory=dict)
     joints: Sparse | None = None
+    idle: Sparse | None = None
     supports: Sparse | None = None
     load_set: Callable[[int], tuple[Floats, Mapping[int, Floats]]] | None = None
     recoverable: Recoverable | None = None
@@ -264,15 +267,16 @@ def tied(model: FeModel, interfaces: Sequence[MeshInterface]) -> Tied:
     averages = []
     for k, each in enumerate(interfaces):
         D = model.rigid_motions(points[k])
+        own = np.flatnonzero(of == k) if each.kind == "rigid" else _weighted_dofs(model, each)
+        A = _without_idle(model, own, D[own])
+        if k or each.kind == "mean":
+            _check_moves(model, each, A)
         if each.kind == "rigid":
-            own = np.flatnonzero(of == k)
             rows.append(np.repeat(own, 6))
             columns.append(np.tile(np.arange(6) + len(free) + 6 * rigid, len(own)))
             values.append(D[own].ravel())
             places[k], rigid = rigid, rigid + 1
         else:
-            own = _weighted_dofs(model, each)
-            A = D[own]
             R = np.zeros((6, model.size))
             R[:, own] = np.linalg.solve(A.T @ A, A.T)
             averages.append(csr_array(R))
@@ -280,18 +284,45 @@ def tied(model: FeModel, interfaces: Sequence[MeshInterface]) -> Tied:
     shape = (model.size, len(free) + 6 * rigid)
     entries = np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))
     expand, count = as_csc(csc_array(entries, shape=shape)), len(free)
-    if model.joints is not None:
-        joined = _joined(model.joints @ expand, count)
-        expand, count = as_csc(expand @ joined), count - joined.shape[0] + joined.shape[1]
     from scipy.sparse import vstack
 
+    idle = None if model.idle is None else model.idle[abs(model.idle) @ (of >= 0) == 0.0]
+    held = [each for each in (model.joints, idle) if each is not None and each.shape[0]]
+    if held:
+        joined = _joined(vstack(held) @ expand, count, [each.name for each in interfaces if each.kind == "rigid"])
+        expand, count = as_csc(expand @ joined), count - joined.shape[0] + joined.shape[1]
     averaged = csr_array(vstack(averages)) @ expand if averages else csr_array((0, expand.shape[1]))
     return Tied(model, tuple(interfaces), expand, count, averaged, places, points)
 
 
-def _joined(rows: Sparse, free: int) -> Sparse:
+def _without_idle(model: FeModel, own: Ints, motions: Floats) -> Floats:
+    """Motions (q, 6) of degrees of freedom (q,) but for the directions without stiffness and mass."""
+    if model.idle is None:
+        return motions
+    rows = model.idle[:, own].toarray()
+    rows = rows[rows.any(axis=1)]
+    return np.asarray(motions - np.linalg.pinv(rows) @ (rows @ motions))
+
+
+def _check_moves(model: FeModel, interface: MeshInterface, motions: Floats) -> None:
+    """Raise ModelError where the nodes of an interface do not move, by ``motions`` (q, 6), in one of the six ways."""
+    scale = np.where(np.arange(6) < 3, 1.0, model.length)
+    _, sizes, ways = np.linalg.svd(np.linalg.qr(motions / scale, mode="r"))
+    if len(sizes) < 6 or sizes[-1] <= RANK * sizes[0]:
+        way = ways[-1] / scale
+        what, axis = ("rotation about", way[3:]) if np.any(np.abs(ways[-1, 3:]) > RANK) else ("motion along", way[:3])
+        axis = np.where(np.abs(axis) < RANK * np.abs(axis).max(), 0.0, axis)
+        axis *= np.sign(axis[np.argmax(np.abs(axis))]) / np.linalg.norm(axis)
+        raise ModelError.at(
+            ("interfaces", interface.name),
+            f"its nodes have neither stiffness nor mass in {what} {vector(axis)}, as at a pinned end: make it the "
+            "root, which is held, and rigid; or add nodes",
+        )
+
+
+def _joined(rows: Sparse, free: int, names: Sequence[str] = ()) -> Sparse:
     """The degrees of freedom (n, r) of which ``rows`` (m, n) are zero, by those that remain: others are of the first
-    ``free``. Raises ModelError: interfaces that cannot move by themselves."""
+    ``free``. Raises ModelError: interfaces, by their ``names``, that cannot move by themselves."""
     from scipy.linalg import qr, solve_triangular
     from scipy.sparse import csgraph, csr_array, eye_array
 
@@ -307,10 +338,12 @@ def _joined(rows: Sparse, free: int) -> Sparse:
         sizes = np.abs(np.diagonal(U))
         rank = int(np.sum(sizes > DEPENDENT * np.max(np.abs(A), initial=0.0)))
         outside = Q.T @ A[:, ~inner]
-        if np.max(np.abs(outside[rank:]), initial=0.0) > DEPENDENT * np.max(np.abs(A), initial=0.0):
+        left = np.any(np.abs(outside[rank:]) > DEPENDENT * np.max(np.abs(A), initial=0.0), axis=0)
+        if left.any():
+            known = dict.fromkeys(names[k] for k in (columns[~inner][left] - free) // 6)
             raise ModelError(
-                "interfaces: a joint connects two of them, or one with the root, which then cannot move by itself: "
-                "take a place on the other side of the joint"
+                f"interfaces: a joint or an equation connects {' and '.join(known)}, which then cannot move by "
+                "itself: take a place on the other side of the joint"
             )
         owners = columns[inner][order]
         right = np.hstack([U[:rank, rank:], outside[:rank]])

@@ -151,7 +151,7 @@ def _modes(model: FeModel, count: int, held: bool) -> tuple[Floats, Floats]:
     from femb.numerics.fronts import Multifrontal, dissection
     from femb.numerics.lanczos import largest_eigenvalues
 
-    rows = [each for each in (model.joints, model.supports if held else None) if each is not None]
+    rows = [each for each in (model.joints, model.idle, model.supports if held else None) if each is not None]
     expand = free_of(as_csc(vstack(rows)), model.size) if rows else None
     K, M = model.stiffness, model.mass
     places = model.nodes[model.node_of]

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import femb
 from femb.base.bulk_data import read_bulk_data
@@ -228,3 +229,25 @@ def test_bars_without_torsion_have_no_modes_of_torsion(tmp_path):
             found.append(femb.fem.overview(deck(tmp_path, *grids, *bars, *rest), 6, held=True).frequencies)
     np.testing.assert_allclose(found[0], found[1], rtol=1e-7)
     assert found[0][0] > 1.0
+
+
+def test_a_pinned_end_may_be_skew_to_the_axes(tmp_path):
+    """A frame whose bar is hinged at grid 3, in any position: the same modes, held by interfaces and by supports."""
+    found = []
+    for turn in (np.eye(3), Rotation.from_rotvec([0.8, 0.1, -0.5]).as_matrix()):
+        at = [",".join(f"{x:.15f}" for x in turn @ x) for x in ((1, 0, 0), (1, 1, 0), (0, 0, 1), (2, 1, 0))]
+        path = deck(
+            tmp_path, "GRID,1,,0.,0.,0.", *(f"GRID,{k},,{at[j]}" for k, j in ((2, 0), (3, 1), (4, 3))),
+            f"CBAR,1,10,1,2,{at[2]}", f"CBAR,2,10,3,2,{at[2]}", ",5", f"CBAR,3,10,2,4,{at[2]}",
+            "PBAR,10,1,3.-4,9.-9,4.-9,6.-9", "MAT1,1,7.+10,,.33,2700.", "CONM2,3,2,,2.",
+            "CONM2,4,4,,1.", ",.1,,.1,,,.1", "SPC1,1,123456,1,3",
+        )  # fmt: skip
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FembWarning)
+            held = femb.fem.reduce_mesh(path, ["root=spc"], 4).free
+            np.testing.assert_allclose(held, femb.fem.overview(path, 4, held=True).frequencies, rtol=1e-7)
+            mean, turns = femb.fem.reduce_mesh(path, ["root=1", "tip=2,3:mean"], 4).body.K, np.kron(np.eye(2), turn)
+            found.append([*held, *(turns.T @ mean[:6, :6] @ turns).ravel()])
+            with pytest.raises(ModelError, match=r"interfaces.tip: .* nor mass in rotation about \(.*\), as at a pinn"):
+                femb.fem.reduce_mesh(path, ["root=1", "tip=3"], 0)
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-6, atol=1e-6)
