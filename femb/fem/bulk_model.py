@@ -350,8 +350,14 @@ def _joined(data: BulkData) -> FeModel:
     from scipy.sparse import vstack
 
     model, expand = _reduced(data, numbers, positions, K, M, as_csc(vstack(ties)), carrier, cells, stress)
-    place = {int(number): k for k, number in enumerate(model.numbers)}
-    named = {name: [place[n] for n in own if n in place] for name, own in grid_sets(data).items()}
+    # all grids that something moves, those that rigid elements carry too
+    moving = np.flatnonzero(abs(expand[: 6 * len(numbers)]).sum(axis=1).reshape(-1, 6).any(axis=1))
+    known, sets = np.array(numbers)[moving], grid_sets(data)
+
+    def named(rows: Ints) -> dict[str, Ints]:
+        place = {int(number): k for k, number in enumerate(rows)}
+        found = {name: np.array([place[n] for n in own if n in place], dtype=int) for name, own in sets.items()}
+        return {name: own for name, own in found.items() if len(own)}
 
     def load_set(number: int) -> tuple[Floats, dict[int, Floats]]:
         force, held_forces = np.zeros(model.size), dict[int, Floats]()
@@ -377,12 +383,14 @@ def _joined(data: BulkData) -> FeModel:
     return replace(
         model, supports=_independent(as_csc(vstack(held)) @ expand), load_set=load_set,
         recoverable=Recoverable(
+            known, positions[moving], named(known),
+            expand.tocsr()[(6 * moving[:, None] + np.arange(6)).ravel()],
             {number: axes for number, (_, axes) in data.grids.items()},
-            {number: (*own, expanded_by) for part, E in placed for expanded_by in (as_csc(E @ expand),)
+            {number: (*own, expanded_by) for part, E in placed for expanded_by in ((E @ expand).tocsr(),)
              for number, own in part.forces.items()},
             partial(stress_rows, [part.data for part, _ in placed]),
         ),
-        node_sets={name: np.array(own) for name, own in named.items() if own},
+        node_sets=named(model.numbers),
     )  # fmt: skip
 
 

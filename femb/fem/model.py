@@ -11,7 +11,7 @@ from scipy.linalg import block_diag
 from femb.base.bulk_cards import SI, Units
 from femb.base.errors import ModelError, Problem
 from femb.base.html import Brief
-from femb.base.types import Floats, Ints, Sparse
+from femb.base.types import Bools, Floats, Ints, Sparse
 from femb.base.values import vector
 from femb.fem.recovery import Recoverable
 
@@ -142,6 +142,11 @@ class FeModel(Brief):
         own = self.component < INTERNAL
         table[self.node_of[own], self.component[own]] = np.flatnonzero(own)
         return table
+
+    @property
+    def known(self) -> Bools:
+        """(N,) whether a node has displacements."""
+        return np.asarray(self.dofs[:, 0] >= 0)
 
     @cached_property
     def length(self) -> float:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from femb.base.errors import ModelError
-from femb.base.types import Floats, Ints, Sparse
+from femb.base.types import Bools, Floats, Ints, Sparse
 
 COMPONENTS = ("T1", "T2", "T3", "R1", "R2", "R3")
 BAR = ("BM1A", "BM2A", "BM1B", "BM2B", "TS1", "TS2", "AF", "TRQ")
@@ -24,13 +24,23 @@ FORM = "wanted displacements=GRIDS, as with an interface, forces=ELEMENTS or str
 
 @dataclass(frozen=True, eq=False)
 class Recoverable:
-    """Rows of a deck: axes (3, 3), columns, of displacements of grids by number; by the number of an element its
-    word, the names of its forces, and their rows (q, k) with the freedoms (k,) of ``expand`` (N, n). stresses : names
-    and rows by its forces of the stresses of an element by its number."""
+    """Rows of a deck: numbers (N,) and places (N, 3) m of its grids, those that rigid elements carry too, their sets,
+    and ``expand`` (6 N, n), six freedoms of each; axes (3, 3), columns, of displacements of grids by number; by the
+    number of an element its word, the names of its forces, and their rows (q, k) with the freedoms (k,) of an
+    ``expand`` of its own. stresses : names and rows by its forces of the stresses of an element by its number."""
 
+    numbers: Ints
+    nodes: Floats
+    node_sets: Mapping[str, Ints]
+    expand: Sparse
     axes: Mapping[int, Floats]
     forces: Mapping[int, tuple[str, tuple[str, ...], Floats, Ints, Sparse]]
     stresses: Callable[[int], tuple[tuple[str, ...], Floats]] | None = None
+
+    @property
+    def known(self) -> Bools:
+        """(N,) whether a grid has displacements."""
+        return np.asarray(abs(self.expand).sum(axis=1)[::6] > 0.0)
 
 
 def recovery_rows(
@@ -42,16 +52,19 @@ def recovery_rows(
     held: Sequence[Mapping[int, Floats]] = (),
 ) -> tuple[tuple[str, ...], Floats, Floats]:
     """Names, rows (r, s) by shapes (n, s), and what these are under each load (l, r) where nothing moves. given :
-    texts; grids : rows of the nodes of each; dofs (N, 6), the numbers of nodes in its last column; held : forces of
-    elements by their numbers, of each load. Raises ModelError."""
+    texts; grids : rows of the nodes of each, or of the grids of a deck; dofs (N, 7), the numbers of nodes in its last
+    column; held : forces of elements by their numbers, of each load. Raises ModelError."""
     names, rows, still = list[str](), [np.zeros((0, shapes.shape[1]))], [np.zeros((len(held), 0))]
     for text, chosen in zip(given, grids, strict=True):
         kind, _, rest = (each.strip() for each in text.partition("="))
         if kind == "displacements":
             for row in chosen:
-                own = np.where((dofs[row, :6] >= 0)[:, None], shapes[dofs[row, :6]], 0.0)
-                number = int(dofs[row, 6])
-                axes = np.eye(3) if of is None else of.axes.get(number, np.eye(3))
+                if of is None:
+                    own = np.where((dofs[row, :6] >= 0)[:, None], shapes[dofs[row, :6]], 0.0)
+                    number, axes = int(dofs[row, 6]), np.eye(3)
+                else:
+                    own, number = of.expand[6 * row : 6 * row + 6] @ shapes, int(of.numbers[row])
+                    axes = of.axes.get(number, np.eye(3))
                 rows.append(np.asarray(np.kron(np.eye(2), axes.T) @ own, dtype=float))
                 names += [f"grid {number} {c}" for c in COMPONENTS]
                 still.append(np.zeros((len(held), len(COMPONENTS))))
@@ -70,7 +83,7 @@ def recovery_rows(
                 except ModelError as error:
                     raise ModelError.at(("recover",), f"got {text!r}: {error}") from None
                 by, unmoved = S @ by, unmoved @ S.T
-            rows.append(by @ (expand.tocsr()[places] @ shapes))
+            rows.append(by @ (expand[places] @ shapes))
             names += [f"{what} {int(word)} {name}" for name in own_names]
             still.append(unmoved)
     return tuple(names), np.vstack(rows), np.hstack(still)

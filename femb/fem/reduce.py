@@ -25,6 +25,7 @@ from femb.elements.modal.data import ReducedBody
 from femb.fem.checks import GROUNDED, MASS_FORM, check_size, check_supports, rounding_of
 from femb.fem.loads import InnerLoad, force_on, heat_of, pressure_on
 from femb.fem.model import FeModel, MeshInterface, scaled
+from femb.fem.recovery import Recoverable
 from femb.fem.reduction import Coupling, Keep, Reduction, reduce_model
 from femb.model.model import Model
 from femb.numerics.rotations import rigid_transport, rotation_matrix
@@ -184,8 +185,7 @@ def inner_loads(model: FeModel, given: Sequence[str] | Mapping[str, str]) -> lis
             force, held = model.load_set(int(kind))
             found.append(InnerLoad(name, force, held=held))
             continue
-        known = model.dofs[:, 0] >= 0
-        rows = np.flatnonzero(known) if nodes == "all" else nodes_named(model, nodes, ("loads", name))
+        rows = np.flatnonzero(model.known) if nodes == "all" else nodes_named(model, nodes, ("loads", name))
         if kind in ("pressure", "heat"):
             found.append((pressure_on if kind == "pressure" else heat_of)(model, name, rows))
             continue
@@ -193,11 +193,11 @@ def inner_loads(model: FeModel, given: Sequence[str] | Mapping[str, str]) -> lis
     return found
 
 
-def nodes_named(model: FeModel, text: str, item: tuple[str, str]) -> Ints:
-    """Rows (m,) of the nodes of a set, of a plane, or with numbers. Raises ModelError."""
+def nodes_named(model: FeModel | Recoverable, text: str, item: tuple[str, str]) -> Ints:
+    """Rows (m,) of the nodes, or the grids of a deck, of a set, of a plane, or with numbers. Raises ModelError."""
     if text in model.node_sets:
         return np.unique(model.node_sets[text])
-    known = model.dofs[:, 0] >= 0
+    known = model.known
     try:
         on_plane = nodes_on_plane(text, model.nodes[known])
     except ModelError as error:
@@ -209,7 +209,9 @@ def nodes_named(model: FeModel, text: str, item: tuple[str, str]) -> Ints:
         row = {int(number): k for k, number in enumerate(model.numbers)}
         lacking = [each for each in wanted if each not in row]
         if lacking:
-            raise ModelError.at(item, f"node {lacking[0]} is not in the model")
+            carried = isinstance(model, FeModel) and model.recoverable and lacking[0] in model.recoverable.numbers
+            advice = ": a rigid element carries it; name the grid that moves this, as rbe9 of RBE2 9" if carried else ""
+            raise ModelError.at(item, f"node {lacking[0]} is not in the model{advice}")
         return np.array([row[each] for each in wanted])
     sets = ", ".join(sorted(model.node_sets)) or "no node sets"
     form = FORM if item[0] == "interfaces" else LOAD_FORM
@@ -487,9 +489,10 @@ def _model_of(path: Path, nodes: str | Path | None, names: tuple[str, str]) -> F
 
 
 def _recovered(model: FeModel, text: str) -> Ints:
-    """The nodes of "displacements=NODES"."""
+    """The nodes of "displacements=NODES", of a deck its grids."""
     kind, _, rest = (each.strip() for each in text.partition("="))
-    return nodes_named(model, rest, ("recover", text)) if kind == "displacements" else np.zeros(0, dtype=np.int64)
+    of = model.recoverable or model
+    return nodes_named(of, rest, ("recover", text)) if kind == "displacements" else np.zeros(0, dtype=np.int64)
 
 
 def _existing(path: str | Path) -> Path:

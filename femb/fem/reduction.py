@@ -298,7 +298,8 @@ def reduce_model(
         inertia: (3, 3) kg m2, known, in the model's axes, to compare.
         loads: those inside the body; their static shapes are kept beside the modes.
         stresses: whether the body holds the stresses of its nodes.
-        recover: rows of recovery, texts as "displacements=21,22" with the rows (m,) of their nodes, "forces=3,4" and
+        recover: rows of recovery, texts as "displacements=21,22" with the rows (m,) of their nodes, of a deck of
+            its grids; "forces=3,4" and
             "stresses=3,4" of elements of a deck.
 
     Raises:

@@ -47,6 +47,24 @@ def test_bars_carry_a_force_at_their_tip(tmp_path):
         np.testing.assert_allclose(own, [*moments, 20.0, 30.0, 10.0, 4.0], atol=1e-6)
 
 
+def test_grids_that_rigid_elements_carry_have_displacements(tmp_path):
+    """By number, by set and on a plane, with the axes of the grid; u + theta x r of the grid that carries it."""
+    cards = [*BOOM, "GRID,4,,2.,.5,-.3,9", "RBE2,8,3,123456,4", "GRID,5,,7.,0.,0.", "SET1,7,3,4"]
+    for where in ("3,4", "set7", "x=2"):
+        body = reduced(tmp_path, cards, ["root=1", "tip=2"], recover=[f"displacements={where}"], loads=["push=3:1,2,3"])
+        assert body.recovery_names == tuple(f"grid {n} {c}{k}" for n in (3, 4) for c in "TR" for k in (1, 2, 3))
+        u, turn, there, same = body.recovery.reshape(4, 3, -1)
+        np.testing.assert_allclose(same, turn, atol=1e-14)
+        # basic (0, 0.5, -0.3) in axes whose x is y, and z is x
+        np.testing.assert_allclose(there, u + np.cross(turn, [0.5, -0.3, 0.0], axis=0), atol=1e-14)
+        assert np.abs(there - u).max() > 0.01
+    for where, message in (("4", "rigid element carries it"), ("5", "node 5 is not in the model$")):
+        with pytest.raises(ModelError, match=message):
+            reduced(tmp_path, cards, ["root=1", f"tip={where}"])
+    with pytest.raises(ModelError, match=r"node 5 is not in the model$"):
+        reduced(tmp_path, cards, ["root=1"], recover=["displacements=5"])
+
+
 HEATED = METAL + ",2.3-5"
 WARM = "TEMP,8,1,20.,2,20.,3,20."
 
