@@ -372,8 +372,13 @@ def _number(text: str, units: Units) -> float:
             size = quantity(unit).factor
             # divided by 1000 rather than multiplied by 0.001, which is rounded: "72 mm" is 0.072
             return number * (given.factor / size) if given.factor >= size else number / (size / given.factor)
-    turns = ANGLE not in given.powers and set(units) & set(ANGULAR)
+    turns = any(given.powers == _without_angle(unit) for unit in units if unit in ANGULAR)
     raise ModelError(f"got {shown(text)}, {advice}" + (": say whether it counts radians or turns" if turns else ""))
+
+
+def _without_angle(unit: str) -> dict[str, Any]:
+    """The powers of a unit in which radians or turns are left out."""
+    return {dimension: power for dimension, power in quantity(unit).powers.items() if dimension != ANGLE}
 
 
 def _fits(given: UnitValue, unit: str) -> bool:

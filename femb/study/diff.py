@@ -1,6 +1,6 @@
 """Two results, tables of modes, linear models or cases side by side: the function behind ``femb diff``."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,18 +12,20 @@ from femb.base.html import Tabled
 from femb.case.text import parse_toml, text_of
 from femb.linear.state_space import StateSpace
 from femb.results.results import Results, results_of
-from femb.run.compare import differences
+from femb.run.compare import Difference, differences
 
 # Rows that a table and a figure show.
 SHOWN = 30
+# Quantities below this part of the largest one of their unit are zero to rounding, and differ by parts of that one.
+ROUNDING = 1e-12
 # Frequencies below this part of the largest are those of rigid motions.
 RIGID = 1e-9
 
 
 @dataclass(frozen=True)
 class DiffRow:
-    """One quantity in both: its unit, its values as texts, and the part by which they differ, of the first; infinite
-    where only one of the two has it, or where texts differ."""
+    """One quantity in both: its unit, its values as texts, and the part by which they differ, of the first, or of the
+    largest quantity of the unit where both are zero to rounding; infinite where one is missing or texts differ."""
 
     name: str
     unit: str
@@ -139,10 +141,27 @@ def _number(name: str, unit: str, one: float | None, two: float | None, scale: f
 
 
 def _of_runs(first: Results, second: Results, names: tuple[str, str]) -> Iterator[DiffRow]:
-    for each in differences(first, second, names, every=True):
-        part = 0.0 if each.largest == 0.0 else each.largest / each.scale if each.scale else np.inf
+    found = differences(first, second, names, every=True)
+    sizes = _sizes(found, float(np.ptp(first.time)) if first.time.size else 0.0)
+    for each in found:
+        rounded = each.scale + each.largest < ROUNDING * sizes[each.unit]
+        scale = sizes[each.unit] if rounded else each.scale
+        part = 0.0 if each.largest == 0.0 else each.largest / scale if scale else np.inf
         where = f"{each.quantity}, {each.where} at {each.time:.4g} s" if part else each.quantity
         yield DiffRow(where, each.unit, f"{each.scale:.4g}", f"{each.largest:.3g}", part)
+
+
+def _sizes(found: Sequence[Difference], duration: float) -> dict[str, float]:
+    """The size of the quantities of each unit: of the largest one, at least that of the lengths, angles and energies
+    from which they follow, over the duration (s)."""
+    sizes: dict[str, float] = {}
+    for each in found:
+        sizes[each.unit] = max(sizes.get(each.unit, 0.0), each.scale)
+    length, angle, energy = (sizes.get(unit, 0.0) for unit in ("m", "rad", "J"))
+    least = {"N m": energy, "N": energy / length if length else 0.0}
+    if duration:
+        least |= {"m/s": length / duration, "rad/s": angle / duration}
+    return {unit: max(size, least.get(unit, 0.0)) for unit, size in sizes.items()}
 
 
 def _of_modes(first: Results, second: Results, names: tuple[str, str]) -> Iterator[DiffRow]:

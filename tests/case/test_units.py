@@ -12,6 +12,7 @@ from jsonschema import Draft7Validator
 from models import refuses
 
 from femb.base.checks import unit_of
+from femb.base.errors import ModelError
 from femb.case import CaseError, load_case
 from femb.case.build import OPTIONS, kinds
 from femb.case.json_schema import schema
@@ -177,6 +178,13 @@ def test_texts_are_converted(text, unit, number):
 )
 def test_texts_are_refused(text, unit, reason):
     refuses(re.escape(reason), converted, text, (unit,))
+
+
+@pytest.mark.parametrize(("text", "unit"), [("10 m", "rad"), ("10 m/s", "rad/s"), ("10 m/s", "Hz"), ("3 kg", "rad/s")])
+def test_what_is_no_angle_is_not_asked_whether_it_counts_turns(text, unit):
+    with pytest.raises(ModelError) as raised:
+        converted(text, (unit,))
+    assert "turns" not in str(raised.value)
 
 
 JOINTS = """

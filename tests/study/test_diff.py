@@ -42,6 +42,21 @@ def test_runs_are_compared_by_their_kinds_of_quantities(tmp_path):
     assert found.draw(tmp_path / "diff.png").exists()
 
 
+def test_rounding_stands_behind_what_differs():
+    """Noise of 1e-16 in an angular velocity that is zero, beside positions that differ by 1e-9: the noise is a part of
+    half a turn over the duration."""
+    results = femb.simulate(swinging(200.0), duration=1.0, output_interval=0.1, rtol=1e-8)
+    noise = 1e-16 * np.random.default_rng(1).normal(size=(2, 11, 3))
+    series = [{**results.series, "bodies/m/angular_velocity": each} for each in noise]
+    series[1]["bodies/m/position"] = results.bodies["m"].position + np.array([1e-9, 0.0, 0.0])
+    found = femb.diff(*(femb.Results(each, results.static, results.attributes) for each in series))
+    assert found.rows[0].name.startswith("position, bodies/m/position at ")
+    (turn,) = (row for row in found.rows if row.name.startswith("angular velocity"))
+    wanted = np.linalg.norm(noise[1] - noise[0], axis=1).max() / np.pi
+    assert turn.part == pytest.approx(wanted, rel=1e-9)
+    assert found.largest == pytest.approx(1e-9 / np.linalg.norm(results.bodies["m"].position, axis=1).max(), rel=1e-6)
+
+
 def test_runs_that_differ_in_what_a_sensor_measures_are_not_equal(tmp_path):
     """The noise of a gyro that nothing reads, by two seeds."""
     paths = [tmp_path / f"{seed}.h5" for seed in (1, 2)]
