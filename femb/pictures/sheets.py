@@ -24,6 +24,7 @@ from femb.results.loop_signals import loop_signals
 FORCES = ("axial", "shear y", "shear z")
 MOMENTS = ("torsion", "bending y", "bending z")
 MEGA = 1e-6
+ALIKE = 1e-5  # largest difference of items that are shown once, as part of their largest value
 
 
 def root_loads(subject: Subject) -> Rows:
@@ -260,10 +261,10 @@ def audit(subject: Subject) -> Rows:
 
 def overview(subject: Subject) -> Rows:
     """The moving items and the energies: the default where the case defines no overview."""
-    rows = [*subject.rows("coordinates")[:2], *_differing(drivers(subject))[:2], *_differing(tips(subject))[:2]]
+    rows = [*subject.rows("coordinates")[:2], *_differing(drivers(subject))[:2], *_alike(tips(subject))[:2]]
     if len(rows) < 4:
         moving = [_of_one(subject, "bodies", body, "displacement", "euler_angles") for body in subject.of("bodies")]
-        rows = [*_differing(moving)[: 4 - len(rows)], *rows]
+        rows = [*_alike(moving)[: 4 - len(rows)], *rows]
     rows = [*rows, *energy(subject), *_differing(momentum(subject))]
     return rows or bodies(subject) or audit(subject)
 
@@ -309,6 +310,32 @@ def _together(subject: Subject, title: str, *words: str, log: bool = False) -> l
 def _differing(rows: Rows) -> Rows:
     """Rows with nonzero values."""
     return [row for row in rows if any(np.any(panel.values) for panel in row)]
+
+
+def _alike(rows: Rows) -> Rows:
+    """One of the rows with nonzero values that have the same sizes at all times, as of equal antennas around a hub, and
+    how many there are."""
+    found: list[tuple[list[Floats], list[list[Panel]]]] = []
+    for row in _differing(rows):
+        sizes = [np.linalg.norm(panel.values, axis=1) for panel in row]
+        for others, equal in found:
+            if len(others) == len(sizes) and all(_same(*both) for both in zip(others, sizes, strict=True)):
+                equal.append(row)
+                break
+        else:
+            found.append((sizes, [row]))
+    return [
+        [replace(panel, title=f"{panel.title} (one of {len(equal)} alike)") for panel in equal[0]]
+        if len(equal) > 1
+        else equal[0]
+        for _, equal in found
+    ]
+
+
+def _same(first: Floats, second: Floats) -> bool:
+    """Whether two histories (T,) are equal up to errors of the integration."""
+    largest = np.max(np.abs(first), initial=0.0, where=np.isfinite(first))
+    return np.allclose(first, second, rtol=0.0, atol=ALIKE * largest, equal_nan=True)
 
 
 def _axes(beam: BeamResults) -> str:
