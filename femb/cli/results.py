@@ -270,7 +270,7 @@ def picture(
 @click.option("--speed", type=float, metavar="X", help="Seconds of motion in a second of film [1, or 10 s in all].")
 @click.option("--fps", type=click.IntRange(min=1), default=20, show_default=True, help="Images a second.")
 @CAMERA
-@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help=".gif or .mp4 [animation.gif].")
+@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help=".gif, .webp or .mp4 [animation.gif].")
 @click.option("--dpi", type=click.IntRange(10, 1200), default=80, show_default=True, help="Dots per inch.")
 @FORCE
 @QUIET

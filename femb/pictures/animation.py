@@ -1,6 +1,6 @@
-"""Animation of the structure, as GIF by pillow or as MP4 by ffmpeg; each image as in `femb.pictures.picture`."""
+"""Films of the structure, GIF or WebP by pillow, MP4 by ffmpeg; each image is as in `femb.pictures.picture`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,11 @@ from femb.pictures.picture import camera_axes, check_drawable, end_paths, extent
 from femb.results.results import Results, results_of
 from femb.results.view import INERTIAL, View
 
-WRITERS = {".gif": "pillow", ".mp4": "ffmpeg"}
+SUFFIXES = (".gif", ".webp", ".mp4")
+SHADES = 64  # colours of a GIF; its images have one palette, so that only what moves is stored
+SAMPLES = 5  # images that it is of
+NEARLY_WHITE = 248  # of 255
+QUALITY = 60  # of WebP, of 100
 LENGTH = 10.0  # s: longest film if no speed is given
 IMAGE_LIMIT = 20_000
 MARGIN_INSTANTS = 60  # output times that determine the part of the plane shown
@@ -36,7 +40,8 @@ def animate(
 
     Parameters:
         results: a run with bodies or beams.
-        path: ``.gif`` or ``.mp4``, by default a GIF. MP4 needs the program ffmpeg. The folder is created.
+        path: ``.gif``, ``.webp``, half as large, or ``.mp4``, by the program ffmpeg; by default a GIF. The folder is
+            created.
         frame: as in `femb.pictures.picture.picture`.
         azimuth: degrees, as in `femb.pictures.picture.picture`.
         elevation: degrees, as in `femb.pictures.picture.picture`.
@@ -53,8 +58,8 @@ def animate(
 
     results, path = results_of(results), Path(path)
     path = path if path.suffix else path.with_suffix(".gif")
-    if path.suffix not in WRITERS:
-        raise ResultError(f"{path}: a film is written as .gif or .mp4")
+    if path.suffix not in SUFFIXES:
+        raise ResultError(f"{path}: a film is written as .gif, .webp or .mp4")
     if fps < 1 or (speed is not None and not speed > 0.0):
         raise ResultError(f"fps is {fps} and speed {speed}; both must be greater than 0")
     check_drawable(results)
@@ -114,22 +119,55 @@ def _write(
     dpi: int,
     progress: Callable[[int, int], None] | None,
 ) -> None:
-    from matplotlib.animation import FFMpegWriter, PillowWriter
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-    FigureCanvasAgg(figure)
-    if WRITERS[path.suffix] == "ffmpeg" and not FFMpegWriter.isAvailable():
-        raise ResultError(f"{path}: MP4 is written by the program ffmpeg, which is not installed; write a .gif instead")
-    writer: Any = PillowWriter(fps=fps) if path.suffix == ".gif" else FFMpegWriter(fps=fps)
+    canvas = FigureCanvasAgg(figure)
+    figure.set_dpi(dpi)
+
+    def images() -> Iterator[Any]:
+        for done, k in enumerate(instants, start=1):
+            show(k)
+            yield canvas
+            if progress is not None:
+                progress(done, len(instants))
+
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with writer.saving(figure, str(path), dpi):
-            for done, k in enumerate(instants, start=1):
-                show(k)
-                writer.grab_frame()
-                if progress is not None:
-                    progress(done, len(instants))
+        (_write_mp4 if path.suffix == ".mp4" else _write_images)(figure, path, images(), fps)
     except OSError as error:
         raise ResultError(
             f"{path}: the film cannot be written ({error}). Check the folder and its permissions"
         ) from error
+
+
+def _write_mp4(figure: Any, path: Path, images: Iterable[Any], fps: int) -> None:
+    from matplotlib.animation import FFMpegWriter
+
+    if not FFMpegWriter.isAvailable():
+        raise ResultError(
+            f"{path}: MP4 is written by the program ffmpeg, which is not installed; write .gif or .webp instead"
+        )
+    writer = FFMpegWriter(fps=fps)
+    with writer.saving(figure, str(path), figure.dpi):
+        for _ in images:
+            writer.grab_frame()
+
+
+def _write_images(figure: Any, path: Path, images: Iterable[Any], fps: int) -> None:
+    from PIL import Image
+
+    def drawn(canvas: Any) -> Any:
+        canvas.draw()
+        return Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3])
+
+    frames = [drawn(canvas) for canvas in images]
+    words: dict[str, Any] = {"quality": QUALITY}
+    if path.suffix == ".gif":
+        few = frames[:: max(1, len(frames) // SAMPLES)]
+        sample = Image.fromarray(np.concatenate([np.asarray(each) for each in few])).quantize(SHADES)
+        palette = np.reshape(sample.getpalette() or [], (-1, 3))
+        palette[palette.min(axis=1) > NEARLY_WHITE] = 255  # else a mean of the background and greys beside it
+        sample.putpalette(palette.ravel().tolist())
+        frames, words = [each.quantize(palette=sample, dither=Image.Dither.NONE) for each in frames], {"optimize": True}
+    first, *others = frames
+    first.save(path, save_all=True, append_images=others, duration=round(1000 / fps), loop=0, **words)

@@ -353,7 +353,7 @@ def test_animate(results):
     assert (results / "animation.gif").read_bytes().startswith(b"GIF89a")
     code, _, stderr = invoked("animate", results, "--out", results / "film.avi")
     assert code == 2
-    assert "a film is written as .gif or .mp4" in stderr
+    assert "a film is written as .gif, .webp or .mp4" in stderr
 
 
 # The command itself

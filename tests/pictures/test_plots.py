@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from checkout import CASES
 from long_runs import slow_but
-from models import refuses
+from models import of_parts, refuses, slender
 from oracles.synthetic_results import LENGTH, bent_beam, satellite
 from PIL import Image
 from shared_runs import said
@@ -503,6 +503,22 @@ def test_the_case_gives_the_title(tmp_path, results, monkeypatch):
     assert drawn == ["satellite: section loads", "results: tips"]
 
 
+@pytest.mark.parametrize(("across", "wanted"), [(1.0, {"boom0": 4}), (1.2, {"boom0": 2, "boom1": 2})])
+def test_one_of_equal_antennas_is_shown_and_says_of_how_many(across, wanted):
+    """Four booms around a hub that spins up bend alike, each in its own axes; of two lengths, two and two."""
+    model = of_parts(femb.RigidBody("hub", mass=50.0, inertia=(9.0, 9.0, 9.0)))
+    boom = slender()
+    for k in range(4):
+        along = (np.cos(0.5 * np.pi * k), np.sin(0.5 * np.pi * k), 0.0)
+        start = femb.Attachment("hub", direction=along, y_axis=(0.0, 0.0, 1.0))
+        model.add(femb.Beam(f"boom{k}", boom, length=across if k % 2 else 1.0, elements=1, start=start))
+    model.add(femb.Load("spin", body="hub", torque=(0.0, 0.0, 5.0)))
+    results = femb.simulate(model, duration=0.1, output_interval=0.02)
+    assert len(rows_of("tips", results)) == 4
+    shown = [row[0].title for row in rows_of("overview", results) if "boom" in row[0].title]
+    assert shown == [f"{name}, tip (one of {count} alike)" for name, count in wanted.items()]
+
+
 def test_what_does_not_move_is_named_below_the_overview():
     """A body that turns in its place: its displacement has no panel of the overview, and one where it is asked for."""
     time = np.linspace(0.0, 1.0, 5)
@@ -613,8 +629,23 @@ def test_a_film_has_the_images_it_should(tmp_path, results):
     assert np.mean(np.abs(frames[0] - frames[1]) > 50) > 0.01, "it moves"
 
 
+def test_films_of_both_kinds_show_the_same(tmp_path, results):
+    """The few colours of a GIF and the losses of WebP are small, and neither stores what stands still again."""
+    images = []
+    for suffix in ("gif", "webp"):
+        path = animate(results, tmp_path / f"film.{suffix}", fps=5, times=(0.0, 2.0), dpi=60)
+        with Image.open(path) as film:
+            assert film.n_frames == 11
+            film.seek(10)
+            images.append(np.asarray(film.convert("RGB"), float) / 255.0)
+        assert path.stat().st_size < 11 * 6_000
+    apart = np.abs(images[0] - images[1]).max(axis=-1)
+    assert np.mean(apart) < 0.01
+    assert np.mean(images[0].min(axis=-1) < 0.5) > 0.002
+
+
 def test_films_that_cannot_be_are_refused(tmp_path, results, monkeypatch):
-    refuses(r"\.gif or \.mp4", animate, results, tmp_path / "a.avi", error=ResultError)
+    refuses(r"\.webp or \.mp4", animate, results, tmp_path / "a.avi", error=ResultError)
     refuses(r"no motion from 5\.0", animate, results, tmp_path / "a.gif", times=(5.0, None), error=ResultError)
     refuses("too long, at most", animate, results, tmp_path / "a.gif", speed=1e-6, error=ResultError)
     monkeypatch.setattr("matplotlib.animation.FFMpegWriter.isAvailable", lambda: False)
