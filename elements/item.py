@@ -73,6 +73,8 @@ class Item(Brief):
     slow_kernel : "module:name" of its kernel that takes longest to compile, if two processes share the compilation of
         all at the first use.
     batch : "module:class" of the batch that evaluates all its items; empty of a class that builds them otherwise.
+    drawn : how pictures show it: as a "line" through its markers and anchors, or along its ``sights`` as a "ring", a
+        "cone" or an "arrow"; empty, they do not.
     in_case_files : whether users describe it; otherwise other items make it, as their ``parts``.
     results : its quantities (``femb.base.quantity.Quantity``), declared in a class derived from ``Group``.
 
@@ -92,6 +94,7 @@ class Item(Brief):
     follows_origin: ClassVar[bool] = False
     slow_kernel: ClassVar[str] = ""
     batch: ClassVar[str] = ""
+    drawn: ClassVar[str] = ""
     in_case_files: ClassVar[bool] = True
     results: ClassVar[type[Group]] = Group
 
@@ -117,6 +120,16 @@ class Item(Brief):
     def markers(self) -> Mapping[tuple[str, ...], Marker]:
         """Its markers on bodies and beam nodes, by field; the field () means that the item has the marker's fields."""
         return {}
+
+    @property
+    def anchors(self) -> Mapping[tuple[str, ...], Floats]:
+        """Points in space, inertial axes, in place of markers, by field."""
+        return {}
+
+    @property
+    def sights(self) -> Floats | None:
+        """(n, 3): unit vectors in the axes of its host along which pictures show it, of an item at one point."""
+        return None
 
     def turns(self, marker: Marker) -> bool:
         """Whether it acts on the attitude of the host of a ``marker`` of its own, which is then no point mass."""

@@ -100,6 +100,7 @@ class Thruster(AtPoint):
 
     table: ClassVar[str] = "thrusters"
     kind: ClassVar[str] = "thruster"
+    drawn: ClassVar[str] = "cone"
     turns_with_host: ClassVar[bool] = True
     acts_on_attitude: ClassVar[bool] = True
     results: ClassVar[type[Group]] = ThrusterResults
@@ -122,6 +123,10 @@ class Thruster(AtPoint):
     """for the record of propellant; masses do not change"""
     pulses: Annotated[Pulses | None, Unit("s")] = None
     """rows (start, on-time), in the order of time"""
+
+    @property
+    def sights(self) -> Floats:
+        return np.asarray([self.direction])
 
     def check(self, check: Checks) -> None:
         self.on.report(check)

@@ -51,6 +51,7 @@ class PlacedSensor(AtPoint, Sensor):
     """The base of sensors on a body or a node."""
 
     acts_on_attitude: ClassVar[bool] = True
+    drawn: ClassVar[str] = "arrow"
 
     body: str | None = None
     beam: str | None = None
@@ -73,6 +74,10 @@ class PlacedSensor(AtPoint, Sensor):
     def place(self) -> str:
         """The name of its host in signals."""
         return f"bodies.{self.body}" if self.body is not None else f"beams.{self.beam}.{self.node}"
+
+    @property
+    def sights(self) -> Floats:
+        return np.eye(3) if self.turned is None else self.turned
 
     def motion(self, layout: Layout, word: str) -> Signal:
         """The motion of its point."""
@@ -158,6 +163,10 @@ class StarTracker(AttitudeSensor):
     """about the boresight; noise is across it"""
     boresight: UnitVector = (0.0, 0.0, 1.0)
     """in the axes of the sensor"""
+
+    @property
+    def sights(self) -> Floats:
+        return np.asarray([self.boresight]) @ super().sights
 
     def random_numbers(self, period: float) -> tuple[int, tuple[float, ...]]:
         return 3, (self.roll_noise, *(0.0,) * 6)

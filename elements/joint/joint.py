@@ -482,6 +482,7 @@ class Distance(Joint):
     """A massless rod between two points, whose length is by default their distance at the start."""
 
     kind: ClassVar[str] = "distance"
+    drawn: ClassVar[str] = "line"
     also: ClassVar[tuple[str, ...]] = ("rod", "double_spherical")
     rows: ClassVar = (("distance",),)
     leaves: ClassVar = ("XYZ", "XYZ")

@@ -9,7 +9,7 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.quantity import Group
-from femb.base.types import NOT_NEGATIVE, Arguments, Direction, OneOf, Unit, Vector
+from femb.base.types import NOT_NEGATIVE, Arguments, Direction, Floats, OneOf, Unit, Vector
 from femb.elements.force_results import LoadResults, SpringResults
 from femb.elements.item import Item
 from femb.elements.marker import SHORTEST, Place, SpringEnd, check_markers
@@ -41,7 +41,15 @@ class TwoEndItem(Item):
     @property
     def markers(self) -> dict[tuple[str, ...], Place]:
         """Its markers, by field; an anchor is none."""
-        return {(word,): end for word, end in (("start", self.start), ("end", self.end)) if end.anchor is None}
+        return {word: end for word, end in self._ends.items() if end.anchor is None}
+
+    @property
+    def anchors(self) -> dict[tuple[str, ...], Floats]:
+        return {word: np.asarray(end.anchor) for word, end in self._ends.items() if end.anchor is not None}
+
+    @property
+    def _ends(self) -> dict[tuple[str, ...], Place]:
+        return {("start",): self.start, ("end",): self.end}
 
     def frames(self, layout: Layout) -> list[int]:
         """The frames of both ends, an anchor too."""
@@ -103,6 +111,7 @@ class SpringDamper(TwoEndItem):
 
     table: ClassVar[str] = "springs"
     kind: ClassVar[str] = "point"
+    drawn: ClassVar[str] = "line"
     batch: ClassVar[str] = "femb.elements.spring.batch:SpringBatch"
 
     stiffness: Annotated[float, Unit("N/m"), NOT_NEGATIVE] = 0.0
@@ -154,6 +163,7 @@ class Pull(TwoEndItem):
 
     table: ClassVar[str] = "loads"
     kind: ClassVar[str] = "pull"
+    drawn: ClassVar[str] = "line"
     results: ClassVar[type[Group]] = LoadResults
     batch: ClassVar[str] = "femb.elements.spring.batch:PullBatch"
 

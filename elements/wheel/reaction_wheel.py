@@ -147,6 +147,7 @@ class ReactionWheel(Hosted, Item):
 
     table: ClassVar[str] = "wheels"
     kind: ClassVar[str] = "reaction"
+    drawn: ClassVar[str] = "ring"
     turns_with_host: ClassVar[bool] = True
     results: ClassVar[type[Group]] = WheelResults
     acts_on_attitude: ClassVar[bool] = True
@@ -252,6 +253,10 @@ class ReactionWheel(Hosted, Item):
     @property
     def markers(self) -> dict[tuple[str, ...], Place]:
         return {(): self.host}
+
+    @property
+    def sights(self) -> Floats:
+        return np.asarray([self.axis])
 
     @property
     def friction_numbers(self) -> tuple[float, float, float, float, float]:

@@ -4,10 +4,10 @@ A parallel projection with the faces sorted from back to front; no three-dimensi
 plane of the picture are in m, on paper in inches.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from femb.base.errors import ResultError
 from femb.base.types import Floats, Ints
 from femb.elements.beam.results import BeamResults
 from femb.elements.body.results import BodyResults
-from femb.pictures import geometry
+from femb.pictures import fittings, geometry
 from femb.pictures.drawing import INK, WIDTH, Sheet, draw_triad, save, titled
 from femb.pictures.parts import BeamSolid, BodySolid, FlexibleMesh, ShellSurface, flexible_meshes, shell_surfaces
 from femb.results.results import Results, results_of
@@ -27,6 +27,12 @@ if TYPE_CHECKING:
 
 BEAM_COLOURS = ("#d3e3f0", "#0d3f63")  # first instant, last instant
 BODY_COLOURS = ("#fae0c4", "#c2501c")
+LINE_COLOURS = ("#d5dbe0", "#5c6b76")
+SYMBOL_COLOURS = {
+    "ring": ("#e6d5ee", "#7b3f9c"),
+    "cone": ("#f5e6b3", "#c79100"),
+    "arrow": ("#cdeadd", "#12805a"),
+}
 PATH_COLOUR = "#a9b6bf"
 LIGHT = np.array([0.35, 0.55, 0.76])  # towards the light: right, up, to the viewer
 SHADOW = 0.7  # brightness of a face without light
@@ -48,8 +54,9 @@ def picture(
     """Draw bodies by their shape and beams by their section; returns the path written.
 
     Beams thinner than a hundredth of the picture are drawn thicker, flexible bodies by the boundary of their mesh,
-    bodies without a shape as small spheres. Dashed lines are the paths of the beams' ends between the first and the
-    last instant.
+    bodies without a shape as small spheres, with rods to what is attached. Springs between points and ropes are lines,
+    wheels rings about their axis, thrusters cones whose plume leaves at the base, sensors arrows. Dashed lines are the
+    paths of the beams' ends between the first and the last instant.
 
     Parameters:
         results: a run with bodies or beams.
@@ -102,11 +109,23 @@ def page(
 
 @dataclass(frozen=True)
 class Surface:
-    """A body or beam: its boundary faces by number of corners, and its colours at the first and last instant."""
+    """A body or beam: its inertial points at an output time, its boundary faces by number of corners, and its colours
+    at the first and last instant; symbols are seen through what is in front of them."""
 
-    part: BodySolid | BeamSolid | FlexibleMesh | ShellSurface
+    points: Callable[[int], Floats]
     faces: Sequence[Ints]
     colours: tuple[str, str]
+    symbol: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        part: BodySolid | BeamSolid | FlexibleMesh | ShellSurface,
+        faces: Sequence[Ints],
+        colours: tuple[str, str],
+    ) -> Self:
+        """That of a part."""
+        return cls(lambda k: part.state(k).points, faces, colours)
 
 
 def check_drawable(results: Results) -> None:
@@ -147,27 +166,34 @@ def extent_of(results: Results, view: View, instants: Iterable[int]) -> float:
 
 
 def surfaces_of(results: Results, extent: float) -> list[Surface]:
-    """The surfaces of all bodies, beams and shells; extent : of the picture, m, 0 for a single point."""
+    """The surfaces of all bodies, beams and shells, and of what holds and moves them; extent : of the picture, m, 0 for
+    a single point."""
     extent = extent or 1.0
     bodies = [surface for body in results.bodies.values() for surface in _body_surfaces(body, extent)]
     beams = [_beam_surface(beam, extent) for beam in results.beams.values()]
     # both sides of a shell are seen
     shells = [
-        Surface(part, [part.cells, part.cells[:, ::-1]], BEAM_COLOURS)
+        Surface.of(part, [part.cells, part.cells[:, ::-1]], BEAM_COLOURS)
         for shell in results.shells.values()
         for part in shell_surfaces(shell)
     ]
-    return [*bodies, *beams, *shells]
+    rods = [Surface(rod.at, [rod.triangles], BODY_COLOURS) for rod in fittings.rods_of(results, extent)]
+    lines = [Surface(line.at, [line.triangles], LINE_COLOURS) for line in fittings.lines_of(results, extent)]
+    symbols = [
+        Surface(each.at, [each.triangles], SYMBOL_COLOURS[each.drawn], symbol=True)
+        for each in fittings.symbols_of(results, extent)
+    ]
+    return [*bodies, *beams, *shells, *rods, *lines, *symbols]
 
 
 def _body_surfaces(body: BodyResults, extent: float) -> list[Surface]:
     """The boundary of a flexible body's mesh; of any other body, and of a mesh of lines, its shape or a sphere."""
     meshes = [(part, geometry.outer_faces(part.cell_type, part.cells)) for part in flexible_meshes(body)]
-    found = [Surface(part, faces, BODY_COLOURS) for part, faces in meshes if faces]
+    found = [Surface.of(part, faces, BODY_COLOURS) for part, faces in meshes if faces]
     if found:
         return found
     part = BodySolid(body, body.shape or {"sphere": THINNEST * extent})
-    return [Surface(part, [part.cells], BODY_COLOURS)]
+    return [Surface.of(part, [part.cells], BODY_COLOURS)]
 
 
 def _beam_surface(beam: BeamResults, extent: float) -> Surface:
@@ -179,7 +205,7 @@ def _beam_surface(beam: BeamResults, extent: float) -> Surface:
     part = BeamSolid(beam, SUBDIVISIONS, outline)
     elements, corners = part.length.size, len(outline)
     ends = np.arange(corners)[::-1], np.arange(corners) + (elements * (SUBDIVISIONS + 1) - 1) * corners
-    return Surface(part, [geometry.side_cells(elements, SUBDIVISIONS, corners), np.stack(ends)], BEAM_COLOURS)
+    return Surface.of(part, [geometry.side_cells(elements, SUBDIVISIONS, corners), np.stack(ends)], BEAM_COLOURS)
 
 
 def faces_of(
@@ -188,11 +214,11 @@ def faces_of(
     """Polygons (c, 2) in the picture's plane and their colours at output time k, from back to front."""
     from matplotlib.colors import to_rgb
 
-    faces: list[tuple[float, Floats, tuple[float, ...]]] = []
+    faces: list[tuple[bool, float, Floats, tuple[float, ...]]] = []
     for surface in surfaces:
         first, last = (np.array(to_rgb(colour)) for colour in surface.colours)
         base = (1.0 - shade) * first + shade * last
-        points = view.points(k, surface.part.state(k).points) @ camera.T
+        points = view.points(k, surface.points(k)) @ camera.T
         for cells in surface.faces:
             polygons = points[cells]
             polygons = polygons[_normals(polygons)[:, 2] > 0.0]  # the others point away from the viewer
@@ -200,10 +226,10 @@ def faces_of(
             tints = base * (SHADOW + (1.0 - SHADOW) * light)[:, None]
             depths = polygons[..., 2].mean(axis=1)
             faces += [
-                (float(depth), polygon[:, :2], tuple(tint))
+                (surface.symbol, float(depth), polygon[:, :2], tuple(tint))
                 for depth, polygon, tint in zip(depths, polygons, tints, strict=True)
             ]
-    return [(polygon, tint) for _, polygon, tint in sorted(faces, key=lambda face: face[0])]
+    return [(polygon, tint) for _, _, polygon, tint in sorted(faces, key=lambda face: face[:2])]
 
 
 def _normals(polygons: Floats) -> Floats:
@@ -300,7 +326,7 @@ def draw_modes(results: Results, *, azimuth: float = -60.0, elevation: float = 2
 def _sight(surfaces: Iterable[Surface], view: View, sights: Sequence[Floats], k: int) -> int:
     """Number of the first sight across which a mode moves enough, else of that across which it moves most."""
     ways = np.concatenate([
-        view.points(k, each.part.state(k).points) - view.points(0, each.part.state(0).points) for each in surfaces
+        view.points(k, each.points(k)) - view.points(0, each.points(0)) for each in surfaces
     ])  # fmt: skip
     shares = [float(np.sum((ways @ sight[:2].T) ** 2)) for sight in sights]
     whole = float(np.sum(ways**2))

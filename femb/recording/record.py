@@ -33,7 +33,7 @@ from femb.system.budget import ORIGIN
 from femb.system.known_motions import known_motions
 from femb.system.system import System
 
-# Where joints, beams, flexible bodies and point masses attach: attributes of their groups in results.
+# Where items attach: attributes of their groups in results.
 
 TABLES = ("joints", "beams", "bodies")
 
@@ -42,23 +42,31 @@ def attachments(system: System) -> dict[str, dict[str, Any]]:
     """The attribute ``attachments`` of every item that has any, by the path of the item.
 
     JSON by the item's field, as ``first`` and ``second`` of a joint, ``start`` and ``end`` of a beam: the ``body``, or
-    the ``beam`` and its ``node`` from 0, and the point ``at`` (m), in the axes of the body or of the node's section.
+    the ``beam`` and its ``node`` from 0, and the point ``at`` (m), in the axes of the body or of the node's section; or
+    an ``anchor`` (m) in space. ``along`` : the unit vectors along which pictures show the item. The attribute ``drawn``
+    says how they do.
     """
     beams = system.layout.beams
     found: dict[str, dict[str, Any]] = {}
     for item in system.items:
-        if item.table not in TABLES:
+        if item.table not in TABLES and (not item.drawn or item.results is Group):
             continue
         places: dict[str, dict[str, Any]] = {}
         for field, marker in item.markers.items():
-            at = marker.at.tolist()
+            at = np.asarray(marker.at, dtype=float).tolist()
             if marker.body is not None:
                 places[".".join(field)] = {"body": marker.body, "at": at}
             elif marker.beam is not None:
                 node = range(beams[marker.beam].elements + 1)[marker.node]
                 places[".".join(field)] = {"beam": marker.beam, "node": node, "at": at}
+        sights = item.sights
+        if sights is not None:
+            for place in places.values():
+                place["along"] = sights.tolist()
+        places |= {".".join(field): {"anchor": anchor.tolist()} for field, anchor in item.anchors.items()}
         if places:
-            found[f"{item.table}/{item.name}"] = {"attachments": json.dumps(places)}
+            words = {"drawn": item.drawn} if item.drawn else {}
+            found[f"{item.table}/{item.name}"] = {"attachments": json.dumps(places)} | words
     return found
 
 
@@ -361,8 +369,8 @@ class Recorder:
             if (angular := item.angular(self.layout)) and item.results is not Group:
                 result.setdefault(f"{item.table}/{item.name}", {})["angular"] = json.dumps(angular)
         for path, words in attachments(self.system).items():
-            if path in result:  # point masses at a body or beam have no group of their own
-                result[path] |= words
+            if path in result or not path.startswith("bodies/"):  # point masses on another have no group of their own
+                result.setdefault(path, {}).update(words)
         return result | self.root_loads.attributes()
 
     def block(self, frames: Frames, system: System | None = None) -> dict[str, Floats]:

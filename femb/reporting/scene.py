@@ -5,19 +5,19 @@ the page can enlarge deflections. Positions are relative to a common path, so th
 the structure travels.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from femb.base.errors import ResultError
-from femb.base.quantity import Group
 from femb.base.types import Floats, Ints
 from femb.elements.beam.results import BeamResults
 from femb.elements.body.results import BodyResults
 from femb.elements.shell.results import ShellResults
 from femb.numerics import rotations
-from femb.pictures import geometry
+from femb.pictures import fittings, geometry
 from femb.pictures.parts import FlexibleMesh, flexible_meshes, sections_of
 from femb.pictures.picture import THINNEST
 from femb.reporting.carriers import _numbers_of_parts, carriers_of, groups_of
@@ -176,45 +176,6 @@ def _colours(beam: BeamResults) -> dict[str, Floats]:
     return result
 
 
-# Bodies without a shape: thin rods from their reference point to the points at which others attach.
-
-SIDES = 6
-
-
-def attached_points(results: Results) -> dict[str, list[Floats]]:
-    """Points (3,) m, in the axes of the body, at which joints, beams and bodies attach, by the name of the body."""
-    groups: Iterable[Group] = (*results.joints.values(), *results.beams.values(), *results.bodies.values())
-    found: dict[str, list[Floats]] = {}
-    for group in groups:
-        for end in group.attachments.values():
-            if "body" in end:
-                found.setdefault(str(end["body"]), []).append(np.asarray(end["at"], dtype=float))
-    return found
-
-
-def rods(points: Iterable[Floats], radius: float) -> tuple[Floats, Ints] | None:
-    """Corners (n, 3) and triangles (j, 3) of rods from the origin to points farther away than the radius; or None."""
-    angle = np.linspace(0.0, 2.0 * np.pi, SIDES, endpoint=False)
-    corners: list[Floats] = []
-    triangles: list[Ints] = []
-    known: list[Floats] = []
-    for point in points:
-        length = float(np.linalg.norm(point))
-        if length <= radius or any(np.allclose(point, other, atol=radius) for other in known):
-            continue
-        known.append(point)
-        along = point / length
-        side = np.cross(along, np.eye(3)[int(np.argmin(np.abs(along)))])
-        side /= np.linalg.norm(side)
-        ring = radius * (np.cos(angle)[:, None] * side + np.sin(angle)[:, None] * np.cross(along, side))
-        first = 2 * SIDES * len(corners)
-        corners.append(np.concatenate([ring, point + ring]))
-        near, after = np.arange(SIDES), (np.arange(SIDES) + 1) % SIDES
-        faces = np.stack([near, after, after + SIDES, near, after + SIDES, near + SIDES], axis=1).reshape(-1, 3)
-        triangles.append(first + faces)
-    return (np.concatenate(corners), np.concatenate(triangles)) if corners else None
-
-
 FRAMES = 600  # largest number of output times in a scene
 VALUES = 1_500_000  # numbers of the motion of a scene; with more bodies there are fewer output times
 FEWEST = 60
@@ -278,9 +239,9 @@ def scene_of(results: Results, packing: Packing, frames: int = FRAMES, kind: str
     path = 0.5 * (low + high)
     extent = float(np.max(np.median(high - low, axis=0))) or _size_of_shapes(list(bodies.values()))
     numbers = {name: number for number, name in enumerate(bodies)}
-    attached = attached_points(seen)
     tables = bodies, {each.shell.name: each.shell for each in shells}, {each.beam.name: each.beam for each in beams}
-    paths = list(_numbers_of_parts(*tables))
+    of_parts = _numbers_of_parts(*tables)
+    paths = list(of_parts)
     carriers = carriers_of(seen, bodies, tables[2], tables[1])
     stresses = {name: body.nodal_von_mises for name, body in bodies.items() if _stressed(body)}
     return {
@@ -291,14 +252,12 @@ def scene_of(results: Results, packing: Packing, frames: int = FRAMES, kind: str
         "extent": extent,
         "path": [float(x) for x in path.ravel()],
         "bodies": [
-            *(
-                _body(body, path, extent, packing, attached.get(name, ()), stresses.get(name))
-                for name, body in bodies.items()
-            ),
+            *(_body(body, path, extent, packing, stresses.get(name)) for name, body in bodies.items()),
             *(shell.packed(path, packing) for shell in shells),
         ],
         "beams": [beam.packed(path, numbers, extent, packing) for beam in beams],
-        "links": _links(bodies),
+        "links": [*_links(bodies), *_lines(seen, of_parts, extent, path)],
+        "fittings": _fittings(seen, of_parts, extent, packing),
         "carriers": carriers,
         "parts": [
             {"path": path, "group": group}
@@ -357,14 +316,41 @@ def _fields(shell: ShellResults) -> list[str]:
     return [STRESS, *([INDEX] if "ply_strengths" in shell else [])] if stressed else []
 
 
-def _links(bodies: dict[str, BodyResults]) -> list[list[int]]:
+def _links(bodies: dict[str, BodyResults]) -> list[list[dict[str, Any]]]:
     """Numbers of flexible bodies without a mesh and of their interfaces, NAME.INTERFACE: lines show these bodies."""
     numbers = {name: number for number, name in enumerate(bodies)}
     parents = {name: name.rpartition(".")[0] for name in bodies}
     return [
-        [numbers[parent], numbers[name]]
+        [{"part": numbers[each], "node": None, "at": [0.0, 0.0, 0.0]} for each in (parent, name)]
         for name, parent in parents.items()
         if parent in bodies and bodies[parent].attributes.get("kind") == "modal" and not flexible_meshes(bodies[parent])
+    ]
+
+
+def _lines(results: Results, numbers: Mapping[str, int], extent: float, path: Floats) -> list[list[dict[str, Any]]]:
+    """The ends of pieces of springs, ropes and rods between points; of a point in space, its place at the start."""
+
+    def end(host: fittings.Host | None, point: Floats) -> dict[str, Any]:
+        if host is None:
+            return {"part": None, "node": None, "at": [float(x) for x in point - path[0]]}
+        return {"part": numbers[host.group.path], "node": host.node, "at": [float(x) for x in point]}
+
+    lines = [[end(*each) for each in line.ends] for line in fittings.lines_of(results, extent)]
+    return [list(both) for line in lines for both in pairwise(line)]
+
+
+def _fittings(results: Results, numbers: Mapping[str, int], extent: float, packing: Packing) -> list[dict[str, Any]]:
+    """Rods to attachments, and symbols of wheels, thrusters and sensors, on parts or on the nodes of beams."""
+    return [
+        {
+            "title": each.title,
+            "drawn": each.drawn,
+            "part": numbers[each.host.group.path],
+            "node": each.host.node,
+            "points": packing.add(each.points),
+            "triangles": packing.add(each.triangles),
+        }
+        for each in (*fittings.rods_of(results, extent), *fittings.symbols_of(results, extent))
     ]
 
 
@@ -373,9 +359,7 @@ def packed_pose(position: Floats, quaternion: Floats, path: Floats, packing: Pac
     return {"position": packing.add(position - path, TOLD), "quaternion": packing.add(quaternion, TOLD)}
 
 
-def _body(
-    body: BodyResults, path: Floats, extent: float, packing: Packing, attached: Iterable[Floats], stress: Floats | None
-) -> dict[str, Any]:
+def _body(body: BodyResults, path: Floats, extent: float, packing: Packing, stress: Floats | None) -> dict[str, Any]:
     result: dict[str, Any] = {"name": body.name, "fixed": body.fixed}
     result |= packed_pose(body.position, body.quaternion, path, packing)
     result["meshes"] = []
@@ -393,9 +377,6 @@ def _body(
         points, triangles = geometry.body_surface(body.shape or {"sphere": 0.5 * THINNEST * extent})
         mesh = {"points": packing.add(points), "triangles": packing.add(triangles)}
         result["meshes"] = [mesh]
-        rod = rods(attached, 0.3 * THINNEST * extent) if marker and not body.fixed else None
-        if rod is not None:
-            result["meshes"].append({"points": packing.add(rod[0]), "triangles": packing.add(rod[1])})
         result["marker"] = marker
         result["smooth"] = "sphere" in (body.shape or {"sphere": 0})
     return result

@@ -56,7 +56,7 @@ def test_a_flexible_body_is_drawn_by_its_mesh_and_its_coordinates_are_shown(tmp_
     )
     results = femb.simulate(model, duration=1e-3, output_interval=1e-3)
     (_, surface) = surfaces_of(results, 1.0)
-    volume, _ = volume_and_area(surface.part.state(0).points, surface.faces)
+    volume, _ = volume_and_area(surface.points(0), surface.faces)
     assert volume == pytest.approx(0.06 * 0.04, rel=1e-9)
     assert femb.picture(results, tmp_path / "bar.png", [0.0], dpi=30).exists()
     shown = rows(results, request(results))

@@ -272,7 +272,9 @@ def test_flexible_bodies_are_meshes_lines_or_links(tmp_path):
     (mesh,) = lines.data["scene"]["bodies"][0]["meshes"]
     np.testing.assert_array_equal(lines.array(mesh["lines"]), [[0, 1], [1, 2]])
     assert lines.data["scene"]["links"] == []
-    assert page_of(Results(*flexible({})), tmp_path).data["scene"]["links"] == [[0, 1]]
+    assert page_of(Results(*flexible({})), tmp_path).data["scene"]["links"] == [
+        [{"part": part, "node": None, "at": [0.0, 0.0, 0.0]} for part in (0, 1)]
+    ]
 
 
 def test_the_page_of_a_study_has_its_table(tmp_path):

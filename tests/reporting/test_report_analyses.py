@@ -260,8 +260,8 @@ def test_bodies_without_a_shape_are_rods_to_their_joints(tmp_path):
     ends = {"first": {"body": "hub", "at": [0.0, 1.5, 0.0]}, "second": {"beam": "left", "node": 0, "at": [0, 0, 0]}}
     words = {"bodies/hub": {}, "joints/hinge": {"attachments": json.dumps(ends)}}
     page = page_of(Results(block, static, attributes | words), tmp_path)
-    (hub,) = page.data["scene"]["bodies"]
-    _, rod = hub["meshes"]
+    (rod,) = page.data["scene"]["fittings"]
+    assert (rod["drawn"], rod["part"], rod["node"]) == ("rod", 0, None)
     points, triangles = page.array(rod["points"]), page.array(rod["triangles"]).astype(int)
     np.testing.assert_allclose([points[:, 1].min(), points[:, 1].max()], [0.0, 1.5], atol=1e-4)
     assert len(triangles) == 12

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import shared_runs
 from checkout import CASES
-from models import of_parts
+from models import of_parts, slender_boom
 from oracles.browser import PROGRAM, Browser
 from oracles.synthetic_results import flexible, plate, satellite
 
@@ -92,6 +92,60 @@ def test_joints_stay_closed_where_deflections_are_enlarged(browser, tmp_path):
     np.testing.assert_allclose(browser.value(point), tip, atol=1e-4)
     browser.value("femb.player.enlarge = 1; femb.player.show()")
     assert np.linalg.norm(tip - browser.value(TIP.replace("NAME", "'left_yoke'"))) > 0.05
+
+
+def test_ropes_and_symbols_stand_where_their_hosts_are(browser, tmp_path):
+    """A rope from the end of a boom to a mass, and a wheel on the hub, in flight and with enlarged deflections."""
+    hub = femb.RigidBody(
+        "hub", mass=5.0, inertia=(1.0, 1.0, 1.0), velocity=(0.5, 0, 0), angular_velocity=(0.2, 0.3, 1.5)
+    )
+    model = of_parts(
+        hub,
+        slender_boom(4),
+        femb.PointMass("load", mass=1.0, position=(1.0, 0.0, -1.0)),
+        femb.Distance("rope", femb.JointEnd(beam="boom", node=4), femb.JointEnd("load")),
+        femb.ReactionWheel("wheel", "hub", at=(0.2, 0.1, 0.3), axis=(0.0, 1.0, 0.0), spin_inertia=1e-3),
+    )
+    results = femb.simulate(model, duration=0.4, output_interval=0.1)
+    opened(browser, results, tmp_path)
+    browser.value("femb.player.play(false); femb.player.seek(0.4)")
+    there = """(() => {
+      const { structure } = femb.player;
+      const ends = structure.links.geometry.attributes.position;
+      const path = structure.moving.position;
+      const wheel = structure.fittings.find((each) => each.data.drawn === "ring");
+      const start = femb.data.scene.path;
+      const places = [[ends.getX(0), ends.getY(0), ends.getZ(0)], [ends.getX(1), ends.getY(1), ends.getZ(1)],
+        wheel.mesh.matrix.elements.slice(12, 15)];
+      return places.map((place) => place.map((x, k) => x + path.toArray()[k] + start[k]));
+    })()"""
+    tip, load, center = (np.array(each) for each in browser.value(there))
+    np.testing.assert_allclose(tip, results.beams["boom"].position[-1, -1], atol=1e-4)
+    np.testing.assert_allclose(load, results.bodies["load"].position[-1], atol=1e-4)
+    np.testing.assert_allclose(center, results.bodies["hub"].position[-1], atol=1e-4)
+    browser.value("femb.player.enlarge = 5; femb.player.show()")
+    drawn = np.array(browser.value(TIP.replace("NAME", "'boom'")))
+    np.testing.assert_allclose(browser.value(there)[0], drawn, atol=1e-4)
+    assert np.linalg.norm(drawn - tip) > 1e-3
+
+
+def test_reports_print_on_white_paper_without_controls(browser, tmp_path):
+    """Also where the reader's screen is dark; the clock stays beside the structure."""
+    opened(browser, Results(*satellite()), tmp_path)
+    dark = [{"name": "prefers-color-scheme", "value": "dark"}]
+    browser.call("Emulation.setEmulatedMedia", media="screen", features=dark)
+    paper = "getComputedStyle(document.body).backgroundColor"
+    assert browser.value(paper) != "rgb(255, 255, 255)"
+    browser.call("Emulation.setEmulatedMedia", media="print", features=dark)
+    try:
+        assert browser.value(paper) == "rgb(255, 255, 255)"
+        shown = (
+            "[...document.querySelectorAll('main button, main select, main input')].filter((each) => each.offsetParent)"
+        )
+        assert browser.value(f"{shown}.map((each) => each.outerHTML.slice(0, 90))") == []
+        assert browser.value("document.querySelector('.clock').offsetParent !== null")
+    finally:
+        browser.call("Emulation.setEmulatedMedia", media="", features=[])
 
 
 def test_a_shell_moves_as_in_its_results(browser, tmp_path):

@@ -136,11 +136,12 @@ async function start() {
   if (envelopes.length) page.append(section("Envelopes along beams", envelopeChart(envelopes)));
   if (data.case) page.append(section("", element("details", {}, element("summary", {}, "Case"), element("pre", {}, data.case))));
   page.append(element("footer", {}, "Made by femb, with three.js and uPlot (MIT licence)."));
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+  const themed = () => {
     for (const each of players()) each.viewer.theme();
     if (curves) curves.theme();
     if (responses) responses.draw();
-  });
+  };
+  for (const media of ["(prefers-color-scheme: dark)", "print"]) matchMedia(media).addEventListener("change", themed);
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
   if (player) {
     keys(player);

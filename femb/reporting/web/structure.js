@@ -256,6 +256,21 @@ function setColoured(mesh, coloured, plain) {
   mesh.material.needsUpdate = true;
 }
 
+/** A rod to an attachment, or the symbol of a wheel, thruster or sensor, which is seen through bodies. */
+class Fitting {
+  constructor(data, bytes) {
+    this.data = data;
+    const geometry = new libraries.BufferGeometry();
+    geometry.setAttribute("position", new libraries.BufferAttribute(Float32Array.from(arrayOf(data.points, bytes).data), 3));
+    geometry.setIndex(new libraries.BufferAttribute(integersOf(data.triangles, bytes), 1));
+    this.mesh = new libraries.Mesh(geometry, material(PLAIN[data.drawn]));
+    this.mesh.matrixAutoUpdate = false;
+    if (data.drawn === "rod") return;
+    this.through = new libraries.Mesh(geometry, material(PLAIN[data.drawn], { depthTest: false, transparent: true, opacity: 0.45 }));
+    this.mesh.add(this.through);
+  }
+}
+
 /** All bodies and beams of a scene, in the group ``moving``, with a common path of positions. */
 class Structure {
   constructor(scene, bytes) {
@@ -270,11 +285,20 @@ class Structure {
     this.carriers = new Carriers(scene.carriers, this.bodies, this.beams);
     this.moving = new libraries.Group();
     for (const part of [...this.bodies, ...this.beams]) this.moving.add(part.group);
+    this.fittings = scene.fittings.map((each) => new Fitting(each, bytes));
+    for (const each of this.fittings) this.moving.add(each.mesh);
     const ends = new libraries.BufferAttribute(new Float32Array(6 * scene.links.length), 3);
     const geometry = new libraries.BufferGeometry().setAttribute("position", ends);
     this.links = new libraries.LineSegments(geometry, new libraries.LineBasicMaterial({ color: PLAIN.flexible }));
     this.links.frustumCulled = false;
     if (scene.links.length) this.moving.add(this.links);
+  }
+
+  /** The shown pose of a part, or of the section at a node of a beam. */
+  poseAt({ part, node }, i, j, w, enlarge) {
+    const shown = [...this.bodies, ...this.beams][part];
+    const pose = poseOf(shown.group);
+    return node === null ? pose : pose.multiply(shown.sectionAt(node, i, j, w, enlarge));
   }
 
   /** Coordinate k of the common path between output times, from its start. */
@@ -298,8 +322,15 @@ class Structure {
     for (const body of this.bodies) body.show(i, j, w, enlarge, scale);
     for (const beam of this.beams) beam.show(i, j, w, enlarge, scale);
     this.carriers.carry(i, j, w, enlarge);
+    for (const each of this.fittings) each.mesh.matrix.copy(this.poseAt(each.data, i, j, w, enlarge));
     const ends = this.links.geometry.attributes.position;
-    this.scene.links.flat().forEach((body, k) => ends.setXYZ(k, ...this.bodies[body].group.position.toArray()));
+    const { position } = this.moving; // points in space do not follow the common path
+    this.scene.links.flat().forEach((end, k) => {
+      const place = new libraries.Vector3(...end.at);
+      if (end.part === null) place.sub(position);
+      else place.applyMatrix4(this.poseAt(end, i, j, w, enlarge));
+      ends.setXYZ(k, ...place.toArray());
+    });
     ends.needsUpdate = true;
   }
 }

@@ -78,7 +78,8 @@ class Viewer {
       this.carry();
       this.world.updateMatrixWorld(true);
       const parts = [...this.structure.bodies, ...this.structure.beams].flatMap((part) => part.group.children);
-      for (const mesh of [...parts.filter((each) => each.userData.name), this.structure.links]) {
+      const fittings = this.structure.fittings.map((each) => each.mesh);
+      for (const mesh of [...parts.filter((each) => each.userData.name), ...fittings, this.structure.links]) {
         const places = mesh.geometry.attributes.position;
         const every = Math.max(1, Math.floor(places.count / MOST_POINTS));
         for (let k = 0; k < places.count; k += every) {
@@ -174,26 +175,40 @@ class Viewer {
 
   /** What is under the pointer: {part, node, element}, or null. */
   under(event) {
-    const box = this.renderer.domElement.getBoundingClientRect();
-    const [x, y] = [event.clientX - box.left, event.clientY - box.top];
-    const caster = new libraries.Raycaster();
-    caster.setFromCamera(new libraries.Vector2((2 * x) / box.width - 1, 1 - (2 * y) / box.height), this.camera);
     const parts = [...this.structure.bodies, ...this.structure.beams];
     const meshes = parts.flatMap((part) => part.group.children).filter((mesh) => mesh.userData.name);
     for (const mesh of meshes) mesh.geometry.boundingSphere = null; // deformed since
-    const [hit] = caster.intersectObjects(meshes, false);
+    const hit = this.cast(event, meshes);
     if (!hit) return null;
     const part = parts.find((each) => each.group === hit.object.parent);
     const local = part.group.worldToLocal(hit.point.clone());
     return { part, ...part.nearest(local, hit) };
   }
 
-  point(event) {
-    const hit = event.buttons ? null : this.under(event);
-    this.pointed.hidden = !hit;
-    if (!hit) return;
+  /** The first of some meshes under the pointer. */
+  cast(event, meshes) {
     const box = this.renderer.domElement.getBoundingClientRect();
-    this.pointed.textContent = nameOfPick(hit);
+    const [x, y] = [event.clientX - box.left, event.clientY - box.top];
+    const caster = new libraries.Raycaster();
+    caster.setFromCamera(new libraries.Vector2((2 * x) / box.width - 1, 1 - (2 * y) / box.height), this.camera);
+    return caster.intersectObjects(meshes, false)[0];
+  }
+
+  /** The name of a symbol under the pointer, which is seen through bodies; else that of what is there. */
+  named(event) {
+    const symbols = this.structure.fittings.filter((each) => each.through);
+    const hit = this.cast(event, symbols.map((each) => each.mesh));
+    if (hit) return symbols.find((each) => each.mesh === hit.object).data.title;
+    const found = this.under(event);
+    return found && nameOfPick(found);
+  }
+
+  point(event) {
+    const name = event.buttons ? null : this.named(event);
+    this.pointed.hidden = !name;
+    if (!name) return;
+    const box = this.renderer.domElement.getBoundingClientRect();
+    this.pointed.textContent = name;
     this.pointed.style.transform = `translate(${event.clientX - box.left + 14}px, ${event.clientY - box.top + 12}px)`;
   }
 
