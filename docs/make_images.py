@@ -49,6 +49,7 @@ SETTLING = ROOT / "cases" / "studies" / "satellite_settling.toml"
 
 SOFT = ("sections.boom.youngs_modulus=2e7", "sections.boom.shear_modulus=8e6")
 ABOVE = " --azimuth -90 --elevation 90"
+FILM = " --fps 12 --dpi 45"
 OF_NODES = "displacement.y of left[2], left[1], hub, right[1], right[2] | euler_angles of hub"
 PICTURES: dict[str, tuple[str, tuple[str, ...], str]] = {
     **{f"satellite_{name}_nodes": (f"satellite_{name}", (), f'plot --what "{OF_NODES}" --dpi 90')
@@ -76,6 +77,11 @@ PICTURES: dict[str, tuple[str, tuple[str, ...], str]] = {
     "satellite_deployment_film": (
         "satellite_deployment", (),
         "animate --to 14 --speed 2 --fps 10 --frame hub --azimuth -75 --elevation 40 --dpi 50"),
+    "soft_satellite_film": ("satellite_forced", SOFT, "animate --to 4 --speed 0.8 --azimuth -70 --elevation 20" + FILM),
+    "snake_arm_film": ("snake_arm", (), "animate --to 3 --speed 0.6" + FILM + ABOVE),
+    "l_frame_film": ("l_frame", (), "animate --from 3.5 --to 6 --speed 0.5 --azimuth -55 --elevation 25" + FILM),
+    "slider_crank_flexible_film": ("slider_crank_flexible", (), "animate --speed 0.02 --azimuth -60" + FILM),
+    "satellite_free_model": ("satellite_free", (), "picture --times 0 --azimuth -60 --elevation 20 --dpi 60"),
     "array_deployment": (
         "array_deployment", (), "picture --times 0,3,5,7,9 --frame satellite --azimuth -75 --elevation 15 --dpi 60"),
     "double_pendulum_flexible": ("double_pendulum_flexible", (), "picture --times 0,0.1,0.2,0.3,0.4 --dpi 60"),
@@ -578,7 +584,7 @@ def main(names: list[str]) -> None:
                 continue
             case, overrides, command = PICTURES[name]
             verb, *options = shlex.split(command)
-            file = IMAGES / f"{name}.{'gif' if verb == 'animate' else 'png'}"
+            file = IMAGES / f"{name}.{'webp' if verb == 'animate' else 'png'}"
             arguments = [verb, str(results(case, overrides)), *options, "--force", "--out", str(file)]
             cli(arguments, standalone_mode=False)
 

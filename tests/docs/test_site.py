@@ -168,7 +168,7 @@ def test_site_is_built_without_a_warning(site):
     assert "\N{MATHEMATICAL SCRIPT CAPITAL P}" in shell
     assert 'mathvariant="script"' not in shell  # which browsers do not show
     home = (site / "index.html").read_text()
-    assert "satellite_deployment_film.gif" in home
+    assert "satellite_deployment_film.webp" in home
     assert "reports/satellite_forced.html" in home
     assert "</html>" in (site / "reports" / "satellite_forced.html").read_text()[-20:]
     model = (site / "reference" / "python" / "models_and_cases.html").read_text()
