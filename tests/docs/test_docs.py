@@ -1,5 +1,6 @@
 """The documentation works: its code runs, its commands run, its links lead somewhere."""
 
+import json
 import re
 import runpy
 import shlex
@@ -466,8 +467,37 @@ def test_lists_are_those_of_the_program(script):
     assert written["PAGE"].read_text() == written["page"](), f"run python docs/{script}"
 
 
+NOTEBOOKS = sorted((ROOT / "docs" / "tutorials").glob("*.ipynb"))
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebooks_have_the_text_of_their_pages_and_the_output_that_these_print(path):
+    page, made = path.with_suffix(".md"), json.loads(path.read_text())
+    bare = [{**cell, "outputs": [], "execution_count": None} if "outputs" in cell else cell for cell in made["cells"]]
+    script = runpy.run_path(str(ROOT / "docs" / "write_notebooks.py"))
+    assert bare == script["notebook"](page.read_text(), run=False)["cells"], "run python docs/write_notebooks.py"
+    code = [cell for cell in made["cells"] if cell["cell_type"] == "code"]
+    assert [cell["execution_count"] for cell in code] == list(range(1, len(code) + 1))
+    outputs = {"".join(cell["source"]): "".join(cell["outputs"][0]["text"]) for cell in code if cell["outputs"]}
+    for command, printed in steps(page):
+        if printed is not None and f"!{command}" in outputs:
+            assert page_numbers.output_problem(printed, outputs[f"!{command}"]) is None
+    assert f"]({path.name})" in page.read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebooks_print_what_they_say(path, workplace):
+    """Executed again: numbers as on pages; times are not compared."""
+    script = runpy.run_path(str(ROOT / "docs" / "write_notebooks.py"))
+    again = script["notebook"](path.with_suffix(".md").read_text())
+    for cell, other in zip(json.loads(path.read_text())["cells"], again["cells"], strict=True):
+        for printed, given in zip(cell.get("outputs", []), other.get("outputs", []), strict=True):
+            assert page_numbers.output_problem("".join(printed["text"]), "".join(given["text"])) is None, cell["source"]
+
+
 def test_every_picture_is_shown():
-    shown = {target for page in PAGES for target in re.findall(r"images/(\w+\.(?:png|gif))", page.read_text())}
+    shown = {target for page in PAGES for target in re.findall(r"images/(\w+\.(?:png|webp))", page.read_text())}
     assert {path.name for path in (ROOT / "docs" / "images").glob("*")} == shown
 
 
