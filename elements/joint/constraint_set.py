@@ -231,46 +231,20 @@ class ConstraintSet:
         """force (s, n_v) += J^T lambda of the rows with these numbers."""
         chosen = sorted(k for number in numbers for k in self._places.get(number, ()))
         rates = np.empty_like(multipliers)
-        kernels.constraint_force(*self._some(chosen), u, q, v, self.fixed, multipliers, force, rates)
+        kernels.constraint_force(*self.some(chosen), u, q, v, self.fixed, multipliers, force, rates)
 
-    def _some(self, chosen: Any) -> tuple[Ints, Floats]:
+    def places_of(self, groups: Sequence[list[int]]) -> Ints:
+        """(2, m): the groups of the rows with their numbers, and the places of these."""
+        places = [(n, k) for n, group in enumerate(groups) for number in group for k in self._places.get(number, ())]
+        return np.array(places, dtype=np.int64).reshape(-1, 2).T
+
+    def some(self, chosen: Any) -> tuple[Ints, Floats]:
         """Index and data of some rows."""
         return self.index[chosen], np.concatenate([self.data[chosen], self.tables])
 
     def law(self, k: int, u: Floats) -> Callable[[float], Any]:
         """The function of the coordinate in row k, a STROKE or a TURN, with three derivatives."""
         return lambda c: primitives.law(k, self.index, self.data, u, c)
-
-    def reactions(
-        self, groups: Sequence[list[int]], at: Ints, u: Floats, q: Floats, v: Floats, multipliers: Floats
-    ) -> Floats:
-        """(s, n, 6): J^T lambda of the rows with the numbers of each of n groups, on one frame each.
-
-        at (n,) : the index in v of that frame. All groups are evaluated in one call, each on frames of its own.
-        """
-        numbers = [(k, n) for n, group in enumerate(groups) for number in group for k in self._places.get(number, ())]
-        result = np.zeros((len(q), len(groups), 6))
-        if not numbers:
-            return result
-        chosen, group_of = np.array(numbers).T
-        (index, data), places = self._some(chosen), (primitives.FIRST, primitives.SECOND)
-        ends = [np.column_stack([group_of, index[:, [k + IN_Q, k + IN_V]]]) for k in places]
-        own, slot = np.unique(np.concatenate(ends), axis=0, return_inverse=True)
-        for column, place in zip(places, np.split(slot.ravel(), 2), strict=True):
-            moving = index[:, column + IN_V] >= 0
-            index[:, column + IN_Q] = np.where(moving, 7 * place, index[:, column + IN_Q])
-            index[:, column + IN_V] = np.where(moving, 6 * place, index[:, column + IN_V])
-        # a point has fewer coordinates than are taken, and the others are not read
-        own_q, own_v = (
-            np.ascontiguousarray(x[:, np.clip(own[:, k, None] + np.arange(size), 0, x.shape[1] - 1).ravel()])
-            for x, k, size in ((q, 1, 7), (v, 2, 6))
-        )
-        force, rates = np.zeros_like(own_v), np.empty_like(multipliers)
-        kernels.constraint_force(index, data, u, own_q, own_v, self.fixed, multipliers, force, rates)
-        for number, (n, _, in_v) in enumerate(own.tolist()):
-            if in_v == at[n] and in_v >= 0:
-                result[:, n] = force[:, 6 * number : 6 * number + 6]
-        return result
 
     def constraints(self, u: Floats, q: Floats, v: Floats, position: Floats, gamma: Floats) -> None:
         """position, gamma (s, n_c): Phi, and the right-hand side of J v' = gamma."""
@@ -333,3 +307,41 @@ class ConstraintSet:
 
         arguments = self.index, self.data, u, q, v, self.fixed, multipliers, column, out
         return BoundSequence([Bound(kernels.constraint_power, *arguments)] if self.row_numbers else [])
+
+
+class GroupReactions:
+    """J^T lambda of the rows with the numbers of each of n groups, on one frame each.
+
+    at (n,) : the index in v of that frame. All groups are evaluated in one call, each on frames of its own.
+    """
+
+    def __init__(self, rows: ConstraintSet, groups: Sequence[list[int]], at: Ints) -> None:
+        self._fixed, self._count = rows.fixed, len(groups)
+        group_of, chosen = rows.places_of(groups)
+        index, self._data = rows.some(chosen)
+        places = primitives.FIRST, primitives.SECOND
+        ends = [np.column_stack([group_of, index[:, [k + IN_Q, k + IN_V]]]) for k in places]
+        own, slot = np.unique(np.concatenate(ends), axis=0, return_inverse=True)
+        for column, place in zip(places, np.split(slot.ravel(), 2), strict=True):
+            moving = index[:, column + IN_V] >= 0
+            index[:, column + IN_Q] = np.where(moving, 7 * place, index[:, column + IN_Q])
+            index[:, column + IN_V] = np.where(moving, 6 * place, index[:, column + IN_V])
+        self._index, (group, in_q, in_v) = index, own.T
+        self._in_q, self._in_v = in_q[:, None] + np.arange(7), in_v[:, None] + np.arange(6)
+        self._on: Ints = np.flatnonzero((in_v == at[group]) & (in_v >= 0))
+        self._of: Ints = group[self._on]
+
+    def at(self, u: Floats, q: Floats, v: Floats, multipliers: Floats) -> Floats:
+        """(s, n, 6) at s states."""
+        result = np.zeros((len(q), self._count, 6))
+        if not len(self._index):
+            return result
+        # a point has fewer coordinates than are taken, and the others are not read
+        own_q, own_v = (
+            np.ascontiguousarray(x[:, np.clip(places, 0, x.shape[1] - 1).ravel()])
+            for x, places in ((q, self._in_q), (v, self._in_v))
+        )
+        force, rates = np.zeros_like(own_v), np.empty_like(multipliers)
+        kernels.constraint_force(self._index, self._data, u, own_q, own_v, self._fixed, multipliers, force, rates)
+        result[:, self._of] = force.reshape(len(q), -1, 6)[:, self._on]
+        return result

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from femb.base.types import Floats
+from femb.elements.joint.constraint_set import GroupReactions
 from femb.elements.joint.coordinates import JointCoordinates
 from femb.elements.records import RecordedSystem, Records, StationMotions
 from femb.layout.element import ForceColumns, OutputRows
@@ -22,32 +23,34 @@ from femb.numerics.rotations import cross_matrix
 # Source: docs/theory/constraints.md, equations (11) and (12).
 
 
-def joint_reactions(
-    system: RecordedSystem, joints: Sequence[JointLayout], frames: OutputStates
-) -> tuple[Floats, Floats]:
-    """Forces (k, n, 3) N and torques (k, n, 3) N m of n joints on the second end at its point, in the joint's axes at
-    the first end.
+class JointReactions:
+    """Reactions of n joints on the second end at its point, in the joint's axes at the first end.
 
     The multipliers are those of least norm, which makes reactions unique that the equations of motion do not determine.
     If the frame of the second end is fixed, the result is the opposite of the reaction on the first end.
     """
-    layout = system.layout
-    moving = [layout.frames[joint.second.frame].freedom > 0 for joint in joints]
-    ends = [joint.second if on else joint.first for joint, on in zip(joints, moving, strict=True)]
-    at = np.array([layout.frame_v[end.frame] for end in ends], dtype=np.int64)
-    rows = [joint.rows for joint in joints]
-    on_end = system.constraint_set.reactions(rows, at, frames.u, frames.q, frames.v, frames.multipliers)
-    on_end *= np.where(moving, -1.0, 1.0)[:, None]
-    force = on_end[..., :3]
-    # the frames' own origins and axes, the points of the second ends, and the axes at the first ones
-    own = [Station(end.frame) for end in ends]
-    stations = StationMotions(layout, [*own, *(joint.second for joint in joints), *(joint.first for joint in joints)])
-    motion = stations.at(frames, accelerations=False)
-    (origin, point, _), (attitude, _, axes) = (np.split(motion[word], 3, axis=1) for word in ("position", "quaternion"))
-    torque = -rotations.cross(point - origin, force)
-    with_axes = np.array([layout.frames[end.frame].freedom == 6 for end in ends])[:, None]
-    torque += np.where(with_axes, rotations.rotate(attitude, on_end[..., 3:]), 0.0)
-    return rotations.rotate_back(axes, force), rotations.rotate_back(axes, torque)
+
+    def __init__(self, system: RecordedSystem, joints: Sequence[JointLayout]) -> None:
+        frames, layout = system.layout.frames, system.layout
+        moving = [frames[joint.second.frame].freedom > 0 for joint in joints]
+        ends = [joint.second if on else joint.first for joint, on in zip(joints, moving, strict=True)]
+        at = np.array([layout.frame_v[end.frame] for end in ends], dtype=np.int64)
+        self._on_end = GroupReactions(system.constraint_set, [joint.rows for joint in joints], at)
+        self._sign = np.where(moving, -1.0, 1.0)[:, None]
+        self._with_axes = np.array([frames[end.frame].freedom == 6 for end in ends])[:, None]
+        # the frames' own origins and axes, the points of the second ends, and the axes at the first ones
+        stations = *(Station(end.frame) for end in ends), *(each.second for each in joints), *(x.first for x in joints)
+        self._stations = StationMotions(layout, stations)
+
+    def at(self, frames: OutputStates) -> tuple[Floats, Floats]:
+        """Forces (k, n, 3) N and torques (k, n, 3) N m at k output instants."""
+        on_end = self._sign * self._on_end.at(frames.u, frames.q, frames.v, frames.multipliers)
+        force, motion = on_end[..., :3], self._stations.at(frames, accelerations=False)
+        origin, point, _ = np.split(motion["position"], 3, axis=1)
+        attitude, _, axes = np.split(motion["quaternion"], 3, axis=1)
+        torque = -rotations.cross(point - origin, force)
+        torque += np.where(self._with_axes, rotations.rotate(attitude, on_end[..., 3:]), 0.0)
+        return rotations.rotate_back(axes, force), rotations.rotate_back(axes, torque)
 
 
 REACTION = {"force": "N", "torque": "N m"}
@@ -55,7 +58,7 @@ REACTION = {"force": "N", "torque": "N m"}
 
 
 def reaction_rows(point: LinearPoint, joint: JointLayout, quantity: str) -> OutputRows:
-    """The rows of the reaction of a joint on small changes of the pose and of the multipliers; see ``joint_reactions``.
+    """The rows of the reaction of a joint on small changes of the pose and of the multipliers; see ``JointReactions``.
 
         force = A^T f,  torque = A^T t,  f = -g,  t = -R (c - d x R^T g),  [g; c] = J_joint^T lambda on the second end
 
@@ -154,6 +157,10 @@ def joint_records(names: list[str], system: RecordedSystem) -> Records:
         numbers = [number for joint in joints.values() for number in range(joint.part.start, joint.part.stop)]
         return system.coordinates_of_joints.picked(np.array(numbers, dtype=np.int64))
 
+    @cache
+    def reactions() -> JointReactions:
+        return JointReactions(system, list(joints.values()))
+
     def motion(frames: OutputStates) -> dict[str, Floats]:
         block: dict[str, Floats] = {}
         for name, joint in joints.items():
@@ -165,7 +172,7 @@ def joint_records(names: list[str], system: RecordedSystem) -> Records:
     def series(frames: OutputStates) -> dict[str, Floats]:
         block = motion(frames)
         accelerations, first = coordinates().accelerations(frames.q, frames.v, frames.a), 0
-        forces, torques = joint_reactions(system, list(joints.values()), frames)
+        forces, torques = reactions().at(frames)
         for number, (name, joint) in enumerate(joints.items()):
             path, count = f"joints/{name}", len(joint.coordinates)
             block[f"{path}/force"], block[f"{path}/torque"] = forces[:, number], torques[:, number]

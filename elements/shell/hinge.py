@@ -15,7 +15,7 @@ from femb.base.values import nearest, shown
 from femb.elements.item import Item
 from femb.elements.joint.constraint_set import ConstraintRow
 from femb.elements.joint.coordinates import ANGLE, PARALLEL, SPHERICAL, Z, make_row, row_words
-from femb.elements.joint.records import joint_reactions
+from femb.elements.joint.records import JointReactions
 from femb.elements.marker import Marker, Place, axes_of
 from femb.elements.records import RecordedSystem, Records
 from femb.elements.shell.results import HingeResults
@@ -219,7 +219,7 @@ class HingeLine(Item):
 def _reactions(items: list[HingeLine], system: RecordedSystem, frames: OutputStates) -> dict[str, Floats]:
     block = {}
     for item in items:
-        found = joint_reactions(system, system.layout.hinges[item.name], frames)
+        found = JointReactions(system, system.layout.hinges[item.name]).at(frames)
         for word, values in zip(("force", "torque"), found, strict=True):
             block[f"{item.table}/{item.name}/{word}"] = values
     return block

@@ -16,7 +16,7 @@ from femb import elements as e
 from femb.base.errors import ModelError
 from femb.elements import registry
 from femb.elements.item import Item, ItemStates, given_values
-from femb.elements.joint.records import joint_reactions
+from femb.elements.joint.records import JointReactions
 from femb.elements.marker import Attachment, JointEnd, SpringEnd
 from femb.elements.modal.batch import ModalBatch
 from femb.elements.private_blocks import FieldOnElements
@@ -191,7 +191,7 @@ def value(point, name):
     if table == "joints":
         joint = layout.joints[item]
         if rest[0] in ("force", "torque"):
-            return joint_reactions(point.system, [joint], frames)[rest[0] == "torque"][0, 0]
+            return JointReactions(point.system, [joint]).at(frames)[rest[0] == "torque"][0, 0]
         k = joint.part.start + [each.name for each in joint.coordinates].index(rest[0].removesuffix(" rate"))
         return (frames.coordinates if " rate" not in rest[0] else frames.coordinate_rates)[0, k]
     assert table == "beams", name

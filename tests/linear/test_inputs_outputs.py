@@ -9,7 +9,7 @@ from models import of_parts, refusals, stiff
 import femb
 from femb.elements.beam.batch import BeamBatch
 from femb.elements.exact.batch import ExactBatch
-from femb.elements.joint.records import joint_reactions
+from femb.elements.joint.records import JointReactions
 from femb.linear.linearise import state_space
 from femb.linear.second_order import chart_of, second_order
 from femb.numerics import rotations
@@ -71,7 +71,7 @@ def test_forces_in_a_beam_and_in_a_joint_by_differences(root, kind, batch_of):
         section = batch.section_forces(q[None], v[None], a[None], *heat)[0]
         found = [section[0, 0], section[0, 1], section[1, 1]]
         for joint in system.layout.joints.values():
-            found += [part[0, 0] for part in joint_reactions(system, [joint], parts)]
+            found += [part[0, 0] for part in JointReactions(system, [joint]).at(parts)]
         station = system.layout.beams["boom"].stations[1]
         j = system.layout.frame_v[station.frame]
         found.append(rotations.rotation_matrix(station.rotation).T @ a[j + 3 : j + 6])

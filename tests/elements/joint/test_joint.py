@@ -12,7 +12,7 @@ from oracles.four_bar import BARS, four_bar
 import femb
 from femb.elements.joint.constraint_set import ConstraintRow, ConstraintSet, ConstraintTable
 from femb.elements.joint.primitives import TURN
-from femb.elements.joint.records import joint_reactions
+from femb.elements.joint.records import JointReactions
 from femb.elements.marker import Attachment
 from femb.layout.element import Input
 from femb.layout.layout import Layout
@@ -325,7 +325,7 @@ def test_reactions_are_what_the_bodies_need(kind, place):
     system, joint, rng = jointed(kind, place)
     frames = moving_frames(system, rng)
     where = system.layout.joints["j"]
-    force, torque = (each[:, 0] for each in joint_reactions(system, [where], frames))
+    force, torque = (each[:, 0] for each in JointReactions(system, [where]).at(frames))
     axes = rotations.rotation_matrix(station_motion(system.layout, where.first, frames.q, frames.v)[1][0])
     point = station_motion(system.layout, where.second, frames.q, frames.v)[0][0]
     force, torque = axes @ force[0], axes @ torque[0]
@@ -405,7 +405,7 @@ def test_four_bar():
     np.testing.assert_allclose(frames.a[0, turning], wanted, atol=1e-11)
     for name, on_first in PINS.items():
         joint = system.layout.joints[name]
-        force = joint_reactions(system, [joint], frames)[0][:, 0]
+        force = JointReactions(system, [joint]).at(frames)[0][:, 0]
         axes = station_motion(system.layout, joint.first, frames.q, frames.v)[1][0]
         np.testing.assert_allclose(-rotations.rotate(axes, force[0])[:2], on_first, atol=1e-10, err_msg=name)
 
