@@ -36,22 +36,37 @@ def inactive(index, u):
 # Kernels of states take LANES of them at once, see ``femb.numerics.compiler.lanes``: their rows are the same.
 
 
+# Rows that are evaluated before their results are used, which stay in the processor's cache until then.
+TOGETHER = 64
+
+
 @inlined
-def take_states(x, first, out):
-    """out (n, LANES) = rows of x (s, n) from ``first`` on; the last one fills the lanes left over."""
+def take_states(u, q, v, first, out):
+    """out (n_u + n_q + n_v, LANES): the states from ``first`` on; the last one fills the lanes left over."""
+    n_u, n = u.shape[1], u.shape[1] + q.shape[1]
     for m in range(LANES):
-        i = min(first + m, x.shape[0] - 1)
-        for k in range(x.shape[1]):
-            out[k, m] = x[i, k]
+        i = min(first + m, q.shape[0] - 1)
+        for k in range(n_u):
+            out[k, m] = u[i, k]
+        for k in range(q.shape[1]):
+            out[n_u + k, m] = q[i, k]
+        for k in range(v.shape[1]):
+            out[n + k, m] = v[i, k]
+
+
+@inlined
+def sizes_of(index, u, q, v):
+    """Sizes of the work arrays for states in lanes and for rows that are evaluated together."""
+    return (u.shape[1] + q.shape[1] + v.shape[1], LANES), (min(index.shape[0], TOGETHER), FOUND, LANES)
 
 
 @inlined
 def rows_of_states(index, data, first, u, q, v, fixed, here, found):
-    """found (n, 15, LANES) of the rows at the states from ``first`` on; here (n_u + n_q + n_v, LANES) : work array."""
+    """found (n, 15, LANES) of the rows at the states from ``first`` on, of which ``here`` is that of ``take_states``.
+
+    data : of the rows and all that follow.
+    """
     n_u, n = u.shape[1], u.shape[1] + q.shape[1]
-    take_states(u, first, here[:n_u])
-    take_states(q, first, here[n_u:n])
-    take_states(v, first, here[n:])
     state = lanes(here)
     all_rows(index, data, state[:n_u], state[n_u:n], state[n:], fixed, lanes(found))
     for n in range(index.shape[0]):
@@ -63,8 +78,7 @@ def rows_of_states(index, data, first, u, q, v, fixed, here, found):
 
 @inlined
 def add_force(index, found, u, v, multipliers, force, rates):
-    """Add the force, and set the rates, of one state."""
-    rates[:] = 0.0
+    """Add the force, and the rates, of one state."""
     for n in range(index.shape[0]):
         c = index[n, ROW]
         if inactive(index[n], u):
@@ -77,19 +91,21 @@ def add_force(index, found, u, v, multipliers, force, rates):
 @kernel_with_entry
 def constraint_force(index, data, u, q, v, fixed, multipliers, force, rates):
     """force (s, n_v) += J^T lambda, rates (s, n_c) = J v + Phi_t, or the multiplier for a row that is not in force."""
-    here = np.empty((u.shape[1] + q.shape[1] + v.shape[1], LANES))
-    found = np.empty((index.shape[0], FOUND, LANES))
+    size, sizes = sizes_of(index, u, q, v)
+    here, found = np.empty(size), np.empty(sizes)
+    rates[:] = 0.0
     for first in range(0, q.shape[0], LANES):
-        rows_of_states(index, data, first, u, q, v, fixed, here, found)
-        for s in range(first, min(first + LANES, q.shape[0])):
-            add_force(index, found[:, :, s - first], u[s], v[s], multipliers[s], force[s], rates[s])
+        take_states(u, q, v, first, here)
+        for row in range(0, index.shape[0], TOGETHER):
+            some = index[row : row + TOGETHER]
+            rows_of_states(some, data[row:], first, u, q, v, fixed, here, found)
+            for s in range(first, min(first + LANES, q.shape[0])):
+                add_force(some, found[:, :, s - first], u[s], v[s], multipliers[s], force[s], rates[s])
 
 
 @inlined
-def put_terms(index, found, u, position, gamma):
-    """Set Phi and gamma of one state."""
-    position[:] = 0.0
-    gamma[:] = 0.0
+def add_terms(index, found, u, position, gamma):
+    """Add Phi and gamma of one state."""
     for n in range(index.shape[0]):
         if not inactive(index[n], u):
             position[index[n, ROW]] += found[n, PHI]
@@ -99,12 +115,16 @@ def put_terms(index, found, u, position, gamma):
 @kernel
 def constraints(index, data, u, q, v, fixed, position, gamma):
     """position (s, n_c) = Phi, and gamma (s, n_c)."""
-    here = np.empty((u.shape[1] + q.shape[1] + v.shape[1], LANES))
-    found = np.empty((index.shape[0], FOUND, LANES))
+    size, sizes = sizes_of(index, u, q, v)
+    here, found = np.empty(size), np.empty(sizes)
+    position[:], gamma[:] = 0.0, 0.0
     for first in range(0, q.shape[0], LANES):
-        rows_of_states(index, data, first, u, q, v, fixed, here, found)
-        for s in range(first, min(first + LANES, q.shape[0])):
-            put_terms(index, found[:, :, s - first], u[s], position[s], gamma[s])
+        take_states(u, q, v, first, here)
+        for row in range(0, index.shape[0], TOGETHER):
+            some = index[row : row + TOGETHER]
+            rows_of_states(some, data[row:], first, u, q, v, fixed, here, found)
+            for s in range(first, min(first + LANES, q.shape[0])):
+                add_terms(some, found[:, :, s - first], u[s], position[s], gamma[s])
 
 
 @inlined
@@ -126,13 +146,17 @@ def jacobian(index, data, offset, stride, u, q, v, fixed, out, position, gamma):
     """Evaluate as ``constraints``; J and J^T are added to block data (s, size), to the diagonal one for a row not in
     force.
     """
-    here = np.empty((u.shape[1] + q.shape[1] + v.shape[1], LANES))
-    found = np.empty((index.shape[0], FOUND, LANES))
+    size, sizes = sizes_of(index, u, q, v)
+    here, found = np.empty(size), np.empty(sizes)
+    position[:], gamma[:] = 0.0, 0.0
     for first in range(0, q.shape[0], LANES):
-        rows_of_states(index, data, first, u, q, v, fixed, here, found)
-        for s in range(first, min(first + LANES, q.shape[0])):
-            put_terms(index, found[:, :, s - first], u[s], position[s], gamma[s])
-            add_jacobian(index, offset, stride, found[:, :, s - first], u[s], out[s])
+        take_states(u, q, v, first, here)
+        for row in range(0, index.shape[0], TOGETHER):
+            some = index[row : row + TOGETHER]
+            rows_of_states(some, data[row:], first, u, q, v, fixed, here, found)
+            for s in range(first, min(first + LANES, q.shape[0])):
+                add_terms(some, found[:, :, s - first], u[s], position[s], gamma[s])
+                add_jacobian(some, offset[row:], stride[row:], found[:, :, s - first], u[s], out[s])
 
 
 @kernel_with_entry

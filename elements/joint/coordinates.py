@@ -16,7 +16,7 @@ import numpy as np
 from femb.base.types import Floats, Ints
 from femb.elements.frame_index import indices_of_frames
 from femb.elements.joint import primitives
-from femb.elements.joint.constraint_kernels import rows_of_states
+from femb.elements.joint.constraint_kernels import TOGETHER, rows_of_states, sizes_of, take_states
 from femb.elements.joint.constraint_set import ConstraintRow, ConstraintTable, multipliers_of
 from femb.elements.joint.primitives import (
     CONSTANT,
@@ -24,7 +24,6 @@ from femb.elements.joint.primitives import (
     FIRST_AXIS,
     FIRST_AXIS_2,
     FIRST_POINT,
-    FOUND,
     GAMMA,
     PRIMITIVE,
     SECOND,
@@ -247,13 +246,17 @@ def measure(index, data, q, v, fixed, values, rates, gradients):
 @kernel
 def second_rates(index, data, q, v, a, fixed, out):
     """Set the second rates J a - gamma, out (s, m), of coordinates at s states with v' = a (s, n_v)."""
-    no_inputs, here = np.empty((q.shape[0], 0)), np.empty((q.shape[1] + v.shape[1], LANES))
-    found = np.empty((index.shape[0], FOUND, LANES))
+    no_inputs = np.empty((q.shape[0], 0))
+    size, sizes = sizes_of(index, no_inputs, q, v)
+    here, found = np.empty(size), np.empty(sizes)
     for first in range(0, q.shape[0], LANES):
-        rows_of_states(index, data, first, no_inputs, q, v, fixed, here, found)
-        for s in range(first, min(first + LANES, q.shape[0])):
-            for k in range(index.shape[0]):
-                out[s, k] = rate_of(index[k], a[s], found[k, :, s - first]) - found[k, GAMMA, s - first]
+        take_states(no_inputs, q, v, first, here)
+        for row in range(0, index.shape[0], TOGETHER):
+            some = index[row : row + TOGETHER]
+            rows_of_states(some, data[row:], first, no_inputs, q, v, fixed, here, found)
+            for s in range(first, min(first + LANES, q.shape[0])):
+                for k in range(some.shape[0]):
+                    out[s, row + k] = rate_of(some[k], a[s], found[k, :, s - first]) - found[k, GAMMA, s - first]
 
 
 @kernel_with_entry
