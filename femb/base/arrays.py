@@ -17,9 +17,6 @@ CHECKPOINT = "checkpoint/"
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
-# Most bytes that are reserved for an array: systems refuse more than they have, also to a run that ends early.
-RESERVED = 1 << 30
-
 
 class Content(NamedTuple):
     """The content of results: arrays over time, other arrays, and attributes, by path; as in `femb.Results`."""
@@ -111,46 +108,6 @@ class Chosen(ByName[np.ndarray]):
         if name not in self._names:
             raise KeyError(name)
         return self._arrays[name]
-
-
-class Growing:
-    """An array to which rows are appended in place, so that there are never two copies of all of them.
-
-    expected : the number of rows that it is likely to get. Memory is reserved for them, up to ``RESERVED``; it takes
-    none until it is written.
-    """
-
-    def __init__(self, expected: int = 0) -> None:
-        self._array: np.ndarray | None = None
-        self._expected, self._count = expected, 0
-        self._shown = False
-
-    def append(self, rows: np.ndarray) -> None:
-        """Add a copy of rows (k, ...)."""
-        array, first, count = self._array, self._count, self._count + len(rows)
-        if array is None:
-            expected = min(self._expected, RESERVED * len(rows) // (rows.nbytes or 1))
-            if expected <= count:
-                self._array, self._count = rows.copy(), count
-                return
-            array = np.empty((expected, *rows.shape[1:]), rows.dtype)
-        elif rows.dtype is not array.dtype:
-            kind = np.promote_types(array.dtype, rows.dtype)
-            if kind != array.dtype:
-                array, self._shown = array.astype(kind), False
-        if count > len(array):
-            if self._shown:
-                array, self._shown = array.copy(), False
-            # nobody else refers to it; the operating system moves the pages of a large array, and copies nothing
-            array.resize((count, *array.shape[1:]), refcheck=False)
-        array[first:count] = rows
-        self._array, self._count = array, count
-
-    def shown(self) -> np.ndarray:
-        """The rows so far; later ones do not change them."""
-        assert self._array is not None
-        self._shown = True
-        return self._array[: self._count]
 
 
 class Below(ByName[np.ndarray]):

@@ -17,7 +17,7 @@ from femb.base.progress import Reporter
 from femb.base.types import Floats
 from femb.recording.evaluation import evaluated
 from femb.recording.frames import Frames
-from femb.recording.instants import Part
+from femb.recording.instants import Instants, Part
 from femb.recording.named_state import named_state, names_of
 from femb.recording.record import Recorder
 from femb.results.results import Results
@@ -37,8 +37,8 @@ class Recording:
 
     out : path of an HDF5 file, written during the run; the results are then read from it, and memory does not grow with
     the output. output : what is recorded. reason : why the method was chosen, if femb chose it. options : of the run,
-    by name. earlier : the part of the run that this one continues. expected : the likely number of output times.
-    observe : called with the output instants that are written.
+    by name. earlier : the part of the run that this one continues. observe : called with the output instants that are
+    written.
     message, statistics and arrays are recorded at the end. An error that leaves the context gets the results as
     ``error.results``.
     """
@@ -53,7 +53,6 @@ class Recording:
         reason: str = "",
         options: Mapping[str, Any] = NOTHING,
         earlier: Earlier | None = None,
-        expected: int = 0,
         observe: Callable[[Frames], object] | None = None,
     ) -> None:
         self._observe = observe
@@ -65,7 +64,7 @@ class Recording:
         if earlier is not None:
             earlier.check_model(static)
             earlier.recall(self._recorder, "recorder")
-        self._writer: Writer = MemoryWriter(static, attributes, expected)
+        self._writer: Writer = MemoryWriter(static, attributes)
         if out is not None:
             names = names_of(system.layout).items() if options else ()
             static = static | {f"{CHECKPOINT}names/{part}": array for part, array in names}
@@ -101,6 +100,11 @@ class Recording:
             self._with.append((frames, more, system, without))
             if self._live or len(self._with) >= self._block:
                 self._write_with()
+            return
+        if isinstance(frames, Instants) and (count := len(frames.time)) > self._block:
+            # of many steps in one call
+            for first in range(0, count, self._block):
+                self.add(frames.part(slice(first, first + self._block)))
             return
         if not self._collected:
             self._oldest = time.monotonic()

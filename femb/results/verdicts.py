@@ -51,12 +51,9 @@ GROWTH = 1.01
 
 def largest_load(arrays: Mapping[str, Floats], words: tuple[str, ...]) -> float:
     """The largest component of recorded forces or moments, by the paths of ``arrays``."""
-    found = [0.0]
-    for path, values in arrays.items():
-        kind, _, rest = path.partition("/")
-        if kind in LOADED and rest.rpartition("/")[2] in words:
-            found.append(float(np.max(np.abs(values), initial=0.0)))
-    return max(found)
+    parts = ((path.partition("/")[0], path.rpartition("/")[2], path) for path in arrays)
+    loads = [arrays[path].reshape(-1) for kind, word, path in parts if kind in LOADED and word in words]
+    return float(np.max(np.abs(np.concatenate(loads)), initial=0.0)) if loads else 0.0
 
 
 class AuditWatch:

@@ -114,9 +114,7 @@ def simulate(
     with (
         threads,
         reporting(progress, run.duration) as reporter,
-        Recording(
-            system, run.method, out, case_text, run.output, reason, plan.options, earlier, len(times), observe
-        ) as recording,
+        Recording(system, run.method, out, case_text, run.output, reason, plan.options, earlier, observe) as recording,
     ):
         if reporter and of_output:
             reporter.message(of_output)

@@ -19,7 +19,7 @@ from typing import Any, Self, TypeAlias
 
 import numpy as np
 
-from femb.base.arrays import NOTHING, Arrays, Attributes, Block, Content, Growing, visible
+from femb.base.arrays import NOTHING, Arrays, Attributes, Block, Content, LazyArrays, visible
 from femb.base.errors import ResultError
 from femb.base.quantity import Group
 from femb.results.groups import ArrayAttributes
@@ -135,27 +135,25 @@ class _Checked:
 
 
 class MemoryWriter(Writer):
-    """Keeps the blocks in memory; expected : the likely number of output times."""
+    """Keeps the blocks in memory; those of an array are joined when it is asked for, since of large models few are."""
 
-    def __init__(self, static: Arrays, attributes: Attributes, expected: int = 0) -> None:
+    def __init__(self, static: Arrays, attributes: Attributes) -> None:
         self._static = {path: np.array(array) for path, array in static.items()}
         self._attributes = _started(attributes)
-        self._checked, self._expected = _Checked(), expected
-        self._series: dict[str, Growing] = {}
+        self._checked, self._count = _Checked(), 0
+        self._parts: dict[str, list[np.ndarray]] = {}
 
     def append(self, block: Block) -> None:
         """Store a copy of the block."""
-        self.take(dict(block))
+        self.take({path: np.array(array) for path, array in block.items()})
 
     def take(self, block: dict[str, np.ndarray]) -> None:
-        arrays = self._checked(block)
+        """Store the block itself, whose arrays must not change afterwards."""
+        arrays, parts = self._checked(block), self._parts
         block.clear()
-        series = self._series
-        if not series:
-            series |= {path: Growing(self._expected) for path in arrays}
-        # each is let go once it is copied
-        for path in series:
-            series[path].append(arrays.pop(path))
+        self._count += len(arrays["time"])
+        for path, array in arrays.items():
+            parts.setdefault(path, []).append(array)
 
     def finish(
         self, status: str, message: str = "", statistics: Mapping[str, Any] = NOTHING, more: Arrays = NOTHING
@@ -167,8 +165,16 @@ class MemoryWriter(Writer):
 
     def content(self) -> Content:
         """The content that was appended so far."""
-        series = {path: array.shown() for path, array in self._series.items()}
+        count = self._count
+        shapes = {path: (count, *parts[0].shape[1:]) for path, parts in self._parts.items()}
+        series = LazyArrays(shapes, lambda path: {path: self._joined(path)[:count]})
         return Content(series, self._static, self._attributes)
+
+    def _joined(self, path: str) -> np.ndarray:
+        parts = self._parts[path]
+        if len(parts) > 1 or not parts[0].flags.c_contiguous:
+            parts[:] = [np.concatenate(parts)]
+        return parts[0]
 
 
 class ResultWriter(Writer):
