@@ -1,7 +1,7 @@
 """Correlation of measured modes with those of a model: MAC, cross-orthogonality, COMAC.
 
     MAC_kj = |a_k^H b_j|^2/((a_k^H a_k)(b_j^H b_j)),    X = pinv(B) A with columns of length one
-    COMAC_i = (sum_k |a_ik b_ik|)^2/(sum |a_ik|^2 sum |b_ik|^2) over pairs
+    COMAC_i = (sum_k |a_ik b_ik|)^2/(sum |a_ik|^2 sum |b_ik|^2) over pairs by MAC
 
 of measured shapes a and shapes b of the model at the measured directions. X has the products with the model's mass
 matrix that its modes, of unit generalized mass, reduce to these directions (SEREP). Sources: R. J. Allemang, Sound and
@@ -29,8 +29,14 @@ from femb.vibration.solution import Solution
 
 # Pairs below this value of the criterion are none.
 PAIRED = 0.5
+# Shapes below this, relative to the other measured ones or to the largest motion of the mode, are rounding: single
+# precision has as much.
+ROUNDING = 1e-6
+# The logarithm of frequencies that a mode with a shape lies farther from a measured one without.
+MOVES = np.log(2.0)
 # Modes of the model beside as many as were measured.
 SPARE = 6
+NO_SHAPE = "at the measured points its shape is rounding, or one number, which has no MAC"
 # Points farther than this from the model, relative to its size, are named.
 FAR = 0.05
 
@@ -40,9 +46,10 @@ class Correlation(Tabled):
     """Measured modes (k) beside modes (m) of a model, at p directions.
 
     data : the measured modes.
-    frequencies, damping (m,) : of the model, Hz and ratios. shapes (p, m). mac, cross (k, m). pairs (k,) : the mode of
-    the model of each measured one, from 0; -1 without. comac (p,) : over the pairs. distances (p,) m : of the points
-    from the frames of the model that carry them.
+    frequencies, damping (m,) : of the model, Hz and ratios. shapes (p, m). mac, cross (k, m) : NaN of shapes that are
+    rounding at the points, or known in one direction alone. pairs (k,) : the mode of the model of each measured one,
+    from 0; -1 without. comac (p,) : over pairs by MAC. distances (p,) m : of the points from the frames of the model
+    that carry them.
     """
 
     data: TestData
@@ -55,16 +62,23 @@ class Correlation(Tabled):
     comac: Floats
     distances: Floats
 
+    @property
+    def by_frequency(self) -> "np.ndarray[tuple[int], np.dtype[np.intp]]":
+        """The measured modes, from 0, that have points but no MAC, and so the pair of the nearest frequency."""
+        return np.flatnonzero(np.isnan(self.mac).all(axis=1) & (self.pairs >= 0) & (len(self.data.points) > 0))
+
     def table(self) -> str:
         """A line for each measured mode, with its pair, and the points of the least COMAC."""
         lines = [f"{'measured':>8}{'Hz':>12}{'model':>8}{'Hz':>12}{'difference':>12}{'MAC':>8}{'cross':>8}"]
         for k, (f, j) in enumerate(zip(self.data.frequencies, self.pairs, strict=True)):
             if j < 0:
-                best = f"; the best MAC is {np.max(self.mac[k], initial=0.0):.3f}" if self.mac.size else ""
+                best = f"; the best MAC is {np.nanmax(self.mac[k], initial=0.0):.3f}" if len(self.data.points) else ""
                 lines.append(f"{k + 1:8}{f:12.6g}   has no pair in the model{best}")
                 continue
             own, of_shapes = self.frequencies[j], ""
-            if len(self.data.points):
+            if k in self.by_frequency:
+                of_shapes = f"  by frequency: {NO_SHAPE}"
+            elif len(self.data.points):
                 of_shapes = f"{self.mac[k, j]:8.3f}{self.cross[k, j]:8.3f}"
             lines.append(f"{k + 1:8}{f:12.6g}{j + 1:8}{own:12.6g}{100.0 * (own / f - 1.0):10.3f} %{of_shapes}")
         if len(self.data.points) and np.isfinite(self.comac).any():
@@ -154,10 +168,10 @@ def correlate(
 def correlated(analyses: RunAnalyses, data: TestData, held: str | None, start: str | None, damped: bool) -> Correlation:
     """The correlation of the modes of one model. Raises ModelError."""
     modes = analyses.solution(held, start, damped)
-    shapes, distances = shapes_at(modes, data.places, data.directions)
+    shapes, distances, largest = shapes_at(modes, data.places, data.directions)
     frequencies = np.abs(modes.eigenvalues) / (2.0 * np.pi)
     damping = 0.0 - modes.eigenvalues.real / np.maximum(np.abs(modes.eigenvalues), np.finfo(float).tiny)
-    return _beside(data, frequencies, damping, shapes, distances)
+    return _beside(data, frequencies, damping, shapes, distances, largest)
 
 
 def _of_deck(deck: str | Path, data: TestData, held: bool, unit: float | str) -> Correlation:
@@ -175,36 +189,50 @@ def _of_deck(deck: str | Path, data: TestData, held: bool, unit: float | str) ->
     turned = np.cross(moved[:, 3:], (data.places - model.nodes[nearest])[:, :, None], axis=1)
     shapes = np.einsum("pc,pcm->pm", data.directions, moved[:, :3] + turned).astype(complex)
     frequencies = seen.frequencies[seen.elastic]
-    return _beside(data, frequencies, np.zeros(len(frequencies)), shapes, distances)
+    largest = np.max(np.abs(own) * np.where(model.component < 3, 1.0, model.length)[:, None], axis=0)
+    return _beside(data, frequencies, np.zeros(len(frequencies)), shapes, distances, largest)
 
 
-def _beside(data: TestData, frequencies: Floats, damping: Floats, shapes: Complexes, distances: Floats) -> Correlation:
-    """The correlation of shapes (p, m) of a model at the measured directions."""
-    mac = _mac(data.shapes, shapes)
-    pairs = paired(data.frequencies, frequencies, mac if len(data.points) else None)
-    kept = pairs >= 0
-    cross = _cross(data.shapes, shapes, pairs[kept])
-    a, b = np.nan_to_num(data.shapes[:, kept]), shapes[:, pairs[kept]]
-    # each pair in one scale
-    a = a / np.maximum(np.linalg.norm(a, axis=0), np.finfo(float).tiny)
-    b = b / np.maximum(np.linalg.norm(b, axis=0), np.finfo(float).tiny)
+def _beside(
+    data: TestData, frequencies: Floats, damping: Floats, shapes: Complexes, distances: Floats, largest: Floats
+) -> Correlation:
+    """The correlation of shapes (p, m) of a model, whose modes move by ``largest`` (m,), at the measured directions."""
+    measured = np.nan_to_num(data.shapes)
+    seen = np.asarray(np.abs(measured).max(axis=0, initial=0.0) > ROUNDING * np.abs(measured).max(initial=0.0))
+    seen &= np.isfinite(data.shapes).sum(axis=0) > 1
+    moves = np.abs(shapes).max(axis=0, initial=0.0) > ROUNDING * largest
+    told = np.outer(seen, moves)
+    mac = np.where(told, _mac(data.shapes, shapes), np.nan)
+    pairs = paired(data.frequencies, frequencies, mac)
+    kept = (pairs >= 0) & seen
+    cross = np.where(told, _cross(data.shapes, shapes, pairs[kept]), np.nan)
+    a, b = (_scaled(each) for each in (measured[:, kept], shapes[:, pairs[kept]]))
     below = np.sum(np.abs(a) ** 2, axis=1) * np.sum(np.abs(b) ** 2, axis=1)
     comac = np.where(below > 0.0, np.sum(np.abs(a * b), axis=1) ** 2 / np.where(below > 0.0, below, 1.0), np.nan)
     return Correlation(data, frequencies, damping, shapes, mac, cross, pairs, comac, distances)
 
 
-def paired(measured: Floats, own: Floats, mac: Floats | None) -> "np.ndarray[tuple[int], np.dtype[np.intp]]":
-    """(k,) the mode of the model of each measured one, assigned together: by MAC, without shapes by frequency; -1:
-    none."""
+def _scaled(shapes: Complexes) -> Complexes:
+    """Shapes of length one without their rounding."""
+    sizes = np.maximum(np.linalg.norm(shapes, axis=0), np.finfo(float).tiny)
+    return np.where(np.abs(shapes) > ROUNDING * sizes, shapes / sizes, 0.0)
+
+
+def paired(measured: Floats, own: Floats, mac: Floats) -> "np.ndarray[tuple[int], np.dtype[np.intp]]":
+    """(k,) the mode of the model of each measured one, assigned together: by MAC, and those without by the frequency,
+    which modes of the model with a MAC lie farther from; -1: none."""
     from scipy.optimize import linear_sum_assignment
 
     pairs = np.full(len(measured), -1)
-    with np.errstate(divide="ignore"):
-        cost = np.abs(np.log(np.maximum(own, np.finfo(float).tiny)[None] / measured[:, None])) if mac is None else -mac
-    rows, columns = linear_sum_assignment(cost)
-    for k, j in zip(rows, columns, strict=True):
-        if mac is None or mac[k, j] >= PAIRED:
+    known = ~np.isnan(mac)
+    for k, j in zip(*linear_sum_assignment(-np.where(known, mac, 0.0)), strict=True):
+        if known[k, j] and mac[k, j] >= PAIRED:
             pairs[k] = j
+    rest = np.flatnonzero(~known.any(axis=1))
+    free = np.setdiff1d(np.arange(len(own)), pairs)
+    away = np.abs(np.log(np.maximum(own[free], np.finfo(float).tiny) / measured[rest, None]))
+    rows, columns = linear_sum_assignment(away + MOVES * np.any(known[:, free], axis=0))
+    pairs[rest[rows]] = free[columns]
     return pairs
 
 
@@ -230,8 +258,9 @@ def _cross(a: Complexes, b: Complexes, chosen: "np.ndarray[tuple[int], np.dtype[
     return found
 
 
-def shapes_at(modes: Solution, places: Floats, directions: Floats) -> tuple[Complexes, Floats]:
-    """(p, m) displacements along directions at places (p, 3) m, and the distances (p,) from their frames.
+def shapes_at(modes: Solution, places: Floats, directions: Floats) -> tuple[Complexes, Floats, Floats]:
+    """(p, m) displacements along directions at places (p, 3) m, the distances (p,) from their frames, and (m,) the
+    largest motions, of rotations at the size of the model.
 
     modes : along the axes of each frame. Raises ModelError: places far from the model.
     """
@@ -256,7 +285,10 @@ def shapes_at(modes: Solution, places: Floats, directions: Floats) -> tuple[Comp
         else:
             shapes[p] = direction @ own
     _check_near(distances, size)
-    return shapes, distances
+    arms = np.full(len(modes.shapes), size)
+    for frame, j in zip(layout.frames, layout.frame_v, strict=True):
+        arms[j : j + min(frame.freedom, 3)] = 1.0
+    return shapes, distances, np.abs(modes.shapes * arms[:, None]).max(axis=0, initial=0.0)
 
 
 def _check_near(distances: Floats, size: float) -> None:

@@ -22,7 +22,7 @@ from femb.base.values import nearest, numbered
 from femb.case.parameters import Parameter
 from femb.fem.test_data import TestData, read_test_data
 from femb.results.array_file import write_arrays
-from femb.study.correlation import SPARE, Correlation, correlated
+from femb.study.correlation import NO_SHAPE, SPARE, Correlation, correlated
 from femb.study.outputs import DampingRatio, NaturalFrequency, StudyOutput
 from femb.study.sensitivity import Differences, parameters_of, read_either
 from femb.study.study import Build, Study
@@ -34,6 +34,8 @@ OF_FREQUENCY, OF_DAMPING, OF_SHAPE = 0.005, 0.1, 0.05
 ENOUGH, STEP = 1e-6, 1e-4
 # Units other than Hz by their size, and how far the logarithm of a ratio may be from it.
 UNITS, NEAR = {2.0 * np.pi: "rad/s", 60.0: "turns a minute", 1e-3: "kHz", 360.0: "degrees a second"}, 0.3
+# A bound is reached within this part of the range; a sum of squares less probable than this is too large.
+AT_BOUND, UNLIKELY = 1e-4, 1e-3
 # Correlations of parameters above this are named.
 CORRELATED = 0.9
 # A component of a direction below this is left out of its words.
@@ -73,6 +75,31 @@ class Identification(Tabled):
         return float(np.sum(self.after**2))
 
     @property
+    def freedom(self) -> int:
+        """The residuals beyond the parameters that they tell."""
+        return len(self.after) - int(np.sum(np.isfinite(self.deviations)))
+
+    @property
+    def doubts(self) -> list[str]:
+        """Why the values may be wrong: they end at bounds, or residuals are too large for their deviations."""
+        found = [
+            f"{name} ends at its {'least' if self.at_bound[k] < 0 else 'largest'} value, {self.values[k]:.7g} "
+            f"{self.units.get(name, '')}".rstrip()
+            + ": the best fit may be outside its range"
+            for k, name in enumerate(self.parameters)
+            if self.at_bound[k]
+        ]
+        from scipy.special import chdtrc
+
+        freedom = max(self.freedom, 1)
+        if chdtrc(freedom, self.chi2) < UNLIKELY:
+            found.append(
+                f"chi2 is {self.chi2 / freedom:.3g} per freedom, {freedom}: residuals are larger than their standard "
+                "deviations allow, and so are errors of the parameters; look at pairs, at the model and at sigma"
+            )
+        return found
+
+    @property
     def not_told(self) -> list[str]:
         """Combinations of relative changes of parameters, in words, which the data cannot tell."""
         return [
@@ -100,6 +127,8 @@ class Identification(Tabled):
         lines.append(
             f"chi2 {np.sum(self.before**2):.6g} before, {self.chi2:.6g} after, in {numbered(self.runs, 'run')}"
         )
+        for t, each in enumerate(self.correlations):
+            lines += [f"mode {k + 1} of test {t + 1} is paired by frequency: {NO_SHAPE}" for k in each.by_frequency]
         lines += [f"held out: {n} {a:.3f} before, {b:.3f} after" for n, (a, b) in self.held_out.items()]
         for i, name in enumerate(self.parameters):
             for j in range(i):
@@ -237,7 +266,7 @@ class _Fit:
                 if known and np.any(each.damping > 1e-9):
                     sigma = own if np.isfinite(own) else OF_DAMPING * abs(data.damping[k])
                     found[f"mode {k + 1}, damping{of}"] = ((each.damping[j] - data.damping[k]) / sigma, "z", t, k)
-                if len(data.points) > 1:
+                if np.isfinite(each.mac[k, j]):
                     found[f"mode {k + 1}, shape{of}"] = ((1.0 - np.sqrt(each.mac[k, j])) / OF_SHAPE, "m", t, k)
         return found
 
@@ -251,7 +280,7 @@ class _Fit:
         ]
         rows = self.rows(found)
         if not rows:
-            best = max(float(np.max(each.mac, initial=0.0)) for each in found)
+            best = max(float(np.nanmax(each.mac, initial=0.0)) for each in found)
             raise ModelError(
                 f"identify: no measured mode has a pair in the model, the best MAC is {best:.3f}; look at correlate"
             )
@@ -315,7 +344,7 @@ class _Fit:
             data.frequencies[k] / each.frequencies[j]
             for (data, _), each in zip(self.tests, correlations, strict=True)
             # without shapes by their order, since those near each other are pairs
-            for k, j in enumerate(each.pairs.tolist() if len(data.points) > 1 else range(len(data.frequencies)))
+            for k, j in enumerate(each.pairs.tolist() if np.isfinite(each.mac).any() else range(len(data.frequencies)))
             if 0 <= j < len(each.frequencies) and each.frequencies[j] > 0.0
         ]
         for factor, unit in UNITS.items():
@@ -363,9 +392,14 @@ class _Fit:
         after_out = {name: row[0] for name, row in self.rows(last, True).items()}
         names = [*self.names, *(f"prior of {name}" for name in self.priors)]
         largest = directions[np.arange(len(fit.x)), np.argmax(np.abs(directions), axis=1)]
-        return Identification(
+        near = np.where(np.isfinite(high - low), AT_BOUND * (high - low), 0.0)
+        at_bound = 1.0 * (fit.x >= high - near) - (fit.x <= low + near)
+        result = Identification(
             tuple(self.named), self.p0, fit.x, deviations, correlation, tuple(names), before, np.asarray(fit.fun),
             singular, directions / largest[:, None], {name: (out[name], after_out.get(name, np.nan)) for name in out},
-            np.asarray(fit.active_mask, dtype=float), {name: each.unit for name, each in self.named.items()}, self.runs,
+            at_bound, {name: each.unit for name, each in self.named.items()}, self.runs,
             tuple(last),
         )  # fmt: skip
+        if result.doubts:
+            warnings.warn(f"identify: {'; '.join(result.doubts)}", FembWarning, stacklevel=3)
+        return result

@@ -166,6 +166,44 @@ def test_its_modulus_is_identified(panel, tmp_path):
     assert found.draw(tmp_path / "i.png").exists()
 
 
+def test_a_shape_that_is_rounding_is_paired_by_its_frequency(panel, tmp_path):
+    """Torsion measured on its axis: rounding in the shape of the second mode of bending, which MAC would pair."""
+    b, t, length = 0.3, 0.01, 2.0
+    rigidity = 2.7e10 * b * t**3 / 3.0 * (1.0 - 0.63 * t / b)
+    twist = np.sqrt(rigidity / (2700.0 * b * t * (b**2 + t**2) / 12.0)) / (4.0 * length)
+    rows = cantilever(6.5e10).replace(",0.1,0,z", ",0,0,z").splitlines()
+    shape = [row.split(",", 2)[2] for row in rows[4:]]
+    noise = [f"3,{twist},{'e-17'.join([row, ''])}" for row in shape]
+    path = written(tmp_path, "\n".join([*rows, *noise, ""]), "axis.csv")
+    found = correlate(panel[0], path)
+    assert found.by_frequency.tolist() == [2]
+    assert np.isnan(found.mac[2]).all()
+    assert np.isnan(found.mac[:, found.pairs[2]]).all()
+    assert found.frequencies[found.pairs[2]] == pytest.approx(twist, rel=5e-3)
+    assert "by frequency: at the measured points its shape is rounding" in found.table()
+    assert np.min(found.comac) > 0.9999
+    fit = identify(panel[0], path)
+    assert fit.values[0] == pytest.approx(6.5e10, rel=3e-3)
+    assert "mode 3 of test 1 is paired by frequency" in fit.table()
+    # a shape known at one point has MAC one with every mode
+    alone = written(tmp_path, "\n".join([rows[0], *(row for row in rows if ",P2.00" in row), ""]), "alone.csv")
+    assert correlate(panel[0], alone).pairs.tolist() == found.pairs[:2].tolist()
+
+
+def test_a_fit_says_why_its_values_may_be_wrong(panel, tmp_path):
+    """The modulus of the closed form is outside the range; elements differ from the closed form by parts in ten
+    thousand, far above deviations of a millionth."""
+    with pytest.warns(FembWarning, match=r"modulus ends at its largest value, 6\.4e\+10 Pa"):
+        identify(
+            *panel, {"modulus": {"entry": "sections.panel.youngs_modulus", "value": 6e10, "range": [5e10, 6.4e10]}}
+        )
+    rows = cantilever(6.5e10).replace("direction,", "direction,sigma,").replace(",0,z,", ",0,z,1e-5,")
+    with pytest.warns(FembWarning, match=r"chi2 is .* per freedom, 3: residuals are larger"):
+        found = identify(panel[0], written(tmp_path, rows, "sharp.csv"))
+    assert found.freedom == 3
+    assert len(found.doubts) == 1
+
+
 TWO = {
     "k1": {"entry": "springs.left.stiffness", "value": 1500.0, "range": [1000.0, 3000.0]},
     "k2": {"entry": "springs.right.stiffness", "value": 1650.0, "range": [1000.0, 3000.0]},
@@ -227,5 +265,6 @@ def test_wrong_words_of_a_fit(tests, words, message):
 def test_frequencies_in_another_unit_are_named_by_their_size(tests, tmp_path):
     """Of the modes of the hub that is free, in rad/s."""
     data = written(tmp_path, COLUMNS + "1,1.5866,2e-3\n2,4.0201,2e-3\n", "rad.csv")
-    with pytest.warns(FembWarning, match=r"are 6.33 times those of the model: are they in rad/s\? Give them in Hz"):
+    unit = pytest.warns(FembWarning, match=r"are 6.33 times those of the model: are they in rad/s\? Give them in Hz")
+    with pytest.warns(FembWarning, match="k1 ends at its largest value, 3000 N m/rad"), unit:
         identify(tests[0], data, {"k1": TWO["k1"]})
