@@ -144,6 +144,8 @@ def test_reports_print_on_white_paper_without_controls(browser, tmp_path):
         )
         assert browser.value(f"{shown}.map((each) => each.outerHTML.slice(0, 90))") == []
         assert browser.value("document.querySelector('.clock').offsetParent !== null")
+        cell = browser.value("femb.player.viewer.cell")  # the extent is that of both booms
+        assert browser.value("document.querySelector('.cell-size').textContent") == f"grid {cell:.1g} m"
     finally:
         browser.call("Emulation.setEmulatedMedia", media="", features=[])
 

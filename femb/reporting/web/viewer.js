@@ -66,6 +66,7 @@ class Viewer {
     const material = new libraries.LineBasicMaterial({ transparent: true, depthWrite: false, opacity: 0.55 });
     this.grid = new libraries.LineSegments(new libraries.BufferGeometry().setAttribute("position", points), material);
     this.world.add(this.grid);
+    this.place.append(element("div", { className: "cell-size", textContent: `grid ${Number(this.cell.toPrecision(1))} m` }));
   }
 
   /** Looks at the structure in all positions that show(k) sets for k < count, for the space that it takes. */
