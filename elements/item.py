@@ -123,7 +123,7 @@ class Item(Brief):
 
     @property
     def anchors(self) -> Mapping[tuple[str, ...], Floats]:
-        """Points in space, inertial axes, in place of markers, by field."""
+        """Points (3,) m in space, inertial axes, in place of markers, by field."""
         return {}
 
     @property

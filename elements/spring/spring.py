@@ -45,6 +45,7 @@ class TwoEndItem(Item):
 
     @property
     def anchors(self) -> dict[tuple[str, ...], Floats]:
+        """Points (3,) m of its ends in space."""
         return {word: np.asarray(end.anchor) for word, end in self._ends.items() if end.anchor is not None}
 
     @property

@@ -1,5 +1,4 @@
-"""What holds and moves the parts of a structure: rods to where others attach, lines of springs and ropes, and symbols
-of wheels, thrusters and sensors.
+"""Rods to where others attach, lines of springs and ropes, and symbols of wheels, thrusters and sensors.
 
 Rods stand where an attachment is away from what it is on. Wheels are rings about their axis, thrusters cones whose
 plume leaves against the force, sensors arrows along their boresight or axes. Symbols are seen through bodies.
@@ -136,7 +135,7 @@ def _drawn(results: Results, *words: str) -> Iterator[Group]:
 
 
 def _host(results: Results, end: Mapping[str, Any]) -> Host | None:
-    """What a place is on; None where its motion is not recorded."""
+    """The host of a place; None where its motion is not recorded."""
     group: Any = results.bodies.get(end["body"]) if "body" in end else results.beams.get(end.get("beam", ""))
     return Host(group, end.get("node")) if group is not None and "position" in group and "quaternion" in group else None
 
