@@ -26,6 +26,9 @@ METHOD = "sweep"
 OF_MODES, DAMPING = "modes", "damping of mode "
 COMPLETE, FAILED = "complete", "failed"
 FEASIBLE = "feasible"
+# Part of a limit, or of 1 where it is zero, by which an output may be beyond it: the accuracy of outputs as critical
+# loads, and that to which optimisers meet limits.
+ROOM = 1e-6
 # Failed runs that a summary lists.
 LISTED = 10
 
@@ -80,7 +83,7 @@ class Sweep:
     @property
     def excess(self) -> Floats:
         """(runs,) by how much each run exceeds its limits, the sum over them relative to the limits (a limit of zero:
-        to 1); 0 where it keeps all, NaN where it has no value."""
+        to 1); 0 where it keeps all to 1e-6, NaN where it has no value."""
         return np.where(self.failed, np.nan, excess(self.limits, self.outputs))
 
     @property
@@ -274,7 +277,8 @@ def excess(limits: Mapping[str, tuple[float | None, float | None]], outputs: Map
     for name, (least, largest) in limits.items():
         for limit, sign in ((least, -1.0), (largest, 1.0)):
             if limit is not None:
-                total = total + np.maximum(sign * (outputs[name] - limit), 0.0) / (abs(limit) or 1.0)
+                over = sign * (outputs[name] - limit) / (abs(limit) or 1.0)
+                total = total + np.where(over <= ROOM, 0.0, over)
     return total
 
 

@@ -25,8 +25,9 @@ from femb.base.values import number_problem, numbered
 from femb.case.compose import entry_of
 from femb.case.parameters import Parameter
 from femb.numerics.moving_asymptotes import moving_asymptotes
-from femb.results.sweep import excess
+from femb.results.sweep import ROOM, excess
 from femb.study.box import largest, points_of
+from femb.study.outputs import StudyOutput
 from femb.study.runner import RunAnalyses, Runner, StudyRow
 from femb.study.sensitivity import Differences, given_entries
 from femb.study.study import Study
@@ -49,6 +50,9 @@ MANY = 50
 HALVINGS = 12
 # A limit or bound that is nearer than this, relative to itself or to the range, holds the optimum.
 ACTIVE = 1e-5
+# Designs in a row that are one within ROOM, with outputs that are one, at which a search ends: an output found to an
+# accuracy of its own, as a critical load, does not tell them apart.
+STALLED = 3
 # Optima that are nearer than this, relative to the ranges, are one.
 SAME = 1e-3
 
@@ -203,18 +207,28 @@ class _Differentiated:
         return found
 
     def check(self) -> None:
-        """Raise ModelError where an output or a variable has no derivative."""
-        bounds = {name: self.study.variables[name].quantile(np.array([0.5]))[0] for name in self.free}
-        if any(isinstance(value, str | list | bool) for value in bounds.values()):
-            return
-        known = dict(zip(self.study.variables, self.study.rows[0], strict=True))
-        sides = self.sides(list((known | bounds).values()))
+        """Raise ModelError where an output or a variable has no derivative; where it has no value, if the one start of
+        the search is there."""
+        design, others = dict(zip(self.study.variables, self.study.rows[0], strict=True)), self.study.starts > 1
+        for name, given in zip(self.free, self.start(), strict=True):
+            low, middle, high = self.study.variables[name].quantile(np.array([EDGE, 0.5, 1.0 - EDGE]))
+            if isinstance(middle, str | list | bool):
+                return
+            chosen = isinstance(self.study.variables[name], Values | Levels)
+            others |= chosen
+            design[name] = middle if chosen or given is None else min(max(given, low), high)
+        sides = self.sides(list(design.values()))
         for output in self.wanted.values():
             try:
                 output.frozen(sides.nominal)
             except FembError as error:
-                if isinstance(error, ModelError) and error.problems[0].item[:1] != ("run",):
+                if not isinstance(error, ModelError) or error.problems[0].item[:1] == ("run",):
+                    continue
+                if _has_value(output, sides.nominal):
                     raise
+                if not others:
+                    at = ", ".join(f"{name} = {value:.6g}" for name, value in design.items())
+                    raise ModelError(f"{error}, where the search starts: {at}") from error
 
     def start(self) -> list[float | None]:
         """The values of the free variables in the case, None where it has none."""
@@ -261,11 +275,26 @@ class _Differentiated:
         return row._replace(gradients=tuple(gradients.values()))
 
 
+def _has_value(output: StudyOutput, analyses: RunAnalyses) -> bool:
+    try:
+        return bool(np.isfinite(output.value(analyses)))
+    except FembError:
+        return False
+
+
 class _RunError(Exception):
     """A run without a value or a gradient, at a point z; it ends a search from a start."""
 
     def __init__(self, z: Floats, message: str) -> None:
         super().__init__(message)
+        self.z = z
+
+
+class _StallError(Exception):
+    """The last designs, of which z is the best, are one within the accuracy of outputs."""
+
+    def __init__(self, z: Floats) -> None:
+        super().__init__()
         self.z = z
 
 
@@ -372,6 +401,16 @@ class _Descents:
         )  # fmt: skip
         return point
 
+    def _cost(self, z: Floats) -> float:
+        """What is to be least. Raises _StallError where the last designs are one; and as ``at``."""
+        point, last = self.at(z), list(self.points.items())[-STALLED:]
+        if len(last) == STALLED and all(
+            np.max(np.abs(np.frombuffer(key) - z)) < ROOM and abs(each.cost - point.cost) < CONVERGED
+            and np.min(each.within, initial=0.0) > -ROOM for key, each in last
+        ):  # fmt: skip
+            raise _StallError(np.frombuffer(min(last, key=lambda pair: pair[1].cost)[0]).copy())
+        return point.cost
+
     def find(self) -> None:
         """Search from all starts, and note the optima."""
         of_size = SLSQP if len(self.low) <= MANY else MOVING
@@ -394,13 +433,13 @@ class _Descents:
         self.search.notes.append(f"by {method} from {numbered(len(starts), 'start')}, {numbered(count, 'run')}")
         self.search.notes += lines
         groups: list[list[tuple[int, Floats, _Point]]] = []
-        for end in sorted(ends, key=lambda end: (np.min(end[2].within, initial=0.0) < -ACTIVE, end[2].cost)):
+        for end in sorted(ends, key=lambda end: (np.min(end[2].within, initial=0.0) < -ROOM, end[2].cost)):
             like = [group for group in groups if np.max(np.abs(group[0][1] - end[1])) < SAME]
             like[0].append(end) if like else groups.append([end])
         for number, group in enumerate(groups if len(starts) > 1 else [], 1):
             names = ", ".join(str(k + 1) for k in sorted(k for k, _, _ in group))
             best = min(group, key=lambda end: end[2].cost)[2]
-            beyond = "" if np.min(best.within, initial=0.0) > -ACTIVE else ", beyond a limit"
+            beyond = "" if np.min(best.within, initial=0.0) >= -ROOM else ", beyond a limit"
             lines = [f"optimum {number}: run {best.run}{beyond}, from start {names}"]
             self.search.notes += lines
         if groups:
@@ -432,17 +471,19 @@ class _Descents:
                     # of trust-constr on slopes that do not change, which logarithms make of products
                     warnings.simplefilter("ignore", UserWarning)
                     found = minimize(
-                        lambda z: self.at(z).cost, z, jac=lambda z: self.at(z).slope,
+                        self._cost, z, jac=lambda z: self.at(z).slope,
                         method=moving_asymptotes if method == MOVING else method,
                         bounds=Bounds(low, high, keep_feasible=method not in (SLSQP, MOVING)),
                         constraints=constraints if self.sides else (), callback=self._accepted, **words,
                     )  # fmt: skip
+                z = np.clip(found.x, 0.0, 1.0)
+            except _StallError as stall:
+                z = stall.z
             except _RunError as failure:
                 z = self.last
                 step = 0.5 * np.abs(failure.z - z)
                 low, high = np.maximum(z - step, 0.0), np.minimum(z + step, 1.0)
                 continue
-            z = np.clip(found.x, 0.0, 1.0)
             held = (np.minimum(z - low, high - z) < ACTIVE) & (low < high) & (np.minimum(z, 1.0 - z) > ACTIVE)
             if not held.any():
                 break

@@ -17,11 +17,11 @@ E, RHO, LENGTH, WALL, FORCE = 1.2e11, 1600.0, 4.0, 1e-3, 10.0
 RADII = [0.02, 0.03, 0.025, 0.05, 0.04]
 
 
-def tube(radius, wall=WALL):
+def tube(radius, wall=WALL, force=(0.0, 0.0, FORCE)):
     model = femb.Model("tube")
     section = femb.Section("tube", shape={"tube": [radius, wall]}, youngs_modulus=E, shear_modulus=2e10, density=RHO)
     model.add(femb.Beam("boom", section, LENGTH, 2, start=femb.Attachment("ground", direction=(1, 0, 0))))
-    model.add(femb.Load("tip", beam="boom", force=(0.0, 0.0, FORCE)))
+    model.add(femb.Load("tip", beam="boom", force=force))
     return model
 
 
@@ -82,6 +82,17 @@ def test_runs_without_a_value_are_not_the_best():
     failed = np.array([False, True, False, False])
     found = Sweep({"v": [1, 2, 3, 4]}, outputs, failed, [""] * 4, limits={"x": (None, 1.0)}, wanted="least mass")
     assert (found.best, found.feasible.tolist()) == (3, [False, False, True, True])
+
+
+def test_a_limit_holds_to_the_accuracy_of_outputs():
+    """To 1e-6 of itself, of zero to 1e-6; what is a little further beyond is not the best."""
+    values = np.array([40.0 * (1.0 - 1.5e-8), 40.0 * (1.0 - 2e-6), 50.0])
+    words = {"failed": np.zeros(3, bool), "messages": [""] * 3, "wanted": "least m"}
+    for limit, shift in ((40.0, 0.0), (0.0, 40.0)):
+        x = (values - shift) / (40.0 if shift else 1.0)
+        found = Sweep({"v": [1, 2, 3]}, {"m": np.array([2.0, 1.0, 3.0]), "x": x}, limits={"x": (limit, None)}, **words)
+        assert (found.best, found.feasible.tolist()) == (0, [True, False, True])
+        np.testing.assert_allclose(found.excess, [0.0, 2e-6, 0.0], rtol=1e-6)
 
 
 def body(mass):
@@ -321,6 +332,22 @@ def test_gradients_that_are_not_there_are_named():
     choices = {"stiffness": {"values": [5.0, 8.0]}}
     with pytest.raises(ModelError, match="optimizer: got 'slsqp', which seeks numbers between bounds"):
         sweep(Study(hinged, **(words | {"variables": choices}), optimizer="slsqp"))
+
+
+def column(radius=0.02):
+    """It buckles at pi^2 E I/(4 L^2), some 4.3 of its load."""
+    return tube(radius, force=(-100.0, 0.0, 0.0))
+
+
+def test_an_output_needs_a_value_where_the_search_starts():
+    """Thick columns do not buckle up to the factor, in the middle of the range or at the start."""
+    words = {"variables": {"radius": {"kind": "uniform", "low": 0.015, "high": 0.08}}, "best": "least mass",
+             "outputs": {"mass": {"kind": "mass"}, "factor": {"kind": "critical_load"}}, "runs": 1,
+             "constraints": {"factor": {"least": 3.0}}, "design": "optimize", "optimizer": "slsqp"}  # fmt: skip
+    found = sweep(Study(column, **words))
+    assert (found["radius"][0], found.best) == (pytest.approx(0.02), 0)
+    with pytest.raises(ModelError, match=r"factor: there is none up .*10, where the search starts: radius = 0.05$"):
+        sweep(Study(lambda radius=0.05: column(radius), **words))
 
 
 def test_a_search_needs_to_know_what_is_best():
