@@ -12,7 +12,7 @@ from femb.base.errors import ModelError, Problem
 from femb.base.options import Run, beside_accuracy
 from femb.base.types import Shape
 from femb.base.values import shown, whole_number
-from femb.case.compose import Composition, composed
+from femb.case.compose import Composition, apply_override, composed, entry_of, override
 from femb.case.schema import (
     ANYWHERE,
     Scope,
@@ -27,7 +27,7 @@ from femb.case.schema import (
     unknown_key,
     walked,
 )
-from femb.case.text import KeyPath
+from femb.case.text import KeyPath, typed_key
 from femb.elements import registry
 from femb.elements.item import Item
 from femb.model.model import Figure, Model
@@ -210,6 +210,46 @@ def kinds() -> dict[str, Mapping[str, type]]:
     return {**{table: registry.Words(table) for table in registry.tables()}, Figure.table: {Figure.kind: Figure}}
 
 
+def scope_of(document: Mapping[str, Any], kind: type, values: dict[str, Any]) -> Scope:
+    """Coordinates on which the units of an item's numbers depend: those of its joint, or its own if it is one."""
+    if not issubclass(kind, Item):
+        return ANYWHERE
+    if (angles := kind.own_angles()) is not None:
+        return Scope(list(angles.values()))
+    name = values.get("joint")
+    if not kind.follows_joint or not isinstance(name, str):
+        return ANYWHERE
+    joint = given(document, ("joints", name))
+    of_joint = kind_in(joint, registry.Words("joints"))[0] if isinstance(joint, dict) else None
+    angles = None if of_joint is None else of_joint.own_angles()
+    named = [angle for key, angle in (angles or {}).items() if values.get("coordinate") in (None, key)]
+    return Scope(named[:1]) if named else ANYWHERE
+
+
+def entry_in_si(document: Mapping[str, Any], key: str, value: Any) -> Any:
+    """A value of an entry of a case with numbers in SI units in place of texts with units; as it is without such an
+    entry. Raises ModelError: another unit."""
+    if not isinstance(value, str | list):
+        return value
+    path = typed_key(key) if "." in key else (key,)
+    if path[0] == "gravity":
+        return converted(value, ("m/s2",))
+    size = 1 if path[0] in OPTIONS else 2
+    fields, words = given(document, path[:size]), kinds().get(path[0])
+    kind = OPTIONS.get(path[0]) or (kind_in(fields, words)[0] if words and isinstance(fields, dict) else None)
+    if kind is None or not isinstance(fields, dict) or len(path) == size:
+        return value
+    own: dict[str, Any] = {path[0]: fields if size == 1 else {path[1]: fields}}
+    own = deepcopy(own)
+    apply_override(own, override(key, value), ())
+    fields = given(own, path[:size])
+    fields |= (found := in_si(kind, fields, scope_of(document, kind, fields)))[0]
+    for at, text in found[1].items():
+        if at == path[size:][: len(at)]:
+            raise ModelError(text)
+    return entry_of(own, key)
+
+
 class _Builder:
     def __init__(self, document: dict[str, Any], known: dict[KeyPath, tuple[object, Any]] | None) -> None:
         self.document, self.known = document, known
@@ -304,7 +344,7 @@ class _Builder:
             self.fail((table, name, "kind"), problem)
             return
         fields = {key: value for key, value in values.items() if key != "kind"}
-        scope = self.scope(kind, fields)
+        scope = scope_of(self.document, kind, fields)
         # functions may have states of their own; as text 1, 1.0 and true differ
         source = None if self.known is None or "python" in fields else (kind, repr((fields, scope)))
         if source is not None and self.known is not None and self.known.get((table, name), (None,))[0] == source:
@@ -315,21 +355,6 @@ class _Builder:
         if source is not None and self.known is not None and len(self.problems) == before:
             self.known.setdefault((table, name), (source, item))
         self.model.add(item)
-
-    def scope(self, kind: type, values: dict[str, Any]) -> Scope:
-        """Coordinates on which the units of an item's numbers depend: those of its joint, or its own if it is one."""
-        if not issubclass(kind, Item):
-            return ANYWHERE
-        if (angles := kind.own_angles()) is not None:
-            return Scope(list(angles.values()))
-        name = values.get("joint")
-        if not kind.follows_joint or not isinstance(name, str):
-            return ANYWHERE
-        joint = given(self.document, ("joints", name))
-        of_joint = kind_in(joint, self.kinds["joints"])[0] if isinstance(joint, dict) else None
-        angles = None if of_joint is None else of_joint.own_angles()
-        named = [angle for key, angle in (angles or {}).items() if values.get("coordinate") in (None, key)]
-        return Scope(named[:1]) if named else ANYWHERE
 
     def read(
         self, item_path: KeyPath, kind: type, values: dict[str, Any], scope: Scope = ANYWHERE, **named: str

@@ -19,9 +19,9 @@ from femb.base.errors import ModelError, Problem
 from femb.base.meanings import Description
 from femb.base.types import POSITIVE, Floats, OneOf, SeveralForms
 from femb.base.values import as_numbers, number_problem, shown
-from femb.case.build import kind_in, kinds, read_table
+from femb.case.build import entry_in_si, kind_in, kinds, read_table
 from femb.case.compose import apply_override, composed, entry_of, override
-from femb.case.schema import choices, keys_of, unit_of_entry
+from femb.case.schema import choices, converted, keys_of, unit_of_entry
 from femb.case.text import KeyPath, typed_key
 
 T = TypeVar("T")
@@ -47,7 +47,8 @@ class Parameter(Description):
     value: float | None = None
     """the nominal value, by default that of the case"""
     range: Annotated[Any, SeveralForms((list[float], str))] = None
-    """the least and the largest value, or a text as "5 %", by how much it lies below and above the nominal value"""
+    """the least and the largest value, also as texts with the unit of the entry, or a text as "5 %", by how much it
+    lies below and above the nominal value"""
     distribution: Annotated[str, OneOf(DISTRIBUTIONS)] = "uniform"
     """of the values over the range, of whose half a normal or lognormal one has a third as its standard deviation"""
     scale: Annotated[float | None, POSITIVE] = None
@@ -65,7 +66,7 @@ class Parameter(Description):
             if isinstance(self.range, str):
                 if not self._percent():
                     check.fail("range", f"got {shown(self.range)}, wanted two numbers, or a text as '5 %'")
-            elif len(self.range) != 2 or not self.range[1] > self.range[0]:
+            elif len(self.range) != 2 or any(map(number_problem, self.range)) or not self.range[1] > self.range[0]:
                 check.fail("range", f"got {shown(self.range)}, wanted the least and the largest value")
 
     @property
@@ -96,15 +97,16 @@ class Parameter(Description):
         low, high = sorted(base * (1.0 + sign * self._percent()) for sign in (-1.0, 1.0))
         return low, high
 
-    def as_variable(self) -> dict[str, Any]:
+    def as_variable(self, nominal: float | None = None) -> dict[str, Any]:
         """The table of a study's variable that has the values of this parameter.
 
-        A range in per cent of a value that only the case knows is one of factors. Raises ModelError: no range.
+        nominal : the number of its entries in the case. A range in per cent is one of factors where they have no such
+        number in common. Raises ModelError: no range.
         """
-        of_case = isinstance(self.range, str) and self.value is None
+        of_case = isinstance(self.range, str) and self.value is None and not nominal
         key = self.entry if self.entries is None else list(self.entries)
         found: dict[str, Any] = {"key": key, "relative": self.relative or of_case}
-        limits = self.limits(1.0)
+        limits = self.limits(nominal or 1.0)
         if limits is None:
             if self.value is None:
                 raise ModelError.at((self.table, self.name, "range"), "is missing; a study needs values to choose from")
@@ -123,16 +125,67 @@ class Parameter(Description):
         }
 
 
-def read_parameters(tables: object, of_file: bool = True) -> tuple[dict[str, Parameter], list[Problem]]:
+def read_parameters(
+    tables: object, of_file: bool = True, document: Mapping[str, Any] | None = None
+) -> tuple[dict[str, Parameter], list[Problem]]:
     """The parameters of tables [parameters.NAME] and the problems; with problems, those that can be read.
 
-    of_file : whether they are of a case file, where each has entries.
+    of_file : whether they are of a case file, where each has entries. document : its tables, for units.
     """
+    tables, of_units = numbers_in_si(Parameter, tables, document)
     found, problems = read_tables(Parameter, tables)
+    problems = [each for each in problems if each.item not in of_units]
+    problems += [Problem(item, text) for item, text in of_units.items()]
     for name, values in tables.items() if of_file and isinstance(tables, Mapping) else ():
         if isinstance(values, Mapping) and not {"entry", "entries"} & values.keys():
             problems.append(Problem((Parameter.table, name, "entry"), "is missing"))
     return found, problems
+
+
+# Keys of parameters, and of variables of studies, whose numbers have the unit of the entries.
+OF_ENTRY = ("value", "range", "scale", "first", "last", "low", "high", "mean", "standard_deviation")
+
+
+def numbers_in_si(
+    kind: type, tables: object, document: Mapping[str, Any] | None
+) -> tuple[object, dict[tuple[str, ...], str]]:
+    """Tables of parameters or variables with numbers in SI units in place of texts with the units of their entries, and
+    the problems. document : tables of the case, None where it has none."""
+    if not isinstance(tables, Mapping) or document is None:
+        return tables, {}
+    result, problems = dict(tables), dict[tuple[str, ...], str]()
+    for name, values in tables.items():
+        if not isinstance(values, Mapping):
+            continue
+        keys = values.get("entries") or values.get("entry") or values.get("key")
+        for word in OF_ENTRY:
+            texts = values.get(word)
+            if not isinstance(texts, list if word == "range" else str):
+                continue
+            try:
+                for key in [keys] if isinstance(keys, str) else keys or ():
+                    own = converted(texts, ("",)) if values.get("relative") else _in_si(document, key, texts)
+                    result[name] = {**result[name], word: own}
+            except ModelError as error:
+                problems[kind.table, name, word] = str(error)  # type: ignore[attr-defined]
+    return result, problems
+
+
+def _in_si(document: Mapping[str, Any], key: object, value: Any) -> Any:
+    """The numbers of an entry, one by one, in SI units."""
+    if isinstance(value, list):
+        return [_in_si(document, key, each) for each in value]
+    return entry_in_si(document, key, value) if isinstance(value, str) and isinstance(key, str) else value
+
+
+def common_number(document: Mapping[str, Any], keys: Iterable[str]) -> float | None:
+    """The number of all entries of a case, in SI units; None where they have none in common.
+
+    Raises ModelError: another unit.
+    """
+    found = [entry_in_si(document, key, entry_of(dict(document), key)) for key in keys if "." in key]
+    numbers = [each for each in found if not number_problem(each)]
+    return float(numbers[0]) if numbers and numbers.count(numbers[0]) == len(found) else None
 
 
 def read_tables(kind: type[T], tables: object) -> tuple[dict[str, T], list[Problem]]:
@@ -160,7 +213,7 @@ def take_parameters(
 
     set_paths : entries that the command line has set, which keep that.
     """
-    found, problems = read_parameters(document.pop(Parameter.table, {}))
+    found, problems = read_parameters(document.pop(Parameter.table, {}), True, document)
     for each in () if problems else found.values():
         for key in () if each.value is None or each.relative else each.keys:
             if typed_key(key) not in set_paths:
@@ -232,6 +285,8 @@ def _nominal(parameter: Parameter, document: dict[str, Any], model: Any, key: st
     """The number, or with ``relative`` the array of numbers, of an entry."""
     value = entry_of(document, key)
     of_model = _in_model(document, model, key)
+    if isinstance(value, str | list):
+        value = entry_in_si(document, key, value)
     if type(value) in (bool, str) or value is None:
         value = of_model if value is None or isinstance(value, str) else value
     if value is None:

@@ -28,7 +28,7 @@ from femb.base.types import Bools, Complexes, Floats
 from femb.base.values import nearest
 from femb.case.build import KnownItems, kind_in, read_table
 from femb.case.compose import composed
-from femb.case.parameters import Differentiable, Parameter, differentiable, document_of, read_tables, refusal
+from femb.case.parameters import Differentiable, Parameter, differentiable, document_of, read_parameters, refusal
 from femb.case.text import parse_toml, text_of
 from femb.model.model import Model
 from femb.numerics.threads import limited_threads, one_blas_thread
@@ -185,22 +185,26 @@ def sensitivities(
 
 def read_either(case: Build | str | Path, overrides: tuple[str, ...]) -> Study:
     """A study file, or a study of a case alone, with the parameters of this. Raises CaseError."""
-    tables: Mapping[str, Any] = {}
+    document: dict[str, Any] = {}
     if isinstance(case, str | Path) and (path := Path(case)).suffix != ".py":
         text = text_of(path, "a case file or a study file")
         if "case" in parse_toml(path, text):
             return read_study(path, overrides)
-        tables = composed(path, text).document.get(Parameter.table, {})
+        document = composed(path, text).document
     # with stand-ins, since a study has an output and a variable
     variables, outputs = {"none": {"key": "run.duration", "values": [1.0]}}, {"mass": {"kind": "mass"}}
     study = Study(case, variables, outputs, overrides=overrides)
-    for word, items in (("variables", {}), ("outputs", {}), ("parameters", _read(tables))):
+    for word, items in (
+        ("variables", {}),
+        ("outputs", {}),
+        ("parameters", _read(document.get(Parameter.table, {}), document)),
+    ):
         object.__setattr__(study, word, items)
     return study
 
 
-def _read(tables: Mapping[str, Any]) -> dict[str, Parameter]:
-    found, problems = read_tables(Parameter, tables)
+def _read(tables: Mapping[str, Any], document: dict[str, Any] | None) -> dict[str, Parameter]:
+    found, problems = read_parameters(tables, False, document)
     if problems:
         raise ModelError(*problems)
     return found
@@ -256,7 +260,7 @@ def _made(name: str, table: dict[str, Any]) -> StudyOutput:
 def parameters_of(study: Study, by: Sequence[str] | Mapping[str, Any] | str | None) -> dict[str, Parameter]:
     """The parameters by name: of a study also its variables. Raises ModelError."""
     if isinstance(by, Mapping):
-        return _read(by)
+        return _read(by, given_entries(study) if study.build is None else None)
     known = {name: _of_variable(variable) for name, variable in study.variables.items()} | dict(study.parameters)
     if not by:
         if not known:

@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -17,7 +17,7 @@ from femb.base.values import shown
 from femb.case import ALLOW_CODE
 from femb.case.build import kind_in, kinds, read_table
 from femb.case.compose import composed, override
-from femb.case.parameters import read_parameters
+from femb.case.parameters import OF_ENTRY, common_number, document_of, numbers_in_si, read_parameters
 from femb.case.schema import key_problems, keys_of, unknown_key
 from femb.case.text import CaseError, key_lines, located, parse_toml, text_of
 from femb.model.model import Model
@@ -154,8 +154,7 @@ class Study(Brief):
         problems = [Problem(self._as_given(problem.item), problem.message) for problem in error.problems]
         if self.file is None:
             return ModelError(*problems)
-        path, text = self.file
-        return located(path, key_lines(text), problems)
+        return _located(*self.file, self.case, problems)
 
     def _as_given(self, item: tuple[str, ...]) -> tuple[str, ...]:
         """The path of a variable as that of the parameter which it is of."""
@@ -177,9 +176,23 @@ class Study(Brief):
         elif self.run is not None and not isinstance(self.run, Run):
             check.fail("run", f"got {shown(self.run)}, wanted a femb.Run, or a dictionary of its fields")
 
+    def _document(self) -> dict[str, Any] | None:
+        """The tables of the case for units and nominal values of entries; None where it has none, or none are asked."""
+        tables = self.variables if isinstance(self.variables, Mapping) else {}
+        made = [name for name, each in tables.items() if isinstance(each, Variable)]
+        texts = [each.get(word) for each in tables.values() if isinstance(each, Mapping) for word in OF_ENTRY]
+        asked = isinstance(self.parameters, Mapping) and not set(self.parameters) <= set(made)
+        if not (asked or any(isinstance(value, str) for value in texts)) or not isinstance(self.case, str | Path):
+            return None
+        path = Path(self.case)
+        if path.suffix != ".toml" or (self.file is not None and path == self.file[0]):
+            return None
+        return document_of(path, text_of(path), self.overrides)
+
     def _read_parameters(self, check: Checks) -> None:
         """Read the parameters, and add the variables that they are."""
-        found, problems = read_parameters(self.parameters, self.build is None)
+        document = self._document()
+        found, problems = read_parameters(self.parameters, self.build is None, document)
         for problem in problems:
             check.fail_at(problem.item, problem.message)
         object.__setattr__(self, "parameters", found)
@@ -192,16 +205,22 @@ class Study(Brief):
                 check.fail_at(("parameters", name), "is the name of a variable too; give it once")
                 continue
             try:
-                variables[name] = parameter.as_variable()
+                nominal = None if document is None else common_number(document, parameter.keys)
+                variables[name] = parameter.as_variable(nominal)
             except ModelError as error:
                 for problem in error.problems:
                     check.fail_at(problem.item, problem.message)
-        if found:
-            object.__setattr__(self, "variables", variables)
+        converted, of_units = numbers_in_si(Variable, variables, document)
+        for item, text in of_units.items():
+            check.fail_at(item, text)
+        if variables:
+            object.__setattr__(self, "variables", converted)
 
     def _items(self, check: Checks, word: str, kinds: Mapping[str, type]) -> dict[str, Any]:
         """The items of a table of tables by name; with problems, those that can be read."""
         tables = getattr(self, word)
+        if word == "variables" and not tables and self.parameters:
+            return {}  # those of parameters, which are wrong themselves
         if not isinstance(tables, Mapping) or not tables:
             check.fail(word, f"got {shown(tables)}, wanted at least one table [{word}.NAME]")
             return {}
@@ -218,8 +237,10 @@ class Study(Brief):
                 check.fail_at((word, name, "kind"), problem)
                 continue
             item, problems = read_table(kind, {k: v for k, v in values.items() if k != "kind"}, name=name)
+            known = {problem.item for problem in check.problems}
             for path, text in problems.items():
-                check.fail_at((word, name, *path), text)
+                if (*check.path, word, name, *path) not in known:
+                    check.fail_at((word, name, *path), text)
             items[name] = item
         return items
 
@@ -369,11 +390,23 @@ def read_study(
     found = [Problem(key, problem) for key, problem in problems.items()]
     try:
         study = Study(**words)
+    except CaseError:
+        raise
     except ModelError as error:
         found += [problem for problem in error.problems if problem.item[:1] not in problems]
     if found or study is None:
-        raise located(path, key_lines(text), found)
+        raise _located(path, text, words["case"], found)
     return study
+
+
+def _located(path: Path, text: str, case: Any, problems: Sequence[Problem]) -> CaseError:
+    """The error with its lines in the study file, or in the case whose parameters are those of the study."""
+    lines = key_lines(text)
+    of_case = [each for each in problems if each.item[:1] == ("parameters",) and each.item[:2] not in lines]
+    if not of_case or not isinstance(case, str | Path) or Path(case) == path:
+        return located(path, lines, problems)
+    text = text_of(Path(case))
+    return located(case, key_lines(text), of_case, (), composed(Path(case), text).elsewhere)
 
 
 def _entries(table: dict[str, Any], path: tuple[str, ...] = ()) -> Iterator[str]:

@@ -19,9 +19,9 @@ from femb.base.descriptors import lock, opened
 from femb.base.errors import FembError, FembWarning, ModelError, Problem, ResultError
 from femb.base.progress import Reporter, counted
 from femb.base.values import as_numbers, shown, whole_number
-from femb.case.build import texts_of
+from femb.case.build import entry_in_si, texts_of
 from femb.case.compose import composed, entry_of
-from femb.case.parameters import document_of
+from femb.case.parameters import common_number, document_of
 from femb.case.schema import unit_of_entry
 from femb.case.text import CaseError, text_of
 from femb.results.results import Results
@@ -70,7 +70,7 @@ def _factors(study: Study, path: Path, text: str) -> dict[str, Any]:
     problems = []
     for name, variable in study.variables.items():
         for key in variable.keys if variable.relative else ():
-            factors[key] = entry_of(document, key)
+            factors[key] = entry_in_si(document, key, entry_of(document, key))
             if as_numbers(factors[key]) is None:
                 problems.append(
                     Problem(
@@ -129,7 +129,8 @@ def _nominal(study: Study, runner: Runner) -> dict[str, float]:
     found: dict[str, Any] = {}
     for name, variable in study.variables.items():
         given = study.parameters[name].value if name in study.parameters else None
-        found[name] = 1.0 if variable.relative else entry_of(document, variable.keys[0]) if given is None else given
+        of_case = common_number(document, variable.keys[:1]) if given is None else given
+        found[name] = 1.0 if variable.relative else of_case
     return {name: float(value) for name, value in found.items() if is_numeric([value])}
 
 

@@ -140,8 +140,9 @@ def tolerances(
             bends[i, k] = sum(output.value(analyses) for analyses in beside) - 2.0 * found.values[i]
     drawn = np.zeros((0, len(found.outputs)))
     if samples:
+        variables = {each.parameter.name: each.parameter.as_variable(each.value) for each in family.parameters}
         sampled = replace(
-            study, variables={each.parameter.name: each.parameter.as_variable() for each in family.parameters},
+            study, variables=variables,
             parameters={}, outputs=family.outputs, design="latin-hypercube", runs=samples, seed=seed, best=None,
             constraints={},
         )  # fmt: skip

@@ -63,6 +63,65 @@ def test_a_range_in_per_cent_of_the_case_is_one_of_factors(folder):
     assert (variable.low, variable.high) == pytest.approx((0.9, 1.1))
 
 
+HINGED = """
+[bodies.hub]
+mass = "50 kg"
+inertia = [5.0, 6.0, 7.0]
+[bodies.arm]
+mass = 5.0
+inertia = [1.0, 1.0, 1.0]
+[joints.hinge]
+first = { body = "hub", at = [1, 0, 0], axis = [0, 0, 1] }
+second = { body = "arm", at = [-1, 0, 0], axis = [0, 0, 1] }
+start = "10 deg"
+[run]
+duration = 1.0
+[parameters.start]
+entry = "joints.hinge.start"
+range = ["5 deg", "0.05 turn"]
+[parameters.mass]
+entry = "bodies.hub.mass"
+range = "10 %"
+"""
+WEIGHED = 'case = "hinged.toml"\ndesign = "random"\nruns = 2\n[outputs.whole]\nkind = "mass"\n'
+
+
+def test_numbers_of_parameters_have_the_units_of_their_entries(tmp_path):
+    """In studies and for derivatives alike, also of an entry that is a text."""
+    (tmp_path / "hinged.toml").write_text(HINGED)
+    (tmp_path / "study.toml").write_text(WEIGHED + '[variables.arm]\nkey = "bodies.arm.mass"\nkind = "uniform"\n')
+    with (tmp_path / "study.toml").open("a") as file:
+        file.write('low = "4000 g"\nhigh = 6.0\n[parameters.start]\nentry = "joints.hinge.start"\n')
+        file.write('range = ["5 deg", "0.05 turn"]\n[parameters.mass]\nentry = "bodies.hub.mass"\nrange = "10 %"\n')
+    study = read_study(tmp_path / "study.toml")
+    bounds = {name: (each.low, each.high) for name, each in study.variables.items()}
+    assert bounds["start"] == pytest.approx((np.pi / 36.0, np.pi / 10.0))
+    assert bounds["mass"] == pytest.approx((45.0, 55.0))
+    assert bounds["arm"] == (4.0, 6.0)
+    loaded = femb.load_case(tmp_path / "hinged.toml")
+    document = document_of(tmp_path / "hinged.toml", HINGED)
+    start, mass = (differentiable(each, document, loaded.model) for each in loaded.parameters.values())
+    assert (start.value, start.unit, start.limits) == (np.pi / 18.0, "rad", pytest.approx(bounds["start"]))
+    assert (mass.value, mass.unit, mass.limits) == (50.0, "kg", pytest.approx(bounds["mass"]))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("5 deg", "5 kg"), r"hinged.toml:16: parameters.start.range: got '5 kg', wanted a number in rad"),
+        (('["5 deg", "0.05 turn"]', '["1", "2"]'), r"hinged.toml:16: parameters.start.range: got \['1', '2'\], wanted"),
+        (('range = "10 %"', 'value = "10 %"'), r"hinged.toml:19: parameters.mass.value: got '10 %', wanted"),
+        (('range = "10 %"', ""), r"hinged.toml:17: parameters.mass.range: is missing"),
+    ],
+)
+def test_mistakes_in_parameters_of_the_case_are_told_with_its_line(tmp_path, change, message):
+    (tmp_path / "hinged.toml").write_text(HINGED.replace(*change))
+    (tmp_path / "study.toml").write_text(WEIGHED)
+    with pytest.raises(femb.ModelError, match=message) as error:
+        read_study(tmp_path / "study.toml")
+    assert "variables" not in str(error.value)
+
+
 @pytest.mark.parametrize(
     ("table", "message"),
     [
