@@ -60,7 +60,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Linear models": ("linearize", "linearize_structure", "StateSpace", "FrequencyResponse", "linear_model",
                       "LinearModel", "shake", "shaper", "Shaper", "operating_point", "OperatingPoint", "trim",
                       "periodic", "Periodic", "multiblade", "thompson.nine_blocks", "thompson.NineBlocks"),
-    "Uncertain models": ("uncertain", "Uncertain", "worst", "WorstCases", "verify", "Verified"),
+    "Uncertain models": ("uncertain", "Uncertain", "worst", "WorstCases", "verify", "Verified", "tune", "Tuned"),
     "Control loops": ("loop", "Loop", "LinearLaw", "lqr", "h2", "StateFeedback",
                       "pointing_budget", "PointingBudget", "NoiseSource", "HarmonicSource", "PulseSource",
                       "ConstantSource"),

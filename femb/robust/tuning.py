@@ -1,0 +1,514 @@
+"""Tuning of the gains of controllers of a fixed structure, over all parameters of an uncertain model.
+
+    least f(gains)    with    growth(plant) <= -decay,    |S(plant)| <= peak at every local peak,    for all plants
+
+Growth is a constraint of its own: a loop that is not stable may have low peaks, too. Every local peak of every plant is
+a constraint of its own in a sequence of linear programs within a way that grows where they succeed, from gains with
+which all loops are stable. Plants are corners of the ranges, and what a search over the ranges finds to be worse.
+Source: docs/theory/robust.md, section 8; P. Apkarian, D. Noll, IEEE Trans. Automatic Control 51 (2006) 71.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from femb.base.errors import FembError, ModelError
+from femb.base.html import Tabled
+from femb.base.types import Complexes, Floats
+from femb.base.values import numbered
+from femb.case.parameters import Parameter, read_tables
+from femb.elements.control.linear_law import LinearLaw
+from femb.linear.conserved import without_conserved
+from femb.linear.linearise import laws_of
+from femb.linear.loop import Loop
+from femb.linear.norms import h2_norm
+from femb.linear.sampled_motion import part_of, with_continuous
+from femb.linear.state_space import StateSpace
+from femb.robust.uncertain import Uncertain, uncertain
+from femb.study.box import largest, points_of
+from femb.study.sensitivity import CaseFamily, read_either
+from femb.study.study import Build, Study
+from femb.study.variables import unit_points
+from femb.vibration.completion import system_of
+
+# Gains of one search. Corners, of more parameters at random, at which it begins; rounds that add worse plants.
+MOST_GAINS, CORNERS, ROUNDS = 10, 16, 5
+# Frequencies at which peaks are looked for, and the decades beyond poles; those near a pole, by its decay.
+GRID, BEYOND = 120, 1.0
+WIDTHS = np.array([-4.0, -2.0, -1.2, -0.6, -0.2, 0.2, 0.6, 1.2, 2.0, 4.0])
+# Steps of differences. Programs from one start; the way of one at first, of the ranges, and the least one; the price of
+# limits that are exceeded, and the poles of a plant that are constraints.
+STEP, PROGRAMS, WAY, LEAST_WAY, PRICE, POLES = 1e-6, 60, 0.1, 1e-5, 30.0, 4
+# Evaluations, a gain, that look for stable loops. Part of a limit by which a plant may exceed it.
+STABILISING, WITHIN = 150, 1e-4
+# Steps to the summit of a peak. Bands of frequency without a peak have this size at least.
+REFINED, LOW = 4, 0.1
+# Words for what is least.
+NOISE, PEAK = "noise", "peak"
+
+
+class Gain(Parameter):
+    """A number of a controller that is tuned within its range."""
+
+    table = "gains"
+
+
+@dataclass(frozen=True, eq=False)
+class Tuned(Tabled):
+    """Gains that are tuned over an uncertain model.
+
+    gains : by name, ``entries`` : and as entries of the case. least : of what was to be least. peak, growth : the
+    largest of all plants, growth in 1/s. plants : parameters by name at which the limits were kept, the last ones found
+    by search. laws : of the tuned controllers. notes : a line for each start.
+    """
+
+    gains: Mapping[str, float]
+    entries: Mapping[str, float]
+    least: float
+    peak: float
+    growth: float
+    plants: tuple[Mapping[str, float], ...]
+    laws: tuple[LinearLaw, ...]
+    notes: tuple[str, ...]
+    title: str = ""
+
+    @property
+    def overrides(self) -> tuple[str, ...]:
+        """The entries as ``load_case`` and --set take them."""
+        return tuple(f"{key}={value!r}" for key, value in self.entries.items())
+
+    def table(self) -> str:
+        """Gains, what is reached, and the starts."""
+        lines = [self.title] if self.title else []
+        lines += [f"{name:28}{value:14.7g}" for name, value in self.gains.items()]
+        lines.append(f"least {self.least:.7g}; of {numbered(len(self.plants), 'plant')}: largest peak {self.peak:.6g}, "
+                     f"growth {self.growth:.6g} 1/s")  # fmt: skip
+        return "\n".join([*lines, *self.notes])
+
+
+def tune(
+    case: Study | Build | str | Path,
+    gains: Mapping[str, Any],
+    by: Sequence[str] | Mapping[str, Any] | str | None = None,
+    *,
+    least: str | Callable[[Loop], float] = NOISE,
+    peak: float = 2.0,
+    decay: float = 0.0,
+    laws: Callable[..., Sequence[LinearLaw]] | None = None,
+    starts: int = 4,
+    seed: int = 1,
+    overrides: Iterable[str] = (),
+    **words: Any,
+) -> Tuned:
+    """Gains with the least of a number, within limits that hold for all parameters of an uncertain model.
+
+    Parameters:
+        case: as in ``femb.uncertain``, or what that gave where ``laws`` are given.
+        gains: up to ten numbers of the controllers, tables with ``entry`` and ``range`` by name, as [parameters].
+        by: parameters, as in ``femb.uncertain``.
+        least: what is least: "noise", the norm of the laws from what they read, by white noise of unit density, to what
+            they set; "peak", the largest peak itself; or a function of the nominal loop.
+        peak: largest peak of the sensitivity, of continuous laws the largest singular value of all channels together,
+            of sampled ones that of each channel, for all parameters.
+        decay: 1/s, of the slowest pole that laws move, for all parameters.
+        laws: function of the gains by name that gives laws, in place of those of a case.
+        starts: the gains of the case, and points of their ranges.
+        seed: of the points.
+        overrides: entries to replace, as in ``load_case``.
+        words: others of ``femb.uncertain``.
+
+    Raises:
+        ModelError: as in ``femb.uncertain``; gains without a range, too many, or with which no loop keeps the limits.
+    """
+    found, problems = read_tables(Gain, gains)
+    if problems:
+        raise ModelError(*problems)
+    if not 1 <= len(found) <= MOST_GAINS:
+        raise ModelError(f"gains: got {len(found)}, wanted 1 to {MOST_GAINS}")
+    if isinstance(least, str) and least not in (NOISE, PEAK):
+        raise ModelError(f"least: got {least!r}, wanted {NOISE!r}, {PEAK!r} or a function of a femb.Loop")
+    if peak <= 1.0 or decay < 0.0:
+        raise ModelError(f"peak, decay: got {peak:g} and {decay:g}, wanted above 1, and 0 or more")
+    if laws is None:
+        if isinstance(case, Uncertain):
+            raise ModelError("tune: got an uncertain model, whose gains are those of a case: give laws, or the case")
+        study = case if isinstance(case, Study) else read_either(case, tuple(overrides))
+        choices = _Gains.of_case(study, found)
+        form = uncertain(case, by, overrides=overrides, **words)
+    else:
+        choices = _Gains.of_function(laws, found)
+        form = case if isinstance(case, Uncertain) else uncertain(
+            case, by, laws=choices.laws(choices.start), overrides=overrides, **words
+        )  # fmt: skip
+    return _Tuning(form.without_errors(), choices, least, peak, decay).find(starts, seed)
+
+
+@dataclass
+class _Gains:
+    """Gains z in [0, 1] by their ranges, in logarithms where these are positive, and the laws of values of them."""
+
+    names: tuple[str, ...]
+    low: Floats
+    high: Floats
+    start: Floats
+    of: Callable[[Floats], Sequence[LinearLaw]]
+    entries: Callable[[Floats], Mapping[str, float]]
+
+    @staticmethod
+    def of_case(study: Study, given: Mapping[str, Gain]) -> "_Gains":
+        family = CaseFamily(study, dict(given), {})
+
+        def entries(x: Floats) -> dict[str, Any]:
+            found: dict[str, Any] = {}
+            for each, value in zip(family.parameters, x, strict=True):
+                found |= each.entries(float(value))
+            return found
+
+        def laws(x: Floats) -> Sequence[LinearLaw]:
+            return laws_of(system_of(family.analyses(entries(x)).described.model))
+
+        low, high = np.array([_limits(each.parameter.name, each.limits) for each in family.parameters]).T
+        return _Gains(tuple(given), low, high, np.array([each.value for each in family.parameters]), laws,
+                      entries)  # fmt: skip
+
+    @staticmethod
+    def of_function(laws: Callable[..., Sequence[LinearLaw]], given: Mapping[str, Gain]) -> "_Gains":
+        limits = np.array([_limits(name, each.limits(each.value)) for name, each in given.items()])
+        middle = np.where(np.all(limits > 0.0, axis=1), np.sqrt(np.abs(np.prod(limits, axis=1))), limits.mean(axis=1))
+        own = [each.value for each in given.values()]
+        start = np.array([m if x is None else x for m, x in zip(middle, own, strict=True)])
+        return _Gains(
+            tuple(given),
+            limits[:, 0],
+            limits[:, 1],
+            start,
+            lambda x: laws(**dict(zip(given, x.tolist(), strict=True))),
+            lambda _: {},
+        )
+
+    def x(self, z: Floats) -> Floats:
+        """The values at z."""
+        z = np.clip(z, 0.0, 1.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            bent = self.low * (self.high / self.low) ** z
+        return np.asarray(np.where(self.low > 0.0, bent, self.low + z * (self.high - self.low)))
+
+    def z(self, x: Floats) -> Floats:
+        """The z of values."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            bent = np.log(x / self.low) / np.log(self.high / self.low)
+        return np.asarray(np.clip(np.where(self.low > 0.0, bent, (x - self.low) / (self.high - self.low)), 0.0, 1.0))
+
+    def laws(self, x: Floats) -> tuple[LinearLaw, ...]:
+        """The laws of values. Raises ModelError: values with which there are none."""
+        try:
+            return tuple(self.of(x))
+        except FembError as error:
+            values = ", ".join(f"{name} = {value:.6g}" for name, value in zip(self.names, x, strict=True))
+            raise ModelError(f"tune: no laws with {values}: {error}") from error
+
+
+def _limits(name: str, limits: tuple[float, float] | None) -> tuple[float, float]:
+    if limits is None:
+        raise ModelError.at((Gain.table, name, "range"), "is missing: a gain is tuned between two limits")
+    return limits
+
+
+class _Response(NamedTuple):
+    """The largest real parts of poles, 1/s; of each channel the frequencies and heights of the local peaks of the
+    sensitivity, and of its ends, by frequency, and where it is least between them."""
+
+    rates: Floats
+    at: list[Floats]
+    tops: list[Floats]
+    valleys: list[Floats]
+
+    @property
+    def growth(self) -> float:
+        return float(self.rates[-1])
+
+    @property
+    def peak(self) -> float:
+        """The largest of all channels."""
+        return float(np.max(np.concatenate(self.tops)))
+
+    @staticmethod
+    def of(rates: Floats, omega: Floats, gains: Sequence[Callable[[Floats], Floats]]) -> "_Response":
+        """By the sizes of channels at frequencies, each once on a grid and then about its peaks."""
+        return _Response(rates, *map(list, zip(*(_tops(omega, gain) for gain in gains), strict=True)))
+
+
+class _Plant:
+    """A plant in the loop of any laws."""
+
+    def __init__(self, plant: StateSpace, laws: Sequence[LinearLaw]) -> None:
+        set_ = [x for law in laws for x in law.outputs if x in plant.inputs]
+        read = [x for law in laws for x in law.inputs if x in plant.outputs]
+        self.commands = tuple(dict.fromkeys(set_))
+        core = without_conserved(part_of(plant, self.commands, tuple(dict.fromkeys(read))), in_modes=True)
+        self.plant, m = core, len(self.commands)
+        # what acts, beside what is read
+        self.acting = StateSpace(
+            core.A, core.B, np.vstack([core.C, np.zeros((m, len(core.A)))]), np.vstack([core.D, np.eye(m)]),
+            core.states, core.inputs, (*core.outputs, *(f"{name} acts" for name in self.commands)), units=core.units,
+        )  # fmt: skip
+
+    def closed(self, laws: Sequence[LinearLaw]) -> StateSpace:
+        """S of all commands together, of continuous laws."""
+        found = with_continuous(self.acting, laws)
+        return part_of(found, self.commands, [f"{name} acts" for name in self.commands])
+
+    def response(self, laws: Sequence[LinearLaw], grid: Floats) -> _Response:
+        """Growth and sensitivity with some laws, on a grid and near the poles."""
+        if any(law.period is not None for law in laws):
+            loop = Loop(self.plant, tuple(laws))
+            grid = grid[grid < np.pi / max(law.period for law in laws if law.period is not None)]
+            opened = [loop.opened(name) for name in loop.channels]
+            gains = [lambda w, of=of: 1.0 / np.abs(1.0 + of(w)) for of in opened]
+            return _Response.of(_slowest(loop.poles()), grid, gains)
+        of = self.closed(laws)
+        values, vectors = np.linalg.eig(of.A)
+        own = values[values.imag > 0.0]
+        near = (own.imag + np.outer(WIDTHS, own.real)).ravel()
+        omega = np.unique(np.concatenate([grid, near[(near > grid[0]) & (near < grid[-1])]]))
+        modal = np.linalg.cond(vectors) < 1e8
+        left = np.linalg.solve(vectors, of.B.astype(complex)) if modal else of.B
+        right = of.C @ vectors if modal else of.C
+
+        def gain(w: Floats) -> Floats:
+            s = 1j * w[:, None, None]
+            if modal:
+                through = right / (s - values) @ left
+            else:
+                through = right @ np.linalg.solve(
+                    s * np.eye(len(of.A)) - of.A, np.broadcast_to(left, (len(w), *left.shape))
+                )
+            return np.asarray(np.linalg.svd(of.D + through, compute_uv=False)[:, 0])
+
+        return _Response.of(_slowest(values), omega, [gain])
+
+
+@dataclass
+class _Tuning:
+    """A search for gains. plants : by the coordinates of their parameters; known : of gains, what they give."""
+
+    form: Uncertain
+    gains: _Gains
+    least: str | Callable[[Loop], float]
+    peak: float
+    decay: float
+    plants: list[tuple[Floats, _Plant]] = field(default_factory=list)
+    known: dict[bytes, tuple[float, list[_Response]]] = field(default_factory=dict)
+
+    def find(self, starts: int, seed: int) -> Tuned:
+        """The best gains of all starts."""
+        k, size = len(self.form.ranges), len(self.gains.names)
+        first = self.gains.laws(self.gains.start)
+        for d in [self.form.normal({}), *points_of(k)[1 : CORNERS + 1]] if k else [np.zeros(0)]:
+            self._add(d, first)
+        poles = np.abs(np.concatenate([np.linalg.eigvals(of.closed(first).A) if _continuous(first) else
+                                       Loop(of.plant, tuple(first)).poles() for _, of in self.plants]))  # fmt: skip
+        poles = poles[poles > 1e-9 * np.max(poles)]
+        ends = np.log10([np.min(poles), np.max(poles)]) + np.array([-BEYOND, BEYOND])
+        self.grid = np.logspace(float(ends[0]), float(ends[1]), GRID)
+        notes, found = list[str](), list[tuple[float, Floats]]()
+        others = unit_points("sobol", size, max(starts - 1, 1), seed)[: starts - 1]
+        for number, z in enumerate([self.gains.z(self.gains.start), *others], 1):
+            z = self._stabilised(np.asarray(z, dtype=float))
+            if max(each.growth for each in self._at(z)[1]) > -self.decay:
+                notes.append(f"start {number}: no gains with a decay of {self.decay:g} 1/s were found")
+                continue
+            z = self._best(z)
+            for _ in range(ROUNDS):
+                if not (worse := self._worse(z, seed)):
+                    break
+                for d in worse:
+                    self._add(d, first)
+                z = self._best(z)
+            value, excess = self._at(z)[0], self._excess(z)
+            within = "" if excess <= WITHIN else f", {100.0 * excess:.2g} % beyond a limit"
+            notes.append(f"start {number}: least {value:.7g}{within}")
+            if excess <= WITHIN:
+                found.append((value, z))
+        if not found:
+            raise ModelError("tune: no start led to gains within the limits:\n" + "\n".join(notes))
+        # plants of later starts count for earlier ones, too
+        kept = [pair for pair in found if self._excess(pair[1]) <= WITHIN] or found
+        return self._tuned(min(kept, key=lambda pair: pair[0])[1], notes)
+
+    def _add(self, d: Floats, laws: Sequence[LinearLaw]) -> None:
+        self.plants.append((d, _Plant(self.form.at(d), laws)))
+        self.known.clear()
+
+    def _at(self, z: Floats) -> tuple[float, list[_Response]]:
+        """What is to be least, and the responses of all plants."""
+        key = np.asarray(z).tobytes()
+        if key not in self.known:
+            laws = self.gains.laws(self.gains.x(z))
+            responses = [of.response(laws, self.grid) for _, of in self.plants]
+            self.known[key] = self._value(laws, responses), responses
+        return self.known[key]
+
+    def _value(self, laws: Sequence[LinearLaw], responses: Sequence[_Response]) -> float:
+        if self.least == PEAK:
+            return max(each.peak for each in responses)
+        if self.least == NOISE:
+            return noise_of(laws)
+        assert callable(self.least)
+        return float(self.least(Loop(self.form.at(self.plants[0][0]), tuple(laws))))
+
+    def _excess(self, z: Floats) -> float:
+        """By how much the limits are exceeded, relative to them."""
+        responses = self._at(z)[1]
+        rates = max(each.growth for each in responses) + self.decay
+        peaks = max(each.peak for each in responses)
+        return max(rates / self.rate, -1.0 if self.least == PEAK else peaks / self.peak - 1.0)
+
+    @property
+    def rate(self) -> float:
+        """The size of a usual change of growth, 1/s."""
+        return max(10.0 * self.decay, float(self.grid[0]))
+
+    def _stabilised(self, z: Floats) -> Floats:
+        """Gains near some with which all plants decay, if there are any."""
+        from scipy.optimize import minimize
+
+        def growth(z: Floats) -> float:
+            worst = max(each.growth for each in self._at(np.clip(z, 0.0, 1.0))[1])
+            if worst < -1.5 * self.decay - 1e-12:
+                raise _FoundError(np.clip(z, 0.0, 1.0))
+            return worst
+
+        try:
+            found = minimize(growth, z, method="Nelder-Mead", bounds=[(0.0, 1.0)] * len(z),
+                             options={"maxfev": STABILISING * len(z)}).x  # fmt: skip
+        except _FoundError as error:
+            return error.z
+        return np.asarray(np.clip(found, 0.0, 1.0))
+
+    def _best(self, z: Floats) -> Floats:
+        """The optimum from gains with which all plants decay: linear programs with the peaks of the last gains, within
+        a way that grows where they succeed."""
+        from scipy.optimize import linprog
+
+        size, of_peak, way = len(z), self.least == PEAK, WAY
+        scale = abs(self._at(z)[0]) or 1.0
+
+        def merit(z: Floats) -> float:
+            if max(each.growth for each in self._at(z)[1]) > -self.decay:
+                return np.inf
+            return self._at(z)[0] / scale + PRICE * max(self._excess(z), 0.0)
+
+        def values(z: Floats, bands: Sequence[Sequence[Floats]]) -> Floats:
+            """What is to be least, what poles leave of the decay, and peaks of their limit."""
+            value, responses = self._at(z)
+            slow = [rate for each in responses for rate in (-each.rates - self.decay) / self.rate]
+            peaks = [np.log(self.peak / top) for each, of in zip(responses, bands, strict=True)
+                     for row in zip(each.at, each.tops, of, strict=True) for top in _within(*row)]  # fmt: skip
+            return np.array([0.0 if of_peak else value / scale, *slow, *peaks])
+
+        for _ in range(PROGRAMS):
+            if way <= LEAST_WAY:
+                break
+            bands = [each.valleys for each in self._at(z)[1]]
+            own, inward = values(z, bands), np.where(z + STEP > 1.0, -STEP, STEP)
+            slopes = np.array(
+                [(values(z + h * e, bands) - own) / h for h, e in zip(inward, np.eye(size), strict=True)]
+            ).T
+            # of peaks t is what they exceed their limits by; it is what is least where this is the peak itself
+            slow = len(own) - 1 - sum(len(row) + 1 for of in bands for row in of)
+            t = np.arange(1, len(own)) > slow
+            while way > LEAST_WAY:
+                bounds = [*zip(np.maximum(-way, -z), np.minimum(way, 1.0 - z), strict=True)]
+                bounds.append((None if of_peak else 0.0, None))
+                found = linprog(np.append(slopes[0], 1.0 if of_peak else PRICE), -np.column_stack([slopes[1:], t]),
+                                own[1:], bounds=bounds)  # fmt: skip
+                new = np.clip(z + found.x[:size], 0.0, 1.0) if found.success else z
+                if merit(new) < merit(z) * (1.0 - 1e-7):
+                    z, way = new, min(2.0 * way, 0.5)
+                    break
+                way *= 0.3
+        return z
+
+    def _worse(self, z: Floats, seed: int) -> list[Floats]:
+        """Parameters with which a limit is exceeded by more than with those of all plants."""
+        laws, k = self.gains.laws(self.gains.x(z)), len(self.form.ranges)
+        if not k:
+            return []
+        peak = self._at(z)[0] if self.least == PEAK else self.peak
+
+        def over(d: Floats) -> float:
+            of = _Plant(self.form.at(d), laws).response(laws, self.grid)
+            return max((of.growth + self.decay) / self.rate, of.peak / peak - 1.0)
+
+        begun = points_of(k, seed)
+        d, value = largest(over, begun, [over(each) for each in begun], best=1, evaluations=10)
+        return [d] if value > 0.5 * WITHIN else []
+
+    def _tuned(self, z: Floats, notes: Sequence[str]) -> Tuned:
+        x, (value, responses) = self.gains.x(z), self._at(z)
+        peak, growth = (max(getattr(each, word) for each in responses) for word in ("peak", "growth"))
+        return Tuned(
+            dict(zip(self.gains.names, x.tolist(), strict=True)), self.gains.entries(x), value, peak, growth,
+            tuple(self.form.values(d) for d, _ in self.plants), self.gains.laws(x), tuple(notes), self.form.title,
+        )  # fmt: skip
+
+
+class _FoundError(Exception):
+    """Gains z with which all plants decay."""
+
+    def __init__(self, z: Floats) -> None:
+        super().__init__()
+        self.z = z
+
+
+def _slowest(poles: Complexes) -> Floats:
+    """The largest real parts of poles, one of each pair, the last the largest."""
+    return np.sort(poles[poles.imag >= 0.0].real)[-POLES:]
+
+
+def _continuous(laws: Sequence[LinearLaw]) -> bool:
+    return all(law.period is None for law in laws)
+
+
+def noise_of(laws: Sequence[LinearLaw]) -> float:
+    """The norm of laws from white noise of unit density at all they read, to all they set.
+
+    Raises ModelError: a law without roll-off, which noise of all frequencies moves without bound.
+    """
+    total = 0.0
+    for law in laws:
+        states = tuple(f"x{k}" for k in range(len(law.A)))
+        of = StateSpace(law.A, law.B, law.C, law.D, states, law.inputs, law.outputs, dt=law.period)
+        total += h2_norm(of) ** 2
+    if not np.isfinite(total):
+        raise ModelError(f"least: {NOISE!r}: a continuous law without roll-off, or with an integrator, has no finite "
+                         f"noise: take {PEAK!r}, or a function of the loop")  # fmt: skip
+    return float(np.sqrt(total))
+
+
+def _tops(omega: Floats, gain: Callable[[Floats], Floats]) -> tuple[Floats, Floats, Floats]:
+    """Frequencies and heights of the local peaks of a gain and of its ends, and where it is least between peaks."""
+    x = np.log(omega)
+    y = gain(omega)
+    inner = np.flatnonzero((y[1:-1] > y[:-2]) & (y[1:-1] >= y[2:])) + 1
+    valleys = np.array([omega[i + int(np.argmin(y[i:j]))] for i, j in pairwise(inner)])
+    at, width = x[inner], 0.5 * np.minimum(x[inner + 1] - x[inner], x[inner] - x[inner - 1])
+    for _ in range(REFINED if len(at) else 0):
+        low, middle, high = np.log(gain(np.exp(np.concatenate([at - width, at, at + width])))).reshape(3, -1)
+        bend = low - 2.0 * middle + high
+        with np.errstate(divide="ignore", invalid="ignore"):
+            step = np.where(bend < 0.0, 0.5 * (low - high) / bend, np.sign(high - low))
+        at, width = at + width * np.clip(step, -1.5, 1.5), np.where(np.abs(step) < 1.0, 0.2, 1.0) * width
+    frequencies = np.concatenate([omega[:1], np.exp(at), omega[-1:]])
+    return frequencies, np.concatenate([y[:1], gain(np.exp(at)) if len(at) else at, y[-1:]]), valleys
+
+
+def _within(at: Floats, tops: Floats, edges: Floats) -> list[float]:
+    """The largest size in each band between frequencies."""
+    places = np.searchsorted(edges, at)
+    return [float(np.max(tops[places == k], initial=LOW)) for k in range(len(edges) + 1)]
