@@ -237,6 +237,7 @@ class Messages:
 @click.option("--cluster", metavar="KIND", help="Start dask workers: local, or slurm, by jobs of one core.")
 @click.option("--together", is_flag=True, help="Integrate 32 runs at a time as one ensemble, in this process.")
 @click.option("--form", "exact", is_flag=True, help="Loops by the exact form of the case over its ranges, made once.")
+@click.option("--modes", type=click.IntRange(min=1), metavar="N", help="Of --form: keep N flexible modes.")
 @click.option("--optimize", type=click.IntRange(min=1), metavar="N", help="Search for the best, in at most N runs.")
 @click.option("--sobol", is_flag=True, help="Sobol indices of all variables, from runs x (variables + 2) runs.")
 @OUT
@@ -250,6 +251,7 @@ def sweep(
     cluster: str | None,
     together: bool,
     exact: bool,
+    modes: int | None,
     optimize: int | None,
     sobol: bool,
     out: Path | None,
@@ -271,6 +273,8 @@ def sweep(
     with reported():
         if sobol and optimize:
             raise OptionError("--optimize and --sobol: give one of the two")
+        if modes and not exact:
+            raise OptionError("--modes: is of --form")
         design = "saltelli" if sobol else "optimize" if optimize else None
         described = read_study(study, overrides, design=design, runs=optimize)
         folder = folder_of(study, out)
@@ -280,7 +284,7 @@ def sweep(
         if exact:
             from femb.robust.uncertain import uncertain
 
-            form = uncertain(described)
+            form = uncertain(described, modes=modes)
         finished = not force and is_finished(described, folder, form)
         if finished and not quiet:
             click.echo(f"{table_file}: has the results of this study already; --force computes anew", err=True)

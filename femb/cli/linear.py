@@ -234,7 +234,7 @@ def loop(
         from femb.linear.begin import PointOptions
         from femb.robust.worst import worst
 
-        _check_together("--worst", given, PointOptions.__annotations__.keys())
+        _check_together("--worst", given, PointOptions.__annotations__.keys() | {"modes"})
         given |= {"start": start or loaded.start, "overrides": loaded.overrides, "channels": channels or None}
         cases = worst(loaded.path, by, **given)
         text.append(cases.table())
@@ -242,7 +242,8 @@ def loop(
         if runs:
             from femb.robust.verify import verify
 
-            del given["channels"]
+            for word in ("channels", "modes"):
+                given.pop(word, None)
             decays = verify(cases, loaded.path, by, **given)
             text.append(decays.table())
             values["verified"] = [vars(each) for each in decays.decays]

@@ -41,6 +41,8 @@ GAP, BOXES = 1.03, 16
 LARGEST, STEP = 10.0, 0.25
 # Parts of the size that was found, which are proved one after another until one is.
 RADII = (0.99, 0.9, 0.6)
+# Sampled loops that are kept for all channels: those of the first points.
+KEPT = 40
 # A peak of the sensitivity that stands for any finite one.
 FINITE = 1000.0
 
@@ -150,9 +152,12 @@ def worst(
     names = of.channels if channels is None else tuple(channels)
     begun = points_of(len(of.structure), seed)
     begun[:, len(of.ranges) :] *= CORNER
-    openings = [_Opening(of, name) for name in names]
+    loops: dict[bytes, Loop] = {}
+    openings = [_Opening(of, name, loops) for name in names]
     alone = begun[:, : len(of.ranges)]
-    _, growth = largest(openings[0].growth, alone, [openings[0].growth(d) for d in alone])
+    # a sampled loop is made anew at each point
+    few = {"best": 1, "evaluations": FEW} if openings[0].sampled else {}
+    _, growth = largest(openings[0].growth, alone, [openings[0].growth(d) for d in alone], **few)
     search = _Search(of, begun)
     cases = [case for each in openings for case in search.cases(each)]
     why = "" if prove else "as asked"
@@ -184,10 +189,10 @@ def worst(
 
 
 class _Opening:
-    """The loop opened at a channel, at all parameters."""
+    """The loop opened at a channel, at all parameters. loops : sampled ones of all channels, by their parameters."""
 
-    def __init__(self, of: Uncertain, channel: str) -> None:
-        self.of, self.channel, self.omega = of, channel, 1.0
+    def __init__(self, of: Uncertain, channel: str, loops: dict[bytes, Loop]) -> None:
+        self.of, self.channel, self.omega, self.loops = of, channel, 1.0, loops
         self.sampled = any(law.period is not None for law in of.laws)
         if not self.sampled:
             self.closed = of.closed(channel)
@@ -210,8 +215,13 @@ class _Opening:
     def loop(self, d: Floats) -> Loop:
         """The loop, also of sampled laws."""
         real = len(self.of.ranges)
-        plant = disturbed(self.of.at(d[:real]), self.of.blocks, d[real:], self.omega)
-        return Loop(plant, self.of.laws)
+        key = np.append(d, self.omega if self.of.blocks else 0.0).tobytes()
+        if key in self.loops:
+            return self.loops[key]
+        made = Loop(disturbed(self.of.at(d[:real]), self.of.blocks, d[real:], self.omega), self.of.laws)
+        if len(self.loops) < KEPT:
+            self.loops[key] = made
+        return made
 
     def peak(self, d: Floats, less: float) -> float:
         """The largest size of S less a number."""

@@ -65,3 +65,6 @@ def test_the_command_says_how_exact_the_form_is(tmp_path):
     result = CliRunner().invoke(cli, ["sweep", str(study), "--form", "--out", str(tmp_path / "out")])
     assert result.exit_code == 0, result.output
     assert "exact but for" in result.output
+    refused = CliRunner().invoke(cli, ["sweep", str(study), "--modes", "3"])
+    assert refused.exit_code != 0
+    assert "--modes: is of --form" in refused.output
