@@ -110,6 +110,18 @@ class Uncertain(Tabled):
         """The nominal values by name."""
         return {each.name: each.of.value for each in self.ranges}
 
+    @property
+    def identity(self) -> list[Any]:
+        """What tells this form of a case from others of it: ranges, coordinates, laws, errors, inputs and outputs."""
+        laws = [
+            [law.name, law.period, law.phase, law.delay, law.inputs, law.outputs,
+             *(f"{x:.9g}" for word in "ABCD" for x in np.ravel(getattr(law, word)))]
+            for law in self.laws
+        ]  # fmt: skip
+        ranges = [[each.name, each.low, each.high, each.turning, each.of.value] for each in self.ranges]
+        words = [self.core.names, self.plant.inputs, self.plant.outputs, self.shapes, self.moves, self.still]
+        return [ranges, laws, words, [each.words() for each in self.blocks]]
+
     def normal(self, values: Mapping[str, float]) -> Floats:
         """(k,) d of values by name, the others nominal. Raises ModelError: unknown names."""
         for name in values:

@@ -84,6 +84,10 @@ class LoopFamily(Protocol):
     def nominal(self) -> Mapping[str, float]:
         """The nominal values of the parameters by name."""
 
+    @property
+    def identity(self) -> list[Any]:
+        """What tells it from other families of the case."""
+
     def loop(self, values: Mapping[str, float]) -> Loop:
         """The loop at values of parameters, the others nominal."""
 

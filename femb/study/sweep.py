@@ -189,7 +189,7 @@ def fingerprint(study: Study, runner: Runner) -> dict[str, str]:
             else {}
         ),
         "keep": study.keep,
-        **({"form": "exact"} if runner.form is not None else {}),
+        **({"form": runner.form[0].identity} if runner.form is not None else {}),
     }
     return {word: _digest(json.dumps(part, sort_keys=True, default=repr)) for word, part in parts.items()}
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from oracles.uncertain_satellite import LAW, satellite
 import femb
 from femb.cli import cli
 from femb.study.study import read_study
+from femb.study.sweep import is_finished
 
 PAGE = (ROOT / "docs" / "howto" / "robust.md").read_text(encoding="utf-8")
 CASE = re.search(r"```toml title=satellite.toml\n(.*?)```", PAGE, re.DOTALL)[1]
@@ -55,6 +57,24 @@ def test_a_form_has_loops_alone_and_the_parameters_of_the_study():
     assert "a form has loops and their transfer functions alone" in femb.sweep(study(frequency), form=form).messages[0]
     refuses("form: has no right; its parameters are left, inertia", femb.sweep, study(frequency, ("right",)), form=form)
     refuses("runs in this process", femb.sweep, study(frequency), form=form, workers=2)
+
+
+def test_a_finished_study_of_one_form_is_none_of_another(tmp_path):
+    (tmp_path / "case.toml").write_text(CASE)
+    path = tmp_path / "study.toml"
+    path.write_text(
+        'case = "case.toml"\ndesign = "random"\nruns = 2\n[outputs.disk]\nkind = "disk_margin"\n'
+        '[variables.left]\nkey = "springs.left.stiffness"\nkind = "uniform"\nlow = 1320.0\nhigh = 1980.0\n'
+    )
+    study = read_study(path)
+    form = femb.uncertain(study, ["left"], points=1)
+    law = form.laws[0]
+    slower = femb.LinearLaw(law.name, law.A, 0.5 * law.B, law.C, law.D, inputs=law.inputs, outputs=law.outputs)
+    femb.sweep(study, form=form, out=tmp_path / "out")
+    assert is_finished(study, tmp_path / "out", form)
+    assert is_finished(study, tmp_path / "out", femb.uncertain(study, ["left"], points=3))
+    assert not is_finished(study, tmp_path / "out", replace(form, laws=(slower,)))
+    assert not is_finished(study, tmp_path / "out")
 
 
 def test_the_command_says_how_exact_the_form_is(tmp_path):
