@@ -51,7 +51,7 @@ REFINED, LOW = 4, 0.1
 NOISE, PEAK = "noise", "peak"
 
 
-class Gain(Parameter):
+class TunedGain(Parameter):
     """A number of a controller that is tuned within its range."""
 
     table = "gains"
@@ -124,7 +124,7 @@ def tune(
     Raises:
         ModelError: as in ``femb.uncertain``; gains without a range, too many, or with which no loop keeps the limits.
     """
-    found, problems = read_tables(Gain, gains)
+    found, problems = read_tables(TunedGain, gains)
     if problems:
         raise ModelError(*problems)
     if not 1 <= len(found) <= MOST_GAINS:
@@ -159,7 +159,7 @@ class _Gains:
     entries: Callable[[Floats], Mapping[str, float]]
 
     @staticmethod
-    def of_case(study: Study, given: Mapping[str, Gain]) -> "_Gains":
+    def of_case(study: Study, given: Mapping[str, TunedGain]) -> "_Gains":
         family = CaseFamily(study, dict(given), {})
 
         def entries(x: Floats) -> dict[str, Any]:
@@ -176,7 +176,7 @@ class _Gains:
                       entries)  # fmt: skip
 
     @staticmethod
-    def of_function(laws: Callable[..., Sequence[LinearLaw]], given: Mapping[str, Gain]) -> "_Gains":
+    def of_function(laws: Callable[..., Sequence[LinearLaw]], given: Mapping[str, TunedGain]) -> "_Gains":
         limits = np.array([_limits(name, each.limits(each.value)) for name, each in given.items()])
         middle = np.where(np.all(limits > 0.0, axis=1), np.sqrt(np.abs(np.prod(limits, axis=1))), limits.mean(axis=1))
         own = [each.value for each in given.values()]
@@ -214,7 +214,7 @@ class _Gains:
 
 def _limits(name: str, limits: tuple[float, float] | None) -> tuple[float, float]:
     if limits is None:
-        raise ModelError.at((Gain.table, name, "range"), "is missing: a gain is tuned between two limits")
+        raise ModelError.at((TunedGain.table, name, "range"), "is missing: a gain is tuned between two limits")
     return limits
 
 
