@@ -15,7 +15,7 @@ from femb.elements.marker import Place, SpringEnd, axes_of, check_markers
 from femb.elements.spring.spring import coupled_stations
 from femb.elements.wheel.rotor import Rotor
 from femb.layout.layout import Layout, Station
-from femb.layout.symmetry import EVERY, NONE, Surroundings, Symmetry, twists
+from femb.layout.symmetry import AXES, EVERY, NONE, SAME, Surroundings, Symmetry, twists
 from femb.layout.views import ModelView, StartPoses
 from femb.numerics import rotations
 
@@ -147,7 +147,10 @@ class Bearing(Item):
         axis = (R @ axes[:, 2])[None]
         turns = axis if housing in around.fixed and all(alike + turned) else NONE
         shifts = NONE if np.any(given["kzz"]) or np.any(given["czz"]) else axis
-        return Symmetry(twists(shifts, turns, r + R @ centre), twists(shifts))
+        point, _ = around.pose(layout.station(self.end))
+        apart = np.abs(axes.T @ (R.T @ (point - r) - centre)).max() > SAME * layout.extent
+        still = twists(turns=NONE if apart else AXES, point=point)
+        return Symmetry(twists(shifts, turns, r + R @ centre), twists(shifts), at_rest=still)
 
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
         """Couple its two frames."""

@@ -6,7 +6,7 @@ Source: docs/theory/known_motions.md.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -29,11 +29,14 @@ class Symmetry:
     which move with it. momenta (j, 6): along these twists the surroundings do no work, so that the momenta stay.
 
     at_speed : whether this is so too in motion at a constant velocity, along the translations among the motions.
+    at_rest (i, 6): other twists of small size that change neither forces nor constraints of what rests, as turns about
+    the centre of a bearing.
     """
 
     motions: Floats
     momenta: Floats
     at_speed: bool = True
+    at_rest: Floats = field(default_factory=lambda: np.zeros((0, 6)))
 
     @classmethod
     def of(cls, motions: Floats, at_speed: bool = True) -> "Symmetry":

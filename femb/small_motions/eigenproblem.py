@@ -232,7 +232,9 @@ class EigenProblem:
         held = [k for k in range(len(self.system.layout.frames)) if np.any(self.held[self.velocities_of(k)])]
         found = known_motions(self.system, self.q, held, self.loaded, u=self.u)
         check_said(found)
-        return found if self.axes is None or not self.spinning else tuple(map(self._turning, found))
+        if not self.spinning:
+            return tuple(each.at_rest for each in found)
+        return found if self.axes is None else tuple(map(self._turning, found))
 
     def _turning(self, structure: KnownStructure) -> KnownStructure:
         """A structure with the turn of its steady rotation, if what notices it stands still and is alike after it.
@@ -249,7 +251,7 @@ class EigenProblem:
             return structure
         moves = self.moves_of(structure, screw)
         driven = np.max(np.abs(self.gaps(moves)), initial=0.0) > ROUNDING_OF_ROWS * np.max(np.abs(moves), initial=0.0)
-        return structure if driven else replace(structure, turn=screw)
+        return structure if driven else replace(structure, more=screw)
 
     def axis_of(self, frames: Sequence[int]) -> tuple[Floats, Floats, float]:
         """Angular velocity (3,) of the steady rotation of connected frames, zero at rest; the point (3,) of its axis

@@ -29,9 +29,9 @@ class KnownStructure:
     items.
 
     grounded : whether joints, springs or elements connect it with what is fixed. centre (3,), size (m) : the mean place
-    of its frames, and the farthest distance from there. silent : names of items that do not say what they notice. turn
-    (1, 6) : the twist of a steady rotation, which its items notice one by one, but not together, as bearings of equal
-    springs across; else None.
+    of its frames, and the farthest distance from there. silent : names of items that do not say what they notice. more
+    (i, 6) : twists that nothing notices in this state alone: those of what rests, or of a steady rotation, which its
+    items notice one by one, but not together, as bearings of equal springs across; else None.
     """
 
     label: str
@@ -41,15 +41,23 @@ class KnownStructure:
     silent: tuple[str, ...]
     centre: Floats
     size: float
-    turn: Floats | None = None
+    more: Floats | None = None
 
     @cached_property
     def motions(self) -> Floats:
         """(k, 6) twists that nothing notices, with respect to the origin of the layout."""
         found = self._common([symmetry.motions for _, symmetry in self.limits])
-        if self.turn is None:
-            return found
-        return self._from_own(nullity(nullity(np.vstack([self.own(found), self.own(self.turn)]))))
+        return found if self.more is None else self._from_own(self._sum(found, self.more))
+
+    @property
+    def at_rest(self) -> "KnownStructure":
+        """The structure with the motions that nothing notices while all rests."""
+        spaces = (self._sum(each.motions, each.at_rest) for _, each in self.limits)
+        return replace(self, more=self._from_own(intersection([np.eye(6), *spaces])))
+
+    def _sum(self, *spaces: Floats) -> Floats:
+        """(k, 6) own twists of the sum of spaces of twists (j, 6)."""
+        return nullity(nullity(np.vstack([self.own(space) for space in spaces])))
 
     @cached_property
     def momenta(self) -> Floats:

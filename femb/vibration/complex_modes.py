@@ -76,11 +76,11 @@ def rigid_states(motion: EigenProblem, free: FreeMotions, lowest: float) -> Rigi
 
     free : motions without stiffness. lowest : omega^2 of the lowest other one, rad2/s2. Raises SolveError.
     """
-    symmetric = is_symmetric(motion)
     still, (free, steady) = free, free.with_states(motion)
-    parts = [_at_zero(motion, free, still, lowest) if symmetric else _chains(free.undamped(motion).shapes, None)]
+    unforced = is_symmetric(motion) or _unforced(motion, free)
+    parts = [_at_zero(motion, free, still, lowest) if unforced else _chains(free.undamped(motion).shapes, None)]
     spins = []
-    if motion.spinning and symmetric:
+    if motion.spinning:
         for structure in motion.structures:
             found = _across(motion, structure)
             if found is not None:
@@ -125,6 +125,16 @@ def _at_zero(motion: EigenProblem, free: FreeMotions, still: FreeMotions, lowest
     _, coupled, axes = np.linalg.svd(D.T @ forces)
     c = axes[int(np.sum(coupled > COUPLED * np.max(np.abs(D).T @ sizes))) :].T
     return _chains(D, (c, _displaced(motion, still, -forces @ c, lowest)))
+
+
+def _unforced(motion: EigenProblem, free: FreeMotions) -> bool:
+    """Whether an asymmetric stiffness has no force along motions without stiffness either, D^T K = 0, as that of
+    cross-coupled bearings, whose forces act across the axis."""
+    transposed = motion.stiffness[motion.system.pattern.transposed]
+    forces = motion.of_moving(motion.times(motion.stiffness - transposed, free.shapes))
+    largest = np.max(free.sizes(motion), axis=1, initial=0.0)
+    sizes = motion.times(np.abs(motion.stiffness) + np.abs(transposed), largest)
+    return bool(np.all(np.abs(forces) <= EXACT * sizes[:, None]))
 
 
 def _displaced(motion: EigenProblem, still: FreeMotions, forces: Floats, lowest: float) -> Floats:
@@ -212,7 +222,7 @@ def rotation_of(motion: EigenProblem, group: list[int]) -> Rotation | None:
 def _across(motion: EigenProblem, structure: KnownStructure) -> tuple[Floats, Floats, float] | None:
     """States, their rates and the spin (rad/s) of one structure that turns: across its axis, and of its tilt.
 
-    None where it does not turn, or where its surroundings notice these motions.
+    None where it does not turn, or where its surroundings notice these motions or change their momenta.
     """
     from scipy.linalg import block_diag
 
@@ -228,11 +238,11 @@ def _across(motion: EigenProblem, structure: KnownStructure) -> tuple[Floats, Fl
     states: list[Floats] = []
     rates: list[Floats] = []
     # y = e^(-s t) (c + u t): y'' = -2 s y' - s^2 y
-    if structure.contains(structure.boosts, shifts):
+    if structure.contains(structure.boosts, shifts) and structure.contains(structure.momenta, shifts):
         T = motion.moves_of(structure, shifts)
         states.append(np.asarray(np.kron(one, T), dtype=np.float64))
         rates.append(np.block([[two, one], [-s @ s, -2.0 * s]]))
-    if structure.contains(structure.motions, tilts):
+    if structure.contains(structure.kept, tilts):
         R = motion.moves_of(structure, tilts)
         states.append(np.vstack([R, -R @ s]))
         rates.append(np.asarray(-s, dtype=np.float64))

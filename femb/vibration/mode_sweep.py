@@ -32,6 +32,8 @@ from femb.vibration.solution import Solution, solution
 
 # Eigenvalues that differ by no more than this part are one multiple eigenvalue, whose shapes are any basis.
 MULTIPLE = 1e-6
+# Of the states of a multiple eigenvalue: what is left of one beside the others.
+DEPENDENT = 1e-12
 
 
 def assurance(first: Solution, second: Solution) -> NDArray[np.float64]:
@@ -66,7 +68,9 @@ def aligned(reference: Solution, modes: Solution) -> Solution:
         # an orthonormal basis first: the eigenvalue solver's may be nearly dependent
         states = weight.states(modes.ordered(group))
         sizes, axes = np.linalg.eigh(states.conj().T @ weight.times(states))
-        basis = axes / np.sqrt(np.maximum(sizes, np.finfo(float).tiny))
+        if sizes[0] <= DEPENDENT * sizes[-1]:
+            continue  # one shape of a defective eigenvalue, as of critical damping
+        basis = axes / np.sqrt(sizes)
         products = (states @ basis).conj().T @ weight.times(weight.states(reference))
         nearest = np.argsort(-np.sum(np.abs(products) ** 2, axis=0))[: len(group)]
         left, _, right = np.linalg.svd(products[:, nearest], full_matrices=False)
@@ -101,7 +105,7 @@ class _Weight:
     """
 
     def __init__(self, of: Solution) -> None:
-        self.motion, self.scale = of.motion, float(np.median(np.abs(of.eigenvalues)))
+        self.motion, self.scale = of.motion, float(np.median(np.abs(of.eigenvalues))) or 1.0
 
     def states(self, of: Solution) -> Complex:
         """(2 n_v, k): s phi and lambda phi."""
@@ -377,9 +381,17 @@ def _rate(modes: Solution) -> float:
 
 
 def matched_with(before: Solution, after: Solution) -> tuple[Solution, Floats]:
-    """The modes after in the order of those before, assigned together, and the criterion of each match."""
+    """The modes after in the order of those before, assigned together, and the criterion of each match.
+
+    Raises ModelError: there are fewer after.
+    """
     from scipy.optimize import linear_sum_assignment
 
+    if (found := len(after.eigenvalues)) < (wanted := len(before.eigenvalues)):
+        raise ModelError(
+            f"modes: got {numbered(found, 'mode')}, wanted the {wanted} that are followed: two overdamped ones may "
+            "become one oscillation; ask for fewer, or for values on one side of it"
+        )
     # a multiple eigenvalue, before or after, leaves its basis open
     before = aligned(after, before)
     after = aligned(before, after)
@@ -390,7 +402,7 @@ def matched_with(before: Solution, after: Solution) -> tuple[Solution, Floats]:
 
 def followed(before: Solution, after: Solution, count: int) -> tuple[Solution, Floats]:
     """``matched_with`` of the first ``count`` modes before. Raises ModelError: there are fewer."""
-    if not count <= min(len(before.eigenvalues), len(after.eigenvalues)):
+    if not count <= len(before.eigenvalues):
         raise ModelError(f"modes: got mode {count}, there are {len(before.eigenvalues)}")
     if len(before.motion.mass) != len(after.motion.mass) or before.shapes.shape[0] != after.shapes.shape[0]:
         raise ModelError("modes: the models have other unknowns, between which no mode can be followed")

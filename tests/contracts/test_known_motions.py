@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from models import of_parts, refuses
 from oracles.finite_differences import INERTIA
-from oracles.rigid_motions import check_known_motions
+from oracles.rigid_motions import check_known_motions, check_structure
 
 import femb
 from femb import elements as e
@@ -105,6 +105,27 @@ def test_declared_motions_and_momenta(name):
         system.normalise(q)
         q, v = system.projected(system.inputs_at(t, q, v), q, v)
         check_known_motions(system, t, q, v, a)
+
+
+@pytest.mark.parametrize(("kzz", "count"), [(0.0, 4), (7.0, 3)])
+def test_bearings_leave_turns_of_what_rests_about_their_centre(kzz, count):
+    """Whatever stiffness acts across the axis: no force comes up, and none along them by other displacements."""
+    end, axis = SpringEnd("b", at=(0.2, -0.1, 0.3)), (0.1, 0.3, 0.9)
+    bearing = {"kxx": 30.0, "kyy": 10.0, "kxy": 4.0, "kyx": -3.0, "cxx": 2.0, "kzz": kzz}
+    system = System(on_ground(e.Bearing("c", end, axis=axis, **bearing)), assemble=True)
+    (structure,) = known_motions(system)
+    assert (len(structure.motions), len(structure.at_rest.motions)) == (count - 3, count)
+    still, moves = np.zeros(system.n_v), structure.moves(system, system.q0, structure.at_rest.motions)
+    for matrix in map(
+        system.pattern.to_csc, system.tangent(system.inputs_at(0.0, system.q0, still), system.q0, still, still)
+    ):
+        np.testing.assert_allclose([matrix @ moves, matrix.T @ moves], 0.0, atol=1e-13)
+    if kzz:
+        # turns alone are so at any size
+        mask = np.ones(system.n_v, dtype=bool)
+        check_structure(system, structure.at_rest, mask, 0.0, system.q0, still, still)
+    (moved,) = known_motions(system, system.q0 + 1e-3 * (np.arange(system.n_q) == system.layout.frame_q[1]))
+    assert len(moved.at_rest.motions) == count - 3
 
 
 EXPECTED = {

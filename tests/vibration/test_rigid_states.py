@@ -7,7 +7,18 @@ from models import hub, of_parts, refuses, slender
 from oracles.modal_beam import BeamModel
 
 import femb
-from femb import Attachment, Beam, FlexibleBody, JointEnd, JointSpringDamper, PointMass, Revolute, RigidBody
+from femb import (
+    Attachment,
+    Beam,
+    Bearing,
+    FlexibleBody,
+    JointEnd,
+    JointSpringDamper,
+    PointMass,
+    Revolute,
+    RigidBody,
+    SpringEnd,
+)
 from femb.case import load_case
 from femb.linear.trim import Balance, why_unsteady
 from femb.vibration.mode_sweep import mode_sweep
@@ -38,6 +49,17 @@ def with_wheels(axis, places=(0.0,)):
     return model
 
 
+def with_rotor():
+    """The same with a wheel in bearings on the hub, whose stiffness is cross-coupled: it is not symmetric."""
+    model, spin = turning(), (0.0, 0.0, SPIN)
+    model.add(RigidBody("wheel", mass=1.0, inertia=(0.1, 0.1, 0.2), angular_velocity=spin))
+    for name, z in (("upper", 0.2), ("lower", -0.2)):
+        ends = {end: SpringEnd(body, at=(0.0, 0.0, z)) for end, body in (("housing", "hub"), ("shaft", "wheel"))}
+        model.add(Bearing(name, axis=(0.0, 0.0, 1.0), kxx=300.0, kxy=20.0, kyx=-20.0, kzz=500.0, **ends))
+    model.add(femb.Rotor("rotor", 3.0, (0.0, 0.0, 1.0), bodies=("wheel",)))
+    return model
+
+
 def dense(motion):
     """The first-order matrix of the motions that the constraints leave, and a basis of these."""
     from scipy.linalg import null_space
@@ -64,6 +86,7 @@ CASES = {
     "with a wheel across": (lambda: with_wheels((1.0, 0.0, 0.0)), 2, 1, 3),
     "with two wheels beside the centre": (lambda: with_wheels((1.0, 0.0, 0.0), (-0.3, 0.3)), 2, 2, 3),
     "with a wheel about the axis": (lambda: with_wheels((0.0, 0.0, 1.0)), 2, 1, 3),
+    "with a rotor in cross-coupled bearings": (with_rotor, 2, 1, 3),
 }
 
 

@@ -82,6 +82,45 @@ def test_a_bearing_of_cross_stiffness_and_damping():
     assert "log decrement" in found.table()
 
 
+def on_two_bearings(speed=50.0, kind=femb.ExactBeam, **along):
+    """A shaft with a disc at its end, in a plain and in a cross-coupled bearing, across the axis alone by default."""
+    section, free = femb.Section("s", shape={"circle": 0.02}, material="steel A36"), femb.Attachment(direction=Z)
+    model = of_parts(kind("shaft", section, 0.9, 12, start=free))
+    model.add(femb.RigidBody("disc", 12.0, (0.06, 0.06, 0.11), position=(0, 0, 0.9)))
+    model.add(femb.Fixed("fit", femb.JointEnd(beam="shaft", node=12), femb.JointEnd("disc")))
+    ends = [femb.SpringEnd(beam="shaft", node=node) for node in (0, 8)]
+    model.add(femb.Bearing("plain", ends[0], axis=Z, kxx=5e6, cxx=900.0, **along))
+    model.add(femb.Bearing("cross", ends[1], axis=Z, kxx=6e6, kyy=3e6, kxy=8e5, kyx=-8e5, cxx=900.0))
+    model.add(femb.Rotor("rotor", speed, Z, beams=("shaft",), bodies=("disc",)))
+    return model
+
+
+@pytest.mark.parametrize("kind", [femb.Beam, femb.ExactBeam])
+def test_the_spin_and_the_slide_in_cross_coupled_bearings_are_known_motions(kind):
+    """They are no modes, and whirls across the axis are those of a shaft that a spring along the axis holds."""
+    found, held = (femb.modes(on_two_bearings(kind=kind, **along), 4, damped=True) for along in ({}, {"kzz": 1e6}))
+    assert (found.rigid, found.joint, held.joint) == (0, 2, 1)
+    assert found.whirl.senses == ("backward", "forward") * 2
+    across = [k for k, sense in enumerate(held.whirl.senses) if sense]
+    assert len(across) == 3
+    np.testing.assert_allclose(found.eigenvalues[:3], held.eigenvalues[across], rtol=1e-9)
+    assert found.precision.max() < 1e-11
+    # a damper along the axis leaves the place there, and takes the speed: by the mass of all
+    slide = femb.modes(on_two_bearings(kind=kind, czz=50.0), 1, damped=True).eigenvalues[0]
+    mass = 12.0 + 0.9 * 7850.0 * np.pi * 0.02**2
+    np.testing.assert_allclose(slide, -50.0 / mass, rtol=1e-3)
+
+
+def test_critical_speeds_in_cross_coupled_bearings():
+    """Where the frequency of a whirl is that of the revolutions."""
+    speeds = np.linspace(1.0, 400.0, 4)
+    swept = femb.mode_sweep(on_two_bearings, speeds, 2, damped=True, parameter="rotors.rotor.speed")
+    assert len(swept.critical) == 2
+    for each in swept.critical:
+        rates = femb.modes(on_two_bearings(each.speed), 2, damped=True).eigenvalues.imag
+        np.testing.assert_allclose(rates[each.number - 1], each.speed, rtol=1e-6)
+
+
 def test_directions_of_a_bearing_are_those_of_its_reference():
     """kxx along the reference, which is turned by 30 degrees, and kzz along the axis."""
     turned = (np.cos(np.pi / 6), np.sin(np.pi / 6), 0.0)

@@ -3,7 +3,7 @@
 import numpy as np
 from models import of_parts, refuses, slender
 
-from femb import Attachment, Beam, JointEnd, JointSpringDamper, Model, Revolute, RigidBody, Section
+from femb import Attachment, Beam, JointEnd, JointSpringDamper, Model, Prismatic, Revolute, RigidBody, Section
 from femb.vibration.mode_sweep import mode_sweep
 from femb.vibration.modes import modes
 
@@ -64,6 +64,20 @@ def test_modes_that_begin_equal_part_in_the_order_of_their_frequencies():
     found = mode_sweep(boom_about_its_axis, spins, 4, held="hub", start="equilibrium")
     still = np.repeat(2.0 * np.pi * modes(boom_about_its_axis(0.0), 4, held="hub").frequencies[[0, 2]], 2)
     np.testing.assert_allclose(2.0 * np.pi * found.frequencies, still + np.outer(spins, [-1.0, 1.0] * 2), rtol=1e-5)
+
+
+def test_critical_damping_joins_two_modes():
+    """x'' m + 2 x' + x = 0: one oscillation for m > 1, a defective eigenvalue at m = 1, two decays for m < 1."""
+
+    def build(mass):
+        ends = (JointEnd(body, axis=(1.0, 0.0, 0.0)) for body in ("ground", "b"))
+        spring = JointSpringDamper("s", "slide", stiffness=1.0, damping=2.0)
+        return of_parts(RigidBody("b", mass, 1.0), Prismatic("slide", *ends), spring)
+
+    swept = mode_sweep(build, [2.0, 1.5, 1.0], damped=True)
+    np.testing.assert_allclose(2.0 * np.pi * swept.frequencies[:, 0], np.sqrt([0.5, 1.0 / 1.5, 1.0]), rtol=1e-7)
+    np.testing.assert_allclose(swept.damping[:, 0], np.sqrt([0.5, 1.0 / 1.5, 1.0]), rtol=1e-7)
+    refuses("got 1 mode, wanted the 2 that are followed", mode_sweep, build, [0.5, 0.7, 2.0], 2, damped=True)
 
 
 def test_damping_is_continuous_where_the_spin_begins():
