@@ -188,8 +188,8 @@ def constraint_tangent(index, data, offset, stride, u, q, v, fixed, multipliers,
 
 
 @kernel
-def products(index, data, offset, stride, u, q, fixed, out):
-    """Add J^T J at one state to block data, which has the blocks between the two frames of every row."""
+def products(index, data, offset, stride, u, q, fixed, weights, out):
+    """Add J^T W J, W = diag(weights), at one state to block data with the blocks between the frames of every row."""
     found, v = np.empty((index.shape[0], FOUND)), np.zeros(q.size)
     all_rows(index, data, u, q, v, fixed, found)
     for n in range(index.shape[0]):
@@ -197,4 +197,4 @@ def products(index, data, offset, stride, u, q, fixed, out):
             if index[n, PRIMITIVE] >= STROKE:
                 set_term(n, index, data, u, v, found[n])
             J = found[n, :PHI]
-            scatter(J.reshape(-1, 1) * J, STARTS, SIZES, offset[n], stride[n], out)
+            scatter(weights[index[n, ROW]] * J.reshape(-1, 1) * J, STARTS, SIZES, offset[n], stride[n], out)

@@ -277,10 +277,10 @@ class ConstraintSet:
             args = (self.index, self.data, self.offset, self.stride)
             kernels.constraint_tangent(*args, u, q, v, self.fixed, multipliers, stiffness)
 
-    def products(self, u: Floats, q: Floats, data: Floats) -> None:
-        """Add J^T J at one state to block data, which has the blocks between the two frames of every row."""
+    def products(self, u: Floats, q: Floats, weights: Floats, data: Floats) -> None:
+        """Add J^T W J, with weights (n_c,), at one state to block data with the blocks between the frames of rows."""
         if self.row_numbers:
-            kernels.products(self.index, self.data, self.offset, self.stride, u, q, self.fixed, data)
+            kernels.products(self.index, self.data, self.offset, self.stride, u, q, self.fixed, weights, data)
 
     def matrices_call(
         self, u: Floats, q: Floats, v: Floats, multipliers: Floats, damping: Floats, stiffness: Floats

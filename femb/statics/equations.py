@@ -16,7 +16,7 @@ import numpy as np
 from femb.base.types import Bools, Floats
 from femb.layout.layout import Layout
 from femb.layout.protocols import Strained
-from femb.numerics.newton import LARGEST_ROTATION, Iteration
+from femb.numerics.newton import LARGEST_ROTATION, Iteration, largest
 from femb.small_motions.point import without_derivatives
 from femb.steppers.diagnosis import Repetition
 from femb.system.moving_ground import CoupledLayout
@@ -226,15 +226,37 @@ class StaticEquations:
         flags[self.states] = True
         return self.twin.pattern.entries_of(flags)
 
-    def products(self, u: Floats, q: Floats) -> Floats:
-        """J^T J as block data."""
+    def scales(self, stiffness: Floats, jacobian: Floats) -> tuple[Floats, Floats]:
+        """Scales (n_v + n_c,) that make equations by length, angle and row alike, whatever the size of the model, and
+        weights (n_c,) by which J^T J is as large as the stiffness; both of block data."""
+        (rows, columns), of_rows = self.twin.pattern.rows_columns(), self.row_sizes(jacobian)
+        scales = np.append(self.sizes, np.zeros_like(of_rows))
+        size = largest(scales[rows] * stiffness * scales[columns]) or 1.0
+        scales[self.twin.n_v :] = size / of_rows
+        return scales, size / of_rows**2
+
+    @cached_property
+    def sizes(self) -> Floats:
+        """(n_v,) the extent for displacements, one for rotations and strains."""
+        return np.where(self.weights > OF_STRAINS, 1.0 / np.sqrt(self.weights), 1.0)
+
+    def row_sizes(self, jacobian: Floats) -> Floats:
+        """(n_c,) sizes of the rows of J, block data, by displacements of the extent and rotations of one; else one."""
+        (rows, columns), n_v = self.twin.pattern.rows_columns(), self.twin.n_v
+        own = (rows >= n_v) & (columns < n_v)
+        squares = (jacobian[own] * self.sizes[columns[own]]) ** 2
+        sizes = np.sqrt(np.bincount(rows[own] - n_v, squares, self.twin.n_c))
+        return np.where(sizes > 0.0, sizes, 1.0)
+
+    def products(self, u: Floats, q: Floats, weights: Floats) -> Floats:
+        """J^T W J, with weights (n_c,), as block data."""
         if self.twin.constraint_set.has_terms:
             J, pattern = self.twin.jacobian(u, q), self.twin.pattern
-            matrix = (J.T @ J).tocsr()
+            matrix = (J.T @ (J * weights[:, None])).tocsr()
             matrix.resize((pattern.n, pattern.n))
             return pattern.from_csc(matrix)
         out = np.zeros(self.twin.pattern.size)
-        self.twin.constraint_set.products(u, q, out)
+        self.twin.constraint_set.products(u, q, weights, out)
         return out
 
     def reactions(self, u: Floats, q: Floats, multipliers: Floats) -> Floats:

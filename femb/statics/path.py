@@ -14,12 +14,11 @@ from femb.base.types import Floats
 from femb.layout.discrete import DiscreteState
 from femb.layout.layout import Layout, Station
 from femb.layout.state import station_motion, station_pose
-from femb.numerics.newton import largest
 from femb.statics.equations import AdaptiveShift, Briefly, CautiousShift, MassShift, NoShift, Regularisation
 from femb.statics.neutral import NeutralMotions
-from femb.statics.solve import Balanced, Statics, in_load_steps
+from femb.statics.solve import Balanced, KnownFactors, Statics, in_load_steps
 from femb.statics.stability import Stiffness
-from femb.system.block_lu import AnyFactorisation, SingularError
+from femb.system.block_lu import SingularError
 from femb.system.rigid_motion import ATTITUDES, TURNED_ENOUGH, RigidMotion
 
 # Steps of given length along the path of equilibria, on which the load factor is an unknown too.
@@ -86,7 +85,7 @@ class PathMeasure:
         system = statics.under(found.load)
         stiffness, jacobian = statics.matrices(state, found.q, found.multipliers, system=system)
         if statics.twin.n_c:
-            stiffness += largest(stiffness) * statics.products(state[0], found.q)
+            stiffness += statics.products(state[0], found.q, statics.scales(stiffness, jacobian)[1])
         change, matrix = statics.by_load(found.q, found.load), stiffness + jacobian
         if neutral is not None:
             change[neutral.held], matrix = 0.0, neutral.holding(matrix)
@@ -207,7 +206,7 @@ class LoadPath:
         self.arc: PathMeasure | None = None
         self.turned = self.returned = False
         self.control: Controlled | None = None
-        self.factors_of: tuple[Floats, tuple[AnyFactorisation, float]] | None = None
+        self.factors_of: tuple[Floats, KnownFactors] | None = None
 
     def begin(self) -> Equilibrium:
         """The equilibrium without the loads that the factor multiplies."""
@@ -252,7 +251,7 @@ class LoadPath:
             return self._turning_apart(start, load, errors[0])
         raise errors[0]
 
-    def _factors_of(self, start: Balanced) -> tuple[AnyFactorisation, float] | None:
+    def _factors_of(self, start: Balanced) -> KnownFactors | None:
         """The factors of the stiffness of a state, and the weight of J^T J in it, if it is the last one judged.
 
         They are not kept with its results.
@@ -354,7 +353,7 @@ class LoadPath:
             return Equilibrium(found, NOT_JUDGED, 0.0, None, self.statics.twin.discrete)
         judged = self.stiffness.at(found)
         if not judged.neutral.count and judged.asymmetry <= SYMMETRIC:
-            self.factors_of = found.q, (judged.factors, judged.weight)
+            self.factors_of = found.q, (judged.factors, judged.weights)
         return Equilibrium(found, judged.negative, judged.asymmetry, judged.neutral, self.statics.twin.discrete)
 
     def raised(self, before: Equilibrium, load: float) -> Equilibrium:

@@ -11,7 +11,7 @@ Source: docs/theory/statics.md, equations (1) to (5).
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -24,12 +24,24 @@ from femb.numerics.kinematics import error_norm
 from femb.numerics.newton import LARGEST_ROTATION, Iteration, largest, newton
 from femb.statics.equations import OF_STRAINS, Regularisation, StaticEquations, Unbalanced, mover
 from femb.statics.neutral import NeutralMotions
-from femb.system.block_lu import AnyFactorisation, SingularError
+from femb.system.block_lu import SingularError
 
 QUICKLY = 1e-2  # ratio of the last two steps of an iteration that ends with the next one
-GAP = 1e-9  # m or rad, of the rows of constraints of an equilibrium
+GAP = 1e-9  # of the rows of constraints of an equilibrium, by displacements of the extent and rotations of one
 LOOSE = 1e-6  # of the forces: what an equilibrium that was found with a shift may leave unbalanced
 ROUNDING = 16.0 * np.finfo(float).eps  # of positions, in forces by the stiffness
+
+
+class Inverse(Protocol):
+    """The inverse of a matrix, by its factors."""
+
+    def solve(self, right: Floats) -> Floats:
+        """The solution by a right side."""
+        ...
+
+
+# Factors of a stiffness, and the weights (n_c,) of J^T J in it.
+KnownFactors = tuple[Inverse, Floats]
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,30 +89,30 @@ class Statics(StaticEquations):
         normal: Any = None,
         gap: float = 0.0,
         neutral: NeutralMotions | None = None,
-        factors: tuple[AnyFactorisation, float] | None = None,
+        factors: KnownFactors | None = None,
     ) -> Balanced:
         """The balance at a load factor, from the state of another; or, with the plane ``normal`` to which the distance
         is ``gap``, with the load factor as an unknown that begins at ``load``.
 
         neutral : motions of the start that do not change where it is in balance: they are held, without a force.
-        factors : of the stiffness of the start, where they are known, and the weight of J^T J in it; the iteration
+        factors : of the stiffness of the start, where they are known, and the weights of J^T J in it; the iteration
         begins with them.
         Raises SolveError where the iteration does not end, with the reason that the regularisation gives.
         """
         twin, n_v = self.twin, self.twin.n_v
         scale, change = self._scale, np.zeros(n_v)
 
-        kept: list[tuple[AnyFactorisation, float]] = [] if factors is None else [factors]
+        kept: list[KnownFactors] = [] if factors is None else [factors]
 
         limits = [batch.largest_rotation for batch in twin.batches if isinstance(batch, Strained)]
 
-        def factors_at(x: Trial, at: Unbalanced) -> tuple[AnyFactorisation, float]:
+        def factors_at(x: Trial, at: Unbalanced) -> KnownFactors:
             stiffness, jacobian = self.matrices(at.state, x.q, x.multipliers, at.system)
-            weight = 0.0
+            weight = np.zeros(twin.n_c)
             if regularisation.augmented and twin.n_c:
                 # more than what softens a heavy body in a rotation
-                weight = 4.0 * largest(stiffness)
-                stiffness += weight * self.products(at.state[0], x.q)
+                weight = 4.0 * self.scales(stiffness, jacobian)[1]
+                stiffness += self.products(at.state[0], x.q, weight)
             shift = regularisation.added(twin.pattern, partial(twin.mass_data, x.q), stiffness)
             matrix = stiffness + shift + jacobian
             return twin.solver.factorise(matrix if neutral is None else neutral.holding(matrix)), weight
@@ -182,7 +194,9 @@ class Statics(StaticEquations):
         """
         equations = self.unbalanced(found.q, found.multipliers, found.load).equations
         left = equations[: self.twin.n_v]
-        if largest(equations[self.twin.n_v :]) > GAP:
+        jacobian = np.zeros(self.twin.pattern.size)
+        self.twin.constraint_set.jacobian(self.state(found.q, found.load)[0], found.q, jacobian)
+        if largest(equations[self.twin.n_v :] / self.row_sizes(jacobian)) > GAP:
             return False
         shapes = neutral.shapes[:, : -neutral.kept].T if neutral is not None and neutral.kept else None
         left = left if shapes is None else shapes @ left

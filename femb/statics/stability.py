@@ -27,22 +27,36 @@ ITERATIONS = 8  # of inverse iteration: each gains the ratio of the two lowest s
 class Stability:
     """negative : how many eigenvalues of the stiffness are negative. asymmetry : of the stiffness, relative.
 
-    stiffness : its symmetric part, block data, with J^T J by a ``weight``; neutral : the motions without stiffness,
+    stiffness : its symmetric part, block data, with J^T J by weights (n_c,); neutral : the motions without stiffness,
     which are not judged; factors : of the stiffness with the constraints, these motions held.
     """
 
     negative: int
     asymmetry: float
     stiffness: Floats
-    weight: float
+    weights: Floats
     neutral: NeutralMotions
-    factors: AnyFactorisation
+    factors: "ScaledFactors"
 
     def solve(self, force: Floats) -> Floats:
         """Displacements (n_v,) by a force (n_v,); neither has a part along neutral motions."""
         n_v = len(force)
         right = np.where(self.neutral.held, 0.0, np.append(force, np.zeros(len(self.neutral.held) - n_v)))
         return self.neutral.without(self.factors.solve(right)[:n_v])
+
+
+@dataclass(frozen=True, eq=False)
+class ScaledFactors:
+    """Factors of a matrix whose rows and columns have scales (n,): beside metres, angles would lose their digits in
+    small structures."""
+
+    factors: AnyFactorisation
+    scales: Floats
+
+    def solve(self, right: Floats) -> Floats:
+        """The solution (n,) by the right side (n,)."""
+        solution: Floats = self.scales * self.factors.solve(self.scales * right)
+        return solution
 
 
 class Stiffness:
@@ -57,16 +71,23 @@ class Stiffness:
         """The stability of an equilibrium, beside its neutral motions."""
         statics, system = self.statics, self.statics.under(found.load)
         stiffness, jacobian, asymmetry = self._symmetric(found)
-        weight = largest(stiffness) if statics.twin.n_c else 0.0
         neutral = self._neutral(found, stiffness, jacobian)
-        if weight:
-            stiffness += weight * statics.products(statics.state(found.q, found.load)[0], found.q)
+        scales, weights = statics.scales(stiffness, jacobian)
+        if statics.twin.n_c:
+            stiffness += statics.products(statics.state(found.q, found.load)[0], found.q, weights)
+        rows, columns = self.pattern.rows_columns()
+
+        def factorised() -> AnyFactorisation:
+            matrix = scales[rows] * (stiffness + jacobian) * scales[columns]
+            return statics.twin.solver.factorise_symmetric(neutral.holding(matrix))
+
         try:
-            factors = statics.twin.solver.factorise_symmetric(neutral.holding(stiffness + jacobian))
+            factors = factorised()
         except SingularError:
             stiffness += CRITICAL * scaled_mass(self.pattern, system.mass_data(found.q), stiffness)
-            factors = statics.twin.solver.factorise_symmetric(neutral.holding(stiffness + jacobian))
-        return Stability(factors.negative_eigenvalues(), asymmetry, stiffness, weight, neutral, factors)
+            factors = factorised()
+        negative, scaled = factors.negative_eigenvalues(), ScaledFactors(factors, scales)
+        return Stability(negative, asymmetry, stiffness, weights, neutral, scaled)
 
     def unmoved(self, found: Balanced, load: float) -> NeutralMotions | None:
         """The neutral motions of a state, if the forces at this load factor do not act along any of them; else None."""

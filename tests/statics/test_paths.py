@@ -176,3 +176,25 @@ def test_a_path_that_returns_is_recognised():
     over = femb.static(toggle(1.0, hinged=True), factor=3000.0, arc_length=True)
     assert over.load_factor[-1] == pytest.approx(3000.0)
     assert over.stability[-1] == "stable"
+
+
+def heated_plate(size):
+    """A square plate on four hinge lines that cannot part, heated; all lengths by a size."""
+    corners = 0.5 * size * np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]])
+    plate = femb.Shell(
+        "p", (4, 4), corners, thickness=2e-3 * size, material=femb.Material(7e10, 2.7e10, 2700.0, 2.3e-5)
+    )
+    lines = [
+        femb.elements.HingeLine(f"line {k}", first={"body": "ground"}, second={"shell": "p", "edge": f"edge{k}"})
+        for k in range(1, 5)
+    ]
+    return of_parts(plate, *lines, femb.SurfaceLoad("heat", "p", temperature=0.3))
+
+
+def test_critical_loads_of_similar_structures_are_one():
+    """Temperatures and load factors have no length: micrometres, metres and kilometres buckle at the same."""
+    found = [
+        femb.static(heated_plate(size), factor=5.0, steps=2, critical=1).critical_load_factors[0]
+        for size in (1.0, 1e-5, 1e3)
+    ]
+    np.testing.assert_allclose(found[1:], found[0], rtol=1e-6)
