@@ -93,14 +93,19 @@ class Sweep:
 
     @property
     def best(self) -> int | None:
-        """Number of the best run of those that keep all limits; None without one, or where nothing is ``wanted``."""
+        """Number of the best run of those that keep all limits; None without one, or where nothing is ``wanted``.
+
+        Of runs that are equal to 1e-6 it is the one that is least beyond a limit.
+        """
         if not self.wanted:
             return None
         sense, _, name = self.wanted.partition(" ")
-        values = np.where(self.feasible, self.outputs[name], np.nan)
+        values = np.where(self.feasible, self.outputs[name], np.nan) * (1.0 if sense == "least" else -1.0)
         if not np.isfinite(values).any():
             return None
-        return int(np.nanargmin(values) if sense == "least" else np.nanargmax(values))
+        least = np.nanmin(values)
+        over = excess(self.limits, self.outputs, room=0.0)
+        return int(np.lexsort((values, np.where(values - least <= ROOM * abs(least), over, np.inf)))[0])
 
     def columns(self) -> dict[str, Sequence[Any]]:
         """All columns of the table: the number of the run from 0, variables, outputs, whether it keeps the limits of a
@@ -271,14 +276,16 @@ class Sweep:
         return f"<Sweep: {len(self)} runs, {int(np.sum(self.failed))} failed; {names}>"
 
 
-def excess(limits: Mapping[str, tuple[float | None, float | None]], outputs: Mapping[str, Floats]) -> Floats:
-    """Amount by which outputs exceed their limits, the sum over them; see ``Sweep.excess``."""
+def excess(
+    limits: Mapping[str, tuple[float | None, float | None]], outputs: Mapping[str, Floats], room: float = ROOM
+) -> Floats:
+    """Amount by which outputs exceed their limits, the sum over them, each with a room; see ``Sweep.excess``."""
     total = np.zeros(())
     for name, (least, largest) in limits.items():
         for limit, sign in ((least, -1.0), (largest, 1.0)):
             if limit is not None:
                 over = sign * (outputs[name] - limit) / (abs(limit) or 1.0)
-                total = total + np.where(over <= ROOM, 0.0, over)
+                total = total + np.where(over <= room, 0.0, over)
     return total
 
 

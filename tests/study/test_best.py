@@ -93,6 +93,8 @@ def test_a_limit_holds_to_the_accuracy_of_outputs():
         found = Sweep({"v": [1, 2, 3]}, {"m": np.array([2.0, 1.0, 3.0]), "x": x}, limits={"x": (limit, None)}, **words)
         assert (found.best, found.feasible.tolist()) == (0, [True, False, True])
         np.testing.assert_allclose(found.excess, [0.0, 2e-6, 0.0], rtol=1e-6)
+        inside = {"m": np.array([2.0, 1.0, 2.0 + 1e-8]), "x": x}  # as good, and not beyond
+        assert Sweep({"v": [1, 2, 3]}, inside, limits={"x": (limit, None)}, **words).best == 2
 
 
 def body(mass):
