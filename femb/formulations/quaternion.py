@@ -40,17 +40,18 @@ from femb.system.system import System
 
 # Kernels of the form in quaternion coordinates: blocks of the velocity form transformed by omega = 2 rate_body(p) p'.
 #
-# Arrays linear_q, linear_v, quaternion_q, omega_v are those of ``femb.numerics.kinematics``; n_q coordinates, n_v
+# Coordinates linear_q, linear_v, quaternion_q, omega_v are those of ``femb.numerics.kinematics``; n_q coordinates, n_v
 # velocities, n_p quaternions. rate_body(p)^T x is the product p (0, x). Source: docs/theory/quaternion_form.md, (5) to
 # (15).
 
 
 @kernel
-def second_rates(linear_q, linear_v, quaternion_q, omega_v, q, dq, momentum, v, ratio, x, out):
+def second_rates(coordinates, q, dq, momentum, v, ratio, x, out):
     """out (n_q + n_c,): q'' and all multipliers from x (n,), v' and multipliers of joints, at one state.
 
     v, momentum (n,) : velocities and M v, for the multipliers of quaternions (7). ratio : p.p'' over p'.p', -1.
     """
+    linear_q, linear_v, quaternion_q, omega_v = coordinates
     n_q, n_p, n_v = q.size, quaternion_q.size, v.size
     for k in range(linear_q.size):
         out[linear_q[k]] = x[linear_v[k]]
@@ -67,12 +68,13 @@ def second_rates(linear_q, linear_v, quaternion_q, omega_v, q, dq, momentum, v, 
 
 
 @kernel
-def pull_back(linear_q, linear_v, quaternion_q, omega_v, q, dq, v, momenta, multipliers, forces, out):
+def pull_back(coordinates, q, dq, v, momenta, multipliers, forces, out):
     """out (s, n_q + n_c): the residual in quaternion coordinates (8) at s states.
 
     forces (s, n) : residual of the velocity form. momenta (s, n) : M v. multipliers (s, n_c) : of the n_p quaternions,
     then of joints.
     """
+    linear_q, linear_v, quaternion_q, omega_v = coordinates
     n_q, n_p, n_v = q.shape[1], quaternion_q.size, v.shape[1]
     for s in range(q.shape[0]):
         for k in range(linear_q.size):
@@ -394,7 +396,7 @@ class QuaternionForm(Transformed):
             raise TrialError("the bordered matrix is singular") from error
         out = np.empty(self.n_q + self.n_c)
         ratio = -1.0 if self.consistent else -0.5
-        second_rates(*self._system_coordinates, q, rate, momentum, v[0], ratio, x[0], out)
+        second_rates(self._system_coordinates, q, rate, momentum, v[0], ratio, x[0], out)
         return out[: self.n_q], out[self.n_q :]
 
     def _product(self, data: Floats, v: Floats) -> Floats:
@@ -411,7 +413,7 @@ class QuaternionForm(Transformed):
         for k in range(len(q)):
             momenta[k] = self._product(system.mass_data(q[k]), v[k])
         out = np.empty((len(q), self.n_q + self.n_c))
-        pull_back(*self._system_coordinates, q, rate, v, momenta, multipliers, forces, out)
+        pull_back(self._system_coordinates, q, rate, v, momenta, multipliers, forces, out)
         return out
 
     def matrices(self, u: Floats, q: Floats, rate: Floats, multipliers: Floats) -> tuple[PulledBack, Matrix, Matrix]:

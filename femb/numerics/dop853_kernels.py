@@ -27,12 +27,13 @@ LOST = 1e300
 
 
 @kernel
-def error_size(E5, E3, scale_q, scale_v, n_q, h, y0, y1, K, fifth):
+def error_size(estimates, scales, n_q, h, y0, y1, K, fifth):
     """Norm of the local error of a step of length h from y0 to y1 (n,); infinity where it is not finite.
 
-    E5, E3 (stages,) : coefficients of the rates K in the estimates of order 5 and 3. fifth (n,) : the former, on
-    return. scale_q, scale_v : as ``error_norm`` takes them.
+    estimates : coefficients E5, E3 (stages,) of the rates K in those of order 5 and 3. fifth (n,) : the former, on
+    return. scales : of q and of v, as ``error_norm`` takes them.
     """
+    (E5, E3), (scale_q, scale_v) = estimates, scales
     n = y0.size
     third, scale = np.empty(n), np.empty(n)
     for i in range(n):

@@ -173,11 +173,12 @@ def predict(D, gamma, numbers, predicted, slope):
 
 
 @kernel_with_entry
-def start_end(coordinates, corotated_q, matrices_q, numbers, predicted, slopes, known, d, q, v, a, rotations):
-    """The state q (1, n_q), v, a (1, n_v) before the first iteration, with d (n_v,) = 0, and the rotations (1, F, 4) of
-    frames to it from ``matrices_q`` (n_q,). predicted, slopes : of q (n_q,) and of v (n_v,). known (n_q,) : of
-    ``implicit_coordinates``."""
-    (q_predicted, v_predicted), (q_slope, v_slope) = predicted, slopes
+def start_end(coordinates, frames, numbers, predicted, slopes, known, d, end):
+    """The state ``end``, q (1, n_q), v, a (1, n_v), before the first iteration, with d (n_v,) = 0, and the rotations of
+    frames to it. frames : ``corotated_q``, ``matrices_q`` (n_q,) from which they turn, and rotations (1, F, 4).
+    predicted, slopes : of q (n_q,) and of v (n_v,). known (n_q,) : of ``implicit_coordinates``."""
+    (q_predicted, v_predicted), (q_slope, v_slope), (q, v, a) = predicted, slopes, end
+    corotated_q, matrices_q, rotations = frames
     mu = numbers[0]
     for k in range(known.size):
         known[k] = q_predicted[k] - q_slope[k] / mu
@@ -188,13 +189,13 @@ def start_end(coordinates, corotated_q, matrices_q, numbers, predicted, slopes, 
 
 
 @kernel_with_entry
-def finish_correction(
-    coordinates, corotated_v, scale, numbers, known, of_velocities, reference, rotations, x, d, end, multipliers
-):  # fmt: skip
+def finish_correction(coordinates, turning, norm, numbers, predicted, x, d, end, multipliers):
     """Apply a correction x (n,) of velocities and multipliers (1, n_c): d (n_v,) += x, rotated to the end of the step,
-    and the state q, v, a that follows. of_velocities : predicted, and their slope (n_v,). Returns the norm of x at the
-    velocities ``reference`` (n_v,)."""
-    (v_predicted, v_slope), (q, v, a) = of_velocities, end
+    and the state q, v, a that follows. turning : ``corotated_v``, and the rotations of frames. predicted : ``known`` of
+    ``implicit_coordinates``, velocities and their slope (n_v,). Returns the norm of x, by its scale and the velocities
+    at which it is taken (n_v,)."""
+    (corotated_v, rotations), (scale, reference) = turning, norm
+    (known, v_predicted, v_slope), (q, v, a) = predicted, end
     rotate_frames(rotations[0], corotated_v, x)
     n_v, mu = d.size, numbers[0]
     for k in range(n_v):
@@ -208,12 +209,11 @@ def finish_correction(
 
 
 @kernel_with_entry
-def find_errors(scales, constants, numbers, q0, v0, predicted, q, v, error_q, error_v, unfiltered, raw):
-    """error_q (1, n_q), error_v (1, n): constants[order] times the differences of q, v (1, ...) from those predicted.
-
-    unfiltered (n_v,), raw (1,) : the errors of v and the norm before they are filtered.
-    """
-    q_predicted, v_predicted = predicted
+def find_errors(scales, constants, numbers, start, predicted, end, errors):
+    """errors : error_q (1, n_q), error_v (1, n), constants[order] times the differences of the end from that predicted;
+    unfiltered (n_v,), raw (1,), the errors of v and the norm before they are filtered. start, end : q, v (1, ...)."""
+    (q0, v0), (q_predicted, v_predicted), (q, v) = start, predicted, end
+    error_q, error_v, unfiltered, raw = errors
     constant = constants[int(numbers[2])]
     for k in range(q_predicted.size):
         error_q[0, k] = constant * (q[0, k] - q_predicted[k])
@@ -377,18 +377,16 @@ class BdfEquations(OneStateStepper):
             Bound(predict, self.history.D, GAMMA, numbers, predicted, slope),
             Bound(newton_tolerance, *scales, q0[0], v0[0], numbers[1:], self._limits),
             Bound(
-                start_end, coordinates, quaternion_q, self._matrices_q, numbers, of_predicted, of_slope, known, d, q,
-                v, a, rotations,
+                start_end, coordinates, (quaternion_q, self._matrices_q, rotations), numbers, of_predicted, of_slope,
+                known, d, (q, v, a),
             ),
         ]  # fmt: skip
         finish = Bound(
-            finish_correction, coordinates, corotated_v, scale, numbers, known, (of_predicted[1], of_slope[1]), v0[0],
-            rotations, self._x, d, (q, v, a), multipliers,
+            finish_correction, coordinates, (corotated_v, rotations), (scale, v0[0]), numbers,
+            (known, of_predicted[1], of_slope[1]), self._x, d, (q, v, a), multipliers,
         )  # fmt: skip
-        errors = Bound(
-            find_errors, scales, ERROR, numbers, q0, v0, of_predicted, q, v, self._error_q, self._error_v,
-            self._unfiltered, self._raw,
-        )  # fmt: skip
+        of_errors = self._error_q, self._error_v, self._unfiltered, self._raw
+        errors = Bound(find_errors, scales, ERROR, numbers, (q0, v0), of_predicted, (q, v), of_errors)
         of_history = self._powers, predicted, slope, self._increment
         increment = Bound(find_increment, coordinates[2], numbers, q, *self._reached_state, *of_history)
         return start, finish, [errors], [increment]

@@ -74,15 +74,16 @@ def states(coordinates, weights, h, start, a, q, v, A, x):
 
 
 @kernel_with_entry
-def start_end(coordinates, corotated_q, matrices_q, weights, lengths, start, slope, end, work, rotations):
-    """The end of ``states``, a, q, v, A (1, ...), before the first iteration, and the rotations (1, F, 4) of frames to
-    it from ``matrices_q`` (n_q,); a is extrapolated with this slope (n_v,).
+def start_end(coordinates, frames, weights, lengths, start, slope, end, work):
+    """The end of ``states``, a, q, v, A (1, ...), before the first iteration, and the rotations of frames to it; a is
+    extrapolated with this slope (n_v,). frames : ``corotated_q``, ``matrices_q`` (n_q,) from which they turn, and
+    rotations (1, F, 4).
 
     lengths (3,) s : of the step; of the one for which A0 is; of the one with the slope. A0 is the acceleration at
     t + (alpha_m - alpha_f) h: it changes with the length of the step, or the method would be of first order with
     variable steps. work : see ``finish_correction``.
     """
-    (_, _, a0, A0), (a, q, v, A) = start, end
+    (_, _, a0, A0), (a, q, v, A), (corotated_q, matrices_q, rotations) = start, end, frames
     h = lengths[0]
     later = (weights[0] - weights[1]) * h
     for k in range(a0.size):
@@ -94,14 +95,14 @@ def start_end(coordinates, corotated_q, matrices_q, weights, lengths, start, slo
 
 
 @kernel_with_entry
-def finish_correction(
-    coordinates, corotated_v, scales, weights, lengths, share, start, rotations, x, multipliers, work, end
-):  # fmt: skip
+def finish_correction(coordinates, turning, scales, method, lengths, start, correction, work, end):
     """Apply a correction x (n,) of velocities and multipliers: a += x / (share h), and ``states``. Returns its norm.
 
-    x is rotated to the end of the step first. start : q0 (1, n_q), v0, a0, A0 (n_v,). multipliers (1, n_c). work :
-    (1, n_v) and (1, n_q). end : as in ``start_end``.
+    x is rotated to the end of the step first. turning : ``corotated_v``, and the rotations of frames. method : weights
+    and share. start : q0 (1, n_q), v0, a0, A0 (n_v,). correction : x, and multipliers (1, n_c). work : (1, n_v) and
+    (1, n_q). end : as in ``start_end``.
     """
+    (corotated_v, rotations), (weights, share), (x, multipliers) = turning, method, correction
     (q0, v0, _, _), (a, q, v, A) = start, end
     rotate_frames(rotations[0], corotated_v, x)
     n_v, h = v0.size, lengths[0]
@@ -118,17 +119,16 @@ def finish_correction(
 
 
 @kernel_with_entry
-def find_errors(
-    coordinates, scales, extra, lengths, start, last_slope, end, way, slope, error_q, error_v, of_norm
-):  # fmt: skip
-    """error_q (1, n_q), error_v (1, n): q and v (1, ...) less the integrals of a parabola through accelerations at
-    three ends of steps; of a line through two in the first step of a smooth interval.
+def find_errors(coordinates, scales, extra, lengths, start, slopes, end, way, errors):
+    """errors : error_q (1, n_q), error_v (1, n), which are q and v (1, ...) less the integrals of a parabola through
+    accelerations at three ends of steps; of a line through two in the first step of a smooth interval.
 
-    extra : more and short, errors of velocities are weighted with 1 + more h / (h + short). slope (n_v,) : of the
-    accelerations. of_norm : unfiltered (n_v,) and raw (1,), the errors of v and the norm before they are filtered. way
-    (1, n_v) : work.
+    Then unfiltered (n_v,) and raw (1,), the errors of v and the norm before they are filtered. extra : more and short,
+    errors of velocities are weighted with 1 + more h / (h + short). slopes : of the accelerations (n_v,), the last one,
+    and that of the step, which is set. way (1, n_v) : work.
     """
-    (more, short), (q0, v0, a0, _), (a, q, v, _), (unfiltered, raw) = extra, start, end, of_norm
+    (more, short), (q0, v0, a0, _), (a, q, v, _), (last_slope, slope) = extra, start, end, slopes
+    error_q, error_v, unfiltered, raw = errors
     h, before = lengths[0], lengths[2]
     weight = 1.0 + more * h / (h + short)
     for k in range(v0.size):
@@ -285,17 +285,17 @@ class GeneralizedAlpha(OneStateStepper):
         at_start, end, rotations, lengths = (q0, v0, a0, A0), (a, q, v, self._A_end), self._rotations, self._lengths
         weights = self.alpha_m, self.alpha_f, self.gamma, self.beta
         start = Bound(
-            start_end, coordinates, quaternion_q, self._matrices_q, weights, lengths, at_start, slope, end, self._work,
-            rotations,
+            start_end, coordinates, (quaternion_q, self._matrices_q, rotations), weights, lengths, at_start, slope, end,
+            self._work,
         )  # fmt: skip
         finish = Bound(
-            finish_correction, coordinates, corotated_v, scales, weights, lengths, self.gamma_a, at_start, rotations,
-            self._x, multipliers, self._work, end,
+            finish_correction, coordinates, (corotated_v, rotations), scales, (weights, self.gamma_a), lengths,
+            at_start, (self._x, multipliers), self._work, end,
         )  # fmt: skip
         of_weight = WEIGHT_OF_VELOCITIES - 1.0, OF_TIME * self.run.atol.time
         errors = Bound(
-            find_errors, coordinates, scales, of_weight, lengths, at_start, slope, end, self._work[0],
-            self._slope_to_end, self._error_q, self._error_v, (self._unfiltered, self._raw),
+            find_errors, coordinates, scales, of_weight, lengths, at_start, (slope, self._slope_to_end), end,
+            self._work[0], (self._error_q, self._error_v, self._unfiltered, self._raw),
         )  # fmt: skip
         return [start], finish, [errors] if self.fixed is None else [], []
 

@@ -44,7 +44,7 @@ class ErrorFilter(BoundSequence):
                 self._elastic,
                 Bound(force_of_error, form.n_v, weights, *products, error_v),
                 self.solution,
-                Bound(finish_filter, coordinates, turning_v, scales, weights, q, *start, rotations, *of_error),
+                Bound(finish_filter, coordinates, (turning_v, rotations), scales, weights, q, *start, *of_error),
             ]
         )
 

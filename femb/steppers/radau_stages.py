@@ -177,7 +177,7 @@ class RadauEquations(ImplicitStepper):
                 Bound(estimate_force, turning_v, form.n_v, rotations, h, force, elastic, error_v),
                 of_error,
                 Bound(
-                    finish_filter, coordinates, turning_v, scales, self._weights, q0, q0, v0, rotations, error_q,
+                    finish_filter, coordinates, (turning_v, rotations), scales, self._weights, q0, q0, v0, error_q,
                     error_v,
                 ),
             ],

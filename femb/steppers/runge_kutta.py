@@ -283,7 +283,7 @@ class Dop853(Explicit, VariableStep[Formulation, _Dop853Trial]):
         estimate = np.empty_like(trial.y)
         self.error_v = estimate[self._in_v]
         norms = self.scale_q, self.scale_v
-        return float(error_size(dop.E5, dop.E3, *norms, self.n_q, h, self.y, trial.y, trial.K, estimate))
+        return float(error_size((dop.E5, dop.E3), norms, self.n_q, h, self.y, trial.y, trial.K, estimate))
 
     def steps(self, limit: float, last: float, times: Floats, most: float) -> PassedSteps | None:
         """Many steps; see ``femb.steppers.contract.StepperOfMany``."""

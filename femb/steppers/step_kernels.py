@@ -96,11 +96,12 @@ def force_of_error(n_v, weights, inertial, elastic, x):
 
 
 @kernel_with_entry
-def finish_filter(coordinates, corotated_v, scales, weights, q, q0, v0, rotations, error_q, error_v):
+def finish_filter(coordinates, turning, scales, weights, q, q0, v0, error_q, error_v):
     """error_v (1, n) is rotated forth, error_q (1, n_q) += reach H(q) error_v. Returns their norm at q0, v0 (1, ...).
 
-    weights (2,) : mu and reach.
+    turning : ``corotated_v``, and the rotations of frames. weights (2,) : mu and reach.
     """
+    corotated_v, rotations = turning
     linear_q, linear_v, quaternion_q, omega_v = coordinates
     rotate_frames(rotations[0], corotated_v, error_v[0])
     reach = weights[1]

@@ -301,7 +301,7 @@ def steps(bodies, points, rows, algebra, spare, limits, u, zero, near, ratios, s
             h = trial_length(bounds, t, h)
             if h == 0.0 or stages(bodies, points, rows, algebra, u, A, 1, last + 1, h, y, K, y1) >= 0:
                 return
-            error = error_size(E5, E3, scale_q, scale_v, n_q, h, y, y1, K, fifth)
+            error = error_size((E5, E3), (scale_q, scale_v), n_q, h, y, y1, K, fifth)
             if not error < LOST:
                 return
         first = counts[INSTANTS]

@@ -323,8 +323,9 @@ def wrenches(data, gravity, load_rows, loads, R, hinge, c, W):
 
 
 @inlined
-def momentum_rates(parent, data, driven, q, rate, S, v, h, W, out):
+def momentum_rates(tree, data, q, rate, S, v, h, W, out):
     """out (n,) = p' of the hinges; on return W are the sums outboard. Equation (13)."""
+    parent, _, driven = tree
     convective_rates(S, v, h, out)
     for k in range(parent.size - 1, 0, -1):
         add_to(V6(W[k]), W[parent[k]])
@@ -351,7 +352,7 @@ def state_rates(tree, data, only_speeds, given, loading, Y, rate, velocity, out)
     given (s, n): rates of driven hinges. loading : gravity and loads of ``wrenches``. only_speeds: out is not set.
     Returns the segment with a zero pivot, or 0.
     """
-    (parent, floating, driven), (gravity, load_rows, loads) = tree, loading
+    (parent, floating, _), (gravity, load_rows, loads) = tree, loading
     rows = parent.size
     n = rows - 1
     R, hinge, c, S = np.empty((rows, 3, 3)), np.empty((rows, 3)), np.empty((rows, 3)), np.empty((rows, 6))
@@ -373,7 +374,7 @@ def state_rates(tree, data, only_speeds, given, loading, Y, rate, velocity, out)
         if only_speeds:
             continue
         wrenches(data, gravity, load_rows, loads, R, hinge, c, W)
-        momentum_rates(parent, data, driven, q, rate[s], S, v, h, W, out[s, p_start : p_start + n])
+        momentum_rates(tree, data, q, rate[s], S, v, h, W, out[s, p_start : p_start + n])
         for k in range(n):
             out[s, start + k] = rate[s, k]
         if floating:

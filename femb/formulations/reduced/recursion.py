@@ -178,7 +178,7 @@ def steps(tree, applied, n_q, quaternion_q, loop):
             h = trial_length(bounds, t, h)
             if h == 0.0 or stage_rates(tree, applied, n_q, A, FIRST_RATED, last + 1, h, y, K, y1):
                 return
-            error = error_size(E5, E3, scale_q, scale_v, n_q, h, y, y1, K, fifth)
+            error = error_size((E5, E3), (scale_q, scale_v), n_q, h, y, y1, K, fifth)
             if not error < LOST:
                 return
         first = counts[INSTANTS]
