@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
-KERNELS = {"kernel", "kernel_with_entry", "inlined"}
+KERNELS = {"kernel", "kernel_with_entry", "inlined", "merged"}
 DERIVATIVE = re.compile(r"tangent|stiffness|gradient|derivative|jacobian|curvature|_changes?\b|^changes?\b|^d[a-z]$")
 
 

@@ -143,7 +143,7 @@ def energy_momentum(elements, q, v, out):
             cy, cz = row[OFFSET], row[OFFSET + 1]
             symmetric = every(row[INERTIA + 1] == row[INERTIA + 2]) and every(cy == 0.0) and every(cz == 0.0)
             for i in range(3):
-                rotary_rows(X, Q, beta, gamma, length, i, symmetric, axes[0], axes[1], axes[2], spin)
+                rotary_rows(X, Q, (beta, gamma), length, i, symmetric, axes, spin)
                 weight = WEIGHTS[i] * length
                 for j in range(3):
                     w[j] = 0.0
@@ -156,7 +156,7 @@ def energy_momentum(elements, q, v, out):
                             L[p] += R[1, p, o] * f * axes[j, o]
                 if has_mass_offset:
                     mass_i = weight * row[MASS]
-                    offset_energy(i, mass_i, cy, cz, axes, R[1], w, x0, x1, gravity, offset_work, of_elements)
+                    offset_energy(i, (mass_i, cy, cz), axes, R[1], w, (x0, x1), gravity, offset_work, of_elements)
             of_elements[0] += kinetic
             of_elements[1] += potential
             for o in range(3):

@@ -27,12 +27,13 @@ def value_at(i, x, out):
 
 
 @inlined
-def offset_mass(i, mass, cy, cz, axes, spin, G, V, H, M):
+def offset_mass(i, beside, axes, spin, G, V, H, M):
     """M (14, 14) += mass terms of the offset at strain point i, for the end velocities in the axes of section I.
 
-    spin (3, 11) : of ``rotary_rows``. G (2, 3, 3) : of ``translation_mass``. V, H (3, 14) : set to the velocity of the
-    reference axis, and to that of the mass centre relative to it.
+    beside : the mass, cy and cz. spin (3, 11) : of ``rotary_rows``. G (2, 3, 3) : of ``translation_mass``. V, H (3, 14)
+    : set to the velocity of the reference axis, and to that of the mass centre relative to it.
     """
+    mass, cy, cz = beside
     V[:] = 0.0
     for j in range(3):
         for end in range(2):
@@ -54,11 +55,13 @@ def offset_mass(i, mass, cy, cz, axes, spin, G, V, H, M):
 
 
 @inlined
-def offset_energy(i, mass, cy, cz, axes, R1, w, x0, x1, gravity, work, out):
+def offset_energy(i, beside, axes, R1, w, motion, gravity, work, out):
     """Add the terms of the offset at strain point i to out (8,), energies and momenta as in ``energy_momentum``.
 
-    w (3,) : spin of the section, section axes. x0, x1 (4, 3) : x and its rates, inertial axes. work : (6, 3).
+    beside : the mass, cy and cz. w (3,) : spin of the section, section axes. motion : x and its rates (4, 3), inertial
+    axes. work : (6, 3).
     """
+    (mass, cy, cz), (x0, x1) = beside, motion
     c, h, r, velocity, arm = work[0], work[1], work[2], work[3], work[4]
     for k in range(3):
         c[k] = 0.0
@@ -154,8 +157,10 @@ def twist_rates(Q, beta, omega1, w2, alpha1, a2):
 
 
 @inlined
-def rotary_rows(X, Q, beta, gamma, length, i, symmetric, t, m, n, rows):
-    """rows (3, 11): spin of the section at strain point i about t, m, n per motion of the ends (see end_gradient)."""
+def rotary_rows(X, Q, twists, length, i, symmetric, axes, rows):
+    """rows (3, 11): spin of the section at strain point i about its axes (3, 3) per motion of the ends (see
+    end_gradient); twists : beta and gamma."""
+    (beta, gamma), t, m, n = twists, axes[0], axes[1], axes[2]
     g = section_axes(X, i, symmetric, t, m, n)
     n2, n3, n4 = HERMITE[i, 0], HERMITE[i, 1], HERMITE[i, 2]
     s1 = X[3]

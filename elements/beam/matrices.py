@@ -198,7 +198,7 @@ def element_mass(shape, s2, data, has_mass_offset, work, M):
     M[:] = 0.0
     translation_mass(Q, X[3], s2, length, mass * length, G, M)
     for i in range(3):
-        rotary_rows(X, Q, beta, gamma, length, i, symmetric, axes[0], axes[1], axes[2], spin)
+        rotary_rows(X, Q, (beta, gamma), length, i, symmetric, axes, spin)
         weight = WEIGHTS[i] * length
         for j in range(3):
             for i1 in range(11):
@@ -206,7 +206,7 @@ def element_mass(shape, s2, data, has_mass_offset, work, M):
                 for i2 in range(11):
                     K[i1, i2] += x * spin[j, i2]
         if has_mass_offset:
-            offset_mass(i, weight * mass, cy, cz, axes, spin, G, centres[0], centres[1], M)
+            offset_mass(i, (weight * mass, cy, cz), axes, spin, G, centres[0], centres[1], M)
     expand(K, M)
 
 

@@ -191,7 +191,7 @@ def inertia_tangent(shape, s2, F, changes, column, work, K, C):
         for i in range(3):
             column[3 + i] = dM1[k, i] - dforce[k] * beta[i]
             column[10 + i] = dforce[k] * gamma[i]
-        add_force_change(k, Q, length, s1, s2, F, F2, dF[k], work, column)
+        add_force_change(k, Q, (length, s1, s2), F, F2, dF[k], work, column)
         if k < END_MOTIONS:
             add_column(k, column, K)
         else:
@@ -199,13 +199,14 @@ def inertia_tangent(shape, s2, F, changes, column, work, K, C):
 
 
 @inlined
-def add_force_change(k, Q, length, s1, s2, F, F2, dF, work, column):
+def add_force_change(k, Q, lengths, F, F2, dF, work, column):
     """column (14,) += change, along direction k, of the end forces that follow from forces F (4, 3) on the centreline.
 
-    F2 (3,) : the force on g_II in the axes of end II. dF (4, 3) : changes of the components of F in the axes of the
-    first section; the rotation of these axes is added to it. work : (3, 3).
+    lengths : of the element, and of both vectors g. F2 (3,) : the force on g_II in the axes of end II. dF (4, 3) :
+    changes of the components of F in the axes of the first section; the rotation of these axes is added to it. work :
+    (3, 3).
     """
-    e, product, dF2 = work[0], work[1], work[2]
+    (length, s1, s2), e, product, dF2 = lengths, work[0], work[1], work[2]
     e[:] = 0.0
     if 3 <= k < 6:
         # forces on r and g_II with constant components rotate with these axes
@@ -274,14 +275,15 @@ def frame_matrix(R, ends, T):
 
 
 @inlined
-def attached_tangent(ends, R, rates, seconds, T, f, M, square, matrices, C, K):
+def attached_tangent(ends, R, motion, T, f, M, work, C, K):
     """Transform K, C (14, 14) from the motion of the ends, axes of the first section, to the motion of the frames.
 
-    rates, seconds (2, 7) : of the frames. M (14, 14) : mass for the motion of the ends. f (14,) : residual force on the
-    ends. T : ``frame_matrix``. square (4, 3, 3) and matrices (2, 14, 14) : work arrays.
+    motion : rates and second rates (2, 7) of the frames. M (14, 14) : mass for the motion of the ends. f (14,) :
+    residual force on the ends. T : ``frame_matrix``. work : arrays (4, 3, 3) and (2, 14, 14).
     A rotation of a frame changes the velocity R (omega x d) of its end and the acceleration
     R (alpha x d + omega x (omega x d)); its angular velocity also changes this acceleration.
     """
+    (rates, seconds), (square, matrices) = motion, work
     KF, CF, one, P = matrices[0], matrices[1], square[0], square[1]
     speed, centripetal, arm = square[2, 0], square[2, 1], square[2, 2]
     KF[:] = 0.0
@@ -422,7 +424,7 @@ def tangent(elements, offset, stride, q, v, a, damping, stiffness):
             if attached and moves:
                 element_mass(shape, s2, row, has_mass_offset, masses, M)
                 frame_matrix(R, end_rows, T)
-                attached_tangent(end_rows, R, speeds, accelerations, T, f[0], M, triples, squares[2:], C, K)
+                attached_tangent(end_rows, R, (speeds, accelerations), T, f[0], M, (triples, squares[2:]), C, K)
             else:
                 if attached:
                     frame_map(R, end_rows, masses.G)

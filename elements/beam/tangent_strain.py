@@ -95,12 +95,13 @@ def add_twist_hessian(X, c, work, K):
 
 
 @inlined
-def add_point_hessian(i, X, length, source, psi, psi_X, w, c, work, K):
+def add_point_hessian(i, X, length, source, angles, w, c, work, K):
     """K (8, 8) += second derivatives of the ``strains`` at strain point i, times w (4,): the lower triangle.
 
-    Those of the angles psi are left out: c (4,) += what ``add_twist_hessian`` takes for them. psi, psi_X : of
-    ``twist_angles``. work : (16, 8).
+    Those of the angles psi are left out: c (4,) += what ``add_twist_hessian`` takes for them. angles : psi and psi_X
+    of ``twist_angles``. work : (16, 8).
     """
+    psi, psi_X = angles
     u, v, t, q, s_u, along_u, along_v = work[0], work[1], work[2], work[3], work[4], work[5], work[6]
     across_u, across_v, by_angle, UU, VU = work[7], work[8], work[9], work[10:13], work[13:16]
     u[0], u[1], u[2] = slope(HERMITE[i, 0], HERMITE[i, 1], HERMITE[i, 2], X)
@@ -164,14 +165,14 @@ def add_point_hessian(i, X, length, source, psi, psi_X, w, c, work, K):
 
 
 @inlined
-def add_strain_hessian(X, length, source, psi, psi_X, w, c, work, K):
+def add_strain_hessian(X, length, source, angles, w, c, work, K):
     """K (8, 8) += second derivatives of the ``strains`` times w (3, 4), whole; c (4,), work (24, 8) : work arrays."""
     H = work[0:8]
     for o in range(4):
         c[o] = 0.0
     H[:] = 0.0
     for i in range(3):
-        add_point_hessian(i, X, length, source, psi, psi_X, w[i], c, work[8:24], H)
+        add_point_hessian(i, X, length, source, angles, w[i], c, work[8:24], H)
     add_twist_hessian(X, c, work[8:24], H)
     for m in range(8):
         for n in range(m):
@@ -181,7 +182,7 @@ def add_strain_hessian(X, length, source, psi, psi_X, w, c, work, K):
 
 
 @inlined
-def gradient_rates(X, length, source, psi, psi_X, Xd, w, c, work, rates):
+def gradient_rates(X, length, source, angles, Xd, w, c, work, rates):
     """rates (3, 4, 8): the rates of the gradients E of ``strains``, with those Xd (8,) of X; w, c, work : work arrays
     (3, 4), (4,) and (24, 8)."""
     H = work[0:8]
@@ -192,7 +193,7 @@ def gradient_rates(X, length, source, psi, psi_X, Xd, w, c, work, rates):
                 c[o] = 0.0
             w[i, j] = 1.0
             H[:] = 0.0
-            add_point_hessian(i, X, length, source, psi, psi_X, w[i], c, work[8:24], H)
+            add_point_hessian(i, X, length, source, angles, w[i], c, work[8:24], H)
             add_twist_hessian(X, c, work[8:24], H)
             for m in range(8):
                 rates[i, j, m] = 0.0
@@ -238,12 +239,14 @@ def add_stress(i, stress, twist, w):
 
 
 @inlined
-def elastic_stiffness(data, e, twist, stiffness, E, z, factor, stress, w, K8):
+def elastic_stiffness(data, e, inner, E, factor, stress, w, K8):
     """K8 (8, 8) += factor times the change of ``stress_force`` with the natural coordinates, equation (35), but for
     the second derivatives of the strains: w (3, 4) += what ``add_strain_hessian`` takes for them.
 
-    e, E : with those of the inner twist, as in ``inner_gradients``. stress : work array (9, 8).
+    inner : the inner twist, its stiffness and its gradient z. e, E : with it, as in ``inner_gradients``. stress : work
+    array (9, 8).
     """
+    twist, stiffness, z = inner
     length = factor * data[LENGTH]
     gradient = stress[1]
     for i in range(3):
@@ -314,14 +317,14 @@ def strain_stiffness(X, data, moves, B, Xd, dXd, at, K, C):
     twist = relax(inner[0], inner[1], stiffness, e)
     inner_gradients(data, e, twist, inner[1], stiffness, E, T, z)
     G[:] = 0.0
-    elastic_stiffness(data, e, twist, stiffness, E, z, 1.0, work[0:9], w, G)
+    elastic_stiffness(data, e, (twist, stiffness, z), E, 1.0, work[0:9], w, G)
     damped = not every(data[DAMPING] == 0.0)
     if damped:
         rates[:] = 0.0
         if moves:
-            gradient_rates(X, length, source, psi, psi_X, Xd, c[3], turns, work, rates[0:3])
+            gradient_rates(X, length, source, (psi, psi_X), Xd, c[3], turns, work, rates[0:3])
         damping_stiffness(data, twist, stiffness, z, Xd, at, w, G, A)
-    add_strain_hessian(X, length, source, psi, psi_X, w, turns, work, G)
+    add_strain_hessian(X, length, source, (psi, psi_X), w, turns, work, G)
     add_to_ends(B, G, products[0], K)
     if damped:
         add_to_ends(B, A, products[0], C)

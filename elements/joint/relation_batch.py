@@ -1,7 +1,7 @@
 """Springs along relations of joint coordinates: teeth that yield, with play and friction of threads."""
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,13 +24,25 @@ from femb.numerics.vector3 import add_row_force, scatter
 # thread adds e N to the first term, with e = tan(g + s p)/tan(g) - 1 and s = 1 where the first coordinate drives, else
 # -1: s = sign(N) tanh(x_1'/w), x_1' the rate of its term. N is that of stops without exponent.
 #
-# index, data : rows of terms as in ``primitives``, whose ROW is the number of the relation; those of a relation follow
-# each other. laws (r, 6) : stiffness, half of the play, damping; lead angle g, angle of friction p, and w. The force of
-# a relation: its ELASTIC part, the REST, derivatives by x and x', the ENERGY; e and its derivative by x_1'.
+# The force of a relation: its ELASTIC part, the REST, derivatives by x and x', the ENERGY; e, its derivative by x_1'.
 # Source: docs/theory/constraints.md, equations (19) and (20).
 
 STIFFNESS, PLAY, DAMPING, LEAD, SLIDING, TRANSITION = range(6)
 ELASTIC, REST, BY_X, BY_RATE, ENERGY, EXTRA, BY_FIRST, VALUES = range(8)
+
+
+class RelationRows(NamedTuple):
+    """Springs along relations.
+
+    places, data : rows of terms as in ``primitives``, whose ROW is the number of the relation; those of a relation
+    follow each other. fixed : poses of fixed frames. laws (r, 6) : stiffness, half of the play, damping; lead angle g,
+    angle of friction p, and w.
+    """
+
+    places: Ints
+    data: Floats
+    fixed: Floats
+    laws: Floats
 
 
 @inlined
@@ -73,8 +85,9 @@ def is_first(index, n):
 
 
 @kernel_with_entry
-def force(index, data, fixed, laws, u, q, v, factors, out):
+def force(of, u, q, v, factors, out):
     """out (s, n_v) += J^T N; factors (2,) : of the elastic part and of the rest."""
+    index, data, fixed, laws = of
     found = np.empty((index.shape[0], FOUND))
     x, rates, L = np.empty(laws.shape[0]), np.empty((index.shape[0], 2)), np.empty(VALUES)
     for s in range(q.shape[0]):
@@ -90,8 +103,9 @@ def force(index, data, fixed, laws, u, q, v, factors, out):
 
 
 @kernel
-def energy(index, data, fixed, laws, u, q, v, out):
+def energy(of, u, q, v, out):
     """out (s, 8) += potential energies."""
+    index, data, fixed, laws = of
     found = np.empty((index.shape[0], FOUND))
     x, rates, L = np.empty(laws.shape[0]), np.empty((index.shape[0], 2)), np.empty(VALUES)
     for s in range(q.shape[0]):
@@ -102,8 +116,9 @@ def energy(index, data, fixed, laws, u, q, v, out):
 
 
 @kernel
-def resistances(index, data, fixed, laws, u, q, v, out):
+def resistances(of, u, q, v, out):
     """Set out (s, n): the resistance to each coordinate of the terms."""
+    index, data, fixed, laws = of
     found = np.empty((index.shape[0], FOUND))
     x, rates, L = np.empty(laws.shape[0]), np.empty((index.shape[0], 2)), np.empty(VALUES)
     for s in range(q.shape[0]):
@@ -116,8 +131,9 @@ def resistances(index, data, fixed, laws, u, q, v, out):
 
 
 @kernel_with_entry
-def tangent(index, data, fixed, laws, offset, stride, u, q, v, damping, stiffness):
+def tangent(of, offset, stride, u, q, v, damping, stiffness):
     """Add C and K at every state to block data (s, size); a matrix has the terms of one relation side by side."""
+    index, data, fixed, laws = of
     count, groups = index.shape[0], offset.shape[1]
     found, x, rates, L = np.empty((count, FOUND)), np.empty(laws.shape[0]), np.empty((count, 2)), np.empty(VALUES)
     C, K, T = np.empty((3 * groups, 3 * groups)), np.empty((3 * groups, 3 * groups)), np.empty(12)
@@ -180,12 +196,12 @@ class RelationBatch(Batch):
         self.index = with_inputs(self.local_index, self.first_input, *INPUTS)
 
     @property
-    def kept(self) -> tuple[Any, ...]:
-        """The arrays that its kernels keep."""
-        return self.index, self.data, self.fixed, self.laws
+    def kept(self) -> RelationRows:
+        """The record that its kernels keep."""
+        return RelationRows(self.index, self.data, self.fixed, self.laws)
 
     def forces(self) -> list[Force]:
-        return [Force(force, self.kept, parts=(ForcePart.ELASTIC, ForcePart.WORK))]
+        return [Force(force, (self.kept,), parts=(ForcePart.ELASTIC, ForcePart.WORK))]
 
     def tangents(self) -> list[Tangent]:
         pairs, rows = frame_starts(self.index), self.index[:, ROW]
@@ -193,10 +209,10 @@ class RelationBatch(Batch):
         for number in range(len(self.items)):
             own = pairs[rows == number].ravel()
             starts[number, : len(own)] = own
-        return [Tangent(tangent, self.kept, starts)]
+        return [Tangent(tangent, (self.kept,), starts)]
 
     def energies(self) -> list[Energy]:
-        return [Energy(energy, self.kept, "uqv")]
+        return [Energy(energy, (self.kept,), "uqv")]
 
     def gaps(self, discrete: DiscreteState, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """Both edges of the play of every relation that has some."""
@@ -217,7 +233,7 @@ class RelationBatch(Batch):
 
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
         out = np.empty((len(frames.q), len(self.index)))
-        resistances(*self.kept, frames.u, frames.q, frames.v, out)
+        resistances(self.kept, frames.u, frames.q, frames.v, out)
         block = {}
         for number, item in enumerate(self.items):
             values = frames.coordinates[:, self.layout.relations[item.name].numbers]

@@ -5,12 +5,12 @@ places r of both ends, and vectors g along the beam at these ends, which are fix
 an end. Source: docs/theory/beam_loads.md, section 3.
 """
 
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from femb.base.errors import ModelError, SolveError
-from femb.base.types import Floats
+from femb.base.types import Floats, Ints
 from femb.base.values import shown
 from femb.elements.beam.batch import NO_SECTION, BeamBatch
 from femb.elements.beam.strain import HERMITE, HERMITE_VALUES, LENGTH, POINTS, WEIGHTS
@@ -31,7 +31,7 @@ from femb.layout.layout import Layout
 from femb.layout.terms import Force, Tangent
 from femb.layout.views import ModelView, OutputStates
 from femb.numerics.compiler.bound_calls import Bound
-from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
+from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry, merged
 from femb.numerics.compiler.duals import (
     Matrix3,
     Matrix43,
@@ -47,12 +47,34 @@ from femb.numerics.compiler.duals import (
 from femb.numerics.compiler.traced import M3, V4, add_to, put, put_changes, reader, traced, unit_changes
 from femb.numerics.vector3 import only_changes, pose, scatter, still
 
-# index (e, 9) int: of both ends of an element its frame in q and in v, negative if fixed, its strain in q and in v,
-# negative if there is none; and the first INPUT of the element. data (e, 57): of both ends the arm (3,), the axes of
-# the section (3, 3) and the vector along the beam (3,), all in the frame; at three points the WEIGHTS_AT (m), and the
-# factors (3, 4) of the four vectors for the place, VALUES, and for the derivative along the element, SLOPES. numbers
-# (9,): density width / 2 times the coefficients across and along the beam, and the viscous one; what the velocity of a
-# point lacks to be relative to the fluid AGAINST (3,) m/s; the ORIGIN (3,) of the model. Empty by a law.
+
+class DragRows(NamedTuple):
+    """The elements under a load.
+
+    places (e, 9) : of both ends of an element its frame in q and in v, negative if fixed, its strain in q and in v,
+    negative if there is none; and the first INPUT of the element. data (e, 57) : of both ends the arm (3,), the axes of
+    the section (3, 3) and the vector along the beam (3,), all in the frame; at three points the WEIGHTS_AT (m), and the
+    factors (3, 4) of the four vectors for the place, VALUES, and for the derivative along the element, SLOPES. numbers
+    (9,) : density width / 2 times the coefficients across and along the beam, and the viscous one; what the velocity of
+    a point lacks to be relative to the fluid AGAINST (3,) m/s; the ORIGIN (3,) of the model. Empty by a law. levels :
+    of ``density``, or none. fixed : poses of fixed frames.
+    """
+
+    places: Ints
+    data: Floats
+    numbers: Floats
+    levels: Floats
+    fixed: Floats
+
+
+class DragState(NamedTuple):
+    """Of an element axes R (2, 3, 3) of the frames, and the states (2, 11) of its ends, see ``moving_end``; the law
+    (6,) of ``drag``."""
+
+    R: Any
+    states: Any
+    law: Any
+
 
 INPUT = 8
 SECOND_END, WEIGHTS_AT, VALUES, SLOPES = 15, 30, 33, 45
@@ -140,10 +162,11 @@ def sections_of(ends: LoadedEnds, F: Matrix43) -> Any:
 
 
 @inlined
-def gather(index, q, v, fixed, R, states):
-    """Axes R (2, 3, 3) of the frames of an element, and the states (2, 11) of its ends, see ``moving_end``."""
+def gather(n, of, q, v, at):
+    """Set the ``DragState`` of element n but for the law."""
+    index, states = of.places[n], at.states
     for e in range(2):
-        pose(index[e], q, fixed, states[e], R[e])
+        pose(index[e], q, of.fixed, states[e], at.R[e])
         j, own, rate = index[2 + e], index[4 + e], index[6 + e]
         states[e, 3] = q[own] if own >= 0 else 0.0
         for o in range(6):
@@ -151,68 +174,84 @@ def gather(index, q, v, fixed, R, states):
         states[e, 10] = v[rate] if rate >= 0 else 0.0
 
 
-@inlined
-def fluid(index, data, numbers, levels, fixed, u, q, v, R, states, law):
-    """Set the law (6,) of ``drag`` at a state.
+@merged
+def line_at(n, of, q, v, at):
+    """The ``LoadedEnds`` of element n, and its line."""
+    gather(n, of, q, v, at)
+    one, x, xd = moving_end(M3(at.R[0]), still(), V15(of.data[n]), V11(at.states[0]))
+    two, y, yd = moving_end(M3(at.R[1]), still(), V15(of.data[n, SECOND_END:]), V11(at.states[1]))
+    return (one, two), (line_of((x, y)), line_of((xd, yd)))
 
-    u, from the first input on : a factor; where ``levels`` of ``density`` give a factor of the first two numbers, the
-    wind (3,), and the place (3,) to which those of the beam and of the origin add. Returns -1, or a distance outside of
-    the levels.
+
+@merged
+def varied_line_at(n, of, q, v, at):
+    """The same with changes."""
+    gather(n, of, q, v, at)
+    one, x, xd = moving_end(M3(at.R[0]), first_turn(still()), V15(of.data[n]), first_state(V11(at.states[0])))
+    row, state = V15(of.data[n, SECOND_END:]), second_state(V11(at.states[1]))
+    two, y, yd = moving_end(M3(at.R[1]), second_turn(still()), row, state)
+    return (one, two), (line_of((x, y)), line_of((xd, yd)))
+
+
+@inlined
+def fluid(of, u, q, v, at):
+    """Set the law of the ``DragState`` at q (n_q,) and v (n_v,).
+
+    u (n_u,), from the first input on : a factor; where ``levels`` of ``density`` give a factor of the first two
+    numbers, the wind (3,), and the place (3,) to which those of the beam and of the origin add. Returns -1, or a
+    distance outside of the levels.
     """
+    numbers, law = of.numbers, at.law
     if numbers.size == 0:
         return -1
-    air, first = 1.0, index[0, INPUT]
+    air, first = 1.0, of.places[0, INPUT]
     for o in range(3):
         law[3 + o] = numbers[AGAINST + o]
-    if levels.shape[0] > 0:
+    if of.levels.shape[0] > 0:
         place, slope = np.zeros(3), np.empty(3)
         # at the middle of its ends, as altitudes along a beam are alike
-        for n in range(index.shape[0]):
-            gather(index[n], q, v, fixed, R, states)
-            _, x, _ = moving_end(M3(R[0]), still(), V15(data[n]), V11(states[0]))
-            _, y, _ = moving_end(M3(R[1]), still(), V15(data[n, SECOND_END:]), V11(states[1]))
-            add_to(middle_of(line_of((x, y))), place)
+        for n in range(of.places.shape[0]):
+            _, line = line_at(n, of, q, v, at)
+            add_to(middle_of(line[0]), place)
         for o in range(3):
             law[3 + o] -= u[first + 1 + o]
-            place[o] = place[o] / index.shape[0] + u[first + 4 + o] + numbers[ORIGIN + o]
-        air = density(levels, place, slope)
+            place[o] = place[o] / of.places.shape[0] + u[first + 4 + o] + numbers[ORIGIN + o]
+        air = density(of.levels, place, slope)
         if air < 0.0:
             return int(0.5 - air)
     law[0], law[1], law[2] = u[first] * air * numbers[0], u[first] * air * numbers[1], u[first] * numbers[2]
     return -1
 
 
-@inlined
-def line_force(line, data, by_drag, law, u, first):
-    """Residual forces (4, 3) on the four vectors of an element. u, from ``first`` on : those of a law at its points."""
-    F = no_force(line)
+@merged
+def line_force(n, of, line, law, u):
+    """Residual forces (4, 3) on the four vectors of element n; u (n_u,) : of a law the force at its points."""
+    F, data = no_force(line), of.data[n]
     for g in range(3):
         factors = V4(data[VALUES + 4 * g :])
         place, velocity = at_point(factors, line)
-        if by_drag:
+        if of.numbers.size > 0:
             f = drag(velocity, V4(data[SLOPES + 4 * g :]) @ line[0], V6(law))
         else:
-            f = by_law(V21(u[first + LAW_WIDTH * g :]), place, velocity)
+            f = by_law(V21(u[of.places[n, INPUT] + LAW_WIDTH * g :]), place, velocity)
         F = with_force(F, -data[WEIGHTS_AT + g] * factors, f)
     return F
 
 
 @kernel_with_entry
-def forces(index, data, numbers, levels, fixed, section, total, u, q, v, out):
+def forces(of, section, total, u, q, v, out):
     """out (s, n_v) += the residual force; section (s, e, 2, 6) and total (s, 3), unless of length 0, its section forces
     and the force on the beam. Returns as ``fluid``."""
-    R, states, law, f = np.empty((2, 3, 3)), np.empty((2, 11)), np.empty(6), np.empty((2, 7))
+    at, f = DragState(np.empty((2, 3, 3)), np.empty((2, 11)), np.empty(6)), np.empty((2, 7))
+    index, law = of.places, at.law
     for s in range(q.shape[0]):
-        found = fluid(index, data, numbers, levels, fixed, u[s], q[s], v[s], R, states, law)
+        found = fluid(of, u[s], q[s], v[s], at)
         if found >= 0:
             return found
         for n in range(index.shape[0]):
-            gather(index[n], q[s], v[s], fixed, R, states)
-            one, x, xd = moving_end(M3(R[0]), still(), V15(data[n]), V11(states[0]))
-            two, y, yd = moving_end(M3(R[1]), still(), V15(data[n, SECOND_END:]), V11(states[1]))
-            line = line_of((x, y)), line_of((xd, yd))
-            F = line_force(line, data[n], numbers.size > 0, law, u[s], index[n, INPUT])
-            on_one, on_two = forces_on((one, two), F)
+            ends, line = line_at(n, of, q[s], v[s], at)
+            F = line_force(n, of, line, law, u[s])
+            on_one, on_two = forces_on(ends, F)
             put(on_one, f[0])
             put(on_two, f[1])
             for e in range(2):
@@ -223,7 +262,7 @@ def forces(index, data, numbers, levels, fixed, section, total, u, q, v, out):
                 if rate >= 0:
                     out[s, rate] += f[e, 6]
             if section.shape[0] > 0:
-                at_one, at_two = sections_of((one, two), F)
+                at_one, at_two = sections_of(ends, F)
                 add_to(at_one, section[s, n, 0])
                 add_to(at_two, section[s, n, 1])
             if total.shape[0] > 0:
@@ -232,26 +271,21 @@ def forces(index, data, numbers, levels, fixed, section, total, u, q, v, out):
 
 
 @kernel_with_entry
-def tangent(index, data, numbers, levels, fixed, offset, stride, u, q, v, damping, stiffness):
+def tangent(of, offset, stride, u, q, v, damping, stiffness):
     """Add the derivatives of the residual force to block data (s, size); returns as ``fluid``."""
-    R, states, law, changes = np.empty((2, 3, 3)), np.empty((2, 11)), np.empty(6), np.empty((14, 28))
+    at, changes = DragState(np.empty((2, 3, 3)), np.empty((2, 11)), np.empty(6)), np.empty((14, 28))
     K, C = np.empty((14, 14)), np.empty((14, 14))
     # with strains, four groups of velocities
     few = offset.shape[1] == 2
     starts, sizes = (FRAMES, FRAME_SIZES) if few else (GROUPS, GROUP_SIZES)
+    index, law = of.places, at.law
     for s in range(q.shape[0]):
-        found = fluid(index, data, numbers, levels, fixed, u[s], q[s], v[s], R, states, law)
+        found = fluid(of, u[s], q[s], v[s], at)
         if found >= 0:
             return found
         for n in range(index.shape[0]):
-            gather(index[n], q[s], v[s], fixed, R, states)
-            one, x, xd = moving_end(M3(R[0]), first_turn(still()), V15(data[n]), first_state(V11(states[0])))
-            two, y, yd = moving_end(
-                M3(R[1]), second_turn(still()), V15(data[n, SECOND_END:]), second_state(V11(states[1]))
-            )
-            line = line_of((x, y)), line_of((xd, yd))
-            F = line_force(line, data[n], numbers.size > 0, law, u[s], index[n, INPUT])
-            on_one, on_two = forces_on((one, two), F)
+            ends, line = varied_line_at(n, of, q[s], v[s], at)
+            on_one, on_two = forces_on(ends, line_force(n, of, line, law, u[s]))
             put_changes(on_one, changes[0:7])
             put_changes(on_two, changes[7:14])
             for i in range(14):
@@ -268,15 +302,13 @@ FRAMES, FRAME_SIZES = np.array([0, 7]), np.array([6, 6])
 
 
 @kernel
-def motions(index, data, fixed, q, v, places, velocities):
+def motions(of, q, v, places, velocities):
     """Set places and velocities (e, 3, 3) of the points at one state."""
-    R, states = np.empty((2, 3, 3)), np.empty((2, 11))
-    for n in range(index.shape[0]):
-        gather(index[n], q, v, fixed, R, states)
-        _, x, xd = moving_end(M3(R[0]), still(), V15(data[n]), V11(states[0]))
-        _, y, yd = moving_end(M3(R[1]), still(), V15(data[n, SECOND_END:]), V11(states[1]))
+    at = DragState(np.empty((2, 3, 3)), np.empty((2, 11)), np.empty(6))
+    for n in range(of.places.shape[0]):
+        _, line = line_at(n, of, q, v, at)
         for g in range(3):
-            place, velocity = at_point(V4(data[n, VALUES + 4 * g :]), (line_of((x, y)), line_of((xd, yd))))
+            place, velocity = at_point(V4(of.data[n, VALUES + 4 * g :]), line)
             put(place, places[n, g])
             put(velocity, velocities[n, g])
 
@@ -344,7 +376,7 @@ class DragBatch(LoadsAlongBeams):
         """The force of the law, and its derivatives, at the points: (21 m,) numbers."""
         q, v = state.arrays()
         position, velocity = np.empty((2, *self.s.shape, 3))
-        motions(self.index, self.data, self.fixed, q, v, position, velocity)
+        motions(self._rows, q, v, position, velocity)
         position, velocity = position.reshape(-1, 3), velocity.reshape(-1, 3)
         places = self.layout.to_inertial(np.array([t]), position[None], velocity[None])
         law: Any = self.item.law
@@ -361,15 +393,15 @@ class DragBatch(LoadsAlongBeams):
         return result if derived else WithoutDerivatives(result)
 
     @property
-    def _rows(self) -> tuple[Any, ...]:
+    def _rows(self) -> DragRows:
         index = with_inputs(self.index, self.first_input, INPUT)
-        return index, self.data, self.numbers, self.levels, self.fixed
+        return DragRows(index, self.data, self.numbers, self.levels, self.fixed)
 
     def force(self, section: Floats, total: Floats = NO_TOTAL) -> Force:
-        return Force(forces, (*self._rows, section, total), check=self.check)
+        return Force(forces, (self._rows, section, total), check=self.check)
 
     def tangents(self) -> list[Tangent]:
-        return [Tangent(tangent, self._rows, self.starts, check=self.check)]
+        return [Tangent(tangent, (self._rows,), self.starts, check=self.check)]
 
     def records(self, frames: OutputStates, batches: list[Any]) -> dict[str, Floats]:
         """The force of the whole beam, inertial axes."""

@@ -30,7 +30,7 @@ from femb.layout.layout import Layout
 from femb.layout.terms import Force, Tangent
 from femb.layout.views import ModelView, OutputStates
 from femb.numerics.compiler.bound_calls import Bound
-from femb.numerics.compiler.compile import inlined, kernel_with_entry
+from femb.numerics.compiler.compile import inlined, kernel_with_entry, merged
 from femb.numerics.compiler.duals import (
     Matrix3,
     Matrix43,
@@ -137,6 +137,11 @@ class AlongBeams(LoadsAlongBeams):
         super().select(rows)
         self.labels = [self.labels[k] for k in rows]
 
+    @property
+    def rows(self) -> "RowsAlongBeams":
+        """The rows of the kernels."""
+        return RowsAlongBeams(self.index, self.ends, self.data, self.fixed)
+
     def check(self, folded: int) -> None:
         """Raise FoldedError for the row that a kernel returned, unless it is -1."""
         check_unfolded(self.labels, folded)
@@ -215,7 +220,43 @@ def no_loads(x: Vector3) -> Any:
 
 # Loads on elements of the kind ``Beam``.
 #
-# index, ends, data : as above, one row per load and element.
+# One row per load and element.
+
+
+class RowsAlongBeams(NamedTuple):
+    """The rows of ``AlongBeams``, with its ``index`` as places, and the poses of fixed frames."""
+
+    places: Ints
+    ends: Floats
+    data: Floats
+    fixed: Floats
+
+
+class Loading(NamedTuple):
+    """Kinds, first inputs and values of rows, see above."""
+
+    kind: Ints
+    first: Ints
+    values: Floats
+
+
+class PlacedElement(NamedTuple):
+    """An element: states (2, 8) of its ends; R, small and X of ``element_shape``."""
+
+    states: Any
+    R: Any
+    small: Any
+    X: Any
+
+
+class TurnWork(NamedTuple):
+    """Of ``twist_angles`` psi (4,) and psi_X (4, 8); along (4,), second (8, 8) and rows (7, 8) of ``row_force``."""
+
+    psi: Any
+    psi_X: Any
+    along: Any
+    second: Any
+    rows: Any
 
 
 class NaturalShape(NamedTuple):
@@ -293,12 +334,13 @@ def natural_forces(shape: NaturalShape, F: Matrix43, n: Vector8, moment: Vector3
 
 
 @inlined
-def row_force(shape, X, length, kind, factor, values, psi, psi_X, varied, along, second, rows):
-    """Forces (4, 3) of a row on the four vectors, and its moments on both ends.
+def row_force(k, of, loading, u, shape, X, work, varied):
+    """Forces (4, 3) of row k on the four vectors, and its moments on both ends.
 
-    X, psi, psi_X : of ``twist_angles``. varied : whether the tangent is wanted. along (4,), second (8, 8), rows (7, 8)
-    : work.
+    u (n_u,). X (8,) : the value of ``shape.X``. work : ``TurnWork`` at X. varied : whether the tangent is wanted.
     """
+    psi, psi_X, along, second, rows = work
+    kind, values, length, factor = loading.kind[k], loading.values[k], of.data[k, LENGTH], u[loading.first[k]]
     F, moment, n = no_loads(shape.beta)
     along[:] = 0.0
     turns = False
@@ -346,9 +388,28 @@ def section_loads(ends: LoadedEnds, F: Matrix43, moments: Moments) -> Any:
 
 
 @inlined
-def shape_of(R, small, X):
-    """The ``NaturalShape`` in the arrays of ``element_shape``."""
-    return NaturalShape(M3(R[1]), M3(R[4]), V8(X), V3(small[10]), V3(small[11]))
+def place_element(k, of, q, at):
+    """Set the ``PlacedElement`` of row k at q (n_q,)."""
+    end_states(of.places[k], q, of.fixed, at.states)
+    element_shape(at.states, of.ends[k], of.data[k, LENGTH], at.R, at.small, at.X)
+
+
+@merged
+def placed_ends(k, of, at):
+    """The ``LoadedEnds`` of row k, and its ``NaturalShape``."""
+    length = of.data[k, LENGTH]
+    one = strained_end(M3(at.R[0]), V4(at.states[0, STRAIN:]), V13(of.ends[k, 0]), length)
+    two = strained_end(M3(at.R[2]), V4(at.states[1, STRAIN:]), V13(of.ends[k, 1]), length)
+    return (one, two), NaturalShape(M3(at.R[1]), M3(at.R[4]), V8(at.X), V3(at.small[10]), V3(at.small[11]))
+
+
+@merged
+def varied_ends(k, of, at):
+    """The same with changes."""
+    length = of.data[k, LENGTH]
+    one = strained_end(M3(at.R[0]), first_own(V4(at.states[0, STRAIN:])), V13(of.ends[k, 0]), length)
+    two = strained_end(M3(at.R[2]), second_own(V4(at.states[1, STRAIN:])), V13(of.ends[k, 1]), length)
+    return (one, two), natural_shape((one, two), moved(V3(at.states[1]) - V3(at.states[0])), at.X[7])
 
 
 @inlined
@@ -387,55 +448,45 @@ def scatter_changes(on_one, on_two, changes, K, offset, stride, out):
 
 
 @kernel_with_entry
-def forces(index, ends, data, kind, first, values, fixed, section, u, q, out):
+def forces(of, loading, section, u, q, out):
     """out (s, n_v) += the residual force; section (s, n, 2, 6), unless of length 0, its section forces.
 
     Returns -1, or the number of a row with a folded element.
     """
-    states, R, small = np.zeros((2, 11)), np.empty((5, 3, 3)), np.empty((12, 3))
-    X, psi, psi_X, f = np.empty(8), np.empty(4), np.empty((4, 8)), np.empty((2, 7))
-    along, second, rows = np.empty(4), np.empty((8, 8)), np.empty((7, 8))
+    at = PlacedElement(np.zeros((2, 11)), np.empty((5, 3, 3)), np.empty((12, 3)), np.empty(8))
+    psi, psi_X, index, X = np.empty(4), np.empty((4, 8)), of.places, at.X
+    work, f = TurnWork(psi, psi_X, np.empty(4), np.empty((8, 8)), np.empty((7, 8))), np.empty((2, 7))
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
-            end_states(index[k], q[s], fixed, states)
-            element_shape(states, ends[k], data[k, LENGTH], R, small, X)
+            place_element(k, of, q[s], at)
             if not twist_angles(X, psi, psi_X):
                 return k
-            one = strained_end(M3(R[0]), V4(states[0, STRAIN:]), V13(ends[k, 0]), data[k, LENGTH])
-            two = strained_end(M3(R[2]), V4(states[1, STRAIN:]), V13(ends[k, 1]), data[k, LENGTH])
-            F, moments = row_force(
-                shape_of(R, small, X), X, data[k, LENGTH], kind[k], u[s, first[k]], values[k],
-                psi, psi_X, False, along, second, rows,
-            )  # fmt: skip
-            add_end_forces(index[k], (one, two), F, moments, f, out[s])
+            ends, shape = placed_ends(k, of, at)
+            F, moments = row_force(k, of, loading, u[s], shape, X, work, False)
+            add_end_forces(index[k], ends, F, moments, f, out[s])
             if section.shape[0] > 0:
-                add_section_forces((one, two), F, moments, section[s, k])
+                add_section_forces(ends, F, moments, section[s, k])
     return -1
 
 
 @kernel_with_entry
-def line_tangent(index, ends, data, kind, first, values, fixed, offset, stride, u, q, out):
+def line_tangent(of, loading, offset, stride, u, q, out):
     """Add the change of the residual force to block data (s, size).
 
     Returns -1, or the number of a row with a folded element.
     """
-    states, R, small = np.zeros((2, 11)), np.empty((5, 3, 3)), np.empty((12, 3))
-    X, psi, psi_X, changes = np.empty(8), np.empty(4), np.empty((4, 8)), np.empty((14, 12))
-    along, second, rows, K = np.empty(4), np.empty((8, 8)), np.empty((7, 8)), np.empty((14, 14))
+    at = PlacedElement(np.zeros((2, 11)), np.empty((5, 3, 3)), np.empty((12, 3)), np.empty(8))
+    psi, psi_X, index, X = np.empty(4), np.empty((4, 8)), of.places, at.X
+    work = TurnWork(psi, psi_X, np.empty(4), np.empty((8, 8)), np.empty((7, 8)))
+    changes, K = np.empty((14, 12)), np.empty((14, 14))
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
-            end_states(index[k], q[s], fixed, states)
-            element_shape(states, ends[k], data[k, LENGTH], R, small, X)
+            place_element(k, of, q[s], at)
             if not twist_angles(X, psi, psi_X):
                 return k
-            one = strained_end(M3(R[0]), first_own(V4(states[0, STRAIN:])), V13(ends[k, 0]), data[k, LENGTH])
-            two = strained_end(M3(R[2]), second_own(V4(states[1, STRAIN:])), V13(ends[k, 1]), data[k, LENGTH])
-            both, between = (one, two), moved(V3(states[1]) - V3(states[0]))
-            F, moments = row_force(
-                natural_shape(both, between, X[7]), X, data[k, LENGTH], kind[k], u[s, first[k]], values[k],
-                psi, psi_X, True, along, second, rows,
-            )  # fmt: skip
-            on_one, on_two = on_frames(both, F, moments)
+            ends, shape = varied_ends(k, of, at)
+            F, moments = row_force(k, of, loading, u[s], shape, X, work, True)
+            on_one, on_two = on_frames(ends, F, moments)
             scatter_changes(on_one, on_two, changes, K, offset[k], stride[k], out[s])
     return -1
 
@@ -471,9 +522,9 @@ class LineLoads(LoadsAlongBeams):
         self.values, self.kind, self.loads = self.values[rows], self.kind[rows], self.loads[rows]
 
     @property
-    def loading(self) -> tuple[Ints, Ints, Floats]:
-        """The arguments kind, first and values of the kernels."""
-        return self.kind, self.loads + self.first_input, self.values
+    def loading(self) -> Loading:
+        """The rows of the kernels."""
+        return Loading(self.kind, self.loads + self.first_input, self.values)
 
 
 class LineLoadBatch(LineLoads, AlongBeams):
@@ -483,12 +534,8 @@ class LineLoadBatch(LineLoads, AlongBeams):
         AlongBeams.__init__(self, [load.beam for load in loads], layout, model)
         self.set_rows(loads, self.slices)
 
-    @property
-    def _rows(self) -> tuple[Any, ...]:
-        return self.index, self.ends, self.data, *self.loading, self.fixed
-
     def force(self, section: Floats) -> Force:
-        return Force(forces, (*self._rows, section), "uq", check=self.check)
+        return Force(forces, (self.rows, self.loading, section), "uq", check=self.check)
 
     def tangents(self) -> list[Tangent]:
-        return [Tangent(line_tangent, self._rows, self.starts, "uq", "k", check=self.check)]
+        return [Tangent(line_tangent, (self.rows, self.loading), self.starts, "uq", "k", check=self.check)]

@@ -1,11 +1,10 @@
 """Thermal loads, evaluated together."""
 
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from femb.base.types import Floats
-from femb.elements.beam.ends import element_shape
 from femb.elements.beam.force import inner_stiffness, inner_strains, relax, stress_force
 from femb.elements.beam.shape import uniform_shape
 from femb.elements.beam.strain import (
@@ -14,7 +13,6 @@ from femb.elements.beam.strain import (
     SOURCE,
     STIFFNESS,
     WEIGHTS,
-    end_states,
     helix,
     natural_coordinates,
     strains,
@@ -22,24 +20,21 @@ from femb.elements.beam.strain import (
 from femb.elements.beam.tangent_strain import add_strain_hessian, elastic_stiffness, inner_gradients
 from femb.elements.load.line_load_batch import (
     M8,
-    STRAIN,
     V8,
-    V13,
     AlongBeams,
     LoadedEnds,
     NaturalShape,
+    PlacedElement,
+    RowsAlongBeams,
     Vector8,
     add_end_forces,
     add_section_forces,
-    first_own,
-    moved,
     natural_forces,
-    natural_shape,
     on_frames,
+    place_element,
+    placed_ends,
     scatter_changes,
-    second_own,
-    shape_of,
-    strained_end,
+    varied_ends,
 )
 from femb.layout.element import Input
 from femb.layout.layout import Layout
@@ -47,7 +42,7 @@ from femb.layout.terms import Force, Tangent
 from femb.layout.views import ModelView
 from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
 from femb.numerics.compiler.duals import matrix, vector
-from femb.numerics.compiler.traced import M3, V3, V4, traced
+from femb.numerics.compiler.traced import traced
 from femb.numerics.rotations import rotate_back
 from femb.numerics.vector3 import only_changes
 
@@ -57,8 +52,7 @@ from femb.numerics.vector3 import only_changes
 # curvature and twist. The thermal strain is the difference of the element's strains between the heated and the unheated
 # reference shape, so that free heating causes no stress, to rounding, for any length of the elements.
 #
-# index, ends, data : arrays of ``femb.elements.beam.strain``, with the GROUP of an element as the last column of index.
-# shapes, shares, first : of ``thermal_strains``.
+# The last column of the places of ``RowsAlongBeams`` is the GROUP of an element.
 # Source: docs/theory/beam_loads.md, equations (1) to (5).
 
 UNHEATED_LENGTH, UNHEATED_CURVATURE, CHORD_OFFSET, SOURCE_FORM = 0, 1, 4, 7
@@ -66,15 +60,38 @@ GROUP = 8
 Matrix8: TypeAlias = Annotated[Any, (8, 8)]
 
 
-@inlined
-def thermal_strains(index, shapes, shares, first, u, out):
-    """Set out (s, g, 3, 4): thermal strains at the strain points of the groups.
+class Heat(NamedTuple):
+    """The g groups of elements alike under l loads.
 
     shapes (g, 8) : UNHEATED_LENGTH, UNHEATED_CURVATURE (3), CHORD_OFFSET (3), the
     chord of the unheated element minus that of the helix of its mean curvature, and SOURCE_FORM of the strains.
     shares (l, g, 4) : axial strain, twist and curvatures (1/m) of free heated elements by the inputs from ``first`` on.
+    """
+
+    shapes: Floats
+    shares: Floats
+    first: int
+
+
+class StrainedElement(NamedTuple):
+    """An element: its ``PlacedElement``; psi (4,), psi_X (4, 8), strains e (3, 4) and their gradient E (3, 4, 8), of
+    ``strains``; inner (2, 3, 4), of ``inner_strains`` and ``inner_stiffness``."""
+
+    at: PlacedElement
+    psi: Any
+    psi_X: Any
+    e: Any
+    E: Any
+    inner: Any
+
+
+@inlined
+def thermal_strains(index, heat, u, out):
+    """Set out (s, g, 3, 4): thermal strains at the strain points of the groups.
+
     Returns -1, or the number of an element whose group is folded.
     """
+    shapes, shares, first = heat
     Q, work, X = np.empty((3, 3)), np.empty((3, 3)), np.empty(8)
     small, free = np.zeros((3, 3)), np.empty(4)
     zero, d, rotation = small[0], small[1], small[2]
@@ -111,16 +128,31 @@ def thermal_strains(index, shapes, shares, first, u, out):
 
 
 @inlined
-def thermal_force(data, thermal, e, c, E, own, n):
-    """n (8,): force on the natural coordinates by strains e (3, 4) minus the thermal strains, less that by e alone.
+def strain_element(k, of, q, element):
+    """Set the ``StrainedElement`` of row k at q (n_q,), but for what is ``inner``; whether it is not folded."""
+    place_element(k, of, q, element.at)
+    length, source = of.data[k, LENGTH], of.data[k, SOURCE] != 0.0
+    return strains(element.at.X, length, source, element.psi, element.psi_X, element.e, element.E)
 
-    The difference is linear in the thermal strains but for the inner twist. c (2, 3, 4), own (8,) : work arrays.
-    """
-    inner_strains(e, data[LENGTH], c[0])
-    stiffness = inner_stiffness(data, c[0], c[1])
+
+@inlined
+def unstrained(data, element):
+    """Set what is ``inner``, and take the strains of the reference shape off; the stiffness of the inner twist."""
+    inner_strains(element.e, data[LENGTH], element.inner[0])
     for i in range(3):
         for j in range(4):
-            e[i, j] -= data[REFERENCE + 4 * i + j]
+            element.e[i, j] -= data[REFERENCE + 4 * i + j]
+    return inner_stiffness(data, element.inner[0], element.inner[1])
+
+
+@inlined
+def thermal_force(data, thermal, element, own, n):
+    """n (8,): force on the natural coordinates by strains minus the thermal strains (3, 4), less that by strains alone.
+
+    The difference is linear in the thermal strains but for the inner twist. own (8,) : work.
+    """
+    e, E, c = element.e, element.E, element.inner
+    stiffness = unstrained(data, element)
     twist = relax(c[0], c[1], stiffness, e)
     stress_force(data, e, twist, E, own)
     for i in range(3):
@@ -152,31 +184,29 @@ def by_stiffness(ends: LoadedEnds, shape: NaturalShape, G: Matrix8) -> Any:
 
 
 @kernel_with_entry
-def forces(index, ends, data, shapes, shares, first, fixed, section, u, q, out):
+def forces(of, heat, section, u, q, out):
     """out (s, n_v) += the residual force; section (s, n, 2, 6), unless of length 0, its section forces.
 
     Returns -1, or the number of a folded element.
     """
-    states, R, small, X = np.zeros((2, 11)), np.empty((5, 3, 3)), np.empty((12, 3)), np.empty(8)
-    n, own, f, c = np.empty(8), np.empty(8), np.empty((2, 7)), np.empty((2, 3, 4))
-    psi, psi_X, e, E = np.empty(4), np.empty((4, 8)), np.empty((3, 4)), np.empty((3, 4, 8))
-    thermal = np.empty((q.shape[0], shapes.shape[0], 3, 4))
-    folded = thermal_strains(index, shapes, shares, first, u, thermal)
+    at = PlacedElement(np.zeros((2, 11)), np.empty((5, 3, 3)), np.empty((12, 3)), np.empty(8))
+    e, E, c = np.empty((3, 4)), np.empty((3, 4, 8)), np.empty((2, 3, 4))
+    element, index, data = StrainedElement(at, np.empty(4), np.empty((4, 8)), e, E, c), of.places, of.data
+    n, own, f = np.empty(8), np.empty(8), np.empty((2, 7))
+    thermal = np.empty((q.shape[0], heat.shapes.shape[0], 3, 4))
+    folded = thermal_strains(index, heat, u, thermal)
     if folded >= 0:
         return folded
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
-            end_states(index[k], q[s], fixed, states)
-            element_shape(states, ends[k], data[k, LENGTH], R, small, X)
-            if not strains(X, data[k, LENGTH], data[k, SOURCE] != 0.0, psi, psi_X, e, E):
+            if not strain_element(k, of, q[s], element):
                 return k
-            thermal_force(data[k], thermal[s, index[k, GROUP]], e, c, E, own, n)
-            one = strained_end(M3(R[0]), V4(states[0, STRAIN:]), V13(ends[k, 0]), data[k, LENGTH])
-            two = strained_end(M3(R[2]), V4(states[1, STRAIN:]), V13(ends[k, 1]), data[k, LENGTH])
-            F, moments = strain_forces(shape_of(R, small, X), V8(n))
-            add_end_forces(index[k], (one, two), F, moments, f, out[s])
+            thermal_force(data[k], thermal[s, index[k, GROUP]], element, own, n)
+            ends, shape = placed_ends(k, of, at)
+            F, moments = strain_forces(shape, V8(n))
+            add_end_forces(index[k], ends, F, moments, f, out[s])
             if section.shape[0] > 0:
-                add_section_forces((one, two), F, moments, section[s, k])
+                add_section_forces(ends, F, moments, section[s, k])
     return -1
 
 
@@ -192,24 +222,20 @@ def elastic_energy(data, e):
 
 
 @kernel
-def prestress_energy(index, ends, data, shapes, shares, first, fixed, u, q, out):
+def prestress_energy(of, heat, u, q, out):
     """out (s,) += elastic energy of the strain minus the thermal strain, minus that of the strain; equation (5)."""
-    states = np.empty((2, 8))
-    R, small, X, c = np.empty((5, 3, 3)), np.empty((12, 3)), np.empty(8), np.empty((2, 3, 4))
-    psi, psi_X, e, E = np.empty(4), np.empty((4, 8)), np.empty((3, 4)), np.empty((3, 4, 8))
-    thermal = np.empty((q.shape[0], shapes.shape[0], 3, 4))
-    folded = thermal_strains(index, shapes, shares, first, u, thermal)
+    at = PlacedElement(np.zeros((2, 11)), np.empty((5, 3, 3)), np.empty((12, 3)), np.empty(8))
+    e, E, c = np.empty((3, 4)), np.empty((3, 4, 8)), np.empty((2, 3, 4))
+    element, index, data = StrainedElement(at, np.empty(4), np.empty((4, 8)), e, E, c), of.places, of.data
+    thermal = np.empty((q.shape[0], heat.shapes.shape[0], 3, 4))
+    folded = thermal_strains(index, heat, u, thermal)
     if folded >= 0:
         return folded
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
-            end_states(index[k], q[s], fixed, states)
-            element_shape(states, ends[k], data[k, LENGTH], R, small, X)
-            if not strains(X, data[k, LENGTH], data[k, SOURCE] != 0.0, psi, psi_X, e, E):
+            if not strain_element(k, of, q[s], element):
                 return k
-            inner_strains(e, data[k, LENGTH], c[0])
-            stiffness = inner_stiffness(data[k], c[0], c[1])
-            e -= data[k, REFERENCE:].reshape(3, 4)
+            stiffness = unstrained(data[k], element)
             relax(c[0], c[1], stiffness, e)
             out[s] -= elastic_energy(data[k], e)
             e -= thermal[s, index[k, GROUP]]
@@ -219,69 +245,60 @@ def prestress_energy(index, ends, data, shapes, shares, first, fixed, u, q, out)
 
 
 @kernel_with_entry
-def iteration_tangent(index, ends, data, shapes, shares, first, fixed, offset, stride, u, q, out):
+def iteration_tangent(of, heat, offset, stride, u, q, out):
     """Add the change of the residual force with the motion of the ends to block data (s, size).
 
     It omits the second derivatives of the strains, as the iteration tangent of the beam does.
     """
-    states, R, small, X = np.zeros((2, 11)), np.empty((5, 3, 3)), np.empty((12, 3)), np.empty(8)
-    n, own, c, changes, K = np.empty(8), np.empty(8), np.empty((2, 3, 4)), np.empty((14, 12)), np.empty((14, 14))
-    psi, psi_X, e, E = np.empty(4), np.empty((4, 8)), np.empty((3, 4)), np.empty((3, 4, 8))
-    thermal = np.empty((q.shape[0], shapes.shape[0], 3, 4))
-    folded = thermal_strains(index, shapes, shares, first, u, thermal)
+    at = PlacedElement(np.zeros((2, 11)), np.empty((5, 3, 3)), np.empty((12, 3)), np.empty(8))
+    e, E, c = np.empty((3, 4)), np.empty((3, 4, 8)), np.empty((2, 3, 4))
+    element, index, data = StrainedElement(at, np.empty(4), np.empty((4, 8)), e, E, c), of.places, of.data
+    n, own, changes = np.empty(8), np.empty(8), np.empty((14, 12))
+    thermal, K = np.empty((q.shape[0], heat.shapes.shape[0], 3, 4)), np.empty((14, 14))
+    folded = thermal_strains(index, heat, u, thermal)
     if folded >= 0:
         return folded
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
-            end_states(index[k], q[s], fixed, states)
-            element_shape(states, ends[k], data[k, LENGTH], R, small, X)
-            if not strains(X, data[k, LENGTH], data[k, SOURCE] != 0.0, psi, psi_X, e, E):
+            if not strain_element(k, of, q[s], element):
                 return k
-            thermal_force(data[k], thermal[s, index[k, GROUP]], e, c, E, own, n)
-            one = strained_end(M3(R[0]), first_own(V4(states[0, STRAIN:])), V13(ends[k, 0]), data[k, LENGTH])
-            two = strained_end(M3(R[2]), second_own(V4(states[1, STRAIN:])), V13(ends[k, 1]), data[k, LENGTH])
-            both, between = (one, two), moved(V3(states[1]) - V3(states[0]))
-            on_one, on_two = on_ends(both, natural_shape(both, between, X[7]), V8(n))
+            thermal_force(data[k], thermal[s, index[k, GROUP]], element, own, n)
+            ends, shape = varied_ends(k, of, at)
+            on_one, on_two = on_ends(ends, shape, V8(n))
             scatter_changes(on_one, on_two, changes, K, offset[k], stride[k], out[s])
     return -1
 
 
 @kernel
-def strain_tangent(index, ends, data, shapes, shares, first, fixed, offset, stride, u, q, out):
+def strain_tangent(of, heat, offset, stride, u, q, out):
     """Add the rest of the exact tangent: ``elastic_stiffness`` with the thermal strains minus that without."""
-    states, R, small, X = np.zeros((2, 11)), np.empty((5, 3, 3)), np.empty((12, 3)), np.empty(8)
-    psi, psi_X, e, E = np.empty(4), np.empty((4, 8)), np.empty((3, 4)), np.empty((3, 4, 8))
-    c, changes, K = np.empty((2, 3, 4)), np.empty((14, 12)), np.empty((14, 14))
+    at = PlacedElement(np.zeros((2, 11)), np.empty((5, 3, 3)), np.empty((12, 3)), np.empty(8))
+    e, E, c = np.empty((3, 4)), np.empty((3, 4, 8)), np.empty((2, 3, 4))
+    psi, psi_X, X, index, data = np.empty(4), np.empty((4, 8)), at.X, of.places, of.data
+    element, changes, K = StrainedElement(at, psi, psi_X, e, E, c), np.empty((14, 12)), np.empty((14, 14))
     G, w, rows, turns = np.empty((8, 8)), np.empty((3, 4)), np.empty((24, 8)), np.empty(4)
     turned_E, T, z = np.empty((3, 4, 8)), np.empty((3, 2, 8)), np.empty(8)
-    thermal = np.empty((q.shape[0], shapes.shape[0], 3, 4))
-    folded = thermal_strains(index, shapes, shares, first, u, thermal)
+    thermal = np.empty((q.shape[0], heat.shapes.shape[0], 3, 4))
+    folded = thermal_strains(index, heat, u, thermal)
     if folded >= 0:
         return folded
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
-            length = data[k, LENGTH]
-            end_states(index[k], q[s], fixed, states)
-            element_shape(states, ends[k], length, R, small, X)
-            if not strains(X, length, data[k, SOURCE] != 0.0, psi, psi_X, e, E):
+            if not strain_element(k, of, q[s], element):
                 return k
-            inner_strains(e, length, c[0])
-            stiffness = inner_stiffness(data[k], c[0], c[1])
-            e -= data[k, REFERENCE:].reshape(3, 4)
-            twist = 0.0
+            row = data[k]
+            stiffness, twist = unstrained(row, element), 0.0
             G[:] = 0.0
             w[:] = 0.0
             for sign in (-1.0, 1.0):
                 twist += relax(c[0], c[1], stiffness, e)
                 turned_E[:] = E
-                inner_gradients(data[k], e, twist, c[1], stiffness, turned_E, T, z)
-                elastic_stiffness(data[k], e, twist, stiffness, turned_E, z, sign, rows, w, G)
+                inner_gradients(row, e, twist, c[1], stiffness, turned_E, T, z)
+                elastic_stiffness(row, e, (twist, stiffness, z), turned_E, sign, rows, w, G)
                 e -= thermal[s, index[k, GROUP]]
-            add_strain_hessian(X, length, data[k, SOURCE] != 0.0, psi, psi_X, w, turns, rows, G)
-            one = strained_end(M3(R[0]), first_own(V4(states[0, STRAIN:])), V13(ends[k, 0]), length)
-            two = strained_end(M3(R[2]), second_own(V4(states[1, STRAIN:])), V13(ends[k, 1]), length)
-            both, between = (one, two), moved(V3(states[1]) - V3(states[0]))
-            on_one, on_two = by_stiffness(both, natural_shape(both, between, X[7]), M8(G))
+            add_strain_hessian(X, row[LENGTH], row[SOURCE] != 0.0, (psi, psi_X), w, turns, rows, G)
+            ends, shape = varied_ends(k, of, at)
+            on_one, on_two = by_stiffness(ends, shape, M8(G))
             scatter_changes(on_one, on_two, changes, K, offset[k], stride[k], out[s])
     return -1
 
@@ -323,9 +340,8 @@ class ThermalBatch(AlongBeams):
                     self._shares[i, g] = share
 
     @property
-    def _rows(self) -> tuple[Any, ...]:
-        heat = self.shapes, self._shares, self.first_input
-        return self.index, self.ends, self.data, *heat, self.fixed
+    def _rows(self) -> tuple[RowsAlongBeams, Heat]:
+        return self.rows, Heat(self.shapes, self._shares, self.first_input)
 
     def force(self, section: Floats) -> Force:
         return Force(forces, (*self._rows, section), "uq", check=self.check)

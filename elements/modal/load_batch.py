@@ -32,8 +32,9 @@ from femb.numerics.vector3 import add_block, scatter, skewed
 
 
 @inlined
-def load_at(rows, first_input, u, load):
-    """load (6 + N,) : the sum of the rows (l, 6 + N) times the inputs."""
+def load_at(loads, u, load):
+    """load (6 + N,) : the sum of the rows (l, 6 + N) times the inputs, from the first one on; loads : both."""
+    rows, first_input = loads
     load[:] = 0.0
     for k in range(rows.shape[0]):
         for i in range(load.size):
@@ -41,8 +42,8 @@ def load_at(rows, first_input, u, load):
 
 
 @kernel_with_entry
-def load_forces(of, rows, first_input, u, q, v, out):
-    """out (s, n_v) -= the forces of loads, rows (l, 6 + N) times the inputs; of : the body.
+def load_forces(of, loads, u, q, v, out):
+    """out (s, n_v) -= the forces of loads, see ``load_at``; of : the body.
 
     Returns -1, or the number of an interface whose rotation relative to the root has reached half a turn.
     """
@@ -54,7 +55,7 @@ def load_forces(of, rows, first_input, u, q, v, out):
         bad = measured(of, q[state], v[state], v[state], at)
         if bad > 0:
             return bad
-        load_at(rows, first_input, u[state], load)
+        load_at(loads, u[state], load)
         for o in range(3):
             wrench[0, o], wrench[1, o] = load[o], load[3 + o]
         by_measured(of.psi2, at.x, load[6:], f)
@@ -64,7 +65,7 @@ def load_forces(of, rows, first_input, u, q, v, out):
 
 
 @kernel_with_entry
-def load_tangent(of, rows, first_input, groups, offset, stride, u, q, v, stiffness):
+def load_tangent(of, loads, groups, offset, stride, u, q, v, stiffness):
     """Add d(-forces)/dq H of the loads to block data (s, size); returns as ``load_forces``."""
     k, n, size, (starts, sizes) = of.stations.shape[0], of.psi2.shape[1], of.linear.shape[0], groups
     first, z = 6 * (k - 1), 6 + n
@@ -83,7 +84,7 @@ def load_tangent(of, rows, first_input, groups, offset, stride, u, q, v, stiffne
         if bad > 0:
             return bad
         measured_rows(of, at, W)
-        load_at(rows, first_input, u[state], load)
+        load_at(loads, u[state], load)
         for o in range(6 + size):
             load[o] = -load[o]
         for o in range(3):
@@ -139,7 +140,7 @@ class ModalLoadBatch(Batch):
 
     @property
     def _kept(self) -> tuple[Any, ...]:
-        return *self.body._kept, self.rows, self.first_input
+        return *self.body._kept, (self.rows, self.first_input)
 
     def forces(self) -> list[Force]:
         return [Force(load_forces, self._kept, check=self.body._check)]

@@ -242,8 +242,11 @@ def rate_changes(at, W, E_q, E_v, E_a):
 
 
 @inlined
-def strained_rows(psi2, x, W, E_q, E_v, E_a, J, P_q, P_v, P_a):
-    """J, P_q, P_v, P_a : the same of the coordinates that move the mass but are no modes, equations (20), (21)."""
+def strained_rows(psi2, x, rows, strained):
+    """strained (4, ...): the rows, W and those of ``rate_changes``, of the coordinates that move the mass but are no
+    modes, equations (20), (21)."""
+    W, E_q, E_v, E_a = rows[0], rows[1], rows[2], rows[3]
+    J, P_q, P_v, P_a = strained[0], strained[1], strained[2], strained[3]
     first, columns = W.shape
     n = x.shape[1]
     bends = psi2.shape[0] - (J.shape[0] - first)
@@ -304,7 +307,7 @@ def add_matrices(of, groups, with_mass, with_tangent, offset, stride, q, v, a, m
             rate_changes(at, W, E_q, E_v, E_a)
         else:
             E_q[:, :], E_v[:, :], E_a[:, :] = 0.0, 0.0, 0.0
-        strained_rows(of.psi2, at.x, W, E_q, E_v, E_a, J, P_q, P_v, P_a)
+        strained_rows(of.psi2, at.x, rows, strained)
 
         mass_matrix(of, at, body, each, inner)
         right_times(inner, J, first, between)

@@ -345,8 +345,10 @@ def turn_rate(w, a, c, out):
 
 
 @inlined
-def inertia_forces(n, rates, seconds, corner, mass, gravity, R, work, u, ydd, phi):
-    """phi (2 n, 3): forces of inertia and weight on the vectors; ydd, their accelerations, u the same in frame axes."""
+def inertia_forces(rates, seconds, corner, mass, gravity, R, y):
+    """y (6, 2 n, 3): in row 5 forces of inertia and weight on the vectors; in row 4 their accelerations, in row 3 the
+    same in frame axes."""
+    n, u, ydd, phi = R.shape[0], y[3], y[4], y[5]
     for i in range(n):
         w, a = rates[i, 3:6], seconds[i, 3:6]
         turn_rate(w, a, corner[i, OFFSET:DIRECTOR], u[i])
@@ -480,7 +482,7 @@ def forces(of, u, q, v, a, factors, out, rows):
                 add_frame_forces(n, corners, R, y[2], ends[2], force)
             if inertial:
                 gather_rates(n, index, first, a[s], rates[1])
-                inertia_forces(n, w, acc, corners, h, of.gravity, R, work, y[3], y[4], y[5])
+                inertia_forces(w, acc, corners, h, of.gravity, R, y)
                 add_inertia(n, w, acc, corners, h, R, y[5], force)
             for lane in range(count):
                 k = first + lane

@@ -36,13 +36,13 @@ from femb.numerics.vector3 import dot
 
 
 @inlined
-def motion_rows(n, translates, levers, corner, R, g, y, edges, work, B):
+def motion_rows(translates, levers, corner, R, g, y, edges, work, B):
     """B (m, 6 n) += derivatives of strains by the motion of the frames, of their gradients g by the vectors: (11).
 
     levers (n, 12 or more) : the vectors of the corners in frame axes. y, edges : the vectors of which the drilling
     strains are products. translates : whether frames translate, or only turn.
     """
-    natural = g.shape[0]
+    n, natural = R.shape[0], g.shape[0]
     for i in range(n):
         b, D = levers[i, OFFSET:DIRECTOR], levers[i, DIRECTOR:NEXT]
         for k in range(natural):
@@ -214,9 +214,12 @@ def add_drilling(n, s, corner, R, L, work, K):
 
 
 @inlined
-def add_stress_stiffness(n, s, corner, R, L, minus, weights, forces, turns, work, K):
-    """K (6 n, 6 n) += the geometric stiffness of stresses s (m,) with the weights and forces of ``vector_forces``."""
-    xx, xd, dd = weights
+def add_stress_stiffness(s, corner, R, arms, weights, forces, turns, work, K):
+    """K (6 n, 6 n) += the geometric stiffness of stresses s (m,) with the weights and forces of ``vector_forces``.
+
+    arms : L of ``skews``, and its negative.
+    """
+    n, (L, minus), (xx, xd, dd) = R.shape[0], arms, weights
     add_turns(n, xx, xd, dd, L, minus, work, K)
     add_weights(n, xx, xd, L, K)
     add_drilling(n, s[s.size - n :], corner, R, L, work, K)
@@ -239,8 +242,9 @@ def mass_weights(n, mass, xx, xd, dd):
 
 
 @inlined
-def add_mass(n, corner, mass, L, minus, xx, xd, dd, work, M):
-    """M (6 n, 6 n) += the mass matrix: section 7."""
+def add_mass(corner, mass, arms, weights, work, M):
+    """M (6 n, 6 n) += the mass matrix: section 7; arms as in ``add_stress_stiffness``."""
+    n, (L, minus), (xx, xd, dd) = corner.shape[0], arms, weights
     mass_weights(n, mass, xx, xd, dd)
     add_turns(n, xx, xd, dd, L, minus, work, M)
     add_weights(n, xx, xd, L, M)
@@ -252,12 +256,13 @@ def add_mass(n, corner, mass, L, minus, xx, xd, dd, work, M):
 
 
 @inlined
-def add_inertia_tangent(n, rates, corner, mass, R, y, L, right, weights, work, C, K):
+def add_inertia_tangent(rates, element, R, y, arms, weights, work, matrices):
     """C, K (6 n, 6 n) += derivatives of inertia and weight by velocities and poses: the end of section 7.
 
-    y : rows 3 and 5 are of ``inertia_forces``.
+    element : its corners and mass. y : rows 3 and 5 are of ``inertia_forces``. arms : L of ``skews``, and work.
     """
-    u, phi, (xx, xd, dd) = y[3], y[5], weights
+    (corner, mass), (L, right), (xx, xd, dd), (C, K) = element, arms, weights, matrices
+    n, u, phi = R.shape[0], y[3], y[5]
     mass_weights(n, mass, xx, xd, dd)
     for i in range(n):
         for part in range(2):
@@ -333,6 +338,7 @@ def tangents(of, own, exact, offset, stride, u, q, v, a, masses, damping, stiffn
     strain, levers = lanes(e), lanes(np.empty((n, 13, LANES)))
     xx, xd, dd = lanes(np.empty((n, n, LANES))), lanes(np.empty((n, n, LANES))), lanes(np.empty((n, n, LANES)))
     L, minus = lanes(np.empty((2 * n, 3, 3, LANES))), lanes(np.empty((2 * n, 3, 3, LANES)))
+    arms, weights = (L, minus), (xx, xd, dd)
     work, three = lanes(np.empty((3, LANES))), lanes(np.empty((3, 3, 3, LANES)))
     grad, grad_rate = np.zeros((m - n, 2 * n, 3, LANES)), np.zeros((m - n, 2 * n, 3, LANES))
     B, SB, changes = np.zeros((m, 6 * n, LANES)), lanes(np.empty((m, 6 * n, LANES))), np.zeros((m, 6 * n, LANES))
@@ -355,7 +361,7 @@ def tangents(of, own, exact, offset, stride, u, q, v, a, masses, damping, stiffn
             strains(n, corners, e0, y[0], ends[0], c[0], strain[0])
             B[:] = 0.0
             gradient(n, c[0], lanes(grad))
-            motion_rows(n, True, corners, corners, R, lanes(grad), y[0], ends[0], work, lanes(B))
+            motion_rows(True, corners, corners, R, lanes(grad), y[0], ends[0], work, lanes(B))
             stiffness_products(n, S, lanes(B), SB, lanes(K))
             stiff_, damp_ = lanes(K), lanes(C)
             if damps or exact:
@@ -389,8 +395,8 @@ def tangents(of, own, exact, offset, stride, u, q, v, a, masses, damping, stiffn
                             spun(w[i, 3:6], corners[i, o : o + 3], levers[i, o : o + 3])
                     changes[:] = 0.0
                     gradient(n, c[1], lanes(grad_rate))
-                    motion_rows(n, True, corners, corners, R, lanes(grad_rate), y[1], ends[1], work, lanes(changes))
-                    motion_rows(n, False, levers, corners, R, lanes(grad), y[0], ends[0], work, lanes(changes))
+                    motion_rows(True, corners, corners, R, lanes(grad_rate), y[1], ends[1], work, lanes(changes))
+                    motion_rows(False, levers, corners, R, lanes(grad), y[0], ends[0], work, lanes(changes))
                     by = lanes(changes)
                     for i in range(6 * n):
                         for j in range(6 * n):
@@ -408,14 +414,14 @@ def tangents(of, own, exact, offset, stride, u, q, v, a, masses, damping, stiffn
             for i in range(n):
                 for j in range(n):
                     dd[i, j] = 0.0 * beta
-            add_stress_stiffness(n, strain[2], corners, R, L, minus, (xx, xd, dd), y[2], ends[2], three, stiff_)
+            add_stress_stiffness(strain[2], corners, R, arms, weights, y[2], ends[2], three, stiff_)
             if exact:
                 gather_rates(n, index, first, a[s], rates[1])
-                inertia_forces(n, w, acc, corners, h, of.gravity, R, work, y[3], y[4], y[5])
-                add_inertia_tangent(n, w, corners, h, R, y, L, minus, (xx, xd, dd), three, damp_, stiff_)
+                inertia_forces(w, acc, corners, h, of.gravity, R, y)
+                add_inertia_tangent(w, (corners, h), R, y, arms, weights, three, (damp_, stiff_))
             else:
                 M[:] = 0.0
-                add_mass(n, corners, h, L, minus, xx, xd, dd, three, lanes(M))
+                add_mass(corners, h, arms, weights, three, lanes(M))
                 scatter_group(n, M, first, offset, stride, masses[s])
             if damps or exact:
                 scatter_group(n, C, first, offset, stride, damping[s])
@@ -434,6 +440,7 @@ def add_masses(index, kind, corner, mass, fixed, offset, stride, q, masses):
     )
     xx, xd, dd = lanes(np.empty((n, n, LANES))), lanes(np.empty((n, n, LANES))), lanes(np.empty((n, n, LANES)))
     L, minus = lanes(np.empty((2 * n, 3, 3, LANES))), lanes(np.empty((2 * n, 3, 3, LANES)))
+    arms, weights = (L, minus), (xx, xd, dd)
     three = lanes(np.empty((3, 3, 3, LANES)))
     for g in range(kind.shape[0]):
         corners, h = lanes(corner[kind[g, 1]]), lanes(mass[kind[g, 1]])
@@ -443,7 +450,7 @@ def add_masses(index, kind, corner, mass, fixed, offset, stride, q, masses):
             skews(n, corners, R, L)
             negative(n, L, minus)
             M[:] = 0.0
-            add_mass(n, corners, h, L, minus, xx, xd, dd, three, lanes(M))
+            add_mass(corners, h, arms, weights, three, lanes(M))
             scatter_group(n, M, g * LANES, offset, stride, masses[s])
 
 

@@ -43,7 +43,7 @@ ROOMS = {
 SHARE = 20 / 300  # of all mutants, in each room at least
 # Operators on bits and decorators make no sense of numbers, and those on variables need names.
 UNFIT = re.compile("Bit|Shift|Invert|Decorator|Variable")
-KERNELS = {"kernel", "kernel_with_entry", "inlined", "intrinsic", "compiled"}
+KERNELS = {"kernel", "kernel_with_entry", "inlined", "merged", "intrinsic", "compiled"}
 UNSEEN = ("IndexError", "ZeroDivisionError")  # by compiled kernels
 SEEN = ("AssertionError", "assert", "Failed", "hypothesis", "FlakyFailure", "ExceptionGroup")
 FIRST, FURTHER = 10.0, 200.0  # s, of tests that judge, and of more for a mutant that they do not see

@@ -119,14 +119,16 @@ def compiled(function: Callable[..., Any], has_entry: bool = False) -> Any:
     return Kernel(function, targetoptions=options, pipeline_class=KernelCompiler)
 
 
-def compiled_inside(function: Callable[..., Any], kept: Callable[[Any], Any] = lambda kernel: kernel) -> Any:
+def compiled_inside(
+    function: Callable[..., Any], kept: Callable[[Any], Any] = lambda kernel: kernel, merged: bool = False
+) -> Any:
     """A kernel that only kernels call; with a tested version of numba it raises TypeError if Python calls it.
 
-    kept : attaches its cache to it.
+    kept : attaches its cache to it. merged : whether LLVM must put its instructions in place of every call.
     """
     if not KNOWN or numba.config.DISABLE_JIT:
         return kept(compiled(function))
-    return InnerKernel(function, kept)
+    return InnerKernel(function, kept, merged)
 
 
 def _options(function: Callable[..., Any]) -> dict[str, Any]:
@@ -415,14 +417,14 @@ if KNOWN:
         faster start.
         """
 
-        def __init__(self, function: Callable[..., Any], kept: Callable[[Any], Any]) -> None:
-            self.py_func, self._kept = function, kept
+        def __init__(self, function: Callable[..., Any], kept: Callable[[Any], Any], merged: bool) -> None:
+            self.py_func, self._kept, self._merged = function, kept, merged
             update_wrapper(self, function)
 
         @cached_property
         def _kernel(self) -> Any:
             wrappers = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-            options = {"nopython": True, **wrappers, **_options(self.py_func)}
+            options = {"nopython": True, **wrappers, **_options(self.py_func), "forceinline": self._merged}
             return self._kept(_Inside(self.py_func, targetoptions=options, pipeline_class=InnerCompiler))
 
         @property
