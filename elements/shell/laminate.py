@@ -83,6 +83,18 @@ def wall_of_plies(plies: Sequence[Ply], offset: float) -> Wall:
     return Wall(C, densities @ powers, total, free)
 
 
+def walls_of_sheet(ply: Ply, thicknesses: Floats, offset: float) -> list[Wall]:
+    """The walls of a ply of each thickness (k,) m; offset : as in ``wall_of_plies``."""
+    one, t = wall_of_plies([ply], 0.0), thicknesses / ply.thickness
+    # moments of the thickness about the reference surface
+    powers = np.stack([t, -offset * t, t * (offset**2 + thicknesses**2 / 12.0)], axis=1)
+    C = np.zeros((len(t), 8, 8))
+    C[:, 6:, 6:] = t[:, None, None] * one.stiffness[6:, 6:]
+    for rows, columns, k in ((0, 0, 0), (0, 3, 1), (3, 0, 1), (3, 3, 2)):
+        C[:, rows : rows + 3, columns : columns + 3] = powers[:, k, None, None] * one.stiffness[:3, :3]
+    return [Wall(*each, one.free) for each in zip(C, one.mass[0] * powers, thicknesses.tolist(), strict=True)]
+
+
 @dataclass(frozen=True, eq=False)
 class PlyRecovery:
     """Stresses of p plies along and across the fibres and in shear, at the side behind the normal and at that in front.

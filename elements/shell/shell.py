@@ -16,6 +16,7 @@ from femb.base.quantity import Group
 from femb.base.types import (
     NOT_NEGATIVE,
     POSITIVE,
+    Coordinates,
     Direction,
     Floats,
     Ints,
@@ -34,7 +35,7 @@ from femb.elements.marker import Marker, Place
 from femb.elements.records import RecordedSystem, Records
 from femb.elements.shell.attachment import ON_NODE, ShellPoint, attached
 from femb.elements.shell.bulk_shell import BulkShell, is_bulk_data, read_bulk_shell
-from femb.elements.shell.laminate import Wall, wall_of_plies
+from femb.elements.shell.laminate import Wall, wall_of_plies, walls_of_sheet
 from femb.elements.shell.mesh import (
     ShellMesh,
     mesh_of_file,
@@ -104,7 +105,8 @@ class Shell(Item):
     """its unit of length"""
     group: str | None = None
     """the cell set or physical group of the mesh that is the shell, by default all"""
-    thickness: Annotated[float | None, Unit("m"), POSITIVE] = None
+    thickness: Annotated[Coordinates | None, Unit("m")] = None
+    """one, or a list of that of each element, quadrilaterals first"""
     material: str | Material | None = None
     """one of femb.MATERIALS by its name, or a Material"""
     plies: list[Ply] | None = None
@@ -180,9 +182,9 @@ class Shell(Item):
             for word in ("velocity", "angular_velocity"):
                 check.require(word, getattr(self, word) is None, "a shell on a body starts with it: give it there")
         size = float(np.ptp(mesh.nodes, axis=0).max())
-        if self.thickness is not None and self.thickness > THICK * size:
+        if self.thickness is not None and (largest := float(np.max(self.thickness))) > THICK * size:
             warnings.warn(
-                f"shells.{self.name}.thickness: {self.thickness:g} m is more than half of the size of the shell, "
+                f"shells.{self.name}.thickness: {largest:g} m is more than half of the size of the shell, "
                 f"{size:.3g} m: is it in millimetres?",
                 FembWarning,
                 stacklevel=4,
@@ -263,13 +265,32 @@ class Shell(Item):
             check.fail("offset", "given beside 'stiffness_matrix', which contains it")
         if self.plies is not None:
             check.require("plies", self.plies, "wanted a list of plies, from behind to in front of the normal")
+        if self.thickness is not None and "thickness" not in check.bad:
+            self._check_thickness(check)
         if check.bad & {"thickness", "material", "plies", "offset", *DIRECT, "rotary_inertia", "non_structural_mass"}:
             return
         word = "plies" if self.plies else "stiffness_matrix" if direct else "offset" if self.offset else "thickness"
         self._check_stiffness(check, word)
 
+    def _check_thickness(self, check: Checks) -> None:
+        given = as_numbers(self.thickness)
+        if given is None or given.ndim > 1:
+            check.fail("thickness", f"got {shown(self.thickness)}, wanted a number or a list of numbers")
+            return
+        if given.ndim and not {"elements", "corners", *GEOMETRY, "mesh_unit", "group"} & check.bad:
+            try:
+                count = len(self.geometry.quads) + len(self.geometry.triangles)
+            except FembError:
+                return  # said of the geometry
+            if given.shape != (count,):
+                check.fail("thickness", f"got {given.size} numbers, wanted one, or one of each of the {count} elements")
+        wrong = given.ravel()[~(given.ravel() > 0.0)]
+        if wrong.size:
+            check.fail("thickness", f"got {wrong[0]:g}, must be above zero")
+
     def _check_stiffness(self, check: Checks, word: str) -> None:
-        for C in (wall.stiffness for wall in self.walls):
+        # those of sheets of one material differ by factors alone
+        for C in (wall.stiffness for wall in (self.walls[:1] if self._listed else self.walls)):
             if np.abs(C - C.T).max() > 1e-9 * np.abs(C).max():
                 check.fail("stiffness_matrix", "is not symmetric, or the shear_stiffness is not")
                 return
@@ -423,18 +444,34 @@ class Shell(Item):
         """Stiffness and mass per area of its walls."""
         if self.bulk is not None:
             return tuple(self._loaded(laid.wall) for laid in self.bulk.walls)
+        if self._listed:
+            return tuple(map(self._loaded, walls_of_sheet(self._sheet(1.0), self._thicknesses[0], self.offset)))
         return (self._loaded(self._described_wall),)
 
     def wall_of(self, corners: int) -> Ints:
         """(e,) number of the wall of each element with so many corners."""
         if self.bulk is not None:
             return self.bulk.wall_of[corners]
+        if self._listed:
+            quads = len(self.geometry.quads)
+            return self._thicknesses[1][slice(0, quads) if corners == 4 else slice(quads, None)]
         return np.zeros(len(self.geometry.quads if corners == 4 else self.geometry.triangles), dtype=np.int64)
 
     @property
     def wall(self) -> Wall:
         """Stiffness and mass per area; the first of several walls."""
         return self.walls[0]
+
+    @property
+    def _listed(self) -> bool:
+        """Whether each element has a thickness of its own."""
+        return self.thickness is not None and np.ndim(self.thickness) > 0
+
+    @cached_property
+    def _thicknesses(self) -> tuple[Floats, Ints]:
+        """The thicknesses of a list without those that are equal, and the number of each element's."""
+        found, which = np.unique(np.asarray(self.thickness), return_inverse=True)
+        return found, which
 
     @property
     def _described_wall(self) -> Wall:
@@ -454,21 +491,26 @@ class Shell(Item):
             return self.bulk.walls[0].plies if len(self.walls) == 1 else []
         if self.plies is not None:
             return self.plies
-        if self.thickness is None:
-            return []
+        return [] if self.thickness is None or self._listed else [self._sheet(self.thickness)]
+
+    def _sheet(self, thickness: float) -> Ply:
+        """A wall of the material as one ply."""
         one = self._isotropic
         moduli = (one.youngs_modulus, one.youngs_modulus), one.shear_modulus, one.poissons_ratio
         expansion = None if one.expansion is None else (one.expansion, one.expansion)
-        return [Ply(self.thickness, 0.0, *moduli, one.density, expansion=expansion)]
+        return Ply(thickness, 0.0, *moduli, one.density, expansion=expansion)
 
     def pretension_strain(self, wall: Wall) -> Floats:
         """(6,) strains and curvatures of a wall at which the pretension would vanish, material axes."""
         forces = np.zeros(6)
-        forces[:3] = 0.0 if self.pretension is None else self.pretension
+        if self.pretension is None:
+            return forces
+        forces[:3] = self.pretension
         return np.asarray(-np.linalg.solve(wall.stiffness[:6, :6], forces))
 
     def doubts(self, model: ModelView) -> Iterator[str]:
-        return doubts_of_plies(f"shells.{self.name}.{'material' if self.plies is None else 'plies'}", self.layers)
+        layers = [self._sheet(1.0)] if self._listed else self.layers
+        return doubts_of_plies(f"shells.{self.name}.{'material' if self.plies is None else 'plies'}", layers)
 
     def _loaded(self, wall: Wall) -> Wall:
         return replace(wall, mass=wall.mass + np.array([self.non_structural_mass, 0.0, 0.0]))
