@@ -29,8 +29,8 @@ from femb.system.constraints import bound_projection
 FormedAt = tuple[Any, ...]
 
 # Of steps that are taken again: the tolerance of Newton's iteration, relative to the usual one; relative corrections up
-# to which those that do not decrease are rounding; and the largest number of them.
-GIVEN, AT_REST, MOST = 1e-9, 1e-12, 60
+# to which those that do not decrease are rounding, in each try; and the largest number of them.
+GIVEN, AT_REST, MOST = 1e-9, (1e-12, 1e-12, 1e-11, 1e-10), 60
 
 
 class ImplicitStepper(VariableStep[ImplicitFormulation, float]):
@@ -314,7 +314,8 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, float]):
         self._times = times
         if self.given is not None:
             # to rounding, in as many iterations as that takes
-            newton, most = Convergence(GIVEN * self.tolerance, inf, 0.0, 0.0, inf, 0.0, AT_REST / self.run.rtol), MOST
+            rounding = AT_REST[self._tries] / self.run.rtol
+            newton, most = Convergence(GIVEN * self.tolerance, inf, 0.0, 0.0, inf, 0.0, rounding), MOST
         if form is form.system and not form.inputs_of_state:
             form.system.inputs_along(times, self.q, self.v, u)
         elif not form.inputs_of_state:

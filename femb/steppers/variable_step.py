@@ -306,6 +306,7 @@ class VariableStep(ABC, Generic[F, T]):
     # where the steps are noted, and those that are to be taken again; see ``femb.steppers.replay``
     record: StepRecord | None = None
     given: GivenSteps | None = None
+    _tries = 0
     # see ``femb.base.memory``; q, v, work and the rest are those of the method
     memory: ClassVar[tuple[str, ...]] = ("h", "_contacts", "statistics")
 
@@ -389,7 +390,8 @@ class VariableStep(ABC, Generic[F, T]):
     def _solved(self, h: float, end: float) -> T:
         """A step of given length, solved, whose end is on the constraints. Raises ReplayError."""
         cause: str | Exception = NOT_CONVERGED
-        for _ in range(TRIES):
+        for k in range(TRIES):
+            self._tries = k
             try:
                 trial = self._solve(h, end)
                 if trial is not None:
