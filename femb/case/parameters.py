@@ -319,8 +319,7 @@ def _whole(document: dict[str, Any], key: str) -> str:
     """The words for an entry that takes whole numbers or truth values only; else nothing."""
     table, name, *path = typed_key(key) if "." in key else (key, "")
     item = document.get(table, {}).get(name) if isinstance(document.get(table), dict) else None
-    words = kinds().get(table)
-    if words is None or not isinstance(item, dict) or len(path) != 1:
+    if not isinstance(item, dict) or len(path) != 1 or (words := kinds().get(table)) is None:
         return ""
     kind = kind_in(item, words)[0]
     options = choices(keys_of(kind)[path[0]]) if kind and path[0] in keys_of(kind) else ()

@@ -26,6 +26,7 @@ STRING = re.compile(
 )
 BLANK = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
 LOOSE = re.compile(r"""\s*(?:"(?:\\.|[^"\\\n])*"|'[^'\n]*'|[^\s."'=#\[\]{},\\][^."'=#\[\]{},\\\n]*)\s*""")
+BARE = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
 LOOSE_KEY = re.compile(rf"{LOOSE.pattern}(?:\.{LOOSE.pattern})*")
 SCALAR = re.compile(r"[^,\]}\n#]*")
 
@@ -79,6 +80,8 @@ def split_key(text: str) -> KeyPath:
 
 def typed_key(text: str) -> KeyPath:
     """Read a key in which names with blanks may stand without quotes, as ``beams.right boom.length``."""
+    if BARE.fullmatch(text):
+        return tuple(text.split("."))
     try:
         return split_key(text)
     except ValueError:

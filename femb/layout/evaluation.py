@@ -149,9 +149,12 @@ class Evaluation:
         self.add_tangents(u[None], q[None], v[None], a[None], *data)
         return data[0, 0], data[1, 0]
 
-    def _tangent_call(self, term: Tangent, arrays: dict[str, Floats], outputs: dict[str, Floats]) -> Call:
+    def _tangent_call(
+        self, term: Tangent, arrays: dict[str, Floats], outputs: dict[str, Floats],
+        blocks: tuple[Ints, Ints] | None = None,
+    ) -> Call:  # fmt: skip
         read, matrices = [arrays[name] for name in term.reads], [outputs[name] for name in term.gives]
-        args = *term.kept, *self._blocks_of(term.starts), *read, *matrices
+        args = *term.kept, *(blocks or self._blocks_of(term.starts)), *read, *matrices
         return BoundSequence(term.kernel(*args)) if term.composed else Bound(term.kernel, *args, check=term.check)
 
     def element_masses(self, q: Floats) -> list[tuple[Ints, Floats]]:
@@ -166,6 +169,36 @@ class Evaluation:
                 out = np.zeros((1, private.count * private.n**2))
                 Bound(term.kernel, *term.kept, private.offset, private.stride, q[None], out, check=term.check)()
                 found.append((private.indices, private.matrices(out[0])))
+        return found
+
+    def element_tangents(
+        self, u: Floats, q: Floats, v: Floats, a: Floats, sizes: Callable[[Ints], tuple[int, ...]]
+    ) -> list[tuple[Ints, Floats, Floats]]:
+        """As ``element_masses``, of the exact derivatives at one state: places (e, g), C and K (e, g, g).
+
+        sizes : of the groups that begin at starts (e, groups), at least.
+        """
+        found, arrays = [], {"u": u[None], "q": q[None], "v": v[None], "a": a[None]}
+        for of_batch in self.tangents:
+            for term in (each for each in of_batch if each.exact):
+                private = PrivateBlocks(term.starts, sizes(term.starts))
+                damping, stiffness = out = np.zeros((2, 1, private.size))
+                self._tangent_call(term, arrays, dict(zip("dk", out, strict=True)), (private.offset, private.stride))()
+                found.append((private.indices, private.matrices(damping[0]), private.matrices(stiffness[0])))
+        return found
+
+    def element_forces(self, u: Floats, q: Floats, v: Floats, a: Floats) -> list[tuple[Ints, Floats]] | None:
+        """Places (e, g) and residuals (e, g) of the elements at one state; None where elements are not told apart."""
+        found, read = [], {"u": u[None], "q": q[None], "v": v[None], "a": a[None]}
+        for force in (each for of_batch in self.forces for each in of_batch):
+            if (ranges := force.ranges) is None:
+                return None
+            rows = np.zeros((len(ranges.starts), 1, sum(ranges.sizes)))
+            arguments = *(read[name] for name in force.reads), *([np.ones(len(force.parts))] if force.parts else [])
+            failed = Bound(force.kernel, *ranges.kept(slice(0, len(rows))), *arguments, np.zeros(v[None].shape), rows)()
+            if force.check is not None:
+                force.check(failed)
+            found.append((PrivateBlocks(ranges.starts, ranges.sizes).indices, rows[:, 0]))
         return found
 
     # Energies

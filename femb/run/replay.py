@@ -49,12 +49,13 @@ class RecordedRun:
         self._record, self._solved = StepRecord(), list[SolvedStep]()
         self.results = self._motion(system, self.run, self._noted)
 
-    def of(self, model: Model, halved: bool = False) -> Results:
-        """The results of the same steps, or of their halves, in another model.
+    def of(self, model: Model, halved: bool = False, duration: float | None = None) -> Results:
+        """The results of the same steps, or of their halves, in another model, up to another duration (s).
 
         Raises ReplayError, ModelError, SolveError.
         """
-        run = replace(self.run, step=0.5 * self.run.step) if halved and self.run.step else self.run
+        run = replace(self.run, duration=duration or self.run.duration)
+        run = replace(run, step=0.5 * run.step) if halved and run.step else run
         steps = self._record.halved() if halved else self._record.steps
         return self._again(system_of(model, run.assembles), run, steps, [])
 

@@ -8,15 +8,18 @@ x has the motion of a mode and its reactions. The partial derivatives are those 
 start: what moves the start moves the state.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from femb.base.errors import ModelError
-from femb.base.types import Complexes, Floats
+from femb.base.types import Complexes, Floats, Ints
+from femb.layout.element import Batch
 from femb.layout.layout import Layout
+from femb.layout.terms import same_arguments
 from femb.model.model import Model
 from femb.numerics import rotations
 from femb.recording.recording import Recording
@@ -27,8 +30,14 @@ from femb.statics.solve import Statics
 from femb.system.system import System
 from femb.vibration.completion import system_of
 
+if TYPE_CHECKING:
+    from scipy.sparse import csc_array
+    from scipy.sparse.linalg import SuperLU
+
 # Largest displacement, by the size of the model, or rotation of the differences along a motion.
 STEP = 1e-4
+# Blocks of unknowns of which an output of one node is; sums over elements beside the equations, relative to these.
+MOST, SUMMED = 64, 1e-9
 # Of the terms of x.R_P: less is a bifurcation.
 LIMIT = 1e-6
 Number: TypeAlias = Callable[[Results], float]
@@ -102,6 +111,18 @@ class StaticForm:
 
         Raises RuntimeError: a singular A.
         """
+        A, factors = self._factors if border is None else self._factorised(border)
+        right = right if border is None else np.append(right, 0.0)
+        x = factors.solve(right)
+        x = x + factors.solve(right - A @ x)
+        return np.asarray(x if border is None else x[:-1])
+
+    @cached_property
+    def _factors(self) -> "tuple[csc_array, SuperLU]":
+        return self._factorised(None)
+
+    def _factorised(self, border: Floats | None) -> "tuple[csc_array, SuperLU]":
+        """A, bordered by a motion (n_v,), and its factors."""
         from scipy.sparse import block_array, csc_array
         from scipy.sparse.linalg import splu
 
@@ -112,11 +133,66 @@ class StaticForm:
         if border is not None:
             column = csc_array(np.append(border, np.zeros(A.shape[0] - len(border)))[:, None])
             A = csc_array(block_array([[A, column], [column.T, None]]))
-            right = np.append(right, 0.0)
-        factors = splu(A.tocsc())
-        x = factors.solve(right)
-        x = x + factors.solve(right - A @ x)
-        return np.asarray(x if border is None else x[:-1])
+        return A, splu(A.tocsc())
+
+    def weights(self, number: Callable[[Equilibrium], float]) -> Floats:
+        """w (n_v + n_c,) of A^T w = g_q of a number that few blocks of unknowns change. Raises ModelError: many do."""
+        starts, nominal = self.side.statics.twin.pattern.block_start, number(self.state)
+        arbitrary, gradient = np.random.default_rng(0).standard_normal(int(starts[-1])), np.zeros(int(starts[-1]))
+        waiting, found = [(0, len(starts) - 1)], list[int]()
+        while waiting:
+            first, last = waiting.pop()
+            motion, part = np.zeros_like(gradient), slice(starts[first], starts[last])
+            motion[part] = arbitrary[part]
+            if first == last or number(self.along(motion, STEP)) == nominal:
+                continue
+            if last == first + 1:
+                found.append(first)
+                if len(found) > MOST:
+                    raise ModelError("statics: an output of the motion of many nodes")
+                continue
+            middle = (first + last) // 2
+            waiting += [(first, middle), (middle, last)]
+        for i in (i for k in found for i in range(starts[k], starts[k + 1])):
+            unit = np.zeros_like(gradient)
+            unit[i] = 1.0
+            gradient[i] = self.slope(number, unit)
+        A, factors = self._factors
+        w = factors.solve(gradient, trans="T")
+        return np.asarray(w + factors.solve(gradient - A.T @ w, trans="T"))
+
+    def differing(self, side: StaticSide) -> list[int]:
+        """The numbers of the batches that differ in another model. Raises ModelError: more than elements differs."""
+        pairs = list(zip(self._batches(self.side), self._batches(side), strict=False))
+        changed = [k for k, pair in enumerate(pairs) if not same_arguments(*map(_terms, pair))]
+        rows = [self.element_forces(each, changed) for each in (self.side, side)]
+        whole = self.residual(side) - self.residual(self.side)
+        sums = np.zeros(len(whole))
+        for sign, each in zip((-1.0, 1.0), rows, strict=True):
+            for places, forces in each:
+                np.add.at(sums, places[places >= 0], sign * forces[places >= 0])
+        if np.max(np.abs(sums - whole), initial=0.0) > SUMMED * np.max(np.abs(whole), initial=0.0):
+            raise ModelError("statics: more than elements differs beside the value")
+        return changed
+
+    def element_forces(self, side: StaticSide, numbers: Sequence[int]) -> list[tuple[Ints, Floats]]:
+        """Places (e, g) and residuals (e, g) of the elements of batches of a model. Raises ModelError: these do not
+        tell them apart."""
+        found = self.state.found
+        u, v, a = self.side.statics.state(found.q, found.load)
+        evaluation, batches = side.statics.twin.evaluation, self._batches(side)
+        rows = evaluation.of(batches[k] for k in numbers).element_forces(u, found.q, v, a)
+        if rows is None:
+            raise ModelError("statics: elements are not told apart")
+        return rows
+
+    def _batches(self, side: StaticSide) -> Sequence[Batch]:
+        return side.statics.under(self.state.found.load).batches
+
+
+def _terms(batch: Batch) -> list[object]:
+    """The kernels of the forces of a batch, with the arrays that they keep."""
+    return [(each.kernel, each.kept) for each in batch.forces()]
 
 
 def of_equilibrium(form: StaticForm, number: Number) -> Read:
@@ -131,6 +207,28 @@ def of_equilibrium(form: StaticForm, number: Number) -> Read:
         return float(change[-1].real + form.slope(lambda state: number(form.side.results(state)), motion))
 
     return numbers, derivative
+
+
+def of_elements(form: StaticForm, number: Number) -> "Callable[[StaticSide], list[Complexes]]":
+    """(e, 2): what the elements of a model add to a number of results, by the weights of their equations, which are
+    found on first use, and numbers that tell them apart. Raises ModelError: the number, or more, changes by itself."""
+    weights, nominal = list[Floats](), number(form.side.results(form.state))
+    changed = list[int]()
+
+    def numbers(side: StaticSide) -> list[Complexes]:
+        if not weights:
+            w = form.weights(lambda state: number(form.side.results(state)))
+            weights.extend((-w, np.random.default_rng(0).standard_normal(len(w))))
+        if side is not form.side:
+            changed[:] = form.differing(side)
+            if abs(number(side.results(form.at(side))) - nominal) > SUMMED * abs(nominal):
+                raise ModelError("statics: the number changes beside the value")
+        return [
+            np.stack([np.sum(np.where(places >= 0, w[places], 0.0) * forces, axis=1) for w in weights], axis=1) + 0j
+            for places, forces in form.element_forces(side, changed)
+        ]
+
+    return numbers
 
 
 def of_critical(form: StaticForm, mode: Floats) -> Read:

@@ -1,7 +1,7 @@
 """Outputs of a study: histories of quantities, their reductions, events, and the catalogue of all outputs."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, ClassVar, Protocol, TypeVar
 
 import numpy as np
@@ -15,8 +15,9 @@ from femb.results.names import STRESSES, named
 from femb.results.pointing import MEASURES, PERCENT, pointing
 from femb.results.results import Results
 from femb.run.static import StaticResults
-from femb.run.static_derivatives import StaticSide, last_of, of_equilibrium
+from femb.run.static_derivatives import StaticSide, last_of, of_elements, of_equilibrium
 from femb.small_motions.eigenproblem import EigenProblem
+from femb.small_motions.element_forms import element_mass
 from femb.vibration.mode_derivatives import ModeForm
 from femb.vibration.mode_sweep import followed
 from femb.vibration.modes import Modes
@@ -88,6 +89,9 @@ class Analyses(Protocol):
     def small_motions(self, held: str | None, start: str | None, damped: bool) -> EigenProblem:
         """The matrices that these modes are of."""
 
+    def differing(self, held: str | None, start: str | None, damped: bool) -> EigenProblem:
+        """These matrices of the elements that differ from the nominal ones. Raises ModelError: more differs."""
+
     def loop(self, start: str | None) -> "Loop":
         """The loop of the controllers."""
 
@@ -106,17 +110,31 @@ class Analyses(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
+class ByElements:
+    """A derivative of which each element has its own part.
+
+    numbers : (e, n + 1) of classes of elements of a model; the last tell the elements apart. Raises ModelError where
+    elements are not told apart, or more changes. derivative : of the output by the changes (n,) of their sum.
+    """
+
+    numbers: Callable[[Analyses], list[Complexes]]
+    derivative: Callable[[Complexes], float]
+
+
+@dataclass(frozen=True, eq=False)
 class ByChanges:
     """The way an output is differentiated: by the changes of numbers that are read from models beside the nominal one.
 
     numbers : (n,) of a model, real or complex; what is taken from the nominal one, as shapes and frequencies, is frozen
     in it. derivative : of the output by the changes (n,) of them. way : empty where it follows from equations; else
-    what is carried out beside the value, of which differences are taken.
+    what is carried out beside the value, of which differences are taken. elements : the way of parameters of single
+    elements, which are many.
     """
 
     numbers: Callable[[Analyses], Complexes]
     derivative: Callable[[Complexes], float]
     way: str = ""
+    elements: ByElements | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -223,10 +241,21 @@ class ModeOutput(StudyOutput):
         modes = analyses.solution(*of)
         place = self.place(analyses)
         form, value = ModeForm.of(modes, place), complex(modes.eigenvalues[place])
-        return ByChanges(
-            lambda other: form.numbers(other.small_motions(*of)),
-            lambda change: self.of_rate(value, form.derivative(change)),
-        )
+
+        def derivative(change: Complexes) -> float:
+            return self.of_rate(value, form.derivative(change))
+
+        def of_elements(other: Analyses) -> list[Complexes]:
+            return form.of_elements(other.differing(*of))
+
+        def numbers(other: Analyses) -> Complexes:
+            # by elements little cancels
+            try:
+                return np.asarray(sum(each[:, :-1].sum(axis=0) for each in of_elements(other)))
+            except ModelError:
+                return form.numbers(other.small_motions(*of))
+
+        return ByChanges(numbers, derivative, elements=ByElements(of_elements, derivative))
 
     def found(self, analyses: Analyses) -> Modes:
         """The modes, at least as many as asked for."""
@@ -278,6 +307,12 @@ class Mass(StudyOutput):
 
     def value(self, analyses: Analyses) -> float:
         return analyses.mass_properties()[0]
+
+    def frozen(self, analyses: Analyses) -> ByChanges:
+        elements = ByElements(
+            lambda other: element_mass(other.differing(None, None, False)), lambda change: float(change[0].real)
+        )
+        return replace(super().frozen(analyses), elements=elements)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -380,7 +415,9 @@ class Statistic(StudyOutput):
         except ModelError:
             return Statistic.frozen(self, analyses)  # of a free structure
         numbers, derivative = of_equilibrium(form, number)
-        return ByChanges(lambda other: numbers(other.static_side()), derivative)
+        own = of_elements(form, number)
+        elements = ByElements(lambda other: own(other.static_side()), lambda change: float(change[0].real))
+        return ByChanges(lambda other: numbers(other.static_side()), derivative, elements=elements)
 
     def _history(self, analyses: Analyses) -> History:
         return history(analyses.results(self.analysis), self.of)

@@ -239,6 +239,17 @@ class RunAnalyses:
             return self.sides.central(*key)
         return self.once(("motion", *key), make)
 
+    def differing(self, held: str | None, start: str | None, damped: bool) -> EigenProblem:
+        key = held, start or self.start, damped
+        assert self.sides is not None
+        beside = self.sides.beside(*key)
+        found = beside.central() if self.central else self.once(
+            ("differing", *key), lambda: beside.of(self.described.model)
+        )  # fmt: skip
+        if found is None:
+            raise ModelError("more than elements differs beside the value")
+        return found
+
     def loop(self, start: str | None) -> Loop:
         return self.once(("loop", start), lambda: loop(self.described.model, start=start or self.start))
 

@@ -13,9 +13,9 @@ Source: docs/theory/sensitivities.md.
 import inspect
 import shlex
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -24,20 +24,21 @@ import numpy as np
 from femb.base.errors import FembError, ModelError, Problem, SolveError
 from femb.base.html import Tabled
 from femb.base.options import Run
-from femb.base.types import Bools, Complexes, Floats
+from femb.base.types import Bools, Floats
 from femb.base.values import nearest
 from femb.case.build import KnownItems, kind_in, read_table
 from femb.case.compose import composed
 from femb.case.parameters import Differentiable, Parameter, differentiable, document_of, read_parameters, refusal
-from femb.case.text import parse_toml, text_of
+from femb.case.text import KeyPath, dotted, parse_toml, text_of, typed_key
 from femb.model.model import Model
 from femb.numerics.threads import limited_threads, one_blas_thread
 from femb.results.array_file import write_arrays
 from femb.results.results import Results
 from femb.run.replay import RecordedRun
-from femb.run.tangents import Column, RunTangents
-from femb.small_motions.beside import Neighbours
+from femb.run.tangents import RunTangents
 from femb.steppers.replay import ReplayError
+from femb.study.beside import BesideValue
+from femb.study.jointly import Jointly, groups, merged
 from femb.study.linear_outputs import OUTPUTS
 from femb.study.outputs import BY_STEPS, ByChanges, StudyOutput
 from femb.study.runner import RunAnalyses, Runner
@@ -48,15 +49,15 @@ from femb.study.variables import Variable
 # cancel, so that rounding is small; numbers of whole analyses need longer ones. Of runs events must not move by more
 # than the steps before them.
 STEPS, OF_ANALYSES, OF_RUNS = (1e-4, 1e-3, 1e-2), (1e-3, 1e-2, 1e-4), (1e-4, 1e-5, 1e-3)
+# Those of many parameters at once, of polynomials of degree four.
+TOGETHER = 1e-3, 1e-2, 1e-4
 # An error is small beside the derivative, of runs and of whole analyses, which cost more, less so; or beside the value
 # of the output by that of the parameter.
 SMALL, SMALL_OF_RUNS, NOTHING = 1e-8, 1e-6, 1e-11
-# Relative difference of two quotients of a linear number.
-LINEAR = 1e-9
-# Places of the values on one side, in steps.
-PLACES = 0.25, 0.5, 0.75, 1.0, 1.5
 # What a table warns of, relative to the derivative.
 DOUBTFUL = 1e-6
+# The option of a run that its outputs depend on.
+DURATION = "run.duration"
 # Part of the difference to steps of twice the length that those of order 3 leave, to which stiff parts reduce methods.
 OF_COARSE = 1.0 / 7.0
 # Parts of parameters along which they change together.
@@ -267,13 +268,31 @@ def parameters_of(study: Study, by: Sequence[str] | Mapping[str, Any] | str | No
             raise ModelError("by: is missing; wanted entries of the case, as 'springs.left.stiffness'")
         return known
     found = {}
-    for name in [by] if isinstance(by, str) else by:
+    names = [by] if isinstance(by, str) else by
+    for name in [every for each in names for every in (matching(study, each) if "*" in each else [each])]:
         if name not in known and "." not in name and study.build is None:
             raise ModelError(
                 f"by: no parameter {name!r}{nearest(name, known)}; wanted one, or an entry as bodies.hub.mass"
             )
         found[name] = known.get(name) or Parameter(name=name, entry=name)
     return found
+
+
+def matching(study: Study, pattern: str) -> list[str]:
+    """The entries of the case of which keys match, where * stands for a part of one. Raises ModelError: none."""
+    found: list[tuple[KeyPath, Any]] = [((), given_entries(study))]
+    for part in typed_key(pattern):
+        found = [((*path, key), each) for path, value in found for key, each in _items(value) if fnmatchcase(key, part)]
+    if not found:
+        raise ModelError(f"by: no entry of the case matches {pattern!r}; * stands for names, and numbers of a list")
+    return [dotted(path) for path, _ in found]
+
+
+def _items(value: Any) -> list[tuple[str, Any]]:
+    """The entries of a table or a list, with their keys."""
+    if isinstance(value, dict):
+        return list(value.items())
+    return [(str(k), each) for k, each in enumerate(value)] if isinstance(value, list) else []
 
 
 def _of_variable(variable: Variable) -> Parameter:
@@ -320,7 +339,7 @@ class CaseFamily:
             document |= self.base
         self.base |= fixed or {}
         self.nominal = self.analyses({})
-        model = self.nominal.described.model
+        model, self.document = self.nominal.described.model, document
         self.parameters = [differentiable(each, document, model) for each in parameters.values()]
         factors = [each for each in self.parameters if each.parameter.relative and each.value != 1.0]
         for each in factors:
@@ -357,7 +376,7 @@ class Differences(CaseFamily):
         if self.recorded is None:
             self.recorded = RecordedRun(model, run)
             return self.recorded.results
-        return self.recorded.of(model, self.halved)
+        return self.recorded.of(model, self.halved, run.duration)
 
     def _by_halves(self, outputs: list[int], some: list[int], derivatives: Floats) -> Floats:
         """(o, k): differences of derivatives of runs to those by half the steps, along some parameters at once.
@@ -388,7 +407,7 @@ class Differences(CaseFamily):
         found[np.ix_(outputs, some)] = np.abs(finer - along)[:, None] / (sizes * np.sqrt(len(sizes)))
         return found
 
-    def _by_doubles(self, outputs: list[int], besides: "list[_Beside]") -> Floats:
+    def _by_doubles(self, outputs: list[int], besides: list[BesideValue]) -> Floats:
         """(o, k): what the steps leave of derivatives that follow tangents, from those by steps of twice the length.
 
         outputs : the numbers of the outputs of runs. besides : the analyses beside each parameter.
@@ -415,14 +434,22 @@ class Differences(CaseFamily):
             units = {name: output.unit(self.nominal) for name, output in self.outputs.items()}
             frozen = {name: output.frozen(self.nominal) for name, output in self.outputs.items()}
             runs = [i for i, each in enumerate(frozen.values()) if each.way == BY_STEPS]
+            others = [name for i, name in enumerate(frozen) if i not in runs]
+            for parameter in (each.parameter for each in self.parameters):
+                for key in (key for key in parameter.keys if key.startswith("run.")):
+                    if key != DURATION:
+                        raise refusal(parameter, f"{key} says how motions are computed, and is no number of the model")
+                    if others:
+                        raise refusal(parameter, f"{others[0]!r} is of no motion in time, and does not depend on {key}")
             self.tangents = self._tangents(runs)
             ways = {each.way for each in frozen.values()}
             steps = OF_RUNS if runs and self.tangents is None else OF_ANALYSES if any(ways) else STEPS
+            known = self._jointly(list(frozen.values()), values)
             # those of all parameters first, whose tangents are found at once
             firsts = [self._beside(each, steps[0]) for each in self.parameters]
             columns = [
-                self._column(each, first, steps, list(frozen.values()), values)
-                for each, first in zip(self.parameters, firsts, strict=True)
+                self._column(each, first, steps, list(frozen.values()), values, own)
+                for each, first, own in zip(self.parameters, firsts, known, strict=True)
             ]
             found = np.array(columns).transpose(2, 1, 0)
             if runs and self.small <= SMALL:
@@ -446,6 +473,36 @@ class Differences(CaseFamily):
             units | {each.parameter.name: each.unit for each in self.parameters}, self.nominal.described.model.title,
         )  # fmt: skip
 
+    def _jointly(self, frozen: list[ByChanges], values: Floats) -> Floats:
+        """(k, o, 2): derivatives and errors by many parameters of single elements at once; infinite where unknown."""
+        found = np.full((len(self.parameters), len(frozen), 2), np.inf)
+        ways = [(i, each.elements) for i, each in enumerate(frozen) if each.elements is not None]
+        for some in groups(self.parameters) if ways else ():
+            of = [self.parameters[k] for k in some]
+            scales = np.array([each.scale for each in of])
+            waiting = dict(ways)
+            for step in TOGETHER:
+                models = Jointly(self._moved, of, step, self.nominal)
+                for i, way in list(waiting.items()):
+                    try:
+                        new = models.derivatives(way)
+                    except FembError:
+                        # one by one, with their own reasons
+                        del waiting[i]
+                        continue
+                    best = found[some, i]
+                    found[some, i] = np.where(new[:, 1:] < best[:, 1:], new, best)
+                    enough = SMALL_OF_RUNS * np.abs(found[some, i, 0]) + NOTHING * abs(values[i]) / scales
+                    if np.all(found[some, i, 1] <= enough):
+                        del waiting[i]
+                if not waiting:
+                    break
+        return found
+
+    def _moved(self, entries: dict[str, Any]) -> RunAnalyses:
+        """The analyses of the case with entries of many parameters."""
+        return self.analyses(merged(entries, self.document))
+
     def _tangents(self, runs: list[int]) -> RunTangents | None:
         """The tangents of the nominal run, at the instants from which the derivatives of outputs of runs follow."""
         if not runs or self.recorded is None:
@@ -454,24 +511,26 @@ class Differences(CaseFamily):
         parts = [time if (at := outputs[i].instants(self.nominal)) is None else at for i in runs]
         return self.recorded.tangents(np.unique(np.concatenate(parts)))
 
-    def _beside(self, of: Differentiable, step: float, earlier: "_Beside | None" = None) -> "_Beside":
+    def _beside(self, of: Differentiable, step: float, earlier: BesideValue | None = None) -> BesideValue:
         """The analyses a step, relative to the value, beside it; earlier : those by another step."""
-        beside = _Beside(self.analyses, of, step * (abs(of.value) or of.scale), self.nominal)
-        if self.tangents is not None:
+        beside = BesideValue(self.analyses, of, step * (abs(of.value) or of.scale), self.nominal)
+        if self.tangents is not None and DURATION not in of.parameter.keys:
             # of what is linear the tangents are those of any step
             beside.follow(self.tangents, earlier.columns.get(1.0) if earlier and not earlier.curved else None)
         return beside
 
     def _column(
-        self, of: Differentiable, first: "_Beside", steps: Sequence[float], frozen: list[ByChanges], values: Floats
-    ) -> Floats:
-        """(o, 2): derivatives by a parameter and their errors; first : the analyses beside it by the first step."""
-        best = np.full((len(frozen), 2), np.inf)
+        self, of: Differentiable, first: BesideValue, steps: Sequence[float], frozen: list[ByChanges], values: Floats,
+        known: Floats,
+    ) -> Floats:  # fmt: skip
+        """(o, 2): derivatives by a parameter and their errors, of what is not known before; first : the analyses beside
+        it by the first step."""
+        best, missing = known.copy(), np.flatnonzero(~np.isfinite(known[:, 1])).tolist()
         problem: ReplayError | None = None
         small = np.array([max(SMALL_OF_RUNS, self.small) if each.way else self.small for each in frozen])
         for step in steps:
-            beside = first if step == steps[0] else self._beside(of, step, first)
-            for i, each in enumerate(frozen):
+            beside = first if step == steps[0] or not missing else self._beside(of, step, first)
+            for i, each in ((i, frozen[i]) for i in missing):
                 enough = small[i] * abs(best[i, 0]) + NOTHING * abs(values[i]) / of.scale
                 if not np.isfinite(best[i, 1]) or best[i, 1] > enough:
                     try:
@@ -482,121 +541,8 @@ class Differences(CaseFamily):
                     if not np.isfinite(best[i, 1]) or error < best[i, 1]:
                         best[i] = derivative, error
             enough = small * np.abs(best[:, 0]) + NOTHING * np.abs(values) / of.scale
-            if np.all(best[:, 1] <= enough):
+            if np.all((best[:, 1] <= enough)[missing]):
                 break
         if problem is not None and not np.all(np.isfinite(best)):
             raise refusal(of.parameter, str(problem)) from problem
         return best
-
-
-class _Beside:
-    """Analyses at p + s h, each on first use. Where values on one side are refused, those of the other are taken."""
-
-    def __init__(
-        self, make: Callable[[dict[str, Any]], RunAnalyses], of: Differentiable, h: float, nominal: RunAnalyses
-    ) -> None:
-        self.make, self.of, self.h, self.sides = make, of, h, Neighbours(nominal.small_motions)
-        self.known = {0.0: replace(nominal, sides=self.sides, central=True)}
-        # by place the tangents that motions follow, and whether these are no linear functions of the parameter
-        self.columns: dict[float, Column] = {}
-        self.curved = False
-
-    def follow(self, tangents: RunTangents, known: Column | None = None) -> None:
-        """Let motions follow these tangents, unless they have none for the models; known : those of what is linear."""
-        if self.side:
-            pairs, first = [(self.side * r, 0.0) for r in PLACES], (self.side, 0.5 * self.side)
-        else:
-            pairs = [first, _] = [(1.0, -1.0), (0.5, -0.5)]
-
-        def column(pair: tuple[float, float]) -> Column:
-            one, other = (self.at(s).described.model for s in pair)
-            return tangents.add((one, other), (pair[0] * self.h, pair[1] * self.h))
-
-        try:
-            # of what is linear one pair of models is enough
-            linear = known or column(first)
-            self.curved = not linear.linear
-            for pair in pairs:
-                own = linear if pair == first or not self.curved else column(pair)
-                self.columns |= {s: own for s in pair if s}
-        except ModelError:
-            self.columns = {}
-            return
-        for s, each in self.known.items():
-            self._let_follow(s, each)
-        self.known[0.0] = replace(self.known[0.0], found={}, motion=lambda *_: tangents.nominal())
-
-    def along(self, tangents: RunTangents) -> "_Beside":
-        """These models, whose motions follow the tangents of other steps."""
-        other = _Beside(self.make, self.of, self.h, self.known[0.0])
-        like = {column: tangents.like(column) for column in set(self.columns.values())}
-        other.columns = {s: like[column] for s, column in self.columns.items()}
-        other.curved, other.side = self.curved, self.side
-        for s, each in self.known.items():
-            other.known[s] = replace(each, found={}, motion=lambda *_: tangents.nominal())
-            other._let_follow(s, other.known[s])
-        return other
-
-    def _let_follow(self, s: float, analyses: RunAnalyses) -> None:
-        if s in self.columns:
-            analyses.motion = lambda model, _: self.columns[s].results(model, s * self.h)
-
-    def at(self, s: float) -> RunAnalyses:
-        """The analyses at p + s h. Raises ModelError."""
-        if s not in self.known:
-            self.known[s] = self.make(self.of.entries(self.of.value + s * self.h))
-            self.known[s].sides = self.sides
-            self._let_follow(s, self.known[s])
-        return self.known[s]
-
-    @cached_property
-    def side(self) -> float:
-        """0 where values on both sides are possible, else the sign of the one that is. Raises ModelError: none."""
-        errors: dict[float, FembError] = {}
-        for s in (1.0, -1.0):
-            try:
-                self.at(s)
-            except FembError as error:
-                errors[s] = error
-        if len(errors) == 2:
-            reason = str(errors[1.0]).splitlines()[0]
-            raise refusal(self.of.parameter, f"beside its value of {self.of.value:g} there is no model: {reason}")
-        return -next(iter(errors)) if errors else 0.0
-
-    def quotient(self, frozen: ByChanges) -> float:
-        """The derivative of an output by one quotient."""
-        s, t = (self.side, 0.0) if self.side else (1.0, -1.0)
-        return frozen.derivative((frozen.numbers(self.at(s)) - frozen.numbers(self.at(t))) / ((s - t) * self.h))
-
-    def derivative(self, frozen: ByChanges) -> tuple[float, float]:
-        """The derivative of an output, and its error."""
-
-        def f(s: float) -> Complexes:
-            return frozen.numbers(self.at(s))
-
-        h = self.h
-        try:
-            if side := self.side:
-                # of third order, with the steps h/2 and h/4
-                fine, coarse = (
-                    (18.0 * f(side * r) - 9.0 * f(2.0 * side * r) + 2.0 * f(3.0 * side * r) - 11.0 * f(0.0))
-                    / (6.0 * side * r * h)
-                    for r in (0.25, 0.5)
-                )
-                best = fine
-                found, other = frozen.derivative(best), frozen.derivative(coarse)
-            else:
-                coarse, middle = (f(1.0) - f(-1.0)) / (2.0 * h), f(0.0)
-                found, other = frozen.derivative(coarse), frozen.derivative((f(1.0) - middle) / h)
-                # along tangents an angle is an odd function, whose one-sided differences are equal
-                if abs(found - other) <= LINEAR * abs(found) and not self.columns:
-                    return found + 0.0, abs(found - other)
-                fine = (f(0.5) - f(-0.5)) / h
-                best = np.where(coarse == fine, fine, (4.0 * fine - coarse) / 3.0)
-                found, other = frozen.derivative(best), frozen.derivative(fine)
-        except ReplayError:
-            raise
-        except ModelError as error:
-            reason = str(error).splitlines()[0]
-            raise error if error.problems[0].item else refusal(self.of.parameter, reason) from error
-        return found + 0.0, abs(found - other)

@@ -19,6 +19,7 @@ import numpy as np
 from femb.base.errors import ModelError
 from femb.base.types import Complexes
 from femb.small_motions.eigenproblem import EigenProblem
+from femb.small_motions.element_forms import element_forms
 from femb.vibration.solution import Solution
 
 if TYPE_CHECKING:
@@ -79,12 +80,21 @@ class ModeForm:
         """
         if motion.system.n_v != len(self.right) or motion.system.n_c != len(self.reactions):
             raise ModelError("modes: the numbers of unknowns differ beside the value")
-        right, left = self.right, self.left
-        if self.axes is not None and motion.axes is None:
-            right, left = self.axes @ right, self.axes @ left
+        left, right = self._along(motion)
         form = left.T @ _product(motion, self.value, right, self.damped)
         form = form + _gaps(motion, left).T @ self.reactions + self.of_left.T @ _gaps(motion, right)
         return np.asarray(form).ravel()
+
+    def of_elements(self, motion: EigenProblem) -> list[Complexes]:
+        """(e, r r + 1) the form element by element, as ``element_forms`` has it, where rows of constraints are the
+        same."""
+        return element_forms(motion, self.value, *self._along(motion), self.damped)
+
+    def _along(self, motion: EigenProblem) -> tuple[Complexes, Complexes]:
+        """The left and right vectors along the axes of another state, its own or inertial ones."""
+        if self.axes is None or motion.axes is not None:
+            return self.left, self.right
+        return np.asarray(self.axes @ self.left), np.asarray(self.axes @ self.right)
 
     def derivative(self, changes: Complexes) -> complex:
         """l' (1/s by the parameter's unit) of the mode by changes (r r,) of the form; in a group in the order of the

@@ -136,3 +136,19 @@ def _case(table, folder):
     path = folder / "case.toml"
     path.write_text(table.case)
     return path
+
+
+def test_the_end_of_a_run_is_a_parameter_of_its_outputs(tmp_path):
+    """A body under a constant force: x = F t^2/(2 m), by t the velocity. Other outputs and options are refused."""
+    path = tmp_path / "case.toml"
+    path.write_text(
+        '[run]\nduration = 2.0\n[bodies.block]\nmass = 5.0\ninertia = 1.0\n[loads.push]\nbody = "block"\n'
+        "force = [3.0, 0, 0]\n"
+    )
+    found = femb.sensitivities(path, "final of=block.position.x", "run.duration")
+    assert found.derivatives[0, 0] == pytest.approx(3.0 * 2.0 / 5.0, rel=1e-8)
+    for of, key, message in (
+        ("mass", "run.duration", "'mass' is of no motion in time"),
+        ("final of=block.position.x", "run.rtol", "says how motions are computed"),
+    ):
+        refuses(message, femb.sensitivities, path, of, key, overrides=["run.rtol=1e-6"])
