@@ -13,7 +13,9 @@ from femb.results.sobol import sobol_indices
 from femb.results.sweep import OF_MODES, Sweep, is_numeric
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.tri import Triangulation
 
     from femb.results.results import Results
 
@@ -117,21 +119,10 @@ def draw_map(results: "Results", names: Sequence[str] = ()) -> "Figure":
     unstable = sweep.unstable if sweep.unstable.size else np.zeros(len(sweep), bool)
     figure, panels = _panels(len(chosen), 1, sweep, "map")
     for name, (axes,) in zip(chosen, panels, strict=True):
-        values = sweep.outputs[name]
-        known = np.isfinite(values)
+        known = np.isfinite(sweep.outputs[name])
         mesh = Triangulation(*points, corners, ~known[corners].all(axis=1))
-        values = np.where(known, values, 0.0)
         if (~mesh.mask).any():
-            filled = axes.tricontourf(mesh, values, levels=LEVELS, cmap=SEQUENCE, alpha=0.6)
-            bar = figure.colorbar(filled, ax=axes, pad=0.02)
-            bar.set_label(sweep.label(name), fontsize=9)
-            bar.ax.tick_params(labelsize=8)
-            lines = axes.tricontour(mesh, values, levels=filled.levels, colors=INK, linewidths=0.6)
-            axes.clabel(lines, fontsize=7, fmt="%g")
-            for limit in sweep.limits.get(name, ()):
-                if limit is not None:
-                    axes.tricontour(mesh, values, levels=[limit], colors=PALETTE[1], linewidths=2.0)
-                    axes.plot([], [], color=PALETTE[1], lw=2.0, label=f"limit, {limit:g}")
+            _draw_contours(axes, mesh, np.where(known, sweep.outputs[name], 0.0), sweep, name)
         axes.plot(*points, ".", ms=2, color=INK, label="runs")
         handles = []
         if unstable.any():
@@ -146,6 +137,20 @@ def draw_map(results: "Results", names: Sequence[str] = ()) -> "Figure":
         axes.legend(handles=handles, ncols=5, fontsize=8, frameon=False, loc="lower right", bbox_to_anchor=(1.0, 1.0))
         axes.set(**dict(zip(("xlabel", "ylabel"), map(sweep.label, sweep.variables), strict=True)))
     return figure
+
+
+def _draw_contours(axes: "Axes", mesh: "Triangulation", values: Floats, sweep: Sweep, name: str) -> None:
+    """Draw the values of an output on a mesh over two variables, with a bar of colours and its limits."""
+    filled = axes.tricontourf(mesh, values, levels=LEVELS, cmap=SEQUENCE, alpha=0.6)
+    bar = axes.figure.colorbar(filled, ax=axes, pad=0.02)
+    bar.set_label(sweep.label(name), fontsize=9)
+    bar.ax.tick_params(labelsize=8)
+    lines = axes.tricontour(mesh, values, levels=filled.levels, colors=INK, linewidths=0.6)
+    axes.clabel(lines, fontsize=7, fmt="%g")
+    for limit in sweep.limits.get(name, ()):
+        if limit is not None:
+            axes.tricontour(mesh, values, levels=[limit], colors=PALETTE[1], linewidths=2.0)
+            axes.plot([], [], color=PALETTE[1], lw=2.0, label=f"limit, {limit:g}")
 
 
 def draw_sobol(results: "Results", names: Sequence[str] = ()) -> "Figure":
