@@ -146,7 +146,7 @@ class StaticResults(Results):
         state.
         """
         state = self._states[k]
-        if state.negative > 0 and state.asymmetry <= FOLLOWING:
+        if state.negative > 0 and not state.follows:
             warnings.warn(
                 f"the equilibrium at the load factor {state.load:g} is unstable: {negative_stiffness(state.negative)}",
                 FembWarning,
@@ -178,7 +178,7 @@ def static_frame(
         "static/negative_eigenvalues": np.array([state.negative]),
         "static/neutral_motions": np.array([state.neutral.count if state.neutral is not None else 0]),
         "static/iterations": np.array([found.iterations]),
-        "static/follows": np.array([state.asymmetry > FOLLOWING]),
+        "static/follows": np.array([state.follows]),
     }
     return frame, more, weighed, NO_WORK
 
@@ -204,8 +204,6 @@ def mode_arrays(system: System, statics: Statics, found: list[Critical]) -> dict
 
 
 MOST_STEPS = 100_000
-# Asymmetry of a stiffness, relative to its largest entry, above which loads follow the motion.
-FOLLOWING = 1e-9
 LOOSE = 1e-6  # net force on what is free, relative to the largest force
 
 
@@ -454,7 +452,7 @@ def notes(
     """Notes on a path that was followed."""
     last, factor = states[-1], options.factor
     said = moves_freely(path.statics.twin.layout, last.found.q, last.neutral)
-    follows = any(state.asymmetry > FOLLOWING for state in states)
+    follows = any(state.follows for state in states)
     if last.negative > 0 and not found and not follows:
         text = f"the equilibrium at the load factor {last.load:.6g} is unstable: {negative_stiffness(last.negative)}"
         passed = [(a, b) for a, b in pairwise(states) if a.negative <= 0 < b.negative]

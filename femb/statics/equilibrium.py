@@ -34,7 +34,7 @@ def in_equilibrium(system: System, held: str | None = None) -> System:
     path, found = _balanced(system, held)
     state = path.judged(found)
     said = [f"{text}; the start leaves it where it is" for text in moves_freely(system.layout, found.q, state.neutral)]
-    if state.negative > 0:
+    if state.negative > 0 and not state.follows:
         said.append(
             f"the start is an unstable equilibrium: {negative_stiffness(state.negative)}; the least disturbance moves "
             "the structure away from it"

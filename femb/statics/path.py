@@ -169,17 +169,21 @@ FAR = 0.01  # rad, by which an equilibrium may turn a structure to a principal a
 SMALLEST_SPIN = 1.0 / 32.0  # the same of the rate of rotation
 QUICK = 7  # iterations of a step on an arc after which the next one is as long
 MOST_STATES = 50  # states along an arc, in numbers of load steps
-SYMMETRIC = 1e-9  # relative asymmetry of a stiffness that is rounding
+FOLLOWING = 1e-9  # asymmetry of a stiffness, relative to its largest entry, above which loads follow the motion
 NOT_JUDGED = -1  # in the place of a number of negative eigenvalues
 
 
 @dataclass(frozen=True, eq=False)
 class Equilibrium:
-    """An equilibrium on the path, how stable it is beside its neutral motions, and the discrete state there."""
+    """An equilibrium on the path, how stable it is beside its neutral motions, and the discrete state there.
+
+    follows : whether loads follow the motion: then the number of negative eigenvalues, of the symmetric part of the
+    stiffness, tells of no instability.
+    """
 
     found: Balanced
     negative: int
-    asymmetry: float
+    follows: bool
     neutral: NeutralMotions | None
     discrete: DiscreteState
 
@@ -350,11 +354,12 @@ class LoadPath:
         """An equilibrium with its stability; that of a structure that turns, in orbit, or under functions of the state
         is not judged."""
         if self.spin2 or self.statics.in_orbit or self.statics.functions:
-            return Equilibrium(found, NOT_JUDGED, 0.0, None, self.statics.twin.discrete)
+            return Equilibrium(found, NOT_JUDGED, False, None, self.statics.twin.discrete)
         judged = self.stiffness.at(found)
-        if not judged.neutral.count and judged.asymmetry <= SYMMETRIC:
+        follows = judged.asymmetry > FOLLOWING
+        if not judged.neutral.count and not follows:
             self.factors_of = found.q, (judged.factors, judged.weights)
-        return Equilibrium(found, judged.negative, judged.asymmetry, judged.neutral, self.statics.twin.discrete)
+        return Equilibrium(found, judged.negative, follows, judged.neutral, self.statics.twin.discrete)
 
     def raised(self, before: Equilibrium, load: float) -> Equilibrium:
         """The equilibrium at a load factor, in as many steps as it takes."""

@@ -8,6 +8,8 @@ all of them.
 Source: docs/theory/modes.md, section 2.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from femb.base.errors import ModelError, SolveError
@@ -20,8 +22,10 @@ from femb.system.block_lu import AnyFactorisation, SingularError
 
 # The shift below the lowest eigenvalue, as part of it, where there are motions without stiffness.
 BELOW = 0.5
-# Of a symmetric stiffness: what it may lack, relative to its terms.
-SYMMETRIC = 1e-7
+# Of a symmetric stiffness: what it may lack, relative to its terms, and what rounding leaves of it.
+SYMMETRIC, NO_ASYMMETRY = 1e-7, 1e-13
+# Part of omega^2 by which a small asymmetry may move modes, and among how many it is looked at.
+MOVED, AMONG = 1e-5, 8
 ROUGH = 1e-2
 FIRST_SHIFT = -1.0  # (rad/s)2, and smaller and smaller parts of it until the lowest mode is near
 BESIDE, OTHERS = 1.1, 4  # of a shift that is an eigenvalue, and how many others are tried
@@ -39,6 +43,13 @@ SURE = 6.0
 SAME, MOST = 1e-12, 4
 
 
+NOT_SYMMETRIC = (
+    "modes: the stiffness of this state is not symmetric, so that it has no real modes: a load follows the motion, or "
+    "the state is not an equilibrium of the loads; leave the load out, start from 'equilibrium', or ask for complex "
+    "modes"
+)
+
+
 def real_modes(motion: EigenProblem, free: FreeMotions, count: int, at_most: bool = False) -> tuple[Floats, Floats]:
     """The ``count`` lowest omega^2 (k,), rad2/s2, and shapes (n_v, k) beside the motions without stiffness.
 
@@ -48,14 +59,19 @@ def real_modes(motion: EigenProblem, free: FreeMotions, count: int, at_most: boo
     SolveError.
     """
     if not is_symmetric(motion):
-        raise ModelError(
-            "modes: the stiffness of this state is not symmetric, so that it has no real modes: a load follows the "
-            "motion, or the state is not an equilibrium of the loads; leave the load out, start from "
-            "'equilibrium', or ask for complex modes"
-        )
+        raise ModelError(NOT_SYMMETRIC)
     if at_most:
         count = max(1, min(count, freedoms(motion) - free.count))
+    given = motion
+    if _asymmetry(motion) > NO_ASYMMETRY:
+        stiffness = motion.stiffness
+        motion = replace(motion, stiffness=0.5 * (stiffness + stiffness[motion.system.pattern.transposed]))
     squares, shapes = lowest(motion, free, count)
+    if given is not motion:
+        among = max(count, min(AMONG, freedoms(motion) - free.count))
+        more = (squares, shapes) if among == count else lowest(motion, free, among)
+        if _moved_by_asymmetry(given, *more) > MOVED:
+            raise ModelError(NOT_SYMMETRIC)
     # of what rounding hides no sign is known
     negative = (squares < 0.0) & (SURE * rounding(motion, squares, shapes) < 1.0)
     if np.any(negative):
@@ -251,11 +267,28 @@ def check_count(motion: EigenProblem, free: FreeMotions, count: int) -> int:
 
 
 def is_symmetric(motion: EigenProblem) -> bool:
-    """Whether the stiffness is symmetric, up to rounding."""
+    """Whether the stiffness is symmetric, but for little beside its largest terms."""
+    return _asymmetry(motion) <= SYMMETRIC
+
+
+def _asymmetry(motion: EigenProblem) -> float:
+    """What the stiffness lacks of symmetry, relative to its terms, along two motions at random."""
     x, y = np.where(motion.held, 0.0, np.random.default_rng(SEED).standard_normal((2, motion.system.n_v)))
     forward, back = y @ motion.times(motion.stiffness, x), x @ motion.times(motion.stiffness, y)
     terms = np.abs(y) @ motion.times(np.abs(motion.stiffness), np.abs(x))
-    return bool(abs(forward - back) <= SYMMETRIC * terms)
+    return float(abs(forward - back) / terms) if terms else 0.0
+
+
+def _moved_by_asymmetry(motion: EigenProblem, squares: Floats, shapes: Floats) -> float:
+    """The largest part of omega^2 (k,) by which two modes of the symmetric part, with shapes (n_v, k) of unit mass,
+    move one another through the rest of the stiffness, which may be little beside the axial stiffness of soft members.
+    Source: docs/theory/modes.md, equation (1c)."""
+    forces = shapes.T @ motion.times(motion.stiffness, shapes)
+    skew = 0.5 * (forces - forces.T)
+    half = 0.5 * np.abs(np.subtract.outer(squares, squares))
+    root = np.sqrt(np.abs(half**2 - skew**2))
+    moved = np.where(half > np.abs(skew), half - root, np.hypot(half, root))
+    return float(np.max(moved / np.maximum(np.abs(squares), np.finfo(float).tiny)))
 
 
 def _lanczos(

@@ -347,6 +347,38 @@ def test_no_shift_is_below_the_eigenvalues_of_a_negative_mass():
         lowest(replace(motion, mass=-motion.mass, stiffness=-motion.stiffness), free_motions(motion), 2)
 
 
+def becks_column(load, elements=12):
+    """A cantilever of EI = 140 and 280 N m2, 2.7 kg/m and 2 m under a force at its tip that follows it, in EI/L2."""
+    section = femb.Section("s", area=1e-3, second_moments=(2e-9, 4e-9), torsion_constant=5e-9, density=2700.0,
+                           youngs_modulus=7e10, shear_modulus=2.7e10)  # fmt: skip
+    beam = Beam("b", section, 2.0, elements=elements, start=femb.Ground().at(direction=(1, 0, 0)))
+    return of_parts(beam, Load("p", beam="b", force=(-load * 140.0 / 4.0, 0.0, 0.0), frame="body"))
+
+
+@pytest.mark.parametrize("load", [5.0, 19.9])
+def test_becks_column(load):
+    """Beck 1952: P^2 + 2 w^2 (1 + cos a cosh b) + P w sin a sinh b = 0; stable to P = 20.05, and so without a word of
+    its start, though the symmetric part of its stiffness is not positive above pi^2. It has no real modes."""
+
+    def determinant(w):
+        root = np.sqrt(0.25 * load**2 + w**2)
+        a, b = np.sqrt(root + 0.5 * load), np.sqrt(root - 0.5 * load)
+        return load**2 + 2.0 * w**2 * (1.0 + np.cos(a) * np.cosh(b)) + load * w * np.sin(a) * np.sinh(b)
+
+    wanted = [brentq(determinant, low, high) for low, high in ((1.0, 11.0), (11.0, 23.0))]
+    found = modes(becks_column(load), 4, start="equilibrium", damped=True)
+    of_z = found.frequencies[np.argsort(found.frequencies)] * 2.0 * np.pi / np.sqrt(140.0 / (2.7 * 2.0**4))
+    for each in wanted:
+        assert np.min(np.abs(of_z / each - 1.0)) < 2e-3
+    refuses("not symmetric, so that it has no real modes", modes, becks_column(load), 2, start="equilibrium")
+
+
+def test_a_small_load_that_follows_leaves_real_modes():
+    """As much as these may be off by what is not symmetric, of the damped ones."""
+    real, damped = (modes(becks_column(0.01), 4, start="equilibrium", damped=each) for each in (False, True))
+    np.testing.assert_allclose(np.sort(real.frequencies), np.sort(damped.frequencies), rtol=5e-6)
+
+
 @pytest.mark.parametrize("inertia", [1.0, 0.3, 1e-3])
 def test_an_inverted_pendulum(inertia):
     """Refused in words; as damped modes it falls at sqrt(m g l/(I + m l^2)), one motion and its reverse."""
