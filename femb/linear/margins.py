@@ -35,7 +35,9 @@ class OpenedLoop:
     period : s, between these samples; None of a continuous loop.
 
     Of a channel with k > 1, because other laws have other periods, L is the eigenvalue of the matrix (k, k) whose
-    eigenvector is nearest to an oscillation at the frequency: a gain or phase of the channel acts on it as on L.
+    eigenvector is nearest to an oscillation at the frequency: a gain or phase of the channel acts on it as on L. It
+    follows from that of (1 + L)^-1, of the closed loop: at aliases of zero, where L has the poles of integrators, its
+    largest eigenvalue would take the digits of the others.
     """
 
     def __init__(self, A: Floats, B: Floats, C: Floats, D: Floats, period: float | None) -> None:
@@ -45,26 +47,30 @@ class OpenedLoop:
         scale, order = graded(A)
         balanced = (A * scale / scale[:, None])[np.ix_(order, order)]
         self.A, self.B, self.C, self.D = balanced, (B / scale[:, None])[order], (C * scale)[:, order], D
+        matrix, B, C, self._direct = self.A, self.B, self.C, D
+        if self.count > 1:
+            self._direct = np.linalg.inv(np.eye(self.count) - D)
+            matrix, B, C = self.A + B @ self._direct @ C, B @ self._direct, self._direct @ C
         self._triangle: Complexes = np.zeros((0, 0), dtype=complex)
         basis = self._triangle
         if n:
-            self._triangle, basis = schur(self.A, output="complex")
-        right = basis.conj().T @ self.B
-        parts = (self._triangle.T, basis.T, basis.conj(), right[:, 0], self.A.T, self.B[:, 0], self.C[0])
+            self._triangle, basis = schur(matrix, output="complex")
+        right = basis.conj().T @ B
+        parts = (self._triangle.T, basis.T, basis.conj(), right[:, 0], matrix.T, B[:, 0], C[0])
         self._refined = tuple(map(np.ascontiguousarray, parts))
-        self._responding = (self._refined[0], self.C @ basis, np.ascontiguousarray(right.T))
+        self._responding = (self._refined[0], C @ basis, np.ascontiguousarray(right.T))
 
     def __call__(self, omega: Floats) -> Complexes:
         """(f,) L at omega (f,), rad/s."""
         points = 1j * omega if self.period is None else np.exp(1j * omega * (self.count * self.period))
-        matrices = -(responses(*self._responding, points) + self.D)
+        found = responses(*self._responding, points) + self._direct
         if self.count == 1:
-            return np.asarray(matrices[:, 0, 0])
+            return np.asarray(-found[:, 0, 0])
         assert self.period is not None
-        values, vectors = np.linalg.eig(matrices)
+        values, vectors = np.linalg.eig(found)
         oscillation = np.exp(1j * self.period * omega[:, None] * np.arange(self.count))
         alike = np.abs(np.einsum("fn,fnk->fk", oscillation.conj(), vectors))
-        return np.asarray(values[np.arange(len(omega)), np.argmax(alike, axis=1)])
+        return np.asarray(1.0 / values[np.arange(len(omega)), np.argmax(alike, axis=1)] - 1.0)
 
     def one(self, omega: float) -> complex:
         """L at one frequency, rad/s; refined, since scales of B and C enlarge the rounding of the triangle of A."""
@@ -83,7 +89,8 @@ class OpenedLoop:
         closing = np.eye(k) - self.D
         closed = self.A + self.B @ np.linalg.solve(closing, self.C)
         of_closed = eigenvalues(closed)
-        poles = np.concatenate([np.diag(self._triangle), of_closed, zeros[np.isfinite(zeros)]])
+        of_opened = np.diag(self._triangle) if self.count == 1 else eigenvalues(self.A)
+        poles = np.concatenate([of_opened, of_closed, zeros[np.isfinite(zeros)]])
         if self.period is None:
             # what is slower than the closed loop is no motion of this
             sizes = np.abs(of_closed)

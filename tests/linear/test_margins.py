@@ -142,3 +142,17 @@ def test_the_peak_gain_has_its_frequency_to_many_digits():
         found = peak_gain(space)
         assert found.omega == pytest.approx(3.0 * np.sqrt(1.0 - 2.0 * z * z), rel=1e-11)
         assert found.gain == pytest.approx(0.5 / (z * np.sqrt(1.0 - z * z)), rel=1e-13)
+
+
+def test_two_rates_beside_the_alias_of_an_integrator():
+    """The attitude at each second sample, the rate at each: at half the rate, an alias of the double integrator, L is
+    real and near there smooth. Beside 1e16 its rounding was above one."""
+    h, J, kp, kd = 0.1, 2.0, 0.3, 1.2
+    A, B = np.array([[1.0, 2.0 * h], [0.0, 1.0]]), np.array([[1.5 * h, 0.5 * h], [1.0, 1.0]]) * h / J
+    C, D = -np.array([[kp, kd], [kp, kd]]), -np.array([[0.0, 0.0], [kd * h / J, 0.0]])
+    opened = OpenedLoop(A, B, C, D, h)
+    near = opened(np.pi / h * (1.0 - 10.0 ** -np.arange(4.0, 16.0)))
+    # of the rate alone, kd h/J / (z - 1) at z = -1, and the part that the held attitude leaves of itself
+    assert -0.05 < near[-1].real < -0.01
+    np.testing.assert_allclose(near, near[0].real, rtol=1e-3)
+    assert [x for x in opened.grid() if abs(opened(np.array([x]))[0]) > 0.5 and x > 10.0] == []
