@@ -67,7 +67,7 @@ class PDController(Controller):
     wheels: tuple[str, ...] = ()
     """names of those that take the torque, with the commands -pinv(G) tau, with their axes G"""
     allocation: Matrix | None = None
-    """the matrix in place of -pinv(G), a row a wheel"""
+    """the matrix in place of pinv(G), a row a wheel: the commands are its negative times tau"""
     outputs: tuple[str, ...] = ()
     """in place of wheels, commands with three numbers, such as "loads.torquer.torque"; of a coordinate one command"""
     feed_forward: Gains | None = field(default=None, kw_only=True)
@@ -210,9 +210,19 @@ class PDController(Controller):
         return np.array([each / np.linalg.norm(each) for each in axes]).T
 
     def remarks(self, at: ModelAtStart) -> Iterator[str]:
-        """On axes about which its wheels, of axes in a plane or along a line, give no torque, beside those of all."""
+        """On axes about which its wheels, of axes in a plane or along a line, give no torque, or an allocation the
+        opposite one, beside those of all."""
         yield from super().remarks(at)
-        if not self.wheels or self.allocation is not None:
+        if not self.wheels:
+            return
+        if self.allocation is not None:
+            given = np.diag(self._wheel_axes(at.system.layout, at.system.model) @ np.asarray(self.allocation))
+            for axis, share in zip("xyz", given, strict=True):
+                if share < 0.0:
+                    yield (
+                        f"controllers.{self.name}: its allocation gives {share:.3g} of the torque that is asked for "
+                        f"about {axis}, of the opposite sense: wanted pinv(G), by whose negative wheels are commanded"
+                    )
             return
         directions, sizes, _ = np.linalg.svd(self._wheel_axes(at.system.layout, at.system.model))
         if not (missing := directions[:, int(np.sum(sizes > INDEPENDENT)) :].T).size:

@@ -18,6 +18,7 @@ from femb.formulations import make_formulation
 from femb.layout.bound_updates import BoundUpdates
 from femb.numerics import rotations
 from femb.numerics.compiler.bound_calls import AVAILABLE
+from femb.run.overview import overview
 from femb.system.block_lu import WithLowRank
 from femb.system.system import System
 
@@ -930,8 +931,6 @@ def test_a_static_law_can_be_replaced():
 
 def test_check_names_fast_vibrations_and_loose_tolerances():
     """Half the rate of the samples against the first bending of a beam, the tolerance of rates against a gyro."""
-    from femb.run.overview import overview
-
     gyro = femb.Gyro("gyro", body="hub", angle_random_walk=1e-7)
     model = rotor(gyro, pd(rate="sensors.gyro", period=0.5))
     tube = stiff(1e6, 1e3, (5e3, 5e3), 1.0, (2e-3, 1e-3, 1e-3), "tube")
@@ -971,3 +970,19 @@ def test_a_sampled_linear_law_of_an_attitude_and_a_rate(first, sign):
     np.testing.assert_allclose(one.controllers["law"].output, other.controllers["law"].output, atol=1e-9)
     np.testing.assert_allclose(one.bodies["hub"].quaternion, other.bodies["hub"].quaternion, atol=1e-9)
     assert np.linalg.norm(one.bodies["hub"].quaternion[-1, 1:]) < 0.05
+
+
+def test_an_allocation_is_in_place_of_the_pseudoinverse():
+    """One wheel along z: the default; its negative, which drives the body away, is said by check."""
+
+    def wheeled(**words):
+        model = rotor(femb.ReactionWheel("w", body="hub", **SPIN))
+        model.add(pd(outputs=(), wheels=("w",), **words))
+        return model
+
+    growths = [femb.loop(wheeled(**words)).growth() for words in ({}, {"allocation": [[0.0, 0.0, 1.0]]})]
+    assert growths[0] == pytest.approx(growths[1], rel=1e-9)
+    assert growths[0] <= 0.0
+    turned = wheeled(allocation=[[0.0, 0.0, -1.0]])
+    assert femb.loop(turned).growth() > 0.0
+    assert "controllers.pd: its allocation gives -1 of the torque that is asked for about z" in str(overview(turned))
