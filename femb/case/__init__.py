@@ -127,10 +127,13 @@ class Case(Brief):
 
     @property
     def start(self) -> str:
-        """The start of analyses that are given no start of their own; the last state of a run is one for
-        integrations in time only."""
-        options = self.run or self.unended
-        return "as_given" if options is None else options.start_word
+        """The start of analyses that are given no start of their own, in the last state of a run as it is there."""
+        return "as_given" if self.options is None else self.options.start_word
+
+    @property
+    def options(self) -> Run | None:
+        """Those of ``[run]``, also without a duration."""
+        return self.run or self.unended
 
     def located(self, error: ModelError) -> CaseError:
         """An error of the model that was raised later, with its lines in the file."""

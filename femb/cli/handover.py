@@ -64,10 +64,12 @@ def handover(
     hub held. A format that is refused does not stop the others.
     """
     from femb.handover.files import WRITERS, HandOver
+    from femb.vibration.completion import given
 
+    model, begins = given(loaded, start)
     of = HandOver(
-        loaded.model,
-        start=start or loaded.start,
+        model,
+        start=begins,
         points=pairs("--point", points, "NAME=ITEM") or None,
         hf_factor=0.5 if half_hf else 1.0,
         inputs=inputs or None,

@@ -88,10 +88,12 @@ def linearize(
     from femb.linear.linearise import closed_loop
     from femb.linear.report import closed_text, linearized, periodic_motion, truncated
     from femb.linear.structure import StructureOptions
+    from femb.vibration.completion import given as given_model
 
     if no_gravity:
         loaded.model.gravity = 0.0 * loaded.model.gravity
-    words |= {"start": start or loaded.start, "period": period}
+    model, begins = given_model(loaded, start)
+    words |= {"start": begins, "period": period}
     words |= {"state": _states(states), "blades": {name: x.split(",") for name, x in pairs(BLADES, blades).items()}}
     if error_at is not None:
         wanted = "frequencies in Hz with commas between them, as 0.1,1,10"
@@ -110,18 +112,18 @@ def linearize(
         raise OptionError("--by: is of --lft")
     if closed:
         _check_together("--closed", given, (of_point | of_structure) - {"frequencies"})
-        space = closed_loop(loaded.model, **named, **given)
+        space = closed_loop(model, **named, **given)
         return _written(space, closed_text(space), file)
     if period is not None:
         _check_together("--periodic", given | named, of_point - {"trim", "differences"} | {"period"})
-        motion, text = periodic_motion(loaded.model, **given)
+        motion, text = periodic_motion(model, **given)
         found = {"period": motion.period, "multipliers": motion.multipliers, "error": motion.error}
         return [text, "", motion.write(file.with_name("periodic.npz")), found]
     if truncates := [word for word in given if word in of_structure and word not in of_point]:
         _check_together(_option(truncates[0]), given, of_structure)
-        space, text = truncated(loaded.model, **named, **given)
+        space, text = truncated(model, **named, **given)
         return _written(space, text, file)
-    space, text, nine = linearized(loaded.model, **named, **given)
+    space, text, nine = linearized(model, **named, **given)
     return _written(space, text, file, *([] if nine is None else [nine.write(file.with_name("blocks.npz"))]))
 
 
@@ -154,7 +156,7 @@ def modal(loaded: "Case", file: Path, modes: int, held: str | None) -> list[obje
     """Reduce a structure to modes with its quadratic velocity forces, and write DIR/modal.npz and .h5."""
     from femb.linear.modal_model import modal_model
 
-    reduced = modal_model(loaded.model, modes, held=held, start=loaded.start)
+    reduced = modal_model(loaded, modes, held=held)
     files = (reduced.write(file.with_suffix(suffix)) for suffix in (".npz", ".h5"))
     return [*reduced.names, "", *files, {"coordinates": reduced.names}]
 
@@ -215,7 +217,7 @@ def loop(
     from femb.linear.linearise import loop as made
     from femb.linear.loop import loop_table
 
-    found = made(loaded.model, start=start or loaded.start, inputs=inputs, outputs=outputs, **given)
+    found = made(loaded, start=start, inputs=inputs, outputs=outputs, **given)
     margins = found.margins(channels or None)
     text = [loop_table(found, margins)]
     values: dict[str, object] = {"poles": found.poles(), "stable": found.stable, "conserved": found.conserved}
@@ -294,9 +296,10 @@ def modes(
     a Campbell diagram, instead. The times of modes.h5 count the modes: femb plot, picture and export show them.
     """
     from femb.case import load_case
+    from femb.vibration.completion import given
     from femb.vibration.modes import modes
 
-    words["start"] = start or loaded.start
+    model, words["start"] = given(loaded, start)
     if sweep is not None:
         if damping is not None:
             raise OptionError("--damping: is of the modes of appendages, which --sweep does not list")
@@ -306,13 +309,13 @@ def modes(
         key, values = sweep_values(sweep)
 
         def build(value: float) -> "Model":
-            return load_case(loaded.path, (*loaded.overrides, f"{key}={value!r}")).model
+            return given(load_case(loaded.path, (*loaded.overrides, f"{key}={value!r}")), start)[0]
 
         unit = unit_of_entry(loaded.model, key)
         swept = mode_sweep(build, values, count, parameter=key, unit=unit, **words)
         files = [swept.write(file.with_name(f"sweep.{suffix}")) for suffix in ("npz", "h5")]
         return [swept.table(), "", *files, swept.draw(file.with_name("sweep.png")), _values(swept, *SWEPT)]
-    result = modes(loaded.model, count, damping=damping, **words)
+    result = modes(model, count, damping=damping, **words)
     paths = [result.write(file.with_suffix(suffix)) for suffix in (".npz", ".h5")]
     if result.root is not None:
         from femb.handover.hybrid import HybridCoordinates
@@ -361,7 +364,7 @@ def shake(
 
     density = None if psd is None else base_shake.Density.read(psd)
     span: Any = None if sine is None else numbers(f"--sine {sine}", sine, "FIRST:LAST in Hz, as 5:100", ":", 2)
-    result = base_shake.shake(loaded.model, density=density, sine=span, start=start or loaded.start, **words)
+    result = base_shake.shake(loaded, density=density, sine=span, start=start, **words)
     paths = [result.write(file.with_suffix(suffix)) for suffix in (".npz", ".h5")]
     found = {"outputs": result.response.outputs, **_values(result, "peak", "peak_frequency", "rms", "miles")}
     return [result.table(), "", *paths, result.draw(file.with_suffix(".png")), found]
@@ -382,7 +385,7 @@ def shaper(loaded: "Case", file: Path, modes: str, start: str | None, **words: A
     chosen = [int(number) for number in numbers(f"--modes {modes}", modes, "numbers of modes, as 1,3", ",")]
     from femb.linear.shaper import shaper
 
-    made = shaper(model=loaded.model, modes=chosen, start=start or loaded.start, **words)
+    made = shaper(model=loaded, modes=chosen, start=start, **words)
     line = f"profile = {{ {made.words()}, profile = {{ ... }} }}"
     found = _values(made, "kind", "frequencies", "damping", "times", "amplitudes")
     return [made.table(), "", line, "", made.draw(file), found]

@@ -6,12 +6,16 @@ also if its coordinates are numbered in another order.
 
 from collections.abc import Mapping
 from copy import copy
+from pathlib import Path
 
 import numpy as np
 
-from femb.base.errors import ModelError, Problem
+from femb.base.arrays import CHECKPOINT
+from femb.base.errors import ContinuationError, ModelError, Problem
+from femb.base.options import StartState
 from femb.base.types import Floats
 from femb.layout.layout import Layout
+from femb.results.storage.read import find_results, read_earlier
 from femb.system.initial_state import TYPED, assembled, gap_problems, shared_velocity
 from femb.system.system import System
 
@@ -49,6 +53,18 @@ def named_state(system: System, t: float, q: Floats, v: Floats, angles: Floats) 
     pose[:, :3], motion[:, :3] = position[0], velocity[0]
     internal = np.stack([q[layout.internal_q], v[layout.internal_v]], axis=1)
     return {"time": np.array(t), "pose": pose, "motion": motion, "internal": internal, "joints": angles}
+
+
+def start_state(system: System, start: StartState) -> System:
+    """The system at the start of a motion from the last state of a run.
+
+    Raises ContinuationError where the file has none, ModelError where the model has other parts.
+    """
+    path = find_results(Path(start.results))
+    earlier = read_earlier(path)
+    if "last/time" not in {name.removeprefix(CHECKPOINT) for name in earlier.checkpoint}:
+        raise ContinuationError(f"{path}: has no last state to start from; wanted the results of a run in time")
+    return starting_from(system, earlier.part("names"), earlier.part("last"), earlier.part("discrete"))
 
 
 def starting_from(system: System, names: Arrays, state: Arrays, discrete: Arrays) -> System:

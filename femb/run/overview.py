@@ -266,7 +266,7 @@ def overview(model: Model, run: Run | None = None) -> Overview:
 
     system = system_of(model, run is not None and run.assembles)
     if run is not None and isinstance(run.start, StartState):
-        from femb.run.start import start_state
+        from femb.recording.named_state import start_state
 
         system = start_state(system, run.start)
         started: list[str] = []

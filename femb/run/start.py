@@ -7,14 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from femb import __version__
-from femb.base.arrays import CHECKPOINT
 from femb.base.errors import ContinuationError, ModelError, ResultError
 from femb.base.options import Run, StartState
 from femb.base.values import shown
-from femb.recording.named_state import starting_from
+from femb.recording.named_state import start_state
 from femb.results.storage.read import (
     Earlier,
-    find_results,
     is_being_written,
     is_finished,
     killed_at,
@@ -88,18 +86,6 @@ def continued(
     return (
         _resumed(run, options, path, case_text) if extend is None else _extended(run, options, path, case_text, extend)
     )
-
-
-def start_state(system: System, start: StartState) -> System:
-    """The system at the start of a motion from the last state of a run.
-
-    Raises ContinuationError where the file has none, ModelError where the model has other parts.
-    """
-    path = find_results(Path(start.results))
-    earlier = read_earlier(path)
-    if "last/time" not in {name.removeprefix(CHECKPOINT) for name in earlier.checkpoint}:
-        raise ContinuationError(f"{path}: has no last state to start from; wanted the results of a run in time")
-    return starting_from(system, earlier.part("names"), earlier.part("last"), earlier.part("discrete"))
 
 
 def _resumed(run: Run, options: dict[str, Any], path: Path, case_text: str) -> Continuation:
@@ -185,7 +171,7 @@ def started(system: "System", run: Run | None, held: str | None = None) -> "Syst
     """The system at the start of a run, in equilibrium or in the last state of another run if ``run.start`` says so.
 
     held : as in ``femb.statics.equilibrium.in_equilibrium``.
-    Raises as ``femb.statics.equilibrium.in_equilibrium``, and as ``femb.run.start.start_state``.
+    Raises as ``femb.statics.equilibrium.in_equilibrium``, and as ``femb.recording.named_state.start_state``.
     """
     if run is not None and isinstance(run.start, StartState):
         return start_state(system, run.start)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from femb.base.errors import ModelError
-from femb.base.options import STARTS
+from femb.base.options import STARTS, StartState
 from femb.base.values import shown
 from femb.model.model import Model
 
@@ -26,13 +26,19 @@ TABLE = "modal_damping"
 def given(model: object, start: str | None = None) -> "tuple[Model | System, str]":
     """The model, or the System, that a function was given, as itself, a case or the path of its file; and the start.
 
-    start : None for that of the case, "as_given" without one. Raises ModelError, which names all else; CaseError.
+    start : None for that of the case, "as_given" without one; of a case that starts from the results of a run it is the
+    System in their last state. Raises ModelError, which names all else; CaseError, ContinuationError.
     """
     from femb.case import Case, load_case
     from femb.system.system import System
 
     case = load_case(model) if isinstance(model, str | Path) else model
     if isinstance(case, Case):
+        state = case.options and case.options.start
+        if start is None and isinstance(state, StartState):
+            from femb.recording.named_state import start_state
+
+            return start_state(System(completed(case.model)), state), "as_given"
         return case.model, case.start if start is None else start
     if isinstance(case, Model | System):
         return case, "as_given" if start is None else start

@@ -58,8 +58,6 @@ def real_modes(motion: EigenProblem, free: FreeMotions, count: int, at_most: boo
     Raises ModelError: more modes than there are; a stiffness that is not symmetric; an unstable state. Raises
     SolveError.
     """
-    if not is_symmetric(motion):
-        raise ModelError(NOT_SYMMETRIC)
     if at_most:
         count = max(1, min(count, freedoms(motion) - free.count))
     given = motion

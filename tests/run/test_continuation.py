@@ -397,3 +397,50 @@ def test_a_memory_is_arrays_and_comes_back():
     assert (watch.warning, watch.stopped_by) == ("careful", None)
     with pytest.raises(TypeError, match="warning: a builtin_function_or_method cannot be remembered"):
         remembered(replace(watch, warning=len))
+
+
+LATCHED = """
+[bodies.arm]
+mass = 1.0
+inertia = [1.0, 1.0, 2.0]
+[bodies.tip]
+mass = 1.0
+inertia = [0.4, 0.4, 0.5]
+[joints.root]
+kind = "revolute"
+first = { body = "ground", axis = [0.0, 0.0, 1.0] }
+second = { body = "arm", axis = [0.0, 0.0, 1.0] }
+rates = 1.0
+[joints.hinge]
+kind = "revolute"
+first = { body = "arm", axis = [0.0, 0.0, 1.0] }
+second = { body = "tip", axis = [0.0, 0.0, 1.0] }
+[springs.hinge]
+kind = "joint"
+joint = "hinge"
+stiffness = 8.0
+[latches.lock]
+joint = "root"
+at = 0.2
+[run]
+duration = 1.0
+output_interval = 0.1
+method = "rk"
+"""
+
+
+def test_small_motions_are_about_the_last_state_of_a_run(tmp_path):
+    """After a latch engaged the tip alone vibrates, at sqrt(k/I), by the library and by commands."""
+    deploy, later = tmp_path / "deploy.toml", tmp_path / "later.toml"
+    deploy.write_text(LATCHED)
+    later.write_text(LATCHED + 'start = { results = "out" }\n')
+    femb.simulate(deploy, out=tmp_path / "out" / "results.h5")
+    stowed = femb.modes(later, start="as_given").frequencies * 2.0 * np.pi
+    np.testing.assert_allclose(stowed, [np.sqrt(8.0 * (1.0 / 2.0 + 1.0 / 0.5))], rtol=1e-12)
+    wanted = np.sqrt(8.0 / 0.5) / (2.0 * np.pi)
+    np.testing.assert_allclose(femb.modes(later).frequencies, [wanted], rtol=1e-12)
+    poles = np.linalg.eigvals(femb.linearize(later).A)
+    np.testing.assert_allclose(np.abs(poles), 2.0 * np.pi * wanted, rtol=1e-9)
+    done = CliRunner().invoke(cli, ["modes", str(later), "--out", str(tmp_path / "modes")], catch_exceptions=False)
+    assert done.exit_code == 0
+    np.testing.assert_allclose(np.load(tmp_path / "modes" / "modes.npz")["frequencies"], [wanted], rtol=1e-12)
