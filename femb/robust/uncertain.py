@@ -408,7 +408,8 @@ def uncertain(
     Parameters:
         case: path of a case file or of a study file, a femb.Study, or a function that returns a femb.Model.
         by: parameters with ranges, as in ``femb.sensitivities``; by default all of the case.
-        inputs: names as in ``femb.linearize``, beside those of the controllers; by default all where there are none.
+        inputs: names as in ``femb.linearize``, beside those of the controllers; by default those that outputs of the
+            study name, or all where there are none.
         outputs: likewise.
         laws: of controllers in place of those of the case, as in ``femb.loop``.
         modes: keep so many flexible modes, what each parameter changes of them, and the static share of the others.
@@ -433,6 +434,8 @@ def uncertain(
     still = _plant(model, point)[1]
     own = fixed_controllers(model).items() if laws is None else ()
     following = tuple(f"controllers.{name}" for name, each in own if each is not model.controllers[name])
+    given = ((inputs, "input"), (outputs, "output"))
+    inputs, outputs = (_named(study, word) if each is None else each for each, word in given)
     laws, names = _channels(model, laws, inputs, outputs, point)
     read, set_ = ([x for law in laws for x in getattr(law, word)] for word in ("inputs", "outputs"))
     blocks = blocks_of(unmodelled, [x for x in names[0] if x in set_], [x for x in names[1] if x in read], list(chosen))
@@ -465,6 +468,12 @@ def _plant(model: Model, point: Mapping[str, Any]) -> tuple[Model, tuple[str, ..
     if point.get("start") == "equilibrium":
         return held(model), ()
     return without_commands(held(model), point.get("t", 0.0))
+
+
+def _named(study: Study, word: str) -> list[str] | None:
+    """The inputs or outputs that outputs of a study name; None without any."""
+    names = [getattr(each, word) for each in study.outputs.values() if hasattr(each, word)]
+    return list(dict.fromkeys(names)) or None
 
 
 def _channels(
