@@ -47,9 +47,10 @@ class OpenedLoop:
         scale, order = graded(A)
         balanced = (A * scale / scale[:, None])[np.ix_(order, order)]
         self.A, self.B, self.C, self.D = balanced, (B / scale[:, None])[order], (C * scale)[:, order], D
-        matrix, B, C, self._direct = self.A, self.B, self.C, D
+        matrix, B, C = self.A, self.B, self.C
+        self._direct: Floats = D
         if self.count > 1:
-            self._direct = np.linalg.inv(np.eye(self.count) - D)
+            self._direct = np.asarray(np.linalg.inv(np.eye(self.count) - D), dtype=float)
             matrix, B, C = self.A + B @ self._direct @ C, B @ self._direct, self._direct @ C
         self._triangle: Complexes = np.zeros((0, 0), dtype=complex)
         basis = self._triangle

@@ -69,6 +69,15 @@ def test_snap_through():
     assert found.mode_names == ("b moves along y",) * 2
 
 
+def test_steps_of_the_load_say_where_they_may_jump():
+    """Past the limit load of the truss: it was "stable" everywhere, and the last factor should have been raised."""
+    said = femb.static(truss(force=(0, -100.0, 0)), factor=2.0, steps=10, critical=1).message
+    assert "the structure may jump there, past a limit load" in said
+    assert said.endswith("0 of 1 critical load factors found up to 2")
+    below = femb.static(truss(force=(0, -100.0, 0)), factor=0.4, steps=10, critical=1).message
+    assert below == "0 of 1 critical load factors found up to 0.4; raise the last factor"
+
+
 def test_a_driver_goes_where_loads_could_not():
     """The same truss with its slider driven: the driver's force is that of the path, and no step is repeated."""
     model = truss()
