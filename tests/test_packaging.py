@@ -228,6 +228,7 @@ def test_import_is_quick():
 
 IMPORTS = re.compile(r"^[ \t]*(?:from ([A-Za-z_]\w*)[\w.]* import|import (.+))", re.MULTILINE)
 # of extras
+IMPORTED_AS = {"PIL": "pillow"}
 OPTIONAL = {"control", "pyyeti", "pandas", "xarray", "pythonfmu", "clarabel", "skfem"}
 
 
@@ -236,7 +237,7 @@ def test_everything_imported_is_declared():
     declared = {re.split(r"[<>=\[ ]", each)[0] for each in PROJECT["project"]["dependencies"]}
     lines = [each for source in sources() for each in IMPORTS.findall(source.read_text())]
     found = {name for one, several in lines for name in (one, *re.findall(r"(?:^|, )([A-Za-z_]\w*)", several)) if name}
-    ours = {name for name in found if name != "femb" and name not in sys.stdlib_module_names}
+    ours = {IMPORTED_AS.get(name, name) for name in found if name != "femb" and name not in sys.stdlib_module_names}
     assert ours > {"numpy", "numba", "h5py", *OPTIONAL}
     assert ours - OPTIONAL - declared == set()
 

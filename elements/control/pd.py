@@ -217,11 +217,11 @@ class PDController(Controller):
             return
         if self.allocation is not None:
             given = np.diag(self._wheel_axes(at.system.layout, at.system.model) @ np.asarray(self.allocation))
-            for axis, share in zip("xyz", given, strict=True):
+            for letter, share in zip("xyz", given, strict=True):
                 if share < 0.0:
                     yield (
                         f"controllers.{self.name}: its allocation gives {share:.3g} of the torque that is asked for "
-                        f"about {axis}, of the opposite sense: wanted pinv(G), by whose negative wheels are commanded"
+                        f"about {letter}, of the opposite sense: wanted pinv(G), by whose negative wheels are commanded"
                     )
             return
         directions, sizes, _ = np.linalg.svd(self._wheel_axes(at.system.layout, at.system.model))

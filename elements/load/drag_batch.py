@@ -68,8 +68,8 @@ class DragRows(NamedTuple):
 
 
 class DragState(NamedTuple):
-    """Of an element axes R (2, 3, 3) of the frames, and the states (2, 11) of its ends, see ``moving_end``; the law
-    (6,) of ``drag``."""
+    """State of an element: axes R (2, 3, 3) of the frames, the states (2, 11) of its ends, see ``moving_end``, and the
+    law (6,) of ``drag``."""
 
     R: Any
     states: Any
@@ -185,7 +185,7 @@ def line_at(n, of, q, v, at):
 
 @merged
 def varied_line_at(n, of, q, v, at):
-    """The same with changes."""
+    """The line of an element with changes."""
     gather(n, of, q, v, at)
     one, x, xd = moving_end(M3(at.R[0]), first_turn(still()), V15(of.data[n]), first_state(V11(at.states[0])))
     row, state = V15(of.data[n, SECOND_END:]), second_state(V11(at.states[1]))

@@ -250,7 +250,8 @@ class PlacedElement(NamedTuple):
 
 
 class TurnWork(NamedTuple):
-    """Of ``twist_angles`` psi (4,) and psi_X (4, 8); along (4,), second (8, 8) and rows (7, 8) of ``row_force``."""
+    """Work arrays: psi (4,) and psi_X (4, 8) of ``twist_angles``; along (4,), second (8, 8) and rows (7, 8) of
+    ``row_force``."""
 
     psi: Any
     psi_X: Any
@@ -405,7 +406,7 @@ def placed_ends(k, of, at):
 
 @merged
 def varied_ends(k, of, at):
-    """The same with changes."""
+    """Ends with changes."""
     length = of.data[k, LENGTH]
     one = strained_end(M3(at.R[0]), first_own(V4(at.states[0, STRAIN:])), V13(of.ends[k, 0]), length)
     two = strained_end(M3(at.R[2]), second_own(V4(at.states[1, STRAIN:])), V13(of.ends[k, 1]), length)

@@ -132,7 +132,7 @@ class Case(Brief):
 
     @property
     def options(self) -> Run | None:
-        """Those of ``[run]``, also without a duration."""
+        """The options of ``[run]``, also without a duration."""
         return self.run or self.unended
 
     def located(self, error: ModelError) -> CaseError:

@@ -19,6 +19,7 @@ from femb.handover.port import port
 from femb.linear.linearise import plant_of
 from femb.linear.state_space import FORMATS as ARRAYS
 from femb.model.model import Model
+from femb.system.system import System
 from femb.vibration.participation import Participation
 
 
@@ -32,7 +33,7 @@ class HandOver:
     matrices of the whole. Raises ModelError where a format needs what is not given.
     """
 
-    model: Model
+    model: Model | System
     held: str | None = None
     count: int = 10
     start: str = "as_given"
@@ -48,7 +49,8 @@ class HandOver:
 
     def __post_init__(self) -> None:
         if self.held is not None:
-            check_choice("hand-over: held", self.held, self.model.bodies, "bodies")
+            model = self.model if isinstance(self.model, Model) else self.model.model
+            check_choice("hand-over: held", self.held, model.bodies, "bodies")
 
     @property
     def hub(self) -> str:

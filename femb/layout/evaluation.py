@@ -174,7 +174,7 @@ class Evaluation:
     def element_tangents(
         self, u: Floats, q: Floats, v: Floats, a: Floats, sizes: Callable[[Ints], tuple[int, ...]]
     ) -> list[tuple[Ints, Floats, Floats]]:
-        """As ``element_masses``, of the exact derivatives at one state: places (e, g), C and K (e, g, g).
+        """Elements, as ``element_masses``, of the exact derivatives at one state: places (e, g), C and K (e, g, g).
 
         sizes : of the groups that begin at starts (e, groups), at least.
         """

@@ -184,7 +184,7 @@ def _only_body(system: "System") -> str:
 
 
 def linearized(
-    model: Model,
+    model: "Model | System",
     outputs: Sequence[str] | None = None,
     inputs: Sequence[str] | None = None,
     *,
@@ -205,7 +205,11 @@ def linearized(
     balance = Balance.of(point)
     space = state_space(point, balance.equations, outputs, inputs, why_unsteady(balance) or why_turning(balance))
     lines = [_heading(space, balance)]
-    held = [item.name for item in model.items() if item.table == "controllers" and getattr(item, "period", None)]
+    held = [
+        item.name
+        for item in point.system.model.items()
+        if item.table == "controllers" and getattr(item, "period", None)
+    ]
     if held:
         listed = ", ".join(held)
         lines.append(f"commands of sampled controllers ({listed}) are held: --closed or femb loop close their loop")
@@ -221,7 +225,7 @@ def linearized(
 
 
 def periodic_motion(
-    model: Model,
+    model: "Model | System",
     period: float,
     *,
     start: str = "as_given",
@@ -297,7 +301,7 @@ def eigenvalue_table(space: StateSpace) -> list[str]:
 
 
 def truncated(
-    model: Model,
+    model: "Model | System",
     outputs: Sequence[str] | None = None,
     inputs: Sequence[str] | None = None,
     *,

@@ -61,9 +61,10 @@ class TunedGain(Parameter):
 class Tuned(Tabled):
     """Gains that are tuned over an uncertain model.
 
-    gains : by name, ``entries`` : and as entries of the case. least : of what was to be least. peak, growth : the
-    largest of all plants, growth in 1/s. plants : parameters by name at which the limits were kept, the last ones found
-    by search. laws : of the tuned controllers. notes : a line for each start.
+    gains : numbers by name, entries : the same by entry of the case, in its units. least : the number that was to be
+    least. peak, growth : the largest of all plants, a ratio and 1/s. plants : parameters by name at which the limits
+    were kept, the last ones found by search. laws : of the tuned controllers. notes : a line for each start. title :
+    the first line of the table.
     """
 
     gains: Mapping[str, float]
@@ -112,8 +113,8 @@ def tune(
         by: parameters, as in ``femb.uncertain``.
         least: what is least: "noise", the norm of the laws from what they read, by white noise of unit density, to what
             they set; "peak", the largest peak itself; or a function of the nominal loop.
-        peak: largest peak of the sensitivity, of continuous laws the largest singular value of all channels together,
-            of sampled ones that of each channel, for all parameters.
+        peak: largest peak of the sensitivity, a ratio: of continuous laws the largest singular value of all channels
+            together, of sampled ones that of each channel, for all parameters.
         decay: 1/s, of the slowest pole that laws move, for all parameters.
         laws: function of the gains by name that gives laws, in place of those of a case.
         starts: the gains of the case, and points of their ranges.
@@ -345,7 +346,7 @@ class _Tuning:
         self.known.clear()
 
     def _at(self, z: Floats) -> tuple[float, list[_Response]]:
-        """What is to be least, and the responses of all plants."""
+        """The number that is to be least, and the responses of all plants."""
         key = np.asarray(z).tobytes()
         if key not in self.known:
             laws = self.gains.laws(self.gains.x(z))
@@ -404,7 +405,7 @@ class _Tuning:
             return self._at(z)[0] / scale + PRICE * max(self._excess(z), 0.0)
 
         def values(z: Floats, bands: Sequence[Sequence[Floats]]) -> Floats:
-            """What is to be least, what poles leave of the decay, and peaks of their limit."""
+            """The number that is to be least, what poles leave of the decay, and peaks of their limit."""
             value, responses = self._at(z)
             slow = [rate for each in responses for rate in (-each.rates - self.decay) / self.rate]
             peaks = [np.log(self.peak / top) for each, of in zip(responses, bands, strict=True)

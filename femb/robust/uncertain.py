@@ -112,7 +112,7 @@ class Uncertain(Tabled):
 
     @property
     def identity(self) -> list[Any]:
-        """What tells this form of a case from others of it: ranges, coordinates, laws, errors, inputs and outputs."""
+        """Text that tells this form of a case from others: ranges, coordinates, laws, errors, inputs and outputs."""
         laws = [
             [law.name, law.period, law.phase, law.delay, law.inputs, law.outputs,
              *(f"{x:.9g}" for word in "ABCD" for x in np.ravel(getattr(law, word)))]

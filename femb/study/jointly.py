@@ -51,7 +51,7 @@ class Jointly:
 
     @cached_property
     def analyses(self) -> list[RunAnalyses]:
-        """Those of the five models. Raises ModelError: none."""
+        """The analyses of the five models. Raises ModelError: none."""
         sides = Neighbours(self._nominal.small_motions)
         found = [replace(self._nominal, sides=sides, central=True)]
         for places in self.places[1:]:

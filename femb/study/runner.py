@@ -86,7 +86,7 @@ class LoopFamily(Protocol):
 
     @property
     def identity(self) -> list[Any]:
-        """What tells it from other families of the case."""
+        """Text that tells it from other families of the case."""
 
     def loop(self, values: Mapping[str, float]) -> Loop:
         """The loop at values of parameters, the others nominal."""

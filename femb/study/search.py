@@ -402,7 +402,7 @@ class _Descents:
         return point
 
     def _cost(self, z: Floats) -> float:
-        """What is to be least. Raises _StallError where the last designs are one; and as ``at``."""
+        """The number that is to be least. Raises _StallError where the last designs are one; and as ``at``."""
         point, last = self.at(z), list(self.points.items())[-STALLED:]
         if len(last) == STALLED and all(
             np.max(np.abs(np.frombuffer(key) - z)) < ROOM and abs(each.cost - point.cost) < CONVERGED

@@ -270,7 +270,7 @@ def is_symmetric(motion: EigenProblem) -> bool:
 
 
 def _asymmetry(motion: EigenProblem) -> float:
-    """What the stiffness lacks of symmetry, relative to its terms, along two motions at random."""
+    """Asymmetry of the stiffness, relative to its terms, along two motions at random."""
     x, y = np.where(motion.held, 0.0, np.random.default_rng(SEED).standard_normal((2, motion.system.n_v)))
     forward, back = y @ motion.times(motion.stiffness, x), x @ motion.times(motion.stiffness, y)
     terms = np.abs(y) @ motion.times(np.abs(motion.stiffness), np.abs(x))

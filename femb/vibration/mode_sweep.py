@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,9 @@ from femb.results.sweep import DAMPING, OF_MODES, Sweep
 from femb.vibration.complex_modes import Complex
 from femb.vibration.mode_words import names_of_modes
 from femb.vibration.solution import Solution, solution
+
+if TYPE_CHECKING:
+    from femb.system.system import System
 
 # The modal assurance criterion: which mode of one state is which of another.
 #
@@ -243,7 +247,7 @@ def sweep_values(text: str) -> tuple[str, list[float]]:
 
 @one_blas_thread()
 def mode_sweep(
-    build: Callable[[float], Model],
+    build: "Callable[[float], Model | System]",
     values: Sequence[float],
     count: int | None = None,
     *,
