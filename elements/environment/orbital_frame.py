@@ -20,6 +20,9 @@ from femb.numerics import rotations
 from femb.numerics.paths import PathPoint
 from femb.profiles import Profile
 
+# Of typed numbers, relative: an orbit so near a circle is one.
+TYPED = 1e-6
+
 
 class OrbitalMotion(Protocol):
     """A function of the time t (s): position, velocity and acceleration about the central body, inertial axes."""
@@ -61,6 +64,18 @@ def frame_of(motion: OrbitalMotion, t: float) -> tuple[Floats, Floats]:
     axes = np.stack([np.cross(across, down), across, down], axis=1)
     # the plane turns about the vertical by what accelerates across it
     return rotations.from_matrix(axes), np.array([0.0, -size / distance**2, distance / size * (acceleration @ across)])
+
+
+def turn_of(model: ModelView, t: float) -> tuple[Floats, bool]:
+    """Angular velocity (3,) rad/s of the frame of a model's orbit at t (s), inertial axes, and whether it is one of a
+    circle, on which gravity stays as it is in this frame. Zero, and yes, without an orbit."""
+    orbit = orbit_of(model)
+    if orbit is None:
+        return np.zeros(3), True
+    (quaternion, turn), (position, velocity, acceleration) = frame_of(orbit.path_at, t), orbit.path_at(t)
+    square = velocity @ velocity
+    gaps = abs(position @ velocity) * np.sqrt(square / (position @ position)), abs(square + position @ acceleration)
+    return rotations.rotate(quaternion, turn), bool(orbit.repeats and max(gaps) <= TYPED * square)
 
 
 def orbital_frame(model: ModelView, t: float = 0.0) -> tuple[Floats, Floats]:

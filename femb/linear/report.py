@@ -19,7 +19,7 @@ from femb.linear.periodic import Periodic, multiblade, periodic
 from femb.linear.second_order import second_order
 from femb.linear.state_space import StateSpace, pole_lines
 from femb.linear.structure import OrderOptions, state_space_of
-from femb.linear.trim import Balance, fastest, moves, why_turning, why_unsteady
+from femb.linear.trim import Balance, steady_in_words, why_turning, why_unsteady
 from femb.model.model import Model
 from femb.numerics import euler, rotations
 from femb.results.array_file import write_arrays
@@ -270,7 +270,7 @@ def _heading(space: StateSpace, balance: Balance) -> str:
     counts = _counts(space)
     if space.unsteady:
         return f"{counts}; about unsteady motion: {space.unsteady}"
-    return f"{counts}; about steady motion ({fastest(balance) if moves(balance) else 'an equilibrium'})"
+    return f"{counts}; about steady motion ({steady_in_words(balance)})"
 
 
 def _rotor(balance: Balance, blades: Mapping[str, Sequence[str]] | None, rotor: str | None) -> tuple[float, float]:

@@ -19,83 +19,24 @@ import numpy as np
 from femb.base.errors import ModelError, SolveError
 from femb.base.types import Bools, Floats, Ints
 from femb.case import Given
+from femb.elements.environment.orbital_frame import TYPED, orbit_of, turn_of
 from femb.layout.element import Input
 from femb.linear.chart import Chart
+from femb.linear.scaled_least_squares import ROUNDING, ScaledLeastSquares
 from femb.linear.second_order import SecondOrder, chart_of, second_order
 from femb.numerics.newton import Iteration, largest, newton
 from femb.small_motions import steady
 from femb.small_motions.point import OperatingPoint
+from femb.system.rigid_motion import RigidMotion, rigid_motions
 from femb.system.system import System
 from femb.vibration.completion import mean_system_of
-
-# Least-squares solution of linear equations, with scaling, and with the rank determined from rounding errors.
-#
-# Stiffnesses of a model differ by many powers of ten, as those of an axial strain and of a soft hinge do. Entries of
-# the size of rounding are set to zero, rows and columns are scaled to the same size, and singular values below the
-# rounding of the entries are set to zero.
-
-ROUNDING = 64.0 * np.finfo(float).eps
-PASSES = 8  # number of passes of the scaling
-FIRST_DAMPING, FASTER, MOST_DAMPED = 1e-8, 4.0, 20  # relative to the largest entry; factor, and number, of increases
-
-
-class ScaledLeastSquares:
-    """A matrix (m, n) for least squares; size (m, n) : sums of the absolute values of the terms of its entries."""
-
-    def __init__(self, matrix: Floats, size: Floats) -> None:
-        clean = np.where(np.abs(matrix) > ROUNDING * size, matrix, 0.0)
-        rows, columns = np.ones(matrix.shape[0]), np.ones(matrix.shape[1])
-        for _ in range(PASSES):
-            scaled = rows[:, None] * np.abs(clean) * columns
-            rows /= np.sqrt(_or_one(np.max(scaled, axis=1, initial=0.0)))
-            columns /= np.sqrt(_or_one(np.max(scaled, axis=0, initial=0.0)))
-        self.rows, self.columns = rows, columns
-        self.left, values, self.right = np.linalg.svd(rows[:, None] * clean * columns, full_matrices=False)
-        noise = ROUNDING * float(np.linalg.norm(rows[:, None] * np.where(clean != 0.0, size, 0.0) * columns))
-        self.values = np.where(values > noise, values, 0.0)
-
-    def solve(self, right: Floats, rounding: float = 0.0) -> Floats:
-        """The least-squares solution x (n,) of least norm, both in the scaled norms, for ``right`` (m,).
-
-        rounding : of the entries of ``right``; components of ``right`` up to it are set to zero.
-        """
-        parts = self.left.T @ (self.rows * right)
-        parts[np.abs(parts) <= rounding * (np.abs(self.left).T @ self.rows)] = 0.0
-        inverse = np.where(self.values > 0.0, 1.0 / np.where(self.values > 0.0, self.values, 1.0), 0.0)
-        x: Floats = self.columns * (self.right.T @ (inverse * parts))
-        return x
-
-    def solve_within(
-        self, right: Floats, largest: float, size: Callable[[Floats], float], rounding: float = 0.0
-    ) -> Floats:
-        """Solve, damped until the size of x is at most ``largest``.
-
-        Damping reduces the directions of least stiffness first, such as a nearly balanced rotor, and the others little.
-        """
-        x = self.solve(right, rounding)
-        if size(x) <= largest:
-            return x
-        weights = np.array([size(unit) for unit in np.eye(len(x))])
-        matrix = (self.left * self.values) @ self.right / self.columns
-        target = np.concatenate([self.rows * right, np.zeros(len(x))])
-        damping = FIRST_DAMPING * float(np.max(np.abs(matrix), initial=0.0))
-        for _ in range(MOST_DAMPED):
-            x = np.linalg.lstsq(np.vstack([matrix, damping * np.diag(weights)]), target, rcond=None)[0]
-            if size(x) <= largest:
-                break
-            damping *= FASTER
-        return x * min(1.0, largest / size(x)) if size(x) > 0.0 else x
-
-
-def _or_one(x: Floats) -> Floats:
-    return np.where(x > 0.0, x, 1.0)
-
 
 # Steady motion: conditions at a point, relative to the forces of the problem, and a check by integration.
 #
 # A motion is steady (equilibrium or relative equilibrium) if the speeds w of its independent coordinates are constant,
 # M w' = 0, and remain so along the motion: K w = 0 with the exact stiffness K. A pendulum at its lowest point has
-# w' = 0, but K w is not zero.
+# w' = 0, but K w is not zero. On a circular orbit gravity turns with the frame of the orbit, and speeds count relative
+# to it: K (w - w_o) = 0.
 # Source: docs/theory/linearisation.md, section 6.
 
 NEAR = 1e-8  # rad, or relative to the structure's size: largest distance from a steady state
@@ -137,12 +78,61 @@ class Balance:
     @cached_property
     def imbalance(self) -> Floats:
         """(P,) M w': the unbalanced generalized forces."""
-        return self.equations.mass @ self.rates
+        force = self.equations.mass @ self.rates
+        for T, motion in self._falls:
+            # a mass centre at rest or in motion beside the orbit falls by the tide, of at most 2 n^2 a distance
+            n, place = np.linalg.norm(self.turn[0]), self.point.system.layout.origin + motion.centre(self.point.q)
+            speed, distance = np.linalg.norm(motion.velocity), np.linalg.norm(place) + TYPED * self.size
+            if np.linalg.norm(T.T @ force) > motion.mass * n * (2.0 * n * distance + speed) * (1.0 + TYPED):
+                return force
+        return self._without_fall(force)
+
+    @cached_property
+    def _falls(self) -> list[tuple[Floats, RigidMotion]]:
+        """Translations (P, 3) of free structures in orbit, whose mass centres fall freely, and their rigid motions."""
+        if not self.turn[0].any():
+            return []
+        point, speeds_at = self.point, self.chart.speeds_at
+        whole = point.system.rigid_velocities(point.q)[:3]
+        motions = [each for each in rigid_motions(point.system.starting_at(point.q, point.v)) if each.free]
+        return [(np.array([speeds_at(point.q, each.mask * part) for part in whole]).T, each) for each in motions]
+
+    def _without_fall(self, force: Floats) -> Floats:
+        """Generalized forces (P,) without the net ones of structures in orbit that fall freely."""
+        for T, _ in self._falls:
+            by_mass = self.equations.mass[:, : self.chart.free] @ T
+            force = force - by_mass @ np.linalg.solve(T.T @ by_mass, T.T @ force)
+        return force
+
+    @cached_property
+    def turn(self) -> tuple[Floats, bool]:
+        """Angular velocity (3,) of the frame of the orbit, inertial axes, and whether this is circular; zero without
+        an orbit."""
+        return turn_of(self.point.system.model, self.point.t)
+
+    @cached_property
+    def orbital(self) -> Floats:
+        """(P + D,) speeds of a structure that turns with the frame of the orbit."""
+        speeds, system, (omega, _) = np.zeros(len(self.chart.speeds)), self.point.system, self.turn
+        if omega.any():
+            turns = np.concatenate([np.cross(omega, system.layout.origin), omega])
+            v = turns @ system.rigid_velocities(self.point.q)
+            speeds[: self.chart.free] = self.chart.speeds_at(self.point.q, v)
+        return speeds
+
+    @cached_property
+    def relative(self) -> Floats:
+        """(P + D,) speeds relative to the frame of the orbit, without the rounding of typed numbers."""
+        if not self.turn[0].any():
+            return self.chart.speeds
+        extents = np.array([self.extent(unit) for unit in np.eye(len(self.orbital))])
+        relative = self.chart.speeds - self.orbital
+        return np.where(np.abs(relative) * extents <= TYPED * float(np.linalg.norm(self.turn[0])), 0.0, relative)
 
     @cached_property
     def drift(self) -> Floats:
-        """(P,) K w: the rate of the forces along the motion, at constant speeds."""
-        return self.equations.stiffness @ self.chart.speeds
+        """(P,) K (w - w_o): the rate of the forces along the motion, at constant speeds."""
+        return self._without_fall(self.equations.stiffness @ self.relative)
 
     @cached_property
     def stiffness_size(self) -> Floats:
@@ -207,9 +197,18 @@ class Balance:
 
     def drifts(self) -> bool:
         """Whether forces change by more than rounding along the motion, over a radian or the structure's size."""
-        speeds = self.chart.speeds
+        return self._changes(self.relative) or self.of_orbit
+
+    @cached_property
+    def of_orbit(self) -> bool:
+        """Whether forces change since the orbit is not circular."""
+        return not self.turn[1] and self._changes(self.orbital)
+
+    def _changes(self, motion: Floats) -> bool:
+        """Whether forces change by more than rounding by a motion (P + D,) relative to the frame of the orbit."""
+        speeds = np.maximum(np.abs(self.chart.speeds), np.abs(self.orbital))
         allowed = UNBALANCED * self.largest_force * self.extent(speeds, internal=False) + self.rounding_of(speeds)
-        return bool(np.any(np.abs(self.drift) > allowed))
+        return bool(np.any(np.abs(self._without_fall(self.equations.stiffness @ motion)) > allowed))
 
     def unbalanced(self, force: Floats) -> bool:
         """Whether generalized forces (P,) are above the rounding of all forces."""
@@ -219,26 +218,27 @@ class Balance:
 
 
 def moves(balance: Balance) -> bool:
-    """Whether a free or driven coordinate has a speed."""
-    return bool(np.any(np.abs(balance.chart.speeds) > 0.0)) and not balance.point.at_rest
+    """Whether a free or driven coordinate has a speed, in orbit relative to its frame."""
+    return bool(np.any(balance.relative != 0.0)) and not (balance.point.at_rest and not balance.turn[0].any())
 
 
 def why_unsteady(balance: Balance) -> str:
     """The reason, as text, why a motion is not steady; empty for a steady motion."""
-    return why_accelerated(balance) or (why_passing(balance) if moves(balance) else "")
+    return why_accelerated(balance) or (why_passing(balance) if moves(balance) or balance.of_orbit else "")
 
 
 def why_changing(balance: Balance) -> str:
     """The reason why a motion is not steady, as far as its instant shows it: no motion is followed."""
-    drifts = moves(balance) and balance.drifts()
+    drifts = (moves(balance) and balance.drifts()) or balance.of_orbit
     return why_accelerated(balance) or (_drifting(balance) if drifts else why_turning(balance))
 
 
 def why_turning(balance: Balance) -> str:
     """The reason why small motions about a steady one have no constant coefficients, as in bearings of unlike
     stiffness; empty where they have."""
-    point = balance.point
-    return "" if point.at_rest else steady.why_changing(point.system.starting_at(point.q, point.v))
+    point, orbit = balance.point, orbit_of(balance.point.system.model)
+    gravity = "" if orbit is None else f"loads.{orbit.name}"
+    return "" if point.at_rest else steady.why_changing(point.system.starting_at(point.q, point.v), gravity)
 
 
 def why_accelerated(balance: Balance) -> str:
@@ -266,11 +266,11 @@ def why_passing(balance: Balance) -> str:
     The motion is integrated at constant loads, for half a radian or half the structure's size.
     """
     chart = balance.chart
-    speed = balance.extent(chart.speeds, internal=False)
+    speed = balance.extent(balance.relative, internal=False)
+    if balance.of_orbit or (speed > 0.0 and balance.drifts()):
+        return _drifting(balance)
     if speed == 0.0:
         return ""
-    if balance.drifts():
-        return _drifting(balance)
     try:
         after = _speeds_after(balance, WAY / speed)
     except SolveError as error:
@@ -283,16 +283,23 @@ def why_passing(balance: Balance) -> str:
 
 
 def _drifting(balance: Balance) -> str:
+    if balance.of_orbit:
+        return "the orbit is no undisturbed circle, and the forces change along it"
     return f"{fastest(balance)}, and the forces change on the way"
 
 
 def fastest(balance: Balance) -> str:
-    """The coordinate with the largest motion, and its speed, as text."""
-    chart = balance.chart
-    names = (*chart.names, *chart.driven)
-    sizes = [balance.extent(chart.speeds * (np.arange(len(names)) == k), internal=False) for k in range(len(names))]
+    """The coordinate with the largest motion, and its speed, as text; in orbit relative to its frame."""
+    names, speeds = (*balance.chart.names, *balance.chart.driven), balance.relative
+    sizes = [balance.extent(speeds * (np.arange(len(names)) == k), internal=False) for k in range(len(names))]
     k = int(np.argmax(sizes))
-    return f"{names[k]} moves at {chart.speeds[k]:.4g} per s"
+    return f"{names[k]} moves at {speeds[k]:.4g} per s{' relative to the orbit' if balance.turn[0].any() else ''}"
+
+
+def steady_in_words(balance: Balance) -> str:
+    """The motion of a steady state, as text."""
+    still = "at rest relative to the orbit" if balance.turn[0].any() else "an equilibrium"
+    return fastest(balance) if moves(balance) and balance.extent(balance.relative, internal=False) > 0.0 else still
 
 
 def _speeds_after(balance: Balance, time: float) -> Floats:
@@ -313,8 +320,9 @@ def _speeds_after(balance: Balance, time: float) -> Floats:
 
 
 def _with_steady_loads(point: OperatingPoint) -> System:
-    """The system of a point with its loads constant from that time on; drivers continue."""
+    """The system of a point with its loads constant from that time on; drivers, and gravity in orbit, continue."""
     t, of_drivers = point.t, {id(input_) for input_ in point.system.constraint_set.inputs}
+    in_orbit = turn_of(point.system.model, t)[0].any()
 
     def later(function: Callable[[float], object]) -> Callable[[float], object]:
         return lambda s: function(t + s)
@@ -329,7 +337,7 @@ def _with_steady_loads(point: OperatingPoint) -> System:
     for input_ in point.system.inputs:
         if input_.of_discrete or (input_.of_state and id(input_) in of_drivers):
             inputs.append(input_)
-        elif id(input_) in of_drivers:
+        elif id(input_) in of_drivers or (in_orbit and input_.surroundings and not input_.of_state):
             inputs.append(
                 replace(input_, function=later(input_.function), breakpoints=tuple(b - t for b in input_.breakpoints))
             )
@@ -381,7 +389,7 @@ def trimmed(model: "Given | System", vary: Sequence[str] | None, t: float) -> tu
     why = why_unsteady(balance)
     if why:
         raise SolveError(f"no steady motion found near the start: {why}; {_advice(balance)}")
-    return balance.point, {} if vary is not None else _stopped_speeds(given.chart, balance.chart)
+    return balance.point, {} if vary is not None else _stopped_speeds(given, balance)
 
 
 def _near(system: System) -> tuple[Floats, Floats]:
@@ -420,7 +428,8 @@ def _nearest(balance: Balance, stepped: Callable[[Balance], TrimStep]) -> Balanc
             return False
         balance = it.x
         slow = largest(it.residual.speed_change) <= 1e-12 * largest(balance.chart.speeds)
-        return balance.point.at_rest or slow or balance.unbalanced(it.residual.remaining)
+        still = balance.point.at_rest and not balance.turn[0].any()
+        return still or slow or balance.unbalanced(it.residual.remaining)
 
     end = newton(
         balance,
@@ -450,7 +459,7 @@ def _resting(balance: Balance, given: Floats, persistent: Bools) -> TrimStep:
     equations, chart, P = balance.equations, balance.chart, balance.chart.free
     stiffness, damping, speeds = equations.stiffness[:, :P], equations.damping[:, :P], chart.speeds[:P]
     if chart.joints:
-        dw = np.where(persistent, given[:P], 0.0) - speeds
+        dw = np.where(persistent, given[:P], balance.orbital[:P]) - speeds
     else:
         # rigid motions of free structures, and other motions that do not change the forces, keep their speeds
         dw = -balance.stiffness.solve(balance.drift) if balance.drifts() else np.zeros(P)
@@ -459,8 +468,9 @@ def _resting(balance: Balance, given: Floats, persistent: Bools) -> TrimStep:
     dw = np.where(np.abs(speeds + dw) <= small, -speeds, np.where(np.abs(dw) <= small, 0.0, dw))
     force = balance.imbalance - damping @ dw
     # an angle that revolves has no steady value: it is not changed, and its equation is checked at the end
-    moving = bool(chart.joints) and np.any(speeds + dw)
-    varied = np.flatnonzero(~((speeds + dw != 0.0) & _angular(balance)[:P])) if moving else np.arange(P)
+    left = speeds + dw != balance.orbital[:P]
+    moving = bool(chart.joints) and np.any(left)
+    varied = np.flatnonzero(~(left & _angular(balance)[:P])) if moving else np.arange(P)
     block = np.ix_(varied, varied)
     solver = ScaledLeastSquares(stiffness[block], balance.stiffness_size[block]) if moving else balance.stiffness
     rounding = ROUNDING * balance.largest_force
@@ -492,9 +502,9 @@ def _varied(balance: Balance, vary: Sequence[str]) -> TrimStep:
 
 def _persistent(balance: Balance) -> Bools:
     """(P,) which coordinates of a tree keep their speeds: angles that revolve, and those on which no force depends."""
-    chart, P = balance.chart, balance.chart.free
+    P = balance.chart.free
     frequency2 = np.abs(np.diag(balance.equations.stiffness)) / np.diag(balance.equations.mass)
-    result: Bools = _angular(balance)[:P] & (chart.speeds[:P] ** 2 > REVOLVING**2 * frequency2)
+    result: Bools = _angular(balance)[:P] & (balance.relative[:P] ** 2 > REVOLVING**2 * frequency2)
     result |= ~np.any(balance.nonzero_stiffness, axis=0)[:P]
     return result
 
@@ -514,8 +524,8 @@ def _advice(balance: Balance) -> str:
     chart = balance.chart
     names = (*chart.names, *chart.driven)
     allowed = 1e-6 * np.max(np.abs(chart.speeds), initial=0.0)
-    forced = _angular(balance) & np.any(balance.nonzero_stiffness, axis=0) & (np.abs(chart.speeds) > allowed)
-    rates = np.where(forced, np.abs(chart.speeds), 0.0)
+    forced = _angular(balance) & np.any(balance.nonzero_stiffness, axis=0) & (np.abs(balance.relative) > allowed)
+    rates = np.where(forced, np.abs(balance.relative), 0.0)
     k = int(np.argmax(rates)) if len(rates) else -1
     if k < 0 or rates[k] == 0.0:
         return "start nearer, or let more vary"
@@ -533,9 +543,9 @@ def _column(chart: Chart, name: str) -> int:
     return chart.names.index(word) + (chart.free if name.endswith(" rate") else 0)
 
 
-def _stopped_speeds(start: Chart, steady: Chart) -> dict[str, float]:
-    """Speeds of the start that the steady state does not have."""
-    after = dict(zip(steady.names, steady.speeds, strict=False))
-    largest = float(np.max(np.abs(start.speeds), initial=0.0))
-    speeds = zip(start.names, start.speeds, strict=False)
+def _stopped_speeds(start: Balance, steady: Balance) -> dict[str, float]:
+    """Speeds of the start, in orbit relative to its frame, that the steady state does not have."""
+    after = dict(zip(steady.chart.names, steady.relative, strict=False))
+    largest = float(np.max(np.abs(start.relative), initial=0.0))
+    speeds = zip(start.chart.names, start.relative, strict=False)
     return {name: float(u) for name, u in speeds if abs(after.get(name, u) - u) > 1e-9 * largest}

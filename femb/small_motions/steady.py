@@ -33,12 +33,12 @@ ROUNDING = 64.0 * np.finfo(float).eps
 LISTED = 4  # items that a message names
 
 
-def why_changing(system: System) -> str:
+def why_changing(system: System, in_orbit: str = "") -> str:
     """The reason why a rotation at the start is not steady, though its forces are in balance; else empty.
 
-    In orbit, where the direction of the weight turns too, it is not looked for.
+    in_orbit : the gravity, as "loads.earth", that turns with the structure; in orbit it is not looked for without.
     """
-    if any(item.follows_origin for item in system.model.items()):
+    if not in_orbit and any(item.follows_origin for item in system.model.items()):
         return ""
     structures, weight = known_motions(system), np.array(system.model.gravity, dtype=float)
     for group in groups_of(system.layout, joined=True):
@@ -48,6 +48,7 @@ def why_changing(system: System) -> str:
         axis, centre = motion.omega / np.linalg.norm(motion.omega), motion.centre(system.q0)
         structure = next(each for each in structures if motion.owner in each.frames)
         noticing = structure.against(np.concatenate([rotations.cross(centre, axis), axis]))
+        noticing = tuple(name for name in noticing if name != in_orbit)
         if np.linalg.norm(rotations.cross(axis, weight)) > TANGENT_CHANGED * np.linalg.norm(weight):
             return f"the weight of {motion.labels!r} is across its axis"
         changing = list(dict.fromkeys(_changing(system.with_gravity(np.zeros(3)), motion, noticing)))

@@ -51,6 +51,42 @@ def test_librations_are_modes_of_the_equilibrium(kind, centre):
     assert len(omega) >= 2
 
 
+@pytest.mark.parametrize("words", [{}, {"centre": (0.1, 0.2, 0.05)}, {"boom": True}])
+@pytest.mark.parametrize("kind", ["orbit", "gravity_gradient"])
+def test_what_turns_with_a_circular_orbit_is_steady(kind, words):
+    """Gravity turns with it; its mass centre falls freely beside the origin."""
+    assert femb.linearize(satellite(kind, **words), start="equilibrium").unsteady == ""
+
+
+@pytest.mark.parametrize("kind", ["orbit", "gravity_gradient"])
+def test_trim_in_orbit_brings_to_rest_relative_to_it(kind):
+    """A satellite at rest sees the vertical turn away: the steady one has the rate of the orbit, and librates."""
+    model = satellite(kind, rate=0.0)
+    assert "relative to the orbit" in femb.linearize(model).unsteady
+    point = femb.trim(model)
+    np.testing.assert_allclose(point.v[3:6], (0.0, -RATE, 0.0), atol=1e-9 * RATE)
+    space = femb.linearize(point)
+    assert space.unsteady == ""
+    poles = space.eigenvalues() / RATE
+    assert np.max(np.abs(poles.real)) < 1e-6
+    for wanted in librations(INERTIA):
+        assert np.min(np.abs(poles.imag - wanted)) < 1e-6
+
+
+def test_what_does_not_turn_with_the_orbit_is_unsteady():
+    """Gravity of an ellipse varies in its frame; a moment along an inertial axis turns in it; thrust accelerates."""
+    ellipse = of_parts(femb.Orbit("earth", semi_major_axis=7e6, eccentricity=0.01))
+    quaternion, turning = femb.orbital_frame(ellipse)
+    ellipse.add(femb.RigidBody("hub", 200.0, INERTIA, quaternion=quaternion, angular_velocity=turning))
+    assert "no undisturbed circle" in femb.linearize(ellipse).unsteady
+    turned = satellite("orbit")
+    turned.add(femb.Load("push", "hub", torque=(1e-7, 0.0, 0.0)))
+    assert "loads.push" in femb.linearize(turned, start="equilibrium").unsteady
+    pushed = satellite("orbit")
+    pushed.add(femb.Load("push", "hub", force=(0.0, 0.0, 1e-3), frame="body"))
+    assert "changes its speed" in femb.linearize(pushed).unsteady
+
+
 @pytest.mark.parametrize("kind", ["orbit", "gravity_gradient"])
 def test_a_stiff_boom_is_a_part_of_the_rigid_satellite(kind):
     """The boom is stiff beside 1e-3 rad/s: librations are those of the inertia of the whole."""
