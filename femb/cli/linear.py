@@ -14,6 +14,7 @@ from femb.cli.output import of_case
 if TYPE_CHECKING:
     from femb.case import Case
     from femb.model.model import Model
+    from femb.system.system import System
     from femb.vibration.modes import Modes
     from femb.vibration.solution import ModeShapes
 
@@ -308,7 +309,7 @@ def modes(
 
         key, values = sweep_values(sweep)
 
-        def build(value: float) -> "Model":
+        def build(value: float) -> "Model | System":
             return given(load_case(loaded.path, (*loaded.overrides, f"{key}={value!r}")), start)[0]
 
         unit = unit_of_entry(loaded.model, key)
