@@ -30,7 +30,7 @@ from femb.run.events import RunSummary
 from femb.run.method_choice import with_defaults
 from femb.run.simulate import simulate, tolerance_notes
 from femb.run.start import started
-from femb.study.outputs import history
+from femb.study.run_outputs import history
 from femb.study.stacked_system import refused
 from femb.study.together import Member, moved, quiet
 from femb.system.system import System

@@ -30,7 +30,6 @@ from femb.linear.peak_loads import PeakLoad, peak_loads
 from femb.linear.state_space import StateSpace
 from femb.run.static_derivatives import StaticForm, of_critical
 from femb.study.outputs import (
-    ANALYSES,
     BY_ANALYSES,
     BY_STEPS,
     LOST,
@@ -38,23 +37,26 @@ from femb.study.outputs import (
     ByChanges,
     CenterOfMass,
     DampingRatio,
+    Inertia,
+    Mass,
+    NaturalFrequency,
+    StudyOutput,
+    damping_rate,
+)
+from femb.study.run_outputs import (
+    ANALYSES,
     EventTime,
     Final,
     FirstFrequency,
-    Inertia,
-    Mass,
     Maximum,
     Mean,
     Minimum,
-    NaturalFrequency,
     Peak,
     PeakTime,
     PointingError,
     Rms,
     SettlingTime,
     SmoothMaximum,
-    StudyOutput,
-    damping_rate,
 )
 
 # Margins of the loop of the controllers. One that is not stable has none: all are zero, its sensitivity is infinite.

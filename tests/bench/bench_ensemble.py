@@ -46,7 +46,7 @@ from femb import (
 from femb.elements import Attachment
 from femb.numerics.threads import core_count
 from femb.profiles import Versine
-from femb.study.outputs import history
+from femb.study.run_outputs import history
 from femb.study.study import read_study
 from femb.study.sweep import runner_of
 

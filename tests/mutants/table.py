@@ -501,7 +501,7 @@ MUTANTS = (
     Mutant("femb/study/variables.py",
            "float(np.log(self.mean) - 0.5 * variance)", "float(np.log(self.mean))",
            "tests/study/test_design.py", "mean of a lognormal variable"),
-    Mutant("femb/study/outputs.py",
+    Mutant("femb/study/run_outputs.py",
            "share = (distance[last] - width)", "share = 0.0 * (distance[last] - width)",
            "tests/study/test_reductions.py", "settling time between output times"),
     Mutant("femb/study/variables.py",

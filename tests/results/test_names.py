@@ -7,7 +7,7 @@ from models import refuses
 
 from femb import ResultError
 from femb.results.names import known_names, named
-from femb.study.outputs import history
+from femb.study.run_outputs import history
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ from models import refuses
 
 import femb
 from femb.profiles import Step, Versine
-from femb.study.outputs import history
+from femb.study.run_outputs import history
 
 RUN = {"duration": 0.3, "output_interval": 0.02, "rtol": 1e-7}
 TIP = "beams.boom.-1.position.z"

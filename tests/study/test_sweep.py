@@ -264,7 +264,7 @@ def test_events_have_times(monkeypatch, tmp_path):
         def results(self, analysis):
             return Found()
 
-    from femb.study.outputs import EventTime
+    from femb.study.run_outputs import EventTime
 
     assert EventTime(name="t", event="latches.b").value(Analyses()) == 2.5
     assert np.isnan(EventTime(name="t", event="latches.c").value(Analyses()))
