@@ -77,6 +77,10 @@ class Analyses(Protocol):
     def reference(self) -> "Analyses":
         """The analyses of the nominal case, from which modes and poles are followed by their shapes."""
 
+    @property
+    def message(self) -> str:
+        """Messages of the analyses that were carried out."""
+
 
 @dataclass(frozen=True, eq=False)
 class ByElements:

@@ -1,27 +1,15 @@
-"""Runs of a study: the model with the values of its variables, its analyses, and the workers that carry runs out."""
+"""Runs of a study: the model with the values of its variables, and its analyses."""
 
-import concurrent.futures
-import contextlib
-import importlib
-import multiprocessing
-import os
-import signal
-import threading
-import time
 import warnings
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol, TypeVar
 
 import numpy as np
 
-from femb.base.errors import FembError, FembWarning, ModelError, ResultError, SolveError
+from femb.base.errors import FembError, FembWarning, ModelError, ResultError
 from femb.base.options import Run
 from femb.base.types import Floats
 from femb.case import read_case
@@ -32,14 +20,14 @@ from femb.linear.loop import Loop
 from femb.linear.sampled_motion import part_of
 from femb.linear.state_space import StateSpace
 from femb.model.model import Model
-from femb.numerics.threads import can_fork, core_count, has_forks, limited_threads, one_blas_thread
+from femb.numerics.threads import limited_threads, one_blas_thread
 from femb.results.results import Results
 from femb.run.simulate import simulate
 from femb.run.static import StaticResults, static
 from femb.run.static_derivatives import StaticSide
 from femb.small_motions.beside import Neighbours
 from femb.small_motions.eigenproblem import EigenProblem
-from femb.study.outputs import ModeOutput, StudyOutput
+from femb.study.outputs import Analyses, ModeOutput, StudyOutput
 from femb.study.study import Build
 from femb.system.moving_ground import mass_properties
 from femb.system.system import System
@@ -48,7 +36,7 @@ from femb.vibration.modes import Modes, modes, modes_of
 from femb.vibration.solution import Solution, motion_of, solution
 
 if TYPE_CHECKING:
-    from multiprocessing.connection import Connection
+    pass
 
 
 # Part of the duration of a run that a trial takes.
@@ -117,9 +105,9 @@ class Runner:
     def __call__(self, number: int, values: Sequence[Any]) -> StudyRow:
         """Carry out a run. Its errors, also those of functions of a case in Python, are part of the row."""
         folder = None if self.folder is None else self.folder / f"{number:06d}"
-        return self.row(number, lambda: self.analyses(values, folder))
+        return self.row(number, lambda: self.begun(values, folder))
 
-    def row(self, number: int, begun: "Callable[[], RunAnalyses]") -> StudyRow:
+    def row(self, number: int, begun: Callable[[], Analyses]) -> StudyRow:
         """The row of a run whose analyses the function gives."""
         nothing = (float("nan"),) * len(self.outputs)
         try:
@@ -134,12 +122,16 @@ class Runner:
         said = [str(warning.message) for warning in caught if issubclass(warning.category, FembWarning)]
         return StudyRow(number, outputs, False, "; ".join(dict.fromkeys(filter(None, [analyses.message, *said]))))
 
+    def begun(self, values: Sequence[Any], folder: Path | None = None) -> Analyses:
+        """The analyses of a run with these values, of the form where there is one. Raises ModelError."""
+        if self.form is None:
+            return self.analyses(values, folder)
+        form, factors = self.form
+        pairs = zip(factors.items(), values, strict=True)
+        return FormAnalyses(form, {name: factor * value for (name, factor), value in pairs}, self)
+
     def analyses(self, values: Sequence[Any], folder: Path | None = None) -> "RunAnalyses":
-        """The analyses of a run with these values. Raises ModelError where they give no model."""
-        if self.form is not None:
-            form, factors = self.form
-            pairs = zip(factors.items(), values, strict=True)
-            return FormAnalyses(form, {name: factor * value for (name, factor), value in pairs}, self)
+        """The analyses of the model with these values. Raises ModelError where they give none."""
         return self.analyses_of(self.described(values), folder)
 
     def analyses_of(self, described: "Described", folder: Path | None = None) -> "RunAnalyses":
@@ -148,14 +140,12 @@ class Runner:
         return RunAnalyses(described, max(counted, default=1), folder, of=self)
 
     @cached_property
-    def reference(self) -> "RunAnalyses":
+    def reference(self) -> Analyses:
         """The analyses of the nominal case: the case without variables, of a function that of the first run."""
         if self.form is not None:
-            found: RunAnalyses = FormAnalyses(self.form[0], {}, self)
-        elif callable(self.source):
-            found = self.analyses(self.nominal)
-        else:
-            found = self.analyses_of(replace(self, keys=()).described(()))
+            return FormAnalyses(self.form[0], {}, self)
+        of_case = not callable(self.source)
+        found = self.analyses_of(replace(self, keys=()).described(())) if of_case else self.analyses(self.nominal)
         found.previous = found
         return found
 
@@ -204,7 +194,7 @@ class RunAnalyses:
     central: bool = False
 
     @property
-    def reference(self) -> "RunAnalyses":
+    def reference(self) -> Analyses:
         assert self.of is not None
         return self.previous or self.of.reference
 
@@ -328,15 +318,24 @@ class RunAnalyses:
         return self.folder / name
 
 
-class FormAnalyses(RunAnalyses):
+class FormAnalyses:
     """The analyses of one run of a form: loops, and their transfer functions. values : of its parameters by name."""
 
-    def __init__(self, form: LoopFamily, values: Mapping[str, float], of: Runner) -> None:
-        self.found, self.found_linear, self.of, self.previous = {}, {}, of, None
-        self._form, self._values = form, values
+    message = ""
 
-    def __getattr__(self, name: str) -> Any:
-        raise ResultError("a form has loops and their transfer functions alone: leave this output, or the form, out")
+    def __init__(self, form: LoopFamily, values: Mapping[str, float], of: Runner) -> None:
+        self._form, self._values, self._of = form, values, of
+        self._found: dict[tuple[object, ...], Any] = {}
+
+    @property
+    def reference(self) -> Analyses:
+        return self._of.reference
+
+    def once(self, key: tuple[object, ...], make: Callable[[], T]) -> T:
+        if key not in self._found:
+            self._found[key] = make()
+        found: T = self._found[key]
+        return found
 
     def loop(self, start: str | None) -> Loop:
         if start is not None:
@@ -347,263 +346,7 @@ class FormAnalyses(RunAnalyses):
         of = self.loop(start)
         return of.closed(inputs or None, outputs or None) if closed else part_of(of.plant, inputs, outputs)
 
+    def _refused(self, *given: object, **options: object) -> NoReturn:
+        raise ResultError("a form has loops and their transfer functions alone: leave this output, or the form, out")
 
-# Workers: in this process, or in processes of this machine.
-#
-# Every way is a function of the runner and of the missing runs, which yields their rows as they are finished.
-
-Runs = Mapping[int, Sequence[Any]]
-"""The values of the variables by the number of the run."""
-NumberedRun: TypeAlias = tuple[int, Sequence[Any]]
-# Runs that are handed out in advance for each worker, so that none waits.
-AHEAD = 2
-# Pools that broke while a run was under way, before it gets a process of its own.
-MOST_BREAKS = 2
-LOST = "the process of this run ended every time: it crashed, or was killed, as by the system for want of memory"
-
-_runner: Runner | None = None
-
-
-def in_process(runner: Runner, runs: Runs) -> Iterator[StudyRow]:
-    """Rows of runs carried out one after another in this process."""
-    for number, values in runs.items():
-        yield runner(number, values)
-
-
-def in_pool(runner: Runner, runs: Runs, workers: int) -> Iterator[StudyRow]:
-    """Rows of runs carried out in ``workers`` processes.
-
-    A worker that is killed takes the pool with it; the runs that were under way are then repeated, and those under way
-    when that happens a second time each alone in a process. A run whose process ends then too has failed.
-    """
-    missing = dict(runs)
-    breaks: Counter[int] = Counter()
-    while missing:
-        suspects: list[int] = []
-        for row in _one_pool(runner, missing, min(workers, len(missing)), suspects):
-            missing.pop(row.run)
-            yield row
-        breaks.update(suspects)
-        for number in suspects:
-            values = missing.pop(number)
-            if breaks[number] < MOST_BREAKS:
-                missing[number] = values  # behind all others
-                continue
-            rows = list(_one_pool(runner, {number: values}, 1, []))
-            yield from rows or [lost(runner, number)]
-
-
-def lost(runner: Runner, number: int) -> StudyRow:
-    """The row of a run whose process ends every time."""
-    return StudyRow(number, (float("nan"),) * len(runner.outputs), True, LOST)
-
-
-def _one_pool(runner: Runner, runs: Runs, workers: int, suspects: list[int]) -> Iterator[StudyRow]:
-    """Rows of a pool until it ends or breaks; then ``suspects`` has the runs that were under way."""
-    waiting = iter(list(runs.items()))
-    # as forks of this process, which has loaded modules and kernels for all of them, unless other threads run, whose
-    # locks a fork would inherit
-    context = multiprocessing.get_context("fork" if can_fork() else "spawn")
-    listener, lifeline = context.Pipe(duplex=False)
-    # a fork has also the end of the pipe that only this process may keep open
-    arguments = (runner, listener, lifeline if context.get_start_method() == "fork" else None)
-    pool = concurrent.futures.ProcessPoolExecutor(workers, context, initializer=_begin_worker, initargs=arguments)
-    under_way: dict[concurrent.futures.Future[StudyRow], int] = {}
-    try:
-        _start(pool)
-        while True:
-            for number, values in waiting:
-                under_way[pool.submit(_run, number, values)] = number
-                if len(under_way) >= AHEAD * workers:
-                    break
-            if not under_way:
-                pool.shutdown()
-                return
-            done, _ = concurrent.futures.wait(under_way, return_when=concurrent.futures.FIRST_COMPLETED)
-            for future in done:
-                row = future.result()
-                del under_way[future]
-                yield row
-    except BrokenProcessPool:
-        suspects += [number for future, number in under_way.items() if not _finished(future)]
-        yield from (future.result() for future in list(under_way) if _finished(future))
-    finally:
-        # after an interruption the workers end at once
-        lifeline.close()
-        pool.shutdown(cancel_futures=True)
-        listener.close()
-
-
-def _start(pool: concurrent.futures.ProcessPoolExecutor) -> None:
-    """Wait for the first worker. Raises SolveError where workers cannot start."""
-    try:
-        with warnings.catch_warnings():
-            # of threads of OpenBLAS, which ends and restarts them around a fork
-            warnings.simplefilter("ignore", DeprecationWarning)
-            pool.submit(os.getpid).result()
-    except BrokenProcessPool as error:
-        raise SolveError(
-            "the processes of the study ended while they started. A script that asks for workers begins their work "
-            "behind the line if __name__ == '__main__':, since every process imports it; workers=0 starts none"
-        ) from error
-
-
-def _finished(future: "concurrent.futures.Future[StudyRow]") -> bool:
-    return future.done() and not future.cancelled() and future.exception() is None
-
-
-def _begin_worker(runner: Runner, listener: "Connection", inherited: "Connection | None") -> None:
-    """Prepare a worker: it leaves Ctrl-C to the first process, and ends with it, also if that is killed."""
-    global _runner
-    _runner = runner
-    if inherited is not None:
-        inherited.close()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with, args=(listener,), daemon=True).start()
-
-
-def _end_with(listener: "Connection") -> None:
-    """End this process when the first one closes its end of a pipe, on which nothing is sent."""
-    with contextlib.suppress(EOFError, OSError):
-        listener.recv()
-    os._exit(1)
-
-
-def _run(number: int, values: Sequence[Any]) -> StudyRow:
-    assert _runner is not None
-    return _runner(number, values)
-
-
-# Runs of a study on workers of dask.distributed: of a scheduler that runs already, of this machine, or of Slurm.
-#
-# dask repeats the runs of a worker that is lost on the others. Source: docs.dask.org, Futures; jobqueue.dask.org.
-
-CLUSTERS = ("local", "slurm")
-# s; duration of the runs that a worker gets at a time, beside which the messages of dask take little.
-PORTION = 0.5
-# Memory of a Slurm job where dask's own configuration has none.
-MEMORY = "2GB"
-
-_one_run = threading.Lock()
-
-
-def on_cluster(
-    runner: Runner, runs: Runs, workers: int | None, scheduler: str | None = None, cluster: str | None = None
-) -> Iterator[StudyRow]:
-    """Rows of runs carried out by dask.
-
-    scheduler : its address, as "tcp://host:8786". cluster : or "local" for processes of this machine, "slurm" for jobs
-    of one core each, with queue, account, time limit and memory of dask's own configuration; then ``workers`` is their
-    number, by default that of the cores. Raises ModelError for another cluster, ResultError where the packages are
-    missing or the scheduler does not answer.
-    """
-    if cluster is not None and cluster not in CLUSTERS:
-        raise ModelError(f"cluster: got {cluster!r}, must be one of {', '.join(map(repr, CLUSTERS))}")
-    distributed = _package("distributed", "dask.distributed")
-    with ExitStack() as stack:
-        if cluster is not None:
-            address: Any = stack.enter_context(started(cluster, workers or core_count()))
-        else:
-            address = scheduler
-        try:
-            client = stack.enter_context(distributed.Client(address))
-        except (OSError, ValueError) as error:
-            raise ResultError(f"scheduler {scheduler}: there is no answer ({error})") from error
-        threads = [worker["nthreads"] for worker in client.scheduler_info().get("workers", {}).values()]
-        if any(count > 1 for count in threads):
-            warnings.warn(
-                f"the workers have up to {max(threads)} threads, of which a study uses one: start them with "
-                "dask worker --nworkers N --nthreads 1",
-                FembWarning,
-                stacklevel=2,
-            )
-        yield from _rows(client, distributed, runner, runs, workers)
-
-
-def started(cluster: str, workers: int) -> Any:
-    """A dask cluster of new workers with one thread each. Raises ResultError."""
-    if cluster == "local":
-        distributed = _package("distributed", "dask.distributed")
-        with _lean_workers():
-            return distributed.LocalCluster(
-                n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
-            )
-    jobqueue = _package("dask_jobqueue", "dask-jobqueue")
-    memory = importlib.import_module("dask").config.get("jobqueue.slurm.memory", None) or MEMORY
-    jobs = jobqueue.SLURMCluster(cores=1, processes=1, memory=memory)
-    jobs.scale(jobs=workers)
-    return jobs
-
-
-@contextmanager
-def _lean_workers() -> Iterator[None]:
-    """A context in which dask starts workers that hardly watch themselves; on Linux as forks of one process, which has
-    loaded the modules of all."""
-    words: dict[str, Any] = {"distributed.worker.profile.enabled": False, "distributed.admin.tick.interval": "1s"}
-    forks = has_forks()
-    if forks:
-        words["distributed.worker.multiprocessing-method"] = "forkserver"
-    with importlib.import_module("dask").config.set(words):
-        if forks:
-            context = importlib.import_module("distributed.utils").get_mp_context()
-            context.set_forkserver_preload(["distributed", __name__])
-        yield
-
-
-def _package(module: str, name: str) -> Any:
-    """An optional package. Raises ResultError if it is missing."""
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise ResultError(f"pip install 'femb[cluster]': {name} is not installed") from error
-
-
-def _rows(client: Any, distributed: Any, runner: Runner, runs: Runs, workers: int | None) -> Iterator[StudyRow]:
-    """Rows of runs, of which workers get several at a time: as many as take them `PORTION`, fewer towards the end."""
-    waiting, under_way = list(runs.items())[::-1], distributed.as_completed()
-    portions: dict[Any, list[NumberedRun]] = {}
-    count, seconds = max(workers or 0, len(client.scheduler_info().get("workers", {})), 1), inf
-
-    def hand_out(portion: list[NumberedRun]) -> None:
-        if portion:
-            future = client.submit(_run_on_worker, runner, portion, pure=False, retries=2)
-            portions[future.key] = portion
-            under_way.add(future)
-
-    def next_portion() -> list[NumberedRun]:
-        size = max(1, min(int(PORTION / seconds), len(waiting) // (AHEAD * count)))
-        return [waiting.pop() for _ in range(min(size, len(waiting)))]
-
-    for _ in range(AHEAD * count):
-        hand_out(next_portion())
-    for future in under_way:
-        portion = portions.pop(future.key)
-        error = future.exception() if future.status == "error" else None
-        if error is None:
-            rows, taken = future.result()
-            # the first runs of a worker also load kernels
-            seconds = min(seconds, taken)
-            hand_out(next_portion())
-            yield from rows
-        elif len(portion) > 1:
-            # one of them ended the worker
-            for run in portion:
-                hand_out([run])
-        else:
-            row = lost(runner, portion[0][0])
-            if not isinstance(error, distributed.scheduler.KilledWorker):
-                row = row._replace(message=f"{type(error).__name__}: {error}")
-            hand_out(next_portion())
-            yield row
-
-
-def _run_on_worker(runner: Runner, portion: Sequence[NumberedRun]) -> tuple[list[StudyRow], float]:
-    """Rows of several runs, and the least CPU time (s) that one took."""
-    rows, least = [], inf
-    for run in portion:
-        # a worker may have several threads; a run uses settings of the whole process
-        with _one_run:
-            begin = time.process_time()
-            rows.append(runner(*run))
-            least = min(least, time.process_time() - begin)
-    return rows, least
+    results = modes = mass_properties = solution = small_motions = differing = static_side = critical = _refused

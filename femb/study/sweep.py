@@ -27,10 +27,11 @@ from femb.case.text import CaseError, text_of
 from femb.results.results import Results
 from femb.results.sweep import Sweep, is_numeric
 from femb.study.ensemble import TOGETHER, simulate_ensemble
-from femb.study.runner import Described, LoopFamily, RunAnalyses, Runner, Runs, StudyRow, in_pool, in_process
+from femb.study.runner import Described, LoopFamily, RunAnalyses, Runner, StudyRow
 from femb.study.search import Search
 from femb.study.study import Study, read_study
 from femb.study.variables import OPTIMIZE, WORST
+from femb.study.workers import Runs, in_pool, in_process
 
 # Preparation of a study: the checks that need its case, compiled kernels, and the units of its outputs.
 #
@@ -92,18 +93,18 @@ def trial(study: Study, runner: Runner) -> dict[str, str]:
     if not study.rows:
         return {}
     try:
-        analyses = replace(runner, form=None).analyses(study.rows[0])
+        of_model = runner.analyses(study.rows[0])
     except CaseError as error:
         _check_entries(study, runner, error)
         return {}
-    analyses.brief = True
+    of_model.brief = True
     units: dict[str, str] = {}
     for name, variable in study.variables.items():
-        own = {unit_of_entry(analyses.described.model, key) for key in variable.keys}
+        own = {unit_of_entry(of_model.described.model, key) for key in variable.keys}
         if not variable.relative and len(own) == 1 and any(own):
             units[name] = own.pop()
     problems = []
-    analyses = analyses if runner.form is None else runner.analyses(study.rows[0])
+    analyses = of_model if runner.form is None else runner.begun(study.rows[0])
     for name, output in study.outputs.items():
         try:
             units[name] = output.unit(analyses)
@@ -520,7 +521,7 @@ def carried_out(
     if not runs:
         return iter(())
     if scheduler is not None or cluster is not None:
-        from femb.study.runner import on_cluster
+        from femb.study.workers import on_cluster
 
         return on_cluster(runner, runs, workers or None, scheduler, cluster)
     return in_pool(runner, runs, workers) if workers else in_process(runner, runs)
