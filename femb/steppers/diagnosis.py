@@ -104,6 +104,8 @@ TINY = 1e-10
 # Change of velocities by the rounding of forces, relative to the tolerance, that governs the steps.
 ROUNDED = 0.02
 EPS = float(np.finfo(float).eps)
+# Of the largest ratio without constraints: less is the rounding of forces that constraints hold.
+HELD = 64.0 * EPS
 # Power iterations for the largest natural frequency.
 POWER_ITERATIONS = 60
 
@@ -455,11 +457,16 @@ def _largest_ratio(form: Formulation, which: int) -> tuple[float, Floats]:
     system = form.system
     try:
         u = system.inputs_at(0.0, system.q0, system.v0)
-        matrix = system.matrices(u, system.q0, system.v0)[which]
+        matrices = system.matrices(u, system.q0, system.v0)
+        matrix = matrices[which]
         factors = mass_factors(system, u, system.q0)
     except SolveError:
         return 0.0, np.zeros(0)
-    return _power_iteration(system, factors, lambda x: system.solver.multiply(matrix, x))
+    size, x = _power_iteration(system, factors, lambda x: system.solver.multiply(matrix, x))
+    # what constraints hold, as springs of latched joints, leaves rounding
+    mass, free = (np.abs(system.pattern.to_csc(each).diagonal()[: system.n_v]) for each in (matrices[0], matrix))
+    largest = np.max(free[mass > 0.0] / mass[mass > 0.0], initial=0.0)
+    return (size if size > HELD * largest else 0.0), x
 
 
 def _power_iteration(system: System, factors: Factors, multiplied: Callable[[Floats], Floats]) -> tuple[float, Floats]:

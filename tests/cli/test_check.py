@@ -241,6 +241,24 @@ def test_the_vibration_of_two_bodies_on_a_spring():
     assert overview(model).scales.fastest.frequency == pytest.approx(10.0 / (2 * np.pi), rel=1e-9)
 
 
+@pytest.mark.parametrize("latched", [False, True])
+def test_springs_of_latched_joints_vibrate_with_nothing(latched):
+    """Hub and panels are one free rigid body when latched: the stiffness that the constraints hold leaves rounding."""
+    model = femb.Model("panels")
+    model.add(femb.RigidBody("hub", 120.0, (14.0, 12.0, 13.0)))
+    arm = {"axis": (0, 1, 0), "reference": (1, 0, 0)}
+    for name, before, at in (("p1", "hub", 0.4), ("p2", "p1", 1.2)):
+        model.add(femb.RigidBody(name, 4.0, (0.34, 0.49, 0.82), center_of_mass=(0.6, 0, 0)))
+        first, second = femb.JointEnd(before, at=(at, 0, 0), **arm), femb.JointEnd(name, **arm)
+        model.add(femb.Revolute(f"to {name}", first, second, start=0.0))
+        model.add(femb.JointSpringDamper(f"spring {name}", f"to {name}", stiffness=0.12))
+        if latched:
+            model.add(femb.Latch(f"lock {name}", f"to {name}", engaged=True, time=1e6))
+    fastest = overview(model).scales.fastest
+    assert (fastest is None) == latched
+    assert latched or fastest.frequency == pytest.approx(femb.modes(model, 2).frequencies[-1], rel=1e-6)
+
+
 IMPLAUSIBLE = [
     ("sections.bar.youngs_modulus=70", "sections.bar.youngs_modulus: 70 Pa is that of no material"),
     ("sections.bar.shear_modulus=7e11", "sections.bar.shear_modulus: 7e+11 Pa beside a youngs_modulus of 7e+10 Pa"),
