@@ -475,7 +475,7 @@ def stress_stiffness(index, kind, stiff, shape, corner, q, fixed, strain, out):
             K[:] = 0.0
             stresses(lanes(stiff[kind[g, 0]]), lanes(strain[f, g]), s)
             vector_forces(n, s, corners, y[0], ends[0], xx, xd, y[1], ends[1])
-            add_stress_stiffness(n, s, corners, R, L, minus, (xx, xd, dd), y[1], ends[1], three, lanes(K))
+            add_stress_stiffness(s, corners, R, (L, minus), (xx, xd, dd), y[1], ends[1], three, lanes(K))
             for lane in range(min(LANES, index.shape[0] - first)):
                 for a in range(6 * n):
                     for b in range(6 * n):

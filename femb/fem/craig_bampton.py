@@ -199,7 +199,9 @@ def with_static_shapes(model: FeModel, found: Shapes, forces: Floats) -> Shapes:
     from scipy.linalg import eigh
 
     moved = found.solver.flexibility(forces)
-    rest = moved - found.modes @ (found.modes.T @ (model.mass @ moved))
+    rest = moved
+    for _ in range(2):  # once leaves what modes of a large range of frequencies lack of being orthogonal
+        rest = rest - found.modes @ (found.modes.T @ (model.mass @ rest))
     sizes, whole = (np.einsum("nk,nk->k", x, model.stiffness @ x) for x in (rest, moved))
     own = sizes > DEPENDENT * whole
     rest = rest[:, own] / np.sqrt(sizes[own])

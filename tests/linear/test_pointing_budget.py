@@ -78,7 +78,8 @@ def test_the_worst_of_a_range_of_frequencies_is_at_the_resonance(loop):
     part = pointing_budget(loop, TURN[0], [source], 10.0).parts[0]
     closed = loop.closed([TORQUE[0]], TURN[:1])
     grid = np.linspace(1.0, 2.0, 4001)
-    assert part.amplitude[0, 0] >= max(abs(closed.transfer(1j * w)[0, 0]) for w in grid[::40])
+    largest = max(abs(closed.transfer(1j * w)[0, 0]) for w in grid[::40])
+    assert part.amplitude[0, 0] >= largest * (1.0 - 1e-12)
     assert part.amplitude[0, 0] <= peak_gain(closed).gain
 
 
