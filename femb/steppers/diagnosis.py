@@ -18,7 +18,7 @@ from femb.layout.evaluation import Evaluation
 from femb.layout.state import State
 from femb.numerics.kinematics import error_norm
 from femb.steppers.contract import ABOVE_TOLERANCE, StepperState
-from femb.system.block_lu import Factors
+from femb.system.block_lu import Factors, WithLowRank
 from femb.system.constraints import mass_factors
 from femb.system.system import System
 
@@ -464,7 +464,8 @@ def _largest_ratio(form: Formulation, which: int) -> tuple[float, Floats]:
         return 0.0, np.zeros(0)
     size, x = _power_iteration(system, factors, lambda x: system.solver.multiply(matrix, x))
     # what constraints hold, as springs of latched joints, leaves rounding
-    mass, free = (np.abs(system.pattern.to_csc(each).diagonal()[: system.n_v]) for each in (matrices[0], matrix))
+    parts = (each.matrix if isinstance(each, WithLowRank) else each for each in (matrices[0], matrix))
+    mass, free = (np.abs(system.pattern.to_csc(part).diagonal()[: system.n_v]) for part in parts)
     largest = np.max(free[mass > 0.0] / mass[mass > 0.0], initial=0.0)
     return (size if size > HELD * largest else 0.0), x
 

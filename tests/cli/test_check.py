@@ -463,3 +463,15 @@ def test_structures_are_listed_apart_and_given_as_twists():
     for twists in (held["motions"], held["momenta"]):
         np.testing.assert_allclose(twists[:, :3], np.cross(point, twists[:, 3:]), atol=1e-10)
         assert np.linalg.matrix_rank(twists) == 3
+
+
+def test_a_continuous_law_beside_its_vibrations():
+    """Its derivatives are a part of low rank beside the blocks; the hub vibrates at sqrt(k/J) by its law alone."""
+    model = femb.Model("hub")
+    model.add(femb.RigidBody("hub", 10.0, (2.0, 2.0, 2.0)))
+    model.add(femb.Load("torquer", body="hub", torque=(0, 0, 0), frame="body"))
+    words = {"attitude": "bodies.hub", "rate": "bodies.hub", "outputs": ("loads.torquer.torque",)}
+    model.add(femb.PDController("pd", proportional=8.0, derivative=0.1, **words))
+    fastest = overview(model).scales.fastest
+    assert fastest is not None
+    assert fastest.frequency == pytest.approx(2.0 / (2.0 * np.pi), rel=1e-6)
