@@ -121,7 +121,7 @@ class Sensor(WithErrors, Item):
     period: Annotated[float | None, Unit("s"), POSITIVE] = None
     """of its samples; by default that of the controller that reads it"""
     phase: Annotated[float, Unit("s"), NOT_NEGATIVE] = 0.0
-    """instant of the first sample; by default that of the controller that reads it"""
+    """instant of the first sample of a sensor with a period of its own; others sample with the controller"""
     delay: Annotated[float, Unit("s"), NOT_NEGATIVE] = 0.0
     """from a sample to its value; before the first one the value is that of the motion at the start, without noise"""
     scale: Annotated[float, Unit("")] = 1.0
