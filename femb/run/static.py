@@ -513,8 +513,10 @@ def report(results: StaticResults) -> str:
             zip(results.load_factor, results.negative_eigenvalues, results.iterations, results.stability, strict=True)
         )
     ]
+    # the symmetric part of the stiffness is no longer positive there, and nothing need happen
+    of = " of the symmetric part" if np.any(results.arrays.get("static/follows", False)) else ""
     lines += [
-        f"critical load factor {load:.7g}: {name}"
+        f"critical load factor{of} {load:.7g}: {name}"
         for load, name in zip(results.critical_load_factors, results.mode_names, strict=True)
     ]
     lines += [f"shell {name!r}: {text}" for name, text in wrinkled(results).items()]

@@ -163,6 +163,9 @@ def test_stability_under_a_load_that_follows_is_that_of_the_symmetric_part():
     assert results.negative_eigenvalues[-1] == 1
     assert results.stability == ("stable", *["no divergence"] * 3, *results.stability[4:5], "may diverge")
     assert "of flutter it does not tell" in results.message
+    found = femb.static(model, factor=1.25, steps=5, critical=1)
+    np.testing.assert_allclose(found.critical_load_factors, [1.0], rtol=1e-6)
+    assert "critical load factor of the symmetric part 1: " in report(found)
 
 
 @pytest.mark.filterwarnings("ignore:1 motion of joints has no stiffness")
