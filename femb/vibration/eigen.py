@@ -60,16 +60,16 @@ def real_modes(motion: EigenProblem, free: FreeMotions, count: int, at_most: boo
     """
     if at_most:
         count = max(1, min(count, freedoms(motion) - free.count))
-    given = motion
-    if _asymmetry(motion) > NO_ASYMMETRY:
-        stiffness = motion.stiffness
+    if _asymmetry(motion) <= NO_ASYMMETRY:
+        squares, shapes = lowest(motion, free, count)
+    else:
+        check_count(motion, free, count)
+        given, stiffness = motion, motion.stiffness
         motion = replace(motion, stiffness=0.5 * (stiffness + stiffness[motion.system.pattern.transposed]))
-    squares, shapes = lowest(motion, free, count)
-    if given is not motion:
-        among = max(count, min(AMONG, freedoms(motion) - free.count))
-        more = (squares, shapes) if among == count else lowest(motion, free, among)
-        if _moved_by_asymmetry(given, *more) > MOVED:
+        squares, shapes = lowest(motion, free, max(count, min(AMONG, freedoms(motion) - free.count)))
+        if _moved_by_asymmetry(given, squares, shapes) > MOVED:
             raise ModelError(NOT_SYMMETRIC)
+        squares, shapes = squares[:count], shapes[:, :count]
     # of what rounding hides no sign is known
     negative = (squares < 0.0) & (SURE * rounding(motion, squares, shapes) < 1.0)
     if np.any(negative):
