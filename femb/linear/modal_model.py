@@ -5,7 +5,6 @@ element kernels of time steps do not form them.
 Source: docs/theory/inertia_tensor.md, equations (1) to (4) of tensors, (5) to (11) of modal models.
 """
 
-from copy import copy
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -264,11 +263,9 @@ def modal_model(
         raise ModelError(f"modal_model: is for one structure, got {listed}: take the parts between joints one by one")
     if held is not None:
         check_choice("modal_model: held", held, model.bodies, "bodies")
-    loaded = start == "equilibrium"
+    loaded, system = start == "equilibrium", system_at(of, start)
     if not loaded:
-        model = copy(model)
-        model.gravity = np.zeros(3)
-    system = system_at(model, start)
+        system = system.with_gravity(np.zeros(3))
     point = _at_rest(OperatingPoint.of(system, system.q0, np.zeros(system.n_v)), loaded)
     equations = second_order(point, frames_chart(point))
     H, K = equations.chart.H, equations.stiffness

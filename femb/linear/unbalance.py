@@ -106,7 +106,7 @@ def unbalance_response(
     Raises:
         ModelError: no rotor with an unbalance, speeds of zero, as ``femb.linearize``.
     """
-    whole, _ = given(model)
+    whole, _ = given(model, "as_given")
     if not isinstance(whole, Model):
         raise ModelError(f"unbalance response: got {shown(whole)}, wanted a model or a case")
     numbers = as_numbers(speeds)

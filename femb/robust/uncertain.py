@@ -16,6 +16,7 @@ import numpy as np
 
 from femb.base.errors import FembError, FembWarning, ModelError
 from femb.base.html import Tabled
+from femb.base.options import StartState
 from femb.base.types import Complexes, Floats, Ints
 from femb.base.values import nearest, numbered
 from femb.case.unmodelled import Unmodelled
@@ -430,6 +431,11 @@ def uncertain(
     ranges = tuple(map(range_of, family.parameters))
     check_causes(ranges)
     model = family.nominal.described.model
+    run = family.nominal.described.run
+    if "start" not in point and run is not None and isinstance(run.start, StartState):
+        raise ModelError.at(
+            ("run", "start"), "is the last state of a run, which other parameters do not have: give another start"
+        )
     point.setdefault("start", family.nominal.start)
     still = _plant(model, point)[1]
     own = fixed_controllers(model).items() if laws is None else ()

@@ -31,6 +31,7 @@ from femb.study.outputs import Analyses, ModeOutput, StudyOutput
 from femb.study.study import Build
 from femb.system.moving_ground import mass_properties
 from femb.system.system import System
+from femb.vibration.completion import begun
 from femb.vibration.mode_sweep import SPARE
 from femb.vibration.modes import Modes, modes, modes_of
 from femb.vibration.solution import Solution, motion_of, solution
@@ -203,6 +204,14 @@ class RunAnalyses:
         """The start of the case."""
         return self.described.run.start_word if self.described.run is not None else "as_given"
 
+    def _about(self, start: str | None) -> Model | System:
+        """The model, or the System in the state about which small motions are where no start is given."""
+        return self.described.model if start is not None else self._begun
+
+    @cached_property
+    def _begun(self) -> Model | System:
+        return begun(self.described.model, self.described.run)
+
     def once(self, key: tuple[object, ...], make: Callable[[], T]) -> T:
         if key not in self.found_linear:
             self.found_linear[key] = make()
@@ -210,10 +219,10 @@ class RunAnalyses:
         return found
 
     def solution(self, held: str | None, start: str | None, damped: bool) -> Solution:
-        model, begun, count = self.described.model, start or self.start, self.count + SPARE
+        model, how, count = self._about(start), start or self.start, self.count + SPARE
         return self.once(
-            ("modes", held, begun, damped),
-            lambda: solution(model, count, held=held, start=begun, damped=damped, own_axes=True, at_most=True),
+            ("modes", held, how, damped),
+            lambda: solution(model, count, held=held, start=how, damped=damped, own_axes=True, at_most=True),
         )
 
     def small_motions(self, held: str | None, start: str | None, damped: bool) -> EigenProblem:
@@ -221,9 +230,9 @@ class RunAnalyses:
 
         def make() -> EigenProblem:
             if ("modes", *key) in self.found_linear:
-                return self.solution(*key).motion
+                return self.solution(held, start, damped).motion
             differing = self.sides.beside(*key).of(self.described.model) if self.sides is not None else None
-            return differing or motion_of(self.described.model, *key, True)[1]
+            return differing or motion_of(self._about(start), *key, True)[1]
 
         if self.sides is not None and self.central:
             return self.sides.central(*key)
@@ -241,12 +250,12 @@ class RunAnalyses:
         return found
 
     def loop(self, start: str | None) -> Loop:
-        return self.once(("loop", start), lambda: loop(self.described.model, start=start or self.start))
+        return self.once(("loop", start), lambda: loop(self._about(start), start=start or self.start))
 
     def space(self, start: str | None, inputs: tuple[str, ...], outputs: tuple[str, ...], closed: bool) -> StateSpace:
         words: dict[str, Any] = {"inputs": inputs or None, "outputs": outputs or None, "closed": closed}
-        model, begun = self.described.model, start or self.start
-        return self.once(("space", start, inputs, outputs, closed), lambda: linearize(model, start=begun, **words))
+        model, how = self._about(start), start or self.start
+        return self.once(("space", start, inputs, outputs, closed), lambda: linearize(model, start=how, **words))
 
     def static_side(self) -> StaticSide:
         return self.once(("static side",), lambda: StaticSide.of(self.described.model, self.start == "assembled"))
@@ -263,8 +272,7 @@ class RunAnalyses:
         return self.found[analysis]
 
     def modes(self, held: str | None, start: str | None, damped: bool) -> Modes:
-        start = start or self.start
-        key = (held, start, damped)
+        key = (held, start or self.start, damped)
         if key not in self.found_modes:
             if self.differentiated and held is None:
                 found = self.solution(held, start, damped)
@@ -272,7 +280,7 @@ class RunAnalyses:
                     found.first(min(self.count, len(found.eigenvalues))), self.count, held, None, damped
                 )
             else:
-                self.found_modes[key] = modes(self.described.model, self.count, held=held, start=start, damped=damped)
+                self.found_modes[key] = modes(self._about(start), self.count, held=held, start=key[1], damped=damped)
             if self.folder is not None:
                 self.folder.mkdir(parents=True, exist_ok=True)
                 self.found_modes[key].write(self.folder / f"modes{len(self.found_modes)}.h5")

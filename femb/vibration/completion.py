@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from femb.base.errors import ModelError
-from femb.base.options import STARTS, StartState
+from femb.base.options import STARTS, Run, StartState
 from femb.base.values import shown
 from femb.model.model import Model
 
@@ -34,15 +34,22 @@ def given(model: object, start: str | None = None) -> "tuple[Model | System, str
 
     case = load_case(model) if isinstance(model, str | Path) else model
     if isinstance(case, Case):
-        state = case.options and case.options.start
-        if start is None and isinstance(state, StartState):
-            from femb.recording.named_state import start_state
-
-            return start_state(System(completed(case.model)), state), "as_given"
-        return case.model, case.start if start is None else start
+        return (begun(case.model, case.options), case.start) if start is None else (case.model, start)
     if isinstance(case, Model | System):
         return case, "as_given" if start is None else start
     raise ModelError(f"got {shown(model)}, wanted a femb.Model, a case or the path of a case file")
+
+
+def begun(model: Model, run: Run | None) -> "Model | System":
+    """The model, or where a run starts from the results of another the System in their last state.
+
+    Raises ModelError, ContinuationError.
+    """
+    if run is None or not isinstance(run.start, StartState):
+        return model
+    from femb.recording.named_state import start_state
+
+    return start_state(system_of(model, run.assembles), run.start)
 
 
 def completed(model: "Given") -> Model:

@@ -444,3 +444,8 @@ def test_small_motions_are_about_the_last_state_of_a_run(tmp_path):
     done = CliRunner().invoke(cli, ["modes", str(later), "--out", str(tmp_path / "modes")], catch_exceptions=False)
     assert done.exit_code == 0
     np.testing.assert_allclose(np.load(tmp_path / "modes" / "modes.npz")["frequencies"], [wanted], rtol=1e-12)
+    found = femb.sensitivities(later, of=["natural_frequency"], by=["springs.hinge.stiffness"])
+    np.testing.assert_allclose(found.values, [wanted], rtol=1e-9)
+    np.testing.assert_allclose(found.derivatives, [[wanted / 16.0]], rtol=1e-6)
+    k = {"k": {"entry": "springs.hinge.stiffness", "range": [7.0, 9.0]}}
+    refuses("is the last state of a run", femb.uncertain, later, k)
