@@ -465,7 +465,7 @@ def _largest_ratio(form: Formulation, which: int) -> tuple[float, Floats]:
     size, x = _power_iteration(system, factors, lambda x: system.solver.multiply(matrix, x))
     # what constraints hold, as springs of latched joints, leaves rounding
     parts = (each.matrix if isinstance(each, WithLowRank) else each for each in (matrices[0], matrix))
-    mass, free = (np.abs(system.pattern.to_csc(part).diagonal()[: system.n_v]) for part in parts)
+    mass, free = (np.abs(part[system.pattern.of_diagonal[: system.n_v]]) for part in parts)
     largest = np.max(free[mass > 0.0] / mass[mass > 0.0], initial=0.0)
     return (size if size > HELD * largest else 0.0), x
 

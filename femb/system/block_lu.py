@@ -267,7 +267,8 @@ class LinearSolver:
 
     def idle(self, data: Matrix) -> int:
         """The number of rows of constraints that are not in force, as of latches: they have a unit diagonal alone."""
-        return int(np.count_nonzero(data[self.pattern.diagonal_of_rows])) if len(self.excluded_rows) else 0
+        of_rows = self.pattern.of_diagonal[self.pattern.n_v :]
+        return int(np.count_nonzero(data[of_rows])) if len(self.excluded_rows) else 0
 
     def multiply(self, data: Floats, x: Floats) -> Floats:
         """A x (n,) for block data A."""

@@ -326,10 +326,10 @@ class Pattern:
         return touched, touched & (rows == columns)
 
     @cached_property
-    def diagonal_of_rows(self) -> Ints:
-        """(n_c,) the places of the diagonal entries of rows of constraints in the data."""
-        blocks = self.block_of[self.n_v :]
-        inside = np.arange(self.n_v, self.n) - self.block_start[blocks]
+    def of_diagonal(self) -> Ints:
+        """(n,) the places of the diagonal entries in the data."""
+        blocks = self.block_of
+        inside = np.arange(self.n) - self.block_start[blocks]
         result: Ints = self.diagonal[blocks] + inside * (self.sizes[blocks] + 1)
         return result
 
