@@ -24,6 +24,7 @@ from femb.run.simulate import mass_properties
 from femb.small_motions.point import OperatingPoint
 from femb.system.system import System
 from femb.vibration.completion import given, system_at
+from femb.vibration.eigen import MOVED, moved_by_asymmetry
 
 if TYPE_CHECKING:
     from femb.case import Given
@@ -331,12 +332,13 @@ def _lowest(equations: "SecondOrder", modes: int | None, free: Bools, skip: int)
     count = len(K) - skip
     if isinstance(modes, bool) or not isinstance(modes, int) or not 1 <= modes <= count:
         raise ModelError(f"modal_model: modes: got {shown(modes)}, wanted a whole number from 1 to {count}, or shapes")
-    if np.max(np.abs(K - K.T)) > SYMMETRIC * np.max(np.abs(K)):
+    squares, parts = eigh(0.5 * (K + K.T), M)
+    moved = moved_by_asymmetry(squares[skip:], (parts.T @ K @ parts)[skip:, skip:])
+    if np.max(np.abs(K - K.T)) > SYMMETRIC * np.max(np.abs(K)) or moved > MOVED:
         raise ModelError(
             "modal_model: the stiffness at this posture is not symmetric, so that there are no real modes: forces "
             "follow the motion, or the posture is no equilibrium of the loads; take them out, or give shapes"
         )
-    squares, parts = eigh(0.5 * (K + K.T), M)
     elastic = np.zeros((len(free), modes))
     elastic[free] = parts[:, skip : skip + modes]
     return elastic, np.maximum(squares[skip : skip + modes], 0.0)

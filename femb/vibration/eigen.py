@@ -67,7 +67,7 @@ def real_modes(motion: EigenProblem, free: FreeMotions, count: int, at_most: boo
         given, stiffness = motion, motion.stiffness
         motion = replace(motion, stiffness=0.5 * (stiffness + stiffness[motion.system.pattern.transposed]))
         squares, shapes = lowest(motion, free, max(count, min(AMONG, freedoms(motion) - free.count)))
-        if _moved_by_asymmetry(given, squares, shapes) > MOVED:
+        if moved_by_asymmetry(squares, shapes.T @ motion.times(given.stiffness, shapes)) > MOVED:
             raise ModelError(NOT_SYMMETRIC)
         squares, shapes = squares[:count], shapes[:, :count]
     # of what rounding hides no sign is known
@@ -277,12 +277,11 @@ def _asymmetry(motion: EigenProblem) -> float:
     return float(abs(forward - back) / terms) if terms else 0.0
 
 
-def _moved_by_asymmetry(motion: EigenProblem, squares: Floats, shapes: Floats) -> float:
-    """The largest part of omega^2 (k,) by which two modes of the symmetric part, with shapes (n_v, k) of unit mass,
-    move one another through the rest of the stiffness, which may be little beside the axial stiffness of soft members.
-    Source: docs/theory/modes.md, equation (1c)."""
-    forces = shapes.T @ motion.times(motion.stiffness, shapes)
-    skew = 0.5 * (forces - forces.T)
+def moved_by_asymmetry(squares: Floats, stiffness: Floats) -> float:
+    """The largest part of omega^2 (k,) by which two modes of the symmetric part of a stiffness move one another through
+    the rest, which may be little beside the axial stiffness of soft members. stiffness (k, k) : along these modes, of
+    unit mass. Source: docs/theory/modes.md, equation (1c)."""
+    skew = 0.5 * (stiffness - stiffness.T)
     half = 0.5 * np.abs(np.subtract.outer(squares, squares))
     root = np.sqrt(np.abs(half**2 - skew**2))
     moved = np.where(half > np.abs(skew), half - root, np.hypot(half, root))

@@ -126,7 +126,7 @@ MUTANTS = (
            "tests/statics/test_static.py::test_a_torque_along_a_neutral_motion_is_named",
            "force along a neutral motion"),
     Mutant("femb/vibration/eigen.py",
-           "if _moved_by_asymmetry(given, squares, shapes) > MOVED:", "if False:",
+           "if moved_by_asymmetry(squares, shapes.T @ motion.times(given.stiffness, shapes)) > MOVED:", "if False:",
            "tests/linear/test_modal.py::test_forces_that_follow_the_motion_have_no_modes",
            "asymmetry of the stiffness"),
     # --- steppers

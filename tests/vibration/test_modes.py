@@ -371,6 +371,9 @@ def test_becks_column(load):
     for each in wanted:
         assert np.min(np.abs(of_z / each - 1.0)) < 2e-3
     refuses("not symmetric, so that it has no real modes", modes, becks_column(load), 2, start="equilibrium")
+    refuses(
+        "not symmetric, so that there are no real modes", femb.modal_model, becks_column(1.0), 2, start="equilibrium"
+    )
 
 
 def test_a_small_load_that_follows_leaves_real_modes():
