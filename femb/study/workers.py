@@ -201,7 +201,13 @@ def started(cluster: str, workers: int) -> Any:
         distributed = _package("distributed", "dask.distributed")
         with _lean_workers():
             return distributed.LocalCluster(
-                n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+                n_workers=workers,
+                threads_per_worker=1,
+                processes=True,
+                silence_logs=50,
+                # Without an address dask takes port 8787, for which a second study beside this one would be warned.
+                dashboard_address=None,
+                scheduler_kwargs={"dashboard_address": ":0", "dashboard": False},
             )
     jobqueue = _package("dask_jobqueue", "dask-jobqueue")
     memory = importlib.import_module("dask").config.get("jobqueue.slurm.memory", None) or MEMORY

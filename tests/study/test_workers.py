@@ -15,7 +15,7 @@ import pytest
 from oracles.spring_study import build
 
 from femb import SolveError, Study, sweep
-from femb.study import runner as cluster
+from femb.study import workers as cluster
 
 pytestmark = pytest.mark.slow
 RUN = {"duration": 2.0, "output_interval": 0.02, "method": "rk"}
