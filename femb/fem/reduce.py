@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TypedDict, Unpack
+from warnings import warn
 
 import numpy as np
 from scipy.linalg import block_diag, eigh
@@ -15,7 +16,7 @@ from scipy.linalg import block_diag, eigh
 from femb.base.array_files import check_file, of_file, read_arrays
 from femb.base.bulk_cards import SI, Units
 from femb.base.bulk_data import is_deck, located
-from femb.base.errors import ModelError, Problem, ResultError
+from femb.base.errors import FembWarning, ModelError, Problem, ResultError
 from femb.base.mesh_files import nodes_on_plane
 from femb.base.types import Floats, Ints, Sparse
 from femb.base.values import check_options
@@ -196,7 +197,10 @@ def inner_loads(model: FeModel, given: Sequence[str] | Mapping[str, str]) -> lis
 def nodes_named(model: FeModel | Recoverable, text: str, item: tuple[str, str]) -> Ints:
     """Rows (m,) of the nodes, or the grids of a deck, of a set, of a plane, or with numbers. Raises ModelError."""
     if text in model.node_sets:
-        return np.unique(model.node_sets[text])
+        found = np.unique(model.node_sets[text])
+        if isinstance(model, FeModel):
+            _say_carried(model, text, found, item)
+        return found
     known = model.known
     try:
         on_plane = nodes_on_plane(text, model.nodes[known])
@@ -216,6 +220,22 @@ def nodes_named(model: FeModel | Recoverable, text: str, item: tuple[str, str]) 
     sets = ", ".join(sorted(model.node_sets)) or "no node sets"
     form = FORM if item[0] == "interfaces" else LOAD_FORM
     raise ModelError(Problem(item, f"got the nodes {text!r}, the model has {sets}; {form}"))
+
+
+def _say_carried(model: FeModel, name: str, found: Ints, item: tuple[str, str]) -> None:
+    """Warn of grids of a set of a deck that rigid elements carry: they have no unknowns of their own."""
+    of_deck = model.recoverable
+    if of_deck is None or name not in of_deck.node_sets:
+        return
+    carried = np.setdiff1d(of_deck.numbers[of_deck.node_sets[name]], model.numbers[found])
+    if len(carried):
+        few = ", ".join(str(each) for each in carried[:3]) + (", .." if len(carried) > 3 else "")
+        warn(
+            f"{'.'.join(item)}: {len(carried)} of {len(carried) + len(found)} grids of {name} ({few}) are carried by "
+            "rigid elements and are left out; to have them, name the grid that moves them, as rbe9 of RBE2 9",
+            FembWarning,
+            stacklevel=2,
+        )
 
 
 ARRAYS, MATRICES = (".npz", ".h5", ".mat"), "a file of matrices"

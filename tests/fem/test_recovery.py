@@ -65,6 +65,18 @@ def test_grids_that_rigid_elements_carry_have_displacements(tmp_path):
         reduced(tmp_path, cards, ["root=1"], recover=["displacements=5"])
 
 
+def test_a_set_says_which_of_its_grids_rigid_elements_carry(tmp_path):
+    path = tmp_path / "deck.bdf"
+    cards = [*BOOM[:-3], "GRID,4,,2.,.5,-.3,9", "RBE2,8,3,123456,4", "SET1,7,3,4", "SET1,9,3"]
+    path.write_text("\n".join(["BEGIN BULK", *cards, "ENDDATA", ""]))
+    with pytest.warns(FembWarning, match=r"interfaces.tip: 1 of 2 grids of set7 \(4\) .* rbe9 of RBE2 9"):
+        found = femb.fem.reduce_mesh(path, ["root=1", "tip=set7"], 0).body
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", FembWarning)
+        wanted = femb.fem.reduce_mesh(path, ["root=1", "tip=set9"], 0).body
+    np.testing.assert_allclose(found.K, wanted.K)
+
+
 HEATED = METAL + ",2.3-5"
 WARM = "TEMP,8,1,20.,2,20.,3,20."
 
