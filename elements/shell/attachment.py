@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.types import Floats
-from femb.base.values import nearest, shown
+from femb.base.values import as_numbers, nearest, shown, whole_number
 from femb.elements.modal.flexible_body import Interface
 from femb.elements.shell.mesh import ShellMesh
 from femb.layout.layout import Layout, Station
@@ -112,3 +113,75 @@ def _nodes_of_shell(
             "node by node, give both as many elements",
         )
     return [stations[k].frame for k in found.tolist()]
+
+
+def check_attach(check: Checks, name: str, mesh: ShellMesh, attach: Mapping[str, Any] | None) -> None:
+    """Check what the sets of nodes of a shell are attached to; ``name`` : the shell's."""
+    if attach is None or "attach" in check.bad:
+        return
+    for word, given in attach.items():
+        if word not in mesh.sets:
+            check.fail(f"attach.{word}", mesh.without(word, "this shell"))
+        elif isinstance(given, Mapping) and _names(given, "beam"):
+            continue
+        elif isinstance(given, Mapping) and _names(given, "shell", "edge"):
+            if given["shell"] == name:
+                check.fail(f"attach.{word}", f"got {name!r}, this shell itself: name another")
+        elif not isinstance(given, str):
+            wanted = "the name of a body, { beam = NAME } or { shell = NAME, edge = EDGE }"
+            check.fail(f"attach.{word}", f"got {shown(given)}, wanted {wanted}")
+    if check.bad:
+        return
+    owner: dict[int, str] = {}
+    # whether corners on beams and on other shells are one node is known when these have theirs
+    undecided = {word for word, given in attach.items() if isinstance(given, Mapping)}
+    for word in attach:
+        for node in mesh.sets[word].tolist():
+            other = owner.setdefault(node, word)
+            if attach[other] != attach[word] and not {other, word} & undecided:
+                what = f"shares a node with {other}, which is on another host: a node is on one"
+                check.fail(f"attach.{word}", what)
+                return
+
+
+def check_points(check: Checks, mesh: ShellMesh, attach: Mapping[str, Any], points: Mapping[str, Any] | None) -> None:
+    """Check the named points of a shell: each is a node of its own, which nothing else holds."""
+    if points is None or "points" in check.bad:
+        return
+    used: dict[int, str] = {}
+    on_hosts = attach if "attach" not in check.bad else {}
+    held = {int(node): word for word in on_hosts for node in mesh.sets.get(word, ())}
+    for word, given in points.items():
+        node = node_at(mesh, given)
+        if isinstance(node, str):
+            check.fail(f"points.{word}", node)
+        elif node in used:
+            check.fail(f"points.{word}", f"is the node of points.{used[node]}: one name is enough")
+        elif node in held:
+            check.fail(f"points.{word}", f"is on {held[node]!r}, which attach fixes to a host: name the host")
+        else:
+            used[node] = word
+
+
+def node_at(mesh: ShellMesh, given: Any) -> int | str:
+    """The number of a node by an edge, a corner, its number or its position (m), or the fault of what is given."""
+    if isinstance(given, str):
+        return mesh.middle(given) if given in mesh.sets else mesh.without(given, "this shell")
+    if whole_number(given):
+        return int(given) if 0 <= given < len(mesh.nodes) else (
+            f"got {given}, wanted the number of a node from 0 to {len(mesh.nodes) - 1}"
+        )  # fmt: skip
+    at = as_numbers(given)
+    if at is None or at.shape != (3,) or not np.all(np.isfinite(at)):
+        return f"got {shown(given)}, wanted an edge, a corner, the number of a node or its position (m)"
+    distance = np.linalg.norm(mesh.nodes - at, axis=1)
+    node = int(distance.argmin())
+    if distance[node] > ON_NODE * mesh.size:
+        place = np.round(mesh.nodes[node], 9).tolist()
+        return f"got {shown(given)}, where no node is; the nearest, {node}, is at {place}"
+    return node
+
+
+def _names(given: Mapping[str, Any], *words: str) -> bool:
+    """Whether a mapping has these words alone, each with a name."""
+    return set(given) == set(words) and all(isinstance(given[word], str) for word in words)

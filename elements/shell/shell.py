@@ -27,13 +27,13 @@ from femb.base.types import (
     Unit,
     Vector,
 )
-from femb.base.values import as_numbers, shown, whole_number
+from femb.base.values import as_numbers, shown
 from femb.elements.beam.laminate import Material, Ply, doubts_of_plies, material_named
 from femb.elements.item import Item, StartMotion
 from femb.elements.load.load import Load
 from femb.elements.marker import Marker, Place
 from femb.elements.records import RecordedSystem, Records
-from femb.elements.shell.attachment import ON_NODE, ShellPoint, attached
+from femb.elements.shell.attachment import ShellPoint, attached, check_attach, check_points, node_at
 from femb.elements.shell.bulk_shell import BulkShell, is_bulk_data, read_bulk_shell
 from femb.elements.shell.laminate import Wall, wall_of_plies, walls_of_sheet
 from femb.elements.shell.mesh import (
@@ -176,8 +176,8 @@ class Shell(Item):
                 projected_axes(normals, self.material_direction)
         except ModelError as error:
             check.fail("direction", str(error))
-        self._check_attach(check)
-        self._check_points(check)
+        check_attach(check, self.name, mesh, self.attach)
+        check_points(check, mesh, self.attach or {}, self.points)
         if self.attach:
             for word in ("velocity", "angular_velocity"):
                 check.require(word, getattr(self, word) is None, "a shell on a body starts with it: give it there")
@@ -312,74 +312,6 @@ class Shell(Item):
             first, second, shear = np.asarray(self.pretension).tolist()
             if min(first + second, first * second - shear * shear) < 0.0:
                 check.fail("pretension", f"got {shown(self.pretension)}, which is compression: tension_only has none")
-
-    def _check_attach(self, check: Checks) -> None:
-        if self.attach is None or "attach" in check.bad:
-            return
-        for word, given in self.attach.items():
-            if word not in self.geometry.sets:
-                check.fail(f"attach.{word}", self.geometry.without(word, "this shell"))
-            elif isinstance(given, Mapping) and _names(given, "beam"):
-                continue
-            elif isinstance(given, Mapping) and _names(given, "shell", "edge"):
-                if given["shell"] == self.name:
-                    check.fail(f"attach.{word}", f"got {self.name!r}, this shell itself: name another")
-            elif not isinstance(given, str):
-                wanted = "the name of a body, { beam = NAME } or { shell = NAME, edge = EDGE }"
-                check.fail(f"attach.{word}", f"got {shown(given)}, wanted {wanted}")
-        if check.bad:
-            return
-        owner: dict[int, str] = {}
-        # whether corners on beams and on other shells are one node is known when these have theirs
-        undecided = {*self.neighbours, *(word for word, (_, beam) in self.hosts.items() if beam is not None)}
-        for word in self.attach:
-            for node in self.geometry.sets[word].tolist():
-                other = owner.setdefault(node, word)
-                if self.attach[other] != self.attach[word] and not {other, word} & undecided:
-                    what = f"shares a node with {other}, which is on another host: a node is on one"
-                    check.fail(f"attach.{word}", what)
-                    return
-
-    def _check_points(self, check: Checks) -> None:
-        if self.points is None or "points" in check.bad:
-            return
-        used: dict[int, str] = {}
-        held = self._attached_nodes if "attach" not in check.bad else {}
-        for word, given in self.points.items():
-            node = self._node_of(given)
-            if isinstance(node, str):
-                check.fail(f"points.{word}", node)
-            elif node in used:
-                check.fail(f"points.{word}", f"is the node of points.{used[node]}: one name is enough")
-            elif node in held:
-                check.fail(f"points.{word}", f"is on {held[node]!r}, which attach fixes to a host: name the host")
-            else:
-                used[node] = word
-
-    @property
-    def _attached_nodes(self) -> dict[int, str]:
-        return {int(node): word for word in self.attach or {} for node in self.geometry.sets.get(word, ())}
-
-    def _node_of(self, given: Any) -> int | str:
-        """The number of a node, or the fault of what is given."""
-        mesh = self.geometry
-        if isinstance(given, str):
-            if given not in mesh.sets:
-                return mesh.without(given, "this shell")
-            return mesh.middle(given)
-        if whole_number(given):
-            return int(given) if 0 <= given < len(mesh.nodes) else (
-                f"got {given}, wanted the number of a node from 0 to {len(mesh.nodes) - 1}"
-            )  # fmt: skip
-        at = as_numbers(given)
-        if at is None or at.shape != (3,) or not np.all(np.isfinite(at)):
-            return f"got {shown(given)}, wanted an edge, a corner, the number of a node or its position (m)"
-        distance = np.linalg.norm(mesh.nodes - at, axis=1)
-        node = int(distance.argmin())
-        if distance[node] > ON_NODE * mesh.size:
-            place = np.round(mesh.nodes[node], 9).tolist()
-            return f"got {shown(given)}, where no node is; the nearest, {node}, is at {place}"
-        return node
 
     # The mesh and the wall
 
@@ -550,7 +482,7 @@ class Shell(Item):
     @cached_property
     def named(self) -> dict[int, str]:
         """The names of nodes that are points."""
-        found = {self._node_of(given): word for word, given in (self.points or {}).items()}
+        found = {node_at(self.geometry, given): word for word, given in (self.points or {}).items()}
         return {node: word for node, word in found.items() if isinstance(node, int)}
 
     @cached_property
@@ -639,8 +571,3 @@ class Shell(Item):
         from femb.elements.shell.records import shell_records  # of runs alone
 
         return shell_records(items, system)
-
-
-def _names(given: Mapping[str, Any], *words: str) -> bool:
-    """Whether a mapping has these words alone, each with a name."""
-    return set(given) == set(words) and all(isinstance(given[word], str) for word in words)

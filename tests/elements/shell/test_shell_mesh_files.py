@@ -10,6 +10,7 @@ from oracles.shell import PATCH, QUADS, Supported, material, patch_fields
 
 import femb
 from femb.case import load_case
+from femb.elements.shell.attachment import node_at
 from femb.elements.shell.mesh import cylinder, mesh_of_file, quadrilateral
 from femb.system.moving_ground import mass_properties
 from femb.system.system import System
@@ -121,7 +122,7 @@ def test_sets_of_a_file_carry_beams_loads_and_points(tmp_path):
     path = panel_file(tmp_path / "panel.inp")
     shell = femb.Shell("p", mesh=path, mesh_unit=1e-3, attach={"root": "ground"}, points={"a": "end"}, **WALL)
     mesh = shell.geometry
-    np.testing.assert_allclose(mesh.nodes[shell._node_of("end")], [1.5, 0.0, 0.0], atol=1e-12)
+    np.testing.assert_allclose(mesh.nodes[node_at(mesh, "end")], [1.5, 0.0, 0.0], atol=1e-12)
     assert len(mesh.segments("end")) == 2
     assert len(mesh.segments("y=0")) == 4
     loads = [
