@@ -594,28 +594,3 @@ def _rows(title: str) -> Callable[[], list[Row]]:
 
 
 SENSITIVITIES: tuple[Callable[[], list[Row]], ...] = (*map(_rows, TABLES), *OTHERS)
-
-
-def main(names: Sequence[str]) -> None:
-    """Print the tables beside femb's values."""
-    for title, table in TABLES.items():
-        if names and title not in names:
-            continue
-        with tempfile.TemporaryDirectory() as folder:
-            found = table.found(Path(folder))
-        worst = table.differences(found)
-        print(f"\n{title}")
-        print(f"{'output':12}{'by':>14}{'page':>20}{'femb':>20}{'difference':>12}{'error':>10}")
-        for i, name in enumerate(found.outputs):
-            rows = zip(("", *found.parameters), numbers_of(found, i), table.wanted[name], worst[i], strict=True)
-            for by, (number, error), wanted, difference in rows:
-                print(f"{name:12}{by:>14}{wanted:20.12g}{number:20.12g}{difference:12.1e}{error:10.1e}")
-
-
-def numbers_of(found: femb.Sensitivities, i: int) -> list[tuple[float, float]]:
-    """The value of an output and its derivatives, with their errors."""
-    return [(found.values[i], np.nan), *zip(found.derivatives[i], found.errors[i], strict=True)]
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
