@@ -62,6 +62,11 @@ TOP = {
         "tables", "", "",
         "[numbers that analyses change](../howto/sweep.md#parameters), by which results are differentiated",
     ),
+    "gains": (
+        "tables", "", "",
+        "[numbers of controllers that `femb loop --tune` tunes](../howto/robust.md#gains-for-all-values): as "
+        "`parameters`, each with a `range`",
+    ),
     "unmodelled": (
         "tables", "", "",
         "[errors of what acts or is measured](../howto/robust.md#unmodelled-dynamics), by frequency: `at`, `error`, "

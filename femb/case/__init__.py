@@ -225,15 +225,40 @@ def _set_aside(document: dict[str, Any], set_paths: Paths) -> None:
 
 
 def _parameters_in(document: dict[str, Any], set_paths: Paths) -> tuple[Mapping[str, Any], list[Problem]]:
-    """The parameters of a case, whose values are set, and the problems of these and of unmodelled dynamics; both are
-    taken out of its tables."""
-    if not {"parameters", "unmodelled"} & document.keys():
+    """The parameters of a case, whose values are set, and the problems of these, of gains and of unmodelled dynamics;
+    all are taken out of its tables."""
+    if not {"parameters", "gains", "unmodelled"} & document.keys():
         return {}, []
-    from femb.case.parameters import read_tables, take_parameters
+    from femb.case.parameters import TunedGain, read_parameters, read_tables, take_parameters
     from femb.case.unmodelled import Unmodelled
 
+    gains, errors = (document.pop(kind.table, {}) for kind in (TunedGain, Unmodelled))
     parameters, problems = take_parameters(document, set_paths)
-    return parameters, problems + read_tables(Unmodelled, document.pop(Unmodelled.table, {}))[1]
+    problems += read_parameters(gains, True, document, TunedGain)[1]
+    return parameters, problems + read_tables(Unmodelled, errors)[1]
+
+
+def rewritten(path: Path, overrides: Iterable[str], to: Path) -> str:
+    """The text of a case file (TOML) with the entries of ``overrides``, what it includes and repeats in place, for a
+    file ``to`` in any folder. Raises CaseError."""
+    from femb.case.build import kinds
+    from femb.case.compose import apply_override, as_toml
+    from femb.case.parameters import Parameter, TunedGain
+    from femb.case.text import typed_key
+
+    document = composed(path, text_of(path)).document
+    set_paths = tuple(apply_override(document, each, kinds()) for each in overrides)
+    _set_aside(document, set_paths)
+    folder = Path(os.path.relpath(path.resolve().parent, to.resolve().parent))
+    locate_files(document, folder)
+    start = document.get("run", {}).get("start")
+    if isinstance(start, dict) and "results" in start:
+        start["results"] = str(folder / start["results"])
+    # values of parameters would come after the entries, and gains begin at them
+    for table in (each for kind in (Parameter, TunedGain) for each in document.get(kind.table, {}).values()):
+        if any(typed_key(key) in set_paths for key in table.get("entries") or [table.get("entry", "none")]):
+            table.pop("value", None)
+    return as_toml(document)
 
 
 def _code_in(document: dict[str, Any]) -> list[Problem]:

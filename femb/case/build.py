@@ -256,7 +256,7 @@ class _Builder:
         self.problems: list[Problem] = []
         self.options: dict[str, Any] = {}
         self.kinds = kinds()
-        words = ["title", "gravity", NOISE, "parameters", "unmodelled", *self.kinds, *OPTIONS]
+        words = ["title", "gravity", NOISE, "parameters", "gains", "unmodelled", *self.kinds, *OPTIONS]
         for key in document:
             if key not in words:
                 self.fail((key,), self.place_of(key) or unknown_key(key, words))

@@ -320,6 +320,24 @@ def _as_text(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
+def as_toml(document: Mapping[str, Any]) -> str:
+    """The text of a case with these tables."""
+    lines = [f"{dotted((key,))} = {_as_text(value)}" for key, value in document.items() if not isinstance(value, dict)]
+    for table, items in document.items():
+        if not isinstance(items, dict):
+            continue
+        whole = not all(isinstance(item, dict) for item in items.values())
+        for path, item in (
+            {(table,): items}.items() if whole else {(table, name): x for name, x in items.items()}.items()
+        ):
+            lines += [
+                "",
+                f"[{dotted(path)}]",
+                *(f"{dotted((key,))} = {_as_text(value)}" for key, value in item.items()),
+            ]
+    return "\n".join(lines).lstrip("\n") + "\n"
+
+
 def entry_of(document: dict[str, Any], key: str) -> Any:
     """The value at a dotted key of the tables of a case, None where there is none; a number is an index in a list."""
     value: Any = document

@@ -14,7 +14,7 @@ from femb.base.checks import declared, mark_of, unit_of
 from femb.base.meanings import description, told
 from femb.base.types import OWN_UNITS, LowerBound, OneOf, SeveralForms, Shape, Unit
 from femb.case.build import OPTIONS, kinds
-from femb.case.parameters import Parameter
+from femb.case.parameters import Parameter, TunedGain
 from femb.case.schema import WITH_UNIT, choices, keys_of, required_keys, takes_numbers
 from femb.case.unmodelled import Unmodelled
 from femb.elements import registry
@@ -71,6 +71,7 @@ def schema() -> dict[str, Any]:
     properties |= {table: _with(writer.table(kind), description=meaning(table)) for table, kind in OPTIONS.items()}
     of_analyses: dict[type[Parameter | Unmodelled], str] = {
         Parameter: "Numbers that studies change and by which results are differentiated, by name.",
+        TunedGain: "Numbers of controllers that femb loop --tune tunes within their ranges, by name.",
         Unmodelled: "Dynamics of inputs and outputs that a model leaves out, by their relative error.",
     }
     for kind, text in of_analyses.items():

@@ -125,20 +125,33 @@ class Parameter(Description):
         }
 
 
+class TunedGain(Parameter):
+    """A number of a controller that ``femb.tune`` tunes within its range, beginning at its value."""
+
+    table = "gains"
+
+
+P = TypeVar("P", bound=Parameter)
+
+
 def read_parameters(
-    tables: object, of_file: bool = True, document: Mapping[str, Any] | None = None
-) -> tuple[dict[str, Parameter], list[Problem]]:
+    tables: object,
+    of_file: bool = True,
+    document: Mapping[str, Any] | None = None,
+    kind: type[P] = Parameter,  # type: ignore[assignment]
+) -> tuple[dict[str, P], list[Problem]]:
     """The parameters of tables [parameters.NAME] and the problems; with problems, those that can be read.
 
-    of_file : whether they are of a case file, where each has entries. document : its tables, for units.
+    of_file : whether they are of a case file, where each has entries. document : its tables, for units. kind : of
+    parameters.
     """
-    tables, of_units = numbers_in_si(Parameter, tables, document)
-    found, problems = read_tables(Parameter, tables)
+    tables, of_units = numbers_in_si(kind, tables, document)
+    found, problems = read_tables(kind, tables)
     problems = [each for each in problems if each.item not in of_units]
     problems += [Problem(item, text) for item, text in of_units.items()]
     for name, values in tables.items() if of_file and isinstance(tables, Mapping) else ():
         if isinstance(values, Mapping) and not {"entry", "entries"} & values.keys():
-            problems.append(Problem((Parameter.table, name, "entry"), "is missing"))
+            problems.append(Problem((kind.table, name, "entry"), "is missing"))
     return found, problems
 
 

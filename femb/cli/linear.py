@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from femb.base.errors import ResultError
-from femb.cli.options import START, WRITING, OptionError, damping_of, numbers, pairs
-from femb.cli.output import of_case
+from femb.cli.options import START, WRITING, OptionError, damping_of, numbers, pairs, together
+from femb.cli.output import check_free, of_case
 
 if TYPE_CHECKING:
     from femb.case import Case
     from femb.model.model import Model
+    from femb.robust.tuning import Tuned
     from femb.system.system import System
     from femb.vibration.modes import Modes
     from femb.vibration.solution import ModeShapes
@@ -173,6 +174,20 @@ def _states(texts: tuple[str, ...]) -> dict[str, float]:
     return result
 
 
+TUNING = together(
+    click.option(
+        "--tune", "tunes", is_flag=True, help="Tune gains first; write the case, --out FILE.toml [tuned.toml]."
+    ),
+    click.option(
+        "--gain", "gains", multiple=True, metavar="KEY=LOW:HIGH", help="One of these, or a name of [gains] [all]."
+    ),
+    click.option("--least", type=click.Choice(["noise", "peak"]), help="What they make least [noise]."),
+    click.option("--peak", type=float, metavar="RATIO", help="Largest peak of the sensitivity they may give [2]."),
+    click.option("--decay", type=float, metavar="RATE", help="Least decay of the slowest pole, 1/s [0]."),
+    click.option("--starts", type=click.IntRange(min=1), metavar="N", help="Searches from so many gains [4]."),
+)
+
+
 @of_case("loop.npz")
 @START
 @click.option("--at-rest", is_flag=True, help="Start with no speeds but those of drivers and of --state.")
@@ -187,7 +202,8 @@ def _states(texts: tuple[str, ...]) -> dict[str, float]:
 @click.option("--largest-delay", "delays", is_flag=True, help="Look for the delay that all sampled laws bear together.")
 @click.option("--worst", "worse", is_flag=True, help="Worst margins over the ranges of [parameters], found and proved.")
 @click.option("--verify", "runs", is_flag=True, help="Run the parameters of --worst in time, beside the slowest pole.")
-@click.option("--by", multiple=True, metavar="NAME", help="A parameter of that [all with a range].")
+@TUNING
+@click.option("--by", multiple=True, metavar="NAME", help="A parameter of these [all with a range].")
 @click.option("--figure", type=click.Choice(LOOPS), default="all", show_default=True, help="What loop.png shows.")
 @click.option("--input", "inputs", multiple=True, metavar="NAME", help="One more input of the plant, for responses.")
 @click.option("--output", "outputs", multiple=True, metavar="NAME", help="One more output of the plant.")
@@ -201,6 +217,8 @@ def loop(
     delays: bool,
     worse: bool,
     runs: bool,
+    tunes: bool,
+    gains: tuple[str, ...],
     by: tuple[str, ...],
     figure: str,
     inputs: tuple[str, ...],
@@ -210,18 +228,29 @@ def loop(
     """Compute poles and margins of the control loop of a case, and write DIR/loop.npz, .mat, .h5 and .png.
 
     The files have the closed loop as a state space, of sampled controllers the exact one over their common period, and
-    the margins at each channel.
+    the margins at each channel. With --tune all is that of the case with its tuned gains.
     """
+    limits = {word: value for word in ("least", "peak", "decay", "starts") if (value := words.pop(word)) is not None}
     given = {word: value for word, value in words.items() if value not in (None, False)}
     if states:
         given["state"] = _states(states)
     from femb.linear.linearise import loop as made
     from femb.linear.loop import loop_table
 
+    if (runs and not worse) or (by and not (worse or tunes)):
+        raise OptionError("--verify: is of --worst, --by of that and of --tune")
+    text, values, files = list[str](), dict[str, object](), list[Path]()
+    if tunes:
+        tuned, to = _tuned(loaded, file, gains, by, start, given, limits)
+        loaded, text, files = tuned[0], [tuned[1].table()], [to]
+        words = {word: getattr(tuned[1], word) for word in ("gains", "begun", "entries", "least", "peak", "growth")}
+        values["tuned"] = words | {"plants": tuned[1].plants}
+    elif gains or limits or ((out := click.get_current_context().params["out"]) is not None and out.suffix == ".toml"):
+        raise OptionError("--gain, --least, --peak, --decay, --starts, --out FILE.toml: are of --tune")
     found = made(loaded, start=start, inputs=inputs, outputs=outputs, **given)
     margins = found.margins(channels or None)
-    text = [loop_table(found, margins)]
-    values: dict[str, object] = {"poles": found.poles(), "stable": found.stable, "conserved": found.conserved}
+    text.append(loop_table(found, margins))
+    values |= {"poles": found.poles(), "stable": found.stable, "conserved": found.conserved}
     values["modes"] = [{"frequency": mode.omega / (2.0 * math.pi), "name": mode.name} for mode in found.modes()]
     values["margins"] = {each.channel: each.content() for each in margins}
     if delays:
@@ -250,11 +279,32 @@ def loop(
             decays = verify(cases, loaded.path, by, **given)
             text.append(decays.table())
             values["verified"] = [vars(each) for each in decays.decays]
-    elif by or runs:
-        raise OptionError("--by, --verify: are of --worst")
-    files = [found.write(file.with_suffix(suffix), margins) for suffix in (".npz", ".mat", ".h5")]
+    files += [found.write(file.with_suffix(suffix), margins) for suffix in (".npz", ".mat", ".h5")]
     picture = found.draw(file.with_suffix(".png"), figure, margins=margins)
     return ["\n\n".join(text), "", *files, picture, values]
+
+
+def _tuned(
+    loaded: "Case", file: Path, gains: tuple[str, ...], by: tuple[str, ...], start: str | None,
+    given: dict[str, Any], limits: dict[str, Any],
+) -> "tuple[tuple[Case, Tuned], Path]":  # fmt: skip
+    """The case with tuned gains, these, and the file that has it now."""
+    from femb.case import load_case
+    from femb.linear.begin import PointOptions
+    from femb.robust.tuning import tune
+
+    _check_together("--tune", given, PointOptions.__annotations__.keys() | {"modes"})
+    options = click.get_current_context().params
+    to = (
+        options["out"]
+        if options["out"] is not None and options["out"].suffix == ".toml"
+        else file.with_name("tuned.toml")
+    )
+    check_free(to, options["force"])
+    words = given | limits | {"start": start or loaded.start, "overrides": loaded.overrides}
+    tuned = tune(loaded.path, gains, by, **words)
+    path = tuned.write(to)
+    return (load_case(loaded.path, (*loaded.overrides, *tuned.overrides)), tuned), path
 
 
 FILM = 2.0  # s of a film for one period

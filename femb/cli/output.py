@@ -224,8 +224,8 @@ TABLES = ("loads.h5", "modal.h5")  # files beside results, which do not stand fo
 
 
 def folder_of(case: Path, out: Path | None) -> Path:
-    """The folder of the results of a case."""
-    return out or Path("out") / case.stem
+    """The folder of the results of a case; out : its name, or that of a case file to be written in it."""
+    return Path("out") / case.stem if out is None else out.parent if out.suffix == ".toml" else out
 
 
 def opened(case: Path, overrides: tuple[str, ...], out: Path | None, name: str) -> "tuple[Case, Path]":

@@ -4,7 +4,7 @@ Source: docs/theory/robust.md, section 1.
 """
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -82,4 +82,13 @@ def check_causes(ranges: Sequence[UncertainRange]) -> None:
         if both := set(first.of.parameter.keys) & set(second.of.parameter.keys):
             raise ModelError.at(
                 (Parameter.table, second.name), f"sets {min(both)}, as {first.name} does: give them as one parameter"
+            )
+
+
+def check_apart(gains: Mapping[str, Parameter], ranges: Sequence[UncertainRange]) -> None:
+    """Raise ModelError where a gain that is tuned sets an entry of an uncertain parameter."""
+    for (name, gain), each in itertools.product(gains.items(), ranges):
+        if both := set(gain.keys) & set(each.of.parameter.keys):
+            raise ModelError.at(
+                (gain.table, name), f"sets {min(both)}, as parameters.{each.name} does: it is either tuned or uncertain"
             )

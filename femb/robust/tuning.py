@@ -9,7 +9,7 @@ Source: docs/theory/robust.md, section 8; P. Apkarian, D. Noll, IEEE Trans. Auto
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,8 +19,9 @@ import numpy as np
 from femb.base.errors import FembError, ModelError
 from femb.base.html import Tabled
 from femb.base.types import Complexes, Floats
-from femb.base.values import numbered
-from femb.case.parameters import Parameter, read_tables
+from femb.base.values import nearest, numbered
+from femb.case import rewritten
+from femb.case.parameters import TunedGain, read_parameters
 from femb.elements.control.linear_law import LinearLaw
 from femb.linear.conserved import without_conserved
 from femb.linear.linearise import laws_of
@@ -28,9 +29,10 @@ from femb.linear.loop import Loop
 from femb.linear.norms import h2_norm
 from femb.linear.sampled_motion import part_of, with_continuous
 from femb.linear.state_space import StateSpace
+from femb.robust.ranges import check_apart
 from femb.robust.uncertain import Uncertain, uncertain
-from femb.study.box import largest, points_of
-from femb.study.sensitivity import CaseFamily, read_either
+from femb.study.box import ALL_CORNERS, largest, points_of
+from femb.study.sensitivity import CaseFamily, given_entries, read_either
 from femb.study.study import Build, Study
 from femb.study.variables import unit_points
 from femb.vibration.completion import system_of
@@ -51,23 +53,19 @@ REFINED, LOW = 4, 0.1
 NOISE, PEAK = "noise", "peak"
 
 
-class TunedGain(Parameter):
-    """A number of a controller that is tuned within its range."""
-
-    table = "gains"
-
-
 @dataclass(frozen=True, eq=False)
 class Tuned(Tabled):
     """Gains that are tuned over an uncertain model.
 
-    gains : numbers by name, entries : the same by entry of the case, in its units. least : the number that was to be
-    least. peak, growth : the largest of all plants, a ratio and 1/s. plants : parameters by name at which the limits
-    were kept, the last ones found by search. laws : of the tuned controllers. notes : a line for each start. title :
-    the first line of the table.
+    gains, begun : tuned numbers by name and those before. entries : the tuned numbers by entry of the case.
+    least : the number that was to be least. peak, growth : the largest of all plants, a ratio and 1/s. plants :
+    parameters by name at which the limits were kept, the last ones found by search. laws : of the tuned controllers.
+    notes : a line for each start. title : the first line of the table. case, given : its path, and the entries that
+    were replaced before.
     """
 
     gains: Mapping[str, float]
+    begun: Mapping[str, float]
     entries: Mapping[str, float]
     least: float
     peak: float
@@ -76,6 +74,8 @@ class Tuned(Tabled):
     laws: tuple[LinearLaw, ...]
     notes: tuple[str, ...]
     title: str = ""
+    case: Path | None = None
+    given: tuple[str, ...] = ()
 
     @property
     def overrides(self) -> tuple[str, ...]:
@@ -85,15 +85,30 @@ class Tuned(Tabled):
     def table(self) -> str:
         """Gains, what is reached, and the starts."""
         lines = [self.title] if self.title else []
-        lines += [f"{name:28}{value:14.7g}" for name, value in self.gains.items()]
+        width = max(28, *(len(name) + 2 for name in self.gains))
+        lines.append(f"{'gains':{width}}{'before':>14}{'tuned':>14}")
+        lines += [f"{name:{width}}{self.begun[name]:14.7g}{value:14.7g}" for name, value in self.gains.items()]
         lines.append(f"least {self.least:.7g}; of {numbered(len(self.plants), 'plant')}: largest peak {self.peak:.6g}, "
                      f"growth {self.growth:.6g} 1/s")  # fmt: skip
         return "\n".join([*lines, *self.notes])
 
+    def write(self, path: str | Path) -> Path:
+        """Write the case with its tuned gains to a file (TOML), and return its path.
+
+        Raises ModelError: gains of laws that were given, or of a case in Python.
+        """
+        path = Path(path)
+        if self.case is None or self.case.suffix == ".py" or not self.entries or path.suffix != ".toml":
+            raise ModelError(f"tune: {path}: wanted a name that ends in .toml, of gains of a case file in TOML")
+        text = rewritten(self.case, (*self.given, *self.overrides), path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"# {self.case.name}, with gains that femb loop --tune found\n{text}", encoding="utf-8")
+        return path
+
 
 def tune(
     case: Study | Build | str | Path,
-    gains: Mapping[str, Any],
+    gains: Mapping[str, Any] | Sequence[str] = (),
     by: Sequence[str] | Mapping[str, Any] | str | None = None,
     *,
     least: str | Callable[[Loop], float] = NOISE,
@@ -109,8 +124,9 @@ def tune(
 
     Parameters:
         case: as in ``femb.uncertain``, or what that gave where ``laws`` are given.
-        gains: up to ten numbers of the controllers, tables with ``entry`` and ``range`` by name, as [parameters].
-        by: parameters, as in ``femb.uncertain``.
+        gains: up to ten numbers of the controllers: tables with ``entry`` and ``range`` by name, as [gains]; or texts
+            "KEY=LOW:HIGH", with an entry, and names of [gains]. By default all of these.
+        by: parameters, as in ``femb.uncertain``; a case without any has its nominal plant alone.
         least: what is least: "noise", the norm of the laws from what they read, by white noise of unit density, to what
             they set; "peak", the largest peak itself; or a function of the nominal loop.
         peak: largest peak of the sensitivity, a ratio: of continuous laws the largest singular value of all channels
@@ -125,27 +141,57 @@ def tune(
     Raises:
         ModelError: as in ``femb.uncertain``; gains without a range, too many, or with which no loop keeps the limits.
     """
-    found, problems = read_tables(TunedGain, gains)
-    if problems:
-        raise ModelError(*problems)
+    study = None if isinstance(case, Uncertain) else case if isinstance(case, Study) else read_either(
+        case, tuple(overrides)
+    )  # fmt: skip
+    found = _gains_in(study, gains)
     if not 1 <= len(found) <= MOST_GAINS:
         raise ModelError(f"gains: got {len(found)}, wanted 1 to {MOST_GAINS}")
     if isinstance(least, str) and least not in (NOISE, PEAK):
         raise ModelError(f"least: got {least!r}, wanted {NOISE!r}, {PEAK!r} or a function of a femb.Loop")
     if peak <= 1.0 or decay < 0.0:
         raise ModelError(f"peak, decay: got {peak:g} and {decay:g}, wanted above 1, and 0 or more")
+    if study is not None and not by and not study.parameters and not study.variables:
+        by = {}
     if laws is None:
-        if isinstance(case, Uncertain):
+        if study is None:
             raise ModelError("tune: got an uncertain model, whose gains are those of a case: give laws, or the case")
-        study = case if isinstance(case, Study) else read_either(case, tuple(overrides))
         choices = _Gains.of_case(study, found)
-        form = uncertain(case, by, overrides=overrides, **words)
+        form = uncertain(study, by, **words)
+        check_apart(found, form.ranges)
     else:
         choices = _Gains.of_function(laws, found)
-        form = case if isinstance(case, Uncertain) else uncertain(
-            case, by, laws=choices.laws(choices.start), overrides=overrides, **words
-        )  # fmt: skip
-    return _Tuning(form.without_errors(), choices, least, peak, decay).find(starts, seed)
+        form = uncertain(study, by, laws=choices.laws(choices.start), **words) if study is not None else case
+    tuned = _Tuning(form.without_errors(), choices, least, peak, decay).find(starts, seed)
+    if study is None or study.build is not None:
+        return tuned
+    return replace(tuned, case=Path(study.case), given=tuple(study.overrides))
+
+
+def _gains_in(study: Study | None, given: Mapping[str, Any] | Sequence[str]) -> dict[str, TunedGain]:
+    """The gains of tables, or of texts about a case. Raises ModelError."""
+    document = given_entries(study) if study is not None and study.build is None else None
+    own, tables = (document or {}).get(TunedGain.table, {}), dict(given) if isinstance(given, Mapping) else {}
+    for text in (given or own) if not isinstance(given, Mapping) else ():
+        key, sign, limits = text.rpartition("=")
+        if sign:
+            tables[key] = {"entry": key, "range": [_number(each) for each in limits.split(":")]}
+        elif text in own:
+            tables[text] = own[text]
+        else:
+            raise ModelError(f"gains: got {text!r}{nearest(text, own)}, wanted KEY=LOW:HIGH, or a name of [gains]")
+    found, problems = read_parameters(tables, False, document, TunedGain)
+    if problems:
+        raise ModelError(*problems)
+    return found
+
+
+def _number(text: str) -> float | str:
+    """The number of a text, else the text, of a number with its unit."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 @dataclass
@@ -309,7 +355,9 @@ class _Tuning:
         """The best gains of all starts."""
         k, size = len(self.form.ranges), len(self.gains.names)
         first = self.gains.laws(self.gains.start)
-        for d in [self.form.normal({}), *points_of(k)[1 : CORNERS + 1]] if k else [np.zeros(0)]:
+        corners = points_of(k)[1 : 2 ** min(k, ALL_CORNERS) + 1] if k else np.zeros((0, 0))
+        some = np.sort(np.random.default_rng(seed).permutation(len(corners))[:CORNERS])
+        for d in [self.form.normal({}), *corners[some]]:
             self._add(d, first)
         poles = np.abs(np.concatenate([np.linalg.eigvals(of.closed(first).A) if _continuous(first) else
                                        Loop(of.plant, tuple(first)).poles() for _, of in self.plants]))  # fmt: skip
@@ -452,9 +500,10 @@ class _Tuning:
 
     def _tuned(self, z: Floats, notes: Sequence[str]) -> Tuned:
         x, (value, responses) = self.gains.x(z), self._at(z)
+        gains, begun = (dict(zip(self.gains.names, of.tolist(), strict=True)) for of in (x, self.gains.start))
         peak, growth = (max(getattr(each, word) for each in responses) for word in ("peak", "growth"))
         return Tuned(
-            dict(zip(self.gains.names, x.tolist(), strict=True)), self.gains.entries(x), value, peak, growth,
+            gains, begun, self.gains.entries(x), value, peak, growth,
             tuple(self.form.values(d) for d, _ in self.plants), self.gains.laws(x), tuple(notes), self.form.title,
         )  # fmt: skip
 
@@ -468,8 +517,9 @@ class _FoundError(Exception):
 
 
 def _slowest(poles: Complexes) -> Floats:
-    """The largest real parts of poles, one of each pair, the last the largest."""
-    return np.sort(poles[poles.imag >= 0.0].real)[-POLES:]
+    """The largest real parts of poles, one of each pair, the last the largest; as many where pairs become real."""
+    found = np.sort(poles[poles.imag >= 0.0].real)[-POLES:]
+    return np.pad(found, (POLES - len(found), 0), "edge")
 
 
 def _continuous(laws: Sequence[LinearLaw]) -> bool:

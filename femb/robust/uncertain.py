@@ -426,7 +426,8 @@ def uncertain(
     study = case if isinstance(case, Study) else read_either(case, tuple(overrides))
     if unmodelled is None:
         unmodelled = given_entries(study).get(Unmodelled.table, {}) if study.build is None else {}
-    chosen = parameters_of(study, by) if by or study.parameters or study.variables or not unmodelled else {}
+    some = by or study.parameters or study.variables or (not unmodelled and by != {})
+    chosen = parameters_of(study, by) if some else {}
     family = CaseFamily(study, chosen, {})
     ranges = tuple(map(range_of, family.parameters))
     check_causes(ranges)

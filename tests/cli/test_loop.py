@@ -8,10 +8,11 @@ import pytest
 from checkout import ROOT
 from shared_runs import said
 
-from femb import StateSpace
+from femb import StateSpace, load_case
 from femb.pictures.loop import FIGURES
 
-PAGE = (ROOT / "docs" / "howto" / "loop.md").read_text(encoding="utf-8")
+PAGES = ROOT / "docs" / "howto"
+PAGE = (PAGES / "loop.md").read_text(encoding="utf-8")
 CASE = re.search(r"```toml title=held_satellite.toml\n(.*?)```", PAGE, re.DOTALL)[1]
 
 
@@ -37,6 +38,36 @@ def test_poles_margins_and_files(case, tmp_path):
         assert np.min(np.abs(poles - complex(real, imaginary))) < 1e-5
     assert {path.suffix for path in tmp_path.glob("loop.*")} == {".npz", ".mat", ".h5", ".png"}
     assert "--force" in said("loop", str(case), "--out", str(tmp_path), code=2)
+
+
+HUB = re.search(r"```toml title=pd.toml\n(.*?)```", (PAGES / "robust.md").read_text(encoding="utf-8"), re.DOTALL)[1]
+OVER = ("--least", "peak", "--decay", "0.05", "--starts", "1", "--json")
+
+
+def test_a_tuned_case_is_read_again_to_the_same_margins(tmp_path):
+    """Gains of [gains], and the other one by its entry; what --set gives is in the file, too."""
+    path, tuned = tmp_path / "hub.toml", tmp_path / "tuned.toml"
+    path.write_text(HUB, encoding="utf-8")
+    gains = ("--gain", "bandwidth", "--gain", "controllers.attitude.damping_ratio=0.3:2.0")
+    found = json.loads(said("loop", str(path), "--tune", *gains, *OVER, "--out", str(tuned), "--set",
+                            "controllers.attitude.delay=0.9"))  # fmt: skip
+    assert found["tuned"]["growth"] <= -0.05 + 1e-6
+    assert str(tuned) in found["files"]
+    case = load_case(tuned)
+    law = case.model.controllers["attitude"]
+    assert (law.bandwidth, law.damping_ratio, law.delay) == (*found["tuned"]["gains"].values(), 0.9)
+    again = json.loads(said("loop", str(tuned), "--out", str(tmp_path / "again"), "--json"))
+    assert again["margins"] == found["margins"]
+    peaks = [each["sensitivity"] for each in again["margins"].values()]
+    assert max(peaks) < found["tuned"]["peak"] < 2.0
+    assert "--force" in said("loop", str(path), "--tune", *gains, *OVER, "--out", str(tuned), code=2)
+
+
+def test_options_of_tuning_are_refused_without_it(case, tmp_path):
+    out = ("--out", str(tmp_path))
+    assert "are of --tune" in said("loop", str(case), *out, "--gain", "controllers.attitude.bandwidth=1:2", code=2)
+    assert "are of --tune" in said("loop", str(case), "--out", str(tmp_path / "tuned.toml"), code=2)
+    assert "got 0, wanted 1 to 10" in said("loop", str(case), *out, "--tune", code=2)
 
 
 @pytest.mark.parametrize("figure", FIGURES)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from models import refuses
 from oracles.uncertain_satellite import BANDWIDTH, BY, J, satellite
-from scipy.optimize import brentq
+from scipy.optimize import brentq, minimize
 from scipy.signal import tf2ss
 
 import femb
@@ -98,6 +98,105 @@ def test_gains_of_a_case_with_sampled_laws_have_the_least_peak_for_a_decay(tmp_p
         assert worse > found.peak * (1.0 - 1e-4) or max(loop.growth() for loop in beside) > -0.4
 
 
+def test_the_largest_integral_gain_of_a_pid_law_is_that_of_its_polynomial(tmp_path):
+    """S = J s^3/(J s^3 + d s^2 + p s + i), of all inertias."""
+    path, key = tmp_path / "hub.toml", "controllers.attitude.integral."
+    gains = "proportional = [1, 1, 1]\nderivative = [4, 4, 4]\nintegral = [0.01, 0.01, 0.01]\n"
+    text = CASE.replace('"pd"', '"pid"').replace("bandwidth = 1.0\n", gains).replace("period = 0.2\ndelay = 0.2\n", "")
+    path.write_text(text)
+    s = 1j * np.geomspace(0.01, 10.0, 40001)
+
+    def peak(i):
+        return max(np.max(np.abs(J * s**3 / (J * s**3 + 4.0 * s**2 + s + i))) for J in (3.2, 4.0, 4.8, 5.0, 6.0))
+
+    found = femb.tune(
+        path, {"integral": {"entries": [f"{key}{k}" for k in range(3)], "range": [0.001, 1.0]}}, peak=1.5, starts=1,
+        points=1, least=lambda loop: -float(np.max(np.abs(loop.laws[0].C))),
+    )  # fmt: skip
+    assert found.gains["integral"] == pytest.approx(brentq(lambda i: peak(i) - 1.5, 0.001, 0.6), rel=1e-4)
+    assert found.begun == {"integral": 0.01}
+    tuned = femb.loop(str(found.write(tmp_path / "elsewhere" / "tuned.toml")))
+    assert max(each.sensitivity for each in tuned.margins()) == pytest.approx(peak(found.gains["integral"]), rel=1e-5)
+
+
+NOTCH = """
+[bodies.hub]
+mass = 10.0
+inertia = [4.0, 5.0, 6.0]
+
+[bodies.panel]
+mass = 1.0
+inertia = [1.0, 1.0, 0.01]
+
+[joints.hinge]
+kind = "revolute"
+first = { body = "hub", axis = [1, 0, 0] }
+second = { body = "panel", axis = [1, 0, 0] }
+
+[springs.hinge]
+kind = "joint"
+joint = "hinge"
+stiffness = 9.0
+damping = 0.03
+
+[loads.torquer]
+body = "hub"
+frame = "body"
+torque = [0, 0, 0]
+
+[patterns.filters]
+each = { of = ["turn", "rate"], input = ["bodies.hub.turn", "bodies.hub.angular_velocity"] }
+[patterns.filters.controllers."{of} lag"]
+kind = "filter"
+filter = "low_pass"
+input = "{input}"
+frequency = 8.0
+[patterns.filters.controllers."{of} notch"]
+kind = "filter"
+filter = "notch"
+input = "controllers.{of} lag"
+frequency = 3.0
+damping_ratio = 0.5
+depth = 0.2
+
+[controllers.attitude]
+kind = "state_space"
+D = [[-4, 0, 0, -9, 0, 0], [0, -0.01, 0, 0, -1, 0], [0, 0, -0.01, 0, 0, -1]]
+inputs = ["controllers.turn notch", "controllers.rate notch"]
+outputs = ["loads.torquer.torque"]
+
+[parameters.spring]
+entry = "springs.hinge.stiffness"
+range = "20 %"
+
+[run]
+duration = 10.0
+"""
+
+
+def test_a_notch_has_the_frequency_and_depth_of_an_independent_search(tmp_path):
+    """The least peak over three stiffnesses of the panel, by the formula of the loop about x."""
+    path, words = tmp_path / "notch.toml", ("turn", "rate")
+    path.write_text(NOTCH)
+    ranges = {"frequency": [1.0, 10.0], "depth": [0.01, 1.0]}
+    gains = {key: {"entries": [f"controllers.{word} notch.{key}" for word in words], "range": range_}
+             for key, range_ in ranges.items()}  # fmt: skip
+    found = femb.tune(path, gains, least="peak", decay=0.001, starts=1, points=1)
+    s = 1j * np.unique(np.concatenate([np.geomspace(0.1, 100.0, 1000), np.linspace(2.5, 4.5, 4001)]))
+
+    def peak(x):
+        w, d = x
+        notch = (s * s + d * w * s + w * w) / (s * s + w * s + w * w)
+        law = notch * 64.0 / (s * s + 8.0 * np.sqrt(2.0) * s + 64.0) * (4.0 + 9.0 * s)
+        springs = [0.03 * s + k for k in (7.2, 9.0, 10.8)]
+        plants = [(s * s + each) / (s * s * (4.0 * s * s + 5.0 * each)) for each in springs]
+        return max(np.max(1.0 / np.abs(1.0 + each * law)) for each in plants)
+
+    wanted = minimize(peak, (3.0, 0.5), method="Nelder-Mead", options={"xatol": 1e-6, "fatol": 1e-8}).fun
+    assert found.peak == pytest.approx(wanted, rel=2e-4)
+    assert peak(tuple(found.gains.values())) == pytest.approx(wanted, rel=2e-4)
+
+
 def test_what_cannot_be_tuned_is_named():
     words = {"laws": rate_law, "points": 1, "starts": 1}
     by = {"inertia": {"range": "20 %"}}
@@ -107,6 +206,21 @@ def test_what_cannot_be_tuned_is_named():
     refuses("wanted above 1", femb.tune, hub, gain, by, peak=0.9, **words)
     refuses("got 11, wanted 1 to 10", femb.tune, hub, {f"g{k}": gain["gain"] for k in range(11)}, by, **words)
     refuses("no gains with a decay of 5", femb.tune, hub, gain, by, decay=5.0, **words)
+
+
+def test_gains_of_a_case_that_cannot_be_tuned_are_named(tmp_path):
+    path, bandwidth = tmp_path / "hub.toml", "controllers.attitude.bandwidth"
+    table = '[gains.wide]\nentry = "controllers.attitude.bandwidth"\nrange = ["0.3 rad/s", "1 kg"]\n'
+    path.write_text(CASE + table)
+    refuses("gains.wide.range", femb.load_case, path)
+    path.write_text(CASE)
+    refuses("got 0, wanted 1 to 10", femb.tune, path)
+    refuses("'wide', wanted KEY=LOW:HIGH", femb.tune, path, ["wide"])
+    refuses("range", femb.tune, path, [f"{bandwidth}=0.3"])
+    refuses("either tuned or uncertain", femb.tune, path, ["bodies.hub.inertia.0=3:5"], points=1)
+    tuned = femb.tune(lambda: hub(), {"gain": {"range": [1.0, 9.0]}}, {}, laws=rate_law, least="peak", starts=1)
+    assert len(tuned.plants) == 1
+    refuses("case file in TOML", tuned.write, tmp_path / "tuned.toml")
 
 
 DELAY, LEAST = 0.2, 0.0788
