@@ -250,7 +250,7 @@ class Gyro(PlacedSensor):
         """On a noise or a quantum that is finer than the tolerance of rates."""
         if at.run is None:
             return
-        time, by_kind = at.run.atol.time, dict(zip(TOLERANCES, at.run.atol.values(at.run.rtol), strict=True))
+        time, by_kind = at.run.atol.rate_time, dict(zip(TOLERANCES, at.run.atol.values(at.run.rtol), strict=True))
         tolerance = by_kind["quaternion"] / time
         noise = self.angle_random_walk / sqrt(self.clock(at.system.model)[0])
         finest = max(noise, self.quantum or 0.0)

@@ -136,6 +136,8 @@ METHODS_OF = {"hamiltonian": ("rk", "gauss")}
 ROUNDING = 1e-14
 # An absolute tolerance above this many times the relative one limits the accuracy.
 LIMITING = 30.0
+# Default of the shortest time of interest, s; runs of small models that are shorter, s, have a part of it.
+SHORTEST_TIME, SHORT_RUN = 0.01, 0.5
 # Default limit of the number of steps with error control: minutes for the smallest models.
 MOST_STEPS = 1_000_000
 # Relative tolerance of the local error, unless it is given.
@@ -163,13 +165,19 @@ class Tolerances(Description):
     """of the components of unit quaternions and of angles"""
     strain: Annotated[float | None, Unit(""), POSITIVE] = None
     """of axial strains"""
-    time: Annotated[float, Unit("s"), POSITIVE] = 0.01
-    """shortest time of interest: the tolerance of a rate is that of its quantity divided by it; of a single body in
-    orbit at least a 600th of the period, so that its attitude does not drift"""
+    time: Annotated[float | None, Unit("s"), POSITIVE] = None
+    """shortest time of interest: the tolerance of a rate is that of its quantity divided by it; by default 0.01 s, of
+    a model smaller than 1 m in a run shorter than 0.5 s in proportion to its size or to the duration, if this is more;
+    of a single body in orbit at least a 600th of the period, so that its attitude does not drift"""
 
     def __post_init__(self) -> None:
         with Checks(self, "run", "atol"):
             pass
+
+    @property
+    def rate_time(self) -> float:
+        """The shortest time of interest (s), of a run whose duration is not known where none is given."""
+        return SHORTEST_TIME if self.time is None else self.time
 
     def values(self, rtol: float, length: float = 1.0) -> list[float]:
         """The tolerances of position, quaternion and strain, of a model of some ``length`` (m)."""

@@ -510,5 +510,5 @@ class QuaternionForm(Transformed):
         """Groups and tolerances of the coordinates; for rates the absolute tolerances are divided by ``atol.time``."""
         (start, size, scale, relative), (_, _, rates, _) = self.system.error_scale(rtol, atol)
         frames = len(scale) - len(self.layout.internal)
-        of_rates = np.concatenate([scale[:frames] / atol.time, rates[frames:]])
+        of_rates = np.concatenate([scale[:frames] / atol.rate_time, rates[frames:]])
         return (start, size, scale, relative), (start, size, of_rates, relative)

@@ -243,7 +243,7 @@ class RelativeCoordinates(RelativeColumns):
             of_q[i : i + len(frame.strokes)] = of_v[j : j + len(frame.strokes)] = position
         # for the tolerance an angle is at most one radian
         sizes = np.where(of_q == quaternion, -1, 1)
-        of_v /= atol.time
+        of_v /= atol.rate_time
         i, j, _ = self._internal
         of_q[i:], of_v[j:], angles = self.layout.internal_tolerances(atol, rtol)
         sizes[i:] = np.where(angles, -1, 1)

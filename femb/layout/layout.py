@@ -366,7 +366,7 @@ class Layout(Numbering):
         quantities = [coordinate.quantity for coordinate in self.internal]
         of_q = [math.inf if each.first_order else values[each.kind] for each in quantities]
         of_v = [
-            first / atol.time if each.tolerance is None else share * each.tolerance
+            first / atol.rate_time if each.tolerance is None else share * each.tolerance
             for each, first in zip(quantities, of_q, strict=True)
         ]
         angles = [each.unit == "rad" and not each.first_order for each in quantities]

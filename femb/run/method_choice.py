@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from math import inf, pi
 from typing import TYPE_CHECKING
 
-from femb.base.options import AUTO, METHODS_OF, Run
+from femb.base.options import AUTO, METHODS_OF, SHORT_RUN, SHORTEST_TIME, Run
 from femb.run.memory import with_interval
 
 if TYPE_CHECKING:
@@ -67,9 +67,12 @@ def facts_of(system: "System") -> ModelFacts:
 
 
 def with_defaults(system: "System", run: Run) -> tuple[Run, str, str]:
-    """The run with what its model decides where the user did not: its method and its output times, and a line on each;
-    lines are empty for what is given."""
+    """The run with what model and duration decide where the user did not: its method and its output times, with a line
+    on each, empty for what is given, and the shortest time of interest."""
     run, reason = with_method(system, run)
+    if run.atol.time is None and run.accuracy is None:
+        part = min(1.0, max(system.layout.length, run.duration / SHORT_RUN))
+        run = replace(run, atol=replace(run.atol, time=part * SHORTEST_TIME))
     run, of_output = with_interval(system, run)
     return run, reason, of_output
 

@@ -292,7 +292,7 @@ class GeneralizedAlpha(OneStateStepper):
             finish_correction, coordinates, (corotated_v, rotations), scales, (weights, self.gamma_a), lengths,
             at_start, (self._x, multipliers), self._work, end,
         )  # fmt: skip
-        of_weight = WEIGHT_OF_VELOCITIES - 1.0, OF_TIME * self.run.atol.time
+        of_weight = WEIGHT_OF_VELOCITIES - 1.0, OF_TIME * self.run.atol.rate_time
         errors = Bound(
             find_errors, coordinates, scales, of_weight, lengths, at_start, (slope, self._slope_to_end), end,
             self._work[0], (self._error_q, self._error_v, self._unfiltered, self._raw),

@@ -71,7 +71,7 @@ class Contacts:
 
     def __init__(self, run: Run, openings: bool, length: float) -> None:
         self._openings = openings
-        self._slow = SLOW * run.atol.values(run.rtol, length)[0] / run.atol.time
+        self._slow = SLOW * run.atol.values(run.rtol, length)[0] / run.atol.rate_time
         # end of the last step, the gaps and their first two derivatives there, and their signs after it
         self._end: float | None = None
         self._gaps = np.zeros((3, 0))

@@ -117,7 +117,7 @@ class VelocityCoordinates:
         groups = groups_of(layout, joined=True) if np.any(layout.slow_time) else []
         alone = [group[0] for group in groups if len(group) == 1 and group[0] not in whole]
         slow[layout.frame_v[alone]] = np.broadcast_to(layout.slow_time, len(layout.frames))[alone]
-        return np.asarray(np.maximum(slow[first], atol.time))
+        return np.asarray(np.maximum(slow[first], atol.rate_time))
 
 
 def corotated_vectors(first: Ints) -> Ints:

@@ -158,6 +158,21 @@ def test_a_small_model_is_followed_as_one_of_a_metre(method):
     assert error < 2e-3
 
 
+@pytest.mark.parametrize("method", ["radau", "bdf"])
+def test_a_structure_of_a_micrometre_takes_the_steps_of_one_of_a_metre(method):
+    """Of one shape and material, whose waves take times in proportion to its size."""
+    counts = []
+    for size in (1.0, 1e-3, 1e-6):
+        second = [8e-6 * size**4] * 2
+        section = Section("bar", area=1e-2 * size**2, second_moments=second, torsion_constant=1.4e-5 * size**4,
+                          density=7850.0, youngs_modulus=2e11, shear_modulus=8e10, damping=1e-3 * size)  # fmt: skip
+        beam = Beam("bar", section, size, 2, start=Attachment("ground", direction=(1.0, 0.0, 0.0)))
+        model = of_parts(beam, Load("push", beam="bar", force=(0.0, 3e4 * size**2, 0.0)))
+        results = simulate(model, duration=0.1 * size, output_interval=0.05 * size, method=method)
+        counts.append(results.statistics["steps"])
+    assert counts[1:] == pytest.approx(counts[:1] * 2, rel=0.03)
+
+
 def test_the_size_of_a_model_is_that_of_its_items():
     """Distances of frames or radii of gyration, wherever the model is; a metre of larger ones and where none is known.
 

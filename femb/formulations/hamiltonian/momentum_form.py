@@ -587,4 +587,4 @@ class MomentumForm(Transformed):
             np.append(first, np.arange(k, k + self.tree.n))
             for k in (self.momentum_equations.first, self.momentum_equations.first_v)
         )
-        return (start_q, np.array(sizes_q), of_q, rtol), (start_v, np.array(sizes_v), of_v / atol.time, rtol)
+        return (start_q, np.array(sizes_q), of_q, rtol), (start_v, np.array(sizes_v), of_v / atol.rate_time, rtol)

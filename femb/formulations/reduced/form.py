@@ -173,7 +173,7 @@ class TreeCoordinates:
         internal[:, 2] = np.where(is_angle, -1, 1)
         of_q, of_v, size_q = np.ascontiguousarray(np.concatenate([groups, internal]).T)
         size_v = np.minimum(np.abs(size_q), 3)
-        pairs = zip((1.0, atol.time), of_internal, strict=True)
+        pairs = zip((1.0, atol.rate_time), of_internal, strict=True)
         at_q, at_v = (np.concatenate([scale / time, each]) for time, each in pairs)
         return (of_q, size_q, at_q, rtol), (of_v, size_v, at_v, rtol)
 
