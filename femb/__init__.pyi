@@ -82,6 +82,8 @@ from femb.robust.verify import Verified as Verified
 from femb.robust.verify import verify as verify
 from femb.robust.worst import WorstCases as WorstCases
 from femb.robust.worst import worst as worst
+from femb.robust.worst_pointing import WorstPointing as WorstPointing
+from femb.robust.worst_pointing import worst_pointing as worst_pointing
 from femb.run.compare import compare as compare
 from femb.run.compare import differences as differences
 from femb.run.events import Event as Event

@@ -60,6 +60,9 @@ def loads(
 @click.option("--first", type=float, metavar="T", help="Leave out what is before T, s.")
 @click.option("--linear", is_flag=True, help="Of a case in place of results: the budget of its loop in closed form.")
 @click.option("--budget", type=click.Path(path_type=Path), metavar="FILE", help="Sources beside sensors (TOML).")
+@click.option("--worst", is_flag=True, help="Of --linear: the worst sums over the ranges of [parameters], too.")
+@click.option("--by", multiple=True, metavar="NAME", help="A parameter of that [all with a range].")
+@click.option("--modes", type=int, metavar="N", help="Of that: keep N modes of the plant over the ranges.")
 @SET
 @click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Figure [pointing.png beside RESULTS].")
 @DPI
@@ -72,6 +75,9 @@ def pointing(
     first: float | None,
     linear: bool,
     budget: Path | None,
+    worst: bool,
+    by: tuple[str, ...],
+    modes: int | None,
     overrides: tuple[str, ...],
     out: Path | None,
     dpi: int,
@@ -89,11 +95,14 @@ def pointing(
         if linear:
             if first is not None:
                 raise OptionError("--first: is of results, not of --linear")
+            if not worst and (by or modes is not None):
+                raise OptionError("--by, --modes: are of --worst")
             target = out or Path("out") / results.stem / "pointing.png"
-            _budget(results, of, windows, budget, overrides, target, dpi, force, quiet)
+            over = {"by": by, "overrides": overrides} | ({} if modes is None else {"modes": modes})
+            _budget(results, of, windows, budget, over if worst else None, overrides, target, dpi, force, quiet)
             return
-        if budget is not None or overrides:
-            raise OptionError("--budget, --set: are of --linear")
+        if budget is not None or overrides or worst or by or modes is not None:
+            raise OptionError("--budget, --worst, --by, --modes, --set: are of --linear")
         if of is None:
             raise OptionError("--of: is missing; wanted a quantity, as controllers.attitude.error")
         file, data = read_results(results)
@@ -110,10 +119,10 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _budget(
-    case: Path, of: str | None, windows: Sequence[float], budget: Path | None, overrides: Sequence[str], target: Path,
-    dpi: int, force: bool, quiet: bool,
+    case: Path, of: str | None, windows: Sequence[float], budget: Path | None, over: dict[str, Any] | None,
+    overrides: Sequence[str], target: Path, dpi: int, force: bool, quiet: bool,
 ) -> None:  # fmt: skip
-    """Print and draw the linear pointing budget of a case, a table for each window."""
+    """Print and draw the linear pointing budget of a case, a table for each window, and the worst ``over`` ranges."""
     from femb.case import load_case
     from femb.linear.pointing_budget import MEASURES, pointing_budget, read_budget
 
@@ -127,11 +136,19 @@ def _budget(
     loaded = load_case(case, overrides)
     words = {word: keys[word] for word in ("apart", "level") if word in keys}
     found = [pointing_budget(loaded, of, sources, window, **words) for window in windows]
+    worst = []
+    if over is not None:
+        from femb.robust.worst_pointing import worst_pointing
+
+        worst = [worst_pointing(case, of, sources, window=window, **words, **over) for window in windows]
     target.parent.mkdir(parents=True, exist_ok=True)
     check_writable(target)
-    found[0].plot(keys.get("required")).savefig(target, dpi=dpi)
+    figure = worst[0].plot(keys.get("required")) if worst else found[0].plot(keys.get("required"))
+    figure.savefig(target, dpi=dpi)
     sums = [{word: each.total(word) for word in MEASURES} | {"window": each.window} for each in found]
-    say("\n\n".join(each.table() for each in found), "", target, {"of": found[0].of, "sums": sums}, quiet=quiet)
+    values = {"of": found[0].of, "sums": sums}
+    values |= {"worst": [vars(error) | {"window": each.budget.window} for each in worst for error in each.errors]}
+    say("\n\n".join(each.table() for each in (*found, *worst)), "", target, values, quiet=quiet)
 
 
 @click.command()

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from femb.case import Given
 
 MEASURES = ("APE", "MPE", "RPE", "PDE", "PRE")
+SUMS = ("exact", "squares", "linear")
 # Part of the time for which a level holds, three standard deviations of a normal error.
 LEVEL = 0.9973
 # Harmonics whose sum with noise is exact; more are taken as normal. Phases at which each is averaged.
@@ -87,7 +88,7 @@ class PointingBudget(Tabled):
         Raises:
             ModelError: another measure or way.
         """
-        if measure not in MEASURES or how not in ("exact", "squares", "linear"):
+        if measure not in MEASURES or how not in SUMS:
             known = f"one of {', '.join(MEASURES)}, and exact, squares or linear"
             raise ModelError(f"pointing: got {measure!r}, {how!r}, wanted {known}")
         k = MEASURES.index(measure)
@@ -121,15 +122,18 @@ class PointingBudget(Tabled):
                 sizes = [part.size(word)[axis] for word in MEASURES]
                 at = f"  at {part.omega:.6g} rad/s" if np.isfinite(part.omega) else ""
                 lines.append(f"{part.source:28}" + "".join(f"{value:12.4g}" for value in sizes) + at)
-            for how in ("exact", "squares", "linear"):
+            for how in SUMS:
                 sums = [self.total(word, how)[axis] for word in MEASURES]
                 lines.append(f"{'sum, ' + how:28}" + "".join(f"{value:12.4g}" for value in sums))
         if len(self.of) > 1:
             lines += ["", f"noise of all axes together, along the worst direction: APE {self.largest():.4g} RMS"]
         return "\n".join(lines)
 
-    def plot(self, required: float | None = None) -> "Figure":
-        """The sums by measure and axis, and what is required, in the unit of the errors."""
+    def plot(self, required: float | None = None, largest: Floats | None = None) -> "Figure":
+        """The sums by measure and axis, and what is required, in the unit of the errors.
+
+        largest (5, p) : sums by measure that are marked beside them, as the worst ones.
+        """
         from matplotlib.figure import Figure
 
         from femb.pictures.drawing import PALETTE, coloured, listed, styled, titled
@@ -141,7 +145,10 @@ class PointingBudget(Tabled):
         width = 0.8 / len(self.of)
         for k, name in enumerate(self.of):
             values = [self.total(word)[k] for word in MEASURES]
-            axes.bar(np.arange(len(MEASURES)) + (k - 0.5 * (len(self.of) - 1)) * width, values, width, label=name)
+            at = np.arange(len(MEASURES)) + (k - 0.5 * (len(self.of) - 1)) * width
+            axes.bar(at, values, width, label=name)
+            if largest is not None:
+                axes.plot(at, largest[:, k], "k_", ms=12.0, label=None if k else "worst found")
         if required is not None:
             axes.axhline(required, color=PALETTE[1], lw=1.2, label="required")
         axes.set_xticks(range(len(MEASURES)), MEASURES)
@@ -201,15 +208,11 @@ def pointing_budget(
     Raises:
         ModelError: unknown names, a loop that is not stable, sources that a sampled loop has no closed form of.
     """
-    listed = list[Source]()
-    for each in sources.items() if isinstance(sources, Mapping) else sources:
-        listed.append(each if isinstance(each, Source) else read_source(*each))
+    listed = listed_sources(sources)
     asked = [of] if isinstance(of, str) else list(of)
     if not isinstance(of_loop, Loop):
         model, start = given(of_loop, None)
-        acting = [x for each in listed for x in each.inputs if not x.endswith(" error")]
-        inputs = [x for x in acting if x not in asked and x.rpartition(".")[0] not in asked]
-        of_loop = loop(model, inputs=list(dict.fromkeys(inputs)), outputs=asked, start=start)
+        of_loop = loop(model, inputs=acted_on(listed, asked), outputs=asked, start=start)
         own = model if isinstance(model, Model) else model.model
         listed = [*sensor_sources(own, of_loop), *listed]
     plant = of_loop.plant
@@ -229,6 +232,18 @@ def pointing_budget(
         covariance = covariance + more
     unit = plant.units.get(names[0], "")
     return PointingBudget(names, unit, window, apart, tuple(parts), covariance, level, plant.title)
+
+
+def listed_sources(given: Iterable[Source] | Mapping[str, Mapping[str, Any]]) -> list[Source]:
+    """Sources, or those of tables by name. Raises ModelError: bad tables."""
+    pairs = given.items() if isinstance(given, Mapping) else given
+    return [each if isinstance(each, Source) else read_source(each[0], dict(each[1])) for each in pairs]
+
+
+def acted_on(sources: Iterable[Source], of: Sequence[str]) -> list[str]:
+    """The inputs of the plant that sources act on: neither errors of readings, nor the errors of the budget."""
+    names = dict.fromkeys(x for each in sources for x in each.inputs if not x.endswith(" error"))
+    return [x for x in names if x not in of and x.rpartition(".")[0] not in of]
 
 
 def sensor_sources(model: Model, of: Loop) -> list[Source]:

@@ -85,6 +85,14 @@ def check_causes(ranges: Sequence[UncertainRange]) -> None:
             )
 
 
+def check_of_plant(ranges: Sequence[UncertainRange]) -> None:
+    """Raise ModelError where a parameter is of laws or sensors alone, which the form has as they are nominally."""
+    for each in ranges:
+        if all(key.startswith(("controllers.", "sensors.")) for key in each.of.parameter.keys):
+            text = "is of a law or a sensor, which stay nominal here: leave it out, or take a study, design = 'worst'"
+            raise ModelError.at((Parameter.table, each.name), text)
+
+
 def check_apart(gains: Mapping[str, Parameter], ranges: Sequence[UncertainRange]) -> None:
     """Raise ModelError where a gain that is tuned sets an entry of an uncertain parameter."""
     for (name, gain), each in itertools.product(gains.items(), ranges):

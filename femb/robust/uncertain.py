@@ -49,7 +49,7 @@ from femb.robust.matrices import (
     with_names,
     without_coordinates,
 )
-from femb.robust.ranges import UncertainRange, check_causes, in_words, range_of
+from femb.robust.ranges import UncertainRange, check_causes, check_of_plant, in_words, range_of
 from femb.robust.realisation import ParametricForm, linear, realised
 from femb.robust.reduction import shapes_of
 from femb.robust.unmodelled import ErrorBlock, blocks_of, with_blocks
@@ -431,6 +431,7 @@ def uncertain(
     family = CaseFamily(study, chosen, {})
     ranges = tuple(map(range_of, family.parameters))
     check_causes(ranges)
+    check_of_plant(ranges)
     model = family.nominal.described.model
     run = family.nominal.described.run
     if "start" not in point and run is not None and isinstance(run.start, StartState):
@@ -441,8 +442,7 @@ def uncertain(
     still = _plant(model, point)[1]
     own = fixed_controllers(model).items() if laws is None else ()
     following = tuple(f"controllers.{name}" for name, each in own if each is not model.controllers[name])
-    given = ((inputs, "input"), (outputs, "output"))
-    inputs, outputs = (_named(study, word) if each is None else each for each, word in given)
+    inputs, outputs = (_named(study, k) if each is None else each for k, each in enumerate((inputs, outputs)))
     laws, names = _channels(model, laws, inputs, outputs, point)
     read, set_ = ([x for law in laws for x in getattr(law, word)] for word in ("inputs", "outputs"))
     blocks = blocks_of(unmodelled, [x for x in names[0] if x in set_], [x for x in names[1] if x in read], list(chosen))
@@ -477,10 +477,9 @@ def _plant(model: Model, point: Mapping[str, Any]) -> tuple[Model, tuple[str, ..
     return without_commands(held(model), point.get("t", 0.0))
 
 
-def _named(study: Study, word: str) -> list[str] | None:
-    """The inputs or outputs that outputs of a study name; None without any."""
-    names = [getattr(each, word) for each in study.outputs.values() if hasattr(each, word)]
-    return list(dict.fromkeys(names)) or None
+def _named(study: Study, place: int) -> list[str] | None:
+    """The inputs (0) or outputs (1) that outputs of a study name; None without any."""
+    return list(dict.fromkeys(x for each in study.outputs.values() for x in each.channels()[place])) or None
 
 
 def _channels(

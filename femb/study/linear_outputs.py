@@ -2,7 +2,7 @@
 loads and appendages; and the catalogue of all outputs.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Annotated, ClassVar
@@ -29,6 +29,7 @@ from femb.linear.norms import h2_norm, peak_gain
 from femb.linear.peak_loads import PeakLoad, peak_loads
 from femb.linear.state_space import StateSpace
 from femb.run.static_derivatives import StaticForm, of_critical
+from femb.study.budget_output import BudgetOutput
 from femb.study.outputs import (
     BY_ANALYSES,
     BY_STEPS,
@@ -359,6 +360,9 @@ class TransferOutput(StudyOutput):
     start: str | None = None
     """as in ``femb linearize``"""
 
+    def channels(self) -> tuple[Sequence[str], Sequence[str]]:
+        return (self.input,), (self.output,)
+
     def space(self, analyses: Analyses) -> StateSpace:
         """The linear model from the input to the output."""
         return analyses.space(self.start, (self.input,), (self.output,), self.closed)
@@ -547,7 +551,7 @@ OUTPUTS: dict[str, type[StudyOutput]] = {
         *(Maximum, Minimum, Peak, PeakTime, Final, Mean, Rms, SettlingTime, FirstFrequency),
         *(SmoothMaximum, EventTime, NaturalFrequency, DampingRatio, PointingError, Mass, CenterOfMass, Inertia),
         *(PhaseMargin, GainMargin, DelayMargin, DiskMargin, SensitivityPeak, ClosedPole, Growth),
-        *(Gain, PeakGainOutput, NoiseGain, EffectiveMass, CriticalLoad, PeakLoadOutput),
+        *(Gain, PeakGainOutput, NoiseGain, BudgetOutput, EffectiveMass, CriticalLoad, PeakLoadOutput),
     )
 }
 """The kinds of outputs by their words; the first is the default."""

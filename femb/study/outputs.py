@@ -1,6 +1,6 @@
 """Outputs of a study: what an output is, its derivatives, and outputs of modes and of mass."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, ClassVar, Protocol, TypeVar
 
@@ -10,6 +10,7 @@ from femb.base.checks import Checks
 from femb.base.errors import ModelError, ResultError
 from femb.base.meanings import Description
 from femb.base.types import Bools, Complexes, Floats, OneOf
+from femb.model.model import Model
 from femb.results.results import Results
 from femb.run.static import StaticResults
 from femb.run.static_derivatives import StaticSide
@@ -61,8 +62,12 @@ class Analyses(Protocol):
     def differing(self, held: str | None, start: str | None, damped: bool) -> EigenProblem:
         """These matrices of the elements that differ from the nominal ones. Raises ModelError: more differs."""
 
-    def loop(self, start: str | None) -> "Loop":
-        """The loop of the controllers."""
+    @property
+    def model(self) -> Model:
+        """The model of the run, of a form that of the nominal case."""
+
+    def loop(self, start: str | None, inputs: tuple[str, ...] = (), outputs: tuple[str, ...] = ()) -> "Loop":
+        """The loop of the controllers, whose plant has further inputs and outputs."""
 
     def space(self, start: str | None, inputs: tuple[str, ...], outputs: tuple[str, ...], closed: bool) -> "StateSpace":
         """The linear model with these inputs and outputs, by default all; ``closed`` with the controllers."""
@@ -130,6 +135,10 @@ class StudyOutput(Description):
     def value(self, analyses: Analyses) -> float:
         """The number of one run. Raises ResultError where the results do not have the quantity."""
         raise NotImplementedError
+
+    def channels(self) -> tuple[Sequence[str], Sequence[str]]:
+        """The inputs and outputs of the plant that it needs beside those of laws, by name."""
+        return (), ()
 
     def unstable_at(self, values: Floats) -> Bools:
         """Whether values tell that a loop is not stable."""

@@ -150,6 +150,11 @@ class Runner:
         found.previous = found
         return found
 
+    @cached_property
+    def nominal_model(self) -> Model:
+        """The model of the nominal case, also where there is a form."""
+        return replace(self, form=None).reference.model
+
     def described(self, values: Sequence[Any]) -> Described:
         """The model of a run and its options. Raises ModelError."""
         entries = [(key, value) for keys, value in zip(self.keys, values, strict=True) for key in keys]
@@ -249,8 +254,13 @@ class RunAnalyses:
             raise ModelError("more than elements differs beside the value")
         return found
 
-    def loop(self, start: str | None) -> Loop:
-        return self.once(("loop", start), lambda: loop(self._about(start), start=start or self.start))
+    @property
+    def model(self) -> Model:
+        return self.described.model
+
+    def loop(self, start: str | None, inputs: tuple[str, ...] = (), outputs: tuple[str, ...] = ()) -> Loop:
+        words: dict[str, Any] = {"start": start or self.start, "inputs": inputs, "outputs": outputs}
+        return self.once(("loop", start, inputs, outputs), lambda: loop(self._about(start), **words))
 
     def space(self, start: str | None, inputs: tuple[str, ...], outputs: tuple[str, ...], closed: bool) -> StateSpace:
         words: dict[str, Any] = {"inputs": inputs or None, "outputs": outputs or None, "closed": closed}
@@ -345,7 +355,11 @@ class FormAnalyses:
         found: T = self._found[key]
         return found
 
-    def loop(self, start: str | None) -> Loop:
+    @property
+    def model(self) -> Model:
+        return self._of.nominal_model
+
+    def loop(self, start: str | None, inputs: tuple[str, ...] = (), outputs: tuple[str, ...] = ()) -> Loop:
         if start is not None:
             raise ResultError(f"start: got {start!r}; a form has the start of its case: leave it out")
         return self.once(("loop",), lambda: self._form.loop(self._values))
