@@ -1,4 +1,4 @@
-"""Test data: measured frequencies, damping and shapes, from universal files (.unv, .uff) and CSV.
+"""Test data: measured frequencies, damping, shapes and functions, from universal files (.unv, .uff) and CSV.
 
 Universal files, I-DEAS Test Data Analysis, datasets: 15 nodes, 55 shapes at nodes, 58 functions, also binary, 82 trace
 lines, 151 header, 164 units, 2420 coordinate systems of nodes and of their shapes. Fields have fixed widths, in which
@@ -20,6 +20,7 @@ from femb.base.errors import ModelError
 from femb.base.types import Complexes, Floats
 from femb.base.values import check_kind, nearest
 from femb.case.text import text_of
+from femb.fem.measured_functions import NEEDED, Response, functions_of_csv, in_si, numbers_of_line, of_dataset
 
 AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 COLUMNS = (
@@ -44,22 +45,8 @@ SEPARATOR = "-1"
 
 
 @dataclass(frozen=True, eq=False)
-class Response:
-    """A measured function of dataset 58: abscissa (n,) Hz or s, values (n,), real or complex.
-
-    kind : 1 time history, 4 transfer function. response, reference : numbers of nodes and directions, -6 to 6.
-    """
-
-    kind: int
-    response: tuple[int, int]
-    reference: tuple[int, int]
-    abscissa: Floats
-    values: Complexes
-
-
-@dataclass(frozen=True, eq=False)
 class TestData:
-    """Measured modes: k modes at p directions of points, in SI units.
+    """Measured modes: k modes at p directions of points, and functions, in SI units.
 
     frequencies (k,) Hz. damping (k,) : ratios. sigma, damping_sigma (k,) : standard deviations of them. All are NaN
     where they are not known. points (p,) : names. places, directions (p, 3) m, unit vectors. shapes (p, k) : NaN where
@@ -117,6 +104,12 @@ def _of_csv(path: Path, text: str) -> TestData:
     reader = csv.reader(text.splitlines())
     lines = [(reader.line_num, row) for row in reader if row and not row[0].lstrip().startswith("#")]
     names = [word.strip() for word in lines[0][1]] if lines else []
+    if "mode" not in names and {"time", *NEEDED[1:]} & set(names):
+        none = np.zeros(0)
+        return TestData(
+            none, none, none, none, (), np.zeros((0, 3)), np.zeros((0, 3)), np.zeros((0, 0), dtype=complex),
+            responses=functions_of_csv(path, names, lines[1:]), title=path.stem,
+        )  # fmt: skip
     for name in names:
         if name not in COLUMNS:
             raise ModelError(f"{path}: no column {name!r}{nearest(name, COLUMNS)}; there are: {', '.join(COLUMNS)}")
@@ -208,7 +201,7 @@ def _without_binary(path: Path, content: bytes) -> tuple[bytes, list[Response]]:
         if order not in (1, 2) or form != 2 or close is None:
             raise ModelError(f"{where}: has no end behind {size} bytes, or is not of IEEE 754: write it in ASCII")
         try:
-            responses.append(_response(header, where, (content[end : end + size], "<" if order == 1 else ">")))
+            responses.append(of_dataset(header, where, (content[end : end + size], "<" if order == 1 else ">")))
         except (ValueError, IndexError) as error:
             raise ModelError(f"{where}: is damaged: {error}") from error
         content = content[: found.start()] + content[end + size + close.end() :]
@@ -246,7 +239,7 @@ def _systems(lines: list[str]) -> dict[int, _TestAxes]:
     found = {}
     for k in range(2, len(lines) - 5, 6):
         number, kind = (int(each) for each in lines[k].split()[:2])
-        rows = np.array([_numbers(line, 25) for line in lines[k + 2 : k + 6]])
+        rows = np.array([numbers_of_line(line, 25) for line in lines[k + 2 : k + 6]])
         if rows.shape != (4, 3) or kind not in (0, 1):
             raise ValueError(f"coordinate system {number} is no matrix of 4 x 3, or spherical, which is not read")
         found[number] = _TestAxes(kind, rows[:3], rows[3])
@@ -258,7 +251,7 @@ def _of_universal(path: Path, text: str, responses: list[Response]) -> TestData:
     systems: dict[int, _TestAxes] = {}
     shapes: list[tuple[float, float, dict[int, Complexes]]] = []
     traces: list[tuple[str, ...]] = []
-    title, length = "", 1.0
+    title, length, force = "", 1.0, 1.0
     for kind, start, lines in _datasets(path, text):
         where = f"{path}, dataset {kind} at line {start}"
         try:
@@ -266,18 +259,18 @@ def _of_universal(path: Path, text: str, responses: list[Response]) -> TestData:
                 case "151":
                     title = lines[0].strip()
                 case "164":
-                    length = _numbers(lines[1], 25)[0]
+                    length, force = [*numbers_of_line(lines[1], 25), 1.0][:2]
                 case "15":
                     for line in lines:
                         if line.strip():
-                            place = np.array(_numbers(line[40:], 13)[:3])
+                            place = np.array(numbers_of_line(line[40:], 13)[:3])
                             nodes[int(line[:10])] = place, int(line[10:20]), int(line[20:30])
                 case "2420":
                     systems |= _systems(lines)
                 case "55":
                     shapes.append(_shape(lines, where))
                 case "58":
-                    responses.append(_response(lines, where))
+                    responses.append(of_dataset(lines, where))
                 case "82":
                     numbers = [int(word) for line in lines[2:] for word in line.split()]
                     trace: list[str] = []
@@ -289,8 +282,8 @@ def _of_universal(path: Path, text: str, responses: list[Response]) -> TestData:
                             trace = []
         except (ValueError, IndexError) as error:
             raise ModelError(f"{where}: is damaged: {error}") from error
-    if not length > 0.0:
-        raise ModelError(f"{path}: dataset 164 has {length:g} as the factor of lengths, wanted one above zero")
+    if not (length > 0.0 and force > 0.0):
+        raise ModelError(f"{path}: dataset 164 has {length:g} and {force:g} as factors, wanted ones above zero")
     whole = _TestAxes(0, np.eye(3), np.zeros(3))
 
     def system(node: int, number: int) -> _TestAxes:
@@ -319,7 +312,7 @@ def _of_universal(path: Path, text: str, responses: list[Response]) -> TestData:
     places = np.array([at[node] / length for node in measured]).reshape(-1, 3).repeat(3, axis=0)
     return TestData(
         frequencies, damping, nothing, nothing, tuple(names[k] for k in kept), places[kept],
-        axes[kept], values[kept][:, order], tuple(traces), tuple(responses),
+        axes[kept], values[kept][:, order], tuple(traces), tuple(in_si(each, length, force) for each in responses),
         title or path.stem,
     )  # fmt: skip
 
@@ -340,16 +333,6 @@ def _datasets(path: Path, text: str) -> Iterator[tuple[str, int, list[str]]]:
         raise ModelError(f"{path}: the dataset at line {start + 1} has no end, a line with -1")
 
 
-def _numbers(line: str, width: int) -> list[float]:
-    """The numbers of a line in fields of a width; of a shorter one, by blanks."""
-    line = line.rstrip().replace("D", "E").replace("d", "e")
-    fields = [line[k : k + width] for k in range(0, len(line), width)]
-    found = [float(each) for each in fields if each.strip()]
-    if not np.all(np.isfinite(found)):
-        raise ValueError(f"a number is {line.strip()!r}")
-    return found
-
-
 # Of dataset 55: types of analysis, and of complex data.
 NORMAL, COMPLEX_MODES, COMPLEX_DATA = 2, (3, 7), 5
 
@@ -358,7 +341,7 @@ def _shape(lines: Sequence[str], where: str) -> tuple[float, float, dict[int, Co
     """Frequency (Hz), damping ratio, and the vector (3,) at each node, of dataset 55."""
     _, analysis, _, _, data, count = (int(word) for word in lines[5].split()[:6])
     reals = int(lines[6].split()[1])
-    numbers = [x for line in lines[7 : 7 + -(-reals // 6)] for x in _numbers(line, 13)]
+    numbers = [x for line in lines[7 : 7 + -(-reals // 6)] for x in numbers_of_line(line, 13)]
     if analysis == NORMAL:
         frequency, damping = numbers[0], numbers[2]
     elif analysis in COMPLEX_MODES:
@@ -371,37 +354,9 @@ def _shape(lines: Sequence[str], where: str) -> tuple[float, float, dict[int, Co
     step = 1 + -(-per_node // 6)
     found: dict[int, Complexes] = {}
     for at in range(0, len(rows) - step + 1, step):
-        values = np.array([x for line in rows[at + 1 : at + step] for x in _numbers(line, 13)])
+        values = np.array([x for line in rows[at + 1 : at + step] for x in numbers_of_line(line, 13)])
         if len(values) != per_node:
             raise ValueError(f"node {rows[at].strip()} has {len(values)} numbers, wanted {per_node}")
         vector = values[0::2] + 1j * values[1::2] if data == COMPLEX_DATA else values.astype(complex)
         found[int(rows[at].split()[0])] = vector[:3]
     return frequency, damping, found
-
-
-def _response(lines: Sequence[str], where: str, binary: tuple[bytes, str] | None = None) -> Response:
-    """A function of dataset 58: of real (2, 4) or complex (5, 6) numbers, single (2, 5) or double ones; binary : its
-    numbers as bytes, with their order."""
-    head, form = lines[5], lines[6].split()
-    kind = int(head[:5])
-    ends = head[30:].split()
-    response, reference = (int(ends[1]), int(ends[2])), (int(ends[4]), int(ends[5]))
-    data, count, even = int(form[0]), int(form[1]), int(form[2])
-    first, step = float(form[3]), float(form[4])
-    double, pairs = data in (4, 6), data in (5, 6)
-    per_point = (2 if pairs else 1) + (0 if even else 1)
-    if binary is not None:
-        size, rest = divmod(len(binary[0]), count * per_point)
-        if size not in (4, 8) or rest:
-            raise ModelError(f"{where}: has {len(binary[0])} bytes, wanted 4 or 8 of {count * per_point} numbers")
-        numbers = np.frombuffer(binary[0], f"{binary[1]}f{size}").astype(float).tolist()
-    elif even or not double:
-        numbers = [x for line in lines[11:] for x in _numbers(line, 20 if double else 13)]
-    else:
-        numbers = [x for line in lines[11:] for x in (*_numbers(line[:13], 13), *_numbers(line[13:], 20))]
-    if len(numbers) != count * per_point:
-        raise ModelError(f"{where}: has {len(numbers)} numbers, wanted {count * per_point} of {count} points")
-    table = np.array(numbers).reshape(count, per_point)
-    abscissa = first + step * np.arange(count) if even else table[:, 0]
-    values = table[:, -2] + 1j * table[:, -1] if pairs else table[:, -1].astype(complex)
-    return Response(kind, response, reference, np.asarray(abscissa), values)

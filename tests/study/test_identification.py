@@ -23,8 +23,8 @@ def test_a_universal_file_of_another_program():
     np.testing.assert_allclose(data.shapes.T, [[0.1, -0.4, 1.0], [0.5, 1.0, -0.75]])
     assert data.traces == (("1", "2", "3"),)
     (function,) = data.responses
-    assert (function.response, function.reference) == ((3, 3), (1, 3))
-    np.testing.assert_allclose(function.values, 1.0 / (4.0 - function.abscissa**2 + 0.2j), rtol=1e-9)
+    assert (function.output, function.input, function.units) == ("3z", "1z", ("m/s2", "N"))
+    np.testing.assert_allclose(function.values, 1e-3 / (4.0 - function.abscissa**2 + 0.2j), rtol=1e-9)
 
 
 def test_systems_of_nodes_and_binary_functions_of_another_program(tmp_path):
