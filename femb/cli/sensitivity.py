@@ -94,21 +94,35 @@ def correlate(
 
 @click.command()
 @click.argument("case", type=click.Path(path_type=Path), metavar="CASE")
-@TESTED
+@click.argument("data", type=click.Path(path_type=Path), metavar="TESTDATA...", nargs=-1, required=True)
 @ALLOW
 @click.option("--by", multiple=True, metavar="KEY", shell_complete=completing(keys), help="A parameter [all].")
 @HELD
 @click.option("--prior", "priors", multiple=True, metavar="KEY=SIGMA", help="The standard deviation of a start value.")
-@click.option("--hold-out", type=int, multiple=True, metavar="MODE", help="A measured mode to predict, not to fit.")
+@click.option(
+    "--hold-out",
+    multiple=True,
+    metavar="MODE",
+    help="A measured mode, or function by its name, to predict, not to fit.",
+)
+@click.option(
+    "--channel",
+    "channels",
+    multiple=True,
+    metavar="ENDS=NAME",
+    help="Of the model, for an input or output of the data.",
+)
+@click.option("--closed", is_flag=True, help="Transfer functions with the controllers.")
 @WRITING
 def identify(
-    case: Path, data: Path, by: tuple[str, ...], held: str | None, priors: tuple[str, ...], hold_out: tuple[int, ...],
-    out: Path | None, overrides: tuple[str, ...], force: bool, quiet: bool,
+    case: Path, data: tuple[Path, ...], by: tuple[str, ...], held: str | None, priors: tuple[str, ...],
+    hold_out: tuple[str, ...], channels: tuple[str, ...], closed: bool, out: Path | None, overrides: tuple[str, ...],
+    force: bool, quiet: bool,
 ) -> None:  # fmt: skip
-    """Fit parameters of a case to measured modes; write DIR/identification.npz and .png.
+    """Fit parameters of a case to measured modes, transfer functions or histories; write DIR/identification.npz, .png.
 
-    The table has the parameters with their standard deviations, residuals before and after, strong correlations, and
-    what the data cannot tell.
+    TESTDATA are universal files or CSV, all fitted together. The table has the parameters with their standard
+    deviations, residuals before and after, strong correlations, and what the data cannot tell.
     """
     with reported():
         from femb.study.identification import identify as fitted
@@ -122,10 +136,17 @@ def identify(
                 known[name] = 0.0
             if not name or not known[name] > 0.0:
                 raise OptionError(f"--prior {text}: wanted KEY=SIGMA, a parameter and a number above zero")
+        names = dict(text.partition("=")[::2] for text in channels)
+        if wrong := [text for text in channels if "=" not in text]:
+            raise OptionError(f"--channel {wrong[0]}: wanted ENDS=NAME, as 3z=bodies.tip.acceleration.z")
+        chosen = [int(each) if each.isdecimal() else each for each in hold_out]
         file = folder_of(case, out) / "identification.npz"
         check_writable(file)
         check_free(file, force)
-        found = fitted(case, data, by, held=held, priors=known, hold_out=hold_out, overrides=overrides)
+        found = fitted(
+            case, [(each, held) for each in data], by, priors=known, hold_out=chosen, channels=names, closed=closed,
+            overrides=overrides,
+        )  # fmt: skip
         words = ("parameters", "start", "values", "deviations", "correlation", "singular", "chi2", "not_told")
         values = {word: getattr(found, word) for word in words}
         say(found.table(), "", found.write(file), found.draw(file.with_suffix(".png")), values, quiet=quiet)

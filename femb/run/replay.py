@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 
+import numpy as np
+
 from femb.base.errors import ModelError
 from femb.base.options import Run, StartState
 from femb.base.types import Floats
@@ -32,32 +34,49 @@ class RecordedRun:
     """A run in time of a model, and the same steps in models with other numbers.
 
     Methods of fixed steps take these in every model. run : as carried out, with its method and scales of errors.
+    times (T,) : s, of output, by default those of the run, which else ends at the last.
+
+    Raises ModelError: items without derivatives, times beyond the run.
     """
 
-    def __init__(self, model: Model, run: Run) -> None:
+    def __init__(self, model: Model, run: Run, times: Floats | None = None) -> None:
         for item in model.items():
             if why := item.without_derivative():
                 raise ModelError.at((item.table, item.name), f"{why}: outputs of runs have no derivative")
         system = system_of(model, run.assembles)
         if isinstance(run.start, StartState):
             system = started(system, run)
+        self.times = run.output_times()
+        self._given = times is not None
+        if times is not None:
+            if times[-1] > run.duration * (1.0 + 1e-9):
+                raise ModelError.at(
+                    ("run", "duration"),
+                    f"is {run.duration:g} s, but times up to {times[-1]:g} s are wanted: make it longer",
+                )
+            # runs begin at zero
+            self.times = times if times[0] <= 0.0 else np.append(0.0, times)
+            interval = float(np.median(np.diff(self.times))) if len(self.times) > 2 else None
+            run = replace(run, duration=float(times[-1]), output_interval=interval)
         self.run, _, _ = with_defaults(system, run)
         if self.run.accuracy is not None:
             from femb.run.accuracy import toward  # of few runs
 
-            self.run = toward(started(system, self.run), self.run, self.run.output_times(), ()).run
+            self.run = toward(started(system, self.run), self.run, self.times, ()).run
         self._record, self._solved = StepRecord(), list[SolvedStep]()
-        self.results = self._motion(system, self.run, self._noted)
+        self.times = self.times if self._given else self.run.output_times()
+        self.results = self._motion(system, self.run, self._noted, self.times)
 
     def of(self, model: Model, halved: bool = False, duration: float | None = None) -> Results:
         """The results of the same steps, or of their halves, in another model, up to another duration (s).
 
         Raises ReplayError, ModelError, SolveError.
         """
-        run = replace(self.run, duration=duration or self.run.duration)
+        run = self.run if self._given else replace(self.run, duration=duration or self.run.duration)
         run = replace(run, step=0.5 * run.step) if halved and run.step else run
         steps = self._record.halved() if halved else self._record.steps
-        return self._again(system_of(model, run.assembles), run, steps, [])
+        times = self.times if self._given else run.output_times()
+        return self._again(system_of(model, run.assembles), run, steps, [], times)
 
     def tangents(self, times: Floats) -> RunTangents | None:
         """The derivatives of the run at output times (s); None of methods and models that have no tangents."""
@@ -71,10 +90,13 @@ class RecordedRun:
         """``tangents`` of a run with every two steps in one. Raises ReplayError, SolveError."""
         solved: list[SolvedStep] = []
         run = replace(self.run, output=replace(self.run.output, motion_only=True), output_interval=self.run.duration)
-        self._again(self._solved[0].step.form.system, run, self._record.doubled(), solved)
+        system = self._solved[0].step.form.system
+        self._again(system, run, self._record.doubled(), solved, run.output_times())
         return RunTangents(solved, self.run, times)
 
-    def _again(self, system: System, run: Run, steps: list[TakenStep], solved: list[SolvedStep]) -> Results:
+    def _again(
+        self, system: System, run: Run, steps: list[TakenStep], solved: list[SolvedStep], times: Floats
+    ) -> Results:
         given = GivenSteps(steps)
 
         def attach(stepper: StepperState) -> None:
@@ -83,7 +105,7 @@ class RecordedRun:
             if isinstance(stepper, Radau):
                 stepper.solved = solved
 
-        results = self._motion(system, run, attach)
+        results = self._motion(system, run, attach, times)
         if steps:
             given.finish()
         return results
@@ -95,16 +117,14 @@ class RecordedRun:
             stepper.solved = self._solved
             stepper.tolerance *= RECORDED
 
-    def _motion(self, system: System, run: Run, attach: Callable[[StepperState], None]) -> Results:
+    def _motion(self, system: System, run: Run, attach: Callable[[StepperState], None], times: Floats) -> Results:
         summary = RunSummary([])
         form = make_formulation(started(system, run), run.formulation)
         with one_blas_thread(), Recording(system, run.method, None, "", run.output) as recording:
             stepper = make_stepper(form, run)
             attach(stepper)
             only = run.output.motion_only
-            for frames in integrate(
-                form, stepper, run.output_times(), summary, max_steps=run.most_steps, motion_only=only
-            ):
+            for frames in integrate(form, stepper, times, summary, max_steps=run.most_steps, motion_only=only):
                 recording.add(frames)
             recording.statistics, recording.arrays = stepper.statistics.as_dict(), summary.arrays()
         return recording.results()

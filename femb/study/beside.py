@@ -96,10 +96,14 @@ class BesideValue:
             raise refusal(self.of.parameter, f"beside its value of {self.of.value:g} there is no model: {reason}")
         return -next(iter(errors)) if errors else 0.0
 
+    def change(self, numbers: Callable[[RunAnalyses], Complexes]) -> Complexes:
+        """The derivatives of numbers of the analyses by one quotient."""
+        s, t = (self.side, 0.0) if self.side else (1.0, -1.0)
+        return np.asarray((numbers(self.at(s)) - numbers(self.at(t))) / ((s - t) * self.h))
+
     def quotient(self, frozen: ByChanges) -> float:
         """The derivative of an output by one quotient."""
-        s, t = (self.side, 0.0) if self.side else (1.0, -1.0)
-        return frozen.derivative((frozen.numbers(self.at(s)) - frozen.numbers(self.at(t))) / ((s - t) * self.h))
+        return frozen.derivative(self.change(frozen.numbers))
 
     def derivative(self, frozen: ByChanges) -> tuple[float, float]:
         """The derivative of an output, and its error."""

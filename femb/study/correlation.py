@@ -155,6 +155,8 @@ def correlate(
         ModelError: damaged data, points far from the model.
     """
     found = data if isinstance(data, TestData) else read_test_data(data)
+    if not len(found.frequencies):
+        raise ModelError(f"correlate: {found.title} has no modes; functions are compared by femb identify")
     if isinstance(case, str | Path) and is_deck(case):
         if damped or start or tuple(overrides) or held not in (None, "supports"):
             raise ModelError(f"{case}: is a deck, of which held = 'supports' and unit alone can be given")

@@ -1,10 +1,10 @@
-"""Identification: parameters of a case by which its modes fit measured ones.
+"""Identification: parameters of a case by which its modes, transfer functions and histories fit measured ones.
 
-    least sum of ((f - f_m)/s_f)^2 + ((z - z_m)/s_z)^2 + ((1 - sqrt MAC)/s_M)^2 + ((p - p0)/s_p)^2
+    least sum of r_i^2 + ((p - p0)/s_p)^2
     C = (J^T J)^{-1},    singular values of J diag(p): below one, data do not tell that direction
 
-with the Jacobian of frequencies and damping from the derivatives of eigenvalues, that of MAC from differences. Source:
-M. I. Friswell, J. E. Mottershead, Finite Element Model Updating in Structural Dynamics (1995); docs/howto/correlate.md.
+with the residuals r of femb.study.measured. Source: M. I. Friswell, J. E. Mottershead, Finite Element Model Updating in
+Structural Dynamics (1995); docs/howto/correlate.md.
 """
 
 import warnings
@@ -20,37 +20,49 @@ from femb.base.html import Tabled
 from femb.base.types import Floats
 from femb.base.values import nearest, numbered
 from femb.case.parameters import Parameter
+from femb.fem.measured_functions import HISTORY, TRANSFER
 from femb.fem.test_data import TestData, read_test_data
 from femb.results.array_file import write_arrays
-from femb.study.correlation import NO_SHAPE, SPARE, Correlation, correlated
-from femb.study.outputs import DampingRatio, NaturalFrequency, StudyOutput
+from femb.study.correlation import NO_SHAPE, SPARE, Correlation
+from femb.study.measured import (
+    ENOUGH,
+    FittedFunction,
+    FunctionResiduals,
+    ModeResiduals,
+    Residuals,
+    check_channels,
+    named_as,
+)
+from femb.study.outputs import NaturalFrequency, StudyOutput
 from femb.study.sensitivity import Differences, parameters_of, read_either
 from femb.study.study import Build, Study
 
-# Standard deviations of measurements that do not say theirs: of frequencies and damping ratios by the value, of
-# 1 - sqrt MAC.
-OF_FREQUENCY, OF_DAMPING, OF_SHAPE = 0.005, 0.1, 0.05
-# Relative error of a gradient, and relative step of differences of MAC.
-ENOUGH, STEP = 1e-6, 1e-4
-# Units other than Hz by their size, and how far the logarithm of a ratio may be from it.
-UNITS, NEAR = {2.0 * np.pi: "rad/s", 60.0: "turns a minute", 1e-3: "kHz", 360.0: "degrees a second"}, 0.3
 # A bound is reached within this part of the range; a sum of squares less probable than this is too large.
 AT_BOUND, UNLIKELY = 1e-4, 1e-3
 # Correlations of parameters above this are named.
 CORRELATED = 0.9
 # A component of a direction below this is left out of its words.
 SMALL = 0.05
+# An error of the data is named where it explains this part of the sum of squares.
+EXPLAINED = 0.9
+# Parts of the duration of histories over which a fit from afar grows. A motion that changes by more than this many
+# times its size, as a parameter by its own, is unstable: derivatives tell too little of the way.
+WINDOWS, UNSTABLE = (0.125, 0.25, 0.5), 1e3
+# Relative changes of parameters at which a fit ends, and the fits before it.
+EXACT, ROUGH = 1e-10, 1e-4
 
 
 @dataclass(frozen=True, eq=False)
 class Identification(Tabled):
-    """Parameters (n,) that fit measured modes, in SI units.
+    """Parameters (n,) that fit measured data, in SI units.
 
     parameters : their names. start, values, deviations (n,) : before, after, and their standard deviations, infinite of
-    what the data do not tell. correlation (n, n). residuals : names of the rows. before, after (r,) : by their standard
-    deviations. singular (n,) : of the derivatives by relative changes, largest first. directions (n, n) : relative
-    changes of the parameters, a row for each. held_out : ratios before and after of rows that were not fitted. at_bound
-    (n,) : numbers -1, 0 or 1. units : by parameter. runs : their number. correlations : of each test, after the fit.
+    what the data do not tell. correlation (n, n). residuals : names of the rows, those of a function alike. before,
+    after (r,) : by their standard deviations. singular (n,) : of the derivatives by relative changes, largest first.
+    directions (n, n) : relative changes of the parameters, a row for each. held_out : ratios before and after of rows
+    that were not fitted, root mean squares of functions. at_bound (n,) : numbers -1, 0 or 1. units : by parameter.
+    runs : their number. correlations : of each test with modes, after the fit. curves : measured functions beside those
+    of the model. noticed : further reasons to doubt the values.
     """
 
     parameters: tuple[str, ...]
@@ -68,6 +80,8 @@ class Identification(Tabled):
     units: Mapping[str, str]
     runs: int
     correlations: tuple[Correlation, ...]
+    curves: tuple[FittedFunction, ...] = ()
+    noticed: tuple[str, ...] = ()
 
     @property
     def chi2(self) -> float:
@@ -82,17 +96,16 @@ class Identification(Tabled):
     @property
     def doubts(self) -> list[str]:
         """Why the values may be wrong: they end at bounds, or residuals are too large for their deviations."""
-        found = [
+        found = [*self.noticed]
+        found += [
             f"{name} ends at its {'least' if self.at_bound[k] < 0 else 'largest'} value, {self.values[k]:.7g} "
             f"{self.units.get(name, '')}".rstrip()
             + ": the best fit may be outside its range"
             for k, name in enumerate(self.parameters)
             if self.at_bound[k]
         ]
-        from scipy.special import chdtrc
-
         freedom = max(self.freedom, 1)
-        if chdtrc(freedom, self.chi2) < UNLIKELY:
+        if unlikely(self.chi2, freedom):
             found.append(
                 f"chi2 is {self.chi2 / freedom:.3g} per freedom, {freedom}: residuals are larger than their standard "
                 "deviations allow, and so are errors of the parameters; look at pairs, at the model and at sigma"
@@ -112,6 +125,15 @@ class Identification(Tabled):
             if size < 1.0
         ]
 
+    def grouped(self) -> dict[str, tuple[float, float]]:
+        """Residuals before and after by name; of functions root mean squares."""
+        found = {}
+        for name in dict.fromkeys(self.residuals):
+            rows = [k for k, each in enumerate(self.residuals) if each == name]
+            sides = (self.before[rows], self.after[rows])
+            found[name] = tuple(float(r[0]) if len(rows) == 1 else float(np.sqrt(np.mean(r**2))) for r in sides)
+        return found  # type: ignore[return-value]
+
     def table(self) -> str:
         """Parameters with their deviations, residuals before and after, and what the data cannot tell."""
         width = max(12, *(len(name) + 2 for name in self.parameters))
@@ -122,8 +144,11 @@ class Identification(Tabled):
                 f"{name:{width}}{self.start[k]:13.7g}{self.values[k]:13.7g}{self.deviations[k]:12.4g}  "
                 f"{self.units.get(name, '') or '-'}{bound}"
             )
-        lines += ["", f"{'residual':{24}}{'before':>10}{'after':>10}  by the standard deviation"]
-        lines += [f"{n:24}{a:10.3f}{b:10.3f}" for n, a, b in zip(self.residuals, self.before, self.after, strict=True)]
+        groups = self.grouped()
+        width = max(24, *(len(name) + 2 for name in groups))
+        of_functions = ", root mean squares of functions" if self.curves else ""
+        lines += ["", f"{'residual':{width}}{'before':>10}{'after':>10}  by the standard deviation{of_functions}"]
+        lines += [f"{name:{width}}{a:10.3f}{b:10.3f}" for name, (a, b) in groups.items()]
         lines.append(
             f"chi2 {np.sum(self.before**2):.6g} before, {self.chi2:.6g} after, in {numbered(self.runs, 'run')}"
         )
@@ -156,21 +181,39 @@ class Identification(Tabled):
         """Draw the residuals before and after to the picture file ``path``; its path."""
         from matplotlib.figure import Figure
 
-        from femb.pictures.drawing import PALETTE, save, styled
+        from femb.pictures.drawing import INK, PALETTE, save, styled
 
-        figure = Figure(figsize=(7.5, 0.8 + 0.3 * len(self.residuals)), layout="constrained")
-        axes, at = figure.subplots(), np.arange(len(self.residuals))
-        for shift, values, color, label in (
-            (0.2, self.before, "0.7", "before"),
-            (-0.2, self.after, PALETTE[0], "after"),
-        ):
+        rows, groups = len(self.curves), self.grouped()
+        figure = Figure(figsize=(7.5, 0.8 + 0.3 * len(groups) + 1.9 * rows), layout="constrained")
+        heights = [0.8 + 0.3 * len(groups), *[1.9] * rows]
+        axes, *others = np.atleast_1d(figure.subplots(1 + rows, height_ratios=heights))
+        at, sides = np.arange(len(groups)), np.array(list(groups.values())).T
+        for shift, values, color, label in ((0.2, sides[0], "0.7", "before"), (-0.2, sides[1], PALETTE[0], "after")):
             axes.barh(at - shift, values, 0.38, color=color, label=label)
-        axes.set_yticks(at, self.residuals, fontsize=8)
+        axes.set_yticks(at, list(groups), fontsize=8)
         axes.invert_yaxis()
         axes.set_xlabel("residual by its standard deviation")
         axes.legend(fontsize=8, frameon=False)
         styled(axes)
+        for axes, curve in zip(others, self.curves, strict=True):
+            for values, color, label in ((curve.before, "0.7", "before"), (curve.after, PALETTE[0], "after")):
+                shown = np.abs(values) if curve.transfer else values.real
+                axes.plot(curve.abscissa, shown, color=color, lw=1.2, label=label)
+            measured = np.abs(curve.measured) if curve.transfer else curve.measured.real
+            axes.plot(curve.abscissa, measured, ".", color=INK, ms=4, label="measured")
+            axes.set_yscale("log" if curve.transfer else "linear")
+            axes.set_xlabel("Hz" if curve.transfer else "s")
+            axes.set_title(curve.name, fontsize=8)
+            axes.legend(fontsize=7, frameon=False)
+            styled(axes)
         return save(figure, Path(path))
+
+
+def unlikely(chi2: float, freedom: int) -> bool:
+    """Whether a sum of squares is larger than standard deviations of residuals allow."""
+    from scipy.special import chdtrc
+
+    return bool(chdtrc(max(freedom, 1), chi2) < UNLIKELY)
 
 
 def identify(
@@ -181,39 +224,52 @@ def identify(
     held: str | None = None,
     start: str | None = None,
     priors: Mapping[str, float] | None = None,
-    hold_out: Sequence[int] = (),
+    hold_out: Sequence[int | str] = (),
+    channels: Mapping[str, str] | None = None,
+    closed: bool = False,
     overrides: Iterable[str] = (),
 ) -> Identification:
-    """Fit parameters of a case to measured modes, by nonlinear least squares within the ranges of the parameters.
+    """Fit parameters of a case to measured data, by nonlinear least squares within the ranges of the parameters.
+
+    Modes are compared with those of the case, transfer functions with its linear model, histories with its run.
 
     Parameters:
         case: as in ``sensitivities``; the values of its parameters are the start.
-        data: as in ``correlate``; or tests, each with the body that was held in it, or None.
+        data: as in ``correlate``; or tests, each with the body that was held in it, or None. All are fitted together.
         by: as in ``sensitivities``.
         held: as in ``correlate``, of data of one test.
-        start: as in ``correlate``.
+        start: as in ``correlate``; of transfer functions as in ``linearize``.
         priors: standard deviations by parameter, in its unit, about the start.
-        hold_out: numbers from 1 of measured modes, of the first test, that are not fitted but predicted.
+        hold_out: what is not fitted but predicted: numbers from 1 of measured modes, of the first test, and names of
+            functions, as "OUTPUT" or "OUTPUT by INPUT".
+        channels: names of inputs, outputs and quantities of the model by those of the data.
+        closed: of transfer functions, as in ``linearize``.
         overrides: entries to replace, as in ``load_case``.
 
     Raises:
-        ModelError: damaged data, no measured mode that has a pair, unknown names.
+        ModelError: damaged data, data in other units or with an offset, no measured mode that has a pair, unknown
+            names, a history longer than the run.
     """
     study = case if isinstance(case, Study) else read_either(case, tuple(overrides))
     given = data if isinstance(data, Sequence) and not isinstance(data, str) else [(data, held)]
     tests = [(each if isinstance(each, TestData) else read_test_data(each), body) for each, body in given]
-    fit = _Fit(study, parameters_of(study, by), tests, start, dict(priors or {}), tuple(hold_out))
+    fit = _Fit(
+        study, parameters_of(study, by), tests, start, dict(priors or {}), hold_out, dict(channels or {}), closed
+    )
     return fit.found()
 
 
 class _Fit:
     """The residuals of a model over its parameters, relative to their start."""
 
+    _last: tuple[tuple[float, ...], Differences] | None
+
     def __init__(
         self, study: Study, parameters: dict[str, Parameter], tests: list[tuple[TestData, str | None]],
-        start: str | None, priors: dict[str, float], hold_out: tuple[int, ...],
+        start: str | None, priors: dict[str, float], hold_out: Sequence[int | str], channels: dict[str, str],
+        closed: bool,
     ) -> None:  # fmt: skip
-        self.study, self.tests, self.begin, self.priors = study, tests, start, priors
+        self.study, self.priors = study, priors
         for name, sigma in priors.items():
             if name not in parameters:
                 raise ModelError(
@@ -221,24 +277,62 @@ class _Fit:
                 )
             if not 0.0 < sigma < np.inf:
                 raise ModelError(f"priors: {name}: got {sigma:g}, wanted a standard deviation above zero")
-        wrong = [k for k in hold_out if not 1 <= k <= len(tests[0][0].frequencies)]
-        if wrong:
-            raise ModelError(
-                f"hold_out: got mode {wrong[0]}; the test has {numbered(len(tests[0][0].frequencies), 'mode')}"
-            )
-        self.out = {k - 1 for k in hold_out}
-        if len(tests) == 1 and len(self.out) == len(tests[0][0].frequencies):
-            raise ModelError("hold_out: leaves no measured mode to fit; leave one out of it")
-        count = max(len(data.frequencies) for data, _ in tests) + SPARE
-        self.counting: dict[str, StudyOutput] = {"count": NaturalFrequency(name="count", mode=count)}
+        # universal files of modes may have functions that nobody has named
+        named = [data for data, _ in tests if channels or not len(data.frequencies)]
+        functions = [each for data in named for each in data.responses if each.kind in (HISTORY, TRANSFER)]
+        check_channels(channels, functions)
+        functions = [named_as(each, channels) for each in functions]
+        of_modes = [test for test in tests if len(test[0].frequencies)]
+        if not (functions or of_modes):
+            raise ModelError("identify: the data have no modes, transfer functions or histories")
+        modes_out, out = self._held_out(hold_out, of_modes, [each.name for each in functions])
+        count = max((len(data.frequencies) for data, _ in of_modes), default=0) + SPARE
+        self.counting: dict[str, StudyOutput] = (
+            {"count": NaturalFrequency(name="count", mode=count)} if of_modes else {}
+        )
         family = Differences(study, parameters, self.counting)
         self.named = dict(zip(parameters, family.parameters, strict=True))
         self.p0 = np.array([each.value for each in family.parameters])
         self.scale = np.array([each.scale if not each.value else abs(each.value) for each in family.parameters])
-        self.runs = 0
+        self.runs, self._last = 0, None
+        self.rows: list[Residuals] = []
+        self.functions: FunctionResiduals | None = None
+        if functions:
+            self.functions = FunctionResiduals(functions, start, closed, out, self.models)
+        if of_modes:
+            self.modes = ModeResiduals(of_modes, start, modes_out, self.models, self.p0, self.scale)
+            self.rows.append(self.modes)
+            if words := self.modes.unit():
+                warnings.warn(words, FembWarning, stacklevel=4)
+        if self.functions is not None:
+            self.functions.check(self.p0)
+            self.rows.append(self.functions)
 
-    def family(self, p: Floats, outputs: dict[str, StudyOutput]) -> Differences:
-        """The models at and beside values of the parameters."""
+    @staticmethod
+    def _held_out(
+        hold_out: Sequence[int | str], tests: list[tuple[TestData, str | None]], functions: list[str]
+    ) -> tuple[set[int], set[str]]:
+        """Numbers from 0 of modes, and names of functions, that are not fitted. Raises ModelError."""
+        count = len(tests[0][0].frequencies) if tests else 0
+        names = [each for each in hold_out if isinstance(each, str)]
+        wrong = [k for k in hold_out if not isinstance(k, str) and not 1 <= k <= count]
+        if wrong:
+            raise ModelError(f"hold_out: got mode {wrong[0]}; the test has {numbered(count, 'mode')}")
+        for name in names:
+            if name not in functions:
+                there = ", ".join(dict.fromkeys(functions)) or "none"
+                raise ModelError(f"hold_out: no function {name!r}{nearest(name, functions)}; there are: {there}")
+        modes = {k - 1 for k in hold_out if not isinstance(k, str)}
+        if len(tests) <= 1 and len(modes) == count and not set(functions) - set(names):
+            what = "measured mode" if count else "function"
+            raise ModelError(f"hold_out: leaves no {what} to fit; leave one out of it")
+        return modes, set(names)
+
+    def models(self, p: Floats, outputs: dict[str, StudyOutput]) -> Differences:
+        """The models at and beside values of the parameters; those of the last values are kept."""
+        key = (*p.tolist(), self.functions.horizon if self.functions is not None else 0.0)
+        if not outputs and self._last and self._last[0] == key:
+            return self._last[1]
         moved: dict[str, Parameter] = {}
         for (name, each), value in zip(self.named.items(), p, strict=True):
             own = each.parameter
@@ -248,136 +342,106 @@ class _Fit:
             )  # fmt: skip
         found = Differences(self.study, moved, outputs or self.counting)
         found.small = ENOUGH
+        if not outputs:
+            self._last = key, found
         return found
-
-    def rows(self, correlations: Sequence[Correlation], out: bool = False) -> dict[str, tuple[float, str, int, int]]:
-        """Residuals by name: the value, its kind, the number of the test and of the measured mode."""
-        found: dict[str, tuple[float, str, int, int]] = {}
-        for t, each in enumerate(correlations):
-            data, body = self.tests[t]
-            of = f", {body} held" if body else f", test {t + 1}" if len(self.tests) > 1 else ""
-            for k, j in enumerate(each.pairs):
-                if j < 0 or (t == 0 and k in self.out) != out:
-                    continue
-                sigma = data.sigma[k] if np.isfinite(data.sigma[k]) else OF_FREQUENCY * data.frequencies[k]
-                found[f"mode {k + 1}, Hz{of}"] = ((each.frequencies[j] - data.frequencies[k]) / sigma, "f", t, k)
-                own = data.damping_sigma[k]
-                known = np.isfinite(data.damping[k]) and bool(data.damping[k] or np.isfinite(own))
-                if known and np.any(each.damping > 1e-9):
-                    sigma = own if np.isfinite(own) else OF_DAMPING * abs(data.damping[k])
-                    found[f"mode {k + 1}, damping{of}"] = ((each.damping[j] - data.damping[k]) / sigma, "z", t, k)
-                if np.isfinite(each.mac[k, j]):
-                    found[f"mode {k + 1}, shape{of}"] = ((1.0 - np.sqrt(each.mac[k, j])) / OF_SHAPE, "m", t, k)
-        return found
-
-    def at(self, p: Floats) -> tuple[dict[str, tuple[float, str, int, int]], list[Correlation]]:
-        """The residuals at values of the parameters. Raises ModelError: no mode has a pair."""
-        self.runs += 1
-        analyses = self.family(p, {}).nominal
-        found = [
-            correlated(analyses, data, body, self.begin, bool(np.isfinite(data.damping).any()))
-            for data, body in self.tests
-        ]
-        rows = self.rows(found)
-        if not rows:
-            best = max(float(np.nanmax(each.mac, initial=0.0)) for each in found)
-            raise ModelError(
-                f"identify: no measured mode has a pair in the model, the best MAC is {best:.3f}; look at correlate"
-            )
-        return rows, found
 
     def values(self, p: Floats) -> Floats:
-        """Residuals, of modes that lost their pair those of the frequencies nearest; and of priors."""
-        rows, _ = self.at(p)
-        known = []
-        for name, (before, kind, _, _) in self.names.items():
-            if name in rows:
-                known.append(rows[name][0])
-                continue
-            # the pair is lost from its track: a large residual of its shape, and the others as they were
-            known.append(1.0 / OF_SHAPE if kind == "m" else before)
-        return np.array([*known, *self.of_priors(p)])
-
-    def of_priors(self, p: Floats) -> list[float]:
-        """Residuals of the priors."""
-        places = list(self.named)
-        return [(p[places.index(name)] - self.p0[places.index(name)]) / sigma for name, sigma in self.priors.items()]
+        """Residuals of data and priors."""
+        self.runs += 1
+        return np.concatenate([*(rows.values(p) for rows in self.rows), self.of_priors @ (p - self.p0)])
 
     def jacobian(self, p: Floats) -> Floats:
         """Derivatives of the residuals by the parameters."""
-        _, correlations = self.at(p)
-        outputs: dict[str, StudyOutput] = {}
-        for name, (_, kind, t, k) in self.names.items():
-            data, body = self.tests[t]
-            mode = int(correlations[t].pairs[k]) + 1
-            if kind != "m" and mode > 0:
-                of = NaturalFrequency if kind == "f" else DampingRatio
-                outputs[name] = of(name=name, mode=mode, held=body, start=self.begin)
-        found = self.family(p, outputs).found()
-        J = np.zeros((len(self.names), len(p)))
-        beside: list[tuple[Floats, Floats]] = []
-        if any(kind == "m" for _, kind, _, _ in self.names.values()):
-            for j, step in enumerate(STEP * self.scale):
-                ends = []
-                for sign in (1.0, -1.0):
-                    moved = p.copy()
-                    moved[j] += sign * step
-                    ends.append(self.values(moved)[: len(self.names)])
-                beside.append(((ends[0] - ends[1]) / (2.0 * step), p))
-        for i, (name, (_, kind, t, k)) in enumerate(self.names.items()):
-            data = self.tests[t][0]
-            if kind == "m":
-                J[i] = [of[0][i] for of in beside]
-                continue
-            if name not in outputs:
-                continue
-            own = data.sigma[k] if kind == "f" else data.damping_sigma[k]
-            part, value = (OF_FREQUENCY, data.frequencies[k]) if kind == "f" else (OF_DAMPING, data.damping[k])
-            J[i] = found.derivatives[found.outputs.index(name)] / (own if np.isfinite(own) else part * abs(value))
-        places = list(self.named)
-        of_priors = [np.eye(len(p))[places.index(name)] / sigma for name, sigma in self.priors.items()]
-        return np.vstack([J, *of_priors]) if of_priors else J
+        return np.vstack([*(rows.slopes(p) for rows in self.rows), self.of_priors])
 
-    def _check_unit(self, correlations: Sequence[Correlation]) -> None:
-        """Warn where measured frequencies are those of the model in another unit, by their size."""
-        pairs = [
-            data.frequencies[k] / each.frequencies[j]
-            for (data, _), each in zip(self.tests, correlations, strict=True)
-            # without shapes by their order, since those near each other are pairs
-            for k, j in enumerate(each.pairs.tolist() if np.isfinite(each.mac).any() else range(len(data.frequencies)))
-            if 0 <= j < len(each.frequencies) and each.frequencies[j] > 0.0
-        ]
-        for factor, unit in UNITS.items():
-            if pairs and np.all(np.abs(np.log(np.array(pairs) / factor)) < NEAR):
-                warnings.warn(
-                    f"identify: measured frequencies are {np.median(pairs):.3g} times those of the model: are they in "
-                    f"{unit}? Give them in Hz",
-                    FembWarning,
-                    stacklevel=4,
+    @property
+    def of_priors(self) -> Floats:
+        """(n, k) derivatives of the residuals of the priors."""
+        found, places = np.zeros((len(self.priors), len(self.p0))), list(self.named)
+        for row, (name, sigma) in zip(found, self.priors.items(), strict=True):
+            row[places.index(name)] = 1.0 / sigma
+        return found
+
+    def _least(self, p: Floats, xtol: float = EXACT) -> Any:
+        """The fit from values on, as scipy gives it; xtol : relative change of parameters at which it ends."""
+        from scipy.optimize import least_squares
+
+        return least_squares(
+            self.values, p, self.jacobian, self.limits, method="trf", x_scale=self.scale, xtol=xtol, ftol=0.01 * xtol
+        )
+
+    def _solved(self) -> tuple[Any, list[str]]:
+        """The fit, and what was noticed on the way."""
+        p, functions, noticed = self.p0, self.functions, list[str]()
+        if functions is None:
+            return self._least(p), noticed
+        if functions.has_deviations:
+            # far from the fit logarithms tell more of the way
+            functions.logarithmic = True
+            p = self._least(p, ROUGH).x
+            functions.logarithmic = False
+        begun, end = p, functions.end
+        far = bool(end) and unlikely(float(np.sum(self.values(p) ** 2)), len(functions.names))
+        for part in (*(WINDOWS if far else ()), 1.0):
+            functions.window(part, functions.end)
+            wanted = functions.horizon
+            if (end := functions.stable_until(begun, self.scale, UNSTABLE)) < wanted:
+                noticed.append(
+                    f"the motion is unstable: after {end:.4g} s it changes by more than {UNSTABLE:g} times its size, "
+                    "as a parameter by its own; histories are fitted up to then"
                 )
+                functions.window(1.0, end)
+                break
+            if part < 1.0:
+                begun = self._least(begun, ROUGH).x
+        fit = self._least(begun)
+        if far and unlikely(2.0 * fit.cost, len(fit.fun) - len(p)):
+            fit = min(fit, self._least(p), key=lambda each: each.cost)
+        return fit, noticed
+
+    def _error_of_data(self, fit: Any) -> str:
+        """The error of a function that would explain what is left. Raises ModelError: an offset."""
+        if self.functions is None or not unlikely(2.0 * fit.cost, len(fit.fun) - len(fit.x)):
+            return ""
+        left, found = fit.fun @ fit.fun, []
+        first = sum(len(rows.names) for rows in self.rows[:-1])
+        for name, text, change in self.functions.nuisances(fit.x):
+            column = np.zeros(len(fit.fun))
+            column[first : first + len(change)] = change
+            M = np.column_stack([np.asarray(fit.jac) * self.scale, column])
+            size = np.linalg.norm(M, axis=0)
+            solved = np.linalg.lstsq(M / np.where(size, size, 1.0), -fit.fun, rcond=None)[0]
+            rest = fit.fun + M @ (solved / np.where(size, size, 1.0))
+            found.append((1.0 - rest @ rest / left, name, text, solved[-1] / (size[-1] or 1.0)))
+        part, name, text, value = max(found)
+        if part < EXPLAINED:
+            return ""
+        words = f"{text.format(1.0 + value if 'factor' in text else value)} of the data explains {100.0 * part:.3g} %"
+        if "offset" in text:
+            raise ModelError(
+                f"identify: {name}: {words} of the residuals: take it off the data, or let a parameter have it"
+            )
+        return f"{name}: {words} of the residuals"
 
     def found(self) -> Identification:
         """The fit."""
-        from scipy.optimize import least_squares
-
-        self.names, first = self.at(self.p0)
-        self._check_unit(first)
-        out = {name: row[0] for name, row in self.rows(first, True).items()}
-        before = self.values(self.p0)
         limits = [each.limits or (-np.inf, np.inf) for each in self.named.values()]
-        low, high = np.array(limits, dtype=float).T
+        self.limits = low, high = np.array(limits, dtype=float).T
         if np.any((self.p0 <= low) | (self.p0 >= high)):
             k = int(np.flatnonzero((self.p0 <= low) | (self.p0 >= high))[0])
             raise ModelError(
                 f"parameters.{list(self.named)[k]}.range: got a start of {self.p0[k]:g}, wanted one within the range"
             )
-        fit = least_squares(
-            self.values, self.p0, self.jacobian, (low, high), method="trf", x_scale=self.scale, xtol=1e-10, ftol=1e-12
-        )
-        _, last = self.at(fit.x)
+        out = {name: each for rows in self.rows for name, each in rows.held_out(self.p0).items()}
+        fit, noticed = self._solved()
+        noticed += filter(None, [self._error_of_data(fit)])
+        names = [name for rows in self.rows for name in rows.names]
+        before, _ = self.values(self.p0), self.values(fit.x)
+        after_out = {name: each for rows in self.rows for name, each in rows.held_out(fit.x).items()}
         J = np.asarray(fit.jac)
-        of_data = J[: len(self.names)] * np.where(fit.x, np.abs(fit.x), self.scale)
-        _, singular, directions = np.linalg.svd(of_data, full_matrices=True)
+        of_data = J[: len(names)] * np.where(fit.x, np.abs(fit.x), self.scale)
+        _, singular, directions = np.linalg.svd(of_data, full_matrices=len(of_data) < len(fit.x))
         singular = np.append(singular, np.zeros(len(fit.x) - len(singular)))
         # with priors the data need not tell all
         _, sizes, right = np.linalg.svd(J * self.scale, full_matrices=False)
@@ -389,8 +453,7 @@ class _Fit:
         variance = np.diag(covariance)
         deviations = np.where(unknown > SMALL, np.inf, np.sqrt(variance))
         correlation = covariance / np.sqrt(np.maximum(np.outer(variance, variance), np.finfo(float).tiny))
-        after_out = {name: row[0] for name, row in self.rows(last, True).items()}
-        names = [*self.names, *(f"prior of {name}" for name in self.priors)]
+        names += [f"prior of {name}" for name in self.priors]
         largest = directions[np.arange(len(fit.x)), np.argmax(np.abs(directions), axis=1)]
         near = np.where(np.isfinite(high - low), AT_BOUND * (high - low), 0.0)
         at_bound = 1.0 * (fit.x >= high - near) - (fit.x <= low + near)
@@ -398,7 +461,8 @@ class _Fit:
             tuple(self.named), self.p0, fit.x, deviations, correlation, tuple(names), before, np.asarray(fit.fun),
             singular, directions / largest[:, None], {name: (out[name], after_out.get(name, np.nan)) for name in out},
             at_bound, {name: each.unit for name, each in self.named.items()}, self.runs,
-            tuple(last),
+            tuple(self.rows[0].correlations) if isinstance(self.rows[0], ModeResiduals) else (),
+            self.functions.curves(self.p0, fit.x) if self.functions is not None else (), tuple(noticed),
         )  # fmt: skip
         if result.doubts:
             warnings.warn(f"identify: {'; '.join(result.doubts)}", FembWarning, stacklevel=3)

@@ -13,7 +13,7 @@ Source: docs/theory/sensitivities.md.
 import inspect
 import shlex
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -24,7 +24,7 @@ import numpy as np
 from femb.base.errors import FembError, ModelError, Problem, SolveError
 from femb.base.html import Tabled
 from femb.base.options import Run
-from femb.base.types import Bools, Floats
+from femb.base.types import Bools, Complexes, Floats
 from femb.base.values import nearest
 from femb.case.build import KnownItems, kind_in, read_table
 from femb.case.compose import composed
@@ -49,6 +49,8 @@ from femb.study.variables import Variable
 # cancel, so that rounding is small; numbers of whole analyses need longer ones. Of runs events must not move by more
 # than the steps before them.
 STEPS, OF_ANALYSES, OF_RUNS = (1e-4, 1e-3, 1e-2), (1e-3, 1e-2, 1e-4), (1e-4, 1e-5, 1e-3)
+# Along tangents rounding is that of outputs alone, and of an unstable motion they are long.
+ALONG = 1e-6
 # Those of many parameters at once, of polynomials of degree four.
 TOGETHER = 1e-3, 1e-2, 1e-4
 # An error is small beside the derivative, of runs and of whole analyses, which cost more, less so; or beside the value
@@ -358,10 +360,11 @@ class Differences(CaseFamily):
     """The derivatives of outputs, from models beside the nominal one.
 
     small : a relative error of derivatives at which no other step is tried; above the usual one, runs are not carried
-    out by half the steps.
+    out by half the steps. times : output times (s) of runs, by default those of the case.
     """
 
     small = SMALL
+    times: Floats | None = None
     recorded: RecordedRun | None = None
     tangents: RunTangents | None = None
     halved = False
@@ -374,9 +377,29 @@ class Differences(CaseFamily):
     def _motion(self, model: Model, run: Run) -> Results:
         """The results of the nominal motion, and then of its steps beside it."""
         if self.recorded is None:
-            self.recorded = RecordedRun(model, run)
+            self.recorded = RecordedRun(model, run, self.times)
             return self.recorded.results
         return self.recorded.of(model, self.halved, run.duration)
+
+    @one_blas_thread()
+    def slopes(self, numbers: Callable[[RunAnalyses], Complexes], of_run: bool = False) -> Complexes:
+        """(n, k) derivatives of numbers (n,) of analyses by the parameters; of_run : of the steps of the nominal run.
+
+        Raises ModelError: a parameter beside which there is no run with the same events. SolveError: the motion along
+        the tangents is too far away.
+        """
+        with limited_threads(1):
+            numbers(self.nominal)
+            self.tangents = self.recorded.tangents(self.recorded.times) if of_run and self.recorded else None
+            step = STEPS[0] if self.tangents is None else ALONG
+            besides = [self._beside(each, step) for each in self.parameters]
+            found = []
+            for each, beside in zip(self.parameters, besides, strict=True):
+                try:
+                    found.append(beside.change(numbers))
+                except ReplayError as problem:
+                    raise refusal(each.parameter, str(problem)) from problem
+            return np.array(found).T
 
     def _by_halves(self, outputs: list[int], some: list[int], derivatives: Floats) -> Floats:
         """(o, k): differences of derivatives of runs to those by half the steps, along some parameters at once.
