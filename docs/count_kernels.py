@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 KERNELS = {"kernel", "kernel_with_entry", "inlined", "merged"}
+TRACED = {"put_changes", "add_changes", "change", "dual"}
 DERIVATIVE = re.compile(r"tangent|stiffness|gradient|derivative|jacobian|curvature|_changes?\b|^changes?\b|^d[a-z]$")
 
 
@@ -33,17 +34,23 @@ def functions() -> Iterator[Function]:
     for folder in ("femb", "elements"):
         for path in sorted((ROOT / folder).rglob("*.py")):
             text = path.read_text("utf-8")
-            for node in ast.walk(ast.parse(text)):
-                if isinstance(node, ast.FunctionDef):
-                    yield _function(path.relative_to(ROOT), text.splitlines(), node)
+            lines = text.splitlines()
+            for node in _definitions(ast.parse(text)):
+                yield _function(path.relative_to(ROOT), lines, node)
+
+
+def _definitions(node: ast.AST) -> Iterator[ast.FunctionDef]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef):
+            yield child
+        if not isinstance(child, ast.expr):  # these hold no definitions, and most of the nodes
+            yield from _definitions(child)
 
 
 def _function(path: Path, lines: list[str], node: ast.FunctionDef) -> Function:
     body = node.body[1:] if ast.get_docstring(node) and len(node.body) > 1 else node.body
     head = lines[node.lineno - 1 : body[0].lineno - 1 if body is node.body else node.body[0].lineno - 1]
     code = [each.strip() for each in [*head, *lines[body[0].lineno - 1 : node.end_lineno]]]
-    words = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
-    traced = {"put_changes", "add_changes", "change", "dual"} & words
     given = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
     arguments = len([each for each in given if each.arg not in ("self", "cls")])
     return Function(
@@ -51,7 +58,7 @@ def _function(path: Path, lines: list[str], node: ast.FunctionDef) -> Function:
         {each.id for each in node.decorator_list if isinstance(each, ast.Name)},
         sum(bool(each) and not each.startswith("#") for each in code),
         arguments,
-        bool(DERIVATIVE.search(node.name)) and not traced,
+        bool(DERIVATIVE.search(node.name)) and not any(getattr(each, "id", "") in TRACED for each in ast.walk(node)),
     )
 
 
