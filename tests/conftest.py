@@ -60,6 +60,16 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         terminal.write_line("compiling failed, for a reason that the tests will show; they compile what is missing")
 
 
+# Files with the longest of the slow tests.
+LONG = ("test_site.py", "test_typing.py", "test_validation.py", "test_packaging.py", "test_generated.py")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """The longest of the slow tests begin first: one that begins last keeps the other workers waiting."""
+    if config.option.markexpr == "slow":
+        items.sort(key=lambda item: item.path.name not in LONG)
+
+
 def pytest_collection_finish(session: pytest.Session) -> None:
     """What is collected stays until the end: the collector of garbage need not look at it in each of its rounds."""
     gc.collect()
