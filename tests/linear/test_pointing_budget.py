@@ -200,6 +200,29 @@ def test_a_case_with_sensors_has_the_covariance_of_its_closed_loop():
     assert found.parts[2].constant == pytest.approx(np.zeros(3), abs=1e-12)
 
 
+@pytest.mark.slow
+def test_budgets_are_the_statistics_of_nonlinear_runs_within_their_error():
+    """Of 800 windows of a satellite with a star tracker and a gyro, its three axes together; errors by 25 batches."""
+    model, window, steps = femb.Model("hub", seed=4), 2.5, 20
+    model.add(femb.RigidBody("hub", 100.0, (25.0, 22.0, 18.0)))
+    model.add(femb.StarTracker("tracker", body="hub", noise=2e-5, roll_noise=8e-5, period=0.25))
+    model.add(femb.Gyro("gyro", body="hub", angle_random_walk=5e-6, period=0.25))
+    model.add(femb.Load("torquer", body="hub", torque=(0.0, 0.0, 0.0), frame="body"))
+    law = {"attitude": "sensors.tracker", "rate": "sensors.gyro", "outputs": ("loads.torquer.torque",)}
+    model.add(femb.PDController("law", bandwidth=1.0, period=0.25, delay=0.25, **law))
+    budget = pointing_budget(model, "bodies.hub.turn", window=window)
+    results = femb.simulate(model, duration=2020.0, output_interval=window / steps, atol={"time": 1.0})
+    error = results.controllers["law"].error[160:-1].reshape(-1, steps, 3)
+    mean = error.mean(axis=1)
+    squares = {"APE": (error**2).mean(axis=1), "MPE": mean**2, "RPE": ((error - mean[:, None]) ** 2).mean(axis=1)}
+    for word, found in squares.items():
+        ratios = found / sum(part.size(word) ** 2 for part in budget.parts)
+        batches = ratios.reshape(25, -1, 3).mean(axis=(1, 2))
+        deviation = batches.std(ddof=1) / 5.0
+        assert deviation < 0.035, word
+        assert abs(batches.mean() - 1.0) < 3.0 * deviation, word
+
+
 def test_the_command_prints_and_draws_a_budget(tmp_path):
     budget = tmp_path / "budget.toml"
     budget.write_text(
