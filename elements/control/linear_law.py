@@ -58,6 +58,18 @@ class Realisation(NamedTuple):
         """The law on each of ``count`` groups of inputs alone, one after the other."""
         return Realisation(*(np.asarray(np.kron(np.eye(count), part), dtype=float) for part in self))
 
+    def on_one(self, place: int, count: int) -> "Realisation":
+        """The law, of one input and output, on one of ``count`` numbers, of which the others stay."""
+        one, D = np.eye(count)[:, [place]], np.eye(count)
+        D[place, place] = self.D.item()
+        return Realisation(self.A, self.B @ one.T, one @ self.C, D)
+
+    def then(self, other: "Realisation") -> "Realisation":
+        """The other law on what this one gives."""
+        A = np.block([[self.A, np.zeros((len(self.A), len(other.A)))], [other.B @ self.C, other.A]])
+        B, C = np.vstack([self.B, other.B @ self.D]), np.hstack([other.D @ self.C, other.C])
+        return Realisation(A, B, C, other.D @ self.D)
+
 
 def low_pass(frequency: float, damping: float = 0.5 * 2.0**0.5) -> Realisation:
     """The low-pass filter of second order w^2/(s^2 + 2 z w s + w^2); frequency w, rad/s, damping ratio z."""

@@ -131,15 +131,12 @@ class TunedGain(Parameter):
     table = "gains"
 
 
-P = TypeVar("P", bound=Parameter)
-
-
 def read_parameters(
     tables: object,
     of_file: bool = True,
     document: Mapping[str, Any] | None = None,
-    kind: type[P] = Parameter,  # type: ignore[assignment]
-) -> tuple[dict[str, P], list[Problem]]:
+    kind: type[Parameter] = Parameter,
+) -> tuple[dict[str, Parameter], list[Problem]]:
     """The parameters of tables [parameters.NAME] and the problems; with problems, those that can be read.
 
     of_file : whether they are of a case file, where each has entries. document : its tables, for units. kind : of
@@ -276,6 +273,17 @@ def differentiable(parameter: Parameter, document: dict[str, Any], model: Any) -
         text = ", ".join(f"{key} is {value:g}" for key, value in own.items())
         raise refusal(parameter, f"its entries differ: {text}; give value, or relative = true for a factor of them")
     return _made(parameter, float(values.pop()), units.pop() if len(units) == 1 else "", {})
+
+
+def missing_entries(document: dict[str, Any], model: Any, parameters: Iterable[Parameter]) -> list[Problem]:
+    """The problems of parameters whose entries a case does not have, among its items."""
+    return [
+        Problem((each.table, each.name), f"the case has no entry {key}, and its default is no number")
+        for each in parameters
+        for key in each.keys
+        if "." in key and typed_key(key)[0] in kinds()
+        if entry_of(document, key) is None and _in_model(document, model, key) is None
+    ]
 
 
 def _made(parameter: Parameter, value: float, unit: str, factors: Mapping[str, Any]) -> Differentiable:

@@ -101,6 +101,7 @@ def check(case: Path, overrides: tuple[str, ...], picture: Path | None, force: b
     warnings of numbers that are probably in other units, and advice on the options of the run.
     """
     from femb.case import load_case
+    from femb.robust.unmodelled import check_names
     from femb.run.overview import overview
 
     with reported():
@@ -108,6 +109,7 @@ def check(case: Path, overrides: tuple[str, ...], picture: Path | None, force: b
             check_free(picture, force)
         loaded = load_case(case, overrides)
         with located(loaded):
+            check_names(loaded)
             found = overview(loaded.model, loaded.run or loaded.unended)
         for line in () if wants_json() else found.warnings:
             print_warning(line)

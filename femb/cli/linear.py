@@ -276,7 +276,7 @@ def loop(
 
             for word in ("channels", "modes"):
                 given.pop(word, None)
-            decays = verify(cases, loaded.path, by, **given)
+            decays = verify(cases, loaded.path, **given)
             text.append(decays.table())
             values["verified"] = [vars(each) for each in decays.decays]
     files += [found.write(file.with_suffix(suffix), margins) for suffix in (".npz", ".mat", ".h5")]

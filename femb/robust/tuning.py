@@ -21,7 +21,7 @@ from femb.base.html import Tabled
 from femb.base.types import Complexes, Floats
 from femb.base.values import nearest, numbered
 from femb.case import rewritten
-from femb.case.parameters import TunedGain, read_parameters
+from femb.case.parameters import Parameter, TunedGain, read_parameters
 from femb.elements.control.linear_law import LinearLaw
 from femb.linear.conserved import without_conserved
 from femb.linear.linearise import laws_of
@@ -168,7 +168,7 @@ def tune(
     return replace(tuned, case=Path(study.case), given=tuple(study.overrides))
 
 
-def _gains_in(study: Study | None, given: Mapping[str, Any] | Sequence[str]) -> dict[str, TunedGain]:
+def _gains_in(study: Study | None, given: Mapping[str, Any] | Sequence[str]) -> dict[str, Parameter]:
     """The gains of tables, or of texts about a case. Raises ModelError."""
     document = given_entries(study) if study is not None and study.build is None else None
     own, tables = (document or {}).get(TunedGain.table, {}), dict(given) if isinstance(given, Mapping) else {}
@@ -206,7 +206,7 @@ class _Gains:
     entries: Callable[[Floats], Mapping[str, float]]
 
     @staticmethod
-    def of_case(study: Study, given: Mapping[str, TunedGain]) -> "_Gains":
+    def of_case(study: Study, given: Mapping[str, Parameter]) -> "_Gains":
         family = CaseFamily(study, dict(given), {})
 
         def entries(x: Floats) -> dict[str, Any]:
@@ -223,7 +223,7 @@ class _Gains:
                       entries)  # fmt: skip
 
     @staticmethod
-    def of_function(laws: Callable[..., Sequence[LinearLaw]], given: Mapping[str, TunedGain]) -> "_Gains":
+    def of_function(laws: Callable[..., Sequence[LinearLaw]], given: Mapping[str, Parameter]) -> "_Gains":
         limits = np.array([_limits(name, each.limits(each.value)) for name, each in given.items()])
         middle = np.where(np.all(limits > 0.0, axis=1), np.sqrt(np.abs(np.prod(limits, axis=1))), limits.mean(axis=1))
         own = [each.value for each in given.values()]

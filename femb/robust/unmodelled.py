@@ -16,11 +16,15 @@ from scipy.linalg import block_diag
 from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.base.values import nearest
-from femb.case.parameters import read_tables
+from femb.case import Case
+from femb.case.parameters import TunedGain, document_of, missing_entries, read_parameters, read_tables
+from femb.case.text import text_of
 from femb.case.unmodelled import Unmodelled
 from femb.elements.control.linear_law import Realisation
+from femb.linear.linearise import laws_of
 from femb.linear.state_space import StateSpace
 from femb.robust.bounds import recentred
+from femb.vibration.completion import system_of
 
 # Frequencies in each interval of a table at which a weight is compared with it.
 BETWEEN = 25
@@ -45,6 +49,19 @@ class ErrorBlock:
             none = np.zeros((0, 1))
             return Realisation(np.zeros((0, 0)), none, none.T, np.array([[float(self.of.error)]]))
         return weight_of(np.array(self.of.frequencies), np.array(self.of.error))
+
+    def realised(self, phase: float, omega: float) -> Realisation:
+        """1 + W d of an error d of size one, whose phase (degrees) is at omega, rad/s."""
+        W, phase = self.weight, np.radians(phase) % (2.0 * np.pi)
+        sign, part = (1.0, phase) if phase < np.pi else (-1.0, phase - np.pi)
+        a = omega * float(np.tan(0.5 * part))
+        # d = sign (1 - 2 a/(s + a))
+        error = Realisation(np.array([[-a]]), np.ones((1, 1)), np.array([[-2.0 * sign * a]]), np.array([[sign]]))
+        if not POLES[0] * omega < a < POLES[1] * omega:
+            none = np.zeros((0, 1))
+            error = Realisation(none @ none.T, none, none.T, np.array([[sign if a < omega else -sign]]))
+        found = W.then(error)
+        return Realisation(found.A, found.B, found.C, 1.0 + found.D)
 
     def words(self) -> str:
         """Place, size and order of the weight."""
@@ -117,6 +134,22 @@ def blocks_of(
         found += [ErrorBlock(name if len(names) == 1 else f"{name}.{each.rpartition('.')[2]}", each, of)
                   for each in names]  # fmt: skip
     return tuple(found)
+
+
+def check_names(case: Case) -> None:
+    """Raise ModelError where [unmodelled], [parameters] or [gains] of a case name what it does not have."""
+    if case.path.suffix == ".py":
+        return
+    document = document_of(case.path, text_of(case.path), case.overrides)
+    gains = read_parameters(document.get(TunedGain.table, {}), True, document, TunedGain)[0]
+    if problems := missing_entries(document, case.model, [*case.parameters.values(), *gains.values()]):
+        raise ModelError(*problems)
+    if tables := document.get(Unmodelled.table, {}):
+        laws = laws_of(system_of(case.model))
+        read, set_ = (dict.fromkeys(x for law in laws for x in getattr(law, word)) for word in ("inputs", "outputs"))
+        # what laws read of each other is none of the plant's
+        inputs, outputs = [x for x in set_ if x not in read], [x for x in read if x not in set_]
+        blocks_of(tables, inputs, outputs, list(case.parameters))
 
 
 def with_blocks(space: StateSpace, blocks: Sequence[ErrorBlock], count: int) -> StateSpace:

@@ -16,22 +16,26 @@ from femb.base.errors import ModelError
 from femb.base.html import Tabled
 from femb.base.types import Complexes, Floats
 from femb.base.values import shallow_copy
+from femb.elements.control.laws import LinearController
+from femb.elements.control.linear_law import Realisation
 from femb.linear.begin import operating_point
-from femb.linear.linearise import changed, loop, with_gains_of, without_commands
+from femb.linear.linearise import changed, laws_of, loop, with_gains_of, without_commands
 from femb.linear.second_order import chart_of
 from femb.model.model import Model
 from femb.results.names import named
 from femb.results.results import Results
 from femb.robust.worst import WorstCases
 from femb.run.simulate import simulate
-from femb.study.sensitivity import CaseFamily, parameters_of, read_either
+from femb.study.sensitivity import CaseFamily, read_either
 from femb.study.study import Build, Study
+from femb.vibration.completion import system_of
 
 # Of coordinates (m or rad) at the start; run for so many periods, or times of decay, and samples of a period.
 SMALL, PERIODS, DECAYS, SAMPLES = 1e-4, 4.0, 0.5, 24
 # Of the largest singular value of the signals: smaller ones are rounding of a run.
 NOISE = 1e-6
 RATES = ("velocity", "angular_velocity")
+FOLLOWED = ("reference", "setpoint")
 # Errors of sensors, larger than what moves: they do not act.
 ERRORS = {"noise": 0.0, "roll_noise": 0.0, "angle_random_walk": 0.0, "rate_random_walk": 0.0, "bias": 0.0,
           "quantum": None}  # fmt: skip
@@ -41,12 +45,13 @@ ERRORS = {"noise": 0.0, "roll_noise": 0.0, "angle_random_walk": 0.0, "rate_rando
 class Decay:
     """The slowest pole of a loop (1/s) at values of its parameters, and that of its run in time.
 
-    quantity, channel : of the worst case with these ``parameters``.
+    quantity, channel : of the worst case with these ``parameters``. phases : degrees, of its unmodelled dynamics.
     """
 
     quantity: str
     channel: str
     parameters: Mapping[str, float]
+    phases: Mapping[str, float]
     pole: complex
     run: complex
 
@@ -58,9 +63,11 @@ class Decay:
 
 @dataclass(frozen=True, eq=False)
 class Verified(Tabled):
-    """Worst cases of a loop run in time; decays : of each set of parameters."""
+    """Worst cases of a loop run in time; decays : of each set of parameters. alone : why unmodelled dynamics, if any,
+    are left out."""
 
     decays: tuple[Decay, ...]
+    alone: str = ""
 
     def table(self) -> str:
         """A row for each set of parameters."""
@@ -70,24 +77,28 @@ class Verified(Tabled):
         for name, each in zip(names, self.decays, strict=True):
             values = f"{-each.run.real:12.6g}{-each.pole.real:13.6g}{100.0 * each.difference:10.2g} %"
             values += f"{abs(each.run.imag):10.5g}"
-            lines.append(f"{name:{width}}{values}  {', '.join(f'{k} = {v:.6g}' for k, v in each.parameters.items())}")
+            parts = [f"{k} = {v:.6g}" for k, v in each.parameters.items()]
+            at = ", ".join([*parts, *(f"{k} at {v:.0f} deg" for k, v in each.phases.items())])
+            lines.append(f"{name:{width}}{values}  {at}")
+        if self.alone:
+            lines.append(f"without unmodelled dynamics: {self.alone}")
         return "\n".join(lines)
 
 
 def verify(
     worst: WorstCases,
     case: Study | Build | str | Path,
-    by: Sequence[str] | Mapping[str, Any] | str | None = None,
     *,
     overrides: Iterable[str] = (),
     **point: Any,
 ) -> Verified:
     """Run the worst parameters of a loop in time, each set once, by sensors without noise, bias and rounding.
 
+    Unmodelled dynamics of continuous loops act behind or before the laws, with the phases of the worst case.
+
     Parameters:
         worst: of ``femb.worst`` of the same case.
         case: as in ``femb.worst``, with the controllers of the loop.
-        by: likewise.
         overrides: likewise.
         point: options of ``femb.operating_point``.
 
@@ -95,25 +106,32 @@ def verify(
         ModelError: a case without controllers, of which laws alone were given; a loop that does not decay.
     """
     study = case if isinstance(case, Study) else read_either(case, tuple(overrides))
-    family = CaseFamily(study, parameters_of(study, by), {})
+    family = CaseFamily(study, {each.name: each.of.parameter for each in worst.of.ranges}, {})
     point.setdefault("start", family.nominal.start)
     ranges = {each.name: each.of for each in worst.of.ranges}
     found: dict[tuple[float, ...], Decay] = {}
+    sampled = any(law.period is not None for law in worst.of.laws)
     for each in worst.cases:
-        key = tuple(each.parameters.values())
+        phases = {} if sampled else each.phases
+        key = (*each.parameters.values(), *(round(x, 6) for x in phases.values()))
         if not key or key in found or each.quantity == "stability_radius":
             continue
         entries: dict[str, Any] = {}
         for name, value in each.parameters.items():
             entries |= ranges[name].entries(value)
         model = with_gains_of(family.analyses(entries).described.model, family.nominal.described.model)
-        found[key] = Decay(each.quantity, each.channel, each.parameters, *_decays(model, point))
-    return Verified(tuple(found.values()))
+        made = [block.realised(phases[block.name], each.omega) for block in worst.of.blocks if phases]
+        pairs = [(block.at, error) for block, error in zip(worst.of.blocks, made, strict=False)]
+        found[key] = Decay(each.quantity, each.channel, each.parameters, phases, *_decays(model, point, pairs))
+    return Verified(tuple(found.values()), "the loop is sampled" if sampled and worst.of.blocks else "")
 
 
-def _decays(model: Model, point: Mapping[str, Any]) -> tuple[complex, complex]:
-    """The slowest pole of the loop of a model, 1/s, and that of its run."""
+def _decays(
+    model: Model, point: Mapping[str, Any], errors: Sequence[tuple[str, Realisation]]
+) -> tuple[complex, complex]:
+    """The slowest pole of the loop of a model, 1/s, and that of its run; errors : of inputs and outputs by name."""
     model = changed(without_commands(model, point.get("t", 0.0))[0], _exact)
+    model = _with_errors(model, errors) if errors else model
     of = loop(model, **point)
     poles = of.poles()
     pole = complex(poles[np.argmax(poles.real)])
@@ -128,6 +146,28 @@ def _decays(model: Model, point: Mapping[str, Any]) -> tuple[complex, complex]:
     measured = poles_of(signals, interval)
     pole = pole.conjugate() if pole.imag < 0.0 else pole
     return pole, complex(measured[np.argmin(np.abs(measured - pole))])
+
+
+def _with_errors(model: Model, errors: Sequence[tuple[str, Realisation]]) -> Model:
+    """The model whose continuous laws have errors of what they set or read."""
+    laws = {law.name: law for law in laws_of(system_of(model))}
+
+    def with_errors(item: Any) -> Any:
+        law = laws.get(item.name) if item.table == LinearController.table else None
+        if law is None or not any(at in (*law.inputs, *law.outputs) for at, _ in errors):
+            return item
+        if any(getattr(item, word, None) is not getattr(type(item), word, None) for word in FOLLOWED):
+            text = "follows a reference: unmodelled dynamics are run with laws that hold zero"
+            raise ModelError(f"verify: controllers.{item.name} {text}")
+        own = Realisation(law.A, law.B, law.C, law.D)
+        for at, error in errors:
+            if at in law.outputs:
+                own = own.then(error.on_one(law.outputs.index(at), len(law.outputs)))
+            elif at in law.inputs:
+                own = error.on_one(law.inputs.index(at), len(law.inputs)).then(own)
+        return LinearController(item.name, *own, inputs=item.reads, outputs=item.sets)
+
+    return changed(model, with_errors)
 
 
 def _exact(item: Any) -> Any:

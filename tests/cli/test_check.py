@@ -1,13 +1,15 @@
 """``femb check``: parts that nothing connects; degrees of freedom of trees; a thousand bodies in linear time."""
 
+import re
 import subprocess
 import sys
 
 import numpy as np
 import pytest
-from checkout import CASES
+from checkout import CASES, ROOT
 from models import of_parts, stiff
 from scipy.linalg import null_space
+from shared_runs import said
 
 import femb
 from femb.layout.connections import parts
@@ -475,3 +477,32 @@ def test_a_continuous_law_beside_its_vibrations():
     fastest = overview(model).scales.fastest
     assert fastest is not None
     assert fastest.frequency == pytest.approx(2.0 / (2.0 * np.pi), rel=1e-6)
+
+
+HUB = re.search(
+    r"```toml title=pd.toml\n(.*?)```", (ROOT / "docs" / "howto" / "robust.md").read_text(encoding="utf-8"), re.DOTALL
+)[1]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said_of"),
+    [
+        (
+            'entry = "bodies.hub.inertia.0"',
+            'entry = "bodies.hub.inertia.7"',
+            "parameters.inertia: the case has no entry",
+        ),
+        ("attitude.bandwidth", "attitude.bandwith", "gains.bandwidth: the case has no entry"),
+        ("torque.0", "torqu.0", "unmodelled.torquer.at: got 'loads.torquer.torqu.0'; did you mean"),
+        ('"loads.torquer.torque.0"', '"bodies.hub.position"', "unmodelled.torquer.at: got 'bodies.hub.position'"),
+    ],
+)
+def test_names_of_parameters_gains_and_unmodelled_dynamics_are_checked(tmp_path, old, new, said_of):
+    """They were accepted, and failed in the analysis that read them."""
+    path = tmp_path / "hub.toml"
+    text = HUB + '[unmodelled.torquer]\nat = "loads.torquer.torque.0"\nerror = 0.1\n'
+    path.write_text(text)
+    assert "conserved momenta" in said("check", str(path))
+    assert old in text
+    path.write_text(text.replace(old, new))
+    assert said_of in said("check", str(path), code=2)

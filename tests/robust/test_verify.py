@@ -2,10 +2,12 @@
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from checkout import ROOT
+from models import refuses
 from oracles.uncertain_satellite import satellite
 from shared_runs import said
 
@@ -35,12 +37,61 @@ def test_the_worst_parameters_decay_in_time_as_their_poles_with_gains_of_the_nom
     by = {"inertia": {"range": "15 %"}}
     found = femb.worst(controlled, by, channels=["loads.torquer.torque.0"], prove=False, points=1)
     assert "gains by the inertia stay those of the nominal case: controllers.attitude" in found.of.table()
-    decays = verify(found, controlled, by).decays
+    decays = verify(found, controlled).decays
     assert len(decays) > 1
     for each in decays:
         assert np.min(np.abs(found.of.loop(each.parameters).poles() - each.pole)) < 1e-9
         assert abs(each.difference) < 0.01
         assert each.run.imag == pytest.approx(each.pole.imag, rel=1e-3)
+
+
+def rigid(inertia=300.0):
+    """A hub with a pd law on a load: J s^2 + 200 s + 30 about x."""
+    model = femb.Model()
+    model.add(femb.RigidBody("hub", 500.0, (inertia, 250.0, 350.0)))
+    model.add(femb.Load("torquer", "hub", torque=(0.0, 0.0, 0.0), frame="body"))
+    gains = {"proportional": (30.0, 30.0, 30.0), "derivative": (200.0, 200.0, 200.0)}
+    words = {"rate": "bodies.hub", "outputs": ("loads.torquer.torque",)}
+    model.add(femb.PDController("attitude", "bodies.hub", **gains, **words))
+    return model
+
+
+@pytest.mark.parametrize("at", ["loads.torquer.torque.0", "bodies.hub.angular_velocity.x"])
+def test_unmodelled_dynamics_run_in_time_have_the_poles_of_their_polynomial(at):
+    """J s^2 (s + a) + (30 + 200 s)(s + a) + 0.4 sign (s - a) of what is wrong, with the phase of the worst case."""
+    by, channel = {"inertia": {"range": "15 %"}}, "loads.torquer.torque.0"
+    wrong = {"error": {"at": at, "error": 0.4}}
+    found = femb.worst(rigid, by, channels=[channel], prove=False, points=1, unmodelled=wrong)
+    cases = {tuple(each.phases.values()): each for each in found.cases if each.phases}
+    decays = verify(found, rigid).decays
+    assert any(each.phases for each in decays)
+    for each in decays:
+        assert abs(each.difference) < 0.01
+        if not each.phases:
+            continue
+        case = cases[tuple(each.phases.values())]
+        half = np.radians(each.phases["error"]) / 2.0
+        a, sign = (case.omega * np.tan(half), 1.0) if half >= 0.0 else (-case.omega / np.tan(half), -1.0)
+        law = np.array([200.0, 30.0])
+        error = 0.4 * sign * np.polymul([1.0, -a], law if at == channel else [200.0, 0.0])
+        J = case.parameters["inertia"]
+        poles = np.roots(np.polyadd(np.polymul([1.0, a], np.polyadd([J, 0.0, 0.0], law)), error))
+        # multiples of 1 + W d that cancel have the pole -a alone
+        assert np.min(np.abs(np.append(poles, -a) - each.pole)) < 1e-6 * abs(each.pole)
+
+
+def test_laws_with_a_reference_are_not_run_with_unmodelled_dynamics():
+    def slewed(inertia=300.0):
+        model = rigid(inertia)
+        law = model.tables["controllers"].pop("attitude")
+        reference = femb.AttitudeReference(axis=(0, 0, 1), angle=femb.profiles.Constant(0.0))
+        model.add(replace(law, reference=reference))
+        return model
+
+    wrong = {"error": {"at": "loads.torquer.torque.0", "error": 0.4}}
+    words = {"channels": ["loads.torquer.torque.0"], "prove": False, "points": 1}
+    found = femb.worst(slewed, {"inertia": {"range": "15 %"}}, unmodelled=wrong, **words)
+    refuses("controllers.attitude follows a reference", verify, found, slewed)
 
 
 PAGE = (ROOT / "docs" / "howto" / "robust.md").read_text(encoding="utf-8")
