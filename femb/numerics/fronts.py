@@ -13,6 +13,7 @@ import numpy as np
 
 from femb.base.types import Bools, Floats, Ints, Sparse
 from femb.numerics.block_kernels import factor_of_rows
+from femb.numerics.threads import spared
 
 # Order of elimination of a finite element matrix: nested dissection by the positions of its nodes.
 #
@@ -119,6 +120,8 @@ def _separator(crossing: Sparse) -> tuple[Ints, Ints]:
     return np.flatnonzero((np.diff(crossing.indptr) > 0) & ~rows), np.flatnonzero(columns)
 
 
+# Rows of the largest front from which several threads of dense linear algebra are used: those beside it are small.
+THREADED = 2000
 LONGEST = 256  # of a run, so that parts above the diagonal are left out
 
 
@@ -186,7 +189,7 @@ class Fronts:
     """The fronts of matrices whose entries (k,) of data are at rows and columns (k,).
 
     sets : unknowns of each front in the order of elimination; those from n_v on are multipliers, which are in other
-    fronts than velocities. ``order`` (n,) : all unknowns in this order.
+    fronts than velocities. ``order`` (n,) : all unknowns in this order. ``largest`` : rows of the largest front.
     """
 
     def __init__(self, rows: Ints, columns: Ints, sets: list[Ints], n_v: int) -> None:
@@ -232,6 +235,7 @@ class Fronts:
             bordering = np.flatnonzero(self.order[border] >= n_v)
             rest = cut, inside, outside, bool(self.order[start] >= n_v), bordering
             self.all.append(Front(start, end, border, entries, places, parent, *rest))
+        self.largest = max((front.size + len(front.border) for front in self.all), default=0)
 
 
 # Cholesky factors.
@@ -249,12 +253,16 @@ class Multifrontal:
     """
 
     def __init__(self, fronts: Fronts, data: Floats) -> None:
+        # the fronts of one matrix alone are freed with their places
+        self.order, self.largest = fronts.order, fronts.largest
+        self.factors: list[tuple[slice, Ints, Floats, Floats]] = []
+        self._eliminate(fronts, data)
+
+    @spared(lambda own: own.largest, THREADED)
+    def _eliminate(self, fronts: Fronts, data: Floats) -> None:
         from scipy.linalg.blas import dsyrk, dtrsm
         from scipy.linalg.lapack import dpotrf
 
-        # the fronts of one matrix alone are freed with their places
-        self.order = fronts.order
-        self.factors: list[tuple[slice, Ints, Floats, Floats]] = []
         waiting: list[list[tuple[Front, Floats]]] = [[] for _ in fronts.all]
         for number, front in enumerate(fronts.all):
             n, m = front.size, len(front.border)
@@ -292,6 +300,7 @@ class Multifrontal:
         """The number of entries of the factors."""
         return sum(corner.size + below.size for _, _, corner, below in self.factors)
 
+    @spared(lambda own: own.largest, THREADED)
     def solve(self, right: Floats) -> Floats:
         """Solutions (n, k) for right-hand sides (n, k)."""
         from scipy.linalg.blas import dtrsm
@@ -350,19 +359,24 @@ class FrontalLU:
     """
 
     def __init__(self, fronts: Fronts, data: Any, dependent: float, excluded: Bools) -> None:
-        from scipy.linalg import get_blas_funcs, get_lapack_funcs
-
-        self.fronts, self.dtype = fronts, data.dtype
-        getrf, laswp = get_lapack_funcs(("getrf", "laswp"), (data,))
-        trsm, gemm = get_blas_funcs(("trsm", "gemm"), (data,))
-        self._trsm: Callable[..., Any] = trsm
+        self.fronts, self.dtype, self.largest = fronts, data.dtype, fronts.largest
         # of the rows of multipliers: the sizes that their diagonals have been changed by, and the ratios of pivots
         scale = np.abs(data[fronts.diagonal[fronts.n_v :]])
         scale[excluded] = -np.inf
         self.ratios = np.zeros(len(scale))
         self.rank = 0
-        waiting: list[list[tuple[Front, Any]]] = [[] for _ in fronts.all]
         self.factors: list[FrontFactors] = []
+        self._eliminate(data, scale, dependent)
+
+    @spared(lambda own: own.largest, THREADED)
+    def _eliminate(self, data: Any, scale: Floats, dependent: float) -> None:
+        from scipy.linalg import get_blas_funcs, get_lapack_funcs
+
+        fronts = self.fronts
+        getrf, laswp = get_lapack_funcs(("getrf", "laswp"), (data,))
+        trsm, gemm = get_blas_funcs(("trsm", "gemm"), (data,))
+        self._trsm: Callable[..., Any] = trsm
+        waiting: list[list[tuple[Front, Any]]] = [[] for _ in fronts.all]
         for number, front in enumerate(fronts.all):
             n, m = front.size, len(front.border)
             flat = np.zeros(n * (n + 2 * m), dtype=data.dtype)
@@ -404,6 +418,7 @@ class FrontalLU:
                 scale[fronts.order[front.border[front.bordering]] - fronts.n_v] += np.abs(changes)
             self.factors.append(FrontFactors(own, rows, columns, below, right))
 
+    @spared(lambda own: own.largest, THREADED)
     def solve(self, right: Any) -> Any:
         """Solutions (n, k) for right-hand sides (n, k)."""
         if np.iscomplexobj(right) and self.dtype != right.dtype:

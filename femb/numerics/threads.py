@@ -136,13 +136,15 @@ def one_blas_thread() -> Iterator[None]:
         yield
 
 
-def spared(rows_of: Callable[[Any], int]) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
-    """Methods that compute with one thread of dense linear algebra where ``rows_of`` an object is less than DENSE."""
+def spared(
+    rows_of: Callable[[Any], int], below: int = DENSE
+) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
+    """Methods that compute with one thread of dense linear algebra where ``rows_of`` an object are fewer."""
 
     def sparing(method: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
         @wraps(method)
         def computed(*values: Arguments.args, **words: Arguments.kwargs) -> Result:
-            with one_blas_thread() if rows_of(values[0]) < DENSE else nullcontext():
+            with one_blas_thread() if rows_of(values[0]) < below else nullcontext():
                 return method(*values, **words)
 
         return computed
