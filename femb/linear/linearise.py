@@ -29,6 +29,7 @@ from femb.linear.state_space import StateSpace
 from femb.linear.structure import StructureOptions, linearize_structure
 from femb.linear.trim import Balance, why_changing
 from femb.model.model import Model
+from femb.numerics.threads import one_blas_thread
 from femb.profiles import Constant
 from femb.small_motions.channels import MOTION, ForceInput, LinearOutput, default_outputs, inputs_of, output, stacked
 from femb.small_motions.point import OperatingPoint
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 LOADED = 1e-12
 
 
+@one_blas_thread()
 def linearize(
     model: "Given | System | OperatingPoint",
     *,
@@ -123,6 +125,7 @@ def plant_of(
     return linearize_structure(model, inputs=inputs, outputs=outputs, **options)
 
 
+@one_blas_thread()
 def state_space(
     point: OperatingPoint,
     equations: SecondOrder,
@@ -257,6 +260,7 @@ def laws_of(system: "System") -> tuple[LinearLaw, ...]:
     return tuple(found[id(item)] for item in items if id(item) in found)
 
 
+@one_blas_thread()
 def loop(
     model: "Given | System | OperatingPoint | StateSpace",
     laws: Sequence[LinearLaw] | None = None,

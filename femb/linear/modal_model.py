@@ -19,6 +19,7 @@ from femb.base.values import as_numbers, check_choice, given_numbers, shown
 from femb.layout.protocols import MassChanges
 from femb.model.model import Model
 from femb.numerics import rotations
+from femb.numerics.threads import one_blas_thread
 from femb.results.array_file import read_arrays, write_arrays
 from femb.run.simulate import mass_properties
 from femb.small_motions.point import OperatingPoint
@@ -227,6 +228,7 @@ class ModalModel(Brief):
         return cls(**read_arrays(path, arrays, NAMES, "modal model"))
 
 
+@one_blas_thread()
 def modal_model(
     model: "Given",
     modes: int | None = None,

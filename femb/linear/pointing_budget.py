@@ -24,6 +24,7 @@ from femb.linear.pointing_sources import ConstantSource, HarmonicSource, NoiseSo
 from femb.linear.sampled_motion import fundamental, part_of, with_continuous
 from femb.linear.state_space import StateSpace
 from femb.model.model import Model
+from femb.numerics.threads import one_blas_thread
 from femb.vibration.completion import given
 
 if TYPE_CHECKING:
@@ -186,6 +187,7 @@ def level(sigma: float, amplitudes: Sequence[float], probability: float = LEVEL)
     return float(brentq(below, 0.0, most + 10.0 * sigma, xtol=1e-14 * (most + sigma), rtol=1e-13))
 
 
+@one_blas_thread()
 def pointing_budget(
     of_loop: "Loop | Given",
     of: str | Sequence[str],

@@ -22,6 +22,7 @@ from femb.linear.structure import OrderOptions, state_space_of
 from femb.linear.trim import Balance, steady_in_words, why_turning, why_unsteady
 from femb.model.model import Model
 from femb.numerics import euler, rotations
+from femb.numerics.threads import one_blas_thread
 from femb.results.array_file import write_arrays
 from femb.small_motions.point import OperatingPoint
 from femb.vibration.completion import system_of
@@ -109,6 +110,7 @@ class NineBlocks(Tabled):
         return "\n".join(lines)
 
 
+@one_blas_thread()
 def nine_blocks(
     model: Model, *, q: Floats | None = None, v: Floats | None = None, t: float = 0.0, sequence: str = "zyx"
 ) -> NineBlocks:
@@ -183,6 +185,7 @@ def _only_body(system: "System") -> str:
     return frames[0].label
 
 
+@one_blas_thread()
 def linearized(
     model: "Model | System",
     outputs: Sequence[str] | None = None,
@@ -224,6 +227,7 @@ def linearized(
     return space, "\n".join([*lines, "", *eigenvalue_table(space), *table]), nine
 
 
+@one_blas_thread()
 def periodic_motion(
     model: "Model | System",
     period: float,

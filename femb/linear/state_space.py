@@ -166,6 +166,7 @@ class StateSpace(Brief):
         names = tuple(f"mode coordinate {k + 1}" for k in range(len(A)))
         return replace(self, A=A, B=B, C=C, states=names, truncation=None, form=None)
 
+    @spared(lambda space: len(space.states))
     def _warn_of_rounding(self, way: str) -> None:
         """Warn where eigenvalues of A, as another program finds them, differ from those of the model. way : out."""
         if self.known is None or self.known.form.in_place or self.dt is not None or len(self.A) > LARGEST_READ:

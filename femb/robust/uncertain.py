@@ -39,6 +39,7 @@ from femb.linear.modal_reduction import space_of
 from femb.linear.sampled_motion import part_of, with_continuous
 from femb.linear.state_space import FORMATS, StateSpace
 from femb.model.model import Model
+from femb.numerics.threads import one_blas_thread
 from femb.results.array_file import write_arrays
 from femb.robust.matrices import (
     closed_by,
@@ -391,6 +392,7 @@ class _Samples:
         return at
 
 
+@one_blas_thread()
 def uncertain(
     case: Study | Build | str | Path,
     by: Sequence[str] | Mapping[str, Any] | str | None = None,

@@ -21,6 +21,7 @@ from femb.linear.loop_derivatives import Opened
 from femb.linear.margins import Margins, OpenedLoop, margins_of
 from femb.linear.norms import peak_gain
 from femb.linear.state_space import StateSpace
+from femb.numerics.threads import one_blas_thread
 from femb.robust.bounds import SLACK, Plant, bound, recentred
 from femb.robust.uncertain import Uncertain, uncertain
 from femb.robust.unmodelled import CORNER, at_point, disturbed, error_at
@@ -117,6 +118,7 @@ class WorstCases(Tabled):
         return "\n".join(lines)
 
 
+@one_blas_thread()
 def worst(
     case: Uncertain | Study | Build | str | Path,
     by: Sequence[str] | Mapping[str, Any] | str | None = None,
