@@ -277,6 +277,16 @@ class ConstraintSet:
             args = (self.index, self.data, self.offset, self.stride)
             kernels.constraint_tangent(*args, u, q, v, self.fixed, multipliers, stiffness)
 
+    def tangent_call(
+        self, u: Floats, q: Floats, v: Floats, multipliers: Floats, stiffness: Floats
+    ) -> Callable[[], object]:
+        """``constraint_tangent`` of the state in these arrays, whose entries change."""
+        from femb.numerics.compiler.bound_calls import Bound, BoundSequence
+
+        blocks = self.index, self.data, self.offset, self.stride
+        bound = Bound(kernels.constraint_tangent, *blocks, u, q, v, self.fixed, multipliers, stiffness)
+        return BoundSequence([bound] if self.row_numbers else [])
+
     def products(self, u: Floats, q: Floats, weights: Floats, data: Floats) -> None:
         """Add J^T W J, with weights (n_c,), at one state to block data with the blocks between the frames of rows."""
         if self.row_numbers:
@@ -286,18 +296,12 @@ class ConstraintSet:
         self, u: Floats, q: Floats, v: Floats, multipliers: Floats, damping: Floats, stiffness: Floats
     ) -> Callable[[], object]:
         """``jacobian`` and ``constraint_tangent`` of the state in these arrays (1, .), whose entries change."""
-        from femb.numerics.compiler.bound_calls import Bound, BoundSequence
+        from femb.numerics.compiler.bound_calls import BoundSequence
 
         if not self.row_numbers:
             return BoundSequence([])
-        blocks, spare = (self.index, self.data, self.offset, self.stride), np.empty((2, 1, self.count))
-        one = u[0], q[0], v[0], self.fixed, multipliers[0]
-        return BoundSequence(
-            [
-                self.jacobian_call(u, q, v, damping, *spare),
-                Bound(kernels.constraint_tangent, *blocks, *one, stiffness[0]),
-            ]
-        )
+        tangent = self.tangent_call(u[0], q[0], v[0], multipliers[0], stiffness[0])
+        return BoundSequence([self.jacobian_call(u, q, v, damping, *np.empty((2, 1, self.count))), tangent])
 
     def power_call(
         self, u: Floats, q: Floats, v: Floats, multipliers: Floats, column: int, out: Floats

@@ -41,10 +41,13 @@ class RunTangents:
         numbers = [min(bisect_left(starts, t) - 1, len(steps) - 1) for t in inside.tolist()]
         self.inside = {k: inside[np.array(numbers) == k] for k in dict.fromkeys(numbers)}
         self._tangent, self._columns = RadauTangent(steps), list[Column]()
+        self._nominal: Results | None = None
 
     def nominal(self) -> Results:
         """The results of the run at these times."""
-        return self._results(self.system, {k: self.steps[k].step for k in self.inside})
+        if self._nominal is None:
+            self._nominal = self._results(self.system, {k: self.steps[k].step for k in self.inside})
+        return self._nominal
 
     def add(self, models: tuple[Model, Model], places: tuple[float, float]) -> "Column":
         """The motions beside the value of a parameter, from two models. Raises ModelError: none."""
@@ -52,11 +55,6 @@ class RunTangents:
         pair = SystemPair(self.system, (first, second), places)
         some = self.steps[:: 1 + len(self.steps) // SAMPLES]
         self._columns.append(Column(self, pair, pair.is_linear(*at_stages(some)) if all(places) else False))
-        return self._columns[-1]
-
-    def like(self, column: "Column") -> "Column":
-        """The motions by the parameter of a column of another run of the same system."""
-        self._columns.append(Column(self, column.pair, column.linear))
         return self._columns[-1]
 
     def system_of(self, model: Model) -> System:
@@ -97,6 +95,17 @@ class Column:
     pair: SystemPair
     linear: bool
     changes: dict[int, StepChanges] | None = None
+
+    @property
+    def turn(self) -> float:
+        """The largest rate of rotation by the parameter, in rad by its unit."""
+        if self.changes is None:
+            self.of.find()
+        starts = self.of.system.coordinates[2]
+        rows = starts[:, None] + np.arange(4)
+        return 2.0 * max(
+            (float(np.abs(each.q[:, rows]).max(initial=0.0)) for each in (self.changes or {}).values()), default=0.0
+        )
 
     def results(self, model: Model, place: float) -> Results:
         """The results of a model, by its place beside the value."""

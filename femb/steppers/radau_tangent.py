@@ -11,7 +11,6 @@ Source: docs/theory/sensitivities.md, section 4.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -118,12 +117,12 @@ class RadauTangent:
         rows = np.flatnonzero(lacks)
         frames, blocks = np.ascontiguousarray(starts[rows]), np.zeros((3, len(rows), 12, 12))
         self._reactions = frames, blocks
-        tangent, arrays = constraints.constraint_tangent, (u, q, v, constraints.fixed, multipliers, blocks)
+        tangent, arrays = constraints.tangent_call, (u, q, v, constraints.fixed, multipliers, blocks)
         return [
             constraints.jacobian_call(u, q, v, damping, spare[0], spare[1]),
-            *(partial(tangent, u[i], q[i], v[i], multipliers[i], stiffness[i]) for i in range(3)),
+            *(tangent(u[i], q[i], v[i], multipliers[i], stiffness[i]) for i in range(3)),
             constraints.jacobian_call(u1, q1, v1, self._end[:1], spare[0, :1], spare[1, :1]),
-            partial(tangent, u1[0], q1[0], v1[0], np.zeros(n_c), self._end[1]),
+            tangent(u1[0], q1[0], v1[0], np.zeros(n_c), self._end[1]),
             Bound(reaction_blocks, rows, frames, constraints.index, constraints.data, *arrays),
         ]
 

@@ -127,8 +127,8 @@ def solve_stages(
 
     matrices : mass, damping with J and J^T, stiffness (3, size), block data at the stages. reactions : those between
     ``frames``, and their blocks (3, m, 12, 12). factors : arguments of ``solve_columns`` of the real and of the complex
-    system. G (3, n, c) : the partial derivatives of the equations. tolerance : of the last correction relative to the
-    velocities. Returns the number of corrections, at most ``most``.
+    system. G (3, n, c) : the partial derivatives of the equations. tolerance : of the correction that would come next,
+    relative to the velocities. Returns the number of corrections, at most ``most``.
     """
     A, inverse, T, T_inverse = method
     mass, damping, stiffness = matrices
@@ -137,6 +137,7 @@ def solve_stages(
     n_v, c = v.shape
     n = n_v + L.shape[1]
     w, rate = np.zeros((3, 2 * n * c)), np.empty((3, 4))
+    before = np.zeros(c)
     real, pair = np.empty(n * c), np.empty(n * c, dtype=np.complex128)
     for done in range(most):
         move_coordinates(coordinates, A, h, Q, V, q, v, Z, dQ, rate)
@@ -182,7 +183,10 @@ def solve_stages(
                         change, size = max(change, abs(x)), max(size, abs(v[k, j] + Z[i, k, j]))
                     else:
                         L[i, k - n_v, j] += x
-            converged = converged and change <= tolerance * size
+            # what is left is less than the next correction, of which the last two tell the size
+            shrinks = change / before[j] if before[j] > 0.0 else 1.0
+            converged = converged and change * min(1.0, 2.0 * shrinks) <= tolerance * size
+            before[j] = change
         if converged:
             move_coordinates(coordinates, A, h, Q, V, q, v, Z, dQ, rate)
             return done + 1

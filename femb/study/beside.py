@@ -18,6 +18,8 @@ from femb.study.runner import RunAnalyses
 
 # Relative difference of two quotients of a linear number.
 LINEAR = 1e-9
+# Part that terms of third order have along tangents at most; rounding of what is read there, and of second differences.
+LINEAR_ENOUGH, ROUNDING, NOISE = 1e-7, 5e-15, 30.0
 # Places of the values on one side, in steps.
 PLACES = 0.25, 0.5, 0.75, 1.0, 1.5
 
@@ -33,6 +35,8 @@ class BesideValue:
         # by place the tangents that motions follow, and whether these are no linear functions of the parameter
         self.columns: dict[float, Column] = {}
         self.curved = False
+        # whether motions along tangents leave nothing to other steps
+        self.settled = True
 
     def follow(self, tangents: RunTangents, known: Column | None = None) -> None:
         """Let motions follow these tangents, unless they have none for the models; known : those of what is linear."""
@@ -58,17 +62,6 @@ class BesideValue:
         for s, each in self.known.items():
             self._let_follow(s, each)
         self.known[0.0] = replace(self.known[0.0], found={}, motion=lambda *_: tangents.nominal())
-
-    def along(self, tangents: RunTangents) -> "BesideValue":
-        """These models, whose motions follow the tangents of other steps."""
-        other = BesideValue(self.make, self.of, self.h, self.known[0.0])
-        like = {column: tangents.like(column) for column in set(self.columns.values())}
-        other.columns = {s: like[column] for s, column in self.columns.items()}
-        other.curved, other.side = self.curved, self.side
-        for s, each in self.known.items():
-            other.known[s] = replace(each, found={}, motion=lambda *_: tangents.nominal())
-            other._let_follow(s, other.known[s])
-        return other
 
     def _let_follow(self, s: float, analyses: RunAnalyses) -> None:
         if s in self.columns:
@@ -105,6 +98,24 @@ class BesideValue:
         """The derivative of an output by one quotient."""
         return frozen.derivative(self.change(frozen.numbers))
 
+    def _along(self, frozen: ByChanges) -> tuple[float, float] | None:
+        """The derivative along tangents of equations that are linear in the parameter, and its error, where the motion
+        is moved so little that one quotient is enough."""
+        if side := self.side:
+            zero, half, one = (frozen.numbers(self.at(s)) for s in (0.0, 0.5 * side, side))
+            slope, second = (4.0 * half - one - 3.0 * zero) / side, 2.0 * (one - 2.0 * half + zero)
+        else:
+            other, zero, one = (frozen.numbers(self.at(s)) for s in (-1.0, 0.0, 1.0))
+            slope, second = 0.5 * (one - other), 0.5 * (one - 2.0 * zero + other)
+        found, bend = (frozen.derivative(each / self.h) for each in (slope, second))
+        rounding = (4.0 if side else 1.0) * ROUNDING * float(np.max(np.abs(zero))) / self.h
+        bend = max(abs(bend) - NOISE * rounding, 0.0)
+        part = (self.columns[side or 1.0].turn * self.h) ** 2 + (bend / abs(found) if found else bend) ** 2
+        if part > LINEAR_ENOUGH:
+            self.settled = False
+            return None
+        return found + 0.0, part * abs(found) + rounding
+
     def derivative(self, frozen: ByChanges) -> tuple[float, float]:
         """The derivative of an output, and its error."""
 
@@ -113,6 +124,8 @@ class BesideValue:
 
         h = self.h
         try:
+            if self.columns and not self.curved and (known := self._along(frozen)) is not None:
+                return known
             if side := self.side:
                 # of third order, with the steps h/2 and h/4
                 fine, coarse = (

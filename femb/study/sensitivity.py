@@ -16,6 +16,7 @@ import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -207,6 +208,7 @@ def read_either(case: Build | str | Path, overrides: tuple[str, ...]) -> Study:
 
 
 def _read(tables: Mapping[str, Any], document: dict[str, Any] | None) -> dict[str, Parameter]:
+    found: dict[str, Parameter]
     found, problems = read_parameters(tables, False, document)
     if problems:
         raise ModelError(*problems)
@@ -401,52 +403,48 @@ class Differences(CaseFamily):
                     raise refusal(each.parameter, str(problem)) from problem
             return np.array(found).T
 
-    def _by_halves(self, outputs: list[int], some: list[int], derivatives: Floats) -> Floats:
-        """(o, k): differences of derivatives of runs to those by half the steps, along some parameters at once.
+    def _by_other_steps(
+        self, outputs: list[int], besides: Mapping[int, BesideValue], derivatives: Floats, doubled: bool
+    ) -> Floats:
+        """(o, k): differences of derivatives of runs to those by other steps, along some parameters at once.
 
-        The difference is shared out evenly, by the sizes of the parameters.
+        These are half the steps, or, of what follows tangents, those of twice the length. The difference is shared out
+        evenly, by the sizes of the parameters.
 
-        outputs, some : the numbers of the outputs of runs, and of the parameters. derivatives (o, k).
+        outputs : the numbers of the outputs of runs. besides : the analyses beside parameters, by their numbers.
+        derivatives (o, k).
         """
-        found = np.zeros(derivatives.shape)
+        found, some = np.zeros(derivatives.shape), list(besides)
         # of unequal parts, since the changes by a mass and a stiffness may cancel
         parts, chosen = 0.5 + np.modf(GOLDEN * np.arange(len(some)))[0], [self.parameters[k] for k in some]
-        sizes = parts * [abs(each.value) or each.scale for each in chosen]
-        sides, self.halved = [], True
+        signs = np.array([each.side or 1.0 for each in besides.values()])
+        sizes = signs * parts * [abs(each.value) or each.scale for each in chosen]
+        one_sided = any(each.side for each in besides.values())
+        step = OF_RUNS[0] if not doubled else ALONG if one_sided else OF_ANALYSES[0]
+        places = step, 0.0 if one_sided else -step
         try:
-            for s in (1.0, -1.0):
-                moved = [
-                    each.entries(each.value + s * OF_RUNS[0] * size) for each, size in zip(chosen, sizes, strict=True)
-                ]
-                side = self.analyses({key: value for entries in moved for key, value in entries.items()})
-                sides.append([list(self.outputs.values())[i].value(side) for i in outputs])
-        except ReplayError:
+            sides = []
+            for s in places:
+                moved = [each.entries(each.value + s * size) for each, size in zip(chosen, sizes, strict=True)]
+                sides.append(self.analyses({key: value for entries in moved for key, value in entries.items()}))
+            if doubled:
+                assert self.recorded is not None
+                assert self.tangents is not None
+                coarse = self.recorded.coarse(self.tangents.times)
+                first, second = (side.described.model for side in sides)
+                column = coarse.add((first, second), places)
+                for side, s in zip(sides, places, strict=True):
+                    side.motion = partial(lambda model, _, s: column.results(model, s), s=s)
+            self.halved = not doubled
+            values = [[list(self.outputs.values())[i].value(side) for i in outputs] for side in sides]
+        except (ReplayError, SolveError):
             found[np.ix_(outputs, some)] = np.inf
             return found
         finally:
             self.halved = False
-        finer = (np.array(sides[0]) - np.array(sides[1])) / (2.0 * OF_RUNS[0])
-        along = derivatives[np.ix_(outputs, some)] @ sizes
-        found[np.ix_(outputs, some)] = np.abs(finer - along)[:, None] / (sizes * np.sqrt(len(sizes)))
-        return found
-
-    def _by_doubles(self, outputs: list[int], besides: list[BesideValue]) -> Floats:
-        """(o, k): what the steps leave of derivatives that follow tangents, from those by steps of twice the length.
-
-        outputs : the numbers of the outputs of runs. besides : the analyses beside each parameter.
-        """
-        found = np.zeros((len(self.outputs), len(besides)))
-        assert self.recorded is not None
-        assert self.tangents is not None
-        try:
-            coarse = self.recorded.coarse(self.tangents.times)
-        except SolveError:
-            found[outputs] = np.inf
-            return found
-        pairs = [(fine, fine.along(coarse)) for fine in besides]
-        for i in outputs:
-            way = list(self.outputs.values())[i].frozen(self.nominal)
-            found[i] = [OF_COARSE * abs(x.quotient(way) - y.quotient(way)) if x.columns else 0.0 for x, y in pairs]
+        other = (np.array(values[0]) - np.array(values[1])) / (places[0] - places[1])
+        away = np.abs(other - derivatives[np.ix_(outputs, some)] @ sizes) * (OF_COARSE if doubled else 1.0)
+        found[np.ix_(outputs, some)] = away[:, None] / np.abs(sizes * np.sqrt(len(sizes)))
         return found
 
     @one_blas_thread()
@@ -476,11 +474,10 @@ class Differences(CaseFamily):
             ]
             found = np.array(columns).transpose(2, 1, 0)
             if runs and self.small <= SMALL:
-                replayed = [k for k, each in enumerate(firsts) if not each.columns]
-                if len(replayed) < len(firsts):
-                    found[1] = np.maximum(found[1], self._by_doubles(runs, firsts))
-                if replayed:
-                    found[1] = np.maximum(found[1], self._by_halves(runs, replayed, found[0]))
+                for doubled in (True, False):
+                    some = {k: each for k, each in enumerate(firsts) if bool(each.columns) == doubled}
+                    if some:
+                        found[1] = np.maximum(found[1], self._by_other_steps(runs, some, found[0], doubled))
         names = tuple(each.parameter.name for each in self.parameters)
         ranged = np.array([each.limits is not None for each in self.parameters])
         swings = [
@@ -564,7 +561,7 @@ class Differences(CaseFamily):
                     if not np.isfinite(best[i, 1]) or error < best[i, 1]:
                         best[i] = derivative, error
             enough = small * np.abs(best[:, 0]) + NOTHING * np.abs(values) / of.scale
-            if np.all((best[:, 1] <= enough)[missing]):
+            if np.all((best[:, 1] <= enough)[missing]) or (beside.columns and beside.settled and not beside.curved):
                 break
         if problem is not None and not np.all(np.isfinite(best)):
             raise refusal(of.parameter, str(problem)) from problem

@@ -11,6 +11,7 @@ from models import refuses
 import femb
 from femb.results.names import named
 from femb.run.replay import RecordedRun
+from femb.study.sensitivity import Differences
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
 PAGE = importlib.import_module("validation_sensitivities")
@@ -152,3 +153,40 @@ def test_the_end_of_a_run_is_a_parameter_of_its_outputs(tmp_path):
         ("final of=block.position.x", "run.rtol", "says how motions are computed"),
     ):
         refuses(message, femb.sensitivities, path, of, key, overrides=["run.rtol=1e-6"])
+
+
+PLATE = """
+[bodies.plate]
+mass = 2.0
+inertia = [1.0, 1.0, 2.0]
+[joints.hinge]
+kind = "revolute"
+first = { body = "ground", axis = [0, 0, 1] }
+second = { body = "plate", axis = [0, 0, 1] }
+start = 0.1
+[springs.hinge]
+kind = "joint"
+joint = "hinge"
+stiffness = 8.0
+[run]
+duration = 2.0
+rtol = 1e-9
+"""
+
+
+def test_a_parameter_that_can_move_to_one_side_alone_takes_part(tmp_path, monkeypatch):
+    """A flat plate, whose largest moment is the sum of the others, on a spring: by two models a parameter."""
+    built = []
+    made = Differences.analyses
+    monkeypatch.setattr(Differences, "analyses", lambda self, entries: built.append(entries) or made(self, entries))
+    path = tmp_path / "plate.toml"
+    path.write_text(PLATE)
+    found = femb.sensitivities(
+        path, "final of=joints.hinge.angle", ["bodies.plate.inertia.2", "springs.hinge.stiffness"]
+    )
+    w, slope = 2.0, 0.1 * 2.0 * np.sin(4.0)
+    np.testing.assert_allclose(found.derivatives, [[slope * w / 4.0, -slope / (4.0 * w)]], rtol=1e-6)
+    assert np.all(np.abs(found.derivatives - [[slope * w / 4.0, -slope / (4.0 * w)]]) < found.errors + 1e-9)
+    assert np.all(found.errors < 1e-5 * np.abs(found.derivatives))
+    # nominal, a refused side, two models of each parameter, and of both together two for the error
+    assert len(built) <= 8
