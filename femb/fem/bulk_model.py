@@ -34,6 +34,7 @@ from femb.fem.loads import blocks_of, heated
 from femb.fem.model import FeModel, StressStiffness, as_csc
 from femb.fem.recovery import BAR, SHELL, Recoverable
 from femb.fem.solids import SolidStress
+from femb.numerics.threads import one_blas_thread
 
 # Solids: numbers of corners and of all grids; kinds of meshio with these; where the other grids are in meshio's order;
 # corners on both sides of them.
@@ -57,6 +58,7 @@ UNSAID = ("materials that no element read here has", "loads", "sets", "requests 
 CONNECTED = 5e-5
 
 
+@one_blas_thread()
 def read_structure(path: str | Path, unit: float | str | Units = 1.0, logical: Logical | None = None) -> FeModel:
     """The finite element model of a file, without supports.
 

@@ -21,6 +21,7 @@ from femb.fem.checks import DIRECTIONS, GROUNDED, check_size, properties
 from femb.fem.input_deck import read_deck
 from femb.fem.model import FeModel, as_csc, free_of
 from femb.fem.printed import Printed, read_printed
+from femb.numerics.threads import one_blas_thread
 
 ROWS = 12  # of a list
 SHIFT = 1e-4  # of the lowest square of a frequency that one entry moves with
@@ -92,6 +93,7 @@ class DeckOverview(Tabled):
         return lines
 
 
+@one_blas_thread()
 def overview(
     deck: str | Path,
     modes: int = 10,

@@ -30,6 +30,7 @@ from femb.fem.recovery import Recoverable
 from femb.fem.reduction import Coupling, Keep, Reduction, reduce_model
 from femb.model.model import Model
 from femb.numerics.rotations import rigid_transport, rotation_matrix
+from femb.numerics.threads import one_blas_thread
 
 # Bodies from Craig-Bampton matrices alone: boundary motions of the interfaces, then modes.
 #
@@ -360,6 +361,7 @@ def reduce_matrices(
         return _reduced(read_matrices(matrices, nodes, names, unit, stress), interfaces, modes, options)
 
 
+@one_blas_thread()
 def reduce_beams(
     model: Model,
     root: str,
