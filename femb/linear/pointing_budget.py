@@ -38,8 +38,9 @@ SUMS = ("exact", "squares", "linear")
 LEVEL = 0.9973
 # Harmonics whose sum with noise is exact; more are taken as normal. Phases at which each is averaged.
 EXACT, PHASES = 3, 64
-# Frequencies of a range of a harmonic beside the resonances in it.
-ACROSS = 200
+# Frequencies of a range of a harmonic beside the resonances in it; damping of thin ones, and the folds of their samples
+# that are looked at.
+ACROSS, THIN, FOLDS = 40, 0.1, 10.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -382,19 +383,24 @@ class _Errors:
             return np.asarray(self._space.transfer(1j * omega) @ source.at(omega))
         if any(x.endswith(" error") for x in source.inputs):
             raise ModelError.at(("sources", source.name, "inputs"), "of a sampled loop wanted inputs of the plant")
-        found = np.zeros(len(self.names), dtype=complex)
         laws = [law for law in self.loop.laws if law.period is not None]
         plant = with_continuous(self.loop.plant, [law for law in self.loop.laws if law.period is None])
-        for name, value in zip(source.inputs, source.at(omega), strict=True):
-            for k, error in enumerate(self.names):
-                j, i = plant.index("inputs", name), plant.index("outputs", error)
-                own = replace(
-                    plant, B=np.column_stack([plant.B, plant.B[:, j]]), C=np.vstack([plant.C, plant.C[i]]),
-                    D=np.block([[plant.D, plant.D[:, [j]]], [plant.D[[i]], plant.D[[i], [j]][:, None]]]),
-                    inputs=(*plant.inputs, "sinusoid"), outputs=(*plant.outputs, "error"), truncation=None, form=None,
-                )  # fmt: skip
-                found[k] += value * fundamental(own, laws, omega)
-        return found
+        entering = np.zeros(len(plant.inputs), dtype=complex)
+        np.add.at(entering, [plant.index("inputs", name) for name in source.inputs], source.at(omega))
+        return fundamental(plant, laws, omega, entering, [plant.index("outputs", name) for name in self.names])
+
+    def _resonances(self, high: float) -> Floats:
+        """Frequencies (rad/s) up to ``high`` at which the errors may be large: of poles of the loop; where laws are
+        sampled also of the plant, and of thin resonances as samples fold them."""
+        found = [np.abs(self.poles)]
+        periods = {law.period for law in self.loop.laws if law.period is not None}
+        if periods:
+            found.append(np.abs(self.loop.plant.eigenvalues()))
+        thin = np.abs(self.poles[np.abs(self.poles.real) < THIN * np.abs(self.poles)].imag)
+        for period in periods:
+            folds = 2.0 * np.pi / period * np.arange(1.0, min(high * period / (2.0 * np.pi) + 1.0, FOLDS))[:, None]
+            found += [np.ravel(folds + thin), np.ravel(folds - thin)]
+        return np.concatenate(found)
 
     def _worst(self, source: HarmonicSource, window: float, apart: float) -> tuple[Floats, float]:
         """Amplitudes (5, p) by measure at the frequency of the range where the errors are largest, and that."""
@@ -410,8 +416,8 @@ class _Errors:
         if low == high:
             omega = low
         else:
-            inside = np.abs(self.poles)
-            grid = np.unique([low, high, *np.geomspace(low, high, ACROSS), *inside[(inside > low) & (inside < high)]])
+            peaks = self._resonances(high)
+            grid = np.unique([low, high, *np.geomspace(low, high, ACROSS), *peaks[(peaks > low) & (peaks < high)]])
             k = int(np.argmax([size(w) for w in grid]))
             ends = grid[max(k - 1, 0)], grid[min(k + 1, len(grid) - 1)]
             found = minimize_scalar(lambda w: -size(w), bounds=ends, method="bounded", options={"xatol": 1e-12 * high})

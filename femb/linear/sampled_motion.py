@@ -17,7 +17,7 @@ import numpy as np
 
 from femb.base.errors import ModelError
 from femb.base.html import Brief
-from femb.base.types import Floats
+from femb.base.types import Complexes, Floats
 from femb.base.values import nearest
 from femb.elements.control.linear_law import LinearLaw
 from femb.linear.state_space import StateSpace
@@ -306,8 +306,10 @@ def selection(rows: Sequence[str], columns: Sequence[str]) -> Floats:
 # A sinusoid that enters a plant continuously, beside sampled laws.
 
 
-def fundamental(plant: StateSpace, laws: Sequence[LinearLaw], omega: float) -> complex:
-    """The part at omega (rad/s) of the last output of a ``plant`` in the loop of sampled laws, by its last input e^(i
+def fundamental(
+    plant: StateSpace, laws: Sequence[LinearLaw], omega: float, entering: Complexes, errors: Sequence[int]
+) -> Complexes:
+    """(p,) The part at omega (rad/s) of outputs of a ``plant`` in the loop of sampled laws, by inputs (m,) times e^(i
     omega t); the other parts are at frequencies that differ by multiples of that of the common period.
 
     With c' = -omega s, s' = omega c, which enter, and a' = -omega b + y, b' = omega a the motion over the common period
@@ -315,28 +317,31 @@ def fundamental(plant: StateSpace, laws: Sequence[LinearLaw], omega: float) -> c
     part. Source: docs/theory/control_loop.md, equation (6).
     """
     n, m = plant.B.shape
-    A, B = np.zeros((n + 4, n + 4)), np.zeros((n + 4, m - 1))
-    A[:n, :n], A[:n, n] = plant.A, plant.B[:, -1]
-    A[n, n + 1], A[n + 1, n], A[n + 2, n + 3], A[n + 3, n + 2] = -omega, omega, -omega, omega
-    A[n + 2, :n], A[n + 2, n] = plant.C[-1], plant.D[-1, -1]
-    B[:n], B[n + 2] = plant.B[:, :-1], plant.D[-1, :-1]
-    C = np.hstack([plant.C, plant.D[:, -1:], np.zeros((len(plant.C), 3))])
-    states = (*plant.states, "c", "s", "a", "b")
-    wider = replace(plant, A=A, B=B, C=C, D=plant.D[:, :-1], states=states, inputs=plant.inputs[:-1], truncation=None)
-    motion = SampledMotion(wider, laws)
+    size = n + 2 + 2 * len(errors)
+    A, B, C = np.zeros((size, size)), np.zeros((size, m)), np.zeros((len(plant.C), size))
+    # e^(i omega t) = c, i e^(i omega t) = -s
+    parts = np.column_stack([entering.real, -entering.imag])
+    A[:n, :n], A[:n, n : n + 2] = plant.A, plant.B @ parts
+    C[:, :n], C[:, n : n + 2] = plant.C, plant.D @ parts
+    B[:n] = plant.B
+    A[n, n + 1], A[n + 1, n] = -omega, omega
+    a = np.arange(n + 2, size, 2)
+    A[a, a + 1], A[a + 1, a] = -omega, omega
+    A[a, : n + 2], B[a] = C[errors, : n + 2], plant.D[errors]
+    states = (*plant.states, "c", "s", *(f"{word}{k}" for k in errors for word in "ab"))
+    motion = SampledMotion(replace(plant, A=A, B=B, C=C, states=states, truncation=None, form=None), laws)
     end = motion.common_period()
     blocks = motion.blocks(motion.waiting())
     motion.over(blocks, motion.instants(end), end)
     whole = blocks.stacked()
-    own = np.delete(np.arange(len(whole)), np.arange(n, n + 4))
-    entering, turn = np.array([1.0, -1.0j]), np.exp(1j * omega * end)
+    own = np.delete(np.arange(len(whole)), np.arange(n, size))
+    first, turn = np.array([1.0, -1.0j]), np.exp(1j * omega * end)
     state = np.zeros(len(whole), dtype=complex)
-    state[n : n + 2] = entering
+    state[n : n + 2] = first
     state[own] = np.linalg.solve(
-        turn * np.eye(len(own)) - whole[np.ix_(own, own)], whole[np.ix_(own, [n, n + 1])] @ entering
+        turn * np.eye(len(own)) - whole[np.ix_(own, own)], whole[np.ix_(own, [n, n + 1])] @ first
     )
-    after = whole[n + 2 : n + 4] @ state
-    return complex((after[0] + 1j * after[1]) / (turn * end))
+    return np.asarray((whole[a] @ state + 1j * (whole[a + 1] @ state)) / (turn * end))
 
 
 # Parts of linear plants, and plants with the states of continuous laws. Source: docs/theory/control_loop.md.

@@ -120,6 +120,23 @@ def one_axis(delay=0.1):
     return femb.loop(plant, [law])
 
 
+def test_a_thin_resonance_above_half_the_rate_of_samples_is_found():
+    """A mode of the plant at 101.7 rad/s, of 1e-4 of critical damping, which samples at 62.8 rad/s hardly drive."""
+    omega, zeta, of_torque = 101.7, 1e-4, 1e-6
+    A = np.zeros((4, 4))
+    A[0, 1] = A[2, 3] = 1.0
+    A[3, 2:] = -(omega**2), -2.0 * zeta * omega
+    rigid, names = one_axis(), ("a", "r", "q", "q rate")
+    plant = femb.StateSpace(
+        A, np.array([[0.0], [rigid.plant.B[1, 0]], [0.0], [of_torque]]),
+        np.array([[1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 1.0]]), np.zeros((2, 1)), names, ("torque",), ("a", "r"),
+    )  # fmt: skip
+    source = HarmonicSource(name="wheel", inputs=["torque"], amplitude=1.0, frequency=[50.0, 200.0])
+    part = pointing_budget(femb.loop(plant, rigid.laws), "a", [source], 10.0).parts[0]
+    assert part.omega == pytest.approx(omega, rel=1e-4)
+    assert part.amplitude[0, 0] == pytest.approx(of_torque / (2.0 * zeta * omega**2), rel=0.01)
+
+
 def test_a_sampled_loop_is_exact_between_its_samples():
     """The rms over time; beside it the statistics of a simulation, and a window of 30 periods."""
     loop = one_axis()
