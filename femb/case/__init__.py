@@ -197,8 +197,7 @@ def _remarks(composition: Composition, overrides: tuple[str, ...]) -> list[str]:
 def _from_toml(
     path: Path, text: str, overrides: tuple[str, ...], allow_code: bool, known: "KnownItems | None"
 ) -> tuple[Model, Run | None, Run | None, Paths, Composition, Mapping[str, Any]]:
-    from femb.case.build import UNENDED, build, kinds
-    from femb.case.compose import apply_override
+    from femb.case.build import UNENDED, build
 
     composition = composed(path, text) if known is None else known.composed(path, text)
     document = composition.document
@@ -206,10 +205,9 @@ def _from_toml(
         raise CaseError.of_file(path, "the file is empty: a case has at least one [bodies.NAME] or [beams.NAME]", 1)
     if "case" in document and "variables" in document:
         raise CaseError.of_file(path, f"this is a study, of many runs of a case: femb sweep {path} carries it out")
-    set_paths = tuple(apply_override(document, override, kinds()) for override in overrides)
-    _set_aside(document, set_paths)
+    set_paths = _overridden(document, overrides)
     locate_files(document, path.parent)
-    parameters, of_parameters = _parameters_in(document, set_paths)
+    parameters, of_parameters = _parameters_in(document)
     model, options, problems = build(document, None if known is None else known.items)
     problems += [*of_parameters, *([] if allow_code else _code_in(document))]
     if problems:
@@ -218,13 +216,23 @@ def _from_toml(
     return model, run, unended, set_paths, composition, parameters
 
 
+def _overridden(document: dict[str, Any], overrides: Iterable[str]) -> Paths:
+    """Set entries of the command line in a case, and return their paths."""
+    from femb.case.build import kinds
+    from femb.case.compose import apply_overrides
+
+    set_paths = apply_overrides(document, overrides, kinds())
+    _set_aside(document, set_paths)
+    return set_paths
+
+
 def _set_aside(document: dict[str, Any], set_paths: Paths) -> None:
     """Take options of the run out of a case for which others stand that are set."""
     for word in set_aside(path[1] for path in set_paths if path[0] == "run" and len(path) > 1):
         document["run"].pop(word, None)
 
 
-def _parameters_in(document: dict[str, Any], set_paths: Paths) -> tuple[Mapping[str, Any], list[Problem]]:
+def _parameters_in(document: dict[str, Any]) -> tuple[Mapping[str, Any], list[Problem]]:
     """The parameters of a case, whose values are set, and the problems of these, of gains and of unmodelled dynamics;
     all are taken out of its tables."""
     if not {"parameters", "gains", "unmodelled"} & document.keys():
@@ -233,7 +241,7 @@ def _parameters_in(document: dict[str, Any], set_paths: Paths) -> tuple[Mapping[
     from femb.case.unmodelled import Unmodelled
 
     gains, errors = (document.pop(kind.table, {}) for kind in (TunedGain, Unmodelled))
-    parameters, problems = take_parameters(document, set_paths)
+    parameters, problems = take_parameters(document)
     problems += read_parameters(gains, True, document, TunedGain)[1]
     return parameters, problems + read_tables(Unmodelled, errors)[1]
 
@@ -241,23 +249,15 @@ def _parameters_in(document: dict[str, Any], set_paths: Paths) -> tuple[Mapping[
 def rewritten(path: Path, overrides: Iterable[str], to: Path) -> str:
     """The text of a case file (TOML) with the entries of ``overrides``, what it includes and repeats in place, for a
     file ``to`` in any folder. Raises CaseError."""
-    from femb.case.build import kinds
-    from femb.case.compose import apply_override, as_toml
-    from femb.case.parameters import Parameter, TunedGain
-    from femb.case.text import typed_key
+    from femb.case.compose import as_toml
 
     document = composed(path, text_of(path)).document
-    set_paths = tuple(apply_override(document, each, kinds()) for each in overrides)
-    _set_aside(document, set_paths)
+    _overridden(document, overrides)
     folder = Path(os.path.relpath(path.resolve().parent, to.resolve().parent))
     locate_files(document, folder)
     start = document.get("run", {}).get("start")
     if isinstance(start, dict) and "results" in start:
         start["results"] = str(folder / start["results"])
-    # values of parameters would come after the entries, and gains begin at them
-    for table in (each for kind in (Parameter, TunedGain) for each in document.get(kind.table, {}).values()):
-        if any(typed_key(key) in set_paths for key in table.get("entries") or [table.get("entry", "none")]):
-            table.pop("value", None)
     return as_toml(document)
 
 

@@ -7,7 +7,8 @@ import math
 import operator
 import re
 import tomllib
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -162,6 +163,7 @@ def _value(node: ast.expr, variables: Variables) -> Any:
 
 # Keys of items, and of tables within them, whose text is the path of a file.
 FILES = ("file", "mesh", "python", "sections")
+VALUED = "parameters", "gains"  # tables of values for entries of the case
 DEFAULTS = ("title", "gravity", "noise", "run")  # that an included file may have too
 
 
@@ -373,6 +375,28 @@ def apply_override(document: dict[str, Any], text: str, named: Container[str]) -
             raise refused(text, message)
     table[_index(text, path[:-1], table, path[-1]) if isinstance(table, list) else path[-1]] = value
     return path
+
+
+def apply_overrides(document: dict[str, Any], overrides: Iterable[str], named: Container[str]) -> tuple[KeyPath, ...]:
+    """Set entries in the tables of a case as ``apply_override``, and return their paths.
+
+    Parameters and gains of these entries lose their values, which would come after them. Raises CaseError.
+    """
+    paths = tuple(apply_override(document, text, named) for text in overrides)
+    for items in (document.get(table) for table in VALUED):
+        for each in items.values() if isinstance(items, dict) else ():
+            if isinstance(each, dict) and not each.get("relative") and not _paths_of(each).isdisjoint(paths):
+                each.pop("value", None)
+    return paths
+
+
+def _paths_of(parameter: dict[str, Any]) -> set[KeyPath]:
+    """The entries of a parameter, which is not checked yet."""
+    given, found = parameter.get("entries", parameter.get("entry")), set[KeyPath]()
+    for key in given if isinstance(given, list) else [given]:
+        with suppress(ValueError, TypeError):
+            found.add(typed_key(key))
+    return found
 
 
 def _index(text: str, path: KeyPath, entries: list[Any], key: str) -> int:

@@ -7,7 +7,7 @@
 A case has the table for its analyses, a study may have one of its own. Both are read here.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeVar, get_origin
@@ -20,9 +20,9 @@ from femb.base.meanings import Description
 from femb.base.types import POSITIVE, Floats, OneOf, SeveralForms
 from femb.base.values import as_numbers, number_problem, shown
 from femb.case.build import entry_in_si, kind_in, kinds, read_table
-from femb.case.compose import apply_override, composed, entry_of, override
+from femb.case.compose import apply_override, apply_overrides, composed, entry_of, override
 from femb.case.schema import choices, converted, keys_of, unit_of_entry
-from femb.case.text import KeyPath, typed_key
+from femb.case.text import typed_key
 
 T = TypeVar("T")
 DISTRIBUTIONS = ("uniform", "normal", "lognormal")
@@ -173,7 +173,7 @@ def numbers_in_si(
             if not isinstance(texts, list if word == "range" else str):
                 continue
             try:
-                for key in [keys] if isinstance(keys, str) else keys or ():
+                for key in keys if isinstance(keys, list) else [keys] if isinstance(keys, str) else ():
                     own = converted(texts, ("",)) if values.get("relative") else _in_si(document, key, texts)
                     result[name] = {**result[name], word: own}
             except ModelError as error:
@@ -216,26 +216,26 @@ def read_tables(kind: type[T], tables: object) -> tuple[dict[str, T], list[Probl
     return found, problems
 
 
-def take_parameters(
-    document: dict[str, Any], set_paths: Sequence[KeyPath] = ()
-) -> tuple[dict[str, Parameter], list[Problem]]:
-    """The parameters of the tables of a case, which lose them and get their values, and the problems.
-
-    set_paths : entries that the command line has set, which keep that.
-    """
+def take_parameters(document: dict[str, Any]) -> tuple[dict[str, Parameter], list[Problem]]:
+    """The parameters of the tables of a case, which lose them and get their values, and the problems."""
     found, problems = read_parameters(document.pop(Parameter.table, {}), True, document)
     for each in () if problems else found.values():
         for key in () if each.value is None or each.relative else each.keys:
-            if typed_key(key) not in set_paths:
-                apply_override(document, override(key, each.value), kinds())
+            apply_override(document, override(key, each.value), kinds())
     return found, problems
+
+
+def tables_of(path: Path, text: str, overrides: Iterable[str] = ()) -> dict[str, Any]:
+    """The tables of a case file with the entries of the command line. Raises CaseError."""
+    document = composed(path, text).document
+    apply_overrides(document, overrides, kinds())
+    return document
 
 
 def document_of(path: Path, text: str, overrides: Iterable[str] = ()) -> dict[str, Any]:
     """The tables of a case file with the entries of the command line and the values of its parameters."""
-    document = composed(path, text).document
-    set_paths = [apply_override(document, given, kinds()) for given in overrides]
-    take_parameters(document, set_paths)
+    document = tables_of(path, text, overrides)
+    take_parameters(document)
     return document
 
 

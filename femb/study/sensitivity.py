@@ -28,8 +28,15 @@ from femb.base.options import Run
 from femb.base.types import Bools, Complexes, Floats
 from femb.base.values import nearest
 from femb.case.build import KnownItems, kind_in, read_table
-from femb.case.compose import composed
-from femb.case.parameters import Differentiable, Parameter, differentiable, document_of, read_parameters, refusal
+from femb.case.parameters import (
+    Differentiable,
+    Parameter,
+    differentiable,
+    document_of,
+    read_parameters,
+    refusal,
+    tables_of,
+)
 from femb.case.text import KeyPath, dotted, parse_toml, text_of, typed_key
 from femb.model.model import Model
 from femb.numerics.threads import limited_threads, one_blas_thread
@@ -194,7 +201,7 @@ def read_either(case: Build | str | Path, overrides: tuple[str, ...]) -> Study:
         text = text_of(path, "a case file or a study file")
         if "case" in parse_toml(path, text):
             return read_study(path, overrides)
-        document = composed(path, text).document
+        document = tables_of(path, text, overrides)
     # with stand-ins, since a study has an output and a variable
     variables, outputs = {"none": {"key": "run.duration", "values": [1.0]}}, {"mass": {"kind": "mass"}}
     study = Study(case, variables, outputs, overrides=overrides)

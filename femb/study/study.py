@@ -17,7 +17,7 @@ from femb.base.values import shown
 from femb.case import ALLOW_CODE
 from femb.case.build import kind_in, kinds, read_table
 from femb.case.compose import composed, override
-from femb.case.parameters import OF_ENTRY, common_number, document_of, numbers_in_si, read_parameters
+from femb.case.parameters import OF_ENTRY, common_number, document_of, numbers_in_si, read_parameters, tables_of
 from femb.case.schema import key_problems, keys_of, unknown_key
 from femb.case.text import CaseError, key_lines, located, parse_toml, text_of
 from femb.model.model import Model
@@ -375,13 +375,13 @@ def read_study(
     }
     if "case" in words:
         words["case"] = path.parent / words["case"]
+    given = (*_entries(fixed), *overrides)
     # stand-ins, whose own problems are not reported
     stand_ins: dict[str, Any] = {"case": path}
     if not {"variables", "parameters"} & document.keys() and isinstance(case, str) and case.endswith(".toml"):
-        stand_ins["parameters"] = composed(path.parent / case, text_of(path.parent / case)).document.get(
-            "parameters", {}
-        )
-    words = stand_ins | words | {"overrides": (*_entries(fixed), *overrides), "file": (path, text)}
+        of_case = tables_of(path.parent / case, text_of(path.parent / case), given)
+        stand_ins["parameters"] = of_case.get("parameters", {})
+    words = stand_ins | words | {"overrides": given, "file": (path, text)}
     if design is not None:
         words["design"] = design
     if runs is not None:

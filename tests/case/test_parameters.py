@@ -46,6 +46,23 @@ def test_a_study_without_variables_has_the_parameters_of_its_case(folder):
     assert 63.0 - 6.0 / 16 < values.max() < 63.0
 
 
+def test_the_command_line_sets_ranges_and_values_of_derivatives_and_of_studies(folder):
+    """Of the mass m on a spring k the frequency is sqrt(k/m)/2 pi, by half of the range of k."""
+    of = {"f": {"kind": "natural_frequency", "mode": 3}}
+    f = np.sqrt(60.0 / 2.0) / (2.0 * np.pi)
+    found = femb.sensitivities(folder / "case.toml", of, overrides=["parameters.stiffness.range=[40, 68]"])
+    assert found.changes[0, 0] == pytest.approx(0.5 * f / 60.0 * 14.0, rel=1e-7)
+    found = femb.sensitivities(folder / "case.toml", of, overrides=["springs.spring.stiffness=70.0"])
+    assert found.nominal[0] == 70.0
+    assert found.values[0] == pytest.approx(np.sqrt(70.0 / 2.0) / (2.0 * np.pi), rel=1e-9)
+    assert found.swings[0] == pytest.approx(3.5)
+    variable = read_study(folder / "study.toml", ["parameters.stiffness.range=[40, 68]"]).variables["stiffness"]
+    assert (variable.low, variable.high) == (40.0, 68.0)
+    (folder / "study.toml").write_text(STUDY + '[set]\nparameters.stiffness.range = "10 %"\n')
+    variable = read_study(folder / "study.toml").variables["stiffness"]
+    assert (variable.low, variable.high) == pytest.approx((54.0, 66.0))
+
+
 @pytest.mark.parametrize(("distribution", "kind"), [("normal", "normal"), ("lognormal", "lognormal")])
 def test_half_of_a_range_is_three_deviations(distribution, kind):
     found = Parameter(name="k", entry="a.b.c", range=[7.0, 13.0], distribution=distribution).as_variable()
@@ -130,6 +147,7 @@ def test_mistakes_in_parameters_of_the_case_are_told_with_its_line(tmp_path, cha
         ('entry = "bodies.mass.mass"\nrange = "5"', "parameters.mass.range: got '5', wanted two numbers, or a text"),
         ('entry = "bodies.mass.mass"', "parameters.mass.range: is missing; a study needs"),
         ("range = [1, 2]", "parameters.mass.entry: is missing"),
+        ("entry = 5\nrange = [1, 2]", "parameters.mass.entry: got 5, wanted text in quotes"),
         ('entry = "bodies.mass.mass"\nspan = 3', "parameters.mass.span: unknown key"),
         ('entry = "bodies.mass.mas"\nrange = [1.0, 2.0]', "parameters.mass.entry: got 'bodies.mass.mas': unknown key"),
     ],
