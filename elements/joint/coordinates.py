@@ -99,6 +99,15 @@ class Coordinate:
         return float(np.arctan2(self.sign * sine, cosine))
 
 
+def start_value(layout: Layout, joint: JointLayout, k: int) -> float:
+    """Coordinate k of a joint at the start poses, rad or m: an angle with the revolutions of the given ``start``."""
+    coordinate, start = joint.coordinates[k], joint.start[k]
+    value: float = coordinate.value(layout.pose(joint.first), layout.pose(joint.second))
+    if coordinate.is_angle and math.isfinite(start):
+        value += 2.0 * math.pi * round((start - value) / (2.0 * math.pi))
+    return value
+
+
 ANGLE = Coordinate("angle", (Y, X), (X, X))
 STROKE = Coordinate("stroke", (Z,))
 
@@ -276,16 +285,18 @@ class JointCoordinates:
 
     def __init__(self, layout: Layout, joints: Iterable[JointLayout] | None = None) -> None:
         every = layout.joints.values() if joints is None else joints
-        tables, of_coordinates = [], list[Coordinate]()
+        tables, of_coordinates, starts = [], list[Coordinate](), list[Floats]()
         for coordinates, group in groupby(every, lambda joint: joint.coordinates):
             alike = list(group)
             of_coordinates += len(alike) * coordinates
+            starts += [joint.start for joint in alike]
             if coordinates:
                 ends = [joint.first for joint in alike], [joint.second for joint in alike]
                 specs = [coordinate.spec for coordinate in coordinates]
                 tables.append(joint_table(layout, *ends, specs, np.full((len(alike), len(specs)), -1)))
         self.count = len(of_coordinates)
         self.is_angle = np.array([coordinate.is_angle for coordinate in of_coordinates], dtype=bool)
+        self.start = np.concatenate([np.zeros(0), *starts])
         self.index: Ints
         _, self.index, self.data, *_ = ConstraintTable.joined(tables) if tables else ConstraintTable.empty()
         self.data[:, CONSTANT] = 1.0
@@ -297,7 +308,7 @@ class JointCoordinates:
         """The coordinates of several models; see ``femb.layout.stacking.Stackable``."""
         result = copy(parts[0])
         result.count, result.fixed = sum(each.count for each in parts), layout.fixed
-        for word in ("is_angle", "data"):
+        for word in ("is_angle", "data", "start"):
             setattr(result, word, np.concatenate([getattr(each, word) for each in parts]))
         in_q, in_v = ([first + place for first in (FIRST, SECOND)] for place in (IN_Q, IN_V))
         result.index = shifted([each.index for each in parts], shifts, in_q, in_v)
@@ -307,7 +318,8 @@ class JointCoordinates:
         """The coordinates with these numbers, of which some may be repeated."""
         other = copy(self)
         other.count = len(numbers)
-        other.is_angle, other.index, other.data = self.is_angle[numbers], self.index[numbers], self.data[numbers]
+        for word in ("is_angle", "index", "data", "start"):
+            setattr(other, word, getattr(self, word)[numbers])
         return other
 
     def measure(self, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats]:
@@ -324,6 +336,11 @@ class JointCoordinates:
         if self.count:  # a model without joints does not compile these kernels
             measure(self.index, self.data, q, v, self.fixed, values, rates, gradients)
         return values, rates
+
+    def at_start(self, q: Floats, n_v: int) -> Floats:
+        """Values (m,) at the start q (n_q,): angles count from the given ``start`` of their joints."""
+        values = self.motion(q[None], np.zeros((1, n_v)))[0][0]
+        return self.unwrapped(values, np.where(np.isnan(self.start), values, self.start))
 
     def calls(self, q: Floats, v: Floats, reference: Floats, values: Floats) -> list[Bound]:
         """Kernels that set values (1, m) at a state q (1, n_q), v (1, n_v), unwrapped from a reference (1, m)."""

@@ -12,6 +12,7 @@ from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.types import NOT_NEGATIVE, OWN_UNITS, POSITIVE, Arguments, Floats, Numbers, Pair, Unit
 from femb.base.values import as_numbers, frozen_array, shown
+from femb.elements.joint.coordinates import start_value
 from femb.elements.joint.primitives import table_at
 from femb.elements.joint.relation import ANGULAR, STRAIGHT, JointCoordinate, Relation, Term
 from femb.layout.layout import Layout
@@ -384,8 +385,8 @@ class FunctionCoupling(_OfTwo):
 
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
         super().declare_dofs(layout, placement, model)
-        joint, _, coordinate = self.coordinates_in(layout)[0]
-        self._compare_derivatives(coordinate.value(layout.pose(joint.first), layout.pose(joint.second)))
+        joint, k, _ = self.coordinates_in(layout)[0]
+        self._compare_derivatives(start_value(layout, joint, k))
 
     def _compare_derivatives(self, c: float) -> None:
         """Raise ModelError where a derivative at c is not between the differences of the number before it, but for as

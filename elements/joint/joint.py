@@ -133,7 +133,8 @@ class Joint(Item):
         numbers = layout.add_rows(labels, first.frame, second.frame)
         first_coordinate = next(reversed(layout.joints.values())).part.stop if layout.joints else 0
         part = slice(first_coordinate, first_coordinate + len(self.coordinates))
-        entry = JointLayout(ends[0], ends[1], numbers, self.coordinates, part, self._aligned_axes())
+        start = np.full(len(self.coordinates), np.nan) if self.start is None else self._start
+        entry = JointLayout(ends[0], ends[1], numbers, self.coordinates, part, self._aligned_axes(), start)
         layout.joints[self.name] = entry
         if self.start is not None:
             self._check_start(layout, entry, model)

@@ -15,7 +15,7 @@ from femb.base.types import NOT_NEGATIVE, POSITIVE, Floats, Unit
 from femb.base.values import shown
 from femb.elements.item import Item
 from femb.elements.joint.constraint_set import ConstraintRow
-from femb.elements.joint.coordinates import coordinate_row
+from femb.elements.joint.coordinates import coordinate_row, start_value
 from femb.elements.joint.on_coordinate import coordinate_symmetry
 from femb.elements.joint.records import on_frames
 from femb.elements.joint.results import CouplingResults
@@ -180,7 +180,7 @@ class Relation(Item):
             row = layout.add_row(f"{self.table}.{self.name}: relation", *frames)
         else:
             layout.couple(tuple(frames))
-        start = [each.value(layout.pose(joint.first), layout.pose(joint.second)) for joint, _, each in found]
+        start = [start_value(layout, joint, k) for joint, k, _ in found]
         values = [term.at(np.array([at])).item() for term, at in zip(terms, start, strict=True)]
         offset = sum(values) if self.offset is None else self.offset
         linear = all(term.law is None for term in terms)

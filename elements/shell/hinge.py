@@ -133,7 +133,7 @@ class HingeLine(Item):
             one, other = (self._end(layout, frame, point, axes) for frame in pair)
             words = f"{self.table}.{self.name}: node {k},"
             numbers = [layout.add_row(f"{words} {row_words(spec)}", *pair) for spec in ROWS[len(ROWS) - count :]]
-            joints.append(JointLayout(one, other, numbers, (ANGLE,), slice(k, k + 1), (Z,)))
+            joints.append(JointLayout(one, other, numbers, (ANGLE,), slice(k, k + 1), (Z,), np.full(1, np.nan)))
             layout.couple(pair)
         layout.hinges[self.name] = joints
 

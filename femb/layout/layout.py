@@ -108,7 +108,8 @@ class JointLayout(NamedTuple):
     """A joint's ends as stations whose axes are the joint's, the numbers of its rows, and its coordinates.
 
     part : slice of its coordinates in those of all joints. same_way : the axes that its rows keep parallel but that
-    could point in opposite directions.
+    could point in opposite directions. start (k,) : the coordinates from which its angles count revolutions; NaN where
+    these are not given, and angles begin within half a turn.
     """
 
     first: Station
@@ -117,6 +118,7 @@ class JointLayout(NamedTuple):
     coordinates: tuple[Any, ...]
     part: slice
     same_way: tuple[int, ...]
+    start: Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -104,8 +104,8 @@ def batches_of_kinds(kinds: Collection[type[Item]], layout: Layout, model: Model
 
 
 def discrete_at(layout: Layout, joints: JointCoordinates, q: Floats) -> DiscreteState:
-    """The discrete state at a start q (n_q,), with the angles of joints within half a revolution."""
-    angles = joints.motion(q[None], np.zeros((1, layout.n_v)))[0][0]
+    """The discrete state at a start q (n_q,), with the angles of joints nearest to their ``start``."""
+    angles = joints.at_start(q, layout.n_v)
     arrays = {name: array.at_start(angles) for name, array in layout.discrete.items()}
     return DiscreteState({ANGLES: angles, **arrays})
 

@@ -198,7 +198,7 @@ def jointed(kind, place, seed=0, **words):
         "beam node first": ({"beam": "rod", "node": 1}, {"body": "a"}),
         "beam end second": ({"body": "a"}, {"beam": "rod", "node": -1}),
     }[place]
-    if kind.coordinates:
+    if kind.coordinates and "start" not in words:
         words["start"] = rng.uniform(-1.0, 1.0, len(kind.coordinates))
     if kind is femb.Perpendicular:
         words["angle"] = 1.1
@@ -257,6 +257,86 @@ def test_coordinates_are_as_given_and_change_at_their_rates(kind, place):
             j, size = system.layout.frame_v[frame], system.layout.frames[frame].freedom
             along[6 * e : 6 * e + size] = v[j : j + size] if size else 0.0
         np.testing.assert_allclose(gradients[0] @ along, rates, atol=1e-13)
+
+
+TURNING = [kind for kind in REMOVED if any(coordinate.is_angle for coordinate in kind.coordinates)]
+
+
+@pytest.mark.parametrize("angle", [-np.pi, np.deg2rad(-200.0), np.deg2rad(400.0)])
+@pytest.mark.parametrize("kind", TURNING, ids=lambda kind: kind.kind)
+@everywhere
+def test_angles_begin_at_the_start_with_its_revolutions(kind, place, angle):
+    angles = np.array([coordinate.is_angle for coordinate in kind.coordinates])
+    start = np.where(angles, [angle, 0.3 - angle, 0.0][: len(angles)], 0.2)
+    model = jointed(kind, place, start=start)[0].model
+    springs = [
+        femb.JointSpringDamper(f"s{k}", "j", coordinate=each.name, stiffness=3.0, free=0.5)
+        for k, each in enumerate(kind.coordinates)
+    ]
+    for spring in springs:
+        model.add(spring)
+    system = System(model)
+    np.testing.assert_allclose(system.joint_motion(system.q0, system.v0)[0], start, atol=1e-11)
+    energy = next(batch for batch in system.batches if hasattr(batch, "measure") and spring in batch.items)
+    u = system.inputs_at(0.0, system.q0, system.v0)[None]
+    laws = energy.measure(u, system.q0[None], system.v0[None])[3][0]
+    np.testing.assert_allclose(laws[:, 0], 3.0 * (start - 0.5), atol=1e-10)
+
+
+@pytest.mark.parametrize("formulation", ["velocity", "quaternion", "reduced", "hamiltonian"])
+def test_revolutions_of_the_start_in_every_formulation(formulation):
+    # a panel at -180 deg, whose spring and latch are on the other side of the turn, and a gimbal beyond a turn
+    model = of_parts(femb.RigidBody("hub", 100.0, 10.0), femb.RigidBody("p", 2.0, 0.1), femb.RigidBody("g", 1.0, 0.2))
+    pin = femb.JointEnd("hub", at=(0.0, 0.5, 0.0), axis=(0.0, 0.0, 1.0))
+    model.add(femb.Revolute("h", pin, femb.JointEnd("p", at=(0.5, 0.0, 0.0), axis=(0.0, 0.0, 1.0)), start=-np.pi))
+    model.add(femb.Universal("u", femb.JointEnd("hub", axis=(1.0, 0.0, 0.0)), femb.JointEnd("g"), start=(7.0, -3.5)))
+    model.add(femb.JointSpringDamper("s", "h", stiffness=0.1, free=0.8))
+    model.add(femb.JointSpringDamper("t", "u", coordinate="first_angle", stiffness=0.1, free=0.8))
+    model.add(femb.Latch("l", "h", at=-3.0))
+    method = "rk" if formulation == "hamiltonian" else "radau"
+    found = femb.simulate(model, duration=3.0, output_interval=0.5, formulation=formulation, method=method)
+    angle, first = found.joints["h"].coordinates, found.joints["u"].coordinates[:, 0]
+    assert abs(angle[0, 0] + np.pi) < 1e-12
+    np.testing.assert_allclose(found.joints["u"].coordinates[0], (7.0, -3.5), atol=1e-12)
+    np.testing.assert_allclose(found.springs["s"].force, 0.1 * (angle[:, 0] - 0.8), atol=1e-9)
+    np.testing.assert_allclose(found.springs["t"].force, 0.1 * (first - 0.8), atol=1e-9)
+    assert [event.name for event in found.events] == ["latches.l"]
+    np.testing.assert_allclose(angle[-1], -3.0, atol=1e-6)  # unfolds towards zero until it latches
+
+
+def hinged(start, *more):
+    axis = (0.0, 0.0, 1.0)
+    pin = femb.Revolute("h", femb.JointEnd("ground", axis=axis), femb.JointEnd("p", axis=axis), start=start)
+    return of_parts(femb.RigidBody("p", 2.0, 0.1), pin, *more)
+
+
+def test_a_driver_and_a_spring_beyond_half_a_turn_agree_with_the_start():
+    motion = femb.profiles.SmoothStep(duration=1.0, before=np.deg2rad(200.0), after=0.0)
+    driver, spring = femb.JointDriver("d", joint="h", motion=motion), femb.JointSpringDamper("s", "h", stiffness=1.0)
+    found = femb.simulate(hinged(np.deg2rad(200.0), driver, spring), duration=1.0, output_interval=0.25)
+    np.testing.assert_allclose(found.joints["h"].coordinates[:, 0], found.drivers["d"].value[:, 0], atol=1e-9)
+    assert abs(found.springs["s"].force[-1]) < 1e-9
+
+
+def test_the_equilibrium_of_a_spring_is_that_nearest_to_the_start():
+    spring = femb.JointSpringDamper("s", "h", stiffness=2.0, free=-3.5)
+    found = femb.static(hinged(-np.pi, spring))
+    np.testing.assert_allclose(found.joints["h"].coordinates, -3.5, atol=1e-8)
+
+
+def test_gears_have_the_revolutions_of_the_starts():
+    # a half of 400 deg is 200 deg, not half of 40 deg; a gear that has no offset is closed there
+    other = femb.RigidBody("w", 1.0, 0.1)
+    axle = femb.Revolute(
+        "i",
+        femb.JointEnd("ground", at=(1.0, 0.0, 0.0), axis=(0.0, 0.0, 1.0)),
+        femb.JointEnd("w", axis=(0.0, 0.0, 1.0)),
+        start=np.deg2rad(200.0),
+    )
+    first, second = femb.JointCoordinate("h"), femb.JointCoordinate("i")
+    gear = femb.Gear("g", first, second, ratio=0.5, offset=0.0)
+    system = System(hinged(np.deg2rad(400.0), other, axle, gear))
+    np.testing.assert_allclose(system.joint_motion(system.q0, system.v0)[0], np.deg2rad([400.0, 200.0]), atol=1e-12)
 
 
 def ends_of(system):
