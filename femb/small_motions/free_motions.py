@@ -21,6 +21,8 @@ from femb.system.system import System
 NONE = 1e-11
 # Of the largest force: what reactions and stresses carry from one body to another as rounding.
 ROUNDING_PART = 1e-15
+# Of the largest force and moment on a frame: what turning the axes of a spring leaves in other directions.
+TURNED_PART = 1e-14
 # Of a motion of unit size: the part beside what a rotation turns.
 LEAST = 1e-6
 FLOOR = 1e-3  # the same of components, for rounding on their scale
@@ -274,6 +276,7 @@ def _stiffness_rows(motion: EigenProblem, columns: Floats) -> Floats:
     values = values + low.left @ (low.stiffness.T @ moving)
     sizes = motion.times(np.abs(data), largest) + np.abs(low.left) @ (np.abs(low.stiffness).T @ largest)
     sizes = np.maximum(sizes, np.max(np.abs(values), axis=1, initial=0.0))
+    sizes = np.maximum(sizes, TURNED_PART / NONE * _of_frames(motion, sizes))
     if np.any(motion.multipliers):
         # reactions turn with what they hold
         values = motion.unbalanced(values)
@@ -282,6 +285,19 @@ def _stiffness_rows(motion: EigenProblem, columns: Floats) -> Floats:
     ):
         sizes += ROUNDING_PART / NONE * np.max(sizes, initial=0.0)
     return motion.of_moving(values / np.maximum(sizes, np.finfo(float).tiny)[:, None])
+
+
+def _of_frames(motion: EigenProblem, sizes: Floats) -> Floats:
+    """(n_v,) of sizes of rows (n_v,), for each row of a frame: those of all its forces and moments. A moment may
+    consist of forces on arms, of the length of the model; rows that are rounding alone have no size of their own."""
+    layout, largest = motion.system.layout, sizes.copy()
+    freedoms = np.array([frame.freedom for frame in layout.frames], dtype=np.int64)
+    for freedom in set(freedoms.tolist()) - {0}:
+        rows = layout.frame_v[freedoms == freedom][:, None] + np.arange(freedom)
+        forces, moments = (np.max(sizes[part], axis=1, keepdims=True, initial=0.0) for part in np.split(rows, [3], 1))
+        largest[rows] = forces
+        largest[rows[:, 3:]] = np.maximum(moments, forces * layout.length)
+    return largest
 
 
 def null_space(A: Floats) -> Floats:

@@ -39,11 +39,12 @@ def librations(inertia):
     return np.sort([*coupled, np.sqrt(3.0 * (inertia[0] - inertia[2]) / inertia[1])])
 
 
-@pytest.mark.parametrize("centre", [(0.0, 0.0, 0.0), (0.1, 0.2, 0.05)])
+# In orbit also what moves with its rate; beside the origin the drift along the orbit counts twice, at zero.
+@pytest.mark.parametrize(("centre", "count"), [((0.0, 0.0, 0.0), 5), ((0.1, 0.2, 0.05), 6)])
 @pytest.mark.parametrize("kind", ["orbit", "gravity_gradient"])
-def test_librations_are_modes_of_the_equilibrium(kind, centre):
+def test_librations_are_modes_of_the_equilibrium(kind, centre, count):
     """Of a rigid satellite, also where its mass centre, which falls, is beside the origin of the frame."""
-    found = femb.modes(satellite(kind, centre), 3 if kind != "orbit" else 6, start="equilibrium")
+    found = femb.modes(satellite(kind, centre), 3 if kind != "orbit" else count, start="equilibrium")
     omega = 2.0 * np.pi * np.asarray(found.frequencies) / RATE
     omega = [w for w in omega if w > 0.1 and abs(w - 1.0) > 1e-6]
     wanted = librations(INERTIA)
