@@ -68,7 +68,9 @@ def _forms(
         z, x = (_of_elements(each, places) for each in (left, right))
         if moves is not None:
             z, x = _relative(matrices, moves, places, z, x)
-        columns.append(by * np.einsum("eir,eis->ers", z, matrices @ x).reshape(len(z), -1))
+        # a size of -1 is not known where there are no elements
+        forms = np.einsum("eir,eis->ers", z, matrices @ x)
+        columns.append(by * forms.reshape(len(z), forms.shape[1] * forms.shape[2]))
     return np.concatenate(columns, axis=1).astype(complex)
 
 

@@ -188,7 +188,8 @@ def _settled(system: System, q: Floats, v: Floats) -> Floats:
 
 
 def _check_rates(system: System) -> None:
-    turning = [name for name in system.layout.joints if np.any(system.model.joints[name].rates or 0.0)]
+    joints = system.model.joints
+    turning = [name for name in system.layout.joints if (rates := joints[name].rates) is not None and np.any(rates)]
     if turning:
         raise ModelError.at(
             ("run", "start"),

@@ -11,6 +11,7 @@ from scipy.optimize import brentq
 from femb import (
     Attachment,
     Beam,
+    Cylindrical,
     ExactBeam,
     FembWarning,
     Ground,
@@ -623,6 +624,23 @@ def test_mechanisms_without_equilibrium():
         system = in_equilibrium(System(model))
     np.testing.assert_allclose(system.q0, System(model).q0, atol=1e-15)
     refuses(r"'hinge' is given rates", steady, pendulum(rates=(1.0,)))
+
+
+def test_rates_of_joints_of_two_coordinates():
+    """A weight on a spring along a cylindrical joint sinks by m g / k where its rates are zero, and is refused else."""
+
+    def hung(rates):
+        model = Model("weight on a shaft", gravity=(0, 0, -9.81))
+        model.add(RigidBody("stone", mass=2.0, inertia=0.3))
+        ends = JointEnd("ground", axis=(0, 0, 1)), JointEnd("stone", axis=(0, 0, 1))
+        model.add(Cylindrical("shaft", *ends, rates=rates))
+        model.add(JointSpringDamper("turn", "shaft", stiffness=5.0))
+        model.add(JointSpringDamper("slide", "shaft", coordinate="stroke", stiffness=100.0))
+        return model
+
+    assert steady(hung((0.0, 0.0)))[1][2] == pytest.approx(-2.0 * 9.81 / 100.0, rel=1e-10)
+    for rates in ((0.0, 0.1), (0.1, 0.0)):
+        refuses(r"'shaft' is given rates", steady, hung(rates))
 
 
 def test_a_latch_that_holds():
