@@ -161,6 +161,11 @@ class Loop(Tabled):
         motion.over(blocks, motion.instants(end), end)
         return blocks.stacked(), _state_names(plant, self._sampled, queues), end
 
+    @property
+    def common_period(self) -> float | None:
+        """The common period of its sampled laws (s); None of a continuous loop."""
+        return self._period_matrix[2]
+
     @spared(lambda loop: len(loop.plant.states))
     def poles(self) -> Complexes:
         """(k,) 1/s: the poles of the closed loop, by size; those of ``conserved`` are not among them.

@@ -51,6 +51,7 @@ STABILISING, WITHIN = 150, 1e-4
 REFINED, LOW = 4, 0.1
 # Words for what is least.
 NOISE, PEAK = "noise", "peak"
+UNMOVED = 1e-8  # of the largest of all modes: what moves or shows one that no law moves is less
 
 
 @dataclass(frozen=True, eq=False)
@@ -298,6 +299,7 @@ class _Plant:
         self.commands = tuple(dict.fromkeys(set_))
         core = without_conserved(part_of(plant, self.commands, tuple(dict.fromkeys(read))), in_modes=True)
         self.plant, m = core, len(self.commands)
+        self.fixed = _fixed(core)
         # what acts, beside what is read
         self.acting = StateSpace(
             core.A, core.B, np.vstack([core.C, np.zeros((m, len(core.A)))]), np.vstack([core.D, np.eye(m)]),
@@ -309,6 +311,14 @@ class _Plant:
         found = with_continuous(self.acting, laws)
         return part_of(found, self.commands, [f"{name} acts" for name in self.commands])
 
+    def _moved(self, poles: Complexes, period: float | None = None) -> Complexes:
+        """The poles of a loop without those that are the same with all laws."""
+        places = poles if period is None else np.exp(poles * period)
+        for fixed in self.fixed if period is None else np.exp(self.fixed * period):
+            nearest = int(np.argmin(np.abs(places - fixed)))
+            poles, places = np.delete(poles, nearest), np.delete(places, nearest)
+        return poles
+
     def response(self, laws: Sequence[LinearLaw], grid: Floats) -> _Response:
         """Growth and sensitivity with some laws, on a grid and near the poles."""
         if any(law.period is not None for law in laws):
@@ -316,7 +326,7 @@ class _Plant:
             grid = grid[grid < np.pi / max(law.period for law in laws if law.period is not None)]
             opened = [loop.opened(name) for name in loop.channels]
             gains = [lambda w, of=of: 1.0 / np.abs(1.0 + of(w)) for of in opened]
-            return _Response.of(_slowest(loop.poles()), grid, gains)
+            return _Response.of(_slowest(self._moved(loop.poles(), loop.common_period)), grid, gains)
         of = self.closed(laws)
         values, vectors = np.linalg.eig(of.A)
         own = values[values.imag > 0.0]
@@ -336,7 +346,7 @@ class _Plant:
                 )
             return np.asarray(np.linalg.svd(of.D + through, compute_uv=False)[:, 0])
 
-        return _Response.of(_slowest(values), omega, [gain])
+        return _Response.of(_slowest(self._moved(values)), omega, [gain])
 
 
 @dataclass
@@ -514,6 +524,18 @@ class _FoundError(Exception):
     def __init__(self, z: Floats) -> None:
         super().__init__()
         self.z = z
+
+
+def _fixed(plant: StateSpace) -> Complexes:
+    """Poles of a plant that no law moves: inputs do not move them, or outputs do not show them."""
+    from scipy.linalg import eig
+
+    if not len(plant.A):
+        return np.zeros(0, dtype=complex)
+    values, left, right = eig(plant.A, left=True, right=True)
+    moving, shown = np.linalg.norm(plant.B.T @ left, axis=0), np.linalg.norm(plant.C @ right, axis=0)
+    still = (moving <= UNMOVED * moving.max()) | (shown <= UNMOVED * shown.max())
+    return np.asarray(values[still])
 
 
 def _slowest(poles: Complexes) -> Floats:

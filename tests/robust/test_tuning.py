@@ -197,6 +197,34 @@ def test_a_notch_has_the_frequency_and_depth_of_an_independent_search(tmp_path):
     assert peak(tuple(found.gains.values())) == pytest.approx(wanted, rel=2e-4)
 
 
+SLIDER = """
+[bodies.slider]
+mass = 2.0
+inertia = [0.1, 0.1, 0.1]
+
+[joints.slide]
+kind = "prismatic"
+first = { body = "hub", axis = [0, 0, 1] }
+second = { body = "slider", axis = [0, 0, 1] }
+
+[springs.slide]
+kind = "joint"
+joint = "slide"
+stiffness = 8.0
+damping = 0.02
+"""
+
+
+@pytest.mark.parametrize("period", [0.2, 2.0])
+def test_a_pole_that_no_law_moves_is_no_limit(tmp_path, period):
+    """Of a mass that slides on the hub along its axis and decays with 0.006 1/s; also as slow samples fold it."""
+    path = tmp_path / "case.toml"
+    path.write_text(CASE.replace("period = 0.2\ndelay = 0.2", f"period = {period}\ndelay = 0.0") + SLIDER)
+    gains = {"bandwidth": {"entry": "controllers.attitude.bandwidth", "range": [0.05, 0.3]}}
+    found = femb.tune(path, gains, least="peak", peak=4.0, decay=0.02, starts=1, points=1)
+    assert found.growth <= -0.02
+
+
 def test_what_cannot_be_tuned_is_named():
     words = {"laws": rate_law, "points": 1, "starts": 1}
     by = {"inertia": {"range": "20 %"}}
