@@ -4,15 +4,19 @@ Source: docs/theory/robust.md, section 1.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from femb.base.types import Complexes, Floats, Ints
 from femb.linear.modal_form import SecondOrderModel
+from femb.linear.state_space import StateSpace
 
 # Of a row of free motions, what is another coordinate.
 APART = 1e-3
+# Relative: what z of masses may differ from rates of states, and singular values of these that are none.
+OF_RATES, NO_RATE = 1e-7, 1e-11
 
 
 def transfer_of(model: SecondOrderModel, s: complex, kinematics: Floats) -> Complexes:
@@ -108,3 +112,33 @@ def closed_by(N: Complexes, d: Floats) -> Complexes:
     count = len(d)
     inner = np.linalg.solve(np.eye(count) - N[:count, :count] * d, N[:count, count:])
     return np.asarray(N[count:, count:] + N[count:, :count] * d @ inner)
+
+
+def by_rates(space: StateSpace, sizes: Sequence[int]) -> StateSpace:
+    """The plant with integrals of w and z of parameters whose z are rates of states, as those of masses.
+
+    With z = s z1 and w = s w1 it is w1 = d z1, and w1 changes no momentum. sizes : of w, which come first.
+    """
+    start = 0
+    for size in sizes:
+        own = np.arange(start, start + size)
+        start += size
+        A, B, C, D = space.A, space.B, space.C, space.D
+        others = np.delete(np.arange(B.shape[1]), own)
+        rows = np.delete(np.arange(len(C)), own)
+        if np.any(D[np.ix_(rows, own)]) or not size:
+            continue
+        # z = L (x' without w) + (L B + H) w
+        rates, wanted = np.hstack([A, B[:, others]]), np.hstack([C[own], D[np.ix_(own, others)]])
+        scale = np.maximum(np.max(np.abs(rates), axis=0), np.max(np.abs(wanted), axis=0))
+        scale = 1.0 / np.where(scale > 0.0, scale, 1.0)
+        L = np.linalg.lstsq((rates * scale).T, (wanted * scale).T, rcond=NO_RATE)[0].T
+        if np.max(np.abs((L @ rates - wanted) * scale)) > OF_RATES * np.max(np.abs(wanted * scale), initial=0.0):
+            continue
+        B, C, D = B.copy(), C.copy(), D.copy()
+        # x = x1 + B w1
+        C[own], D[np.ix_(own, others)] = L, 0.0
+        D[np.ix_(rows, own)] = C[rows] @ B[:, own]
+        B[:, own] = A @ B[:, own]
+        space = replace(space, B=B, C=C, D=D, form=None, truncation=None)
+    return space

@@ -33,7 +33,7 @@ from femb.linear.linearise import (
     with_channels,
     without_commands,
 )
-from femb.linear.loop import Loop
+from femb.linear.loop import STABLE, Loop
 from femb.linear.modal_form import SecondOrderModel
 from femb.linear.modal_reduction import space_of
 from femb.linear.sampled_motion import part_of, with_continuous
@@ -42,6 +42,7 @@ from femb.model.model import Model
 from femb.numerics.threads import one_blas_thread
 from femb.results.array_file import write_arrays
 from femb.robust.matrices import (
+    by_rates,
     closed_by,
     independent,
     model_of,
@@ -194,7 +195,16 @@ class Uncertain(Tabled):
         if law is None:
             known = self.channels
             raise ModelError(f"loop: no channel {channel!r}{nearest(channel, known)}; there are: {', '.join(known)}")
-        reduced = with_blocks(self.reduced(), self.blocks, sum(self.sizes))
+        plant = self.reduced()
+        found = self._closed(channel, law, plant)
+        if np.max(np.linalg.eigvals(found.A).real, initial=-np.inf) >= -STABLE:
+            # momenta of a free satellite, as with wheels, which w of masses changes
+            found = self._closed(channel, law, without_conserved(by_rates(plant, self.sizes)))
+        return found
+
+    def _closed(self, channel: str, law: LinearLaw, plant: StateSpace) -> StateSpace:
+        """``closed`` by a law, of a plant with w and z."""
+        reduced = with_blocks(plant, self.blocks, sum(self.sizes))
         opened = with_continuous(reduced, self.laws, (law, *law.openings[channel]))
         count = sum(self.structure)
         kept, rows = [*range(count), -1], [*range(count), -1]

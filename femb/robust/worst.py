@@ -23,6 +23,7 @@ from femb.linear.norms import peak_gain
 from femb.linear.state_space import StateSpace
 from femb.numerics.threads import one_blas_thread
 from femb.robust.bounds import SLACK, Plant, bound, recentred
+from femb.robust.hold import held_laws
 from femb.robust.uncertain import Uncertain, uncertain
 from femb.robust.unmodelled import CORNER, at_point, disturbed, error_at
 from femb.study.box import largest, points_of
@@ -44,6 +45,8 @@ LARGEST, STEP = 10.0, 0.25
 RADII = (0.99, 0.9, 0.6)
 # Sampled loops that are kept for all channels: those of the first points.
 KEPT = 40
+# Repetitions of all parameters of a sampled loop, whose holds and delays have many states, of which a proof is tried.
+REPEATED = 8
 # A peak of the sensitivity that stands for any finite one.
 FINITE = 1000.0
 
@@ -55,7 +58,8 @@ class WorstCase:
     quantity : its kind, as in outputs of studies; "stability_radius" is the factor of all ranges at which a loop is
     not stable. channel : where the loop is opened, else "". nominal : value at the nominal parameters. found : the
     worst that a search found, at ``parameters`` and the frequency omega (rad/s).
-    proved : what no parameters of the ranges are worse than, at any frequency; None where there is no proof. phases :
+    proved : what no parameters of the ranges are worse than, at any frequency, of sampled laws with continuous ones in
+    their place; None where there is no proof. phases :
     degrees at omega, of unmodelled dynamics by name, whose size is one.
     """
 
@@ -85,7 +89,8 @@ class WorstCases(Tabled):
     """The worst cases of a loop over the ranges of an uncertain model.
 
     growth : the largest real part (1/s) of a pole that was found, without unmodelled dynamics. boxes, frequencies : of
-    the proofs. why : there are none; else "".
+    the proofs. why : there are none; else "". held : of proofs of continuous laws in place of sampled ones, the largest
+    relative difference of peaks and disk margins from those of the samples, with the same parameters.
     """
 
     of: Uncertain
@@ -94,6 +99,7 @@ class WorstCases(Tabled):
     boxes: int = 0
     frequencies: int = 0
     why: str = ""
+    held: float | None = None
 
     def __getitem__(self, key: tuple[str, str]) -> WorstCase:
         """The worst case of a quantity at a channel. Raises ModelError: there is none."""
@@ -111,6 +117,11 @@ class WorstCases(Tabled):
             else f"proved: for all frequencies, in {numbered(self.boxes, 'part')} of the ranges, by the scalings of "
             f"{numbered(self.frequencies, 'frequency')}"
         )
+        if self.held is not None:
+            lines.append(
+                "proved of continuous laws, with hold and delay as quotients of polynomials, in place of the sampled "
+                f"ones: with the same parameters these differ by {100.0 * self.held:.2g} %"
+            )
         for channel in dict.fromkeys(each.channel for each in self.cases):
             lines += ["", f"{channel}: opened here, with the others closed" if channel else "factor of all ranges"]
             lines.append(f"{'':22}{'nominal':>12}{'found':>12}{'proved':>12}{'at rad/s':>12}")
@@ -132,6 +143,7 @@ def worst(
     """The worst margins of a loop, its worst peak of the sensitivity and its stability radius over ranges.
 
     Disk margins, peaks and the radius of continuous loops are proved, too, with Clarabel (pip install 'femb[robust]').
+    Of sampled laws of one period those of continuous ones are proved that hold and delay alike.
 
     Parameters:
         case: as in ``femb.uncertain``, or what that gave.
@@ -162,32 +174,50 @@ def worst(
     _, growth = largest(openings[0].growth, alone, [openings[0].growth(d) for d in alone], **few)
     search = _Search(of, begun)
     cases = [case for each in openings for case in search.cases(each)]
-    why = "" if prove else "as asked"
-    if any(law.period is not None for law in of.laws):
-        why = "the loop has sampled laws, of which no form is rational in the parameters"
+    why, sampled, proving = "" if prove else "as asked", openings[0].sampled, openings
+    if sampled and prove and sum(of.sizes) > REPEATED:
+        why = (
+            f"the loop has sampled laws, and its parameters repeat {sum(of.sizes)} times, above {REPEATED}: take fewer"
+        )
+    elif sampled and prove:
+        try:
+            held = replace(of, laws=held_laws(of.laws, of.plant.inputs))
+            proving = [_Opening(held, name, {}) for name in names]
+            growth = max(growth, largest(proving[0].growth, alone, [proving[0].growth(d) for d in alone], **few)[1])
+        except ModelError as error:
+            why = f"no continuous laws stand for the sampled ones: {error}"
+    if why:
+        pass
     elif growth >= -STABLE or any(each.quantity == "disk_margin" and each.found == 0.0 for each in cases):
         why = "the loop is not stable for all parameters" + (" and errors" if of.blocks else "")
     elif find_spec("clarabel") is None:
         why = "Clarabel is missing: pip install 'femb[robust]'"
     boxes = frequencies = 0
-    if not any(law.period is not None for law in of.laws):
+    if not sampled:
         radius, d = _radius(openings[0], begun[1:])
         proof = _Proof(np.inf, 0, 0) if why else _proved_radius(openings[0], radius)
         values = of.values(radius * d[: len(of.ranges)]) if np.isfinite(radius) else {}
         proved = proof.level if np.isfinite(proof.level) else None
         cases.append(WorstCase("stability_radius", "", "", np.nan, radius, values, np.nan, proved))
         boxes, frequencies = proof.boxes, proof.frequencies
+    off = 0.0
     for k, each in enumerate(cases):
         if why or each.quantity not in LESS:
             continue
-        opening = openings[names.index(each.channel)]
+        opening = proving[names.index(each.channel)]
         disk = each.quantity == "disk_margin"
         level = 1.0 / each.found if disk else each.found
+        if sampled:
+            # errors by their phases at the peak of the nominal sensitivity are not those of the other loop
+            d, other = (of.normal({}), each.nominal) if of.blocks else (of.normal(each.parameters), each.found)
+            own = opening.peak(d, LESS[each.quantity])
+            level = level if of.blocks else own
+            off = max(off, abs((1.0 / own if disk else own) / other - 1.0))
         proof = proved_level(opening.gain(LESS[each.quantity]), of.structure, level, real=len(of.ranges))
         boxes, frequencies = max(boxes, proof.boxes), frequencies + proof.frequencies
         if np.isfinite(proof.level):
             cases[k] = replace(each, proved=1.0 / proof.level if disk else proof.level)
-    return WorstCases(of, growth, tuple(cases), boxes, frequencies, why)
+    return WorstCases(of, growth, tuple(cases), boxes, frequencies, why, off if sampled and not why else None)
 
 
 class _Opening:
