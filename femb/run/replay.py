@@ -49,6 +49,8 @@ class RecordedRun:
         self.times = run.output_times()
         self._given = times is not None
         if times is not None:
+            if not times[-1] > 0.0:
+                raise ModelError(f"histories: end at {times[-1]:g} s, with the start of the run; wanted later instants")
             if times[-1] > run.duration * (1.0 + 1e-9):
                 raise ModelError.at(
                     ("run", "duration"),

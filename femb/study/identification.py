@@ -401,9 +401,11 @@ class _Fit:
         return fit, noticed
 
     def _error_of_data(self, fit: Any) -> str:
-        """The error of a function that would explain what is left. Raises ModelError: an offset."""
+        """The error of a function that would explain what is left. Raises ModelError: an offset, another unit."""
         if self.functions is None or not unlikely(2.0 * fit.cost, len(fit.fun) - len(fit.x)):
             return ""
+        if self.functions.suspect:
+            raise ModelError(self.functions.suspect)
         left, found = fit.fun @ fit.fun, []
         first = sum(len(rows.names) for rows in self.rows[:-1])
         for name, text, change in self.functions.nuisances(fit.x):

@@ -38,6 +38,8 @@ FACTORS = {
     1e3: "mm or mN", 1e-3: "km or kN", 180.0 / np.pi: "degrees", 9.80665: "g", 1.0 / 9.80665: "g",
     1e6: "parts in a million", 30.0 / np.pi: "turns a minute", 206264.806: "arcseconds",
 }  # fmt: skip
+# A smaller factor may be that of a parameter, unless a fit fails. Laws of frequency need as much of it, and points.
+PLAIN, OCTAVES, POINTS = 50.0, 2.0, 3
 # Below this many deviations a transfer function is noise, whose logarithm tells nothing.
 NOISE = 3.0
 # Where a motion is so unstable that nothing follows from its derivatives, this part of its duration is tried, so often.
@@ -203,6 +205,8 @@ class FunctionResiduals:
         # a model need have no response to what is constant
         self.functions = [each.of(each.abscissa > 0.0) if each.kind == TRANSFER else each for each in functions]
         self.begin, self.closed, self.out, self.models = begin, closed, out, models
+        # of a fit that fails, the reason that the sizes of data give
+        self.suspect = ""
         self.transfers = [each for each in self.functions if each.kind == TRANSFER]
         self.times = np.unique([t for each in functions if each.kind != TRANSFER for t in each.abscissa])
         self.end = float(max(self.times, default=0.0))
@@ -390,8 +394,11 @@ class FunctionResiduals:
                     known = space.units.get(name, "")
                     if unit and known and unit != known:
                         raise ModelError(f"identify: the file has {name} in {unit}, the model in {known}: name another")
-            if what := _unit(each, own):
-                raise ModelError(f"identify: {each.name}: measured values are {what}")
+            what, plain = _unit(each, own)
+            if what:
+                self.suspect = f"identify: {each.name}: measured values are {what}"
+            if plain:
+                raise ModelError(self.suspect)
 
     def nuisances(self, p: Floats) -> list[Nuisance]:
         """Errors that the data may have, with the changes of the residuals by them."""
@@ -426,26 +433,30 @@ class FunctionResiduals:
         )
 
 
-def _unit(of: Response, own: Complexes) -> str:
-    """The unit that measured values may have, in words, by their size beside those of the model; else nothing."""
+def _unit(of: Response, own: Complexes) -> tuple[str, bool]:
+    """The unit that measured values may have, in words, by their size beside those of the model, "" for none; and
+    whether no parameter can be the reason."""
     if of.kind != TRANSFER:
         size = [float(np.sqrt(np.mean(np.abs(each) ** 2))) for each in (of.values, own)]
-        ratios = np.array([size[0] / size[1]]) if min(size) > 0.0 else np.ones(1)
+        ratios, at = np.array([size[0] / size[1]]) if min(size) > 0.0 else np.ones(1), np.ones(1)
     else:
         some = (np.abs(own) > 0.0) & (np.abs(of.values) > 0.0)
-        ratios = np.abs(of.values[some]) / np.abs(own[some])
+        ratios, at = np.abs(of.values[some]) / np.abs(own[some]), 2.0 * np.pi * of.abscissa[some]
     if not ratios.size:
-        return ""
+        return "", False
 
     def far(by: Floats) -> float:
         return float(np.median(np.abs(np.log(ratios / by))))
 
-    if units := [unit for factor, unit in FACTORS.items() if far(np.array(factor)) < NEAR]:
-        return f"{np.median(ratios):.3g} times those of the model: are they in {' or '.join(units)}? Give SI units"
-    for power in (1, 2, -1, -2) if of.kind == TRANSFER and far(np.ones(1)) > NEAR else ():
-        if far((2.0 * np.pi * of.abscissa[some]) ** power) < NEAR:
-            return f"(2 pi f)^{power} times those of the model: name the position, velocity or acceleration measured"
-    return ""
+    near = {factor: unit for factor, unit in FACTORS.items() if far(np.array(factor)) < NEAR}
+    if near:
+        words = f"{np.median(ratios):.3g} times those of the model: are they in {' or '.join(near.values())}?"
+        return f"{words} Give SI units", all(max(x, 1.0 / x) > PLAIN for x in near)
+    for power in (1, 2, -1, -2) if len(at) >= POINTS and at.max() > OCTAVES * at.min() else ():
+        if far(at**power) < NEAR < far(np.ones(1)):
+            words = f"(2 pi f)^{power} times those of the model: name the position, velocity or acceleration measured"
+            return words, False
+    return "", False
 
 
 def named_as(response: Response, channels: dict[str, str]) -> Response:

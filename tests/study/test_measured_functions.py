@@ -241,6 +241,7 @@ def test_bad_files_are_named(tmp_path, name, text, message):
     ("text", "words", "message"),
     [
         (of_history(T, 1000.0 * decay(TRUE, T)), {}, "are 928 times those of the model: are they in mm"),
+        (of_history(T[:1], [0.1]), {}, "histories: end at 0 s, with the start of the run"),
         (of_history(2.0 * T, decay(TRUE, T)), {}, r"is 4 s, but times up to 6 s are wanted: make it longer"),
         (of_history(T, decay(TRUE, T), "joints.slide.strok"), {}, "did you mean 'joints.slide.stroke'"),
         (of_transfer(F, 1e3 * transfer(TRUE, F)), {}, "times those of the model: are they in mm or mN"),
@@ -254,6 +255,15 @@ def test_bad_files_are_named(tmp_path, name, text, message):
 def test_functions_that_do_not_suit_the_model_are_named(block, tmp_path, text, words, message):
     with pytest.raises(FembError, match=message):
         identify(block, written(tmp_path, "data.csv", text), **words)
+
+
+def test_a_size_that_a_parameter_may_have_is_no_unit(block, tmp_path):
+    """A response of a tenth, 1/g for a unit, since the mass and the spring are ten times those of the start."""
+    path = written(tmp_path, "data.csv", of_transfer(F, transfer(10.0 * TRUE, F), 1e-6))
+    ranges = {"k": [100.0, 4e3], "c": [0.01, 50.0], "m": [1.0, 40.0]}
+    entries = {"k": "springs.coil.stiffness", "c": "springs.coil.damping", "m": "bodies.block.mass"}
+    found = identify(block, path, {name: {"entry": entries[name], "range": ranges[name]} for name in entries})
+    np.testing.assert_allclose(found.values, 10.0 * TRUE, rtol=1e-6)
 
 
 def test_functions_have_no_modes_to_correlate(block, tmp_path):
