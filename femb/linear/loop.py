@@ -6,7 +6,7 @@ plant. Source: docs/theory/control_loop.md.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -279,7 +279,13 @@ class Loop(Tabled):
         period = self._period_matrix[2]
         assert period is not None
         own = np.linalg.eigvals(opened.A).astype(complex)
-        return InjectedLoop(partial(fundamental, plant, self._sampled), self.poles(), own, period)
+        entering = np.zeros(len(plant.inputs), dtype=complex)
+        entering[-1] = 1.0
+
+        def at(omega: float) -> complex:
+            return complex(fundamental(plant, self._sampled, omega, entering, [len(plant.C) - 1])[0])
+
+        return InjectedLoop(at, self.poles(), own, period)
 
     @spared(lambda loop: len(loop.plant.states))
     def margins(self, channels: Iterable[str] | None = None) -> list[Margins]:
