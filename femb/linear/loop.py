@@ -279,13 +279,10 @@ class Loop(Tabled):
         period = self._period_matrix[2]
         assert period is not None
         own = np.linalg.eigvals(opened.A).astype(complex)
-        entering = np.zeros(len(plant.inputs), dtype=complex)
-        entering[-1] = 1.0
-
-        def at(omega: float) -> complex:
-            return complex(fundamental(plant, self._sampled, omega, entering, [len(plant.C) - 1])[0])
-
-        return InjectedLoop(at, self.poles(), own, period)
+        entering, last = np.eye(len(plant.inputs), dtype=complex)[-1], [len(plant.C) - 1]
+        return InjectedLoop(
+            lambda w: complex(fundamental(plant, self._sampled, w, entering, last)[0]), self.poles(), own, period
+        )
 
     @spared(lambda loop: len(loop.plant.states))
     def margins(self, channels: Iterable[str] | None = None) -> list[Margins]:
