@@ -1,15 +1,19 @@
 """The site: it builds without a warning, and the pages made from the program are up to date and complete."""
 
+import fcntl
 import json
+import os
 import re
 import runpy
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from checkout import ROOT
 from oracles.browser import PROGRAM, Browser
+from shared_runs import FOLDER
 
 import femb
 from femb.base.meanings import told
@@ -92,14 +96,19 @@ def test_fields_of_descriptions_are_tables_on_the_site():
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    """The folder of the site, built without a warning."""
+def site():
+    """The folder of the site, built without a warning, once for all workers."""
     for module in ("mkdocs", "material", "mkdocstrings", "latex2mathml"):
         pytest.importorskip(module)
-    folder = tmp_path_factory.mktemp("built") / "site"
-    command = [sys.executable, "-m", "mkdocs", "build", "-f", "docs/site/mkdocs.yml", "--strict"]
-    done = subprocess.run([*command, "--site-dir", str(folder)], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    folder = Path(os.environ[FOLDER]) / "site"
+    with folder.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            made = folder.with_suffix(".made")
+            command = [sys.executable, "-m", "mkdocs", "build", "-f", "docs/site/mkdocs.yml", "--strict"]
+            done = subprocess.run([*command, "--site-dir", str(made)], cwd=ROOT, capture_output=True, text=True)
+            assert done.returncode == 0, done.stderr
+            made.rename(folder)
     return folder
 
 
@@ -138,6 +147,7 @@ def test_every_page_fits_and_search_works_from_files(site, tmp_path):
     assert len(pages) > 100
     wrong = {}
     with Browser(tmp_path / "profile", 1280, 900) as browser:
+        browser.show("minimized")
         for page in pages:
             browser.problems.clear()
             for width in (1280, 390):
@@ -151,6 +161,7 @@ def test_every_page_fits_and_search_works_from_files(site, tmp_path):
                 if found or browser.problems:
                     wrong[width, str(page.relative_to(site))] = [*found, *browser.problems][:3]
         assert wrong == {}
+        browser.show()
         browser.call("Emulation.clearDeviceMetricsOverride")
         browser.open(site / "index.html", "document.readyState === 'complete'")
         browser.value("document.querySelector('[data-md-component=search-query]').focus()")

@@ -65,6 +65,11 @@ class Browser:
         os.close(self._write)
         os.close(self._read)
 
+    def show(self, state: str = "normal") -> None:
+        """Show the window, or hide it: "minimized" it lays pages out, but draws nothing, which takes half the time."""
+        window = self.call("Browser.getWindowForTarget")["windowId"]
+        self.call("Browser.setWindowBounds", windowId=window, bounds={"windowState": state})
+
     def open(self, page: Path, ready: str = "document.documentElement?.dataset.ready === 'yes'") -> None:
         """Load a file, and wait until an expression is true."""
         self._session = self._page
