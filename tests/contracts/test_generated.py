@@ -302,10 +302,10 @@ def test_dear_properties(number, of, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::femb.FembWarning")  # of heat that modes leave out, of sizes in other units
-@pytest.mark.parametrize("first", range(10, 310, 50))
+@pytest.mark.parametrize("first", range(10, 310, 25))
 def test_properties_of_many(first, tmp_path):
     found = []
-    for number in range(first, first + 50):
+    for number in range(first, first + 25):
         rng = np.random.default_rng(number)  # a pattern would keep satellites of some kinds from some properties
         chosen = [CHEAP[number % len(CHEAP)], *([DEAR[rng.integers(len(DEAR))]] if rng.random() < 0.1 else [])]
         for of in chosen:

@@ -63,12 +63,14 @@ def test_cheap_values_of_the_literature_are_those_of_the_page(module):
 
 
 @pytest.mark.slow
-def test_all_values_of_the_literature_are_those_of_the_page():
-    lists = {"literature": ("STATICS", "MODES"), "motion": ("MOTION",), "robust": ("ROBUST",)}
-    lists["sensitivities"] = ("OTHERS",)
-    for module, words in ((f"validation_{name}", words) for name, words in lists.items()):
-        for word in words:
-            check_literature(module, [problem.__name__ for problem in getattr(script(module), word)])
+@pytest.mark.parametrize(
+    ("name", "word"),
+    [("literature", "STATICS"), ("literature", "MODES"), ("motion", "MOTION"), ("robust", "ROBUST"),
+     ("sensitivities", "OTHERS")],
+)  # fmt: skip
+def test_all_values_of_the_literature_are_those_of_the_page(name, word):
+    module = f"validation_{name}"
+    check_literature(module, [problem.__name__ for problem in getattr(script(module), word)])
 
 
 def table(word):
