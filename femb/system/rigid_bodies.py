@@ -38,7 +38,7 @@ class RigidBodies:
         self._matrix = kept.structure, kept.targets
         self._planes = (self.kept.velocities, self.kept.dropped, self.kept.gather, all_rows)
         self._size, self._blocks = pattern.size, len(kept.diagonal)
-        self._u, self._zero = np.zeros((1, 0)), np.zeros((1, 1))
+        self._u = np.zeros((1, 0))
 
     @staticmethod
     def of(system: MotionEquations) -> "RigidBodies | None":
@@ -91,7 +91,7 @@ class RigidBodies:
         closing = self._closing(system) if n_c else (None, None)
         near = float(NEAR) if system.layout.has_loops and n_c else 0.0
         ends = np.empty((len(loop[-1][-1]) if states else 0, n_q))
-        more = self._u, self._zero, near, np.zeros((2, len(self.kept.rows))), ends
+        more = self._u, near, np.zeros((2, len(self.kept.rows))), ends
         steps(*self._arguments(system), *closing, *more, loop)
         return ends[: loop[4][STEPS]] if states else ends
 

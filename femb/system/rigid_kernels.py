@@ -276,17 +276,17 @@ def is_far(bodies, points, rows, algebra, u, q, v, clock, ratios, earlier, near)
 
 
 @kernel
-def steps(bodies, points, rows, algebra, spare, limits, u, zero, near, ratios, states, loop):
+def steps(bodies, points, rows, algebra, spare, limits, u, near, ratios, states, loop):
     """Accepted steps of DOP853, as ``femb.numerics.dop853_kernels`` tells; ends before one that this loop cannot make.
 
-    spare, limits : as in ``project``, None without rows. zero (1, 1) : the coefficients of a single evaluation. near,
-    ratios (2, n_c) : see ``is_far``; near is 0 without closed loops. states (s or 0, n_q) : q at the ends of the steps,
-    if wanted.
+    spare, limits : as in ``project``, None without rows. near, ratios (2, n_c) : see ``is_far``; near is 0 without
+    closed loops. states (s or 0, n_q) : q at the ends of the steps, if wanted.
     """
     coefficients, (scale_q, scale_v), bounds, clock, counts, (y, rate, K, y1, state, fifth), output = loop
     A, E5, E3, _, _ = coefficients
     _, _, _, _, coordinates, work = algebra
     last, n_v, n_q, quaternion_q = K.shape[0] - 4, work[9].shape[1], kinematics.count_of(coordinates), coordinates[2]
+    second = min(1, last)  # a number written below would be a type of its own, and compile the stages once more
     while is_open(bounds, clock, counts, output):
         t, h, rejections, error = clock[TIME], clock[LENGTH], 0, LOST
         if rows is not None:
@@ -299,7 +299,7 @@ def steps(bodies, points, rows, algebra, spare, limits, u, zero, near, ratios, s
                 h = shortened(h, error)
                 rejections += 1
             h = trial_length(bounds, t, h)
-            if h == 0.0 or stages(bodies, points, rows, algebra, u, A, 1, last + 1, h, y, K, y1) >= 0:
+            if h == 0.0 or stages(bodies, points, rows, algebra, u, A, second, last + 1, h, y, K, y1) >= 0:
                 return
             error = error_size((E5, E3), (scale_q, scale_v), n_q, h, y, y1, K, fifth)
             if not error < LOST:
@@ -317,7 +317,8 @@ def steps(bodies, points, rows, algebra, spare, limits, u, zero, near, ratios, s
             q, v = y1[:n_q].reshape((1, n_q)), y1[n_q : n_q + n_v].reshape((1, n_v))
             if not project(bodies, points, rows, algebra, spare, limits, u, q, v):
                 return
-            if stages(bodies, points, rows, algebra, u, zero, 0, 1, 0.0, y1, K[last : last + 1], state) >= 0:
+            # a stage of no length: the rates at y1
+            if stages(bodies, points, rows, algebra, u, A, last, last + 1, 0.0, y1, K, state) >= 0:
                 return
             counts[EVALUATIONS] += 1
         if count > 0:
