@@ -65,6 +65,7 @@ class Independent:
             speeds_by[kept_u, np.arange(self.n_v)] = 1.0
             speeds_by[of_u] = factors[:, kept_u]
             self.speeds_by = csr_array(speeds_by)
+            self._transposed = self.speeds_by.T  # once: a product from the left would do so each time
 
     def __bool__(self) -> bool:
         """Whether any coordinate is dependent."""
@@ -81,7 +82,7 @@ class Independent:
 
     def tree_u(self, v: Floats) -> Floats:
         """The tree's speeds of v (s, n_v) or (n_v,)."""
-        return v @ self.speeds_by.T if self else v
+        return (self.speeds_by @ v.T).T if self else v
 
     def q_of(self, tree_q: Floats) -> Floats:
         """q (n_q,) of that of the tree."""
@@ -95,8 +96,8 @@ class Independent:
         """Columns (., n_v) by v of those (., tree.n_u) by the tree's speeds; ``left`` : likewise of rows."""
         if not self:
             return x
-        by_v = x @ self.speeds_by
-        return self.speeds_by.T @ by_v if left else by_v
+        by_v = (self._transposed @ x.T).T
+        return self._transposed @ by_v if left else by_v
 
     @cached_property
     def _places(self) -> tuple[Ints, Ints]:
