@@ -392,7 +392,8 @@ def apply_overrides(document: dict[str, Any], overrides: Iterable[str], named: C
 
 def _paths_of(parameter: dict[str, Any]) -> set[KeyPath]:
     """The entries of a parameter, which is not checked yet."""
-    given, found = parameter.get("entries", parameter.get("entry")), set[KeyPath]()
+    given: Any = parameter.get("entries", parameter.get("entry"))
+    found = set[KeyPath]()
     for key in given if isinstance(given, list) else [given]:
         with suppress(ValueError, TypeError):
             found.add(typed_key(key))

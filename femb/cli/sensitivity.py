@@ -109,8 +109,8 @@ def correlate(
     "--channel",
     "channels",
     multiple=True,
-    metavar="ENDS=NAME",
-    help="Of the model, for an input or output of the data.",
+    metavar="END=NAME",
+    help="Of the model, for an input or output of the data: 3z, 'input 3z', '3z m/s2'.",
 )
 @click.option("--closed", is_flag=True, help="Transfer functions with the controllers.")
 @WRITING
@@ -138,7 +138,12 @@ def identify(
                 raise OptionError(f"--prior {text}: wanted KEY=SIGMA, a parameter and a number above zero")
         names = dict(text.partition("=")[::2] for text in channels)
         if wrong := [text for text in channels if "=" not in text]:
-            raise OptionError(f"--channel {wrong[0]}: wanted ENDS=NAME, as 3z=bodies.tip.acceleration.z")
+            raise OptionError(f"--channel {wrong[0]}: wanted END=NAME, as 3z=bodies.tip.acceleration.z")
+        for end in [text.partition("=")[0] for text in channels] if len(names) < len(channels) else ():
+            if sum(text.startswith(f"{end}=") for text in channels) > 1:
+                raise OptionError(
+                    f"--channel {end}: has two names; give 'output {end}=NAME', 'input {end}=NAME' or '{end} m/s2=NAME'"
+                )
         chosen = [int(each) if each.isdecimal() else each for each in hold_out]
         file = folder_of(case, out) / "identification.npz"
         check_writable(file)

@@ -242,7 +242,8 @@ def identify(
         priors: standard deviations by parameter, in its unit, about the start.
         hold_out: what is not fitted but predicted: numbers from 1 of measured modes, of the first test, and names of
             functions, as "OUTPUT" or "OUTPUT by INPUT".
-        channels: names of inputs, outputs and quantities of the model by those of the data.
+        channels: names of inputs, outputs and quantities of the model by those of the data, as "3z"; of an end alone by
+            "output 3z", "input 3z" or "3z m/s2". With a sign, "-bodies.tip.force.z", they are negative.
         closed: of transfer functions, as in ``linearize``.
         overrides: entries to replace, as in ``load_case``.
 

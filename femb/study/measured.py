@@ -8,7 +8,7 @@ Derivatives are those of the eigenvalues, G' = C' X + D' + Y (A' X + B') with X 
 those of the steps of the run. Source: docs/theory/sensitivities.md, section 6.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeAlias
 
@@ -393,7 +393,10 @@ class FunctionResiduals:
                 for name, unit in zip((each.output, each.input), each.units, strict=True):
                     known = space.units.get(name, "")
                     if unit and known and unit != known:
-                        raise ModelError(f"identify: the file has {name} in {unit}, the model in {known}: name another")
+                        raise ModelError(
+                            f"identify: the file has {name} in {unit}, the model in {known}: name another; of one "
+                            f"point in several units name 'POINT UNIT' of the file, as '3z {unit}'"
+                        )
             what, plain = _unit(each, own)
             if what:
                 self.suspect = f"identify: {each.name}: measured values are {what}"
@@ -459,21 +462,42 @@ def _unit(of: Response, own: Complexes) -> tuple[str, bool]:
     return "", False
 
 
-def named_as(response: Response, channels: dict[str, str]) -> Response:
-    """A function with the names of the model for its ends, by those of the data; ends with a sign are negative."""
+def _keys(response: Response) -> tuple[list[str], list[str]]:
+    """Names of channels by which its output and its input may be known, the most special first."""
+    found = []
+    for word, name, unit in zip(("output", "input"), (response.output, response.input), response.units, strict=True):
+        both = list(dict.fromkeys((name, name.removeprefix("-")))) if name else []
+        in_unit = [f"{x} {unit}" for x in both if unit]
+        found.append([*(f"{word} {x}" for x in in_unit), *in_unit, *(f"{word} {x}" for x in both), *both])
+    return found[0], found[1]
+
+
+def named_as(response: Response, channels: Mapping[str, str]) -> Response:
+    """A function with the names of the model for its ends, by those of the data; ends with a sign are negative.
+
+    channels : names of the model by "NAME", "output NAME", "input NAME", "NAME UNIT" or "output NAME UNIT" of the data,
+    with a sign where they are along the negative direction.
+    """
     sign, ends = 1.0, []
-    for name in (response.output, response.input):
-        if name.startswith("-") and name not in channels and name[1:] in channels:
-            sign, name = -sign, name[1:]
-        ends.append(channels.get(name, name))
+    for name, keys in zip((response.output, response.input), _keys(response), strict=True):
+        own = next((channels[key] for key in keys if key in channels), None)
+        if own is not None:
+            sign *= (-1.0) ** (name.startswith("-") + own.startswith("-"))
+        ends.append(name if own is None else own.removeprefix("-"))
     return replace(response, output=ends[0], input=ends[1], values=sign * response.values)
 
 
-def check_channels(channels: dict[str, str], functions: Sequence[Response]) -> None:
-    """Raises ModelError: a name of the data that it does not have."""
-    known = {name.lstrip("-") for each in functions for name in (each.output, each.input) if name}
-    known |= {name for each in functions for name in (each.output, each.input) if name}
+def check_channels(channels: Mapping[str, str], functions: Sequence[Response]) -> None:
+    """Raises ModelError: a name that the data do not have, or one name for an output and for an input of them."""
+    outputs, inputs = ([key for each in functions for key in _keys(each)[k]] for k in (0, 1))
+    ends = {name for each in functions for name in (each.output, each.input) if name}
+    names = sorted(ends | {name.removeprefix("-") for name in ends})
     for name in channels:
-        if name not in known:
-            there = ", ".join(sorted(known)) or "none"
-            raise ModelError(f"channels: the data have no {name!r}{nearest(name, known)}; there are: {there}")
+        if name not in (*outputs, *inputs):
+            there = ", ".join(names) or "none"
+            raise ModelError(f"channels: the data have no {name!r}{nearest(name, names)}; there are: {there}")
+    used = [{next((key for key in _keys(each)[k] if key in channels), "") for each in functions} for k in (0, 1)]
+    for name in sorted(used[0] & used[1] - {""}):
+        raise ModelError(
+            f"channels: {name!r} is both an output and an input of the data: name 'output {name}' and 'input {name}'"
+        )
