@@ -85,18 +85,25 @@ def _factors(study: Study, path: Path, text: str) -> dict[str, Any]:
 
 
 def trial(study: Study, runner: Runner) -> dict[str, str]:
-    """Start the first run, and return the units of variables and outputs.
+    """Start the first run that has a model, and return the units of variables and outputs.
 
-    Compiles the kernels that the runs need. Raises ModelError: entries or quantities that do not exist, and everything
-    that is wrong with the case itself.
+    Compiles the kernels that the runs need. Raises ModelError: entries or quantities that do not exist, everything
+    that is wrong with the case itself, and a function that fails in every run.
     """
-    if not study.rows:
-        return {}
-    try:
-        of_model = runner.analyses(study.rows[0])
-    except CaseError as error:
-        _check_entries(study, runner, error)
-        return {}
+    failed: Exception | None = None
+    for values in study.rows:
+        try:
+            of_model = runner.analyses(values)
+            break
+        except Exception as error:  # also of a user's function; the row of this run will say it
+            if failed is None and isinstance(error, CaseError):
+                _check_entries(study, runner, error)
+            failed = failed or error
+    else:
+        if failed is None or isinstance(failed, CaseError):
+            return {}
+        text = str(failed) if isinstance(failed, FembError) else f"{type(failed).__name__}: {failed}"
+        raise ModelError(f"the function of the case fails in every run, in the first: {text}") from failed
     of_model.brief = True
     units: dict[str, str] = {}
     for name, variable in study.variables.items():
@@ -104,7 +111,7 @@ def trial(study: Study, runner: Runner) -> dict[str, str]:
         if not variable.relative and len(own) == 1 and any(own):
             units[name] = own.pop()
     problems = []
-    analyses = of_model if runner.form is None else runner.begun(study.rows[0])
+    analyses = of_model if runner.form is None else runner.begun(values)
     for name, output in study.outputs.items():
         try:
             units[name] = output.unit(analyses)
@@ -114,7 +121,7 @@ def trial(study: Study, runner: Runner) -> dict[str, str]:
             if isinstance(study.case, str | Path) and [problem.item for problem in error.problems] == [("run",)]:
                 raise CaseError.of_file(study.case, str(error), 1) from error
             return units
-        except FembError:
+        except Exception:
             # This run fails, which its row will say; the others may not.
             return units
     if problems:

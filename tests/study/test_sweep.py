@@ -82,7 +82,7 @@ def test_a_failing_run_is_a_row_with_its_message(tmp_path):
     assert np.isnan(rows["lowest"][0])
     assert rows["lowest"][1] == pytest.approx(np.min(motion(np.linspace(0, 6, 301))), abs=1e-6)
     assert "run 0 failed: " in rows.summary()
-    assert rows.units == {}  # since the trial is of the first run
+    assert rows.units == {"stiffness": "N/m", "mass": "kg", "lowest": "m", "frequency": "Hz"}
     assert Sweep.read(tmp_path / "out" / "sweep.h5").messages == rows.messages
 
 
@@ -92,10 +92,19 @@ def test_errors_of_functions_are_rows_too():
             raise ZeroDivisionError("by hand")
         return build(mass=mass)
 
-    study = Study(hub, {"mass": {"values": [1.0, 3.0, 2.0]}}, OUTPUTS, run={"duration": 0.1})
-    rows = sweep(study)
-    assert rows.status == ["complete", "failed", "complete"]
-    assert rows.messages[1] == "ZeroDivisionError: by hand"
+    lowest = {}
+    for masses in ([1.0, 3.0, 2.0], [3.0, 1.0, 2.0]):
+        rows = sweep(Study(hub, {"mass": {"values": masses}}, OUTPUTS, run={"duration": 0.1}))
+        assert rows.status == ["failed" if mass > 2.0 else "complete" for mass in masses]
+        assert rows.messages[masses.index(3.0)] == "ZeroDivisionError: by hand"
+        assert rows.units["lowest"] == "m"
+        lowest[masses[0]] = [rows["lowest"][masses.index(mass)] for mass in (1.0, 2.0)]
+    assert lowest[1.0] == lowest[3.0]
+
+
+def test_a_function_that_fails_in_every_run_is_refused():
+    study = Study(build, {"weight": {"values": [1.0, 3.0]}}, OUTPUTS, run={"duration": 0.1})
+    refuses("function of the case fails in every run, in the first: TypeError: .*'weight'", sweep, study)
 
 
 def test_a_function_of_the_variables_is_a_case(table):
