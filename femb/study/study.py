@@ -297,13 +297,7 @@ class Study(Brief):
             return
         if self.runs is not None:
             check.fail("runs", f"got {self.runs}, but the values of a {self.design} give the number of runs")
-        for name in (name for name, values in levels.items() if values is None):
-            kind = self.variables[name].kind
-            check.fail_at(
-                ("variables", name, "kind"), f"got {kind!r}; a {self.design} needs kind 'values' or 'range', "
-                "or take design = 'latin-hypercube'"
-            )  # fmt: skip
-        counts = {name: len(values or []) for name, values in levels.items()}
+        counts = {name: len(values) for name, values in levels.items() if values is not None}
         if self.design == "list" and len(set(counts.values())) > 1:
             text = ", ".join(f"{name} {count}" for name, count in counts.items())
             check.fail("variables", f"got different numbers of values, {text}; a list needs as many of each")
@@ -312,6 +306,19 @@ class Study(Brief):
             size *= count
         if self.design == "grid" and size > MOST_RUNS:
             check.fail("design", f"gives {size:.3g} runs, wanted at most {MOST_RUNS:g}; take a random design")
+
+    def check_runs(self) -> None:
+        """Raise ModelError where the design gives no runs: a grid or a list of variables that have a range alone.
+
+        Sensitivities, tolerances and uncertain models need no runs.
+        """
+        ranged = [name for name, variable in self.variables.items() if variable.levels() is None]
+        if self.design in LISTED and ranged:
+            text = (
+                f"is a range, but the design is a {self.design}, which needs values: give variables of kind 'values' "
+                "or 'range', or design = 'latin-hypercube' and the number of runs"
+            )
+            raise ModelError(*(Problem(("variables", name), text) for name in ranged))
 
     def _check_columns(self, check: Checks) -> None:
         names = [*self.variables, *self.outputs]

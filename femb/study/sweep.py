@@ -41,8 +41,10 @@ from femb.study.workers import Runs, in_pool, in_process
 def runner_of(study: Study, folder: Path | None, form: LoopFamily | None = None) -> Runner:
     """The runner of a study; folder : for the results of all runs. form : as in ``sweep``.
 
-    Raises ModelError: a relative variable of an entry that is no number; CaseError where the case cannot be read.
+    Raises ModelError: a design without runs, a relative variable of an entry that is no number; CaseError where the
+    case cannot be read.
     """
+    study.check_runs()
     source = study.build
     keys = tuple(variable.keys for variable in study.variables.values())
     of_form = None

@@ -224,16 +224,15 @@ EDGE = 2.0**-53
 
 
 def rows_of(design: str, variables: Sequence[Variable], runs: int | None, seed: int) -> list[tuple[Any, ...]]:
-    """The values of all variables, run by run.
+    """The values of all variables, run by run; of a grid or a list none where a variable has no values.
 
     grid : every combination of values, the last variable changing fastest. list : the first values of all, the second,
     and so on. The others sample the unit cube: ``runs`` points; of "saltelli" ``runs`` times (variables + 2), see
     `saltelli`.
     """
-    if design == "grid":
-        return list(product(*(variable.levels() or [] for variable in variables)))
-    if design == "list":
-        return list(zip(*(variable.levels() or [] for variable in variables), strict=True))
+    if design in LISTED:
+        levels = [variable.levels() or [] for variable in variables]
+        return list(product(*levels)) if design == "grid" else list(zip(*levels, strict=all(levels)))
     if design == WORST:
         return at_points(variables, points_of(len(variables), seed))
     if design == OPTIMIZE:

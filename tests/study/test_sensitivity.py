@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from models import refuses
 from oracles import two_panels as panels
-from oracles.spring_study import CASE, build
+from oracles.spring_study import CASE, build, written
 
 import femb
+from femb.case import CaseError
 from femb.study.sensitivity import sensitivities
 from femb.study.study import Study
 
@@ -15,6 +17,9 @@ MODES = {
     "zeta 1": {"kind": "damping_ratio", "mode": 1},
     "zeta 2": {"kind": "damping_ratio", "mode": 2},
 }
+
+STIFFEST = {"f": {"kind": "natural_frequency", "mode": 3}}
+OUTPUT = '[outputs.f]\nkind = "natural_frequency"\nmode = 3\n'
 
 
 @pytest.fixture(scope="module")
@@ -114,6 +119,22 @@ def test_numbers_of_a_function_are_its_arguments():
     assert found.derivatives[0] == pytest.approx([0.5 * f / 50.0, -0.5 * f / 2.0], rel=1e-9)
     assert found.swings == pytest.approx([1.0, 0.02])
     assert found.parameters == ("stiffness", "mass")
+
+
+@pytest.mark.parametrize("design", ["", 'design = "list"'])
+def test_a_study_of_parameters_and_outputs_needs_no_design(tmp_path, design):
+    tables = '[parameters.k]\nentry = "springs.spring.stiffness"\nrange = "2 %"\n' + OUTPUT
+    path = written(tmp_path, f'case = "case.toml"\n{design}\n{tables}')
+    in_python = Study(build, parameters={"stiffness": {"value": 50.0, "range": "2 %"}}, outputs=STIFFEST)
+    f = np.sqrt(25.0) / (2.0 * np.pi)
+    for study in (path, in_python):
+        found = femb.sensitivities(study)
+        assert found.derivatives[0] == pytest.approx([0.5 * f / 50.0], rel=1e-8)
+        assert found.swings == pytest.approx([1.0])
+    assert femb.tolerances(path).sigma == pytest.approx([0.5 * f / 50.0 / np.sqrt(3.0)], rel=1e-8)
+    name = design.partition('"')[2].rstrip('"') or "grid"
+    refuses(rf":\d: parameters.k: is a range, but the design is a {name}", femb.sweep, path, error=CaseError)
+    refuses("^parameters.stiffness: is a range", femb.sweep, in_python)
 
 
 def test_files_and_the_figure_have_all(case, tmp_path):

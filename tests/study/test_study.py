@@ -37,7 +37,6 @@ def test_a_study_is_read(tmp_path):
         ([("values = [50.0, 80.0]", "values = []")], ":7: variables.stiffness.values: got []"),
         ([("values = [50.0, 80.0]", 'kind = "normal"\nmean = 1.0')], ":5: variables.stiffness.standard_deviation: is"),
         ([("values = [50.0, 80.0]", 'kind = "uniform"\nlow = 1.0\nhigh = 0.5')], ":9: variables.stiffness.high: got"),
-        ([("values = [50.0, 80.0]", 'kind = "uniform"\nlow = 1.0\nhigh = 2.0')], ":7: variables.stiffness.kind: got"),
         ([("values = [50.0, 80.0]", 'kind = "nromal"')], "must be one of 'values', 'range', 'uniform'"),
         ([("values = [2.0, 3.0]", "values = [2.0]"), ('"grid"', '"list"')], ":5: variables: got different numbers of"),
         ([('key = "springs.spring.stiffness"\n', "")], ":5: variables.stiffness.key: is missing"),
@@ -74,6 +73,10 @@ def test_all_problems_are_reported_at_once(tmp_path):
         ([("springs.spring.stiffness", "springs.spring.stifness")], "unknown key; did you mean 'stiffness'?"),
         ([("position.x", "positoin.x")], "outputs.lowest.of: got 'bodies.mass.positoin.x', no such quantity"),
         ([("[50.0, 80.0]", "[0.5, 1.0]\nrelative = true"), ("spring.stiffness", "spring.kind")], "the case has None"),
+        (
+            [("values = [50.0, 80.0]", 'kind = "uniform"\nlow = 1.0\nhigh = 2.0')],
+            ":5: variables.stiffness: is a range, but the design is a grid",
+        ),
     ],
 )
 def test_entries_and_quantities_that_do_not_exist_are_refused_before_any_run(tmp_path, pairs, wanted):
