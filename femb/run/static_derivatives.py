@@ -25,6 +25,7 @@ from femb.numerics import rotations
 from femb.recording.recording import Recording
 from femb.results.results import Results
 from femb.run.static import StaticResults, path_of, static_frame
+from femb.statics.equations import OF_STRAINS
 from femb.statics.path import Equilibrium
 from femb.statics.solve import Statics
 from femb.system.system import System
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 
 # Largest displacement, by the size of the model, or rotation of the differences along a motion.
 STEP = 1e-4
+# Largest change of a strain along it.
+STRAIN = 1e-2
 # Blocks of unknowns of which an output of one node is; sums over elements beside the equations, relative to these.
 MOST, SUMMED = 64, 1e-9
 # Of the terms of x.R_P: less is a bifurcation.
@@ -92,8 +95,10 @@ class StaticForm:
 
     def slope(self, number: Callable[[Equilibrium], float], motion: Floats) -> float:
         """The derivative of a number of states along a motion."""
-        n, weights = self.side.statics.twin.n_v, self.side.statics.weights
-        size = float(np.max(np.sqrt(weights) * np.abs(motion[:n]), initial=0.0))
+        # where no node moves, as of what is heated between walls, strains that are rounding bound the step
+        weights = self.side.statics.weights
+        scales = np.where(weights > OF_STRAINS, np.sqrt(weights), STEP / STRAIN)
+        size = float(np.max(scales * np.abs(motion[: len(scales)]), initial=0.0))
         # numbers are linear in multipliers
         h = STEP / size if size else 1.0
         coarse, fine = (

@@ -163,6 +163,42 @@ def test_an_equilibrium_between_joints(tmp_path):
     np.testing.assert_allclose(found.derivatives[0], wanted, rtol=1e-8)
 
 
+@pytest.mark.parametrize("walls", ["clamped", "welded"])
+def test_a_rod_that_is_heated_between_walls_and_does_not_move(tmp_path, walls):
+    """The factor at which it buckles is 4 pi^2 I/(A a T): inverse to the temperature, the area and the expansion."""
+    path = tmp_path / "rod.toml"
+    end = 'end = { body = "ground", at = [1, 0, 0], direction = [1, 0, 0] }\n'
+    ends = 'first = { body = "ground", at = [1, 0, 0] }\nsecond = { beam = "rod", node = -1 }\n'
+    welded = ROD.replace("END", "") + '[joints.wall]\nkind = "fixed"\n' + ends
+    path.write_text(ROD.replace("END", end) if walls == "clamped" else welded)
+    entries = ["loads.heat.temperature", "sections.rod.area", "sections.rod.expansion"]
+    found = sensitivities(path, {"factor": {"kind": "critical_load", "factor": 25.0}}, entries)
+    assert found.values[0] == pytest.approx(4.0 * np.pi**2 * 1e-9 / (1e-4 * 2e-5), rel=1e-3)
+    np.testing.assert_allclose(found.derivatives[0], -found.values[0] / np.array([1.0, 1e-4, 2e-5]), rtol=1e-6)
+
+
+ROD = """
+[sections.rod]
+area = 1e-4
+second_moments = [2e-9, 1e-9]
+torsion_constant = 2e-9
+density = 2700.0
+youngs_modulus = 7e10
+shear_modulus = 2.7e10
+expansion = 2e-5
+[beams.rod]
+section = "rod"
+length = 1.0
+elements = 8
+start = { body = "ground", direction = [1, 0, 0] }
+END
+[loads.heat]
+kind = "thermal"
+beam = "rod"
+temperature = 1.0
+"""
+
+
 ARM = """
 gravity = [0.0, 0.0, -9.81]
 [bodies.arm]
