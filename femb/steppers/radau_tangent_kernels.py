@@ -9,6 +9,8 @@ from femb.numerics.vector3 import body_part, quaternion_times
 
 # Sweeps of quaternions in an iteration, as in the stepper.
 SWEEPS = 2
+# Corrections of a column that do not shrink, after which it is rounding.
+STALLS = 3
 
 
 @kernel_with_entry
@@ -137,7 +139,7 @@ def solve_stages(
     n_v, c = v.shape
     n = n_v + L.shape[1]
     w, rate = np.zeros((3, 2 * n * c)), np.empty((3, 4))
-    before = np.zeros(c)
+    before, stalls = np.zeros(c), np.zeros(c)
     real, pair = np.empty(n * c), np.empty(n * c, dtype=np.complex128)
     for done in range(most):
         move_coordinates(coordinates, A, h, Q, V, q, v, Z, dQ, rate)
@@ -185,7 +187,9 @@ def solve_stages(
                         L[i, k - n_v, j] += x
             # what is left is less than the next correction, of which the last two tell the size
             shrinks = change / before[j] if before[j] > 0.0 else 1.0
-            converged = converged and change * min(1.0, 2.0 * shrinks) <= tolerance * size
+            # corrections that do not shrink are rounding, of derivatives that are nearly zero
+            stalls[j] += 1.0 if done > 0 and shrinks > 0.9 else 0.0
+            converged = converged and (stalls[j] >= STALLS or change * min(1.0, 2.0 * shrinks) <= tolerance * size)
             before[j] = change
         if converged:
             move_coordinates(coordinates, A, h, Q, V, q, v, Z, dQ, rate)
