@@ -100,7 +100,8 @@ class PlyRecovery:
     """Stresses of p plies along and across the fibres and in shear, at the side behind the normal and at that in front.
 
     loads (p, 2, 3, 6) : by N and M, 1/m and 1/m2. heat (p, 2, 3, 2) : by temperature and gradient without N and M, Pa/K
-    and Pa m/K. angle (p,) : of the fibres, rad. strengths (p, 5) : Pa, nan where they are unknown.
+    and Pa m/K; of w walls (w, ...) both. angle (p,) : of the fibres, rad. strengths (p, 5) : Pa, nan where they are
+    unknown.
     """
 
     loads: Floats
@@ -113,15 +114,39 @@ def recovery_of_plies(plies: Sequence[Ply], offset: float, wall: Wall) -> PlyRec
     """The recovery of stresses: those of the strains in each ply, by the compliance of the wall."""
     ends = np.cumsum([0.0, *(ply.thickness for ply in plies)])
     z = np.stack([ends[:-1], ends[1:]], axis=1) - 0.5 * ends[-1] - offset
-    at = np.concatenate([np.broadcast_to(np.eye(3), (*z.shape, 3, 3)), z[..., None, None] * np.eye(3)], axis=3)
+    return _recovery(plies, z, wall.stiffness[:6, :6], wall.free)
+
+
+def recovery_of_sheets(ply: Ply, offset: float, walls: Sequence[Wall]) -> PlyRecovery:
+    """The recovery of w walls of one material, each of its own thickness."""
+    z = np.array([wall.thickness for wall in walls])[:, None, None] * np.array([-0.5, 0.5]) - offset
+    stiffness, free = np.array([wall.stiffness[:6, :6] for wall in walls]), np.array([wall.free for wall in walls])
+    return _recovery([ply], z, stiffness, free)
+
+
+def recovery_of_laminates(parts: Sequence[PlyRecovery]) -> PlyRecovery | None:
+    """The recovery of w walls; None where these have other numbers, angles or strengths of plies."""
+    first = parts[0]
+    for each in parts:
+        pairs = (first.angle, each.angle), (first.strengths, each.strengths)
+        if not all(np.array_equal(*pair, equal_nan=True) for pair in pairs):
+            return None
+    loads, heat = (np.stack([getattr(each, word) for each in parts]) for word in ("loads", "heat"))
+    return PlyRecovery(loads, heat, first.angle, first.strengths)
+
+
+def _recovery(plies: Sequence[Ply], z: Floats, wall: Floats, wall_free: Floats) -> PlyRecovery:
+    """The recovery at the heights z (..., p, 2) of walls of a stiffness (..., 6, 6) and free strains (..., 2, 6)."""
+    at = np.concatenate([np.broadcast_to(np.eye(3), (*z.shape, 3, 3)), z[..., None, None] * np.eye(3)], axis=-1)
     angle = np.array([ply.angle for ply in plies])
     stiffness = to_fibres(angle) @ np.array([ply.stiffness() for ply in plies])
-    compliance = np.linalg.inv(wall.stiffness[:6, :6])
+    compliance = np.linalg.inv(wall)[..., None, None, :, :]
     free = np.nan_to_num([ply.free_strain() for ply in plies])
     own = np.stack([np.broadcast_to(free[:, None], (*z.shape, 3)), z[..., None] * free[:, None]], axis=-1)
+    of_wall = np.nan_to_num(wall_free).swapaxes(-1, -2)[..., None, None, :, :]
     return PlyRecovery(
         stiffness[:, None] @ at @ compliance,
-        stiffness[:, None] @ (at @ np.nan_to_num(wall.free).T - own),
+        stiffness[:, None] @ (at @ of_wall - own),
         angle,
         np.array([np.full(5, np.nan) if ply.strengths is None else ply.strengths for ply in plies]),
     )

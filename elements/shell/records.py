@@ -8,7 +8,6 @@ import numpy as np
 
 from femb.base.types import Floats
 from femb.elements.records import RecordedSystem, Records, StationMotions, shape_changes
-from femb.elements.shell.laminate import recovery_of_plies
 from femb.elements.shell.mesh import projected_axes
 from femb.elements.shell.stiffness import areas, middle_axes
 from femb.layout.layout import Station
@@ -43,9 +42,8 @@ def shell_records(items: list[Any], system: RecordedSystem) -> Records:
             for x in corners
         ]
         static[f"{path}/element_axes"] = np.concatenate(axes_of)
-        if item.layers:
-            offset = item.offset if item.bulk is None else item.bulk.walls[0].offset
-            recovery = recovery_of_plies(item.layers, offset, item.walls[0])
+        recovery = item.recovery()
+        if recovery is not None:
             static[f"{path}/ply_recovery"], static[f"{path}/ply_heat"] = recovery.loads, recovery.heat
             static[f"{path}/ply_angle"] = recovery.angle
             if not np.isnan(recovery.strengths).all():

@@ -18,13 +18,15 @@ SIDES = ("behind", "in_front")  # of the normal
 def ply_stress_at(shell: Group, chosen: Any = slice(None)) -> Floats:
     """(k, e, p, 2, 3) Pa at the chosen output times. Raises ResultError: a wall of matrices, which has no plies."""
     if "ply_recovery" not in shell:
-        why = "its wall is of matrices, it has several walls, or the file is of an earlier version"
+        why = "its wall is of matrices, its walls have unlike plies, or the file is of an earlier version"
         raise ResultError(f"{shell.path}: has no stresses: {why}")
     loads = np.concatenate([shell["membrane_force"][chosen], shell["bending_moment"][chosen]], axis=-1)
-    stress: Floats = np.einsum("psil,kel->kepsi", shell["ply_recovery"], loads)
+    # of all elements, or of each
+    recovery, of_heat = (shell[word].reshape(-1, *shell[word].shape[-4:]) for word in ("ply_recovery", "ply_heat"))
+    stress: Floats = np.einsum("epsil,kel->kepsi", recovery, loads)
     if "temperature" in shell:
         heat = np.stack([shell[word][chosen] for word in ("temperature", "temperature_gradient")], axis=-1)
-        stress += np.einsum("psil,kel->kepsi", shell["ply_heat"], heat)
+        stress += np.einsum("epsil,kel->kepsi", of_heat, heat)
     return stress
 
 
@@ -149,8 +151,16 @@ class ShellResults(Moving):
     quadrilaterals = Quantity("(q, 4)", "-", "nodes of the elements with four corners, which are the first elements")
     triangles = Quantity("(t, 3)", "-", "nodes of the elements with three corners, which follow")
     element_axes = Quantity("(e, 3, 3)", "-", "material axes and normal of the elements, as columns, at the start")
-    ply_recovery = Quantity("(p, 2, 3, 6)", "own", "`ply_stress` by membrane forces and moments, 1/m and 1/m2")
-    ply_heat = Quantity("(p, 2, 3, 2)", "own", "`ply_stress` by temperature and gradient, Pa/K and Pa m/K")
+    ply_recovery = Quantity(
+        "(p, 2, 3, 6)",
+        "own",
+        "`ply_stress` by membrane forces and moments, 1/m and 1/m2; of several walls (e, p, 2, 3, 6)",
+    )
+    ply_heat = Quantity(
+        "(p, 2, 3, 2)",
+        "own",
+        "`ply_stress` by temperature and gradient, Pa/K and Pa m/K; of several walls (e, p, 2, 3, 2)",
+    )
     ply_angle = Quantity("(p,)", "rad", "of the fibres from material axis 1")
     ply_strengths = Quantity("(p, 5)", "Pa", "along the fibres in tension and pressure, across them, and in shear")
     element_area = Quantity("(e,)", "m2", "of the reference surface")

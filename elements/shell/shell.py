@@ -35,7 +35,15 @@ from femb.elements.marker import Marker, Place
 from femb.elements.records import RecordedSystem, Records
 from femb.elements.shell.attachment import ShellPoint, attached, check_attach, check_points, node_at
 from femb.elements.shell.bulk_shell import BulkShell, is_bulk_data, read_bulk_shell
-from femb.elements.shell.laminate import Wall, wall_of_plies, walls_of_sheet
+from femb.elements.shell.laminate import (
+    PlyRecovery,
+    Wall,
+    recovery_of_laminates,
+    recovery_of_plies,
+    recovery_of_sheets,
+    wall_of_plies,
+    walls_of_sheet,
+)
 from femb.elements.shell.mesh import (
     ShellMesh,
     mesh_of_file,
@@ -424,6 +432,24 @@ class Shell(Item):
         if self.plies is not None:
             return self.plies
         return [] if self.thickness is None or self._listed else [self._sheet(self.thickness)]
+
+    def recovery(self) -> PlyRecovery | None:
+        """The recovery of stresses of its plies, of each element where there are several walls.
+
+        None: walls of matrices, or several walls of unlike plies.
+        """
+        if self.bulk is None:
+            if self._listed:
+                return self._by_element(recovery_of_sheets(self._sheet(1.0), self.offset, self.walls))
+            return recovery_of_plies(self.layers, self.offset, self.wall) if self.layers else None
+        if not all(laid.plies for laid in self.bulk.walls):
+            return None
+        parts = [recovery_of_plies(laid.plies, laid.offset, laid.wall) for laid in self.bulk.walls]
+        return parts[0] if len(parts) == 1 else self._by_element(recovery_of_laminates(parts))
+
+    def _by_element(self, of_walls: PlyRecovery | None) -> PlyRecovery | None:
+        which = np.concatenate([self.wall_of(cells.shape[1]) for cells in self.geometry.cells])
+        return of_walls and replace(of_walls, loads=of_walls.loads[which], heat=of_walls.heat[which])
 
     def _sheet(self, thickness: float) -> Ply:
         """A wall of the material as one ply."""

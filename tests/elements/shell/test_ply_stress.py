@@ -1,5 +1,7 @@
 """Stresses of plies and surfaces of shells: closed forms, equilibrium, failure, envelopes, exits."""
 
+from dataclasses import replace
+
 import meshio
 import numpy as np
 import pytest
@@ -79,6 +81,52 @@ def test_held_and_free_walls_under_heat():
     np.testing.assert_allclose(held.surface_von_mises[-1], wanted, rtol=1e-9)
     free = solved(femb.Shell("p", (2, 2), CORNERS, attach={"corner1": "ground"}, **words), heat).shells["p"]
     assert np.abs(free.surface_stress[-1]).max() < 1e-5 * wanted
+
+
+def stepped(thickness, way, tmp_path, offset=0.0):
+    """A strip of elements of their own thickness (4,), from a list, or as properties of a deck."""
+    words = {"attach": {"edge4": "ground"}, "points": {"a": "corner2", "b": "corner3"}}
+    if way == "list":
+        one = femb.Material(7e10, 7e10 / 2.6, 2700.0, 2e-5)
+        return femb.Shell("p", (4, 1), CORNERS, thickness=thickness, material=one, offset=offset, **words)
+    grids = [f"GRID,{1 + k + 5 * n},,{0.25 * k},{0.1 * n},0." for n in range(2) for k in range(5)]
+    cells = [f"CQUAD4,{k},{k},{k},{k + 1},{k + 6},{k + 5},0.,{offset}" for k in range(1, 5)]
+    walls = [f"PSHELL,{k},1,{t},1,,1" for k, t in enumerate(thickness, 1)]
+    path = tmp_path / "strip.bdf"
+    path.write_text("\n".join(["BEGIN BULK", *grids, *cells, *walls, "MAT1,1,7.+10,,.3,2700.,2.-5", "ENDDATA", ""]))
+    words = {"attach": {"x=0": "ground"}, "points": {"a": (1.0, 0.0, 0.0), "b": (1.0, 0.1, 0.0)}}
+    return femb.Shell("p", mesh=path, direction=(1.0, 0.0, 0.0), **words)
+
+
+@pytest.mark.parametrize("way", ["list", "deck"])
+def test_each_element_has_the_stresses_of_its_own_wall(way, tmp_path):
+    """N/t and 6 M/t^2 of the resultants; under heat alone no stress of free elements, whatever their walls."""
+    thickness = np.array([1e-3, 3e-3, 2e-3, 3e-3])
+    results = solved(stepped(thickness.tolist(), way, tmp_path), *pushed((5.0, 0.0, 2e-3)))
+    found = results.shells["p"]
+    N, M = found.membrane_force[-1], found.bending_moment[-1]
+    for side, sign in enumerate((-1.0, 1.0)):
+        wanted = N / thickness[:, None] + sign * 6.0 * M / thickness[:, None] ** 2
+        np.testing.assert_allclose(
+            found.surface_stress[-1, :, side], wanted, rtol=1e-9, atol=1e-9 * np.abs(wanted).max()
+        )
+    np.testing.assert_allclose(
+        found.surface_stress[-1, :, :, 0].mean(axis=1), 2.0 * 5.0 / 2 / 0.1 / thickness, rtol=0.05
+    )
+    envelope = femb.peak_loads(results, ["shells/p"]).shells["p"]
+    k = [load for load, _ in envelope.loads].index("von Mises stress")
+    np.testing.assert_allclose(envelope.maximum[:, k], found.surface_von_mises[-1].max(axis=1), rtol=1e-12)
+
+
+@pytest.mark.parametrize("way", ["list", "deck"])
+def test_walls_of_their_own_beside_the_reference_surface_under_heat(way, tmp_path):
+    """A free wall has no stress, whatever its thickness and offset, where all bend alike by a gradient."""
+    heat = femb.SurfaceLoad("sun", "p", temperature=1.0, gradient=10.0)
+    shell = stepped([1e-3, 3e-3, 2e-3, 3e-3], way, tmp_path, offset=5e-4)
+    corner = {"1" if way == "deck" else "corner1": "ground"}
+    free = solved(replace(shell, attach=corner, points=None), heat).shells["p"]
+    np.testing.assert_allclose(free.membrane_strain[-1, :, 0], 2e-5, rtol=1e-5)
+    assert np.abs(free.surface_stress[-1]).max() < 1e-4 * 7e10 * 2e-5
 
 
 def test_failure_index_of_tsai_and_wu():
