@@ -386,9 +386,13 @@ def modes(
 def unbalance(loaded: "Case", file: Path, speeds: str, outputs: tuple[str, ...], **words: Any) -> list[object]:
     """Compute the vibration of a rotor by its unbalances over its speed; write DIR/unbalance.npz and unbalance.png."""
     from femb.linear.unbalance import unbalance_response
-    from femb.vibration.mode_sweep import sweep_values
 
-    _, values = sweep_values(f"speeds={speeds}")
+    wanted = "FIRST:LAST:COUNT, rad/s and two speeds or more, as 10:450:23"
+    first, last, count = numbers(f"--speeds {speeds}", speeds, wanted, ":", 3)
+    if count < 2 or count % 1.0:
+        raise OptionError(f"--speeds {speeds}: wanted {wanted}")
+    step = (last - first) / (count - 1.0)
+    values = [first + k * step for k in range(int(count) - 1)] + [last]
     result = unbalance_response(loaded.model, values, outputs or None, **words)
     found = _values(result, "speeds", "outputs", "amplitude", "phase")
     return [result.table(), "", result.write(file), result.draw(file.with_suffix(".png")), found]

@@ -23,6 +23,12 @@ def test_modes_of_a_mechanism_whose_joints_carry_some_forces_whole(tmp_path):
     assert "no error to show: there are no inputs; name some" in output
 
 
+@pytest.mark.parametrize("speeds", ["10:450", "10:450:1", "10:450:2.5", "slow:fast:3"])
+def test_speeds_of_a_rotor_are_refused_by_their_own_name(tmp_path, speeds):
+    output = said("unbalance", SATELLITE, "--speeds", speeds, "--out", tmp_path, code=2)
+    assert output.strip() == f"--speeds {speeds}: wanted FIRST:LAST:COUNT, rad/s and two speeds or more, as 10:450:23"
+
+
 def test_a_model_without_bodies_has_no_outputs_by_default(tmp_path):
     output = said("linearize", CASES / "cantilever_tip_load.toml", "--modes", "2", "--out", tmp_path)
     assert "no error to show: there are no outputs; name some" in output
