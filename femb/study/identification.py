@@ -26,9 +26,11 @@ from femb.results.array_file import write_arrays
 from femb.study.correlation import NO_SHAPE, SPARE, Correlation
 from femb.study.measured import (
     ENOUGH,
+    OFFSET,
     FittedFunction,
     FunctionResiduals,
     ModeResiduals,
+    Nuisance,
     Residuals,
     check_channels,
     named_as,
@@ -43,8 +45,11 @@ AT_BOUND, UNLIKELY = 1e-4, 1e-3
 CORRELATED = 0.9
 # A component of a direction below this is left out of its words.
 SMALL = 0.05
-# An error of the data is named where it explains this part of the sum of squares.
-EXPLAINED = 0.9
+# An error of the data is named where it explains this part of the sum of squares, and changes the data by so much of
+# their size. Less is enough to look for it with the parameters.
+EXPLAINED, MATTERS, TRIED = 0.9, 1e-3, 0.5
+# What is left of a sum of squares by rounding.
+TINY = 1e-12
 # Parts of the duration of histories over which a fit from afar grows. A motion that changes by more than this many
 # times its size, as a parameter by its own, is unstable: derivatives tell too little of the way.
 WINDOWS, UNSTABLE = (0.125, 0.25, 0.5), 1e3
@@ -96,14 +101,9 @@ class Identification(Tabled):
     @property
     def doubts(self) -> list[str]:
         """Why the values may be wrong: they end at bounds, or residuals are too large for their deviations."""
-        found = [*self.noticed]
-        found += [
-            f"{name} ends at its {'least' if self.at_bound[k] < 0 else 'largest'} value, {self.values[k]:.7g} "
-            f"{self.units.get(name, '')}".rstrip()
-            + ": the best fit may be outside its range"
-            for k, name in enumerate(self.parameters)
-            if self.at_bound[k]
-        ]
+        units = [self.units.get(name, "") for name in self.parameters]
+        found = _at_bounds(self.parameters, self.at_bound, self.values, units)
+        found += self.noticed
         freedom = max(self.freedom, 1)
         if unlikely(self.chi2, freedom):
             found.append(
@@ -260,6 +260,26 @@ def identify(
     return fit.found()
 
 
+def _at_bounds(names: Iterable[str], at_bound: Floats, values: Floats, units: Iterable[str]) -> list[str]:
+    """Words for each parameter that ends at a bound."""
+    return [
+        f"{name} ends at its {'least' if side < 0 else 'largest'} value, {value:.7g} {unit}".rstrip()
+        + ": the best fit may be outside its range"
+        for name, side, value, unit in zip(names, at_bound, values, units, strict=True)
+        if side
+    ]
+
+
+def _explained(M: Floats, residuals: Floats, low: Any, high: Any) -> tuple[float, Floats]:
+    """The part of a sum of squares that changes of columns of M within bounds explain, and these changes."""
+    from scipy.optimize import lsq_linear
+
+    size = np.linalg.norm(M, axis=0)
+    size = np.where(size > 0.0, size, 1.0)
+    found = lsq_linear(M / size, -residuals, (low * size, high * size), method="bvls")
+    return 1.0 - 2.0 * float(found.cost) / float(residuals @ residuals), np.asarray(found.x) / size
+
+
 class _Fit:
     """The residuals of a model over its parameters, relative to their start."""
 
@@ -401,31 +421,72 @@ class _Fit:
             fit = min(fit, self._least(p), key=lambda each: each.cost)
         return fit, noticed
 
-    def _error_of_data(self, fit: Any) -> str:
+    def _error_of_data(self, fit: Any, at_bound: Floats) -> str:
         """The error of a function that would explain what is left. Raises ModelError: an offset, another unit."""
-        if self.functions is None or not unlikely(2.0 * fit.cost, len(fit.fun) - len(fit.x)):
+        from scipy.special import fdtrc
+
+        functions, left, freedom = self.functions, 2.0 * fit.cost, len(fit.fun) - len(fit.x)
+        if functions is None or not unlikely(left, freedom):
             return ""
-        if self.functions.suspect:
-            raise ModelError(self.functions.suspect)
-        left, found = fit.fun @ fit.fun, []
-        first = sum(len(rows.names) for rows in self.rows[:-1])
-        for name, text, change in self.functions.nuisances(fit.x):
+        low, high = ((each - fit.x) / self.scale for each in self.limits)
+        J, first = np.asarray(fit.jac) * self.scale, sum(len(rows.names) for rows in self.rows[:-1])
+        if at_bound.any() and _explained(J, fit.fun, -np.inf, np.inf)[0] > EXPLAINED:
+            return ""
+        bounds = "; ".join(_at_bounds(self.named, at_bound, fit.x, [each.unit for each in self.named.values()]))
+        if functions.suspect:
+            words = functions.suspect.removeprefix("identify: ")
+            raise ModelError(f"identify: {'; '.join(filter(None, [bounds, words]))}")
+        best, number, begun = 0.0, 0, 0.0
+        for k, each in enumerate(functions.nuisances(fit.x)):
             column = np.zeros(len(fit.fun))
-            column[first : first + len(change)] = change
-            M = np.column_stack([np.asarray(fit.jac) * self.scale, column])
-            size = np.linalg.norm(M, axis=0)
-            solved = np.linalg.lstsq(M / np.where(size, size, 1.0), -fit.fun, rcond=None)[0]
-            rest = fit.fun + M @ (solved / np.where(size, size, 1.0))
-            found.append((1.0 - rest @ rest / left, name, text, solved[-1] / (size[-1] or 1.0)))
-        part, name, text, value = max(found)
-        if part < EXPLAINED:
-            return ""
-        words = f"{text.format(1.0 + value if 'factor' in text else value)} of the data explains {100.0 * part:.3g} %"
-        if "offset" in text:
-            raise ModelError(
-                f"identify: {name}: {words} of the residuals: take it off the data, or let a parameter have it"
+            column[first:][each.rows] = each.change
+            part, solved = _explained(
+                np.column_stack([J, column]), fit.fun, np.append(low, -np.inf), np.append(high, np.inf)
             )
-        return f"{name}: {words} of the residuals"
+            if part > best:
+                best, number, begun = part, k, solved[-1]
+        if best < TRIED or freedom < 2:
+            return ""
+        error, value, rest = self._with_error(fit.x, number, begun, first)
+        part = 1.0 - rest / left
+        matters = abs(value) * np.linalg.norm(error.change) > MATTERS * error.size
+        by_chance = fdtrc(1, freedom - 1, (freedom - 1) * (left - rest) / max(rest, TINY * left))
+        if part < EXPLAINED or not matters or by_chance > UNLIKELY:
+            return ""
+        words = f"{error.text.format(error.shown(value))} of the data explains {100.0 * part:.3g} % of the residuals"
+        if error.text == OFFSET:
+            words = f"{error.name}: {words}: take it off the data, or let a parameter have it"
+            raise ModelError(f"identify: {'; '.join(filter(None, [bounds, words]))}")
+        return f"{error.name}: {words}"
+
+    def _with_error(self, p: Floats, number: int, value: float, first: int) -> tuple[Nuisance, float, float]:
+        """The fit of parameters with an error of the data: this one, by its number, its value, and the sum of squares
+        that is left. value : where it begins. first : the first residual of functions."""
+        from scipy.optimize import least_squares
+
+        assert self.functions is not None
+        functions = self.functions
+
+        def error(p: Floats) -> Nuisance:
+            return functions.nuisances(p)[number]
+
+        def values(z: Floats) -> Floats:
+            own, found = error(z[:-1]), self.values(z[:-1])
+            found[first:][own.rows] += z[-1] * own.change
+            return found
+
+        def jacobian(z: Floats) -> Floats:
+            own, J = error(z[:-1]), np.column_stack([self.jacobian(z[:-1]), np.zeros(len(values(z)))])
+            J[first:][own.rows] *= 1.0 + z[-1] * own.scales
+            J[first:, -1][own.rows] = own.change
+            return J
+
+        own = error(p)
+        scale = np.append(self.scale, own.size / np.linalg.norm(own.change))
+        low, high = (np.append(each, end) for each, end in zip(self.limits, (-np.inf, np.inf), strict=True))
+        begun = np.append(np.clip(p, low[:-1], high[:-1]), value)
+        fit = least_squares(values, begun, jacobian, (low, high), x_scale=scale, xtol=ROUGH, ftol=ROUGH)
+        return error(fit.x[:-1]), float(fit.x[-1]), 2.0 * float(fit.cost)
 
     def found(self) -> Identification:
         """The fit."""
@@ -438,7 +499,9 @@ class _Fit:
             )
         out = {name: each for rows in self.rows for name, each in rows.held_out(self.p0).items()}
         fit, noticed = self._solved()
-        noticed += filter(None, [self._error_of_data(fit)])
+        near = np.where(np.isfinite(high - low), AT_BOUND * (high - low), 0.0)
+        at_bound = 1.0 * (fit.x >= high - near) - (fit.x <= low + near)
+        noticed += filter(None, [self._error_of_data(fit, at_bound)])
         names = [name for rows in self.rows for name in rows.names]
         before, _ = self.values(self.p0), self.values(fit.x)
         after_out = {name: each for rows in self.rows for name, each in rows.held_out(fit.x).items()}
@@ -458,8 +521,6 @@ class _Fit:
         correlation = covariance / np.sqrt(np.maximum(np.outer(variance, variance), np.finfo(float).tiny))
         names += [f"prior of {name}" for name in self.priors]
         largest = directions[np.arange(len(fit.x)), np.argmax(np.abs(directions), axis=1)]
-        near = np.where(np.isfinite(high - low), AT_BOUND * (high - low), 0.0)
-        at_bound = 1.0 * (fit.x >= high - near) - (fit.x <= low + near)
         result = Identification(
             tuple(self.named), self.p0, fit.x, deviations, correlation, tuple(names), before, np.asarray(fit.fun),
             singular, directions / largest[:, None], {name: (out[name], after_out.get(name, np.nan)) for name in out},

@@ -10,14 +10,14 @@ those of the steps of the run. Source: docs/theory/sensitivities.md, section 6.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
 from femb.base.errors import ModelError, SolveError
 from femb.base.types import Complexes, Floats
 from femb.base.values import nearest
-from femb.fem.measured_functions import TRANSFER, Response
+from femb.fem.measured_functions import DEVIATION, TRANSFER, Response
 from femb.fem.test_data import TestData
 from femb.linear.loop_derivatives import check_states
 from femb.linear.state_space import StateSpace
@@ -40,6 +40,7 @@ FACTORS = {
 }  # fmt: skip
 # A smaller factor may be that of a parameter, unless a fit fails. Laws of frequency need as much of it, and points.
 PLAIN, OCTAVES, POINTS = 50.0, 2.0, 3
+OFFSET = "an offset of {:.4g}"
 # Below this many deviations a transfer function is noise, whose logarithm tells nothing.
 NOISE = 3.0
 # Where a motion is so unstable that nothing follows from its derivatives, this part of its duration is tried, so often.
@@ -47,8 +48,23 @@ NEARER, SHORTER = 0.7, 6
 
 Models: TypeAlias = Callable[[Floats, dict[str, StudyOutput]], Differences]
 """The models at and beside values of parameters, with outputs that are to be differentiated."""
-Nuisance: TypeAlias = tuple[str, str, Floats]
-"""An error of the data: what it is of, what it is, and the change of the residuals (r,) by one of it."""
+
+
+class Nuisance(NamedTuple):
+    """An error of measured data that a fit may have in place of its parameters.
+
+    name : of the function. text : what it is, with a place for its number. rows : of the residuals that it changes.
+    change (r,) : of the residuals by one of it. size : of the data in these residuals. shown : the number by that one.
+    scales : whether it multiplies the function, and so its derivatives.
+    """
+
+    name: str
+    text: str
+    rows: slice
+    change: Floats
+    size: float
+    shown: Callable[[float], float] = float
+    scales: bool = False
 
 
 class Residuals(Protocol):
@@ -397,6 +413,12 @@ class FunctionResiduals:
                             f"identify: the file has {name} in {unit}, the model in {known}: name another; of one "
                             f"point in several units name 'POINT UNIT' of the file, as '3z {unit}'"
                         )
+            zero = each.values == 0.0
+            if zero.all() and not np.isfinite(each.sigma).all():
+                raise ModelError(
+                    f"identify: {each.name}: all values are zero, of which no standard deviation follows: give one "
+                    f"(NAME {DEVIATION} SIGMA, or a column sigma), or leave it out"
+                )
             what, plain = _unit(each, own)
             if what:
                 self.suspect = f"identify: {each.name}: measured values are {what}"
@@ -406,25 +428,30 @@ class FunctionResiduals:
     def nuisances(self, p: Floats) -> list[Nuisance]:
         """Errors that the data may have, with the changes of the residuals by them."""
         found, start = [], 0
-        values = self.of_model(self._models(p).nominal, self.fitted)
-        count = len(self.names)
-        for each, own in zip(self.fitted, values, strict=True):
+        for each, own in zip(self.fitted, self.of_model(self._models(p).nominal, self.fitted), strict=True):
             history_of = each.kind != TRANSFER
             logarithmic = not history_of and not self._own(each)
             ones: Complexes = np.ones(len(own), dtype=complex)
-            kinds = [("a factor of {:.4g}", ones if logarithmic else own)]
+            rows = slice(start, start + len(self._parts(own, each)))
+            size = float(np.linalg.norm(self._parts(ones if logarithmic else each.values, each)))
+
+            def add(
+                text: str, change: Any, shown: Callable[[float], float] = float, scales: bool = False,
+                each: Response = each, rows: slice = rows, size: float = size,
+            ) -> None:  # fmt: skip
+                parts = self._parts(np.asarray(change, dtype=complex), each)
+                found.append(Nuisance(each.name, text, rows, parts, size, shown, scales))
+
+            if logarithmic:
+                add("a factor of {:.4g}", ones, np.exp)
+            else:
+                add("a factor of {:.4g}", own, lambda by: 1.0 + by, True)
             if history_of:
-                kinds.append(("an offset of {:.4g}", ones))
+                add(OFFSET, ones)
             if len(own) > 1:
                 rate = 2j * np.pi * each.abscissa * (1.0 if logarithmic else own)
-                late = -np.gradient(own, each.abscissa) if history_of else -rate
-                kinds.append(("a delay of {:.4g} s", np.asarray(late, dtype=complex)))
-            for text, change in kinds:
-                own_rows = self._parts(change, each)
-                rows = np.zeros(count)
-                rows[start : start + len(own_rows)] = own_rows
-                found.append((each.name, text, rows))
-            start += len(self._parts(own, each))
+                add("a delay of {:.4g} s", -np.gradient(own, each.abscissa) if history_of else -rate)
+            start = rows.stop
         return found
 
     def curves(self, p: Floats, q: Floats) -> tuple[FittedFunction, ...]:

@@ -242,6 +242,33 @@ def test_errors_of_the_data_are_named(block, tmp_path):
         identify(block, written(tmp_path, "late.csv", of_transfer(F, G, SIGMA)))
 
 
+def test_a_factor_of_the_data_is_found_with_the_parameters(block, tmp_path):
+    """Of a release whose strokes are twice as large: no stiffness or damper makes the first stroke other than 0.1."""
+    t = T[:31]
+    data = written(tmp_path, "twice.csv", of_history(t, 2.0 * decay(TRUE, t)))
+    with pytest.warns(FembWarning, match=r"stroke: a factor of (2|1\.999\d*|2\.000\d*) of the data explains 100 %"):
+        identify(block, data, ["k", "c"])
+
+
+def test_a_bound_is_no_error_of_the_data(block, tmp_path):
+    """Exact data of 200 N/m, of which the range ends at 190 N/m."""
+    data = written(tmp_path, "run.csv", of_history(T[:31], decay(TRUE, T[:31], mass=2.0)))
+    words = {"overrides": ["parameters.k.range=[100, 190]", "bodies.block.mass=2"]}
+    with pytest.warns(FembWarning) as told:
+        found = identify(block, data, ["k", "c"], **words)
+    assert str(told[0].message).startswith("identify: k ends at its largest value, 190 N/m")
+    assert not any(word in str(told[0].message) for word in ("factor", "delay", "offset"))
+    assert found.at_bound.tolist() == [1.0, 0.0]
+
+
+def test_as_many_values_as_unknowns_tell_no_error_of_the_data(block, tmp_path):
+    """Three values, which a stiffness, a damper and an offset always fit."""
+    data = written(tmp_path, "run.csv", of_history(T[:3], [0.0, 0.04, 0.02]))
+    with pytest.warns(FembWarning) as told:
+        identify(block, data, ["k", "c"])
+    assert "of the data" not in str(told[0].message)
+
+
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
@@ -267,6 +294,7 @@ def test_bad_files_are_named(tmp_path, name, text, message):
     [
         (of_history(T, 1000.0 * decay(TRUE, T)), {}, "are 928 times those of the model: are they in mm"),
         (of_history(T[:1], [0.1]), {}, "histories: end at 0 s, with the start of the run"),
+        (of_history(T, 0.0 * T), {}, r"stroke: all values are zero, of which no standard deviation follows"),
         (of_history(2.0 * T, decay(TRUE, T)), {}, r"is 4 s, but times up to 6 s are wanted: make it longer"),
         (of_history(T, decay(TRUE, T), "joints.slide.strok"), {}, "did you mean 'joints.slide.stroke'"),
         (of_transfer(F, 1e3 * transfer(TRUE, F)), {}, "times those of the model: are they in mm or mN"),
