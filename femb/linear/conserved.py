@@ -1,7 +1,8 @@
 """Linear models without what is conserved: momenta that no input changes, and motions that no output sees.
 
 A model that ``linearize`` made about rest or a steady rotation knows its rigid motions, and with these what is
-conserved (``femb.linear.modal_form``). Of one that is made of matrices alone, and of samples, singular values tell.
+conserved (``femb.linear.modal_form``), and about another state its translations. Of the rest there, of a model that is
+made of matrices alone, and of samples, singular values tell.
 
 A free satellite with wheels has the momentum of the whole, w.x with w^T A = 0 and w^T B = 0, and as a rule motions
 A v = 0 with C v = 0, such as translations. Each is an eigenvalue at zero that no controller moves: with them a model
@@ -39,8 +40,11 @@ def without_conserved(space: StateSpace, in_modes: bool = False) -> StateSpace:
         motions, momenta = known.form.known(of.B, of.C)
         if not in_modes:
             of, motions, momenta = space, known.form.change @ motions, known.form.inverse.T @ momenta
-        return _without_known(of, motions, momenta)
-    if in_modes:
+        space = _without_known(of, motions, momenta)
+        if not space.unsteady:
+            return space
+        # translations are all that is known: what else stays is measured
+    elif in_modes:
         space = space.in_form()
     while space.states:
         A = space.A if space.dt is None else space.A - np.eye(len(space.A))

@@ -199,7 +199,7 @@ def known_motions(point: OperatingPoint, equations: SecondOrder, kinematics: Flo
     """Arguments of ``space_of``: motions without stiffness and exact forces, or about a rotation what stays."""
     if not np.any(kinematics):
         return known_at_rest(point, equations.chart)
-    return {"free": None, "invariant": None if unsteady else invariant_of(point, equations)}
+    return {"free": None, "invariant": invariant_of(point, equations, not unsteady)}
 
 
 def _balanced(point: OperatingPoint, of: LinearOutput, driven: int) -> LinearOutput:

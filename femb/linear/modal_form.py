@@ -161,27 +161,34 @@ class Invariant:
         kinematics: Floats,
         stiffness: Floats,
         own: list[int],
+        steady: bool = True,
     ) -> "Invariant | None":
         """The motions and momenta of all structures, in the steady motion of each, and of the first-order states
         ``own``; None where a structure notices its own motion.
 
-        coordinates : (r, k) of displacements (n_v, k). Matrices (r, r) as in ``of_structure``.
+        coordinates : (r, k) of displacements (n_v, k). Matrices (r, r) as in ``of_structure``. steady : whether the
+        motion is; else what is known are translations, at rest and at constant velocities, which any motion leaves.
         """
         matrices, none = (mass, damping, kinematics), np.zeros((2 * len(mass), 0))
-        parts = [cls.of_speeds(*matrices, stiffness, own)]
-        for each in motion.structures:
+        parts = [cls.of_speeds(*matrices, stiffness, own)] if steady else []
+        for each in motion.structures if steady else (each.shifted for each in motion.structures):
             screw = each.screw(motion.system, motion.q, motion.v)
-            if not each.leaves(screw):
+            if steady and not each.leaves(screw):
                 return None
 
             def moves(twists: Floats, of: KnownStructure = each) -> Floats:
                 return coordinates(motion.moves_of(of, twists))
 
-            parts.insert(-1, cls.of_structure(each, screw, moves, *matrices))
+            parts.insert(len(parts) - steady, cls.of_structure(each, screw, moves, *matrices))
         return cls(
             np.hstack([none, *(each.motions for each in parts)]), block_diag(*(each.rates for each in parts)),
             np.hstack([none, *(each.momenta for each in parts)]), block_diag(*(each.left_rates for each in parts)),
         )  # fmt: skip
+
+    def holds(self, A: Floats) -> bool:
+        """Whether the motions are those of a matrix A (n, n), to rounding of the terms."""
+        X, sizes = self.motions, np.abs(A) @ np.abs(self.motions) + np.abs(self.motions) @ np.abs(self.rates)
+        return bool(np.all(np.abs(A @ X - X @ self.rates) <= NONE * np.max(sizes, axis=0, initial=0.0)))
 
     def of_states(self, chosen: Sequence[int]) -> "Invariant":
         """By these of the states alone."""

@@ -309,13 +309,15 @@ def second_order(point: OperatingPoint, chart: Chart) -> SecondOrder:
     return SecondOrder(chart, M, C, K + chart.geometric_stiffness, H.T @ forces, names)
 
 
-def invariant_of(point: OperatingPoint, equations: SecondOrder) -> Invariant | None:
-    """Motions and momenta that stay in a steady motion, by coordinates and speeds of a chart; None where a structure
-    notices its own motion."""
+def invariant_of(point: OperatingPoint, equations: SecondOrder, steady: bool = True) -> Invariant | None:
+    """Motions and momenta that stay in a steady motion, by coordinates and speeds of a chart, and translations that
+    stay in any other one; None where a structure notices its own motion, or where axes of its coordinates turn at
+    different rates in a motion that is not steady."""
     chart, P = equations.chart, equations.chart.free
     own = [k for k, name in enumerate(chart.names) if name in point.system.layout.first_order_names]
     M, C, K, E = (matrix[:P, :P] for matrix in (equations.mass, equations.damping, equations.stiffness, chart.E))
-    return Invariant.of(EigenProblem.of_point(point), partial(_coordinates, chart), M, C, E, K, own)
+    found = Invariant.of(EigenProblem.of_point(point), partial(_coordinates, chart), M, C, E, K, own, steady)
+    return found if steady or (found is not None and found.holds(equations.first_order)) else None
 
 
 def exact_forces(motion: EigenProblem, basis: Floats) -> ExactForces:

@@ -15,7 +15,17 @@ from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.base.values import listed, numbered, vector, without_rounding
 from femb.layout.connections import groups_of
-from femb.layout.symmetry import SAME, Surroundings, Symmetry, about, intersection, nullity, of_directions, twists
+from femb.layout.symmetry import (
+    SAME,
+    TRANSLATIONS,
+    Surroundings,
+    Symmetry,
+    about,
+    intersection,
+    nullity,
+    of_directions,
+    twists,
+)
 from femb.numerics import rotations
 from femb.numerics.components import norm
 
@@ -54,6 +64,11 @@ class KnownStructure:
         """The structure with the motions that nothing notices while all rests."""
         spaces = (self._sum(each.motions, each.at_rest) for _, each in self.limits)
         return replace(self, more=self._from_own(intersection([np.eye(6), *spaces])))
+
+    @property
+    def shifted(self) -> "KnownStructure":
+        """The structure with its translations alone, which its own motion does not change, and without momenta."""
+        return replace(self, limits=(*self.limits, ("", Symmetry(TRANSLATIONS, np.zeros((0, 6))))), more=None)
 
     def _sum(self, *spaces: Floats) -> Floats:
         """(k, 6) own twists of the sum of spaces of twists (j, 6)."""
