@@ -336,6 +336,8 @@ def complex_modes(
         inverted, vectors = np.linalg.eig(np.column_stack([inverse(b) for b in np.eye(2 * n)]))
         nearest = np.argsort(-np.abs(inverted))[:wanted]
         values, vectors = shift + 1.0 / inverted[nearest], vectors[:, nearest]
+    if not is_symmetric(motion):
+        vectors = _completed(motion, rigid, values, scales[:, None] * vectors) / scales[:, None]
     vectors[states] = shift * vectors[n + states] / np.where(values == 0.0, 1.0, values)
     listed = values.imag >= -REAL * np.abs(values)
     if slow is not None:
@@ -350,6 +352,19 @@ def complex_modes(
     if np.max(_rounding(motion, eigenvalues, shapes)) > ROUNDED:
         return _refined(motion, eigenvalues, shapes, solve, shift)
     return eigenvalues, shapes
+
+
+def _completed(motion: EigenProblem, rigid: RigidStates, values: Complex, vectors: Complex) -> Complex:
+    """Eigenvectors x (2 n_v, k) with their parts along motions X that were left out by products Y that an asymmetric
+    stiffness does not keep: A x = x l + X b, b = Y^T A x, so that x + X (l - L)^-1 b is one."""
+    p, rate = np.split(vectors, 2)
+    forces = motion.exact_damping(rate) + _stiffness(motion, p)
+    acting = rigid.left[: len(p)].T @ rate - rigid.adjoint.T @ forces
+    own = np.eye(len(rigid.rates))
+    parts = [
+        np.linalg.lstsq(value * own - rigid.rates, b, rcond=None)[0] for value, b in zip(values, acting.T, strict=True)
+    ]
+    return np.asarray(vectors + rigid.states @ np.array(parts).reshape(len(values), -1).T)
 
 
 def complex_precision(motion: EigenProblem, eigenvalues: Complex, shapes: Complex, shift: float) -> Floats:

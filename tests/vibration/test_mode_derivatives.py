@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+import femb
 from femb.study.sensitivity import sensitivities
+from femb.vibration.solution import solution
 
 RATIO = {"ratio": {"kind": "damping_ratio", "mode": 1}}
 PANEL = """
@@ -49,3 +51,85 @@ def test_a_damping_ratio_in_orbit_by_a_mass(tmp_path):
     assert found.values[0] == pytest.approx(ratio_of_panel(2.0), rel=1e-6)
     slope = (ratio_of_panel(2.001) - ratio_of_panel(1.999)) / 0.002
     assert found.derivatives[0, 0] == pytest.approx(slope, rel=1e-6)
+
+
+GYRO = """
+title = "A gyro on two cardan joints whose springs are strained at the start"
+[bodies.arm]
+mass = 1.5
+inertia = 0.4
+center_of_mass = [0.1, -0.2, 0.05]
+[bodies.mount]
+mass = 1.6
+inertia = 0.4
+center_of_mass = [0.2, 0.15, 0]
+[joints.shoulder]
+kind = "universal"
+first = { body = "ground", axis = [0, 0, 1], reference = [1, 0, 0] }
+second = { body = "arm", at = [0.25, 0.15, 0.3], axis = [1, 0, 0], reference = [0, 1, 0] }
+[joints.elbow]
+kind = "universal"
+first = { body = "arm", at = [-0.3, -0.2, 0.3], axis = [0, 1, 0.5], reference = [1, 0, 0] }
+second = { body = "mount", at = [-0.2, -0.3, 0.25], axis = [1, 0, 0], reference = [0, 1, 0] }
+[springs.s1]
+kind = "joint"
+joint = "shoulder"
+coordinate = "first_angle"
+stiffness = 35.0
+damping = 0.05
+[springs.s2]
+kind = "joint"
+joint = "shoulder"
+coordinate = "second_angle"
+stiffness = 35.0
+damping = 0.06
+[springs.e1]
+kind = "joint"
+joint = "elbow"
+coordinate = "first_angle"
+stiffness = 34.0
+damping = 0.17
+free = 0.3
+[springs.e2]
+kind = "joint"
+joint = "elbow"
+coordinate = "second_angle"
+stiffness = 31.0
+damping = 0.14
+free = -0.3
+[wheels.gyro]
+kind = "control_moment"
+body = "mount"
+axis = [0, 0, 1]
+spin_inertia = 0.05
+speed = 50.0
+gimbal_axis = [1, 0, 0]
+gimbal_mass = 0.5
+gimbal_inertia = [0.05, 0.06, 0.07]
+[run]
+duration = 1.0
+"""
+
+
+def test_a_damping_ratio_beside_a_free_gimbal_of_strained_springs(tmp_path):
+    """Springs that are strained at the start have no symmetric stiffness: shapes keep what they have of the gimbal."""
+
+    def ratio(mass):
+        (path := tmp_path / f"{mass}.toml").write_text(GYRO.replace("mass = 1.6", f"mass = {mass}"))
+        return femb.modes(path, 2, damped=True).damping[0]
+
+    (path := tmp_path / "gyro.toml").write_text(GYRO)
+    found = sensitivities(path, RATIO, ["bodies.mount.mass"])
+    slope = (ratio(1.601) - ratio(1.599)) / 0.002
+    assert found.derivatives[0, 0] == pytest.approx(slope, rel=1e-6)
+
+
+def test_a_damped_shape_beside_a_free_gimbal_moves_by_no_moment_about_it(tmp_path):
+    """About the axis of the gimbal only the gyro turns it: the power of all forces of the mode on it is zero."""
+    (path := tmp_path / "gyro.toml").write_text(GYRO)
+    found = solution(femb.load_case(path), 2, damped=True)
+    motion, free = found.motion, found.free.shapes
+    for value, shape in zip(found.eigenvalues, found.shapes.T, strict=True):
+        inertia, drag = value**2 * motion.momenta(shape), value * motion.damping_times(shape)
+        terms = np.array([free.T @ each for each in (inertia, drag, motion.times(motion.stiffness, shape))])
+        assert np.all(np.abs(terms.sum(axis=0)) <= 1e-9 * np.abs(terms).max())
