@@ -41,7 +41,7 @@ def held_laws(laws: Sequence[LinearLaw], inputs: Sequence[str]) -> tuple[LinearL
 def _continuous(law: LinearLaw, laws: Sequence[LinearLaw], inputs: Sequence[str]) -> LinearLaw:
     T = law.period
     assert T is not None
-    own = untustin(Realisation(law.A, law.B, law.C, law.D), T, law.name)
+    own = inverse_tustin(Realisation(law.A, law.B, law.C, law.D), T, law.name)
     for k, name in enumerate(law.outputs):
         readers = [each for each in laws if name in each.inputs]
         if name in inputs or any(each.period is None for each in readers):
@@ -63,7 +63,7 @@ def _lag(law: LinearLaw, reader: LinearLaw, T: float) -> float:
     return between + T * max(ceil((law.delay - between) / T - SAME), 0)
 
 
-def untustin(law: Realisation, T: float, name: str = "") -> Realisation:
+def inverse_tustin(law: Realisation, T: float, name: str = "") -> Realisation:
     """The continuous law of which a sampled one follows by Tustin's rule. Raises ModelError: a pole at z = -1."""
     near = law.A + np.eye(len(law.A))
     if len(near) and np.min(np.abs(np.linalg.eigvals(near))) < NEAREST:

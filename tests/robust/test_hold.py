@@ -9,7 +9,7 @@ from models import refuses
 import femb
 from femb.elements.control.linear_law import Realisation, notch
 from femb.robust.bounds import recentred
-from femb.robust.hold import delay_of, held_laws, hold, untustin
+from femb.robust.hold import delay_of, held_laws, hold, inverse_tustin
 
 PERIOD, CHANNEL = 0.2, "loads.torquer.torque.0"
 STIFFNESS, DAMPING = 40.0, 120.0
@@ -25,10 +25,10 @@ def test_holds_and_delays_are_those_of_exponentials(omega, within):
 
 def test_a_law_that_was_sampled_by_tustins_rule_is_found_again():
     law = notch(2.0, 0.6, 0.2)
-    found = untustin(law.tustin(PERIOD), PERIOD)
+    found = inverse_tustin(law.tustin(PERIOD), PERIOD)
     for omega in (0.1, 2.0, 9.0):
         assert found.transfer(1j * omega) == pytest.approx(law.transfer(1j * omega), rel=1e-12)
-    refuses("changes its sign", untustin, Realisation(*(np.array([[x]]) for x in (-1.0, 1.0, 1.0, 0.0))), PERIOD)
+    refuses("changes its sign", inverse_tustin, Realisation(*(np.array([[x]]) for x in (-1.0, 1.0, 1.0, 0.0))), PERIOD)
 
 
 def hub(inertia=100.0, delay=PERIOD, period=PERIOD):
