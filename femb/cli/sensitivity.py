@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from femb.cli.options import ALLOW, WRITING, OptionError, completing, keys
+from femb.cli.options import ALLOW, START, WRITING, OptionError, completing, keys
 from femb.cli.output import check_free, check_writable, folder_of, reported, say
 
 
@@ -68,11 +68,12 @@ TESTED = click.argument("data", type=click.Path(path_type=Path), metavar="TESTDA
 @ALLOW
 @HELD
 @click.option("--damped", is_flag=True, help="Complex modes of the model, with its dampers.")
+@START
 @click.option("--units", default="SI", show_default=True, metavar="UNITS", help="Of a deck, as of `femb reduce`.")
 @WRITING
 def correlate(
-    case: Path, data: Path, held: str | None, damped: bool, units: str, out: Path | None, overrides: tuple[str, ...],
-    force: bool, quiet: bool,
+    case: Path, data: Path, held: str | None, damped: bool, start: str | None, units: str, out: Path | None,
+    overrides: tuple[str, ...], force: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Compare measured modes with those of a case or a deck; write DIR/correlation.npz and .png.
 
@@ -87,7 +88,7 @@ def correlate(
         file = folder_of(case, out) / "correlation.npz"
         check_writable(file)
         check_free(file, force)
-        found = compared(case, data, held=held, damped=damped, overrides=overrides, unit=units)
+        found = compared(case, data, held=held, damped=damped, start=start, overrides=overrides, unit=units)
         values = {word: getattr(found, word) for word in ("frequencies", "damping", "pairs", "mac", "cross", "comac")}
         say(found.table(), "", found.write(file), found.draw(file.with_suffix(".png")), values, quiet=quiet)
 
@@ -113,11 +114,12 @@ def correlate(
     help="Of the model, for an input or output of the data: 3z, 'input 3z', '3z m/s2'.",
 )
 @click.option("--closed", is_flag=True, help="Transfer functions with the controllers.")
+@START
 @WRITING
 def identify(
     case: Path, data: tuple[Path, ...], by: tuple[str, ...], held: str | None, priors: tuple[str, ...],
-    hold_out: tuple[str, ...], channels: tuple[str, ...], closed: bool, out: Path | None, overrides: tuple[str, ...],
-    force: bool, quiet: bool,
+    hold_out: tuple[str, ...], channels: tuple[str, ...], closed: bool, start: str | None, out: Path | None,
+    overrides: tuple[str, ...], force: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Fit parameters of a case to measured modes, transfer functions or histories; write DIR/identification.npz, .png.
 
@@ -150,7 +152,7 @@ def identify(
         check_free(file, force)
         found = fitted(
             case, [(each, held) for each in data], by, priors=known, hold_out=chosen, channels=names, closed=closed,
-            overrides=overrides,
+            start=start, overrides=overrides,
         )  # fmt: skip
         words = ("parameters", "start", "values", "deviations", "correlation", "singular", "chi2", "not_told")
         values = {word: getattr(found, word) for word in words}

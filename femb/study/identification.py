@@ -499,6 +499,7 @@ class _Fit:
             )
         out = {name: each for rows in self.rows for name, each in rows.held_out(self.p0).items()}
         fit, noticed = self._solved()
+        noticed += self.functions.noticed if self.functions is not None else ()
         near = np.where(np.isfinite(high - low), AT_BOUND * (high - low), 0.0)
         at_bound = 1.0 * (fit.x >= high - near) - (fit.x <= low + near)
         noticed += filter(None, [self._error_of_data(fit, at_bound)])

@@ -223,6 +223,7 @@ class FunctionResiduals:
         self.begin, self.closed, self.out, self.models = begin, closed, out, models
         # of a fit that fails, the reason that the sizes of data give
         self.suspect = ""
+        self.noticed = list[str]()
         self.transfers = [each for each in self.functions if each.kind == TRANSFER]
         self.times = np.unique([t for each in functions if each.kind != TRANSFER for t in each.abscissa])
         self.end = float(max(self.times, default=0.0))
@@ -401,8 +402,16 @@ class FunctionResiduals:
         return found
 
     def check(self, p: Floats) -> None:
-        """Raises ModelError: data in other units, or of other quantities, by their size and by what files say."""
+        """Raises ModelError: data in other units, or of other quantities, by their size and by what files say.
+
+        What else is doubtful is noticed: unsteady motion, values of zero.
+        """
         analyses = self._models(p).nominal
+        if self.transfers and (unsteady := self._space(analyses).unsteady):
+            self.noticed.append(
+                f"transfer functions are about unsteady motion: {unsteady}: give another start of linear models, as "
+                "--start equilibrium (start=)"
+            )
         for each, own in zip(self.functions, self.of_model(analyses, self.functions), strict=True):
             if each.kind == TRANSFER:
                 space = self._space(analyses)
@@ -418,6 +427,11 @@ class FunctionResiduals:
                 raise ModelError(
                     f"identify: {each.name}: all values are zero, of which no standard deviation follows: give one "
                     f"(NAME {DEVIATION} SIGMA, or a column sigma), or leave it out"
+                )
+            if each.kind == TRANSFER and zero.any() and not self._own(each):
+                lost = ", ".join(f"{f:g}" for f in each.abscissa[zero])
+                self.noticed.append(
+                    f"{each.name}: values of zero, at {lost} Hz, have no logarithm and are left out: give sigma"
                 )
             what, plain = _unit(each, own)
             if what:

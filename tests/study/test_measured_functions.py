@@ -42,6 +42,7 @@ range = [1, 4]
 """
 TRUE = np.array([200.0, 0.8, 2.0])
 ENDS = "bodies.block.force.x", "bodies.block.position.x"
+AT_REST = {"start": "equilibrium"}
 
 
 def written(folder, name, text):
@@ -101,7 +102,7 @@ def test_a_transfer_function_is_fitted_as_scipy_fits_the_closed_form(block, tmp_
         )
 
     G = sample()
-    found, wanted = identify(block, written(tmp_path, "frf.csv", of_transfer(F, G, SIGMA))), by_scipy(G)
+    found, wanted = identify(block, written(tmp_path, "frf.csv", of_transfer(F, G, SIGMA)), **AT_REST), by_scipy(G)
     covariance = np.linalg.inv(wanted.jac.T @ wanted.jac)
     deviations = np.sqrt(np.diag(covariance))
     assert np.all(np.abs(found.values - wanted.x) < 1e-4 * deviations)
@@ -180,9 +181,9 @@ def test_a_drive_point_of_a_universal_file_has_names_of_both_ends(block, tmp_pat
     text = dataset([(7, 1), (7, -1)], 8, -G) + dataset([(7, -1), (7, -1)], 12, -((2 * np.pi * f) ** 2) * G)
     data = written(tmp_path, "drive.uff", text)
     names = {by[0]: ENDS[1], by[1]: ENDS[0], by[2]: "bodies.block.acceleration.x"}
-    np.testing.assert_allclose(identify(block, data, channels=names).values, TRUE, rtol=1e-7)
+    np.testing.assert_allclose(identify(block, data, channels=names, **AT_REST).values, TRUE, rtol=1e-7)
     turned = {by[0]: f"-{ENDS[1]}", by[1]: f"-{ENDS[0]}", by[2]: "-bodies.block.acceleration.x"}
-    np.testing.assert_allclose(identify(block, data, channels=turned).values, TRUE, rtol=1e-7)
+    np.testing.assert_allclose(identify(block, data, channels=turned, **AT_REST).values, TRUE, rtol=1e-7)
     with pytest.raises(ModelError, match="channels: '7x' is both an output and an input of the data: name 'output 7x'"):
         identify(block, data, channels={"7x": ENDS[0]})
 
@@ -219,7 +220,7 @@ def test_functions_are_predicted_and_fitted_with_modes(block, tmp_path):
     frf = written(tmp_path, "frf.csv", of_transfer(F, transfer(TRUE, F), SIGMA))
     run = written(tmp_path, "run.csv", of_history(T, decay(TRUE, T, mass=2.0)))
     modes = written(tmp_path, "modes.csv", f"mode,frequency,sigma\n1,{np.sqrt(TRUE[0] / TRUE[2]) / 2 / np.pi},1e-4\n")
-    found = identify(block, [(frf, None), (run, None), (modes, None)], hold_out=["joints.slide.stroke"])
+    found = identify(block, [(frf, None), (run, None), (modes, None)], hold_out=["joints.slide.stroke"], **AT_REST)
     np.testing.assert_allclose(found.values, TRUE, rtol=1e-6)
     before, after = found.held_out["joints.slide.stroke"]
     assert after < 1e-3 < 10.0 < before
@@ -269,6 +270,19 @@ def test_as_many_values_as_unknowns_tell_no_error_of_the_data(block, tmp_path):
     assert "of the data" not in str(told[0].message)
 
 
+def test_what_a_fit_of_transfer_functions_leaves_open_is_said(block, tmp_path):
+    """The block is released at 0.1 m, 180*0.1/2.2 m/s2 from rest; a value of zero has no logarithm."""
+    G = np.where(np.arange(len(F)) == 7, 0.0, transfer(TRUE, F))
+    data = written(tmp_path, "frf.csv", of_transfer(F, G))
+    said = r"about unsteady motion: .*8\.18 per s2.*; bodies.block.position.x by .*: values of zero, at 0\.964103 Hz"
+    with pytest.warns(FembWarning, match=said):
+        found = identify(block, data)
+    np.testing.assert_allclose(found.values, TRUE, rtol=1e-6)
+    with pytest.warns(FembWarning) as told:
+        identify(block, data, start="equilibrium")
+    assert "unsteady" not in str(told[0].message)
+
+
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
@@ -315,7 +329,8 @@ def test_a_size_that_a_parameter_may_have_is_no_unit(block, tmp_path):
     path = written(tmp_path, "data.csv", of_transfer(F, transfer(10.0 * TRUE, F), 1e-6))
     ranges = {"k": [100.0, 4e3], "c": [0.01, 50.0], "m": [1.0, 40.0]}
     entries = {"k": "springs.coil.stiffness", "c": "springs.coil.damping", "m": "bodies.block.mass"}
-    found = identify(block, path, {name: {"entry": entries[name], "range": ranges[name]} for name in entries})
+    by = {name: {"entry": entries[name], "range": ranges[name]} for name in entries}
+    found = identify(block, path, by, **AT_REST)
     np.testing.assert_allclose(found.values, 10.0 * TRUE, rtol=1e-6)
 
 
