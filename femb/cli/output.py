@@ -141,9 +141,9 @@ def damped(results: Any) -> str:
 
 def _of_forces(balance: float, largest: float, finer: str) -> str:
     """The judgement of forces, as in ``femb info``."""
-    from femb.results.verdicts import BALANCED, UNBALANCED
+    from femb.results.verdicts import BALANCED, ROUNDING, UNBALANCED
 
-    if balance <= BALANCED * largest:
+    if balance <= max(BALANCED * largest, ROUNDING):
         return ": good"
     return ": not resolved" if balance > UNBALANCED * largest else f": compare peak loads with a smaller {finer}"
 

@@ -9,6 +9,7 @@ from femb.cli.output import audit
 from femb.profiles import Polynomial
 from femb.recording.frames import unbalanced
 from femb.results.groups import EventRecord
+from femb.results.results import Results
 from femb.results.verdicts import AuditWatch, verdicts
 from femb.run.events import Event
 from femb.system.system import System
@@ -104,6 +105,14 @@ def test_a_run_whose_forces_are_not_resolved_says_so(method, poor, tmp_path):
     assert f"(largest force {largest:.2g} N" in line
     words = {"good": "N): good", "fair": "): compare peak loads with a smaller rtol", "poor": "): not resolved"}
     assert line.endswith(words[verdict.level])
+
+
+def test_forces_of_rounding_are_good_in_the_summary_as_in_the_verdict():
+    """Below 1e-7 N a balance may be that of strains of 1e-16, also beside forces that are rounding themselves."""
+    series = {"time": np.arange(2.0), "audit/force_balance": np.full(2, 7e-35)}
+    results = Results(series, attributes={"statistics": {"largest_force": 1e-35}})
+    (line,) = (text for text in audit(results).splitlines() if text.startswith("force balance"))
+    assert line.endswith("(largest force 1e-35 N): good")
 
 
 def test_forces_are_judged_by_the_largest_of_the_whole_run():
