@@ -500,6 +500,8 @@ def _unit(of: Response, own: Complexes) -> tuple[str, bool]:
         if far(at**power) < NEAR < far(np.ones(1)):
             words = f"(2 pi f)^{power} times those of the model: name the position, velocity or acceleration measured"
             return words, False
+    if of.kind == TRANSFER and np.median(np.abs(np.angle(of.values[some] / own[some]))) > np.pi - NEAR:
+        return "of the opposite sign to those of the model: name an end with a sign, as -bodies.tip.force.z", False
     return "", False
 
 

@@ -313,6 +313,7 @@ def test_bad_files_are_named(tmp_path, name, text, message):
         (of_history(T, decay(TRUE, T), "joints.slide.strok"), {}, "did you mean 'joints.slide.stroke'"),
         (of_transfer(F, 1e3 * transfer(TRUE, F)), {}, "times those of the model: are they in mm or mN"),
         (of_transfer(F, -((2 * np.pi * F) ** 2) * transfer(TRUE, F)), {}, r"\(2 pi f\)\^2 times those of the model"),
+        (of_transfer(F, -transfer(TRUE, F)), AT_REST, "measured values are of the opposite sign"),
         (of_transfer(F, transfer(TRUE, F)), {"hold_out": ["a"]}, "hold_out: no function 'a'; there are: bodies.block"),
         (of_transfer(F, transfer(TRUE, F)), {"hold_out": [1]}, "hold_out: got mode 1; the test has no modes|0 modes"),
         (of_transfer(F, transfer(TRUE, F)), {"hold_out": [" by ".join(ENDS[::-1])]}, "leaves no function to fit"),
