@@ -20,6 +20,7 @@ from femb.base.types import Complexes, Floats
 from femb.base.values import nearest, number_problem, numbered, shown, without_rounding
 from femb.elements.control.linear_law import LinearLaw
 from femb.linear.conserved import null_space, scales, without_conserved
+from femb.linear.loop_names import item_of, label, loop_states, place_of, six_of
 from femb.linear.margins import InjectedLoop, Margins, Mode, OpenedLoop, margins_of
 from femb.linear.modal_form import ClosedForm, KnownForm, LoopForm, ModalForm
 from femb.linear.sampled_motion import (
@@ -47,8 +48,6 @@ GONE = 1e-9
 KNOWN = 1e-14
 # Vibrations above half the rate of a law that a table lists.
 FAST = 6
-# Of the largest share in a mode: an item with less does not name it.
-NAMING = 0.8
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,12 +134,12 @@ class Loop(Tabled):
         if (known := self.plant.known) is not None:
             left, right = known.form.inverse.T @ left, known.form.change @ right
             rigid = KNOWN if isinstance(known.form, ModalForm) else RIGID
-        read = {_item(name) for law in self.laws for name in law.inputs}
+        read = {item_of(name) for law in self.laws for name in law.inputs}
         found: list[Mode] = []
         for k in np.argsort(np.abs(values), kind="stable"):
             if values[k].imag > rigid * np.max(np.abs(values)):
                 shares = np.abs(left[:, k] * right[:, k])
-                found.append(Mode(len(found) + 1, complex(values[k]), _label(self.plant.states, shares, read)))
+                found.append(Mode(len(found) + 1, complex(values[k]), label(self.plant.states, shares, read)))
         return tuple(found)
 
     def nearest_mode(self, omega: float) -> Mode | None:
@@ -159,7 +158,7 @@ class Loop(Tabled):
         end, queues = motion.common_period(), motion.waiting()
         blocks = motion.blocks(queues)
         motion.over(blocks, motion.instants(end), end)
-        return blocks.stacked(), _state_names(plant, self._sampled, queues), end
+        return blocks.stacked(), loop_states(plant, self._sampled, queues), end
 
     @property
     def common_period(self) -> float | None:
@@ -336,7 +335,7 @@ class Loop(Tabled):
         y = motion.outputs(blocks, more)[rows]
         motion.over(blocks, motion.instants(end), end, more, of_laws)
         whole = blocks.stacked()
-        states = tuple(_state_names(plant, self._sampled, queues))
+        states = tuple(loop_states(plant, self._sampled, queues))
         closed = StateSpace(
             whole[:, :size], whole[:, size:], y[:, :size], y[:, size:], states, names, all_outputs,
             units=self.plant.units, unsteady=self.plant.unsteady, dt=end, title=self.plant.title,
@@ -373,7 +372,7 @@ class Loop(Tabled):
         named = (*self.plant.states, *plant.states[len(plant.states) - sum(len(law.A) for law in self._continuous) :])
         x, more = np.zeros((len(named), 1)), np.zeros((len(plant.inputs), 1))
         for name, value in (start or {}).items():
-            x[_place(named, name), 0] = value
+            x[place_of(named, name), 0] = value
         self._carry(x, start or {})
         for name, value in (added or {}).items():
             more[plant.index("inputs", name), 0] = value
@@ -409,7 +408,7 @@ class Loop(Tabled):
         states, names = self.plant.states, known.form.model.names
         for of in ("", " rate"):
             for body in {name.rpartition(".")[0] for name in start if name.removesuffix(" rate") in names}:
-                given = {name: start.get(f"{name}{of}", 0.0) for name in names if name in _six(body)}
+                given = {name: start.get(f"{name}{of}", 0.0) for name in names if name in six_of(body)}
                 carried = known.form.carried(given) if any(given.values()) else None
                 for name, value in zip(names, carried if carried is not None else (), strict=carried is not None):
                     if name not in given and f"{name}{of}" in states:
@@ -507,43 +506,6 @@ def _named(closed: StateSpace, plant: StateSpace, set_: Sequence[str], read: Seq
     names = (*plant.states, *closed.states[form.change.shape[1] :])
     named = replace(closed, A=change @ closed.A @ inverse, B=change @ closed.B, C=closed.C @ inverse, states=names)
     return replace(named, form=InModes(own, named.A, named.B, named.C))
-
-
-def _six(body: str) -> tuple[str, ...]:
-    """The names of the displacements of a body, such as bodies.hub."""
-    return tuple(f"{body}.{turn}{axis}" for turn in ("", "turn_") for axis in "xyz") if "bodies." in body else ()
-
-
-def _place(names: Sequence[str], name: str) -> int:
-    """Index of a state. Raises ModelError: an unknown name."""
-    if name not in names:
-        raise ModelError(f"loop: no state {name!r}{nearest(name, names)}; there are: {', '.join(names)}")
-    return names.index(name)
-
-
-def _item(name: str) -> str:
-    """The item of a name, as bodies.hub of bodies.hub.turn.x."""
-    return ".".join(name.removesuffix(" rate").split(".")[:2])
-
-
-def _label(states: Sequence[str], shares: Floats, without: Iterable[str] = ()) -> str:
-    """The items that have most of a mode, by their shares (n,) of its states; not those ``without``, if others do."""
-    of_items: dict[str, float] = {}
-    for name, share in zip(states, shares, strict=True):
-        of_items[_item(name)] = of_items.get(_item(name), 0.0) + float(share)
-    others = {name: share for name, share in of_items.items() if name not in set(without) and share > 1e-6}
-    of_items = others or of_items
-    most = max(of_items.values())
-    return ", ".join(name for name, share in of_items.items() if share >= NAMING * most)
-
-
-def _state_names(plant: StateSpace, laws: Sequence[LinearLaw], queues: Sequence[int]) -> list[str]:
-    names = list(plant.states)
-    names += [f"controllers.{law.name}.held {name}" for law in laws for name in law.outputs]
-    names += [name for law in laws for name in law.states]
-    for law, count in zip(laws, queues, strict=True):
-        names += [f"controllers.{law.name}.waiting {k + 1} {name}" for k in range(count) for name in law.outputs]
-    return names
 
 
 def _without_zeros(matrix: Floats) -> Floats:

@@ -18,7 +18,7 @@ from femb import __version__
 from femb.base.descriptors import lock, opened
 from femb.base.errors import FembError, FembWarning, ModelError, Problem, ResultError
 from femb.base.progress import Reporter, counted
-from femb.base.values import as_numbers, shown, whole_number
+from femb.base.values import as_numbers, shown
 from femb.case.build import entry_in_si, texts_of
 from femb.case.compose import composed, entry_of
 from femb.case.parameters import common_number, document_of
@@ -31,7 +31,7 @@ from femb.study.runner import Described, LoopFamily, RunAnalyses, Runner, StudyR
 from femb.study.search import Search
 from femb.study.study import Study, read_study
 from femb.study.variables import OPTIMIZE, WORST
-from femb.study.workers import Runs, in_pool, in_process
+from femb.study.workers import Runs, carried_out, check_places
 
 # Preparation of a study: the checks that need its case, compiled kernels, and the units of its outputs.
 #
@@ -513,27 +513,6 @@ def compile_for(study: Study, progress: Reporter) -> None:
     # the trial tells what is wrong with the case
     with suppress(ModelError):
         compile_first(runner_of(study, None).described(study.rows[0]).model, progress)
-
-
-def check_places(workers: int, scheduler: str | None, cluster: str | None) -> None:
-    """Raise ModelError where it is not clear which processes are to carry out the runs."""
-    if not whole_number(workers) or workers < 0:
-        raise ModelError(f"workers: got {shown(workers)}, wanted a whole number of processes, 0 for this one")
-    if scheduler is not None and cluster is not None:
-        raise ModelError("scheduler and cluster: give one of the two")
-
-
-def carried_out(
-    runner: Runner, runs: Runs, workers: int, scheduler: str | None, cluster: str | None
-) -> Iterator[StudyRow]:
-    """The rows of runs as they are finished, from where they are carried out."""
-    if not runs:
-        return iter(())
-    if scheduler is not None or cluster is not None:
-        from femb.study.workers import on_cluster
-
-        return on_cluster(runner, runs, workers or None, scheduler, cluster)
-    return in_pool(runner, runs, workers) if workers else in_process(runner, runs)
 
 
 class _Report:

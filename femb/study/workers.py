@@ -17,6 +17,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from femb.base.errors import FembWarning, ModelError, ResultError, SolveError
+from femb.base.values import shown, whole_number
 from femb.numerics.threads import can_fork, core_count, has_forks
 
 if TYPE_CHECKING:
@@ -288,3 +289,22 @@ def _run_on_worker(runner: Runner, portion: Sequence[NumberedRun]) -> tuple[list
             rows.append(runner(*run))
             least = min(least, time.process_time() - begin)
     return rows, least
+
+
+def check_places(workers: int, scheduler: str | None, cluster: str | None) -> None:
+    """Raise ModelError where it is not clear which processes are to carry out the runs."""
+    if not whole_number(workers) or workers < 0:
+        raise ModelError(f"workers: got {shown(workers)}, wanted a whole number of processes, 0 for this one")
+    if scheduler is not None and cluster is not None:
+        raise ModelError("scheduler and cluster: give one of the two")
+
+
+def carried_out(
+    runner: Runner, runs: Runs, workers: int, scheduler: str | None, cluster: str | None
+) -> Iterator[StudyRow]:
+    """The rows of runs as they are finished, from where they are carried out."""
+    if not runs:
+        return iter(())
+    if scheduler is not None or cluster is not None:
+        return on_cluster(runner, runs, workers or None, scheduler, cluster)
+    return in_pool(runner, runs, workers) if workers else in_process(runner, runs)
