@@ -21,13 +21,16 @@ def ply_stress_at(shell: Group, chosen: Any = slice(None)) -> Floats:
         why = "its wall is of matrices, its walls have unlike plies, or the file is of an earlier version"
         raise ResultError(f"{shell.path}: has no stresses: {why}")
     loads = np.concatenate([shell["membrane_force"][chosen], shell["bending_moment"][chosen]], axis=-1)
-    # of all elements, or of each
-    recovery, of_heat = (shell[word].reshape(-1, *shell[word].shape[-4:]) for word in ("ply_recovery", "ply_heat"))
-    stress: Floats = np.einsum("epsil,kel->kepsi", recovery, loads)
+    stress: Floats = np.einsum("epsil,kel->kepsi", _by_element(shell["ply_recovery"]), loads)
     if "temperature" in shell:
         heat = np.stack([shell[word][chosen] for word in ("temperature", "temperature_gradient")], axis=-1)
-        stress += np.einsum("epsil,kel->kepsi", of_heat, heat)
+        stress += np.einsum("epsil,kel->kepsi", _by_element(shell["ply_heat"]), heat)
     return stress
+
+
+def _by_element(rows: Floats) -> Floats:
+    """Rows of plies (e, p, 2, 3, l) of elements, or (1, p, 2, 3, l) of all."""
+    return rows.reshape(-1, *rows.shape[-4:])
 
 
 def surface_stress_at(shell: Group, chosen: Any = slice(None)) -> Floats:
