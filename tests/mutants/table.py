@@ -228,7 +228,7 @@ MUTANTS = (
     Mutant("femb/system/parts.py",
            "inertia = about_origin - mass * (centre @ centre", "inertia = about_origin + mass * (centre @ centre",
            "tests/system/test_far_from_origin.py", "inertia about the mass centre"),
-    Mutant("femb/statics/path.py",
+    Mutant("femb/statics/path_measure.py",
            "return forward if before is None or forward.product(before) > 0.0 else back", "return forward",
            "tests/statics/test_static.py", "path beyond its limit load"),
     Mutant("femb/statics/stability.py",
