@@ -25,7 +25,7 @@ from femb.case.parameters import Parameter, TunedGain, read_parameters
 from femb.elements.control.linear_law import LinearLaw
 from femb.linear.conserved import without_conserved
 from femb.linear.linearise import laws_of
-from femb.linear.loop import Loop
+from femb.linear.loop import STABLE, Loop
 from femb.linear.norms import h2_norm
 from femb.linear.sampled_motion import part_of, with_continuous
 from femb.linear.state_space import StateSpace
@@ -527,7 +527,7 @@ class _FoundError(Exception):
 
 
 def _fixed(plant: StateSpace) -> Complexes:
-    """Poles of a plant that no law moves: inputs do not move them, or outputs do not show them."""
+    """Poles of a plant that decay and that no law moves: inputs do not move them, or outputs do not show them."""
     from scipy.linalg import eig
 
     if not len(plant.A):
@@ -535,7 +535,8 @@ def _fixed(plant: StateSpace) -> Complexes:
     values, left, right = eig(plant.A, left=True, right=True)
     moving, shown = np.linalg.norm(plant.B.T @ left, axis=0), np.linalg.norm(plant.C @ right, axis=0)
     still = (moving <= UNMOVED * moving.max()) | (shown <= UNMOVED * shown.max())
-    return np.asarray(values[still])
+    # one that grows is no less a fault for being the same with all laws
+    return np.asarray(values[still & (values.real < -STABLE * np.abs(values))])
 
 
 def _slowest(poles: Complexes) -> Floats:

@@ -12,6 +12,7 @@ from scipy.signal import tf2ss
 import femb
 from femb.elements.control.linear_law import low_pass
 from femb.linear.norms import gramian
+from femb.robust import tuning
 from femb.robust.bounds import recentred
 
 RATE, X, POLE = "bodies.hub.angular_velocity.x", "bodies.hub.torque.x", 3.0
@@ -223,6 +224,27 @@ def test_a_pole_that_no_law_moves_is_no_limit(tmp_path, period):
     gains = {"bandwidth": {"entry": "controllers.attitude.bandwidth", "range": [0.05, 0.3]}}
     found = femb.tune(path, gains, least="peak", peak=4.0, decay=0.02, starts=1, points=1)
     assert found.growth <= -0.02
+
+
+@pytest.mark.parametrize("growth", [0.03, -0.03])
+def test_a_pole_that_no_law_moves_counts_where_it_grows(growth):
+    """A rate that a law slows down by 1/s, beside a vibration of the plant that nothing moves."""
+    A = np.zeros((3, 3))
+    A[1:, 1:] = [[growth, 2.0], [-2.0, growth]]
+    plant = femb.StateSpace(
+        A,
+        np.array([[1.0], [0.0], [0.0]]),
+        np.array([[1.0, 0.0, 1.0]]),
+        np.zeros((1, 1)),
+        ("r", "x", "y"),
+        ("u",),
+        ("r",),
+    )
+    law = femb.LinearLaw(
+        "rate", np.zeros((0, 0)), np.zeros((0, 1)), np.zeros((1, 0)), [[-1.0]], inputs=["r"], outputs=["u"]
+    )
+    found = tuning._Plant(plant, [law]).response([law], np.geomspace(0.01, 10.0, 20))
+    assert found.growth == pytest.approx(growth if growth > 0.0 else -1.0, abs=1e-9)
 
 
 def test_what_cannot_be_tuned_is_named():
