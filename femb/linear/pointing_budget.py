@@ -5,6 +5,7 @@ Source: docs/theory/pointing_budget.md; ECSS-E-ST-60-10C, 2008; ESSB-HB-E-003, 2
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from femb.base.errors import ModelError
 from femb.base.html import Tabled
 from femb.base.types import Complexes, Floats
 from femb.base.values import number_problem
+from femb.elements.control.linear_law import LinearLaw
 from femb.linear.conserved import without_conserved
 from femb.linear.error_windows import ErrorMotion, continuous_errors, sampled_errors, step
 from femb.linear.linearise import loop
@@ -377,14 +379,20 @@ class _Errors:
         A = space.A if space.dt is None else space.A - np.eye(len(space.A))
         return np.asarray(space.D - space.C @ np.linalg.solve(A, space.B))
 
+    @cached_property
+    def _held(self) -> tuple[StateSpace, list[LinearLaw]]:
+        """The plant with its continuous laws, and the sampled ones."""
+        laws = self.loop.laws
+        plant = with_continuous(self.loop.plant, [law for law in laws if law.period is None])
+        return plant, [law for law in laws if law.period is not None]
+
     def _response(self, source: HarmonicSource, omega: float) -> Complexes:
         """(p,) the amplitude of the errors at a frequency; of sampled loops of their part at this frequency."""
         if not self.sampled:
             return np.asarray(self._space.transfer(1j * omega) @ source.at(omega))
         if any(x.endswith(" error") for x in source.inputs):
             raise ModelError.at(("sources", source.name, "inputs"), "of a sampled loop wanted inputs of the plant")
-        laws = [law for law in self.loop.laws if law.period is not None]
-        plant = with_continuous(self.loop.plant, [law for law in self.loop.laws if law.period is None])
+        plant, laws = self._held
         entering = np.zeros(len(plant.inputs), dtype=complex)
         np.add.at(entering, [plant.index("inputs", name) for name in source.inputs], source.at(omega))
         return fundamental(plant, laws, omega, entering, [plant.index("outputs", name) for name in self.names])
