@@ -47,8 +47,9 @@ WIDTHS = np.array([-4.0, -2.0, -1.2, -0.6, -0.2, 0.2, 0.6, 1.2, 2.0, 4.0])
 STEP, PROGRAMS, WAY, LEAST_WAY, PRICE, POLES = 1e-6, 60, 0.1, 1e-5, 30.0, 4
 # Evaluations, a gain, that look for stable loops. Part of a limit by which a plant may exceed it.
 STABILISING, WITHIN = 150, 1e-4
-# Steps to the summit of a peak. Bands of frequency without a peak have this size at least.
-REFINED, LOW = 4, 0.1
+# Steps to the summit of a peak. Bands of frequency without a peak have this size at least. Frequencies nearer to each
+# other, relative to them, are one: between those of equal poles sizes differ by rounding.
+REFINED, LOW, APART = 4, 0.1, 1e-6
 # Words for what is least.
 NOISE, PEAK = "noise", "peak"
 UNMOVED = 1e-8  # of the largest of all modes: what moves or shows one that no law moves is less
@@ -567,6 +568,7 @@ def noise_of(laws: Sequence[LinearLaw]) -> float:
 
 def _tops(omega: Floats, gain: Callable[[Floats], Floats]) -> tuple[Floats, Floats, Floats]:
     """Frequencies and heights of the local peaks of a gain and of its ends, and where it is least between peaks."""
+    omega = omega[np.diff(np.log(omega), prepend=-np.inf) > APART]
     x = np.log(omega)
     y = gain(omega)
     inner = np.flatnonzero((y[1:-1] > y[:-2]) & (y[1:-1] >= y[2:])) + 1

@@ -120,6 +120,15 @@ def test_the_largest_integral_gain_of_a_pid_law_is_that_of_its_polynomial(tmp_pa
     assert max(each.sensitivity for each in tuned.margins()) == pytest.approx(peak(found.gains["integral"]), rel=1e-5)
 
 
+def test_equal_poles_make_no_peaks_of_rounding():
+    """A gain that falls has none, at frequencies that differ by rounding, as those near poles of equal axes."""
+    near = 2.0 * (1.0 + np.finfo(float).eps * np.arange(12))
+    omega = np.sort(np.concatenate([np.geomspace(0.1, 10.0, 30), near]))
+    found = tuning._Response.of(np.zeros(1), omega, [lambda w: (1.0 + 1e-15 * np.sin(1e17 * w)) / (1.0 + w)])
+    assert found.at[0] == pytest.approx([0.1, 10.0])
+    assert len(found.valleys[0]) == 0
+
+
 NOTCH = """
 [bodies.hub]
 mass = 10.0
