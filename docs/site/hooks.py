@@ -104,6 +104,11 @@ def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files
     return FORMULA.sub(mathml, content)
 
 
+def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
+    """The page with a name of the theme's search dialogue for those who hear it."""
+    return output.replace('role="dialog"', 'role="dialog" aria-label="Search"')
+
+
 def mathml(match: re.Match[str]) -> str:
     """A formula of pymdownx.arithmatex as MathML."""
     text = html.unescape(match[2])

@@ -170,6 +170,32 @@ def test_every_page_fits_and_search_works_from_files(site, tmp_path):
         assert browser.problems == []
 
 
+# A page of each kind: prose with code, formulas, tables of fields, names of Python, pictures.
+KINDS = (
+    "index",
+    "howto/control",
+    "theory/beam",
+    "reference/case/joints",
+    "reference/python/control_loops",
+    "cases/boom_in_orbit",
+)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(PROGRAM is None, reason="no Chromium is installed")
+def test_pages_bar_nobody(site, tmp_path):
+    """No grave finding of axe: contrast, names of what is pressed, order of titles; on light and dark screens."""
+    found = {}
+    with Browser(tmp_path / "profile", 1280, 900) as browser:
+        for scheme in ("light", "dark"):
+            media = [{"name": "prefers-color-scheme", "value": scheme}]
+            browser.call("Emulation.setEmulatedMedia", features=media)
+            for kind in KINDS:
+                browser.open(site / f"{kind}.html", "document.readyState === 'complete'")
+                found[scheme, kind] = browser.barriers()
+    assert {place: barriers for place, barriers in found.items() if barriers} == {}
+
+
 @pytest.mark.slow
 def test_site_is_built_without_a_warning(site):
     beam = (site / "theory" / "beam.html").read_text()

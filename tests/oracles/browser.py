@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,9 @@ FLAGS = (
     *("--host-resolver-rules=MAP * ~NOTFOUND", "--force-color-profile=srgb"),  # no network
 )
 PATIENCE = 60.0  # s
+BARRIERS = """axe.run(document, { resultTypes: ["violations"], iframes: false }).then(({ violations }) => violations
+  .filter(({ impact }) => impact === "serious" || impact === "critical")
+  .map(({ id, nodes }) => `${id}, ${nodes.length} places: ${nodes[0].html.slice(0, 90)}`))"""
 # The browser reads commands from file 3 and answers to file 4.
 AS_3_AND_4 = """
 import fcntl, os, sys
@@ -98,6 +102,12 @@ class Browser:
         answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
+
+    def barriers(self) -> Any:
+        """Grave findings of axe for those who hear a page or see it badly: rules, with the first place of each."""
+        script = files("axe_core_python") / "axe.min.js"
+        self.value(f"{script.read_text()}; 0")
+        return self.value(BARRIERS)
 
     def picture(self, path: Path, **words: Any) -> bytes:
         """Write a PNG of what is seen; its bytes."""

@@ -510,6 +510,26 @@ def test_nothing_is_wider_than_a_phone(browser, tmp_path):
         browser.call("Emulation.clearDeviceMetricsOverride")
 
 
+def test_reports_bar_nobody(browser, tmp_path):
+    """No grave finding of axe on light and dark screens: of a run, of modes over a rate, of a search, of responses."""
+    k = np.arange(4.0)
+    searched = Sweep({"k": k, "width": k}, {"mass": 9.0 - k}, k > 4.0, [""] * 4, {}, wanted="least mass")
+    lines = femb.ModeSweep(
+        "wheels.disc.speed", k, 20.0 + k[:, None], *(np.ones((2, 4, 1))), ("b",), np.zeros((4, 1)), "rad/s"
+    )
+    space = femb.StateSpace(*(np.array([[x]]) for x in (-1.0, 1.0, 1.0, 0.0)), ("x",), ("force",), ("place",))
+    responses = Results.read(space.write(tmp_path / "linear.h5"))
+    try:
+        for results in (Results(*satellite()), Results(*plate()), searched, lines.sweep().results(), responses):
+            for scheme in ("light", "dark"):
+                media = [{"name": "prefers-color-scheme", "value": scheme}]
+                browser.call("Emulation.setEmulatedMedia", features=media)
+                opened(browser, results, tmp_path)
+                assert browser.barriers() == []
+    finally:
+        browser.call("Emulation.setEmulatedMedia", features=[])
+
+
 def test_notebooks_show_the_page_inline(browser, tmp_path):
     page = Path(tmp_path / "notebook.html")
     page.write_text(f"<!doctype html><html><body>{Results(*satellite()).show()._repr_html_()}</body></html>")

@@ -72,6 +72,7 @@ function drawAxes(picture, make, xs, ys, xlabel, ylabel) {
   picture.append(make("text", { class: "label", x: (left + width - right) / 2, y: height - 8, "text-anchor": "middle" }, xlabel));
   const middle = (height - bottom + top) / 2;
   picture.append(make("text", { class: "label", x: 14, y: middle, "text-anchor": "middle", transform: `rotate(-90 14 ${middle})` }, ylabel));
+  picture.setAttribute("aria-label", `${ylabel} over ${xlabel}`);
   return { across, upwards };
 }
 

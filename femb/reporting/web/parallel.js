@@ -6,7 +6,7 @@ const PARALLEL = { width: 820, height: 310, top: 52, bottom: 24, side: 60 };
 function parallelCoordinates(columns, runs, best, onchoice) {
   const { make } = emptyPicture();
   const { width, height, top, bottom, side } = PARALLEL;
-  const picture = make("svg", { viewBox: `0 0 ${width} ${height}`, role: "img" });
+  const picture = make("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": columns.map(({ label }) => label).join(", ") });
   const known = columns.map((column) => column.values.filter((value) => typeof value === "number"));
   const ranges = known.map((values) => ticksOf(values));
   const across = (c) => side + (c * (width - 2 * side)) / Math.max(1, columns.length - 1);
