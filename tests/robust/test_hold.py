@@ -101,8 +101,16 @@ def test_sensors_and_filters_are_read_after_their_delays():
     s = 3.0j
     of = Realisation(*(getattr(continuous[0], word) for word in "ABCD")).transfer(s)
     assert of == pytest.approx(np.exp(-0.75 * s * PERIOD) * np.eye(len(read)), abs=1e-8)
-    # that is not there yet is read at the next sample
-    late = held_laws([replace(sensor, delay=0.8 * PERIOD), later], law.outputs)[0]
-    of = Realisation(*(getattr(late, word) for word in "ABCD")).transfer(s)
-    assert of == pytest.approx(np.exp(-1.75 * s * PERIOD) * np.eye(len(read)), abs=1e-6)
+    # what is not there yet is read at the next sample; at the instant of a sample it is there
+    for delay, phase, periods in ((0.8, 0.75, 1.75), (0.75, 0.75, 0.75), (0.0, 1.0 - 1e-12, 0.0), (0.1, 0.0, 1.0)):
+        pair = [replace(sensor, delay=delay * PERIOD), replace(later, phase=phase * PERIOD)]
+        late = held_laws(pair, law.outputs)[0]
+        of = Realisation(*(getattr(late, word) for word in "ABCD")).transfer(s)
+        assert of == pytest.approx(np.exp(-periods * s * PERIOD) * np.eye(len(read)), abs=1e-6)
+    # a law without samples reads what is held, as the plant does, whatever the phase
+    after = replace(sensor, phase=0.5 * PERIOD)
+    read_by = replace(later, period=None, phase=0.0, delay=0.0)
+    of = Realisation(*(getattr(held_laws([after, read_by], law.outputs)[0], word) for word in "ABCD")).transfer(s)
+    held = (1.0 - np.exp(-s * PERIOD)) / (s * PERIOD) * np.exp(-0.1 * s)
+    assert of == pytest.approx(held * np.eye(len(read)), abs=1e-6)
     refuses("several periods", held_laws, [sensor, replace(later, period=0.3)], law.outputs)

@@ -1,5 +1,7 @@
 """Reduction over ranges: section 4 of the theory's numbers, of a hub with a beam of twenty cubic elements."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.linalg import eigh
@@ -59,3 +61,9 @@ def test_modes_with_their_derivatives_stay_valid_and_more_modes_do_not():
     nominal, _ = shapes_of([(middle, [])], 20)
     assert nominal.shape[1] > 20
     assert np.min(errors(nominal)) > 1e-3
+
+
+def test_modes_that_a_rate_alone_shows_are_kept():
+    middle = model_at(0.0, 0.0, 0.0)
+    of_rates = replace(middle, forces=0.0 * middle.forces, rate=middle.position, position=0.0 * middle.position)
+    assert shapes_of([(of_rates, [])], 3)[1] == pytest.approx(25.84579305, rel=1e-8)

@@ -1,6 +1,8 @@
 """Gains of controllers tuned over ranges: beside closed forms, and beside neighbours that are no better."""
 
 import math
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -39,12 +41,13 @@ def test_the_largest_gain_is_that_at_which_the_lightest_hub_has_the_peak():
 
     wanted = brentq(lambda gain: peak(gain, 3.2) - 1.5, 1.0, 100.0)
     found = femb.tune(
-        hub, {"gain": {"range": [1.0, 100.0], "value": 2.0}}, {"inertia": {"range": "20 %"}}, laws=rate_law,
+        hub, {"gain": {"range": [1.0, 100.0]}}, {"inertia": {"range": "20 %"}}, laws=rate_law,
         least=lambda loop: -float(np.abs(loop.laws[0].C.item())), peak=1.5, points=1, starts=1,
     )  # fmt: skip
     assert found.gains["gain"] == pytest.approx(wanted, rel=1e-4)
     assert found.peak == pytest.approx(1.5, rel=1e-4)
     assert any(each["inertia"] == pytest.approx(3.2) for each in found.plants)
+    assert found.begun["gain"] == pytest.approx(10.0)
 
 
 CASE = """
@@ -235,8 +238,9 @@ def test_a_pole_that_no_law_moves_is_no_limit(tmp_path, period):
     assert found.growth <= -0.02
 
 
+@pytest.mark.parametrize("period", [None, 0.1])
 @pytest.mark.parametrize("growth", [0.03, -0.03])
-def test_a_pole_that_no_law_moves_counts_where_it_grows(growth):
+def test_a_pole_that_no_law_moves_counts_where_it_grows(growth, period):
     """A rate that a law slows down by 1/s, beside a vibration of the plant that nothing moves."""
     A = np.zeros((3, 3))
     A[1:, 1:] = [[growth, 2.0], [-2.0, growth]]
@@ -250,10 +254,51 @@ def test_a_pole_that_no_law_moves_counts_where_it_grows(growth):
         ("r",),
     )
     law = femb.LinearLaw(
-        "rate", np.zeros((0, 0)), np.zeros((0, 1)), np.zeros((1, 0)), [[-1.0]], inputs=["r"], outputs=["u"]
-    )
+        "rate", np.zeros((0, 0)), np.zeros((0, 1)), np.zeros((1, 0)), [[-1.0]], inputs=["r"], outputs=["u"],
+        period=period,
+    )  # fmt: skip
+    slowed = -1.0 if period is None else np.log(1.0 - period) / period
     found = tuning._Plant(plant, [law]).response([law], np.geomspace(0.01, 10.0, 20))
-    assert found.growth == pytest.approx(growth if growth > 0.0 else -1.0, abs=1e-9)
+    assert found.growth == pytest.approx(growth if growth > 0.0 else slowed, abs=1e-9)
+
+
+def test_noise_of_several_laws_adds_in_squares_and_peaks_end_at_half_the_slowest_rate():
+    """A first-order law g p/(s + p) has the norm g sqrt(p/2)."""
+    laws = [*rate_law(2.0), *(replace(law, name="other") for law in rate_law(3.0))]
+    assert tuning.noise_of(laws) == pytest.approx(np.sqrt((4.0 + 9.0) * POLE / 2.0), rel=1e-9)
+    one, none = np.ones((2, 2)), np.zeros((1, 0))
+    plant = femb.StateSpace(-np.eye(2), np.eye(2), one, 0.0 * one, ("r", "q"), ("u", "w"), ("r", "q"))
+    laws = [femb.LinearLaw(f"law {name}", none.T @ none, none.T, none, [[-0.1]], inputs=[name], outputs=[to],
+                           period=period) for name, to, period in (("r", "u", 0.1), ("q", "w", 0.2))]  # fmt: skip
+    found = tuning._Plant(plant, laws).response(laws, np.geomspace(0.1, 100.0, 40))
+    assert all(0.5 * np.pi / 0.2 < at[-1] < np.pi / 0.2 for at in found.at)
+
+
+def test_a_thin_peak_between_frequencies_of_the_grid_is_found():
+    """S = (s^2 + c s + 1)/(s^2 + c s + 1 + k) has its peak k/(c w) at w = sqrt(1 + k)."""
+    c, k = 1e-4, 3.0
+    plant = femb.StateSpace([[0.0, 1.0], [-1.0, -c]], [[0.0], [1.0]], [[1.0, 0.0]], [[0.0]], "qv", ("u",), ("q",))
+    none = np.zeros((1, 0))
+    law = femb.LinearLaw("k", none.T @ none, none.T, none, [[-k]], inputs=["q"], outputs=["u"])
+    found = tuning._Plant(plant, [law]).response([law], np.geomspace(0.1, 10.0, 20))
+    assert found.peak == pytest.approx(k / (c * np.sqrt(1.0 + k)), rel=1e-6)
+
+
+def test_the_least_gain_is_that_of_the_slowest_plant_inside_of_the_range():
+    """Of a pole -(0.2 + (d - 0.3)^2) - k: from gains with which it is too slow, and at no corner."""
+
+    def plant(d):
+        return femb.StateSpace([[-0.2 - (d[0] - 0.3) ** 2]], [[1.0]], [[1.0]], [[0.0]], ("x",), ("u",), ("x",))
+
+    def law(gain):
+        none = np.zeros((1, 0))
+        return [femb.LinearLaw("k", none.T @ none, none.T, none, [[-gain]], inputs=["x"], outputs=["u"])]
+
+    form = SimpleNamespace(ranges=[None], normal=lambda _: np.zeros(1), at=plant, values=lambda d: {}, title="")
+    gains = tuning._Gains.of_function(law, tuning._gains_in(None, {"gain": {"range": [0.01, 10.0], "value": 0.02}}))
+    found = tuning._Tuning(form, gains, lambda loop: -float(loop.laws[0].D.item()), 2.0, 1.0).find(1, 1)
+    assert found.gains["gain"] == pytest.approx(0.8, rel=1e-3)
+    assert found.growth == pytest.approx(-1.0, rel=1e-3)
 
 
 def test_what_cannot_be_tuned_is_named():

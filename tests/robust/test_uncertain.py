@@ -1,5 +1,7 @@
 """Uncertain models in exact form, against models that are built at each set of values, and closed forms."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from models import refuses
@@ -10,6 +12,7 @@ from scipy.optimize import brentq
 
 import femb
 from femb.profiles import Step
+from femb.robust.ranges import UncertainRange
 
 
 def transfers(form, values, omega):
@@ -229,3 +232,11 @@ def test_python_control_closes_the_form_alike(form):
 )
 def test_ranges_that_make_no_model_are_named(by, message):
     refuses(message, femb.uncertain, satellite, by, laws=[LAW], points=2)
+
+
+@pytest.mark.parametrize("turning", [False, True])
+def test_values_of_a_range_and_its_coordinates_belong_together(turning):
+    of = SimpleNamespace(parameter=SimpleNamespace(name="angle"))
+    each = UncertainRange(of, 0.2, 1.4, turning)
+    assert [each.normal(each.value(d)) for d in (-1.0, -0.999, 0.3, 1.0)] == pytest.approx([-1.0, -0.999, 0.3, 1.0])
+    assert each.value(0.0) == pytest.approx(0.8)

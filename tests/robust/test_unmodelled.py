@@ -8,7 +8,7 @@ from scipy.io import loadmat
 
 import femb
 from femb.linear.norms import peak_gain
-from femb.robust.unmodelled import at_point, error_at, phase_of, weight_of
+from femb.robust.unmodelled import at_point, blocks_of, error_at, phase_of, weight_of, with_blocks
 from femb.robust.worst import proved_level
 
 X, TURN = "bodies.hub.torque.x", "bodies.hub.turn.x"
@@ -95,6 +95,25 @@ def test_the_error_of_an_output_enters_what_the_law_reads():
     of = at_point(form.closed(X), form.structure, 0, d, 1.0)
     for w, gain in zip((0.5, 4.0), L, strict=True):
         assert of.transfer(1j * w)[-1, -1] == pytest.approx(1.0 / (1.0 + gain), rel=1e-9)
+
+
+def test_errors_multiply_the_inputs_and_outputs_of_any_plant():
+    """(1 + W d) G (1 + W d) by frequency responses, of dynamic errors d of any size, and of one with a phase."""
+    rng, names = np.random.default_rng(3), (("p", "q", "r"), ("a", "b"), ("x", "y"))
+    A, B, C, D = (rng.standard_normal(shape) for shape in ((3, 3), (3, 2), (2, 3), (2, 2)))
+    plant = femb.StateSpace(A - 3.0 * np.eye(3), B, C, D, *names)
+    of = {"frequencies": [1.0, 30.0], "error": [0.1, 1.0]}
+    blocks = blocks_of({"read": {"at": "y", **of}, "set": {"at": "a", **of}}, *names[1:], [])
+    t, omega, size = np.array([0.2, -0.3]), 2.0, 0.6
+    found = at_point(with_blocks(plant, blocks, 0), (1, 1), 0, t, omega, size)
+    for s in (0.7j, 2.0j, 9.0j):
+        W = [each.weight.transfer(s).item() for each in blocks]
+        errors = [size * sign * (s - a) / (s + a) for sign, a in (error_at(x, omega) for x in t)]
+        y, u = (1.0 + w * error for w, error in zip(W, errors, strict=True))
+        assert found.transfer(s) == pytest.approx(np.diag([1.0, y]) @ plant.transfer(s) @ np.diag([u, 1.0]), rel=1e-9)
+    for phase in (0.0, 37.0, 180.0, 200.0, 360.0 - 1e-6):
+        wanted = 1.0 + W[0] * np.exp(1j * np.radians(phase))
+        assert blocks[0].realised(phase, 9.0).transfer(9.0j).item() == pytest.approx(wanted, abs=1e-5)
 
 
 def test_a_file_has_the_blocks_behind_the_parameters(tmp_path):

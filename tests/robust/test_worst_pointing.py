@@ -86,6 +86,14 @@ def test_every_measure_is_the_largest_of_a_scan(path):
     assert worst["RPE", TURN].found > 1.1 * worst["RPE", TURN].nominal
 
 
+def test_the_worst_of_a_loop_that_some_inertia_makes_unstable_is_infinite(path):
+    """The phase of hold and delay at the crossover is that of the law at an inertia between 20 and 40 kg m2."""
+    path.write_text(CASE.replace("outputs", "period = 0.5\ndelay = 1.0\noutputs"))
+    worst = femb.worst_pointing(path, TURN, NOISE, window=3.0)["APE", TURN]
+    assert worst.found == np.inf > worst.nominal
+    assert worst.parameters == {"inertia": LEAST}
+
+
 def test_the_worst_run_of_a_study_is_that_of_the_search(path, tmp_path):
     """As output of a study, of full models and of the form."""
     words = {"kind": "pointing_budget", "of": RATE, "window": 3.0, "measure": "RPE", "sources": NOISE}
