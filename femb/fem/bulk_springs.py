@@ -59,7 +59,6 @@ def _scalar(data: BulkData, card: Card, known: Mapping[int, float], points: Mapp
     else:
         raise ModelError(f"{card}: property {card.whole('PID')} of field 3 is no {'PMASS' if mass else 'PELAS'}")
     rows: dict[int, Floats] = {}
-    kinds = set()
     for k, sign in ((1, -1.0), (2, 1.0)):
         grid = card.whole(f"G{k}")
         if grid == 0:
@@ -67,13 +66,10 @@ def _scalar(data: BulkData, card: Card, known: Mapping[int, float], points: Mapp
         if simple and grid not in points:
             raise ModelError(f"{card}: {grid} is no SPOINT")
         component = 0 if grid in points else card.whole(f"C{k}")
-        row = component_row(data, card, grid, component, points)
-        kinds.add(max(component - 1, 0) // 3)
-        rows[grid] = np.asarray(rows.get(grid, 0.0) + sign * row)
-    unit = {frozenset({0}): "F/L", frozenset({1}): "FL"}.get(frozenset(kinds), "F")
-    if mass:
-        unit = {"F/L": "M", "FL": "ML2", "F": "ML"}[unit]
-        # of two ends, the mass is on their difference, as NASTRAN has it
+        # beside displacements in the file's unit, rotations are in rad
+        size = sign * (card.units.length if component > 3 else 1.0)
+        rows[grid] = np.asarray(rows.get(grid, 0.0) + size * component_row(data, card, grid, component, points))
+    unit = "M" if mass else "F/L"  # of two ends, the mass is on their difference, as NASTRAN has it
     return Spring(rows, np.array([[value * card.units.factor(unit)]]), mass)
 
 

@@ -1,6 +1,7 @@
 """Structures in NASTRAN bulk data: each card beside the same structure as items, closed forms and NASTRAN itself."""
 
 import json
+import math
 import re
 from pathlib import Path
 
@@ -302,7 +303,7 @@ def test_masses_rigid_elements_and_offsets(tmp_path):
 def test_rigid_elements_of_some_components(tmp_path):
     """A bar clamped at one end and pinned at the other by RBE2 of 123, in axes of the grid."""
     axes = "CORD2R,5,,0.,0.,0.,1.,0.,0.\n,0.,1.,0."
-    cards = [card + ",,,5" if card.startswith("GRID,17") else card for card in bars(16)]
+    cards = [card + ",5" if card.startswith("GRID,17") else card for card in bars(16)]
     turned = "PBAR,3,1,1.,1.,1.,1."
     far = ["GRID,100,,1.,0.,0.", "GRID,101,,2.,0.,0.", "CBAR,99,3,100,101,0.,0.,1.", "RBE2,9,100,123,17"]
     fe = read_structure(file_of(tmp_path / "a.bdf", *cards, axes, turned, *far))
@@ -325,17 +326,19 @@ def test_means_of_grids_are_interfaces_of_means(tmp_path):
     np.testing.assert_allclose(found.free, wanted.free, rtol=1e-8)
     np.testing.assert_allclose(found.body.K[:6, :6], wanted.body.K[:6, :6], rtol=1e-6, atol=1e-6 * wanted.body.K[0, 0])
     # weights, and rotations of a grid
-    ref = ["GRID,100,,1.,.125,0.", "RBE3,9,,100,12356,3.,123,5,1.,\n,123,1,1.,123,10", "RBE3,8,,100,4,1.,123456,5"]
-    fe = read_structure(file_of(tmp_path / "c.bdf", *cards, *ref))
+    ref = ["GRID,100,,1.,.125,0.", "RBE3,9,,100,12356,3.,123,5,1.,\n,123,1,1.,1346,10", "RBE3,8,,100,4,1.,123456,5"]
+    axes = [card + ",7" if card.startswith("GRID,10,") else card for card in cards]
+    fe = read_structure(file_of(tmp_path / "c.bdf", *axes, *ref, TURNED))
     row = {int(number): fe.dofs[k] for k, number in enumerate(fe.numbers)}
     ties = fe.joints.toarray()
     np.testing.assert_allclose(ties @ fe.rigid_motions(np.array([0.3, -0.2, 0.1])), 0.0, atol=1e-12)
-    # the motion of least squares, by weights on the equations
-    roots = np.repeat(np.sqrt([3.0, 1.0, 1.0]), 3)
+    # the motion of least squares, by weights on the equations; of the grid in turned axes y, x, ry and rx
     arms = np.array([[0.0, -0.125, 0.0], [-1.0, -0.125, 0.0], [0.0, 0.125, 0.0]])
-    A = np.vstack([np.hstack([np.eye(3), np.cross(np.eye(3), arm).T]) for arm in arms])
-    fit = np.linalg.pinv(roots[:, None] * A) * roots
-    places = np.concatenate([row[number][:3] for number in (5, 1, 10)])
+    turns = np.mean(np.linalg.norm(arms, axis=1)) ** 2
+    A = np.vstack([[np.hstack([np.eye(3), np.cross(np.eye(3), arm).T]), np.eye(6)[3:]] for arm in arms]).reshape(-1, 6)
+    weights = np.array([[3.0] * 3 + [0.0] * 3, [1.0] * 3 + [0.0] * 3, [1.0, 1.0, 0.0, turns, turns, 0.0]]).ravel()
+    fit = np.linalg.solve(A.T * weights @ A, A.T * weights)
+    places = np.concatenate([row[number] for number in (5, 1, 10)])
     np.testing.assert_allclose(ties[:5][:, places], -fit[[0, 1, 2, 4, 5]], atol=1e-12)
     np.testing.assert_allclose(ties[5, [row[100][3], row[5][3]]], [1.0, -1.0], atol=1e-12)
 
@@ -505,6 +508,11 @@ JOINS = {
              "CBUSH,5,4,1,2,0.,0.,1.\n,.2\nPBUSH,4,K,1.,2.,3.,4.+3,5.+3,6.+3"),
     "rigid": ("GRID,3,,.1,.2,.3\nRBE2,7,1,123456,3\nCELAS2,5,1000.,3,2,2,2",
               "GRID,3,,100.,200.,300.\nRBE2,7,1,123456,3\nCELAS2,5,1.,3,2,2,2"),
+    "matrix": ("CELAS2,6,1000.,1,2,2,2\nCONM1,5,1,,2.,,2.\n,2.,,-.4,,.3,.4\n,,.3,,,,,,.2",
+               "CELAS2,6,1.,1,2,2,2\nCONM1,5,1,,.002,,.002\n,.002,,-.4,,300.,.4\n,,300.,,,,,,200."),
+    "gap": ("CGAP,5,4,1,2\nPGAP,4,0.,,1000.,2.", "CGAP,5,4,1,2\nPGAP,4,0.,,1.,3."),
+    "equation": ("CELAS2,6,1000.,1,2,2,2\nMPC,1,2,2,1.,1,2,-1.\n,,1,6,-.3,1,4,.1",
+                 "CELAS2,6,1.,1,2,2,2\nMPC,1,2,2,1.,1,2,-1.\n,,1,6,-300.,1,4,100."),
 }  # fmt: skip
 
 
@@ -517,9 +525,36 @@ def test_rods_springs_and_rigid_elements_in_millimetres(tmp_path, join):
         fe = read_structure(path, unit)
         order = fe.dofs[np.argsort(fe.numbers)].ravel()
         found.append([each.toarray()[np.ix_(order, order)] for each in (fe.stiffness, fe.mass)])
+        if fe.joints is not None:
+            found[-1].append(fe.joints.toarray()[:, order])
+            np.testing.assert_allclose(fe.joints @ fe.rigid_motions(np.zeros(3)), 0.0, atol=1e-12)
     for mine, other in zip(*found, strict=True):
         assert np.abs(mine).max() > 0.0
         np.testing.assert_allclose(other, mine, rtol=1e-10, atol=1e-12 * np.abs(mine).max())
+
+
+def test_springs_between_displacements_and_rotations_in_millimetres(tmp_path):
+    """The force K (theta - u) of K in N/mm and u in mm turns by K u 1 mm."""
+    fe = read_structure(file_of(tmp_path / "a.bdf", *BOTH[1e-3], "CELAS2,5,7.,1,2,2,6", METALS[1e-3]), 1e-3)
+    ends = fe.dofs[np.argsort(fe.numbers)][[0, 1], [1, 5]]
+    wanted = 7e3 * np.array([[1.0, -1e-3], [-1e-3, 1e-6]])
+    np.testing.assert_allclose(fe.stiffness.toarray()[np.ix_(ends, ends)], wanted, rtol=1e-12)
+
+
+def test_a_product_of_inertia_leaves_shear_factors_out_and_a_chosen_set_other_equations(tmp_path):
+    both, line = (
+        ["GRID,1,,0.,0.,0.", "GRID,2,,1.,0.,0.", MATERIALS, "CBAR,1,2,1,2,0.,0.,1."],
+        "PBAR,2,1,1.-4,2.-9,3.-9,4.-9",
+    )
+    plain, given = (
+        read_structure(file_of(tmp_path / "a.bdf", *both, f"{line},,\n,\n,{factors},1.-9")).stiffness.toarray()
+        for factors in (",", ".5,.4")
+    )
+    np.testing.assert_array_equal(plain, given)
+    path = file_of(tmp_path / "b.bdf", *both, line, "MPC,1,2,2,1.,1,2,-1.")
+    assert read_structure(path).joints.shape[0] == 1
+    path.write_text(path.read_text().replace("CEND", "CEND\nSPC = 3"))
+    assert read_structure(path).joints is None
 
 
 TURNED = "CORD2R,7,,0.,0.,0.,1.,0.,0.\n,0.,1.,0."  # z along x, x along y, y along z
@@ -836,3 +871,29 @@ GOOD = [*grids(1, 1), *quads(1, 1, 2), "PSHELL,2,1,.01,1,,1", MATERIALS]
 )
 def test_what_is_not_read_is_named(tmp_path, cards, message):
     assert re.search(message, refused(tmp_path, *cards))
+
+
+BENT = [(math.cos(x), math.sin(x)) for x in (0.0, 0.5, 1.0)]
+BENT = [f"GRID,{1 + 3 * k + j},,{x!r},{y!r},{0.5 * j!r}" for k, (x, y) in enumerate(BENT) for j in (0, 1, 2)]
+ARC, OF_ARC = "CQUAD8,1,1,1,7,9,3,4,8\n,6,2", "PSHELL,1,1,.02,1,,1\nMAT1,1,1.+9,,0.,1000."
+
+
+def test_a_bent_shell_turns_without_stress_and_has_no_inertia_about_its_nodes(tmp_path):
+    """An element on an arc, of lumped masses; a side without its node is as with the node in its middle."""
+    path = file_of(tmp_path / "a.bdf", *BENT[:4], *BENT[5:], ARC, OF_ARC)
+    path.write_text(path.read_text().replace("PARAM,COUPMASS,1\n", ""))
+    fe = read_structure(path)
+    D = fe.rigid_motions(np.zeros(3))
+    np.testing.assert_allclose(fe.stiffness @ D, 0.0, atol=1e-9 * np.abs(fe.stiffness).max())
+    assert np.abs(fe.mass.toarray()[fe.dofs[:, 3:].ravel()]).max() == 0.0
+    assert (D.T @ fe.mass @ D)[0, 0] == pytest.approx(20.0, rel=1e-2)
+    flat = [each.replace("GRID,4,,", "GRID,4,,0.7701511529340699,0.42073549240394825,0.\n$") for each in BENT[:4]]
+    matrices = []
+    for cards in ([*flat, *BENT[5:], ARC], [*flat[:3], *BENT[5:], ARC.replace("9,3,4,8", "9,3,,8")]):
+        fe = read_structure(file_of(tmp_path / "b.bdf", *cards, OF_ARC))
+        tip = fe.dofs[np.isin(fe.numbers, [7, 8, 9])].ravel()
+        free = np.concatenate([tip, fe.dofs[fe.numbers == 4].ravel()])
+        matrices.append(fe.stiffness.toarray()[np.ix_(free, free)])
+    K, whole = matrices[1], matrices[0]
+    spread = np.vstack([np.eye(18), np.hstack([*(0.5 * np.eye(6) * (k == 0) for k in range(3))])])
+    np.testing.assert_allclose(spread.T @ whole @ spread, K, rtol=1e-9, atol=1e-9 * np.abs(K).max())

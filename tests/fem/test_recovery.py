@@ -223,6 +223,10 @@ def test_stresses_of_bars_rods_and_shells_and_their_punch_file(tmp_path):
     items = [float(text) for line in lines if not line.startswith("$") for text in line[18:].split()]
     assert len(items) == 15
     assert items[5:7] == pytest.approx([axial + max(0.0, A[1] - A[0]), axial + sum(A)], rel=1e-6)
+    rod = ["CROD,5,4,1,2", "PROD,4,1,1.-10,2.-15,.01"]
+    body = reduced(tmp_path, [*BOOM, *rod], ["root=1", "tip=3"], recover=["stresses=5"])
+    found = dict(zip(body.recovery_names, body.recovery[:, [0, 3]] @ [2e-4, 2e-3], strict=True))
+    assert found == pytest.approx({"rod 5 AXIAL": 7e10 * 1e-4, "rod 5 TORSION": 3.5e10 * 0.01 * 1e-3}, rel=1e-5)
     body = reduced(tmp_path, PLATE, ["root=1", "tip=3"], recover=["stresses=1,2"])
     bent = np.zeros(body.size)
     bent[0], bent[4], bent[2] = 1e-3, 0.01, -0.005  # 1 m is longer by 1e-3 and has the curvature 0.01 1/m
@@ -230,6 +234,11 @@ def test_stresses_of_bars_rods_and_shells_and_their_punch_file(tmp_path):
     for word in ("quad 1", "tria 2"):
         assert found[f"{word} SX@-0.005"] == pytest.approx(7e10 * (1e-3 - 0.005 * 0.01), rel=1e-6)
         assert found[f"{word} SX@0.005"] == pytest.approx(7e10 * (1e-3 + 0.005 * 0.01), rel=1e-6)
+    # a core has the stresses of its own bending stiffness: of eight times that of the sheet, an eighth by the moment
+    core = [card.replace("PSHELL,2,1,.01,1,,1", "PSHELL,2,1,.01,1,8.,1") for card in PLATE]
+    other = reduced(tmp_path, core, ["root=1", "tip=3"], recover=["stresses=1", "forces=1"])
+    cored = dict(zip(other.recovery_names, other.recovery @ bent, strict=True))
+    assert cored["quad 1 SX@0.005"] == pytest.approx(cored["quad 1 FX"] / 0.01 - 0.06 * cored["quad 1 MX"] / 8e-6)
     path = femb.fem.write_punch(tmp_path / "s.pch", body.recovery_names, body.recovery @ bent)
     lines = [line[:72] for line in path.read_text().splitlines() if not line.startswith("$")]
     items = [float(text) for line in lines[:6] for text in line[18:].split()]

@@ -9,6 +9,7 @@ from models import refuses, winged_satellite
 
 from femb.base.errors import FembWarning, ModelError
 from femb.handover import hinged_panels, hybrid_coordinates, sliding_masses
+from femb.numerics.rotations import cross_matrix, rigid_transport
 
 KINDS = (sliding_masses, hinged_panels)
 
@@ -87,8 +88,21 @@ def test_file(plant, tmp_path):
         assert sum(len(document[word]) for word in document if isinstance(document[word], list)) == 2
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_hub_keeps_its_mass_centre(plant, kind):
+    """Of a hub with a mass off its axes, by the moments of all masses."""
+    rows = rigid_transport(np.array([0.1, 0.2, 0.3]))[:3]
+    found = kind(replace(plant, hub_mass=plant.hub_mass + 50.0 * rows.T @ rows))
+    np.testing.assert_allclose(found.mass[3:, :3], found.mass[0, 0] * cross_matrix(found.centre), atol=1e-9)
+
+
 def test_a_hub_that_would_be_no_body_is_refused(plant):
-    """Both planes of bending by point masses at the same place, on a light hub."""
+    """One moment of inertia above the sum of the others, and both planes of bending by point masses at the same place,
+    on a light hub."""
+    bare = sliding_masses(plant).mass
+    long = replace(plant, hub_mass=plant.hub_mass - bare + np.diag([500.0, 500.0, 500.0, 100.0, 100.0, 210.0]))
+    with pytest.raises(ModelError, match=r"hub 'hub': what remains is no rigid body"):
+        sliding_masses(long)
     light = replace(plant, hub_mass=np.diag([500.0, 500.0, 500.0, 1.0, 1.0, 1.0]))
     with pytest.raises(ModelError, match=r"hub 'hub': what remains is no rigid body.*one plane of bending"):
         sliding_masses(light, {"left yoke": (1, 2), "right yoke": (1, 2)})
@@ -131,6 +145,9 @@ def test_a_small_screw_is_left_out_and_said(plant, kind, tmp_path):
     np.testing.assert_allclose(found.left_out, lines, rtol=1e-9)
     np.testing.assert_array_equal(kind(plant, {"left yoke": (1,)}).left_out, 0.0)
     lacking = crooked.appendages[0].coupling[0] - found.coupling[0]
+    if kind is hinged_panels:
+        along = turn / np.linalg.norm(turn)
+        np.testing.assert_allclose(lacking[:3], (line @ along) * along, atol=1e-9 * np.linalg.norm(line))
     lacking, whole = (lacking[3:], turn) if kind is sliding_masses else (lacking[:3], line)
     assert np.linalg.norm(lacking) == pytest.approx(lines * np.linalg.norm(whole), rel=1e-6)
     document = json.loads(found.write(tmp_path / "model.json").read_text())
