@@ -11,6 +11,7 @@ import pytest
 import shared_runs
 from checkout import CASES
 from models import of_parts, slender_boom
+from oracles import firefox
 from oracles.browser import PROGRAM, Browser
 from oracles.synthetic_results import flexible, plate, satellite
 
@@ -510,17 +511,22 @@ def test_nothing_is_wider_than_a_phone(browser, tmp_path):
         browser.call("Emulation.clearDeviceMetricsOverride")
 
 
+def searched():
+    """The runs of a search by two parameters."""
+    k = np.arange(4.0)
+    return Sweep({"k": k, "width": k}, {"mass": 9.0 - k}, k > 4.0, [""] * 4, {}, wanted="least mass")
+
+
 def test_reports_bar_nobody(browser, tmp_path):
     """No grave finding of axe on light and dark screens: of a run, of modes over a rate, of a search, of responses."""
     k = np.arange(4.0)
-    searched = Sweep({"k": k, "width": k}, {"mass": 9.0 - k}, k > 4.0, [""] * 4, {}, wanted="least mass")
     lines = femb.ModeSweep(
         "wheels.disc.speed", k, 20.0 + k[:, None], *(np.ones((2, 4, 1))), ("b",), np.zeros((4, 1)), "rad/s"
     )
     space = femb.StateSpace(*(np.array([[x]]) for x in (-1.0, 1.0, 1.0, 0.0)), ("x",), ("force",), ("place",))
     responses = Results.read(space.write(tmp_path / "linear.h5"))
     try:
-        for results in (Results(*satellite()), Results(*plate()), searched, lines.sweep().results(), responses):
+        for results in (Results(*satellite()), Results(*plate()), searched(), lines.sweep().results(), responses):
             for scheme in ("light", "dark"):
                 media = [{"name": "prefers-color-scheme", "value": scheme}]
                 browser.call("Emulation.setEmulatedMedia", features=media)
@@ -528,6 +534,18 @@ def test_reports_bar_nobody(browser, tmp_path):
                 assert browser.barriers() == []
     finally:
         browser.call("Emulation.setEmulatedMedia", features=[])
+
+
+@pytest.mark.skipif(firefox.PROGRAM is None, reason="no Firefox is installed")
+def test_reports_open_in_firefox(tmp_path):
+    """Whole, with the structure, or, where this browser has no WebGL, with a sentence in its place."""
+    plots = "document.querySelectorAll('.uplot, svg.chart, .chart svg').length"
+    with firefox.Firefox(tmp_path / "profile") as browser:
+        for results, drawn in ((Results(*satellite()), 2), (Results(*plate()), 1), (searched(), 1)):
+            browser.open(femb.report(results, tmp_path / "report.html"))
+            assert browser.value(plots) >= drawn
+            if isinstance(results, Results) and not browser.value("femb.player !== null"):
+                assert "The animation needs WebGL" in browser.value("document.querySelector('main').textContent")
 
 
 def test_notebooks_show_the_page_inline(browser, tmp_path):
