@@ -141,6 +141,7 @@ from femb.elements.control.function import SampledController as SampledControlle
 
 # Parts of descriptions, which are not items.
 from femb.elements.control.reference import AttitudeReference as AttitudeReference
+from femb.elements.control.schedule import GainSchedule as GainSchedule
 from femb.elements.beam.shape import Path as Path
 from femb.elements.beam.laminate import Ply as Ply
 from femb.elements.beam.laminate import Material as Material

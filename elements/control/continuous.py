@@ -20,9 +20,10 @@ import numpy as np
 
 from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
-from femb.elements.control.control_law import InLoop, LinearControl, Setting
+from femb.elements.control.control_law import InLoop, LinearControl, Matrices, Setting
 from femb.elements.control.errors import Errors
 from femb.elements.control.linear_law import Realisation
+from femb.elements.control.schedule import ScheduledControl, law_of
 from femb.elements.control.signals import NO_ARRAYS, Moment, Rows, Signal, law_outputs, rows_of
 from femb.elements.joint.coordinates import JointCoordinates
 from femb.layout.element import Batch, Input, LowRank
@@ -82,6 +83,9 @@ def free_of_accelerations(item: InLoop, law: LinearControl) -> tuple[LinearContr
     leads: list[tuple[Signal, Floats]] = []
     if not any(signal.integrated for signal in errors.signals):
         return law, leads
+    if isinstance(law, ScheduledControl):
+        text = "reads an acceleration with gains by a table: give the controller a period, or leave its schedule out"
+        raise ModelError.at((item.table, item.name, "schedule"), text)
     A, B, C, D = law.realisation
     signals: list[Signal] = []
     of_B: list[Floats] = []
@@ -115,11 +119,11 @@ def free_of_accelerations(item: InLoop, law: LinearControl) -> tuple[LinearContr
 
 def output_signal(item: Any, layout: Layout, model: ModelView) -> Signal:
     """The output of a continuous controller by its states and what it reads. Raises ModelError: it has a reference."""
-    law = item.law(layout, model)
-    law, _ = free_of_accelerations(item, law)
-    errors, (A, _, C, D) = law.errors, law.realisation
-    first = layout.internal_number(item.table, item.name, "state 1") if len(A) else 0
-    z, name = layout.internal_v[first : first + len(A)], f"{item.table}.{item.name}"
+    given: Any = law_of(item, layout, model)
+    law, _ = free_of_accelerations(item, given)
+    errors, n = law.errors, len(law.realisation.A)
+    first = layout.internal_number(item.table, item.name, "state 1") if n else 0
+    z, name = layout.internal_v[first : first + n], f"{item.table}.{item.name}"
     if errors.constant is None:
         raise ModelError(f"is the output of a law with a reference that moves: give {name} a period")
     reference = errors.constant
@@ -128,17 +132,20 @@ def output_signal(item: Any, layout: Layout, model: ModelView) -> Signal:
         return [each.value(state, NO_ARRAYS) for each in errors.signals]
 
     def value(state: Any, discrete: Any) -> Floats:
+        _, _, C, D = law.matrices(law.place(state)).realisation
         return np.asarray(C @ state.v[z] + D @ errors.of(values(state), reference))
 
     def rows(t: float, q: Floats, v: Floats) -> Rows:
         at = Moment(q, v, t, JointCoordinates(layout).motion(q[None], v[None])[0][0])
-        by_pose, by_velocity = by_motion(errors, values(at), reference, q, v)
+        y = errors.of(values(at), reference)
+        motion = by_motion(errors, values(at), reference, q, v)
+        _, C, D, by_pose, by_velocity = with_schedule(law, at, y, z, motion)
         by_velocity = D @ by_velocity
         by_velocity[:, z] += C
         return D @ by_pose, by_velocity
 
     width, unit = item.width_and_unit(layout, model)
-    exact = all(each.rows is not None for each in errors.signals)
+    exact = all(each.rows is not None for each in (*errors.signals, *filter(None, [law.signal])))
     return Signal(name, unit, width, value, law_outputs(name, width), rows if exact else None)
 
 
@@ -150,6 +157,31 @@ def by_motion(errors: Errors, values: list[Floats], reference: Floats, q: Floats
         by_pose += derivative @ pose
         by_velocity += derivative @ velocity
     return by_pose, by_velocity
+
+
+def with_schedule(
+    law: LinearControl, at: Moment, y: Floats, z: Ints, motion: Rows, taken: Floats | None = None
+) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    """B, C, D of a law at a state with the errors y, and what ``by_motion`` gives of these; with a schedule its signal,
+    by which B x and so on change, and the states z, whose rates differ from those of its first row, are errors too.
+
+    taken (k,) : what limits take from its commands.
+    """
+    x = law.place(at)
+    (A, B, C, D), _ = law.matrices(x)
+    by_pose, by_velocity = motion
+    if not isinstance(law, ScheduledControl):
+        return B, C, D, by_pose, by_velocity
+    (dA, dB, dC, dD), leads = law.slopes(x)
+    states = at.v[z]
+    rates = dA @ states + dB @ y
+    if leads is not None and taken is not None:
+        rates = rates + leads @ taken
+    pose, velocity = rows_of(law.signal)(np.nan, at.q, at.v)
+    n, own = len(z), np.eye(len(at.v))[z]
+    B = np.hstack([B, rates[:, None], A - law.realisation.A])
+    D = np.hstack([D, (dC @ states + dD @ y)[:, None], np.zeros((len(D), n))])
+    return B, C, D, np.vstack([by_pose, pose, 0.0 * own]), np.vstack([by_velocity, velocity, own])
 
 
 class ContinuousBatch(Batch):
@@ -166,11 +198,11 @@ class ContinuousBatch(Batch):
         inputs: list[Input] = []
         start = 0
         for item in items:
-            law = item.law(layout, model)
+            law = law_of(item, layout, model)
             if not isinstance(law, LinearControl):
                 raise ModelError.at((item.table, item.name, "period"), "is missing: this law is sampled")
             law, leads = free_of_accelerations(item, law)
-            for signal in law.errors.signals:
+            for signal in (*law.errors.signals, *filter(None, [law.signal])):
                 if signal.rows is None:
                     text = f"is missing: {signal.name!r} has no exact derivatives, or is sampled"
                     raise ModelError.at((item.table, item.name, "period"), text)
@@ -234,13 +266,12 @@ class ContinuousBatch(Batch):
             coordinates = self.coordinates.unwrapped(values, u[first : first + self.coordinates.count])
         return Moment(q, v, np.nan, coordinates)
 
-    def commands(self, loop: _Loop, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats, list[Floats]]:
-        """Commands before their limits (k,), errors (m,), and the values of the signals."""
-        at = self.moment(u, q, v)
+    def commands(self, loop: _Loop, u: Floats, at: Moment) -> tuple[Floats, Floats, list[Floats], Matrices]:
+        """Commands before their limits (k,), errors (m,), the values of the signals, and the matrices of the law."""
         values = [each.value(at, NO_ARRAYS) for each in loop.signals]  # type: ignore[arg-type]
         y = loop.law.errors.of(values, self.reference(loop, u))
-        _, _, C, D = loop.law.realisation
-        return C @ v[loop.z] + D @ y, y, values
+        of = loop.law.matrices(loop.law.place(at))
+        return of.realisation.C @ at.v[loop.z] + of.realisation.D @ y, y, values, of
 
     def reference(self, loop: _Loop, u: Floats) -> Floats:
         """The numbers of the reference."""
@@ -253,17 +284,17 @@ class ContinuousBatch(Batch):
     def _add(self, u: Floats, q: Floats, v: Floats, a: Floats, factors: Floats, out: Floats) -> None:
         """Add the rows of the states, and the forces of the commands on each table."""
         for loop in self.loops:
-            A, B, _, _ = loop.law.realisation
-            commands, given, y = self._of_loop(loop, u, q, v)
+            commands, given, y, laws = self._of_loop(loop, u, q, v)
             weights = np.zeros(given.shape[1])
             for setting in loop.settings:
                 weights[setting.part] = factors[1 + self._tables.index(setting.item.table)]
             out -= (weights * given) @ loop.G
             if loop.z.size:
-                rows = a[:, loop.z] - v[:, loop.z] @ A.T - y @ B.T
-                if loop.law.tracking is not None:
-                    rows -= (given - commands) @ loop.law.tracking.T
-                out[:, loop.z] += factors[0] * rows
+                for k, ((A, B, _, _), tracking) in enumerate(laws):
+                    rows = a[k, loop.z] - A @ v[k, loop.z] - B @ y[k]
+                    if tracking is not None:
+                        rows -= tracking @ (given[k] - commands[k])
+                    out[k, loop.z] += factors[0] * rows
 
     def continuous_commands(self, u: Floats, q: Floats, v: Floats) -> dict[str, Floats]:
         result: dict[str, Floats] = {}
@@ -272,13 +303,13 @@ class ContinuousBatch(Batch):
             result |= {setting.label: given[:, setting.part] for setting in loop.settings}
         return result
 
-    def _of_loop(self, loop: _Loop, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats]:
-        """Commands (s, k), the same within their limits, and errors (s, m)."""
+    def _of_loop(self, loop: _Loop, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats, list[Matrices]]:
+        """Commands (s, k), the same within their limits, errors (s, m), and the matrices at each state."""
         limits = loop.law.limits
-        each = [self.commands(loop, *state) for state in zip(u, q, v, strict=True)]
-        commands: Floats = np.reshape([wanted for wanted, _, _ in each], (len(q), len(limits)))
-        errors: Floats = np.reshape([y for _, y, _ in each], (len(q), loop.law.errors.width))
-        return commands, np.clip(commands, -limits, limits), errors
+        each = [self.commands(loop, state[0], self.moment(*state)) for state in zip(u, q, v, strict=True)]
+        commands: Floats = np.reshape([wanted for wanted, *_ in each], (len(q), len(limits)))
+        errors: Floats = np.reshape([y for _, y, *_ in each], (len(q), loop.law.errors.width))
+        return commands, np.clip(commands, -limits, limits), errors, [of for *_, of in each]
 
     def masses(self) -> list[MassMatrix]:
         return [
@@ -302,16 +333,18 @@ class ContinuousBatch(Batch):
         return self.low_rank_tangent(u, q, v)
 
     def _low_rank(self, loop: _Loop, u: Floats, q: Floats, v: Floats) -> LowRank:
-        _, B, C, D = loop.law.realisation
-        commands, y, values = self.commands(loop, u, q, v)
-        by_pose, by_velocity = by_motion(loop.law.errors, values, self.reference(loop, u), q, v)
-        m, k = len(y), len(commands)
+        at, limits = self.moment(u, q, v), loop.law.limits
+        commands, y, values, of = self.commands(loop, u, at)
+        motion = by_motion(loop.law.errors, values, self.reference(loop, u), q, v)
+        taken = np.clip(commands, -limits, limits) - commands
+        B, C, D, by_pose, by_velocity = with_schedule(loop.law, at, y, loop.z, motion, taken)
+        m, k = len(by_pose), len(commands)
         left, damping, stiffness = np.zeros((3, len(v), m + k))
-        free = np.abs(commands) <= loop.law.limits
+        free = np.abs(commands) <= limits
         left[loop.z, :m] = -B
         left[:, m:] = -(loop.G * free[:, None]).T
-        if loop.law.tracking is not None:
-            left[loop.z, m:] = loop.law.tracking * ~free
+        if of.tracking is not None:
+            left[loop.z, m:] = of.tracking * ~free
         damping[:, :m], damping[:, m:] = by_velocity.T, (D @ by_velocity).T
         damping[loop.z, m:] += C.T
         stiffness[:, :m], stiffness[:, m:] = by_pose.T, (D @ by_pose).T

@@ -10,7 +10,7 @@ from femb.base.types import Floats
 from femb.elements.control.errors import Errors
 from femb.elements.control.linear_law import LinearLaw, Realisation
 from femb.elements.control.sample_kernels import linear_step
-from femb.elements.control.signals import AXES, law_outputs
+from femb.elements.control.signals import AXES, Moment, Signal, law_outputs
 from femb.layout.commands import Command, TakesCommands
 from femb.layout.layout import Layout
 from femb.layout.views import ModelView, StateView
@@ -45,6 +45,8 @@ class InLoop(Protocol):
     def delay(self) -> float: ...
     @property
     def atol(self) -> float: ...
+    @property
+    def schedule(self) -> "Any | None": ...
 
     def settings(self, layout: Layout, model: ModelView) -> "list[Setting]":
         """Its commands."""
@@ -54,6 +56,13 @@ class InLoop(Protocol):
 
     def law(self, layout: Layout, model: ModelView) -> "Law":
         """Its law."""
+
+
+class Matrices(NamedTuple):
+    """The matrices of a linear law at one instant; tracking (n, k) or None."""
+
+    realisation: Realisation
+    tracking: Floats | None
 
 
 class Law:
@@ -95,6 +104,17 @@ class LinearControl(Law):
         # of the kernel ``linear_step``, which takes arrays of one kind
         self.arrays = tuple(np.array(each, order="C") for each in (*realisation, self.limits, held, leads))
 
+    # over which its matrices are a table
+    signal: Signal | None = None
+
+    def place(self, state: StateView | Moment) -> float:
+        """The value of that signal at a state; zero without a schedule."""
+        return 0.0 if self.signal is None else float(self.signal.value(state, {})[0])  # type: ignore[arg-type]
+
+    def matrices(self, x: float) -> Matrices:
+        """Its matrices where the signal of its schedule is x."""
+        return Matrices(self.realisation, self.tracking)
+
     def read(self, t: float, state: StateView, discrete: Mapping[str, Floats]) -> Floats:
         values = [each.value(state, discrete) for each in self.errors.signals]
         return self.errors.of(values, self.errors.reference(t))
@@ -104,8 +124,11 @@ class LinearControl(Law):
         linear_step(*self.arrays, x, y, u, new)
         return u, new
 
-    def on_plant(self, item: InLoop, layout: Layout, model: ModelView) -> LinearLaw:
-        """The law on the outputs and inputs of the linear plant, about the reference at the start."""
+    def on_plant(self, item: InLoop, layout: Layout, model: ModelView, at: Moment | None = None) -> LinearLaw:
+        """The law on the outputs and inputs of the linear plant, about the reference at the start.
+
+        at : the state of which a schedule has its gains, by default the start.
+        """
         from scipy.linalg import block_diag
 
         A, B, C, D = self.realisation

@@ -41,10 +41,21 @@ from femb.elements.control.sample_kernels import (
     act,
     sample,
 )
+from femb.elements.control.schedule import (
+    GainSchedule,
+    ScheduledControl,
+    check_schedule,
+    law_of,
+    recorded,
+    start_of,
+    take_first_row,
+    true_signal,
+)
 from femb.elements.control.sensor import Sensor, columns_of_item
 from femb.elements.control.signals import (
     ARRIVED,
     TRUE,
+    Moment,
     Signal,
     held_signal,
     is_of,
@@ -88,6 +99,18 @@ class Controller(Item):
     atol: Annotated[float, Unit("own"), POSITIVE] = 1e-6
     """of a continuous controller, the absolute tolerance of its states at the default rtol, in their unit"""
 
+    schedule: GainSchedule | None = None
+    """gains that follow a signal, as the angle of an array"""
+
+    # Keys that a schedule may set.
+    gains_by_table: ClassVar[tuple[str, ...]] = ()
+
+    def __post_init__(self) -> None:
+        double = take_first_row(self)
+        with Checks(self, self.table, self.name) as check:
+            self.check(check)
+            check_schedule(self, check, double)
+
     def check(self, check: Checks) -> None:
         if self.period is None and not {"phase", "delay", "period"} & check.bad:
             for word in ("phase", "delay"):
@@ -103,6 +126,12 @@ class Controller(Item):
                 f"{fast[0].frequency:.3g} Hz, is above half of that, and comes back as a slow motion; filter it before "
                 "it is sampled (sensors with integrating = true), or sample faster"
             )
+        if self.schedule is not None:
+            layout, model = at.system.layout, at.system.model
+            law = law_of(self, layout, model)
+            x = true_signal(self, layout, model).value(start_of(layout), {})  # type: ignore[arg-type]
+            if isinstance(law, ScheduledControl) and (text := law.outside(float(x[0]))):
+                yield text
 
     # What it reads and sets
 
@@ -125,7 +154,7 @@ class Controller(Item):
                 text = f"sets {name!r}; there are the commands {listed}{nearest(name, known)}"
                 raise ModelError.at(self._path, text)
             for other in model.items():
-                if other is not self and isinstance(other, Controller) and name in other.sets:
+                if other.name != self.name and isinstance(other, Controller) and name in other.sets:
                     raise ModelError.at(
                         self._path,
                         f"sets {name!r}, which controllers.{other.name} sets too: let one of them do so, and read the "
@@ -185,12 +214,12 @@ class Controller(Item):
     def law(self, layout: Layout, model: ModelView) -> "Law":
         """Its law in a layout, whose numbers are known."""
 
-    def linear_law(self, layout: Layout, model: ModelView) -> LinearLaw:
-        """Its law on small changes. Raises ModelError where it has none."""
-        law = self.law(layout, model)
+    def linear_law(self, layout: Layout, model: ModelView, at: Moment | None = None) -> LinearLaw:
+        """Its law on small changes about a state, by default the start. Raises ModelError where it has none."""
+        law = law_of(self, layout, model)
         if not isinstance(law, LinearControl):
             raise ModelError.at(self._path, "has no linear law: a function in Python; give one of the kind state_space")
-        return law.on_plant(self, layout, model)
+        return law.on_plant(self, layout, model, at)
 
     def fixed(self, layout: Layout, model: ModelView) -> Self:
         """Itself with gains that do not follow a changed model; the same object where they are given."""
@@ -268,7 +297,7 @@ class Controller(Item):
             columns = columns_of_item(item, system, "output", "sample_output", names=names)
             names_of = {word: json.dumps(list(getattr(item, word))) for word in ("reads", "sets")}
             attributes[f"controllers/{item.name}"] = {"columns": columns, **names_of}
-        return Records(attributes=attributes)
+        return Records(attributes=attributes, series=recorded(items, system))
 
     @staticmethod
     def batches(items: list[Any], layout: Layout, model: ModelView) -> list[Batch]:
@@ -330,7 +359,7 @@ class ControllerSamples:
     @cached_property
     def law(self) -> Law:
         """The law; the numbers of the layout are known after its declarations."""
-        return self.item.law(self.layout, self.model)
+        return law_of(self.item, self.layout, self.model)
 
     @cached_property
     def arrives(self) -> bool:
@@ -401,11 +430,13 @@ class ControllerSamples:
         for signal in errors.signals:
             if signal.place is None:
                 return None
-            where, first = signal.place
-            if where in ("q", "v"):
-                sources.append((IN_Q if where == "q" else IN_V, first, signal.width))
-            else:
-                sources.append((IN_STATES, arrays.place(where) + first, signal.width))
+            sources.append((*_source(signal.place, arrays), signal.width))
+        over, table, now = np.zeros(2, dtype=np.int64), np.zeros((0, 0)), np.zeros(0)
+        if isinstance(law, ScheduledControl):
+            if law.signal.place is None:
+                return None
+            over[:] = _source(law.signal.place, arrays)
+            table, now = law.table, law.now
         places, timing, u, targets, limits = common
         places[ATTITUDE] = isinstance(errors, AttitudeErrors)
         if places[ATTITUDE] and (sources[0][0] == IN_V or sources[1][0] == IN_Q):
@@ -413,7 +444,7 @@ class ControllerSamples:
         y, new = np.empty(errors.width), np.empty(len(law.realisation.A))
         return Bound(
             sample, places, timing, np.array(sources, dtype=np.int64), arrays.q, arrays.v, arrays.states,
-            errors.constant.copy(), law.arrays, y, u, new, (targets, limits),
+            errors.constant.copy(), law.arrays, (table, now, over), y, u, new, (targets, limits),
         )  # fmt: skip
 
     def action_call(self, arrays: UpdateArrays) -> Bound | None:
@@ -447,6 +478,14 @@ class ControllerSamples:
         seen: Any = ChainMap(changes, discrete)  # type: ignore[arg-type]
         for item, word, _, part in self.settings:
             changes.update(item.commanded(word, u[part], t, seen))
+
+
+def _source(place: tuple[str, int], arrays: UpdateArrays) -> tuple[int, int]:
+    """Where a kernel reads a signal, and the first of its numbers there."""
+    where, first = place
+    if where in ("q", "v"):
+        return IN_Q if where == "q" else IN_V, first
+    return IN_STATES, arrays.place(where) + first
 
 
 def _numbers(what: str, value: Any, count: int) -> Floats:

@@ -31,6 +31,7 @@ class LinearController(Controller):
     """
 
     kind: ClassVar[str] = "state_space"
+    gains_by_table: ClassVar[tuple[str, ...]] = ("A", "B", "C", "D")
 
     name: str
     A: Matrix | None = None
@@ -167,6 +168,7 @@ class FilterController(Controller):
     """
 
     kind: ClassVar[str] = "filter"
+    gains_by_table: ClassVar[tuple[str, ...]] = ("frequency", "damping_ratio", "depth", "zero", "pole", "gain")
 
     name: str
     input: str

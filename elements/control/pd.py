@@ -16,6 +16,7 @@ from femb.elements.control.controller import NAMES, Controller, sensor_of
 from femb.elements.control.errors import AttitudeErrors, Errors, ForwardErrors
 from femb.elements.control.linear_law import Realisation
 from femb.elements.control.reference import AttitudeReference
+from femb.elements.control.schedule import rows_of
 from femb.elements.control.sensors import PlacedSensor
 from femb.elements.control.signals import NO_ARRAYS, Moment, Signal, axes_between, signal_of, turn_error
 from femb.elements.records import RecordedSystem, Records
@@ -44,6 +45,7 @@ class PDController(Controller):
     """
 
     kind: ClassVar[str] = "pd"
+    gains_by_table: ClassVar[tuple[str, ...]] = ("proportional", "derivative", "bandwidth", "damping_ratio")
 
     name: str
     attitude: str | None = None
@@ -160,10 +162,15 @@ class PDController(Controller):
     def fixed(self, layout: Layout, model: ModelView) -> Self:
         if self.bandwidth is None or self.axes == 1:
             return self
-        found = shallow_copy(self)  # not checked again
-        for word, gains in zip(("proportional", "derivative"), self.gains(layout, model), strict=True):
+        found, words = shallow_copy(self), ("proportional", "derivative")  # not checked again
+        for word, gains in zip(words, self.gains(layout, model), strict=True):
             object.__setattr__(found, word, gains)
         object.__setattr__(found, "bandwidth", None)
+        if self.schedule is not None:
+            of_rows = [each.gains(layout, model) for each in rows_of(self)]
+            rest = {word: of for word, of in self.schedule.gains.items() if word not in ("bandwidth", "damping_ratio")}
+            table = rest | dict(zip(words, zip(*of_rows, strict=True), strict=True))
+            object.__setattr__(found, "schedule", replace(self.schedule, gains=table))
         return found
 
     def _inertia(self, layout: Layout, model: ModelView) -> Floats:
@@ -272,10 +279,11 @@ class PDController(Controller):
     @staticmethod
     def records(items: list[Any], system: RecordedSystem) -> Records:
         """The references and the true errors at the output times, without sensors."""
+        base = Controller.records(items, system)
         errors = [(item, *item.true_error(system.layout, system.model)) for item in items]
 
         def series(frames: OutputStates) -> dict[str, Floats]:
-            arrays = {}
+            arrays = base.series(frames)
             for item, signal, law, wanted in errors:
                 states = map(partial(Moment.of_output, frames), range(len(frames.time)))
                 values = [signal.value(each, NO_ARRAYS) for each in states]
@@ -285,7 +293,7 @@ class PDController(Controller):
                 arrays[f"{item.table}/{item.name}/reference"] = np.array(references)
             return arrays
 
-        return replace(Controller.records(items, system), series=series)
+        return replace(base, series=series)
 
     def true_error(
         self, layout: Layout, model: ModelView
@@ -318,6 +326,7 @@ class PIDController(PDController):
     """
 
     kind: ClassVar[str] = "pid"
+    gains_by_table: ClassVar[tuple[str, ...]] = (*PDController.gains_by_table, "integral")
 
     integral: Gains = 0.0
     """gains K_i, N m/(rad s) (N/(m s) of a stroke)"""

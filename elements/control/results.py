@@ -30,6 +30,12 @@ class ControllerResults(Group):
         "reference, body axes; of a coordinate its difference, rad or m",
         level="motion",
     )
+    scheduled = Quantity(
+        "(T,)",
+        "own",
+        "of a law with a schedule, what its gains are a table over, at the output time and without errors of a sensor",
+        level="motion",
+    )
 
 
 class SensorResults(Group):

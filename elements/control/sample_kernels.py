@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 from femb.elements.control.queue import ROUNDING
+from femb.elements.joint.primitives import piece_at
 from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
 
 # Where a law reads: coordinates, velocities, or discrete states.
@@ -74,6 +75,16 @@ def linear_step(A, B, C, D, limits, holds, tracking, x, y, u, new):
                 new[i] = x[i]
 
 
+@kernel
+def scheduled(table, x, now):
+    """Set now (n,) by a table (r, 1 + n) over the rising values of its first column: linear between rows, constant
+    before the first and after the last."""
+    k = piece_at(x, 0, table.shape[0] - 1, table)
+    share = min(max((x - table[k, 0]) / (table[k + 1, 0] - table[k, 0]), 0.0), 1.0)
+    for i in range(now.size):
+        now[i] = table[k, 1 + i] + share * (table[k + 1, 1 + i] - table[k, 1 + i])
+
+
 @inlined
 def set_commands(u, targets, limits, states):
     """Hold commands u, within their limits, in the discrete states, and count those that exceed them.
@@ -132,12 +143,14 @@ def shift(states, at, slots, width, due):
 
 
 @kernel_with_entry
-def sample(places, timing, sources, q, v, states, reference, law, y, u, new, commands):
+def sample(places, timing, sources, q, v, states, reference, law, schedule, y, u, new, commands):
     """A sample of a linear law; 0 where a number is not finite, for Python to tell, otherwise -1.
 
     timing : phase, period and delay, s. sources (s, 3) : of each signal where it is, its place, and its width; one of
     four numbers is an attitude. reference : of the errors y. law : A, B, C, D, limits, holds and tracking of
-    ``linear_step``. u, new : commands and the next state. commands : targets and limits of ``set_commands``.
+    ``linear_step``. schedule : its table, empty of a law without one, the numbers of the law that follow it, and where
+    the signal is over which it is, as in a row of sources. u, new : commands and the next state. commands : targets and
+    limits of ``set_commands``.
     """
     at_output, at_state, at_queue, slots = places[OUTPUT], places[STATE], places[QUEUE], places[SLOTS]
     if places[ATTITUDE]:
@@ -163,6 +176,10 @@ def sample(places, timing, sources, q, v, states, reference, law, y, u, new, com
                 for k in range(width):
                     y[row + k] = values[place + k] - reference[row + k]
                 row += width
+    table, now, over = schedule
+    if table.size:
+        values = q if over[0] == IN_Q else v if over[0] == IN_V else states
+        scheduled(table, values[over[1]], now)
     A, B, C, D, at_limits, holds, tracking = law
     linear_step(A, B, C, D, at_limits, holds, tracking, states[at_state : at_state + new.size], y, u, new)
     for k in range(u.size):

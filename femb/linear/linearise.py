@@ -18,7 +18,9 @@ from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.base.values import check_flag, check_options, names_of, shallow_copy
 from femb.elements.control.linear_law import LinearLaw
-from femb.elements.control.signals import is_true
+from femb.elements.control.schedule import moment_of
+from femb.elements.control.signals import Moment, is_true
+from femb.elements.joint.coordinates import JointCoordinates
 from femb.linear.begin import PointOptions, operating_point
 from femb.linear.chart import driven_inputs
 from femb.linear.loop import Loop
@@ -252,12 +254,36 @@ def laws_of(system: "System") -> tuple[LinearLaw, ...]:
     found: dict[int, LinearLaw] = {}
     chosen = [item for item in items if item.sets]
     while chosen:
-        found |= {id(item): item.linear_law(layout, model) for item in chosen}
+        found |= {id(item): item.linear_law(layout, model, *_state_of(item, system)) for item in chosen}
         # the true quantity of a sensor is an output of the plant
         read = [f"{name}." for law in found.values() for name in law.inputs if not is_true(name)]
         left = [item for item in items if id(item) not in found]
         chosen = [item for item in left if any(name.startswith(f"{item.table}.{item.name}.") for name in read)]
     return tuple(found[id(item)] for item in items if id(item) in found)
+
+
+def _state_of(item: Any, system: "System") -> tuple[Moment, ...]:
+    """The start of a system, of which a controller with a schedule has its gains; nothing of others."""
+    if not scheduled(item):
+        return ()
+    return (moment_of(JointCoordinates(system.layout), system.q0, system.v0),)
+
+
+def scheduled(item: Any) -> bool:
+    """Whether an item is a controller whose gains follow a signal."""
+    return getattr(item, "schedule", None) is not None
+
+
+def _laws_about(model: "Given | System | OperatingPoint", words: Mapping[str, Any]) -> tuple[LinearLaw, ...]:
+    """The laws of a model about the state of an operating point, or of its options."""
+    if isinstance(model, OperatingPoint):
+        return laws_of(model.system.starting_at(model.q, model.v))
+    system = system_of(model)
+    options = {word: value for word, value in words.items() if word in PointOptions.__annotations__}
+    if options and any(map(scheduled, system.model.items())):
+        point = operating_point(model, **options)
+        return laws_of(point.system.starting_at(point.q, point.v))
+    return laws_of(system)
 
 
 @one_blas_thread()
@@ -295,7 +321,7 @@ def loop(
         words["damping"] = without_default(of, words.get("damping"))
     found = () if laws is None else tuple(laws)
     if laws is None:
-        found = laws_of(model.system if isinstance(model, OperatingPoint) else system_of(model))
+        found = _laws_about(model, words)
         if not found:
             raise ModelError("loop: the model has no controllers that set commands: add one, or give laws")
         if isinstance(model, Model):

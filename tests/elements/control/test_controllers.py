@@ -304,8 +304,14 @@ def spinning(law):
     return model
 
 
+SCHEDULE = femb.GainSchedule(
+    over="bodies.hub.turn.z", at=(-1.0, 1.0), gains={"B": ([[-20.0, 9.0]], [[1.0, -50.0]]), "C": ([[1.0]], [[3.0]])}
+)
+
+
+@pytest.mark.parametrize("schedule", [None, SCHEDULE])
 @pytest.mark.parametrize("formulation", ["velocity", "quaternion", "reduced", "reduced, sparse"])
-def test_newtons_matrix_has_the_derivatives_of_a_law(formulation, monkeypatch):
+def test_newtons_matrix_has_the_derivatives_of_a_law(formulation, schedule, monkeypatch):
     """What a law adds to mu M + C + K/mu, against differences of what it adds to the equations.
 
     Along x of the speeds, and x/mu of the coordinates, as in a step; at a state at which the law commands nothing.
@@ -314,7 +320,8 @@ def test_newtons_matrix_has_the_derivatives_of_a_law(formulation, monkeypatch):
         monkeypatch.setattr("femb.formulations.reduced.form.DENSE", 0)
     mu, law, changes, products = 3.0, continuous(), [], []
     x = np.random.default_rng(3).standard_normal(100)
-    for each in (law, replace(law, B=[[0.0, 0.0]], C=[[0.0]])):
+    acting = law if schedule is None else replace(law, B=None, C=None, schedule=schedule)
+    for each in (acting, replace(law, B=[[0.0, 0.0]], C=[[0.0]])):
         form = make_formulation(System(spinning(each)), formulation.split(",")[0])
         q, v = form.q0, form.v0
         u, none = form.inputs_at(0.0, q, v)[None], np.zeros((1, form.n_c))
