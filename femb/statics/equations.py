@@ -15,7 +15,6 @@ import numpy as np
 
 from femb.base.types import Bools, Floats
 from femb.layout.layout import Layout
-from femb.layout.protocols import Strained
 from femb.numerics.newton import LARGEST_ROTATION, Iteration, largest
 from femb.small_motions.point import without_derivatives
 from femb.steppers.diagnosis import Repetition
@@ -182,10 +181,10 @@ class StaticEquations:
         twin, system, state = self.twin, self.under(load), self.state(q, load)
         strained = system if own is None else system.with_own_strains(q, own)
         u, v, a = (x[None] for x in state)
-        linear = [
-            with_own if isinstance(with_own, Strained) and with_own.own_force else batch
-            for batch, with_own in zip(system.batches, strained.batches, strict=True)
-        ]
+        linear = list(system.batches)
+        for k, batch in system.strained_batches.items():
+            if batch.own_force:
+                linear[k] = strained.batches[k]
         out = system.evaluation.of(linear).residual(u, q[None], v, a)
         force = self.falling(q, out[0])
         if not twin.n_c:

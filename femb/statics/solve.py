@@ -19,7 +19,6 @@ from femb.base.errors import SolveError
 from femb.base.options import Tolerances
 from femb.base.types import ErrorScale, Floats
 from femb.layout.element import TrialError
-from femb.layout.protocols import Strained
 from femb.numerics.kinematics import error_norm
 from femb.numerics.newton import LARGEST_ROTATION, Iteration, largest, newton
 from femb.statics.equations import OF_STRAINS, Regularisation, StaticEquations, Unbalanced, mover
@@ -76,9 +75,9 @@ class Statics(StaticEquations):
         still = np.zeros(self.twin.n_v)
         u = self.inputs(start.q, still, start.load)
         none = np.zeros(0)
-        own = [
-            batch.own_strains(u, start.q, still) if isinstance(batch, Strained) else none for batch in self.twin.batches
-        ]
+        own = [none for _ in self.twin.batches]
+        for k, batch in self.twin.strained_batches.items():
+            own[k] = batch.own_strains(u, start.q, still)
         return Trial(start.q, start.multipliers, own, load, gap)
 
     def solve(
@@ -104,7 +103,7 @@ class Statics(StaticEquations):
 
         kept: list[KnownFactors] = [] if factors is None else [factors]
 
-        limits = [batch.largest_rotation for batch in twin.batches if isinstance(batch, Strained)]
+        limits = [batch.largest_rotation for batch in twin.strained_batches.values()]
 
         def factors_at(x: Trial, at: Unbalanced) -> KnownFactors:
             stiffness, jacobian = self.matrices(at.state, x.q, x.multipliers, at.system)
@@ -144,12 +143,9 @@ class Statics(StaticEquations):
             multipliers = x.multipliers + c[n_v : n_v + twin.n_c]
             load, lacking = (x.load, 0.0) if normal is None else (x.load + part * c[-1], (1.0 - part) * x.gap)
             u = self.inputs(x.q, np.zeros(n_v), x.load if normal is None else x.load + c[-1])
-            own = [
-                strain + part * (batch.own_strains(u, x.q, d, strain) - strain)
-                if isinstance(batch, Strained)
-                else strain
-                for batch, strain in zip(twin.batches, x.own, strict=True)
-            ]
+            own = list(x.own)
+            for k, batch in twin.strained_batches.items():
+                own[k] = x.own[k] + part * (batch.own_strains(u, x.q, d, x.own[k]) - x.own[k])
             return Trial(twin.retract(x.q, d, part), multipliers, own, load, lacking)
 
         def step_size(x: Trial, c: Floats, part: float, new: Trial) -> float:

@@ -65,6 +65,11 @@ class MotionEquations(VelocityCoordinates):
     def _singular_batches(self) -> Sequence[Batch]:
         return [batch for batch in self.batches if isinstance(batch, Singular) and batch.singularities]
 
+    @cached_property
+    def strained_batches(self) -> dict[int, Strained]:
+        """The batches of elements with strains, by number."""
+        return {k: batch for k, batch in enumerate(self.batches) if isinstance(batch, Strained)}
+
     @property
     def inputs_of_state(self) -> bool:
         """Whether an input is a function of the state."""
@@ -86,7 +91,7 @@ class MotionEquations(VelocityCoordinates):
         """The system with other batches of the same elements."""
         other = shallow_copy(self)
         other.evaluation = self.evaluation.of(batches)
-        for word in ("rigid", "_singular_batches"):
+        for word in ("rigid", "_singular_batches", "strained_batches"):
             other.__dict__.pop(word, None)
         return other
 
@@ -122,9 +127,9 @@ class MotionEquations(VelocityCoordinates):
         """The equations with strains of their own; ``tangent`` at q takes the stresses of the strains ``own``, arrays
         (e,) by batch, and so do the forces of batches with ``own_force``.
         """
+        strained = self.strained_batches
         return self.with_batches(
-            batch.strained(q, each) if isinstance(batch, Strained) else batch
-            for batch, each in zip(self.batches, own, strict=True)
+            strained[k].strained(q, own[k]) if k in strained else batch for k, batch in enumerate(self.batches)
         )
 
     def without_rows(self, rows: Bools) -> Self:
