@@ -51,9 +51,11 @@ class Symmetry:
 
 def twists(shifts: Floats = NONE, turns: Floats = NONE, point: Floats | None = None) -> Floats:
     """(k, 6) translations along the rows of ``shifts`` and rotations about those of ``turns`` through a point (3,)."""
-    arm = np.zeros(3) if point is None else point
-    turning = np.hstack([np.cross(arm, turns), turns]) if len(turns) else np.zeros((0, 6))
-    return np.vstack([np.hstack([shifts, np.zeros_like(shifts)]), turning])
+    found = np.zeros((len(shifts) + len(turns), 6))
+    found[: len(shifts), :3], found[len(shifts) :, 3:] = shifts, turns
+    if point is not None and len(turns):
+        found[len(shifts) :, :3] = np.cross(point, turns)
+    return found
 
 
 def about(motions: Floats, point: Floats) -> Floats:
@@ -90,22 +92,17 @@ def across(*vectors: Floats) -> Floats:
 
 def of_directions(forces: Iterable[Floats] = (), torques: Iterable[Floats] = ()) -> Symmetry:
     """Symmetry of forces and torques (3,) with directions that stay, whatever their sizes and wherever they act."""
-    forces, torques = list(forces), list(torques)
-    turns, held = along(*forces, *torques), [torque for torque in torques if np.any(torque)]
-    kept = along(*forces)
-    # no moment about the direction of the forces, and of torques none across them
-    kept = kept @ across(*held).T @ across(*held) if held and len(kept) == 3 else NONE if held else kept
-    return Symmetry(twists(AXES, turns), twists(across(*forces), _independent(kept)))
+    forces, held = list(forces), [torque for torque in torques if np.any(torque)]
+    turns = kept = along(*forces, *held)
+    if held:
+        # no moment about the direction of the forces, and of torques none across them
+        kept = across(*held) if len(along(*forces)) == 3 else NONE
+    return Symmetry(twists(AXES, turns), twists(across(*forces), kept))
 
 
 def in_air(wind: Floats) -> Symmetry:
     """Symmetry of forces against the velocity relative to air of this velocity (3,): another one at another speed."""
     return Symmetry(twists(AXES, along(np.asarray(wind))), np.zeros((0, 6)), at_speed=False)
-
-
-def _independent(rows: Floats) -> Floats:
-    """(k, n) an orthonormal basis of the space of rows (m, n) of size one."""
-    return nullity(nullity(rows)) if len(rows) else rows
 
 
 def nullity(rows: Floats) -> Floats:

@@ -351,8 +351,9 @@ class Recorder:
         result: dict[str, dict[str, Any]] = {
             "": {"femb_version": __version__, "title": self.system.model.title, "case": case_text, "method": method}
         }
-        acting = acting_from_outside(self.system)
-        result["audit"] = {f"{word}_momentum_changed_by": json.dumps(names) for word, names in acting.items()}
+        if not self.selection.output.motion_only:
+            acting = acting_from_outside(self.system)
+            result["audit"] = {f"{word}_momentum_changed_by": json.dumps(names) for word, names in acting.items()}
         if options:
             result["run"] = dict(options)
         figures = self.system.model.figures

@@ -146,9 +146,9 @@ class KnownStructure:
         return (*noticing, *self.silent)
 
     def contains(self, space: Floats, motions: Floats) -> bool:
-        """Whether a space of twists (k, 6) has others (j, 6) in it."""
-        if len(motions) in (0, 6) or len(space) in (0, 6):
-            return not len(motions) or len(space) == 6
+        """Whether a space of twists (k, 6) has others (j, 6), independent ones, in it."""
+        if not len(motions) or len(space) == 6 or len(motions) > len(space):
+            return len(motions) <= len(space)
         space, motions = self.own(space), self.own(motions)
         return bool(np.all(np.linalg.norm(motions - motions @ space.T @ space, axis=1) <= SAME))
 
