@@ -187,12 +187,8 @@ class RootLoads:
         pose : of the root. A node on the root's own frame has a constant place there.
         """
         station, at = self.system.layout.beams[name].stations[end], root.station
-        if station.frame == at.frame:
-            arm, turn = (
-                station.offset - at.offset,
-                rotations.multiply(rotations.conjugate(at.rotation), station.rotation),
-            )
-            arm = rotations.rotate_back(at.rotation, arm)
+        if station.frame == at.frame:  # whose axes are those of the root
+            arm, turn = station.offset - at.offset, station.rotation
         else:
             (point, axes), (position, quaternion) = pose(), station_pose(self.system.layout, station, frames.q)
             arm, turn = (

@@ -4,7 +4,7 @@ Source: docs/theory/statics.md, section 4.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from femb.base.errors import SolveError
 from femb.base.types import Floats
@@ -91,8 +91,6 @@ def _between(
         change = after.load - before.load
         return lambda low, high, part: path.raised(low, before.load + part * change)
     tangent = path.direction(before, None, 1.0)
-    if tangent.along(_displacement(path, before, after)) + tangent.by_load * (after.load - before.load) < 0.0:
-        tangent = replace(tangent, x=-tangent.x, load=-tangent.load)
     whole = tangent.along(_displacement(path, before, after)) + tangent.by_load * (after.load - before.load)
     return lambda low, high, part: path.step(before, tangent, part * whole, patient=True)
 

@@ -16,13 +16,13 @@ def section(damping=0.0):
     return femb.Section("s", 1e-4, (1e-9, 1.5e-9), 2e-9, 2700.0, 7e10, 2.7e10, damping=damping)
 
 
-def satellite(seed, on_a_boom=True):
+def satellite(seed, on_a_boom=True, damping=0.0):
     """A hub in any attitude with two booms, and wheels at speed on the hub and on a tip."""
     rng = np.random.default_rng(seed)
     model = femb.Model("satellite")
     turned = Rotation.random(random_state=seed).as_quat()[[3, 0, 1, 2]]
     model.add(femb.RigidBody("hub", 50.0, (5.0, 6.0, 7.0), position=rng.normal(size=3), quaternion=turned))
-    model.add(section())
+    model.add(section(damping))
     for name in ("boom", "mast"):
         direction = rng.normal(size=3)
         start = femb.Attachment("hub", 0.3 * rng.normal(size=3), direction=direction / np.linalg.norm(direction))
@@ -99,3 +99,8 @@ def test_formats_without_the_moments_say_so(tmp_path):
     files = HandOver(satellite(1, on_a_boom=False), "hub", 2)
     with pytest.warns(FembWarning, match="42: .* gyroscopic moments of those that spin: add these as wheels"):
         files.flex42(tmp_path)
+
+
+def test_moments_of_wheels_take_no_energy_from_a_damped_structure():
+    G = hybrid_coordinates(satellite(1, damping=0.01), 3, held="hub", points={}).gyroscopic
+    np.testing.assert_allclose(G, -G.T, atol=1e-10 * np.abs(G).max())

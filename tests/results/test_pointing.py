@@ -43,6 +43,19 @@ def test_windows_follow_each_other_from_the_start_and_from_half_a_window():
     np.testing.assert_allclose(found.sizes("mean", 0.05), [2.0, 7.0, 4.0])
 
 
+def test_windows_and_instants_where_none_are_given():
+    """Of a hub that moves with 1 m/s: twelve windows from four output times to a third of the time, from ``first`` on,
+    which counts; half of the errors are below the place in the middle."""
+    model = of_parts(femb.RigidBody("hub", 1.0, (1.0, 1.0, 1.0), velocity=(1.0, 0.0, 0.0)))
+    run = femb.simulate(model, duration=3.0, output_interval=0.125)
+    found = femb.pointing(run, "bodies.hub.position", first=1.0)
+    assert found.time[[0, -1]] == pytest.approx([1.0, 3.0])
+    assert len(found.windows) == 12
+    assert found.windows[0] == pytest.approx(0.5)
+    assert found.windows[-1] == pytest.approx(2.0 / 3.0)
+    assert found.at_percent("absolute", percent=50.0) == pytest.approx(2.0, rel=1e-6)
+
+
 def regulated(seed=1):
     model = femb.Model(seed=seed)
     model.add(femb.RigidBody("hub", 10.0, (10.0, 12.0, 14.0)))

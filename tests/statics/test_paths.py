@@ -122,11 +122,13 @@ def test_a_wrong_control_is_named(control, message):
 
 
 def test_a_path_ends_where_its_load_factor_is_first_reached():
-    """Just below a limit load, with a step that passes it: the state before the limit point, not the one behind."""
+    """Just below a limit load, with a step that passes it: the state before the limit point, not the one behind; of
+    negative factors too."""
     y = np.sqrt(np.hypot(1.0, 0.5) ** (2 / 3) - 1.0)
-    for part, steps in ((0.9, 2), (0.98, 3), (0.999, 7), (0.86, 1)):
+    for part, steps, sign in ((0.9, 2, 1.0), (0.98, 3, -1.0), (0.999, 7, 1.0), (0.86, 1, -1.0)):
         factor = part * truss_force(y) / 100.0
-        found = femb.static(truss(force=(0, -100.0, 0)), factor=factor, steps=steps, arc_length=True)
+        model = truss(force=(0, -100.0 * sign, 0))
+        found = femb.static(model, factor=sign * factor, steps=steps, arc_length=True)
         assert found.stability[-1] == "stable"
         height = brentq(lambda y, wanted=100.0 * factor: truss_force(y) - wanted, y, 0.5)
         assert found.bodies["b"].position[-1, 1] == pytest.approx(height, abs=1e-6)

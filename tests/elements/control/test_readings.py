@@ -1,10 +1,15 @@
 """Readings of sensors by physics: noise by axes, quanta of attitudes, integrals on turned mounts, units, the orbit."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
 import femb
+from femb.elements.control.queue import empty, pushed
+from femb.elements.control.reference import gravity_of
+from femb.elements.control.signals import last_sample
 from femb.numerics import rotations
 
 TURNED = rotations.normalise(np.array([0.3, -0.5, 0.7, 0.2]))
@@ -104,17 +109,36 @@ def test_an_attitude_relative_to_the_orbit_from_time_zero_on():
         np.testing.assert_allclose(rotation(value).as_matrix(), axes @ rotation(TURNED).as_matrix(), atol=1e-7)
 
 
-def test_default_windows_of_pointing_reach_a_third_of_the_time():
-    """Of a drift a t what is left within the longest window is a tau/sqrt(12), and the mean error shrinks by none."""
-    model = body(rate=(0.0, 0.0, 1e-4))
-    model.add(femb.Load("torquer", body="hub", torque=(0.0, 0.0, 0.0), frame="body"))
-    model.add(
-        femb.PDController("law", attitude="bodies.hub", proportional=0.0, outputs="loads.torquer.torque", period=1.0)
-    )
-    run = femb.simulate(model, duration=60.0, output_interval=0.05)
-    found = femb.pointing(run, "controllers.law.error")
-    assert len(found.windows) == 12
-    assert found.windows[0] == pytest.approx(0.2)
-    assert found.rows()[-1][3] == pytest.approx(1e-4 * (60.0 / 3.0) / np.sqrt(12.0), rel=1e-3)
-    late = femb.pointing(run, "controllers.law.error", first=30.0)
-    assert late.rows()[-1][3] == pytest.approx(1e-4 * (30.0 / 3.0) / np.sqrt(12.0), rel=2e-3)
+def test_the_rate_of_a_reference_is_that_of_its_attitude():
+    """Of a slew beside an orbit whose axes turn unevenly; what is read late is compared with the orbit of before."""
+    model = femb.Model("orbit")
+    model.add(femb.Orbit("orbit", semi_major_axis=9e6, eccentricity=0.25, inclination=0.9, anomaly=0.7))
+    slew = {"axis": (1.0, 2.0, 2.0), "angle": femb.profiles.SmoothStep(duration=20.0, after=1.5)}
+    axes = femb.AttitudeReference(TURNED, relative_to="orbit", **slew).axes(model, ())
+    t, h = 12.0, 1e-3
+    change = (axes(t + h)[0] - axes(t - h)[0]) / (2.0 * h)
+    found = 2.0 * rotations.multiply(rotations.conjugate(axes(t)[0]), change)
+    np.testing.assert_allclose(found[1:], axes(t)[1], atol=1e-8)
+    still = femb.AttitudeReference(TURNED, relative_to="orbit")
+    late = still.axes(model, (), rate=SimpleNamespace(instant=lambda t: t - 50.0))
+    np.testing.assert_array_equal(late(80.0)[1], still.axes(model, ())(30.0)[1])
+    assert last_sample(0.3, 0.1, 0.0, 0.0) == pytest.approx(0.3)
+
+
+def test_the_field_of_a_gravity_gradient_has_no_divergence():
+    """n^2 (2, -1, -1) along the vertical and across it, from the point on the orbit on."""
+    model, n = femb.Model("near"), 1.1e-3
+    load = femb.GravityGradient("tide", rate=n, origin=(1.0, 2.0, 3.0))
+    model.add(load)
+    t, arm = 700.0, np.array([0.4, -0.2, 0.6])
+    acceleration, slope = gravity_of(model, ())(t, np.array([1.0, 2.0, 3.0]) + arm)
+    np.testing.assert_allclose(np.linalg.eigvalsh(slope), n**2 * np.array([-1.0, -1.0, 2.0]), rtol=1e-12)
+    np.testing.assert_allclose(slope @ load.vertical(t), 2.0 * n**2 * load.vertical(t), rtol=1e-12)
+    np.testing.assert_allclose(acceleration, slope @ arm, rtol=1e-12)
+
+
+def test_a_full_queue_loses_the_value_that_came_last():
+    queue = empty(2, 1)
+    for instant, value in ((1.0, 5.0), (2.0, 6.0), (1.5, 7.0)):
+        queue = pushed(queue, instant, np.array([value]))
+    assert queue.tolist() == [[1.0, 5.0], [1.5, 7.0]]

@@ -83,6 +83,16 @@ def test_held_and_free_walls_under_heat():
     assert np.abs(free.surface_stress[-1]).max() < 1e-5 * wanted
 
 
+def test_plies_that_expand_more_than_their_wall_are_pressed():
+    """A free wall of isotropic plies, alike but for their expansion a: E/(1 - nu) (mean of a - a) of each kelvin."""
+    words = {"youngs_moduli": (1e9, 1e9), "shear_modulus": 1e9 / 2.6, "poissons_ratio": 0.3, "density": 1000.0}
+    plies = [femb.Ply(t, 0.4, expansion=(a, a), **words) for t, a in ((1e-3, 3e-5), (2e-3, 0.0), (1e-3, 3e-5))]
+    heat = femb.SurfaceLoad("sun", "p", temperature=10.0)
+    found = solved(strip(plies, attach={"corner1": "ground"}, points=None), heat).shells["p"].ply_stress[-1]
+    for ply, sign in enumerate((-1.0, 1.0, -1.0)):
+        np.testing.assert_allclose(found[:, ply, :, :2], sign * 1e9 / 0.7 * 1.5e-5 * 10.0, rtol=1e-6)
+
+
 def stepped(thickness, way, tmp_path, offset=0.0):
     """A strip of elements of their own thickness (4,), from a list, or as properties of a deck."""
     words = {"attach": {"edge4": "ground"}, "points": {"a": "corner2", "b": "corner3"}}
