@@ -30,7 +30,7 @@ NOTHING = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class UnbalanceResponse(Tabled):
-    """Vibration by the unbalances of a rotor at its speeds (v,) rad/s: Re(values e^(i speed t)).
+    """Vibration by the unbalances of a rotor at its speeds (v,) rad/s: Re(values e^(i |speed| t)).
 
     values (v, p) : complex, of the outputs (p,), in their ``units``. The phase is from the rotor's x axis at t = 0.
     """

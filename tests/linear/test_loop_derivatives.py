@@ -1,9 +1,12 @@
 """Derivatives of margins, from numbers of a program that shares nothing with femb."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
-from femb.linear.loop_derivatives import of_crossover, of_phase_crossover, ratio
+from femb.linear.loop_derivatives import of_crossover, of_noise, of_phase_crossover, ratio
+from femb.linear.norms import gramian
 
 
 class AboutX:
@@ -63,3 +66,27 @@ def test_the_gain_margin():
     assert gain == pytest.approx(10.53446944201, rel=1e-11)
     derivative = of_phase_crossover(AboutX(), omega, gain)
     np.testing.assert_allclose([derivative(change) for change in changes(omega)], GAIN, rtol=2e-8)
+
+
+def test_margins_below_zero():
+    """Of K e^(-s T)/s: a margin of pi/2 - K T = -30 deg has the delay margin (5 pi/2 - K T)/K."""
+    K = 2.0
+    T = 2.0 * np.pi / 3.0 / K
+    loop = SimpleNamespace(period=None, one=lambda w: K * np.exp(-1j * w * T) / (1j * w))
+    phase, delay = of_crossover(loop, K, -30.0)
+    by_gain, by_delay = np.array([1.0 / K + 0.0j]), np.array([-1j * K])
+    assert [phase(by_gain), phase(by_delay)] == pytest.approx([np.degrees(T), np.degrees(K)], rel=1e-6)
+    assert [delay(by_gain), delay(by_delay)] == pytest.approx([-2.5 * np.pi / K**2, -1.0], rel=1e-6)
+
+
+@pytest.mark.parametrize("dt", [None, 0.1])
+def test_noise_beside_differences(dt):
+    rng = np.random.default_rng(2)
+    A, B, C, *changes = (rng.standard_normal(shape) for shape in 2 * ((3, 3), (3, 2), (2, 3)))
+    A = 0.2 * A if dt else A - 4.0 * np.eye(3)
+
+    def norm(h):
+        a, b, c = (x + h * dx for x, dx in zip((A, B, C), changes, strict=True))
+        return np.sqrt(np.trace(c @ gramian(a, b, dt) @ c.T))
+
+    assert of_noise(A, B, C, dt, norm(0.0))(*changes) == pytest.approx((norm(1e-5) - norm(-1e-5)) / 2e-5, rel=1e-7)

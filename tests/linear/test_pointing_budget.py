@@ -120,6 +120,13 @@ def one_axis(delay=0.1):
     return femb.loop(plant, [law])
 
 
+def test_noise_of_the_plant_beside_a_late_sample_is_refused():
+    loop = one_axis()
+    late = femb.loop(loop.plant, [replace(loop.laws[0], phase=0.05)])
+    source = NoiseSource(name="drag", inputs=["torque"], density=1e-6)
+    refuses("budgets are of laws and sensors of one period", pointing_budget, late, "a", [source], 3.0)
+
+
 def test_a_thin_resonance_above_half_the_rate_of_samples_is_found():
     """A mode of the plant at 101.7 rad/s, of 1e-4 of critical damping, which samples at 62.8 rad/s hardly drive."""
     omega, zeta, of_torque = 101.7, 1e-4, 1e-6

@@ -55,6 +55,9 @@ def test_what_is_watched():
         watch.add(time + 4.0, block(time, **{name: np.array([0.0, 0.0, size, size])}), still)
         assert f"{name.replace('_', ' ')} ({size:.2g}) from t = 6 s on" in watch.warning(1e-6)
     watch = AuditWatch()
+    watch.add(time, block(time, constraint_velocity=still + 9e-5), still)
+    assert watch.warning(1e-6) == ""
+    watch = AuditWatch()
     watch.add(time, block(time, kinetic_energy=still + 2.0, energy_error=1e-3 * time), still)
     assert watch.warning(1e-6) == ""
     watch.add(

@@ -92,6 +92,20 @@ def test_ratios_of_a_held_hub_are_those_given():
     np.testing.assert_array_equal(other.appendages[0].damping, 0.1)
 
 
+def test_loops_have_modal_damping_of_the_case_and_none_by_default():
+    none = np.zeros((1, 0))
+    law = femb.LinearLaw(
+        "zero", none.T @ none, none.T, none, [[0.0]], inputs=["bodies.hub.turn.x"], outputs=["bodies.hub.torque.x"]
+    )
+    for items, words in (([], "alone"), ([femb.ModalDamping("boom", "hub", 0.02)], "modal damping of the case")):
+        plant = femb.loop(satellite(*items), [law], hub="hub", craig_bampton=3).plant
+        assert words in plant.damping
+        poles = plant.eigenvalues()
+        assert (np.min(-poles[poles.imag > 1e-2].real) > 1e-3) == bool(items)
+    given = femb.linearize_structure(satellite(), hub="hub", damping=0.01)
+    assert "1 % damping in each, as given" in given.damping
+
+
 def test_modes_say_what_other_dampers_give():
     """Damping of sections is proportional to the stiffness: ratios proportional to the frequencies."""
     model = femb.Model()

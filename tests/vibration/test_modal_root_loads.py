@@ -82,3 +82,11 @@ def test_bad_arguments_are_named():
         femb.quasi_static(part, UNIT_Z).root_load("both")
     refuses("direction: got 'w', wanted one of x, y, z, rx, ry, rz", convergence_table, part, "w")
     refuses("wanted 2 increasing instants", femb.base_motion, part, [0.0, 0.0], np.zeros((2, 6)))
+
+
+@pytest.mark.parametrize(("share", "said"), [(0.2, False), (0.1, True)])
+def test_a_warning_of_few_modes_counts_what_no_mode_can_have(share, said):
+    """Of three quarters of the rigid mass in modes, beside the share of the root's own node."""
+    ratios, coupling = np.zeros(2), np.full((2, 6), np.sqrt(0.375))
+    words = (np.ones(2), ratios, coupling, np.eye(6), share * np.eye(6), np.zeros((0, 2)))
+    assert ("below 90 % in x, y, z" in Participation("a", np.zeros(3), np.eye(3), *words).table()) is said

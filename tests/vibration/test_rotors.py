@@ -233,6 +233,19 @@ def test_unbalance_response_is_that_of_ross():
     assert not set(found.shown) & {k for k, name in enumerate(found.outputs) if name.endswith(".z")}
 
 
+def test_unbalance_lags_by_damping_at_either_sense_of_rotation_and_units_are_shown_apart():
+    """m e W^2/(k - m W^2 + i c W); y follows x by a quarter of a turn along the rotation."""
+    W, k, c, e = 15.0, 200.0, 3.0, 1e-3
+    model = on_bearing(W, kxx=k, cxx=c)
+    model.remove(model.rotors["r"])
+    model.add(femb.Rotor("r", W, Z, bodies=("disc",), unbalances=[femb.Unbalance(M * e, body="disc")]))
+    found = femb.unbalance_response(model, [W, -W], ["bodies.disc.position"]).values
+    x = M * e * W**2 / (k - M * W**2 + 1j * c * W)
+    np.testing.assert_allclose(found[:, :2], [[x, -1j * x], [x, 1j * x]], rtol=1e-9)
+    apart = femb.UnbalanceResponse("r", np.ones(1), ("a", "b", "c"), ("m", "N", "N"), np.array([[1e-12, 1e3, 1e-8]]))
+    assert apart.shown == [0, 1]
+
+
 def test_unbalance_of_a_disc_in_a_run_is_the_steady_response():
     """m e W^2/(k - m W^2) of an undamped start on the steady motion, by its position along x."""
     speed, k, e = 15.0, 200.0, 1e-3
