@@ -1,0 +1,138 @@
+"""Residuals of measured functions and modes beside differences and closed forms, of models that need no run."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from femb import StateSpace
+from femb.fem.measured_functions import HISTORY, TRANSFER, Response
+from femb.study.measured import OF_SHAPE, FunctionResiduals, ModeResiduals, _unit, named_as
+
+NAMES = ("p", "q", "r"), ("u", "w"), ("x", "y")
+
+
+def transfer(f, values=1.0, sigma=np.nan):
+    f = np.asarray(f, dtype=float)
+    return Response(TRANSFER, "y", "u", f, values * np.ones(len(f), dtype=complex), np.full(len(f), sigma))
+
+
+def space(seed=0, dt=None):
+    rng = np.random.default_rng(seed)
+    A, B, C, D = (rng.standard_normal(shape) for shape in ((3, 3), (3, 2), (2, 3), (2, 2)))
+    return StateSpace(0.3 * A if dt else A - 3.0 * np.eye(3), B, C, D, *NAMES, dt=dt)
+
+
+def gains(of, f):
+    return np.array([of.transfer(2j * np.pi * x)[1, 0] for x in f])
+
+
+def fitted(functions, *spaces):
+    """Residuals of functions of a model with one linear model, or with one of the open and one of the closed loop."""
+    known = {}
+
+    def once(key, made):
+        if key not in known:
+            known[key] = made()
+        return known[key]
+
+    model = SimpleNamespace(once=once, space=lambda start, inputs, outputs, closed: spaces[-1 if closed else 0])
+    whole = SimpleNamespace(nominal=model)
+    return [FunctionResiduals(functions, None, closed, set(), lambda p, _: whole) for closed in (False, True)], model
+
+
+@pytest.mark.parametrize("dt", [None, 0.05])
+def test_derivatives_by_matrices_are_differences(dt):
+    of, f, h = space(1, dt), np.array([0.3, 1.1, 4.0]), 1e-6
+    sizes = [each.size for each in (of.A, of.B, of.C, of.D)]
+    changes = np.random.default_rng(2).standard_normal((sum(sizes), 2))
+    found = fitted([], of)[0][0]._of_matrices(of, changes.astype(complex), transfer(f))
+    for k, column in enumerate(changes.T):
+        parts = np.split(h * column, np.cumsum(sizes)[:-1])
+        ends = [
+            StateSpace(*(x + sign * dx.reshape(x.shape) for x, dx in zip((of.A, of.B, of.C, of.D), parts, strict=True)),
+                       *NAMES, dt=dt)
+            for sign in (1.0, -1.0)
+        ]  # fmt: skip
+        wanted = (gains(ends[0], f) - gains(ends[1], f)) / (2.0 * h)
+        np.testing.assert_allclose(found[:, k], wanted, rtol=1e-6)
+
+
+def test_functions_at_other_frequencies_and_of_closed_loops_are_their_own():
+    functions, spaces = [transfer([0.0, 0.3, 1.1]), transfer([0.7, 2.0])], [space(1), space(2)]
+    both, model = fitted(functions, *spaces)
+    for residuals, of in zip(both, spaces, strict=True):
+        assert residuals.functions[0].abscissa.tolist() == [0.3, 1.1]  # a constant may have no response
+        for each, values in zip(residuals.functions, residuals.of_model(model, residuals.functions), strict=True):
+            np.testing.assert_allclose(values, gains(of, each.abscissa), rtol=1e-12)
+
+
+@pytest.mark.parametrize("sigma", [0.1, np.nan])
+def test_errors_of_data_change_residuals_as_they_change_functions(sigma):
+    f, h = np.array([0.3, 1.1, 4.0]), 1e-5
+    (residuals, _), _ = fitted([transfer(f, 0.5 + 0.2j, sigma)], space(1))
+    own, of = gains(space(1), f), residuals.functions[0]
+    factor, delay = residuals.nuisances(np.zeros(0))
+    for nuisance, rate in ((factor, 1.0), (delay, -2j * np.pi * f)):
+        up, down = (residuals._differ(own * np.exp(sign * h * rate), of) for sign in (1.0, -1.0))
+        np.testing.assert_allclose(nuisance.change, residuals._parts((up - down) / (2.0 * h), of), rtol=1e-6, atol=1e-6)
+
+
+def test_a_motion_is_fitted_up_to_where_it_changes_by_more_than_its_size():
+    t = np.linspace(2.0, 10.0, 9)
+    history = Response(HISTORY, "z", "", t, np.ones(9, dtype=complex), np.full(9, 0.5))
+    (residuals, _), _ = fitted([transfer([0.3, 1.1], sigma=0.1), history], space(1))
+    residuals.window(0.5, 10.0)
+    assert residuals.horizon == 6.0
+    assert len(residuals.seen[1].abscissa) == 5
+    residuals.window(1.0, 10.0)
+    # a residual of the history is 2 at most: of 3 times this the seventh and later ones change by more
+    residuals.slopes = lambda p: np.concatenate([np.full(4, 9.0), np.arange(9.0)])[:, None]
+    assert residuals.stable_until(np.zeros(1), np.ones(1), 3.0) == t[7]
+
+
+def test_units_by_frequency():
+    f = np.geomspace(0.5, 5.0, 9)
+    for power in (1, 2, -1, -2):
+        assert _unit(transfer(f, (2.0 * np.pi * f) ** power), np.ones(9))[0].startswith(f"(2 pi f)^{power} times")
+    assert _unit(transfer(f), np.ones(9)) == ("", False)
+
+
+def test_the_name_with_a_unit_comes_before_that_without():
+    point = Response(TRANSFER, "3z", "-1x", np.ones(1), np.ones(1), np.ones(1), ("m/s2", "N"))
+    found = named_as(point, {"3z": "a", "3z m/s2": "b", "1x": "c", "input -1x": "-d"})
+    assert (found.output, found.input, found.values.tolist()) == ("b", "d", [1.0])
+    assert named_as(point, {"1x": "c"}).values.tolist() == [-1.0]
+
+
+def modes_of(out=frozenset(), begin="equilibrium"):
+    """Residuals of two tests of two modes, with the hub or the arm held, and what they ask the models for."""
+    nothing = np.full(2, np.nan)
+    data = SimpleNamespace(frequencies=np.array([1.0, 2.0]), damping=nothing, sigma=nothing, damping_sigma=nothing)
+    pairs = SimpleNamespace(
+        pairs=np.array([1, 0]), frequencies=np.array([2.1, 1.1]), damping=np.zeros(2), mac=np.full((2, 2), 0.81)
+    )
+    asked, found = {}, ModeResiduals.__new__(ModeResiduals)
+
+    def models(p, outputs):
+        asked.update(outputs)
+        of = SimpleNamespace(outputs=list(outputs), derivatives=np.ones((len(outputs), 1)))
+        return SimpleNamespace(found=lambda: of)
+
+    found.tests, found.begin, found.out, found.size = [(data, "hub"), (data, "arm")], begin, set(out), np.ones(1)
+    found._rows = lambda p: (found._of([pairs, pairs], False), [pairs, pairs])
+    found.models, (found.track, _) = models, found._rows(None)
+    return found, asked
+
+
+def test_modes_are_those_with_the_body_held_and_about_the_state_of_each_test():
+    residuals, asked = modes_of()
+    residuals.slopes(np.zeros(1))
+    assert {(each.mode, each.held, each.start) for each in asked.values()} == {
+        (mode, held, "equilibrium") for mode in (1, 2) for held in ("hub", "arm")
+    }
+    assert len(modes_of(out={0})[0].names) == 6  # of the first test alone
+    del residuals.track["mode 1, shape, hub held"]
+    residuals.track["mode 1, shape, lost"] = (0.1, "m", 0, 0)
+    residuals.track["mode 1, Hz, lost"] = (0.3, "f", 0, 0)
+    assert residuals.values(np.zeros(1))[-2:].tolist() == [1.0 / OF_SHAPE, 0.3]
