@@ -3,10 +3,8 @@
 import numpy as np
 import pytest
 from models import at_rest, bent, of_parts, refuses, sections_like
-from oracles.finite_differences import only, residual_change
 
 from femb import Attachment, Beam, Ground, Model, ModelError, RigidBody, ThermalLoad, simulate
-from femb.elements.load.thermal_batch import ThermalBatch
 from femb.layout.protocols import Prestressed
 from femb.numerics import rotations
 from femb.profiles import Versine
@@ -111,18 +109,6 @@ def loaded():
     model.add(ThermalLoad("b", beam="right", strain=(0.05, 0.2, 0.1, -0.3)))
     model.add(ThermalLoad("c", beam="left", temperature=-0.1, gradient=(0.2, 0.3)))
     return model
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_exact_tangent(seed):
-    system = only(loaded(), ThermalBatch)
-    q, v, a, u = bent(system, seed)
-    damping, stiffness = system.tangent(u, q, v, a)
-    assert not damping.any()
-    dense = system.pattern.to_csc(stiffness).toarray()
-    for dx in np.random.default_rng(9).standard_normal((4, system.n_v)):
-        wanted = residual_change(system, q, v, a, u, dx, 0.0 * dx, h=1e-3)
-        np.testing.assert_allclose(dense @ dx, wanted, atol=1e-9 * np.abs(wanted).max())
 
 
 def test_the_force_is_the_gradient_of_the_energy():
