@@ -53,6 +53,7 @@ def test_of_several_modes_it_is_the_convolution():
 def test_impulses_on_samples():
     shaper = femb.shaper("zv", frequencies=0.25, damping=RATIO)
     assert shaper.sampled(0.1, split=False).residual(0.25, RATIO) == pytest.approx(1.948e-5, rel=1e-3)
+    np.testing.assert_allclose(shaper.sampled(0.3, split=False).times, [0.0, 2.1], rtol=1e-12)
     split = shaper.sampled(0.1)
     assert split.residual(0.25, RATIO) == pytest.approx(1.528e-6, rel=1e-3)
     np.testing.assert_allclose(split.times, [0.0, 2.0, 2.1], rtol=1e-15)
@@ -114,6 +115,14 @@ def test_shaper_of_a_models_own_modes():
     assert len(two.times) == 4
     assert np.all(two.residual(two.frequencies, 0.01) < 1e-14)
     assert 'shape = "zv", frequencies = [0.2733' in two.words()
+
+
+def test_a_well_damped_pole_has_its_undamped_frequency_and_ratio():
+    omega, ratio = 3.0, 0.4
+    space = femb.StateSpace([[0.0, 1.0], [-(omega**2), -2.0 * ratio * omega]], [[0.0], [1.0]], [[1.0, 0.0]], [[0.0]],
+                            "qv", "u", "y")  # fmt: skip
+    found = femb.shaper("zv", space)
+    assert (found.frequencies[0], found.damping[0]) == pytest.approx((omega / (2.0 * np.pi), ratio))
 
 
 def test_slow_modes_of_a_state_space_beside_fast_ones():

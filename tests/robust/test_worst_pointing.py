@@ -8,6 +8,7 @@ from models import refuses
 from shared_runs import said
 
 import femb
+from femb.study.sensitivity import CaseFamily
 
 TURN, RATE, TORQUE = "bodies.hub.turn.x", "bodies.hub.angular_velocity.x", "bodies.hub.torque.x"
 STIFFNESS, DAMPING, LEAST, MOST = 10.0, 20.0, 20.0, 60.0
@@ -107,6 +108,22 @@ def test_the_worst_run_of_a_study_is_that_of_the_search(path, tmp_path):
     refuses(
         "sources: drag: lacks 'inputs'", femb.Study, path, {}, {"b": words | {"sources": {"drag": {"kind": "noise"}}}}
     )
+
+
+def test_outputs_of_studies_are_sums_of_budgets_with_the_noise_of_sensors(path):
+    gyro = '\n[sensors.gyro]\nkind = "gyro"\nbody = "hub"\nperiod = 0.1\nangle_random_walk = 1e-4\n'
+    path.write_text(CASE.replace('"bodies.hub.angular_velocity"', '"sensors.gyro"\nperiod = 0.1') + gyro)
+    given = [{"how": "squares"}, {"percent": 95.0}, {"apart": 6.0, "measure": "PDE"}, {"measure": "MPE"}]
+    words = {"kind": "pointing_budget", "of": TURN, "window": 3.0, "sources": NOISE}
+    parameters = {"inertia": {"entry": "bodies.hub.inertia.0", "range": [LEAST, MOST]}}
+    outputs = {f"sum{k}": words | each for k, each in enumerate(given)}
+    study = femb.Study(path, {}, outputs, design="worst", best="least sum0", parameters=parameters)
+    analyses = CaseFamily(study, {}, study.outputs).nominal
+    for output in study.outputs.values():
+        budget = femb.pointing_budget(path, TURN, NOISE, window=3.0, apart=output.apart, level=0.01 * output.percent)
+        assert len(budget.parts) > len(NOISE)
+        assert output.value(analyses) == pytest.approx(budget.total(output.measure, output.how)[0], rel=1e-9)
+        assert output.unstable_at(np.array([np.inf, 1.0])).tolist() == [True, False]
 
 
 def test_parameters_of_laws_and_sensors_are_refused(path):

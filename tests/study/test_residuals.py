@@ -1,12 +1,13 @@
 """Residuals of measured functions and modes beside differences and closed forms, of models that need no run."""
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from femb import StateSpace
-from femb.fem.measured_functions import HISTORY, TRANSFER, Response
+from femb.fem.measured_functions import HISTORY, TRANSFER, Response, functions_of_csv, in_si, of_dataset
 from femb.study.measured import OF_SHAPE, FunctionResiduals, ModeResiduals, _unit, named_as
 
 NAMES = ("p", "q", "r"), ("u", "w"), ("x", "y")
@@ -136,3 +137,36 @@ def test_modes_are_those_with_the_body_held_and_about_the_state_of_each_test():
     residuals.track["mode 1, shape, lost"] = (0.1, "m", 0, 0)
     residuals.track["mode 1, Hz, lost"] = (0.3, "f", 0, 0)
     assert residuals.values(np.zeros(1))[-2:].tolist() == [1.0 / OF_SHAPE, 0.3]
+
+
+def dataset(kind, ends, types, values, abscissa=None):
+    """Lines of a function of dataset 58 in double precision; ends : node and direction of output and input."""
+    head = f"{kind:5}{1:10}{1:5}{0:10}" + "".join(f" {'NONE':10}{node:10}{direction:4}" for node, direction in ends)
+    form = f"{6:10}{len(values):10}{int(abscissa is None):10}{0.5:13.5E}{0.25:13.5E}{0.0:13.5E}"
+    starts = [""] * len(values) if abscissa is None else [f"{x:13.5E}" for x in abscissa]
+    rows = [f"{start}{z.real:20.12E}{z.imag:20.12E}" for start, z in zip(starts, values, strict=True)]
+    return [*[""] * 5, head, form, "", *(f"{each:10}" for each in types), "", *rows]
+
+
+def test_functions_of_universal_files_have_units_of_their_ends():
+    """Of a file in mm: mm/s2 by N mm is m/s2 by N m, mm by N a thousandth of m by N; a history has no input."""
+    values = np.array([2.0 + 1.0j, 3.0 - 1.0j])
+    turned = of_dataset(dataset(TRANSFER, ((5, 6), (4, -4)), (11, 13), values), "")
+    assert (turned.output, turned.input, turned.units) == ("5rz", "-4rx", ("rad/s", "N m"))
+    assert turned.abscissa.tolist() == [0.5, 0.75]
+    for types, direction, kind, units, factor in (
+        ((12, 13), 4, TRANSFER, ("m/s2", "N m"), 1.0),
+        ((8, 9), 3, TRANSFER, ("m", "N"), 1e-3),
+        ((12, 9), 3, HISTORY, ("m/s2", "N"), 1e-3),
+    ):
+        found = of_dataset(dataset(kind, ((5, 3), (4, direction)), types, values, [0.1, 0.7]), "")
+        assert (found.units, found.abscissa.tolist()) == (units, [0.1, 0.7])
+        np.testing.assert_allclose(in_si(found, 1e3, 1.0).values, factor * values)
+
+
+def test_rows_of_a_file_are_in_the_order_of_their_frequencies():
+    rows = [["2.0", "u", "y", "4", "1", "0.4"], ["9.0", "u", "z", "5", "0", "0.5"], ["1.0", "u", "y", "3", "0", "0.3"]]
+    names = ["frequency", "input", "output", "real", "imag", "sigma"]
+    found, other = functions_of_csv(Path("a.csv"), names, list(enumerate(rows, 2)))
+    assert (found.abscissa.tolist(), found.values.tolist(), found.sigma.tolist()) == ([1, 2], [3, 4 + 1j], [0.3, 0.4])
+    assert (other.output, other.sigma.tolist()) == ("z", [0.5])

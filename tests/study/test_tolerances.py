@@ -1,11 +1,14 @@
 """Tolerances: the scatter of two panels on a hub against numbers of programs that share nothing with femb."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from oracles import two_panels as panels
 
 import femb
 from femb import ModelError, Study, tolerances
+from femb.study.tolerances import Scatter
 
 PARAMETERS = {
     "k1": {"entry": "springs.left.stiffness", "range": "9 %", "distribution": "normal"},
@@ -77,3 +80,13 @@ def test_what_is_missing_is_named():
         tolerances(study, by={"stiffness": {"value": 50.0}})
     with pytest.raises(ModelError, match="samples: got -1, wanted a number of random runs"):
         tolerances(study, samples=-1)
+
+
+def test_the_deviation_to_second_order_of_a_parabola():
+    """Of y = y_0 + g x + h x^2/2 with normal x of deviation s: variance g^2 s^2 + h^2 s^4/2, mean h s^2/2."""
+    of = SimpleNamespace(derivatives=np.array([[3.0]]))
+    found = Scatter(of, np.array([2.0]), np.array([[5.0]]), np.zeros((0, 1)))
+    x = np.random.default_rng(1).standard_normal(400_000) * 2.0
+    y = 3.0 * x + 0.5 * 5.0 / 4.0 * x**2
+    assert found.second[0] == pytest.approx(np.std(y), rel=5e-3)
+    assert found.shift[0] == pytest.approx(np.mean(y), rel=2e-2)

@@ -301,6 +301,10 @@ def test_refusals_of_the_item():
         (lambda: Gear("x", of("a"), of("b"), ratio=1.0, backlash=0.1), "backlash: got 0.1, needs a 'stiffness'"),
         (lambda: Worm("x", of("a"), of("b"), 30, friction_coefficient=0.1, lead_angle=0.2), "friction_coefficient"),
         (lambda: Screw("x", of("a"), of("b"), 0.1, friction_coefficient=0.1, stiffness=1.0), "lead_angle: is missing"),
+        (
+            lambda: Screw("x", of("a"), of("b"), 0.1, friction_coefficient=1.0, stiffness=1.0, lead_angle=1.0),
+            "lead_angle: .* below pi/2 with the angle of friction",
+        ),
     ):
         with pytest.raises(ModelError, match=rf"couplings\.x\.{message}"):
             make()

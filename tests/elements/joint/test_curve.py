@@ -175,6 +175,15 @@ def test_tapes_of_the_case_are_those_of_wuest():
     assert wuest(spring.snaps[0].back / length) == pytest.approx(folded, rel=1e-3)
 
 
+@pytest.mark.parametrize(("at", "back"), [(0.5, 0.1), (0.1, 0.5)])
+def test_a_spring_begins_on_the_curve_of_its_side(at, back):
+    """Beyond ``at`` on the other one; between both where ``start`` says so."""
+    snaps = [Snap(at=at, back=back, coordinates=(0.0, 1.0), forces=(0.0, 1.0), start=start) for start in (False, True)]
+    side = 1.0 if at > back else -1.0
+    found = [[each.starts(c) for each in snaps] for c in (at + 0.05 * side, 0.3, back - 0.05 * side)]
+    assert found == [[True, True], [False, True], [False, False]]
+
+
 def test_a_file_has_the_points(tmp_path):
     file = tmp_path / "tape.csv"
     file.write_text("angle,slow,fast\n0.0,0.0,0.0\n0.5,1.0,2.0\n")
