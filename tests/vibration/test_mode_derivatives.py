@@ -133,3 +133,20 @@ def test_a_damped_shape_beside_a_free_gimbal_moves_by_no_moment_about_it(tmp_pat
         inertia, drag = value**2 * motion.momenta(shape), value * motion.damping_times(shape)
         terms = np.array([free.T @ each for each in (inertia, drag, motion.times(motion.stiffness, shape))])
         assert np.all(np.abs(terms.sum(axis=0)) <= 1e-9 * np.abs(terms).max())
+
+
+def square(moment=4e-9):
+    """A cantilever of a square section, whose axes are turned by 0.6 rad; one of its moments."""
+    model = femb.Model("square")
+    model.add(femb.Section("s", 1e-4, (moment, 4e-9), 6e-9, 2700.0, 7e10, 2.7e10))
+    start = femb.Attachment("ground", direction=(1.0, 0.0, 0.0), up=(0.0, np.sin(0.6), np.cos(0.6)))
+    model.add(femb.Beam("b", "s", length=2.0, elements=2, start=start))
+    return model
+
+
+def test_of_two_equal_frequencies_a_moment_of_inertia_raises_one():
+    """f is as sqrt(I): f/(2 I) of the second, nothing of the first."""
+    outputs = {f"f{k}": {"kind": "natural_frequency", "mode": k} for k in (1, 2)}
+    found = sensitivities(square, outputs, ["moment"])
+    slope = found.values[0] / (2.0 * 4e-9)
+    np.testing.assert_allclose(found.derivatives[:, 0], [0.0, slope], rtol=2e-3, atol=2e-3 * slope)

@@ -164,6 +164,9 @@ def test_envelopes_of_a_run():
     np.testing.assert_array_equal(envelope.minimum[:, k], shell.bending_moment[..., 0].min(axis=0))
     k = words.index("surface stress 12")
     np.testing.assert_allclose(envelope.maximum[:, k], shell.surface_stress[..., 2].max(axis=(0, 2)), rtol=1e-12)
+    np.testing.assert_allclose(envelope.minimum[:, k], shell.surface_stress[..., 2].min(axis=(0, 2)), rtol=1e-12)
+    last = femb.peak_loads(results, ["shells/p"], (results.time[-1], None)).shells["p"]
+    np.testing.assert_array_equal(last.time_of_maximum, results.time[-1])
     k = words.index("failure index")
     np.testing.assert_allclose(envelope.maximum[:, k], shell.failure_index.max(axis=(0, 2, 3)), rtol=1e-12)
     np.testing.assert_allclose(envelope.position[:, 0], [0.125, 0.375, 0.625, 0.875])
