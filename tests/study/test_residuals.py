@@ -6,9 +6,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from femb import StateSpace
+from femb import JointEnd, JointSpringDamper, Model, Revolute, RigidBody, StateSpace
 from femb.fem.measured_functions import HISTORY, TRANSFER, Response, functions_of_csv, in_si, of_dataset
+from femb.study.correlation import _beside, paired, shapes_at
 from femb.study.measured import OF_SHAPE, FunctionResiduals, ModeResiduals, _unit, named_as
+from femb.vibration.solution import solution
 
 NAMES = ("p", "q", "r"), ("u", "w"), ("x", "y")
 
@@ -170,3 +172,31 @@ def test_rows_of_a_file_are_in_the_order_of_their_frequencies():
     found, other = functions_of_csv(Path("a.csv"), names, list(enumerate(rows, 2)))
     assert (found.abscissa.tolist(), found.values.tolist(), found.sigma.tolist()) == ([1, 2], [3, 4 + 1j], [0.3, 0.4])
     assert (other.output, other.sigma.tolist()) == ("z", [0.5])
+
+
+def test_shapes_of_any_phase_agree_and_pairs_without_a_shape_are_those_of_the_frequency():
+    rng = np.random.default_rng(3)
+    shapes = rng.standard_normal((6, 2)) + 1j * rng.standard_normal((6, 2))
+    nothing, data = np.zeros(6), SimpleNamespace(shapes=shapes.copy(), frequencies=np.array([1.0, 2.0]))
+    data.shapes[5, 1] = np.nan
+    model = shapes * [np.exp(0.7j), -2.0]
+    model[5, 1] = 9.0  # where nothing was measured
+    found = _beside(data, data.frequencies, np.zeros(2), model, nothing, np.abs(model).max(axis=0))
+    assert np.diag(found.mac) == pytest.approx([1.0, 1.0])
+    assert found.comac[:5] == pytest.approx(np.ones(5), rel=0.1)
+    mac = np.array([[0.2, np.nan, 0.95], [np.nan] * 3, [0.1, np.nan, 0.3]])
+    assert paired(np.array([5.0, 10.0, 6.0]), np.array([10.0, 10.3, 5.0]), mac).tolist() == [2, 1, -1]
+
+
+def test_a_point_moves_as_if_fixed_to_its_body():
+    """On a hinge about z at the origin: by z x r, in whatever axes the body is."""
+    model = Model("door")
+    model.add(RigidBody("door", 2.0, (0.1, 0.2, 0.3), position=(1.0, 0.0, 0.0), quaternion=(0.5, 0.5, -0.1, 0.7)))
+    ends = JointEnd("ground", axis=(0, 0, 1)), JointEnd("door", at=(-1.0, 0.0, 0.0), axis=(0, 0, 1))
+    model.add(Revolute("hinge", *ends))
+    model.add(JointSpringDamper("spring", "hinge", stiffness=5.0))
+    modes = solution(model, 1, start="assembled", own_axes=True)
+    i = modes.motion.system.layout.frame_q[modes.motion.system.layout.bodies["door"]]
+    place = modes.motion.q[i : i + 3] + np.array([0.2, 0.3, 0.4])
+    moved = shapes_at(modes, np.tile(place, (3, 1)), np.eye(3))[0][:, 0].real
+    np.testing.assert_allclose(moved / moved[1], np.array([-place[1], place[0], 0.0]) / place[0], atol=1e-12)
