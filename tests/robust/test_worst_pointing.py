@@ -114,14 +114,15 @@ def test_outputs_of_studies_are_sums_of_budgets_with_the_noise_of_sensors(path):
     gyro = '\n[sensors.gyro]\nkind = "gyro"\nbody = "hub"\nperiod = 0.1\nangle_random_walk = 1e-4\n'
     path.write_text(CASE.replace('"bodies.hub.angular_velocity"', '"sensors.gyro"\nperiod = 0.1') + gyro)
     given = [{"how": "squares"}, {"percent": 95.0}, {"apart": 6.0, "measure": "PDE"}, {"measure": "MPE"}]
-    words = {"kind": "pointing_budget", "of": TURN, "window": 3.0, "sources": NOISE}
+    sources = NOISE | {"wheel": {"kind": "harmonic", "inputs": [TORQUE], "amplitude": 1e-3, "frequency": 0.55}}
+    words = {"kind": "pointing_budget", "of": TURN, "window": 3.0, "sources": sources}
     parameters = {"inertia": {"entry": "bodies.hub.inertia.0", "range": [LEAST, MOST]}}
     outputs = {f"sum{k}": words | each for k, each in enumerate(given)}
     study = femb.Study(path, {}, outputs, design="worst", best="least sum0", parameters=parameters)
     analyses = CaseFamily(study, {}, study.outputs).nominal
     for output in study.outputs.values():
-        budget = femb.pointing_budget(path, TURN, NOISE, window=3.0, apart=output.apart, level=0.01 * output.percent)
-        assert len(budget.parts) > len(NOISE)
+        budget = femb.pointing_budget(path, TURN, sources, window=3.0, apart=output.apart, level=0.01 * output.percent)
+        assert len(budget.parts) > len(sources)
         assert output.value(analyses) == pytest.approx(budget.total(output.measure, output.how)[0], rel=1e-9)
         assert output.unstable_at(np.array([np.inf, 1.0])).tolist() == [True, False]
 
