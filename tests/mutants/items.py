@@ -262,7 +262,7 @@ OF_ITEMS = (
            "tests/elements/control/test_reference_satellite.py tests/elements/control/test_controllers.py",
            "delay of commands"),
     Mutant("elements/control/continuous.py",
-           "np.clip(commands, -limits, limits)", "np.minimum(commands, limits)",
+           "return commands, np.clip(commands, -limits, limits)", "return commands, np.minimum(commands, limits)",
            "tests/elements/control/test_controllers.py tests/elements/wheel/test_reaction_wheel.py",
            "limits of continuous commands"),
     Mutant("elements/wheel/batch.py",

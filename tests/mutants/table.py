@@ -418,7 +418,7 @@ MUTANTS = (
            "CONROD   rods                               | EID G1 G2 MID A:L2=0 J:L2=0",
            BULK_UNITS, "torsion of rods in millimetres"),
     Mutant("femb/fem/bulk_springs.py",
-           'frozenset({1}): "FL"', 'frozenset({1}): "F/L"',
+           "card.units.length if component > 3 else 1.0", "card.units.length if component > 4 else 1.0",
            BULK_UNITS, "scalar springs of rotations in millimetres"),
     Mutant("femb/fem/bulk_springs.py",
            '"F/L" if c < 3 else "FL"', '"F/L" if c < 3 else "F"',
