@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 
-from femb.base.types import Floats, Ints
+from femb.base.types import Ability, Floats, Ints
 from femb.base.values import shallow_copy
 from femb.layout.element import Batch, OfMotion, OutputRows
 from femb.layout.evaluation import Evaluation
@@ -129,7 +129,7 @@ class FreeBody:
 
 
 @runtime_checkable
-class CutsFree(Protocol):
+class CutsFree(Protocol, metaclass=Ability):
     """A batch that gives each of its elements alone."""
 
     def element_number(self, path: str, k: int) -> int:
@@ -140,7 +140,7 @@ class CutsFree(Protocol):
 
 
 @runtime_checkable
-class LoadsElements(Protocol):
+class LoadsElements(Protocol, metaclass=Ability):
     """A batch of loads along the elements of another."""
 
     def load_on(self, batch: Batch, number: int) -> Batch | None:
@@ -148,7 +148,7 @@ class LoadsElements(Protocol):
 
 
 @runtime_checkable
-class FieldOnElements(Protocol):
+class FieldOnElements(Protocol, metaclass=Ability):
     """A batch of a field of forces on every mass."""
 
     def field_part(self, batch: Any, of: "OfMotion[Any]", u: Floats, q: Floats) -> Floats | float:

@@ -1,7 +1,8 @@
-"""Array types used in signatures, and the shapes a description's fields must have."""
+"""Array types used in signatures, protocols that are tested often, and the shapes a description's fields must have."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeAlias
+from inspect import get_annotations
+from typing import Annotated, Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,26 @@ ErrorScale: TypeAlias = tuple[Ints, Ints, Floats, float]
 ``femb.numerics.kinematics.error_norm`` takes them."""
 Loop: TypeAlias = tuple[Any, ...]
 """The arguments of a compiled loop over steps, as ``femb.numerics.dop853_kernels`` describes them."""
+
+
+class Ability(type(Protocol)):  # type: ignore[misc]
+    """The class of protocols for which ``isinstance`` looks for members by their names, collected once.
+
+    ``typing`` collects them anew at every test in some versions, which takes longer than a small kernel.
+    """
+
+    members: tuple[str, ...]
+
+    def __init__(cls, name: str, bases: tuple[type, ...], own: dict[str, Any], **more: Any) -> None:
+        super().__init__(name, bases, own, **more)
+        inherited = (member for base in bases for member in getattr(base, "members", ()))
+        names = (member for member in (*get_annotations(cls), *own) if not member.startswith("_"))
+        cls.members = tuple(dict.fromkeys((*inherited, *names)))
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        if not cls.__dict__["_is_protocol"]:
+            return bool(super().__instancecheck__(instance))
+        return all(hasattr(instance, member) for member in cls.members)
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ import numpy as np
 
 from femb.base.errors import ModelError
 from femb.base.options import Tolerances
-from femb.base.types import ErrorScale, Floats, Ints, Loop
+from femb.base.types import Ability, ErrorScale, Floats, Ints, Loop
 from femb.layout.discrete import DiscreteState
 from femb.layout.state import State
 from femb.system.system import System
@@ -198,7 +198,7 @@ class ImplicitFormulation(Formulation, Protocol):
 
 
 @runtime_checkable
-class WithStiffJacobian(Protocol):
+class WithStiffJacobian(Protocol, metaclass=Ability):
     """A formulation with the stiff part of the derivative of its rates, for collocation methods."""
 
     def stiff_jacobian(self, t: float, q: Floats, v: Floats, /) -> Floats:
@@ -210,7 +210,7 @@ NO_STAGES = np.zeros((1, 1))
 
 
 @runtime_checkable
-class WithStages(Protocol):
+class WithStages(Protocol, metaclass=Ability):
     """A formulation whose rates are one compiled function, so that a stepper need not call it stage by stage."""
 
     @property
@@ -242,7 +242,7 @@ class RatesOfState(Protocol):
 
 
 @runtime_checkable
-class WithBoundRates(Protocol):
+class WithBoundRates(Protocol, metaclass=Ability):
     """A formulation with rates by bound kernels."""
 
     def bound_rates(self) -> RatesOfState | None:
@@ -250,7 +250,7 @@ class WithBoundRates(Protocol):
 
 
 @runtime_checkable
-class WithSteps(Protocol):
+class WithSteps(Protocol, metaclass=Ability):
     """A formulation whose steps by DOP853 are one compiled function, many in a call."""
 
     @property

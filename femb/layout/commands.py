@@ -7,7 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from femb.base.types import Floats
+from femb.base.types import Ability, Floats
 from femb.layout.element import Batch
 from femb.layout.protocols import SetsCommands
 
@@ -79,7 +79,7 @@ def clipped_command(command: str, value: Floats, limit: float | None, discrete: 
 
 
 @runtime_checkable
-class TakesCommands(Protocol):
+class TakesCommands(Protocol, metaclass=Ability):
     """An item with commands that controllers set, such as the torque of a wheel."""
 
     @property

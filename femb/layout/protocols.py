@@ -6,7 +6,7 @@ Arrays are as in ``femb.layout.element``: u (s, n_u), q (s, n_q), v, a, out (s, 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
-from femb.base.types import Floats, Ints
+from femb.base.types import Ability, Floats, Ints
 from femb.layout.discrete import DiscreteState
 from femb.layout.views import LinearPoint
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @runtime_checkable
-class Begins(Protocol):
+class Begins(Protocol, metaclass=Ability):
     """A batch with first-order states that depend on the motion at the start."""
 
     def begin(self, q: Floats, v: Floats) -> None:
@@ -25,7 +25,7 @@ class Begins(Protocol):
 
 
 @runtime_checkable
-class HasGaps(Protocol):
+class HasGaps(Protocol, metaclass=Ability):
     """A batch whose stiffness jumps, where steps end."""
 
     def gaps(self, discrete: DiscreteState, q: Floats, v: Floats) -> tuple[Floats, Floats]:
@@ -36,7 +36,7 @@ class HasGaps(Protocol):
 
 
 @runtime_checkable
-class LimitsSteps(Protocol):
+class LimitsSteps(Protocol, metaclass=Ability):
     """A batch with motion that the tolerances do not see. limits_steps : whether it has any."""
 
     limits_steps: bool
@@ -46,7 +46,7 @@ class LimitsSteps(Protocol):
 
 
 @runtime_checkable
-class Singular(Protocol):
+class Singular(Protocol, metaclass=Ability):
     """A batch with singular configurations.
 
     singularities : a femb.layout.connections.Singularity for each vector of ``singularity_vectors``.
@@ -59,7 +59,7 @@ class Singular(Protocol):
 
 
 @runtime_checkable
-class SetsCommands(Protocol):
+class SetsCommands(Protocol, metaclass=Ability):
     """A batch of continuous controllers."""
 
     def continuous_commands(self, u: Floats, q: Floats, v: Floats) -> Mapping[str, Floats]:
@@ -67,14 +67,14 @@ class SetsCommands(Protocol):
 
 
 @runtime_checkable
-class Pushes(Protocol):
+class Pushes(Protocol, metaclass=Ability):
     """A batch that tells itself whether its forces change the momentum of a model (``Item.changes_momenta``)."""
 
     pushes: bool
 
 
 @runtime_checkable
-class TakesPower(Protocol):
+class TakesPower(Protocol, metaclass=Ability):
     """A batch of motors with an electrical supply."""
 
     def supply_account(self, own: str) -> str:
@@ -85,7 +85,7 @@ class TakesPower(Protocol):
 
 
 @runtime_checkable
-class Prestressed(Protocol):
+class Prestressed(Protocol, metaclass=Ability):
     """A batch whose potential energy changes with inputs, as by thermal strain.
 
     prestress_account : of the budget; empty for that of the items.
@@ -101,7 +101,7 @@ class Prestressed(Protocol):
 
 
 @runtime_checkable
-class LoadsBeams(Protocol):
+class LoadsBeams(Protocol, metaclass=Ability):
     """A batch of loads along beams."""
 
     def add_section_forces(self, beams: "Batch", u: Floats, q: Floats, v: Floats, out: Floats) -> None:
@@ -109,7 +109,7 @@ class LoadsBeams(Protocol):
 
 
 @runtime_checkable
-class HasInterfaces(Protocol):
+class HasInterfaces(Protocol, metaclass=Ability):
     """A batch whose elements with mass are on frames. interfaces : TABLE.NAME of the element and the frame of each."""
 
     interfaces: Sequence[tuple[str, int]]
@@ -120,7 +120,7 @@ class HasInterfaces(Protocol):
 
 
 @runtime_checkable
-class LoadsInterfaces(Protocol):
+class LoadsInterfaces(Protocol, metaclass=Ability):
     """A batch of loads on the elements of others."""
 
     def add_interface_forces(self, loaded: Any, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
@@ -128,7 +128,7 @@ class LoadsInterfaces(Protocol):
 
 
 @runtime_checkable
-class HoldsFrames(Protocol):
+class HoldsFrames(Protocol, metaclass=Ability):
     """A batch that can take fixed frames as moving ones, for a field of forces on every mass."""
 
     def unfixed(self, n_q: int, n_v: int) -> Self:
@@ -139,7 +139,7 @@ class HoldsFrames(Protocol):
 
 
 @runtime_checkable
-class Strained(Protocol):
+class Strained(Protocol, metaclass=Ability):
     """A batch of elements with strains, or stresses, that Newton's iteration of statics holds as unknowns.
 
     largest_rotation : rad, of one correction of statics that its elements bear. own_force : whether its residual is
@@ -166,7 +166,7 @@ class Strained(Protocol):
 
 
 @runtime_checkable
-class Softened(Protocol):
+class Softened(Protocol, metaclass=Ability):
     """A batch of elements of two frames whose elastic force turns with them."""
 
     def softened(self) -> Any:
@@ -174,7 +174,7 @@ class Softened(Protocol):
 
 
 @runtime_checkable
-class LowRankTangent(Protocol):
+class LowRankTangent(Protocol, metaclass=Ability):
     """A batch with derivatives that couple many frames and have no blocks.
 
     feeds_back : whether they are of few frames, with a stiffness, as with a law.
@@ -187,7 +187,7 @@ class LowRankTangent(Protocol):
 
 
 @runtime_checkable
-class LowRankStep(Protocol):
+class LowRankStep(Protocol, metaclass=Ability):
     """A batch of which Newton's iteration needs a part of low rank to converge fast."""
 
     def low_rank_matrices(self, u: Floats, q: Floats, v: Floats) -> "LowRank | None":
@@ -195,7 +195,7 @@ class LowRankStep(Protocol):
 
 
 @runtime_checkable
-class OfPhase(Protocol):
+class OfPhase(Protocol, metaclass=Ability):
     """A batch with forces that turn with a known angle and have no mean over a turn, as those of imbalance.
 
     disturbing : of its elements with such forces, by TABLE.NAME: the number of the internal coordinate whose value is
@@ -209,7 +209,7 @@ class OfPhase(Protocol):
 
 
 @runtime_checkable
-class HasRows(Protocol):
+class HasRows(Protocol, metaclass=Ability):
     """A batch with outputs of linear models."""
 
     def linear_outputs(self) -> Mapping[str, tuple[str, ...]]:
@@ -220,7 +220,7 @@ class HasRows(Protocol):
 
 
 @runtime_checkable
-class DerivesByInputs(Protocol):
+class DerivesByInputs(Protocol, metaclass=Ability):
     """A batch whose residual is no polynomial of its inputs, of which linear models take exact differences."""
 
     def input_derivative(self, u: Floats, q: Floats, v: Floats, k: int) -> Floats:
@@ -228,7 +228,7 @@ class DerivesByInputs(Protocol):
 
 
 @runtime_checkable
-class MassChanges(Protocol):
+class MassChanges(Protocol, metaclass=Ability):
     """A batch whose mass matrices depend on the state."""
 
     def mass_changes(self, q: Floats) -> list[tuple[Ints, Floats]]:
@@ -240,7 +240,7 @@ class MassChanges(Protocol):
 
 
 @runtime_checkable
-class Joins(Protocol):
+class Joins(Protocol, metaclass=Ability):
     """A batch whose call costs more than its computation. joins : whether ``joined`` makes all of its class one."""
 
     joins: bool

@@ -37,7 +37,7 @@ from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from femb.base.errors import SolveError
 from femb.base.options import Run
-from femb.base.types import Bools, Floats
+from femb.base.types import Ability, Bools, Floats
 from femb.formulations.contract import Formulation
 from femb.layout.bound_updates import BoundUpdates
 from femb.layout.element import InputError, TrialError
@@ -176,7 +176,7 @@ class Stepper(StepperState, Protocol[F]):
 
 
 @runtime_checkable
-class StepperOfMany(Protocol):
+class StepperOfMany(Protocol, metaclass=Ability):
     """A stepper that may make many steps in one call, between which nothing is asked of it."""
 
     def steps(self, limit: float, last: float, times: Floats, most: float, /) -> PassedSteps | None:
@@ -207,7 +207,7 @@ class HeldSteps:
 
 
 @runtime_checkable
-class StepperOfHeld(Protocol):
+class StepperOfHeld(Protocol, metaclass=Ability):
     """A stepper that may make many steps with held inputs, and the updates between them, in one call."""
 
     def held_steps(
