@@ -80,7 +80,7 @@ def along(*vectors: Floats) -> Floats:
     given = [vector / np.linalg.norm(vector) for vector in vectors if np.any(vector)]
     if not given:
         return AXES
-    alike = all(np.linalg.norm(np.cross(given[0], vector)) <= SAME for vector in given)
+    alike = all(np.linalg.norm(np.cross(given[0], vector)) <= SAME for vector in given[1:])
     return given[0][None] if alike else NONE
 
 

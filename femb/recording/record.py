@@ -325,7 +325,7 @@ class Recorder:
     def __init__(self, system: System, output: Output = EVERYTHING) -> None:
         self.system = system
         self.layout = system.layout
-        self.root_loads = RootLoads(system)
+        self.root_loads = RootLoads(system, wanted=not output.motion_only)
         self.selection = Selection(output, system.model, [root.name for root in self.root_loads.roots])
         wanted = self.selection.wants_item if output.restricted else None
         self.records, self.evaluated = records_of(system, wanted=wanted)

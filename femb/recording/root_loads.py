@@ -118,10 +118,12 @@ class RootPlace:
 
 
 class RootLoads:
-    """The root loads of all appendages of a system."""
+    """The root loads of all appendages of a system; of none where they are not ``wanted``."""
 
-    def __init__(self, system: System) -> None:
-        self.system = system
+    def __init__(self, system: System, wanted: bool = True) -> None:
+        self.system, self.roots = system, list[RootPlace]()
+        if not wanted:
+            return
         layout, model = system.layout, system.model
         parents = roots(layout, model)
         held = {frame for frames in parents for frame in frames}
@@ -130,7 +132,6 @@ class RootLoads:
         for name, body in layout.flexible_bodies.items():
             if {station.frame for station in body.stations.values()} <= held:  # its modes alone are no frames
                 found.append(Appendage(name, (), (f"bodies.{name}",)))
-        self.roots: list[RootPlace] = []
         taken: set[str] = set()
         for appendage in found:
             root = _root(system, appendage, links, taken)

@@ -172,9 +172,10 @@ class Statics(StaticEquations):
                 f"no equilibrium found to start from{regularisation.reason(end.size, mover(twin.layout, change))}"
             )
         found = Balanced(end.x.q, end.residual.force, end.x.multipliers, end.x.load, end.count)
-        given = largest(self.unbalanced(start.q, start.multipliers, load).equations[:n_v])
-        if neutral is not None and not self.in_balance(found, given, neutral):
-            raise SolveError("no equilibrium found to start from: what turns freely at the start no longer does")
+        if neutral is not None:
+            given = largest(self.unbalanced(start.q, start.multipliers, load).equations[:n_v])
+            if not self.in_balance(found, given, neutral):
+                raise SolveError("no equilibrium found to start from: what turns freely at the start no longer does")
         return found
 
     @cached_property
