@@ -127,10 +127,10 @@ class MotionEquations(VelocityCoordinates):
         """The equations with strains of their own; ``tangent`` at q takes the stresses of the strains ``own``, arrays
         (e,) by batch, and so do the forces of batches with ``own_force``.
         """
-        strained = self.strained_batches
-        return self.with_batches(
-            strained[k].strained(q, own[k]) if k in strained else batch for k, batch in enumerate(self.batches)
-        )
+        batches: list[Any] = list(self.batches)
+        for k, batch in self.strained_batches.items():
+            batches[k] = batch.strained(q, own[k])
+        return self.with_batches(batches)
 
     def without_rows(self, rows: Bools) -> Self:
         """The system with these rows of constraints (n_c,) bool left out of every solution.
