@@ -146,6 +146,8 @@ def test_a_small_screw_is_left_out_and_said(plant, kind, tmp_path):
     np.testing.assert_array_equal(kind(plant, {"left yoke": (1,)}).left_out, 0.0)
     lacking = crooked.appendages[0].coupling[0] - found.coupling[0]
     if kind is hinged_panels:
+        dcm = found.effectors[0].dcm
+        np.testing.assert_allclose(dcm @ dcm.T, np.eye(3), atol=1e-12)
         along = turn / np.linalg.norm(turn)
         np.testing.assert_allclose(lacking[:3], (line @ along) * along, atol=1e-9 * np.linalg.norm(line))
     lacking, whole = (lacking[3:], turn) if kind is sliding_masses else (lacking[:3], line)
