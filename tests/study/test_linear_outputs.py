@@ -100,6 +100,8 @@ def test_a_system_that_does_not_decay_has_no_finite_norms():
     )
     assert peak_gain(integrator).gain == h2_norm(integrator) == np.inf
     pure = StateSpace([[0.0]], [[1.0]], [[1.0]], [[0.0]], ("x",), ("u",), ("y",))
+    high = StateSpace([[-1.0]], [[1.0]], [[-1.0]], [[1.0]], ("x",), ("u",), ("y",))  # s/(s + 1)
+    assert peak_gain(high)[:2] == (pytest.approx(1.0), np.inf)
     assert peak_gain(pure).gain == h2_norm(pure) == np.inf
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from femb import JointEnd, JointSpringDamper, Model, Revolute, RigidBody, StateSpace
 from femb.fem.measured_functions import HISTORY, TRANSFER, Response, functions_of_csv, in_si, of_dataset
+from femb.study import identification
 from femb.study.correlation import _beside, paired, shapes_at
 from femb.study.measured import OF_SHAPE, FunctionResiduals, ModeResiduals, _unit, named_as
 from femb.vibration.solution import solution
@@ -88,6 +89,9 @@ def test_a_motion_is_fitted_up_to_where_it_changes_by_more_than_its_size():
     residuals.window(0.5, 10.0)
     assert residuals.horizon == 6.0
     assert len(residuals.seen[1].abscissa) == 5
+    residuals.out, residuals.of_model = {"z"}, lambda _, functions: [each.abscissa + 1.0 for each in functions]
+    assert residuals.held_out(None) == {"z": pytest.approx(np.sqrt(np.mean((2.0 * t[:5]) ** 2)))}
+    residuals.out = set()
     residuals.window(1.0, 10.0)
     # a residual of the history is 2 at most: of 3 times this the seventh and later ones change by more
     residuals.slopes = lambda p: np.concatenate([np.full(4, 9.0), np.arange(9.0)])[:, None]
@@ -200,3 +204,11 @@ def test_a_point_moves_as_if_fixed_to_its_body():
     place = modes.motion.q[i : i + 3] + np.array([0.2, 0.3, 0.4])
     moved = shapes_at(modes, np.tile(place, (3, 1)), np.eye(3))[0][:, 0].real
     np.testing.assert_allclose(moved / moved[1], np.array([-place[1], place[0], 0.0]) / place[0], atol=1e-12)
+
+
+def test_priors_are_in_deviations_and_what_the_data_do_not_tell_takes_no_freedom():
+    fit = identification._Fit.__new__(identification._Fit)
+    fit.priors, fit.p0, fit.named = {"b": 0.5}, np.zeros(2), {"a": None, "b": None}
+    assert fit.of_priors.tolist() == [[0.0, 2.0]]
+    told = SimpleNamespace(after=np.zeros(5), deviations=np.array([1.0, np.inf]))
+    assert identification.Identification.freedom.fget(told) == 4

@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 import femb
 from femb.elements.control.queue import empty, pushed
 from femb.elements.control.reference import gravity_of
-from femb.elements.control.signals import last_sample
+from femb.elements.control.signals import last_sample, named_item
 from femb.numerics import rotations
 
 TURNED = rotations.normalise(np.array([0.3, -0.5, 0.7, 0.2]))
@@ -142,3 +142,13 @@ def test_a_full_queue_loses_the_value_that_came_last():
     for instant, value in ((1.0, 5.0), (2.0, 6.0), (1.5, 7.0)):
         queue = pushed(queue, instant, np.array([value]))
     assert queue.tolist() == [[1.0, 5.0], [1.5, 7.0]]
+
+
+@pytest.mark.parametrize("names", [("arm", "arm.tip"), ("arm.tip", "arm")])
+def test_of_names_with_a_common_beginning_the_longest_is_meant(names):
+    model = body()
+    for name in names:
+        model.add(femb.Load(name, body="hub", force=(1.0, 0.0, 0.0)))
+    item, word = named_item(model, "loads.arm.tip.force")
+    assert (item.name, word) == ("arm.tip", "force")
+    assert named_item(model, "loads.arm.force")[0].name == "arm"
