@@ -240,10 +240,11 @@ def test_a_pole_that_no_law_moves_is_no_limit(tmp_path, period):
 
 @pytest.mark.parametrize("period", [None, 0.1])
 @pytest.mark.parametrize("growth", [0.03, -0.03])
-def test_a_pole_that_no_law_moves_counts_where_it_grows(growth, period):
-    """A rate that a law slows down by 1/s, beside a vibration of the plant that nothing moves."""
+@pytest.mark.parametrize("omega", [2.0, 0.0])
+def test_a_pole_that_no_law_moves_counts_where_it_grows(growth, omega, period):
+    """A rate that a law slows down by 1/s, beside a vibration or a drift of the plant that nothing moves."""
     A = np.zeros((3, 3))
-    A[1:, 1:] = [[growth, 2.0], [-2.0, growth]]
+    A[1:, 1:] = [[growth, omega], [-omega, growth]]
     plant = femb.StateSpace(
         A,
         np.array([[1.0], [0.0], [0.0]]),

@@ -190,3 +190,10 @@ def test_a_parameter_that_can_move_to_one_side_alone_takes_part(tmp_path, monkey
     assert np.all(found.errors < 1e-5 * np.abs(found.derivatives))
     # nominal, a refused side, two models of each parameter, and of both together two for the error
     assert len(built) <= 8
+
+
+def test_a_recorded_run_has_the_instants_that_are_wanted():
+    model = femb.Model("free")
+    model.add(femb.RigidBody("hub", 1.0, (1.0, 1.0, 1.0), velocity=(1.0, 0.0, 0.0)))
+    found = RecordedRun(model, femb.Run(duration=1.0), np.array([0.1, 0.35, 0.9])).results
+    np.testing.assert_allclose(found.time, [0.0, 0.1, 0.35, 0.9], atol=1e-12)
