@@ -45,8 +45,6 @@ def test_few_modes_do_for_a_heavy_child(elements):
     model = of_parts(HUB, boom(elements))
     few, all_modes = (port(model, "beams.boom.-1", count, held="hub", damping=0.0) for count in (4, None))
     assert len(few.frequencies) == 10
-    compliances = [one.child_rows / (2.0 * np.pi * one.frequencies) ** 2 @ one.child_rows.T for one in (few, all_modes)]
-    np.testing.assert_allclose(*compliances, rtol=1e-9, atol=1e-9 * np.max(compliances[1]))
     words = {word: getattr(all_modes, word)[:10] for word in ("frequencies", "damping", "coupling")}
     free_tip = replace(all_modes, child_rows=all_modes.child_rows[:, :10], **words)
     for frequency, bound in ((0.1, 2e-5), (0.3, 3e-4), (1.0, 3e-4)):

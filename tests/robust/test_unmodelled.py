@@ -106,11 +106,16 @@ def test_errors_multiply_the_inputs_and_outputs_of_any_plant():
     blocks = blocks_of({"read": {"at": "y", **of}, "set": {"at": "a", **of}}, *names[1:], [])
     t, omega, size = np.array([0.2, -0.3]), 2.0, 0.6
     found = at_point(with_blocks(plant, blocks, 0), (1, 1), 0, t, omega, size)
+    whole = femb.StateSpace(plant.A, np.hstack([B, B]), np.vstack([C, C]), 0.3 * np.ones((4, 4)), "pqr", "wvab", "zuxy")
     for s in (0.7j, 2.0j, 9.0j):
         W = [each.weight.transfer(s).item() for each in blocks]
         errors = [size * sign * (s - a) / (s + a) for sign, a in (error_at(x, omega) for x in t)]
         y, u = (1.0 + w * error for w, error in zip(W, errors, strict=True))
         assert found.transfer(s) == pytest.approx(np.diag([1.0, y]) @ plant.transfer(s) @ np.diag([u, 1.0]), rel=1e-9)
+        # and beside a direct feedthrough of the errors
+        N, E = whole.transfer(s), np.diag(errors)
+        loop = N[2:, 2:] + N[2:, :2] @ E @ np.linalg.solve(np.eye(2) - N[:2, :2] @ E, N[:2, 2:])
+        assert at_point(whole, (1, 1), 0, t, omega, size).transfer(s) == pytest.approx(loop, rel=1e-9)
     for phase in (0.0, 37.0, 180.0, 200.0, 360.0 - 1e-6):
         wanted = 1.0 + W[0] * np.exp(1j * np.radians(phase))
         assert blocks[0].realised(phase, 9.0).transfer(9.0j).item() == pytest.approx(wanted, abs=1e-5)
