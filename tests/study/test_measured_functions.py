@@ -163,31 +163,6 @@ def test_a_universal_file_of_another_program_gives_its_masses(tmp_path):
         identify(case, UNIVERSAL, channels={"3x": "bodies.load.acceleration.x"})
 
 
-def dataset(ends, kind, G, first=0.5, step=0.1):
-    """A function of dataset 58 by a force: ends : nodes and directions; kind : 8 of m, 12 of m/s2."""
-    rows = ["    -1", "    58", "drive point", *["NONE"] * 4]
-    both = "".join(f" {'NONE':10}{node:10}{direction:4}" for node, direction in ends)
-    rows.append(f"{4:5}{1:10}{1:5}{0:10}{both}")
-    rows.append(f"{6:10}{len(G):10}{1:10}{first:13.5E}{step:13.5E}{0.0:13.5E}")
-    rows += [f"{18:10}{0:5}{0:5}{0:5}", *(f"{n:10}{0:5}{0:5}{0:5}" for n in (kind, 13, 0))]
-    return "\n".join([*rows, *(f"{z.real:20.12E}{z.imag:20.12E}" for z in G), "    -1", ""])
-
-
-@pytest.mark.parametrize("by", [("output 7x", "input 7x", "7x m/s2"), ("7x m", "-7x N", "output -7x m/s2")])
-def test_a_drive_point_of_a_universal_file_has_names_of_both_ends(block, tmp_path, by):
-    """Receptance along x by a force along -x, and accelerance along -x, at one node."""
-    f = 0.5 + 0.1 * np.arange(30)
-    G = transfer(TRUE, f)
-    text = dataset([(7, 1), (7, -1)], 8, -G) + dataset([(7, -1), (7, -1)], 12, -((2 * np.pi * f) ** 2) * G)
-    data = written(tmp_path, "drive.uff", text)
-    names = {by[0]: ENDS[1], by[1]: ENDS[0], by[2]: "bodies.block.acceleration.x"}
-    np.testing.assert_allclose(identify(block, data, channels=names, **AT_REST).values, TRUE, rtol=1e-7)
-    turned = {by[0]: f"-{ENDS[1]}", by[1]: f"-{ENDS[0]}", by[2]: "-bodies.block.acceleration.x"}
-    np.testing.assert_allclose(identify(block, data, channels=turned, **AT_REST).values, TRUE, rtol=1e-7)
-    with pytest.raises(ModelError, match="channels: '7x' is both an output and an input of the data: name 'output 7x'"):
-        identify(block, data, channels={"7x": ENDS[0]})
-
-
 T = np.linspace(0.0, 3.0, 61)
 
 

@@ -6,11 +6,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from femb import JointEnd, JointSpringDamper, Model, Revolute, RigidBody, StateSpace
+from femb import JointEnd, JointSpringDamper, Model, ModelError, Revolute, RigidBody, StateSpace
 from femb.fem.measured_functions import HISTORY, TRANSFER, Response, functions_of_csv, in_si, of_dataset
 from femb.study import identification
 from femb.study.correlation import _beside, paired, shapes_at
-from femb.study.measured import OF_SHAPE, FunctionResiduals, ModeResiduals, _unit, named_as
+from femb.study.measured import OF_SHAPE, FunctionResiduals, ModeResiduals, _unit, check_channels, named_as
 from femb.vibration.solution import solution
 
 NAMES = ("p", "q", "r"), ("u", "w"), ("x", "y")
@@ -110,6 +110,10 @@ def test_the_name_with_a_unit_comes_before_that_without():
     found = named_as(point, {"3z": "a", "3z m/s2": "b", "1x": "c", "input -1x": "-d"})
     assert (found.output, found.input, found.values.tolist()) == ("b", "d", [1.0])
     assert named_as(point, {"1x": "c"}).values.tolist() == [-1.0]
+    back = Response(TRANSFER, "-7x", "7x", np.ones(1), np.ones(1), np.ones(1), ("m", "N"))
+    assert named_as(back, {"output 7x": "-a", "7x N": "-d"}).values.tolist() == [-1.0]
+    with pytest.raises(ModelError, match="channels: '7x' is both an output and an input of the data: name 'output 7x'"):
+        check_channels({"7x": "a"}, [back])
 
 
 def modes_of(out=frozenset(), begin="equilibrium"):
