@@ -258,6 +258,10 @@ def test_what_cannot_be_integrated_together_has_a_run_of_its_own():
         assert ensemble.alone == ("", words, "")
         assert ensemble.note == f"1 of 3 members had runs of their own, the first of them since {words}"
         same_as_alone(ensemble.results[1], model)
+    # gravity is compared with that of the members which stay together
+    heavy.add(femb.DistributedLoad("wind", beam="boom", force=(0, 0, 1.0)))
+    alone = femb.simulate_ensemble([heavy, spacecraft(), spacecraft()], **RUN).alone
+    assert [bool(why) for why in alone] == [True, False, False]
     assert femb.simulate_ensemble([spacecraft()], **RUN).note == ""
     refuses("got none", femb.simulate_ensemble, [], **RUN)
     refuses("together: got 0", femb.simulate_ensemble, [spacecraft()], together=0, **RUN)
