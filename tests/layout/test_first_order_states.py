@@ -15,7 +15,7 @@ from steppers.test_orders_with_constraints import FixedStep
 import femb
 from femb.base.errors import ModelError
 from femb.base.memory import recall, remembered
-from femb.base.options import DEFAULT_RTOL, Run, Tolerances
+from femb.base.options import Run, Tolerances
 from femb.elements import JointSpringDamper, Load, Revolute, RigidBody, registry
 from femb.elements.item import Item
 from femb.elements.marker import JointEnd
@@ -519,11 +519,3 @@ def test_names():
     assert "lag: output" in system.layout.velocity_labels()
     assert "lag: rate of output" in system.augmented().columns
     refuses("got the discrete state 'a/b'", system.layout.add_discrete, "a/b", 0.0, error=ValueError)
-
-
-def test_states_keep_their_own_tolerance_at_the_default_relative_one():
-    layout = System(sprung()).layout
-    own = [coordinate.quantity.tolerance for coordinate in layout.internal]
-    assert None not in own
-    for rtol, factor in ((DEFAULT_RTOL, 1.0), (0.1 * DEFAULT_RTOL, 0.1)):
-        assert layout.internal_tolerances(Tolerances(), rtol)[1] == pytest.approx(np.array(own) * factor)

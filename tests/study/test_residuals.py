@@ -216,3 +216,21 @@ def test_priors_are_in_deviations_and_what_the_data_do_not_tell_takes_no_freedom
     assert fit.of_priors.tolist() == [[0.0, 2.0]]
     told = SimpleNamespace(after=np.zeros(5), deviations=np.array([1.0, np.inf]))
     assert identification.Identification.freedom.fget(told) == 4
+
+
+def test_deviations_of_a_linear_fit_are_those_of_the_inverse_of_its_squares():
+    """Beside a parameter that no row has, of which nothing is told."""
+    M = np.array([[3.0, 1.0, 0.0], [1.0, 2.0, 0.0], [0.5, -1.0, 0.0], [2.0, 2.0, 0.0]])
+    y = M @ [2.0, 5.0, 0.0] + [0.1, -0.2, 0.1, 0.1]
+    rows = SimpleNamespace(
+        names=list("abcd"), values=lambda p: M @ p - y, slopes=lambda p: M, held_out=lambda p: {}, correlations=[]
+    )
+    fit = identification._Fit.__new__(identification._Fit)
+    fit.named = dict.fromkeys("pqr", SimpleNamespace(limits=None, unit="m"))
+    fit.rows, fit.functions, fit.priors, fit.runs = [rows], None, {}, 0
+    fit.p0, fit.scale = np.array([1.0, 1.0, 7.0]), np.array([1.0, 4.0, 7.0])
+    found, C = fit.found(), np.linalg.inv(M[:, :2].T @ M[:, :2])
+    assert found.values[:2] == pytest.approx(np.linalg.lstsq(M[:, :2], y, rcond=None)[0], rel=1e-8)
+    assert found.deviations.tolist() == [pytest.approx(np.sqrt(C[0, 0])), pytest.approx(np.sqrt(C[1, 1])), np.inf]
+    assert found.correlation[0, 1] == pytest.approx(C[0, 1] / np.sqrt(C[0, 0] * C[1, 1]))
+    assert found.singular == pytest.approx([*np.linalg.svd(M[:, :2] * found.values[:2])[1], 0.0])
