@@ -159,19 +159,19 @@ def dataset(kind, ends, types, values, abscissa=None):
 
 
 def test_functions_of_universal_files_have_units_of_their_ends():
-    """Of a file in mm: mm/s2 by N mm is m/s2 by N m, mm by N a thousandth of m by N; a history has no input."""
+    """Of a file in mm and half newtons: a history has no input."""
     values = np.array([2.0 + 1.0j, 3.0 - 1.0j])
     turned = of_dataset(dataset(TRANSFER, ((5, 6), (4, -4)), (11, 13), values), "")
     assert (turned.output, turned.input, turned.units) == ("5rz", "-4rx", ("rad/s", "N m"))
     assert turned.abscissa.tolist() == [0.5, 0.75]
     for types, direction, kind, units, factor in (
-        ((12, 13), 4, TRANSFER, ("m/s2", "N m"), 1.0),
-        ((8, 9), 3, TRANSFER, ("m", "N"), 1e-3),
+        ((12, 13), 4, TRANSFER, ("m/s2", "N m"), 2.0),
+        ((8, 9), 3, TRANSFER, ("m", "N"), 2e-3),
         ((12, 9), 3, HISTORY, ("m/s2", "N"), 1e-3),
     ):
         found = of_dataset(dataset(kind, ((5, 3), (4, direction)), types, values, [0.1, 0.7]), "")
         assert (found.units, found.abscissa.tolist()) == (units, [0.1, 0.7])
-        np.testing.assert_allclose(in_si(found, 1e3, 1.0).values, factor * values)
+        np.testing.assert_allclose(in_si(found, 1e3, 2.0).values, factor * values)
 
 
 def test_rows_of_a_file_are_in_the_order_of_their_frequencies():
