@@ -61,7 +61,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
                       "LinearModel", "shake", "shaper", "Shaper", "operating_point", "OperatingPoint", "trim",
                       "periodic", "Periodic", "multiblade", "thompson.nine_blocks", "thompson.NineBlocks"),
     "Uncertain models": ("uncertain", "Uncertain", "worst", "WorstCases", "verify", "Verified", "tune", "Tuned",
-                         "worst_pointing", "WorstPointing"),
+                         "tune_schedule", "worst_pointing", "WorstPointing"),
     "Control loops": ("loop", "Loop", "LinearLaw", "lqr", "h2", "StateFeedback",
                       "pointing_budget", "PointingBudget", "NoiseSource", "HarmonicSource", "PulseSource",
                       "ConstantSource"),

@@ -74,6 +74,7 @@ from femb.results.results import Results as Results
 from femb.results.sobol import SobolIndices as SobolIndices
 from femb.results.sobol import sobol_indices as sobol_indices
 from femb.results.sweep import Sweep as Sweep
+from femb.robust.tuned_table import tune_schedule as tune_schedule
 from femb.robust.tuning import Tuned as Tuned
 from femb.robust.tuning import tune as tune
 from femb.robust.uncertain import Uncertain as Uncertain

@@ -45,6 +45,7 @@ from femb.elements.control.schedule import (
     GainSchedule,
     ScheduledControl,
     check_schedule,
+    frozen,
     law_of,
     recorded,
     start_of,
@@ -223,7 +224,7 @@ class Controller(Item):
 
     def fixed(self, layout: Layout, model: ModelView) -> Self:
         """Itself with gains that do not follow a changed model; the same object where they are given."""
-        return self
+        return self if self.schedule is None else frozen(self, layout, model)
 
     # The contract of items
 

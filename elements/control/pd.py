@@ -16,7 +16,7 @@ from femb.elements.control.controller import NAMES, Controller, sensor_of
 from femb.elements.control.errors import AttitudeErrors, Errors, ForwardErrors
 from femb.elements.control.linear_law import Realisation
 from femb.elements.control.reference import AttitudeReference
-from femb.elements.control.schedule import rows_of
+from femb.elements.control.schedule import frozen, rows_of
 from femb.elements.control.sensors import PlacedSensor
 from femb.elements.control.signals import NO_ARRAYS, Moment, Signal, axes_between, signal_of, turn_error
 from femb.elements.records import RecordedSystem, Records
@@ -161,7 +161,7 @@ class PDController(Controller):
 
     def fixed(self, layout: Layout, model: ModelView) -> Self:
         if self.bandwidth is None or self.axes == 1:
-            return self
+            return super().fixed(layout, model)
         found, words = shallow_copy(self), ("proportional", "derivative")  # not checked again
         for word, gains in zip(words, self.gains(layout, model), strict=True):
             object.__setattr__(found, word, gains)
@@ -171,6 +171,7 @@ class PDController(Controller):
             rest = {word: of for word, of in self.schedule.gains.items() if word not in ("bandwidth", "damping_ratio")}
             table = rest | dict(zip(words, zip(*of_rows, strict=True), strict=True))
             object.__setattr__(found, "schedule", replace(self.schedule, gains=table))
+            return frozen(found, layout, model)  # type: ignore[no-any-return]
         return found
 
     def _inertia(self, layout: Layout, model: ModelView) -> Floats:

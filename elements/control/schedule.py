@@ -116,6 +116,18 @@ def rows_of(item: Any) -> list[Any]:
     return [_as_row(item, k) for k in range(len(item.schedule.at))]
 
 
+def frozen(item: Any, layout: Layout, model: ModelView) -> Any:
+    """A controller whose gains stay those of the start, in place of its schedule."""
+    x = float(true_signal(item, layout, model).value(start_of(layout), {})[0])  # type: ignore[arg-type]
+    at, found = item.schedule.at, shallow_copy(item)  # not checked again
+    shares = [float(np.interp(x, at, of_row)) for of_row in np.eye(len(at))]
+    for word, values in item.schedule.gains.items():
+        value = sum(share * np.asarray(each) for share, each in zip(shares, values, strict=True))
+        object.__setattr__(found, word, value if np.ndim(value) else float(value))
+    object.__setattr__(found, "schedule", None)
+    return found
+
+
 class ScheduledControl(LinearControl):
     """A linear law whose matrices follow a table.
 

@@ -181,6 +181,7 @@ TUNING = together(
     click.option(
         "--gain", "gains", multiple=True, metavar="KEY=LOW:HIGH", help="One of these, or a name of [gains] [all]."
     ),
+    click.option("--over", metavar="ENTRY", help="Tune the rows of schedules over what this entry of the case sets."),
     click.option("--least", type=click.Choice(["noise", "peak"]), help="What they make least [noise]."),
     click.option("--peak", type=float, metavar="RATIO", help="Largest peak of the sensitivity they may give [2]."),
     click.option("--decay", type=float, metavar="RATE", help="Least decay of the slowest pole, 1/s [0]."),
@@ -230,7 +231,9 @@ def loop(
     The files have the closed loop as a state space, of sampled controllers the exact one over their common period, and
     the margins at each channel. With --tune all is that of the case with its tuned gains.
     """
-    limits = {word: value for word in ("least", "peak", "decay", "starts") if (value := words.pop(word)) is not None}
+    limits = {
+        word: value for word in ("least", "peak", "decay", "starts", "over") if (value := words.pop(word)) is not None
+    }
     given = {word: value for word, value in words.items() if value not in (None, False)}
     if states:
         given["state"] = _states(states)
@@ -246,7 +249,7 @@ def loop(
         words = {word: getattr(tuned[1], word) for word in ("gains", "begun", "entries", "least", "peak", "growth")}
         values["tuned"] = words | {"plants": tuned[1].plants}
     elif gains or limits or ((out := click.get_current_context().params["out"]) is not None and out.suffix == ".toml"):
-        raise OptionError("--gain, --least, --peak, --decay, --starts, --out FILE.toml: are of --tune")
+        raise OptionError("--gain, --over, --least, --peak, --decay, --starts, --out FILE.toml: are of --tune")
     found = made(loaded, start=start, inputs=inputs, outputs=outputs, **given)
     margins = found.margins(channels or None)
     text.append(loop_table(found, margins))
@@ -291,6 +294,7 @@ def _tuned(
     """The case with tuned gains, these, and the file that has it now."""
     from femb.case import load_case
     from femb.linear.begin import PointOptions
+    from femb.robust.tuned_table import tune_schedule
     from femb.robust.tuning import tune
 
     _check_together("--tune", given, PointOptions.__annotations__.keys() | {"modes"})
@@ -302,7 +306,8 @@ def _tuned(
     )
     check_free(to, options["force"])
     words = given | limits | {"start": start or loaded.start, "overrides": loaded.overrides}
-    tuned = tune(loaded.path, gains, by, **words)
+    over = words.pop("over", None)
+    tuned = tune_schedule(loaded.path, over, gains, by, **words) if over else tune(loaded.path, gains, by, **words)
     path = tuned.write(to)
     return (load_case(loaded.path, (*loaded.overrides, *tuned.overrides)), tuned), path
 

@@ -25,6 +25,8 @@ from femb.numerics.linear_systems import SAME, Flow
 
 # Of the ratio of two periods, the largest denominator, and the most samples of a common period.
 DENOMINATOR, MOST = 1000, 20_000
+# Of the mass: what a command changes of it at once, and is rounding.
+AT_ONCE = 1e-9
 
 
 class LoopInstant(NamedTuple):
@@ -400,7 +402,8 @@ def with_continuous(
     ring = D @ through @ keep
     # positions follow at once by the static share of modes that were left out alone: no mass depends on the law
     at_once = D @ (through * np.array([plant.units.get(name) not in ("m", "rad") for name in read])[:, None]) @ keep
-    if np.max(np.abs(np.linalg.matrix_power(at_once, max(len(ring), 1))), initial=0.0) > 0.0:
+    # by a part of the mass as small as this it is rounding, as of plants at values of their parameters
+    if np.max(np.abs(np.linalg.matrix_power(at_once, max(len(ring), 1))), initial=0.0) > AT_ONCE ** max(len(ring), 1):
         names = ", ".join(law.name for law in laws)
         raise ModelError(
             f"controllers: {names}: what they set changes at once what they read, as accelerations do: read these "

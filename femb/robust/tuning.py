@@ -146,7 +146,7 @@ def tune(
     study = None if isinstance(case, Uncertain) else case if isinstance(case, Study) else read_either(
         case, tuple(overrides)
     )  # fmt: skip
-    found = _gains_in(study, gains)
+    found = gains_in(study, gains)
     if not 1 <= len(found) <= MOST_GAINS:
         raise ModelError(f"gains: got {len(found)}, wanted 1 to {MOST_GAINS}")
     if isinstance(least, str) and least not in (NOISE, PEAK):
@@ -170,7 +170,7 @@ def tune(
     return replace(tuned, case=Path(study.case), given=tuple(study.overrides))
 
 
-def _gains_in(study: Study | None, given: Mapping[str, Any] | Sequence[str]) -> dict[str, Parameter]:
+def gains_in(study: Study | None, given: Mapping[str, Any] | Sequence[str]) -> dict[str, Parameter]:
     """The gains of tables, or of texts about a case. Raises ModelError."""
     document = given_entries(study) if study is not None and study.build is None else None
     own, tables = (document or {}).get(TunedGain.table, {}), dict(given) if isinstance(given, Mapping) else {}
@@ -362,10 +362,9 @@ class _Tuning:
     plants: list[tuple[Floats, _Plant]] = field(default_factory=list)
     known: dict[bytes, tuple[float, list[_Response]]] = field(default_factory=dict)
 
-    def find(self, starts: int, seed: int) -> Tuned:
-        """The best gains of all starts."""
-        k, size = len(self.form.ranges), len(self.gains.names)
-        first = self.gains.laws(self.gains.start)
+    def begin(self, seed: int) -> list[LinearLaw]:
+        """Take the first plants and the grid of frequencies; the laws of the start."""
+        k, first = len(self.form.ranges), self.gains.laws(self.gains.start)
         corners = points_of(k)[1 : 2 ** min(k, ALL_CORNERS) + 1] if k else np.zeros((0, 0))
         some = np.sort(np.random.default_rng(seed).permutation(len(corners))[:CORNERS])
         for d in [self.form.normal({}), *corners[some]]:
@@ -375,6 +374,11 @@ class _Tuning:
         poles = poles[poles > 1e-9 * np.max(poles)]
         ends = np.log10([np.min(poles), np.max(poles)]) + np.array([-BEYOND, BEYOND])
         self.grid = np.logspace(float(ends[0]), float(ends[1]), GRID)
+        return list(first)
+
+    def find(self, starts: int, seed: int) -> Tuned:
+        """The best gains of all starts."""
+        size, first = len(self.gains.names), self.begin(seed)
         notes, found = list[str](), list[tuple[float, Floats]]()
         others = unit_points("sobol", size, max(starts - 1, 1), seed)[: starts - 1]
         for number, z in enumerate([self.gains.z(self.gains.start), *others], 1):
@@ -517,6 +521,15 @@ class _Tuning:
             gains, begun, self.gains.entries(x), value, peak, growth,
             tuple(self.form.values(d) for d, _ in self.plants), self.gains.laws(x), tuple(notes), self.form.title,
         )  # fmt: skip
+
+
+def reached(form: Uncertain, seed: int) -> tuple[float, float]:
+    """The largest peak of the sensitivity, and growth (1/s), of the loops of a form at corners of its ranges."""
+    none = np.zeros(0)
+    of = _Tuning(form, _Gains((), none, none, none, lambda _: form.laws, lambda _: {}), PEAK, 2.0, 0.0)
+    of.begin(seed)
+    responses = of._at(none)[1]
+    return max(each.peak for each in responses), max(each.growth for each in responses)
 
 
 class _FoundError(Exception):

@@ -76,12 +76,12 @@ class Uncertain(Tabled):
 
     ranges : of the parameters, by their repetitions. core : the second-order model in the middle of the ranges, with
     the inputs w before those of the plant and the outputs z before its own. plant : its state space. laws : of the
-    nominal case, at all values. following : controllers whose gains would follow the inertia. moves : whether each set
-    of values has an equilibrium of its own, about which it is linearised. still : loads by a profile of time that act
-    at the start: they are inputs, and zero in the state that is linearised about. shapes : to which the models are
-    reduced, 0 of full ones. difference : the largest relative one of transfer matrices from those of models that were
-    made at ``compared`` values. words : with which models were made. title : of the model. blocks : unmodelled
-    dynamics, of which plant and core know nothing.
+    nominal case, at all values. following : controllers whose gains would follow the inertia or a signal. moves :
+    whether each set of values has an equilibrium of its own, about which it is linearised. still : loads by a profile
+    of time that act at the start: they are inputs, and zero in the state that is linearised about. shapes : to which
+    the models are reduced, 0 of full ones. difference : the largest relative one of transfer matrices from those of
+    models that were made at ``compared`` values. words : with which models were made. title : of the model. blocks :
+    unmodelled dynamics, of which plant and core know nothing.
     """
 
     ranges: tuple[UncertainRange, ...]
@@ -229,7 +229,9 @@ class Uncertain(Tabled):
         if self.still:
             lines.append(f"about the state without {', '.join(self.still)}: loads by a profile of time are inputs")
         if self.following:
-            lines.append(f"gains by the inertia stay those of the nominal case: {', '.join(self.following)}")
+            lines.append(
+                f"gains by the inertia, or by a table, stay those of the nominal case: {', '.join(self.following)}"
+            )
         if self.moves:
             lines.append("about the equilibrium at each set of values")
         exact = f"in {self.shapes} shapes, off by" if self.shapes else "exact but for"

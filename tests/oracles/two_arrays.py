@@ -50,3 +50,21 @@ def arrays_on_a_drive() -> str:
     tables = [f"[parameters.{name}]\nentries = {entries}\nrange = {range_!r}\n".replace("'", '"')
               for name, (entries, range_) in RANGES.items()]  # fmt: skip
     return "\n".join([text, MORE, *tables, "[run]\nduration = 20.0\n"])
+
+
+def with_a_table(angles: list[float]) -> str:
+    """``arrays_on_a_drive`` with a law that rolls off at 100 rad/s, gains by a table over its angle."""
+    text = arrays_on_a_drive().replace("damping = 0.5", "damping = 20.0")
+    law, of_law = text.replace("density = 3000.0", "damping = 2e-3\ndensity = 3000.0").split("[controllers.attitude]")
+    of_law = of_law[of_law.index("[parameters.") :]
+    rows = [[27.0, 0, 0, 250.0, 0, 0], [0, 4.0, 0, 0, 38.0, 0], [0, 0, 28.0, 0, 0, 260.0]]
+    return f"""{law}
+[controllers.attitude]
+kind = "state_space"
+A = [[-100, 0, 0], [0, -100, 0], [0, 0, -100]]
+C = [[-100, 0, 0], [0, -100, 0], [0, 0, -100]]
+inputs = ["bodies.hub.attitude", "bodies.hub.angular_velocity"]
+outputs = ["loads.torquer.torque"]
+schedule = {{ over = "joints.drive.angle", at = {angles}, gains = {{ B = {[rows] * len(angles)} }} }}
+
+{of_law}"""

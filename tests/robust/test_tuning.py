@@ -296,7 +296,7 @@ def test_the_least_gain_is_that_of_the_slowest_plant_inside_of_the_range():
         return [femb.LinearLaw("k", none.T @ none, none.T, none, [[-gain]], inputs=["x"], outputs=["u"])]
 
     form = SimpleNamespace(ranges=[None], normal=lambda _: np.zeros(1), at=plant, values=lambda d: {}, title="")
-    gains = tuning._Gains.of_function(law, tuning._gains_in(None, {"gain": {"range": [0.01, 10.0], "value": 0.02}}))
+    gains = tuning._Gains.of_function(law, tuning.gains_in(None, {"gain": {"range": [0.01, 10.0], "value": 0.02}}))
     found = tuning._Tuning(form, gains, lambda loop: -float(loop.laws[0].D.item()), 2.0, 1.0).find(1, 1)
     assert found.gains["gain"] == pytest.approx(0.8, rel=1e-3)
     assert found.growth == pytest.approx(-1.0, rel=1e-3)

@@ -36,7 +36,9 @@ def controlled(inertia=300.0):
 def test_the_worst_parameters_decay_in_time_as_their_poles_with_gains_of_the_nominal_case():
     by = {"inertia": {"range": "15 %"}}
     found = femb.worst(controlled, by, channels=["loads.torquer.torque.0"], prove=False, points=1)
-    assert "gains by the inertia stay those of the nominal case: controllers.attitude" in found.of.table()
+    assert (
+        "gains by the inertia, or by a table, stay those of the nominal case: controllers.attitude" in found.of.table()
+    )
     decays = verify(found, controlled).decays
     assert len(decays) > 1
     for each in decays:
