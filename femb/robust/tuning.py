@@ -231,13 +231,9 @@ class _Gains:
         own = [each.value for each in given.values()]
         start = np.array([m if x is None else x for m, x in zip(middle, own, strict=True)])
         return _Gains(
-            tuple(given),
-            limits[:, 0],
-            limits[:, 1],
-            start,
-            lambda x: laws(**dict(zip(given, x.tolist(), strict=True))),
-            lambda _: {},
-        )
+            tuple(given), limits[:, 0], limits[:, 1], start,
+            lambda x: laws(**dict(zip(given, x.tolist(), strict=True))), lambda _: {},
+        )  # fmt: skip
 
     def x(self, z: Floats) -> Floats:
         """The values at z."""
