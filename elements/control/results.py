@@ -44,8 +44,16 @@ class SensorResults(Group):
     word: ClassVar[str] = "sensor"
 
     time = Quantity("(T,)", "s", "instant of the last sample", level="motion")
-    value = Quantity("(T, k)", "own", "that controllers get, in the unit of the sensor", level="motion")
-    true = Quantity("(T, k)", "own", "the true quantity at the last sample", level="motion")
+    value = Quantity(
+        "(T, k)",
+        "own",
+        "that controllers get, in the unit of the sensor; before the first one that of the motion at the start, "
+        "without bias and noise",
+        level="motion",
+    )
+    true = Quantity(
+        "(T, k)", "own", "the true quantity at the last sample; before the first one at the start", level="motion"
+    )
     sample_time = Quantity("(s,)", "s", "instants of all samples", level="motion")
     sample_value = Quantity("(s, k)", "own", "of each sample, before its delay", level="motion")
     sample_true = Quantity("(s, k)", "own", "the true quantity at each sample", level="motion")

@@ -114,7 +114,6 @@ class Sensor(WithErrors, Item):
     results: ClassVar[type[Group]] = SensorResults
     width: ClassVar[int] = 3
     unit: ClassVar[str] = "-"
-    looks_back: ClassVar[bool] = False  # whether a sample is of the motion since the one before
     # what it measures in ``femb.elements.control.sensor_kernels``; a class without its own is sampled in Python
     measures: ClassVar[int | None] = None
 
@@ -273,10 +272,9 @@ class Sensor(WithErrors, Item):
         for word, value in self.more_arrays().items():
             layout.add_discrete(self.array(word), value)
         sampled = SampledSensor(self, layout, model, period, phase)
-        if self.delay > 0.0 or phase > 0.0 or self.looks_back:
-            layout.add_discrete(self.array("starts"), 0.0)
-            begin = Update(f"sensors.{self.name}.start", sampled.start, waits_in=self.array("starts"), order=BEFORE)
-            layout.add_update(begin)
+        layout.add_discrete(self.array("starts"), 0.0)
+        begin = Update(f"sensors.{self.name}.start", sampled.start, waits_in=self.array("starts"), order=BEFORE)
+        layout.add_update(begin)
         if self.delay > 0.0:
             count = queue.slots((self.table, self.name), self.delay, period)
             layout.add_discrete(self.array("queue"), queue.empty(count, self.width), carried=False)

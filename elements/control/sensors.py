@@ -265,11 +265,6 @@ class Gyro(PlacedSensor):
         """The angular velocity, also of an integrating one."""
         return self.in_own_axes(self.motion(layout, "angular_velocity"))
 
-    @property
-    def looks_back(self) -> bool:  # type: ignore[override]
-        """Whether it is an integrating one."""
-        return self.integrating
-
     def begun(self, true: Floats, period: float, phase: float) -> dict[str, Floats]:
         """The integral a period before the first sample: before the start it has turned as it does there."""
         return {self.array("turned"): (phase - period) * true} if self.integrating else {}

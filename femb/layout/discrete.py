@@ -157,7 +157,8 @@ class Update:
     is, if it is one. after_steps : whether after every step.
 
     At one instant updates with a lower ``order`` come first, then those declared first; each sees the arrays that those
-    before it have changed, and all of them the same motion. Sensors have the order 0, controllers 1, what they set 2.
+    before it have changed, and all of them the same motion. Sensors have the order 0, controllers 1, what they set 2;
+    those below 0 that are due at the start come before the first output.
 
     recorded : whether a zero is among the events of the results. rows : rows of constraints that it sets in force; the
     energy that their impulses take is recorded with the event. loss : function of the discrete states before and after,

@@ -199,6 +199,7 @@ class _Integration(Generic[F]):
     until: Callable[[Stepper[F], AcceptedStep], bool] | None
     over: bool = False
     bound: BoundUpdates | None = None
+    crossing: SingularityCrossing | None = None
 
     def __post_init__(self) -> None:
         self.clock, self.instants, self.end = RunClock(), self.times.tolist(), float(self.times[-1])
@@ -241,6 +242,8 @@ class _Integration(Generic[F]):
             jumps = self.checkpoints.ended_at_jump(self.form, stepper.t)
         else:
             self._begin_events()
+            if values := [each for each in self._due() if each.order < 0]:
+                self._update(values, False)
             yield self._last_state()
             self.done = 1
         self.crossing = SingularityCrossing.of(stepper)

@@ -552,6 +552,27 @@ def test_members(kind, systems):
     assert [part for part in given if isinstance(part, Item)] + made == list(item.parts())
 
 
+@pytest.mark.parametrize("delay", [0.0, 0.006])
+@pytest.mark.parametrize("kind", [kind for kind in registry.kinds() if kind.table == "sensors"])
+def test_sensors_begin_with_the_motion_at_the_start(kind, delay):
+    """Before the first reading arrives a sensor has what that one, made at the same instant, finds: scaled alone."""
+    words = {"period": 0.002, "delay": delay, "noise": 1e-3, "bias": 2e-3, "scale": 1.5, "quantum": None}
+    known = {each.name for each in dataclasses.fields(kind)}
+    words = {word: value for word, value in words.items() if word in known}
+    system = System(
+        of_parts(*(dataclasses.replace(x, **words) if type(x) is kind else x for x in EXAMPLES[kind]().items()))
+    )
+    _, _, system.q0, v, _ = state(system, 0, on_constraints=True)
+    system.v0 = v * mechanical(system)
+    found = femb.simulate(system, duration=0.01, output_interval=0.01 / 3.0).sensors["s"]
+    scale = 1.0 if found.true.shape[1] == 4 else 1.5
+    close(found.true[0], found.sample_true[0], 1e-9)
+    close(found.value[0], scale * found.true[0], 1e-12)
+    assert np.linalg.norm(found.true[0]) > (1e-6 if kind is e.Magnetometer else 1e-3)
+    same = np.all(found.value[1] == found.value[0])
+    assert same == (delay > 0.0)  # 0.0033 s: late, still that of the start; else the noise and the bias of a sample
+
+
 @every_kind
 def test_mass_and_kinetic_energy(kind, systems):
     system = systems(kind)

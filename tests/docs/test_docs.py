@@ -22,6 +22,7 @@ from oracles import page_numbers
 from femb import Results, load_case, simulate
 from femb.cli import cli
 from femb.pictures.figures import request, rows
+from femb.results.groups import groups
 
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 # The page that adds files to femb: the code of its sections runs in copies of it.
@@ -465,6 +466,13 @@ def test_every_page_is_reached_from_the_readme():
 def test_lists_are_those_of_the_program(script):
     written = runpy.run_path(str(ROOT / "docs" / script))
     assert written["PAGE"].read_text() == written["page"](), f"run python docs/{script}"
+
+
+def test_the_page_of_results_has_the_quantities_of_every_table():
+    page = (ROOT / "docs" / "reference" / "results.md").read_text()
+    assert set(groups()) == {
+        kind for kinds in re.findall("<!-- quantities of (.*) -->", page) for kind in kinds.split()
+    }
 
 
 NOTEBOOKS = sorted((ROOT / "docs" / "tutorials").glob("*.ipynb"))
