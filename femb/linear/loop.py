@@ -464,7 +464,7 @@ class Loop(Tabled):
     def write(self, path: str | Path, margins: Sequence[Margins] | None = None) -> Path:
         """Write the closed loop and its margins to a .npz, a .mat or a results file .h5; returns the path.
 
-        A, B, C, D, states, inputs, outputs, dt : as in ``closed``. poles_real, poles_imaginary : 1/s. Of each channel k
+        The closed loop is as ``StateSpace.write`` has it. poles_real, poles_imaginary : 1/s. Of each channel k
         from 1 on margins_K_crossovers and so on, as in ``Margins``, and margins_K_sensitivity, the frequency (rad/s)
         and the height of the peak; channels : their names.
 
@@ -475,11 +475,8 @@ class Loop(Tabled):
         return write_arrays(path, self._arrays(self.margins() if margins is None else margins), FORMATS, group="linear")
 
     def _arrays(self, margins: Sequence[Margins]) -> dict[str, Any]:
-        closed, poles = self.closed(), self.poles()
-        found: dict[str, Any] = {word: getattr(closed, word) for word in (*"ABCD", "states", "inputs", "outputs")}
-        if closed.dt is not None:
-            found["dt"] = closed.dt
-        found |= {"poles_real": poles.real, "poles_imaginary": poles.imag}
+        poles = self.poles()
+        found = self.closed().arrays() | {"poles_real": poles.real, "poles_imaginary": poles.imag}
         found["channels"] = tuple(each.channel for each in margins)
         for k, each in enumerate(margins):
             for word in ("crossovers", "phase_margins", "delay_margins", "phase_crossovers", "gain_margins"):

@@ -364,6 +364,10 @@ class StateSpace(Brief):
         of slow motions that form_A has. Raises ResultError.
         """
         self._warn_of_rounding("take form_A, form_B, form_C and D of the file")
+        return write_arrays(path, self.arrays(), FORMATS, group="linear")
+
+    def arrays(self) -> dict[str, Any]:
+        """What ``write`` writes, by name."""
         arrays: dict[str, Any] = {name: getattr(self, name) for name in (*"ABCD", *NAMES)}
         for word in UNITS:
             arrays[word] = tuple(self.units.get(name, "") for name in getattr(self, UNITS[word]))
@@ -375,7 +379,7 @@ class StateSpace(Brief):
             arrays["dt"] = self.dt
         if (known := self.known) is not None:
             arrays |= known.form.stored(*known.matrices(self.B, self.C))
-        return write_arrays(path, arrays, FORMATS, group="linear")
+        return arrays
 
     @classmethod
     def read(cls, path: str | Path) -> "StateSpace":

@@ -598,14 +598,27 @@ def winged(elements):
     return model
 
 
+ROLL = ["bodies.hub.turn.x", "bodies.hub.angular_velocity.x"]
+HOLD = LinearLaw("hold", [], [], [], [[-46.65, -435.4]], inputs=ROLL, outputs=["bodies.hub.torque.x"])
+
+
+@pytest.mark.parametrize("period", [None, 0.1])
+def test_files_of_closed_loops_keep_their_units(tmp_path, period):
+    loop = femb.loop(winged(4), [replace(HOLD, period=period)])
+    closed = loop.closed()
+    for suffix in (".npz", ".h5"):
+        path = loop.write(tmp_path / f"loop{suffix}")
+        read = StateSpace.read(path) if suffix == ".npz" else StateSpace.of_results(femb.Results.read(path))
+        assert read.units[ROLL[0]] == "rad"
+        assert (read.title, read.damping, read.dt) == (loop.plant.title, loop.plant.damping, closed.dt)
+        np.testing.assert_array_equal(read.A, closed.A)
+
+
 def test_beams_in_a_continuous_loop():
     """A hub with two uniform beams: the poles of the continuum, as the mesh is refined."""
 
     def found(elements):
-        model = winged(elements)
-        inputs = ["bodies.hub.turn.x", "bodies.hub.angular_velocity.x"]
-        hold = LinearLaw("hold", [], [], [], [[-46.65, -435.4]], inputs=inputs, outputs=["bodies.hub.torque.x"])
-        loop = femb.loop(model, [hold])
+        loop = femb.loop(winged(elements), [HOLD])
         free = np.array([mode.omega for mode in loop.modes()])
         return tuple(
             np.array([values[np.argmin(np.abs(values - wanted))] for wanted in each])

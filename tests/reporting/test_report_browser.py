@@ -494,7 +494,7 @@ def test_runs_of_a_search_are_coloured_marked_and_chosen(browser, tmp_path):
 
 
 def test_nothing_is_wider_than_a_phone(browser, tmp_path):
-    """390 px wide: of a run with its audit, and of modes over a rate of rotation."""
+    """390 px wide: of a run with its audit, of modes over a rate of rotation, and of a search."""
     speeds = np.linspace(0.0, 300.0, 4)
     frequencies = np.stack([20.0 + 0.0 * speeds, 30.0 + speeds / 10.0], axis=1)
     labels = ("beams.one", "bodies.hub")
@@ -503,7 +503,7 @@ def test_nothing_is_wider_than_a_phone(browser, tmp_path):
     size = {"height": 800, "deviceScaleFactor": 1, "mobile": True}
     browser.call("Emulation.setDeviceMetricsOverride", width=390, **size)
     try:
-        for results in (Results(*satellite()), swept.sweep().results()):
+        for results in (Results(*satellite()), swept.sweep().results(), searched()):
             opened(browser, results, tmp_path)
             assert browser.value("document.documentElement.scrollWidth") <= 390
         assert browser.value("document.querySelectorAll('svg text').length") > 4
