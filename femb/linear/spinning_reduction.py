@@ -30,7 +30,7 @@ from femb.vibration.complex_modes import REAL, RigidStates, complex_modes, rigid
 from femb.vibration.damping_ratios import ratio_of_modes, source_of
 from femb.vibration.eigen import check_count, freedoms, is_symmetric, lowest
 from femb.vibration.flexibility import Flexibility
-from femb.vibration.mode_sweep import MULTIPLE
+from femb.vibration.mode_words import MULTIPLE
 from femb.vibration.solution import BELOW
 
 # The part that a truncation of complex modes leaves out of a turning structure: its static share and a bound.

@@ -22,7 +22,7 @@ from femb.numerics.threads import one_blas_thread
 from femb.results.array_file import write_arrays
 from femb.results.sweep import DAMPING, OF_MODES, Sweep
 from femb.vibration.complex_modes import Complex
-from femb.vibration.mode_words import names_of_modes
+from femb.vibration.mode_words import multiple, names_of_modes
 from femb.vibration.solution import Solution, solution
 
 if TYPE_CHECKING:
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 #
 # Source: docs/theory/modes.md, equation (10).
 
-# Eigenvalues that differ by no more than this part are one multiple eigenvalue, whose shapes are any basis.
-MULTIPLE = 1e-6
 # Of the states of a multiple eigenvalue: what is left of one beside the others.
 DEPENDENT = 1e-12
 
@@ -68,7 +66,7 @@ def aligned(reference: Solution, modes: Solution) -> Solution:
     """The modes, those of a multiple eigenvalue in the basis that is nearest to modes of the reference."""
     weight = _Weight(reference)
     shapes = modes.shapes.copy()
-    for group in _multiple(modes.eigenvalues):
+    for group in multiple(modes.eigenvalues):
         # an orthonormal basis first: the eigenvalue solver's may be nearly dependent
         states = weight.states(modes.ordered(group))
         sizes, axes = np.linalg.eigh(states.conj().T @ weight.times(states))
@@ -88,18 +86,6 @@ def _completed(basis: Complex, count: int) -> Complex:
         return basis
     whole, _ = np.linalg.qr(np.hstack([basis, np.eye(count)]))
     return np.hstack([basis, whole[:, basis.shape[1] : count]])
-
-
-def _multiple(eigenvalues: Complex) -> list[NDArray[np.intp]]:
-    """Numbers of the modes of each multiple eigenvalue."""
-    order = np.argsort(np.abs(eigenvalues), kind="stable")
-    groups: list[list[int]] = []
-    for k in order:
-        if groups and abs(eigenvalues[k] - eigenvalues[groups[-1][-1]]) <= MULTIPLE * abs(eigenvalues[k]):
-            groups[-1].append(int(k))
-        else:
-            groups.append([int(k)])
-    return [np.array(group) for group in groups if len(group) > 1]
 
 
 class _Weight:
@@ -295,10 +281,10 @@ def mode_sweep(
         raise ModelError(f"mode sweep: count: got {shown(count)}, wanted a whole number from 1 to {there}")
     count = min(DEFAULT, there) if count is None else count
     # a multiple eigenvalue is followed as a whole, as the two equal bendings of a shaft before it turns
-    whole = max([count, *(max(group) + 1 for group in _multiple(before.eigenvalues) if min(group) < count)])
+    whole = max([count, *(max(group) + 1 for group in multiple(before.eigenvalues) if min(group) < count)])
     chosen = before.first(whole)
     rows, states = [np.ones(count)], [chosen]
-    equal = _multiple(chosen.eigenvalues)
+    equal = multiple(chosen.eigenvalues)
     for value, following in pairwise(values):
         chosen, assurance = _followed(at, chosen, value, following, whole, HALVINGS)
         order = np.arange(whole)
@@ -306,7 +292,7 @@ def mode_sweep(
             # modes that have been equal from the first value on have no order of their own
             order[np.sort(group)] = group[np.argsort(np.abs(chosen.eigenvalues[group]), kind="stable")]
         chosen, assurance = chosen.ordered(order), assurance[order]
-        equal = [group for group in _multiple(chosen.eigenvalues) if any(set(group) <= set(wide) for wide in equal)]
+        equal = [group for group in multiple(chosen.eigenvalues) if any(set(group) <= set(wide) for wide in equal)]
         rows.append(assurance[:count])
         states.append(chosen)
     eigenvalues = np.array([each.eigenvalues[:count] for each in states])

@@ -4,10 +4,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from femb.base.types import Complexes, Floats
 from femb.elements.beam.line import LineItem
 from femb.layout.state import frame_pose
+from femb.layout.symmetry import twists
 from femb.numerics.components import norm
 from femb.small_motions.eigenproblem import EigenProblem
 from femb.vibration.complex_modes import Rotation
@@ -19,6 +21,13 @@ ALIGNED, ONE_WAY, DEFORMS = 0.99, 0.2, 0.05
 CIRCULAR, LINE = 0.01, 0.02
 # Of all motion: transverse motion below this part is none.
 NOTHING = 1e-6
+# Of the size of a structure: what is nearer to the axis is on it. Of the kinetic energy: motions there, and as one
+# rigid body, say what is seen from the ground where they have more.
+ON_AXIS, LEAST_SHARE = 0.01, 1e-3
+# Eigenvalues that differ by no more than this part are one multiple eigenvalue, whose shapes are any basis.
+MULTIPLE = 1e-6
+# Frequencies that differ by less than this part are one.
+SAME = 1e-9
 # Motions of modes below this have no direction: of a shape with the modal mass one it is nothing.
 LEAST = 1e-100
 
@@ -138,15 +147,21 @@ def words_of_modes(motion: EigenProblem, shapes: Complexes, labels: tuple[str, .
 class Whirl:
     """Modes of what turns about one axis (3,) at a speed (rad/s), as seen from the ground.
 
-    senses (k,) : "forward", "backward", "line" or "" without transverse motion. frequencies (k,) Hz, NaN where a mode
-    has more than one from the ground. turning : whether the modes are those in axes that turn.
+    senses (k,) : "forward", "backward", "line", "both" of what turns with parts of either sense, or "" without
+    transverse motion. seen (k,) : the frequencies of each mode, Hz: of an elliptic one in axes that turn there are two
+    or three. turning : whether the modes are those in axes that turn.
     """
 
     axis: Floats
     speed: float
     senses: tuple[str, ...]
-    frequencies: Floats
+    seen: tuple[tuple[float, ...], ...]
     turning: bool
+
+    @property
+    def frequencies(self) -> Floats:
+        """(k,) Hz, NaN where a mode has more than one."""
+        return np.array([each[0] if len(each) == 1 else np.nan for each in self.seen])
 
 
 def turning_of(motion: EigenProblem, rotations: tuple[Rotation, ...]) -> tuple[Floats, float, bool] | None:
@@ -165,37 +180,152 @@ def turning_of(motion: EigenProblem, rotations: tuple[Rotation, ...]) -> tuple[F
 def whirl_of(
     motion: EigenProblem, rotations: tuple[Rotation, ...], eigenvalues: Complexes, shapes: Complexes
 ) -> Whirl | None:
-    """The whirl of modes; None of what does not turn."""
+    """The whirl of modes of shapes (n_v, k), inertial axes; None of what does not turn.
+
+    A displacement or a turn across the axis that is circular in axes with the rate W, ahead or back of it, has the rate
+    W + omega or W - omega from the ground; one along the axis keeps omega. Parts are weighed by kinetic energy.
+    """
     turning = turning_of(motion, rotations)
     if turning is None:
         return None
     axis, speed, in_axes = turning
-    layout = motion.system.layout
-    rows = [int(layout.frame_v[k]) for k, frame in enumerate(layout.frames) if frame.freedom]
-    x = np.linalg.svd(axis[None])[2][1]
-    y = np.cross(axis, x)
-    senses, frequencies = [], []
-    for eigenvalue, shape in zip(eigenvalues, shapes.T, strict=True):
-        moves = np.array([shape[j : j + 3] for j in rows])
-        u, w = moves @ x, moves @ y
-        ahead, back = (float(np.sum(np.abs(u + sign * 1j * w) ** 2)) / 4.0 for sign in (1.0, -1.0))
-        both, omega = ahead + back, float(abs(eigenvalue.imag))
-        if eigenvalue.imag < 0.0:
-            ahead, back = back, ahead
-        if speed < 0.0:
-            ahead, back = back, ahead
-        whole = float(np.sum(np.abs(shape) ** 2))
-        if both <= NOTHING * whole:
+    own = shapes if motion.axes is None else np.asarray(motion.axes.T @ shapes)
+    whole = _energies(motion, own)
+    parts = _circular_energies(motion, axis, own, in_axes)
+    senses, seen = [], []
+    for k, eigenvalue in enumerate(eigenvalues):
+        omega = float(eigenvalue.imag)
+        across = [(rate + omega, energy[1, k]) for rate, energy in parts]
+        across += [(rate - omega, energy[2, k]) for rate, energy in parts]
+        both = sum(energy for _, energy in across)
+        ahead = sum(energy for rate, energy in across if rate * speed >= 0.0)
+        word = "forward" if ahead > 0.5 * both else "backward"
+        most = CIRCULAR * sum(np.sum(energy[:, k]) for _, energy in parts) if in_axes else NOTHING * whole[k]
+        if both <= most:
             senses.append("")
-            frequencies.append(omega)
-        elif not in_axes:
-            senses.append("line" if abs(ahead - back) < LINE * both else "forward" if ahead > back else "backward")
-            frequencies.append(omega)
-        elif min(ahead, back) > CIRCULAR * both:
-            senses.append("")
-            frequencies.append(np.nan)
+        elif in_axes:
+            senses.append("both" if min(ahead, both - ahead) > CIRCULAR * both else word)
         else:
-            seen = omega + abs(speed) if ahead > back else abs(speed) - omega
-            senses.append("forward" if seen >= 0.0 else "backward")
-            frequencies.append(abs(seen))
-    return Whirl(axis, speed, tuple(senses), np.array(frequencies) / (2.0 * np.pi), in_axes)
+            senses.append("line" if abs(2.0 * ahead - both) < LINE * both else word)
+        rates = [*across, *((omega, energy[0, k]) for _, energy in parts)]
+        least = CIRCULAR * sum(energy for _, energy in rates)
+        found = sorted(abs(rate) for rate, energy in rates if energy > least and energy > NOTHING * whole[k])
+        found = [rate for i, rate in enumerate(found) if not i or rate - found[i - 1] > SAME * rate]
+        seen.append(tuple(rate / (2.0 * np.pi) for rate in found or [abs(omega)]))
+    return Whirl(axis, speed, tuple(senses), tuple(seen), in_axes)
+
+
+def separated(motion: EigenProblem, rotations: tuple[Rotation, ...], values: Complexes, shapes: Complexes) -> Complexes:
+    """Shapes (n_v, k), those of a multiple eigenvalue in axes that turn in a basis of what circles in one sense each:
+    a thin disc has twice the inertia about its axis, and there tilts of either sense with one eigenvalue."""
+    turning = turning_of(motion, rotations)
+    groups = multiple(values)
+    if turning is None or not turning[2] or not groups:
+        return shapes
+    shapes = shapes.copy()
+    for group in groups:
+        own, form = shapes[:, group], np.zeros((len(group), len(group)), dtype=complex)
+        for k, (_, rigid, parts) in enumerate(_circular_parts(motion, turning[0], own)):
+            for sense, part in zip((0, 1, -1), rigid + parts, strict=True):
+                form += (3 * k + sense) * (part.conj().T @ motion.momenta(part))
+        # shapes of one eigenvalue need not be orthogonal
+        sizes, axes = np.linalg.eigh(own.conj().T @ motion.momenta(own))
+        if sizes[0] > SAME * sizes[-1]:
+            basis = axes / np.sqrt(sizes)
+            shapes[:, group] = own @ (basis @ np.linalg.eigh(basis.conj().T @ form @ basis)[1])
+    return shapes
+
+
+def multiple(eigenvalues: Complexes) -> list[NDArray[np.intp]]:
+    """Numbers of the modes of each multiple eigenvalue."""
+    order = np.argsort(np.abs(eigenvalues), kind="stable")
+    groups: list[list[int]] = []
+    for k in order:
+        if groups and abs(eigenvalues[k] - eigenvalues[groups[-1][-1]]) <= MULTIPLE * abs(eigenvalues[k]):
+            groups[-1].append(int(k))
+        else:
+            groups.append([int(k)])
+    return [np.array(group) for group in groups if len(group) > 1]
+
+
+def _circular_energies(
+    motion: EigenProblem, axis: Floats, own: Complexes, in_axes: bool
+) -> list[tuple[float, NDArray[np.float64]]]:
+    """The rate (rad/s) about the axis of every structure, and energies (3, k) of what is along and about the axis, and
+    of what circles ahead and back across it, in shapes (n_v, k).
+
+    Motions of a structure that turns count where they are as one rigid body, or on the axis. What deforms beside it has
+    no part of its own where it has others: of panels that flap alike, places move along the axis, and as one body.
+    """
+    if not in_axes:
+        return [(0.0, _energies(motion, *_along_and_across(motion, _senses(axis), own)))]
+    found = []
+    layout = motion.system.layout
+    for structure, (omega, rigid, parts) in zip(motion.structures, _circular_parts(motion, axis, own), strict=True):
+        energies = _energies(motion, *(rigid + parts))
+        if omega.any():
+            point = motion.axis_of(structure.frames)[1]
+            for k in structure.frames:
+                arm = np.cross(frame_pose(layout, k, motion.q)[0] - point, axis)
+                if norm(arm) > ON_AXIS * structure.size:
+                    parts[:, motion.velocities_of(k)] = 0.0
+            on_axis = _energies(motion, *(rigid + parts))
+            some = np.sum(on_axis, axis=0) > LEAST_SHARE * np.sum(energies, axis=0)
+            energies = np.where(some, on_axis, energies)
+        found.append((float(omega @ axis), energies))
+    return found
+
+
+def _circular_parts(motion: EigenProblem, axis: Floats, own: Complexes) -> list[tuple[Floats, Complexes, Complexes]]:
+    """Rates (3,) of all structures, and parts (3, n_v, k) along and about the axis, ahead and back across it of their
+    motions as one rigid body and of what these leave of shapes (n_v, k)."""
+    to, found = _senses(axis), []
+    plane = _plane(axis)
+    for structure in motion.structures:
+        omega, point, _ = motion.axis_of(structure.frames)
+        rows = np.concatenate([np.arange(at.start, at.stop) for at in map(motion.velocities_of, structure.frames)])
+        rest = np.zeros_like(own)
+        rest[rows] = own[rows]
+        rigid = np.zeros((3, *own.shape), dtype=complex)
+        if omega.any():
+            basis = motion.moves_of(structure, twists(plane, plane, point))
+            momenta = motion.momenta(basis)
+            shares = (np.linalg.pinv(basis.T @ momenta, hermitian=True) @ (momenta.T @ rest)).reshape(2, 3, -1)
+            inertial = np.einsum("sij,tjk->stik", plane @ to @ plane.T, shares)
+            rest[rows] -= (basis @ shares.reshape(6, -1))[rows]
+            rigid = basis @ inertial.reshape(3, 6, -1)
+        found.append((omega, rigid, _along_and_across(motion, to, rest)))
+    return found
+
+
+def _plane(axis: Floats) -> Floats:
+    """Axes (3, 3) whose first is the given one."""
+    x = np.linalg.svd(axis[None])[2][1]
+    return np.array([axis, x, np.cross(axis, x)])
+
+
+def _senses(axis: Floats) -> Complexes:
+    """Matrices (3, 3, 3) of the parts of vectors along the axis, and across it of circles ahead and back."""
+    _, x, y = _plane(axis)
+    e = (x - 1j * y) / np.sqrt(2.0)
+    return np.array([np.outer(axis, axis), np.outer(e, e.conj()), np.outer(e.conj(), e)])
+
+
+def _along_and_across(motion: EigenProblem, to: Complexes, own: Complexes) -> Complexes:
+    """Parts (3, n_v, k) of shapes (n_v, k): of every displacement and turn those of inertial matrices to (3, 3, 3)."""
+    layout, shapes = motion.system.layout, motion.inertial(own)
+    parts = np.zeros((3, *own.shape), dtype=complex)
+    for frame, freedom in enumerate(each.freedom for each in layout.frames):
+        first = int(layout.frame_v[frame])
+        if freedom:
+            parts[:, first : first + 3] = to @ shapes[first : first + 3]
+        if freedom == 6:
+            axes = frame_pose(layout, frame, motion.q)[1]
+            parts[:, first + 3 : first + 6] = axes.T @ to @ axes @ shapes[first + 3 : first + 6]
+    return parts if motion.axes is None else np.array([motion.axes.T @ part for part in parts])
+
+
+def _energies(motion: EigenProblem, *shapes: Complexes) -> NDArray[np.float64]:
+    """(k,) or (s, k): twice the kinetic energies of shapes (n_v, k), or of s such."""
+    found = [np.sum(np.conj(part) * motion.momenta(part), axis=0).real for part in shapes]
+    return np.array(found if len(found) > 1 else found[0])

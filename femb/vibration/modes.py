@@ -132,8 +132,8 @@ class Modes(Tabled):
         for k in np.flatnonzero(~self.without_oscillation).tolist():
             row = [str(k + 1), frequencies[k]]
             if self.whirl is not None:
-                seen = self.whirl.frequencies[k]
-                row += [] if not self.whirl.turning else ["several" if np.isnan(seen) else f"{seen:.6g}"]
+                seen = self.whirl.seen[k]
+                row += [] if not self.whirl.turning else [", ".join(f"{x:.{6 if len(seen) < 2 else 4}g}" for x in seen)]
                 row += [self.whirl.senses[k] or "-"] + [f"{decrement[k]:.3g}"] * self.damped
             words = (self.motions[k], "nutation" if self.nutates[k] else "")
             most = f"{self.labels[k]}, {100.0 * shares[k]:.0f} % of the kinetic energy"
@@ -180,7 +180,11 @@ class Modes(Tabled):
         lines += self._held_states()
         if rows:
             heading = self._heading()
-            widths = [WIDTHS.get(name, 16) for name in heading]
+            texts = zip(*(row[:-1] for row in rows), strict=True)
+            widths = [
+                max(WIDTHS.get(name, 16), *(2 + len(text) for text in column))
+                for name, column in zip(heading, texts, strict=True)
+            ]
             lines += [
                 "",
                 *(

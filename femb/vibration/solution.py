@@ -30,7 +30,7 @@ from femb.vibration.complex_modes import (
     rotations_of,
 )
 from femb.vibration.eigen import freedoms, lowest, precision, real_modes
-from femb.vibration.mode_words import Whirl, whirl_of
+from femb.vibration.mode_words import Whirl, separated, whirl_of
 from femb.vibration.slow_modes import slow_modes
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ def solution(
         eigenvalues, shapes = complex_modes(motion, rigid, rest, shift, at_most, slow)
         known = np.append(slow.precision, complex_precision(motion, eigenvalues, shapes, shift))[:count]
         eigenvalues = np.append(slow.eigenvalues, eigenvalues)[:count]
-        shapes = np.hstack([slow.shapes, shapes])[:, :count]
+        shapes = separated(motion, rotations_of(motion), eigenvalues, np.hstack([slow.shapes, shapes])[:, :count])
     else:
         squares, real = real_modes(motion, free, count, at_most)
         known = precision(motion, free, squares, real)

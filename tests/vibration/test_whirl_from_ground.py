@@ -1,0 +1,92 @@
+"""Frequencies from the ground and critical speeds of what tilts: circles across the axis of turns, not of places."""
+
+import numpy as np
+import pytest
+from models import of_parts
+
+import femb
+
+Z = (0.0, 0.0, 1.0)
+# A disc on two bearings alike in all directions, at the distance ARM from its centre: K = 2 k ARM^2 against tilts.
+MASS, ACROSS, ALONG, STIFFNESS, ARM = 10.0, 0.5, 0.3, 1e4, 0.2
+TILT = 2.0 * STIFFNESS * ARM**2
+
+
+def on_bearings(speed, turns=True, across=ACROSS, along=ALONG):
+    """The disc, which turns in the model, or rests there as a rotor."""
+    spin = {"angular_velocity": (0, 0, speed)} if turns else {}
+    model = of_parts(femb.RigidBody("disc", MASS, (across, across, along), **spin))
+    for name, side, kzz in (("up", 1.0, 5e4), ("down", -1.0, 0.0)):
+        end = femb.SpringEnd("disc", at=(0, 0, side * ARM))
+        model.add(femb.Bearing(name, end, axis=Z, kxx=STIFFNESS, kzz=kzz))
+    if not turns:
+        model.add(femb.Rotor("r", speed, Z, bodies=("disc",)))
+    return model
+
+
+def tilts(speed, across, along):
+    """J w^2 -+ J_p W w - K = 0: forward and backward rates (rad/s) of a tilt, from the ground."""
+    half = 0.5 * along * speed / across
+    root = np.sqrt(half**2 + TILT / across)
+    return {"forward": root + half, "backward": root - half}
+
+
+@pytest.mark.parametrize(("across", "along"), [(ACROSS, ALONG), (0.4, 0.8)])
+@pytest.mark.parametrize("speed", [40.0, 70.0])
+def test_a_disc_tilts_forward_and_backward(speed, across, along):
+    """A thin disc, of twice the inertia about its axis, has one multiple eigenvalue in axes that turn."""
+    whirl = femb.modes(on_bearings(speed, True, across, along), start="equilibrium").whirl
+    translation = np.sqrt(2.0 * STIFFNESS / MASS)
+    for sense, rate in tilts(speed, across, along).items():
+        wanted = sorted([rate, translation])
+        seen = [2.0 * np.pi * each[0] for each, word in zip(whirl.seen, whirl.senses, strict=True) if word == sense]
+        np.testing.assert_allclose(sorted(seen), wanted, rtol=1e-9)
+    assert whirl.senses.count("") == 1  # along the axis
+
+
+@pytest.mark.parametrize("inertia", [12.0, 3.0])
+def test_nutation_from_the_ground_is_the_spin_by_the_inertias(inertia):
+    """I_3 W/I_1 of a free spinner, flat or slender, whose places on the axis do not move across it."""
+    spin, first = 2.0, 8.0
+    model = of_parts(femb.RigidBody("hub", 50.0, (first, first, inertia), angular_velocity=(0, 0, spin)))
+    model.add(femb.PointMass("m", 1.0))
+    ends = femb.JointEnd("hub", axis=Z), femb.JointEnd("m")
+    model.add(femb.Components("rail", *ends, directions=[[1, 0, 0], [0, 1, 0]]))
+    model.add(femb.SpringDamper("s", femb.SpringEnd("hub", at=(0, 0, -1.0)), femb.SpringEnd("m"), stiffness=20.0))
+    found = femb.modes(model, start="equilibrium")
+    k = int(np.flatnonzero(found.nutates)[0])
+    assert found.whirl.senses[k] == "forward"
+    np.testing.assert_allclose(2.0 * np.pi * found.whirl.frequencies[k], inertia * spin / first, rtol=1e-9)
+
+
+def test_panels_that_swing_have_two_frequencies_from_the_ground_or_one():
+    """Two panels tilt the hub about one axis that turns: f +- W. Where they flap alike it moves along the axis: f."""
+    spin = 2.0
+    model = of_parts(femb.RigidBody("hub", 50.0, (8.0, 8.0, 12.0), angular_velocity=(0, 0, spin)))
+    for name, side in (("p", 1.0), ("m", -1.0)):
+        model.add(femb.RigidBody(name, 3.0, (0.01, 0.3, 0.3), position=(1.3 * side, 0, 0)))
+        root = femb.JointEnd("hub", at=(0.5 * side, 0, 0), axis=(0, 1, 0))
+        model.add(femb.Revolute(name, root, femb.JointEnd(name, at=(-0.8 * side, 0, 0), axis=(0, 1, 0))))
+        model.add(femb.JointSpringDamper(name, name, stiffness=20.0))
+    found = femb.modes(model, 3, start="equilibrium")
+    rate = spin / (2.0 * np.pi)
+    nutation, alike, opposite = found.frequencies
+    wanted = [[rate - nutation, rate + nutation], [alike], [opposite - rate, opposite + rate]]
+    for seen, each in zip(found.whirl.seen, wanted, strict=True):
+        np.testing.assert_allclose(seen, each, rtol=1e-9)
+    assert found.whirl.senses == ("forward", "", "both")
+    assert ", ".join(f"{x:.4g}" for x in wanted[2]) in found.table()
+
+
+@pytest.mark.parametrize("turns", [True, False])
+def test_critical_speeds_of_tilts(turns):
+    """sqrt(K/(J - J_p)) forward, sqrt(K/(J + J_p)) backward, beside sqrt(k/m) twice."""
+    sweep = femb.mode_sweep(
+        lambda speed: on_bearings(speed, turns), np.linspace(10.0, 80.0, 15), 5, damped=True,
+        start="equilibrium" if turns else "as_given",
+    )  # fmt: skip
+    forward, backward = np.sqrt(TILT / (ACROSS - ALONG)), np.sqrt(TILT / (ACROSS + ALONG))
+    speeds = [each.speed for each in sweep.critical]
+    np.testing.assert_allclose(speeds, [backward, *[np.sqrt(2.0 * STIFFNESS / MASS)] * 2, forward], rtol=1e-5)
+    assert sweep.critical[0].label.startswith("backward")
+    assert sweep.critical[3].label.startswith("forward")
