@@ -9,18 +9,25 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import expm, solve_continuous_lyapunov, solve_discrete_lyapunov
+from scipy.linalg import block_diag, expm, solve_continuous_lyapunov, solve_discrete_lyapunov
 
 from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.base.values import numbered
+from femb.linear.conserved import reduced
 from femb.linear.loop import Loop
+from femb.linear.modal_form import KnownForm, LoopForm
+from femb.linear.norms import unstable
 from femb.linear.sampled_motion import SampledMotion, merged, with_continuous
-from femb.linear.state_space import StateSpace
+from femb.linear.state_space import InModes, StateSpace
 from femb.numerics.linear_systems import balancing
 
 # Points of Gauss and Legendre between two events of a period; relative deviation of a window from whole periods.
 NODES, WHOLE = 12, 1e-6
+
+
+class UnboundedError(ModelError):
+    """Errors that grow without bound, though the loop is stable."""
 
 
 class WindowErrors(NamedTuple):
@@ -119,6 +126,7 @@ def step(A: Floats, noise: Floats, dt: float) -> tuple[Floats, Floats]:
 
 def continuous_errors(space: StateSpace, density: Floats) -> ContinuousErrors:
     """The motion of a stable state space under white noise of a density (m, m) at its inputs."""
+    check_decay(space)
     if np.any(space.D):
         raise ModelError("pointing: white noise that is fed through at once has no finite variance: filter it")
     scale = balancing(space.A)
@@ -139,7 +147,7 @@ def sampled_errors(
     """The motion of a loop of sampled laws.
 
     Parameters:
-        loop: without what is conserved.
+        loop: of the plant, which may know what it keeps.
         of: outputs of its plant.
         errors: names of what laws read, to which each sample adds noise of a covariance.
         covariance: (k, k).
@@ -150,7 +158,8 @@ def sampled_errors(
         ModelError: several samples of a law within the common period.
     """
     sampled = tuple(law for law in loop.laws if law.period is not None)
-    plant = with_continuous(loop.plant, tuple(law for law in loop.laws if law.period is None))
+    own_plant = loop.plant.in_form()
+    plant = with_continuous(own_plant, tuple(law for law in loop.laws if law.period is None))
     rows = [plant.index("outputs", name) for name in of]
     n, p = len(plant.states), len(of)
     A, C = np.zeros((n + p, n + p)), np.hstack([plant.C, np.zeros((len(plant.C), p))])
@@ -197,11 +206,42 @@ def sampled_errors(
         grown = np.array([step(A, noise, float(node))[1] for node in nodes])
         Q[: n + p, : n + p] += step(A, noise, end)[1]
     rest = np.r_[0:n, n + p : size]
-    P = solve_discrete_lyapunov(F[np.ix_(rest, rest)], Q[np.ix_(rest, rest)])
+    # all that sees the motion between two samples
+    sees = np.vstack([F[n : n + p, rest], *(row[:, rest] for row in seen)])
+    moved = np.zeros((len(rest), count + len(noisy)))
+    moved[:, :count], moved[:n, count:] = G[rest], plant.B[:, [plant.index("inputs", name) for name in noisy]]
+    found = reduced(_of_period(loop, own_plant, F[np.ix_(rest, rest)], moved, sees, end), in_modes=True)
+    left = block_diag(found.left, np.eye(p))[:, np.argsort(np.r_[rest, n : n + p])]
+    right = block_diag(found.right, np.eye(p))[np.argsort(np.r_[rest, n : n + p])]
+    F, Q, k = left @ F @ right, left @ Q @ left.T, len(found.space.states)
+    check_decay(found.space)
+    P = solve_discrete_lyapunov(F[:k, :k], Q[:k, :k])
     absolute = np.zeros((p, p))
     for w, row, more in zip(share, seen, grown, strict=True):
-        by_state, by_error = row[:, rest], row[:, size:]
+        by_state, by_error = row[:, rest] @ found.right, row[:, size:]
         own_noise = plant.C[rows] @ more[:n, :n] @ plant.C[rows].T
         absolute += w * (by_state @ P @ by_state.T + by_error @ covariance @ by_error.T + own_noise)
-    order = np.r_[rest, n : n + p]
-    return ErrorMotion(F[np.ix_(order, order)], Q[np.ix_(order, order)], P, end, absolute, True)
+    return ErrorMotion(F, Q, P, end, absolute, True)
+
+
+def _of_period(loop: Loop, plant: StateSpace, A: Floats, B: Floats, C: Floats, period: float) -> StateSpace:
+    """The motion of a loop over a period (s), with what its ``plant``, in its form, knows to be kept."""
+    x, u, y = (tuple(f"{word}{k}" for k in range(n)) for word, n in (("x", len(A)), ("u", B.shape[1]), ("y", len(C))))
+    space = StateSpace(A, B, C, np.zeros((len(y), len(u))), x, u, y, dt=period, unsteady=loop.plant.unsteady)
+    if (known := loop.plant.known) is None or not isinstance(known.form, KnownForm):
+        return space
+    driven = plant.B[:, [plant.index("inputs", x) for law in loop.laws for x in law.outputs if x in plant.inputs]]
+    read = plant.C[[plant.index("outputs", x) for law in loop.laws for x in law.inputs if x in plant.outputs]]
+    unit = np.eye(len(A))
+    return replace(
+        space, form=InModes(LoopForm(A, B, C, unit, unit, known.form, driven, read), space.A, space.B, space.C)
+    )
+
+
+def check_decay(space: StateSpace) -> None:
+    """Raises UnboundedError where a state that inputs move and outputs see does not decay."""
+    if unstable(space):
+        raise UnboundedError(
+            "moves what the loop never takes back, as the momentum of wheels whose friction no integral carries: the "
+            "errors grow without bound"
+        )

@@ -213,7 +213,7 @@ class KnownForm:
         held (n, m) : B of this model, by z; its inputs are states of the other one.
         """
         kept, more = self.kept(), len(A) - len(self.change)
-        alone = _unseen(kept.left_rates.T, product_without_rounding(held.T, kept.momenta, by_rows=True))
+        alone = unseen_by(kept.left_rates.T, product_without_rounding(held.T, kept.momenta, by_rows=True))
         parts = self.change @ kept.motions, self.inverse.T @ kept.momenta @ alone
         X, Y = (np.pad(part, ((0, more), (0, 0))) for part in parts)
         rates, left_rates = (expm(period * each) for each in (kept.rates, alone.T @ kept.left_rates @ alone))
@@ -226,17 +226,19 @@ class KnownForm:
         found = {f"form_{word}": _ordered(word, each, order) for word, each in (own | vars(self.kept())).items()}
         return found | {"form_order": order.astype(float)}
 
-    def known(self, B: Floats, C: Floats) -> tuple[Floats, Floats]:
-        """Motions (n, v) that no output C ever sees, and momenta (n, w) that no input B ever changes."""
+    def known(self, B: Floats, C: Floats) -> tuple[Floats, Floats, Floats]:
+        """Motions (n, v) that no output C ever sees, momenta (n, w) that no input B ever changes, and L (w, w) of
+        these: Y^T A = L Y^T."""
         of = self.kept()
-        motions = of.motions @ _unseen(of.rates, product_without_rounding(C, of.motions, by_rows=True))
+        motions = of.motions @ unseen_by(of.rates, product_without_rounding(C, of.motions, by_rows=True))
         seen = np.vstack(
             [
                 product_without_rounding(B.T, of.momenta, by_rows=True),
                 product_without_rounding(motions.T, of.momenta, by_rows=True),
             ]
         )
-        return motions, of.momenta @ _unseen(of.left_rates.T, seen)
+        alone = unseen_by(of.left_rates.T, seen)
+        return motions, of.momenta @ alone, alone.T @ of.left_rates @ alone
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,12 +268,12 @@ class LoopForm(ClosedForm):
     driven: Floats
     read: Floats
 
-    def known(self, B: Floats, C: Floats) -> tuple[Floats, Floats]:
-        """The motions of the plant that no law sees either, and the momenta that no law changes."""
+    def known(self, B: Floats, C: Floats) -> tuple[Floats, Floats, Floats]:
+        """The motions of the plant that no law sees either, the momenta that no law changes, and L of these."""
         n = len(self.plant.inverse)
         found = self.plant.known(np.hstack([self.driven, B[:n]]), np.vstack([self.read, C[:, :n]]))
-        motions, momenta = (np.pad(part, ((0, len(B) - n), (0, 0))) for part in found)
-        return motions, momenta
+        motions, momenta = (np.pad(part, ((0, len(B) - n), (0, 0))) for part in found[:2])
+        return motions, momenta, found[2]
 
 
 # The arrays of a form in files, and those with rows and columns by z.
@@ -323,7 +325,7 @@ def _turning(screw: Floats, twists: Floats) -> Floats:
     return np.where(np.abs(found) <= ROUNDING * np.max(np.abs(found), initial=0.0), 0.0, found)
 
 
-def _unseen(rates: Floats, rows: Floats) -> Floats:
+def unseen_by(rates: Floats, rows: Floats) -> Floats:
     """(k, v) orthonormal vectors c of which rows (p, k) do not see e^(rates t) c."""
     scale = np.max(np.abs(rates), initial=0.0)
     each = [rows]

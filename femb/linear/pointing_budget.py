@@ -4,7 +4,7 @@ Source: docs/theory/pointing_budget.md; ECSS-E-ST-60-10C, 2008; ESSB-HB-E-003, 2
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import ndtr
 
-from femb.base.errors import ModelError
+from femb.base.errors import ModelError, Problem
 from femb.base.html import Tabled
 from femb.base.types import Complexes, Floats
 from femb.base.values import number_problem
 from femb.elements.control.linear_law import LinearLaw
 from femb.linear.conserved import without_conserved
-from femb.linear.error_windows import ErrorMotion, continuous_errors, sampled_errors, step
+from femb.linear.error_windows import ErrorMotion, UnboundedError, check_decay, continuous_errors, sampled_errors, step
 from femb.linear.linearise import loop
 from femb.linear.loop import Loop
 from femb.linear.norms import gramian
@@ -211,7 +211,8 @@ def pointing_budget(
         level: part of the time for which the sums hold.
 
     Raises:
-        ModelError: unknown names, a loop that is not stable, sources that a sampled loop has no closed form of.
+        ModelError: unknown names, a loop that is not stable, sources that a sampled loop has no closed form of, or
+            under which the errors grow without bound.
     """
     listed = listed_sources(sources)
     asked = [of] if isinstance(of, str) else list(of)
@@ -232,7 +233,12 @@ def pointing_budget(
             raise ModelError(f"pointing: {word}: {problem}, in s")
     parts, covariance = [], np.zeros((len(names), len(names)))
     for source in listed:
-        part, more = made.part(source, window, apart)
+        try:
+            part, more = made.part(source, window, apart)
+        except UnboundedError as error:
+            raise UnboundedError(
+                *(Problem(("sources", source.name), each.message) for each in error.problems)
+            ) from error
         parts.append(part)
         covariance = covariance + more
     unit = plant.units.get(names[0], "")
@@ -286,7 +292,7 @@ class _Errors:
         set_ = [x for law in loop.laws for x in law.outputs if x in loop.plant.inputs]
         read = [x for law in loop.laws for x in law.inputs if x in loop.plant.outputs]
         plant = part_of(loop.plant, list(dict.fromkeys([*set_, *added])), list(dict.fromkeys([*read, *names])))
-        self.loop = Loop(without_conserved(plant, in_modes=True), loop.laws)
+        self.loop = Loop(plant, loop.laws)
         poles = self.loop.poles()
         growing = poles[poles.real >= 0.0]
         if len(growing):
@@ -295,8 +301,8 @@ class _Errors:
         self.sampled = any(law.period is not None for law in loop.laws)
 
     def closed(self, inputs: Sequence[str]) -> StateSpace:
-        """The closed loop from inputs to the errors."""
-        return replace(self.loop, plant=replace(self.loop.plant, form=None)).closed(tuple(inputs), self.names)
+        """The closed loop from inputs to the errors, without what is conserved and unseen."""
+        return without_conserved(self.loop.closed(tuple(inputs), self.names), in_modes=True)
 
     def part(self, source: Source, window: float, apart: float) -> tuple[ErrorPart, Floats]:
         """The errors of a source, and their covariance. Raises ModelError."""
@@ -376,6 +382,7 @@ class _Errors:
 
     def _static(self, inputs: Sequence[str]) -> Floats:
         space = self.closed(inputs)
+        check_decay(space)
         A = space.A if space.dt is None else space.A - np.eye(len(space.A))
         return np.asarray(space.D - space.C @ np.linalg.solve(A, space.B))
 
@@ -383,7 +390,8 @@ class _Errors:
     def _held(self) -> tuple[StateSpace, list[LinearLaw]]:
         """The plant with its continuous laws, and the sampled ones."""
         laws = self.loop.laws
-        plant = with_continuous(self.loop.plant, [law for law in laws if law.period is None])
+        own = without_conserved(self.loop.plant, in_modes=True)
+        plant = with_continuous(own, [law for law in laws if law.period is None])
         return plant, [law for law in laws if law.period is not None]
 
     def _response(self, source: HarmonicSource, omega: float) -> Complexes:

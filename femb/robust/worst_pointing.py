@@ -4,6 +4,7 @@ Source: docs/theory/robust.md, section 2; docs/theory/pointing_budget.md.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ import numpy as np
 from femb.base.errors import ModelError
 from femb.base.html import Tabled
 from femb.base.types import Floats
+from femb.linear.error_windows import UnboundedError
 from femb.linear.loop import Loop
 from femb.linear.pointing_budget import (
     LEVEL,
@@ -127,10 +129,11 @@ def worst_pointing(
     known: dict[bytes, Floats] = {}
 
     def totals(d: Floats) -> Floats:
-        """(5, p) sums at d (k,), infinite of a loop that is not stable."""
+        """(5, p) sums at d (k,), infinite where the errors grow without bound."""
         if (key := d.tobytes()) not in known:
-            at = form.loop(d)
-            known[key] = _totals(budget(at)) if at.stable else np.full(shape, np.inf)
+            at, known[key] = form.loop(d), np.full(shape, np.inf)
+            with suppress(UnboundedError):
+                known[key] = _totals(budget(at)) if at.stable else known[key]
         return known[key]
 
     def budget(at: Loop) -> PointingBudget:

@@ -11,6 +11,7 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.types import POSITIVE, Bools, Floats, OneOf, SeveralForms, Unit
+from femb.linear.error_windows import UnboundedError
 from femb.linear.pointing_budget import (
     LEVEL,
     MEASURES,
@@ -26,7 +27,7 @@ from femb.study.outputs import Analyses, StudyOutput
 
 @dataclass(frozen=True, kw_only=True)
 class BudgetOutput(StudyOutput):
-    """The sum of a linear pointing budget, as in ``femb pointing --linear``; infinite of a loop that is not stable."""
+    """The sum of a linear pointing budget, as in ``femb pointing --linear``; infinite without a bound."""
 
     kind: ClassVar[str] = "pointing_budget"
 
@@ -60,7 +61,7 @@ class BudgetOutput(StudyOutput):
         return acted_on(listed_sources(self.sources), [self.of]), [self.of]
 
     def _budget(self, analyses: Analyses) -> PointingBudget | None:
-        """The budget of a run; None of a loop that is not stable."""
+        """The budget of a run; None of one that has no bound."""
 
         def made() -> PointingBudget | None:
             inputs, outputs = map(tuple, self.channels())
@@ -68,7 +69,10 @@ class BudgetOutput(StudyOutput):
             if not loop.stable:
                 return None
             sources = [*sensor_sources(analyses.model, loop), *listed_sources(self.sources)]
-            return pointing_budget(loop, self.of, sources, self.window, self.apart, 0.01 * self.percent)
+            try:
+                return pointing_budget(loop, self.of, sources, self.window, self.apart, 0.01 * self.percent)
+            except UnboundedError:
+                return None
 
         text = json.dumps(self.sources, sort_keys=True, default=str)
         return analyses.once(("budget", self.start, self.of, self.window, self.apart, self.percent, text), made)

@@ -371,7 +371,9 @@ class TransferOutput(StudyOutput):
         """The way a singular value with these vectors at a frequency, rad/s, is differentiated."""
 
         def numbers(other: Analyses) -> Complexes:
-            return np.array([left.conj() @ self.space(other).transfer(1j * omega) @ right])
+            return np.array(
+                [left.conj() @ without_conserved(self.space(other), in_modes=True).transfer(1j * omega) @ right]
+            )
 
         return ByChanges(numbers, lambda change: float(change[0].real))
 
