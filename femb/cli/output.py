@@ -139,11 +139,11 @@ def damped(results: Any) -> str:
     return text + (f"; local errors of the other motion {kept:.2g} m in all" if kept else "")
 
 
-def _of_forces(balance: float, largest: float, finer: str) -> str:
+def _of_forces(balance: float, largest: float, rounding: float, finer: str) -> str:
     """The judgement of forces, as in ``femb info``."""
-    from femb.results.verdicts import BALANCED, ROUNDING, UNBALANCED
+    from femb.results.verdicts import BALANCED, UNBALANCED
 
-    if balance <= max(BALANCED * largest, ROUNDING):
+    if balance <= max(BALANCED * largest, rounding):
         return ": good"
     return ": not resolved" if balance > UNBALANCED * largest else f": compare peak loads with a smaller {finer}"
 
@@ -167,7 +167,7 @@ def audit(results: Any) -> str:
     """Status, cost and audit of a run, one line per entry."""
     import numpy as np
 
-    from femb.results.verdicts import energy_verdict, finer_of, wrinkled
+    from femb.results.verdicts import Rounding, energy_verdict, finer_of, wrinkled
 
     def largest(name: str) -> float | None:
         if name not in results.audit or not len(results.audit[name]):
@@ -192,7 +192,7 @@ def audit(results: Any) -> str:
     forces = listed(("force_balance", "", " N"), ("moment_balance", "", " N m"))
     if forces and statistics.get("largest_force"):
         scale = statistics["largest_force"]
-        judged = _of_forces(largest("force_balance") or 0.0, scale, finer_of(results))
+        judged = _of_forces(largest("force_balance") or 0.0, scale, Rounding.of(results).force, finer_of(results))
         forces += f" (largest force {scale:.2g} N){judged}"
     rows = {
         "method": results.method_reason,

@@ -19,13 +19,13 @@ from femb.base.values import nearest
 from femb.elements.item import Item, declared_records
 from femb.elements.records import Records
 from femb.elements.registry import is_of_others
-from femb.layout.protocols import Prestressed
 from femb.model.model import Model
 from femb.numerics.rotations import cross
 from femb.recording.evaluation import evaluated, interpolated
 from femb.recording.frames import Frames
 from femb.recording.instants import Part
 from femb.recording.root_loads import RootLoads
+from femb.recording.rounding import stored_energies
 from femb.results.groups import Audit, declarations, groups
 from femb.results.results import Results
 from femb.results.verdicts import AuditWatch
@@ -423,11 +423,7 @@ class Recorder:
 
     def _energies(self, block: dict[str, Floats], frames: Frames, system: System) -> None:
         values, budget = system.energy_momentum(frames.q, frames.v, frames.u), system.budget
-        stored = np.zeros((len(frames.time), len(budget.stored)))
-        for i, (k, _) in enumerate(budget.stored):
-            batch = system.batches[k]
-            assert isinstance(batch, Prestressed)
-            batch.prestress_energy(frames.u, frames.q, stored[:, i])
+        stored = stored_energies(system, frames.u, frames.q)
         if not self.begun:
             self.first_stored, self.first_momenta = stored[0].copy(), values[0, 2:].copy()
         accounts = budget.accounts_of(frames.work, stored - self.first_stored, values[:, 2:] - self.first_momenta)

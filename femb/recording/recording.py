@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from femb.base.arrays import CHECKPOINT, NOTHING, Arrays, Block, joined
-from femb.base.errors import ResultError, SolveError
+from femb.base.errors import FembError, ResultError, SolveError
 from femb.base.memory import LAYOUT, layout_of, remembered
 from femb.base.options import EVERYTHING, Output
 from femb.base.progress import Reporter
@@ -20,6 +20,7 @@ from femb.recording.frames import Frames
 from femb.recording.instants import Instants, Part
 from femb.recording.named_state import named_state, names_of
 from femb.recording.record import Recorder
+from femb.recording.rounding import rounding_at_start
 from femb.results.results import Results
 from femb.results.storage.file import MemoryWriter, ResultWriter, Writer
 from femb.results.storage.read import Earlier
@@ -61,6 +62,10 @@ class Recording:
         static, attributes = self._recorder.static(), self._recorder.attributes(case_text, method, options)
         if reason:
             attributes[""]["method_reason"] = reason
+        if "audit" in attributes:
+            with suppress(FembError):  # what the equations raise at the start, the first instant does
+                self._recorder.audit_watch.rounding = rounding_at_start(system)
+            attributes["audit"] |= self._recorder.audit_watch.rounding.words()
         if earlier is not None:
             earlier.check_model(static)
             earlier.recall(self._recorder, "recorder")

@@ -7,7 +7,7 @@ docs/reference/results.md, audit.
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 import numpy as np
@@ -32,16 +32,11 @@ ENERGY, LEAST_ENERGY, MOST_ENERGY = 1e4, 1e-2, 0.1
 # Part of the energies themselves, with weight and preload, up to which an error is rounding: where nothing moves, their
 # changes are no scale.
 ROUNDED = 1e-14
-# J, and N s or N m s: up to these, energies and momenta may be rounding where nothing moves, that of strains of 1e-16
-# in stiff members.
-REST, REST_MOMENTUM = 1e-20, 1e-12
 # Limits of constraints (m or -, and per s and unit of speed) and of lengths of quaternions; being projected, these do
 # not depend on rtol.
 POSITION, VELOCITY, LENGTH = 1e-5, 1e-4, 1e-8
 # Parts of the largest force or moment in the results: balances up to the first are good, above the second poor.
 BALANCED, UNBALANCED = 0.01, 0.2
-# N or N m: up to this a balance may be rounding, that of a strain (1e-16) times the stiffness of a member (1e9 N).
-ROUNDING = 1e-7
 # Each balance of the audit, the arrays that it is compared with, and their unit.
 BALANCES = (("force_balance", ("force", "section_force"), "N"), ("moment_balance", ("torque", "section_moment"), "N m"))
 LOADED = ("beams", "joints", "appendages", "loads", "springs", "drivers")
@@ -56,12 +51,37 @@ def largest_load(arrays: Mapping[str, Floats], words: tuple[str, ...]) -> float:
     return float(np.max(np.abs(np.concatenate(loads)), initial=0.0)) if loads else 0.0
 
 
+@dataclass(frozen=True)
+class Rounding:
+    """Energy (J), force (N), moment (N m), linear (N s) and angular momentum (N m s) that rounding of positions may
+    leave in the balances of a model, as a run finds them at its start; of results without them those of small models.
+    """
+
+    energy: float = 1e-20
+    force: float = 1e-7
+    moment: float = 1e-7
+    linear_momentum: float = 1e-12
+    angular_momentum: float = 1e-12
+
+    @staticmethod
+    def of(results: Results) -> "Rounding":
+        """Rounding in the model of a run."""
+        found = results.attributes.get("audit", {})
+        words = {each.name: found.get(f"{each.name}_rounding") for each in fields(Rounding)}
+        return Rounding(**{word: float(value) for word, value in words.items() if value is not None})
+
+    def words(self) -> dict[str, float]:
+        """Attributes of the audit of results."""
+        return {f"{word}_rounding": value for word, value in vars(self).items()}
+
+
 class AuditWatch:
-    """Collects from the audit of a run, block by block, the data of a warning."""
+    """Collects from the audit of a run, block by block, the data of a warning; rounding : of its model."""
 
     memory: ClassVar[tuple[str, ...]] = ("_errors", "_largest", "_first", "_others", "_unbalanced", "_load", "_total")
 
-    def __init__(self) -> None:
+    def __init__(self, rounding: Rounding | None = None) -> None:
+        self.rounding = rounding or Rounding()
         self._errors: list[tuple[float, float]] = []
         self._largest, self._total = 0.0, 0.0  # of their changes, and of the energies themselves
         self._first: tuple[float, float] | None = None
@@ -120,7 +140,7 @@ class AuditWatch:
         Torques may all be small beside the forces and their arms, as in a spin: their balance alone is no warning.
         """
         (t, size), load = self._unbalanced, self._load
-        if not load > 0.0 or size <= max(UNBALANCED * load, ROUNDING):
+        if not load > 0.0 or size <= max(UNBALANCED * load, self.rounding.force):
             return ""
         return (
             f"the steps did not resolve the forces: the force balance reaches {size:.2g} N at t = {t:.6g} s, beside a "
@@ -131,7 +151,7 @@ class AuditWatch:
     def _of_motion(self, rtol: float, finer: str) -> str:
         limit = min(max(ENERGY * rtol, LEAST_ENERGY), MOST_ENERGY)
         found = []
-        least = max(limit * self._largest, ROUNDED * self._total, REST)
+        least = max(limit * self._largest, ROUNDED * self._total, self.rounding.energy)
         beyond = [error for error in self._errors if error[1] > least]
         if beyond:
             worst = max(error for _, error in beyond)
@@ -202,7 +222,7 @@ def _energy(results: Results) -> Verdict | None:
         return None
     error, finer = _largest(audit.energy_error), finer_of(results)
     kinds = [audit[f"{kind}_energy"] for kind in ("kinetic", "potential") if f"{kind}_energy" in audit]
-    rounded = max(ROUNDED * max(map(_largest, kinds), default=0.0), REST)
+    rounded = max(ROUNDED * max(map(_largest, kinds), default=0.0), Rounding.of(results).energy)
     kinds = [values - values[0] if k else values for k, values in enumerate(kinds)] + (
         [audit.work - audit.work[0]] if "work" in audit else []
     )
@@ -211,10 +231,10 @@ def _energy(results: Results) -> Verdict | None:
     meaning = "kinetic and potential energy minus the work of loads, drivers and dampers since the start"
     if not np.isfinite(error):
         return Verdict("energy", value, POOR, f"The balance ({meaning}) is not a number: the run broke down.")
-    if scale <= rounded and error <= rounded:
-        return Verdict("energy", value, GOOD, f"The balance ({meaning}) is kept to rounding: nothing moves.")
     if error <= WELL * LEAST_ENERGY * scale or error == 0.0:
         return Verdict("energy", value, GOOD, f"The balance ({meaning}) is kept to {_part(error, scale)}.")
+    if error <= rounded:
+        return Verdict("energy", value, GOOD, f"The balance ({meaning}) is kept to rounding: hardly anything moves.")
     if error <= LEAST_ENERGY * scale:
         reason = f"The balance ({meaning}) drifts by {_part(error, scale)}: compare with a run of smaller {finer}."
         return Verdict("energy", value, FAIR, reason)
@@ -253,7 +273,7 @@ def _of_momentum(results: Results, word: str, change: float, scale: float) -> tu
         return GOOD, "It is constant."
     if change <= WELL * LEAST_ENERGY * scale:
         return GOOD, f"Nothing acts from outside, and it is constant to {_part(change, scale)}."
-    if change <= REST_MOMENTUM:
+    if change <= getattr(Rounding.of(results), f"{word}_momentum"):
         return GOOD, "Nothing acts from outside, and it is constant to rounding."
     reason = f"Nothing acts from outside, so that it must be constant, and it drifts by {_part(change, scale)}"
     level = FAIR if change <= LEAST_ENERGY * scale else POOR
@@ -288,13 +308,14 @@ def _balances(results: Results) -> Iterator[Verdict]:
         if name not in results.audit:
             continue
         size, scale = _largest(results.audit[name]), largest_load(results.series, words)
+        rounding = getattr(Rounding.of(results), name.partition("_")[0])
         subject = name.replace("_", " ")
         value = f"{size:.2g} {unit}" + (f", largest {words[0]} {scale:.3g} {unit}" if scale else "")
         between = "" if results.method == "static" else " between steps"
         meaning = f"What the equations leave on a body or node{between}"
         if not scale:
             yield Verdict(subject, value, NEUTRAL, f"{meaning}; no {words[0]} is recorded to compare it with.")
-        elif BALANCED * scale < size <= ROUNDING:
+        elif BALANCED * scale < size <= rounding:
             yield Verdict(subject, value, GOOD, f"{meaning} is rounding.")
         elif size <= BALANCED * scale:
             yield Verdict(subject, value, GOOD, f"{meaning} is small against the forces: {_part(size, scale)}.")

@@ -8,6 +8,7 @@ import femb
 from femb.cli.output import audit
 from femb.profiles import Polynomial
 from femb.recording.frames import unbalanced
+from femb.recording.rounding import rounding_at_start
 from femb.results.groups import EventRecord
 from femb.results.results import Results
 from femb.results.verdicts import AuditWatch, verdicts
@@ -130,6 +131,58 @@ def test_forces_are_judged_by_the_largest_of_the_whole_run():
 
     assert "reaches 3 N at t = 0 s, beside a largest force of 10 N" in said((3.0, 1.0), (0.1, 10.0))
     assert said((3.0, 1.0), (0.1, 20.0)) == said((5e-8, 1e-9)) == said((3.0, 0.0)) == ""
+
+
+HEAT = {"expansion": 23e-6}
+TUBE = femb.Section("c", shape={"tube": [0.03, 0.002]}, material=femb.Material(70e9, 27e9, 2700.0, **HEAT))
+BLOCK = femb.Section("c", shape={"rectangle": [1.0, 1.0]}, material=femb.Material(210e9, 81e9, 7800.0, **HEAT))
+
+
+def at_rest(kind, section, fixed, temperature=0.0, gradient=0.0, force=0.0):
+    """A beam of 3 m in equilibrium with heat and a force at its end; or one that is free, and not strained."""
+    model = femb.Model("rest")
+    model.add(section)
+    start = femb.Attachment("ground", direction=(1, 0, 0), y_axis=(0, 1, 0))
+    if not fixed:
+        start = model.add(femb.RigidBody("hub", 5.0, 1.0)).at((0.1, 0, 0), direction=(1, 0, 0), y_axis=(0, 1, 0))
+    model.add(kind("b", section="c", length=3.0, elements=4, start=start))
+    model.add(femb.ThermalLoad("h", "b", temperature=temperature, gradient=(0.0, gradient)))
+    if force:
+        model.add(femb.Load("t", beam="b", force=(0.0, force, 0.0)))
+    return model
+
+
+@pytest.mark.parametrize("kind", [femb.Beam, femb.ExactBeam])
+@pytest.mark.parametrize(
+    ("section", "fixed", "loads"),
+    [
+        (TUBE, True, {"gradient": 300.0}),
+        (TUBE, True, {"temperature": 40.0, "gradient": 300.0, "force": 5.0}),
+        (TUBE, False, {"temperature": 40.0, "gradient": 300.0}),
+        (BLOCK, True, {"force": 1e-3}),
+    ],
+)
+def test_what_rests_in_equilibrium_is_trusted(kind, section, fixed, loads, tmp_path):
+    """All that is left is rounding of 23 kN of preload or of a stiffness of 3e11 N/m, by any part of the audit."""
+    model = at_rest(kind, section, fixed, **loads)
+    results = femb.simulate(model, duration=0.5, output_interval=0.05, start="equilibrium", out=tmp_path / "r.h5")
+    assert results.message == ""
+    assert {each.level for each in verdicts(results)} <= {"good", "neutral"}
+    assert not [line for line in audit(results).splitlines() if "not resolved" in line or "not to be" in line]
+
+
+def test_rounding_is_that_of_stiffness_and_preload():
+    """A mass on a spring along x: 16 digits of 2 m, times 1e9 N/m, and times a preload of 1e6 N and 2 mm."""
+    model = femb.Model("spring")
+    model.add(femb.PointMass("p", mass=3.0, position=(2.0, 0.0, 0.0)))
+    ends = femb.SpringEnd(anchor=(0.0, 0.0, 0.0)), femb.SpringEnd("p")
+    model.add(femb.SpringDamper("s", *ends, stiffness=1e9, free_length=1.999))
+    found = rounding_at_start(System(model))
+    digits = 32.0 * np.finfo(float).eps
+    assert found.force == pytest.approx(digits * 1e9, rel=1e-3)
+    assert 1.0 < found.energy / (digits * 1e6) < 1.1  # the stored 500 J have their own last digits
+    assert found.linear_momentum == pytest.approx(digits * np.sqrt(3.0 * 1e9), rel=1e-3)
+    assert found.moment == 0.0
 
 
 # Events
