@@ -1,5 +1,6 @@
 """Drivers: rows of constraint whose inputs are functions of time with two derivatives."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar
@@ -365,8 +366,9 @@ class PositionDriver(_BetweenPoints):
 class JointDriver(OnCoordinate, Driver):
     """A motor: a coordinate of a joint follows a function of time.
 
-    The ``start`` of the joint must agree with the motion at t = 0; assembly corrects an angle with a difference below a
-    quarter of a revolution. Force: torque (N m) or force (N) of the motor in the direction of increasing coordinate.
+    The ``start`` of the joint must agree with the motion at t = 0, whole revolutions included, which are those of the
+    motion where the joint has no ``start``; assembly corrects an angle with a difference below a quarter of a
+    revolution. Force: torque (N m) or force (N) of the motor in the direction of increasing coordinate.
 
     Raises ModelError: an unknown joint, a joint without such a coordinate, a motion without two derivatives. Source:
     docs/theory/constraints.md, sections 3, 4 and 10.
@@ -395,6 +397,22 @@ class JointDriver(OnCoordinate, Driver):
     def ends(self, layout: Layout) -> tuple[Station, Station]:
         joint = layout.joints[self.joint]
         return joint.first, joint.second
+
+    def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
+        """A row; an angle counts its revolutions as the motion does. Raises ModelError: ``start`` has others."""
+        super().declare_dofs(layout, placement, model)
+        joint, k = self.joint_and_index(layout)
+        if not joint.coordinates[k].is_angle:
+            return
+        begin, start = float(layout.drivers[self.name].inputs[0].function(0.0)[0]), joint.start.copy()
+        if abs(begin - start[k]) > math.pi:
+            raise ModelError.at(
+                (self.table, self.name, "motion"),
+                f"begins at {begin:.7g} rad, and joints.{self.joint}.start is {start[k]:.7g} rad: springs, couplings "
+                "and sensors of the joint would count other revolutions than the motion; begin with one angle",
+            )
+        start[k] = begin
+        layout.joints[self.joint] = joint._replace(start=start)
 
     def constraint_rows(self, layout: Layout) -> list[ConstraintRow]:
         number = layout.drivers[self.name].rows[0]

@@ -133,6 +133,17 @@ def test_a_full_turn_and_more():
     np.testing.assert_allclose(power[:, 0], 5.0 * 2.0 * G * 0.4 * np.sin(5.0 * results.time), atol=1e-8)
 
 
+def test_revolutions_are_those_of_the_motion():
+    """A spring sees them, of a joint without a start."""
+    model = wheel(Polynomial((4.0 * math.pi, 0.5)), start=None)
+    model.add(femb.JointSpringDamper("spiral", "hinge", stiffness=3.0))
+    results = femb.simulate(model, duration=0.1, output_interval=0.1)
+    angle = 4.0 * math.pi + 0.5 * results.time
+    np.testing.assert_allclose(results.joints["hinge"].coordinates[:, 0], angle, rtol=1e-12)
+    weight = 2.0 * G * 0.4 * np.sin(angle)
+    np.testing.assert_allclose(results.drivers["motor"].force[:, 0], weight + 3.0 * angle, rtol=1e-9)
+
+
 def test_a_function_as_motion():
     """A callable that returns three numbers, as a tuple or an array."""
     motion = Sine(0.8, 0.6)
@@ -351,11 +362,10 @@ class TestStart:
         with pytest.raises(ModelError, match=r"drivers\.motor\.motion: begins at .* a quarter of a turn or more"):
             System(wheel(Constant(angle)), assemble=True)
 
-    def test_whole_turns_make_no_difference(self):
-        system = System(wheel(Constant(0.3 + 4.0 * math.pi), 0.3))
-        assert system.constraints(system.inputs_at(0.0, system.q0, system.v0)[None], system.q0[None], system.v0[None])[
-            0
-        ] == pytest.approx(0.0, abs=1e-11)
+    def test_turns_apart_are_refused(self):
+        """A spring of the joint would see another angle than the motion's."""
+        words = r"drivers\.motor\.motion: begins at 12\.86637 rad, and joints\.hinge\.start is 0\.3 rad"
+        refuses(words, System, wheel(Constant(0.3 + 4.0 * math.pi), 0.3))
 
 
 class TestRefused:
