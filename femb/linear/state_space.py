@@ -367,7 +367,7 @@ class StateSpace(Brief):
         return write_arrays(path, self.arrays(), FORMATS, group="linear")
 
     def arrays(self) -> dict[str, Any]:
-        """What ``write`` writes, by name."""
+        """Matrices, names, units and the rest of a file, by name."""
         arrays: dict[str, Any] = {name: getattr(self, name) for name in (*"ABCD", *NAMES)}
         for word in UNITS:
             arrays[word] = tuple(self.units.get(name, "") for name in getattr(self, UNITS[word]))
