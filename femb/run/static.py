@@ -63,6 +63,11 @@ class StaticResults(Results):
     critical: "tuple[Critical, ...]" = ()
 
     @property
+    def first(self) -> Equilibrium:
+        """The first state."""
+        return self._states[0]
+
+    @property
     def last(self) -> Equilibrium:
         """The last state."""
         return self._states[-1]

@@ -1,20 +1,23 @@
 """Derivatives of equilibria and of critical loads by a parameter p, from the static equations R(q, p, P) = 0.
 
-    A S = -R_p,    g' = g_p + g_q S                                        a number g of an equilibrium, A = R_q
+    A S = -R_p,    y' = y_p + y_q S,    g' = g_y y'                        a number g of an equilibrium, A = R_q
     P' = -x.(A_p + A_q[S_p]) x / x.(A_P + A_q[S_P]) x                      a bifurcation, with A x = 0
     P' = -x.R_p / x.R_P                                                    a limit point
 
-x has the motion of a mode and its reactions. The partial derivatives are those at the same displacements from the
-start: what moves the start moves the state.
+y are the arrays of results that g is read from. x has the motion of a mode and its reactions. The partial derivatives
+are those at the same displacements from the start: what moves the start moves the state. There nothing is in balance,
+and the largest y may be another one: g is taken of their sum. Displacements count from the first state, whose part is
+added.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from femb.base.arrays import Arrays, Frozen
 from femb.base.errors import ModelError
 from femb.base.types import Complexes, Floats, Ints
 from femb.layout.element import Batch
@@ -23,6 +26,7 @@ from femb.layout.terms import same_arguments
 from femb.model.model import Model
 from femb.numerics import rotations
 from femb.recording.recording import Recording
+from femb.results.names import named
 from femb.results.results import Results
 from femb.run.static import StaticResults, path_of, static_frame
 from femb.statics.equations import OF_STRAINS
@@ -41,8 +45,12 @@ STEP = 1e-4
 STRAIN = 1e-2
 # Blocks of unknowns of which an output of one node is; sums over elements beside the equations, relative to these.
 MOST, SUMMED = 64, 1e-9
+# Results of states of a model that are kept, and their coordinates in all.
+KEPT, COORDINATES = 64, 1_000_000
 # Of the terms of x.R_P: less is a bifurcation.
 LIMIT = 1e-6
+# Change of a quantity for the derivative of a number of it, and of arrays whose differences it may be, by their sizes.
+SMALL, ROUNDED = 1e-6, 1e-7
 Number: TypeAlias = Callable[[Results], float]
 Read: TypeAlias = "tuple[Callable[[StaticSide], Complexes], Callable[[Complexes], float]]"
 """What is read from a model, (n,), and the derivative by its changes (n,)."""
@@ -54,6 +62,7 @@ class StaticSide:
 
     system: System
     statics: Statics
+    _known: dict[tuple[bytes, ...], Results] = field(default_factory=dict)
 
     @classmethod
     def of(cls, model: Model, assemble: bool) -> "StaticSide":
@@ -61,11 +70,90 @@ class StaticSide:
         system = system_of(model, assemble)
         return cls(system, path_of(system).statics)
 
-    def results(self, state: Equilibrium) -> Results:
-        """The results of a single state."""
-        with Recording(self.system, "static", None, "") as recording:
-            recording.add(*static_frame(self.statics, self.system, 0, state))
-        return recording.results()
+    def results(self, *states: Equilibrium) -> Results:
+        """The results of some states, which many outputs ask for."""
+        key = tuple(part.tobytes() for state in states for part in (state.found.q, state.found.multipliers))
+        if key not in self._known:
+            with Recording(self.system, "static", None, "") as recording:
+                for k, state in enumerate(states):
+                    recording.add(*static_frame(self.statics, self.system, k, state))
+            if len(self._known) >= min(KEPT, 1 + COORDINATES // self.system.n_q):
+                del self._known[next(iter(self._known))]
+            self._known[key] = recording.results()
+        return self._known[key]
+
+
+class Noting(Frozen):
+    """Arrays with the paths of those that were read."""
+
+    def __init__(self, arrays: Arrays) -> None:
+        super().__init__(arrays)
+        self.noted: dict[str, None] = {}
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        array = super().__getitem__(name)
+        self.noted[name] = None
+        return array
+
+
+class Reading:
+    """A number of a quantity ``of`` this name in results, and the arrays y (m,) of these that it is read from."""
+
+    def __init__(self, results: Results, of: str, number: Number) -> None:
+        parts = Noting(results.series), Noting(results.static)
+        self._results, self._of, self._number = results, of, number
+        self.value = number(Results(*parts, results.attributes))
+        self._paths = [
+            [path for path in part.noted if path != "time" and part[path].dtype.kind == "f"] for part in parts
+        ]
+        self.nominal = self.of(results)
+
+    def of(self, results: Results) -> Floats:
+        """y (m,) of other results."""
+        parts = zip((results.series, results.static), self._paths, strict=True)
+        return np.concatenate([np.zeros(0), *(part[path].ravel() for part, paths in parts for path in paths)])
+
+    def of_first(self) -> bool:
+        """Whether the number depends on the first state."""
+        series, change = self._results.series, np.zeros(len(self.nominal))
+        first = 0
+        for path in self._paths[0]:
+            count = series[path][0].size
+            change[first : first + count] = 1.0 + np.arange(count) % 7
+            first += series[path].size
+        return self._number(self._moved(change)) != self.value
+
+    def _moved(self, change: Floats) -> Results:
+        """The results with y + change."""
+        parts, first = (dict(self._results.series), dict(self._results.static)), 0
+        for part, paths in zip(parts, self._paths, strict=True):
+            for path in paths:
+                array = part[path]
+                part[path] = array + change[first : first + array.size].reshape(array.shape)
+                first += array.size
+        return Results(*parts, self._results.attributes)
+
+    def slope(self, change: Floats) -> float:
+        """The derivative of the number along changes (m,) of y."""
+        if not np.any(change):
+            return 0.0
+        ratios, first = list[float](), 0
+        for path in (path for paths in self._paths for path in paths):
+            array = self._results.arrays[path]
+            own, first = change[first : first + array.size], first + array.size
+            if np.any(own) and np.any(array):
+                ratios.append(float(np.nanmax(np.abs(array)) / np.nanmax(np.abs(own))))
+        # a part of the arrays that change least; others, which may be rounding, change the quantity by more than that
+        h, nominal = SMALL * max(ratios, default=1.0), named(self._results, self._of).values[-1]
+        size = float(np.nanmax(np.abs(nominal), initial=0.0))
+        for _ in range(3):
+            moved = named(self._moved(h * change), self._of).values[-1]
+            excess = float(np.nanmax(np.abs(moved - nominal), initial=0.0)) / (SMALL * size or np.inf)
+            if excess <= 2.0:
+                break
+            h = max(h / excess, min(h, ROUNDED * min(ratios, default=0.0)))
+        above, below = (self._number(self._moved(sign * h * change)) for sign in (1.0, -1.0))
+        return (above - below) / (2.0 * h)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,8 +181,8 @@ class StaticForm:
         multipliers = found.multipliers + part * motion[twin.n_v :]
         return replace(self.state, found=replace(found, q=q, multipliers=multipliers))
 
-    def slope(self, number: Callable[[Equilibrium], float], motion: Floats) -> float:
-        """The derivative of a number of states along a motion."""
+    def slope(self, numbers: Callable[[Equilibrium], Floats], motion: Floats) -> Floats:
+        """The derivatives of numbers (m,) of states along a motion."""
         # where no node moves, as of what is heated between walls, strains that are rounding bound the step
         weights = self.side.statics.weights
         scales = np.where(weights > OF_STRAINS, np.sqrt(weights), STEP / STRAIN)
@@ -102,9 +190,9 @@ class StaticForm:
         # numbers are linear in multipliers
         h = STEP / size if size else 1.0
         coarse, fine = (
-            (number(self.along(motion, r)) - number(self.along(motion, -r))) / (2.0 * r) for r in (h, 0.5 * h)
+            (numbers(self.along(motion, r)) - numbers(self.along(motion, -r))) / (2.0 * r) for r in (h, 0.5 * h)
         )
-        return (4.0 * fine - coarse) / 3.0
+        return np.asarray((4.0 * fine - coarse) / 3.0)
 
     def residual(self, side: StaticSide) -> Floats:
         """(n_v + n_c,) of the static equations of another model."""
@@ -140,16 +228,19 @@ class StaticForm:
             A = csc_array(block_array([[A, column], [column.T, None]]))
         return A, splu(A.tocsc())
 
-    def weights(self, number: Callable[[Equilibrium], float]) -> Floats:
-        """w (n_v + n_c,) of A^T w = g_q of a number that few blocks of unknowns change. Raises ModelError: many do."""
-        starts, nominal = self.side.statics.twin.pattern.block_start, number(self.state)
+    def weights(self, numbers: Callable[[Equilibrium], Floats], slope: Callable[[Floats], float]) -> Floats:
+        """w (n_v + n_c,) of A^T w = g_q of a number that few blocks of unknowns change. Raises ModelError: many do.
+
+        numbers : y (m,) of states, of whose changes the number has this slope.
+        """
+        starts, nominal = self.side.statics.twin.pattern.block_start, numbers(self.state)
         arbitrary, gradient = np.random.default_rng(0).standard_normal(int(starts[-1])), np.zeros(int(starts[-1]))
         waiting, found = [(0, len(starts) - 1)], list[int]()
         while waiting:
             first, last = waiting.pop()
             motion, part = np.zeros_like(gradient), slice(starts[first], starts[last])
             motion[part] = arbitrary[part]
-            if first == last or number(self.along(motion, STEP)) == nominal:
+            if first == last or slope(numbers(self.along(motion, STEP)) - nominal) == 0.0:
                 continue
             if last == first + 1:
                 found.append(first)
@@ -161,7 +252,7 @@ class StaticForm:
         for i in (i for k in found for i in range(starts[k], starts[k + 1])):
             unit = np.zeros_like(gradient)
             unit[i] = 1.0
-            gradient[i] = self.slope(number, unit)
+            gradient[i] = slope(self.slope(numbers, unit))
         A, factors = self._factors
         w = factors.solve(gradient, trans="T")
         return np.asarray(w + factors.solve(gradient - A.T @ w, trans="T"))
@@ -200,40 +291,68 @@ def _terms(batch: Batch) -> list[object]:
     return [(each.kernel, each.kept) for each in batch.forces()]
 
 
-def of_equilibrium(form: StaticForm, number: Number) -> Read:
-    """The derivative of a number of results."""
+class StaticNumber:
+    """The derivatives of a number of a quantity of results: of the last state, beside the first where it counts from
+    that. Raises ModelError: motions that nothing resists."""
 
-    def numbers(side: StaticSide) -> Complexes:
-        own = number(side.results(form.at(side)))
-        return np.append(form.residual(side), own).astype(complex)
+    def __init__(self, results: StaticResults, side: StaticSide, of: str, number: Number) -> None:
+        self.states, self.side = [results.first, results.last], side
+        self.reading = Reading(side.results(*self.states), of, number)
+        if not self.reading.of_first():
+            del self.states[0]
+            self.reading = Reading(side.results(*self.states), of, number)
+        if any(state.neutral is not None and state.neutral.count for state in self.states):
+            raise ModelError("statics: motions without stiffness")
+        self.forms = [StaticForm(side, state) for state in self.states]
+        self._weights, self._changed = list[Floats](), list[int]()
 
-    def derivative(change: Complexes) -> float:
-        motion = form.solved(-change.real[:-1])
-        return float(change[-1].real + form.slope(lambda state: number(form.side.results(state)), motion))
+    def numbers(self, side: StaticSide) -> Complexes:
+        """Residuals and y of a model, at the same displacements."""
+        residuals = [form.residual(side) for form in self.forms]
+        return np.concatenate([*residuals, self._beside(side)]).astype(complex)
 
-    return numbers, derivative
+    def derivative(self, change: Complexes) -> float:
+        """The derivative of the number by these."""
+        found, first = change.real, 0
+        whole = found[len(self.forms) * self._size :].copy()
+        for form in self.forms:
+            residual, first = found[first : first + self._size], first + self._size
+            if np.any(residual):
+                whole += form.slope(self._with(form), form.solved(-residual))
+        return self.reading.slope(whole)
 
-
-def of_elements(form: StaticForm, number: Number) -> "Callable[[StaticSide], list[Complexes]]":
-    """(e, 2): what the elements of a model add to a number of results, by the weights of their equations, which are
-    found on first use, and numbers that tell them apart. Raises ModelError: the number, or more, changes by itself."""
-    weights, nominal = list[Floats](), number(form.side.results(form.state))
-    changed = list[int]()
-
-    def numbers(side: StaticSide) -> list[Complexes]:
-        if not weights:
-            w = form.weights(lambda state: number(form.side.results(state)))
-            weights.extend((-w, np.random.default_rng(0).standard_normal(len(w))))
-        if side is not form.side:
-            changed[:] = form.differing(side)
-            if abs(number(side.results(form.at(side))) - nominal) > SUMMED * abs(nominal):
+    def elements(self, side: StaticSide) -> list[Complexes]:
+        """(e, 2): what the elements of a model add to the number, by the weights of their equations, which are found on
+        first use, and numbers that tell them apart. Raises ModelError: the number, or more, changes by itself."""
+        if not self._weights:
+            self._weights += [-form.weights(self._with(form), self.reading.slope) for form in self.forms]
+        if side is not self.side:
+            self._changed[:] = self.forms[-1].differing(side)
+            change = self.reading.slope(self._beside(side) - self.reading.nominal)
+            if abs(change) > SUMMED * abs(self.reading.value):
                 raise ModelError("statics: the number changes beside the value")
-        return [
-            np.stack([np.sum(np.where(places >= 0, w[places], 0.0) * forces, axis=1) for w in weights], axis=1) + 0j
-            for places, forces in form.element_forces(side, changed)
-        ]
+        arbitrary = np.random.default_rng(0).standard_normal(self._size)
+        found = list[Complexes]()
+        for rows in zip(*(form.element_forces(side, self._changed) for form in self.forms), strict=True):
+            parts = [
+                np.sum(np.where(places >= 0, w[places], 0.0) * forces, axis=1)
+                for w, (places, forces) in (*zip(self._weights, rows, strict=True), (arbitrary, rows[-1]))
+            ]
+            found.append(np.stack([sum(parts[:-1], np.zeros(len(parts[0]))), parts[-1]], axis=1) + 0j)
+        return found
 
-    return numbers
+    @property
+    def _size(self) -> int:
+        return self.side.statics.twin.n_v + self.side.statics.twin.n_c
+
+    def _beside(self, side: StaticSide) -> Floats:
+        return self.reading.of(side.results(*(form.at(side) for form in self.forms)))
+
+    def _with(self, form: StaticForm) -> Callable[[Equilibrium], Floats]:
+        """y (m,) with another state in place of that of a form."""
+        return lambda state: self.reading.of(
+            self.side.results(*(state if each is form.state else each for each in self.states))
+        )
 
 
 def of_critical(form: StaticForm, mode: Floats) -> Read:
@@ -261,7 +380,7 @@ def of_critical(form: StaticForm, mode: Floats) -> Read:
 
     def whole(by: Floats, own: float) -> float:
         motion = form.solved(-by, x[: statics.twin.n_v])
-        return own + form.slope(lambda state: stiffness(statics, state), motion)
+        return own + float(form.slope(lambda state: np.array(stiffness(statics, state)), motion))
 
     h = STEP * found.load
     states = [replace(form.state, found=replace(found, load=found.load + sign * h)) for sign in (1.0, -1.0)]
@@ -276,14 +395,6 @@ def _reactions(twin: System, matrix: Floats, x: Floats) -> Floats:
 
     A, n = twin.pattern.to_csc(matrix), twin.n_v
     return np.asarray(lsqr(A[:n, n:], -(A[:n, :n] @ x), atol=1e-15, btol=1e-15)[0]) if twin.n_c else np.zeros(0)
-
-
-def last_of(results: StaticResults, side: StaticSide) -> StaticForm:
-    """The last equilibrium of results. Raises ModelError: motions that nothing resists."""
-    state = results.last
-    if state.neutral is not None and state.neutral.count:
-        raise ModelError("statics: motions without stiffness")
-    return StaticForm(side, state)
 
 
 def _moved(layout: Layout, q: Floats, before: Floats, after: Floats) -> Floats:

@@ -14,7 +14,7 @@ from femb.results.names import STRESSES, named
 from femb.results.pointing import MEASURES, PERCENT, pointing
 from femb.results.results import Results
 from femb.run.static import StaticResults
-from femb.run.static_derivatives import last_of, of_elements, of_equilibrium
+from femb.run.static_derivatives import StaticNumber
 
 if TYPE_CHECKING:
     pass
@@ -118,13 +118,11 @@ class Statistic(StudyOutput):
         if self.analysis == "run" or not isinstance(results, StaticResults):
             return Statistic.frozen(self, analyses)
         try:
-            form = last_of(results, analyses.static_side())
+            of = StaticNumber(results, analyses.static_side(), self.of, number)
         except ModelError:
             return Statistic.frozen(self, analyses)  # of a free structure
-        numbers, derivative = of_equilibrium(form, number)
-        own = of_elements(form, number)
-        elements = ByElements(lambda other: own(other.static_side()), lambda change: float(change[0].real))
-        return ByChanges(lambda other: numbers(other.static_side()), derivative, elements=elements)
+        elements = ByElements(lambda other: of.elements(other.static_side()), lambda change: float(change[0].real))
+        return ByChanges(lambda other: of.numbers(other.static_side()), of.derivative, elements=elements)
 
     def _history(self, analyses: Analyses) -> History:
         return history(analyses.results(self.analysis), self.of)

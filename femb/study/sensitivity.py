@@ -536,7 +536,8 @@ class Differences(CaseFamily):
             return None
         outputs, time = list(self.outputs.values()), self.nominal.results("run").time
         parts = [time if (at := outputs[i].instants(self.nominal)) is None else at for i in runs]
-        return self.recorded.tangents(np.unique(np.concatenate(parts)))
+        # the first, from which displacements count, too
+        return self.recorded.tangents(np.unique(np.concatenate([time[:1], *parts])))
 
     def _beside(self, of: Differentiable, step: float, earlier: BesideValue | None = None) -> BesideValue:
         """The analyses a step, relative to the value, beside it; earlier : those by another step."""

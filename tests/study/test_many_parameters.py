@@ -77,9 +77,10 @@ def at_once(monkeypatch):
     return built
 
 
-def test_tip_of_a_chain_of_beams(case, at_once):
+@pytest.mark.parametrize("word", ["position", "displacement"])
+def test_tip_of_a_chain_of_beams(case, at_once, word):
     """d delta/d EI_k = -F int (L - x)^2 dx/EI_k^2 over beam k."""
-    found = sensitivities(case(chain()), "final of=end.position.z analysis=static", "sections.*.bending_stiffness.0")
+    found = sensitivities(case(chain()), f"final of=end.{word}.z analysis=static", "sections.*.bending_stiffness.0")
     arm = LENGTH * (COUNT - np.arange(COUNT + 1))
     flexibility = FORCE * (arm[:-1] ** 3 - arm[1:] ** 3) / 3.0
     assert found.values[0] == pytest.approx(np.sum(flexibility / STIFFNESS), rel=1e-6)

@@ -163,6 +163,32 @@ def test_an_equilibrium_between_joints(tmp_path):
     np.testing.assert_allclose(found.derivatives[0], wanted, rtol=1e-8)
 
 
+def test_a_cantilever_bends_and_is_stressed_by_its_length_and_its_load(tmp_path):
+    """F L^3/(3 EI) at the tip and F L r/I at the root; the nominal largest stress, though another may be where nothing
+    is in balance beside the length."""
+    path = tmp_path / "cantilever.toml"
+    path.write_text(CANTILEVER)
+    of = [f"final of=beams.boom.{word} analysis=static" for word in ("-1.displacement.z", "von_mises")]
+    found = sensitivities(path, of, ["loads.tip.force.2", "beams.boom.length"])
+    length, radius, inertia = 4.0, 0.03, np.pi * (0.03**4 - 0.029**4) / 4.0
+    bent, stressed = length**2 / (1.2e11 * inertia), radius / inertia
+    wanted = [[bent * length / 3.0, bent], [stressed * length, stressed]]
+    np.testing.assert_allclose(found.derivatives, wanted, rtol=3e-6)
+
+
+def test_a_displacement_counts_from_the_state_without_loads(tmp_path):
+    """Without weight the arm is at the free angle f of its spring, with it at a: k (a - f) = m g d cos a."""
+    path = tmp_path / "arm.toml"
+    path.write_text(ARM + "free = 0.3\n")
+    of = "final of=bodies.arm.displacement.z analysis=static"
+    found = sensitivities(path, [of, "final of=joints.hinge.angle analysis=static"], "springs.hinge.free")
+    k, m, g, d, free = 30.0, 2.0, 9.81, 0.8, 0.3
+    a = found.values[1]
+    turn = k / (k + m * g * d * np.sin(a))
+    assert found.derivatives[1, 0] == pytest.approx(turn, rel=1e-8)
+    assert found.derivatives[0, 0] == pytest.approx(d * (np.cos(free) - turn * np.cos(a)), rel=1e-7)
+
+
 @pytest.mark.parametrize("walls", ["clamped", "welded"])
 def test_a_rod_that_is_heated_between_walls_and_does_not_move(tmp_path, walls):
     """The factor at which it buckles is 4 pi^2 I/(A a T): inverse to the temperature, the area and the expansion."""
@@ -175,6 +201,24 @@ def test_a_rod_that_is_heated_between_walls_and_does_not_move(tmp_path, walls):
     found = sensitivities(path, {"factor": {"kind": "critical_load", "factor": 25.0}}, entries)
     assert found.values[0] == pytest.approx(4.0 * np.pi**2 * 1e-9 / (1e-4 * 2e-5), rel=1e-3)
     np.testing.assert_allclose(found.derivatives[0], -found.values[0] / np.array([1.0, 1e-4, 2e-5]), rtol=1e-6)
+
+
+CANTILEVER = """
+[sections.tube]
+shape = { tube = [0.03, 0.001] }
+youngs_modulus = 1.2e11
+shear_modulus = 2e10
+density = 1600.0
+[beams.boom]
+kind = "exact"
+section = "tube"
+length = 4.0
+elements = 4
+start = { body = "ground", direction = [1, 0, 0] }
+[loads.tip]
+beam = "boom"
+force = [0, 0, 1.0]
+"""
 
 
 ROD = """
