@@ -7,13 +7,21 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from femb.base.types import Floats, Ints
+from femb.base.types import Bools, Floats, Ints
 from femb.base.values import shallow_copy
 from femb.elements.records import load_factors
 from femb.elements.shell import kernels, tangents
 from femb.elements.shell.load import SurfaceLoad
 from femb.elements.shell.mesh import projected_axes
-from femb.elements.shell.stiffness import areas, elements_of, middle_axes, reference_strains, turned_stiffness, wrinkled
+from femb.elements.shell.stiffness import (
+    areas,
+    elements_of,
+    middle_axes,
+    reference_strains,
+    turned_stiffness,
+    with_loose_corners,
+    wrinkled,
+)
 from femb.layout.element import Batch, Input, weighed
 from femb.layout.evaluation import Evaluation
 from femb.layout.layout import Layout, unfixed_frames
@@ -37,6 +45,8 @@ PORTION = 256
 ALIKE = 1e-11
 # Share of its stiffness that a wall without compression keeps where it is slack, so that its shape is determined.
 COMPRESSION = 1e-5
+# Part of the size of an element by which a beam is off the surface, whose sections then do not turn with it.
+OFF_SURFACE = 1e-6
 
 
 class Cells:
@@ -127,7 +137,11 @@ def _arrays_of(cells: Ints, item: Any, stations: list[Any], layout: Layout) -> _
     nodes, quaternions = layout.poses(stations)
     frames = np.array([layout.frames[station.frame].quaternion for station in stations])
     offsets = np.array([station.offset for station in stations])
-    given = cells, nodes, quaternions[0], frames, offsets
+    beside, own = np.zeros(len(stations), dtype=bool), np.array([station.frame for station in stations])
+    for beam in layout.beams.values():
+        shared = np.isin(own, [station.frame for station in beam.stations])
+        beside |= shared & (shared.sum() > 1)
+    given = cells, nodes, quaternions[0], frames, offsets, beside
     known = _KNOWN.setdefault(item, {})
     before = known.get(cells.shape[1])
     if before is not None and all(map(np.array_equal, given, before[0])):
@@ -139,9 +153,10 @@ def _arrays_of(cells: Ints, item: Any, stations: list[Any], layout: Layout) -> _
 
 
 def _new_arrays_of(
-    item: Any, cells: Ints, nodes: Floats, quaternion: Floats, frames: Floats, offsets: Floats
+    item: Any, cells: Ints, nodes: Floats, quaternion: Floats, frames: Floats, offsets: Floats, beside: Bools
 ) -> _Arrays:
-    """The arrays, of nodes at the start and frames with these quaternions; quaternion : of the geometry."""
+    """The arrays, of nodes at the start and frames with these quaternions; quaternion : of the geometry. beside (n,) :
+    the nodes that are several of a beam, whose turns about the normal are free where it runs off the surface."""
     to_frame = np.swapaxes(rotations.rotation_matrix(rotations.normalise(frames)), 1, 2)[cells]
     # the geometry as it is at the start: its axes turn the normals and the direction of the mesh
     turn = rotations.multiply(quaternion, rotations.conjugate(item.geometry.axes(item.material_direction)[0]))
@@ -162,18 +177,21 @@ def _new_arrays_of(
         np.swapaxes(axes, 1, 2) @ np.swapaxes(x - x.mean(axis=1, keepdims=True), 1, 2) / size[:, None, None],
         np.swapaxes(axes, 1, 2) @ np.swapaxes(normals, 1, 2),
     )]  # fmt: skip
-    marks = np.column_stack([*shape, angle, np.log(size), which])
+    after, before = np.roll(x, -1, axis=1) - x, np.roll(x, 1, axis=1) - x
+    factor = 0.5 / np.linalg.norm(np.cross(after, before), axis=2)
+    local = [np.einsum("enij,enj->eni", to_frame, part) for part in (normals, after, before)]
+    off = np.abs(np.einsum("eni,eni->en", local[0], offsets[cells]))
+    loose = beside[cells] & (off > OFF_SURFACE * size[:, None])
+    marks = np.column_stack([*shape, angle, np.log(size), which, loose])
     _, first, alike = np.unique(np.round(marks / ALIKE), axis=0, return_index=True, return_inverse=True)
     wall, turned = which[first], angle[first]
     C, flexibility, free = C[wall], np.linalg.inv(C[:, :6, :6])[wall], free[wall]
     found = elements_of(x[first], normals[first], C, turned, free, item.stiff_drilling, item.tension_only)
+    found = with_loose_corners(found, loose[first])
     alike = alike.ravel()
     natural = reference_strains(x, normals)
     stretched = found.free[alike, 2]
     stretched[:, : natural.shape[1]] += natural
-    after, before = np.roll(x, -1, axis=1) - x, np.roll(x, 1, axis=1) - x
-    factor = 0.5 / np.linalg.norm(np.cross(after, before), axis=2)
-    local = [np.einsum("enij,enj->eni", to_frame, part) for part in (normals, after, before)]
     corners = np.concatenate([offsets[cells], *local, factor[..., None]], axis=2)
     count, n = len(first), cells.shape[1]
     per_area = np.array([[*wall.mass, item.damping] for wall in item.walls])[which]

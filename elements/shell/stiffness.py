@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from femb.base.types import Floats
+from femb.base.types import Bools, Floats
 
 # Gauss points and weights of a quadrilateral, 2 x 2 and 3 x 3, and of a triangle (its area is 1/2).
 _TWO, _THREE = np.polynomial.legendre.leggauss(2), np.polynomial.legendre.leggauss(3)
@@ -298,6 +298,19 @@ def _quadrilaterals(
         more[:, [-4, -3], [-4, -3]] = area[:, None] * np.abs(J0).max(axis=1) ** 2 / (3.0 * bending)
     found = _condensed(P, N, dA, np.asarray(np.linalg.inv(C)), free, stress(0.0, 0.0), more)
     return _with_drilling(x, d, found, C, dA, axes, stiff)
+
+
+def with_loose_corners(found: ShellElements, loose: Bools) -> ShellElements:
+    """The elements whose corners turn freely about the normal where ``loose`` (e, n): section 3.2."""
+    S, recovery, points = (part.copy() for part in (found.stiffness, found.recovery, found.points))
+    for pattern in np.unique(loose[loose.any(axis=1)], axis=0):
+        some, w = (loose == pattern).all(axis=1), S.shape[1] - loose.shape[1] + np.flatnonzero(pattern)
+        turns = np.linalg.solve(S[some][:, w][:, :, w], S[some][:, w])
+        for array in (S, recovery, points):
+            part = array[some]
+            array[some] = part - part[..., w] @ (turns if part.ndim == 3 else turns[:, None])
+        S[np.ix_(some, w)] = 0.0
+    return replace(found, stiffness=S, recovery=recovery, points=points)
 
 
 def _membranes(found: ShellElements, C: Floats) -> ShellElements:
