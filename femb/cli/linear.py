@@ -253,7 +253,7 @@ def loop(
     found = made(loaded, start=start, inputs=inputs, outputs=outputs, **given)
     margins = found.margins(channels or None)
     text.append(loop_table(found, margins))
-    values |= {"poles": found.poles(), "stable": found.stable, "conserved": found.conserved}
+    values |= {"poles": found.poles(), "stable": found.stable, "conserved": found.conserved, "staying": found.staying}
     values["modes"] = [{"frequency": mode.omega / (2.0 * math.pi), "name": mode.name} for mode in found.modes()]
     values["margins"] = {each.channel: each.content() for each in margins}
     if delays:

@@ -6,7 +6,7 @@ plant. Source: docs/theory/control_loop.md.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,7 @@ from femb.linear.sampled_motion import (
     with_continuous,
 )
 from femb.linear.state_space import FORMATS, InModes, StateSpace, pole_lines
+from femb.linear.staying import settled_loop, staying
 from femb.numerics.linear_systems import RIGID, continuous, eigenvalues, eigenvectors
 from femb.numerics.threads import spared
 from femb.results.array_file import write_arrays
@@ -42,6 +43,8 @@ from femb.vibration.damping_ratios import DEFAULT
 
 # Growth (1/s) of a pole over its size below which a loop counts as stable.
 STABLE = 1e-9
+# Poles (1/s) below this may be at zero.
+SLOW = 1e-5
 # Multipliers over a common period below this are zero: of commands that wait, and act only once.
 GONE = 1e-9
 # As RIGID, of a plant whose rigid motions are known: their eigenvalues are zero.
@@ -186,7 +189,17 @@ class Loop(Tabled):
     def stable(self) -> bool:
         """Whether no pole grows or stays, but for those of ``conserved``."""
         poles = self.poles()
-        return bool(np.all(poles.real < STABLE * np.maximum(np.abs(poles), 1.0)))
+        return bool(np.all(poles.real < STABLE * np.maximum(np.abs(poles), 1.0))) and not self.staying
+
+    @cached_property
+    def staying(self) -> int:
+        """The number of poles at zero that nothing conserved explains: what laws see of them, an error, stays."""
+        if not np.any(np.abs(self.poles()) <= SLOW):
+            return 0
+        matrix, _, period = self._period_matrix
+        queues = SampledMotion(with_continuous(self.core, self._continuous), self._sampled).waiting()
+        of_plant = partial(settled_loop, self.core, self.laws, queues)
+        return staying(matrix, period is not None, len(self.core.states), of_plant)
 
     def delayed(self, delay: float) -> "Loop":
         """The loop with a longer ``delay`` (s) of all sampled laws that set inputs of the plant."""
@@ -524,6 +537,9 @@ def loop_table(of: Loop, margins: Sequence[Margins]) -> str:
     poles = of.poles()
     growing = poles[poles.real >= STABLE * np.maximum(np.abs(poles), 1.0)]
     verdict = "stable" if not len(growing) else f"not stable: {numbered(len(growing), 'pole')} without decay"
+    if of.staying and not len(growing):
+        poles_at = f"{numbered(of.staying, 'pole')} at zero that no conserved momentum or free motion explains"
+        verdict = f"not asymptotically stable: {poles_at}, so that an error stays for ever"
     setting = [any(name in of.plant.inputs for name in law.outputs) for law in of.laws]
     sensing = [all(name.startswith("sensors.") for name in law.outputs) for law in of.laws]
     count = len(of.laws) - sum(sensing)

@@ -294,9 +294,9 @@ class _Errors:
         plant = part_of(loop.plant, list(dict.fromkeys([*set_, *added])), list(dict.fromkeys([*read, *names])))
         self.loop = Loop(plant, loop.laws)
         poles = self.loop.poles()
-        growing = poles[poles.real >= 0.0]
-        if len(growing):
-            raise ModelError(f"pointing: the loop is not stable: the pole {growing[0]:.4g} 1/s does not decay")
+        if not self.loop.stable:
+            slowest = poles[np.argmax(poles.real)]
+            raise ModelError(f"pointing: the loop is not stable: the pole {slowest:.4g} 1/s does not decay")
         self.poles = poles
         self.sampled = any(law.period is not None for law in loop.laws)
 
