@@ -399,7 +399,7 @@ def unbalance(loaded: "Case", file: Path, speeds: str, outputs: tuple[str, ...],
     step = (last - first) / (count - 1.0)
     values = [first + k * step for k in range(int(count) - 1)] + [last]
     result = unbalance_response(loaded.model, values, outputs or None, **words)
-    found = _values(result, "speeds", "outputs", "amplitude", "phase")
+    found = _values(result, "speeds", "outputs", "amplitude", "phase", "steady", "peaks", "unstable")
     return [result.table(), "", result.write(file), result.draw(file.with_suffix(".png")), found]
 
 

@@ -279,9 +279,15 @@ def draw_densities(frequencies: Floats, densities: Floats, outputs: Sequence[str
 
 
 def draw_unbalance(
-    speeds: Floats, values: Complexes, outputs: Sequence[str], units: Sequence[str], title: str
+    speeds: Floats,
+    values: Complexes,
+    outputs: Sequence[str],
+    units: Sequence[str],
+    title: str,
+    unstable: Sequence[tuple[float, float]] = (),
 ) -> "Figure":
-    """The figure of amplitude and phase of vibration (v, p) over speeds (v,) rpm; title : of the model."""
+    """The figure of amplitude and phase of vibration (v, p) over speeds (v,) rpm; title : of the model. unstable :
+    ranges of speeds (rpm) at which it is not steady, which are shaded."""
     figure = _figure("bode")
     titled(figure, title, "unbalance response")
     axes: list[Any] = figure.get_axes()
@@ -290,6 +296,9 @@ def draw_unbalance(
         label = name if len(alike) == 1 else f"{name} ({unit})"
         axes[0].semilogy(speeds, np.abs(column), label=label)
         axes[1].plot(speeds, phase_of(column))
+    for each in axes:
+        for k, (first, last) in enumerate(unstable):
+            each.axvspan(first, last, color="tab:red", alpha=0.12, label=None if k else "unstable: not steady")
     axes[0].set_ylabel(f"amplitude ({', '.join(sorted(alike))})")
     axes[1].set(xlabel="speed (rpm)", ylabel="phase (deg)")
     return _finished(figure)
