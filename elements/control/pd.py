@@ -18,7 +18,7 @@ from femb.elements.control.linear_law import Realisation
 from femb.elements.control.reference import AttitudeReference
 from femb.elements.control.schedule import frozen, rows_of
 from femb.elements.control.sensors import PlacedSensor
-from femb.elements.control.signals import NO_ARRAYS, Moment, Signal, axes_between, signal_of, turn_error
+from femb.elements.control.signals import NO_ARRAYS, UNITS, Moment, Signal, axes_between, signal_of, turn_error
 from femb.elements.records import RecordedSystem, Records
 from femb.layout.element import breakpoints_of
 from femb.layout.layout import Layout, Station
@@ -364,7 +364,7 @@ class PIDController(PDController):
 def _with(name: str, word: str) -> str:
     """The signal of a body or node that is named without a quantity."""
     table, *parts = name.split(".")
-    whole = table in ("sensors", "controllers") or parts[-1:] in (["attitude"], ["angular_velocity"])
+    whole = table in ("sensors", "controllers") or (len(parts) > 1 and parts[-1] in UNITS)
     return name if whole else f"{name}.{word}"
 
 

@@ -10,9 +10,8 @@ Source: docs/theory/robust.md, section 8; P. Apkarian, D. Noll, IEEE Trans. Auto
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +28,7 @@ from femb.linear.loop import STABLE, Loop
 from femb.linear.norms import h2_norm
 from femb.linear.sampled_motion import part_of, with_continuous
 from femb.linear.state_space import StateSpace
+from femb.robust.peaks import LoopPeaks, slowest, within_bands
 from femb.robust.ranges import check_apart
 from femb.robust.uncertain import Uncertain, uncertain
 from femb.study.box import ALL_CORNERS, largest, points_of
@@ -43,13 +43,10 @@ MOST_GAINS, CORNERS, ROUNDS = 10, 16, 5
 GRID, BEYOND = 120, 1.0
 WIDTHS = np.array([-4.0, -2.0, -1.2, -0.6, -0.2, 0.2, 0.6, 1.2, 2.0, 4.0])
 # Steps of differences. Programs from one start; the way of one at first, of the ranges, and the least one; the price of
-# limits that are exceeded, and the poles of a plant that are constraints.
-STEP, PROGRAMS, WAY, LEAST_WAY, PRICE, POLES = 1e-6, 60, 0.1, 1e-5, 30.0, 4
+# limits that are exceeded.
+STEP, PROGRAMS, WAY, LEAST_WAY, PRICE = 1e-6, 60, 0.1, 1e-5, 30.0
 # Evaluations, a gain, that look for stable loops. Part of a limit by which a plant may exceed it.
 STABILISING, WITHIN = 150, 1e-4
-# Steps to the summit of a peak. Bands of frequency without a peak have this size at least. Frequencies nearer to each
-# other, relative to them, are one: between those of equal poles sizes differ by rounding.
-REFINED, LOW, APART = 4, 0.1, 1e-6
 # Words for what is least.
 NOISE, PEAK = "noise", "peak"
 UNMOVED = 1e-8  # of the largest of all modes: what moves or shows one that no law moves is less
@@ -263,30 +260,6 @@ def _limits(name: str, limits: tuple[float, float] | None) -> tuple[float, float
     return limits
 
 
-class _Response(NamedTuple):
-    """The largest real parts of poles, 1/s; of each channel the frequencies and heights of the local peaks of the
-    sensitivity, and of its ends, by frequency, and where it is least between them."""
-
-    rates: Floats
-    at: list[Floats]
-    tops: list[Floats]
-    valleys: list[Floats]
-
-    @property
-    def growth(self) -> float:
-        return float(self.rates[-1])
-
-    @property
-    def peak(self) -> float:
-        """The largest of all channels."""
-        return float(np.max(np.concatenate(self.tops)))
-
-    @staticmethod
-    def of(rates: Floats, omega: Floats, gains: Sequence[Callable[[Floats], Floats]]) -> "_Response":
-        """By the sizes of channels at frequencies, each once on a grid and then about its peaks."""
-        return _Response(rates, *map(list, zip(*(_tops(omega, gain) for gain in gains), strict=True)))
-
-
 class _Plant:
     """A plant in the loop of any laws."""
 
@@ -316,14 +289,14 @@ class _Plant:
             poles, places = np.delete(poles, nearest), np.delete(places, nearest)
         return poles
 
-    def response(self, laws: Sequence[LinearLaw], grid: Floats) -> _Response:
+    def response(self, laws: Sequence[LinearLaw], grid: Floats) -> LoopPeaks:
         """Growth and sensitivity with some laws, on a grid and near the poles."""
         if any(law.period is not None for law in laws):
             loop = Loop(self.plant, tuple(laws))
             grid = grid[grid < np.pi / max(law.period for law in laws if law.period is not None)]
             opened = [loop.opened(name) for name in loop.channels]
             gains = [lambda w, of=of: 1.0 / np.abs(1.0 + of(w)) for of in opened]
-            return _Response.of(_slowest(self._moved(loop.poles(), loop.common_period)), grid, gains)
+            return LoopPeaks.of(slowest(self._moved(loop.poles(), loop.common_period)), grid, gains)
         of = self.closed(laws)
         values, vectors = np.linalg.eig(of.A)
         own = values[values.imag > 0.0]
@@ -343,7 +316,7 @@ class _Plant:
                 )
             return np.asarray(np.linalg.svd(of.D + through, compute_uv=False)[:, 0])
 
-        return _Response.of(_slowest(self._moved(values)), omega, [gain])
+        return LoopPeaks.of(slowest(self._moved(values)), omega, [gain])
 
 
 @dataclass
@@ -356,7 +329,7 @@ class _Tuning:
     peak: float
     decay: float
     plants: list[tuple[Floats, _Plant]] = field(default_factory=list)
-    known: dict[bytes, tuple[float, list[_Response]]] = field(default_factory=dict)
+    known: dict[bytes, tuple[float, list[LoopPeaks]]] = field(default_factory=dict)
 
     def begin(self, seed: int) -> list[LinearLaw]:
         """Take the first plants and the grid of frequencies; the laws of the start."""
@@ -404,7 +377,7 @@ class _Tuning:
         self.plants.append((d, _Plant(self.form.at(d), laws)))
         self.known.clear()
 
-    def _at(self, z: Floats) -> tuple[float, list[_Response]]:
+    def _at(self, z: Floats) -> tuple[float, list[LoopPeaks]]:
         """The number that is to be least, and the responses of all plants."""
         key = np.asarray(z).tobytes()
         if key not in self.known:
@@ -413,7 +386,7 @@ class _Tuning:
             self.known[key] = self._value(laws, responses), responses
         return self.known[key]
 
-    def _value(self, laws: Sequence[LinearLaw], responses: Sequence[_Response]) -> float:
+    def _value(self, laws: Sequence[LinearLaw], responses: Sequence[LoopPeaks]) -> float:
         if self.least == PEAK:
             return max(each.peak for each in responses)
         if self.least == NOISE:
@@ -468,7 +441,7 @@ class _Tuning:
             value, responses = self._at(z)
             slow = [rate for each in responses for rate in (-each.rates - self.decay) / self.rate]
             peaks = [np.log(self.peak / top) for each, of in zip(responses, bands, strict=True)
-                     for row in zip(each.at, each.tops, of, strict=True) for top in _within(*row)]  # fmt: skip
+                     for row in zip(each.at, each.tops, of, strict=True) for top in within_bands(*row)]  # fmt: skip
             return np.array([0.0 if of_peak else value / scale, *slow, *peaks])
 
         for _ in range(PROGRAMS):
@@ -515,8 +488,26 @@ class _Tuning:
         peak, growth = (max(getattr(each, word) for each in responses) for word in ("peak", "growth"))
         return Tuned(
             gains, begun, self.gains.entries(x), value, peak, growth,
-            tuple(self.form.values(d) for d, _ in self.plants), self.gains.laws(x), tuple(notes), self.form.title,
+            tuple(self.form.values(d) for d, _ in self.plants), self.gains.laws(x),
+            (*notes, *self._unmoved(growth)), self.form.title,
         )  # fmt: skip
+
+    def _unmoved(self, growth: float) -> list[str]:
+        """A line on the poles that no law moves, where the slowest of all plants decays less than those that they do.
+
+        growth : 1/s, of the latter.
+        """
+        d, of = max(self.plants, key=lambda pair: float(f"{np.max(pair[1].fixed.real, initial=-np.inf):.9g}"))
+        slow = of.fixed[(of.fixed.real > growth) & (of.fixed.imag >= 0.0)]
+        if not len(slow):
+            return []
+        least = complex(slow[np.argmax(slow.real)])
+        mode = Loop(self.form.at(d), self.gains.laws(self.gains.start)).nearest_mode(abs(least))
+        name = f" at {abs(least) / (2.0 * np.pi):.6g} Hz of {mode.items}" if least.imag and mode is not None else ""
+        count = f"slower poles that no law moves, {len(slow)} of one plant, are" if len(slow) > 1 else (
+            "a slower pole that no law moves is"
+        )  # fmt: skip
+        return [f"{count} left out of growth and decay; the slowest: {least.real:.6g} 1/s{name}"]
 
 
 def reached(form: Uncertain, seed: int) -> tuple[float, float]:
@@ -549,12 +540,6 @@ def _fixed(plant: StateSpace) -> Complexes:
     return np.asarray(values[still & (values.real < -STABLE * np.abs(values))])
 
 
-def _slowest(poles: Complexes) -> Floats:
-    """The largest real parts of poles, one of each pair, the last the largest; as many where pairs become real."""
-    found = np.sort(poles[poles.imag >= 0.0].real)[-POLES:]
-    return np.pad(found, (POLES - len(found), 0), "edge")
-
-
 def _continuous(laws: Sequence[LinearLaw]) -> bool:
     return all(law.period is None for law in laws)
 
@@ -562,38 +547,15 @@ def _continuous(laws: Sequence[LinearLaw]) -> bool:
 def noise_of(laws: Sequence[LinearLaw]) -> float:
     """The norm of laws from white noise of unit density at all they read, to all they set.
 
-    Raises ModelError: a law without roll-off, which noise of all frequencies moves without bound.
+    Raises ModelError: a law that noise moves without bound, by an integrator, or continuous without roll-off.
     """
     total = 0.0
     for law in laws:
         states = tuple(f"x{k}" for k in range(len(law.A)))
         of = StateSpace(law.A, law.B, law.C, law.D, states, law.inputs, law.outputs, dt=law.period)
         total += h2_norm(of) ** 2
-    if not np.isfinite(total):
-        raise ModelError(f"least: {NOISE!r}: a continuous law without roll-off, or with an integrator, has no finite "
-                         f"noise: take {PEAK!r}, or a function of the loop")  # fmt: skip
+        if not np.isfinite(total):
+            why = "is continuous without roll-off" if law.period is None and np.any(law.D) else "has an integrator"
+            raise ModelError(f"least: {NOISE!r}: controllers.{law.name} {why}, and no finite noise: take {PEAK!r}, or "
+                             "a function of the loop")  # fmt: skip
     return float(np.sqrt(total))
-
-
-def _tops(omega: Floats, gain: Callable[[Floats], Floats]) -> tuple[Floats, Floats, Floats]:
-    """Frequencies and heights of the local peaks of a gain and of its ends, and where it is least between peaks."""
-    omega = omega[np.diff(np.log(omega), prepend=-np.inf) > APART]
-    x = np.log(omega)
-    y = gain(omega)
-    inner = np.flatnonzero((y[1:-1] > y[:-2]) & (y[1:-1] >= y[2:])) + 1
-    valleys = np.array([omega[i + int(np.argmin(y[i:j]))] for i, j in pairwise(inner)])
-    at, width = x[inner], 0.5 * np.minimum(x[inner + 1] - x[inner], x[inner] - x[inner - 1])
-    for _ in range(REFINED if len(at) else 0):
-        low, middle, high = np.log(gain(np.exp(np.concatenate([at - width, at, at + width])))).reshape(3, -1)
-        bend = low - 2.0 * middle + high
-        with np.errstate(divide="ignore", invalid="ignore"):
-            step = np.where(bend < 0.0, 0.5 * (low - high) / bend, np.sign(high - low))
-        at, width = at + width * np.clip(step, -1.5, 1.5), np.where(np.abs(step) < 1.0, 0.2, 1.0) * width
-    frequencies = np.concatenate([omega[:1], np.exp(at), omega[-1:]])
-    return frequencies, np.concatenate([y[:1], gain(np.exp(at)) if len(at) else at, y[-1:]]), valleys
-
-
-def _within(at: Floats, tops: Floats, edges: Floats) -> list[float]:
-    """The largest size in each band between frequencies."""
-    places = np.searchsorted(edges, at)
-    return [float(np.max(tops[places == k], initial=LOW)) for k in range(len(edges) + 1)]

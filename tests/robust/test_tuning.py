@@ -127,7 +127,7 @@ def test_equal_poles_make_no_peaks_of_rounding():
     """A gain that falls has none, at frequencies that differ by rounding, as those near poles of equal axes."""
     near = 2.0 * (1.0 + np.finfo(float).eps * np.arange(12))
     omega = np.sort(np.concatenate([np.geomspace(0.1, 10.0, 30), near]))
-    found = tuning._Response.of(np.zeros(1), omega, [lambda w: (1.0 + 1e-15 * np.sin(1e17 * w)) / (1.0 + w)])
+    found = tuning.LoopPeaks.of(np.zeros(1), omega, [lambda w: (1.0 + 1e-15 * np.sin(1e17 * w)) / (1.0 + w)])
     assert found.at[0] == pytest.approx([0.1, 10.0])
     assert len(found.valleys[0]) == 0
 
@@ -236,6 +236,10 @@ def test_a_pole_that_no_law_moves_is_no_limit(tmp_path, period):
     gains = {"bandwidth": {"entry": "controllers.attitude.bandwidth", "range": [0.05, 0.3]}}
     found = femb.tune(path, gains, least="peak", peak=4.0, decay=0.02, starts=1, points=1)
     assert found.growth <= -0.02
+    reduced = 10.0 * 2.0 / (10.0 + 2.0)
+    at = math.sqrt(8.0 / reduced) / (2.0 * math.pi)
+    wanted = f"the slowest: {-0.02 / (2.0 * reduced):.6g} 1/s at {at:.6g} Hz of joints.slide"
+    assert found.notes[-1] == f"a slower pole that no law moves is left out of growth and decay; {wanted}"
 
 
 @pytest.mark.parametrize("period", [None, 0.1])
@@ -310,6 +314,18 @@ def test_what_cannot_be_tuned_is_named():
     refuses("wanted 'noise', 'peak'", femb.tune, hub, gain, by, least="nose", **words)
     refuses("wanted above 1", femb.tune, hub, gain, by, peak=0.9, **words)
     refuses("got 11, wanted 1 to 10", femb.tune, hub, {f"g{k}": gain["gain"] for k in range(11)}, by, **words)
+    words = {"inputs": (RATE,), "outputs": (X,)}
+    for period, poles in ((None, (-POLE, 0.0)), (0.01, (0.97, 1.0))):
+        B = [[POLE if period is None else 0.03], [1.0 if period is None else period]]
+        message = "controllers.rate has an integrator, and no finite noise: take 'peak'"
+
+        def law(gain, poles=poles, B=B, period=period):
+            return [femb.LinearLaw("rate", np.diag(poles), B, [[-gain, -0.1 * gain]], [[0.0]], period, **words)]
+
+        refuses(message, femb.tune, hub, gain, by, laws=law, points=1, starts=1)
+    words = {"laws": rate_law, "points": 1, "starts": 1}
+    through = {"laws": lambda gain: [replace(rate_law(gain)[0], D=[[-gain]])]}
+    refuses("controllers.rate is continuous without roll-off", femb.tune, hub, gain, by, **words | through)
     refuses("no gains with a decay of 5", femb.tune, hub, gain, by, decay=5.0, **words)
 
 

@@ -414,3 +414,11 @@ def test_check_refuses_what_a_run_refuses_at_its_first_sample(law, text):
     model = satellite(femb.Load("torquer", body="hub", torque=(0.0, 0.0, 0.0), frame="body"), law)
     for look in (overview, lambda of: femb.simulate(of, duration=0.2)):
         refuses(text, look, model, error=FembError)
+
+
+def test_a_turn_is_no_attitude_and_is_refused_by_its_own_name():
+    law = femb.PIDController(
+        "att", attitude="bodies.hub.turn", rate="bodies.hub", proportional=2.5, derivative=7.0, integral=0.2,
+        tracking_time=10.0, wheels=WHEELS,
+    )  # fmt: skip
+    refuses("reads 'bodies.hub.turn' as an attitude: got 3 numbers in rad, wanted 4", femb.loop, satellite(law))
