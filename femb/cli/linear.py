@@ -9,7 +9,7 @@ import click
 
 from femb.base.errors import ResultError
 from femb.cli.options import START, WRITING, OptionError, damping_of, numbers, pairs, together
-from femb.cli.output import check_free, of_case
+from femb.cli.output import Read, check_free, of_case
 
 if TYPE_CHECKING:
     from femb.case import Case
@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 # Figures of a loop, as with femb.pictures.loop.
 LOOPS = ("all", "bode", "nichols", "nyquist", "poles")
 BLADES = "--multiblade"
+
+
+def _frequencies(text: str) -> list[float]:
+    """Frequencies in Hz. Raises OptionError."""
+    return numbers(f"--error-at {text}", text, "frequencies in Hz with commas between them, as 0.1,1,10")
 
 
 @of_case("linear.npz", lambda words: ["linear.npz" if words["period"] is None else "periodic.npz"])
@@ -60,7 +65,12 @@ BLADES = "--multiblade"
     "--lft", metavar="FILE", help="Write the exact form for all values of [parameters], .mat or .npz, instead."
 )
 @click.option("--by", multiple=True, metavar="NAME", help="A parameter of that [all with a range].")
-@click.option("--error-at", metavar="HZ,HZ,...", help="Compare them with the full model at these frequencies.")
+@click.option(
+    "--error-at",
+    type=Read(_frequencies),
+    metavar="HZ,HZ,...",
+    help="Compare them with the full model at these frequencies.",
+)
 @click.option("--input", "inputs", multiple=True, metavar="NAME", help="An input, as bodies.hub.torque.")
 @click.option("--output", "outputs", multiple=True, metavar="NAME", help="An output, as joints.hinge.angle.")
 @WRITING
@@ -72,7 +82,7 @@ def linearize(
     no_gravity: bool,
     period: float | None,
     blades: tuple[str, ...],
-    error_at: str | None,
+    error_at: list[float] | None,
     closed: bool,
     lft: str | None,
     by: tuple[str, ...],
@@ -98,8 +108,7 @@ def linearize(
     words |= {"start": begins, "period": period}
     words |= {"state": _states(states), "blades": {name: x.split(",") for name, x in pairs(BLADES, blades).items()}}
     if error_at is not None:
-        wanted = "frequencies in Hz with commas between them, as 0.1,1,10"
-        words["frequencies"] = numbers(f"--error-at {error_at}", error_at, wanted)
+        words["frequencies"] = error_at
     given = {word: value for word, value in words.items() if not (value is None or value is False or value in ((), {}))}
     named: dict[str, Any] = {word: names for word, names in (("outputs", outputs), ("inputs", inputs)) if names}
     of_point, of_structure = PointOptions.__annotations__.keys(), StructureOptions.__annotations__.keys()
@@ -319,6 +328,13 @@ OF_PART = ("name", "point", "frequencies", "damping", "effective_mass")
 SWEPT = ("parameter", "unit", "values", "frequencies", "damping", "labels")
 
 
+def _swept(text: str) -> tuple[str, list[float]]:
+    """The key and the values of KEY=FIRST:LAST:COUNT. Raises ModelError."""
+    from femb.vibration.mode_sweep import sweep_values
+
+    return sweep_values(text)
+
+
 @of_case("modes.npz", lambda words: ["modes.npz"] if words["sweep"] is None else ["sweep.npz", "sweep.h5"])
 @click.option("--modes", "count", type=int, metavar="N", help="How many modes [10, with --sweep 6, or all if fewer].")
 @click.option("--held", metavar="BODY", help="A body to hold; its appendages get participation and effective masses.")
@@ -328,7 +344,9 @@ SWEPT = ("parameter", "unit", "values", "frequencies", "damping", "labels")
 @click.option(
     "--root-load", "direction", metavar="DIRECTION", help="Root loads under unit acceleration x, y, z, rx, ry or rz."
 )
-@click.option("--sweep", metavar="KEY=FIRST:LAST:COUNT", help="Follow the modes over an entry of the case.")
+@click.option(
+    "--sweep", type=Read(_swept), metavar="KEY=FIRST:LAST:COUNT", help="Follow the modes over an entry of the case."
+)
 @click.option("--films", is_flag=True, help="Write a film of every mode, DIR/mode_K.gif.")
 @click.option("--export", "form", metavar="NAME", help="Write every mode as a series of meshes, as vtu or xdmf.")
 @WRITING
@@ -339,7 +357,7 @@ def modes(
     start: str | None,
     damping: float | None,
     direction: str | None,
-    sweep: str | None,
+    sweep: tuple[str, list[float]] | None,
     films: bool,
     form: str | None,
     **words: Any,
@@ -360,9 +378,9 @@ def modes(
         if damping is not None:
             raise OptionError("--damping: is of the modes of appendages, which --sweep does not list")
         from femb.case.schema import unit_of_entry
-        from femb.vibration.mode_sweep import mode_sweep, sweep_values
+        from femb.vibration.mode_sweep import mode_sweep
 
-        key, values = sweep_values(sweep)
+        key, values = sweep
 
         def build(value: float) -> "Model | System":
             return given(load_case(loaded.path, (*loaded.overrides, f"{key}={value!r}")), start)[0]
@@ -383,39 +401,52 @@ def modes(
     return [result.table() + loads, "", *paths, {**_values(result, *OF_WHOLE), "appendages": parts}]
 
 
+def _speeds(text: str) -> list[float]:
+    """The speeds (rad/s) of FIRST:LAST:COUNT. Raises OptionError."""
+    wanted = "FIRST:LAST:COUNT, rad/s and two speeds or more, as 10:450:23"
+    first, last, count = numbers(f"--speeds {text}", text, wanted, ":", 3)
+    if count < 2 or count % 1.0:
+        raise OptionError(f"--speeds {text}: wanted {wanted}")
+    step = (last - first) / (count - 1.0)
+    return [first + k * step for k in range(int(count) - 1)] + [last]
+
+
 @of_case("unbalance.npz")
-@click.option("--speeds", required=True, metavar="FIRST:LAST:COUNT", help="Of the rotor, rad/s.")
+@click.option("--speeds", type=Read(_speeds), required=True, metavar="FIRST:LAST:COUNT", help="Of the rotor, rad/s.")
 @click.option("--rotor", metavar="NAME", help="Whose unbalances act [the only one].")
 @click.option("--output", "outputs", multiple=True, metavar="NAME", help="As of linearize, as bodies.disc.position.")
 @WRITING
-def unbalance(loaded: "Case", file: Path, speeds: str, outputs: tuple[str, ...], **words: Any) -> list[object]:
+def unbalance(loaded: "Case", file: Path, speeds: list[float], outputs: tuple[str, ...], **words: Any) -> list[object]:
     """Compute the vibration of a rotor by its unbalances over its speed; write DIR/unbalance.npz and unbalance.png."""
     from femb.linear.unbalance import unbalance_response
 
-    wanted = "FIRST:LAST:COUNT, rad/s and two speeds or more, as 10:450:23"
-    first, last, count = numbers(f"--speeds {speeds}", speeds, wanted, ":", 3)
-    if count < 2 or count % 1.0:
-        raise OptionError(f"--speeds {speeds}: wanted {wanted}")
-    step = (last - first) / (count - 1.0)
-    values = [first + k * step for k in range(int(count) - 1)] + [last]
-    result = unbalance_response(loaded.model, values, outputs or None, **words)
+    result = unbalance_response(loaded.model, speeds, outputs or None, **words)
     found = _values(result, "speeds", "outputs", "amplitude", "phase", "steady", "peaks", "unstable")
     return [result.table(), "", result.write(file), result.draw(file.with_suffix(".png")), found]
+
+
+def _span(text: str) -> list[float]:
+    """Two frequencies in Hz. Raises OptionError."""
+    return numbers(f"--sine {text}", text, "FIRST:LAST in Hz, as 5:100", ":", 2)
 
 
 @of_case("shake.npz")
 @click.option("--axis", default="z", metavar="AXIS", show_default=True, help="x, y, z, or rx, ry, rz of a rotation.")
 @click.option("--psd", metavar="FILE", help="A random shake: CSV of frequency in Hz and (m/s2)2/Hz or (rad/s2)2/Hz.")
-@click.option("--sine", metavar="FIRST:LAST", help="A sine of unit acceleration between two frequencies in Hz.")
+@click.option(
+    "--sine",
+    "span",
+    type=Read(_span),
+    metavar="FIRST:LAST",
+    help="A sine of unit acceleration between two frequencies in Hz.",
+)
 @click.option("--output", "outputs", multiple=True, metavar="NAME", help="An output, as appendages.boom.force.")
 @click.option("--held", metavar="BODY", help="The body that is shaken [the ground].")
 @START
 @click.option("--modes", type=int, metavar="N", help="How many modes to keep [20, or all if there are fewer].")
 @damping_of("every mode")
 @WRITING
-def shake(
-    loaded: "Case", file: Path, psd: str | None, sine: str | None, start: str | None, **words: Any
-) -> list[object]:
+def shake(loaded: "Case", file: Path, psd: str | None, span: Any, start: str | None, **words: Any) -> list[object]:
     """Shake the base of a case, and write DIR/shake.npz, shake.h5 and the picture shake.png.
 
     Prints for every output its peak by unit acceleration and, with --psd, its RMS and Miles' estimate of it.
@@ -423,29 +454,39 @@ def shake(
     from femb.linear import base_shake
 
     density = None if psd is None else base_shake.Density.read(psd)
-    span: Any = None if sine is None else numbers(f"--sine {sine}", sine, "FIRST:LAST in Hz, as 5:100", ":", 2)
     result = base_shake.shake(loaded, density=density, sine=span, start=start, **words)
     paths = [result.write(file.with_suffix(suffix)) for suffix in (".npz", ".h5")]
     found = {"outputs": result.response.outputs, **_values(result, "peak", "peak_frequency", "rms", "miles")}
     return [result.table(), "", *paths, result.draw(file.with_suffix(".png")), found]
 
 
+def _numbers_of_modes(text: str) -> list[int]:
+    """Numbers of modes. Raises OptionError."""
+    return [int(number) for number in numbers(f"--modes {text}", text, "numbers of modes, as 1,3", ",")]
+
+
 @of_case("shaper.png")
 @click.option("--kind", type=click.Choice(("zv", "zvd", "zvdd", "ei")), default="zvd", show_default=True)
-@click.option("--modes", default="1", metavar="N,N,...", show_default=True, help="Numbers of the modes to quiet.")
+@click.option(
+    "--modes",
+    type=Read(_numbers_of_modes),
+    default="1",
+    metavar="N,N,...",
+    show_default=True,
+    help="Numbers of the modes to quiet.",
+)
 @click.option("--tolerance", type=float, default=0.05, metavar="PART", show_default=True, help="That ei leaves.")
 @click.option("--damping", type=float, metavar="RATIO", help="Of these modes, in place of the model's own.")
 @START
 @WRITING
-def shaper(loaded: "Case", file: Path, modes: str, start: str | None, **words: Any) -> list[object]:
+def shaper(loaded: "Case", file: Path, modes: list[int], start: str | None, **words: Any) -> list[object]:
     """Compute the input shaper of modes of a case, and draw the vibration that it leaves to DIR/shaper.png.
 
     Prints its impulses, the keys for the profile of a load or driver, and how wrong the frequencies may be.
     """
-    chosen = [int(number) for number in numbers(f"--modes {modes}", modes, "numbers of modes, as 1,3", ",")]
     from femb.linear.shaper import shaper
 
-    made = shaper(model=loaded, modes=chosen, start=start, **words)
+    made = shaper(model=loaded, modes=modes, start=start, **words)
     line = f"profile = {{ {made.words()}, profile = {{ ... }} }}"
     found = _values(made, "kind", "frequencies", "damping", "times", "amplitudes")
     return [made.table(), "", line, "", made.draw(file), found]

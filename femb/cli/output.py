@@ -404,6 +404,21 @@ def plain(value: object) -> object:
     raise TypeError(f"{type(value).__name__} has no form in JSON")
 
 
+class Read(click.ParamType):  # type: ignore[type-arg]
+    """The type of an option whose text a function reads, before a case is opened and any file is looked for."""
+
+    name = "text"
+
+    def __init__(self, read: Callable[[str], Any]) -> None:
+        self.read = read
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not isinstance(value, str):
+            return value
+        with reported():
+            return self.read(value)
+
+
 # Commands that analyse a case and write files to its folder.
 
 

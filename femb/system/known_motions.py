@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from femb.system.system import System
 
 
+# Beginnings of names of what acts as a load.
+LOADS = ("loads.", "gravity")
+
+
 @dataclass(frozen=True, eq=False)
 class KnownStructure:
     """A structure of moving ``frames``, and what acts on it from its surroundings: ``limits``, symmetries by names of
@@ -175,11 +179,16 @@ class KnownStructure:
     def text(self, origin: Floats, wheels: bool = False) -> str:
         """Two lines: the free motions and the momenta that stay, each with what takes the others away.
 
-        origin (3,) : of the layout, m. wheels : whether the momenta are with those of wheels.
+        Small motions that forces at rest leave free, as the turn of a shaft in bearings, are said beside them, without
+        loads. origin (3,) : of the layout, m. wheels : whether the momenta are with those of wheels.
         """
-        shifts, turns, along, about = self._in_words(self.motions, origin)
-        moves = [f"{numbered(shifts, 'translation')}{along}"] if shifts else []
-        moves += [f"{numbered(turns, 'rotation')}{about}"] if turns else []
+        moves = self._moves(self.motions, origin)
+        still = replace(self, limits=tuple(each for each in self.limits if not each[0].startswith(LOADS)))
+        small = still.at_rest.motions if any(len(each.at_rest) for _, each in self.limits) else self.motions
+        if len(small) > len(self.motions):
+            beside = f"small ones without loads: {', '.join(self._moves(small, origin))}"
+        else:
+            beside = ""
         shifts, turns, along, about = self._in_words(self.momenta, origin)
         stay = [f"linear{along}"] if shifts else []
         stay += [f"angular{' with that of wheels' * wheels}{about}"] if turns else []
@@ -187,11 +196,18 @@ class KnownStructure:
             ("free motions", moves, "noticed", self.noticed_by),
             ("conserved momenta", stay, "changed", self.changed_by),
         )
-        return "\n".join(
+        first, second = (
             f"{what} of {self.label}: {', '.join(found) or 'none'}"
             + (f"{'; others' if found else ','} {verb} by {listed(names)}" if names else "")
             for what, found, verb, names in lines
         )
+        return "\n".join(["; ".join(filter(None, (first, beside))), second])
+
+    def _moves(self, space: Floats, origin: Floats) -> list[str]:
+        """Translations and rotations of a space of twists (k, 6), in words."""
+        shifts, turns, along, about = self._in_words(space, origin)
+        moves = [f"{numbered(shifts, 'translation')}{along}"] if shifts else []
+        return moves + ([f"{numbered(turns, 'rotation')}{about}"] if turns else [])
 
     def _in_words(self, space: Floats, origin: Floats) -> tuple[int, int, str, str]:
         """Numbers of translations and of rotations in a space of twists (k, 6), and their directions."""

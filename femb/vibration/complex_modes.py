@@ -24,7 +24,17 @@ from femb.small_motions.strains import Motion, of_columns
 from femb.system.block_lu import SingularError
 from femb.system.known_motions import KnownStructure
 from femb.system.rigid_motion import angle_turned
-from femb.vibration.eigen import REFINED, REFINEMENTS, ROUNDED, SURE, freedoms, is_symmetric, orthonormal, rounding
+from femb.vibration.eigen import (
+    REFINED,
+    REFINEMENTS,
+    ROUNDED,
+    SURE,
+    freedoms,
+    is_symmetric,
+    orthonormal,
+    rounding,
+    without_forces,
+)
 from femb.vibration.flexibility import Flexibility
 from femb.vibration.slow_modes import SLOW, SlowModes, of_unit_mass, stiffness_of_rigid
 
@@ -322,7 +332,7 @@ def complex_modes(
     there = 2 * freedoms(motion) - int(np.sum(~motion.held[states])) - len(rigid.rates) + len(rigid.steady)
     wanted = min(2 * count + 2 + (slow.count if slow else 0), 2 * n - 2, there)
     if wanted < 1:
-        raise ModelError("modes: nothing vibrates: all motions are without stiffness")
+        raise ModelError(f"modes: nothing vibrates: all motions are without stiffness{without_forces(motion)}")
     try:
         values, vectors = eigs(
             operator, k=wanted, sigma=shift, OPinv=operator, v0=start, ncv=min(2 * n, 3 * wanted + 20), maxiter=RESTARTS

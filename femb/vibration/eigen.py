@@ -252,13 +252,18 @@ def freedoms(motion: EigenProblem) -> int:
     return int(np.sum(~motion.held)) - rows
 
 
+def without_forces(motion: EigenProblem) -> str:
+    """Words on forces that the matrices lack; "" if there are none."""
+    return "".join(f"; left out: {what}" for what in motion.left_out)
+
+
 def check_count(motion: EigenProblem, free: FreeMotions, count: int) -> int:
     """The number of elastic modes; refuses more than these."""
     most = freedoms(motion) - free.count
     if most < 1:
         states = ", ".join(motion.system.layout.first_order_names)
         wheels = f"; damped modes have {states}, and with these nutation" if states else ""
-        raise ModelError(f"modes: nothing vibrates: all motions are without stiffness{wheels}")
+        raise ModelError(f"modes: nothing vibrates: all motions are without stiffness{wheels}{without_forces(motion)}")
     if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= most:
         raise ModelError(f"modes: count: got {shown(count)}, wanted a whole number from 1 to {most}, the elastic modes")
     return most

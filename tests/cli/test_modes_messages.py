@@ -108,3 +108,21 @@ def test_a_shake_shows_no_rounding(tmp_path):
     rows = {line.split()[0]: line.split()[1:] for line in output.splitlines() if line.startswith("bodies.")}
     assert rows["bodies.left_3.acceleration.x"] == ["0", "-"]
     assert float(rows["bodies.left_3.acceleration.z"][0]) > 1.0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("unbalance", "--speeds", "20:700"),
+        ("modes", "--sweep", "bodies.hub.mass=1:2"),
+        ("shake", "--sine", "1"),
+        ("shaper", "--modes", "x"),
+        ("linearize", "--error-at", "x"),
+    ],
+)
+def test_options_are_read_before_files_are_looked_for(tmp_path, words):
+    """Files that are there are no answer to an option that cannot be read."""
+    for name in ("unbalance.npz", "sweep.npz", "shake.npz", "shaper.png", "linear.npz"):
+        (tmp_path / name).write_bytes(b"")
+    output = said(words[0], SATELLITE, *words[1:], "--out", tmp_path, code=2)
+    assert output.startswith(f"{words[1]} {words[2]}: wanted")

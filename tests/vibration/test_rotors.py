@@ -6,6 +6,7 @@ from models import of_parts, refuses
 from vibration.test_steady_or_not import ACROSS, ALONG, HEIGHT, MASS, STIFFNESS, disc
 
 import femb
+from femb.system.known_motions import known_motions
 from femb.system.system import System
 
 Z = (0.0, 0.0, 1.0)
@@ -275,3 +276,15 @@ def test_refusals_name_the_entry():
     model.add(femb.Bearing("c", end, axis=Z, kxx=1.0, rotor="none"))
     refuses(r"springs\.c\.rotor: got 'none'; there are: 'r'", femb.modes, model)
     refuses("no rotor has unbalances", femb.unbalance_response, on_bearing(1.0, kxx=1.0), [1.0])
+
+
+@pytest.mark.parametrize("kyy", [200.0, 300.0])
+def test_a_shaft_in_bearings_turns_freely_beside_its_unbalances(kyy):
+    """About z at rest, also where the bearing is not alike in all directions: as modes have it."""
+    model = of_parts(femb.RigidBody("disc", M, (J, J, JP)))
+    for name, z in (("up", 0.5), ("down", -0.5)):
+        model.add(femb.Bearing(name, femb.SpringEnd("disc", at=(0, 0, z)), axis=Z, kxx=200.0, kyy=kyy, kzz=70.0))
+    model.add(femb.Rotor("r", 5.0, Z, bodies=("disc",), unbalances=[femb.Unbalance(1e-3, body="disc")]))
+    (structure,) = known_motions(System(model))
+    assert "small ones without loads: 1 rotation about (0, 0, 1)" in structure.text(np.zeros(3))
+    assert femb.modes(model).joint == 1

@@ -186,3 +186,12 @@ def test_a_campbell_diagram_over_the_speed_of_a_wheel():
     half = 0.5 * J_S * speeds / I_r
     root = np.sqrt(half**2 + k / I_r)
     np.testing.assert_allclose(2.0 * np.pi * found.frequencies, np.array([root - half, root + half]).T, rtol=1e-9)
+
+
+def test_a_rotor_on_a_free_hub_that_nothing_vibrates_on_is_said_to_be_left_out():
+    """Modes at rest lack the moments of what turns on a joint, also where that leaves nothing to compute."""
+    model = of_parts(femb.RigidBody("hub", 100.0, (20.0, 20.0, 25.0)), femb.RigidBody("rotor", 5.0, (0.05, 0.05, 0.09)))
+    ends = femb.JointEnd("hub", axis=(0, 0, 1)), femb.JointEnd("rotor", axis=(0, 0, 1))
+    model.add(femb.Revolute("j", *ends, rates=50.0))
+    for damped in (True, False):
+        refuses(r"nothing vibrates.*left out: the rotation of .*rotor \(49\.8", femb.modes, model, damped=damped)
