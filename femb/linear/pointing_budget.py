@@ -16,14 +16,13 @@ from femb.base.errors import ModelError, Problem
 from femb.base.html import Tabled
 from femb.base.types import Complexes, Floats
 from femb.base.values import number_problem
-from femb.elements.control.linear_law import LinearLaw
 from femb.linear.conserved import without_conserved
 from femb.linear.error_windows import ErrorMotion, UnboundedError, check_decay, continuous_errors, sampled_errors, step
 from femb.linear.linearise import loop
 from femb.linear.loop import Loop
 from femb.linear.norms import gramian
 from femb.linear.pointing_sources import ConstantSource, HarmonicSource, NoiseSource, PulseSource, Source, read_source
-from femb.linear.sampled_motion import fundamental, part_of, with_continuous
+from femb.linear.sampled_motion import Fundamental, part_of, with_continuous
 from femb.linear.state_space import StateSpace
 from femb.model.model import Model
 from femb.numerics.threads import one_blas_thread
@@ -387,12 +386,13 @@ class _Errors:
         return np.asarray(space.D - space.C @ np.linalg.solve(A, space.B))
 
     @cached_property
-    def _held(self) -> tuple[StateSpace, list[LinearLaw]]:
-        """The plant with its continuous laws, and the sampled ones."""
+    def _held(self) -> Fundamental:
+        """The responses of the plant with its continuous laws, under the sampled ones."""
         laws = self.loop.laws
         own = without_conserved(self.loop.plant, in_modes=True)
         plant = with_continuous(own, [law for law in laws if law.period is None])
-        return plant, [law for law in laws if law.period is not None]
+        rows = [plant.index("outputs", name) for name in self.names]
+        return Fundamental(plant, [law for law in laws if law.period is not None], rows)
 
     def _response(self, source: HarmonicSource, omega: float) -> Complexes:
         """(p,) the amplitude of the errors at a frequency; of sampled loops of their part at this frequency."""
@@ -400,10 +400,10 @@ class _Errors:
             return np.asarray(self._space.transfer(1j * omega) @ source.at(omega))
         if any(x.endswith(" error") for x in source.inputs):
             raise ModelError.at(("sources", source.name, "inputs"), "of a sampled loop wanted inputs of the plant")
-        plant, laws = self._held
+        plant = self._held.plant
         entering = np.zeros(len(plant.inputs), dtype=complex)
         np.add.at(entering, [plant.index("inputs", name) for name in source.inputs], source.at(omega))
-        return fundamental(plant, laws, omega, entering, [plant.index("outputs", name) for name in self.names])
+        return self._held(omega, entering)
 
     def _resonances(self, high: float) -> Floats:
         """Frequencies (rad/s) up to ``high`` at which the errors may be large: of poles of the loop; where laws are

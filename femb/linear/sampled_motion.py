@@ -25,6 +25,8 @@ from femb.numerics.linear_systems import SAME, Flow
 
 # Of the ratio of two periods, the largest denominator, and the most samples of a common period.
 DENOMINATOR, MOST = 1000, 20_000
+# Of a response without laws: smaller ones in their loop are not the difference of large numbers.
+LEFT = 1e-3
 # Of the mass: what a command changes of it at once, and is rounding.
 AT_ONCE = 1e-9
 
@@ -344,6 +346,60 @@ def fundamental(
         turn * np.eye(len(own)) - whole[np.ix_(own, own)], whole[np.ix_(own, [n, n + 1])] @ first
     )
     return np.asarray((whole[a] @ state + 1j * (whole[a + 1] @ state)) / (turn * end))
+
+
+@dataclass(eq=False)
+class Fundamental:
+    """The part of outputs of a plant in the loop of sampled laws at the frequency of inputs, at many frequencies.
+
+    With x = z + X e^(i omega t), X = (i omega - A)^-1 B u, laws read what z gives and G u e^(i omega t) of their
+    instants. The motion of z over a period is one matrix for all frequencies; where the commands have the part U, that
+    of outputs is G (u + U). Beside poles of the plant, and where little is left of G u, as in ``fundamental``.
+    """
+
+    plant: StateSpace
+    laws: Sequence[LinearLaw]
+    rows: Sequence[int]
+
+    def __post_init__(self) -> None:
+        motion, p = SampledMotion(self.plant, self.laws), len(self.plant.outputs)
+        self.end = motion.common_period()
+        instants = motion.instants(self.end)
+        self.read = np.array([at.time for at in instants if at.samples])
+        blocks = motion.blocks(motion.waiting(), more=len(self.read) * p)
+        self.size = blocks.x.shape[1] - len(self.read) * p
+        held, t, k = [motion.commands(blocks)], 0.0, 0
+        for at in instants:
+            motion.advance(blocks, at.time - t)
+            place = np.zeros((p, blocks.x.shape[1]))
+            if at.samples:
+                place[:, self.size + k * p : self.size + (k + 1) * p], k = np.eye(p), k + 1
+            motion.happen(blocks, at, 0.0, [reads @ place for reads in motion.reads])
+            held.append(motion.commands(blocks))
+            t = at.time
+        motion.advance(blocks, self.end - t)
+        self.whole, self.held = blocks.stacked(), np.array(held)
+        self.edges = np.array([0.0, *(at.time for at in instants), self.end])
+
+    def __call__(self, omega: float, entering: Complexes) -> Complexes:
+        """(rows,) complex: of inputs (m,) times e^(i omega t); omega in rad/s."""
+        of, turn = self.plant, np.exp(1j * omega * self.end)
+        shifted = 1j * omega * np.eye(len(of.A)) - of.A
+        try:
+            G = of.D + of.C @ np.linalg.solve(shifted, of.B.astype(complex))
+            seen = np.outer(np.exp(1j * omega * self.read), G @ entering).ravel()
+            begun = turn * np.eye(self.size) - self.whole[:, : self.size]
+            state = np.concatenate([np.linalg.solve(begun, self.whole[:, self.size :] @ seen), seen])
+        except np.linalg.LinAlgError:
+            return fundamental(of, self.laws, omega, entering, self.rows)
+        # the parts of the intervals between instants
+        middles, widths = 0.5 * (self.edges[1:] + self.edges[:-1]), np.diff(self.edges)
+        shares = np.exp(-1j * omega * middles) * np.sinc(omega * widths / (2.0 * np.pi)) * widths / self.end
+        found = G[self.rows] @ (entering + shares @ (self.held @ state))
+        terms = np.abs(G[self.rows]) @ np.abs(entering)
+        if not np.all((np.abs(found) >= LEFT * terms) | (terms == 0.0)):
+            return fundamental(of, self.laws, omega, entering, self.rows)
+        return np.asarray(found)
 
 
 # Parts of linear plants, and plants with the states of continuous laws. Source: docs/theory/control_loop.md.

@@ -142,7 +142,7 @@ def worst_pointing(
     nominal = budget(loop)
     shape = (len(MEASURES), len(nominal.of))
     begun = points_of(len(form.ranges), seed)
-    errors, own = [], _totals(nominal)
+    errors, own, middle = [], _totals(nominal), form.values(form.normal({}))
     with one_blas_thread():
         values = np.array([totals(d) for d in begun])
         for (i, k), start in np.ndenumerate(own):
@@ -150,6 +150,10 @@ def worst_pointing(
             def objective(d: Floats, place: tuple[int, ...] = (i, k)) -> float:
                 return float(np.minimum(totals(d)[place], 1e30))
 
+            # where the parameters do not matter there is nothing to search
+            if np.ptp(values[:, i, k]) <= ROUNDING * np.max(own):
+                errors.append(WorstError(MEASURES[i], nominal.of[k], float(start), float(start), middle))
+                continue
             d, value = largest(objective, begun, values[:, i, k].tolist(), BEST, EVALUATIONS)
             if value <= start + ROUNDING * np.max(own):
                 d, value = form.normal({}), float(start)

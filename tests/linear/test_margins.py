@@ -9,6 +9,7 @@ import femb
 from femb import LinearLaw, StateSpace
 from femb.linear.margins import OpenedLoop
 from femb.linear.norms import peak_gain
+from femb.linear.sampled_motion import Fundamental, fundamental
 
 # An inverted pendulum: J a'' = m g l a + torque.
 J, MGL, KP, KD = 2.1, 19.62, 60.0, 12.0
@@ -156,3 +157,23 @@ def test_two_rates_beside_the_alias_of_an_integrator():
     assert -0.05 < near[-1].real < -0.01
     np.testing.assert_allclose(near, near[0].real, rtol=1e-3)
     assert [x for x in opened.grid() if abs(opened(np.array([x]))[0]) > 0.5 and x > 10.0] == []
+
+
+def test_the_part_at_a_frequency_is_the_same_by_one_matrix_of_all_frequencies():
+    """Of a plant with a double integrator, vibrations with and without damping, and laws of two periods and phases."""
+    A = np.zeros((6, 6))
+    A[0, 1] = A[2, 3] = A[4, 5] = 1.0
+    A[3, 2:4], A[5, 4] = [-4.0, -0.04], -49.0
+    B = np.array([[0.0, 0.0], [1.0, 0.5], [0.0, 0.0], [0.3, 0.1], [0.0, 0.0], [0.2, 1.0]])
+    C = np.array([[1.0, 0.0, 1.0, 0.0, 0.2, 0.0], [0.0, 1.0, 0.0, 1.0, 0.0, 0.2]])
+    states = tuple(f"x{k}" for k in range(6))
+    plant = femb.StateSpace(A, B, C, np.zeros((2, 2)), states, ("u", "d"), ("y", "r"))
+    laws = [
+        femb.LinearLaw("filter", [[0.7]], [[0.3]], [[0.5]], [[0.5]], 0.05, 0.02, inputs=["r"], outputs=["f"]),
+        femb.LinearLaw("law", [[1.0]], [[0.01, 0.0]], [[-0.1]], [[-0.5, -1.4]], 0.1, 0.01, 0.13, inputs=["y", "f"],
+                       outputs=["u"]),
+    ]  # fmt: skip
+    part, entering = Fundamental(plant, laws, [0, 1]), np.array([0.0, 1.0 + 0.5j])
+    for omega in (1e-3, 0.3, 2.0, 6.9, 7.0, 7.0 + 1e-9, 20.0 * np.pi, 200.0):
+        wanted = fundamental(plant, laws, omega, entering, [0, 1])
+        np.testing.assert_allclose(part(omega, entering), wanted, rtol=1e-9)

@@ -8,6 +8,8 @@ from models import refuses
 from shared_runs import said
 
 import femb
+from femb.robust import worst_pointing
+from femb.study.box import points_of
 from femb.study.sensitivity import CaseFamily
 
 TURN, RATE, TORQUE = "bodies.hub.turn.x", "bodies.hub.angular_velocity.x", "bodies.hub.torque.x"
@@ -145,3 +147,17 @@ def test_the_command_prints_the_worst_beside_the_nominal_budget(path, tmp_path):
     assert rate["found"] == pytest.approx(np.sqrt(40.0 / LEAST) * found["sums"][0]["APE"][0], rel=1e-9)
     assert "found by search, not proved" in said(*args, "--worst")
     assert "are of --worst" in said(*args, "--by", "inertia", code=2)
+
+
+def test_sums_that_no_parameter_changes_are_not_searched(path, monkeypatch):
+    budgets = []
+
+    def counted(*values, own=worst_pointing.pointing_budget):
+        budgets.append(own(*values))
+        return budgets[-1]
+
+    monkeypatch.setattr(worst_pointing, "pointing_budget", counted)
+    other = {"drag": NOISE["drag"] | {"inputs": ["bodies.hub.torque.y"]}}
+    worst = femb.worst_pointing(path, "bodies.hub.turn.y", other, window=3.0)
+    assert all(each.found == each.nominal for each in worst.errors)
+    assert len(budgets) <= 1 + len(points_of(1))
