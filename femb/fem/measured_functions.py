@@ -70,7 +70,10 @@ def _column(path: Path, names: Sequence[str], lines: Sequence[tuple[int, list[st
         except ValueError:
             found[i] = np.nan
         if not np.isfinite(found[i]):
-            raise ModelError(f"{path}, line {line}: {name}: got {row[k].strip()!r}, wanted a finite number")
+            raise ModelError(
+                f"{path}, line {line}: {name}: got {row[k].strip()!r}, wanted a finite number; leave out lines with "
+                "gaps, or give each column a file of its own"
+            )
     return found
 
 

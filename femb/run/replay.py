@@ -29,6 +29,9 @@ from femb.vibration.completion import system_of
 # Of a run with tangents, Newton's iteration goes on to this part of its tolerance: they are those of solved equations.
 RECORDED = 1e-3
 
+# Times of data beyond so many times the duration of a run may be in milliseconds.
+IN_MS = 100.0
+
 
 class RecordedRun:
     """A run in time of a model, and the same steps in models with other numbers.
@@ -54,7 +57,8 @@ class RecordedRun:
             if times[-1] > run.duration * (1.0 + 1e-9):
                 raise ModelError.at(
                     ("run", "duration"),
-                    f"is {run.duration:g} s, but times up to {times[-1]:g} s are wanted: make it longer",
+                    f"is {run.duration:g} s, but times up to {times[-1]:g} s are wanted: make it longer"
+                    + (", or give seconds, if they are in ms" if times[-1] > IN_MS * run.duration else ""),
                 )
             # runs begin at zero
             self.times = times if times[0] <= 0.0 else np.append(0.0, times)

@@ -45,8 +45,8 @@ AT_BOUND, UNLIKELY = 1e-4, 1e-3
 CORRELATED = 0.9
 # A component of a direction below this is left out of its words.
 SMALL = 0.05
-# An error of the data is named where it explains this part of the sum of squares, and changes the data by so much of
-# their size. Less is enough to look for it with the parameters.
+# An error of the data is named where it explains this part of the sum of squares beyond noise, and changes the data by
+# so much of their size. Less is enough to look for it with the parameters.
 EXPLAINED, MATTERS, TRIED = 0.9, 1e-3, 0.5
 # What is left of a sum of squares by rounding.
 TINY = 1e-12
@@ -430,12 +430,20 @@ class _Fit:
             return ""
         low, high = ((each - fit.x) / self.scale for each in self.limits)
         J, first = np.asarray(fit.jac) * self.scale, sum(len(rows.names) for rows in self.rows[:-1])
-        if at_bound.any() and _explained(J, fit.fun, -np.inf, np.inf)[0] > EXPLAINED:
+        # beside what noise leaves
+        excess = left - freedom
+        if at_bound.any() and _explained(J, fit.fun, -np.inf, np.inf)[0] * left > EXPLAINED * excess:
             return ""
         bounds = "; ".join(_at_bounds(self.named, at_bound, fit.x, [each.unit for each in self.named.values()]))
         if functions.suspect:
             words = functions.suspect.removeprefix("identify: ")
             raise ModelError(f"identify: {'; '.join(filter(None, [bounds, words]))}")
+        for name, by, unit in functions.suspects(self.p0):
+            if left - self._fitted_over(name, by) > EXPLAINED * excess:
+                words = (
+                    f"{name}: measured values are {by:.3g} times those of the model, whose parameters explain the rest"
+                )
+                raise ModelError(f"identify: {words}: are they in {unit}? Give SI units")
         best, number, begun = 0.0, 0, 0.0
         for k, each in enumerate(functions.nuisances(fit.x)):
             column = np.zeros(len(fit.fun))
@@ -445,10 +453,10 @@ class _Fit:
             )
             if part > best:
                 best, number, begun = part, k, solved[-1]
-        if best < TRIED or freedom < 2:
+        if best * left < TRIED * excess or freedom < 2:
             return ""
         error, value, rest = self._with_error(fit.x, number, begun, first)
-        part = 1.0 - rest / left
+        part = min((left - rest) / excess, 1.0)
         matters = abs(value) * np.linalg.norm(error.change) > MATTERS * error.size
         by_chance = fdtrc(1, freedom - 1, (freedom - 1) * (left - rest) / max(rest, TINY * left))
         if part < EXPLAINED or not matters or by_chance > UNLIKELY:
@@ -458,6 +466,30 @@ class _Fit:
             words = f"{error.name}: {words}: take it off the data, or let a parameter have it"
             raise ModelError(f"identify: {'; '.join(filter(None, [bounds, words]))}")
         return f"{error.name}: {words}"
+
+    def _fitted_over(self, name: str, factor: float) -> float:
+        """The sum of squares of a fit to the data with one function over a factor."""
+        assert self.functions is not None
+        functions, horizon = self.functions.functions, self.functions.horizon
+        self.functions.functions = self.functions.over(name, factor)
+        try:
+            return 2.0 * float(self._solved()[0].cost)
+        finally:
+            self.functions.functions, self.functions.horizon = functions, horizon
+
+    def _check_ranges(self) -> None:
+        """Raise ModelError where there is no model at an end of a range: a fit could come there."""
+        for k, (name, each) in enumerate(self.named.items()):
+            for end in (limit[k] for limit in self.limits if np.isfinite(limit[k])):
+                p = self.p0.copy()
+                p[k] = end
+                try:
+                    self.models(p, {})
+                except ModelError as error:
+                    text = f"got {end:.6g} {each.unit}".rstrip()
+                    raise ModelError.at(
+                        ("parameters", name, "range"), f"{text} at an end, where there is no such model: {error}"
+                    ) from error
 
     def _with_error(self, p: Floats, number: int, value: float, first: int) -> tuple[Nuisance, float, float]:
         """The fit of parameters with an error of the data: this one, by its number, its value, and the sum of squares
@@ -497,6 +529,7 @@ class _Fit:
             raise ModelError(
                 f"parameters.{list(self.named)[k]}.range: got a start of {self.p0[k]:g}, wanted one within the range"
             )
+        self._check_ranges()
         out = {name: each for rows in self.rows for name, each in rows.held_out(self.p0).items()}
         fit, noticed = self._solved()
         noticed += self.functions.noticed if self.functions is not None else ()

@@ -40,7 +40,9 @@ FACTORS = {
 }  # fmt: skip
 # A smaller factor may be that of a parameter, unless a fit fails. Laws of frequency need as much of it, and points.
 PLAIN, OCTAVES, POINTS = 50.0, 2.0, 3
-OFFSET = "an offset of {:.4g}"
+OFFSET, FACTOR, LATE = "an offset of {:.4g}", "a factor of {:.4g}", "a delay of {:.4g} s"
+# How far it may be before a fit, whose parameters change sizes too.
+WITH_PARAMETERS = 1.0
 # Below this many deviations a transfer function is noise, whose logarithm tells nothing.
 NOISE = 3.0
 # Where a motion is so unstable that nothing follows from its derivatives, this part of its duration is tried, so often.
@@ -440,8 +442,8 @@ class FunctionResiduals:
                 raise ModelError(self.suspect)
 
     def nuisances(self, p: Floats) -> list[Nuisance]:
-        """Errors that the data may have, with the changes of the residuals by them."""
-        found, start = [], 0
+        """Errors that the data may have, with the changes of the residuals by them; histories are late together too."""
+        found, start, late = [], 0, list[Nuisance]()
         for each, own in zip(self.fitted, self.of_model(self._models(p).nominal, self.fitted), strict=True):
             history_of = each.kind != TRANSFER
             logarithmic = not history_of and not self._own(each)
@@ -457,16 +459,40 @@ class FunctionResiduals:
                 found.append(Nuisance(each.name, text, rows, parts, size, shown, scales))
 
             if logarithmic:
-                add("a factor of {:.4g}", ones, np.exp)
+                add(FACTOR, ones, np.exp)
             else:
-                add("a factor of {:.4g}", own, lambda by: 1.0 + by, True)
+                add(FACTOR, own, lambda by: 1.0 + by, True)
             if history_of:
                 add(OFFSET, ones)
             if len(own) > 1:
                 rate = 2j * np.pi * each.abscissa * (1.0 if logarithmic else own)
-                add("a delay of {:.4g} s", -np.gradient(own, each.abscissa) if history_of else -rate)
+                add(LATE, -np.gradient(own, each.abscissa) if history_of else -rate)
+                late += found[-1:] if history_of else ()
             start = rows.stop
+        if len(late) > 1:
+            change = np.zeros(start)
+            for one in late:
+                change[one.rows] = one.change
+            size = float(np.linalg.norm([one.size for one in late]))
+            found.append(Nuisance("all histories", LATE, slice(0, start), change, size))
         return found
+
+    def suspects(self, p: Floats) -> list[tuple[str, float, str]]:
+        """Units that parameters far from the start could hide: the name of the function, the factor and the unit."""
+        found = []
+        for each, own in zip(self.fitted, self.of_model(self._models(p).nominal, self.fitted), strict=True):
+            sizes = np.linalg.norm(each.values), np.linalg.norm(own)
+            ratio = sizes[0] / sizes[1] if min(sizes) > 0.0 else 1.0
+            close = (by for by in FACTORS if abs(np.log(ratio / by)) < WITH_PARAMETERS)
+            found += [(each.name, by, FACTORS[by]) for by in close]
+        return found
+
+    def over(self, name: str, factor: float) -> "list[Response]":
+        """The functions, one of them over a factor."""
+        return [
+            replace(each, values=each.values / factor, sigma=each.sigma / factor) if each.name == name else each
+            for each in self.functions
+        ]
 
     def curves(self, p: Floats, q: Floats) -> tuple[FittedFunction, ...]:
         """The functions before and after a fit."""

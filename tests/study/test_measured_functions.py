@@ -218,6 +218,45 @@ def test_errors_of_the_data_are_named(block, tmp_path):
         identify(block, written(tmp_path, "late.csv", of_transfer(F, G, SIGMA)))
 
 
+def pushed(t, late=0.0, noise=0.0):
+    """The stroke of the block under 2 N from rest, k = 200 and c = 0.8, by a clock that is late (s)."""
+    x = np.where(t > late, 0.01 - decay(TRUE, t - late, x0=0.01), 0.0)
+    return x + noise * np.random.default_rng(1).standard_normal(len(t))
+
+
+PUSHED = (
+    BLOCK.replace("start = 0.1\n", "").replace('"bdf"', '"radau"').replace("stiffness = 180.0", "stiffness = 350.0")
+)
+PUSHED += '[loads.push]\nkind = "motor"\njoint = "slide"\nforce = 2.0\n'
+
+
+def test_a_unit_that_a_parameter_hides_is_refused(tmp_path):
+    """Strokes in mm, with noise, of a spring that begins too stiff: 1750 times those of the model."""
+    case, t = written(tmp_path, "pushed.toml", PUSHED), np.arange(1.0, 31.0) * 0.05
+    text = of_history(t, 1e3 * pushed(t, noise=2e-4), "joints.slide.stroke +- 0.2")
+    with pytest.raises(ModelError, match=r"stroke: measured values are 1e\+03 times .* are they in mm or mN\?"):
+        identify(case, written(tmp_path, "mm.csv", text), ["k"])
+
+
+def test_a_delay_is_named_beside_noise(tmp_path):
+    """0.015 s, of which the residuals are not much more than those of the noise."""
+    case, t = written(tmp_path, "pushed.toml", PUSHED), np.arange(4.0, 64.0) * 0.05
+    text = of_history(t, pushed(t, 0.015, 7e-4), "joints.slide.stroke +- 7e-4")
+    with pytest.warns(FembWarning, match=r"stroke: a delay of 0\.01\d* s of the data explains") as told:
+        found = identify(case, written(tmp_path, "late.csv", text), ["c"], overrides=["springs.coil.stiffness=200"])
+    assert 1.5 < np.mean(found.after**2) < 3.0
+    assert len(told) == 1
+
+
+def test_ends_of_ranges_have_models(block, tmp_path):
+    """Moments of 1, 1 and 2.5 kg m2 are of no body: said before the fit, by the name of the parameter."""
+    more = '[parameters.J]\nentry = "bodies.block.inertia.2"\nrange = [0.5, 2.5]\n'
+    case = written(tmp_path, "inertia.toml", BLOCK + more)
+    data = written(tmp_path, "run.csv", of_history(T, decay(TRUE, T)))
+    with pytest.raises(FembError, match=r"parameters\.J\.range: got 2\.5 kg m2 at an end, .* triangle inequality"):
+        identify(case, data)
+
+
 def test_a_factor_of_the_data_is_found_with_the_parameters(block, tmp_path):
     """Of a release whose strokes are twice as large: no stiffness or damper makes the first stroke other than 0.1."""
     t = T[:31]
@@ -262,6 +301,7 @@ def test_what_a_fit_of_transfer_functions_leaves_open_is_said(block, tmp_path):
     ("name", "text", "message"),
     [
         ("t.csv", "time,a\n0,1\n1,nan\n", "line 3: a: got 'nan', wanted a finite number"),
+        ("t.csv", "time,a,b\n0,1,2\n1,,3\n", "line 3: a: got '', wanted .*; leave out lines with gaps, or give each"),
         ("t.csv", "time,a\n0,1\n1\n", "line 3: got 1 fields, wanted 2: time, a"),
         ("t.csv", "time,a\n0,1\n1,2\n1,3\n", "line 4: time: got 1, wanted instants from 0 s that increase"),
         ("t.csv", "time,a\n-1,1\n", "line 2: time: got -1, wanted instants from 0 s"),
@@ -285,6 +325,7 @@ def test_bad_files_are_named(tmp_path, name, text, message):
         (of_history(T[:1], [0.1]), {}, "histories: end at 0 s, with the start of the run"),
         (of_history(T, 0.0 * T), {}, r"stroke: all values are zero, of which no standard deviation follows"),
         (of_history(2.0 * T, decay(TRUE, T)), {}, r"is 4 s, but times up to 6 s are wanted: make it longer"),
+        (of_history(1e3 * T, decay(TRUE, T)), {}, r"times up to 3000 s .*, or give seconds, if they are in ms"),
         (of_history(T, decay(TRUE, T), "joints.slide.strok"), {}, "did you mean 'joints.slide.stroke'"),
         (of_transfer(F, 1e3 * transfer(TRUE, F)), {}, "times those of the model: are they in mm or mN"),
         (of_transfer(F, -((2 * np.pi * F) ** 2) * transfer(TRUE, F)), {}, r"\(2 pi f\)\^2 times those of the model"),
