@@ -304,7 +304,10 @@ def refusal(parameter: Parameter, why: str) -> ModelError:
 
 def _nominal(parameter: Parameter, document: dict[str, Any], model: Any, key: str) -> Any:
     """The number, or with ``relative`` the array of numbers, of an entry."""
-    value = entry_of(document, key)
+    try:
+        value = entry_of(document, key)
+    except ValueError as error:
+        raise refusal(parameter, f"got {key!r}, wanted an entry of the case, as springs.root.stiffness") from error
     of_model = _in_model(document, model, key)
     if isinstance(value, str | list):
         value = entry_in_si(document, key, value)

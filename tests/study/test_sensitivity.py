@@ -92,6 +92,12 @@ def test_what_has_no_derivative_is_refused_by_name(case):
         assert message in str(error.value), (of, by)
 
 
+@pytest.mark.parametrize("key", ["springs.left.stiffness=80:110", "springs..stiffness"])
+def test_what_is_no_entry_is_no_parameter(case, key):
+    message = f"got '{key}', wanted an entry of the case, as springs.root.stiffness"
+    refuses(message, femb.sensitivities, case, {"mass": {"kind": "mass"}}, by=[key])
+
+
 def test_critical_damping_has_no_derivative(tmp_path):
     """Of 2 x'' + c x' + 50 x the ratio is c/20; at c = 20 the eigenvalue is defective."""
     path = tmp_path / "case.toml"
