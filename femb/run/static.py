@@ -209,8 +209,6 @@ def mode_arrays(system: System, statics: Statics, found: list[Critical]) -> dict
 
 
 MOST_STEPS = 100_000
-# Corrections of a load step that stays on its branch are fewer.
-FAR = 12
 LOOSE = 1e-6  # net force on what is free, relative to the largest force
 
 
@@ -453,11 +451,6 @@ def _explained(error: SolveError, path: LoadPath, states: list[Equilibrium], opt
     return SolveError(f"no equilibrium found beyond the load factor {states[-1].load:.6g}: {text}; try {advice}")
 
 
-def jumps(states: Sequence[Equilibrium]) -> list[tuple[Equilibrium, Equilibrium]]:
-    """Neighbours between which the iteration went as far as to another branch of equilibria."""
-    return [(low, high) for low, high in pairwise(states) if high.found.iterations > FAR]
-
-
 def notes(
     path: LoadPath, states: list[Equilibrium], found: list[Critical], options: PathOptions, critical: int
 ) -> list[str]:
@@ -475,16 +468,15 @@ def notes(
                 f"and {high.load:.6g}, where it buckles: follow_mode (--follow-mode) goes on along the mode"
             )
         said.append(text)
-    jumped = [] if options.arc_length or options.control is not None else jumps(states)
-    if jumped:
-        low, high = jumped[0]
+    if path.jumped:
+        low, high = path.jumped[0]
         said.append(
-            f"between the load factors {low.load:.6g} and {high.load:.6g} the iteration took {high.found.iterations} "
-            "corrections: the structure may jump there, past a limit load that steps of the load do not see; arc "
-            "length (--arc-length) follows the path"
+            f"between the load factors {low.load:.6g} and {high.load:.6g} the steps do not stay on the path: the "
+            "structure may jump there, past a limit load that steps of the load do not see; arc length (--arc-length) "
+            "follows the path"
         )
     if critical and len(found) < critical:
-        advice = "" if jumped else "; raise the last factor"
+        advice = "" if path.jumped else "; raise the last factor"
         said.append(f"{len(found)} of {critical} critical load factors found up to {states[-1].load:g}{advice}")
     elif path.returned:
         said.append(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from femb.base.errors import SolveError
 from femb.base.types import Floats
-from femb.statics.path import Equilibrium, LoadPath
+from femb.statics.path import NEXT, STILL, Equilibrium, LoadPath
 
 CROSSING = 0.1  # of the stiffness of a mode one load step before: no more is left next to a critical load
 CRITICAL = 1e-7  # relative accuracy of critical load factors
@@ -45,7 +45,7 @@ def critical_between(path: LoadPath, before: Equilibrium, after: Equilibrium) ->
         count = abs(high.negative - low.negative)
         load = 0.5 * (low.load + high.load)
         modes = path.stiffness.softest(low.found, count)
-        _check_crossing(path, before, low, modes[0])
+        _check_crossing(path, (before, after), (low, high), modes[0])
         found += [Critical(load, low, mode) for mode in modes]
         low, low_part = high, high_part
     path.statics.advanced(after.found.q)
@@ -69,12 +69,19 @@ def _inside(
     raise AssertionError
 
 
-def _check_crossing(path: LoadPath, before: Equilibrium, low: Equilibrium, mode: Floats) -> None:
-    """Refuse a change of sign without a zero: the iteration went over to another branch of equilibria."""
-    if low is before:
-        return
-    left = abs(path.stiffness.along(low.found, mode))
-    if left > CROSSING * abs(path.stiffness.along(before.found, mode)):
+def _check_crossing(
+    path: LoadPath, step: tuple[Equilibrium, Equilibrium], pair: tuple[Equilibrium, Equilibrium], mode: Floats
+) -> None:
+    """Refuse a change of sign without a zero: the iteration went over to another branch of equilibria, away from that
+    before it.
+
+    pair : the states before and after the change in a ``step``.
+    """
+    (before, _), (low, _) = step, pair
+    left = abs(path.stiffness.along(low.found, mode)) if low is not before else 0.0
+    if path.apart(*pair) > NEXT * path.apart(*step) + STILL or left > CROSSING * abs(
+        path.stiffness.along(before.found, mode)
+    ):
         raise SolveError(
             f"the iteration goes over to another path at the load factor {low.load:.6g}: no stiffness is zero there"
         )
@@ -89,7 +96,7 @@ def _between(
         return lambda low, high, part: path.pushed(low, start + part * (end - start))
     if path.arc is None:
         change = after.load - before.load
-        return lambda low, high, part: path.raised(low, before.load + part * change)
+        return lambda low, high, part: path.raised(low, before.load + part * change, within=True)
     tangent = path.direction(before, None, 1.0)
     whole = tangent.along(_displacement(path, before, after)) + tangent.by_load * (after.load - before.load)
     return lambda low, high, part: path.step(before, tangent, part * whole, patient=True)

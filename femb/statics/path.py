@@ -26,6 +26,12 @@ EXACT = 1e-10  # of a step of displacement
 OF_BRANCH = 0.1  # of the longest step: the first one along the mode of a bifurcation
 # Change of the load factor beside that of the tangent, of a step whose middle is not looked at.
 STRAIGHT = 0.1
+# Iterations of a load step to a state as stable: after more it is looked at whether it stays on the path, or, where
+# stability is not judged, it may have left it.
+SLOW, FAR_AWAY = 7, 12
+# Halvings of a load step in which stability changes, and of the step: how near are the states on both sides of that.
+HALVINGS, NEXT = 6, 0.2
+STILL = 1e-8  # of the extent, or rad: what hardly moves does not go over to another path
 SHORTEST = 1e-6  # of the longest step on an arc
 TOGETHER = 1.0 / 256.0  # the same: eigenvalues that change their sign in so short a step do so together
 SMALLEST = 1.0 / 512.0  # of a load step that fails
@@ -35,6 +41,10 @@ QUICK = 7  # iterations of a step on an arc after which the next one is as long
 MOST_STATES = 50  # states along an arc, in numbers of load steps
 FOLLOWING = 1e-9  # asymmetry of a stiffness, relative to its largest entry, above which loads follow the motion
 NOT_JUDGED = -1  # in the place of a number of negative eigenvalues
+
+
+class OffPathError(SolveError):
+    """A step that does not stay on the path."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +80,8 @@ class LoadPath:
         self.spin2 = max((float(motion.omega @ motion.omega) for motion in motions), default=0.0)
         self.free = any(motion.free for motion in motions)
         self.stiffness = Stiffness(self.statics)
+        # load steps that did not stay on the path
+        self.jumped: list[tuple[Equilibrium, Equilibrium]] = []
         # of steps along an arc, whether a limit point is in the last one, and whether it returns; of a displacement's
         self.arc: PathMeasure | None = None
         self.turned = self.returned = False
@@ -225,22 +237,79 @@ class LoadPath:
             self.factors_of = found.q, (judged.factors, judged.weights)
         return Equilibrium(found, judged.negative, follows, judged.neutral, self.statics.twin.discrete)
 
-    def raised(self, before: Equilibrium, load: float) -> Equilibrium:
-        """The equilibrium at a load factor, in as many steps as it takes."""
+    def raised(self, before: Equilibrium, load: float, within: bool = False) -> Equilibrium:
+        """The equilibrium at a load factor, in as many steps as it takes to stay on the path. Raises SolveError.
+
+        within : a step that was, whose inside is looked at.
+        """
+        state = before
+
+        def stepped(start: Balanced, to: float) -> Balanced:
+            nonlocal state
+            after = self.judged(self._step(start, to))
+            if not within and not self._stays(state, after):
+                self.statics.advanced(start.q)
+                raise OffPathError(f"the iteration goes over to another path beyond the load factor {state.load:.6g}")
+            state = after
+            return after.found
+
         try:
-            found = in_load_steps(self._step, before.found, load, 1.0, SMALLEST)
+            in_load_steps(stepped, before.found, load, 1.0, SMALLEST)
+        except OffPathError as error:
+            # past a limit load the next stable equilibrium is where the structure jumps to
+            jumped = self.judged(self._step(state.found, load))
+            if jumped.negative > state.negative:
+                raise error
+            self.jumped.append((before, state := jumped))
         except SolveError as error:
             shifted = self._shifted(before.found, load)
-            if shifted is None:
+            if shifted is None or (shaken := self.judged(shifted)).negative > before.negative:
                 raise error
-            found = shifted
-        after = self.judged(found)
+            if not self._stays(before, state := shaken):
+                self.jumped.append((before, state))
         # without its loads a mechanism may be anywhere, and Newton's iteration may go to an unstable equilibrium
-        if before.load == 0.0 and after.negative > before.negative and self.statics.twin.n_c:
+        if before.load == 0.0 and state.negative > before.negative and self.statics.twin.n_c:
             other = self._shifted(before.found, load)
-            if other is not None and self.stiffness.at(other).negative < after.negative:
+            if other is not None and self.stiffness.at(other).negative < state.negative:
                 return self.judged(other)
-        return after
+        if state.negative == NOT_JUDGED and state.found.iterations > FAR_AWAY:
+            self.jumped.append((before, state))
+        return state
+
+    def _stays(self, before: Equilibrium, after: Equilibrium) -> bool:
+        """Whether a load step goes along the path whose end is not as stable, or far for the iteration: its tangents
+        tell, and equilibria inside where eigenvalues change their sign."""
+        if NOT_JUDGED in (before.negative, after.negative):
+            return True
+        if after.negative == before.negative and after.found.iterations <= SLOW:
+            return True
+        change, way = after.load - before.load, self.apart(before, after)
+        if way <= STILL:
+            return True
+        measure = PathMeasure(self.statics, abs(change))
+        try:
+            tangent, ahead = (measure.tangent(each.found, self._held(each)) for each in (before, after))
+        except SolveError:  # without a tangent
+            return True
+        if change < 0.0:
+            tangent, ahead = (replace(each, x=-each.x, load=-each.load) for each in (tangent, ahead))
+        if not measure.follows(tangent, self._way(before, after), change, ahead):
+            return False
+        low, high = before, after
+        for _ in range(HALVINGS if after.negative != before.negative and after.found.iterations > SLOW else 0):
+            try:
+                middle = self.judged(self._step(low.found, 0.5 * (low.load + high.load)))
+            except SolveError:  # next to a bifurcation
+                break
+            low, high = (low, middle) if middle.negative != before.negative else (middle, high)
+        self.statics.advanced(after.found.q)
+        whole = NEXT + (high.load - low.load) / change if (low, high) != (before, after) else np.inf
+        return self.apart(low, high) <= whole * way
+
+    def apart(self, state: Equilibrium, new: Equilibrium) -> float:
+        """The size of the displacements and rotations from one state to another one."""
+        way = self._way(state, new)
+        return float(np.sqrt(way @ (self.statics.weights * way)))
 
     def _step(self, before: Balanced, load: float) -> Balanced:
         """The equilibrium at a load factor, which is accepted."""

@@ -200,3 +200,21 @@ def test_critical_loads_of_similar_structures_are_one():
         for size in (1.0, 1e-5, 1e3)
     ]
     np.testing.assert_allclose(found[1:], found[0], rtol=1e-6)
+
+
+def leaning_column():
+    """A cantilever with a load along it, and 3 % of this across it in both directions: it has no bifurcation."""
+    section = femb.Section("r", axial_stiffness=7e6, torsional_stiffness=70.0, bending_stiffness=(70.0, 150.0),
+                           mass_per_length=0.27, inertia_per_length=(2e-6, 1e-6, 1e-6))  # fmt: skip
+    start = femb.Attachment("ground", direction=(0, 0, 1))
+    beam = femb.ExactBeam("r", section="r", length=1.0, elements=8, start=start)
+    return of_parts(section, beam, femb.Load("p", beam="r", force=(0.03, 0.009, -1.0)))
+
+
+def test_load_steps_stay_on_the_path():
+    """Beyond the Euler load one of ten steps went over to another, unstable equilibrium, and to a critical load."""
+    far = femb.static(leaning_column(), factor=400.0, steps=10, critical=1)
+    near = femb.static(leaning_column(), factor=400.0, steps=40)
+    assert far.critical_load_factors.size == 0
+    assert not far.negative_eigenvalues.any()
+    np.testing.assert_allclose(far.beams["r"].position, near.beams["r"].position[::4], atol=1e-9)
