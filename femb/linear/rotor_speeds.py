@@ -23,12 +23,15 @@ from femb.profiles import Constant
 EPS = float(np.finfo(float).eps)
 # Speeds at which poles are sought where bearings have tables, and at which eigenvalues are computed.
 NODES, JUDGED = 13, 33
+# States up to which all eigenvalues are computed; of more the slowest motions, and at a third of the speeds.
+DENSE, SLOWEST = 600, 40
 # Corrections of poles there, and parts of the range up to which an onset of instability is known: 2^-HALVINGS.
 CORRECTIONS, HALVINGS = 3, 16
 # Of a pole: others that are nearer are the same.
 SAME = 1e-7
-# Growth by the size of an eigenvalue: less is rounding, as what is slower than this part of the least speed.
-GROWS, SLOW = 1e-8, 1e-3
+# Growth by the size of an eigenvalue: less is rounding, more so of many states. What is slower than this part of the
+# least speed is no vibration.
+GROWS, OF_MANY, SLOW = 1e-8, 1e-6, 1e-3
 
 
 class RotorSpeeds:
@@ -105,8 +108,23 @@ class RotorSpeeds:
         phases = np.exp(1j * np.array([load.profile.phase - 0.5 * np.pi for load in loads]))  # type: ignore[attr-defined]
         phases *= (speed / self.last) ** 2 * np.resize([1.0, np.sign(speed * self.last)], len(loads))
         A, C = self._at(speed)
-        x = np.linalg.solve(1j * abs(speed) * np.eye(len(A)) - A, self.space.B @ phases)
+        turn, b = 1j * abs(speed), self.space.B @ phases
+        if self._of_rates:
+            h = len(A) // 2
+            p = np.linalg.solve(turn**2 * np.eye(h) - turn * A[h:, h:] - A[h:, :h], b[h:])
+            x = np.concatenate([p, turn * p])
+        else:
+            x = np.linalg.solve(turn * np.eye(len(A)) - A, b)
         return np.asarray(C @ x + self.space.D @ phases)
+
+    @cached_property
+    def _of_rates(self) -> bool:
+        """Whether the second half of the states are the rates of the first, which no input changes."""
+        h = len(self.space.A) // 2
+        matrices = (self.space.A[:h], *(of_A[:h] for of_A, _ in self.slopes))
+        rates = (np.eye(h, 2 * h, h), *(np.zeros((h, 2 * h)) for _ in self.slopes))
+        alike = 2 * h == len(self.space.A) and not np.any(self.space.B[:h])
+        return alike and all(np.array_equal(*pair) for pair in zip(matrices, rates, strict=True))
 
     def responses(self, speeds: Floats) -> Complexes:
         """(v, p) outputs at speeds (v,) rad/s."""
@@ -140,12 +158,26 @@ class RotorSpeeds:
     def growing(self, speed: float) -> Complexes:
         """Eigenvalues (1/s) that grow at a speed, the fastest first; of a pair one."""
         A, _ = self._at(speed)
-        values, largest = np.linalg.eigvals(A), float(np.max(np.abs(A), initial=0.0))
+        values, largest = self._eigenvalues(A), float(np.max(np.abs(A), initial=0.0))
         sizes = np.abs(values)
         least = max(SLOW * float(np.min(np.abs(self.speeds))), 10.0 * np.sqrt(EPS * largest))
-        grows = values.real > np.maximum(GROWS * sizes, 100.0 * EPS * largest / np.maximum(sizes, least))
+        rounding = GROWS if len(A) <= DENSE else OF_MANY
+        grows = values.real > np.maximum(rounding * sizes, 100.0 * EPS * largest / np.maximum(sizes, least))
         found = values[grows & (sizes > least) & (values.imag >= 0.0)]
         return np.asarray(found[np.argsort(-found.real)])
+
+    def _eigenvalues(self, A: Floats) -> Complexes:
+        """Eigenvalues (1/s) of A: all, or of many states those of the slowest motions."""
+        if len(A) <= DENSE:
+            return np.asarray(np.linalg.eigvals(A), dtype=complex)
+        from scipy.linalg import lu_factor, lu_solve
+        from scipy.sparse.linalg import LinearOperator, eigs
+
+        shift = abs(self.last)
+        factors = lu_factor(A - shift * np.eye(len(A)))
+        inverse = LinearOperator(A.shape, matvec=lambda x: lu_solve(factors, x, check_finite=False), dtype=float)
+        start = np.random.default_rng(1).standard_normal(len(A))
+        return np.asarray(eigs(A, k=SLOWEST, sigma=shift, OPinv=inverse, v0=start, return_eigenvectors=False))
 
     @cached_property
     def unstable(self) -> list[tuple[float, float, float, complex]]:
@@ -154,7 +186,8 @@ class RotorSpeeds:
         found: list[tuple[float, float, float, complex]] = []
         order = self.speeds[np.argsort(np.abs(self.speeds), kind="stable")]
         for side in filter(len, (order[order > 0.0], order[order < 0.0])):
-            nodes = side[np.unique(np.linspace(0, len(side) - 1, min(len(side), JUDGED)).astype(int))].tolist()
+            most = JUDGED if len(self.space.A) <= DENSE else JUDGED // 3
+            nodes = side[np.unique(np.linspace(0, len(side) - 1, min(len(side), most)).astype(int))].tolist()
             grows = [self.growing(speed) for speed in nodes]
             first = nodes[0]
             for k, values in enumerate(grows):

@@ -93,3 +93,13 @@ def test_many_speeds_take_no_more_models(monkeypatch):
     monkeypatch.setattr(rotor_speeds, "linearize", lambda *given, **words: calls.append(1) or real(*given, **words))
     femb.unbalance_response(disc(cxx=1.0), np.linspace(1.0, 30.0, 60), OUTPUT)
     assert len(calls) == 2
+
+
+def test_eigenvalues_of_many_states_are_the_slowest_of_all(monkeypatch):
+    """The onset of instability, c sqrt(k/m) = q, with few eigenvalues as with all, and without damping none."""
+    table = {"speeds": [0.0, 100.0], "kxy": [0.0, 50.0], "kyx": [0.0, -50.0]}
+    monkeypatch.setattr(rotor_speeds, "DENSE", 4)
+    monkeypatch.setattr(rotor_speeds, "SLOWEST", 8)
+    (unstable,) = femb.unbalance_response(disc_with(cxx=0.79, **table), np.linspace(2.0, 60.0, 30), OUTPUT).unstable
+    np.testing.assert_allclose(unstable.first, 0.79 * NATURAL / 0.5, rtol=1e-4)
+    assert not femb.unbalance_response(disc(), np.linspace(1.0, 30.0, 8), OUTPUT).unstable
