@@ -15,7 +15,7 @@ from scipy.special import ndtr
 from femb.base.errors import ModelError, Problem
 from femb.base.html import Tabled
 from femb.base.types import Complexes, Floats
-from femb.base.values import number_problem
+from femb.base.values import number_problem, shown
 from femb.linear.conserved import without_conserved
 from femb.linear.error_windows import ErrorMotion, UnboundedError, check_decay, continuous_errors, sampled_errors, step
 from femb.linear.linearise import loop
@@ -246,8 +246,16 @@ def pointing_budget(
 
 def listed_sources(given: Iterable[Source] | Mapping[str, Mapping[str, Any]]) -> list[Source]:
     """Sources, or those of tables by name. Raises ModelError: bad tables."""
-    pairs = given.items() if isinstance(given, Mapping) else given
-    return [each if isinstance(each, Source) else read_source(each[0], dict(each[1])) for each in pairs]
+    named = given.items() if isinstance(given, Mapping) else ((None, each) for each in given)
+    return [each if isinstance(each, Source) else _source(name, each) for name, each in named]
+
+
+def _source(name: str | None, table: object) -> Source:
+    """The source of a table by name. Raises ModelError: another form, or bad keys."""
+    if name is None or not isinstance(table, Mapping):
+        path = ("sources",) if name is None else ("sources", name)
+        raise ModelError.at(path, f"got {shown(table)}, wanted tables by name, as [sources.NAME] with their kind")
+    return read_source(name, dict(table))
 
 
 def acted_on(sources: Iterable[Source], of: Sequence[str]) -> list[str]:
@@ -460,4 +468,4 @@ def read_budget(path: str | Path) -> tuple[dict[str, Any], list[Source]]:
     for word in document:
         if word not in known:
             raise ModelError.at((word,), f"is unknown; there are: {', '.join(known)}, sources")
-    return document, [read_source(name, table) for name, table in sources.items()]
+    return document, listed_sources(sources)

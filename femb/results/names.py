@@ -186,6 +186,8 @@ def _instead(results: NamedArrays, name: str, places: list[tuple[Group, str]]) -
         if node.removeprefix("-").isdecimal() and not -last - 1 <= int(node) <= last:
             return f"{group.name!r} has the nodes 0 to {last}"
         if more and (node in ENDS or node.removeprefix("-").isdecimal()):
+            if (word := more.partition(".")[0]) in words and _named(results, group, f"{node}.{word}") is None:
+                return f"{word!r} is of {group.name!r} as a whole: leave out the node {node}"
             start, rest = f"{start}{node}.", more
     word, _, component = rest.partition(".")
     if component and word in words:

@@ -55,7 +55,9 @@ class BudgetOutput(StudyOutput):
                 listed_sources(self.sources)
             except ModelError as error:
                 for problem in error.problems:
-                    check.fail("sources", f"{'.'.join(map(str, problem.item[1:]))}: {problem.message}")
+                    check.fail(
+                        "sources", ": ".join([".".join(map(str, problem.item[1:])), problem.message]).lstrip(": ")
+                    )
 
     def channels(self) -> tuple[Sequence[str], Sequence[str]]:
         return acted_on(listed_sources(self.sources), [self.of]), [self.of]

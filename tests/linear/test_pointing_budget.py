@@ -1,6 +1,7 @@
 """Pointing budgets in closed form: numbers of another program, frequency integrals, quadrature and simulation."""
 
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from runpy import run_path
@@ -14,8 +15,9 @@ from scipy.integrate import quad
 
 import femb
 from femb.cli import cli
-from femb.linear.pointing_budget import level, pointing_budget
+from femb.linear.pointing_budget import level, pointing_budget, read_budget
 from femb.linear.pointing_sources import ConstantSource, HarmonicSource, NoiseSource, PulseSource
+from femb.study.linear_outputs import OUTPUTS
 
 TURN, RATE, TORQUE = ([f"bodies.hub.{word}.{x}" for x in "xyz"] for word in ("turn", "angular_velocity", "torque"))
 NOISES = {
@@ -202,6 +204,17 @@ def test_bad_sources_are_named(loop):
     refuses("kind: got 'nois'", pointing_budget, loop, TURN[0], {"n": {"kind": "nois"}}, 2.0)
     samples = NoiseSource(name="n", inputs=TORQUE, deviation=1.0)
     refuses("is of samples", pointing_budget, loop, TURN[0], [samples], 2.0)
+
+
+def test_sources_that_are_no_tables_by_name(tmp_path, loop):
+    """In budgets, their files and outputs of studies: lists, and numbers."""
+    output = partial(OUTPUTS["pointing_budget"], name="budget", of=TURN[0], window=4.0)
+    for listed in ([{"kind": "constant"}], {"tilt": 1.0}):
+        refuses("sources.*: got .*wanted tables by name", pointing_budget, loop, TURN[0], listed, 2.0)
+        refuses("outputs.budget.sources: .*got .*wanted tables by name", output, sources=listed)
+    budget = tmp_path / "budget.toml"
+    budget.write_text('[[sources]]\nkind = "constant"\n')
+    refuses("sources: got .*wanted tables by name", read_budget, budget)
 
 
 CASES = Path(__file__).parents[2] / "cases"

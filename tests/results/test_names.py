@@ -90,6 +90,8 @@ def test_results_have_keys(satellite, panel):
         ("beams.right.7.deflection", "'right' has the nodes 0 to 2"),
         ("bodies.hub", "wanted ITEM.QUANTITY"),
         ("bodies.hub.velocity.w", "'velocity' has no component 'w'"),
+        ("beams.right.0.midpoint_force.x", "'midpoint_force' is of 'right' as a whole: leave out the node 0"),
+        ("right.0.deflection.q", "'deflection' has no component 'q'"),
         ("right.tip.deflexion", "did you mean 'right.tip.deflection'"),
         ("hub.reference_position", "does not change with time"),
         ("hub.euler_angle", "did you mean 'hub.euler_angles'"),
