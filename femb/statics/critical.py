@@ -93,7 +93,7 @@ def _between(
     """A function from two states and a part of the way from ``before`` to ``after`` to the equilibrium there."""
     if path.control is not None:
         start, end = (path.control.place(state.found.q) for state in (before, after))
-        return lambda low, high, part: path.pushed(low, start + part * (end - start))
+        return lambda low, high, part: path.pushed(low, start + part * (end - start), within=True)
     if path.arc is None:
         change = after.load - before.load
         return lambda low, high, part: path.raised(low, before.load + part * change, within=True)

@@ -276,9 +276,12 @@ class LoadPath:
             self.jumped.append((before, state))
         return state
 
-    def _stays(self, before: Equilibrium, after: Equilibrium) -> bool:
-        """Whether a load step goes along the path whose end is not as stable, or far for the iteration: its tangents
-        tell, and equilibria inside where eigenvalues change their sign."""
+    def _stays(self, before: Equilibrium, after: Equilibrium, sense: float = 0.0) -> bool:
+        """Whether a step goes along the path whose end is not as stable, or far for the iteration: its tangents tell,
+        and of load steps equilibria inside where eigenvalues change their sign.
+
+        sense : of the controlled displacement, whose tangents go its way; zero of load steps.
+        """
         if NOT_JUDGED in (before.negative, after.negative):
             return True
         if after.negative == before.negative and after.found.iterations <= SLOW:
@@ -291,12 +294,19 @@ class LoadPath:
             tangent, ahead = (measure.tangent(each.found, self._held(each)) for each in (before, after))
         except SolveError:  # without a tangent
             return True
-        if change < 0.0:
-            tangent, ahead = (replace(each, x=-each.x, load=-each.load) for each in (tangent, ahead))
+        ways = [change, change]
+        if self.control is not None and sense:
+            ends = (before, tangent), (after, ahead)
+            ways = [sense * self.control.at(each.found.q).along(along.x) for each, along in ends]
+        tangent, ahead = (
+            each if to > 0.0 else replace(each, x=-each.x, load=-each.load)
+            for each, to in zip((tangent, ahead), ways, strict=True)
+        )
         if not measure.follows(tangent, self._way(before, after), change, ahead):
             return False
         low, high = before, after
-        for _ in range(HALVINGS if after.negative != before.negative and after.found.iterations > SLOW else 0):
+        changes = after.negative != before.negative and after.found.iterations > SLOW and not sense
+        for _ in range(HALVINGS if changes else 0):
             try:
                 middle = self.judged(self._step(low.found, 0.5 * (low.load + high.load)))
             except SolveError:  # next to a bifurcation
@@ -348,24 +358,32 @@ class LoadPath:
             state = self.pushed(state, start + last * k / steps)
             yield state
 
-    def pushed(self, before: Equilibrium, place: float) -> Equilibrium:
-        """The equilibrium with the controlled coordinate at a place (m), in as many steps as it takes."""
+    def pushed(self, before: Equilibrium, place: float, within: bool = False) -> Equilibrium:
+        """The equilibrium with the controlled coordinate at a place (m), as ``raised``. Raises SolveError."""
         control = self.control
         assert control is not None
 
+        state, sense = before, float(np.sign(place - control.place(before.found.q)))
+
         def solved(start: Balanced, to: float) -> Balanced:
-            held = self._held(self.judged(start))
+            nonlocal state
+            begin, held = start, self._held(state)
             for _ in range(REPEATS):
                 gap, normal = to - control.place(start.q), control.at(start.q)
                 start = self._counted(self.statics.solve(start, start.load, NoShift(self.spin2), normal, gap, held))
                 if abs(to - control.place(start.q)) <= EXACT * abs(place - begins):
                     break
             self.statics.advanced(start.q)
+            after = self.judged(start)
+            if not within and not self._stays(state, after, sense):
+                self.statics.advanced(begin.q)
+                raise OffPathError(f"the iteration goes over to another path beyond the load factor {state.load:.6g}")
+            state = after
             return start
 
         begins = control.place(before.found.q)
-        found = in_load_steps(solved, before.found, place, 1.0, SMALLEST, control.place)
-        return self.judged(found)
+        in_load_steps(solved, before.found, place, 1.0, SMALLEST, control.place)
+        return state
 
     def along_arc(
         self, factor: float, steps: int, branch: tuple[Equilibrium, Floats] | None = None

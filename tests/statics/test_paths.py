@@ -218,3 +218,13 @@ def test_load_steps_stay_on_the_path():
     assert far.critical_load_factors.size == 0
     assert not far.negative_eigenvalues.any()
     np.testing.assert_allclose(far.beams["r"].position, near.beams["r"].position[::4], atol=1e-9)
+
+
+def test_steps_of_a_displacement_stay_on_the_path():
+    """Down by more than the length: steps went over to a compressed column, with 4 negative eigenvalues."""
+    words = {"factor": 400.0, "control": ("r.8.z", -1.5), "critical": 1}
+    far, near = (femb.static(leaning_column(), steps=steps, **words) for steps in (10, 20))
+    np.testing.assert_allclose(far.load_factor, near.load_factor[::2], rtol=1e-9)
+    assert not far.negative_eigenvalues.any()
+    along = femb.static(leaning_column(), factor=far.load_factor[-1], steps=10, arc_length=True)
+    np.testing.assert_allclose(far.beams["r"].position[-1], along.beams["r"].position[-1], atol=1e-8)
