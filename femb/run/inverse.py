@@ -4,8 +4,9 @@ Statics is the case of drivers at rest. Source: docs/theory/constraints.md, sect
 """
 
 import time
+from bisect import bisect_right
 from collections.abc import Iterator
-from itertools import pairwise
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
@@ -18,10 +19,12 @@ from femb.base.progress import Reporter, reporting
 from femb.base.types import Floats
 from femb.numerics.newton import Iteration, largest, newton
 from femb.recording.frames import Frames, unbalanced
+from femb.recording.instants import Part
 from femb.recording.recording import Recording
 from femb.results.results import Results
 from femb.run.calling import RunOptions, read_call
-from femb.steppers.diagnosis import Repetition
+from femb.run.time_loop import Integration, RunSummary
+from femb.steppers.contract import AcceptedStep, Statistics
 from femb.system.constraints import POSITION
 from femb.system.degrees_of_freedom import RANK
 from femb.system.initial_state import coordinate_rows
@@ -36,10 +39,12 @@ if TYPE_CHECKING:
 #     Phi(q, t) = 0,    J v = -Phi_t,    J a = gamma,    J^T lambda = f - M a - h
 #
 # are solved in this order at every instant; nothing is integrated. J has the rank n_v. Dependent rows must be
-# consistent, and the multipliers are those of least norm. Source: docs/theory/constraints.md, section 10.
+# consistent, and the multipliers are those of least norm. Discrete states change as in a run: at samples, at instants
+# that they name, and at zeros of functions of this motion. Source: docs/theory/constraints.md, section 10.
 
 ITERATIONS = 12
 LARGEST_ROTATION = 0.3  # rad, between instants: a larger one may lead to another branch of the mechanism
+FAR = 1.0  # rad or m, of a coordinate of joints in a step
 LARGEST_CORRECTION = 0.1  # rad, of the extrapolation from the last instant
 SHORTEST = 1e-6  # relative to an output interval
 AGREEMENT = 1e-6  # relative inconsistency of dependent rows that is allowed
@@ -47,22 +52,114 @@ AGREEMENT = 1e-6  # relative inconsistency of dependent rows that is allowed
 GAUSS = (0.5 - np.sqrt(3.0) / 6.0, 0.5 + np.sqrt(3.0) / 6.0)
 
 
-def prescribed(system: System, times: Floats) -> Iterator[Frames]:
-    """Yield the output at each of the instants ``times`` (T,), the first of them the system's start."""
-    now = _Instant(system, float(times[0]), system.q0)
-    work, repetition = now.system.budget.none(), Repetition()
-    repetition.check(now.system, now.t, now.q, now.v)
-    yield now.frames(work)
-    for t in times[1:]:
-        corners = [now.t, *(b for b in system.breakpoints if now.t < b < t), float(t)]
-        for a, b in pairwise(corners):
-            for part in GAUSS:
-                now = _follow(now, a + part * (b - a))
-                work = work + 0.5 * (b - a) * now.power
-            now = _follow(now, b)
-        repetition.check(now.system, now.t, now.q, now.v)
-        yield now.frames(work)
-    repetition.finish()
+def prescribed(system: System, times: Floats, summary: RunSummary | None = None) -> Iterator[Part]:
+    """Yield the output at each of the instants ``times`` (T,), the first of them the system's start.
+
+    summary : filled with the events and samples on the way, as in a run.
+    """
+    motion = _Motion(system, times)
+    yield from _Following(system, motion, times, RunSummary([]) if summary is None else summary).parts()
+
+
+class _Motion:
+    """A prescribed motion as a ``Stepper``: its steps end at output times too, and go no further than ``FAR``."""
+
+    error_v = None
+
+    def __init__(self, system: System, times: Floats) -> None:
+        self.form, self.run, self.statistics = system, Run(float(times[-1])), Statistics()
+        self._ends, self.t = times, float(times[0])
+        self.now, self.work = _Instant(system, self.t, system.q0), system.budget.none()
+
+    @property
+    def q(self) -> Floats:
+        """Coordinates (n_q,)."""
+        return self.now.q
+
+    @property
+    def v(self) -> Floats:
+        """Velocities (n_v,)."""
+        return self.now.v
+
+    def step(self, limit: float) -> "_PrescribedStep":
+        """The step to ``limit`` (s), or to what comes before."""
+        self.now.system, t = self.form, self.t
+        step = _PrescribedStep(
+            self.now, self.work, t, min(limit, *self._ends[bisect_right(self._ends, t) :][:1].tolist())
+        )
+        # joints count their revolutions from step to step, and events look at coordinates that are counted
+        while step.turned > FAR:
+            step = _PrescribedStep(self.now, self.work, t, 0.5 * (t + step.end))
+        self.now, self.work = step.last, step.work
+        self.t, self.statistics.steps = step.end, self.statistics.steps + 1
+        return step
+
+    def restart(self) -> None:
+        """Take the forces of the inputs and of the discrete state that are in force now."""
+        self.now = _Instant(self.form, self.t, self.now.q)
+
+    resume = restart
+
+    def jump(self, t: float, q: Floats, v: Floats, work: Floats) -> None:
+        """Go on from an instant within the last step."""
+        self.t, self.work, self.now = t, work, _Instant(self.form, t, q)
+
+
+class _PrescribedStep:
+    """A step of a prescribed motion from ``start`` to ``end`` (s), whose work is by Gauss's rule with two points.
+
+    last, work : its end. turned : the largest change of a coordinate of joints on the way, rad or m.
+    """
+
+    def __init__(self, now: "_Instant", work: Floats, start: float, end: float) -> None:
+        self._now, self._work, self.start, self.end = now, work, start, end
+        on_way = self._passed(end)
+        self.last, self.work = on_way[-1], self._worked(end, on_way)
+        self.turned = max(largest(each.system.discrete.angles - now.system.discrete.angles) for each in on_way)
+
+    def _passed(self, t: float) -> "list[_Instant]":
+        """The points of the rule on the way to the instant t (s), and this."""
+        first = _follow(self._now, self.start + GAUSS[0] * (t - self.start))
+        second = _follow(first, self.start + GAUSS[1] * (t - self.start))
+        return [first, second, _follow(second, t)]
+
+    def _worked(self, t: float, passed: "list[_Instant]") -> Floats:
+        """The work (n_w,) till the instant t (s)."""
+        work: Floats = self._work + 0.5 * (t - self.start) * (passed[0].power + passed[1].power)
+        return work
+
+    def __call__(self, times: Floats) -> tuple[Floats, Floats, Floats]:
+        """q (s, n_q), v (s, n_v) and work (s, n_w) at times (s,)."""
+        found = [self._passed(t) for t in times.tolist()]
+        work = [self._worked(t, passed) for t, passed in zip(times.tolist(), found, strict=True)]
+        return np.array([each[-1].q for each in found]), np.array([each[-1].v for each in found]), np.array(work)
+
+    def accelerations(self, times: Floats) -> Floats:
+        """v' (s, n_v) at times (s,)."""
+        return np.array([self._passed(t)[-1].a for t in times.tolist()])
+
+
+@dataclass(eq=False)
+class _Following(Integration[System]):
+    """The time loop along a prescribed motion, with the samples and the events of a run."""
+
+    stepper: _Motion
+
+    def _begin(self) -> Iterator[Part]:
+        yield from super()._begin()
+        self.crossing = None  # singular postures are refused
+
+    def _taken(self, limit: float, instant: float) -> AcceptedStep:
+        self.repetition.check(self.form, self.stepper.t, self.stepper.q, self.stepper.v, self.events)
+        return self.stepper.step(limit)
+
+    def _output(self, step: AcceptedStep, last: float) -> Iterator[Part]:
+        if self.done < len(self.instants) and self.instants[self.done] <= last:
+            self.shown, self.done = self.instants[self.done], self.done + 1
+            yield replace(self._last_state(), time=np.array([self.shown]))
+
+    def _last_state(self) -> Frames:
+        return self.stepper.now.frames(self.stepper.work)
 
 
 def _follow(now: "_Instant", end: float) -> "_Instant":
@@ -264,8 +361,9 @@ def inverse(
 ) -> Results:
     """Motion and forces of a model whose joints and drivers prescribe all of its motion.
 
-    The work of the audit is the power integrated by Gauss's rule with two points in each output interval: the energy
-    error is that of the rule, of fourth order in the interval.
+    Pulses of thrusters, springs that snap, steps of motors and sampled controllers act as in a run. The work of the
+    audit is the power integrated by Gauss's rule with two points in each output interval, shorter where they act: the
+    energy error is that of the rule, of fourth order in the interval.
 
     Parameters:
         model: a model, a case or the path of its file.
@@ -293,13 +391,15 @@ def inverse(
         reporting(progress, run.duration) as reporter,
         Recording(system, "inverse", out, case_text, run.output) as recording,
     ):
-        for frames in prescribed(system, run.output_times()):
+        summary = RunSummary([])
+        for frames in prescribed(system, run.output_times(), summary):
             recording.add(frames)
             recording.statistics = {
                 "steps": recording.statistics.get("steps", 0) + 1,
                 "wall_time": time.perf_counter() - clock,
                 "cpu_time": time.process_time() - cpu,
             }
+            recording.arrays = summary.arrays()
             if reporter is not None:
                 reporter.update(float(frames.time[-1]))
     return recording.results()
@@ -310,7 +410,7 @@ def check_prescribed(system: System) -> None:
     for latch in system.layout.latches:
         raise ModelError.at(
             (latch.item.table, latch.item.name),
-            "engages or lets go at an event, and inverse dynamics has none: leave it out",
+            "engages or lets go of a motion, but in inverse dynamics joints and drivers prescribe all: leave it out",
         )
     for name in system.layout.beams:
         raise ModelError.at(

@@ -169,7 +169,7 @@ def integrate(
     every step and its events; the run ends where it is true. Raises SolveError after the output up to the last state
     has been yielded.
     """
-    integration = _Integration(
+    integration = Integration(
         form, stepper, times, summary, events, progress, max_steps, checkpoints, motion_only, until
     )
     try:
@@ -179,7 +179,7 @@ def integrate(
 
 
 @dataclass(eq=False)
-class _Integration(Generic[F]):
+class Integration(Generic[F]):
     """A run on its way, with the arguments of ``integrate``; form : in its present discrete state.
 
     events, values : those of the user and what updates wait for, and their functions at the end of the last step. done,
@@ -191,12 +191,12 @@ class _Integration(Generic[F]):
     stepper: Stepper[F]
     times: Floats
     summary: RunSummary
-    user_events: tuple[Event, ...]
-    progress: Reporter | None
-    max_steps: float
-    checkpoints: Checkpoints | None
-    motion_only: bool
-    until: Callable[[Stepper[F], AcceptedStep], bool] | None
+    user_events: tuple[Event, ...] = ()
+    progress: Reporter | None = None
+    max_steps: float = np.inf
+    checkpoints: Checkpoints | None = None
+    motion_only: bool = False
+    until: Callable[[Stepper[F], AcceptedStep], bool] | None = None
     over: bool = False
     bound: BoundUpdates | None = None
     crossing: SingularityCrossing | None = None

@@ -352,6 +352,81 @@ def test_long_way_between_outputs():
     assert results.joints["axle"].coordinates[-1, 0] == pytest.approx(13.0, abs=1e-11)
 
 
+def swept(*items):
+    """An arm of 0.28 kg m2 about its hinge that a driver takes from 80 to -30 degrees in 1.8 s."""
+    model = femb.Model()
+    model.add(femb.RigidBody("arm", 1.5, (0.02, 0.05, 0.04), center_of_mass=(0.4, 0.0, 0.0)))
+    ends = (femb.JointEnd(body, axis=(0.0, 0.0, 1.0), reference=(1.0, 0.0, 0.0)) for body in ("ground", "arm"))
+    model.add(femb.Revolute("root", *ends, start=math.radians(80.0)))
+    model.add(femb.JointDriver("drive", "root", SWEEP))
+    for item in items:
+        model.add(item)
+    return model
+
+
+SWEEP = SmoothStep(1.8, before=math.radians(80.0), after=math.radians(-30.0))
+
+
+class TestDiscreteStates:
+    """What changes at samples, instants and events acts on the prescribed motion as in a run."""
+
+    def test_pulses_of_a_thruster(self):
+        thruster = femb.Thruster("t", 2.0, (0.0, 1.0, 0.0), body="arm", at=(0.5, 0.0, 0.0), pulses=((0.32, 0.5),))
+        results = femb.inverse(swept(thruster), duration=2.0, output_interval=0.05)
+        on = (results.time > 0.32) & (results.time < 0.82)
+        np.testing.assert_array_equal(results.thrusters["t"].level, on)
+        acceleration = np.array([SWEEP.derivatives(t)[2] for t in results.time])
+        np.testing.assert_allclose(forces(results, "drive")[:, 0], 0.28 * acceleration - on, atol=1e-12)
+
+    def test_a_spring_snaps_on_the_way(self):
+        d = math.radians(1.0)
+        snaps = [
+            femb.Snap(at=3 * d, back=0.2 * d, coordinates=(0.0, 3.14), forces=(0.08, 0.05)),
+            femb.Snap(at=-3 * d, back=-0.2 * d, coordinates=(-3.14, 0.0), forces=(-0.05, -0.08)),
+        ]
+        tape = femb.JointCurve(
+            "tape", joint="root", coordinates=(-3 * d, 0.0, 3 * d), forces=(-0.3, 0.0, 0.3), interpolation="linear",
+            snaps=snaps,
+        )  # fmt: skip
+        results = femb.inverse(swept(tape), duration=2.0, output_interval=0.1)
+        angle, curve = results.joints["root"].coordinates[:, 0], results.springs["tape"].snapped
+        np.testing.assert_array_equal(curve[angle > 3 * d], 1.0)
+        np.testing.assert_array_equal(curve[angle < -3 * d], 2.0)
+        assert [event.name for event in results.events] == ["springs.tape"] * 2
+        np.testing.assert_allclose([event.time for event in results.events], [crossed(0.2 * d), crossed(-3 * d)])
+
+    @pytest.mark.parametrize("period", [None, 0.1])
+    def test_controllers(self, period):
+        motor = femb.JointMotor("motor", joint="root", force=0.0)
+        angle = "joints.root.angle"
+        law = femb.PDController(
+            "pd", input=angle, rate=f"{angle} rate", proportional=0.5, derivative=0.1, outputs=("loads.motor.force",),
+            period=period,
+        )  # fmt: skip
+        results = femb.inverse(swept(motor, law), duration=2.0, output_interval=0.125)
+        t = results.time
+        read = t if period is None else np.floor((t - 1e-9) / period) * period
+        at, then = (np.array([SWEEP.derivatives(max(x, 0.0))[:3] for x in each]).T for each in (t, read))
+        wanted = 0.28 * at[2] + 0.5 * then[0] + 0.1 * then[1]
+        np.testing.assert_allclose(forces(results, "drive")[1:, 0], wanted[1:], atol=1e-12)
+
+    def test_steps_of_a_motor(self):
+        stepper = femb.StepperMotor(
+            name="stepper", joint="root", motion=SWEEP, teeth=20, holding_torque=0.5, step=0.05, step_rate=20.0
+        )
+        runs = [f(swept(stepper), duration=1.0, output_interval=0.125) for f in (femb.simulate, femb.inverse)]
+        np.testing.assert_allclose(forces(runs[1], "drive"), forces(runs[0], "drive"), atol=1e-10)
+
+
+def crossed(angle):
+    """The time (s) at which the sweep passes through an angle (rad)."""
+    low, high = 0.0, 1.8
+    while high - low > 1e-12:
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if SWEEP(middle) > angle else (low, middle)
+    return low
+
+
 class TestRefused:
     def test_what_is_left_open_is_named(self):
         model = moving()
