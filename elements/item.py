@@ -214,6 +214,10 @@ class Item(Brief):
         """Why runs with the item have no derivative by parameters; empty for most."""
         return ""
 
+    def misnamed(self, model: ModelView) -> Iterator[str]:
+        """Sentences on names of other items and their quantities that a model does not have, before it is laid out."""
+        yield from ()
+
     def remarks(self, at: ModelAtStart) -> Iterator[str]:
         """Sentences on what would suit it better, in a model ``at`` its start."""
         yield from ()

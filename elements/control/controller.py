@@ -64,6 +64,7 @@ from femb.elements.control.signals import (
     last_sample,
     named_item,
     signal_of,
+    unknown_item,
 )
 from femb.elements.item import Item, RecordedArrays
 from femb.elements.records import RecordedSystem, Records
@@ -140,6 +141,10 @@ class Controller(Item):
     @abstractmethod
     def reads(self) -> tuple[str, ...]:
         """The names of the signals that it reads."""
+
+    def misnamed(self, model: ModelView) -> Iterator[str]:
+        for word, names in (("reads", self.reads), ("sets", self.sets)):
+            yield from (f"{word} {name!r}, {text}" for name in names if (text := unknown_item(model, name)))
 
     def start_state(self, layout: Layout, model: ModelView) -> Floats:
         """(n,) its state at the start."""
@@ -278,10 +283,8 @@ class Controller(Item):
         for name in self.reads:
             table, _, rest = name.partition(".")
             if table in ("sensors", "controllers"):
-                names = [item.name for item in model.items() if item.table == table]
-                if not any(is_of(name, table, each) for each in names):
-                    there = ", ".join(names) or "none"
-                    raise ModelError.at(self._path, f"reads {name!r}, but there is no such item; {table}: {there}")
+                if text := unknown_item(model, name):
+                    raise ModelError.at(self._path, f"reads {name!r}, {text}")
             elif table not in tables or not rest:
                 known = known_signals(layout, model)
                 raise ModelError.at(

@@ -14,9 +14,12 @@ from femb.elements.control.control_law import Law, LinearControl
 from femb.elements.control.controller import NAMES, Controller
 from femb.elements.control.errors import Errors
 from femb.elements.control.linear_law import Realisation, lead_lag, low_pass, notch
-from femb.elements.control.signals import TRUE, signal_of
+from femb.elements.control.signals import TRUE, is_of, signal_of
 from femb.layout.layout import Layout
 from femb.layout.views import ModelAtStart, ModelView
+
+# Deviations up to which what a sensor reads is its noise.
+NOISES = 3.0
 
 
 class GivenStateSpace:
@@ -260,11 +263,20 @@ class FilterController(Controller):
     def remarks(self, at: ModelAtStart) -> Iterator[str]:
         """On a start far from what it reads, beside those of all."""
         yield from super().remarks(at)
-        if np.any(at.sampled.get(self.array("state"), 0.0)):
+        if np.any(at.sampled.get(self.array("state"), 0.0)) and not self._reads_noise(at):
             yield (
                 f"controllers.{self.name} starts from zero, though what it reads does not: until it has settled, what "
                 "reads it acts on the difference; start the run at rest, or leave the first seconds out"
             )
+
+    def _reads_noise(self, at: ModelAtStart) -> bool:
+        """Whether the first sample of the sensor that it reads is within its noise."""
+        sensors = [each for each in at.system.items if each.table == "sensors"]
+        sensor = next((each for each in sensors if is_of(str(self.input), "sensors", each.name)), None)
+        if sensor is None or (true := at.sampled[f"sensors.{sensor.name}.{TRUE}"]).shape == (4,):
+            return False
+        covariance, bias = sensor.sample_errors(len(true), sensor.clock(at.system.model)[0])
+        return bool(np.all(np.abs(sensor.scale * true + bias) <= NOISES * np.sqrt(np.diag(covariance))))
 
     def law(self, layout: Layout, model: ModelView) -> Law:
         errors = Errors(self.signals(layout, model))

@@ -203,6 +203,25 @@ def is_true(signal: str) -> bool:
     return signal.startswith("sensors.") and whole.endswith(f".{TRUE}")
 
 
+# Tables whose items controllers may name; of bodies the quantities are known.
+NAMED = ("bodies", "joints", "sensors", "controllers", "wheels", "thrusters", "magnetic_torquers", "loads")
+
+
+def unknown_item(model: ModelView, name: str) -> str:
+    """The reason why a model has nothing of a name TABLE.NAME.WORD, by its items alone; empty where it may have it."""
+    table = name.partition(".")[0]
+    names = _table(model, table)
+    own = max((each for each in names if is_of(name, table, each)), key=len, default=None)
+    if table in NAMED and own is None and not is_of(name, "bodies", "ground"):
+        known = [".".join([table, each, *name.split(".")[2:]]) for each in names]
+        return f"but there is no such item; {table}: {', '.join(names) or 'none'}{nearest(name, known)}"
+    word = name.removeprefix(f"bodies.{own}").removeprefix(".").partition(".")[0]
+    item = next((each for each in model.items() if each.table == table == "bodies" and each.name == own), None)
+    if item is None or not word or word in UNITS or word in _of_motion(item):
+        return ""
+    return f"but bodies have no such quantity to read; there are {', '.join(UNITS)}{nearest(word, UNITS)}"
+
+
 def named_item(model: ModelView, name: str) -> tuple[Any, str] | None:
     """The item with which a name TABLE.NAME.WORD begins, and the word; None if there is none."""
     named = None

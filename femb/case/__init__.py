@@ -207,9 +207,14 @@ def _from_toml(
         raise CaseError.of_file(path, f"this is a study, of many runs of a case: femb sweep {path} carries it out")
     set_paths = _overridden(document, overrides)
     locate_files(document, path.parent)
+    tables: dict[str, Any] = {word: document[word] for word in ("parameters", "gains") if word in document}
     parameters, of_parameters = _parameters_in(document)
     model, options, problems = build(document, None if known is None else known.items)
     problems += [*of_parameters, *([] if allow_code else _code_in(document))]
+    if problems and tables:
+        from femb.case.parameters import entries_without_item
+
+        problems += entries_without_item(document, model, tables)
     if problems:
         raise located(path, key_lines(text), problems, set_paths, composition.elsewhere)
     run, unended = (_located_start(options.get(word), path.parent) for word in ("run", UNENDED))

@@ -394,9 +394,9 @@ class _EarlierProblems:
 
 
 def texts_of(value: Any) -> Iterator[str]:
-    """All texts in nested tables and lists."""
+    """All texts in nested tables and lists; of names with dots also their parts."""
     if isinstance(value, str):
-        yield value
+        yield from {value, *value.split(".")}
     elif isinstance(value, dict | list):
         for entry in value.values() if isinstance(value, dict) else value:
             yield from texts_of(entry)

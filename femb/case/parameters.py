@@ -286,6 +286,18 @@ def missing_entries(document: dict[str, Any], model: Any, parameters: Iterable[P
     ]
 
 
+def entries_without_item(document: dict[str, Any], model: Any, tables: Mapping[str, Any]) -> list[Problem]:
+    """The problems of ``missing_entries`` of a case that has others; tables : [parameters] and [gains] as given."""
+    found: list[Parameter] = []
+    for kind in (Parameter, TunedGain):
+        named = tables.get(kind.table, {})
+        for name, values in named.items() if isinstance(named, Mapping) else ():
+            keys = values.get("entries") or [values.get("entry")] if isinstance(values, Mapping) else ()
+            if isinstance(keys, list) and keys and all(isinstance(key, str) for key in keys):
+                found.append(kind(name=str(name), entries=keys))
+    return missing_entries(document, model, found)
+
+
 def _made(parameter: Parameter, value: float, unit: str, factors: Mapping[str, Any]) -> Differentiable:
     limits = parameter.limits(value)
     usual = abs(value) if limits is None else 0.5 * (limits[1] - limits[0])

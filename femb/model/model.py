@@ -221,6 +221,7 @@ class Model:
                     result += self._marker_problems((item.table, item.name, *field), item, marker)
             for field, coordinate in item.joint_coordinates.items():
                 result += self._joint_problems((item.table, item.name, *field), *coordinate)
+            result += [Problem((item.table, item.name), text) for text in item.misnamed(self)]
         return result
 
     def check(self) -> None:
