@@ -399,20 +399,13 @@ class JointDriver(OnCoordinate, Driver):
         return joint.first, joint.second
 
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
-        """A row; an angle counts its revolutions as the motion does. Raises ModelError: ``start`` has others."""
+        """A row; an angle without a ``start`` counts its revolutions as the motion does."""
         super().declare_dofs(layout, placement, model)
         joint, k = self.joint_and_index(layout)
-        if not joint.coordinates[k].is_angle:
-            return
-        begin, start = float(layout.drivers[self.name].inputs[0].function(0.0)[0]), joint.start.copy()
-        if abs(begin - start[k]) > math.pi:
-            raise ModelError.at(
-                (self.table, self.name, "motion"),
-                f"begins at {begin:.7g} rad, and joints.{self.joint}.start is {start[k]:.7g} rad: springs, couplings "
-                "and sensors of the joint would count other revolutions than the motion; begin with one angle",
-            )
-        start[k] = begin
-        layout.joints[self.joint] = joint._replace(start=start)
+        if joint.coordinates[k].is_angle and math.isnan(joint.start[k]):
+            start = joint.start.copy()
+            start[k] = layout.drivers[self.name].inputs[0].function(0.0)[0]
+            layout.joints[self.joint] = joint._replace(start=start)
 
     def constraint_rows(self, layout: Layout) -> list[ConstraintRow]:
         number = layout.drivers[self.name].rows[0]

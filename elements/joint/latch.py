@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from femb.base.checks import Checks
-from femb.base.types import NOT_NEGATIVE, Unit
+from femb.base.types import POSITIVE, Unit
 from femb.base.values import whole_number
 from femb.elements.joint.constraint_set import ConstraintRow
 from femb.elements.joint.coordinates import coordinate_row
@@ -24,8 +24,8 @@ class Latch(OnCoordinate):
     """Fixes a coordinate of a joint at its value at an event; a latch ``engaged`` at the start releases it then.
 
     Engagement is an impulse: a projection, weighted with the mass, of the velocities on those that satisfy the new
-    constraint. Momentum is conserved; the loss of kinetic energy counts as (negative) work and is recorded with the
-    event.
+    constraint. Momentum is conserved; the loss of kinetic energy by the latch counts as (negative) work and is recorded
+    with the event, that by drivers which jump with it as their work.
 
     Raises ModelError: none or several of at, time and when; a direction other than -1, 0 and 1. Source:
     docs/theory/constraints.md, section 12.
@@ -38,9 +38,10 @@ class Latch(OnCoordinate):
     joint: str
     coordinate: str | None = None
     at: Annotated[float | None, Unit("rad", stroke="m")] = None
-    """the event: the coordinate, any angle (unwrapped) or stroke, reaches this value"""
-    time: Annotated[float | None, Unit("s"), NOT_NEGATIVE] = None
-    """in place of it, the instant of the event"""
+    """the event: the coordinate, any angle (unwrapped) or stroke, reaches this value; if it starts there, when it comes
+    back"""
+    time: Annotated[float | None, Unit("s"), POSITIVE] = None
+    """in place of it, the instant of the event, after the start; ``engaged`` says what holds from the start"""
     direction: int = 0
     """in which the coordinate passes ``at``: increasing (1), decreasing (-1) or either (0)"""
     engaged: bool = False

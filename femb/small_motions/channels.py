@@ -196,7 +196,7 @@ def _internal_names(point: LinearPoint) -> dict[str, int]:
 def _instead(point: LinearPoint, name: str, known: Sequence[str], what: str) -> str:
     """The part of a message that says what there is in place of an unknown name."""
     own = [f"{item.table}.{item.name}" for item, _ in _items(point, name)][:1]
-    of_item = [each for each in known if own and each.startswith(f"{own[0]}.")]
+    of_item = [each for each in known if own and f"{each}.".startswith(f"{own[0]}.")]
     if own:
         there = f"{own[0]} has {_listed(of_item) or f'no {what} with exact derivatives'}"
     else:

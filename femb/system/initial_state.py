@@ -145,7 +145,8 @@ def _check_branches(system: MotionEquations, q: Floats) -> None:
 
 
 def _check_drivers(system: MotionEquations, q: Floats, words: str) -> None:
-    """Raise ModelError where an angle is nearer to the second root of its driver's row, half a turn away.
+    """Raise ModelError where an angle is nearer to the second root of its driver's row, half a turn away, or is whole
+    turns away, which springs of the joint would see.
 
     words : a format of the message with the angle where the motion begins, the joint, and its angle.
     """
@@ -153,13 +154,16 @@ def _check_drivers(system: MotionEquations, q: Floats, words: str) -> None:
     if not layout.drivers:
         return
     coordinates = system.coordinates_of_joints
-    values = coordinates.motion(q[None], np.zeros((1, system.n_v)))[0][0]
+    values = coordinates.unwrapped(coordinates.motion(q[None], np.zeros((1, system.n_v)))[0][0], system.discrete.angles)
     for name, driver in layout.drivers.items():
         if driver.coordinate >= 0 and coordinates.is_angle[driver.coordinate]:
             wanted, value = driver.inputs[0].function(0.0)[0], values[driver.coordinate]
+            joint = f"joints.{system.model.drivers[name].joint}"
             if np.cos(value - wanted) <= 0.0:
-                joint = f"joints.{system.model.drivers[name].joint}"
                 problems.append(Problem(("drivers", name, "motion"), words.format(wanted, joint, value)))
+            elif abs(value - wanted) > np.pi:
+                text = f"begins at {wanted:.7g} rad, whole turns from the start of {joint}, {value:.7g} rad"
+                problems.append(Problem(("drivers", name, "motion"), f"{text}: begin both at the same angle"))
     if problems:
         raise ModelError(*problems)
 

@@ -364,8 +364,18 @@ class TestStart:
 
     def test_turns_apart_are_refused(self):
         """A spring of the joint would see another angle than the motion's."""
-        words = r"drivers\.motor\.motion: begins at 12\.86637 rad, and joints\.hinge\.start is 0\.3 rad"
+        words = (
+            r"drivers\.motor\.motion: begins at 12\.86637 rad, whole turns from the start of joints\.hinge, 0\.3 rad"
+        )
         refuses(words, System, wheel(Constant(0.3 + 4.0 * math.pi), 0.3))
+
+    def test_the_turns_of_results_are_those_that_count(self, tmp_path):
+        """Of a start from results, the start of the joint does not."""
+        femb.simulate(wheel(Polynomial((0.0, 10.0))), duration=1.0, out=tmp_path / "first.h5")
+        words = {"start": {"results": str(tmp_path / "first.h5")}, "duration": 0.1, "output_interval": 0.1}
+        later = femb.simulate(wheel(Polynomial((10.0, 10.0))), **words)
+        np.testing.assert_allclose(later.joints["hinge"].coordinates[:, 0], [10.0, 11.0], atol=1e-8)
+        refuses("whole turns from the start of", femb.simulate, wheel(Polynomial((10.0 - 2.0 * np.pi, 10.0))), **words)
 
 
 class TestRefused:
