@@ -24,7 +24,8 @@ WITH = {
     "periodic": (-1.0,), "picture": ("picture.png",), "plot": ("plot.png",), "pointing": ("hub.position",),
     "pointing_budget": ("bodies.hub.turn",),
     "quasi_static": (np.zeros(6),), "report": ("report.html",), "sobol_indices": ("mass",),
-    "tune": ({"a": {"range": [1.0, 2.0]}},), "verify": ("none.toml",), "unbalance_response": ([1.0],),
+    "tune": ({"a": {"range": [1.0, 2.0]}},),
+    "tune_schedule": ("joints.drive.start",), "verify": ("none.toml",), "unbalance_response": ([1.0],),
     "worst_pointing": ("bodies.hub.turn",),
 }  # fmt: skip
 MEASURED = femb.TestData(*np.full((4, 1), 0.5), (), np.zeros((0, 3)), np.zeros((0, 3)), np.zeros((0, 1)))
