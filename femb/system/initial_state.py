@@ -159,11 +159,12 @@ def _check_drivers(system: MotionEquations, q: Floats, words: str) -> None:
         if driver.coordinate >= 0 and coordinates.is_angle[driver.coordinate]:
             wanted, value = driver.inputs[0].function(0.0)[0], values[driver.coordinate]
             joint = f"joints.{system.model.drivers[name].joint}"
-            if np.cos(value - wanted) <= 0.0:
-                problems.append(Problem(("drivers", name, "motion"), words.format(wanted, joint, value)))
-            elif abs(value - wanted) > np.pi:
-                text = f"begins at {wanted:.7g} rad, whole turns from the start of {joint}, {value:.7g} rad"
-                problems.append(Problem(("drivers", name, "motion"), f"{text}: begin both at the same angle"))
+            turns = (
+                "begins at {0:.7g} rad, whole turns from the start of {1}, {2:.7g} rad: begin both at the same angle"
+            )
+            text = words if np.cos(value - wanted) <= 0.0 else turns if abs(value - wanted) > np.pi else ""
+            if text:
+                problems.append(Problem(("drivers", name, "motion"), text.format(wanted, joint, value)))
     if problems:
         raise ModelError(*problems)
 
