@@ -106,7 +106,8 @@ def differences(
     names: tuple[str, str] = ("the first", "the second"),
     every: bool = False,
 ) -> tuple[Difference, ...]:
-    """A Difference for each kind of quantity that both results have, in the order of ``kinds_of_quantities``.
+    """A Difference for each kind of quantity that both results have, of each unit, in the order of
+    ``kinds_of_quantities``.
 
     Nothing is interpolated. A kind of quantity is left out if one of the two results has no array of it.
 
@@ -123,8 +124,7 @@ def differences(
     check_times(first.time, second.time, names)
     for group in GROUPS:
         _check_names(group, first, second, names)
-    result = [_largest(kind, first, second, names) for kind in kinds_of_quantities(every)]
-    return tuple(difference for difference in result if difference is not None)
+    return tuple(each for kind in kinds_of_quantities(every) for each in _largest(kind, first, second, names))
 
 
 def check_times(first: Floats, second: Floats, names: tuple[str, str]) -> None:
@@ -153,21 +153,24 @@ def _check_names(group: str, first: Results, second: Results, names: tuple[str, 
             raise ResultError(f"{label}: has no {listed} among its {group}; there are: {listing(present)}")
 
 
-def _pairs(kind: _Kind, first: Results, second: Results) -> Iterator[tuple[str, Floats, Floats]]:
-    """Path and both arrays of a kind of quantity, where both results have it."""
+def _pairs(kind: _Kind, first: Results, second: Results) -> Iterator[tuple[str, str, Floats, Floats]]:
+    """Path, unit and both arrays of a kind of quantity, where both results have it."""
     for group in kind.items:
-        paths = ["audit"] if group == "audit" else [f"{group}/{name}" for name in getattr(first, group)]
-        for path in (f"{path}/{kind.word}" for path in paths):
+        items = {"audit": None} if group == "audit" else getattr(first, group)
+        for name, item in items.items():
+            path = f"{name}/{kind.word}" if item is None else f"{group}/{name}/{kind.word}"
             if path in first.series and path in second.series:
-                yield path, first.series[path], second.series[path]
+                # of a joint or spring: by its coordinate
+                unit = item.columns_of(kind.word)[0] if " or " in kind.unit and item is not None else kind.unit
+                yield path, unit, first.series[path], second.series[path]
 
 
-def _largest(kind: _Kind, first: Results, second: Results, names: tuple[str, str]) -> Difference | None:
+def _largest(kind: _Kind, first: Results, second: Results, names: tuple[str, str]) -> Iterator[Difference]:
+    """The largest difference of each unit."""
     measure: Callable[[Floats, Floats], tuple[Floats, Floats]]
     measure = _angles if kind.word == "quaternion" else _lengths if kind.vectors else _numbers
-    worst: Difference | None = None
-    scale = 0.0
-    for path, a, b in _pairs(kind, first, second):
+    found: dict[str, Difference] = {}
+    for path, unit, a, b in _pairs(kind, first, second):
         if a.shape != b.shape:
             raise ResultError(
                 f"{names[1]}: {path} has the shape {b.shape}, but {a.shape} in {names[0]}: "
@@ -178,14 +181,14 @@ def _largest(kind: _Kind, first: Results, second: Results, names: tuple[str, str
         gaps, size = measure(a, b)
         # NaN counts as the largest difference
         gaps = np.where(np.isnan(gaps), np.inf, gaps)
-        k = int(np.argmax(gaps))
-        scale = max(scale, float(np.max(size, initial=0.0, where=np.isfinite(size))))
-        if worst is None or gaps[k] > worst.largest:
-            worst = Difference(kind.quantity, kind.unit, float(gaps[k]), float(first.time[k]), path, scale)
-    if worst is None:
-        return None
-    largest = float("nan") if np.isinf(worst.largest) else worst.largest
-    return Difference(kind.quantity, kind.unit, largest, worst.time, worst.where, scale)
+        k, before = int(np.argmax(gaps)), found.get(unit)
+        scale = float(np.max(size, initial=before.scale if before else 0.0, where=np.isfinite(size)))
+        if before is None or gaps[k] > before.largest:
+            found[unit] = Difference(kind.quantity, unit, float(gaps[k]), float(first.time[k]), path, scale)
+        else:
+            found[unit] = replace(before, scale=scale)
+    for each in found.values():
+        yield replace(each, largest=float("nan")) if np.isinf(each.largest) else each
 
 
 def _over_items(values: Floats) -> Floats:

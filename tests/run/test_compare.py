@@ -11,6 +11,7 @@ from models import refuses
 from oracles import synthetic_results
 from shared_runs import invoked
 
+import femb
 from femb import ResultError, Results
 from femb.base.options import FORMULATIONS, METHODS_OF, Run
 from femb.numerics import rotations
@@ -237,3 +238,32 @@ def test_a_run_that_stops_is_told(case):
     assert code == 1
     assert re.search(r"^velocity +stopped: ", stdout, re.MULTILINE)
     assert "after max_steps" in stdout
+
+
+DRIVEN = """
+[bodies.{name}]
+mass = 1.0
+inertia = [1.0, 1.0, 1.0]
+[joints.{name}]
+kind = "{kind}"
+first = {{ body = "ground", axis = [0, 0, 1] }}
+second = {{ body = "{name}" }}
+[drivers.{name}]
+joint = "{name}"
+motion = {{ shape = "polynomial", coefficients = [0, 0, {half}] }}
+"""
+
+
+def test_forces_and_torques_of_drivers_are_compared_apart(tmp_path):
+    """Of unit mass and inertia they are the accelerations: 1 and 1.5 N, 0.5 and 0.75 N m."""
+    runs = []
+    for factor in (1.0, 1.5):
+        parts = (("slide", "prismatic", 0.5 * factor), ("turn", "revolute", 0.25 * factor))
+        text = "".join(DRIVEN.format(name=name, kind=kind, half=half) for name, kind, half in parts)
+        (tmp_path / "case.toml").write_text(text)
+        runs.append(femb.simulate(tmp_path / "case.toml", duration=0.1, output_interval=0.1))
+    found = {each.unit: each for each in differences(*runs) if each.quantity == "driver force"}
+    assert {unit: (each.where, round(each.largest, 9), round(each.scale, 9)) for unit, each in found.items()} == {
+        "N": ("drivers/slide/force", 0.5, 1.0),
+        "N m": ("drivers/turn/force", 0.25, 0.5),
+    }
