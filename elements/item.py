@@ -139,6 +139,13 @@ class Item(Brief):
         """The frames that it is on or that it has, of all its points; by default those of its markers."""
         return [layout.frame_of(marker) for marker in self.markers.values()]
 
+    def between(self, layout: Layout) -> frozenset[int]:
+        """The frames between which it acts without mass, so that all its forces on them have no resultant; less than
+        two of others."""
+        if self.deforms:
+            return frozenset()
+        return frozenset(self.frames(layout)) if self.joint_coordinates else layout.frames_on(self)
+
     @classmethod
     def own_angles(cls) -> dict[str, bool] | None:
         """Whether a coordinate is an angle, else a stroke, by the names of those of a joint; None of no joint."""

@@ -80,6 +80,9 @@ class HingeLine(Item):
         """The frames of the nodes of both edges."""
         return [end.frame for joint in layout.hinges[self.name] for end in (joint.first, joint.second)]
 
+    def between(self, layout: Layout) -> frozenset[int]:
+        return frozenset(self.frames(layout))
+
     @property
     def resists(self) -> bool:
         """Whether it has a spring."""

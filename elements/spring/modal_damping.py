@@ -129,6 +129,10 @@ class ModalDamping(Item):
             raise ModelError.at(path, f"got {self.held!r}, a point mass, which has no axes and no modes about it")
         return frame
 
+    def between(self, layout: Layout) -> frozenset[int]:
+        """The body, and what hangs on it."""
+        return frozenset([self.held_frame(layout), *(k for part in self.damped or () for k in part.frames)])
+
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
         """No couplings: its derivatives have no blocks. Raises ModelError: the body is unknown, the modes are not."""
         self.held_frame(layout)

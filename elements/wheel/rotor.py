@@ -85,6 +85,10 @@ class Rotor(Item):
         hosts += [("beams", k, Place(beam=name, node=0)) for k, name in enumerate(self.beams)]
         return {(word, str(k)): place for word, k, place in hosts}
 
+    def between(self, layout: Layout) -> frozenset[int]:
+        """None: it acts on each by itself."""
+        return frozenset()
+
     @property
     def spin(self) -> tuple[Floats, float]:
         return np.asarray(self.axis), float(self.speed)

@@ -205,7 +205,7 @@ class Layout(Numbering):
         # by the system: the inertia (3, 3) of the model about its mass centre at the start, kg m2, inertial axes
         self.locked_inertia: Callable[[], Floats]
         self._shared: dict[tuple[InternalQuantity, int], int] = {}
-        self._inertial: int | None = None
+        self.inertial: int | None = None  # of points in space
         self._frames_on: dict[Any, frozenset[int]] = {}
         self.origin: Floats = np.zeros(3)
         self.origin_velocity: Floats = np.zeros(3)
@@ -307,10 +307,10 @@ class Layout(Numbering):
 
     def inertial_frame(self) -> int:
         """The number of the fixed frame at the inertial origin with inertial axes; the first call adds it."""
-        if self._inertial is None:
+        if self.inertial is None:
             axes = np.array([1.0, 0.0, 0.0, 0.0])
-            self._inertial = self.add_frame("the inertial frame", -self.origin, axes, freedom=0)
-        return self._inertial
+            self.inertial = self.add_frame("the inertial frame", -self.origin, axes, freedom=0)
+        return self.inertial
 
     def station(self, marker: Any) -> Station:
         """The station of a Marker: a point of a body, of inertial space, or of the section at a node of a beam."""

@@ -1,8 +1,9 @@
 """Root loads: the force and the torque of every appendage on its parent, at output instants.
 
-The parent is the ground, or of a part without ground its heaviest rigid body. What an appendage does to it is the sum
-over all that connects the two: ends of beams, whose section forces contain their inertia and the loads along them;
-interfaces of flexible bodies; joints, latches and drivers with their multipliers; springs, motors and pulls.
+The parent is the ground, or of a part without ground its heaviest rigid body; points in space are no ground. What an
+appendage does to it is the sum over all that connects the two: ends of beams, whose section forces contain their
+inertia and the loads along them; interfaces of flexible bodies; joints, latches and drivers with their multipliers;
+springs, motors and pulls, with all that controllers add to them.
 Source: docs/theory/loads.md, section 3.
 """
 
@@ -10,7 +11,6 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
-from itertools import groupby
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,8 +18,8 @@ import numpy as np
 from femb.base.types import Floats
 from femb.elements.item import Item
 from femb.elements.private_blocks import FieldOnElements
-from femb.layout.element import Batch
-from femb.layout.layout import Station
+from femb.layout.commands import TakesCommands, continuous_commands
+from femb.layout.layout import Layout, Station
 from femb.layout.protocols import HasInterfaces, LoadsInterfaces
 from femb.layout.state import station_pose
 from femb.numerics import rotations
@@ -77,33 +77,12 @@ def flexible_roots(system: System, appendage: Appendage, held: set[int]) -> tupl
 
 
 @dataclass(frozen=True, eq=False)
-class Connector:
-    """A batch of items without mass between an appendage and its parent, and where its inputs are in u.
-
-    columns : indices in u (n_u,), or None for inputs of the discrete state.
-    """
-
-    batch: Batch
-    columns: tuple[Any, ...]
-
-    def inputs(self, system: System, frames: Frames) -> Floats:
-        """The batch's own inputs (k, n) at k output instants."""
-        parts: list[Floats] = [np.zeros((len(frames.time), 0))]
-        for input_, columns in zip(self.batch.inputs, self.columns, strict=True):
-            if columns is None:
-                parts.append(input_.at_angles(system.discrete, frames.coordinates))
-            else:
-                parts.append(frames.u[:, columns])
-        return np.hstack(parts)
-
-
-@dataclass(frozen=True, eq=False)
 class RootPlace:
     """The place of an appendage on its parent.
 
     parent : name of the body, "ground" of fixed frames. station : the point and axes of its force and torque; its frame
-    is negative for the inertial axes. ends : beams with the end that is on the parent, -1 or 0. rows : numbers of the
-    constraint equations between the two. touched : the frames of the appendage with rows or connectors.
+    is negative for the inertial axes. ends : beams with the end that is on the parent, -1 or 0. touched : frames of the
+    appendage on which links act; none without links.
     """
 
     name: str
@@ -111,9 +90,7 @@ class RootPlace:
     appendage: Appendage
     station: Station
     ends: tuple[tuple[str, int], ...]
-    rows: tuple[int, ...]
     touched: tuple[int, ...]
-    connectors: Callable[[], tuple[Connector, ...]]
     flexible: tuple[FlexibleRoot, ...]
 
 
@@ -127,7 +104,7 @@ class RootLoads:
         layout, model = system.layout, system.model
         parents = roots(layout, model)
         held = {frame for frames in parents for frame in frames}
-        links = _Links(system, held)
+        self.links = links = _Links(system, held)
         found = appendages_of(layout, model, held) if parents else []
         for name, body in layout.flexible_bodies.items():
             if {station.frame for station in body.stations.values()} <= held:  # its modes alone are no frames
@@ -153,6 +130,7 @@ class RootLoads:
     def series(self, frames: Frames, block: Mapping[str, Floats], system: System) -> dict[str, Floats]:
         """Force and torque (k, 3) of every appendage; block : section forces and moments of the beams."""
         result: dict[str, Floats] = {}
+        linked = self.links.forces(system, frames) if any(root.touched for root in self.roots) else None
         for root in self.roots:
             if all(f"beams/{name}/section_force" in block for name, _ in root.ends):
                 pose = cache(partial(self._pose, root, frames))
@@ -161,7 +139,9 @@ class RootLoads:
                     loads += self._of_beam(root, pose, block, name, end, frames)
                 if root.touched or root.flexible:
                     point, axes = pose()
-                    acting = np.stack(self._connected(root, point, frames, system))
+                    acting = np.zeros((2, *point.shape))
+                    if linked is not None and root.touched:
+                        acting += _about(point, linked, root.touched, frames.q, system.layout)
                     for body in root.flexible:
                         acting += body.about(point, system, frames)
                     loads += rotations.rotate_back(axes, acting)
@@ -203,29 +183,26 @@ class RootLoads:
         result[1] += rotations.cross(arm, result[0])
         return result
 
-    def _connected(self, root: RootPlace, point: Floats, frames: Frames, system: System) -> tuple[Floats, Floats]:
-        """Force and torque (k, 3) about a point by what has no mass: opposite to that on the appendage's frames."""
-        force, torque = np.zeros_like(point), np.zeros_like(point)
-        out = np.zeros_like(frames.v)
-        for connector in root.connectors():
-            u = connector.inputs(system, frames)
-            system.evaluation.of([connector.batch]).add_residual(u, frames.q, frames.v, frames.a, out)
-        if root.rows:
-            rows = list(root.rows)
-            system.constraint_set.reaction_of(rows, frames.u, frames.q, frames.v, frames.multipliers, out)
-        layout = system.layout
-        for k in root.touched:
-            frame, i, j = layout.frames[k], layout.frame_q[k], layout.frame_v[k]
-            own = out[:, j : j + 3]
-            force = force + own
-            torque = torque + rotations.cross(frames.q[:, i : i + 3] - point, own)
-            if frame.freedom == 6:
-                torque = torque + rotations.rotate(frames.q[:, i + 3 : i + 7], out[:, j + 3 : j + 6])
-        return force, torque
+
+def _about(point: Floats, forces: Floats, touched: tuple[int, ...], q: Floats, layout: Layout) -> Floats:
+    """Force and torque (2, k, 3) about a point (k, 3) of generalized forces (k, n_v) on the frames ``touched``."""
+    force, torque = result = np.zeros((2, *point.shape))
+    for k in touched:
+        frame, i, j = layout.frames[k], layout.frame_q[k], layout.frame_v[k]
+        own = forces[:, j : j + 3]
+        force += own
+        torque += rotations.cross(q[:, i : i + 3] - point, own)
+        if frame.freedom == 6:
+            torque += rotations.rotate(q[:, i + 3 : i + 7], forces[:, j + 3 : j + 6])
+    return result
 
 
 class _Links:
-    """Rows of constraints and items without mass that have ends on held frames, by the frames at their other ends."""
+    """What has no mass and acts between held frames and others: rows of constraints, and forces of items.
+
+    rows, items : by the frames at their other ends. Forces are those of the system's own batches, with all items of
+    these: what acts within an appendage has no resultant there.
+    """
 
     def __init__(self, system: System, held: set[int]) -> None:
         layout = system.layout
@@ -236,16 +213,36 @@ class _Links:
                 for frame in set(row) - held:
                     self.rows.setdefault(frame, []).append(k)
         self.items: dict[int, list[Item]] = {}
+        linked = set[int]()
+        self.columns: dict[str, Floats] = {}  # of continuous commands
         for item in system.items:
-            if item.deforms:
-                continue
-            on = layout.frames_on(item)
-            if item.joint_coordinates:
-                joints = [layout.joints[name] for name, _ in item.joint_coordinates.values()]
-                on = frozenset(end.frame for joint in joints for end in (joint.first, joint.second))
-            if not held.isdisjoint(on):
+            on = item.between(layout)
+            if not held.isdisjoint(on) and not held.issuperset(on):
+                linked.add(id(item))
                 for frame in on - held:
                     self.items.setdefault(frame, []).append(item)
+                for word, command in item.commands(layout).items() if isinstance(item, TakesCommands) else ():
+                    if command.columns is not None:
+                        self.columns[f"{item.table}.{item.name}.{word}"] = command.columns
+        owners = enumerate(system.items_of_batches)
+        self.batches = [k for k, items in owners if not linked.isdisjoint(map(id, items))]
+        acting = (item for k in self.batches for item in system.items_of_batches[k])
+        self.touched = set(self.rows).union(*(item.between(layout) for item in acting))
+        self.numbers = list(dict.fromkeys(k for rows in self.rows.values() for k in rows))
+
+    def forces(self, system: System, frames: Frames) -> Floats:
+        """The residual (k, n_v) of all links at k output instants: on the frames of appendages, opposite to the load on
+        their parents."""
+        out = np.zeros_like(frames.v)
+        u, q, v = frames.u, frames.q, frames.v
+        if self.batches:
+            system.evaluation.of([system.batches[k] for k in self.batches]).add_residual(u, q, v, frames.a, out)
+        for name, value in continuous_commands(system.batches, u, q, v).items() if self.columns else ():
+            if name in self.columns:
+                out -= value @ self.columns[name]
+        if self.numbers:
+            system.constraint_set.reaction_of(self.numbers, u, q, v, frames.multipliers, out)
+        return out
 
 
 def _root(system: System, appendage: Appendage, links: _Links, taken: set[str]) -> RootPlace | None:
@@ -253,16 +250,15 @@ def _root(system: System, appendage: Appendage, links: _Links, taken: set[str]) 
     layout, model, held = system.layout, system.model, links.held
     beams = [path.partition(".")[2] for path in appendage.items if path.startswith("beams.")]
     ends = tuple((name, end) for name in beams for end in (0, -1) if layout.beams[name].stations[end].frame in held)
-    touched = tuple(frame for frame in appendage.frames if frame in links.rows or frame in links.items)
-    rows = tuple(dict.fromkeys(k for frame in touched for k in links.rows.get(frame, ())))
-    items = list({id(item): item for frame in touched for item in links.items.get(frame, ())}.values())
+    linked = any(frame in links.rows or frame in links.items for frame in appendage.frames)
+    touched = tuple(frame for frame in appendage.frames if linked and frame in links.touched)
     flexible = flexible_roots(system, appendage, held)
     if not (ends or touched or flexible):
         return None
     on = {layout.beams[name].stations[end].frame for name, end in ends}
-    on |= {k for number in rows for k in layout.rows[number] if k in held}
+    on |= {k for frame in touched for number in links.rows.get(frame, ()) for k in layout.rows[number] if k in held}
     on |= {frame for body in flexible for frame in body.frames}
-    on |= {frame for item in items for frame in layout.frames_on(item)} & held
+    on |= {k for frame in touched for item in links.items.get(frame, ()) for k in item.between(layout) if k in held}
     names = {frame: name for name, frame in layout.bodies.items() if frame in on}
     station, parent = Station(-1, -layout.origin), "ground"
     if len(on) == 1:
@@ -272,18 +268,4 @@ def _root(system: System, appendage: Appendage, links: _Links, taken: set[str]) 
     name = appendage.name
     while name in taken:
         name += "'"
-    connectors = cache(partial(_connectors, system, items))  # many runs record no loads
-    return RootPlace(name, parent, appendage, station, ends, rows, touched, connectors, flexible)
-
-
-def _connectors(system: System, items: list[Item]) -> tuple[Connector, ...]:
-    """The batches of items, and where their inputs are among those of the system."""
-    places: dict[str, list[slice]] = {}
-    for input_, part in system.inputs.parts:
-        places.setdefault(input_.label, []).append(part)
-    found = []
-    for kind, group in groupby(items, lambda item: type(item)):
-        for batch in kind.batches(list(group), system.layout, system.model):
-            columns = tuple(None if each.of_discrete else places[each.label][0] for each in batch.inputs)
-            found.append(Connector(batch, columns))
-    return tuple(found)
+    return RootPlace(name, parent, appendage, station, ends, touched, flexible)

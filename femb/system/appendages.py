@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from femb.base.types import Floats
 from femb.elements.body.body import RigidBody
-from femb.layout.connections import groups_of, parts_of_frames
+from femb.layout.connections import groups_of
 from femb.layout.layout import Layout
 from femb.model.model import Model
 
@@ -27,7 +27,7 @@ class Appendage:
 
 def appendages_of(layout: Layout, model: Model, held: set[int]) -> list[Appendage]:
     """The appendages of the held frames, in the order of the model; each is named by the item that connects it."""
-    groups = groups_of(layout, joined=True, without=held)
+    groups = groups_of(layout, joined=True, without=held | points_in_space(layout))
     number = {frame: k for k, frames in enumerate(groups) for frame in frames}
     items: list[list[str]] = [[] for _ in groups]
     names: dict[int, str] = {}
@@ -60,9 +60,20 @@ def attachment(layout: Layout, model: Model, appendage: Appendage, root: int) ->
     return points[0] if same else None
 
 
+def points_in_space(layout: Layout) -> set[int]:
+    """The fixed frame of points in space, if there are any: what is on them is loaded, but is no part of the ground."""
+    return set() if layout.inertial is None else {layout.inertial}
+
+
 def roots(layout: Layout, model: Model) -> list[tuple[int, ...]]:
-    """The frames of the parent of each connected part: the ground, or its heaviest rigid body, the first of equals."""
-    fixed, component = tuple(layout.numbers.fixed_frames), parts_of_frames(layout)
+    """The frames of the parent of each connected part: the ground, or its heaviest rigid body, the first of equals.
+
+    Points in space connect nothing.
+    """
+    space = points_in_space(layout)
+    fixed = tuple(k for k in layout.numbers.fixed_frames if k not in space)
+    groups = groups_of(layout, joined=True, without=space)
+    component = {frame: number for number, frames in enumerate(groups) for frame in frames}
     grounded = {component[k] for k in fixed}
     heaviest: dict[int, RigidBody] = {}
     for body in model.bodies.values():

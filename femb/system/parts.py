@@ -80,7 +80,7 @@ def parts_of(model: Model, layout: Layout | None = None) -> Parts:
     layout.locked_inertia = lambda: mass_properties(coordinates, Evaluation([each for each, _ in built], pattern), q)[2]
     # controllers come last: their gains may be those of the inertia of all others
     for kind, some in sorted(by_kind.items(), key=lambda each: any(item.sets for item in each[1])):
-        built += [(batch, some) for batch in kind.batches(some, layout, model)]
+        built += _built(kind, some, layout, model)
     of_items = _merged(built)
     batches, constraint_set = [batch for batch, _ in of_items], ConstraintSet.of(items, layout)
     inputs = allocated(batches, constraint_set, pattern)
@@ -99,8 +99,15 @@ def batches_of_kinds(kinds: Collection[type[Item]], layout: Layout, model: Model
     for item in model.items():
         if type(item) in kinds:
             found.setdefault(type(item), []).append(item)
-    built = [(batch, found[kind]) for kind in in_order(found) for batch in kind.batches(found[kind], layout, model)]
+    built = [each for kind in in_order(found) for each in _built(kind, found[kind], layout, model)]
     return [batch for batch, _ in _merged(built)]
+
+
+def _built(kind: type[Item], items: list[Item], layout: Layout, model: Model) -> list[tuple[Batch, list[Item]]]:
+    """The batches of the items of a kind, each with its items: those on points in space apart, as they are no part of
+    what connects bodies."""
+    apart = [[item for item in items if bool(item.anchors) == on_points] for on_points in (False, True)]
+    return [(batch, some) for some in apart if some for batch in kind.batches(some, layout, model)]
 
 
 def discrete_at(layout: Layout, joints: JointCoordinates, q: Floats) -> DiscreteState:
