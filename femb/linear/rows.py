@@ -50,7 +50,10 @@ def through_multipliers(motion: EigenProblem, multipliers: Floats) -> Floats:
 
 
 def of_appendage(motion: EigenProblem, appendage: str, word: str, hub: str | None, loaded: bool) -> LinearOutput:
-    """The wrench on the root: forces on the appendage less the rate of its momentum, -(M D)^T a + D^T F."""
+    """The wrench on the root: forces from outside on the appendage less the rate of its momentum, -(M D)^T a + D^T F.
+
+    Forces between the two, as of a motor, are part of the wrench themselves.
+    """
     layout, name = motion.system.layout, f"appendages.{appendage}.{word}"
     if loaded and (np.any(motion.system.model.gravity) or np.any(motion.v) or np.any(motion.multipliers)):
         raise ModelError(
@@ -65,7 +68,8 @@ def of_appendage(motion: EigenProblem, appendage: str, word: str, hub: str | Non
         there = f"there are {', '.join(found)}" if found else "there are none: name the hub"
         raise ModelError(f"output {name!r}: no appendage {appendage!r}; {there}{nearest(name, known)}")
     part = found[appendage]
-    point, axes = root_frame(without, part, _root(without, part) if body is None else body)
+    root = _root(without, part) if body is None else body
+    point, axes = root_frame(without, part, root)
     D = rigid_motions(motion, point, axes)[:, slice(0, 3) if word == "force" else slice(3, 6)]
     inside = ~without.only(*part.frames).held
     momenta = np.zeros_like(D)
@@ -74,13 +78,13 @@ def of_appendage(motion: EigenProblem, appendage: str, word: str, hub: str | Non
         np.add.at(momenta, places[own], mass[own] @ D[places[own]])
     zero, on_forces = np.zeros((3, len(D))), np.where(inside[:, None], D, 0.0).T
     names = tuple(f"{name}.{axis}" for axis in "xyz")
-    return LinearOutput(names, ROOT[word], zero, zero, -momenta.T, force=on_forces)
+    on = _held(without) if body is None else frozenset([root])
+    return LinearOutput(names, ROOT[word], zero, zero, -momenta.T, force=on_forces, within=on.union(part.frames))
 
 
 def _root(motion: EigenProblem, appendage: Appendage) -> int:
     """The held frame on which an appendage is."""
-    layout = motion.system.layout
-    held = {k for k in range(len(layout.frames)) if motion.held[motion.velocities_of(k)].any()}
+    layout, held = motion.system.layout, _held(motion)
     for item in motion.system.model.items():
         if f"{item.table}.{item.name}" in appendage.items:
             for marker in item.markers.values():
@@ -88,6 +92,11 @@ def _root(motion: EigenProblem, appendage: Appendage) -> int:
                 if frame in held:
                     return frame
     return min(held)
+
+
+def _held(motion: EigenProblem) -> frozenset[int]:
+    layout = motion.system.layout
+    return frozenset(k for k in range(len(layout.frames)) if motion.held[motion.velocities_of(k)].any())
 
 
 # Accelerations of the base, and loads on the root of an appendage, with their units.
@@ -141,10 +150,11 @@ def rows_of(
         if column.component >= 0:
             selected[column.component, k] = 1.0
 
-    position, rate, acceleration, of_force = (stacked(parts, word, n) for word in (*MOTION, "force"))
+    position, rate, acceleration = (stacked(parts, word, n) for word in MOTION)
     # the inertia force of a base is no force: it is the part of the acceleration that p'' has not; so are its others
     outer = np.where(np.any(prescribed, axis=(0, 1)) | motion.held[:, None], 0.0, forces)
-    direct = of_force @ outer + position @ prescribed[0] + rate @ prescribed[1] + acceleration @ prescribed[2]
+    direct = position @ prescribed[0] + rate @ prescribed[1] + acceleration @ prescribed[2]
+    direct += stacked([_direct(part, columns, outer) for part in parts], "force", m)
     direct += stacked(parts, "by_input", len(selected)) @ selected
     reactions = [part if part.multipliers is not None else replace(part, force=None) for part in parts]
     return Rows(
@@ -159,6 +169,14 @@ def rows_of(
         prescribed[1],
         {each.name: each.unit for each in columns if each.unit} | {x: part.unit for part in parts for x in part.names},
     )
+
+
+def _direct(part: LinearOutput, columns: Sequence[ForceInput], outer: Floats) -> LinearOutput:
+    """The output with (k, m) on the inputs, by the forces outer (n_v, m) of these, in place of the rows on forces."""
+    if part.force is None:
+        return part
+    inner = [len(column.between) > 1 and column.between <= part.within for column in columns]
+    return replace(part, force=part.force @ np.where(inner, 0.0, outer))
 
 
 def grounded(motion: EigenProblem) -> list[int]:

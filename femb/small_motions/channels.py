@@ -26,6 +26,7 @@ from femb.layout.views import LinearPoint
 # Suggestions in a message.
 SHOWN = 8
 MOTION = ("pose", "velocity", "acceleration")
+NONE: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +34,8 @@ class LinearOutput:
     """An output: names of its rows, their unit, and the rows (k, n_v) on the changes of pose, velocity, acceleration.
 
     multipliers (k, n_c) : rows on the changes of the multipliers of constraints. by_input (k, n_u) : rows on the inputs
-    of the System. force (k, n_v) : rows on the forces. None where there are none.
+    of the System. force (k, n_v) : rows on the forces. None where there are none. within : frames between which forces
+    are no forces for these rows, of an appendage and its root.
     """
 
     names: tuple[str, ...]
@@ -44,6 +46,7 @@ class LinearOutput:
     multipliers: Floats | None = None
     by_input: Floats | None = None
     force: Floats | None = None
+    within: frozenset[int] = NONE
 
     @classmethod
     def of(cls, name: str, rows: OutputRows, n_v: int) -> "LinearOutput":
@@ -215,7 +218,8 @@ def _listed(names: Sequence[str]) -> str:
 class ForceInput:
     """One input: its name, its unit or "", its force (n_v,), and its index in the inputs u of the System, or -1.
 
-    prescribed (3, n_v) : pose, velocity and acceleration that a motion prescribes; 0.0 of others.
+    prescribed (3, n_v) : pose, velocity and acceleration that a motion prescribes; 0.0 of others. between : the frames
+    between which it acts; less than two of a force from outside.
     """
 
     name: str
@@ -223,6 +227,7 @@ class ForceInput:
     force: Floats
     component: int = -1
     prescribed: Floats | float = 0.0
+    between: frozenset[int] = NONE
 
 
 def inputs_of(point: LinearPoint, names: Sequence[str] | None, others: Sequence[str] = ()) -> list[ForceInput | str]:
@@ -235,7 +240,7 @@ def inputs_of(point: LinearPoint, names: Sequence[str] | None, others: Sequence[
 
     def of_batch(name: str) -> ForceInput:
         batch, k = components[name]
-        return ForceInput(name, point.input_unit(k), point.force_of(batch, k), k)
+        return ForceInput(name, point.input_unit(k), point.force_of(batch, k), k, between=_between(point, name))
 
     if names is None:
         return [*(of_batch(name) for name in components), *others]
@@ -260,7 +265,9 @@ def _forces(point: LinearPoint, name: str, others: list[str]) -> list[ForceInput
             labels = [f"{whole}.{each}" for each in columns.components] or [whole]
             each_one = zip(labels, columns.columns, strict=True)
             return [
-                ForceInput(label, columns.unit, force) for label, force in each_one if not component or label == name
+                ForceInput(label, columns.unit, force, between=_between(point, whole))
+                for label, force in each_one
+                if not component or label == name
             ]
     known = [*others, *_known(point, TakesForces, lambda item, layout: item.linear_forces(layout))]
     if "acceleration" in name:
@@ -268,6 +275,11 @@ def _forces(point: LinearPoint, name: str, others: list[str]) -> list[ForceInput
             f"input {name!r}: the acceleration of a base is an input of a model with held (--held), or truncated"
         )
     raise ModelError(f"input {name!r}: {_instead(point, name, known, 'input')}")
+
+
+def _between(point: LinearPoint, name: str) -> frozenset[int]:
+    """The frames between which the item of an input acts."""
+    return next((item.between(point.system.layout) for item, _ in _items(point, name)), NONE)
 
 
 def _columns(point: LinearPoint, name: str) -> ForceColumns | None:

@@ -164,3 +164,42 @@ def test_ties_to_points_in_space_are_loads():
     length = np.linalg.norm(way, axis=1)
     force = rotations.rotate_back(body.quaternion, (3.0 * (length - 0.2) / length)[:, None] * way)
     assert balance(results, "hub", HUB, J, force)[0] < TO_ROUNDING
+
+
+# Linear models
+
+INPUTS = (
+    "loads.motor.force", "loads.pull.force", "loads.push.force.factor", "joints.root.angle.force",
+    "bodies.hub.torque.y", "bodies.arm root.force.x", "thrusters.jet.level",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", INPUTS)
+def test_loads_of_linear_models(name):
+    """By an input at the root, or from outside, at a frequency: the hub at rest has no other terms."""
+    model = hub_at_rest()
+    roots = femb.simulate(model, duration=0.01, output_interval=0.01).appendages
+    points = {each: roots[each].point for each in roots}
+    outputs = [f"appendages.{each}.{word}" for each in points for word in ("force", "torque")]
+    outputs += ["bodies.hub.acceleration", "bodies.hub.angular_acceleration"]
+    G = femb.linearize_structure(model, inputs=[name], outputs=outputs, hub="hub").transfer(0.7j)[:, 0].reshape(-1, 3)
+    force = sum(G[2 * k] for k in range(len(points)))
+    torque = sum(G[2 * k + 1] + np.cross(point, G[2 * k]) for k, point in enumerate(points.values()))
+    torque = torque + (name == "bodies.hub.torque.y") * np.array([0.0, 1.0, 0.0])
+    np.testing.assert_allclose(force, HUB * G[-2], rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(torque, J @ G[-1], rtol=0.0, atol=1e-12)
+    assert np.abs(G[:-2]).max() > 0.01
+
+
+def hub_at_rest():
+    """An arm on a motor, with a jet and a load; and a pod on springs and a pull."""
+    ends = e.SpringEnd("hub", at=(0.1, 0.0, 0.3)), e.SpringEnd("pod", at=(0.0, 0.1, 0.0))
+    return armed(
+        MOTOR, e.JointSpringDamper("spring", "root", stiffness=2.0, damping=0.1, free=0.3),
+        e.Thruster("jet", 2.0, (1.0, 0.0, 0.3), body="arm root", at=(0.3, 0.2, 0.0)),
+        e.Load("push", body="arm root", force=(0.0, 1.0, 0.5), profile=Constant(0.0)),
+        e.RigidBody("pod", 2.0, 0.1, position=(0.0, 0.0, 2.0)), e.Pull("pull", *ends, force=0.0),
+        e.SpringDamper("strut", *ends, stiffness=5.0, damping=0.1),
+        e.TorsionSpringDamper("twist", e.SpringEnd("hub"), e.SpringEnd("pod"), axis=(0, 0, 1), stiffness=0.3),
+        spin=0.0,
+    )  # fmt: skip
