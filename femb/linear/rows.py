@@ -19,8 +19,9 @@ from functools import cached_property
 import numpy as np
 
 from femb.base.errors import ModelError
-from femb.base.types import Floats
+from femb.base.types import Floats, Sparse
 from femb.base.values import nearest
+from femb.elements.item import Item
 from femb.linear.chart import driven_inputs, driver_slopes
 from femb.numerics import rotations
 from femb.small_motions.channels import MOTION, ForceInput, LinearOutput, default_outputs, inputs_of, output, stacked
@@ -50,7 +51,8 @@ def through_multipliers(motion: EigenProblem, multipliers: Floats) -> Floats:
 
 
 def of_appendage(motion: EigenProblem, appendage: str, word: str, hub: str | None, loaded: bool) -> LinearOutput:
-    """The wrench on the root: forces from outside on the appendage less the rate of its momentum, -(M D)^T a + D^T F.
+    """The wrench on the root: forces from outside on the appendage less the rate of its momentum,
+    -(M D)^T a + D^T (F - C v - K p).
 
     Forces between the two, as of a motor, are part of the wrench themselves.
     """
@@ -76,10 +78,26 @@ def of_appendage(motion: EigenProblem, appendage: str, word: str, hub: str | Non
     for places, mass in motion.element_masses:
         own = np.any(inside[places] & (places >= 0), axis=1)
         np.add.at(momenta, places[own], mass[own] @ D[places[own]])
-    zero, on_forces = np.zeros((3, len(D))), np.where(inside[:, None], D, 0.0).T
+    on_forces = np.where(inside[:, None], D, 0.0).T
     names = tuple(f"{name}.{axis}" for axis in "xyz")
-    on = _held(without) if body is None else frozenset([root])
-    return LinearOutput(names, ROOT[word], zero, zero, -momenta.T, force=on_forces, within=on.union(part.frames))
+    within = frozenset(part.frames) | (_held(without) if body is None else {root})
+    damping, stiffness = (on_forces @ each for each in _from_outside(motion, within))
+    return LinearOutput(names, ROOT[word], -stiffness, -damping, -momenta.T, force=on_forces, within=within)
+
+
+def _from_outside(motion: EigenProblem, within: frozenset[int]) -> tuple[Sparse, Sparse]:
+    """Derivatives (n_v, n_v) by velocities and by the pose of forces from outside of these frames, with the signs of a
+    residual: as of air, and of ties to points in space."""
+    system, n = motion.system, motion.system.n_v
+
+    def inner(item: Item) -> bool:
+        on = item.between(system.layout)
+        return item.deforms or (len(on) > 1 and on <= within)
+
+    owners = zip(system.batches, system.items_of_batches, strict=True)
+    outer = system.evaluation.of([batch for batch, items in owners if not any(map(inner, items))])
+    damping, stiffness = outer.tangent(motion.u, motion.q, motion.v, motion.a)
+    return system.pattern.to_csc(damping)[:n, :n], system.pattern.to_csc(stiffness)[:n, :n]
 
 
 def _root(motion: EigenProblem, appendage: Appendage) -> int:

@@ -192,11 +192,13 @@ def test_loads_of_linear_models(name):
 
 
 def hub_at_rest():
-    """An arm on a motor, with a jet and a load; and a pod on springs and a pull."""
+    """An arm on a motor, with jet, load, air and a tie to a point in space; and a pod on springs and a pull."""
     ends = e.SpringEnd("hub", at=(0.1, 0.0, 0.3)), e.SpringEnd("pod", at=(0.0, 0.1, 0.0))
     return armed(
         MOTOR, e.JointSpringDamper("spring", "root", stiffness=2.0, damping=0.1, free=0.3),
         e.Thruster("jet", 2.0, (1.0, 0.0, 0.3), body="arm root", at=(0.3, 0.2, 0.0)),
+        e.Load("air", body="arm root", damping=0.5),
+        e.SpringDamper("tie", e.SpringEnd("arm root", at=(0.5, 0, 0)), e.SpringEnd(anchor=(3, 2, 0)), stiffness=4.0),
         e.Load("push", body="arm root", force=(0.0, 1.0, 0.5), profile=Constant(0.0)),
         e.RigidBody("pod", 2.0, 0.1, position=(0.0, 0.0, 2.0)), e.Pull("pull", *ends, force=0.0),
         e.SpringDamper("strut", *ends, stiffness=5.0, damping=0.1),
