@@ -20,6 +20,7 @@ from femb.base.progress import LoadProgress, Reporter, reporting
 from femb.base.types import Floats
 from femb.base.values import check_flag, names_of, number_problem, shown
 from femb.layout.layout import Station
+from femb.layout.symmetry import nullity
 from femb.model.model import Model
 from femb.recording.frames import Frames, unbalanced
 from femb.recording.recording import Recording
@@ -393,8 +394,13 @@ def _states(path: LoadPath, options: PathOptions) -> Iterator[Equilibrium]:
     for motion in statics.motions:
         if motion.free and not np.any(motion.omega):
             force = statics.forces(q, factor)[1]
-            net = -motion.system.rigid_velocities(q) @ np.where(motion.mask, force, 0.0) + 0.0
-            if largest_of(net) > max(LOOSE * largest_of(force), 1e-9):
+            rigid = np.where(motion.mask, motion.system.rigid_velocities(q), 0.0)
+            net = -rigid @ force + 0.0
+            u, v, _ = statics.state(q, factor)
+            held = statics.laws(u, q, v).stiffness.T @ rigid.T
+            sizes = np.linalg.norm(held, axis=1, keepdims=True)
+            loose = nullity(held[sizes[:, 0] > 0.0] / sizes[sizes > 0.0, None])
+            if largest_of(loose @ net) > max(LOOSE * largest_of(force), 1e-9):
                 raise SolveError(
                     f"the structure of {motion.labels!r} drifts: nothing holds it to the ground, and its loads at the "
                     f"load factor {factor:g} have a net force ({', '.join(f'{x:.3g}' for x in net[:3])}) N and moment "

@@ -61,10 +61,6 @@ class FreeLayout(MovingGround, CoupledLayout):
         super().__init__()
         self.held, self.coupled = held, coupled
 
-    def finish(self) -> None:
-        self.couplings += self.coupled
-        super().finish()
-
     def held_frames(self) -> list[int]:
         return [*self.grounded, *([] if self.held is None else [self.bodies[self.held]])]
 
@@ -162,9 +158,9 @@ class EigenProblem:
             if isinstance(batch, LowRankTangent) and (part := batch.low_rank_tangent(u, q, v)) is not None:
                 (few if batch.feeds_back else many).append(part)
         functions = LowRank.joined(few, free.n_v)
-        within, rest = _within(free, functions)
+        by_functions, rest = within(free, functions)
         if rest.rank and not layout.coupled:
-            layout = FreeLayout(layout.held, _coupled(free, functions))
+            layout = FreeLayout(layout.held, coupled(free, functions))
             free = System(system.model, assemble=None, layout=layout).with_discrete(free.discrete)
             return cls._about(system, free, layout, loaded, own_axes, states)
         unknown = without_derivatives(free, 0.0, q, v)
@@ -174,13 +170,13 @@ class EigenProblem:
                 f"modes: the state is not steady: {why}; leave out what does not turn with it, as weight across the "
                 "axis or springs of unlike stiffness, take femb.periodic, or start at rest"
             )
-        damping, stiffness = damping + within[0], stiffness + within[1]
+        damping, stiffness = damping + by_functions[0], stiffness + by_functions[1]
         low_rank = LowRank.joined([*many, rest], free.n_v)
         jacobian = np.zeros(free.pattern.size)
         free.constraint_set.jacobian(u, q, jacobian)
         free.constraint_set.constraint_tangent(u, q, v, multipliers, stiffness)
         mass, axes = free.mass_data(q).copy(), None
-        exact = ExactProducts(free, u, q, v, a, multipliers, mass, spinning or own_axes, functions=within)
+        exact = ExactProducts(free, u, q, v, a, multipliers, mass, spinning or own_axes, functions=by_functions)
         if spinning or own_axes:
             moving = mass, damping, stiffness, jacobian
             mass, damping, stiffness, jacobian, changes = in_own_axes(free, q, v, a, *moving)
@@ -444,7 +440,7 @@ class EigenProblem:
         return multiply(self.jacobian, whole)[self.system.n_v :]
 
 
-def _within(system: System, functions: LowRank) -> tuple[tuple[Floats, Floats], LowRank]:
+def within(system: System, functions: LowRank) -> tuple[tuple[Floats, Floats], LowRank]:
     """Damping and stiffness of functions of the state as block data, and what of them has no blocks."""
     data, outside = np.zeros((2, system.pattern.size)), np.zeros(functions.rank, dtype=bool)
     for k, (left, *by) in enumerate(zip(functions.left.T, functions.damping.T, functions.stiffness.T, strict=True)):
@@ -458,7 +454,7 @@ def _within(system: System, functions: LowRank) -> tuple[tuple[Floats, Floats], 
     return (data[0], data[1]), rest
 
 
-def _coupled(system: System, functions: LowRank) -> "list[Coupling]":
+def coupled(system: System, functions: LowRank) -> "list[Coupling]":
     """Frames and internal coordinates between which functions of the state act."""
     layout = system.layout
     found: list[Coupling] = []

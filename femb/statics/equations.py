@@ -14,8 +14,11 @@ from typing import ClassVar, Self, TypeVar
 import numpy as np
 
 from femb.base.types import Bools, Floats
+from femb.layout.element import LowRank
 from femb.layout.layout import Layout
+from femb.layout.protocols import LowRankTangent
 from femb.numerics.newton import LARGEST_ROTATION, Iteration, largest
+from femb.small_motions.eigenproblem import coupled, within
 from femb.small_motions.point import without_derivatives
 from femb.steppers.diagnosis import Repetition
 from femb.system.moving_ground import CoupledLayout
@@ -71,7 +74,12 @@ class StaticEquations:
     def __init__(self, system: System, time: float = 0.0, constant: Collection[str] = (WEIGHT,)) -> None:
         self.twin = system
         if system.n_c:
-            self.twin = System(system.model, assemble=True, layout=CoupledLayout()).with_discrete(system.discrete)
+            self.twin = self._with(CoupledLayout())
+        laws = self.laws(system.inputs_at(time, system.q0, system.v0), system.q0, system.v0)
+        if within(self.twin, laws)[1].rank:
+            layout = CoupledLayout()
+            layout.coupled = coupled(self.twin, laws)
+            self.twin = self._with(layout)
         self.motions, self.time, self.repetition = rigid_motions(self.twin), time, Repetition()
         # first-order states stay as they are at the start: they have no rows here
         self.states, self.values = self.twin.layout.first_order_v, system.v0[system.layout.first_order_v]
@@ -98,6 +106,20 @@ class StaticEquations:
             for input_, on in zip(self.twin.inputs, driven, strict=True)
         ]
         self.rates = np.concatenate([[], *rates]).astype(bool)
+
+    def _with(self, layout: Layout) -> System:
+        return System(self.twin.model, assemble=True, layout=layout).with_discrete(self.twin.discrete)
+
+    def laws(self, u: Floats, q: Floats, v: Floats) -> LowRank:
+        """The derivatives of continuous laws, which couple all that they read with all that they set."""
+        few = [each for each in self.twin.batches if isinstance(each, LowRankTangent) and each.feeds_back]
+        parts = [each.low_rank_tangent(u, q, v) for each in few]
+        return LowRank.joined([part for part in parts if part is not None], self.twin.n_v)
+
+    def of_laws(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats] | None:
+        """Damping and stiffness of continuous laws, block data; None where there are none."""
+        laws = self.laws(u, q, v)
+        return within(self.twin, laws)[0] if laws.rank else None
 
     @cached_property
     def weights(self) -> Floats:
@@ -205,6 +227,8 @@ class StaticEquations:
         system = self.twin if system is None else system
         u, v, a = state
         damping, stiffness = system.tangent(u, q, v, a)
+        if (of_laws := self.of_laws(u, q, v)) is not None:
+            damping, stiffness = damping + of_laws[0], stiffness + of_laws[1]
         if any(each.point is not None for each in self.motions):
             pattern = system.pattern
             V, A = changes_of_motions(self.motions, q)

@@ -113,7 +113,8 @@ def neutral_motions(
     u = twin.inputs_at(statics.time, q, still)
     motion = EigenProblem(
         twin, q, still, weights, none, stiffness, jacobian, np.zeros(twin.n_v, dtype=bool), None, u, still, multipliers,
-        LowRank.joined((), twin.n_v), ExactProducts(twin, u, q, still, still, multipliers, weights, False),
+        LowRank.joined((), twin.n_v),
+        ExactProducts(twin, u, q, still, still, multipliers, weights, False, functions=statics.of_laws(u, q, still)),
         loaded=not any(each.omega.any() for each in statics.motions) or None,
     )  # fmt: skip
     free = free_motions(motion)

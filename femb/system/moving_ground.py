@@ -7,11 +7,21 @@ from collections.abc import Sequence
 
 from femb.base.types import Floats
 from femb.layout.layout import Layout
+from femb.layout.numbering import Coupling
 from femb.system.system import System
 
 
 class CoupledLayout(Layout):
-    """A layout whose matrices have blocks between the frames that a joint couples, for the tangent of its reactions."""
+    """A layout whose matrices have blocks between the frames that a joint couples, for the tangent of its reactions.
+
+    coupled : further frames and internal coordinates, which functions of the state couple.
+    """
+
+    coupled: Sequence[Coupling] = ()
+
+    def finish(self) -> None:
+        self.couplings += self.coupled
+        super().finish()
 
     def add_rows(self, labels: Sequence[str], *frames: int) -> list[int]:
         """New equations of constraint between frames."""
