@@ -225,6 +225,10 @@ class Item(Brief):
         """Sentences on names of other items and their quantities that a model does not have, before it is laid out."""
         yield from ()
 
+    def beside_statics(self, time: float) -> str:
+        """Words for a part of it that acts at a time (s), and that equilibria leave out; empty for none."""
+        return ""
+
     def remarks(self, at: ModelAtStart) -> Iterator[str]:
         """Sentences on what would suit it better, in a model ``at`` its start."""
         yield from ()

@@ -152,6 +152,11 @@ class Thruster(AtPoint):
                 continue
             return
 
+    def beside_statics(self, time: float) -> str:
+        given = () if self.pulses is None else self.pulses.tolist()
+        on = any(start <= time < start + on_time for start, on_time in given)
+        return f"the thrust of thrusters.{self.name}, whose valve opens at the start" * on
+
     @property
     def changes_momenta(self) -> tuple[str, ...]:
         """Both."""

@@ -118,6 +118,11 @@ class Controller(Item):
             for word in ("phase", "delay"):
                 check.require(word, getattr(self, word) == 0.0, "but a continuous controller has none: give a period")
 
+    def beside_statics(self, time: float) -> str:
+        return (
+            f"the commands of controllers.{self.name}, which samples" if self.sets and self.period is not None else ""
+        )
+
     def remarks(self, at: ModelAtStart) -> Iterator[str]:
         """On samples that vibrations of beams are too fast for."""
         most = inf if self.period is None else 0.5 / self.period

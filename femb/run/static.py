@@ -18,7 +18,7 @@ from femb.base.errors import FembWarning, ModelError, SolveError
 from femb.base.html import table
 from femb.base.progress import LoadProgress, Reporter, reporting
 from femb.base.types import Floats
-from femb.base.values import check_flag, names_of, number_problem, shown
+from femb.base.values import check_flag, listed, names_of, number_problem, shown
 from femb.layout.layout import Station
 from femb.layout.symmetry import nullity
 from femb.model.model import Model
@@ -462,7 +462,7 @@ def notes(
 ) -> list[str]:
     """Notes on a path that was followed."""
     last, factor = states[-1], options.factor
-    said = moves_freely(path.statics.twin.layout, last.found.q, last.neutral)
+    said = [*path.statics.left_out, *moves_freely(path.statics.twin.layout, last.found.q, last.neutral)]
     follows = any(state.follows for state in states)
     if last.negative > 0 and not found and not follows:
         text = f"the equilibrium at the load factor {last.load:.6g} is unstable: {negative_stiffness(last.negative)}"
@@ -474,6 +474,8 @@ def notes(
                 f"and {high.load:.6g}, where it buckles: follow_mode (--follow-mode) goes on along the mode"
             )
         said.append(text)
+    if labels := path.statics.beyond(last.found.q)[0]:
+        said.append(f"the last state is beyond where {listed(labels)} snaps, which steps of the load do, others do not")
     if path.jumped:
         low, high = path.jumped[0]
         said.append(

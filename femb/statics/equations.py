@@ -14,6 +14,7 @@ from typing import ClassVar, Self, TypeVar
 import numpy as np
 
 from femb.base.types import Bools, Floats
+from femb.layout.discrete import DiscreteState
 from femb.layout.element import LowRank
 from femb.layout.layout import Layout
 from femb.layout.protocols import LowRankTangent
@@ -83,6 +84,8 @@ class StaticEquations:
         self.motions, self.time, self.repetition = rigid_motions(self.twin), time, Repetition()
         # first-order states stay as they are at the start: they have no rows here
         self.states, self.values = self.twin.layout.first_order_v, system.v0[system.layout.first_order_v]
+        beside = filter(None, (item.beside_statics(time) for item in system.model.items()))
+        self.left_out = [f"{text}: an equilibrium leaves it out" for text in beside]
         self.in_orbit = any(item.follows_origin for item in system.model.items())
         # functions of the state that the tangents of elements do not have
         self.functions = [each.label for each in self.twin.inputs if each.of_state and not each.differentiated]
@@ -130,6 +133,20 @@ class StaticEquations:
         """Count the turns of joints from an accepted state on, and ask functions of users for the same again."""
         self.twin = self.twin.at(q)
         self.repetition.check(self.twin, self.time, q, np.zeros(self.twin.n_v))
+
+    def beyond(self, q: Floats) -> tuple[list[str], DiscreteState]:
+        """Labels of what is beyond the place where it snaps at q (n_q,), and the discrete state after that, as in a
+        run."""
+        labels: list[str] = []
+        discrete, updates = self.twin.discrete, self.twin.layout.updates
+        snapping = [each for each in updates if each.crossing is not None and not each.rows]
+        state = self.twin.state(self.time, q, np.zeros(self.twin.n_v)) if snapping else None
+        for update in snapping:
+            if state is None or update.crossing is None or not update.watches(discrete):
+                continue
+            if update.crossing(discrete).value(self.time, state) > 0.0:
+                discrete, labels = update.changed(self.time, state, discrete), [*labels, update.label]
+        return labels, discrete
 
     def under(self, load: float) -> System:
         """The twin under its weight at a load factor."""

@@ -33,7 +33,9 @@ def in_equilibrium(system: System, held: str | None = None) -> System:
     """
     path, found = _balanced(system, held)
     state = path.judged(found)
-    said = [f"{text}; the start leaves it where it is" for text in moves_freely(system.layout, found.q, state.neutral)]
+    said = list(path.statics.left_out)
+    free = moves_freely(system.layout, found.q, state.neutral)
+    said += [f"{text}; the start leaves it where it is" for text in free]
     if state.negative > 0 and not state.follows:
         said.append(
             f"the start is an unstable equilibrium: {negative_stiffness(state.negative)}; the least disturbance moves "
@@ -113,16 +115,16 @@ def _balanced(system: System, held: str | None = None) -> tuple[LoadPath, Balanc
             found = in_load_steps(solved, start, 1.0, 0.25, SMALLEST_LOAD_STEP if system.n_u else 1.0)
         except SolveError:
             raise first from None
+    found = path.snapped(found)
     for motion in motions:
         motion.check(found.q, found.force)
     return path, found
 
 
 def _counted(system: System, path: LoadPath) -> System:
-    """The system with the turns of joints that the path counts."""
-    if not system.has_angles:
-        return system
-    return system.with_discrete(system.discrete.with_angles(path.statics.twin.discrete.angles))
+    """The system with the turns of joints that the path counts, and the springs that have snapped on it."""
+    discrete = path.statics.twin.discrete
+    return system if discrete is system.discrete else system.with_discrete(discrete)
 
 
 def _started(system: System, path: LoadPath, found: Balanced) -> tuple[Floats, Floats]:

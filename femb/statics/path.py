@@ -37,6 +37,7 @@ TOGETHER = 1.0 / 256.0  # the same: eigenvalues that change their sign in so sho
 SMALLEST = 1.0 / 512.0  # of a load step that fails
 FAR = 0.01  # rad, by which an equilibrium may turn a structure to a principal axis that typed numbers give
 SMALLEST_SPIN = 1.0 / 32.0  # the same of the rate of rotation
+MOST_SNAPS = 20  # at one load
 QUICK = 7  # iterations of a step on an arc after which the next one is as long
 MOST_STATES = 50  # states along an arc, in numbers of load steps
 FOLLOWING = 1e-9  # asymmetry of a stiffness, relative to its largest entry, above which loads follow the motion
@@ -340,12 +341,30 @@ class LoadPath:
                 return found
         return None
 
+    def snapped(self, found: Balanced) -> Balanced:
+        """The balance after springs beyond their thresholds have snapped; itself if there are none."""
+        for _ in range(MOST_SNAPS):
+            labels, discrete = self.statics.beyond(found.q)
+            if not labels:
+                return found
+            self.statics.twin = self.statics.twin.with_discrete(discrete)
+            before = replace(found, q=found.q.copy())
+            try:
+                found = self._step(before, found.load)
+            except SolveError as error:
+                other = self._shifted(before, found.load)
+                if other is None:
+                    raise error
+                found = other
+        raise SolveError(f"no equilibrium found to start from: {', '.join(labels)} snaps to and fro; none is between")
+
     def in_load_steps(self, factor: float, steps: int) -> Iterator[Equilibrium]:
         """Equilibria at equal steps of the load factor, that at zero first."""
         state = self.begin()
-        yield state
-        for k in range(1, steps + 1):
-            state = self.raised(state, factor * k / steps)
+        for k in range(steps + 1):
+            state = self.raised(state, factor * k / steps) if k else state
+            if (found := self.snapped(state.found)) is not state.found:
+                state = self.judged(found)
             yield state
 
     def in_displacements(self, station: Station, axis: int, last: float, steps: int) -> Iterator[Equilibrium]:

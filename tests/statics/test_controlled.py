@@ -1,4 +1,4 @@
-"""Equilibria with controllers: closed forms."""
+"""Equilibria with controllers, thrusters and springs that snap: closed forms, and what is left out is said."""
 
 import numpy as np
 import pytest
@@ -80,3 +80,51 @@ class TestContinuousLaws:
     def test_what_its_law_does_not_hold_drifts(self):
         with pytest.raises(femb.SolveError, match="'hub' drifts: nothing holds it"):
             femb.static(self.satellite(force=(1.0, 0.0, 0.0)))
+
+
+class TestLeftOut:
+    @pytest.mark.parametrize(
+        ("item", "said"),
+        [
+            (law(3.0, period=0.05), "the commands of controllers.law_arm, which samples: an equilibrium leaves it out"),
+            (
+                femb.Thruster("t", 1.0, (0.0, 1.0, 0.0), body="arm", at=(0.8, 0.0, 0.0), pulses=((0.0, 9.0),)),
+                "the thrust of thrusters.t, whose valve opens at the start: an equilibrium leaves it out",
+            ),
+        ],
+    )
+    def test_what_acts_beside_an_equilibrium_is_said(self, item, said):
+        model = of(*arm(), item)
+        assert said in femb.static(model, steps=1).message
+        with pytest.warns(femb.FembWarning, match=said):
+            femb.simulate(model, duration=0.1, output_interval=0.1, start="equilibrium")
+
+    def test_valves_that_open_later_and_continuous_laws_are_not(self):
+        later = femb.Thruster("t", 1.0, (0.0, 1.0, 0.0), body="arm", pulses=((1.0, 9.0),))
+        assert "leaves it out" not in femb.static(of(*arm(), later, law(1.0)), steps=1).message
+
+
+class TestSnaps:
+    def tape(self):
+        """Folds beyond 0.1 rad onto a curve of 0.02 N m + 0.05 N m/rad, beside a spring of 0.5 N m/rad."""
+        snap = femb.Snap(at=0.1, back=0.01, coordinates=(0.0, 2.0), forces=(0.02, 0.12))
+        tape = femb.JointCurve(
+            "tape", joint="arm_root", coordinates=(-0.1, 0.0, 0.1), forces=(-0.3, 0.0, 0.3), snaps=[snap],
+            interpolation="linear", damping=0.1,
+        )  # fmt: skip
+        return of(*arm(stiffness=0.5), tape, femb.Load("T", body="arm", torque=(0.0, 0.0, 0.4)), gravity=(0, 0, 0))
+
+    def test_a_spring_snaps_on_a_load_path_and_at_the_start(self):
+        results = femb.static(self.tape(), steps=6)
+        curve = results.springs["tape"].snapped
+        loads = 0.4 * results.load_factor
+        angles = np.where(loads > 0.35, (loads - 0.02) / 0.55, loads / 3.5)
+        np.testing.assert_array_equal(curve, loads > 0.35)
+        np.testing.assert_allclose(results.joints["arm_root"].coordinates[:, 0], angles, atol=1e-11)
+        started = femb.simulate(self.tape(), duration=1.0, output_interval=0.5, start="equilibrium")
+        np.testing.assert_allclose(started.joints["arm_root"].coordinates[:, 0], 0.38 / 0.55, atol=1e-9)
+        assert not started.events
+
+    def test_a_path_along_an_arc_says_where_it_is_beyond(self):
+        results = femb.static(self.tape(), steps=4, arc_length=True)
+        assert "beyond where springs.tape snaps" in results.message
