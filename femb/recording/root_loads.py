@@ -198,7 +198,7 @@ def _about(point: Floats, forces: Floats, touched: tuple[int, ...], q: Floats, l
 
 
 class _Links:
-    """What has no mass and acts between held frames and others: rows of constraints, and forces of items.
+    """Links without mass between held frames and others: rows of constraints, and forces of items.
 
     rows, items : by the frames at their other ends. Forces are those of the system's own batches, with all items of
     these: what acts within an appendage has no resultant there.
