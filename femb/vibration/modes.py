@@ -132,8 +132,9 @@ class Modes(Tabled):
         for k in np.flatnonzero(~self.without_oscillation).tolist():
             row = [str(k + 1), frequencies[k]]
             if self.whirl is not None:
-                seen = self.whirl.seen[k]
-                row += [] if not self.whirl.turning else [", ".join(f"{x:.{6 if len(seen) < 2 else 4}g}" for x in seen)]
+                seen = without_rounding(np.array(self.whirl.seen[k]), abs(self.whirl.speed) / (2.0 * np.pi))
+                shown = dict.fromkeys(f"{x:.{6 if len(seen) < 2 else 4}g}" for x in seen)
+                row += [", ".join(shown)] if self.whirl.turning else []
                 row += [self.whirl.senses[k] or "-"] + [f"{decrement[k]:.3g}"] * self.damped
             words = (self.motions[k], "nutation" if self.nutates[k] else "")
             most = f"{self.labels[k]}, {100.0 * shares[k]:.0f} % of the kinetic energy"

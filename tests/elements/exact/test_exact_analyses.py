@@ -1,5 +1,7 @@
 """Exact beams in all analyses and formulations: the commands on their cases, against closed forms and each other."""
 
+import re
+
 import numpy as np
 import pytest
 from checkout import ROOT
@@ -24,7 +26,7 @@ def lines_of(output, columns=(0, 1, 2)):
     """The numbers of all lines that begin with one."""
     found = []
     for line in output.splitlines():
-        words = line.split()
+        words = re.split(r"\s{2,}", line.strip())  # a column may list several numbers
         try:
             found.append([float(words[column]) for column in columns if column < len(words)])
         except ValueError:
