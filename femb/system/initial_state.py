@@ -145,25 +145,23 @@ def _check_branches(system: MotionEquations, q: Floats) -> None:
 
 
 def _check_drivers(system: MotionEquations, q: Floats, words: str) -> None:
-    """Raise ModelError where an angle is nearer to the second root of its driver's row, half a turn away, or is whole
-    turns away, which springs of the joint would see.
+    """Raise ModelError where an angle is half a turn from its driver's motion, the row's second root, or whole turns.
 
     words : a format of the message with the angle where the motion begins, the joint, and its angle.
     """
-    layout, problems = system.layout, []
+    layout, coordinates, problems = system.layout, system.coordinates_of_joints, []
     if not layout.drivers:
         return
-    coordinates = system.coordinates_of_joints
     values = coordinates.unwrapped(coordinates.motion(q[None], np.zeros((1, system.n_v)))[0][0], system.discrete.angles)
     for name, driver in layout.drivers.items():
         if driver.coordinate >= 0 and coordinates.is_angle[driver.coordinate]:
             wanted, value = driver.inputs[0].function(0.0)[0], values[driver.coordinate]
-            joint = f"joints.{system.model.drivers[name].joint}"
             turns = (
                 "begins at {0:.7g} rad, whole turns from the start of {1}, {2:.7g} rad: begin both at the same angle"
             )
             text = words if np.cos(value - wanted) <= 0.0 else turns if abs(value - wanted) > np.pi else ""
             if text:
+                joint = f"joints.{system.model.drivers[name].joint}"
                 problems.append(Problem(("drivers", name, "motion"), text.format(wanted, joint, value)))
     if problems:
         raise ModelError(*problems)
