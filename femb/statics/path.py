@@ -28,7 +28,7 @@ OF_BRANCH = 0.1  # of the longest step: the first one along the mode of a bifurc
 STRAIGHT = 0.1
 # Iterations of a load step to a state as stable: after more it is looked at whether it stays on the path, or, where
 # stability is not judged, it may have left it.
-SLOW, FAR_AWAY = 7, 12
+SLOW, FAR_AWAY = 10, 12
 # Halvings of a load step in which stability changes, and of the step: how near are the states on both sides of that.
 HALVINGS, NEXT = 6, 0.2
 STILL = 1e-8  # of the extent, or rad: what hardly moves does not go over to another path
