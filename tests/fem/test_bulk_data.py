@@ -343,29 +343,49 @@ def test_means_of_grids_are_interfaces_of_means(tmp_path):
     np.testing.assert_allclose(ties[5, [row[100][3], row[5][3]]], [1.0, -1.0], atol=1e-12)
 
 
+PBAR = "PBAR,5,1,1.-4,2.-9,6.-9,3.-9"
+
+
+def stiffened(path, *cards):
+    """A panel with bars along an edge, reduced."""
+    shell = "PSHELL,2,1,.01,1,,1"
+    return reduce_mesh(file_of(path, *grids(4, 2), *quads(4, 2, 2), shell, *cards, MATERIALS), [ROOT, "tip=5"], 8)
+
+
 def test_shells_and_bars_share_grids(tmp_path, as_shells):
-    """A stiffener of bars along the edge of a panel, offset from it, beside femb's own stiffener."""
-    stiff = [f"CBAR,{90 + k},5,{k},{k + 1},0.,0.,1.,,\n,,,0.,0.,-.02,0.,0.,-.02" for k in range(1, 5)]
-    pbar = "PBAR,5,1,1.-4,2.-9,6.-9,3.-9"
-    path = file_of(tmp_path / "p.bdf", *grids(4, 2), *quads(4, 2, 2), "PSHELL,2,1,.01,1,,1", *stiff, pbar, MATERIALS)
-    found = reduce_mesh(path, [ROOT, "tip=5"], 8)
+    """A stiffener of bars along the edge of a panel, on its surface, beside femb's own stiffener."""
+    found = stiffened(tmp_path / "p.bdf", *(f"CBAR,{90 + k},5,{k},{k + 1},0.,0.,1." for k in range(1, 5)), PBAR)
     model = femb.Model()
     model.add(femb.RigidBody("hub", mass=10.0, inertia=1.0))
     K = np.diag([E * 1e-4, METAL.shear_modulus * 3e-9, E * 6e-9, E * 2e-9])
     section = femb.Section(
         "s", stiffness_matrix=K, mass_per_length=0.27, inertia_per_length=(8e-9 * RHO, 6e-9 * RHO, 2e-9 * RHO)
     )
-    start = femb.Attachment("hub", at=(0.0, 0.0, -0.02), direction=(1.0, 0.0, 0.0), up=(0.0, 0.0, 1.0))
+    start = femb.Attachment("hub", direction=(1.0, 0.0, 0.0), up=(0.0, 0.0, 1.0))
     model.add(femb.ExactBeam("s", section, 1.0, 4, start=start))
     corners = [[0, 0, 0], [1, 0, 0], [1, 0.5, 0], [0, 0.5, 0]]
     attach = {"edge4": "hub", "edge1": {"beam": "s"}}
     wall = {"thickness": 0.01, "material": METAL}
     model.add(femb.Shell("p", (4, 2), corners, attach=attach, **wall))
     model.add(femb.RigidBody("tip", mass=1e-9, inertia=1e-12, position=(1.0, 0.0, 0.0)))
-    model.add(femb.Fixed("weld", femb.JointEnd(beam="s", node=-1), femb.JointEnd("tip", at=(0.0, 0.0, -0.02))))
+    model.add(femb.Fixed("weld", femb.JointEnd(beam="s", node=-1), femb.JointEnd("tip")))
     wanted = reduce_beams(model, "hub", {"tip": "bodies.tip"}, 8)
     same_stiffness(found, wanted)
     np.testing.assert_allclose(found.free[:6], wanted.free[:6], rtol=5e-4)
+
+
+def test_offsets_of_bars_are_rigid_elements(tmp_path, as_shells):
+    """Bars beside the surface of a panel, by their offsets and by grids of their own."""
+    offset = [f"CBAR,{90 + k},5,{k},{k + 1},0.,0.,1.,,\n,,,0.,0.,-.02,0.,0.,-.02" for k in range(1, 5)]
+    own = [f"GRID,{50 + k},,{0.25 * (k - 1)!r},0.,-.02" for k in range(1, 6)]
+    ties = [f"RBE2,{70 + k},{k},123456,{50 + k}" for k in range(1, 6)]
+    beside = [f"CBAR,{90 + k},5,{50 + k},{51 + k},0.,0.,1." for k in range(1, 5)]
+    found, wanted = (
+        stiffened(tmp_path / "a.bdf", *offset, PBAR),
+        stiffened(tmp_path / "b.bdf", *own, *ties, *beside, PBAR),
+    )
+    same_stiffness(found, wanted)
+    np.testing.assert_allclose(found.free[:6], wanted.free[:6], rtol=1e-8)
 
 
 def test_solids_have_the_materials_of_their_file(tmp_path):
