@@ -17,7 +17,6 @@ from femb.pictures.drawing import Panel
 from femb.pictures.subject import Rows, Subject, some
 from femb.pictures.words import ANGLES, DEGREES, LABELLED, XYZ, channels, words
 from femb.results.groups import BudgetResults
-from femb.results.loop_signals import loop_signals
 
 # Sheets of loads: root loads of appendages, section loads and stresses of beams over time.
 
@@ -229,6 +228,8 @@ def budget(subject: Subject) -> Rows:
 def loop(subject: Subject) -> Rows:
     """A row for each controller: reference, true error, what it reads, measured as steps and true dashed, its commands
     as steps, and what acts."""
+    from femb.results.loop_signals import loop_signals  # runs check figures, and draw them later
+
     rows: dict[str, list[Panel]] = {}
     signals = loop_signals(subject.results)
     true = {signal.path.rpartition("/")[0]: signal.values for signal in signals if signal.role == "true"}

@@ -161,8 +161,8 @@ def _check_drivers(system: MotionEquations, q: Floats, words: str) -> None:
             )
             text = words if np.cos(value - wanted) <= 0.0 else turns if abs(value - wanted) > np.pi else ""
             if text:
-                joint = f"joints.{system.model.drivers[name].joint}"
-                problems.append(Problem(("drivers", name, "motion"), text.format(wanted, joint, value)))
+                said = text.format(wanted, f"joints.{system.model.drivers[name].joint}", value)
+                problems.append(Problem(("drivers", name, "motion"), said))
     if problems:
         raise ModelError(*problems)
 
@@ -462,8 +462,7 @@ def start_velocities(system: MotionEquations, q: Floats) -> Floats:
     problems += _ground_problems(twists, component, layout)
     if problems:
         raise ModelError(*problems)
-    leader = _leader_of(twists, component, layout) if layout.rows else {}
-    v = layout.start_velocities()
+    leader, v = _leader_of(twists, component, layout) if layout.rows else {}, layout.start_velocities()
     alone = {motion.station.frame: twist for motion, twist in given if motion.alone}
     for k, frame in enumerate(layout.frames):
         twist, i = alone.get(k) or twists.get(leader.get(component[k], component[k])), layout.frame_v[k]
