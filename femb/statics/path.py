@@ -264,9 +264,11 @@ class LoadPath:
             self.jumped.append((before, state := jumped))
         except SolveError as error:
             shifted = self._shifted(before.found, load)
-            if shifted is None or (shaken := self.judged(shifted)).negative > before.negative:
+            if shifted is None:
                 raise error
-            if not self._stays(before, state := shaken):
+            # where it is not stable either, later steps may come to what is
+            state = self.judged(shifted)
+            if state.negative > before.negative or not self._stays(before, state):
                 self.jumped.append((before, state))
         # without its loads a mechanism may be anywhere, and Newton's iteration may go to an unstable equilibrium
         if before.load == 0.0 and state.negative > before.negative and self.statics.twin.n_c:
