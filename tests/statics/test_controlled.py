@@ -51,6 +51,20 @@ class TestContinuousLaws:
         started = femb.simulate(model, duration=0.5, output_interval=0.5, start="equilibrium")
         np.testing.assert_allclose(started.joints["arm_root"].coordinates[:, 0], wanted, atol=1e-9)
 
+    def test_a_gain_by_a_table_is_part_of_tangent_and_modes(self):
+        """The gain 2 + 4 |a| over the angle a that the law also reads."""
+        schedule = femb.GainSchedule(
+            over="joints.arm_root.angle", at=(-1.0, 0.0, 1.0), gains={"proportional": [6.0, 2.0, 6.0]}
+        )
+        model = of(*arm(), law(None, schedule=schedule))
+        wanted = brentq(lambda a: (4.0 + 4.0 * abs(a)) * a + 0.6 * np.cos(a), -1.0, 0.0)
+        results = femb.static(model, steps=2)
+        assert angle_of(results) == pytest.approx(wanted, abs=1e-11)
+        assert results.iterations.max() <= 6
+        stiffness = 4.0 + 8.0 * abs(wanted) - 0.6 * np.sin(wanted)
+        found = femb.modes(model, 1, start="equilibrium").frequencies[0]
+        assert found == pytest.approx(np.sqrt(stiffness / (0.04 + 1.5 * 0.4**2)) / (2.0 * np.pi), rel=1e-8)
+
     def test_laws_between_bodies_that_nothing_else_couples(self):
         """2 a = T - 3 b, 2 b = -3 a: a = -0.4 T, to which an iteration without the laws does not come."""
         items = [*arm(), *arm("other", (0.0, 3.0, 0.0)), law(3.0, reads="other"), law(3.0, sets="other")]
