@@ -239,7 +239,6 @@ def plot(
     by side. A beam's node is NAME[NODE].
     """
     from femb.pictures import figures
-    from femb.pictures.study import default_figure
 
     with reported():
         file, data = read_results(results)
@@ -247,11 +246,8 @@ def plot(
             rows = _listing(data)
             say(*(f"{title:22}{', '.join(names)}" for title, names in rows.items()), rows)
             return
-        if not what and data.method in figures.DRAWINGS:
-            what = (data.method,)
-        if not what and data.method == "sweep":
-            what = (default_figure(data),)
-        text = "_".join(what) or "overview"
+        what = what or (figures.default_of(data),)
+        text = "_".join(what)
         name = re.sub(r"[^\w.-]+", "_", text).strip("._")[:100] or "figure"
         target = out or file.with_name(f"{name}_over_time.png" if name in OF_COMMANDS else f"{name}.png")
         check_free(target, force)

@@ -12,14 +12,11 @@ from femb.base.errors import ModelError
 from femb.base.html import Brief
 from femb.base.types import Complexes, Floats
 from femb.base.values import nearest, numbers_of, shown
-from femb.numerics.linear_systems import singular_values
+from femb.numerics.linear_systems import NOTHING, ROTATIONS, singular_values
 from femb.results.array_file import Arrays, write_arrays
 
 # Of what responds: with more rounding digits are lost.
 LOST_PART = 1e-3
-# Rounding below this part of a response, in the unit of a rotation or translation by 1 m, is that of a zero.
-NOTHING = 1e-9
-ROTATIONS = {"rad": "m", "rad/s": "m/s", "rad/s2": "m/s2", "N m": "N"}
 
 
 @dataclass(frozen=True, eq=False)

@@ -136,6 +136,10 @@ IN_BAND, A_DECADE = 24, 60
 NARROW = 1e-4
 # Frequencies below this part of the largest are those of rigid motions.
 RIGID = 1e-7
+# Responses below this part of the largest of their kind, in which a rotation counts as a translation by 1 m, are zero
+# by symmetry; units of the same kind.
+NOTHING = 1e-9
+ROTATIONS = {"rad": "m", "rad/s": "m/s", "rad/s2": "m/s2", "N m": "N"}
 
 
 def singular_values(matrices: Complexes) -> Floats:

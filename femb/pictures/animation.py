@@ -73,7 +73,7 @@ def animate(
     sample = instants[:: max(1, len(instants) // MARGIN_INSTANTS)]
     corners = [face for k in sample for face, _ in drawn(k)]
     paths = [line @ camera[:2].T for line in end_paths(results, view, sorted(set(instants)))]
-    figure, axes, footer = page(corners, paths, camera, frame, dpi)
+    figure, axes, footer = page(corners, paths, camera, frame, dpi, results.title)
     solid = axes.add_collection(PolyCollection([], linewidths=0.7))
     clock = footer.text(WIDTH / 2, FOOTER / 2, "", fontsize=11, color=INK, ha="center", va="center")
     span = results.time[instants[-1]] - results.time[instants[0]]

@@ -97,8 +97,8 @@ def listed(figure: "Figure", axes: Any, title: str | None = None, where: str = "
 
 
 def coloured(axes: Any) -> None:
-    """Axes whose next curves have the colours of all figures."""
-    axes.set_prop_cycle(color=list(PALETTE))
+    """Axes whose next curves have the colours of all figures; curves beyond their number are dashed."""
+    axes.set_prop_cycle(color=PALETTE * len(LINES), linestyle=[style for style in LINES for _ in PALETTE])
 
 
 def styled(axes: Any) -> None:
@@ -222,38 +222,40 @@ def _keep_flat(axes: Any, values: Floats) -> None:
 
 # The page of a picture: a drawing with equal scales, and a footer with the axes and a scale bar.
 
-WIDTH, FOOTER = 9.0, 0.9  # inches
+WIDTH, HEADER, FOOTER = 9.0, 0.45, 0.9  # inches
 
 
 @dataclass(frozen=True)
 class Sheet:
     """The page: a drawing of a rectangle of the picture's plane, WIDTH inches wide, and a footer below it.
 
-    middle, span (2,) m: of the rectangle; ratio: height over width of the drawing; scale: inches per metre.
+    middle, span (2,) m: of the rectangle; ratio: height over width of the drawing; scale: inches per metre; header:
+    inches above it, for a title.
     """
 
     middle: Floats
     span: Floats
     ratio: float
     scale: float
+    header: float = 0.0
 
     @classmethod
-    def around(cls, points: Floats) -> Self:
+    def around(cls, points: Floats, header: float = 0.0) -> Self:
         """The sheet that shows points (k, 2) m with some margin."""
         low, high = points.min(axis=0), points.max(axis=0)
         span = np.maximum(1.08 * (high - low), 1e-9)
         ratio = float(np.clip(span[1] / span[0], 0.35, 1.0))
         scale = float(min(WIDTH / span[0], WIDTH * ratio / span[1]))
-        return cls(0.5 * (low + high), np.array([WIDTH, WIDTH * ratio]) / scale, ratio, scale)
+        return cls(0.5 * (low + high), np.array([WIDTH, WIDTH * ratio]) / scale, ratio, scale, header)
 
     @property
     def height(self) -> float:
-        """Height in inches, with the footer."""
-        return WIDTH * self.ratio + FOOTER
+        """Height in inches, with header and footer."""
+        return self.header + WIDTH * self.ratio + FOOTER
 
     def axes(self, figure: Any) -> Any:
         """Matplotlib axes of the drawing."""
-        return _sheet(figure, FOOTER / self.height, 1.0, self.middle, self.span)
+        return _sheet(figure, FOOTER / self.height, 1.0 - self.header / self.height, self.middle, self.span)
 
     def footer(self, figure: Any, camera: Floats, frame: str) -> Any:
         """Matplotlib axes in inches below the drawing, with the axes of the frame and a scale bar."""

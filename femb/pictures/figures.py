@@ -195,7 +195,8 @@ def figure(
     Parameters:
         results: a run with output times.
         what: content of the figure, one text or several below one another; None is ``"overview"``, of modes
-            ``"modes"``. The name of a quantity, see ``Results.names``; a figure of the case, a name in `FIGURES`,
+            ``"modes"``, of a linear model ``"bode"``. The name of a quantity, see ``Results.names``; a figure of the
+            case, a name in `FIGURES`,
             `DRAWINGS` or of `femb.pictures.words`, with ``" of ITEM, ITEM"`` for some items only, or the path of an
             array; see `femb.pictures.choice`. Of a study a name in `STUDY_FIGURES`, with ``" of OUTPUT, OUTPUT"`` for
             some outputs only; by default the one that shows its design.
@@ -229,10 +230,10 @@ def _drawn(
     if what is not None and not isinstance(what, str):
         what = names_of("what", what, ResultError)
     results = results_of(results)
-    if what is None and results.method in DRAWINGS:
-        what = results.method
+    if not what and what != "":
+        what = default_of(results)
     if results.method == METHOD:
-        word, names = split(what if isinstance(what, str) else (what or (default_figure(results),))[0])
+        word, names = split(what if isinstance(what, str) else what[0])
         if word not in STUDY_FIGURES:
             raise ResultError(f"no figure {word!r} of a study; there are: {', '.join(STUDY_FIGURES)}")
         return STUDY_FIGURES[word](results, names)
@@ -242,9 +243,7 @@ def _drawn(
     wanted = request(results, what, items, frame, times)
     shown_rows = rows(results, wanted)
     if not shown_rows:
-        raise ResultError(
-            f"these results have nothing to show in the figure {wanted.name!r}: {results!r}{_instead(results)}"
-        )
+        raise ResultError(f"these results have nothing to show in the figure {wanted.name!r}: {results!r}")
     short = len(wanted.name) <= LONGEST or len(wanted.what) == 1
     name = wanted.name if short else f"{wanted.what[0]} and {len(wanted.what) - 1} more"
     title = f"{_title(results)}: {name.replace('_', ' ')}"
@@ -276,11 +275,13 @@ def _moves(panel: Panel) -> bool:
     return panel.samples is not None or bool(np.any(panel.values))
 
 
-def _instead(results: Results) -> str:
-    """Advice for results that are no histories."""
-    if all(f"linear/{name}" in results.arrays for name in "ABCD"):
-        return f"; of a linear model ask for {' or '.join(RESPONSES)}: --what bode"
-    return ""
+def default_of(results: Results) -> str:
+    """The figure of results where none is asked for: of a run "overview"."""
+    if results.method == METHOD:
+        return default_figure(results)
+    if results.method in DRAWINGS:
+        return results.method
+    return RESPONSES[0] if "linear/A" in results.arrays else OVERVIEW[0]
 
 
 def _title(results: Results) -> str:

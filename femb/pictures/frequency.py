@@ -1,6 +1,7 @@
 """Figures over frequency: Bode, Nichols and singular-value plots, and power spectral densities."""
 
 import re
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -9,8 +10,8 @@ import numpy as np
 
 from femb.base.errors import ResultError
 from femb.base.types import Complexes, Floats
-from femb.numerics.linear_systems import continuous, resolving, singular_values, transfers
-from femb.pictures.drawing import PALETTE, coloured, listed, styled, titled
+from femb.numerics.linear_systems import NOTHING, ROTATIONS, singular_values, transfers
+from femb.pictures.drawing import INK, PALETTE, coloured, listed, styled, titled
 from femb.results.sweep import DAMPING, OF_MODES, Sweep
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ RESPONSES = ("bode", "nichols", "singular-values")
 """Figures of a linear model."""
 
 TWO = ("bode", "campbell and damping")  # figures of two axes, one below the other
-LINEAR = ("A", "B", "C", "D", "outputs", "inputs")
 # Curves that one figure can show with readable names.
 MOST = 12
 NO_UNITS: Mapping[str, str] = {}
@@ -34,8 +34,7 @@ LEAST_REVOLUTIONS = 3  # the passing of three blades
 ALIKE, POINTS = 2e-3, 400
 # Width of the name of a crossing, as a part of that of the axes.
 NAME_WIDTH = 0.12
-# Values below this part of a figure's largest are zero by symmetry.
-NOTHING = 1e-12
+WIDE = 150  # letters of a note
 
 
 def draw_response(
@@ -49,8 +48,8 @@ def draw_response(
 ) -> "Figure":
     """The figure of transfer matrices (f, p, m) at frequencies (f,) Hz; units : of inputs and outputs by name.
 
-    what : one of RESPONSES. title : of the model. Pairs of input and output that do not respond are left out, as are
-    those beyond the twelfth. Raises ResultError: an unknown figure, nothing to show.
+    what : one of RESPONSES. title : of the model. A line names pairs of input and output that do not respond; of more
+    than twelve others the strongest are drawn. Raises ResultError: an unknown figure, nothing to show.
     """
     if what not in RESPONSES:
         raise ResultError(f"no figure {what!r} of a linear model; there are: {', '.join(RESPONSES)}")
@@ -65,10 +64,15 @@ def draw_response(
         axes[0].set(xlabel="frequency (Hz)", ylabel="singular value (SI units)")
         return _finished(figure)
     size = np.max(np.abs(values), axis=0)
-    pairs = [(i, j) for j in range(len(inputs)) for i in range(len(outputs)) if size[i, j] > NOTHING * np.max(size)]
-    ratios = [ratio_of_units(units.get(outputs[i], ""), units.get(inputs[j], "")) for i, j in pairs[:MOST]]
+    part = beside_alike(size, outputs, inputs, units)
+    every = [(i, j) for j in range(len(inputs)) for i in range(len(outputs))]
+    pairs = [pair for pair in every if part[pair] > NOTHING]
+    names = {(i, j): outputs[i] if len(inputs) == 1 else f"{outputs[i]} by {inputs[j]}" for i, j in every}
+    zero = [names[pair] for pair in every if part[pair] <= NOTHING]
+    drawn = sorted(sorted(pairs, key=lambda pair: -part[pair])[:MOST], key=every.index)
+    ratios = [ratio_of_units(units.get(outputs[i], ""), units.get(inputs[j], "")) for i, j in drawn]
     alike = len(set(ratios)) == 1
-    for (i, j), ratio in zip(pairs[:MOST], ratios, strict=True):
+    for (i, j), ratio in zip(drawn, ratios, strict=True):
         curve, label = values[:, i, j], f"{outputs[i]} by {inputs[j]}" + ("" if alike or not ratio else f" ({ratio})")
         gain, phase = decibels(curve), phase_of(curve)
         if what == "bode":
@@ -82,8 +86,9 @@ def draw_response(
         axes[1].set(xlabel="frequency (Hz)", ylabel="phase (deg)")
     else:
         axes[0].set_xlabel("phase (deg)")
-    if len(pairs) > MOST:
-        axes[0].set_title(f"the first {MOST} of {len(pairs)} pairs of input and output", fontsize=9, loc="left")
+    notes = [f"the strongest {MOST} of {len(pairs)} pairs of output and input"] if len(pairs) > MOST else []
+    notes += [f"zero to rounding: {', '.join(zero[:MOST])}" + (", ..." if len(zero) > MOST else "")] if zero else []
+    axes[0].set_title(textwrap.fill("; ".join(notes), WIDE), fontsize=8, loc="left", color=INK)
     return _finished(figure)
 
 
@@ -92,27 +97,26 @@ def draw_linear(results: "Results", what: str) -> "Figure":
 
     Raises ResultError: results without one.
     """
-    missing = [name for name in LINEAR if f"linear/{name}" not in results.arrays]
-    if missing:
-        raise ResultError(
-            f"the figure {what!r} is of a linear model, which linear.h5 of femb linearize has: {results!r}"
-        )
-    A, B, C, D = (np.array(results.arrays[f"linear/{name}"], dtype=float) for name in LINEAR[:4])
-    outputs, inputs = ([str(name) for name in results.arrays[f"linear/{word}"]] for word in LINEAR[4:])
-    poles, dt = np.linalg.eigvals(A).astype(complex), results.arrays.get("linear/dt")
-    if dt is None:
-        frequencies = resolving(poles)
-    else:
-        found = continuous(poles, float(dt))
-        frequencies = resolving(found[np.isfinite(found)], last=0.5 / float(dt))
-    values = transfers(A, B, C, D, frequencies, None if dt is None else float(dt))
-    names = {"outputs": outputs, "inputs": inputs}
-    units = {
-        name: str(unit)
-        for word, each in names.items()
-        for name, unit in zip(each, results.arrays.get(f"linear/{word[:-1]}_units", ()), strict=False)
-    }
-    return draw_response(what, frequencies, values, outputs, inputs, units, results.title)
+    from femb.linear.state_space import StateSpace  # which draws its responses
+
+    space = StateSpace.of_results(results)
+    frequencies, of = space.resolving_frequencies(), space.in_form()  # A itself has rounding where motions are free
+    values = transfers(of.A, of.B, of.C, of.D, frequencies, space.dt)
+    return draw_response(what, frequencies, values, space.outputs, space.inputs, space.units, space.title)
+
+
+def beside_alike(
+    size: Floats, outputs: Sequence[str], inputs: Sequence[str], units: Mapping[str, str] = NO_UNITS
+) -> Floats:
+    """(p, m): the sizes of responses (p, m) as parts of the largest of their kind, where rotations count as
+    translations by 1 m; zero where all are."""
+    given, got = ([ROTATIONS.get(unit, unit) for unit in (units.get(name, "") for name in each)]
+                  for each in (inputs, outputs))  # fmt: skip
+    kinds = np.array([[f"{output} by {one}" for one in given] for output in got])
+    largest = np.zeros(size.shape)
+    for kind in np.unique(kinds):
+        largest[kinds == kind] = np.max(size[kinds == kind])
+    return np.divide(size, largest, out=np.zeros(size.shape), where=largest > 0.0)
 
 
 def ratio_of_units(output: str, given: str) -> str:
@@ -197,7 +201,9 @@ def _common(names: Sequence[str]) -> str:
     """One name for modes that move alike: of "mode 1, flap 1" and "mode 2, flap 2" it is "modes 1, 2, flap"."""
     if len(names) == 1:
         return names[0]
-    words = dict.fromkeys(re.sub(r" \d+$", "", name.partition(", ")[2]) for name in names)
+    words = dict.fromkeys(name.partition(", ")[2] for name in names)
+    if len(words) > 1:
+        words = dict.fromkeys(re.sub(r" \d+$", "", word) for word in words)
     return f"modes {', '.join(map(_number_of, names))}, {' or '.join(words)}"
 
 

@@ -16,7 +16,7 @@ from femb.base.types import Floats, Ints
 from femb.elements.beam.results import BeamResults
 from femb.elements.body.results import BodyResults
 from femb.pictures import fittings, geometry
-from femb.pictures.drawing import INK, WIDTH, Sheet, draw_triad, save, titled
+from femb.pictures.drawing import HEADER, INK, WIDTH, Sheet, draw_triad, save, titled
 from femb.pictures.parts import BeamSolid, BodySolid, FlexibleMesh, ShellSurface, flexible_meshes, shell_surfaces
 from femb.results.results import Results, results_of
 from femb.results.view import INERTIAL, View
@@ -86,7 +86,7 @@ def picture(
     faces = [face for drawn in of_instants for face, _ in drawn]
     colours = [colour for drawn in of_instants for _, colour in drawn]
 
-    figure, axes, footer = page(faces, paths, camera, frame, 150)
+    figure, axes, footer = page(faces, paths, camera, frame, 150, results.title)
     # Edges in the colour of the face close the gaps between neighbours.
     axes.add_collection(PolyCollection(faces, facecolors=colours, edgecolors=colours, linewidths=0.7))
     _draw_times(footer, results.instants(results.time[instants], ".3g"), shades)
@@ -94,14 +94,16 @@ def picture(
 
 
 def page(
-    faces: Sequence[Floats], paths: Sequence[Floats], camera: Floats, frame: str, dpi: int
+    faces: Sequence[Floats], paths: Sequence[Floats], camera: Floats, frame: str, dpi: int, title: str
 ) -> tuple[Any, Any, Any]:
-    """A matplotlib figure, its axes and its footer, that shows polygons (c, 2), not drawn yet, and paths (t, 2)."""
+    """A matplotlib figure, its axes and its footer, that shows polygons (c, 2), not drawn yet, and paths (t, 2); title
+    : of the model."""
     from matplotlib.collections import LineCollection
     from matplotlib.figure import Figure
 
-    sheet = Sheet.around(np.concatenate([*faces, *paths]))
+    sheet = Sheet.around(np.concatenate([*faces, *paths]), HEADER if title else 0.0)
     figure = Figure(figsize=(WIDTH, sheet.height), dpi=dpi)
+    titled(figure, title)
     axes = sheet.axes(figure)
     axes.add_collection(LineCollection(paths, colors=PATH_COLOUR, linewidths=0.8, linestyles=[(0, (4, 3))], zorder=0))
     return figure, axes, sheet.footer(figure, camera, frame)
@@ -242,7 +244,9 @@ def _normals(polygons: Floats) -> Floats:
 
 
 def end_paths(results: Results, view: View, instants: Sequence[int]) -> list[Floats]:
-    """(t, 3) paths of the beams' last nodes between the first and the last instant."""
+    """(t, 3) paths of the beams' last nodes between the first and the last instant; none from mode to mode."""
+    if results.counted == "mode":
+        return []
     between = slice(instants[0], instants[-1] + 1)
     return [view.points(between, beam.position[between, -1]) for beam in results.beams.values()]
 
@@ -270,7 +274,12 @@ COLUMNS, ROWS = 3, 4
 FIELD = 3.4  # inches: width of a field
 REST = (0.88, 0.90, 0.92)  # colour of the unloaded structure
 TRIAD = 0.22  # width of the axes in a field
-SIGHTS = ((-20.0, 25.0), (-90.0, 10.0), (-60.0, 65.0))  # azimuth and elevation, degrees, of other directions of sight
+SIGHTS = (
+    (-20.0, 25.0),
+    (-90.0, 10.0),
+    (-60.0, 65.0),
+    (-60.0, -30.0),
+)  # azimuth and elevation, degrees, of other directions of sight
 SEEN = 0.5  # part of a mode's squared motion that a direction of sight must show
 
 
@@ -278,7 +287,7 @@ def draw_modes(results: Results, *, azimuth: float = -60.0, elevation: float = 2
     """The figure of the first twelve modes of results of ``femb modes``, each with its axes.
 
     azimuth, elevation : as in `femb.pictures.picture.picture`, of modes that show well from there; others are seen from
-    the side, from the front or from above. Raises ResultError: results without modes.
+    the side, from the front, from above or from below. Raises ResultError: results without modes.
     """
     from matplotlib.collections import PolyCollection
     from matplotlib.figure import Figure
@@ -315,7 +324,8 @@ def draw_modes(results: Results, *, azimuth: float = -60.0, elevation: float = 2
         faces, colours = zip(*moved, strict=True)
         axes.add_collection(PolyCollection(faces, facecolors=colours, edgecolors=colours, linewidths=0.7))
         axes.set_title(_title(results, k), fontsize=9, color=INK)
-        corner = axes.inset_axes((1.0 - TRIAD, 0.0, TRIAD, TRIAD / ratio))
+        seen = (np.concatenate([*still, *faces]) - middle) / largest + 0.5
+        corner = axes.inset_axes(_free_corner(seen, np.array([TRIAD, min(TRIAD / ratio, 0.5)])))
         corner.set(xlim=(-1.5, 1.5), ylim=(-1.5, 1.5), aspect="equal")
         corner.set_axis_off()
         draw_triad(corner, np.zeros(2), camera, 1.0, 7)
@@ -325,12 +335,24 @@ def draw_modes(results: Results, *, azimuth: float = -60.0, elevation: float = 2
 
 def _sight(surfaces: Iterable[Surface], view: View, sights: Sequence[Floats], k: int) -> int:
     """Number of the first sight across which a mode moves enough, else of that across which it moves most."""
-    ways = np.concatenate([
-        view.points(k, each.points(k)) - view.points(0, each.points(0)) for each in surfaces
-    ])  # fmt: skip
-    shares = [float(np.sum((ways @ sight[:2].T) ** 2)) for sight in sights]
-    whole = float(np.sum(ways**2))
+    shares, whole = np.zeros(len(sights)), 0.0
+    for each in surfaces:
+        rest = view.points(0, each.points(0))
+        ways = view.points(k, each.points(k)) - rest
+        whole += float(np.sum(ways**2))
+        length = np.linalg.svd(rest - rest.mean(axis=0), full_matrices=False)[2][0]
+        for i, sight in enumerate(sights):
+            # what moves along a member, or is seen along it, does not show
+            along = sight[:2] @ length
+            shares[i] += float(np.sum((ways @ sight[:2].T @ np.array([-along[1], along[0]])) ** 2))
     return next((i for i, share in enumerate(shares) if share >= SEEN * whole), int(np.argmax(shares)))
+
+
+def _free_corner(points: Floats, size: Floats) -> tuple[float, float, float, float]:
+    """Place and size of the corner of a field that least of the points (k, 2) are in; parts of the field."""
+    places = [np.array([x, y]) for y in (0.0, 1.0 - size[1]) for x in (1.0 - size[0], 0.0)]
+    place = min(places, key=lambda each: int(np.sum(np.all((points > each) & (points < each + size), axis=1))))
+    return float(place[0]), float(place[1]), float(size[0]), float(size[1])
 
 
 def _title(results: Results, k: int) -> str:

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from femb.base.types import Bools, Complexes, Floats
+from femb.base.types import Complexes, Floats
 from femb.numerics import rotations
-from femb.numerics.linear_systems import RIGID
-from femb.pictures.frequency import ratio_of_units
+from femb.numerics.linear_systems import NOTHING, RIGID
+from femb.pictures.frequency import beside_alike, ratio_of_units
 from femb.reporting.packing import FINE, Packing
 from femb.results.results import Results
 
@@ -142,8 +142,6 @@ def number(value: Any) -> float | None:
 VALUES = 300_000  # numbers of all responses; outputs beyond are left out
 LISTED = 2000  # rows of a table
 SMALLEST = 1e-300
-# Responses below this part of the largest with the same unit are rounding.
-ROUNDING = 1e-10
 
 
 @dataclass(frozen=True)
@@ -175,7 +173,10 @@ class Frequency:
             [ratio_of_units(self.units.get(output, ""), self.units.get(given, "")) for given in self.inputs]
             for output in self.outputs[:count]
         ]
-        zero, strongest = _shown(np.abs(self.values[:, :count]), np.array(ratios, dtype=str))
+        size = np.abs(self.values[:, :count])
+        peaks = np.max(size, axis=0, initial=0.0, where=np.isfinite(size))
+        part = beside_alike(peaks, self.outputs[:count], self.inputs, self.units)
+        zero, strongest = part <= NOTHING, _strongest(part, peaks, np.array(ratios, dtype=str))
         kept = self.values[:, :count].reshape(len(self.frequencies), -1)
         size = np.where(zero.ravel(), 0.0, np.abs(kept))
         phase = np.degrees(np.unwrap(np.angle(kept), axis=0))
@@ -203,19 +204,14 @@ class Frequency:
         return found
 
 
-def _shown(size: Floats, ratios: np.ndarray) -> tuple[Bools, list[int]]:
-    """Which pairs (p, m) of output and input do not respond, and the one that responds most of those with the unit of
-    the first that responds; size (f, p, m) : of the responses."""
-    peaks = np.max(size, axis=0, initial=0.0, where=np.isfinite(size))
-    largest = np.zeros(peaks.shape)
-    for ratio in np.unique(ratios):
-        largest[ratios == ratio] = np.max(peaks[ratios == ratio])
-    zero = peaks <= ROUNDING * largest
-    if zero.all():
-        return zero, [0, 0]
-    first = ratios.ravel()[np.flatnonzero(~zero.ravel())[0]]
-    strongest = int(np.argmax(np.where(ratios == first, peaks, -1.0)))
-    return zero, [strongest // peaks.shape[1], strongest % peaks.shape[1]]
+def _strongest(part: Floats, peaks: Floats, ratios: np.ndarray) -> list[int]:
+    """The pair (p, m) of output and input that responds most of those with the unit of the first that responds."""
+    responding = part > NOTHING
+    if not responding.any():
+        return [0, 0]
+    first = ratios.ravel()[np.flatnonzero(responding.ravel())[0]]
+    strongest = int(np.argmax(np.where(responding & (ratios == first), peaks, -1.0)))
+    return [strongest // peaks.shape[1], strongest % peaks.shape[1]]
 
 
 def _poles(poles: Complexes) -> list[dict[str, Any]]:

@@ -359,8 +359,9 @@ class Results(ByQuantity):
         return "state" if self.method == "static" else "mode" if "modes/frequencies" in self.arrays else ""
 
     def instants(self, times: Iterable[float], form: str = "g") -> list[str]:
-        """Output times as words: "0.5 s", "state 3", "mode 2"; form : of a number of seconds."""
-        return [f"{self.counted} {time:g}" if self.counted else f"{time:{form}} s" for time in times]
+        """Output times as words: "0.5 s", "state 3", "mode 2", "unloaded"; form : of a number of seconds."""
+        counted = [f"{self.counted} {time:g}" if self.counted else f"{time:{form}} s" for time in times]
+        return ["unloaded" if words == "mode 0" else words for words in counted]
 
     @property
     def events(self) -> tuple[EventRecord, ...]:

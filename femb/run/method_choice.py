@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 RESOLVED = 2.0
 # Output times by which a run is judged that has fewer.
 OUTPUTS = 1000.0
+# Steps of radau in a period of the fastest vibration that is followed, at the tolerance STEP_RTOL: by measurement,
+# behind latches, within a factor of 2.5. Their length goes with the fourth root of the tolerance: the error estimate is
+# of order 3.
+STEPS, LEAST_STEPS, STEP_RTOL = 17.0, 8.0, 1e-6
 
 
 @dataclass(frozen=True)
@@ -118,3 +122,29 @@ def choose(facts: ModelFacts, run: Run) -> tuple[str, float | None, str]:
         )
         return "radau", None, f"rigid bodies, with {what}, too fast for explicit steps"
     return "rk", None, "rigid bodies, and no spring, damper or control that an explicit step has to follow"
+
+
+def steps_line(system: "System", run: Run, asked: Run) -> str:
+    """The steps that follow from clocks, or from what latches excite, and a filter that takes fewer; else empty.
+
+    run : with its method and filter; asked : as the user gave it. The steps of smooth motions follow from how they
+    go, and are not known before.
+    """
+    period = min((each.period for each in system.layout.updates if each.period is not None), default=inf)
+    if run.duration > period:
+        return f"steps {run.duration / period:,.0f} or more: one for each sample of {period:.6g} s"
+    if run.method != "radau" or run.filter is None or not system.layout.latches:
+        return ""
+
+    def steps(frequency: float) -> float:
+        each = max(LEAST_STEPS, STEPS * (STEP_RTOL / run.rtol) ** 0.25)
+        return float(f"{each * frequency * run.duration:.2g}")
+
+    line = f"steps some {steps(run.filter):,.0f} expected: what latches excite is followed up to {run.filter:.4g} Hz"
+    shown = 0.5 / asked.output_interval if asked.output_interval else inf
+    if shown < run.filter:
+        line += (
+            f"; run.filter = {shown:.4g}, the highest that {asked.output_interval:.3g} s between outputs show, gives "
+            f"{steps(shown):,.0f}"
+        )
+    return line

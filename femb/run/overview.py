@@ -262,7 +262,7 @@ def overview(model: Model, run: Run | None = None) -> Overview:
     """
     from femb.formulations import make_formulation
     from femb.run.memory import check_memory
-    from femb.run.method_choice import with_defaults
+    from femb.run.method_choice import steps_line, with_defaults
 
     system = system_of(model, run is not None and run.assembles)
     if run is not None and isinstance(run.start, StartState):
@@ -276,8 +276,9 @@ def overview(model: Model, run: Run | None = None) -> Overview:
     method: list[str] = []
     if run is not None:
         check_known(model, run.duration)
+        asked = run
         run, reason, of_output = with_defaults(system, run)
-        method = [line for line in (reason and f"method {reason}", of_output) if line]
+        method = [line for line in (reason and f"method {reason}", of_output, steps_line(system, run, asked)) if line]
         make_formulation(system, run.formulation)
         check_memory(system, run)
         if run.output.restricted:

@@ -145,8 +145,9 @@ class ModeSweep(Tabled):
 
     frequencies (v, k) Hz, damping (v, k) ratios : of k modes.
     assurance (v, k) : the criterion by which each was matched with the value before; 1 at the first.
-    labels (k,) : the item that moves most in each mode at the first value, and what it does; "flap 1" of blades, and
-    "forward 1" of a whirl, by the last value. from_ground (v, k) Hz : frequencies seen from the ground, of what turns,
+    labels (k,) : the item that moves most in each mode at the first value, of what turns at the last, and what it does:
+    "flap 1" of blades, of equal ones too, and "forward 1" of a whirl.
+    from_ground (v, k) Hz : frequencies seen from the ground, of what turns,
     NaN where there are several. critical : speeds at which one of these is once per revolution.
     parameter : its name. unit : of its values, "" where it is not known, rad/s where they are the rates of rotation:
     the figure is then a Campbell diagram.
@@ -326,7 +327,8 @@ def _from_ground(states: Sequence[Solution], count: int) -> tuple[Floats | None,
         np.abs(state.eigenvalues[:count].imag) / (2.0 * np.pi) if each is None else each.frequencies[:count]
         for state, each in zip(states, found, strict=True)
     ])  # fmt: skip
-    return seen, tuple(names_of_modes(last.motion, last.inertial, first.labels, last.whirl))
+    alike = multiple(last.eigenvalues)
+    return seen, tuple(names_of_modes(last.motion, last.inertial, last.labels, last.whirl, alike))
 
 
 def _critical(

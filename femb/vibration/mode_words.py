@@ -1,5 +1,6 @@
 """Words for modes: kind and direction of the motion, and of what turns the whirl as seen from the ground."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -115,20 +116,28 @@ class ItemMotion:
 
 
 def names_of_modes(
-    motion: EigenProblem, shapes: Complexes, labels: tuple[str, ...], whirl: "Whirl | None"
+    motion: EigenProblem,
+    shapes: Complexes,
+    labels: tuple[str, ...],
+    whirl: "Whirl | None",
+    alike: Sequence[NDArray[np.intp]] = (),
 ) -> list[str]:
-    """Names of modes for curves: "flap 1" of blades, "forward 1" of whirls, else as "beams.boom, bending along z"."""
+    """Names of modes for curves: "flap 1" of blades, "forward 1" of whirls, else as "beams.boom, bending along z".
+
+    alike : numbers of modes of equal frequencies, which have one name, as "flap 1" of three equal blades.
+    """
+    of = {int(k): int(group[0]) for group in alike for k in group}
     items = {f"{item.table}.{item.name}": item for item in motion.system.model.items()}
     names: list[str] = []
-    counts: dict[str, int] = {}
+    numbers: dict[tuple[str, int], int] = {}
     for k, (label, shape) in enumerate(zip(labels, shapes.T, strict=True)):
         found = ItemMotion(motion, items[label], shape) if label in items else None
         word = found.on_blade(whirl.axis) if found is not None and whirl is not None and whirl.turning else ""
         if not word and whirl is not None and whirl.senses[k] in ("forward", "backward"):
             word = whirl.senses[k]
         if word:
-            counts[word] = counts.get(word, 0) + 1
-            names.append(f"{word} {counts[word]}")
+            number = numbers.setdefault((word, of.get(k, k)), 1 + sum(each == word for each, _ in numbers))
+            names.append(f"{word} {number}")
         else:
             names.append(", ".join(filter(None, (label, found.words() if found is not None else ""))))
     return names

@@ -7,7 +7,7 @@ import pytest
 from scipy.linalg import eigh
 from scipy.optimize import brentq
 
-from femb import load_case, modes, simulate
+from femb import load_case, mode_sweep, modes, simulate
 from femb.cli import library
 
 HUB_HELD = {"held": "hub"}
@@ -75,6 +75,15 @@ def test_slopes_of_flap_and_lag_differ_by_one(starter):
     round_blade, speed = [f"sections.blade.{each}" for each in words], 20.0
     lag, flap = blade_modes(starter("rotor", *round_blade, f"bodies.hub.angular_velocity=[0, 0, {speed}]"))
     assert (2.0 * np.pi) ** 2 * (flap**2 - lag**2) / speed**2 == pytest.approx(1.0, rel=1e-5)
+
+
+def test_modes_of_equal_blades_have_one_name(starter):
+    """Of three modes of one frequency any mix is a mode; each is named by the blade that moves most in it."""
+    swept = mode_sweep(
+        lambda speed: starter("rotor", f"bodies.hub.angular_velocity.2={speed}").model,
+        [0.0, 10.0, 20.0], 6, held="hub", start="equilibrium",
+    )  # fmt: skip
+    assert swept.labels == ("flap 1",) * 3 + ("lag 1",) * 3
 
 
 def test_the_booms_of_the_satellite(starter):

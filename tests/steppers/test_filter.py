@@ -27,6 +27,7 @@ from femb.elements import (
 )
 from femb.formulations import make_formulation
 from femb.run.method_choice import with_method
+from femb.run.overview import overview
 from femb.steppers.low_pass import LowPass
 from femb.steppers.radau import Radau
 from femb.system.system import System
@@ -161,6 +162,17 @@ def test_what_a_latch_excites_above_the_frequency_is_gone(method, rtol, steps):
     assert np.abs(audit.angular_momentum).max() < 1e-2 * rtol
     assert np.abs(audit.linear_momentum).max() < 1e-2 * rtol
     assert statistics["steps"] < steps
+
+
+@pytest.mark.parametrize(("frequency", "rtol"), [(20.0, 1e-6), (60.0, 1e-4), slow((20.0, 1e-8)), slow((150.0, 1e-6))])
+def test_check_says_how_many_steps_a_latch_takes(frequency, rtol):
+    """Within the factor of 2.5 that is stated, and how many a filter takes at what the output can show."""
+    model, options = antennas(), {"duration": 1.0, "output_interval": 0.01, "filter": frequency, "rtol": rtol}
+    taken = simulate(model, method="radau", **options).statistics["steps"]
+    line = next(line for line in overview(model, Run(method="radau", **options)).lines if line.startswith("steps"))
+    expected = float(line.split()[2].replace(",", ""))
+    assert taken / 2.5 < expected < 2.5 * taken
+    assert ("run.filter = 50, the highest that 0.01 s between outputs show" in line) == (frequency > 50.0)
 
 
 def test_the_time_up_to_which_vibrations_are_damped_is_part_of_a_checkpoint():

@@ -10,8 +10,9 @@ from femb import Attachment, Beam, Model, RigidBody
 from femb.base.errors import ModelError, ResultError
 from femb.export.catalogue import export_vtu
 from femb.pictures.figures import plot
-from femb.pictures.picture import draw_modes
+from femb.pictures.picture import SIGHTS, Surface, _sight, camera_axes, draw_modes
 from femb.results.results import Results
+from femb.results.view import INERTIAL, View
 from femb.vibration.modes import modes
 
 
@@ -67,7 +68,7 @@ def test_displacements_count_from_the_state_about_which_it_vibrates(satellite, t
 
 
 def test_pictures_of_modes_and_states_count_them(satellite):
-    assert satellite.results().instants([0.0, 3.0]) == ["mode 0", "mode 3"]
+    assert satellite.results().instants([0.0, 3.0]) == ["unloaded", "mode 3"]
     assert satellite.motion.one_period(1).instants([0.25]) == ["0.25 s"]
     assert Results({"time": np.arange(2.0)}, {}, {"": {"method": "static"}}).instants([1.0]) == ["state 1"]
 
@@ -94,6 +95,21 @@ def test_the_file_has_modes_and_shapes(satellite, tmp_path):
     ]
     assert plot(satellite.results(), tmp_path / "named.png", "modes").exists()
     refuses("have no modes: give those of femb modes", draw_modes, Results({"time": np.zeros(1)}), error=ResultError)
+
+
+@pytest.mark.parametrize("across", ["y_axis", "z_axis", "between"])
+def test_a_mode_is_drawn_from_where_it_shows(across):
+    """A boom along x that bends along any direction deflects across its own line in the picture, by a part."""
+    angle = {"y_axis": 0.0, "z_axis": 0.5 * np.pi, "between": -0.25 * np.pi}[across]
+    way = np.array([0.0, np.cos(angle), np.sin(angle)])
+    points = np.array([[[x, 0.0, 0.0] for x in np.linspace(0.0, 5.0, 9)]] * 2)
+    points[1] += np.linspace(0.0, 1.0, 9)[:, None] ** 2 * way
+    view = View.of(Results({"time": np.arange(2.0)}), INERTIAL)
+    sights = [camera_axes(*each) for each in ((-60.0, 25.0), *SIGHTS)]
+    sight = sights[_sight([Surface(lambda k: points[k], [], ("", ""))], view, sights, 1)][:2]
+    along, moved = sight @ (1.0, 0.0, 0.0), sight @ way
+    assert abs(along[0] * moved[1] - along[1] * moved[0]) > 0.6
+    assert np.linalg.norm(along) > 0.7
 
 
 @pytest.mark.slow

@@ -60,13 +60,16 @@ def is_being_written(path: Path) -> bool:
 
 def find_results(path: Path) -> Path:
     """The result file of a path: the file itself, or of a folder the finished ``results.h5``, or else the file of the
-    unfinished or killed run."""
+    unfinished or killed run, or else its only .h5, as of modes or a linear model."""
     with _naming(path):
         if not path.is_dir():
             return path
+        others = sorted(path.glob("*.h5"))
     file = path / "results.h5"
     part = part_of(file)
-    return part if part.exists() and not is_finished(file) else file
+    if part.exists() and not is_finished(file):
+        return part
+    return others[0] if len(others) == 1 else file
 
 
 def opened(path: Path) -> OpenFile:
