@@ -10,7 +10,7 @@ import numpy as np
 
 from femb.base.errors import ResultError
 from femb.base.types import Complexes, Floats
-from femb.numerics.linear_systems import NOTHING, ROTATIONS, singular_values, transfers
+from femb.numerics.linear_systems import NOTHING, ROTATIONS, continuous, resolving, singular_values, transfers
 from femb.pictures.drawing import INK, PALETTE, coloured, listed, styled, titled
 from femb.results.sweep import DAMPING, OF_MODES, Sweep
 
@@ -23,6 +23,7 @@ RESPONSES = ("bode", "nichols", "singular-values")
 """Figures of a linear model."""
 
 TWO = ("bode", "campbell and damping")  # figures of two axes, one below the other
+LINEAR = ("A", "B", "C", "D", "outputs", "inputs")
 # Curves that one figure can show with readable names.
 MOST = 12
 NO_UNITS: Mapping[str, str] = {}
@@ -97,12 +98,26 @@ def draw_linear(results: "Results", what: str) -> "Figure":
 
     Raises ResultError: results without one.
     """
-    from femb.linear.state_space import StateSpace  # which draws its responses
-
-    space = StateSpace.of_results(results)
-    frequencies, of = space.resolving_frequencies(), space.in_form()  # A itself has rounding where motions are free
-    values = transfers(of.A, of.B, of.C, of.D, frequencies, space.dt)
-    return draw_response(what, frequencies, values, space.outputs, space.inputs, space.units, space.title)
+    arrays = {path.removeprefix("linear/"): array for path, array in results.arrays.items()}
+    if missing := [name for name in LINEAR if name not in arrays]:
+        raise ResultError(
+            f"the figure {what!r} is of a linear model, which linear.h5 of femb linearize has: {results!r}, without "
+            f"linear/{missing[0]}"
+        )
+    # in modes, where there are: A itself has rounding where motions are free
+    A, B, C = (np.array(arrays.get(f"form_{name}", arrays[name]), dtype=float) for name in "ABC")
+    names = {word: [str(name) for name in arrays[word]] for word in LINEAR[4:]}
+    poles, dt = np.linalg.eigvals(A).astype(complex), float(arrays["dt"]) if "dt" in arrays else None
+    found = poles if dt is None else continuous(poles, dt)
+    frequencies = resolving(found[np.isfinite(found)], last=None if dt is None else 0.5 / dt)
+    values = transfers(A, B, C, np.array(arrays["D"], dtype=float), frequencies, dt)
+    units = {
+        name: str(unit)
+        for word, each in names.items()
+        for name, unit in zip(each, arrays.get(f"{word[:-1]}_units", ()), strict=False)
+    }
+    title = "".join(map(str, arrays.get("title", ())))
+    return draw_response(what, frequencies, values, names["outputs"], names["inputs"], units, title)
 
 
 def beside_alike(
