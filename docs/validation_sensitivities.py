@@ -20,6 +20,21 @@ import femb
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 from oracles import two_panels
+from validation_sensitivity_cases import (
+    BAR,
+    BLADE,
+    FREE,
+    HUB,
+    PANEL,
+    PENDULUM,
+    RAIL,
+    ROOT,
+    ROTOR,
+    SAMPLED,
+    SECTION,
+    STOP,
+    attitude_loop,
+)  # fmt: skip
 
 INDEPENDENT = "independent program"
 
@@ -81,128 +96,6 @@ def _entry(*keys: str, **words: Any) -> dict[str, Any]:
 def _end(of: str, **words: Any) -> dict[str, Any]:
     return {"kind": "final", "of": of, **words}
 
-
-RUN = """
-[run]
-duration = {}
-output_interval = {}
-method = "radau"
-rtol = 1e-10
-"""
-
-PANEL = """
-[bodies.hub]
-mass = 120.0
-inertia = [20.0, 20.0, 25.0]
-[bodies.panel]
-mass = 6.0
-inertia = [1.04, 1.04, 1.04]
-[joints.hinge]
-kind = "revolute"
-first = { body = "hub", at = [0.5, 0.5, 0.0], axis = [0, 0, -1] }
-second = { body = "panel", at = [-0.6, 0.0, 0.0], axis = [0, 0, -1] }
-start = 1.5707963267948966
-[springs.drive]
-kind = "joint"
-joint = "hinge"
-stiffness = 0.1
-damping = 0.05
-free = -2.0
-[latches.lock]
-joint = "hinge"
-at = 0.0
-direction = -1
-""" + RUN.format(8.0, 4.0)
-
-PENDULUM = """
-gravity = [0.0, 0.0, -9.81]
-[bodies.bob]
-mass = 2.0
-inertia = [0.05, 0.05, 0.05]
-[joints.pin]
-kind = "revolute"
-first = { body = "ground", axis = [0, -1, 0] }
-second = { body = "bob", at = [0.0, 0.0, 0.8], axis = [0, -1, 0] }
-start = 1.0
-""" + RUN.format(10.0, 2.0)
-
-RAIL = """
-[bodies.cart]
-mass = 10.0
-inertia = [1.0, 1.0, 1.0]
-[bodies.load]
-mass = 2.0
-inertia = [1.0, 1.0, 1.0]
-[joints.track]
-kind = "prismatic"
-first = { body = "ground", axis = [1, 0, 0] }
-second = { body = "cart", axis = [1, 0, 0] }
-[joints.slide]
-kind = "prismatic"
-first = { body = "cart", axis = [1, 0, 0] }
-second = { body = "load", axis = [1, 0, 0] }
-[springs.coil]
-kind = "joint"
-joint = "slide"
-stiffness = 50.0
-damping = 0.4
-[loads.push]
-body = "cart"
-force = [3.0, 0.0, 0.0]
-profile = { shape = "step", duration = 1.7 }
-""" + RUN.format(5.0, 5.0)
-
-SLIDE = """
-[bodies.block]
-mass = {}
-inertia = [1.0, 1.0, 1.0]
-[joints.slide]
-kind = "prismatic"
-first = {{ body = "ground", axis = [1, 0, 0] }}
-second = {{ body = "block", axis = [1, 0, 0] }}
-start = {}
-rates = {}
-"""
-
-STOP = (
-    SLIDE.format(2.0, 0.0, 0.5)
-    + """
-[springs.bumper]
-kind = "stops"
-joint = "slide"
-upper = 0.1
-stiffness = 2e4
-exponent = 1.5
-"""
-    + RUN.format(1.0, 1.0)
-)
-
-SAMPLED = (
-    SLIDE.format(5.0, 0.02, 0.0)
-    + """
-[loads.push]
-kind = "motor"
-joint = "slide"
-force = 0.0
-[controllers.hold]
-kind = "pd"
-input = "joints.slide.stroke"
-rate = "joints.slide.stroke rate"
-proportional = 8.0
-derivative = 10.0
-period = 0.1
-delay = 0.1
-outputs = ["loads.push.force"]
-"""
-    + RUN.format(3.05, 3.05)
-)
-
-FREE = """
-[bodies.body]
-mass = 1.0
-inertia = [10.0, 7.0, 12.0]
-angular_velocity = [0.3, -0.5, 0.2]
-""" + RUN.format(10.0, 10.0)
 
 MOTIONS = {
     "free body": Table(
@@ -306,108 +199,6 @@ MOTIONS = {
 }  # fmt: skip
 """Runs in time. The signs of the arm and of gravity are those of their entries."""
 
-SECTION = """
-[sections.s]
-axial_stiffness = 1e7
-torsional_stiffness = 200.0
-bending_stiffness = [200.0, 20000.0]
-mass_per_length = 1.0
-inertia_per_length = [2e-3, 1e-3, 1e-3]
-[beams.b]
-section = "s"
-length = 4.0
-elements = {}
-start = {{ body = "{}", direction = [{}] }}
-[loads.tip]
-beam = "b"
-force = [0.0, 0.0, {}]
-"""
-ROOT = """
-[bodies.root]
-mass = 0.001
-inertia = 1e-6
-position = [0, 0, 0]
-[joints.root]
-kind = "revolute"
-first = {{ body = "ground", at = [0, 0, 0], axis = [0, 1, 0] }}
-second = {{ body = "root", at = [0, 0, 0], axis = [0, 1, 0] }}
-[springs.root]
-kind = "joint"
-joint = "root"
-stiffness = {}
-"""
-BAR = (
-    ROOT.format(300.0)
-    + """
-[bodies.tip]
-mass = 0.001
-inertia = 1e-6
-position = [0, 0, 2.0]
-[joints.slide]
-kind = "prismatic"
-first = { body = "root", at = [0, 0, 2.0], axis = [0, 0, 1] }
-second = { body = "tip", axis = [0, 0, 1] }
-[springs.axial]
-kind = "joint"
-joint = "slide"
-stiffness = 1000.0
-[loads.tip]
-body = "tip"
-force = [0.0, 0.0, -1.0]
-"""
-)
-HUB = """
-[sections.s]
-axial_stiffness = 1e9
-torsional_stiffness = 1e7
-bending_stiffness = [1e7, 4000.0]
-mass_per_length = 2.0
-inertia_per_length = [2e-8, 1e-8, 1e-8]
-[bodies.hub]
-mass = 100.0
-inertia = [300.0, 300.0, 300.0]
-position = [0, 0, 0]
-[joints.hub]
-kind = "revolute"
-first = { body = "ground", axis = [0, 0, 1] }
-second = { body = "hub", axis = [0, 0, 1] }
-[beams.left]
-section = "s"
-length = 10.0
-elements = 12
-start = { body = "hub", at = [-1, 0, 0], direction = [-1, 0, 0] }
-[beams.right]
-section = "s"
-length = 10.0
-elements = 12
-start = { body = "hub", at = [1, 0, 0], direction = [1, 0, 0] }
-"""
-BLADE = """
-[bodies.hub]
-mass = 1.0
-inertia = 1.0
-angular_velocity = [0, 0, 1.5]
-position = [0, 0, 0]
-[bodies.blade]
-mass = 6.0
-angular_velocity = [0, 0, 1.5]
-inertia = [0.32, 0.72, 1.04]
-[joints.shaft]
-kind = "revolute"
-first = { body = "ground", at = [0, 0, 0], axis = [0, 0, 1] }
-second = { body = "hub", at = [0, 0, 0], axis = [0, 0, 1] }
-[joints.flap]
-kind = "revolute"
-first = { body = "hub", at = [0.8, 0, 0], axis = [0, 1, 0] }
-second = { body = "blade", at = [-1.2, 0, 0], axis = [0, 1, 0] }
-[springs.flap]
-kind = "joint"
-joint = "flap"
-stiffness = 40.0
-[drivers.spin]
-joint = "shaft"
-motion = { shape = "polynomial", coefficients = [0.0, 1.5] }
-"""
 OF_BLADE = {
     "k": _entry("springs.flap.stiffness"),
     "rate": _entry(
@@ -424,6 +215,12 @@ HELD = {f"mode {k}, hub held": {"kind": "natural_frequency", "mode": k, "held": 
 OF_PANELS = tomllib.loads(two_panels.PARAMETERS)["parameters"]
 BY_PANELS = np.array([np.multiply(row, two_panels.LENGTHS.get(by, 1.0)) for by, row in two_panels.DERIVATIVES.items()])
 PANELS = partial(Table, two_panels.CASE)
+OF_LAW = {
+    name: _entry(*(f"controllers.law.{key}.0.{k}" for key in "BD"), relative=True)
+    for k, name in enumerate(("K_p", "K_d"))
+} | {"k": _entry("springs.left.stiffness", "springs.right.stiffness"), "I": _entry("bodies.hub.inertia.0")}
+LOOP = partial(Table, attitude_loop(), by=OF_LAW, tolerance=1e-8)
+PAIR = {"forward": 0.695, "backward": 0.456}
 
 STATES = {
     "two panels on a hub": PANELS(
@@ -510,8 +307,38 @@ STATES = {
         1e-4,
         source=CLOSED,
     ),
+    "phase margin of a loop with a delay": LOOP(
+        {"phase": {"kind": "phase_margin"}},
+        wanted={
+            "phase": [1.10855849374, -7.09898242e-3 * 46.65, 1.44405816e-3 * 435.4, 3.26544956e-6, -1.40968129e-4],
+        },
+        factor=np.pi / 180.0,
+    ),
+    "margins of a loop with a delay": LOOP(
+        {"gain": {"kind": "gain_margin"}, "delay": {"kind": "delay_margin"}},
+        wanted={
+            "gain": [10.53446944201, -1.11294963e-3 * 46.65, -0.0240756783 * 435.4, -3.92443834e-4, 0.0359013327],
+            "delay": [0.2437237721508, -1.03015232e-4 * 46.65, -1.54480539e-4 * 435.4, -8.61495786e-5, 5.96656199e-4],
+        },
+    ),
+    "gyroscopic pair": Table(
+        ROTOR,
+        {name: {"kind": "pole", "part": "frequency", "frequency": near} for name, near in PAIR.items()},
+        {
+            "A": _entry("bodies.rotor.inertia.0", "bodies.rotor.inertia.1"),
+            "h": _entry("wheels.spin.speed"),
+            "k": _entry("springs.pivot.stiffness.0", "springs.pivot.stiffness.1"),
+        },
+        {
+            "forward": [4.3642080737, -0.658730479, 0.150939292, 0.0345857232],
+            "backward": [2.8642080737, -0.283730479, -0.0990607076, 0.0345857232],
+        },
+        1e-8,
+        factor=2.0 * np.pi,
+        source=CLOSED,
+    ),
 }  # fmt: skip
-"""Modes, critical loads and equilibria. Lengths that are factors have derivatives by these."""
+"""Modes, critical loads, equilibria and loops. Lengths and gains that are factors have derivatives by these."""
 
 
 def twice_per_revolution() -> list[Row]:

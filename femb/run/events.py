@@ -193,17 +193,42 @@ def _losses(system: System, u: Floats, q: Floats, v_before: Floats, v_after: Flo
 # The summary of a run besides its output.
 
 
+@dataclass(frozen=True, eq=False)
+class Change:
+    """Updates at a time t (s) of a run, and the state of its formulation before them.
+
+    zero : the event whose zero it is, in the step before; None at an instant, and after a step. same : as in
+    ``switched``.
+    """
+
+    t: float
+    form: Formulation
+    q: Floats
+    v: Floats
+    work: Floats
+    updates: Sequence[Update]
+    zero: "Event | None" = None
+    same: float = 0.0
+
+
 @dataclass
 class RunSummary:
     """Summary of a run: its events in order, the terminal event that stopped it, and a warning for the user.
 
-    samples : what updates with a clock have recorded, the values of one sample after the other by path.
+    samples : what updates with a clock have recorded, the values of one sample after the other by path. changes : where
+    updates are noted with the state before them, if at all.
     """
 
     events: list[EventRecord]
     stopped_by: str | None = None
     warning: str = ""
     samples: dict[str, list[Any]] = field(default_factory=dict)
+    changes: "list[Change] | None" = None
+
+    def note(self, change: "Change") -> None:
+        """Note updates, where they are wanted."""
+        if self.changes is not None and change.updates:
+            self.changes.append(change)
 
     def add_samples(self, values: Mapping[str, Any]) -> None:
         """Add the arrays (k, ...) of k samples by path."""
@@ -296,6 +321,7 @@ def switch(
     with located(t):
         # removes the gaps of the interpolation, whose energy is no loss of a latch
         q, v = form.projected(form.inputs_at(t, q[0], v[0]), q[0], v[0])
+        summary.note(Change(t, form, q, v, work[0], updates, stops[0].event))
         energy = kinetic_energy(form, q, v)
         after = switched(form, updates, t, q, v)
     for update, loss in zip(updates, after.losses, strict=True):
@@ -330,6 +356,7 @@ def updated(
     jumps : whether an input may jump there. same : s, instants that differ by less are one. bound : kernels of some.
     """
     t, before = stepper.t, form.system.discrete
+    summary.note(Change(t, form, stepper.q, stepper.v, stepper.work, updates, same=same))
     with located(t):
         after = switched(form, updates, t, stepper.q, stepper.v, same, bound)
         stepper.form = after.form

@@ -17,7 +17,7 @@ from femb.results.results import Results
 from femb.run.method_choice import with_defaults
 from femb.run.start import started
 from femb.run.tangents import RunTangents
-from femb.run.time_loop import RunSummary, integrate
+from femb.run.time_loop import SAME_INSTANT, RunSummary, integrate
 from femb.steppers import make_stepper
 from femb.steppers.contract import StepperState
 from femb.steppers.radau import Radau, SolvedStep
@@ -28,6 +28,10 @@ from femb.vibration.completion import system_of
 
 # Of a run with tangents, Newton's iteration goes on to this part of its tolerance: they are those of solved equations.
 RECORDED = 1e-3
+
+# Part of the difference to steps of twice the length that those of order 3 leave, to which stiff parts reduce methods;
+# and of their number, above which these are too few.
+OF_COARSE, MOSTLY = 1.0 / 7.0, 0.75
 
 # Times of data beyond so many times the duration of a run may be in milliseconds.
 IN_MS = 100.0
@@ -71,7 +75,8 @@ class RecordedRun:
             self.run = toward(started(system, self.run), self.run, self.times, ()).run
         self._record, self._solved = StepRecord(), list[SolvedStep]()
         self.times = self.times if self._given else self.run.output_times()
-        self.results = self._motion(system, self.run, self._noted, self.times)
+        self._summary, self._system = RunSummary([], changes=[]), started(system, self.run)
+        self.results = self._motion(system, self.run, self._noted, self.times, self._summary)
 
     def of(self, model: Model, halved: bool = False, duration: float | None = None) -> Results:
         """The results of the same steps, or of their halves, in another model, up to another duration (s).
@@ -82,27 +87,34 @@ class RecordedRun:
         run = replace(run, step=0.5 * run.step) if halved and run.step else run
         steps = self._record.halved() if halved else self._record.steps
         times = self.times if self._given else run.output_times()
-        return self._again(system_of(model, run.assembles), run, steps, [], times)
+        return self._again(system_of(model, run.assembles), run, steps, [], times, RunSummary([]))
 
     def tangents(self, times: Floats) -> RunTangents | None:
         """The derivatives of the run at output times (s); None of methods and models that have no tangents."""
-        steps = self._solved
-        contiguous = all(one.step.end == other.step.start for one, other in pairwise(steps))
+        steps, same = self._solved, SAME_INSTANT * self.run.duration
+        zeros = {each.t for each in self._summary.changes or () if each.zero is not None}
+        contiguous = all(
+            abs(one.step.end - other.step.start) <= same or other.step.start in zeros for one, other in pairwise(steps)
+        )
         if not steps or not contiguous or len({id(each.step.form.system.solver) for each in steps}) > 1:
             return None
-        return RunTangents(steps, self.run, times)
+        return RunTangents(self._system, steps, self._summary, self.run, times)
 
-    def coarse(self, times: Floats) -> RunTangents:
-        """``tangents`` of a run with every two steps in one. Raises ReplayError, SolveError."""
-        solved: list[SolvedStep] = []
+    def by_other_steps(self, times: Floats) -> tuple[RunTangents, float]:
+        """``tangents`` of a run with every two steps in one, or, where updates are between most, with halves of them;
+        and the part of the difference to those that is the error. Raises ReplayError, SolveError."""
+        solved, summary = list[SolvedStep](), RunSummary([], changes=[])
         run = replace(self.run, output=replace(self.run.output, motion_only=True), output_interval=self.run.duration)
-        system = self._solved[0].step.form.system
-        self._again(system, run, self._record.doubled(), solved, run.output_times())
-        return RunTangents(solved, self.run, times)
+        steps, part = self._record.doubled(), OF_COARSE
+        if len(steps) > MOSTLY * len(self._record.steps):
+            steps, part = self._record.halved(), 1.0
+        self._again(self._system, run, steps, solved, run.output_times(), summary)
+        return RunTangents(self._system, solved, summary, self.run, times), part
 
     def _again(
-        self, system: System, run: Run, steps: list[TakenStep], solved: list[SolvedStep], times: Floats
-    ) -> Results:
+        self, system: System, run: Run, steps: list[TakenStep], solved: list[SolvedStep], times: Floats,
+        summary: RunSummary,
+    ) -> Results:  # fmt: skip
         given = GivenSteps(steps)
 
         def attach(stepper: StepperState) -> None:
@@ -111,7 +123,7 @@ class RecordedRun:
             if isinstance(stepper, Radau):
                 stepper.solved = solved
 
-        results = self._motion(system, run, attach, times)
+        results = self._motion(system, run, attach, times, summary)
         if steps:
             given.finish()
         return results
@@ -123,8 +135,9 @@ class RecordedRun:
             stepper.solved = self._solved
             stepper.tolerance *= RECORDED
 
-    def _motion(self, system: System, run: Run, attach: Callable[[StepperState], None], times: Floats) -> Results:
-        summary = RunSummary([])
+    def _motion(
+        self, system: System, run: Run, attach: Callable[[StepperState], None], times: Floats, summary: RunSummary
+    ) -> Results:
         form = make_formulation(started(system, run), run.formulation)
         with one_blas_thread(), Recording(system, run.method, None, "", run.output) as recording:
             stepper = make_stepper(form, run)

@@ -2,10 +2,12 @@
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
+from femb.base.errors import FembError
 from femb.base.options import Run
 from femb.base.types import Floats
 from femb.model.model import Model
@@ -14,11 +16,13 @@ from femb.recording.frames import output_frames
 from femb.recording.instants import step_instants
 from femb.recording.recording import Recording
 from femb.results.results import Results
+from femb.run.events import RunSummary
+from femb.run.jumps import ChangeBeside
 from femb.run.start import started
 from femb.steppers.dense import HermiteStep
 from femb.steppers.radau import SolvedStep
-from femb.steppers.radau_tangent import RadauTangent, StepChanges, at_stages
-from femb.system.pair import SystemPair
+from femb.steppers.radau_tangent import End, RadauTangent, StepChanges, at_stages
+from femb.system.pair import SystemPair, moved
 from femb.system.system import System
 from femb.vibration.completion import system_of
 
@@ -27,26 +31,51 @@ SAMPLES = 8
 
 
 class RunTangents:
-    """The derivatives of a run, whose ``steps`` these are, at output times (s).
+    """The derivatives of a run of a system, whose ``steps`` these are, at output times (s).
 
-    Those by all parameters are found when the first is asked for.
+    summary : of the run, with its updates of discrete states. Those by all parameters are found when the first is asked
+    for.
     """
 
-    def __init__(self, steps: Sequence[SolvedStep], run: Run, times: Floats) -> None:
-        self.steps, self.run, self.times = steps, run, times
-        self.system: System = steps[0].step.form.system
+    def __init__(
+        self, system: System, steps: Sequence[SolvedStep], summary: RunSummary, run: Run, times: Floats
+    ) -> None:
+        self.system, self.steps, self.run, self.times = system, steps, run, times
+        self._arrays = summary.arrays()
         starts = [each.step.start for each in steps]
         self.begins = bool(times[0] <= starts[0])
         inside = times[self.begins :]
         numbers = [min(bisect_left(starts, t) - 1, len(steps) - 1) for t in inside.tolist()]
         self.inside = {k: inside[np.array(numbers) == k] for k in dict.fromkeys(numbers)}
         self._tangent, self._columns = RadauTangent(steps), list[Column]()
+        # updates by the number of the step after them, and the discrete state of the first output
+        self._changes: dict[int, list[ChangeBeside]] = {}
+        self._begins_in = steps[0].step.form.system.discrete
+        changes = summary.changes or []
+        for k, each in enumerate(changes):
+            number = bisect_left(starts, each.t)
+            if number == len(steps) or each.t > times[-1]:
+                break
+            last = changes[k + 1] if k + 1 < len(changes) and changes[k + 1].t == each.t else None
+            after = last or steps[number].step
+            state = (last.q, last.v) if last else steps[number].step.state0[:2]
+            if not self._changes and any(update.order >= 0 for update in each.updates):
+                self._begins_in = each.form.system.discrete
+            self._changes.setdefault(number, []).append(
+                ChangeBeside(each, steps[number - 1] if number else None, after.form.system, state)
+            )
         self._nominal: Results | None = None
+
+    @property
+    def jumps(self) -> bool:
+        """Whether updates of discrete states, whose instants may move, are on the way."""
+        return bool(self._changes)
 
     def nominal(self) -> Results:
         """The results of the run at these times."""
         if self._nominal is None:
-            self._nominal = self._results(self.system, {k: self.steps[k].step for k in self.inside})
+            steps = {k: self.steps[k].step for k in self.inside}
+            self._nominal = self._results(self.system.with_discrete(self._begins_in), steps, self._arrays)
         return self._nominal
 
     def add(self, models: tuple[Model, Model], places: tuple[float, float]) -> "Column":
@@ -64,15 +93,47 @@ class RunTangents:
     def find(self) -> None:
         """Find the derivatives by all parameters that were added."""
         waiting, self._columns = self._columns, []
-        found = self._tangent.along([each.pair for each in waiting], list(self.inside))
+        summaries = [(RunSummary([]), RunSummary([])) for _ in waiting]
+        begins = [each.pair.discrete for each in waiting]
+
+        def jump(
+            number: int, pairs: Sequence[SystemPair], end: End, steps: list[StepChanges]
+        ) -> tuple[Sequence[SystemPair], End]:
+            for change in self._changes[number]:
+                if number == 0 and change.change.form.system.discrete is self._begins_in:
+                    begins[:] = [pair.discrete for pair in pairs]
+                found = []
+                for j, (column, pair) in enumerate(zip(waiting, pairs, strict=True)):
+                    try:
+                        found.append(change.over(pair, end, j, steps[j] if steps else None, summaries[j]))
+                    except FembError as problem:
+                        column.problem = column.problem or problem
+                        found.append((pair, *(np.zeros(len(x)) for x in (end[0], end[1], end[3][j]))))
+                pairs = [each[0] for each in found]
+                q, v, work = (np.ascontiguousarray(np.array(x).T) for x in list(zip(*found, strict=True))[1:])
+                end = q, v, end[2], np.ascontiguousarray(work.T), end[4]
+            return pairs, end
+
+        wanted = {*self.inside, *(k - 1 for k, each in self._changes.items() if each[0].change.zero is not None)}
+        jumps = {k: partial(jump, k) for k in self._changes}
+        found = self._tangent.along([each.pair for each in waiting], wanted, jumps)
         for j, column in enumerate(waiting):
-            column.changes = {k: each[j] for k, each in found.items()}
+            column.changes = {k: each[j] for k, each in found.items() if k in self.inside}
+            column.begins = begins[j]
+            for path, one in (summaries[j][0].arrays() if column.problem is None else {}).items():
+                column.arrays[path] = (one - summaries[j][1].arrays()[path]) / column.pair.distance
 
-    def moved(self, changes: dict[int, StepChanges], system: System, place: float) -> Results:
+    def moved(self, column: "Column", system: System, place: float) -> Results:
         """The results of the linear change of the motion, in the system there."""
-        return self._results(system, {k: each.of(self.steps[k], system, place) for k, each in changes.items()})
+        arrays = dict(self._arrays)
+        for path, change in column.arrays.items():
+            # those after the last instant that is wanted are not known
+            arrays[path] = arrays[path].copy()
+            arrays[path][: len(change)] += place * change
+        steps = {k: each.of(self.steps[k], system, place) for k, each in (column.changes or {}).items()}
+        return self._results(system.with_discrete(moved(self._begins_in, column.begins, place)), steps, arrays)
 
-    def _results(self, system: System, steps: dict[int, HermiteStep]) -> Results:
+    def _results(self, system: System, steps: dict[int, HermiteStep], arrays: dict[str, Floats]) -> Results:
         output, q, v = self.run.output, system.q0, system.v0
         with one_blas_thread(), Recording(system, self.run.method, None, "", output) as recording:
             if self.begins:
@@ -80,6 +141,7 @@ class RunTangents:
                 recording.add(output_frames(system, self.times[:1], q[None], v[None], work, output.motion_only))
             for k, times in self.inside.items():
                 recording.add(step_instants(steps[k].form, steps[k], times))
+            recording.arrays = dict(arrays)
         return recording.results()
 
 
@@ -88,13 +150,17 @@ class Column:
     """The motions beside the value of a parameter.
 
     linear : whether the equations are linear in it. changes : derivatives of steps by their number, once they are
-    found.
+    found. begins, arrays : those of the discrete state of the first output, and of events and samples. problem :
+    why there are none.
     """
 
     of: RunTangents
     pair: SystemPair
     linear: bool
     changes: dict[int, StepChanges] | None = None
+    begins: dict[str, Floats] = field(default_factory=dict)
+    arrays: dict[str, Floats] = field(default_factory=dict)
+    problem: FembError | None = None
 
     @property
     def turn(self) -> float:
@@ -111,6 +177,8 @@ class Column:
         """The results of a model, by its place beside the value."""
         if self.changes is None:
             self.of.find()
+        if self.problem is not None:
+            raise self.problem
         known = dict(zip(self.pair.places, self.pair.sides, strict=True))
         system = known[place] if place in known else self.of.system_of(model)
-        return self.of.moved(self.changes or {}, system, place)
+        return self.of.moved(self, system, place)

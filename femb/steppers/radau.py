@@ -251,7 +251,7 @@ class Radau(RadauEquations):
         system = self.form.system
         if self.form is not system or self._low_pass or isinstance(self.statistics, BookedStatistics):
             return False
-        if system.layout.updates or system.inputs_of_state or system.has_gaps or system.singular_batches:
+        if system.inputs_of_state or system.has_gaps or system.singular_batches:
             return False
         return not system.pattern.net and not any(isinstance(batch, LowRankTangent) for batch in system.batches)
 

@@ -9,8 +9,9 @@ difference of two systems at the stages. Ends of steps are projected on the cons
 Source: docs/theory/sensitivities.md, section 4.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -25,7 +26,7 @@ from femb.steppers.radau import FROM_ZERO, Radau, SolvedStep
 from femb.steppers.radau_kernels import INVERSE, T_INVERSE, A, C, T, shift_matrices
 from femb.steppers.radau_tangent_kernels import project_end, reaction_blocks, solve_stages
 from femb.system.block_lu import Factorisation, LinearSolver
-from femb.system.pair import SystemPair
+from femb.system.pair import SystemPair, moved
 from femb.system.system import System
 
 # Last correction of the stages, and gaps of constraints, relative to the velocities; and most corrections of each.
@@ -45,7 +46,7 @@ class StepChanges:
     """Derivatives of a step by one parameter.
 
     q, v, a, work (2, .) : of its ends. power (n_w,) : at its start. stages (3, n_v), powers (3, n_w) : accelerations
-    and powers at its stages.
+    and powers at its stages. discrete : of the discrete states by name.
     """
 
     q: Floats
@@ -55,11 +56,12 @@ class StepChanges:
     power: Floats
     stages: Floats
     powers: Floats
+    discrete: dict[str, Floats]
 
     def of(self, step: SolvedStep, system: System, part: float) -> HermiteStep:
         """The step moved by ``part`` of the parameter, in the system there."""
         base = step.step
-        form = system.with_discrete(system.discrete.with_angles(base.form.system.discrete.angles))
+        form = system.with_discrete(moved(base.form.system.discrete, self.discrete, part))
         q, v, a, work = (
             np.array([base.state0[k], base.state1[k]]) + part * change
             for k, change in enumerate((self.q, self.v, self.a, self.work))
@@ -74,6 +76,10 @@ class StepChanges:
         nodes = instants, np.array([a[0], *(np.array(accelerations[1:]) + part * self.stages)])
         ends = (q[0], v[0], a[0], work[0], start), (q[1], v[1], a[1], work[1], known[2])
         return HermiteStep(form, base.start, base.end, *ends, (inside, known[:2]), nodes)
+
+
+Jump: TypeAlias = Callable[[Sequence[SystemPair], End, list[StepChanges]], tuple[Sequence[SystemPair], End]]
+"""See ``RadauTangent.along``."""
 
 
 class RadauTangent:
@@ -126,8 +132,14 @@ class RadauTangent:
             Bound(reaction_blocks, rows, frames, constraints.index, constraints.data, *arrays),
         ]
 
-    def along(self, pairs: Sequence[SystemPair], wanted: Sequence[int]) -> dict[int, list[StepChanges]]:
-        """The derivatives of the steps with the numbers ``wanted``, by the parameter of each pair."""
+    def along(
+        self, pairs: Sequence[SystemPair], wanted: Collection[int], jumps: Mapping[int, Jump]
+    ) -> dict[int, list[StepChanges]]:
+        """The derivatives of the steps with the numbers ``wanted``, by the parameter of each pair.
+
+        jumps : by the number of the step after them, what carries pairs and the end of the step before, whose
+        derivatives it takes where they are wanted, over updates of discrete states.
+        """
         found: dict[int, list[StepChanges]] = {}
         system, count, last = self.system, len(pairs), max(wanted, default=-1)
         starts = [pair.start for pair in pairs] if pairs else []
@@ -137,8 +149,11 @@ class RadauTangent:
         end: End = q, v, np.zeros_like(v), *np.zeros((2, count, system.budget.size))
         Z, L = np.zeros((3, *v.shape)), np.zeros((3, system.n_c, count))
         length, portion = 1.0, max(1, NUMBERS // (3 * count * (3 * system.n_v + system.n_c + system.n_q)))
-        for first in range(0, last + 1, portion):
-            steps = self.steps[first : min(first + portion, last + 1)]
+        limits = sorted({*range(0, last + 1, portion), *(k for k in jumps if k <= last), last + 1})
+        for first, after in pairwise(limits):
+            steps = self.steps[first:after]
+            if first in jumps:
+                pairs, end = jumps[first](pairs, end, found.get(first - 1, []))
             part = _Portion(pairs, steps)
             for k, step in enumerate(steps):
                 if step.begins:
@@ -228,8 +243,10 @@ class _Portion:
         if step.begins:
             a = np.stack([np.einsum("i,ijk", FROM_ZERO[0], self.V[k] - v[0]) / step.length, a[1]])
         return [
-            StepChanges(q[..., j], v[..., j], a[..., j], work[:, j], power[0, j], K[..., j], powers[:, j])
-            for j in range(len(self.pairs))
+            StepChanges(
+                q[..., j], v[..., j], a[..., j], work[:, j], power[0, j], K[..., j], powers[:, j], pair.discrete
+            )
+            for j, pair in enumerate(self.pairs)
         ]
 
 

@@ -68,7 +68,9 @@ class StepRecord:
         alone = False
         for one in self.steps:
             before = found[-1] if alone else None
-            if before is None or before.end == before.limit or before.passing is not None:
+            # a step with an event inside ends after the start of the next
+            whole = before is not None and before.end == one.start
+            if before is None or not whole or before.end == before.limit or before.passing is not None:
                 found.append(one)
                 alone = True
             else:

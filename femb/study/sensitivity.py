@@ -57,7 +57,8 @@ from femb.study.variables import Variable
 # cancel, so that rounding is small; numbers of whole analyses need longer ones. Of runs events must not move by more
 # than the steps before them.
 STEPS, OF_ANALYSES, OF_RUNS = (1e-4, 1e-3, 1e-2), (1e-3, 1e-2, 1e-4), (1e-4, 1e-5, 1e-3)
-# Along tangents rounding is that of outputs alone, and of an unstable motion they are long.
+# Along tangents rounding is that of outputs alone, and of an unstable motion they are long. Instants of updates move.
+OF_JUMPS = 1e-5, 1e-4
 ALONG = 1e-6
 # Those of many parameters at once, of polynomials of degree four.
 TOGETHER = 1e-3, 1e-2, 1e-4
@@ -68,8 +69,6 @@ SMALL, SMALL_OF_RUNS, NOTHING = 1e-8, 1e-6, 1e-11
 DOUBTFUL = 1e-6
 # The option of a run that its outputs depend on.
 DURATION = "run.duration"
-# Part of the difference to steps of twice the length that those of order 3 leave, to which stiff parts reduce methods.
-OF_COARSE = 1.0 / 7.0
 # Parts of parameters along which they change together.
 GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
 # Part of the value that stands for a range where there is none.
@@ -415,19 +414,19 @@ class Differences(CaseFamily):
     ) -> Floats:
         """(o, k): differences of derivatives of runs to those by other steps, along some parameters at once.
 
-        These are half the steps, or, of what follows tangents, those of twice the length. The difference is shared out
-        evenly, by the sizes of the parameters.
+        These are half the steps, or, of what follows tangents, mostly those of twice the length. The difference is
+        shared out evenly, by the sizes of the parameters.
 
         outputs : the numbers of the outputs of runs. besides : the analyses beside parameters, by their numbers.
         derivatives (o, k).
         """
-        found, some = np.zeros(derivatives.shape), list(besides)
+        found, some, part = np.zeros(derivatives.shape), list(besides), 1.0
         # of unequal parts, since the changes by a mass and a stiffness may cancel
         parts, chosen = 0.5 + np.modf(GOLDEN * np.arange(len(some)))[0], [self.parameters[k] for k in some]
         signs = np.array([each.side or 1.0 for each in besides.values()])
         sizes = signs * parts * [abs(each.value) or each.scale for each in chosen]
         one_sided = any(each.side for each in besides.values())
-        step = OF_RUNS[0] if not doubled else ALONG if one_sided else OF_ANALYSES[0]
+        step = ALONG if doubled and one_sided else self._of_runs()[0]
         places = step, 0.0 if one_sided else -step
         try:
             sides = []
@@ -437,9 +436,9 @@ class Differences(CaseFamily):
             if doubled:
                 assert self.recorded is not None
                 assert self.tangents is not None
-                coarse = self.recorded.coarse(self.tangents.times)
+                others, part = self.recorded.by_other_steps(self.tangents.times)
                 first, second = (side.described.model for side in sides)
-                column = coarse.add((first, second), places)
+                column = others.add((first, second), places)
                 for side, s in zip(sides, places, strict=True):
                     side.motion = partial(lambda model, _, s: column.results(model, s), s=s)
             self.halved = not doubled
@@ -450,7 +449,7 @@ class Differences(CaseFamily):
         finally:
             self.halved = False
         other = (np.array(values[0]) - np.array(values[1])) / (places[0] - places[1])
-        away = np.abs(other - derivatives[np.ix_(outputs, some)] @ sizes) * (OF_COARSE if doubled else 1.0)
+        away = np.abs(other - derivatives[np.ix_(outputs, some)] @ sizes) * part
         found[np.ix_(outputs, some)] = away[:, None] / np.abs(sizes * np.sqrt(len(sizes)))
         return found
 
@@ -471,7 +470,7 @@ class Differences(CaseFamily):
                         raise refusal(parameter, f"{others[0]!r} is of no motion in time, and does not depend on {key}")
             self.tangents = self._tangents(runs)
             ways = {each.way for each in frozen.values()}
-            steps = OF_RUNS if runs and self.tangents is None else OF_ANALYSES if any(ways) else STEPS
+            steps = self._of_runs() if runs else OF_ANALYSES if any(ways) else STEPS
             known = self._jointly(list(frozen.values()), values)
             # those of all parameters first, whose tangents are found at once
             firsts = [self._beside(each, steps[0]) for each in self.parameters]
@@ -525,6 +524,12 @@ class Differences(CaseFamily):
                 if not waiting:
                     break
         return found
+
+    def _of_runs(self) -> Sequence[float]:
+        """Steps of derivatives of runs."""
+        if self.tangents is None:
+            return OF_RUNS
+        return OF_JUMPS if self.tangents.jumps else OF_ANALYSES
 
     def _moved(self, entries: dict[str, Any]) -> RunAnalyses:
         """The analyses of the case with entries of many parameters."""

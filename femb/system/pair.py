@@ -13,7 +13,8 @@ import numpy as np
 
 from femb.base.errors import ModelError
 from femb.base.types import Bools, Floats
-from femb.layout.discrete import ANGLES
+from femb.base.values import shallow_copy
+from femb.layout.discrete import ANGLES, DiscreteState
 from femb.layout.element import Batch
 from femb.layout.terms import Force, same_arguments
 from femb.system.system import System
@@ -34,6 +35,7 @@ class SystemPair:
         first, second = sides
         for side in self.sides:
             _check_alike(nominal, side)
+        self.discrete = self.changes(first.discrete, second.discrete)
         self._rows_differ = not same_arguments(
             (first.constraint_set.data, first.constraint_set.fixed, first.constraint_set.index),
             (second.constraint_set.data, second.constraint_set.fixed, second.constraint_set.index),
@@ -43,6 +45,29 @@ class SystemPair:
         self._given: Bools = np.ones(nominal.n_u, dtype=bool)
         for part in counted:
             self._given[part] = False
+
+    def changes(self, first: DiscreteState, second: DiscreteState) -> dict[str, Floats]:
+        """The derivatives of discrete states that differ, but the counted angles, of those of both systems."""
+        found = {}
+        for name, array in first.items():
+            other = second[name]
+            # bytes of small arrays are compared ten times faster than their numbers
+            if name != ANGLES and array is not other and array.tobytes() != other.tobytes():
+                # instants that never come are infinite
+                found[name], differs = np.zeros(array.shape), array != other
+                found[name][differs] = (array[differs] - other[differs]) / self.distance
+        return found
+
+    def holding(self, discrete: DiscreteState, changes: dict[str, Floats]) -> "SystemPair":
+        """The systems in a discrete state with these derivatives."""
+        other = shallow_copy(self)
+        other.nominal, other.discrete = self.nominal.with_discrete(discrete), changes
+        first, second = (
+            side.with_discrete(moved(discrete, changes, place))
+            for side, place in zip(self.sides, self.places, strict=True)
+        )
+        other.sides = first, second
+        return other
 
     @cached_property
     def start(self) -> tuple[Floats, Floats]:
@@ -118,6 +143,11 @@ class SystemPair:
         ]
 
 
+def moved(discrete: DiscreteState, changes: dict[str, Floats], part: float) -> DiscreteState:
+    """A discrete state moved by a part of changes."""
+    return discrete.with_arrays({name: discrete[name] + part * change for name, change in changes.items()})
+
+
 def _keys(forces: Sequence[Force]) -> list[object]:
     return [(each.kernel, each.reads, each.kept) for each in forces]
 
@@ -137,7 +167,5 @@ def _check_alike(nominal: System, other: System) -> None:
     if nominal.breakpoints != other.breakpoints:
         raise ModelError(f"the instants of inputs {BESIDE}")
     arrays = nominal.discrete, other.discrete
-    if set(arrays[0]) != set(arrays[1]) or any(
-        not same_arguments(arrays[0][k], arrays[1][k]) for k in arrays[0] if k != ANGLES
-    ):
+    if {name: array.shape for name, array in arrays[0].items()} != {k: array.shape for k, array in arrays[1].items()}:
         raise ModelError(f"discrete states {BESIDE}")

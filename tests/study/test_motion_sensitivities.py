@@ -15,6 +15,7 @@ from femb.study.sensitivity import Differences
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
 PAGE = importlib.import_module("validation_sensitivities")
+CASES = importlib.import_module("validation_sensitivity_cases")
 MASSES = {
     "panel with a latch": ("bodies.panel.mass", 6.0),
     "stop": ("bodies.block.mass", 2.0),
@@ -111,6 +112,118 @@ def test_the_same_steps_give_the_same_run(title, method, tmp_path):
         sides = [end(recorded.of(femb.load_case(path, [*words, each]).model)) for each in beside]
         slopes.append((sides[1] - sides[0]) / (2.0 * h * value))
     np.testing.assert_allclose(slopes[1:], slopes[0], rtol=1e-6, atol=1e-12)
+
+
+SAMPLED = (
+    CASES.SLIDE.format(5.0, 0.02, 0.0)
+    + """
+[loads.push]
+kind = "motor"
+joint = "slide"
+force = 0.0
+[sensors.ruler]
+kind = "encoder"
+joint = "slide"
+period = 0.05
+delay = 0.02
+[controllers.hold]
+kind = "pid"
+input = "sensors.ruler"
+rate = "joints.slide.stroke rate"
+proportional = 8.0
+derivative = 10.0
+integral = 1.0
+period = 0.1
+outputs = ["loads.push.force"]
+[latches.lock]
+joint = "slide"
+at = 0.004
+direction = -1
+[run]
+duration = 2.0
+output_interval = 0.25
+method = "radau"
+rtol = 1e-8
+"""
+)
+PERIODS = {"controllers.hold.period": 0.1, "sensors.ruler.period": 0.05, "sensors.ruler.delay": 0.02}
+OF_SAMPLED = {
+    "instant": {"kind": "event_time", "event": "latches.lock"},
+    "place": {"kind": "final", "of": "joints.slide.stroke"},
+    "early": {"kind": "final", "of": "joints.slide.stroke", "last": 0.75},
+    "command": {"kind": "final", "of": "controllers.hold.output", "last": 1.0},
+}
+
+
+def test_samples_and_latches_are_carried_by_tangents(tmp_path, monkeypatch):
+    """A sensor, a law with an integral and a latch: derivatives of the same steps, none of which is taken again."""
+    path = tmp_path / "case.toml"
+    path.write_text(SAMPLED)
+    by = {
+        name: PAGE._entry(*keys, relative=name == "period")
+        for name, keys in {
+            "mass": ["bodies.block.mass"],
+            "gain": ["controllers.hold.proportional"],
+            "integral": ["controllers.hold.integral"],
+            "period": list(PERIODS),
+            "start": ["joints.slide.start"],
+            "at": ["latches.lock.at"],
+        }.items()
+    }
+    again, made = [], RecordedRun.of
+    monkeypatch.setattr(RecordedRun, "of", lambda self, *words: again.append(1) or made(self, *words))
+    found = femb.sensitivities(path, OF_SAMPLED, by)
+    assert not again
+    monkeypatch.setattr(RecordedRun, "tangents", lambda *_: None)
+    del by["period"]
+    replayed = femb.sensitivities(path, OF_SAMPLED, by)
+    assert again
+    size = np.max(np.abs(replayed.derivatives * replayed.nominal), axis=1, keepdims=True)
+    same = [found.parameters.index(name) for name in by]
+    away = np.abs(found.derivatives[:, same] - replayed.derivatives) * np.abs(replayed.nominal)
+    assert np.all(away < 1e-7 * size)
+    # of free runs, since samples come together where both periods change
+    ends = []
+    for factor in (1.0 + 1e-4, 1.0 - 1e-4):
+        words = [f"{key}={value * factor!r}" for key, value in PERIODS.items()]
+        case = femb.load_case(path, [*words, "run.rtol=1e-11"])
+        results = femb.simulate(case.model, case.run)
+        ends.append([results.events[0].time, named(results, "joints.slide.stroke").values[3]])
+    slopes = (np.array(ends[0]) - ends[1]) / 2e-4
+    np.testing.assert_allclose(found.derivatives[[0, 2], 3], slopes, rtol=1e-5)
+    message = "sensors.ruler and controllers.hold act together at t = 0.1 s, but apart beside the value"
+    monkeypatch.undo()
+    refuses(message, femb.sensitivities, path, OF_SAMPLED, "controllers.hold.period")
+    # the place is where the latch closes
+    np.testing.assert_allclose(found.derivatives[1], [0, 0, 0, 0, 0, 1], atol=1e-9)
+
+
+@pytest.mark.parametrize("title", ["panel with a latch", "sampled law"])
+def test_tangents_over_updates(title, tmp_path, monkeypatch):
+    monkeypatch.setattr(RecordedRun, "of", None)
+    table = PAGE.MOTIONS[title]
+    check(table, table.found(tmp_path, ["run.rtol=1e-8"]), 1e-6)
+
+
+def test_a_latch_that_grazes_is_refused_by_name(tmp_path):
+    """The stroke is (t - 1)^3."""
+    path = tmp_path / "case.toml"
+    path.write_text(
+        CASES.SLIDE.format(1.0, -1.0, 3.0)
+        + """
+[loads.push]
+body = "block"
+force = [6.0, 0, 0]
+profile = { shape = "polynomial", coefficients = [-1.0, 1.0] }
+[latches.lock]
+joint = "slide"
+at = 0.0
+"""
+        + CASES.RUN.format(2.0, 0.5)
+    )
+    refuses(
+        "latches.lock grazes its zero", femb.sensitivities, path, "final of=joints.slide.stroke", "loads.push.force.0"
+    )
 
 
 def test_what_has_no_derivative_is_refused_by_name(tmp_path):
