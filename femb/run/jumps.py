@@ -22,7 +22,7 @@ GRAZING = 1e-6
 NEAR, CORRECTIONS = 1e-4, 3
 
 
-class Beside(NamedTuple):
+class AfterUpdates(NamedTuple):
     """A motion after updates, at the time of the nominal ones."""
 
     q: Floats
@@ -80,7 +80,7 @@ class ChangeBeside:
     def _beside(
         self, side: System, place: float, changes: Sequence[Floats], pair: SystemPair, step: StepChanges | None,
         summary: RunSummary,
-    ) -> Beside:  # fmt: skip
+    ) -> AfterUpdates:  # fmt: skip
         change = self.change
         t, q, v, work = change.t, change.q, change.v, change.work
         form = side.with_discrete(moved(change.form.system.discrete, pair.discrete, place))
@@ -108,7 +108,7 @@ class ChangeBeside:
                 arrays = {name: array[None] for name, array in after.form.discrete.items()}
                 summary.add_samples(update.sample(arrays))
         found = self._shifted(self.after, after.q, after.v, work, change.t - t, 1)
-        return Beside(*found, after.form.discrete)
+        return AfterUpdates(*found, after.form.discrete)
 
     def _later(self, form: System) -> float:
         """By how much (s) the instant of these updates is later in a system. Raises ReplayError: they come apart."""
