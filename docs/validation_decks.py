@@ -178,8 +178,11 @@ def equivalents() -> dict[str, tuple[list[str], list[str]]]:
         direct.append(card("DMIG", "KB", 3 + j // 6, j % 6 + 1, "", *(value for each in column for value in each)))
     pieces = 4.0 * A * np.array([0.1, 0.15])
     first, second = pieces @ [0.004**2, 0.01**2], pieces @ [0.006**2, 0.002**2]
-    whole = bars(f"PBAR,2,1,1.-4,{real(first)},{real(second)},3.-9\n,\n,1.,1.")
-    areas = bars("PBCOMP,2,1,1.-4,,,,3.-9,0.\n,1.,1.,,,,,1\n,.004,.006,.1\n,.01,.002,.15")
+    # a CBEAM has inertia of its density about its line, a CBAR none
+    whole, areas = ([each.replace("2700.", "0.") for each in bars(own)] for own in (
+        f"PBAR,2,1,1.-4,{real(first)},{real(second)},3.-9,.27\n,\n,1.,1.",
+        "PBCOMP,2,1,1.-4,,,,3.-9,.27\n,1.,1.,,,,,1\n,.004,.006,.1\n,.01,.002,.15",
+    ))  # fmt: skip
     round_ = [np.pi / 4 * 0.05**2, *[np.pi / 64 * 0.05**4] * 2, np.pi / 32 * 0.05**4]
     bar = f"PBAR,9,1,{','.join(map(real, round_))}\n,\n,.9,.9"
     Q = np.array([[1.2e11, 0.28 * 9e9, 0.0], [0.28 * 9e9, 9e9, 0.0], [0.0, 0.0, 5e9 * (1 - 0.28**2 * 0.075)]])

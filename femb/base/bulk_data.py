@@ -24,6 +24,7 @@ SUFFIXES = (".bdf", ".dat", ".nas", ".fem")
 NOT_OF_MESHES = "are not read: give walls, masses, beams and joints here"
 # Of numbers, and of numbers of cards.
 LARGEST, MOST = 1e60, 2**53
+HEAD = 100_000  # bytes, within which the bulk data begins
 # Of files that include others.
 DEPTH = 16
 NUMBER = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))(?:[EeDd]?([+-]\d+)|[EeDd](\d+))?")
@@ -31,13 +32,16 @@ Logical = Mapping[str, str]
 
 
 def is_bulk_data(path: str | Path) -> bool:
-    """Whether a file is bulk data, by its suffix."""
-    return Path(path).suffix.lower() in SUFFIXES
+    """Whether a file is bulk data, by its suffix; an .inp is where it has BEGIN BULK."""
+    return Path(path).suffix.lower() in SUFFIXES or (Path(path).suffix.lower() == ".inp" and not is_input(path))
 
 
 def is_input(path: str | Path) -> bool:
     """Whether a file is an input file of Abaqus or CalculiX, by its suffix."""
-    return Path(path).suffix.lower() == ".inp"
+    path = Path(path)
+    if path.suffix.lower() != ".inp" or not path.is_file():
+        return path.suffix.lower() == ".inp"
+    return not re.search(rb"^\s*BEGIN\s+BULK", path.read_bytes()[:HEAD], re.MULTILINE | re.IGNORECASE)
 
 
 def is_deck(path: str | Path) -> bool:
@@ -545,6 +549,8 @@ def _repeated(fields: list[Any], steps: list[Any]) -> list[Any]:
             break
         if text.startswith("*"):
             change, known = read_field(text[1:].strip("() ")), fields[k] if k < len(fields) else None
+            if isinstance(change, str) or isinstance(known, str):
+                raise ModelError(f"=: got the step {shown(text)} of {shown(known)}, wanted *(x) of a number")
             value = (known or 0) + (change or 0)
             out[k] = round(value, 12) if isinstance(value, float) else value
         elif text != "=":

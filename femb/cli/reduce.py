@@ -130,10 +130,19 @@ def reduce(
             raise OptionError("--mean-axes: applies to a reduced body, .npz or .h5 of `femb reduce`")
         if not interfaces and is_deck(source) and words["youngs_modulus"] is None and not words["material"]:
             others = {word: words[word] for word in ("loads", "stresses", "recover", "max_frequency", "effective_mass")}
-            _refuse(source, OF_DECKS, {**others, "nodes": nodes, "appendage": appendage, "stress": stress, "out": out})
+            _refuse(source, OF_DECKS, {**others, "nodes": nodes, "appendage": appendage, "stress": stress})
+            file = None if out is None else _out(source, out, force, (".pch",))
             given = {"unit": words["unit"], "logical": folders, "held": held, "compare": compare}
             seen = fem.overview(source, 10 if words["modes"] is None else words["modes"], **given)
-            say(seen.table(), {"mass": seen.mass, "frequencies": seen.frequencies, "held": seen.held}, quiet=quiet)
+            if file is not None:
+                seen.write_modes(file)
+            files = [] if file is None else [file]
+            say(
+                seen.table(),
+                *files,
+                {"mass": seen.mass, "frequencies": seen.frequencies, "held": seen.held},
+                quiet=quiet,
+            )
             return
         if held or compare is not None:
             raise OptionError(
@@ -176,10 +185,10 @@ def reduce(
         say(*_account(found), "", file, quiet=quiet)
 
 
-def _out(source: Path, out: Path | None, force: bool) -> Path:
+def _out(source: Path, out: Path | None, force: bool, ends: tuple[str, ...] = (".npz", ".h5")) -> Path:
     file = out or Path(f"{source.stem}_body.npz")
-    if file.suffix not in (".npz", ".h5"):
-        raise OptionError(f"--out {file}: must end in .npz or .h5")
+    if file.suffix not in ends:
+        raise OptionError(f"--out {file}: must end in {' or '.join(ends)}")
     check_writable(file)
     check_free(file, force)
     return file
@@ -238,7 +247,7 @@ def _is_body(source: Path) -> bool:
 
 
 OF_BODIES = "a reduced body", "--interfaces, --modes, --max-frequency, --mean-axes, --damping"
-OF_DECKS = "a NASTRAN deck without --interfaces", "--modes, --held, --compare, --units, --logical"
+OF_DECKS = "a NASTRAN deck without --interfaces", "--modes, --out modes.pch, --held, --compare, --units, --logical"
 OF_CASES = "a case file", "--interfaces, --modes, --max-frequency, --effective-mass, --appendage, --coupling, --damping"
 
 

@@ -17,8 +17,6 @@ from femb.elements.shell.bulk_shell import isotropic
 from femb.fem.bulk_sections import BarSection, Stations, stations_of
 from femb.numerics.rotations import rigid_transport
 
-# Inertia of a section about its line, of its own: NASTRAN has none, and a straight boom would have none then.
-TWIST = 1e-3
 RODS = ("CROD", "CONROD", "CTUBE")
 # Gauss points along each part of a bar
 POINTS, WEIGHTS = np.polynomial.legendre.leggauss(3)
@@ -48,17 +46,17 @@ def bars_of(data: BulkData, coupled: bool) -> list[Bar]:
     properties: dict[tuple[str, int], tuple[Stations, tuple[float, float]]] = {}
     found = []
     for given in data.all("CBAR", "CBEAM"):
-        card, own = _with_property(data, given)
+        card, own = with_property(data, given)
         key = card.name, card.whole("PID")
         if key not in properties:
             properties[key] = stations_of(data, own), heat_of(data, own)
         stations, heat = properties[key]
         found.append(_bar(_frame(data, card, stations), coupled, heat))
     found += [_bend(data, card) for card in data.all("CBEND")]
-    return found + [_rod(data, card) for card in data.all(*RODS)]
+    return found + [_rod(data, card, coupled) for card in data.all(*RODS)]
 
 
-def _with_property(data: BulkData, card: Card) -> tuple[Card, Card]:
+def with_property(data: BulkData, card: Card) -> tuple[Card, Card]:
     """A bar with what is blank in it, and its property."""
     kind, default = ("PBAR PBARL", "BAROR") if card.name == "CBAR" else ("PBEAM PBEAML PBCOMP", "BEAMOR")
     card = _completed(card, next(data.all(default), None))
@@ -179,7 +177,7 @@ def line_load(data: BulkData, load: Card, bars: dict[int, Card]) -> tuple[dict[i
     number = load.whole(1)
     if number not in bars:
         raise ModelError(f"{load}: {number} is no CBAR and no CBEAM of the file")
-    card, own = _with_property(data, bars[number])
+    card, own = with_property(data, bars[number])
     stations = stations_of(data, own)
     frame = _frame(data, card, stations)
     kind, scale, length = load.text(2), load.text(3), frame.length
@@ -347,8 +345,7 @@ def _line_mass(s: BarSection) -> Floats:
     for mass, at in ((s.density * s.area, s.neutral), (s.extra, s.centre)):
         S = rigid_transport(np.array([0.0, *at]))
         M += S.T @ np.diag([mass] * 3 + [0.0] * 3) @ S
-    # without stiffness about its line the freedom goes
-    M[3, 3] += s.inertia + TWIST * s.density * (s.first + s.second) * (s.torsion > 0.0)
+    M[3, 3] += s.inertia
     return M
 
 
@@ -373,6 +370,9 @@ def _coupled(stations: Stations, length: float) -> Floats:
         N[5, [1, 5, 7, 11]] = slope
         N[4, [2, 4, 8, 10]] = -np.array(slope) * [1.0, -1.0, 1.0, -1.0]
         M += 0.5 * weight * length * (N.T @ _line_mass(_at(stations, x)) @ N)
+    # along the line NASTRAN has the mean of this and of half at each end
+    along = np.ix_([0, 6], [0, 6])
+    M[along] = 0.5 * (M[along] + np.diag(M[along].sum(axis=0)))
     return M
 
 
@@ -452,18 +452,23 @@ def _centre(data: BulkData, card: Card, own: Card, a: Floats, b: Floats) -> Floa
     return np.asarray(0.5 * (a + b) + height * inside / np.linalg.norm(inside))
 
 
-def _rod(data: BulkData, card: Card) -> Bar:
-    """CROD of PROD, CTUBE of PTUBE, CONROD: stiffness along and about the line, half of the mass at each end."""
+def rod_section(own: Card) -> tuple[float, float, float]:
+    """Area, torsion constant and mass per length of what is no structure of a CONROD, PROD or PTUBE."""
+    if own.name != "PTUBE":
+        return own.number("A"), own.number("J"), own.number("NSM")
+    outer, wall = own.number("OD"), own.number("T")
+    if own.number("OD2") != outer:
+        raise own.refuse("diameters of both ends")
+    inner = outer - 2.0 * wall if wall else 0.0
+    return 0.25 * np.pi * (outer**2 - inner**2), np.pi / 32.0 * (outer**4 - inner**4), own.number("NSM")
+
+
+def _rod(data: BulkData, card: Card, coupled: bool) -> Bar:
+    """CROD of PROD, CTUBE of PTUBE, CONROD: stiffness along and about the line, half of the mass at each end; coupled,
+    a sixth of that along the line is between the ends."""
     own = card if card.name == "CONROD" else data.property(card, "PROD" if card.name == "CROD" else "PTUBE")
     E, G, _, density = isotropic(data.property(own, "MAT1", "MID"), bars=True)
-    if own.name == "PTUBE":
-        outer, wall = own.number("OD"), own.number("T")
-        if own.number("OD2") != outer:
-            raise own.refuse("diameters of both ends")
-        inner = outer - 2.0 * wall if wall else 0.0
-        area, torsion = 0.25 * np.pi * (outer**2 - inner**2), np.pi / 32.0 * (outer**4 - inner**4)
-    else:
-        area, torsion = own.number("A"), own.number("J")
+    area, torsion, extra = rod_section(own)
     grids = data.known(card, "G1"), data.known(card, "G2")
     along = data.grids[grids[1]][0] - data.grids[grids[0]][0]
     length = float(np.linalg.norm(along))
@@ -473,9 +478,10 @@ def _rod(data: BulkData, card: Card) -> Bar:
     rows = np.zeros((2, 12))
     rows[0, :3], rows[0, 6:9], rows[1, 3:6], rows[1, 9:] = -line, line, -line, line
     K = rows.T @ np.diag([E * area / length, G * torsion / length]) @ rows
-    M = np.zeros((12, 12))
-    for k in (0, 6):
-        M[k : k + 3, k : k + 3] = 0.5 * (density * area + own.number("NSM")) * length * np.eye(3)
+    mass = (density * area + extra) * length
+    M = 0.5 * mass * np.diag(np.tile([1.0, 1.0, 1.0, 0.0, 0.0, 0.0], 2))
+    if coupled:
+        M -= mass / 12.0 * np.outer(rows[0], rows[0])
     across = np.kron(np.array([[1.0, -1.0], [-1.0, 1.0]]), np.eye(3) - np.outer(line, line)) / length
     stress = np.zeros((12, 12))
     places = np.r_[0:3, 6:9]

@@ -20,6 +20,9 @@ from femb.fem.bulk_ties import Row
 FORCES = ("FORCE", "FORCE1", "FORCE2", "MOMENT", "MOMENT1", "MOMENT2")
 PRESSURES = ("PLOAD", "PLOAD1", "PLOAD2", "PLOAD4", "SLOAD")
 HEAT = ("TEMP", "TEMPD", "TEMPP1", "TEMPRB")
+DRIVEN = "make its grid an interface, and drive the position of this"
+# Of static sets, which are refused where they are asked for.
+UNREAD = r"SPCD|DEFORM|ACCEL1?|PLOAD\w+|FORCE\w+|MOMENT\w+|LOADCYN"
 SOLIDS = {"CHEXA": 8, "CPENTA": 6, "CTETRA": 4, "CPYRAM": 5}
 FACES = {
     "CHEXA": ["0321", "0154", "1265", "2376", "3047", "4567"],
@@ -48,9 +51,6 @@ def grid_sets(data: BulkData) -> dict[str, list[int]]:
 def supports_of(data: BulkData) -> dict[int, list[int]]:
     """Held components 0 to 5 of grids, 0 of scalar points, by SPC and SPC1 that the case control chooses, of all where
     it chooses none, and by PS of GRID."""
-    sums = {card.id: {*map(int, filter(None, card.rest(1)))} for card in data.all("SPCADD")}
-    chosen = data.chosen.get("SPC")
-    wanted = None if chosen is None else set[int]().union(*(sums.get(number, {number}) for number in chosen))
     held: dict[int, set[int]] = {}
 
     def hold(number: object, components: object) -> None:
@@ -60,9 +60,7 @@ def supports_of(data: BulkData) -> dict[int, list[int]]:
         if isinstance(number, int):
             held.setdefault(number, set()).update(max(int(c) - 1, 0) for c in digits)
 
-    for card in data.all("SPC", "SPC1"):
-        if wanted is not None and card.id not in wanted:
-            continue
+    for card in _chosen(data):
         if card.name == "SPC1":
             for number in card.ids(2):
                 hold(number, card.value(1))
@@ -72,6 +70,20 @@ def supports_of(data: BulkData) -> dict[int, list[int]]:
     for number, components in data.held_grids.items():
         hold(number, components)
     return {number: sorted(own) for number, own in held.items() if number in data["GRID"] or own == {0}}
+
+
+def _chosen(data: BulkData) -> Iterator[Card]:
+    """SPC and SPC1 that the case control chooses, or all."""
+    sums = {card.id: {*map(int, filter(None, card.rest(1)))} for card in data.all("SPCADD")}
+    chosen = data.chosen.get("SPC")
+    wanted = None if chosen is None else set[int]().union(*(sums.get(number, {number}) for number in chosen))
+    return (card for card in data.all("SPC", "SPC1") if wanted is None or card.id in wanted)
+
+
+def moved_grids(data: BulkData) -> list[int]:
+    """Grids with an enforced displacement, D of SPC."""
+    cards = (card for card in _chosen(data) if card.name == "SPC")
+    return [card.whole(k) for card in cards for k in (1, 4) if card.value(k) is not None and card.value(k + 2)]
 
 
 def support_rows(data: BulkData, scalars: dict[int, int]) -> Iterator[Row]:
@@ -125,6 +137,12 @@ class LoadSets:
         forces, fields, held = dict[int, Floats](), list[tuple[float, Card]](), dict[int, Floats]()
         found = any(card.whole(0) == number for card in self.data.all(*HEAT))
         for factor, own in parts:
+            for name, cards in self.data.cards.items():
+                if name not in (*FORCES, *PRESSURES) and re.fullmatch(UNREAD, name):
+                    for card in (card for card in cards if card.value(0) == own):
+                        if name == "SPCD":
+                            raise ModelError(f"{card}: an enforced motion is no force: {DRIVEN}")
+                        raise card.refuse("a load of this kind")
             for card in self.data.all(*FORCES, *PRESSURES, "GRAV", "RFORCE"):
                 if card.whole(0) != own:
                     continue
@@ -174,7 +192,9 @@ class LoadSets:
             grids = [self.data.known(card, k) for k in (2, 3, 4, 5) if card.value(k) not in (None, 0)]
             yield from self._pressed(grids, [card.number(1, "P")] * len(grids))
         elif card.name == "PLOAD2":
-            for number in card.ids(2):
+            # of a range some may be none
+            given = [number for number in card.ids(2) if "THRU" not in card.rest(2) or number in self.faces]
+            for number in given:
                 grids = self._corners(card, number)
                 yield from self._pressed(grids, [card.number(1, "P")] * len(grids))
         elif card.name == "PLOAD4":

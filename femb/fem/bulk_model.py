@@ -19,7 +19,7 @@ from femb.base.errors import FembWarning, ModelError
 from femb.base.types import Floats, Ints, Sparse
 from femb.elements.shell.mesh import SIZES
 from femb.fem.bulk_bars import bars_of
-from femb.fem.bulk_case import LoadSets, Temperatures, acceleration, grid_sets, support_rows
+from femb.fem.bulk_case import DRIVEN, LoadSets, Temperatures, acceleration, grid_sets, moved_grids, support_rows
 from femb.fem.bulk_connectors import connectors_of, edges_of
 from femb.fem.bulk_curved_shells import curved_shells_of
 from femb.fem.bulk_matrices import matrices_of
@@ -77,6 +77,9 @@ def read_structure(path: str | Path, unit: float | str | Units = 1.0, logical: L
         supports = ["*BOUNDARY"] if supports and is_input(path) else supports
         if supports:
             warnings.warn(f"{path}: {', '.join(supports)}: supports are left out: name interfaces", FembWarning)
+        if moved := [number for section in sections for number in moved_grids(section)]:
+            given = ", ".join(map(str, dict.fromkeys(moved[:5]))) + (", ..." if len(moved) > 5 else "")
+            warnings.warn(f"{path}: SPC of {given}: D of an enforced displacement is left out: {DRIVEN}", FembWarning)
         if others := {what: names for what, names in said.items() if what not in UNSAID}:
             words = "; ".join(f"{', '.join(names)} ({what})" for what, names in others.items())
             warnings.warn(f"{path}: left out: {words}", FembWarning)

@@ -42,6 +42,9 @@ class BarSection:
         return self.density * self.area + self.extra
 
 
+# Inertia of the section of a CBAR about its line, of its own, which a CBEAM has: NASTRAN has none, and a straight boom
+# would have none then.
+TWIST = 1e-3
 Stations = list[tuple[float, BarSection]]
 # y, z of the middle and sizes along y and z of a part of a shape
 Parts = list[tuple[float, float, float, float]]
@@ -66,7 +69,46 @@ def stations_of(data: BulkData, card: Card) -> Stations:
         if min(each.area, each.first, each.second, each.torsion) < 0.0 or each.first * each.second < each.product**2:
             raise ModelError(f"{card}: got A, I1, I2, I12, J = {each.area:g}, {each.first:g}, {each.second:g}, "
                              f"{each.product:g}, {each.torsion:g}: no section has these")  # fmt: skip
-    return [(place, replace(each, E=E, G=G, density=density)) for place, each in found]
+    # without stiffness about its line the freedom goes
+    own = density * (TWIST if card.name in ("PBAR", "PBARL") else 1.0)
+    return [
+        (
+            place,
+            replace(s, E=E, G=G, density=density, inertia=s.inertia + own * (s.first + s.second) * (s.torsion > 0.0)),
+        )
+        for place, s in found
+    ]
+
+
+def stress_points(card: Card) -> Floats:
+    """(4, 2) y, z of the points C to F of a property: of a shape from its centroid, else from its shear centre."""
+    if card.name not in ("PBARL", "PBEAML"):
+        place = 8 if card.name == "PBAR" or not isinstance(card.value(8), str) else None
+        return np.zeros((4, 2)) if place is None else card.numbers(place, 8, "L").reshape(4, 2)
+    shape = card.text("TYPE")
+    sizes = card.numbers("D", SIZES[shape]).tolist()
+    if shape == "BOX1":
+        raise card.refuse("stresses of BOX1")
+    tall, wide = {"ROD": 2 * [2.0 * sizes[0]], "TUBE": 2 * [2.0 * sizes[0]], "HEXA": sizes[:0:-1]}.get(
+        shape, sizes[1::-1]
+    )
+    given = OPEN[shape][1](*sizes) if shape in OPEN else [(0.0, 0.0, tall, wide)]
+    parts = np.array([part for part in given if part[2] != 0.0])
+    areas = parts[:, 2] * parts[:, 3]
+    low, high = (parts[:, :2] + sign * 0.5 * parts[:, 2:] - areas @ parts[:, :2] / areas.sum() for sign in (-1.0, 1.0))
+    (bottom, left), (top, right) = low.min(axis=0), high.max(axis=0)
+    if shape in ("ROD", "TUBE", "CROSS"):
+        return np.array([(top, 0.0), (0.0, right), (bottom, 0.0), (0.0, left)])
+    if shape in ("T", "T1", "HEXA"):
+        found = {"T": [(top, 0.0), (top, right), (bottom, 0.0), (top, left)],
+                 "T1": [(0.0, right), (bottom, right), (0.0, left), (top, right)],
+                 "HEXA": [(top, 0.0), (bottom, 0.0), (0.0, right), (0.0, left)]}  # fmt: skip
+        return np.array(found[shape])
+    above, below = np.isclose(high[:, 0], top), np.isclose(low[:, 0], bottom)
+    return np.array([
+        (top, high[above, 1].max()), (bottom, high[below, 1].max()), (bottom, low[below, 1].min()),
+        (top, low[above, 1].min()),
+    ])  # fmt: skip
 
 
 def _of_areas(data: BulkData, card: Card, E: float) -> BarSection:
@@ -159,7 +201,7 @@ OPEN: dict[str, tuple[int, Callable[..., Parts]]] = {
     "I": (6, _flanged),
     "I1": (4, lambda a, web, tall, h: _flanged(h, a + web, a + web, web, 0.5 * (h - tall), 0.5 * (h - tall))),
     "T": (4, lambda width, h, flange, web: _flanged(h, web, width, web, 0.0, flange)),
-    "T1": (4, lambda h, a, web, flange: [(0.0, 0.5 * web, h, web), (0.0, web + 0.5 * a, flange, a)]),
+    "T1": (4, lambda h, a, web, flange: [(0.0, -0.5 * web, h, web), (0.0, -web - 0.5 * a, flange, a)]),
     "T2": (4, lambda width, h, flange, web: _flanged(h, width, web, web, flange, 0.0)),
     "CHAN": (4, _channel),
     "CHAN1": (4, lambda a, web, tall, h: _channel(a + web, h, web, 0.5 * (h - tall))),

@@ -73,6 +73,8 @@ def shells_of(data: BulkData, coupled: bool) -> list[Shells]:
         K, M = np.swapaxes(B, 1, 2) @ SB, _mass(elements.weights, d, mass, coupled)
         known, numbers = np.array([cold[number] for number in properties]), np.array([card.id for card in cards[n]])
         N, free = _resultants(x, elements), np.swapaxes(elements.free, 1, 2)
+        # of elements beside their grids moments are those about themselves
+        N[:, 3:6] += np.array([card.number("ZOFFS") for card in cards[n]])[:, None, None] * N[:, :3]
         per_kelvin = np.swapaxes(-N @ free, 1, 2)[:, [0] * n + [1]] / np.array([*[n] * n, 1.0])[:, None]
         found.append(Shells(cells[n], K, M, x, d, SB, _heat(x, elements, SB), known, numbers, N @ B, per_kelvin))
     return found
@@ -98,13 +100,18 @@ def _heat(x: Floats, elements: ShellElements, SB: Floats) -> Floats:
     return np.concatenate([found, whole[:, 1:]], axis=1)
 
 
+def element_directions(x: Floats) -> Floats:
+    """(e, 3) along NASTRAN's x of elements with corners (e, n, 3): the first side of a triangle, the bisector of the
+    diagonals of a quadrilateral."""
+    if x.shape[1] == 3:
+        return np.asarray(x[:, 1] - x[:, 0])
+    first, second = x[:, 2] - x[:, 0], x[:, 3] - x[:, 1]
+    return first / np.linalg.norm(first, axis=1)[:, None] - second / np.linalg.norm(second, axis=1)[:, None]  # type: ignore[no-any-return]
+
+
 def _resultants(x: Floats, elements: ShellElements) -> Floats:
-    """(e, 8, m) by natural strains: x of a triangle is along its first side, of a quadrilateral it bisects the
-    diagonals; moments have NASTRAN's sign."""
-    along = x[:, 1] - x[:, 0]
-    if x.shape[1] == 4:
-        first, second = x[:, 2] - x[:, 0], x[:, 3] - x[:, 1]
-        along = first / np.linalg.norm(first, axis=1)[:, None] - second / np.linalg.norm(second, axis=1)[:, None]
+    """(e, 8, m) by natural strains; moments have NASTRAN's sign."""
+    along = element_directions(x)
     c, s = (np.sum(along * elements.axes[:, :, k], axis=1) for k in (0, 1))
     size = np.hypot(c, s)
     c, s = c / size, s / size

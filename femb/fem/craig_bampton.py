@@ -50,7 +50,8 @@ class HeldSolver:
         del reduced  # as large as the stiffness
         if len(self.kept) < tied.free:
             inside = inside[self.kept][:, self.kept]
-        self.factors = _factorise(tied, inside, self.kept)
+        # without freedoms beside those of the interfaces there is nothing to solve
+        self.factors = _factorise(tied, inside, self.kept) if len(self.kept) else None
         border = self.rows.shape[0]
         if border:
             self.border = self._supported(self.rows.T.toarray())
@@ -62,7 +63,8 @@ class HeldSolver:
     def _supported(self, force: Floats) -> Floats:
         """(free, q): with the supports, if there are any."""
         out = np.zeros_like(force)
-        out[self.kept] = self.factors.solve(np.ascontiguousarray(force[self.kept]))
+        if self.factors is not None:
+            out[self.kept] = self.factors.solve(np.ascontiguousarray(force[self.kept]))
         return out
 
     def solve(self, force: Floats, mean: Floats | None = None) -> Floats:

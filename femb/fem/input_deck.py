@@ -419,7 +419,7 @@ class _Deck(InputFile):
 
     def _of_boundary(self, block: InputBlock, scope: Naming) -> None:
         for k, line in enumerate(block.lines):
-            words = [*line, "", "", ""]
+            words = [*line, "", "", "", ""]
             components = HELD.get(words[1].upper(), "")
             if not components:
                 if not words[1].isdecimal() or (words[2] and not words[2].isdecimal()):
@@ -429,8 +429,9 @@ class _Deck(InputFile):
                 span = range(int(words[1]), int(words[2] or words[1]) + 1)
                 components = "".join(str(c) for c in span if 1 <= c <= 6)
             if components:
+                moved = float(words[3] or 0.0)
                 for grid in self.members(block, words[0], scope):
-                    self.add("SPC1", 1, components, grid)
+                    self.add("SPC", 1, grid, components, moved) if moved else self.add("SPC1", 1, components, grid)
 
     def _of_initial_conditions(self, block: InputBlock, scope: Naming) -> None:
         if block.word("TYPE") == "TEMPERATURE":

@@ -21,6 +21,7 @@ from femb.fem.checks import DIRECTIONS, GROUNDED, check_size, properties
 from femb.fem.input_deck import read_deck
 from femb.fem.model import FeModel, as_csc, free_of
 from femb.fem.printed import Printed, read_printed
+from femb.fem.recovery import COMPONENTS, write_punch
 from femb.numerics.threads import one_blas_thread
 
 ROWS = 12  # of a list
@@ -77,6 +78,16 @@ class DeckOverview(Tabled):
         """(m,) whether a mode is no rigid motion."""
         return np.asarray(self.frequencies > RIGID * self.frequencies.max(initial=0.0))
 
+    def write_modes(self, path: str | Path) -> Path:
+        """Write the modes of all grids, along their displacement axes, to a punch file of NASTRAN; its path."""
+        of = self.model.recoverable
+        if of is None:
+            raise ModelError(f"{path}: a mesh has no grids: modes are of a deck")
+        R = np.array([of.axes.get(number, np.eye(3)) for number in of.numbers.tolist()])
+        turned = np.einsum("nji,nbjm->mnbi", R, (of.expand @ self.shapes).reshape(len(R), 2, 3, -1))
+        names = [f"grid {number} {component}" for number in of.numbers.tolist() for component in COMPONENTS]
+        return write_punch(path, names, turned.reshape(len(turned), -1), frequencies=self.frequencies)
+
     def _compared(self) -> list[str]:
         if self.printed is None:
             return []
@@ -86,10 +97,11 @@ class DeckOverview(Tabled):
             lines.append(f"mass {other.mass:.6g} in its units, {self.mass:.6g} kg here")
         lines.append("  there, Hz  mode here          Hz  difference     MAC")
         for k, f in enumerate(other.frequencies):
-            best = int(np.argmax(mac[k])) if mac.size else int(np.argmin(np.abs(self.frequencies - f)))
+            shaped = mac.size > 0 and mac[k].any()
+            best = int(np.argmax(mac[k]) if shaped else np.argmin(np.abs(self.frequencies - f)))
             own = self.frequencies[best]
             size = f"{own / f - 1.0:+11.2e}" if f > RIGID * other.frequencies.max() else " " * 11
-            lines.append(f"{f:11.6g} {best + 1:10} {own:11.6g} {size}" + (f"{mac[k, best]:8.4f}" if mac.size else ""))
+            lines.append(f"{f:11.6g} {best + 1:10} {own:11.6g} {size}" + (f"{mac[k, best]:8.4f}" if shaped else ""))
         return lines
 
 
@@ -228,12 +240,19 @@ def _correlation(model: FeModel, data: BulkData, shapes: Floats, printed: Printe
     grids = [number for number in printed.shapes if number in row and number in data.grids]
     if not grids:
         return np.zeros((0, 0))
-    dofs = model.dofs[[row[number] for number in grids], :3]
-    own = np.where((dofs >= 0)[:, :, None], shapes[dofs], 0.0).reshape(3 * len(grids), -1)
-    other = np.array([data.grids[number][1] @ printed.shapes[number][:, :3].T for number in grids])
-    other = other.reshape(3 * len(grids), -1)
-    sizes = np.outer(np.sum(other**2, axis=0), np.sum(own**2, axis=0))
-    return np.asarray((other.T @ own) ** 2 / np.where(sizes > 0.0, sizes, np.inf))
+    dofs = model.dofs[[row[number] for number in grids]]
+    own = np.where((dofs >= 0)[:, :, None], shapes[dofs], 0.0)
+    other = np.array([
+        np.kron(np.eye(2), data.grids[number][1]) @ printed.shapes[number].T for number in grids
+    ])  # fmt: skip
+    # of what turns alone, as torsion of a bar, translations are rounding
+    ours, theirs = (
+        each[:, :3].reshape(3 * len(grids), -1)
+        * (np.linalg.norm(each[:, :3], axis=(0, 1)) > 1e-6 * model.length * np.linalg.norm(each[:, 3:], axis=(0, 1)))
+        for each in (own, other)
+    )
+    sizes = np.outer(np.sum(theirs**2, axis=0), np.sum(ours**2, axis=0))
+    return np.asarray((theirs.T @ ours) ** 2 / np.where(sizes > 0.0, sizes, np.inf))
 
 
 def _numbers(x: Floats | list[float], scale: float | None = None) -> str:

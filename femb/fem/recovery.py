@@ -83,13 +83,21 @@ def recovery_rows(
                 except ModelError as error:
                     raise ModelError.at(("recover",), f"got {text!r}: {error}") from None
                 by, unmoved = S @ by, unmoved @ S.T
+                if own_names[0].startswith("P1") and unmoved.any():
+                    raise ModelError.at(("recover",), f"got {text!r}: plies under temperatures are not known")
             rows.append(by @ (expand[places] @ shapes))
             names += [f"{what} {int(word)} {name}" for name in own_names]
             still.append(unmoved)
     return tuple(names), np.vstack(rows), np.hstack(still)
 
 
-def write_punch(path: str | Path, names: Sequence[str], values: Floats, times: Floats | None = None) -> Path:
+def write_punch(
+    path: str | Path,
+    names: Sequence[str],
+    values: Floats,
+    times: Floats | None = None,
+    frequencies: Floats | None = None,
+) -> Path:
     """Write displacements, forces and stresses that a body recovered to a punch file of NASTRAN, in SI units; its path.
 
     Parameters:
@@ -97,17 +105,22 @@ def write_punch(path: str | Path, names: Sequence[str], values: Floats, times: F
         names: of the rows of recovery, ``body.recovery_names``.
         values: (T, r), as ``results.bodies["wing"].recovered``, or (r,).
         times: (T,) s; without them one static subcase.
+        frequencies: (T,) Hz, of values that are modes.
 
     Raises:
-        ModelError: names that are no displacements, forces and stresses, or of another number than values.
+        ModelError: names that are no displacements, forces and stresses, or of plies, or of another number than values.
     """
     values = np.atleast_2d(np.asarray(values, dtype=float))
     owners: dict[tuple[str, str], dict[int, list[int]]] = {}
     for k, name in enumerate(names):
         found = re.fullmatch(r"(grid|bar|rod|quad|tria) (\d+) (\S+)", name)
-        if found is None or len(names) != values.shape[1]:
+        if found is None or len(names) != values.shape[1] or re.match(r"P\d+\.", found[3]):
             raise ModelError(f"{path}: got the row {name!r} of {values.shape[1]}, {FORM}")
-        what = "DISPLACEMENTS" if found[1] == "grid" else f"ELEMENT {'FORCES' if found[3] in FORCES else 'STRESSES'}"
+        what = (
+            ("EIGENVECTOR" if frequencies is not None else "DISPLACEMENTS")
+            if found[1] == "grid"
+            else f"ELEMENT {'FORCES' if found[3] in FORCES else 'STRESSES'}"
+        )
         owners.setdefault((what, found[1]), {}).setdefault(int(found[2]), []).append(k)
     lines = ["$TITLE   = femb", "$SUBTITLE=", "$LABEL   ="]
     for (what, kind), elements in owners.items():
@@ -115,6 +128,8 @@ def write_punch(path: str | Path, names: Sequence[str], values: Floats, times: F
         heads += [] if kind == "grid" else ["$ELEMENT TYPE = {:11d}  {}".format(*PUNCHED[kind])]
         for k, row in enumerate(values):
             lines += [*heads, *([] if times is None else [f"$TIME = {times[k]:14.7E}"])]
+            if frequencies is not None:
+                lines.append(f"$EIGENVALUE = {(2.0 * np.pi * frequencies[k]) ** 2:14.7E}  MODE = {k + 1:5d}")
             for number, places in elements.items():
                 word, own = "      G " if kind == "grid" else "        ", row[places]
                 if what == "ELEMENT STRESSES":

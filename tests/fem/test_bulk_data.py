@@ -425,6 +425,10 @@ def test_a_truss_has_the_frequencies_that_nastran_prints():
     printed = [1.698800, 1.767487, 1.857720, 3.419612, 7.024210, 7.025409, 10.72361, 10.98255, 13.86678, 14.38990]
     found = frequencies(fe.stiffness.toarray(), fe.mass.toarray(), 16)[6:]
     np.testing.assert_allclose(found, printed, rtol=1e-5)
+    # the last are those of bars that stretch
+    printed = [383.1367, 936.38, 2098.647, 3266.078, 7057.95, 7062.581]
+    found = frequencies(fe.stiffness.toarray(), fe.mass.toarray(), 278)[[99, 149, 199, 239, 276, 277]]
+    np.testing.assert_allclose(found, printed, rtol=1e-5)
 
 
 def deflections(path, held, loads):
@@ -491,17 +495,19 @@ def test_rods_and_springs(tmp_path):
         "CBUSH,5,4,1,2\nPBUSH,4,K,1000.,,,50.\n,,B,3.": (1000.0, 50.0),
     }
     for join, (axial, torsion) in joins.items():
-        density = 0.0 if "CELAS" in join or "PBUSH" in join else 0.5 * 0.5 * 1e-4 * RHO
+        rod = 0.0 if "CELAS" in join or "PBUSH" in join else 0.5 * 1e-4 * RHO
         fe = read_structure(file_of(tmp_path / "a.bdf", *both, join, MATERIALS))
         np.testing.assert_allclose(fe.stiffness @ fe.rigid_motions(np.zeros(3)), 0.0, atol=1e-6)
         along = fe.dofs[:, [1, 4]].ravel()
         M = fe.mass.toarray()
-        masses = np.array([2.0, 3.0]) + density
-        np.testing.assert_allclose(np.diag(M)[fe.dofs[:, 1]], masses, rtol=1e-12)
+        # of a rod half the mass is lumped and half consistent along its line, all lumped across, as NASTRAN has it
+        m = np.diag([2.0, 3.0]) + rod / 12.0 * np.array([[5.0, 1.0], [1.0, 5.0]])
+        np.testing.assert_allclose(M[np.ix_(fe.dofs[:, 1], fe.dofs[:, 1])], m, rtol=1e-12)
+        np.testing.assert_allclose(np.diag(M)[fe.dofs[:, 0]], np.array([2.0, 3.0]) + 0.5 * rod, rtol=1e-12)
         squares = np.sort(
             eigh(fe.stiffness.toarray()[np.ix_(along, along)], M[np.ix_(along, along)], eigvals_only=True)
         )
-        wanted = np.sort([axial * (1.0 / masses).sum(), torsion * 2.0 / 0.2])
+        wanted = np.sort([axial * np.sum([[1.0, -1.0], [-1.0, 1.0]] * np.linalg.inv(m)), torsion * 2.0 / 0.2])
         np.testing.assert_allclose(squares[2:], wanted, rtol=1e-9)
     bush = "CBUSH,5,4,1,2,0.,0.,1.\n,.2\nPBUSH,4,K,1.+3,2.+3,3.+3,4.,5.,6."
     found = read_structure(file_of(tmp_path / "b.bdf", *both, bush, MATERIALS)).stiffness.toarray()
@@ -917,3 +923,19 @@ def test_a_bent_shell_turns_without_stress_and_has_no_inertia_about_its_nodes(tm
     K, whole = matrices[1], matrices[0]
     spread = np.vstack([np.eye(18), np.hstack([*(0.5 * np.eye(6) * (k == 0) for k in range(3))])])
     np.testing.assert_allclose(spread.T @ whole @ spread, K, rtol=1e-9, atol=1e-9 * np.abs(K).max())
+
+
+@pytest.mark.parametrize("step", ["%(.1)", "*(1) *(2)", "*(x)"])
+def test_a_step_of_a_repetition_that_is_no_number_is_named(tmp_path, step):
+    with pytest.raises(ModelError, match=r"=: got the step .* wanted \*\(x\) of a number"):
+        read_structure(
+            file_of(tmp_path / "a.bdf", "GRID,1,,0.,0.,0.", f"=,*1,=,*({step})" if "x" in step else f"=,{'*' + step}")
+        )
+
+
+def test_an_inp_of_nastran_is_bulk_data(tmp_path):
+    cards = ["GRID,1,,0.,0.,0.", "GRID,2,,1.,0.,0.", "CROD,1,2,1,2", "PROD,2,1,1.-4", MATERIALS]
+    path = file_of(tmp_path / "a.bdf", *cards)
+    (tmp_path / "a.inp").write_text(path.read_text())
+    found = [read_structure(file).stiffness.toarray() for file in (path, tmp_path / "a.inp")]
+    np.testing.assert_array_equal(*found)

@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 from scipy.linalg import null_space
 
+import femb
 from femb.base.errors import FembWarning, ModelError
+from femb.elements import JointEnd, PositionDriver
 from femb.fem.bulk_model import read_structure
 
 METAL = "MAT1,1,7.+10,,.3,2700.,2.-5,20."
@@ -162,3 +164,44 @@ def test_what_has_no_temperature_is_named(tmp_path):
         solved(tmp_path, *boom(1, "TEMPD,7,0.", "TEMPRB,7,1,0.,0.,100."))
     with pytest.raises(ModelError, match="PLOAD1 7: 4 is no CBAR and no CBEAM"):
         solved(tmp_path, *boom(1, "PLOAD1,7,4,FY,FR,0.,1.,1.,1."))
+
+
+def test_a_range_of_pressed_elements_may_have_gaps(tmp_path):
+    grids = [f"GRID,{j * 4 + i + 1},,{i}.,{j}.,0." for j in (0, 1) for i in range(4)]
+    cells = ["CQUAD4,1,2,1,2,6,5", "CQUAD4,3,2,3,4,8,7", "PSHELL,2,1,.01,1,,1", METAL, "SPC1,1,123456,1,THRU,8"]
+    force = solved(tmp_path, *grids, *cells, "PLOAD2,7,3.,1,THRU,3")[2]
+    np.testing.assert_allclose(force[force != 0.0], 0.75, rtol=1e-12)
+    with pytest.raises(ModelError, match=r"PLOAD2 7: 2 is no shell"):
+        solved(tmp_path, *grids, *cells, "PLOAD2,7,3.,1,2,3")
+
+
+@pytest.mark.parametrize(("card", "message"), [
+    ("SPCD,7,3,1,.01", "SPCD 7: an enforced motion is no force: make its grid an interface"),
+    ("ACCEL1,7,,9.81,0.,0.,1.\n,1,2", "ACCEL1 7: a load of this kind"), ("DEFORM,7,1,.01", "DEFORM 7"),
+])  # fmt: skip
+def test_cards_of_a_set_that_are_not_read_are_named(tmp_path, card, message):
+    with pytest.raises(ModelError, match=message):
+        solved(tmp_path, *boom(2, "FORCE,7,3,,1.,1.,0.,0.", card))
+    solved(tmp_path, *boom(2, "FORCE,7,3,,1.,1.,0.,0.", card.replace(",7,", ",8,", 1)))
+
+
+def test_an_enforced_displacement_is_the_motion_of_an_interface(tmp_path):
+    """Two grids of a line of rods are moved, and its end is pulled: u is linear between them, F l / (E A) beyond."""
+    place = [f"GRID,{k + 1},,{k}.,0.,0." for k in range(7)]
+    bars = [f"CBAR,{k},2,{k},{k + 1},0.,1.,0." for k in range(1, 7)]
+    path = tmp_path / "deck.bdf"
+    given = ["SPC1,1,123456,1", "SPC,1,4,1,.008,5,1,.006", "FORCE,7,7,,1.,700."]
+    path.write_text("\n".join(["SPC=1", "BEGIN BULK", *place, *bars, SECTION, METAL, *given, "ENDDATA", ""]))
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        body = femb.fem.reduce_mesh(path, ["root=1", "a=4", "b=5"], 0, loads=["pull=set:7"],
+                                    recover=["displacements=2,3,4,5,6,7"]).body  # fmt: skip
+    assert any("SPC of 4, 5: D of an enforced displacement is left out" in str(each.message) for each in said)
+    model = femb.Model()
+    model.add(femb.FlexibleBody("boom", body, start=femb.Attachment("ground")))
+    for name, x, moved in (("a", 3.0, 0.008), ("b", 4.0, 0.006)):
+        motion = femb.profiles.Polynomial((x, moved))
+        model.add(PositionDriver(name, JointEnd("ground"), JointEnd(f"boom.{name}"), x=motion))
+    model.add(femb.ModalLoad("pull", "boom", size=1.0))
+    found = femb.static(model, time=1.0).bodies["boom"].recovered[-1][::6]
+    np.testing.assert_allclose(found, [0.008 / 3, 0.016 / 3, 0.008, 0.006, 0.0061, 0.0062], rtol=1e-9)

@@ -77,6 +77,7 @@ def test_a_set_says_which_of_its_grids_rigid_elements_carry(tmp_path):
     np.testing.assert_allclose(found.K, wanted.K)
 
 
+BODY = "CONM2,99,2,,1.\n,.1,,.1,,,.1"  # the whole body is its interfaces
 HEATED = METAL + ",2.3-5"
 WARM = "TEMP,8,1,20.,2,20.,3,20."
 
@@ -247,7 +248,104 @@ def test_stresses_of_bars_rods_and_shells_and_their_punch_file(tmp_path):
     assert [items[7], items[15]] == pytest.approx(x, rel=1e-3)  # von Mises
 
 
-def test_stresses_that_are_not_known_are_refused_by_name(tmp_path):
-    laminate = [card.replace("PSHELL,2,1,.01,1,,1", "PCOMP,2\n,1,.01") for card in PLATE]
-    with pytest.raises(ModelError, match="no PSHELL of the file"):
-        reduced(tmp_path, laminate, ["root=1", "tip=3"], recover=["stresses=1"])
+@pytest.mark.parametrize(("kind", "sizes", "printed"), [
+    ("ROD", "0.02", (-4774648, 3183099, 4774648, -3183099, -3580986, 2387324, 3580986, -2387324)),
+    ("TUBE", "0.03,0.02", (-1762947, 1175298, 1762947, -1175298, -1322210, 881473.5, 1322210, -881473.5)),
+    ("BAR", "0.02,0.05", (2400000, 9600000, -2400000, -9600000, 1800000, 7200000, -1800000, -7200000)),
+    ("I", "0.06,0.04,0.03,0.003,0.004,0.005",
+     (5765770, 15436780, -9029481, -12583930, 4324327, 11577590, -6772111, -9437947)),
+    ("T", "0.05,0.06,0.004,0.003", (-3726868, 8236953, 10519880, -15690690, -2795151, 6177715, 7889914, -11768020)),
+    ("T1", "0.06,0.04,0.003,0.004", (3832713, 20433790, -10353180, -12768370, 2874534, 15325350, -7764882, -9576277)),
+    ("T2", "0.05,0.06,0.004,0.003", (-9802056, 15690690, -8236953, -11237710, -7351542, 11768020, -6177715, -8428286)),
+    ("H", "0.04,0.008,0.06,0.004", (-4353171, 8128338, 4353171, -8128338, -3264878, 6096254, 3264878, -6096254)),
+    ("Z", "0.03,0.003,0.05,0.06", (-912434, 5622586, 912434, -5622586, -684325.5, 4216939, 684325.5, -4216939)),
+    ("CROSS", "0.03,0.004,0.06,0.005",
+     (-12445980, 20395920, 12445980, -20395920, -9334486, 15296940, 9334486, -15296940)),
+])  # fmt: skip
+def test_bars_of_shapes_have_the_stresses_that_mystran_prints(tmp_path, kind, sizes, printed):
+    """At points C to F of both ends, of the first bar of four under forces at their tip; its BOX has a point wrong."""
+    cards = [f"GRID,{k + 1},,{k / 4!r},0.,0." for k in range(5)] + ["FORCE,7,5,,1.,300.,20.,30.", METAL]
+    bars = [f"CBAR,{k},2,{k},{k + 1},0.,0.,1." for k in range(1, 5)]
+    body = reduced(tmp_path, [*cards, *bars, f"PBARL,2,1,,{kind}\n,{sizes}"], ["root=1", "tip=5"],
+                   loads=["own=set:7"], recover=["stresses=1"])  # fmt: skip
+    found = body.recovery @ np.linalg.solve(body.K, body.load_modal[0])
+    np.testing.assert_allclose(found[[0, 1, 2, 3, 5, 6, 7, 8]], printed, rtol=1e-5)
+
+
+def test_tubes_and_beams_have_stresses(tmp_path):
+    """G theta' r of a tube, M y / I of a CBEAM as of a CBAR; what changes along a beam is refused by name."""
+    tube = ["CTUBE,5,4,1,2", "PTUBE,4,1,.0002"]
+    body = reduced(tmp_path, [*BOOM, *tube], ["root=1", "tip=3"], recover=["stresses=5"])
+    found = dict(zip(body.recovery_names, body.recovery[:, [0, 3]] @ [2e-4, 2e-3], strict=True))
+    assert found["rod 5 TORSION"] == pytest.approx(3.5e10 * 1e-4 * 1e-3, rel=1e-3)
+    points = ",.01,.02,-.01,.02,0.,0.,0.,0."
+    sections = {"CBAR": f"PBAR,2,1,1.-4,2.-9,6.-9,3.-9,,\n{points}",
+                "CBEAM": f"PBEAM,2,1,1.-4,2.-9,6.-9,0.,3.-9,\n{points}\n,0.,0."}  # fmt: skip
+    both = [
+        recovered(tmp_path, [card.replace("CBAR", kind) for card in BOOM if not card.startswith("PBAR")] + [own],
+                  "set:7", "21", kind="stresses")[1] for kind, own in sections.items()
+    ]  # fmt: skip
+    assert both[1] == pytest.approx(both[0], rel=1e-7)
+    taper = f"PBEAM,2,1,1.-4,2.-9,6.-9,0.,3.-9,\n{points}\n,YES,1.,2.-4,4.-9,8.-9,0.,3.-9"
+    with pytest.raises(ModelError, match="stresses of bars that change along them"):
+        reduced(tmp_path, [card.replace("CBAR", "CBEAM") for card in BOOM if not card.startswith("PBAR")] + [taper],
+                ["root=1", "tip=3"], recover=["stresses=21"])  # fmt: skip
+
+
+def test_elements_beside_their_grids_have_moments_about_themselves(tmp_path):
+    """A strip that is stretched and bent about its own middle: N = E t e, M = E t^3 / 12 k, without their product."""
+    strip = ["GRID,1,,0.,0.,0.", "GRID,2,,1.,0.,0.", "GRID,3,,1.,.4,0.", "GRID,4,,0.,.4,0.", METAL,
+             "CQUAD4,1,2,1,2,3,4,0.,.02", "PSHELL,2,1,.01,1,,1", BODY, "RBE2,8,1,123456,4",
+             "RBE2,9,2,123456,3"]  # fmt: skip
+    body = reduced(tmp_path, strip, ["root=1", "tip=2"], recover=["forces=1", "stresses=1"])
+    bent = np.zeros(body.size)
+    # of the grids, 0.02 m below the middle, where the strain is less by 0.02 m of the curvature 0.01 1/m
+    bent[0], bent[4], bent[2] = 1e-3 - 0.02 * 0.01, 0.01, -0.005
+    found = dict(zip(body.recovery_names, body.recovery @ bent, strict=True))
+    assert found["quad 1 FX"] == pytest.approx(7e10 * 0.01 * 1e-3, rel=1e-6)
+    assert abs(found["quad 1 MX"]) == pytest.approx(7e10 * 1e-6 / 12.0 * 0.01, rel=1e-6)
+    assert found["quad 1 SX@-0.005"] + found["quad 1 SX@0.005"] == pytest.approx(2.0 * 7e10 * 1e-3, rel=1e-6)
+
+
+def test_plies_have_the_stresses_of_a_laminate(tmp_path):
+    """[0/90]s, whose directions are turned by 30 degrees, under a strain along 30 degrees: Q e by hand in each ply."""
+    x, y = np.array([np.cos(np.pi / 6), np.sin(np.pi / 6)]), np.array([-np.sin(np.pi / 6), np.cos(np.pi / 6)])
+    corners = [0 * x, x, x + 0.4 * y, 0.4 * y]
+    grids = [f"GRID,{k + 1},,{a:.10f},{b:.10f},0." for k, (a, b) in enumerate(corners)]
+    wall = [BODY, "CQUAD4,1,2,1,2,3,4,0.", "PCOMP,2,,,,,,,SYM\n,3,.001,0.,,3,.002,90.", "RBE2,8,1,123456,4",
+            "MAT8,3,1.2+11,9.+9,.28,5.+9,4.+9,3.5+9,1550.", "RBE2,9,2,123456,3"]  # fmt: skip
+    body = reduced(tmp_path, [*grids, *wall], ["root=1", "tip=2"], recover=["stresses=1"])
+    pulled = np.zeros(body.size)
+    pulled[:2] = 1e-3 * x
+    found = dict(zip(body.recovery_names, body.recovery @ pulled, strict=True))
+    scale = 1.0 / (1.0 - 0.28**2 * 0.075)
+    along, across, mixed = 1.2e11 * scale, 9e9 * scale, 0.28 * 9e9 * scale
+    wanted = {"P1.S1": along, "P1.S2": mixed, "P2.S1": mixed, "P2.S2": across, "P4.S1": along}
+    assert {name: found[f"quad 1 {name}"] / 1e-3 for name in wanted} == pytest.approx(wanted, rel=1e-6)
+    assert abs(found["quad 1 P1.S12"]) < 1e-6 * along
+    with pytest.raises(ModelError, match="wanted displacements=GRIDS"):
+        femb.fem.write_punch(tmp_path / "a.pch", body.recovery_names, body.recovery @ pulled)
+
+
+def test_modes_of_a_deck_are_a_punch_file(tmp_path):
+    """With the axes of the grids, of unit mass; the reader finds them again, torsion by its frequency alone."""
+    path = tmp_path / "deck.bdf"
+    cards = [card.replace("CBAR", "CBEAM").replace("PBAR,2,1,1.-4,2.-9,6.-9,", "PBEAM,2,1,1.-4,2.-9,6.-9,0.,")
+             for card in BOOM]  # fmt: skip
+    path.write_text("\n".join(["BEGIN BULK", *cards, "ENDDATA", ""]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FembWarning)
+        seen = femb.fem.overview(path, 8, held=True)
+        seen.write_modes(tmp_path / "m.pch")
+        again = femb.fem.overview(path, 8, held=True, compare=tmp_path / "m.pch")
+    printed, mac = again.printed
+    np.testing.assert_allclose(printed.frequencies, seen.frequencies, rtol=1e-6)
+    # half of rho (I1 + I2) l at each end of a CBEAM
+    inertia, k = 2700.0 * 8e-9 * np.array([1.0, 0.5]), 3.5e10 * 3e-9 * np.array([[2.0, -1.0], [-1.0, 1.0]])
+    torsion = np.sqrt(np.linalg.eigvals(k / inertia[:, None]).min()) / (2.0 * np.pi)
+    turns = [k for k in range(8) if not mac[k].any()]
+    assert seen.frequencies[turns[0]] == pytest.approx(torsion, rel=1e-6)
+    for k in set(range(8)) - set(turns):
+        assert mac[k, k] == pytest.approx(1.0, abs=1e-9)
+    own = seen.shapes[seen.model.dofs[list(seen.model.numbers).index(3)], 0]
+    np.testing.assert_allclose(printed.shapes[3][0, :3], own[[1, 2, 0]], rtol=1e-5, atol=1e-6 * np.abs(own).max())
