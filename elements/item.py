@@ -136,8 +136,10 @@ class Item(Brief):
         return self.acts_on_attitude
 
     def frames(self, layout: Layout) -> list[int]:
-        """The frames that it is on or that it has, of all its points; by default those of its markers."""
-        return [layout.frame_of(marker) for marker in self.markers.values()]
+        """The frames that it is on or that it has, of all its points; by default those of its markers and anchors."""
+        return [layout.frame_of(marker) for marker in self.markers.values()] + [
+            layout.inertial_frame() for _ in self.anchors
+        ]
 
     def between(self, layout: Layout) -> frozenset[int]:
         """The frames between which it acts without mass, so that all its forces on them have no resultant; less than
@@ -177,14 +179,17 @@ class Item(Brief):
 
     def symmetry(self, around: Surroundings) -> Symmetry | None:
         """The rigid motions of what it acts on that it does not notice, in its surroundings, and momenta that it keeps;
-        None where it does not say. By default what acts between moving frames alone notices none. around : what does
-        not move with the model.
+        None where it does not say. By default what acts between moving frames, or between one and a coordinate of its
+        own, notices none. around : what does not move with the model.
         """
         if self.turns_with_host:
             return with_host(self.changes_momenta)
-        if self.has_dofs and around.hold(self.frames(around.layout)):
-            return NO_MOTION
-        return None if self.changes_momenta or around.hold(self.frames(around.layout)) else EVERY
+        frames = self.frames(around.layout)
+        if self.has_dofs:
+            return NO_MOTION if around.hold(frames) else EVERY
+        if self.changes_momenta or around.hold(frames):
+            return None
+        return EVERY if len(set(frames)) > 1 or around.layout.has_internal(self.table, self.name) else None
 
     @property
     def resists(self) -> bool:

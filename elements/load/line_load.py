@@ -165,6 +165,7 @@ class ThermalLoad(OnBeam):
     """
 
     kind: ClassVar[str] = "thermal"
+    turns_with_host: ClassVar[bool] = True
     batch: ClassVar[str] = "femb.elements.load.thermal_batch:ThermalBatch"
 
     name: str

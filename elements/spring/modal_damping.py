@@ -56,6 +56,7 @@ class ModalDamping(Item):
     table: ClassVar[str] = "modal_damping"
     results: ClassVar[type[Group]] = ModalDampingResults
     kind: ClassVar[str] = "modal_damping"
+    turns_with_host: ClassVar[bool] = True
 
     name: str
     held: str

@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
+from femb.layout.element import Batch
 from femb.layout.evaluation import Evaluation
 from femb.layout.layout import Layout
 from femb.layout.private_blocks import PrivateBlocks
@@ -31,6 +33,38 @@ def tangent_by_differences(batch: Any, starts: Ints, sizes: Sequence[int], layou
     fixed. sizes (groups,) : of the groups. layout : that of the model.
     """
     return Tangent(_Differences(batch, starts, tuple(sizes), layout), (), starts, "uqva")
+
+
+def differences_of(
+    batch: Batch, owners: Sequence[tuple[str, Sequence[int], Sequence[int]]], layout: Layout
+) -> tuple[Tangent, ...]:
+    """The tangent of a batch without tangents of its own; none where its forces do not depend on the motion.
+
+    owners : of each item TABLE.NAME, the frames that it is on, and its internal coordinates. Raises ModelError: an item
+    without any.
+    """
+    if not any(set("qv") & set(each.reads) for each in batch.forces()):
+        return ()
+    rows = []
+    for label, frames, internal in owners:
+        groups: dict[int, list[int]] = {6: [], 3: [], 1: layout.internal_v[list(internal)].tolist()}
+        for frame in frames:
+            if freedom := int(layout.freedom[frame]):
+                groups[freedom].append(int(layout.frame_v[frame]))
+        if not frames and not internal:
+            raise ModelError(
+                f"{label}: its batch gives forces that depend on the motion, and nothing says of what: give its class "
+                "'markers', name its frames by layout.couple in 'declare_dofs', or give the batch 'tangents'"
+            )
+        rows.append(groups)
+    sizes, columns = [], []
+    for size in (6, 3, 1):
+        for k in range(max(len(each[size]) for each in rows)):
+            sizes.append(size)
+            columns.append([each[size][k] if k < len(each[size]) else -1 for each in rows])
+    if not sizes:
+        return ()
+    return (tangent_by_differences(batch, np.ascontiguousarray(np.array(columns, dtype=np.int64).T), sizes, layout),)
 
 
 class _Differences:
@@ -57,10 +91,17 @@ class _Differences:
     ) -> None:
         """Add d(residual)/dv and d(residual)/dq H at every state to block data (s, size)."""
         entries = offset[self.block] + self.inside[0] * stride[self.block] + self.inside[1]
+        known = offset[self.block] >= 0
         for s in range(len(q)):
             state = u[s], q[s], v[s], a[s]
-            damping[s, entries] += self._by(self._velocities(v[s]), *state)[self.column, self.row]
-            stiffness[s, entries] += self._by(self._positions(q[s]), *state)[self.column, self.row]
+            for moved, matrix in (self._velocities(v[s]), damping), (self._positions(q[s]), stiffness):
+                found = self._by(moved, *state)[self.column, self.row]
+                if np.any(found[~known]):
+                    raise ModelError(
+                        f"{type(self.batch).__name__}: its forces depend on frames or coordinates that "
+                        "layout.couple does not name together"
+                    )
+                matrix[s, entries[known]] += found[known]
 
     def _velocities(self, v: Floats) -> tuple[str, Floats, Floats]:
         """The array that changes, its values (c, 4, n) with each velocity changed, and the steps (c,)."""

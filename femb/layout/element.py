@@ -231,6 +231,8 @@ class Batch:
     records_motion: ClassVar[bool] = False  # whether some of its records follow from positions and velocities alone
     # Whether the stiffness or the damping may jump, for example at contact or at the start of sliding.
     switches: bool = False
+    # Derivatives by differences of a batch that gives forces of the motion and no tangents; the system sets them.
+    by_differences: tuple[Tangent, ...] = ()
     # Uniform acceleration (3,) m/s2, inertial axes, that gives the batch its weight; None of batches without mass.
     gravity: Floats | None = None
 
@@ -249,8 +251,8 @@ class Batch:
         return []
 
     def tangents(self) -> list[Tangent]:
-        """The derivatives of its forces."""
-        return []
+        """The derivatives of its forces; by default by differences."""
+        return list(self.by_differences)
 
     def energies(self) -> list[Energy]:
         """Its energies and momenta."""

@@ -274,6 +274,10 @@ class Layout(Numbering):
             self.add_discrete(update.count, 0.0, carried=False)
         self.updates.append(update)
 
+    def has_internal(self, table: str, item: str) -> bool:
+        """Whether an item has internal coordinates under its own name."""
+        return any((each.table, each.label) == (table, item) for each in self.internal)
+
     def internal_number(self, table: str, item: str, name: str) -> int:
         """The number of an internal coordinate of an item by its name. Raises KeyError, which says what there is."""
         of_item = {

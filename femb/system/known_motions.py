@@ -267,8 +267,12 @@ def known_motions(
     acting = []
     # without loads what is a function of the state still acts
     functions = [each for batch in system.batches for each in batch.inputs]
+    owners = zip(system.items_of_batches, system.evaluation.forces, strict=True)
+    forceful = {id(item) for some, forces in owners if forces for item in some}
     for item in system.items:
         symmetry, label = item.symmetry(around), f"{item.table}.{item.name}."
+        if symmetry is None and not (item.changes_momenta or id(item) in forceful or item.constraint_rows(layout)):
+            continue  # it measures, commands or is a field: what acts says what it notices
         acts = any(each.of_state and each.label.startswith(label) for each in functions)
         if not loaded and not acts and (item.table == "loads" or (symmetry is None and item.changes_momenta)):
             continue
@@ -295,5 +299,6 @@ def check_said(structures: Iterable[KnownStructure]) -> None:
         if structure.silent and (len(structure.motions) or len(structure.momenta)):
             raise ModelError(
                 f"{structure.silent[0]} does not say which rigid motions it leaves to {structure.label!r}: "
-                "give its class a method 'symmetry', as docs/howto/extend.md shows"
+                "give its class a method 'symmetry', or turns_with_host = True where its forces turn with what it acts "
+                "on, as docs/howto/extend.md shows"
             )

@@ -12,6 +12,7 @@ from femb.elements.item import Item, ItemState
 from femb.elements.joint.constraint_set import ConstraintSet
 from femb.elements.joint.coordinates import JointCoordinates
 from femb.elements.registry import in_order
+from femb.layout.differences import differences_of
 from femb.layout.discrete import ANGLES, DiscreteState
 from femb.layout.element import Batch, Input
 from femb.layout.evaluation import Evaluation
@@ -68,8 +69,13 @@ def parts_of(model: Model, layout: Layout | None = None) -> Parts:
     items: list[Item] = [model.body("ground")] if "ground" in placement.bodies and "ground" not in model.bodies else []
     for table in dict.fromkeys(item.table for item in model.items()):
         items += placement.in_order([item for kind, some in by_kind.items() if kind.table == table for item in some])
+    declared: dict[int, tuple[int, int, int, int]] = {}
     for item in items:
+        if item.anchors:
+            layout.inertial_frame()
+        before = len(layout.couplings), len(layout.internal)
         item.declare_dofs(layout, placement, model)
+        declared[id(item)] = (*before, len(layout.couplings), len(layout.internal))
     layout.finish()
     for item in items:
         if item.given_quantities():
@@ -84,6 +90,10 @@ def parts_of(model: Model, layout: Layout | None = None) -> Parts:
     of_items = _merged(built)
     batches, constraint_set = [batch for batch, _ in of_items], ConstraintSet.of(items, layout)
     inputs = allocated(batches, constraint_set, pattern)
+    for batch, some in of_items:
+        if type(batch).tangents is Batch.tangents:
+            owners = [(f"{item.table}.{item.name}", *_groups_of(item, declared[id(item)], layout)) for item in some]
+            batch.by_differences = differences_of(batch, owners, layout)
     joints = JointCoordinates(layout)
     return Parts(
         model, items, layout, pattern, Evaluation(batches, pattern), [some for _, some in of_items], constraint_set,
@@ -108,6 +118,17 @@ def _built(kind: type[Item], items: list[Item], layout: Layout, model: Model) ->
     what connects bodies."""
     apart = [[item for item in items if bool(item.anchors) == on_points] for on_points in (False, True)]
     return [(batch, some) for some in apart if some for batch in kind.batches(some, layout, model)]
+
+
+def _groups_of(item: Item, declared: tuple[int, int, int, int], layout: Layout) -> tuple[list[int], list[int]]:
+    """The frames and internal coordinates that an item names or has; declared : the numbers of the first of its
+    couplings and of its coordinates, and those after the last."""
+    couplings, coordinates, after_couplings, after_coordinates = declared
+    frames, internal = dict.fromkeys(item.frames(layout)), dict.fromkeys(range(coordinates, after_coordinates))
+    for some, numbers in layout.couplings[couplings:after_couplings]:
+        frames |= dict.fromkeys(some)
+        internal |= dict.fromkeys(numbers)
+    return list(frames), list(internal)
 
 
 def discrete_at(layout: Layout, joints: JointCoordinates, q: Floats) -> DiscreteState:
