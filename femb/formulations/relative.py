@@ -20,24 +20,12 @@ from femb.numerics.rotations import cross_matrix
 Speeds = Literal["fixed", "body", "angles"]
 SPEEDS: tuple[Speeds, ...] = ("fixed", "body", "angles")
 
-# 1-2-3 angles of relative attitudes: rotation matrix, map of rates and its time derivative, gimbal lock.
+# 1-2-3 angles of relative attitudes: map of rates and its time derivative, gimbal lock.
 #
 # Complex entries are accepted. Source: docs/theory/relative.md, equations (9) to (12).
 
 # Below this gimbal distance |cos theta_2| angle rates are not computed: they would lose half of their digits.
 GIMBAL = 1e-8
-
-
-def rotation_123(theta: ArrayLike) -> Floats:
-    """R (..., 3, 3) = R_3 R_2 R_1 of angles (..., 3): parent to body components."""
-    theta = np.asarray(theta)
-    c, s = np.cos(theta), np.sin(theta)
-    (c1, c2, c3), (s1, s2, s3) = np.moveaxis(c, -1, 0), np.moveaxis(s, -1, 0)
-    return _rows(
-        (c2 * c3, c1 * s3 + s1 * s2 * c3, s1 * s3 - c1 * s2 * c3),
-        (-c2 * s3, c1 * c3 - s1 * s2 * s3, s1 * c3 + c1 * s2 * s3),
-        (s2, -s1 * c2, c1 * c2),
-    )
 
 
 def rate_map(theta: ArrayLike) -> Floats:

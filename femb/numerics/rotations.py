@@ -73,23 +73,11 @@ def normalise(p: ArrayLike) -> Floats:
     return result
 
 
-def left_matrix(p: ArrayLike) -> Floats:
-    """Matrix (..., 4, 4) of multiplication by ``p`` from the left: ``p q = left_matrix(p) @ q``."""
-    p0, p1, p2, p3 = components(p, 4, "quaternion")
-    return matrix_of((p0, -p1, -p2, -p3), (p1, p0, -p3, p2), (p2, p3, p0, -p1), (p3, -p2, p1, p0))
-
-
-def right_matrix(q: ArrayLike) -> Floats:
-    """Matrix (..., 4, 4) of multiplication by ``q`` from the right: ``p q = right_matrix(q) @ p``."""
-    q0, q1, q2, q3 = components(q, 4, "quaternion")
-    return matrix_of((q0, -q1, -q2, -q3), (q1, q0, q3, -q2), (q2, -q3, q0, q1), (q3, q2, -q1, q0))
-
-
 def rate_body(p: ArrayLike) -> Floats:
     """Map (..., 3, 4) from the rate of a quaternion to the angular velocity in body axes.
 
     ``omega = 2 rate_body(p) @ pdot``, and ``pdot = rate_body(p).T @ omega / 2``. For a unit ``p`` the rows are
-    orthonormal and ``rate_body(p) @ p`` is zero: ``p`` and the rows are the columns of ``left_matrix(p)``.
+    orthonormal and ``rate_body(p) @ p`` is zero: ``p`` and the rows are the columns of the matrix L in ``p q = L q``.
     Source: L in [T] (25); half of the body matrix in [C] (21).
     """
     p0, p1, p2, p3 = components(p, 4, "quaternion")
@@ -99,9 +87,8 @@ def rate_body(p: ArrayLike) -> Floats:
 def rate_inertial(p: ArrayLike) -> Floats:
     """Map (..., 3, 4) from the rate of a quaternion to the angular velocity in inertial axes.
 
-    ``omega_inertial = 2 rate_inertial(p) @ pdot``; ``rate_inertial(p) @ rate_body(p).T`` is the
-    rotation matrix. ``p`` and its rows are the columns of ``right_matrix(p)``. Source: G in [T], appendix; half of A in
-    [C] (3).
+    ``omega_inertial = 2 rate_inertial(p) @ pdot``; ``rate_inertial(p) @ rate_body(p).T`` is the rotation matrix. ``p``
+    and its rows are the columns of the matrix G in ``q p = G q``. Source: G in [T], appendix; half of A in [C] (3).
     """
     p0, p1, p2, p3 = components(p, 4, "quaternion")
     return matrix_of((-p1, p0, -p3, p2), (-p2, p3, p0, -p1), (-p3, -p2, p1, p0))

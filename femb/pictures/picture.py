@@ -274,12 +274,8 @@ COLUMNS, ROWS = 3, 4
 FIELD = 3.4  # inches: width of a field
 REST = (0.88, 0.90, 0.92)  # colour of the unloaded structure
 TRIAD = 0.22  # width of the axes in a field
-SIGHTS = (
-    (-20.0, 25.0),
-    (-90.0, 10.0),
-    (-60.0, 65.0),
-    (-60.0, -30.0),
-)  # azimuth and elevation, degrees, of other directions of sight
+# Azimuth and elevation, degrees, of other directions of sight.
+SIGHTS = ((-20.0, 25.0), (-90.0, 10.0), (-60.0, 65.0), (-60.0, -30.0))
 SEEN = 0.5  # part of a mode's squared motion that a direction of sight must show
 
 

@@ -151,7 +151,8 @@ class Frequency:
     frequencies (f,) Hz; values (f, p, m) of the outputs by the inputs; densities (f, p) of a random shake, or None.
     poles (n,) 1/s. gains (p, m) : at frequency zero, or None where a rigid motion leaves none. hankel (n,) : singular
     values, or None of a model that is not stable. shaken : rows of the outputs of a shake, see schema.json. note : text
-    about what the responses are. units : SI, of outputs and inputs by name, where known.
+    about what the responses are. units : SI, of outputs and inputs by name, where known. margins : of a control loop,
+    rows of channel, margin and frequency. step : times (t,) s and values (t, p, m) after a unit step, of stable loops.
     """
 
     frequencies: Floats
@@ -165,6 +166,8 @@ class Frequency:
     shaken: Sequence[Mapping[str, Any]] = ()
     note: str = ""
     units: Mapping[str, str] = field(default_factory=dict)
+    margins: Sequence[Mapping[str, Any]] = ()
+    step: tuple[Floats, Floats] | None = None
 
     def packed(self, packing: Packing) -> dict[str, Any]:
         """The responses as gain in decibels and phase in degrees, and the tables."""
@@ -197,7 +200,12 @@ class Frequency:
             "shaken": list(self.shaken),
             "note": self.note,
             "density": None,
+            "margins": list(self.margins),
+            "step": None,
         }
+        if self.step is not None:
+            times, values = self.step
+            found["step"] = [packing.add(times), packing.add(values[:, :count].reshape(len(times), -1), FINE)]
         if self.densities is not None:
             decibels = 10.0 * np.log10(np.maximum(self.densities[:, :count], SMALLEST))
             found["density"] = packing.add(decibels, FINE)

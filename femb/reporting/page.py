@@ -164,7 +164,12 @@ STATISTICS = ("steps", "rejected", "evaluations", "jacobians", "factorizations",
 LISTED = 5000  # rows of a table
 ANALYSES = {"modes": "natural modes", "static": "static equilibria", SWEEP: "study of many runs"}
 TITLES = ("linear/title", "shake/title", "loads/title")
-LINEAR = {"linear/A": "linear model", "shake/real": "base shake", "loads/peaks/item": "peak loads"}
+LINEAR = {
+    "linear/channels": "control loop",
+    "linear/A": "linear model",
+    "shake/real": "base shake",
+    "loads/peaks/item": "peak loads",
+}
 
 
 def head_of(results: Results, name: str) -> dict[str, Any]:
@@ -281,10 +286,12 @@ def _campbell(sweep: Sweep) -> dict[str, Any]:
     def curves(of: Mapping[str, Any]) -> list[dict[str, Any]]:
         return [{"name": name, "values": [number(x) for x in values]} for name, values in of.items()]
 
+    groups = {name: found.modes[alike[0]] for name, alike in found.groups().items()}
     return {
         "label": found.label,
         "speed": [number(x) for x in found.speed],
-        "modes": curves(found.modes),
+        "modes": curves(groups),
+        "crossings": [[list(map(number, each)) for each in found.crossings(values)] for values in groups.values()],
         "revolutions": curves({f"{n}P": n * turns for n in found.revolutions}),
     }
 

@@ -10,12 +10,12 @@ import numpy as np
 from femb.base.errors import ResultError
 from femb.base.html import Shown
 from femb.base.types import Complexes, Floats
-from femb.base.values import without_rounding
+from femb.base.values import numbered, without_rounding
 from femb.linear.norms import gramian
 from femb.linear.peak_loads import NOISE, PeakLoad, peak_loads
 from femb.linear.state_space import StateSpace
-from femb.numerics.linear_systems import RIGID, resolving, transfers
-from femb.reporting.frequency import Frequency
+from femb.numerics.linear_systems import RIGID, Flow, resolving, transfers
+from femb.reporting.frequency import Frequency, number
 from femb.reporting.page import page_of, write_page
 from femb.reporting.scene import FRAMES
 from femb.results.results import Results, results_of
@@ -26,18 +26,24 @@ MOST = 4000  # frequencies of a response
 IN_BAND = 8  # frequencies in a half-power band
 HANKEL = 400  # largest number of states of which Hankel singular values are computed
 STABLE = 1e-9  # of the largest pole: a real part below this is one of damping
+STEPS, SETTLED = 500, 6.0  # times of a step response, and time constants of the slowest pole that it lasts
+MARGINS = (
+    ("phase_margins", "crossovers", "phase margin (deg)"),
+    ("delay_margins", "crossovers", "delay margin (s)"),
+    ("gain_margins", "phase_crossovers", "gain margin (factor)"),
+)
 
 
 def frequency_of(results: Results) -> Frequency | None:
     """The responses in results of ``femb linearize`` and ``femb shake``; None of others."""
     if "linear/A" in results.arrays:
-        return _linear(StateSpace.of_results(results))
+        return _linear(StateSpace.of_results(results), results)
     if "shake/real" in results.arrays:
         return _shake(results)
     return None
 
 
-def _linear(space: StateSpace) -> Frequency:
+def _linear(space: StateSpace, results: Results) -> Frequency:
     poles, space = space.eigenvalues(), space.in_modes()
     poles = poles[np.isfinite(poles)]  # delays of a sampled model have theirs at minus infinity
     last = None if space.dt is None else 0.5 / space.dt
@@ -46,11 +52,7 @@ def _linear(space: StateSpace) -> Frequency:
         frequencies = frequencies[:: -(-len(frequencies) // MOST)]
     rigid = int(np.sum(np.abs(poles) <= RIGID * np.max(np.abs(poles), initial=0.0)))
     gains = None if rigid or not len(poles) else space.transfer(0.0).real
-    names = ("state", "input", "output")
-    counts = ", ".join(
-        f"{len(part)} {name}{'s' * (len(part) != 1)}"
-        for name, part in zip(names, (space.states, space.inputs, space.outputs), strict=True)
-    )
+    counts = ", ".join(numbered(len(getattr(space, f"{name}s")), name) for name in ("state", "input", "output"))
     stable = "unstable" if np.any(poles.real > 1e-6 * np.max(np.abs(poles), initial=0.0)) else "no unstable pole"
     note = f"{counts}; {stable}" + (f"; {rigid} poles at zero, of rigid motions" if rigid else "")
     note += "" if space.dt is None else f"; sampled every {space.dt:.6g} s"
@@ -58,7 +60,44 @@ def _linear(space: StateSpace) -> Frequency:
     return Frequency(
         frequencies, transfers(space.A, space.B, space.C, space.D, frequencies, space.dt), space.outputs, space.inputs,
         poles=poles, gains=gains, hankel=_hankel(space, poles), note=note, units=space.units,
+        margins=_margins(results), step=_step(space, results.arrays.get("linear/poles_real")),
     )  # fmt: skip
+
+
+def _margins(results: Results) -> list[dict[str, Any]]:
+    """The margins of a control loop: channel, kind, value and frequency (Hz) of each; none of other models."""
+    rows: list[tuple[str, str, float, float]] = []
+    for k, channel in enumerate(map(str, results.arrays.get("linear/channels", ())), 1):
+        of = {word: results.arrays[f"linear/margins_{k}_{word}"] for words in MARGINS for word in words[:2]}
+        for word, at, kind in MARGINS:
+            rows += [(channel, kind, value, omega) for value, omega in zip(of[word], of[at], strict=True)]
+        omega, height = results.arrays[f"linear/margins_{k}_sensitivity"]
+        rows.append((channel, "peak of the sensitivity", height, omega))
+    return [
+        {"channel": channel, "kind": kind, "value": number(value), "frequency": number(omega / (2.0 * np.pi))}
+        for channel, kind, value, omega in rows
+    ]
+
+
+def _step(space: StateSpace, decays: Floats | None) -> tuple[Floats, Floats] | None:
+    """Times (t,) s and outputs (t, p, m) after unit steps of the inputs of a loop; None of others, and unstable ones.
+
+    decays : real parts of the poles that its outputs see, 1/s.
+    """
+    if decays is None or not len(decays) or np.max(decays) >= 0.0:
+        return None
+    h, (n, m) = SETTLED / float(-np.max(decays)) / STEPS, space.B.shape
+    if space.dt is None:
+        P, Q = Flow(space.A, space.B)(h)
+    else:
+        every = int(np.ceil(h / space.dt))
+        block = np.block([[space.A, space.B], [np.zeros((m, n)), np.eye(m)]])
+        whole, h = np.linalg.matrix_power(block, every), every * space.dt
+        P, Q = whole[:n, :n], whole[:n, n:]
+    x = [np.zeros(space.B.shape)]
+    for _ in range(STEPS):
+        x.append(P @ x[-1] + Q)
+    return h * np.arange(STEPS + 1.0), space.C @ np.array(x) + space.D
 
 
 def _hankel(space: StateSpace, poles: Complexes) -> Floats | None:

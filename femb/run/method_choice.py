@@ -141,10 +141,8 @@ def steps_line(system: "System", run: Run, asked: Run) -> str:
         return float(f"{each * frequency * run.duration:.2g}")
 
     line = f"steps some {steps(run.filter):,.0f} expected: what latches excite is followed up to {run.filter:.4g} Hz"
-    shown = 0.5 / asked.output_interval if asked.output_interval else inf
-    if shown < run.filter:
-        line += (
-            f"; run.filter = {shown:.4g}, the highest that {asked.output_interval:.3g} s between outputs show, gives "
-            f"{steps(shown):,.0f}"
-        )
-    return line
+    interval = asked.output_interval
+    if not interval or (shown := 0.5 / interval) >= run.filter:
+        return line
+    highest = f"run.filter = {shown:.4g}, the highest that {interval:.3g} s between outputs show"
+    return f"{line}; {highest}, gives {steps(shown):,.0f}"

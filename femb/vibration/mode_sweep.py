@@ -146,9 +146,8 @@ class ModeSweep(Tabled):
     frequencies (v, k) Hz, damping (v, k) ratios : of k modes.
     assurance (v, k) : the criterion by which each was matched with the value before; 1 at the first.
     labels (k,) : the item that moves most in each mode at the first value, of what turns at the last, and what it does:
-    "flap 1" of blades, of equal ones too, and "forward 1" of a whirl.
-    from_ground (v, k) Hz : frequencies seen from the ground, of what turns,
-    NaN where there are several. critical : speeds at which one of these is once per revolution.
+    "flap 1" of blades, "forward 1" of a whirl. from_ground (v, k) Hz : frequencies from the ground of what turns, NaN
+    where there are several. critical : speeds at which one of these is once per revolution.
     parameter : its name. unit : of its values, "" where it is not known, rad/s where they are the rates of rotation:
     the figure is then a Campbell diagram.
     precision (v, k) : up to what part frequencies are known, as in ``femb.modes``; tables show no more digits.
@@ -320,15 +319,14 @@ def _from_ground(states: Sequence[Solution], count: int) -> tuple[Floats | None,
     """(v, k) frequencies (Hz) from the ground of what turns at some value, else None; and labels (k,)."""
     found = [each.whirl for each in states]
     first, last = states[0].first(count), states[-1].first(count)
-    plain = names_of_modes(first.motion, first.inertial, first.labels, None)
+    plain = names_of_modes(first.motion, first.inertial, first.labels, None, first.eigenvalues)
     if not any(each is not None for each in found):
         return None, tuple(plain)
     seen = np.array([
         np.abs(state.eigenvalues[:count].imag) / (2.0 * np.pi) if each is None else each.frequencies[:count]
         for state, each in zip(states, found, strict=True)
     ])  # fmt: skip
-    alike = multiple(last.eigenvalues)
-    return seen, tuple(names_of_modes(last.motion, last.inertial, last.labels, last.whirl, alike))
+    return seen, tuple(names_of_modes(last.motion, last.inertial, last.labels, last.whirl, last.eigenvalues))
 
 
 def _critical(

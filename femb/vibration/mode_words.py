@@ -1,6 +1,5 @@
 """Words for modes: kind and direction of the motion, and of what turns the whirl as seen from the ground."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -116,17 +115,11 @@ class ItemMotion:
 
 
 def names_of_modes(
-    motion: EigenProblem,
-    shapes: Complexes,
-    labels: tuple[str, ...],
-    whirl: "Whirl | None",
-    alike: Sequence[NDArray[np.intp]] = (),
+    motion: EigenProblem, shapes: Complexes, labels: tuple[str, ...], whirl: "Whirl | None", eigenvalues: Complexes
 ) -> list[str]:
-    """Names of modes for curves: "flap 1" of blades, "forward 1" of whirls, else as "beams.boom, bending along z".
-
-    alike : numbers of modes of equal frequencies, which have one name, as "flap 1" of three equal blades.
-    """
-    of = {int(k): int(group[0]) for group in alike for k in group}
+    """Names of modes for curves: "flap 1" of blades, of equal ones too, "forward 1" of whirls, else as "beams.boom,
+    bending along z"."""
+    of = {int(k): int(group[0]) for group in multiple(eigenvalues) for k in group}
     items = {f"{item.table}.{item.name}": item for item in motion.system.model.items()}
     names: list[str] = []
     numbers: dict[tuple[str, int], int] = {}

@@ -72,6 +72,7 @@ def test_a_sweep_is_a_results_file_with_figure_and_report(tmp_path):
     assert page["campbell"]["label"] == "wheels.disc.speed (rpm)"
     assert [mode["name"] for mode in page["campbell"]["modes"]] == ["mode 1, beams.one", "mode 2, bodies.hub"]
     np.testing.assert_allclose(page["campbell"]["revolutions"][1]["values"], 2.0 * SPEED / (2.0 * np.pi))
+    assert [1200.0, 20.0] in np.round(page["campbell"]["crossings"][0], 3).tolist()
     assert page["variables"] == ["wheels.disc.speed (rad/s)"]
     assert page["outputs"][0] == "mode 1, beams.one (Hz)"
     refuses("leave out mode 1", plot, results, tmp_path / "one.png", "campbell of mode 1", error=ResultError)

@@ -15,6 +15,7 @@ from femb import ResultError, Results
 from femb.numerics import rotations
 from femb.recording.record import attachments
 from femb.reporting.carriers import carriers_of
+from femb.results.array_file import write_arrays
 from femb.system.system import System
 
 BAR = stiff(1e6, 1.0, (1.0, 4.0), 1.0, (2e-3, 1e-3, 1e-3), "bar")
@@ -190,6 +191,34 @@ def test_a_linear_model_opens_with_what_responds_and_draws_no_rounding(tmp_path)
     assert found["zero"] == [[True, False], [False, False], [True, False]]
     assert found["strongest"] == [1, 1]
     assert np.isnan(page.array(found["gain"])[:, 0]).all()
+
+
+@pytest.mark.parametrize("dt", [None, 0.01])
+def test_a_control_loop_has_margins_and_a_step_response(dt, tmp_path):
+    """A first-order loop with the time constant of 2 s: y = 3 (1 - exp(-t/2)) after a unit step, at samples too."""
+    decay = -0.5 if dt is None else np.exp(-0.5 * dt)
+    gain = 1.5 if dt is None else 3.0 * (1.0 - decay)
+    space = femb.StateSpace(
+        np.array([[decay]]), np.array([[gain]]), np.eye(1), np.zeros((1, 1)), ("x",), ("u",), ("y",), dt=dt
+    )
+    margins = {
+        "crossovers": [1.0], "phase_margins": [60.0], "delay_margins": [1.05], "phase_crossovers": [3.0],
+        "gain_margins": [4.0], "sensitivity": [2.0, 1.4],
+    }  # fmt: skip
+    arrays = space.arrays() | {"channels": ("law.u",), "poles_real": np.array([-0.5]), "poles_imaginary": np.zeros(1)}
+    arrays |= {f"margins_1_{word}": np.array(values) for word, values in margins.items()}
+    results = Results.read(write_arrays(tmp_path / "loop.h5", arrays, (".h5",), group="linear"))
+    page = page_of(results, tmp_path)
+    assert dict(page.data["head"]["facts"])["analysis"] == "control loop"
+    found = page.data["frequency"]
+    times, values = map(page.array, found["step"])
+    np.testing.assert_allclose(values[:, 0], 3.0 * (1.0 - np.exp(-0.5 * times)), atol=2e-3)
+    assert 12.0 <= times[-1] * (1.0 + 1e-9) < 15.1  # six time constants, in whole samples
+    assert [(row["kind"], row["value"]) for row in found["margins"]] == [
+        ("phase margin (deg)", 60.0), ("delay margin (s)", 1.05), ("gain margin (factor)", 4.0),
+        ("peak of the sensitivity", 1.4),
+    ]  # fmt: skip
+    assert found["margins"][2]["frequency"] == pytest.approx(3.0 / (2.0 * np.pi))
 
 
 def test_base_shakes_have_densities_and_a_table(tmp_path):

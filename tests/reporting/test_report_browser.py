@@ -536,6 +536,22 @@ def test_reports_bar_nobody(browser, tmp_path):
         browser.call("Emulation.setEmulatedMedia", features=[])
 
 
+def test_paper_has_three_poses_in_place_of_the_view(browser, tmp_path):
+    opened(browser, shared_runs.results_of("satellite_forced"), tmp_path)
+    seen = "getComputedStyle(document.querySelector('.view')).display"
+    assert browser.value(seen) != "none"
+    browser.call("Emulation.setEmulatedMedia", media="print")
+    browser.wait("document.querySelectorAll('.poses img').length === 3")
+    poses = browser.value(
+        "[...document.querySelectorAll('.poses figcaption')].map((each) => parseFloat(each.textContent))"
+    )
+    assert poses == [0.0, 5.0, 10.0]
+    assert len(set(browser.value("[...document.querySelectorAll('.poses img')].map((each) => each.src)"))) == 3
+    assert browser.value(seen) == "none"
+    browser.call("Emulation.setEmulatedMedia", media="screen")
+    assert browser.value(seen) != "none"
+
+
 @pytest.mark.skipif(firefox.PROGRAM is None, reason="no Firefox is installed")
 def test_reports_open_in_firefox(tmp_path):
     """Whole, with the structure, or, where this browser has no WebGL, with a sentence in its place."""

@@ -188,3 +188,18 @@ function checksum(bytes) {
   for (const byte of bytes) value = checksum.table[(value ^ byte) & 255] ^ (value >>> 8);
   return ~value >>> 0;
 }
+
+/** The first, the middle and the last pose as pictures, one above the other, in place of the view on paper. */
+function posesOf(player) {
+  const [time, playing] = [player.time, player.playing];
+  player.play(false);
+  const pictures = [0, 0.5, 1].map((part) => {
+    player.seek(player.first + part * (player.last - player.first));
+    player.viewer.render();
+    const src = player.viewer.renderer.domElement.toDataURL();
+    return element("figure", {}, element("img", { src, alt: player.text() }), element("figcaption", {}, player.text()));
+  });
+  player.seek(time);
+  player.play(playing);
+  return [player.legend.cloneNode(true), ...pictures];
+}

@@ -7,6 +7,8 @@ class Responses {
     this.gain = arrayOf(data.gain, bytes);
     this.phase = arrayOf(data.phase, bytes);
     this.density = data.density && arrayOf(data.density, bytes);
+    this.step = data.step && arrayOf(data.step[1], bytes);
+    this.times = data.step && Array.from(arrayOf(data.step[0], bytes).data);
     const list = (names, word) => element(
       "select", { ariaLabel: word, onchange: () => this.draw() }, names.map((name, k) => new Option(name, String(k))),
     );
@@ -42,6 +44,8 @@ class Responses {
       this.stack.append(element("p", {}, "Zero to rounding: this output does not respond to this input."));
       return;
     }
+    const pair = `${this.data.outputs[Number(this.output.value)]} by ${this.data.inputs[Number(this.input.value)]}`;
+    this.stack.append(element("p", { className: "on-paper" }, pair));
     const amplitude = columnOf(this.gain, k).map((x) => (x === null ? null : 10 ** (x / 20)));
     const ratio = this.data.units[Number(this.output.value)][Number(this.input.value)];
     this.plots = [this.drawn(ratio ? `gain (${ratio})` : "gain (SI units)", amplitude, true, 260)];
@@ -51,28 +55,29 @@ class Responses {
       this.plots.push(this.drawn(`density, ${unit}`, values, true, 260));
     }
     this.plots.push(this.drawn("phase (deg)", columnOf(this.phase, k), false, 170));
+    if (this.step) this.plots.push(this.drawn(`after a unit step${ratio ? ` (${ratio})` : ""}`, columnOf(this.step, k), false, 200, this.times));
   }
 
-  drawn(title, values, logarithmic, height) {
+  drawn(title, values, logarithmic, height, times = null) {
     const positive = values.filter((x) => x !== null && x > 0);
     const log = logarithmic && positive.length > 0;
     // near one: uPlot divides logarithmic axes by rounding
     const unit = log ? 10 ** Math.round(Math.log10(Math.max(...positive))) : 1;
-    const x = { time: false, distr: 3, range: (_, low, high) => [low, high] };
+    const x = { time: false, distr: times ? 1 : 3, range: (_, low, high) => [low, high] };
     const side = { size: 66, label: title, labelSize: 18, labelFont: "12px system-ui, sans-serif" };
-    const degrees = { ...side, incrs: [15, 30, 45, 90, 180, 360, 720, 1440] };
+    const plain = times ? side : { ...side, incrs: [15, 30, 45, 90, 180, 360, 720, 1440] };
     const options = {
-      width: this.width(), height, cursor: { sync: { key: "femb-frequency" }, drag: { x: true, y: false } },
+      width: this.width(), height, cursor: { sync: { key: times ? "femb-step" : "femb-frequency" }, drag: { x: true, y: false } },
       scales: { x, y: log ? { distr: 3 } : {} },
-      axes: [logarithmicAxis({ size: 28 }), log ? logarithmicAxis(side, unit) : plotAxis(degrees)],
+      axes: [times ? plotAxis({ size: 28 }) : logarithmicAxis({ size: 28 }), log ? logarithmicAxis(side, unit) : plotAxis(plain)],
       series: [
-        { label: "frequency (Hz)", value: (_, f) => shortNumber(f, 5) },
+        { label: times ? "time (s)" : "frequency (Hz)", value: (_, f) => shortNumber(f, 5) },
         { label: title, stroke: PALETTE[0], width: 1.5, points: { show: false }, value: (_, y) => (y === null ? "–" : shortNumber(y * unit, 5)) },
       ],
     };
     const box = element("div", { className: "plot" });
     this.stack.append(box);
-    return new libraries.uPlot(options, [this.frequencies, values.map((y) => (y === null ? null : y / unit))], box);
+    return new libraries.uPlot(options, [times || this.frequencies, values.map((y) => (y === null ? null : y / unit))], box);
   }
 
   width() {
@@ -83,6 +88,11 @@ class Responses {
     const width = this.width();
     for (const plot of this.plots) if (plot.width !== width) plot.setSize({ width, height: plot.height });
   }
+}
+
+/** A column of numbers, with so many digits. */
+function numbers(word, title, digits = 5) {
+  return { title, text: (row) => (row[word] === null ? "–" : shortNumber(row[word], digits)), key: (row) => row[word], number: true };
 }
 
 /** The tables of a linear model or a base shake. */
@@ -97,12 +107,16 @@ function responseTables(data) {
     if ("rms" in data.shaken[0]) columns.push(value("rms", "RMS"), value("miles", "RMS by Miles"));
     parts.push(table(columns, data.shaken));
   }
+  if (data.margins.length) {
+    const columns = [{ title: "channel", text: (row) => row.channel }, { title: "margin", text: (row) => row.kind }, numbers("value", "value"), numbers("frequency", "at (Hz)")];
+    parts.push(element("h3", {}, "Margins"), element("p", { className: "hint" }, "Each channel opened alone."), table(columns, data.margins));
+  }
   if (data.poles.length) {
     const columns = [
-      { title: "frequency (Hz)", text: (row) => shortNumber(row.frequency, 6), key: (row) => row.frequency, number: true },
+      numbers("frequency", "frequency (Hz)", 6),
       { title: "damping (%)", text: (row) => (row.damping === null ? "–" : Math.abs(row.damping) < 1e-9 ? "0" : shortNumber(100 * row.damping, 4)), key: (row) => row.damping, number: true },
       { title: "real (1/s)", text: (row) => (Math.abs(row.damping) < 1e-9 ? "0" : shortNumber(row.real, 5)), key: (row) => row.real, number: true },
-      { title: "imaginary (1/s)", text: (row) => shortNumber(row.imaginary, 6), key: (row) => row.imaginary, number: true },
+      numbers("imaginary", "imaginary (1/s)", 6),
     ];
     const [real, pairs] = [data.poles.filter((row) => row.imaginary === 0), data.poles.filter((row) => row.imaginary !== 0)];
     if (pairs.length) parts.push(element("h3", {}, "Poles"), element("p", { className: "hint" }, "One row for each conjugate pair."), table(columns, pairs));

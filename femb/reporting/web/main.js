@@ -79,6 +79,7 @@ async function start() {
   const page = element("main");
   document.body.append(page);
   page.append(header(data.head));
+  const poses = element("div", { className: "poses" });
   let player = null;
   let buckling = null;
   const players = () => [player, buckling].filter(Boolean);
@@ -86,6 +87,7 @@ async function start() {
     const place = element("div", { className: "view-place", id: "view" });
     page.append(place);
     player = viewOf(place, data.scene, data.modes, bytes);
+    place.append(poses);
   }
   const seek = (time) => player && player.kind !== "modes" && (player.play(false), player.seek(time));
   if (data.modes) page.append(section("Modes", element("p", { className: "hint" }, "A click on a mode shows it."), modeTable(data.modes, player)));
@@ -140,6 +142,7 @@ async function start() {
     for (const each of players()) each.viewer.theme();
     if (curves) curves.theme();
     if (responses) responses.draw();
+    if (player && player.kind !== "modes" && matchMedia("print").matches) poses.replaceChildren(...posesOf(player));
   };
   for (const media of ["(prefers-color-scheme: dark)", "print"]) matchMedia(media).addEventListener("change", themed);
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;

@@ -42,7 +42,7 @@ function studySection(study) {
 }
 
 /** Modes over a parameter, with their names at the curves and lines of the multiples of a rate of rotation. */
-function campbell({ label, speed, modes, revolutions }) {
+function campbell({ label, speed, modes, crossings, revolutions }) {
   const { picture, make } = emptyPicture();
   const room = 120; // of the names
   picture.setAttribute("viewBox", `0 0 ${CHART.width + room} ${CHART.height}`);
@@ -62,6 +62,11 @@ function campbell({ label, speed, modes, revolutions }) {
     picture.append(curve(values, `stroke: ${colour}`));
     last = Math.min(upwards(values.at(-1)) + 4, last - 13);
     picture.append(make("text", { x: across(speed.at(-1)) + 6, y: last, style: `fill: ${colour}` }, name));
+    for (const [x, y] of crossings[k]) {
+      const ring = make("circle", { cx: across(x), cy: upwards(y), r: 4, style: `stroke: ${colour}; fill: none; stroke-width: 1.5` });
+      ring.append(make("title", {}, `${shortNumber(x, 4)} rpm, ${shortNumber(y, 4)} Hz`));
+      picture.append(ring, make("text", { x: across(x) + 5, y: upwards(y) + 15, style: `fill: ${colour}` }, `${shortNumber(x, 3)} rpm`));
+    }
   }
   return element("div", { className: "chart" }, picture);
 }
