@@ -8,7 +8,7 @@ import click
 
 from femb.base.errors import ModelError
 from femb.cli.options import FORCE, QUIET
-from femb.cli.output import check_free, check_writable, only_results, reported, say
+from femb.cli.output import check_free, check_writable, reported, say
 
 
 @click.command()
@@ -31,7 +31,7 @@ def diff(first: Path, second: Path, rtol: float | None, draw: Path | None, force
         if draw is not None:
             check_writable(draw)
             check_free(draw, force)
-        found = compared(only_results(first), only_results(second))
+        found = compared(first, second)
         paths = [] if draw is None else [found.draw(draw)]
         values = {"kind": found.kind, "largest": found.largest, "rows": [asdict(row) for row in found.rows]}
         say(found.table(), *paths, values, quiet=quiet)

@@ -220,8 +220,6 @@ def audit(results: Any) -> str:
 
 # The files that commands read and write: cases, result files, and whether they may be replaced.
 
-TABLES = ("loads.h5", "modal.h5")  # files beside results, which do not stand for their folder
-
 
 def folder_of(case: Path, out: Path | None) -> Path:
     """The folder of the results of a case; out : its name, or that of a case file to be written in it."""
@@ -305,22 +303,6 @@ def stamp(file: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return state.st_ino, state.st_mtime_ns
-
-
-def only_results(path: Path) -> Path:
-    """The result file of a folder without a run, if there is only one, as ``sweep.h5`` of a study; else the path.
-
-    Raises ResultError: several files, of which one must be named.
-    """
-    from femb.results.storage.read import find_results, part_of
-
-    run = find_results(path)
-    if not path.is_dir() or run.exists() or part_of(run).exists():
-        return path
-    files = sorted(file.name for file in path.glob("*.h5") if file.name not in TABLES)
-    if len(files) > 1:
-        raise ResultError(f"{path}: has several results: name one of {', '.join(str(path / name) for name in files)}")
-    return path / files[0] if files else path
 
 
 def read_results(results: Path) -> "tuple[Path, Results]":

@@ -12,7 +12,7 @@ import click
 from femb.base.errors import ResultError
 from femb.base.progress import counted
 from femb.cli.options import CAMERA, DPI, FORCE, FRAME, ITEM, QUIET, RESULTS, SET, SPAN, OptionError, numbers
-from femb.cli.output import check_free, check_writable, only_results, read_results, reported, say, wants_json
+from femb.cli.output import check_free, check_writable, read_results, reported, say, wants_json
 
 if TYPE_CHECKING:
     from femb.results.results import Results
@@ -358,11 +358,11 @@ def report(results: Path, others: tuple[Path, ...], out: Path | None, frames: in
     from femb.reporting.report import report as write
 
     with reported():
-        file, data = read_results(only_results(results))
+        file, data = read_results(results)
         page = out or file.with_name("report.html" if file.stem == "results" else f"{file.stem}_report.html")
         check_writable(page)
         check_free(page, force)
-        beside = {str(other): read_results(only_results(other))[1] for other in others}
+        beside = {str(other): read_results(other)[1] for other in others}
         say(write(data, page, frames=frames, name=file.name, beside=beside), quiet=quiet)
 
 
@@ -377,7 +377,7 @@ def view(results: Path, quiet: bool, **words: Any) -> None:
     from femb.reporting.report import report as write
 
     with reported():
-        file, data = read_results(only_results(results))
+        file, data = read_results(results)
         folder = Path(tempfile.mkdtemp(prefix="femb_"))
         page = write(data, folder / f"{file.parent.name or file.stem}.html", name=file.name, **words)
         opened = webbrowser.open(page.as_uri())

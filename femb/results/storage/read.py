@@ -58,18 +58,28 @@ def is_being_written(path: Path) -> bool:
     return False
 
 
+TABLES = ("loads.h5", "modal.h5")  # files beside results, which do not stand for their folder
+
+
 def find_results(path: Path) -> Path:
     """The result file of a path: the file itself, or of a folder the finished ``results.h5``, or else the file of the
-    unfinished or killed run, or else its only .h5, as of modes or a linear model."""
+    unfinished or killed run, or else its only results, such as ``sweep.h5`` of a study.
+
+    Raises ResultError: several files, of which one must be named.
+    """
     with _naming(path):
         if not path.is_dir():
             return path
-        others = sorted(path.glob("*.h5"))
+        others = [file for file in sorted(path.glob("*.h5")) if file.name not in TABLES]
     file = path / "results.h5"
     part = part_of(file)
     if part.exists() and not is_finished(file):
         return part
-    return others[0] if len(others) == 1 else file
+    if file.exists() or not others:
+        return file
+    if len(others) > 1:
+        raise ResultError(f"{path}: has several results: name one of {', '.join(map(str, others))}")
+    return others[0]
 
 
 def opened(path: Path) -> OpenFile:
