@@ -352,8 +352,8 @@ def report(results: Path, others: tuple[Path, ...], out: Path | None, frames: in
     """Write a page of HTML that shows results in any browser, without a network.
 
     What was run, the audit in words, the moving structure, time histories, peak loads; also of the results of modes,
-    static, sweep, linearize, loop and shake. RESULTS may be the folder of any of these. The plots of histories also
-    show those of each OTHER run, dashed.
+    static, sweep, sensitivity, linearize, loop and shake. RESULTS may be the folder of any of these. The plots of
+    histories also show those of each OTHER run, dashed.
     """
     from femb.reporting.report import report as write
 

@@ -26,7 +26,7 @@ def sensitivity(
     case: Path, of: tuple[str, ...], by: tuple[str, ...], tolerances: bool, samples: int | None, out: Path | None,
     overrides: tuple[str, ...], force: bool, quiet: bool,
 ) -> None:  # fmt: skip
-    """Differentiate outputs of a case by its parameters; write DIR/sensitivity.csv, .npz and .png.
+    """Differentiate outputs of a case by its parameters; write DIR/sensitivity.csv, .npz, .h5 for reports, and .png.
 
     With --tolerances write DIR/tolerances.npz and .png: deviations of outputs, and the share of each parameter.
 
@@ -52,7 +52,8 @@ def sensitivity(
         check_writable(file)
         check_free(file, force)
         found = sensitivities(case, of, by, overrides=overrides)
-        paths = [found.write(file), found.write(file.with_suffix(".csv")), found.draw(file.with_suffix(".png"))]
+        paths = [found.write(file.with_suffix(suffix)) for suffix in (".npz", ".h5", ".csv")]
+        paths.append(found.draw(file.with_suffix(".png")))
         words = ("outputs", "parameters", "values", "nominal", "derivatives", "errors", "swings", "units")
         values = {word: getattr(found, word) for word in words}
         say(found.table(), "", *paths, values, quiet=quiet)

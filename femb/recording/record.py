@@ -388,11 +388,12 @@ class Recorder:
         self.audit_watch.add_forces(block)
         return block
 
-    def without_audit(self, frames: Frames, forces: bool = True) -> dict[str, Floats]:
+    def without_audit(self, frames: Frames, forces: bool = True, system: System | None = None) -> dict[str, Floats]:
         """The named arrays of k output instants without those of the audit, for ``frames`` whose work is not known;
-        forces : whether they have forces and accelerations."""
-        block = self._quantities(frames, self.system, forces)
-        self._add_outputs(block, frames, self.system, audit=False)
+        forces : whether they have forces and accelerations. system : as in ``block``."""
+        system = self.system if system is None else system
+        block = self._quantities(frames, system, forces)
+        self._add_outputs(block, frames, system, audit=False)
         return self.selection.of(block)
 
     def _quantities(self, frames: Frames, system: System, forces: bool = True) -> dict[str, Floats]:

@@ -28,7 +28,7 @@ from femb.reporting.scene import FRAMES, scene_of
 from femb.results.loop_signals import loop_signals
 from femb.results.results import Results
 from femb.results.sweep import METHOD as SWEEP
-from femb.results.sweep import OF_MODES, Sweep
+from femb.results.sweep import OF_MODES, SENSITIVITIES, Sweep
 from femb.results.verdicts import items_of, verdicts
 
 # The time histories of a page: the recorded quantities by name, with labels and units.
@@ -162,7 +162,12 @@ def _numbered(array: Floats) -> Sequence[str]:
 
 STATISTICS = ("steps", "rejected", "evaluations", "jacobians", "factorizations", "newton_iterations")
 LISTED = 5000  # rows of a table
-ANALYSES = {"modes": "natural modes", "static": "static equilibria", SWEEP: "study of many runs"}
+ANALYSES = {
+    "modes": "natural modes",
+    "static": "static equilibria",
+    SWEEP: "study of many runs",
+    SENSITIVITIES: "derivatives",
+}
 TITLES = ("linear/title", "shake/title", "loads/title")
 LINEAR = {
     "linear/channels": "control loop",
@@ -278,6 +283,24 @@ def study_of(results: Results) -> dict[str, Any] | None:
     }
 
 
+def sensitivities_of(results: Results) -> list[dict[str, Any]]:
+    """Of each output its derivatives by parameters, those that change it most first; none of other results."""
+    if results.method != SENSITIVITIES:
+        return []
+    of = {path.partition("/")[2]: array for path, array in results.arrays.items()}
+    changes, found = of["derivatives"] * of["swings"], []
+    for i, name in enumerate(of["outputs"]):
+        rows = [
+            {"by": str(of["parameters"][k]), "unit": str(of["parameters_units"][k])}
+            | {word: number(x[k]) for word, x in (("value", of["nominal"]), ("change", changes[i]))}
+            | {word: number(of[key][i, k]) for word, key in (("derivative", "derivatives"), ("error", "errors"))}
+            for k in np.argsort(-np.abs(changes[i]), kind="stable")[:LISTED]
+        ]
+        words = {"name": str(name), "unit": str(of["outputs_units"][i]), "way": str(of["ways"][i])}
+        found.append(words | {"value": number(of["values"][i]), "rows": rows})
+    return found
+
+
 def _campbell(sweep: Sweep) -> dict[str, Any]:
     """Modes over a parameter, and multiples of its rate of rotation, in Hz."""
     found = Campbell.of(sweep)
@@ -371,10 +394,11 @@ def page_of(
         "buckling": _buckling(results, packing),
         "frequency": None if frequency is None else frequency.packed(packing),
         "study": study_of(results),
+        "sensitivities": sensitivities_of(results),
         "case": results.case,
     }
     data["others"] = _others(others, data["histories"], packing)
-    shown = results.time.size or data["study"] or data["frequency"] or data["peaks"]
+    shown = results.time.size or any(data[word] for word in ("study", "sensitivities", "frequency", "peaks"))
     if not shown and results.status not in UNFINISHED:
         raise ResultError(
             "these results have neither output times nor loads, a linear model or the table of a study, so that a page "

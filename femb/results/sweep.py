@@ -21,6 +21,7 @@ from femb.results.results import Results
 if TYPE_CHECKING:
     import pandas
 
+SENSITIVITIES = "sensitivities"
 METHOD = "sweep"
 # The design of a table of natural modes over a parameter, and the beginning of the names of their damping ratios.
 OF_MODES, DAMPING = "modes", "damping of mode "

@@ -17,14 +17,16 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from femb.base.arrays import Arrays, Frozen
+from femb.base.arrays import Arrays, Frozen, joined
 from femb.base.errors import ModelError
+from femb.base.options import Output
 from femb.base.types import Complexes, Floats, Ints
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
 from femb.layout.terms import same_arguments
 from femb.model.model import Model
 from femb.numerics import rotations
+from femb.recording.record import Recorder
 from femb.recording.recording import Recording
 from femb.results.names import named
 from femb.results.results import Results
@@ -63,6 +65,7 @@ class StaticSide:
     system: System
     statics: Statics
     _known: dict[tuple[bytes, ...], Results] = field(default_factory=dict)
+    _recorders: dict[tuple[str, ...], tuple[Recorder, Arrays]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, model: Model, assemble: bool) -> "StaticSide":
@@ -81,6 +84,21 @@ class StaticSide:
                 del self._known[next(iter(self._known))]
             self._known[key] = recording.results()
         return self._known[key]
+
+    def selected(self, states: Sequence[Equilibrium], paths: tuple[str, ...]) -> Results:
+        """The results of some states with these paths alone, for states that one output asks for."""
+        if paths not in self._recorders:
+            try:
+                recorder = Recorder(self.system, Output(select=paths))
+            except ModelError:
+                recorder = Recorder(self.system)  # of what cannot be selected, as the ground
+            self._recorders[paths] = recorder, recorder.static()
+        recorder, static = self._recorders[paths]
+        blocks = list[Arrays]()
+        for k, state in enumerate(states):
+            frames, more, system, _ = static_frame(self.statics, self.system, k, state)
+            blocks.append(recorder.without_audit(frames, system=system) | more)
+        return Results(joined(blocks), static, {})
 
 
 class Noting(Frozen):
@@ -107,6 +125,11 @@ class Reading:
             [path for path in part.noted if path != "time" and part[path].dtype.kind == "f"] for part in parts
         ]
         self.nominal = self.of(results)
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Those of the arrays."""
+        return tuple(path for paths in self._paths for path in paths)
 
     def of(self, results: Results) -> Floats:
         """y (m,) of other results."""
@@ -325,10 +348,13 @@ class StaticNumber:
         """(e, 2): what the elements of a model add to the number, by the weights of their equations, which are found on
         first use, and numbers that tell them apart. Raises ModelError: the number, or more, changes by itself."""
         if not self._weights:
-            self._weights += [-form.weights(self._with(form), self.reading.slope) for form in self.forms]
+            self._weights += [-form.weights(self._alone(form), self.reading.slope) for form in self.forms]
         if side is not self.side:
             self._changed[:] = self.forms[-1].differing(side)
-            change = self.reading.slope(self._beside(side) - self.reading.nominal)
+            states = [form.at(side) for form in self.forms]
+            change = self.reading.slope(
+                self.reading.of(side.selected(states, self.reading.paths)) - self.reading.nominal
+            )
             if abs(change) > SUMMED * abs(self.reading.value):
                 raise ModelError("statics: the number changes beside the value")
         arbitrary = np.random.default_rng(0).standard_normal(self._size)
@@ -350,9 +376,14 @@ class StaticNumber:
 
     def _with(self, form: StaticForm) -> Callable[[Equilibrium], Floats]:
         """y (m,) with another state in place of that of a form."""
-        return lambda state: self.reading.of(
-            self.side.results(*(state if each is form.state else each for each in self.states))
-        )
+        return lambda state: self.reading.of(self.side.results(*self._states_with(form, state)))
+
+    def _alone(self, form: StaticForm) -> Callable[[Equilibrium], Floats]:
+        """``_with`` of states that no other output asks for."""
+        return lambda state: self.reading.of(self.side.selected(self._states_with(form, state), self.reading.paths))
+
+    def _states_with(self, form: StaticForm, state: Equilibrium) -> list[Equilibrium]:
+        return [state if each is form.state else each for each in self.states]
 
 
 def of_critical(form: StaticForm, mode: Floats) -> Read:

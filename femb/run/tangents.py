@@ -108,7 +108,8 @@ class RunTangents:
                         found.append(change.over(pair, end, j, steps[j] if steps else None, summaries[j]))
                     except FembError as problem:
                         column.problem = column.problem or problem
-                        found.append((pair, *(np.zeros(len(x)) for x in (end[0], end[1], end[3][j]))))
+                        q, v, work = (np.zeros(len(x)) for x in (end[0], end[1], end[3][j]))
+                        found.append((pair, q, v, work))
                 pairs = [each[0] for each in found]
                 q, v, work = (np.ascontiguousarray(np.array(x).T) for x in list(zip(*found, strict=True))[1:])
                 end = q, v, end[2], np.ascontiguousarray(work.T), end[4]

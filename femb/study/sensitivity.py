@@ -42,6 +42,7 @@ from femb.model.model import Model
 from femb.numerics.threads import limited_threads, one_blas_thread
 from femb.results.array_file import write_arrays
 from femb.results.results import Results
+from femb.results.sweep import SENSITIVITIES as METHOD
 from femb.run.replay import RecordedRun
 from femb.run.tangents import RunTangents
 from femb.steppers.replay import ReplayError
@@ -139,7 +140,8 @@ class Sensitivities(Tabled):
         return bool(abs(self.changes[i, k]) > NOTHING * abs(self.values[i]))
 
     def write(self, path: str | Path) -> Path:
-        """Write a .npz with the fields by their names, or a .csv with a row for each pair; the path of it."""
+        """Write a .npz or a results file .h5 with the fields by their names, or a .csv with a row for each pair; the
+        path of it."""
         path = Path(path)
         if path.suffix == ".csv":
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -151,12 +153,23 @@ class Sensitivities(Tabled):
                     rows.append(start + ",".join([self.units.get(by, ""), *(f"{x:.17g}" for x in numbers)]))
             path.write_text("\n".join(rows) + "\n")
             return path
-        words = ("outputs", "parameters", "values", "nominal", "derivatives", "errors", "swings")
+        if path.suffix == ".h5":
+            self.results().write(path)
+            return path
+        return write_arrays(path, self._arrays())
+
+    def results(self) -> Results:
+        """The fields as `Results`, for files and reports."""
+        arrays = {f"{METHOD}/{word}": np.asarray(value) for word, value in self._arrays().items()}
+        return Results({}, arrays, {"": {"status": "complete", "method": METHOD, "title": self.title}})
+
+    def _arrays(self) -> dict[str, Any]:
+        words = ("outputs", "parameters", "values", "nominal", "derivatives", "errors", "swings", "ways")
         names = {
             f"{word}_units": tuple(self.units.get(name, "") for name in getattr(self, word))
             for word in ("outputs", "parameters")
         }
-        return write_arrays(path, {word: getattr(self, word) for word in words} | names)
+        return {word: getattr(self, word) for word in words} | names
 
     def draw(self, path: str | Path) -> Path:
         """Draw a tornado of every output, its changes over the ranges, to the picture file ``path``, and return it."""

@@ -295,3 +295,31 @@ def test_bodies_without_a_shape_are_rods_to_their_joints(tmp_path):
     np.testing.assert_allclose([points[:, 1].min(), points[:, 1].max()], [0.0, 1.5], atol=1e-4)
     assert len(triangles) == 12
     assert triangles.max() == len(points) - 1
+
+
+def test_derivatives_have_tables_of_what_matters_most(tmp_path):
+    found = femb.Sensitivities(
+        ("f", "mass"), ("radius", "wall"), np.array([6.0, 1.2]), np.array([0.03, 0.001]),
+        np.array([[200.0, -3000.0], [40.0, 1100.0]]), np.full((2, 2), 1e-9), np.array([1e-3, 1e-4]),
+        np.ones(2, bool), ("", "by differences of the analysis"), {"f": "Hz", "radius": "m", "wall": "m"}, "A boom",
+    )  # fmt: skip
+    found.write(tmp_path / "sensitivity.h5")
+    assert said("report", tmp_path).strip() == str(tmp_path / "sensitivity_report.html")
+    page = ReportPage(tmp_path / "sensitivity_report.html")
+    jsonschema.validate(page.data, SCHEMA)
+    assert dict(page.data["head"]["facts"])["analysis"] == "derivatives"
+    first, second = page.data["sensitivities"]
+    assert (first["name"], first["value"], first["unit"], first["way"]) == ("f", 6.0, "Hz", "")
+    assert second["way"] == "by differences of the analysis"
+    assert [row["by"] for row in first["rows"]] == ["wall", "radius"]
+    wall = {
+        "by": "wall",
+        "unit": "m",
+        "value": 0.001,
+        "derivative": -3000.0,
+        "error": 1e-9,
+        "change": pytest.approx(-0.3),
+    }
+    assert first["rows"][0] == wall
+    femb.report(found, tmp_path / "page.html")
+    assert ReportPage(tmp_path / "page.html").data["sensitivities"] == page.data["sensitivities"]

@@ -573,3 +573,17 @@ def test_notebooks_show_the_page_inline(browser, tmp_path):
     assert browser.value("femb.data.scene.beams.length") == 2
     assert browser.value("window.origin") == "null"  # it reaches nothing of the notebook
     assert browser.problems == []
+
+
+def test_derivatives_have_bars_of_what_they_change(browser, tmp_path):
+    found = femb.Sensitivities(
+        ("f",), ("radius", "wall"), np.array([6.0]), np.array([0.03, 0.001]), np.array([[200.0, -3000.0]]),
+        np.full((1, 2), 1e-9), np.array([1e-3, 1e-4]), np.ones(2, bool), ("",), {"f": "Hz"},
+    )  # fmt: skip
+    opened(browser, found, tmp_path)
+    part = "[...document.querySelectorAll('section')].find((each) => each.textContent.includes('Which number matters'))"
+    assert browser.value(f"{part}.querySelector('h3').textContent") == "f 6 Hz"
+    assert browser.value(f"[...{part}.querySelectorAll('td div')].map((bar) => bar.style.width)") == [
+        "200px",
+        "133.333px",
+    ]

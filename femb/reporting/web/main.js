@@ -108,6 +108,7 @@ async function start() {
     responses.resize();
   }
   if (data.study) page.append(section(data.study.campbell ? "Modes over a parameter" : "Study", ...studySection(data.study)));
+  if (data.sensitivities.length) page.append(section("Which number matters", ...data.sensitivities.flatMap(sensitivityTable)));
   const facts = data.head.facts.map(([word, text]) => element("tr", {}, element("th", {}, word), element("td", {}, text)));
   const ran = section("What was run", element("table", { className: "facts" }, element("tbody", {}, facts)), ...notes());
   const audit = data.audit.length

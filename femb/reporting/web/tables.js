@@ -136,3 +136,17 @@ function staticSection(data, player, buckling) {
   parts.push(table(columns, rows, player && ((_, k) => player.seek(k))));
   return parts;
 }
+
+/** The derivatives of an output, with bars of what it changes by over half of the range of each parameter. */
+function sensitivityTable(found) {
+  const largest = Math.max(...found.rows.map((row) => Math.abs(row.change)), 1e-300);
+  const bar = (row) => element("div", {
+    style: `height: 0.7em; width: ${(200 * Math.abs(row.change)) / largest}px; background: var(${row.change < 0 ? "--link" : "--accent"})`,
+  });
+  const numbers = ["value", "derivative", "error", "change"].map((word) => (
+    { title: word, number: true, key: (row) => row[word], text: (row) => shortNumber(row[word], 6) }
+  ));
+  const columns = [{ title: "by", text: (row) => row.by }, { title: "unit", text: (row) => row.unit }, ...numbers, { title: "", text: bar }];
+  const head = `${found.name} ${shortNumber(found.value, 6)} ${found.unit}`.trim();
+  return [element("h3", {}, found.way ? `${head}, ${found.way}` : head), table(columns, found.rows)];
+}
