@@ -39,14 +39,13 @@ def is_bulk_data(path: str | Path) -> bool:
 def is_input(path: str | Path) -> bool:
     """Whether a file is an input file of Abaqus or CalculiX, by its suffix."""
     path = Path(path)
-    if path.suffix.lower() != ".inp" or not path.is_file():
-        return path.suffix.lower() == ".inp"
-    return not re.search(rb"^\s*BEGIN\s+BULK", path.read_bytes()[:HEAD], re.MULTILINE | re.IGNORECASE)
+    head = path.read_bytes()[:HEAD] if path.suffix.lower() == ".inp" and path.is_file() else b""
+    return path.suffix.lower() == ".inp" and not re.search(rb"(?im)^\s*BEGIN\s+BULK", head)
 
 
 def is_deck(path: str | Path) -> bool:
     """Whether a file is of a structure that may have materials of its own, by its suffix."""
-    return is_bulk_data(path) or is_input(path)
+    return Path(path).suffix.lower() in (*SUFFIXES, ".inp")
 
 
 def left_out(path: str | Path, *read: str) -> str:

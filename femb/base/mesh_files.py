@@ -13,6 +13,7 @@ import numpy as np
 
 from femb.base.array_files import check_file, reading_foreign
 from femb.base.bulk_data import is_bulk_data, left_out
+from femb.base.cdb_files import read_cdb
 from femb.base.errors import FembWarning, ModelError
 from femb.base.types import Floats, Ints
 
@@ -52,27 +53,37 @@ def read_mesh_file(path: str | Path, kinds: Container[str]) -> MeshFile:
 
     Raises ResultError: a file that cannot be read.
     """
-    import meshio
-
     check_file(path, "a mesh")
+    numbers, left = None, tuple[str, ...]()
     said = io.StringIO()
     with reading_foreign(path, "a mesh"), contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-        mesh = meshio.read(path)
+        if Path(path).suffix.lower() == ".cdb":
+            points, numbers, cells, left, known, sets = read_cdb(path)
+        else:
+            import meshio
+
+            mesh = meshio.read(path)
+            points, sets, blocks = (
+                _three(np.asarray(mesh.points, dtype=float)),
+                _cell_sets(mesh),
+                dict[str, list[Ints]](),
+            )
+            for block in mesh.cells:
+                if len(block.data):
+                    blocks.setdefault(block.type, []).append(np.asarray(block.data, dtype=np.int64))
+            cells = {kind: np.vstack(own) for kind, own in blocks.items()}
+            known = {str(name): np.asarray(rows, dtype=np.int64) for name, rows in mesh.point_sets.items()}
+        of_cells = {name: np.unique(np.concatenate([cells[kind][rows].ravel() for kind, rows in own.items()]))
+                    for name, own in sets.items()}  # fmt: skip
     if said.getvalue().strip():
         warnings.warn(f"{path}: meshio says: {' '.join(said.getvalue().split())}", FembWarning)
-    if is_bulk_data(path) and (left := left_out(path)):
-        warnings.warn(f"{path}: {left}", FembWarning)
-    cells: dict[str, Ints] = {}
-    others: dict[str, None] = {}
-    with reading_foreign(path, "a mesh"):
-        points = _three(np.asarray(mesh.points, dtype=float))
-        for block in mesh.cells:
-            if len(block.data) and block.type in kinds:
-                known, data = cells.get(block.type), np.asarray(block.data, dtype=np.int64)
-                cells[block.type] = data if known is None else np.vstack([known, data])
-            elif len(block.data):
-                others[block.type] = None
-        return MeshFile(points, cells, tuple(others), _node_sets(mesh), _cell_sets(mesh))
+    if is_bulk_data(path) and (without := left_out(path)):
+        warnings.warn(f"{path}: {without}", FembWarning)
+    others = (*left, *(kind for kind in cells if kind not in kinds))
+    if left and len(others) < len(left) + len(cells):
+        warnings.warn(f"{path}: left out: elements of {', '.join(left)}", FembWarning)
+    chosen = {kind: rows for kind, rows in cells.items() if kind in kinds}
+    return MeshFile(points, chosen, others, {**of_cells, **known}, sets, numbers)
 
 
 def nodes_on_plane(text: str, nodes: Floats) -> Ints | None:
@@ -122,27 +133,3 @@ def _cell_sets(mesh: Any) -> dict[str, dict[str, Ints]]:
 
 def _three(points: Any) -> Any:
     return np.column_stack([points, np.zeros((len(points), 3 - points.shape[1]))])
-
-
-def _node_sets(mesh: Any) -> dict[str, Ints]:
-    """Rows of nodes by the names of point sets, cell sets and physical groups."""
-    sets = {str(name): np.asarray(rows, dtype=np.int64) for name, rows in mesh.point_sets.items()}
-    for name, parts in mesh.cell_sets.items():
-        found = [
-            block.data[np.asarray(part, dtype=np.int64)].ravel()
-            for block, part in zip(mesh.cells, parts, strict=False)
-            if part is not None and len(part)
-        ]
-        if found and not str(name).startswith("gmsh:"):
-            sets.setdefault(str(name), np.unique(np.concatenate(found)))
-    groups = mesh.cell_data.get("gmsh:physical")
-    for name, (tag, dimension) in mesh.field_data.items() if groups is not None else ():
-        found = [
-            block.data[np.asarray(tags) == tag].ravel()
-            for block, tags in zip(mesh.cells, groups, strict=True)
-            if block.dim == dimension
-        ]
-        found = [each for each in found if len(each)]
-        if found:
-            sets.setdefault(str(name), np.unique(np.concatenate(found)))
-    return sets

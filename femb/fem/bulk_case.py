@@ -4,7 +4,7 @@ Enforced motions are no forces and are left out.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -296,6 +296,3 @@ def acceleration(data: BulkData, card: Card, points: Floats) -> Floats:
     axes = data.axes_at(card, card.value(2) or 0, origin)
     spin = 2.0 * np.pi * card.number(3, "1/T") * (axes @ card.numbers(4, 3, ""))
     return -np.cross(spin, np.cross(spin, points - origin))
-
-
-SetOfLoads = Callable[[int], Floats]

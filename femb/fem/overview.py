@@ -81,8 +81,7 @@ class DeckOverview(Tabled):
     def write_modes(self, path: str | Path) -> Path:
         """Write the modes of all grids, along their displacement axes, to a punch file of NASTRAN; its path."""
         of = self.model.recoverable
-        if of is None:
-            raise ModelError(f"{path}: a mesh has no grids: modes are of a deck")
+        assert of is not None
         R = np.array([of.axes.get(number, np.eye(3)) for number in of.numbers.tolist()])
         turned = np.einsum("nji,nbjm->mnbi", R, (of.expand @ self.shapes).reshape(len(R), 2, 3, -1))
         names = [f"grid {number} {component}" for number in of.numbers.tolist() for component in COMPONENTS]

@@ -386,7 +386,7 @@ class SolidStress:
         return G
 
 
-ANSYS = (".cdb", ".db", ".rst", ".full", ".emat", ".sub")
+ANSYS = (".db", ".rst", ".full", ".emat", ".sub")
 
 
 def read_mesh(
@@ -406,7 +406,7 @@ def read_mesh(
         raise ModelError(f"unit: got {unit:g} m, must be greater than 0")
     if Path(path).suffix.lower() in ANSYS:
         raise ResultError(
-            f"{path}: files of Ansys are not read: write the mesh as bulk data, .inp, .msh or .vtu, or mass and "
+            f"{path}: of the files of Ansys .cdb is read, by CDWRITE: write it, bulk data, .inp or .vtu, or mass and "
             "stiffness of all nodes as .npz or .mat"
         )
     mesh = read_mesh_file(path, NODES)
@@ -415,7 +415,7 @@ def read_mesh(
         own = _materials(mesh.cell_sets, mesh.cells, material, materials or {})
         # kinds that are not solids are named where there is no solid
         cells = {**mesh.cells, **{kind: np.zeros((1, 1), dtype=np.int64) for kind in mesh.others}}
-        return solid_model(mesh.points * unit, cells, own, node_sets=mesh.node_sets)
+        return solid_model(mesh.points * unit, cells, own, node_sets=mesh.node_sets, numbers=mesh.numbers)
     except ModelError as error:
         raise ModelError(f"{path}: {error}") from error
 

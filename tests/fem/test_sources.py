@@ -465,7 +465,7 @@ def test_stress_stiffness_beside_matrices(tmp_path, still):
 
 
 def test_files_of_ansys_are_refused_with_what_to_write(tmp_path):
-    path = tmp_path / "part.cdb"
-    path.write_text("/PREP7\nNBLOCK,6,SOLID\n")
-    with pytest.raises(ResultError, match="files of Ansys are not read: write the mesh as bulk data"):
+    path = tmp_path / "part.rst"
+    path.write_text("results")
+    with pytest.raises(ResultError, match=r"of the files of Ansys \.cdb is read, by CDWRITE: write it"):
         femb.fem.reduce_mesh(path, ["root=x=0"], 2, youngs_modulus=7e10, poissons_ratio=0.3, density=2700.0)
