@@ -36,9 +36,9 @@ INDEPENDENT = 1e-6
 class PDController(Controller):
     """u = -K_p e - K_d e' of an attitude, or of one coordinate.
 
-    Of an attitude, e is the turn from the reference and e' the angular velocity less that of the reference, in body
-    axes; the law gives a torque tau, N m. With a bandwidth w, K_p = J w^2 and K_d = 2 z w J, with the inertia J of the
-    whole model at the start.
+    Of an attitude, e is twice the vector part of the turn from the reference, a small turn itself, and e' the angular
+    velocity less that of the reference, in body axes; the law gives a torque tau, N m. With a bandwidth w, K_p = J w^2
+    and K_d = 2 z w J, with the inertia J of the whole model at the start.
 
     Raises ModelError: gains given twice or missing, unknown names, wheels on another body, a reference along an orbit
     that a continuous law would feed forward. Source: docs/theory/controllers.md, equations (4), (5) and (7).

@@ -43,6 +43,8 @@ BELOW = 0.3
 OF_SPIN = 0.1
 # Of the lowest frequency: the rate of a shell above which its centrifugal stresses change modes by a per cent and more.
 SPUN = 0.1
+# Of the square of the lowest frequency: the rate of change of a motion above which it is no equilibrium.
+ACCELERATED = 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,6 +170,7 @@ def solution(
         eigenvalues, shapes = 1j * np.sqrt(squares), real.astype(complex)
     if not loaded:
         _warn_of_stresses(system, float(np.min(np.abs(eigenvalues))))
+        _warn_of_imbalance(motion, float(np.min(np.abs(eigenvalues))))
     state = "spinning" if motion.spinning else "loaded" if loaded else "unloaded"
     return Solution(motion, free, state, eigenvalues, shapes, known, rigid)
 
@@ -201,6 +204,30 @@ def _warn_of_stresses(system: "System", lowest: float) -> None:
         warnings.warn(
             f"modes: {', '.join(why)}: these modes have no stiffness of such stresses, as those of a structure at rest "
             'and without loads; take start = "equilibrium"',
+            FembWarning,
+            stacklevel=5,
+        )
+
+
+def _warn_of_imbalance(motion: EigenProblem, lowest: float) -> None:
+    """Warn where forces of the structure itself, as of strained springs, accelerate bodies by much beside the lowest
+    frequency (rad/s)."""
+    system, layout = motion.system, motion.system.layout
+    bodies = {name: frame for name, frame in layout.bodies.items() if layout.freedom[frame]}
+    rest = np.zeros((1, system.n_v))
+    force = system.residual(motion.u[None], motion.q[None], rest, rest)[0]
+    if not bodies or not np.any(force):
+        return
+    a, extent = motion.solve(motion.factorise(motion.mass), -force), layout.extent or 1.0
+    rates = [
+        max(np.linalg.norm(each[:3]) / extent, np.linalg.norm(each[3:]))
+        for each in (a[motion.velocities_of(frame)] for frame in bodies.values())
+    ]
+    if (most := max(rates)) > ACCELERATED * lowest**2:
+        warnings.warn(
+            "modes: the state is not in equilibrium: strained springs and the like accelerate "
+            f"bodies.{list(bodies)[rates.index(most)]} by {most * extent:.3g} m/s2 or {most:.3g} rad/s2: take "
+            'start = "equilibrium", or femb linearize for the motion of this instant',
             FembWarning,
             stacklevel=5,
         )

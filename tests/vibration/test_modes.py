@@ -53,6 +53,21 @@ CANTILEVER = [
 # Cantilevers
 
 
+def test_a_state_that_strained_springs_accelerate_is_named():
+    """A spring of 1 m that is 5 cm too short pulls two bodies together; at its length nothing moves."""
+    for length, warned in ((0.95, True), (1.0, False)):
+        model = of_parts(
+            RigidBody("a", 1.0, (0.1, 0.1, 0.1)),
+            RigidBody("c", 3.0, (0.1, 0.1, 0.1), position=(1.0, 0.0, 0.0)),
+            SpringDamper("s", SpringEnd(body="a"), SpringEnd(body="c"), stiffness=400.0, free_length=length),
+        )
+        if warned:
+            with pytest.warns(FembWarning, match=r"not in equilibrium: .* bodies\.a by 20 m/s2"):
+                modes(model, 1)
+        else:
+            modes(model, 1)
+
+
 def test_frequencies_and_effective_masses_of_a_cantilever():
     found = modes(of_parts(slender_boom(elements=16, root="ground")), 12)
     plane = [k for k in range(12) if abs(found.frequencies[k] * 2.0 * np.pi - CANTILEVER[k // 2][0] ** 2) < 1.0]
