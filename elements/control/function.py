@@ -67,7 +67,7 @@ class SampledController(Controller):
     python: str | None = None
     """in a case file in its place, "FILE.py:NAME", read with --allow-code only"""
     inputs: tuple[str, ...] = ()
-    """the signals y, one after the other"""
+    """the signals y, one after the other; an attitude gives its quaternion"""
     outputs: tuple[str, ...] = ()
     """the commands that are the numbers u"""
     state: Annotated[Numbers | None, OWN_UNITS] = None
