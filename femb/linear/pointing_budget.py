@@ -144,7 +144,7 @@ class PointingBudget(Tabled):
         figure = Figure(figsize=(9.5, 5.0), layout="constrained")
         axes = figure.subplots()
         coloured(axes)
-        titled(figure, "", f"pointing budget, windows of {self.window:g} s, {self.apart:g} s apart")
+        titled(figure, self.title, f"pointing budget, windows of {self.window:g} s, {self.apart:g} s apart")
         width = 0.8 / len(self.of)
         for k, name in enumerate(self.of):
             values = [self.total(word)[k] for word in MEASURES]

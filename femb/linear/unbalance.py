@@ -66,6 +66,8 @@ class UnbalanceResponse(Tabled):
     peak_values: Complexes | None = None
     unbounded: tuple[tuple[float, tuple[int, ...]], ...] = ()
     unstable: tuple[Unstable, ...] = ()
+    title: str = ""
+    """of the model"""
 
     @property
     def amplitude(self) -> Floats:
@@ -156,7 +158,9 @@ class UnbalanceResponse(Tabled):
         units = [self.units[k] for k in chosen]
         speeds, values = self.whole
         ranges = [(RPM * each.first, RPM * each.last) for each in self.unstable]
-        return save(draw_unbalance(RPM * speeds, values[:, chosen], names, units, self.rotor, ranges), Path(path))
+        return save(
+            draw_unbalance(RPM * speeds, values[:, chosen], names, units, self.title or self.rotor, ranges), Path(path)
+        )
 
 
 @one_blas_thread()
@@ -201,7 +205,9 @@ def unbalance_response(
     # which warns where digits are lost
     space.frequency_response(np.abs([np.min(np.abs(numbers)), swept.last]) / (2.0 * np.pi))
     units = tuple(space.units.get(name, "") for name in space.outputs)
-    found = UnbalanceResponse(f"rotors.{rotor}", np.asarray(numbers), tuple(space.outputs), units, values)
+    found = UnbalanceResponse(
+        f"rotors.{rotor}", np.asarray(numbers), tuple(space.outputs), units, values, title=space.title
+    )
     unstable = tuple(Unstable(first, last, _mode_of(swept, at, value)) for first, last, at, value in swept.unstable)
     return replace(_with_peaks(swept, found), unstable=unstable)
 

@@ -42,7 +42,7 @@ class Pointing(Tabled):
     """Pointing errors of one quantity.
 
     name : of the quantity. unit : of the errors. time (T,) s, equally spaced. error (T, k), in this unit. windows (w,)
-    s.
+    s. title : of the model.
     """
 
     name: str
@@ -50,6 +50,7 @@ class Pointing(Tabled):
     time: Floats
     error: Floats
     windows: tuple[float, ...]
+    title: str = ""
 
     def sizes(self, measure: str, window: float = 0.0) -> Floats:
         """(n,) sizes of the errors of a ``measure`` "absolute", "mean" or "relative", in ``unit``.
@@ -115,7 +116,8 @@ class Pointing(Tabled):
 
         figure = Figure(figsize=(9.5, 5.5), layout="constrained")
         axes = figure.subplots()
-        figure.suptitle(f"Pointing errors, {self.name}", fontsize=12, fontweight="bold")
+        title = ": ".join(filter(None, (self.title, f"pointing errors, {self.name}")))
+        figure.suptitle(title[:1].upper() + title[1:], fontsize=12, fontweight="bold", color="#333333")
         rows = np.array(self.rows())
         for column, label, colour, style in (
             (1, "mean, RMS", COLOURS[0], "-"),
@@ -127,6 +129,7 @@ class Pointing(Tabled):
         axes.axhline(self.at_percent("absolute"), color="0.5", lw=0.8, label=f"absolute, {PERCENTS}")
         axes.set(xlabel="window (s)", ylabel=f"error ({self.unit})")
         axes.grid(color="#e4e4e4", lw=0.7)
+        axes.spines[["top", "right"]].set_visible(False)
         figure.legend(loc="outside right upper", fontsize=8, frameon=False)
         return figure
 
@@ -180,7 +183,7 @@ def pointing(
     if windows is None:
         longest = (time[-1] - time[0]) / 3.0
         windows = np.geomspace(SHORTEST * steps[0], max(longest, SHORTEST * steps[0]), WINDOWS).tolist()
-    result = Pointing(of, found.unit, time, error, tuple(float(each) for each in windows))
+    result = Pointing(of, found.unit, time, error, tuple(float(each) for each in windows), results.title)
     for window in result.windows:
         result.sizes("mean", window)
     return result

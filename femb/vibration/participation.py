@@ -129,7 +129,8 @@ class Participation(Tabled):
         levers = without_rounding(self.lever, np.max(self.lever, initial=0.0, where=self.lever < FARTHEST))
         effective = without_rounding(self.coupling**2, np.broadcast_to(whole, self.coupling.shape))
         for k, (frequency, row, lever) in enumerate(zip(self._frequencies, effective, levers, strict=True)):
-            numbers = "".join(f"{x:10.5g}" for x in row)
+            # five digits, or fewer, so that columns stay apart
+            numbers = "".join(f"{min((f'{x:.{n}g}' for n in (5, 4, 3)), key=lambda t: len(t) > 9):>10}" for x in row)
             lines.append(
                 f"{k + 1:4d}{frequency:>14}{numbers}" + (f"{lever:11.4g}" if lever < FARTHEST else f"{'-':>11}")
             )
