@@ -100,10 +100,8 @@ def draw_linear(results: "Results", what: str) -> "Figure":
     """
     arrays = {path.removeprefix("linear/"): array for path, array in results.arrays.items()}
     if missing := [name for name in LINEAR if name not in arrays]:
-        raise ResultError(
-            f"the figure {what!r} is of a linear model, which linear.h5 of femb linearize has: {results!r}, without "
-            f"linear/{missing[0]}"
-        )
+        of = "of a linear model, which linear.h5 of femb linearize has"
+        raise ResultError(f"the figure {what!r} is {of}: {results!r} has no {missing[0]}")
     # in modes, where there are: A itself has rounding where motions are free
     A, B, C = (np.array(arrays.get(f"form_{name}", arrays[name]), dtype=float) for name in "ABC")
     names = {word: [str(name) for name in arrays[word]] for word in LINEAR[4:]}

@@ -125,11 +125,8 @@ def choose(facts: ModelFacts, run: Run) -> tuple[str, float | None, str]:
 
 
 def steps_line(system: "System", run: Run, asked: Run) -> str:
-    """The steps that follow from clocks, or from what latches excite, and a filter that takes fewer; else empty.
-
-    run : with its method and filter; asked : as the user gave it. The steps of smooth motions follow from how they
-    go, and are not known before.
-    """
+    """The steps that follow from clocks, or from what latches excite, and a filter that takes fewer; else empty, since
+    those of smooth motions are not known before. run : with its method and filter; asked : as the user gave it."""
     period = min((each.period for each in system.layout.updates if each.period is not None), default=inf)
     if run.duration > period:
         return f"steps {run.duration / period:,.0f} or more: one for each sample of {period:.6g} s"
