@@ -8,18 +8,20 @@ matrix that its modes, of unit generalized mass, reduce to these directions (SER
 Vibration 37 (2003) 14; N. A. J. Lieven, D. J. Ewins, IMAC 6 (1988); J. O'Callahan, IMAC 7 (1989).
 """
 
-from collections.abc import Iterable
+import warnings
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from femb.base.bulk_data import is_deck
-from femb.base.errors import ModelError
+from femb.base.errors import FembWarning, ModelError
 from femb.base.html import Tabled
 from femb.base.types import Complexes, Floats
 from femb.fem.test_data import TestData, read_test_data
-from femb.numerics import rotations
+from femb.layout.layout import Station
+from femb.layout.state import frame_pose
 from femb.results.array_file import write_arrays
 from femb.study.outputs import NaturalFrequency
 from femb.study.runner import RunAnalyses
@@ -144,7 +146,8 @@ def correlate(
     Parameters:
         case: path of a case, a study or a deck, or a function that returns a femb.Model.
         data: measured modes, or the path of a universal file or of CSV; see docs/howto/correlate.md. Points move with
-            the nearest frame of the model, a body or a node of a beam or shell, as if rigidly fixed to it.
+            the nearest body or node of a beam or shell, as if rigidly fixed to it, of several at one place with one
+            that moves.
         held: as in ``femb.modes``; of a deck "supports", those of the deck.
         start: as in ``femb.modes``.
         damped: as in ``femb.modes``.
@@ -178,20 +181,19 @@ def correlated(analyses: RunAnalyses, data: TestData, held: str | None, start: s
 
 def _of_deck(deck: str | Path, data: TestData, held: bool, unit: float | str) -> Correlation:
     """The correlation of elastic modes of a deck, whose points move with the nearest node."""
-    from scipy.spatial import cKDTree
-
     from femb.fem.overview import overview
 
     seen = overview(deck, len(data.frequencies) + SPARE + (0 if held else 6), held=held, unit=unit)
     model, own = seen.model, seen.shapes[:, seen.elastic]
-    distances, nearest = cKDTree(model.nodes).query(data.places.reshape(-1, 3))
-    _check_near(distances, model.length)
-    dofs = model.dofs[nearest]
-    moved = np.where((dofs >= 0)[:, :, None], own[dofs], 0.0)
-    turned = np.cross(moved[:, 3:], (data.places - model.nodes[nearest])[:, :, None], axis=1)
-    shapes = np.einsum("pc,pcm->pm", data.directions, moved[:, :3] + turned).astype(complex)
-    frequencies = seen.frequencies[seen.elastic]
+
+    def moved(k: int, place: Floats) -> Complexes:
+        six = np.where((dofs := model.dofs[k])[:, None] >= 0, own[dofs], 0.0)
+        return np.asarray(six[:3] + np.cross(six[3:], (place - model.nodes[k])[:, None], axis=0), dtype=complex)
+
     largest = np.max(np.abs(own) * np.where(model.component < 3, 1.0, model.length)[:, None], axis=0)
+    names = [f"grid {number}" for number in model.numbers.tolist()]
+    shapes, distances = _carried(data.places, data.directions, model.nodes, names, model.length, largest, moved)
+    frequencies = seen.frequencies[seen.elastic]
     return _beside(data, frequencies, np.zeros(len(frequencies)), shapes, distances, largest)
 
 
@@ -266,31 +268,63 @@ def shapes_at(modes: Solution, places: Floats, directions: Floats) -> tuple[Comp
 
     modes : along the axes of each frame. Raises ModelError: places far from the model.
     """
-    motion = modes.motion
-    layout, q = motion.system.layout, motion.q
-    at = np.array([q[i : i + 3] for i in layout.frame_q]).reshape(-1, 3)
+    layout, q = modes.motion.system.layout, modes.motion.q
+    # the origin of inertial axes is no place of the ground, but nodes that it holds are
+    stations = [Station(f) for f in range(len(layout.frames)) if f != layout.inertial]
+    for nodes in ([*layout.beams.values()], [*layout.shells.values()]):
+        stations += [station for each in nodes for station in each.stations]
+    poses = [frame_pose(layout, f, q) for f in range(len(layout.frames))]
+    at = np.array([poses[each.frame][0] + poses[each.frame][1] @ each.offset for each in stations]).reshape(-1, 3)
+    at += layout.origin
     size = float(np.max(np.ptp(at, axis=0))) if len(at) else 0.0
-    shapes = np.zeros((len(places), modes.shapes.shape[1]), dtype=complex)
-    distances = np.zeros(len(places))
-    for p, (place, direction) in enumerate(zip(places, directions, strict=True)):
-        away = np.linalg.norm(at - place, axis=1)
-        f = int(np.argmin(away))
-        distances[p] = away[f]
-        frame, i, j = layout.frames[f], layout.frame_q[f], layout.frame_v[f]
-        if not frame.freedom:
-            continue
-        own = modes.shapes[j : j + frame.freedom]
-        if frame.freedom == 6:
-            R = rotations.rotation_matrix(q[i + 3 : i + 7])
-            along = direction @ R
-            shapes[p] = along @ own[:3] + np.cross(R.T @ (place - at[f]), along) @ own[3:]
-        else:
-            shapes[p] = direction @ own
-    _check_near(distances, size)
+
+    def moved(k: int, place: Floats) -> Complexes:
+        f = stations[k].frame
+        j, freedom, (r, R) = layout.frame_v[f], layout.frames[f].freedom, poses[f]
+        moves = R @ modes.shapes[j : j + 3] if freedom else np.zeros((3, modes.shapes.shape[1]))
+        if freedom == 6:
+            arm = place - layout.origin - r
+            moves = moves + np.cross(R @ modes.shapes[j + 3 : j + 6], arm[:, None], axis=0)
+        return np.asarray(moves, dtype=complex)
+
     arms = np.full(len(modes.shapes), size)
     for frame, j in zip(layout.frames, layout.frame_v, strict=True):
         arms[j : j + min(frame.freedom, 3)] = 1.0
-    return shapes, distances, np.abs(modes.shapes * arms[:, None]).max(axis=0, initial=0.0)
+    largest = np.abs(modes.shapes * arms[:, None]).max(axis=0, initial=0.0)
+    names = [layout.frames[each.frame].label for each in stations]
+    return *_carried(places, directions, at, names, size, largest, moved), largest
+
+
+def _carried(
+    places: Floats,
+    directions: Floats,
+    at: Floats,
+    names: list[str],
+    size: float,
+    largest: Floats,
+    moved: Callable[[int, Floats], Complexes],
+) -> tuple[Complexes, Floats]:
+    """(p, m) displacements along directions at places (p, 3), and distances (p,) from what carries them: the nearest of
+    points at (n, 3), of several at one place one that moves. largest (m,) : motions of all. moved : displacements (3,
+    m) of a place by a point."""
+    from scipy.spatial import cKDTree
+
+    tree = cKDTree(at)
+    distances, nearest = tree.query(places.reshape(-1, 3))
+    _check_near(distances, size)
+    shapes, doubts = [], []
+    for place, direction, k in zip(places, directions, nearest, strict=True):
+        here = {names[i]: moved(i, place) for i in sorted(tree.query_ball_point(at[k], ROUNDING * size))}
+        moving = {name: each for name, each in here.items() if np.any(np.abs(each) > ROUNDING * largest)} or here
+        first, *others = moving
+        apart = [name for name in others if np.any(np.abs(moving[name] - moving[first]) > ROUNDING * largest)]
+        if apart:
+            doubts.append(f"the point at {np.round(place, 9).tolist()} moves with {first}, and not with {apart[0]}")
+        shapes.append(direction @ moving[first])
+    for doubt in dict.fromkeys(doubts):
+        said = f"{doubt}, which is at the same place and moves otherwise: move the point a little towards its own part"
+        warnings.warn(said, FembWarning, stacklevel=4)
+    return np.array(shapes).reshape(len(places), len(largest)), distances
 
 
 def _check_near(distances: Floats, size: float) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from oracles import two_panels as panels
 
-from femb import ModelError, correlate, identify, read_test_data
+from femb import ModelError, correlate, identify, load_case, modes, read_test_data
 from femb.base.errors import FembWarning
 
 # written by pyuff 2.5.8, whose unit is the millimetre
@@ -25,6 +25,63 @@ def test_a_universal_file_of_another_program():
     (function,) = data.responses
     assert (function.output, function.input, function.units) == ("3z", "1z", ("m/s2", "N"))
     np.testing.assert_allclose(function.values, 1e-3 / (4.0 - function.abscissa**2 + 0.2j), rtol=1e-9)
+
+
+BEAM_AT_THE_ORIGIN = """
+[sections.s]
+shape = { rectangle = [0.05, 0.01] }
+material = "aluminium 6061-T6"
+[beams.b]
+section = "s"
+length = 1.0
+elements = 4
+start = { at = [0, 0, 0], direction = [1, 0, 0], y_axis = [0, 1, 0] }
+[springs.k]
+start = { body = "ground", at = [1, 0, -1] }
+end = { beam = "b", node = -1 }
+stiffness = 1000.0
+"""
+BODY_THERE = """
+[bodies.hub]
+mass = 0.5
+inertia = 0.01
+[springs.hub]
+start = { body = "hub" }
+end = { beam = "b", node = 1 }
+stiffness = 500.0
+"""
+
+
+def own_modes(case, folder):
+    """A case and a file of its own modes at the nodes of its beam."""
+    path, data = folder / "beam.toml", folder / "own.csv"
+    path.write_text(case)
+    found = modes(load_case(path).model, 4)
+    beam = found.results().beams["b"].position
+    rows = [
+        f"{k + 1},{found.frequencies[k]},P{i},{i / 4},0,0,{'xyz'[c]},{beam[k + 1, i, c] - beam[0, i, c]}"
+        for k in range(4) for i in range(5) for c in range(3)
+    ]  # fmt: skip
+    data.write_text("\n".join(["mode,frequency,point,x,y,z,direction,real", *rows, ""]))
+    return path, data
+
+
+def test_what_moves_at_the_origin_is_not_the_ground(tmp_path):
+    """A model with its own modes: the node at the origin of the ground moves, and one that the ground holds does not;
+    a body beside it is another part, which is said."""
+    found = correlate(*own_modes(BEAM_AT_THE_ORIGIN, tmp_path))
+    np.testing.assert_allclose(np.diag(found.mac), 1.0, rtol=1e-6)
+    held = BEAM_AT_THE_ORIGIN.replace("start = { at = [0, 0, 0],", 'start = { body = "ground", at = [0.4, 0, 0],')
+    path, data = own_modes(held, tmp_path)
+    text = data.read_text().replace(",P", ",Q").splitlines()
+    moved = [",".join([*(f := row.split(","))[:3], str(float(f[3]) + 0.4), *f[4:]]) for row in text[1:]]
+    data.write_text("\n".join([text[0], *moved, ""]))
+    found = correlate(path, data)
+    np.testing.assert_allclose(np.diag(found.mac), 1.0, rtol=1e-6)
+    assert not found.shapes[:3].any()  # a clamped node, of a frame at the origin
+    assert not found.distances[:3].any()
+    with pytest.warns(FembWarning, match=r"\[0.0, 0.0, 0.0\] moves with (hub|b, node 0), and not with (b, node 0|hub)"):
+        correlate(*own_modes(BEAM_AT_THE_ORIGIN + BODY_THERE, tmp_path))
 
 
 def test_systems_of_nodes_and_binary_functions_of_another_program(tmp_path):
