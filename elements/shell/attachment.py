@@ -14,13 +14,10 @@ from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.base.values import as_numbers, nearest, shown, whole_number
 from femb.elements.modal.flexible_body import Interface
-from femb.elements.shell.mesh import ShellMesh
+from femb.elements.shell.mesh import ON_NODE, ShellMesh
 from femb.layout.layout import Layout, Station
 from femb.layout.views import ModelView, StartPoses
 from femb.numerics import rotations
-
-# A named point, and a node of a host, is on a node within this part of the shortest edge.
-ON_NODE = 0.05
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,6 +32,8 @@ SURFACES: Mapping[str, tuple[str, ...]] = {
 
 # Elements whose normals differ by less across an edge have one normal there: cosine of 20 degrees.
 SMOOTH = np.cos(np.radians(20.0))
+# A named point, a middle, and a node of a host, is on a node within this part of the shortest edge.
+ON_NODE = 0.05
 # Nodes that are nearer than this part of the shortest edge are at one place.
 SAME_PLACE = 1e-3
 
@@ -114,13 +116,26 @@ class ShellMesh:
         known = [*self.sets, *(["planes such as x=0.5"] if isinstance(self.sets, NodeSets) else [])]
         return f"got {name!r}{nearest(str(name), self.sets)}; {whose} has {', '.join(known)}"
 
-    def middle(self, name: str) -> int:
-        """The node in the middle of a set: of an edge by its order, in a file the nearest to the mean place."""
+    def middle(self, name: str) -> int | str:
+        """The node in the middle of a set: of an edge by its order, in a file at the mean place along its longest axis;
+        or what is wrong where no node is there."""
         nodes = self.sets[name]
-        if not isinstance(self.sets, NodeSets):
-            return int(nodes[len(nodes) // 2])
         places = self.nodes[nodes]
-        return int(nodes[np.linalg.norm(places - places.mean(axis=0), axis=1).argmin()])
+        away = np.linalg.norm(places - places.mean(axis=0), axis=1)
+        k = len(nodes) // 2
+        there = len(nodes) % 2 == int("corner1" in self.sets) or len(nodes) == 1
+        if isinstance(self.sets, NodeSets):
+            k = int(away.argmin())
+            along = np.linalg.svd(places - places.mean(axis=0))[2][0]
+            slip = abs((places[k] - places.mean(axis=0)) @ along)
+            there = slip <= ON_NODE * self.size and np.sum(away <= away[k] + ON_NODE * self.size) == 1
+        if there:
+            return int(nodes[k])
+        at = np.round(places[k], 9).tolist()
+        return (
+            f"got {name!r}, in whose middle no node is; the nearest, {nodes[k]}, is at {at}: give an even number of "
+            "elements along it, or a node by its number or position"
+        )
 
     def segments(self, name: str) -> Ints:
         """(k, 2) nodes at the ends of the sides of elements along a set of nodes: those on the outline of the shell,

@@ -150,8 +150,8 @@ class Shell(Item):
     """by edge ("edge1" from corner 1 to 2, and so on) or corner: the body to which its nodes are fixed, or {"beam":
     name} or {"shell": name, "edge": edge} whose nodes they are"""
     points: dict[str, Any] | None = None
-    """by name, nodes that are bodies NAME.POINT: the middle of an edge, a corner, the number of a node, or its position
-    in the axes of the geometry, m"""
+    """by name, nodes that are bodies NAME.POINT: the middle of an edge of an even number of elements, a corner, the
+    number of a node, or its position in the axes of the geometry, m"""
     drilling: Annotated[str, OneOf(("stiff", "weak"))] | None = None
     """about the normal at nodes: "stiff" (default of flat shells without tension_only), for moments on flat panels, or
     "weak", the default of all others"""

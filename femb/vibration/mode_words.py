@@ -12,6 +12,7 @@ from femb.layout.state import frame_pose
 from femb.layout.symmetry import twists
 from femb.numerics.components import norm
 from femb.small_motions.eigenproblem import EigenProblem
+from femb.system.known_motions import KnownStructure
 from femb.vibration.complex_modes import Rotation
 
 # Cosine of the angle up to which a direction is that of an axis; the part of the energy up to which a motion is in one
@@ -24,6 +25,8 @@ NOTHING = 1e-6
 # Of the size of a structure: what is nearer to the axis is on it. Of the kinetic energy: motions there, and as one
 # rigid body, say what is seen from the ground where they have more.
 ON_AXIS, LEAST_SHARE = 0.01, 1e-3
+# Of the size, and of a turn: nodes of shells at one radius and height, at equal angles, are a ring.
+RING = 1e-4
 # Eigenvalues that differ by no more than this part are one multiple eigenvalue, whose shapes are any basis.
 MULTIPLE = 1e-6
 # Frequencies that differ by less than this part are one.
@@ -151,7 +154,8 @@ class Whirl:
 
     senses (k,) : "forward", "backward", "line", "both" of what turns with parts of either sense, or "" without
     transverse motion. seen (k,) : the frequencies of each mode, Hz: of an elliptic one in axes that turn there are two
-    or three. turning : whether the modes are those in axes that turn.
+    or three, and none where its shape about the axis is not known. turning : whether the modes are
+    those in axes that turn.
     """
 
     axis: Floats
@@ -162,7 +166,7 @@ class Whirl:
 
     @property
     def frequencies(self) -> Floats:
-        """(k,) Hz, NaN where a mode has more than one."""
+        """(k,) Hz, NaN where a mode has more than one, or none."""
         return np.array([each[0] if len(each) == 1 else np.nan for each in self.seen])
 
 
@@ -185,7 +189,8 @@ def whirl_of(
     """The whirl of modes of shapes (n_v, k), inertial axes; None of what does not turn.
 
     A displacement or a turn across the axis that is circular in axes with the rate W, ahead or back of it, has the rate
-    W + omega or W - omega from the ground; one along the axis keeps omega. Parts are weighed by kinetic energy.
+    W + omega or W - omega from the ground; one along the axis keeps omega. What neither moves the axis nor the whole is
+    by nodal diameters n of shells, with n W. Parts are weighed by kinetic energy.
     """
     turning = turning_of(motion, rotations)
     if turning is None:
@@ -193,27 +198,28 @@ def whirl_of(
     axis, speed, in_axes = turning
     own = shapes if motion.axes is None else np.asarray(motion.axes.T @ shapes)
     whole = _energies(motion, own)
-    parts = _circular_energies(motion, axis, own, in_axes)
+    parts, waves = _circular_energies(motion, axis, own, in_axes)
     senses, seen = [], []
     for k, eigenvalue in enumerate(eigenvalues):
         omega = float(eigenvalue.imag)
         across = [(rate + omega, energy[1, k]) for rate, energy in parts]
         across += [(rate - omega, energy[2, k]) for rate, energy in parts]
+        rates = [*across, *((omega, energy[0, k]) for _, energy in parts)]
+        rates += [(n * rate + side * omega, e[row, k]) for n, rate, e in waves for row, side in ((1, 1), (2, -1))]
         both = sum(energy for _, energy in across)
         ahead = sum(energy for rate, energy in across if rate * speed >= 0.0)
         word = "forward" if ahead > 0.5 * both else "backward"
-        most = CIRCULAR * sum(np.sum(energy[:, k]) for _, energy in parts) if in_axes else NOTHING * whole[k]
+        most = CIRCULAR * sum(energy for _, energy in rates) if in_axes else NOTHING * whole[k]
         if both <= most:
             senses.append("")
         elif in_axes:
             senses.append("both" if min(ahead, both - ahead) > CIRCULAR * both else word)
         else:
             senses.append("line" if abs(2.0 * ahead - both) < LINE * both else word)
-        rates = [*across, *((omega, energy[0, k]) for _, energy in parts)]
         least = CIRCULAR * sum(energy for _, energy in rates)
         found = sorted(abs(rate) for rate, energy in rates if energy > least and energy > NOTHING * whole[k])
         found = [rate for i, rate in enumerate(found) if not i or rate - found[i - 1] > SAME * rate]
-        seen.append(tuple(rate / (2.0 * np.pi) for rate in found or [abs(omega)]))
+        seen.append(tuple(rate / (2.0 * np.pi) for rate in found))
     return Whirl(axis, speed, tuple(senses), tuple(seen), in_axes)
 
 
@@ -252,16 +258,16 @@ def multiple(eigenvalues: Complexes) -> list[NDArray[np.intp]]:
 
 def _circular_energies(
     motion: EigenProblem, axis: Floats, own: Complexes, in_axes: bool
-) -> list[tuple[float, NDArray[np.float64]]]:
+) -> tuple[list[tuple[float, Floats]], list[tuple[int, float, Floats]]]:
     """The rate (rad/s) about the axis of every structure, and energies (3, k) of what is along and about the axis, and
-    of what circles ahead and back across it, in shapes (n_v, k).
+    of what circles ahead and back across it, in shapes (n_v, k); and those of waves of two nodal diameters or more.
 
     Motions of a structure that turns count where they are as one rigid body, or on the axis. What deforms beside it has
     no part of its own where it has others: of panels that flap alike, places move along the axis, and as one body.
     """
     if not in_axes:
-        return [(0.0, _energies(motion, *_along_and_across(motion, _senses(axis), own)))]
-    found = []
+        return [(0.0, _energies(motion, *_along_and_across(motion, _senses(axis), own)))], []
+    found, waves = [], []
     layout = motion.system.layout
     for structure, (omega, rigid, parts) in zip(motion.structures, _circular_parts(motion, axis, own), strict=True):
         energies = _energies(motion, *(rigid + parts))
@@ -273,9 +279,65 @@ def _circular_energies(
                     parts[:, motion.velocities_of(k)] = 0.0
             on_axis = _energies(motion, *(rigid + parts))
             some = np.sum(on_axis, axis=0) > LEAST_SHARE * np.sum(energies, axis=0)
-            energies = np.where(some, on_axis, energies)
+            of_waves, beside, unknown = _diameters(motion, structure, axis, point, own)
+            told = ~some & (unknown <= CIRCULAR * np.sum(energies, axis=0))
+            beside = beside + of_waves.pop(0, 0.0) + of_waves.pop(1, 0.0)
+            waves += [(n, float(omega @ axis), np.where(told, each, 0.0)) for n, each in of_waves.items()]
+            energies = np.where(some, on_axis, np.where(told, beside, 0.0))
         found.append((float(omega @ axis), energies))
-    return found
+    return found, waves
+
+
+def _diameters(
+    motion: EigenProblem, structure: KnownStructure, axis: Floats, point: Floats, own: Complexes
+) -> tuple[dict[int, Floats], Floats, Floats]:
+    """Energies of shapes (n_v, k) of a structure: by nodal diameters of its rings of nodes of shells (3, k), constant
+    around, ahead and back; (3, k) of what is beside these; and (k,) of shapes about the axis that are not known: modes
+    of reduced bodies, and of shells nodes that are in no ring.
+
+    A wave e^(i n angle) is the Fourier component of the displacements along and about the axis and along the radius.
+    """
+    layout, plane, frames = motion.system.layout, _plane(axis), set(structure.frames)
+    work = (own.conj() * motion.momenta(own)).real
+    inner = [
+        number
+        for each in layout.flexible_bodies.values()
+        for number in each.modes
+        if frames & {station.frame for station in each.stations.values()}
+    ]
+    unknown = np.sum(work[layout.internal_v[inner]], axis=0)
+    nodes = sorted(frames & {k for each in layout.shells.values() for k in each.own})
+    beside = np.zeros_like(own)
+    for k in frames - set(nodes):
+        beside[motion.velocities_of(k)] = own[motion.velocities_of(k)]
+    others = _energies(motion, *_along_and_across(motion, _senses(axis), beside))
+    found: dict[int, Floats] = {}
+    if not nodes:
+        return found, others, unknown
+    height, x, y = plane @ (np.array([frame_pose(layout, k, motion.q)[0] for k in nodes]) - point).T
+    angle = np.arctan2(y, x)
+    moves, shapes = np.empty((len(nodes), 3, own.shape[1]), dtype=complex), motion.inertial(own)
+    for move, k, (c, s) in zip(moves, nodes, zip(np.cos(angle), np.sin(angle), strict=True), strict=True):
+        move[:] = np.array([[1, 0, 0], [0, c, s], [0, -s, c]]) @ plane @ shapes[motion.velocities_of(k)][:3]
+    ring = np.zeros(len(nodes), dtype=int)
+    for values in (height, np.hypot(x, y)):
+        order = np.argsort(values, kind="stable")
+        ring[order] += (ring.max() + 1) * np.cumsum(
+            np.diff(values[order], prepend=values[order[0]]) > RING * structure.size
+        )
+    for number in np.unique(ring):
+        of = np.flatnonzero(ring == number)[np.argsort(angle[ring == number])]
+        count, energy = len(of), sum(np.sum(work[motion.velocities_of(nodes[k])], axis=0) for k in of)
+        if count < 3 or np.ptp(angle[of] - 2.0 * np.pi * np.arange(count) / count) > RING:
+            unknown = unknown + energy
+            continue
+        waves = np.sum(np.abs(np.fft.fft(moves[of], axis=0)) ** 2, axis=1)
+        waves *= energy / np.maximum(np.sum(waves, axis=0), np.finfo(float).tiny)
+        for n in range(count):
+            m = min(n, count - n)
+            senses = [0] if not m else [1, 2] if 2 * m == count else [2 if n == m else 1]
+            found.setdefault(m, np.zeros((3, own.shape[1])))[senses] += waves[n] / len(senses)
+    return found, others, unknown
 
 
 def _circular_parts(motion: EigenProblem, axis: Floats, own: Complexes) -> list[tuple[Floats, Complexes, Complexes]]:

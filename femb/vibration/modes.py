@@ -134,7 +134,7 @@ class Modes(Tabled):
             if self.whirl is not None:
                 seen = without_rounding(np.array(self.whirl.seen[k]), abs(self.whirl.speed) / (2.0 * np.pi))
                 shown = dict.fromkeys(f"{x:.{6 if len(seen) < 2 else 4}g}" for x in seen)
-                row += [", ".join(shown)] if self.whirl.turning else []
+                row += [", ".join(shown) or "-"] if self.whirl.turning else []
                 row += [self.whirl.senses[k] or "-"] + [f"{decrement[k]:.3g}"] * self.damped
             words = (self.motions[k], "nutation" if self.nutates[k] else "")
             most = f"{self.labels[k]}, {100.0 * shares[k]:.0f} % of the kinetic energy"
@@ -147,6 +147,10 @@ class Modes(Tabled):
         if self.left_out:
             what = f"{', '.join(self.left_out)}: held, without gyroscopic moments of wheels, which damped modes have"
             lines.append(f"left out: {what} (--damped, damped=True)")
+        if self.whirl is not None and not all(self.whirl.seen):
+            lines.append(
+                "from ground Hz: - of shapes whose nodal diameters are not known: only shells have them, by rings"
+            )
         return lines
 
     def _unstable(self) -> list[str]:

@@ -1,4 +1,5 @@
-"""Frequencies from the ground and critical speeds of what tilts: circles across the axis of turns, not of places."""
+"""Frequencies from the ground and critical speeds of what tilts: circles across the axis of turns, not of places; and
+of waves around a disc."""
 
 import numpy as np
 import pytest
@@ -90,3 +91,64 @@ def test_critical_speeds_of_tilts(turns):
     np.testing.assert_allclose(speeds, [backward, *[np.sqrt(2.0 * STIFFNESS / MASS)] * 2, forward], rtol=1e-5)
     assert sweep.critical[0].label.startswith("backward")
     assert sweep.critical[3].label.startswith("forward")
+
+
+AROUND, ANGLES = 24, 2.0 * np.pi * np.arange(24) / 24
+
+
+def spinning_disc(hub, speed, **words):
+    """Of steel, clamped on a hub or free, about z; or in place of it the square around it."""
+    shape = {"surface": {"disc": [0.5, 0.1]}, "elements": (4, AROUND), "thickness": 5e-3} | words
+    turn = {"angular_velocity": (0, 0, speed)}
+    metal = femb.Material(200e9, 76.923e9, 7850.0)
+    shell = femb.Shell("d", material=metal, **shape, **({"attach": {"edge4": "hub"}} if hub else turn))
+    return of_parts(shell, *([femb.RigidBody("hub", 20.0, (1.0, 1.0, 2.0), **turn)] if hub else []))
+
+
+@pytest.mark.parametrize("hub", [True, False])
+def test_waves_around_a_disc_pass_a_place_in_space_at_their_frequency_and_n_turns(hub):
+    """What a probe at rest beside the rim sees: f + n W or f - n W of the n nodal diameters that the rim shows. Without
+    a hub shapes of one diameter have no part as one rigid body."""
+    speed = 60.0
+    model = spinning_disc(hub, speed)
+    found, rate = femb.modes(model, 9, start="equilibrium"), speed / (2.0 * np.pi)
+    z = [2 + i for i in found.motion.motion.system.layout.frame_v]
+    rim = [z[station.frame] for station in found.motion.motion.system.layout.shells["d"].stations][4::5]
+    diameters = []
+    for k in range(9):
+        shape = found.shapes[rim, k]
+        parts = np.abs(np.fft.fft(shape)) ** 2
+        n = int(np.argmax(parts))
+        n -= AROUND * (n > AROUND / 2)
+        if found.nutates[k]:
+            continue
+        diameters.append(abs(n))
+        # e^(i n (angle - W t)) e^(i w t)
+        np.testing.assert_allclose(found.whirl.seen[k], [abs(found.frequencies[k] - n * rate)], rtol=1e-9)
+        assert bool(found.whirl.senses[k]) is (abs(n) == 1)  # two diameters move no axis
+    assert {0, 1, 2, 3} <= set(diameters)
+
+
+def test_a_probe_beside_a_disc_has_the_spectrum_of_the_table():
+    """The motion at one angle in space over time, of a standing pair of two diameters, from shapes alone."""
+    speed = 60.0
+    found = femb.modes(spinning_disc(True, speed), 9, start="equilibrium")
+    k = next(k for k in range(9) if not found.whirl.senses[k] and len(found.whirl.seen[k]) and k > 0)
+    layout = found.motion.motion.system.layout
+    rim = [layout.frame_v[each.frame] + 2 for each in layout.shells["d"].stations][4::5]
+    t = np.linspace(0.0, 2.0, 4001)
+    waves, numbers = np.fft.fft(found.shapes[rim, k]) / AROUND, np.fft.fftfreq(AROUND, 1.0 / AROUND)
+    turn = np.exp(1j * np.outer(t, 2.0 * np.pi * found.frequencies[k] - numbers * speed))
+    seen = (turn @ waves).real
+    peak = np.fft.rfftfreq(len(t), t[1])[np.argmax(np.abs(np.fft.rfft(seen * np.hanning(len(t)))))]
+    assert np.min(np.abs(np.array(found.whirl.seen[k]) - peak)) < 0.5
+
+
+def test_shapes_of_unknown_diameters_have_no_frequency_from_the_ground():
+    """A square has no rings all over: where its modes move neither axis nor whole, the column is empty, and says so."""
+    square = [[-0.5, -0.5, 0], [0.5, -0.5, 0], [0.5, 0.5, 0], [-0.5, 0.5, 0]]
+    model = spinning_disc(False, 20.0, surface=None, corners=square, elements=(6, 6))
+    found = femb.modes(model, 4, start="equilibrium")
+    assert () in found.whirl.seen
+    assert np.isnan(found.whirl.frequencies[found.whirl.seen.index(())])
+    assert "from ground Hz: - of shapes whose nodal diameters are not known" in found.table()

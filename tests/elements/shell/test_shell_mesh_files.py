@@ -1,6 +1,7 @@
 """Shells whose mesh is in a file: the same panel as by corners, patches, normals, sets, and faults by name."""
 
 import warnings
+from dataclasses import replace
 
 import meshio
 import numpy as np
@@ -11,7 +12,7 @@ from oracles.shell import PATCH, QUADS, Supported, material, patch_fields
 import femb
 from femb.case import load_case
 from femb.elements.shell.attachment import node_at
-from femb.elements.shell.mesh import cylinder, mesh_of_file, quadrilateral
+from femb.elements.shell.mesh import NodeSets, cylinder, mesh_of_file, quadrilateral
 from femb.system.moving_ground import mass_properties
 from femb.system.system import System
 
@@ -115,6 +116,50 @@ def test_a_folded_mesh_is_two_shells_on_an_edge(tmp_path):
     ]
     first, second = (femb.modes(of_parts(*each), count=6).frequencies for each in ([one], two))
     np.testing.assert_allclose(first, second, rtol=1e-8)
+
+
+def deflections(shell):
+    """Of the corners 2 and 3 under a force on the point."""
+    found = femb.static(of_parts(shell, femb.Load("f", body=f"{shell.name}.tip", force=(0, 0, 1.0))), steps=1)
+    mesh = shell.geometry
+    corners = [[0.8, 0.0, 0.0], [0.8, 0.5, 0.0]]
+    nodes = [int(np.linalg.norm(mesh.nodes - each, axis=1).argmin()) for each in corners]
+    return found.shells[shell.name].position[-1][nodes, 2]
+
+
+@pytest.mark.parametrize("from_file", [False, True])
+def test_a_force_in_the_middle_of_an_edge_twists_nothing(from_file, tmp_path):
+    """Both corners deflect alike; with an odd number of elements there is no such node, which is refused."""
+    corners = np.array([[0, 0, 0], [0.8, 0, 0], [0.8, 0.5, 0], [0, 0.5, 0]])
+    words = {"thickness": 4e-3, "material": "aluminium 6061-T6"}
+    for across, uneven in ((6, 1.0), (5, 1.0), *(((6, 2.0),) if from_file else ())):
+        shape, edge, root = {"corners": corners, "elements": (8, across)}, "edge2", "edge4"
+        if from_file:
+            mesh = quadrilateral(corners, 8, across)
+            mesh.nodes[:, 1] = 0.5 * (mesh.nodes[:, 1] / 0.5) ** uneven
+            shape, edge, root = {"mesh": written(tmp_path / "p.inp", mesh.nodes, mesh.quads)}, "x=0.8", "x=0"
+        given = {"attach": {root: "ground"}, "points": {"tip": edge}, **shape, **words}
+        if (across, uneven) == (6, 1.0):
+            np.testing.assert_allclose(*deflections(femb.Shell("p", **given)), rtol=1e-9)
+        else:
+            with pytest.raises(femb.ModelError, match=rf"points.tip: got '{edge}', in whose middle no node is; .*even"):
+                femb.Shell("p", **given)
+
+
+@pytest.mark.parametrize(("around", "there"), [(8, True), (7, False)])
+def test_the_middle_of_an_arc_and_of_a_ring(around, there, tmp_path):
+    """Of an arc of a cylinder, by its order and in a file; a ring in a file has none, one of a surface is opposite of
+    its start."""
+    arc, ring, disc = cylinder(1.0, 1.0, 2.0, 2, around), cylinder(1.0, 1.0, 2.0 * np.pi, 2, around), femb.Shell(
+        "d", (2, around), surface={"disc": [1.0, 0.5]}, thickness=0.01, material="aluminium 6061-T6"
+    ).geometry  # fmt: skip
+    for mesh in (arc, replace(arc, sets=NodeSets(arc.sets, arc.nodes))):
+        node = mesh.middle("edge2")
+        assert isinstance(node, int) is there
+        if there:
+            np.testing.assert_allclose(mesh.nodes[node], [1.0, 0.0, 0.0], atol=1e-12)
+    assert isinstance(replace(ring, sets=NodeSets(ring.sets, ring.nodes)).middle("edge2"), str)
+    assert isinstance(disc.middle("edge2"), int) is there
 
 
 def test_sets_of_a_file_carry_beams_loads_and_points(tmp_path):
