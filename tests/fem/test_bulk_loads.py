@@ -205,3 +205,14 @@ def test_an_enforced_displacement_is_the_motion_of_an_interface(tmp_path):
     model.add(femb.ModalLoad("pull", "boom", size=1.0))
     found = femb.static(model, time=1.0).bodies["boom"].recovered[-1][::6]
     np.testing.assert_allclose(found, [0.008 / 3, 0.016 / 3, 0.008, 0.006, 0.0061, 0.0062], rtol=1e-9)
+
+
+def test_boundaries_that_move_are_named(tmp_path):
+    path = tmp_path / "a.inp"
+    path.write_text("*NODE\n1,0.,0.,0.\n2,1.,0.,0.\n*ELEMENT,TYPE=T3D2,ELSET=E\n1,1,2\n*MATERIAL,NAME=M\n*ELASTIC\n"
+                    "7e10,.3\n*DENSITY\n2700.\n*SOLID SECTION,ELSET=E,MATERIAL=M\n1e-4\n*STEP\n*STATIC\n*BOUNDARY\n"
+                    "1,1,6\n2,1,1,.01\n*END STEP\n")  # fmt: skip
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        read_structure(path)
+    assert any("SPC of 2: D of an enforced displacement" in str(each.message) for each in said)
