@@ -84,11 +84,12 @@ class Jointly:
                 np.add.at(total, owners[known], each[known, :-1])
             lost += float(np.abs(values[1, ~known, :-1] - values[2, ~known, :-1]).sum())
         found = np.empty((len(self.of), 2))
+        slopes = [
+            np.einsum("kn,nkm->km", _slopes(self.places[some]), sums[some]) / self.steps[:, None]
+            for some in (slice(0, 5), slice(1, 5))
+        ]
         for k, step in enumerate(self.steps):
-            best, other = (
-                output.derivative(_slope(self.places[some, k]) @ sums[some, k] / step)
-                for some in (np.arange(5), np.arange(1, 5))
-            )
+            best, other = (output.derivative(each[k]) for each in slopes)
             rest = abs(output.derivative(np.full(sums.shape[2], 0.5 * lost / step, dtype=complex))) if lost else 0.0
             found[k] = best + 0.0, abs(best - other) + rest
         return found
@@ -124,10 +125,11 @@ class Jointly:
         return owners
 
 
-def _slope(places: Floats) -> Floats:
-    """Weights of values at places, whose sum is the derivative at zero of the polynomial through them."""
-    powers = places[None, :] ** np.arange(len(places))[:, None]
-    return np.asarray(np.linalg.solve(powers, np.eye(len(places))[1]))
+def _slopes(places: Floats) -> Floats:
+    """(k, n) weights of values at places (n, k), whose sums are derivatives at zero of the polynomials through them."""
+    n, count = places.shape
+    powers = places.T[:, None, :] ** np.arange(n)[:, None]
+    return np.asarray(np.linalg.solve(powers, np.broadcast_to(np.eye(n)[1, :, None], (count, n, 1)))[..., 0])
 
 
 def groups(parameters: Sequence[Differentiable]) -> list[list[int]]:

@@ -99,6 +99,8 @@ class ModeForm:
     def derivative(self, changes: Complexes) -> complex:
         """l' (1/s by the parameter's unit) of the mode by changes (r r,) of the form; in a group in the order of the
         frequencies behind the value."""
+        if self.scale.size == 1:
+            return complex(-changes[0] / self.scale[0, 0])
         matrix = -np.linalg.solve(self.scale, changes.reshape(self.scale.shape))
         found = np.linalg.eigvals(matrix)
         along = np.conj(self.value) / abs(self.value)
