@@ -13,7 +13,6 @@ import numpy as np
 
 from femb.base.array_files import check_file, reading_foreign
 from femb.base.bulk_data import is_bulk_data, left_out
-from femb.base.cdb_files import read_cdb
 from femb.base.errors import FembWarning, ModelError
 from femb.base.types import Floats, Ints
 
@@ -58,6 +57,8 @@ def read_mesh_file(path: str | Path, kinds: Container[str]) -> MeshFile:
     said = io.StringIO()
     with reading_foreign(path, "a mesh"), contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
         if Path(path).suffix.lower() == ".cdb":
+            from femb.base.cdb_files import read_cdb
+
             points, numbers, cells, left, known, sets = read_cdb(path)
         else:
             import meshio
