@@ -348,7 +348,7 @@ class StaticNumber:
         """(e, 2): what the elements of a model add to the number, by the weights of their equations, which are found on
         first use, and numbers that tell them apart. Raises ModelError: the number, or more, changes by itself."""
         if not self._weights:
-            self._weights += [-form.weights(self._alone(form), self.reading.slope) for form in self.forms]
+            self._weights += [-form.weights(self._with(form, alone=True), self.reading.slope) for form in self.forms]
         if side is not self.side:
             self._changed[:] = self.forms[-1].differing(side)
             states = [form.at(side) for form in self.forms]
@@ -374,16 +374,15 @@ class StaticNumber:
     def _beside(self, side: StaticSide) -> Floats:
         return self.reading.of(side.results(*(form.at(side) for form in self.forms)))
 
-    def _with(self, form: StaticForm) -> Callable[[Equilibrium], Floats]:
-        """y (m,) with another state in place of that of a form."""
-        return lambda state: self.reading.of(self.side.results(*self._states_with(form, state)))
+    def _with(self, form: StaticForm, alone: bool = False) -> Callable[[Equilibrium], Floats]:
+        """y (m,) with another state in place of that of a form; alone : of states that no other output asks for."""
 
-    def _alone(self, form: StaticForm) -> Callable[[Equilibrium], Floats]:
-        """``_with`` of states that no other output asks for."""
-        return lambda state: self.reading.of(self.side.selected(self._states_with(form, state), self.reading.paths))
+        def found(state: Equilibrium) -> Floats:
+            states = [state if each is form.state else each for each in self.states]
+            results = self.side.selected(states, self.reading.paths) if alone else self.side.results(*states)
+            return self.reading.of(results)
 
-    def _states_with(self, form: StaticForm, state: Equilibrium) -> list[Equilibrium]:
-        return [state if each is form.state else each for each in self.states]
+        return found
 
 
 def of_critical(form: StaticForm, mode: Floats) -> Read:
