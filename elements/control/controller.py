@@ -440,12 +440,12 @@ class ControllerSamples:
             if signal.place is None:
                 return None
             sources.append((*_source(signal.place, arrays), signal.width))
-        over, table, now = np.zeros(2, dtype=np.int64), np.zeros((0, 0)), np.zeros(0)
+        over, table, now, matrices = np.zeros(2, dtype=np.int64), np.zeros((0, 0)), np.zeros(0), law.arrays
         if isinstance(law, ScheduledControl):
             if law.signal.place is None:
                 return None
             over[:] = _source(law.signal.place, arrays)
-            table, now = law.table, law.now
+            table, (now, matrices) = law.table, law.buffer()
         places, timing, u, targets, limits = common
         places[ATTITUDE] = isinstance(errors, AttitudeErrors)
         if places[ATTITUDE] and (sources[0][0] == IN_V or sources[1][0] == IN_Q):
@@ -453,7 +453,7 @@ class ControllerSamples:
         y, new = np.empty(errors.width), np.empty(len(law.realisation.A))
         return Bound(
             sample, places, timing, np.array(sources, dtype=np.int64), arrays.q, arrays.v, arrays.states,
-            errors.constant.copy(), law.arrays, (table, now, over), y, u, new, (targets, limits),
+            errors.constant.copy(), matrices, (table, now, over), y, u, new, (targets, limits),
         )  # fmt: skip
 
     def action_call(self, arrays: UpdateArrays) -> Bound | None:

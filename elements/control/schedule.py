@@ -18,7 +18,7 @@ from femb.base.types import OWN_UNITS, Floats, Numbers, Unit
 from femb.base.values import shallow_copy, shown
 from femb.elements.control.control_law import InLoop, Law, LinearControl, Matrices
 from femb.elements.control.linear_law import LinearLaw, Realisation
-from femb.elements.control.sample_kernels import scheduled
+from femb.elements.control.sample_kernels import linear_step, scheduled
 from femb.elements.control.signals import Moment, Signal
 from femb.elements.records import RecordedSystem
 from femb.layout.layout import Layout
@@ -132,7 +132,7 @@ class ScheduledControl(LinearControl):
     """A linear law whose matrices follow a table.
 
     name : of the controller. at (r,) : values of the signal. laws : of the rows, with the same errors. signal : over
-    which the table is; at samples, ``read`` sets the matrices by it.
+    which the table is; ``read`` has its value behind the errors.
     """
 
     signal: Signal
@@ -147,11 +147,13 @@ class ScheduledControl(LinearControl):
         self.shapes = [each.shape for each in (*parts, leads)]
         rows = [np.concatenate([np.ravel(each) for each in (*law.arrays[:4], law.arrays[6])]) for law in laws]
         self.table = np.column_stack([at, rows])
-        # what ``linear_step`` reads
-        self.now = self.table[0, 1:].copy()
-        *parts, leads = self._parts(self.now)
-        self.realisation = Realisation(*parts)
-        self.arrays = (*parts, limits, held, leads)
+        self._limits = limits, held
+
+    def buffer(self) -> tuple[Floats, tuple[Floats, ...]]:
+        """The numbers of a row (n,), unset, and what ``linear_step`` reads, of which they are the matrices."""
+        now = np.empty(self.table.shape[1] - 1)
+        *parts, leads = self._parts(now)
+        return now, (*parts, *self._limits, leads)
 
     def _parts(self, flat: Floats) -> list[Floats]:
         """A, B, C, D and tracking as parts of the numbers of a row."""
@@ -159,11 +161,17 @@ class ScheduledControl(LinearControl):
         return [flat[a:b].reshape(shape) for (a, b), shape in zip(pairwise(ends), self.shapes, strict=True)]
 
     def read(self, t: float, state: StateView, discrete: Mapping[str, Floats]) -> Floats:
-        scheduled(self.table, float(self.signal.value(state, discrete)[0]), self.now)
-        return super().read(t, state, discrete)
+        return np.append(super().read(t, state, discrete), self.signal.value(state, discrete)[0])
+
+    def step(self, t: float, y: Floats, x: Floats, sample: int) -> tuple[Floats, Floats]:
+        now, arrays = self.buffer()
+        scheduled(self.table, float(y[-1]), now)
+        u, new = np.empty(len(self.limits)), np.empty(len(x))
+        linear_step(*arrays, x, y[:-1], u, new)
+        return u, new
 
     def matrices(self, x: float) -> Matrices:
-        flat = np.empty_like(self.now)
+        flat, _ = self.buffer()
         scheduled(self.table, x, flat)
         return self._matrices(flat)
 

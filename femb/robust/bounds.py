@@ -64,7 +64,7 @@ def scaling_at(
     accuracy is no proof. None where there is none.
     """
     for balanced in (True, False):
-        t = _balance(N, sum(sizes)) if balanced else np.ones(sum(sizes))
+        t = balance(N, sum(sizes)) if balanced else np.ones(sum(sizes))
         found = _solved([N, *beside], sizes, t, gamma, real)
         if found is not None:
             level = _level(found, N)
@@ -86,7 +86,7 @@ def _level(of: Scaling, N: Complexes) -> float:
     return float(np.sqrt(max(np.linalg.eigvalsh(rest)[-1], 0.0))) if len(rest) else 0.0
 
 
-def _balance(N: Complexes, r: int) -> Floats:
+def balance(N: Complexes, r: int) -> Floats:
     """(r,) factors t of w and z that make rows and columns of N alike (Osborne)."""
     t = np.ones(r)
     sizes = np.abs(N) ** 2
@@ -131,7 +131,8 @@ def _solved(
     clarabel = _solver()
     from scipy.sparse import csc_matrix
 
-    r = sum(sizes)
+    r, with_G_below = sum(sizes), sum(sizes[:real])
+    sizes = [n for n in sizes if n]
     m = of[0].shape[1] - r
     parts = []
     for N in of:
@@ -146,7 +147,7 @@ def _solved(
     cones = [2 * n for n in sizes]
     lengths = [n * (n + 1) // 2 for n in cones]
     rows = np.cumsum([0, *lengths])
-    with_G = [place for place in places if place[0] < sum(sizes[:real])]
+    with_G = [place for place in places if place[0] < with_G_below]
     of_D, of_G = list[Floats](), list[Floats]()
     for start, E in places:
         part = slice(start, start + len(E))
@@ -158,7 +159,7 @@ def _solved(
         positive, block = np.zeros(rows[-1]), int(np.searchsorted(starts, start))
         positive[rows[block] : rows[block + 1]] = -_real(E)
         of_D.append(np.concatenate([*changes, positive]))
-        if start < sum(sizes[:real]):
+        if start < with_G_below:
             of_G.append(np.concatenate([*crosses, np.zeros(rows[-1])]))
     levels = [d.conj().T @ d for _, _, _, d in parts]
     fixed = [e.conj().T @ e - (gamma or 0.0) ** 2 * level for (_, e, _, _), level in zip(parts, levels, strict=True)]

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from femb.base.types import Complexes, Floats, Ints
-from femb.linear.modal_form import SecondOrderModel
-from femb.linear.state_space import StateSpace
+from femb.linear.modal_form import KnownForm, SecondOrderModel, SteadyForm
+from femb.linear.state_space import InModes, StateSpace
 
 # Of a row of free motions, what is another coordinate.
 APART = 1e-3
-# Relative: what z of masses may differ from rates of states, and singular values of these that are none.
-OF_RATES, NO_RATE = 1e-7, 1e-11
+# Relative: what z of masses may have of other w, which is rounding.
+NO_RATE = 1e-9
 
 
 def transfer_of(model: SecondOrderModel, s: complex, kinematics: Floats) -> Complexes:
@@ -104,7 +104,7 @@ def independent(vectors: Floats) -> Ints:
             left = left - np.outer(left @ left[k], left[k]) / size**2
         if len(chosen) == vectors.shape[1]:
             break
-    return np.array(chosen)
+    return np.array(chosen, dtype=np.int64)
 
 
 def closed_by(N: Complexes, d: Floats) -> Complexes:
@@ -114,31 +114,38 @@ def closed_by(N: Complexes, d: Floats) -> Complexes:
     return np.asarray(N[count:, count:] + N[count:, :count] * d @ inner)
 
 
-def by_rates(space: StateSpace, sizes: Sequence[int]) -> StateSpace:
-    """The plant with integrals of w and z of parameters whose z are rates of states, as those of masses.
+def by_rates(space: StateSpace, core: SecondOrderModel, sizes: Sequence[int]) -> StateSpace:
+    """The plant with integrals of w and z of parameters that act through accelerations alone, as masses do.
 
-    With z = s z1 and w = s w1 it is w1 = d z1, and w1 changes no momentum. sizes : of w, which come first.
+    With z = s z1 and w = s w1 it is w1 = d z1, and w1 changes no momentum: what the plant keeps stays known.
+
+    Parameters:
+        space: of which w and z come first.
+        core: of the same w and z.
+        sizes: of w, by parameters.
     """
-    start = 0
-    for size in sizes:
-        own = np.arange(start, start + size)
-        start += size
-        A, B, C, D = space.A, space.B, space.C, space.D
-        others = np.delete(np.arange(B.shape[1]), own)
-        rows = np.delete(np.arange(len(C)), own)
-        if np.any(D[np.ix_(rows, own)]) or not size:
-            continue
-        # z = L (x' without w) + (L B + H) w
-        rates, wanted = np.hstack([A, B[:, others]]), np.hstack([C[own], D[np.ix_(own, others)]])
-        scale = np.maximum(np.max(np.abs(rates), axis=0), np.max(np.abs(wanted), axis=0))
-        scale = 1.0 / np.where(scale > 0.0, scale, 1.0)
-        L = np.linalg.lstsq((rates * scale).T, (wanted * scale).T, rcond=NO_RATE)[0].T
-        if np.max(np.abs((L @ rates - wanted) * scale)) > OF_RATES * np.max(np.abs(wanted * scale), initial=0.0):
-            continue
-        B, C, D = B.copy(), C.copy(), D.copy()
-        # x = x1 + B w1
-        C[own], D[np.ix_(own, others)] = L, 0.0
-        D[np.ix_(rows, own)] = C[rows] @ B[:, own]
-        B[:, own] = A @ B[:, own]
-        space = replace(space, B=B, C=C, D=D, form=None, truncation=None)
-    return space
+    known, count = space.known, sum(sizes)
+    through = np.hstack([core.position, core.rate])[:count]
+    blocks = np.split(np.arange(count), np.cumsum(sizes)[:-1])
+    own = np.array([k for block in blocks if not np.any(through[block]) for k in block], dtype=int)
+    rows, columns = (np.delete(np.arange(size), own) for size in space.D.shape)
+    apart = (space.D[np.ix_(rows, own)], core.direct[np.ix_(own, columns[columns < count])])
+    most = NO_RATE * np.max(np.abs(core.direct[np.ix_(own, own)]), initial=1e-300)
+    if not len(own) or any(np.max(np.abs(each), initial=0.0) > most for each in apart):
+        return space
+    rates = np.zeros((len(own), len(space.states)))
+    for k, name in enumerate(core.names):
+        if (state := f"{name} rate" if f"{name} rate" in space.states else name) in space.states:
+            rates[:, space.states.index(state)] = core.acceleration[own, k]
+    of = space.in_form()
+    if of is not space and known is not None:
+        rates = rates @ known.form.change
+    # x = x1 + B w1
+    A, B, C, D = of.A, of.B.copy(), of.C.copy(), of.D.copy()
+    C[own], D[np.ix_(own, columns)] = rates, 0.0
+    D[np.ix_(rows, own)] = C[rows] @ B[:, own]
+    B[:, own] = A @ B[:, own]
+    form = None
+    if known is not None and isinstance(known.form, KnownForm):
+        form = InModes(SteadyForm.of(A, B, C, known.form.kept()), A, B, C)
+    return replace(of, B=B, C=C, D=D, form=form, truncation=None)

@@ -45,6 +45,30 @@ def linear(of: Callable[[Floats], Floats], k: int, count: int) -> bool:
     return all(bool(np.max(np.abs(each), initial=0.0) <= floor) for each in curved)
 
 
+def additive(of: Callable[[Floats], Floats], straight: Sequence[bool]) -> Callable[[Floats], Floats]:
+    """F(d), from its changes by each linear parameter alone where it has no products of two of these.
+
+    So the samples grow with the number of linear parameters, not with that of their subsets.
+    """
+    own = np.array(straight)
+
+    def summed(d: Floats) -> Floats:
+        rest = np.where(own, 0.0, d)
+        base = of(rest)
+        units = ((x, _unit(k, len(d))) for k, x in enumerate(d) if own[k] and x)
+        return base + sum((x * (of(rest + unit) - base) for x, unit in units), np.zeros_like(base))
+
+    if np.sum(own) < 2:
+        return of
+    for x in (0.9, -0.7):
+        d = np.where(own, 1.0, x)
+        found, middle = of(d), np.max(np.abs(of(np.zeros(len(d)))), initial=0.0)
+        change = np.max(np.abs(found - of(np.where(own, 0.0, d))), initial=0.0)
+        if np.max(np.abs(summed(d) - found), initial=0.0) > 1e-9 * change + ROUNDING * middle:
+            return of
+    return summed
+
+
 def realised(of: Callable[[Floats], Floats], straight: Sequence[bool]) -> ParametricForm:
     """The realisation of a matrix F(d).
 

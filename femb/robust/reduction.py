@@ -10,6 +10,7 @@ import numpy as np
 from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.linear.modal_form import SecondOrderModel
+from femb.robust.matrices import independent
 
 # Of the largest stiffness of a mode by its mass: smaller ones are rigid. Of the largest singular value of the shapes:
 # smaller ones add nothing.
@@ -19,23 +20,34 @@ UNSEEN = 1e-7
 
 
 def shapes_of(
-    models: Sequence[tuple[SecondOrderModel, Sequence[SecondOrderModel]]], modes: int
+    models: Sequence[tuple[SecondOrderModel, Sequence[SecondOrderModel]]], modes: int, free: Floats | None = None
 ) -> tuple[Floats, float]:
     """(n, m) shapes, orthonormal by the mass of the first model, and the frequency, rad/s, of its last mode.
 
-    Those are rigid motions, so many ``modes``, the static share of the others by all forces, and the derivatives of
+    Those are free motions, so many ``modes``, the static share of the others by all forces, and the derivatives of
     modes along the changes of parameters, all of them of every model.
 
     Parameters:
         models: at several values, each with models at other values of one parameter.
         modes: number of flexible modes, at most that of the model.
+        free: (n, f) motions that no stiffness of any model acts on, and which come first; by default they are found.
     """
     mass = models[0][0].mass
     root = np.linalg.cholesky(0.5 * (mass + mass.T)).T
     found = [_columns(model, beside, modes) for model, beside in models]
+    if free is None:
+        free = np.zeros((len(mass), 0))
+    leading = independent(free)
+
+    def apart(columns: Floats) -> Floats:
+        """Columns relative to the free motions, without those that are one."""
+        left = columns - free @ np.linalg.solve(free[leading], columns[leading])
+        left[leading] = 0.0
+        return left[:, np.linalg.norm(root @ left, axis=0) > SAME * np.linalg.norm(root @ columns, axis=0)]
+
     # rigid motions and modes of the first model are kept as they are
-    own = found[0][0]
-    later = [*found[0][1:], *(each for columns in found[1:] for each in columns)]
+    own = apart(found[0][0])
+    later = [apart(each) for each in (*found[0][1:], *(each for columns in found[1:] for each in columns))]
     stiffness = np.sum(own[:, -1] * (models[0][0].stiffness @ own[:, -1]))
     basis = np.linalg.qr(root @ own)[0]
     rest = root @ np.hstack(later)
@@ -45,6 +57,8 @@ def shapes_of(
         rest = rest - basis @ (basis.T @ rest)
     left, values, _ = np.linalg.svd(rest, full_matrices=False)
     shapes = np.linalg.solve(root, np.hstack([basis, left[:, values > SAME]]))
+    shapes[leading] = 0.0
+    shapes = np.hstack([free @ np.linalg.inv(np.linalg.qr(root @ free)[1]), shapes])
     return np.asarray(shapes), float(np.sqrt(max(stiffness, 0.0)))
 
 

@@ -33,8 +33,8 @@ from femb.linear.linearise import (
     with_channels,
     without_commands,
 )
-from femb.linear.loop import STABLE, Loop
-from femb.linear.modal_form import SecondOrderModel
+from femb.linear.loop import Loop
+from femb.linear.modal_form import SecondOrderModel, columns_without_rounding
 from femb.linear.modal_reduction import space_of
 from femb.linear.sampled_motion import part_of, with_continuous
 from femb.linear.state_space import FORMATS, StateSpace
@@ -52,7 +52,7 @@ from femb.robust.matrices import (
     without_coordinates,
 )
 from femb.robust.ranges import UncertainRange, check_causes, check_of_plant, in_words, range_of
-from femb.robust.realisation import ParametricForm, linear, realised
+from femb.robust.realisation import DEGREE, ParametricForm, additive, linear, realised
 from femb.robust.reduction import shapes_of
 from femb.robust.unmodelled import ErrorBlock, blocks_of, with_blocks
 from femb.study.sensitivity import CaseFamily, given_entries, parameters_of, read_either
@@ -177,8 +177,7 @@ class Uncertain(Tabled):
         outs = [*self.plant.outputs[:count], *outputs, *(x for law in self.laws for x in law.inputs)]
         part = part_of(self.plant, [x for x in dict.fromkeys(ins) if x in self.plant.inputs],
                        [x for x in dict.fromkeys(outs) if x in self.plant.outputs])  # fmt: skip
-        # then what is unseen, as the rate of a translation, though w changes its momentum
-        return without_conserved(replace(without_conserved(part, in_modes=True), form=None))
+        return without_conserved(by_rates(part, self.core, self.sizes))
 
     def closed(self, channel: str) -> StateSpace:
         """(z, s) by (w, e) of continuous loops, all closed: e adds to the command of a channel, and s = S e acts.
@@ -195,16 +194,7 @@ class Uncertain(Tabled):
         if law is None:
             known = self.channels
             raise ModelError(f"loop: no channel {channel!r}{nearest(channel, known)}; there are: {', '.join(known)}")
-        plant = self.reduced()
-        found = self._closed(channel, law, plant)
-        if np.max(np.linalg.eigvals(found.A).real, initial=-np.inf) >= -STABLE:
-            # momenta of a free satellite, as with wheels, which w of masses changes
-            found = self._closed(channel, law, without_conserved(by_rates(plant, self.sizes)))
-        return found
-
-    def _closed(self, channel: str, law: LinearLaw, plant: StateSpace) -> StateSpace:
-        """``closed`` by a law, of a plant with w and z."""
-        reduced = with_blocks(plant, self.blocks, sum(self.sizes))
+        reduced = with_blocks(self.reduced(), self.blocks, sum(self.sizes))
         opened = with_continuous(reduced, self.laws, (law, *law.openings[channel]))
         count = sum(self.structure)
         kept, rows = [*range(count), -1], [*range(count), -1]
@@ -271,6 +261,8 @@ class _Samples:
         # motions without stiffness in the middle, and coordinates that tell them
         self.free: Floats | None = None
         self.leading: Ints = self.still
+        # those of them whose momenta nothing changes, as of translations
+        self.kept: Ints = self.still
         # rad/s, of the fastest mode that is kept
         self.band = np.inf
         self.known: dict[tuple[float, ...], Floats] = {}
@@ -325,7 +317,9 @@ class _Samples:
         if self.first is None:
             self.free = None if words["free"] is None else words["free"][0]
             if self.free is not None:
-                self.leading = independent(self.free)
+                self.leading, moved = independent(self.free), self.free[:, : words["free"][1]]
+                self.kept = self.leading[np.any(columns_without_rounding(moved)[self.leading], axis=1)]
+                self.kept = self.kept if len(self.kept) == moved.shape[1] else self.kept[:0]
         if self.free is None or not self.free.shape[1]:
             return model, words
         free, K = self.free, model.stiffness
@@ -339,6 +333,11 @@ class _Samples:
             if np.max(np.abs(part)) > least:
                 return model, words
         model.stiffness[leading], model.stiffness[:, leading] = 0.0, 0.0
+        # what acts on a momentum that nothing changes is gyroscopic, or rounding
+        small = np.abs(model.damping) <= SEEN * np.max(np.abs(model.damping), initial=0.0)
+        others = np.setdiff1d(np.arange(len(K)), self.kept)
+        small[np.ix_(others, others)] = False
+        model.damping[small] = 0.0
         if self.first is None:
             kept = np.zeros_like(free)
             kept[leading] = free[leading]
@@ -351,7 +350,10 @@ class _Samples:
         m = shapes.shape[1]
         names = tuple(f"shape {k + 1}" for k in range(m))
         inputs = words["kinematics"].shape[1] - len(shapes)
-        return model.along(shapes, names), {**words, "kinematics": np.zeros((m, m + inputs)), "free": None}
+        free = words["free"]
+        if free is not None:
+            free = np.eye(m)[:, : free[0].shape[1]], free[1]
+        return model.along(shapes, names), {**words, "kinematics": np.zeros((m, m + inputs)), "free": free}
 
     def reduce(self, ranges: Sequence[UncertainRange], straight: Sequence[bool], modes: int) -> None:
         """Reduce models to so many modes, what parameters change of them, and static shares.
@@ -367,7 +369,8 @@ class _Samples:
                 raise ModelError("uncertain: modes: the model turns: leave modes out")
             beside = [at + each for each, own in zip(np.eye(k), straight, strict=True) if own]
             pairs.append((model, [self.made(ranges, each)[0] for each in beside]))
-        self.shapes, self.band = shapes_of(pairs, modes)
+        free = None if words["free"] is None else words["free"][0]
+        self.shapes, self.band = shapes_of(pairs, modes, free)
 
     def leave_out(self, ranges: Sequence[UncertainRange]) -> None:
         """Leave out the coordinates, as translations of a free body, that nothing acts on, reads, or makes heavier."""
@@ -471,8 +474,8 @@ def uncertain(
         samples.reduce(ranges, straight, modes)
         samples.known.clear()
         first, words = samples.made(ranges, middle)
-    form = realised(samples.matrix(ranges), straight)
-    form = replace(form, V=form.V / samples.scale(ranges))
+    form = realised(additive(samples.matrix(ranges), straight), straight)
+    form = replace(form, V=_without_rounding(form.V, len(first.names)) / samples.scale(ranges))
     ranges = tuple(replace(each, repetitions=n) for each, n in zip(ranges, form.repetitions, strict=True))
     core, plant = _extended(form, first, ranges, words)
     moves = point["start"] == "equilibrium"
@@ -481,6 +484,14 @@ def uncertain(
         ranges, core, plant, tuple(laws), words, 0.0, 0, model.title, still, shapes, following, moves, blocks
     )
     return _compared(found, samples, points)
+
+
+def _without_rounding(V: Floats, n: int) -> Floats:
+    """V by (q'', q', q, u), scaled, with zeros for what is rounding of accelerations (n,) of a parameter of masses."""
+    least = DEGREE * np.linalg.norm(V[:, :n], axis=1, keepdims=True)
+    found = V.copy()
+    found[:, n:][np.abs(V[:, n:]) <= least] = 0.0
+    return found
 
 
 def _plant(model: Model, point: Mapping[str, Any]) -> tuple[Model, tuple[str, ...]]:

@@ -23,6 +23,7 @@ from femb.linear.norms import peak_gain
 from femb.linear.state_space import StateSpace
 from femb.numerics.threads import one_blas_thread
 from femb.robust.bounds import SLACK, Plant, bound, recentred
+from femb.robust.decoupling import parts_of
 from femb.robust.hold import held_laws
 from femb.robust.uncertain import Uncertain, uncertain
 from femb.robust.unmodelled import CORNER, at_point, disturbed, error_at
@@ -200,7 +201,7 @@ def worst(
         proved = proof.level if np.isfinite(proof.level) else None
         cases.append(WorstCase("stability_radius", "", "", np.nan, radius, values, np.nan, proved))
         boxes, frequencies = proof.boxes, proof.frequencies
-    off = 0.0
+    off, proved_of = 0.0, set[str]()
     for k, each in enumerate(cases):
         if why or each.quantity not in LESS:
             continue
@@ -213,9 +214,13 @@ def worst(
             own = opening.peak(d, LESS[each.quantity])
             level = level if of.blocks else own
             off = max(off, abs((1.0 / own if disk else own) / other - 1.0))
-        proof = proved_level(opening.gain(LESS[each.quantity]), of.structure, level, real=len(of.ranges))
+        proof = proved_level(
+            opening.gain(LESS[each.quantity]), of.structure, level, real=len(of.ranges),
+            alone=each.channel not in proved_of,
+        )  # fmt: skip
         boxes, frequencies = max(boxes, proof.boxes), frequencies + proof.frequencies
         if np.isfinite(proof.level):
+            proved_of.add(each.channel)
             cases[k] = replace(each, proved=1.0 / proof.level if disk else proof.level)
     return WorstCases(of, growth, tuple(cases), boxes, frequencies, why, off if sampled and not why else None)
 
@@ -348,6 +353,7 @@ def proved_level(
     size: float = 1.0,
     most: int = FREQUENCIES,
     real: int | None = None,
+    alone: bool = True,
 ) -> _Proof:
     """A level that no gain from the last inputs to the last outputs exceeds over the box, at any frequency.
 
@@ -358,11 +364,24 @@ def proved_level(
         size: of the box, by the given one.
         most: frequencies, after which it is given up.
         real: number of the blocks that are real parameters, by default all; later ones are complex, and not halved.
+        alone: whether to prove, too, that what has no gain is stable.
     """
-    k = len(sizes)
-    real = k if real is None else real
-    parts: list[tuple[Floats, Floats, int]] = [(np.zeros(k), np.full(k, size), 0)]
+    real = len(sizes) if real is None else real
     level, boxes, frequencies = SLACK * found, 0, 0
+    for plant, own in parts_of(space, sizes, real)[: None if alone else 1]:
+        proof = _of_part(plant, own, level, GAP * found, size, most - frequencies, real)
+        level, boxes, frequencies = max(level, proof.level), max(boxes, proof.boxes), frequencies + proof.frequencies
+        if not np.isfinite(level):
+            break
+    return _Proof(level, boxes, frequencies)
+
+
+def _of_part(
+    space: StateSpace, sizes: Sequence[int], level: float, stop: float, size: float, most: int, real: int
+) -> _Proof:
+    """``proved_level`` of one part. stop : a level above which the box is halved."""
+    k, boxes, frequencies = len(sizes), 0, 0
+    parts: list[tuple[Floats, Floats, int]] = [(np.zeros(k), np.full(k, size), 0)]
     while parts:
         middle, half, depth = parts.pop()
         boxes += 1
@@ -370,7 +389,7 @@ def proved_level(
         if np.max(plant.poles.real, initial=-np.inf) >= 0.0:
             return _Proof(np.inf, boxes, frequencies)
         split = real > 0 and boxes + len(parts) < BOXES
-        got = bound(plant, level, most - frequencies, GAP * found if split else np.inf)
+        got = bound(plant, level, most - frequencies, stop if split else np.inf)
         frequencies += got.frequencies
         if np.isfinite(got.gamma):
             level = max(level, got.gamma)

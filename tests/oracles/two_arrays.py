@@ -47,6 +47,12 @@ def arrays_on_a_drive() -> str:
     text = (ROOT / "cases" / "satellite_two_arrays.toml").read_text(encoding="utf-8").partition("[loads.wheel]")[0]
     text = re.sub(r"(\[bodies\.(?:left|right)_\d\]\nmass.*\ninertia.*\n)position.*\n", r"\1", text)
     text = text.replace('start = { body = "hub", at', 'start = { body = "shaft", at')
+    # the first panels point away from the hub
+    text = re.sub(
+        r"(node = -1, axis = \[0, 0, (-?1)\]) }\n(.*) }\n",
+        r"\1, reference = [\2, 0, 0] }\n\3, reference = [0, 1, 0] }\n",
+        text,
+    )
     tables = [f"[parameters.{name}]\nentries = {entries}\nrange = {range_!r}\n".replace("'", '"')
               for name, (entries, range_) in RANGES.items()]  # fmt: skip
     return "\n".join([text, MORE, *tables, "[run]\nduration = 20.0\n"])

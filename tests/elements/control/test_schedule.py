@@ -64,6 +64,24 @@ def test_a_sampled_law_has_the_gains_of_the_angle_at_each_sample(over):
     np.testing.assert_allclose(found, torque[: len(found)], atol=1e-6 * max(map(abs, torque)))
 
 
+def test_commands_are_those_of_what_was_read_whatever_was_read_later():
+    from femb.elements.control.schedule import law_of, moment_of
+    from femb.elements.joint.coordinates import JointCoordinates
+    from femb.vibration.completion import system_of
+
+    system = system_of(plant(pid("joints.drive.angle"), driven=False))
+    law = law_of(system.model.controllers["law"], system.layout, system.model)
+    states = []
+    for at in (0.6, 1.9):
+        other = system_of(plant(pid("joints.drive.angle"), driven=False, at=at))
+        states.append(moment_of(JointCoordinates(other.layout), other.q0, other.v0))
+    first, second = (law.read(0.0, each, {}) for each in states)
+    own = [law.step(0.0, y, np.zeros(3), 0)[0] for y in (first, second)]
+    law.read(0.0, states[1], {})
+    assert np.array_equal(law.step(0.0, first, np.zeros(3), 0)[0], own[0])
+    assert not np.allclose(own[0], own[1])
+
+
 def test_a_continuous_law_has_the_gains_of_the_angle():
     """With the limit of a torque, and back-calculation whose gain follows the integral's."""
     law = pid("joints.drive.angle", period=None, tracking_time=2.0)
