@@ -38,13 +38,11 @@ def tangent_by_differences(batch: Any, starts: Ints, sizes: Sequence[int], layou
 def differences_of(
     batch: Batch, owners: Sequence[tuple[str, Sequence[int], Sequence[int]]], layout: Layout
 ) -> tuple[Tangent, ...]:
-    """The tangent of a batch without tangents of its own; none where its forces do not depend on the motion.
+    """The tangent of a batch that gives forces of the motion and no tangents; none where nothing of it moves.
 
     owners : of each item TABLE.NAME, the frames that it is on, and its internal coordinates. Raises ModelError: an item
     without any.
     """
-    if not any(set("qv") & set(each.reads) for each in batch.forces()):
-        return ()
     rows = []
     for label, frames, internal in owners:
         groups: dict[int, list[int]] = {6: [], 3: [], 1: layout.internal_v[list(internal)].tolist()}

@@ -12,7 +12,6 @@ from femb.elements.item import Item, ItemState
 from femb.elements.joint.constraint_set import ConstraintSet
 from femb.elements.joint.coordinates import JointCoordinates
 from femb.elements.registry import in_order
-from femb.layout.differences import differences_of
 from femb.layout.discrete import ANGLES, DiscreteState
 from femb.layout.element import Batch, Input
 from femb.layout.evaluation import Evaluation
@@ -91,7 +90,10 @@ def parts_of(model: Model, layout: Layout | None = None) -> Parts:
     batches, constraint_set = [batch for batch, _ in of_items], ConstraintSet.of(items, layout)
     inputs = allocated(batches, constraint_set, pattern)
     for batch, some in of_items:
-        if type(batch).tangents is Batch.tangents:
+        if type(batch).tangents is Batch.tangents and any(set("qv") & set(each.reads) for each in batch.forces()):
+            # imported only where a user's batch gives forces alone, for a faster start
+            from femb.layout.differences import differences_of
+
             owners = [(f"{item.table}.{item.name}", *_groups_of(item, declared[id(item)], layout)) for item in some]
             batch.by_differences = differences_of(batch, owners, layout)
     joints = JointCoordinates(layout)
