@@ -172,8 +172,6 @@ class Relation(Item):
                 (self.table, self.name, *terms[-1].field),
                 f"has another unit, got {units}: take 'rack' or 'screw' for an angle and a stroke, or 'table'",
             )
-        if self.stiffness is None:
-            self._check_driven(layout, dict(zip(numbers, zip(terms, words, strict=True), strict=True)))
         frames = dict.fromkeys(end.frame for joint, _, _ in found for end in (joint.first, joint.second))
         row = -1
         if self.stiffness is None:
@@ -188,18 +186,6 @@ class Relation(Item):
         layout.relations[self.name] = RelationLayout(row, tuple(numbers), tuple(words), factors, offset)
         if self.stiffness is None:
             self._check_free(layout)
-
-    def _check_driven(self, layout: Layout, coordinates: Mapping[int, tuple[Term, str]]) -> None:
-        """Raise ModelError where a driver prescribes a coordinate: the relation would prescribe the others."""
-        for name, entry in layout.drivers.items():
-            if entry.coordinate in coordinates:
-                term, word = coordinates[entry.coordinate]
-                raise ModelError.at(
-                    (self.table, self.name, *term.field),
-                    f"is {word}, which has a driver, drivers.{name}: take a motor in its place (loads.motor, or "
-                    "loads.stepper_motor, which follows a motion), drive a point of a body, or give the coupling a "
-                    "'stiffness'",
-                )
 
     def _check_free(self, layout: Layout) -> None:
         """Raise ModelError where the relation and those before it leave nothing free, or depend."""

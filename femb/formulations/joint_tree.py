@@ -53,7 +53,7 @@ from femb.formulations.tree_frame import (
     packed_data,
     packed_index,
 )
-from femb.layout.discrete import ANGLES
+from femb.layout.discrete import ANGLES, DiscreteState
 from femb.layout.element import TrialError
 from femb.layout.layout import Layout, Station
 from femb.layout.numbering import KEPT
@@ -491,15 +491,36 @@ def given_by_name(
 PROJECTION_TOLERANCE, PROJECTION_ITERATIONS = 1e-13, 10
 
 
+def holding_rows(layout: Layout, discrete: DiscreteState) -> set[int]:
+    """Rows of engaged latches, without those whose coordinates couplings and other ones of these latches hold."""
+    relations = [each for each in layout.relations.values() if each.row >= 0]
+    # what drives a curve holds what follows; what follows may rest while the other moves
+    drives = {each.numbers[0] for each in relations if not each.factors}
+    latches = sorted(
+        (each for each in layout.latches if each.engaged(discrete)), key=lambda x: x.coordinate not in drives
+    )
+    rows = np.zeros((len(relations), 1 + max((each.part.stop for each in layout.joints.values()), default=0)))
+    for row, each in zip(rows, relations, strict=True):
+        # slopes of curves change: numbers that are no ratios of others stand for them
+        row[[*each.numbers]] = each.factors or np.sqrt(2.0 + np.arange(len(each.numbers)))
+    found: set[int] = set()
+    for latch in latches:
+        more = np.vstack([rows, np.arange(rows.shape[1]) == latch.coordinate])
+        if np.linalg.matrix_rank(more) == len(more):
+            rows = more
+            found.add(latch.row)
+    return found
+
+
 class TreeForm(Transformed):
     """A System in coordinates of its joint tree.
 
-    The rows of drivers and of engaged latches, which belong to no joint of the tree, are retained as constraints.
-    retained : indices of these n_c rows in the System's multipliers.
+    The rows of drivers and of engaged latches, which belong to no joint of the tree, are retained as constraints, but
+    for those of latches that add nothing. retained : indices of these n_c rows in the System's multipliers.
     """
 
     def _select_rows(self, tree: JointTree, eliminated: Collection[int] = ()) -> None:
-        idle = {latch.row for latch in self.layout.latches if not latch.engaged(self.system.discrete)}
+        idle = {latch.row for latch in self.layout.latches} - holding_rows(self.layout, self.system.discrete)
         rows = [row for row in tree.retained_rows if row not in idle and row not in eliminated]
         self.retained: Ints = np.asarray(self.layout.row_c[rows], dtype=np.int64)
         self.n_c = len(rows)

@@ -108,7 +108,7 @@ def periodic(
         atol: absolute tolerance of the integration, in units of the states.
 
     Raises:
-        ModelError: a period that is not positive, an unknown name or method, closed loops.
+        ModelError: a period that is not positive, an unknown name or method, closed loops, exact couplings.
         SolveError: the iteration does not converge, or the motion cannot be integrated.
     """
     model, _ = given(model)
@@ -125,7 +125,10 @@ def periodic(
 
     def after_a_period(start: _Start) -> tuple[Floats, _Flow]:
         if start.chart.local_difference is None:
-            raise ModelError("periodic motion: coordinates of closed loops differ from state to state; open the loop")
+            raise ModelError(
+                "periodic motion: coordinates of closed loops and couplings differ from state to state; open the loop, "
+                "or give the coupling a 'stiffness'"
+            )
         flow = _flow(start.system, period, method, count, *tolerances)
         change = start.chart.local_difference(*flow.end)[start.kept]
         change[start.steady_speeds(flow.end[0])] = 0.0

@@ -182,11 +182,11 @@ def _motion(point: OperatingPoint, chart: Chart, number: int) -> FrameMotion:
 # Source: docs/theory/linearisation.md, section 3.
 
 
-def tree_chart(point: OperatingPoint, tree: JointTree) -> Chart:
+def tree_chart(point: OperatingPoint, tree: JointTree, latched: bool = False) -> Chart:
     """The chart of a JointTree of the point's system, at the point; coordinates that drivers prescribe come last.
 
     The coordinates are those of the joints; of a ball joint the rotation in the axes of the second end; of a free root
-    the displacement and the rotation in its own axes. Coordinates of engaged latches are left out.
+    the displacement and the rotation in its own axes. Coordinates of engaged latches are left out unless ``latched``.
     """
     q = tree.coordinates_at(point.q)
     u = tree.speeds_at(q, point.v)
@@ -197,7 +197,7 @@ def tree_chart(point: OperatingPoint, tree: JointTree) -> Chart:
     by_u = changes.by_q + changes.H2_rate
     axes = OwnAxes.of_tree(tree)
     own = axes.changes(q, u, a)
-    free, driven, driver_names = _parts(point.system, tree)
+    free, driven, driver_names = _parts(point.system, tree, latched)
     order = [*free, *driven]
     names = coordinate_names(tree)
     H, eta_p, alpha_p, alpha_w = (
@@ -238,15 +238,15 @@ def tree_chart(point: OperatingPoint, tree: JointTree) -> Chart:
     )
 
 
-def _parts(system: "System", tree: JointTree) -> tuple[list[int], list[int], dict[int, str]]:
-    """Free coordinates, coordinates that drivers prescribe, and names of the latter."""
+def _parts(system: "System", tree: JointTree, latched: bool) -> tuple[list[int], list[int], dict[int, str]]:
+    """Free coordinates, ``latched`` ones among them or not, coordinates that drivers prescribe, and names of these."""
     layout, index = system.layout, tree.joint_speeds
     driven = {
         index[driver.coordinate]: driver.inputs[0].label.removesuffix(".motion") for driver in layout.drivers.values()
     }
-    latched = {index[latch.coordinate] for latch in layout.latches if latch.engaged(system.discrete)}
-    free = [k for k in range(tree.n_u) if k not in driven and k not in latched]
-    return free, [k for k in driven if k not in latched], driven
+    held = {index[each.coordinate] for each in layout.latches if each.engaged(system.discrete) and not latched}
+    free = [k for k in range(tree.n_u) if k not in driven and k not in held]
+    return free, [k for k in driven if k not in held], driven
 
 
 def covers(system: "System", tree: JointTree) -> bool:
@@ -294,10 +294,11 @@ def chart_of(point: OperatingPoint) -> Chart:
         tree = None  # closed loops, or joints without coordinates
     if tree is not None and covers(system, tree):
         return tree_chart(point, tree)
-    # couplings close a chart of the joints, whose coordinates they name
-    return closed_chart(
-        point, frames_chart(point) if tree is None or system.layout.drivers else tree_chart(point, tree)
-    )
+    if tree is None or system.layout.drivers:
+        return closed_chart(point, frames_chart(point))
+    # couplings close a chart of the joints, whose coordinates they name; without those that latches hold, the row of a
+    # coupling between these would be rounding alone
+    return closed_chart(point, tree_chart(point, tree, latched=True))
 
 
 def second_order(point: OperatingPoint, chart: Chart) -> SecondOrder:

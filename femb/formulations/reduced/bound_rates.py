@@ -14,7 +14,9 @@ from femb.numerics.compiler.bound_calls import Bound, BoundSequence
 from femb.numerics.compiler.compile import kernel_with_entry
 from femb.system.bound_equations import right_side, set_rates
 
-NO_MASS = "the reduced mass matrix is singular: a direction without mass, or rows too many"
+NO_MASS = (
+    "the reduced mass matrix is singular: a direction without mass, or rows that depend, which 'velocity' leaves out"
+)
 
 
 @kernel_with_entry

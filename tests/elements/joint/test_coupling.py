@@ -264,13 +264,6 @@ def test_a_periodic_table_is_the_function_that_it_samples():
             "couplings.y: says nothing new with couplings.x",
         ),
         (
-            [
-                Gear("x", of("a pin"), of("b pin"), ratio=3.0),
-                femb.JointDriver("d", "b pin", femb.profiles.Constant(0.0)),
-            ],
-            "couplings.x.second: is joints.b pin.angle, which has a driver, drivers.d",
-        ),
-        (
             [FunctionCoupling("x", of("a pin"), of("b pin"), lambda c: (2.0 * c, 0.5, 0.0))],
             "couplings.x.function: got 0.5 as the first derivative at 0, where differences give 2",
         ),
