@@ -96,9 +96,8 @@ def beam_records(beams: list[Any], system: RecordedSystem) -> Records:
         static[f"{path}/corner"] = beam.shape.corners
         section = system.model.section_of(beam)
         static[f"{path}/outline"] = section.outline()
-        properties = stress_section(section) if beam.uniform else None
-        if properties is not None:
-            static[f"{path}/recovery_points"], static[f"{path}/stress_section"] = recovery_points(section), properties
+        if (stresses := beam.stresses(system.model)) is not None:
+            static[f"{path}/recovery_points"], static[f"{path}/stress_section"] = stresses
         attributes[path] = {"kind": beam.kind}
         if body is not None:
             attributes[path]["deflection_body"] = body
@@ -325,8 +324,15 @@ class LineItem(Item):
 
     @property
     def uniform(self) -> bool:
-        """Whether it has one section all along, of which stresses can be computed."""
+        """Whether it has one section all along."""
         return True
+
+    def stresses(self, model: ModelView) -> tuple[Floats, Floats] | None:
+        """Recovery points and properties for stresses of its section, or (e, 3, ...) of those at start, middle and end
+        of its elements; None where they are not known."""
+        section = model.section_of(self)
+        properties = stress_section(section)
+        return None if properties is None else (recovery_points(section), properties)
 
     @property
     def section_names(self) -> tuple[str, ...]:

@@ -32,7 +32,8 @@ def axial_stress(group: Group) -> Floats:
     """(T, e, 3, p) Pa at start, middle and end of every element."""
     loads, points, section = section_loads(group), group["recovery_points"], group["stress_section"]
     force, about_y, about_z = loads[..., 0, None], loads[..., 4, None], loads[..., 5, None]
-    result: Floats = force / section[0] + about_y * (points[:, 1] / section[1]) - about_z * (points[:, 0] / section[2])
+    area, of_y, of_z = (section[..., k, None] for k in range(3))
+    result: Floats = force / area + about_y * (points[..., 1] / of_y) - about_z * (points[..., 0] / of_z)
     return result
 
 
@@ -42,7 +43,7 @@ def shear_stress(group: Group) -> Floats:
         [group["section_moment"][:, :, 0, 0], group["midpoint_moment"][..., 0], group["section_moment"][:, :, 1, 0]],
         axis=2,
     )
-    result: Floats = np.abs(moment) / group["stress_section"][3]
+    result: Floats = np.abs(moment) / group["stress_section"][..., 3]
     return result
 
 
@@ -116,11 +117,12 @@ class BeamResults(Moving):
         otherwise=von_mises,
         places=STATIONS,
     )
-    recovery_points = Quantity("(p, 2)", "m", "points of the section for stresses, y and z")
+    recovery_points = Quantity("(..., p, 2)", "m", "points of the section for stresses, y and z; (e, 3, p, 2) of cones")
     stress_section = Quantity(
-        "(4,)",
+        "(..., 4)",
         "m2, m4, m4, m3",
-        "area, second moments about y and z, and torsional section modulus (NaN if unknown) for stresses",
+        "area, second moments about y and z, and torsional section modulus (NaN if unknown) for stresses; (e, 3, 4) of "
+        "cones",
     )
     rotation = Quantity(
         "(T, n, 4)", "-", "quaternion of the rotation of the nodes from the reference shape", level="motion"

@@ -12,7 +12,7 @@ from femb.base.checks import Checks
 from femb.base.errors import FembWarning, ModelError
 from femb.base.types import POSITIVE, Floats, Numbers, SeveralForms, Unit, Vector
 from femb.base.values import as_numbers, finite_problem, frozen_array, order_problem, shown
-from femb.elements.beam.line import SectionStrains, ShapedBeam
+from femb.elements.beam.line import SectionStrains, ShapedBeam, recovery_points, stress_section
 from femb.elements.beam.section import Section, sections_of
 from femb.elements.beam.shape import Path, Sections, element_ends, end_sections
 from femb.elements.marker import Attachment
@@ -129,6 +129,13 @@ class ExactBeam(ShapedBeam):
     @property
     def uniform(self) -> bool:
         return self.sections is None
+
+    def stresses(self, model: ModelView) -> tuple[Floats, Floats] | None:
+        if self.uniform:
+            return super().stresses(model)
+        lengths, spanwise = self.shape.lengths, self.spanwise(model)
+        s = (np.cumsum(lengths) - lengths)[:, None] + lengths[:, None] * np.array([0.0, 0.5, 1.0])
+        return (spanwise.along(recovery_points, s), spanwise.along(stress_section, s)) if spanwise.shaped else None
 
     @property
     def _given(self) -> tuple[Section | str | None, ...]:

@@ -153,7 +153,12 @@ class Spanwise:
             if pair[0] is not pair[1] and is_taper(*pair)
         }
 
-    def _along(self, of: Callable[[Section], Any], s: float | Floats) -> Floats:
+    @property
+    def shaped(self) -> bool:
+        """Whether neighbours have shapes of one kind, which change linearly between them."""
+        return all(one is two or is_taper(one, two) for one, two in pairwise(self.sections))
+
+    def along(self, of: Callable[[Section], Any], s: float | Floats) -> Floats:
         """A property of the sections at lengths s (...) m from the start."""
         k, m, part = self._between(s)
         given = np.array([of(section) for section in self.sections])
@@ -175,17 +180,17 @@ class Spanwise:
         if np.any(mixed):
             inner = np.asarray(s, dtype=float)[mixed]
             if self.sections[0].shears:
-                result[mixed] = np.linalg.inv(self._along(lambda each: np.linalg.inv(each.compliance()), inner))
+                result[mixed] = np.linalg.inv(self.along(lambda each: np.linalg.inv(each.compliance()), inner))
             else:
                 unsheared = np.zeros((*inner.shape, 6, 6))
                 rows, columns = np.ix_(UNSHEARED, UNSHEARED)
-                unsheared[..., rows, columns] = np.linalg.inv(self._along(Section.stiffness, inner))
+                unsheared[..., rows, columns] = np.linalg.inv(self.along(Section.stiffness, inner))
                 result[mixed] = unsheared
         return result
 
     def mass(self, s: float | Floats) -> Floats:
         """(..., 6, 6) per length at lengths s (...) m from the start."""
-        return self._along(Section.mass, s)
+        return self.along(Section.mass, s)
 
     @property
     def damped_by_direction(self) -> bool:
@@ -194,7 +199,7 @@ class Spanwise:
 
     def damping(self, s: float | Floats) -> Floats:
         """(..., 6) coefficients of damping in proportion to the stiffness, s."""
-        return self._along(_damping, s)
+        return self.along(_damping, s)
 
     def viscous_compliance(self, s: float | Floats) -> Floats:
         """(..., 6, 6) F V F by the compliance F and the damping matrix V = sqrt(d_i d_j) K_ij at lengths s: (13b)."""
@@ -231,7 +236,7 @@ class Spanwise:
 
     def expansion(self, s: float | Floats) -> Floats:
         """(...) coefficients of thermal expansion, 1/K; nan where a section has none."""
-        return self._along(lambda each: np.nan if each.expansion is None else each.expansion, s)
+        return self.along(lambda each: np.nan if each.expansion is None else each.expansion, s)
 
 
 def _damping(section: Section) -> Floats:

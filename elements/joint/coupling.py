@@ -277,8 +277,8 @@ class Planetary(Relation):
 class TableCoupling(_OfTwo):
     """A curve through points: the second coordinate is a smooth function of the first, as with a cam.
 
-    The curve is a cubic spline with continuous curvature. Raises ModelError: coordinates that do not rise, fewer than
-    three points.
+    The curve is a cubic spline with continuous curvature, which is zero at its ends unless ``periodic``. Raises
+    ModelError: coordinates that do not rise, fewer than three points.
     """
 
     kind: ClassVar[str] = "table"

@@ -275,6 +275,10 @@ class PairBatch(Batch):
         """The row of spring k."""
         raise NotImplementedError
 
+    def take_start(self, layout: Layout) -> None:
+        for k, data in enumerate(self.data):
+            data[:] = self.row(k, layout).data
+
     def allocate(self, pattern: BlockPattern) -> None:
         self.index = with_inputs(self.local_index, self.first_input, FIRST_INPUT)
 

@@ -77,7 +77,7 @@ def check_ends(check: Checks, needs_axes: bool) -> None:
         if needs_axes and end.anchor is not None:
             check.fail(f"{name}.anchor", 'a point has no axes to turn against: give body = "ground"')
         elif needs_axes and np.any(end.at):
-            check.fail(f"{name}.at", "a torsion spring acts on a body as a whole: leave it out")
+            check.fail(f"{name}.at", "a spring of angles acts on a body as a whole: leave it out")
 
 
 def coupled_stations(spring: Any, layout: Layout) -> tuple[Station, Station]:
@@ -118,7 +118,7 @@ class SpringDamper(TwoEndItem):
     stiffness: Annotated[float, Unit("N/m"), NOT_NEGATIVE] = 0.0
     damping: Annotated[float, Unit("N s/m"), NOT_NEGATIVE] = 0.0
     free_length: Annotated[float | None, Unit("m"), NOT_NEGATIVE] = None
-    """by default the length at the start"""
+    """by default the length at the start, of an assembled one that after assembly"""
     force: Annotated[Callable[[float, float], Any], Arguments("(length, rate) -> N")] | None = None
     """in Python, a callable ``(length, rate) -> N`` (tension positive) for an additional force; or ``-> (N, N/m, N
     s/m)`` with its derivatives by length and rate; Newton's iteration uses zeros for derivatives that are not given"""

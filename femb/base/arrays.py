@@ -122,6 +122,12 @@ class Below(ByName[np.ndarray]):
         return self._arrays[self._paths[name]]
 
 
+def parted(arrays: Arrays) -> tuple[Arrays, Arrays]:
+    """The arrays of results, and those of a checkpoint."""
+    kept = {path: arrays[path] for path in arrays if path.startswith(CHECKPOINT)}
+    return visible(arrays) if kept else arrays, kept
+
+
 def visible(arrays: Mapping[str, Value]) -> dict[str, Value]:
     """The entries of a mapping of paths that are not of a checkpoint."""
     return {path: value for path, value in arrays.items() if not path.startswith(CHECKPOINT)}

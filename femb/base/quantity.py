@@ -97,10 +97,12 @@ class Quantity:
         strict : letters have one size in the group. Otherwise an array may have further axes, such as the force of a
         spring on Euler angles, which has three components.
         """
-        wanted = self.sizes
-        if array.dtype.kind not in "biufc" or array.ndim < len(wanted) or (strict and array.ndim != len(wanted)):
+        wanted, shape = self.sizes, array.shape
+        if wanted[:1] == ["..."]:  # of any leading axes
+            wanted, shape = wanted[1:], shape[array.ndim - len(wanted) + 1 :]
+        if array.dtype.kind not in "biufc" or len(shape) < len(wanted) or (strict and len(shape) != len(wanted)):
             return False
-        for letter, size in zip(wanted, array.shape, strict=False):
+        for letter, size in zip(wanted, shape, strict=False):
             fixed = int(letter) if letter.isdigit() else sizes.get(letter, size)
             if size != fixed:
                 return False

@@ -148,6 +148,8 @@ class LoadSets:
                     continue
                 found = True
                 if card.name in ("GRAV", "RFORCE"):
+                    if isinstance(what := card.value(1), str):
+                        raise card.refuse(what)
                     fields.append((factor, card))
                     continue
                 on_grids = self._on_grids(card)

@@ -81,6 +81,8 @@ class _Deck(InputFile):
         blocks = self.blocks
         self.eid = max(self.elements, default=0)
         others: dict[str, list[str]] = {}
+        # elements of loads by step and line, as GRAV of a set
+        self.partly: dict[tuple[int | str, ...], set[int]] = {}
         for k, (block, scope) in enumerate(blocks):
             method = getattr(self, "_of_" + block.keyword.lower().replace(" ", "_"), None)
             if method is not None:
@@ -94,6 +96,9 @@ class _Deck(InputFile):
                 if what is None:
                     raise block.fault(f"is not read: {WANTED}")
                 others.setdefault(what, []).append(f"*{block.keyword}")
+        for (step, kind, *_), own in self.partly.items():  # refused where the loads of the step are asked for
+            what = f"{kind} of element {min(own, default=0)} and {len(own) - 1} more"
+            self.add("GRAV", step, f"{what}, which is no pressure and no GRAV or CENTRIF of all")
         others.pop("", None)
         for what, names in others.items():
             warnings.warn(f"{self.path}: left out: {', '.join(dict.fromkeys(names))} ({what})", FembWarning)
@@ -465,9 +470,10 @@ class _Deck(InputFile):
                     self._press(block, e, "S" + kind[1:], number_in(block, line, 2))
                 continue
             own = set(self.members(block, line[0], scope, "element")) if line[0] else set(self.elements)
+            # sets that together are all are all
+            own |= self.partly.pop((block.step, *line[1:]), set())
             if kind not in ("GRAV", "CENTRIF") or own < {e for e, (_, card, _) in self.elements.items() if card}:
-                # refused where the loads of the step are asked for
-                self.add("GRAV", block.step, f"{kind} of {line[0]}, which is no pressure and no GRAV or CENTRIF of all")
+                self.partly[(block.step, *line[1:])] = own
                 continue
             values = [number_in(block, line, k) for k in range(2, len(line))]
             if kind == "GRAV":

@@ -271,6 +271,7 @@ def reduce_mesh(
     expansion: float = 0.0,
     materials: Mapping[str, Sequence[float]] | None = None,
     unit: float | str = 1.0,
+    units: float | str | None = None,
     logical: Mapping[str, str] | None = None,
     **options: Unpack[ReduceOptions],
 ) -> Reduction:
@@ -293,6 +294,7 @@ def reduce_mesh(
         materials: these four, in these units, by the name of a cell set or physical group, as {"core": (1e8, 0.3,
             50.0)}.
         unit: of the mesh's lengths, m, beside N and s; or a system of units, as "in-lbf-s".
+        units: in place of it.
         logical: folders of INCLUDE in bulk data by their logical names, before those of the environment.
         options: max_frequency (Hz) and effective_mass (part) of the modes to keep. loads : inside the body, texts as
             "push=tip:0,0,1" (N), "sun=front:pressure" (1 Pa) or "warm=all:heat" (1 K), for ``femb.ModalLoad``. stresses
@@ -307,6 +309,7 @@ def reduce_mesh(
     from femb.fem.solids import SolidMaterial, read_mesh
 
     check_options(reduce_mesh, options, ReduceOptions)
+    unit = unit if units is None else units
     given = {"youngs_modulus": youngs_modulus, "poissons_ratio": poissons_ratio, "density": density}
     if is_deck(mesh) and youngs_modulus is None and density is None and not materials:
         from femb.fem.bulk_model import read_structure

@@ -100,13 +100,14 @@ class Envelope:
 @dataclass(frozen=True, eq=False)
 class PeakLoads(Tabled):
     """The peak loads of a run: its title, peaks, envelopes of beams and of shells by name, time_unit "s", or "" where
-    times count."""
+    times count; notes on items by path, as the point of a torque."""
 
     title: str
     peaks: tuple[PeakLoad, ...]
     envelopes: dict[str, Envelope]
     time_unit: str = "s"
     shells: dict[str, Envelope] = field(default_factory=dict)
+    notes: dict[str, str] = field(default_factory=dict)
 
     def table(self) -> str:
         """A line for each load."""
@@ -119,7 +120,7 @@ class PeakLoads(Tabled):
         for peak in self.peaks:
             if peak.item != item:
                 item = peak.item
-                lines += ["", item, head]
+                lines += ["", item + self.notes.get(item, ""), head]
             factor, unit = UNITS.get(peak.unit, (1.0, peak.unit))
             line = f"{peak.load:24}{unit:>5}"
             for value, time, place in (
@@ -206,7 +207,12 @@ def peak_loads(
     peaks = [peak for group in chosen for peak in _peaks(group, time, inside, envelopes, shells)]
     if not peaks:
         raise ResultError(f"these results have no appendages, beams, shells, joints or springs: {results!r}")
-    return PeakLoads(results.title, tuple(peaks), envelopes, "state" if results.method == "static" else "s", shells)
+    notes = {f"beams/{name}": ", without stresses" for name in envelopes if "stress_section" not in results.beams[name]}
+    for root in (each for each in results.appendages.values() if "point" in each):
+        at = ", ".join(f"{x + 0.0:.5g}" for x in np.round(root.point, 12).tolist())
+        notes[root.path] = f", on {root.parent}, torque about ({at}) m of it"
+    counted = "state" if results.method == "static" else "s"
+    return PeakLoads(results.title, tuple(peaks), envelopes, counted, shells, notes)
 
 
 def _fits(group: Group, patterns: Sequence[str]) -> bool:
@@ -255,7 +261,7 @@ def _envelope(beam: BeamResults, time: Floats, inside: Bools) -> Envelope:
         axial = beam.axial_stress[inside]
         others = [np.max(beam.von_mises[inside], axis=-1, keepdims=True)]
         words = ["axial stress", "von Mises stress"]
-        if not np.isnan(beam.stress_section[3]):
+        if not np.isnan(beam.stress_section[..., 3]).any():
             others.insert(0, beam.shear_stress[inside][..., None])
             words.insert(1, "torsional shear stress")
         upper = [loads, np.max(axial, axis=-1, keepdims=True), *others]

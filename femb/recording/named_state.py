@@ -63,7 +63,10 @@ def start_state(system: System, start: StartState) -> System:
     path = find_results(Path(start.results))
     earlier = read_earlier(path)
     if "last/time" not in {name.removeprefix(CHECKPOINT) for name in earlier.checkpoint}:
-        raise ContinuationError(f"{path}: has no last state to start from; wanted the results of a run in time")
+        raise ContinuationError(
+            f"{path}: has no last state to start from; wanted a run in time, by simulate(out=FILE) or "
+            "as written by the results that simulate returned: those that were read from a file have none"
+        )
     return starting_from(system, earlier.part("names"), earlier.part("last"), earlier.part("discrete"))
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
-from femb.base.arrays import NOTHING, Arrays, Attributes, Content, ReadOnly, listing, read_only, shapes_of
+from femb.base.arrays import NOTHING, Arrays, Attributes, Content, ReadOnly, listing, parted, read_only, shapes_of
 from femb.base.errors import ResultError
 from femb.base.quantity import AXES, COMPONENTS, ENDS, IN_PLANE, Group, Groups
 from femb.base.types import Floats
@@ -260,6 +260,7 @@ class Results(ByQuantity):
     """
 
     def __init__(self, series: Arrays, static: Arrays = NOTHING, attributes: Attributes = NOTHING) -> None:
+        static, self._kept = parted(static)
         self.series, self.static = read_only(series), read_only(static)
         self.attributes: Attributes = ReadOnly({path: ReadOnly(dict(values)) for path, values in attributes.items()})
         self.arrays: Arrays = ReadOnly(ChainMap(self.series, self.static))  # type: ignore[arg-type]
@@ -346,7 +347,7 @@ class Results(ByQuantity):
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickled with all arrays, including those not yet read from a file."""
         attributes = {path: dict(values) for path, values in self.attributes.items()}
-        return Results, (dict(self.series), dict(self.static), attributes)
+        return Results, (dict(self.series), {**self.static, **self._kept}, attributes)
 
     @property
     def time(self) -> Floats:
@@ -471,11 +472,11 @@ class Results(ByQuantity):
         return read_array_of(path, name)
 
     def write(self, path: str | Path) -> None:
-        """Write the result file; `read` gives the same results back.
+        """Write the result file; `read` gives the same results back, and a run can start from the last state of one.
 
         An existing file is replaced once the new one is complete. Raises ResultError where it cannot be written.
         """
-        write_content(Content(self.series, self.static, self.attributes), path)
+        write_content(Content(self.series, {**self.static, **self._kept}, self.attributes), path)
 
     def _check_shapes(self) -> None:
         """Raise ResultError where a quantity of a group has not the shape that its class declares, or no numbers."""

@@ -101,7 +101,7 @@ def _resumed(run: Run, options: dict[str, Any], path: Path, case_text: str) -> C
     if BEFORE in there:
         run = replace(run, duration=float(there["duration"]), output_interval=float(there["output_interval"]))
         options |= {"duration": run.duration, BEFORE: there[BEFORE]}
-    if not earlier.checkpoint:
+    if not earlier.part("stepper"):
         # it had not come to its first checkpoint
         if BEFORE in there:
             raise ContinuationError(f"{earlier.path}: has no checkpoint, and cannot be continued")
@@ -119,7 +119,7 @@ def _extended(run: Run, options: dict[str, Any], path: Path, case_text: str, ext
     stopped_by = str(earlier.part("loop").get("stopped_by", ""))
     if stopped_by:
         raise ContinuationError(f"{path}: the run was ended by event {stopped_by!r}, and cannot be extended")
-    if not earlier.checkpoint:
+    if not earlier.part("stepper"):
         raise ContinuationError(f"{path}: has no checkpoint, and cannot be continued; carry out the run again")
     there = earlier.attributes["run"]
     longer = float(there["duration"]) + extend

@@ -248,7 +248,8 @@ def refused(system: System) -> list[Problem]:
         elif any(map(_touches, batches)):
             problems.append(Problem(path, "ends steps where it touches"))
     if layout.has_loops:
-        problems.append(Problem(("joints",), "close loops"))
+        coupled = ("couplings",), "tie joints, as loops do"
+        problems.append(Problem(*(coupled if layout.relations else (("joints",), "close loops"))))
     if system.pattern.net:
         problems.append(Problem(("beams",), "are a net"))
     return problems

@@ -5,16 +5,18 @@
 Source: docs/theory/beam.md, equation (1), docs/theory/rigid_body.md and docs/theory/constraints.md.
 """
 
+from contextlib import suppress
 from functools import cached_property
 from math import inf, nextafter
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from femb.base.errors import ModelError
 from femb.base.types import Floats, Loop
 from femb.base.values import shallow_copy
 from femb.layout.layout import Layout
-from femb.layout.protocols import Begins
+from femb.layout.protocols import Begins, TakesStart
 from femb.model.model import Model
 from femb.system.block_lu import Factors
 from femb.system.bound_equations import BoundEquations, BoundMatrices
@@ -44,6 +46,9 @@ class System(MotionEquations):
         q = self.layout.start_coordinates()
         if assemble is None:
             self.q0, self.v0 = q, self.layout.start_velocities()
+            with suppress(ModelError):  # what takes numbers of the start has those of an assembled one
+                if self.n_c:
+                    self._take_start(assembled(self, q, True))
             return
         if self.n_c:
             check_pairs(self, q)
@@ -51,6 +56,7 @@ class System(MotionEquations):
             if q is not start:
                 self.discrete = discrete_at(self.layout, self.coordinates_of_joints, q)
                 self.__dict__.pop("discrete_inputs", None)
+                self._take_start(q)
         v = start_velocities(self, q)
         self.layout.origin_velocity = shared_velocity(self, v)
         if self.layout.origin_velocity.any():
@@ -59,6 +65,19 @@ class System(MotionEquations):
             if isinstance(batch, Begins):
                 batch.begin(q, v)
         self.q0, self.v0 = q, v
+
+    def _take_start(self, q: Floats) -> None:
+        """Take the numbers of items that are those at the start, as free lengths, from q (n_q,)."""
+        layout, q = shallow_copy(self.layout), np.array(q)
+        layout.frames = [
+            each._replace(position=q[i : i + 3], quaternion=q[i + 3 : i + 7] if each.freedom == 6 else each.quaternion)
+            if each.freedom
+            else each
+            for each, i in zip(layout.frames, layout.frame_q, strict=True)
+        ]
+        for batch in self.batches:
+            if isinstance(batch, TakesStart):
+                batch.take_start(layout)
 
     @classmethod
     def of_parts(cls, parts: Parts, q: Floats, v: Floats) -> Self:

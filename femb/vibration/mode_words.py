@@ -204,8 +204,12 @@ def whirl_of(
         omega = float(eigenvalue.imag)
         across = [(rate + omega, energy[1, k]) for rate, energy in parts]
         across += [(rate - omega, energy[2, k]) for rate, energy in parts]
-        rates = [*across, *((omega, energy[0, k]) for _, energy in parts)]
-        rates += [(n * rate + side * omega, e[row, k]) for n, rate, e in waves for row, side in ((1, 1), (2, -1))]
+        rates = [
+            *across,
+            *((omega, energy[0, k]) for _, energy in parts),
+            *((rate + omega, e[1, k]) for rate, e in waves),
+        ]
+        rates += [(rate - omega, energy[2, k]) for rate, energy in waves]
         both = sum(energy for _, energy in across)
         ahead = sum(energy for rate, energy in across if rate * speed >= 0.0)
         word = "forward" if ahead > 0.5 * both else "backward"
@@ -258,7 +262,7 @@ def multiple(eigenvalues: Complexes) -> list[NDArray[np.intp]]:
 
 def _circular_energies(
     motion: EigenProblem, axis: Floats, own: Complexes, in_axes: bool
-) -> tuple[list[tuple[float, Floats]], list[tuple[int, float, Floats]]]:
+) -> tuple[list[tuple[float, Floats]], list[tuple[float, Floats]]]:
     """The rate (rad/s) about the axis of every structure, and energies (3, k) of what is along and about the axis, and
     of what circles ahead and back across it, in shapes (n_v, k); and those of waves of two nodal diameters or more.
 
@@ -267,7 +271,7 @@ def _circular_energies(
     """
     if not in_axes:
         return [(0.0, _energies(motion, *_along_and_across(motion, _senses(axis), own)))], []
-    found, waves = [], []
+    found, waves = list[tuple[float, Floats]](), list[tuple[float, Floats]]()
     layout = motion.system.layout
     for structure, (omega, rigid, parts) in zip(motion.structures, _circular_parts(motion, axis, own), strict=True):
         energies = _energies(motion, *(rigid + parts))
@@ -279,65 +283,47 @@ def _circular_energies(
                     parts[:, motion.velocities_of(k)] = 0.0
             on_axis = _energies(motion, *(rigid + parts))
             some = np.sum(on_axis, axis=0) > LEAST_SHARE * np.sum(energies, axis=0)
-            of_waves, beside, unknown = _diameters(motion, structure, axis, point, own)
-            told = ~some & (unknown <= CIRCULAR * np.sum(energies, axis=0))
-            beside = beside + of_waves.pop(0, 0.0) + of_waves.pop(1, 0.0)
-            waves += [(n, float(omega @ axis), np.where(told, each, 0.0)) for n, each in of_waves.items()]
-            energies = np.where(some, on_axis, np.where(told, beside, 0.0))
+            rings = _diameters(motion, structure, axis, point, own)
+            told = ~some & (
+                sum(each.sum(axis=0) for each in rings.values()) > (1.0 - CIRCULAR) * _energies(motion, own)
+            )
+            energies = np.where(some, on_axis, 0.0 if rings else energies)
+            for n, each in rings.items():
+                (found if n < 2 else waves).append((n * float(omega @ axis), np.where(told, each, 0.0)))
         found.append((float(omega @ axis), energies))
     return found, waves
 
 
 def _diameters(
     motion: EigenProblem, structure: KnownStructure, axis: Floats, point: Floats, own: Complexes
-) -> tuple[dict[int, Floats], Floats, Floats]:
-    """Energies of shapes (n_v, k) of a structure: by nodal diameters of its rings of nodes of shells (3, k), constant
-    around, ahead and back; (3, k) of what is beside these; and (k,) of shapes about the axis that are not known: modes
-    of reduced bodies, and of shells nodes that are in no ring.
-
-    A wave e^(i n angle) is the Fourier component of the displacements along and about the axis and along the radius.
-    """
-    layout, plane, frames = motion.system.layout, _plane(axis), set(structure.frames)
-    work = (own.conj() * motion.momenta(own)).real
-    inner = [
-        number
-        for each in layout.flexible_bodies.values()
-        for number in each.modes
-        if frames & {station.frame for station in each.stations.values()}
-    ]
-    unknown = np.sum(work[layout.internal_v[inner]], axis=0)
-    nodes = sorted(frames & {k for each in layout.shells.values() for k in each.own})
-    beside = np.zeros_like(own)
-    for k in frames - set(nodes):
-        beside[motion.velocities_of(k)] = own[motion.velocities_of(k)]
-    others = _energies(motion, *_along_and_across(motion, _senses(axis), beside))
-    found: dict[int, Floats] = {}
+) -> dict[int, Floats]:
+    """Energies (3, k) of shapes (n_v, k) by nodal diameters, of the rings of nodes of shells of a structure: constant
+    around, ahead and back. A wave e^(i n angle) is the Fourier component of displacements in axes that turn around."""
+    layout, plane = motion.system.layout, _plane(axis)
+    nodes = sorted(set(structure.frames) & {k for each in layout.shells.values() for k in each.own})
     if not nodes:
-        return found, others, unknown
+        return {}
+    found = {0: np.zeros((3, own.shape[1]))}
     height, x, y = plane @ (np.array([frame_pose(layout, k, motion.q)[0] for k in nodes]) - point).T
-    angle = np.arctan2(y, x)
-    moves, shapes = np.empty((len(nodes), 3, own.shape[1]), dtype=complex), motion.inertial(own)
-    for move, k, (c, s) in zip(moves, nodes, zip(np.cos(angle), np.sin(angle), strict=True), strict=True):
-        move[:] = np.array([[1, 0, 0], [0, c, s], [0, -s, c]]) @ plane @ shapes[motion.velocities_of(k)][:3]
-    ring = np.zeros(len(nodes), dtype=int)
-    for values in (height, np.hypot(x, y)):
-        order = np.argsort(values, kind="stable")
-        ring[order] += (ring.max() + 1) * np.cumsum(
-            np.diff(values[order], prepend=values[order[0]]) > RING * structure.size
-        )
-    for number in np.unique(ring):
-        of = np.flatnonzero(ring == number)[np.argsort(angle[ring == number])]
-        count, energy = len(of), sum(np.sum(work[motion.velocities_of(nodes[k])], axis=0) for k in of)
-        if count < 3 or np.ptp(angle[of] - 2.0 * np.pi * np.arange(count) / count) > RING:
-            unknown = unknown + energy
+    angle, rows = np.arctan2(y, x), layout.frame_v[nodes][:, None] + np.arange(6)
+    energy = (own.conj() * motion.momenta(own)).real[rows].sum(axis=1)
+    along, right, up = np.einsum("ab,nbk->ank", plane, motion.inertial(own)[rows[:, :3]])
+    turn = np.exp(1j * angle)[:, None] * np.sqrt(2.0)
+    moves = np.stack([along, (right + 1j * up) / turn, (right - 1j * up) / turn.conj()])
+    places = np.round(np.column_stack([height, np.hypot(x, y)]) / (RING * structure.size))
+    for of in np.unique(places, axis=0):
+        ring = np.flatnonzero(np.all(places == of, axis=1))
+        ring = ring[np.argsort(angle[ring])]
+        count = len(ring)
+        if count < 3 or np.ptp(angle[ring] - 2.0 * np.pi * np.arange(count) / count) > RING:
             continue
-        waves = np.sum(np.abs(np.fft.fft(moves[of], axis=0)) ** 2, axis=1)
-        waves *= energy / np.maximum(np.sum(waves, axis=0), np.finfo(float).tiny)
+        waves = np.sum(np.abs(np.fft.fft(moves[:, ring], axis=1)) ** 2, axis=0)
+        waves *= energy[ring].sum(axis=0) / np.maximum(np.sum(waves, axis=0), np.finfo(float).tiny)
         for n in range(count):
             m = min(n, count - n)
             senses = [0] if not m else [1, 2] if 2 * m == count else [2 if n == m else 1]
             found.setdefault(m, np.zeros((3, own.shape[1])))[senses] += waves[n] / len(senses)
-    return found, others, unknown
+    return found
 
 
 def _circular_parts(motion: EigenProblem, axis: Floats, own: Complexes) -> list[tuple[Floats, Complexes, Complexes]]:

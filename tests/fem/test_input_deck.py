@@ -282,7 +282,7 @@ def test_pressures_gravity_and_spin(tmp_path):
     np.testing.assert_allclose(total[6], [0, 0, -8000.0 * 2.0 * 9.81], atol=1e-6)
     np.testing.assert_allclose(total[7], [4.0 * 16000.0 * 1.0, 4.0 * 16000.0 * 0.5, 0.0], atol=1e-6)
     np.testing.assert_allclose(total[8], [0, 0, -6.0], atol=1e-12)
-    with pytest.raises(ModelError, match="GRAV of 2, which is no pressure"):
+    with pytest.raises(ModelError, match="GRAV 10: GRAV of element 2 and 0 more, which is no pressure .* of all: is not read"):
         model.load_set(10)[0]
 
 

@@ -1,5 +1,6 @@
 """Runs that are resumed, extended, and started from the last state of another run."""
 
+import pickle
 import shutil
 from contextlib import contextmanager
 from dataclasses import replace
@@ -243,6 +244,23 @@ def test_a_start_from_other_parts_is_refused(tmp_path):
     with pytest.raises(ResultError, match="has no last state to start from"):
         run(hinged(), None, 0.1, start={"results": str(tmp_path / "copy.h5")})
     refuses("start: got 3, wanted", femb.Run, duration=1.0, start=3)
+
+
+def test_written_results_of_a_run_in_memory_are_a_start(tmp_path):
+    """With latches and turns as of the file of the run; they cannot be resumed, nor do they hold more arrays."""
+    kept, written, again = (tmp_path / f"{name}.h5" for name in ("kept", "written", "again"))
+    run(hinged(), kept)
+    found = run(hinged(), None)
+    found.write(written)
+    pickle.loads(pickle.dumps(found)).write(again)
+    assert found.events  # the latch is engaged
+    later = [run(hinged(), None, start={"results": str(file)}) for file in (kept, written, again)]
+    for name, array in later[0].arrays.items():
+        for other in later[1:]:
+            np.testing.assert_array_equal(other.arrays[name], array)
+    assert {*Results.read(written).arrays} == {*found.arrays} == {*Results.read(kept).arrays}
+    with pytest.raises(ResultError, match="has no checkpoint, and cannot be continued"):
+        run(hinged(), written, extend=1.0)
 
 
 def test_what_cannot_be_continued_is_refused(tmp_path, often):

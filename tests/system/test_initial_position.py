@@ -7,19 +7,24 @@ from oracles.four_bar import BARS, four_bar
 
 from femb import (
     Beam,
+    Bearing,
     Cylindrical,
     Distance,
+    EulerSpringDamper,
     Fixed,
     JointEnd,
     Model,
     ModelError,
     Parallel,
     PointMass,
+    Prismatic,
     Revolute,
     RigidBody,
     Run,
     Section,
     Spherical,
+    SpringDamper,
+    SpringEnd,
     simulate,
 )
 from femb.numerics import rotations
@@ -341,3 +346,40 @@ def test_the_summary_says_what_is_free_and_what_depends():
     assert "2 joints, 10 equations of constraint: 2 degrees of freedom at the start" in text
     assert "depend" not in text
     assert "1 degree of freedom" in summary(rough_four_bar(0.05), Run(duration=1.0, start="assembled"))
+
+
+def off_its_rail(*springs):
+    """A block 0.1 m beside its rail along x, and turned by 0.2 rad about it."""
+    block = RigidBody("b", 1.0, 0.1, position=(1.0, 0.1, 0.0), quaternion=(np.cos(0.1), np.sin(0.1), 0.0, 0.0))
+    ends = (JointEnd(name, axis=(1, 0, 0), reference=(0, 1, 0)) for name in ("ground", "b"))
+    return of_parts(block, Prismatic("rail", *ends), *springs)
+
+
+SPRINGS = (
+    SpringDamper("line", SpringEnd(anchor=(0, 1, 0)), SpringEnd("b"), stiffness=100.0),
+    EulerSpringDamper("turn", SpringEnd("ground"), SpringEnd("b"), stiffness=3.0),
+    Bearing("bearing", SpringEnd("b", at=(0, 0, 0.1)), axis=(1, 0, 0), kxx=50.0, kzz=20.0),
+)
+
+
+@pytest.mark.parametrize("spring", SPRINGS, ids=lambda each: each.name)
+def test_springs_are_free_in_the_assembled_start(spring, tmp_path):
+    """By default lengths, angles and centres are those at the start: no force there, nor where a run goes on."""
+    run = Run(duration=0.2, start="assembled", max_step=0.05)
+    found = simulate(off_its_rail(spring), run)
+    block = found.bodies["b"]
+    assert abs(block.position[0, 1]) < 1e-10  # on the rail
+    np.testing.assert_allclose(block.position, block.position[:1].repeat(len(block.position), 0), atol=1e-12)
+    assert np.abs(block.velocity).max() < 1e-12
+    file = tmp_path / "first.h5"
+    simulate(off_its_rail(spring), run, out=file)
+    later = simulate(off_its_rail(spring), duration=0.2, start={"results": str(file)}).bodies["b"]
+    np.testing.assert_allclose(later.position[-1], block.position[0], atol=1e-10)
+
+
+def test_assembly_moves_what_is_heavy_and_stiffly_held_less():
+    """One step of least x^T (M + C + K) x: along a spring of 100 N/m at 45 degrees the block of 1 kg gives way."""
+    end = pose(System(off_its_rail(SPRINGS[0]), assemble=True), "b")[0]
+    n = np.array([1.0, -0.9])
+    A = np.eye(2) + 100.0 * np.outer(n, n) / (n @ n)  # at the start the spring has no force
+    np.testing.assert_allclose(end[0] - 1.0, 0.1 * A[0, 1] / A[0, 0], rtol=1e-2)

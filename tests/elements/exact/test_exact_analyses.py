@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 from checkout import ROOT
+from scipy.optimize import brentq
 from shared_runs import said
 
 import femb
@@ -127,3 +128,22 @@ def test_motion_in_coordinates_of_joints():
 def test_momenta_are_of_rigid_bodies():
     with pytest.raises(ModelError, match=r"'hamiltonian' is for trees of rigid bodies: beams\.b bends; use 'velocity'"):
         femb.simulate(mechanism(), duration=0.1, formulation="hamiltonian", method="rk")
+
+
+@pytest.mark.parametrize("elements", [4, 8, 16])
+def test_torsion_with_a_disc_at_the_end(elements):
+    """Order 2: kappa tan kappa = r (1 - kappa^2 / 12 n^2), of which the exact one is without the bracket; between free
+    and held ends alone the order is 4."""
+    G, R, rho, length, disc = 8e10, 0.01, 7850.0, 0.5, 1e-3
+    r = rho * np.pi * R**4 / 2.0 * length / disc
+    wanted = brentq(lambda k: k * np.tan(k) - r * (1.0 - k**2 / (12.0 * elements**2)), 1e-3, 1.5)
+    model = Model("shaft")
+    section = Section("s", shape={"circle": R}, material=femb.Material(2.08e11, G, rho))
+    start = Attachment("ground", direction=X)
+    model.add(ExactBeam("b", section=section, length=length, elements=elements, start=start))
+    model.add(RigidBody("d", 0.01, disc))
+    model.add(femb.Fixed("weld", JointEnd(beam="b", node=-1), JointEnd("d")))
+    model.add(femb.Cylindrical("guide", JointEnd("ground", at=(length, 0, 0), axis=X), JointEnd("d", axis=X)))
+    found = 2.0 * np.pi * modes(model).frequencies * length / np.sqrt(G / rho)
+    exact = brentq(lambda k: k * np.tan(k) - r, 1e-3, 1.5)
+    assert np.min(np.abs(found / wanted - 1.0)) < 0.01 * (1.0 - wanted / exact)

@@ -46,6 +46,25 @@ def test_cone(elements, stations):
     assert tip == pytest.approx(1e-6 / (3.0 * 1e6 * np.pi / 4.0 * 0.05**3 * 0.01), rel=1e-8)
 
 
+def test_stresses_of_a_cone_are_those_of_its_sections_there():
+    """M r / I, N / A and T r / J of the circle at every station, from one kind of section to the next; of sections
+    without a common shape there are none."""
+    sections = [sized("circle", [r], material=SOFT) for r in (0.05, 0.02, 0.01)]
+    model, _ = beam_of(sections, (0.0, 0.7, 1.0), 5)
+    model.add(femb.Load("tip", beam="b", force=(1e-9, 0.0, 3e-8), torque=(0.0, 0.0, 2e-9)))
+    beam = femb.static(model).beams["b"]
+    s = (np.arange(5)[:, None] + np.array([0.0, 0.5, 1.0])) / 5.0
+    r = np.interp(s, [0.0, 0.7, 1.0], [0.05, 0.02, 0.01])
+    bending, axial = 1e-9 * (1.0 - s) * 4.0 / (np.pi * r**3), 3e-8 / (np.pi * r**2)
+    np.testing.assert_allclose(beam.axial_stress[-1].max(axis=-1), axial + bending, rtol=1e-5)
+    np.testing.assert_allclose(beam.shear_stress[-1], 2e-9 * 2.0 / (np.pi * r**3), rtol=1e-6)
+    unlike, _ = beam_of([sections[0], sized("tube", [0.05, 0.01], material=SOFT)])
+    unlike.add(femb.Load("tip", beam="b", force=(1e-6, 0.0, 0.0)))
+    found = femb.static(unlike)
+    assert "stress_section" not in found.beams["b"]
+    assert "beams/b, without stresses" in femb.peak_loads(found).table()
+
+
 @pytest.mark.parametrize("words", [{}, {"shear_stiffness": (1e3, 2e3)}])
 @pytest.mark.parametrize("kind", SHAPES)
 def test_sections_between_are_those_of_the_sizes_between(kind, words):
