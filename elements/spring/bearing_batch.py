@@ -191,11 +191,6 @@ class BearingBatch(PairBatch):
         self.tables: Floats = np.zeros((0, 41))
         super().__init__(springs, layout, model)
 
-    def take_start(self, layout: Layout) -> None:
-        tables = self.tables
-        super().take_start(layout)
-        self.tables = tables
-
     def row(self, k: int, layout: Layout) -> PairRow:
         item, shaft = self.springs[k], self.ends[k][1]
         table = table_of(item.coefficients, item.speeds)

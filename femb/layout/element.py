@@ -27,6 +27,8 @@ from femb.layout.views import BlockPattern, LinearPoint, OutputStates
 if TYPE_CHECKING:
     from scipy.sparse import csc_array
 
+    from femb.layout.layout import Layout
+
 
 # The value of a user's function of the state, with its derivatives.
 
@@ -241,6 +243,9 @@ class Batch:
 
     def allocate(self, pattern: BlockPattern) -> None:
         """Prepare what needs the number of its first input; pattern : the storage of matrices."""
+
+    def take_start(self, layout: "Layout") -> None:
+        """Take numbers that are by default those at the start, as free lengths, from the poses of a layout."""
 
     def forces(self) -> list[Force]:
         """Its share of the residual M a + h + f - f_applied."""

@@ -12,7 +12,6 @@ from femb.layout.views import LinearPoint
 
 if TYPE_CHECKING:
     from femb.layout.element import Batch, LowRank, OutputRows
-    from femb.layout.layout import Layout
 
 # For the start of a motion and its steps.
 
@@ -23,14 +22,6 @@ class Begins(Protocol, metaclass=Ability):
 
     def begin(self, q: Floats, v: Floats) -> None:
         """Set these states in v (n_v,), from q (n_q,) and the rest of v, where they have the values of their items."""
-
-
-@runtime_checkable
-class TakesStart(Protocol, metaclass=Ability):
-    """A batch whose items have numbers of the start by default, as free lengths."""
-
-    def take_start(self, layout: "Layout") -> None:
-        """Take them from the poses of a layout."""
 
 
 @runtime_checkable

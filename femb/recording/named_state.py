@@ -64,8 +64,7 @@ def start_state(system: System, start: StartState) -> System:
     earlier = read_earlier(path)
     if "last/time" not in {name.removeprefix(CHECKPOINT) for name in earlier.checkpoint}:
         raise ContinuationError(
-            f"{path}: has no last state to start from; wanted a run in time, by simulate(out=FILE) or "
-            "as written by the results that simulate returned: those that were read from a file have none"
+            f"{path}: has no last state to start from; wanted a run in time, not a copy of its file"
         )
     return starting_from(system, earlier.part("names"), earlier.part("last"), earlier.part("discrete"))
 

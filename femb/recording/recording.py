@@ -40,8 +40,8 @@ class Recording:
     the output. output : what is recorded. reason : why the method was chosen, if femb chose it. options : of the run,
     by name. earlier : the part of the run that this one continues. observe : called with the output instants that are
     written.
-    message, statistics, arrays and the discrete states at the end are recorded then. An error that leaves the context
-    gets the results as ``error.results``.
+    message, statistics and arrays are recorded at the end. An error that leaves the context gets the results as
+    ``error.results``.
     """
 
     def __init__(
@@ -69,12 +69,10 @@ class Recording:
         if earlier is not None:
             earlier.check_model(static)
             earlier.recall(self._recorder, "recorder")
+        names = names_of(system.layout).items() if options else ()
+        static = static | {f"{CHECKPOINT}names/{part}": array for part, array in names}
         self._writer: Writer = MemoryWriter(static, attributes)
-        # a run in memory has its last state for a file of its results
-        self._ends = bool(options) and out is None
         if out is not None:
-            names = names_of(system.layout).items() if options else ()
-            static = static | {f"{CHECKPOINT}names/{part}": array for part, array in names}
             kinds = {f"{item.table}/{item.name}": item.results for item in system.items}
             self._writer = ResultWriter(out, static, attributes, output.compression, earlier, kinds)
         self._block = min(BLOCK, 1 + VELOCITIES // (1 + system.n_v))
@@ -95,7 +93,6 @@ class Recording:
         self.message = ""
         self.statistics: dict[str, Any] = {}
         self.arrays: dict[str, Any] = {}
-        self.discrete: Arrays = NOTHING
 
     def add(
         self, frames: Part, more: Block = NOTHING, system: System | None = None, without: tuple[str, ...] = ()
@@ -166,15 +163,6 @@ class Recording:
         """The results recorded so far."""
         return Results(*self._writer.content())
 
-    def _last_state(self) -> Arrays:
-        """What another run starts from, by path; empty before the first output instant."""
-        if self._end is None:
-            return NOTHING
-        system = self._recorder.system
-        last, names = named_state(system, *self._end), names_of(system.layout)
-        parts = {"names": names, "last": last, "discrete": self.discrete}
-        return {f"{CHECKPOINT}{name}/{path}": array for name, part in parts.items() for path, array in part.items()}
-
     def _write(self) -> None:
         self._write_with()
         if self._collected:
@@ -212,10 +200,7 @@ class Recording:
             status, message = "complete", self.message
             if failure is not None:
                 status, message = "failed", "interrupted" if isinstance(failure, KeyboardInterrupt) else str(failure)
-            more = self._recorder.selection.of(dict(self.arrays))
-            if self._ends:
-                more = {**more, **self._last_state()}
-            self._writer.finish(status, message, self.statistics, more)
+            self._writer.finish(status, message, self.statistics, self._recorder.selection.of(dict(self.arrays)))
         except BaseException as problem:
             failure = failure or problem
         finally:

@@ -135,7 +135,8 @@ def simulate(
                 recording.add(frames)
         finally:
             recording.statistics, recording.arrays = stepper.statistics.as_dict(), run_summary.arrays()
-            recording.discrete = stepper.form.system.discrete
+        if out is None:  # the last state, for a file of these results
+            recording.keep({f"discrete/{name}": array for name, array in stepper.form.system.discrete.items()})
         finer = "rtol" if run.accuracy is None else "accuracy"
         for text in filter(None, (recording.audit_warning(run.rtol, finer), spin.warning())):
             run_summary.warning = "; ".join([run_summary.warning, text] if run_summary.warning else [text])

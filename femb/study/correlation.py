@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 
@@ -39,6 +40,7 @@ MOVES = np.log(2.0)
 # Modes of the model beside as many as were measured.
 SPARE = 6
 NO_SHAPE = "at the measured points its shape is rounding, or one number, which has no MAC"
+Moved: TypeAlias = Callable[[int, Floats], Complexes]
 # Points farther than this from the model, relative to its size, are named.
 FAR = 0.05
 
@@ -296,13 +298,7 @@ def shapes_at(modes: Solution, places: Floats, directions: Floats) -> tuple[Comp
 
 
 def _carried(
-    places: Floats,
-    directions: Floats,
-    at: Floats,
-    names: list[str],
-    size: float,
-    largest: Floats,
-    moved: Callable[[int, Floats], Complexes],
+    places: Floats, directions: Floats, at: Floats, names: list[str], size: float, largest: Floats, moved: Moved
 ) -> tuple[Complexes, Floats]:
     """(p, m) displacements along directions at places (p, 3), and distances (p,) from what carries them: the nearest of
     points at (n, 3), of several at one place one that moves. largest (m,) : motions of all. moved : displacements (3,

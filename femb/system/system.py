@@ -16,7 +16,7 @@ from femb.base.errors import ModelError
 from femb.base.types import Floats, Loop
 from femb.base.values import shallow_copy
 from femb.layout.layout import Layout
-from femb.layout.protocols import Begins, TakesStart
+from femb.layout.protocols import Begins
 from femb.model.model import Model
 from femb.system.block_lu import Factors
 from femb.system.bound_equations import BoundEquations, BoundMatrices
@@ -69,15 +69,12 @@ class System(MotionEquations):
     def _take_start(self, q: Floats) -> None:
         """Take the numbers of items that are those at the start, as free lengths, from q (n_q,)."""
         layout, q = shallow_copy(self.layout), np.array(q)
-        layout.frames = [
-            each._replace(position=q[i : i + 3], quaternion=q[i + 3 : i + 7] if each.freedom == 6 else each.quaternion)
-            if each.freedom
-            else each
-            for each, i in zip(layout.frames, layout.frame_q, strict=True)
-        ]
+        layout.frames = []
+        for each, i in zip(self.layout.frames, layout.frame_q, strict=True):
+            turn = q[i + 3 : i + 7] if each.freedom == 6 else each.quaternion
+            layout.frames.append(each._replace(position=q[i : i + 3], quaternion=turn) if each.freedom else each)
         for batch in self.batches:
-            if isinstance(batch, TakesStart):
-                batch.take_start(layout)
+            batch.take_start(layout)
 
     @classmethod
     def of_parts(cls, parts: Parts, q: Floats, v: Floats) -> Self:

@@ -155,6 +155,10 @@ class MemoryWriter(Writer):
         for path, array in arrays.items():
             parts.setdefault(path, []).append(array)
 
+    def keep(self, checkpoint: Arrays) -> None:
+        """Keep a checkpoint."""
+        self._static |= checkpoint
+
     def finish(
         self, status: str, message: str = "", statistics: Mapping[str, Any] = NOTHING, more: Arrays = NOTHING
     ) -> None:
