@@ -273,6 +273,7 @@ def test_pressures_gravity_and_spin(tmp_path):
             *(f"2, P{k}, 3." for k in range(1, 7)), "BAR, GRAV, 9.81, 0., 0., -1.",
             "BAR, CENTRIF, 4., 0., 0., 0., 0., 0., 1."))
         + "*STEP\n*DSLOAD\nTOP, P, 3.\n*END STEP\n*STEP\n*DLOAD\n2, GRAV, 9.81, 0., 0., -1.\n*END STEP\n"
+        "*STEP\n*DLOAD\n1, GRAV, 9.81, 0., 0., -1.\n2, GRAV, 9.81, 0., 0., -1.\n*END STEP\n"
     )  # fmt: skip
     model, _ = structure(tmp_path, text)
     D = model.rigid_motions(np.zeros(3))[:, :3]
@@ -282,8 +283,10 @@ def test_pressures_gravity_and_spin(tmp_path):
     np.testing.assert_allclose(total[6], [0, 0, -8000.0 * 2.0 * 9.81], atol=1e-6)
     np.testing.assert_allclose(total[7], [4.0 * 16000.0 * 1.0, 4.0 * 16000.0 * 0.5, 0.0], atol=1e-6)
     np.testing.assert_allclose(total[8], [0, 0, -6.0], atol=1e-12)
-    with pytest.raises(ModelError, match="GRAV 10: GRAV of element 2 and 0 more, which is no pressure .* of all: is not read"):
+    with pytest.raises(ModelError, match=r"GRAV 10: GRAV of element 2 and 0 more, .* of all: is not read"):
         model.load_set(10)[0]
+    # of two sets that together are all
+    np.testing.assert_allclose(D.T @ model.load_set(11)[0], total[6], atol=1e-6)
 
 
 def test_shells_are_those_of_bulk_data(tmp_path):

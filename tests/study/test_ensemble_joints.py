@@ -188,10 +188,18 @@ def test_what_has_a_run_of_its_own_is_named():
     loop.add(femb.PointMass("knot", mass=0.5, position=(0.0, 1.0, 0.5)))
     for name in ("hub", "arm"):
         loop.add(femb.Distance(f"rod of {name}", femb.JointEnd(name), femb.JointEnd("knot")))
+    geared = femb.Model("gears")
+    geared.add(femb.RigidBody("hub", 5.0, 1.0))
+    for number, name in enumerate(("a", "b")):
+        geared.add(femb.RigidBody(name, 1.0, 0.1))
+        root = femb.JointEnd("hub", at=(number, 0, 0), axis=Z)
+        geared.add(femb.Revolute(name, root, femb.JointEnd(name, axis=Z)))
+    geared.add(femb.Gear("gear", femb.JointCoordinate("a"), femb.JointCoordinate("b"), ratio=2.0))
     for model, words in (
         (waiting, "models[1].latches.lock: waits for a function of the state"),
         (stopped, "models[1].springs.stop: ends steps where it touches"),
         (loop, "models[1].joints: close loops"),
+        (geared, "models[1].couplings: tie joints, as loops do"),
     ):
         got = femb.simulate_ensemble([latching(0.0), model], **RUN | {"duration": 0.04})
         assert got.alone == ("", words)
