@@ -243,7 +243,7 @@ class PairBatch(Batch):
     groups: ClassVar[list[int]] = [0, 1, 2, 3]
 
     def __init__(self, springs: list[Any], layout: Layout, model: ModelView) -> None:
-        self.springs, self.fixed = springs, layout.fixed
+        self.springs, self.fixed, self.layout = springs, layout.fixed, layout
         self.names = [f"{spring.table}.{spring.name}" for spring in springs]
         self.ends = [[layout.station(end) for end in (spring.start, spring.end)] for spring in springs]
         self.rows = [self.row(k, layout) for k in range(len(springs))]
@@ -275,7 +275,8 @@ class PairBatch(Batch):
         """The row of spring k."""
         raise NotImplementedError
 
-    def take_start(self, layout: Layout) -> None:
+    def take_start(self, q: Floats) -> None:
+        layout = self.layout.at(np.array(q))
         for k, data in enumerate(self.data):
             data[:] = self.row(k, layout).data
 

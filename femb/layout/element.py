@@ -27,8 +27,6 @@ from femb.layout.views import BlockPattern, LinearPoint, OutputStates
 if TYPE_CHECKING:
     from scipy.sparse import csc_array
 
-    from femb.layout.layout import Layout
-
 
 # The value of a user's function of the state, with its derivatives.
 
@@ -244,8 +242,8 @@ class Batch:
     def allocate(self, pattern: BlockPattern) -> None:
         """Prepare what needs the number of its first input; pattern : the storage of matrices."""
 
-    def take_start(self, layout: "Layout") -> None:
-        """Take numbers that are by default those at the start, as free lengths, from the poses of a layout."""
+    def take_start(self, q: Floats) -> None:
+        """Take numbers that are by default those at the start, as free lengths, from q (n_q,)."""
 
     def forces(self) -> list[Force]:
         """Its share of the residual M a + h + f - f_applied."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from femb.base.options import DEFAULT_RTOL, TOLERANCES, Tolerances
 from femb.base.types import Bools, Floats, Ints
+from femb.base.values import shallow_copy
 from femb.layout.discrete import ANGLES, DiscreteArray, DiscreteState, Update
 from femb.layout.element import Input
 from femb.layout.numbering import Frame, InternalCoordinate, InternalQuantity, Numbering
@@ -391,6 +392,15 @@ class Layout(Numbering):
         positions = np.array([frame.position for frame in self.frames]).reshape(-1, 3)
         extent = np.ptp(positions, axis=0).max() if len(positions) else 0.0
         return min(1.0, max(extent, self.gyration)) or 1.0
+
+    def at(self, q: Floats) -> "Layout":
+        """A copy whose start poses are those of q (n_q,)."""
+        result = shallow_copy(self)
+        result.frames = []
+        for each, i in zip(self.frames, self.frame_q, strict=True):
+            turn = q[i + 3 : i + 7] if each.freedom == 6 else each.quaternion
+            result.frames.append(each._replace(position=q[i : i + 3], quaternion=turn) if each.freedom else each)
+        return result
 
     def pose(self, station: Station) -> tuple[Floats, Floats]:
         """Start position and quaternion of a station."""

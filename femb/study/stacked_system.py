@@ -248,8 +248,7 @@ def refused(system: System) -> list[Problem]:
         elif any(map(_touches, batches)):
             problems.append(Problem(path, "ends steps where it touches"))
     if layout.has_loops:
-        coupled = ("couplings",), "tie joints, as loops do"
-        problems.append(Problem(*(coupled if layout.relations else (("joints",), "close loops"))))
+        problems.append(Problem(("joints",), "are tied by couplings" if layout.relations else "close loops"))
     if system.pattern.net:
         problems.append(Problem(("beams",), "are a net"))
     return problems

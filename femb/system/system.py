@@ -67,14 +67,8 @@ class System(MotionEquations):
         self.q0, self.v0 = q, v
 
     def _take_start(self, q: Floats) -> None:
-        """Take the numbers of items that are those at the start, as free lengths, from q (n_q,)."""
-        layout, q = shallow_copy(self.layout), np.array(q)
-        layout.frames = []
-        for each, i in zip(self.layout.frames, layout.frame_q, strict=True):
-            turn = q[i + 3 : i + 7] if each.freedom == 6 else each.quaternion
-            layout.frames.append(each._replace(position=q[i : i + 3], quaternion=turn) if each.freedom else each)
         for batch in self.batches:
-            batch.take_start(layout)
+            batch.take_start(q)
 
     @classmethod
     def of_parts(cls, parts: Parts, q: Floats, v: Floats) -> Self:

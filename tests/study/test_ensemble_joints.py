@@ -199,7 +199,7 @@ def test_what_has_a_run_of_its_own_is_named():
         (waiting, "models[1].latches.lock: waits for a function of the state"),
         (stopped, "models[1].springs.stop: ends steps where it touches"),
         (loop, "models[1].joints: close loops"),
-        (geared, "models[1].couplings: tie joints, as loops do"),
+        (geared, "models[1].joints: are tied by couplings"),
     ):
         got = femb.simulate_ensemble([latching(0.0), model], **RUN | {"duration": 0.04})
         assert got.alone == ("", words)
