@@ -192,7 +192,7 @@ MUTANTS = (
            "amplitude[-1] *= 0.5", "amplitude[-1] *= 1.0",
            "tests/results/test_tables.py", "last line of a spectrum"),
     Mutant("elements/beam/results.py",
-           "- about_z * (points[:, 0] / section[2])", "+ about_z * (points[:, 0] / section[2])",
+           "- about_z * (points[..., 0] / of_z)", "+ about_z * (points[..., 0] / of_z)",
            "tests/elements/beam/test_stresses.py", "axial stress by bending about z"),
     Mutant("femb/recording/root_loads.py",
            "+ np.cross(position - point, own)", "- np.cross(position - point, own)",
