@@ -6,6 +6,7 @@ Source: docs/theory/controllers.md, equation (11).
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from itertools import pairwise
 from typing import Annotated, Any
 
@@ -15,7 +16,7 @@ from femb.base.checks import Checks
 from femb.base.errors import FembWarning, ModelError
 from femb.base.meanings import Description
 from femb.base.types import OWN_UNITS, Floats, Numbers, Unit
-from femb.base.values import shallow_copy, shown
+from femb.base.values import nearest, shallow_copy, shown
 from femb.elements.control.control_law import InLoop, Law, LinearControl, Matrices
 from femb.elements.control.linear_law import LinearLaw, Realisation
 from femb.elements.control.sample_kernels import linear_step, scheduled
@@ -64,6 +65,9 @@ def take_first_row(item: Any) -> list[str]:
     schedule, double = item.schedule, list[str]()
     for word, value in schedule.row(0).items() if isinstance(schedule, GainSchedule) else ():
         if word not in item.gains_by_table:
+            # what a misspelt key stands for is not missing too
+            for meant in get_close_matches(word, set(item.gains_by_table) - set(schedule.gains), n=1):
+                object.__setattr__(item, meant, value)
             continue
         own, default = getattr(item, word), getattr(type(item), word, None)
         if own is default or own == default or np.array_equal(own, value):
@@ -83,8 +87,8 @@ def check_schedule(item: Any, check: Checks, double: Sequence[str]) -> None:
         check.fail(word, "given beside 'schedule', which sets it")
     for word, values in schedule.gains.items():
         if word not in known:
-            keys = f"those here are {', '.join(map(repr, known))}" if known else "this law has none"
-            check.fail_at(("schedule", "gains", word), f"is no gain that a schedule sets; {keys}")
+            keys = f"; those here are {', '.join(map(repr, known))}" if known else "; this law has none"
+            check.fail_at(("schedule", "gains", word), f"is no gain that a schedule sets{nearest(word, known) or keys}")
         elif len({np.shape(each) for each in values}) > 1:
             check.fail_at(("schedule", "gains", word), f"got {shown(values)}, wanted entries of one shape")
     if check.bad:

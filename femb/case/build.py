@@ -52,10 +52,7 @@ def read_table(
     try:
         item = kind(**(arguments | _stand_ins(kind, arguments)))
     except ModelError as error:
-        # The last part of the path is the field, or fields joined by dots; the others are the path of the item.
-        of_class = {
-            tuple(problem.item[-1].split(".")) if problem.item else (): problem.message for problem in error.problems
-        }
+        of_class = {_in_table(kind, problem.item, bool(named)): problem.message for problem in error.problems}
     except (TypeError, ValueError):
         if not problems and not nested:
             raise
@@ -89,10 +86,20 @@ def kind_in(values: dict[str, Any], words: Mapping[str, Any]) -> tuple[Any, str]
     return None, f"got {shown(word)}, must be one of {', '.join(map(repr, words))}{hint}"
 
 
+def _in_table(kind: type, path: KeyPath, named: bool) -> KeyPath:
+    """The path in a table of a problem that its class found: behind that of the item, from the first of its keys."""
+    parts = [part for each in path[2 if named else 0 :] for part in each.split(".")]
+    first = next((k for k, part in enumerate(parts) if part in keys_of(kind)), len(parts) - 1)
+    return tuple(parts[max(first, 0) :])
+
+
 def given(tables: Any, path: KeyPath) -> Any:
-    """The value at a path of nested tables; None where there is none."""
+    """The value at a path of nested tables and lists; None where there is none."""
     for part in path:
-        tables = tables.get(part) if isinstance(tables, dict) else None
+        if isinstance(tables, list | tuple) and part.isdecimal():
+            tables = dict(enumerate(tables)).get(int(part))
+        else:
+            tables = tables.get(part) if isinstance(tables, dict) else None
     return tables
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 from scipy.linalg import LinAlgError
 
-from femb.base.errors import ModelError
+from femb.base.errors import FembWarning, ModelError
 from femb.base.types import Floats
 from femb.base.values import check_flag, check_options, names_of, shallow_copy
 from femb.elements.control.linear_law import LinearLaw
@@ -299,7 +299,8 @@ def loop(
 
     Parameters:
         model: or a case, the path of its file, or a state space of its plant.
-        laws: linear laws of the controllers, by default those of the model.
+        laws: linear laws of the controllers, by default those of the model, whose sampled ones are held beside laws;
+            its continuous ones act then in the plant, and a warning names them.
         inputs: names of more inputs of the plant, for responses; None for those that ``femb.linearize`` has by default.
         outputs: names of more outputs of the plant, likewise.
         words: others, as in ``femb.linearize``; modes of a truncated plant have no damping by default, beside the
@@ -315,11 +316,18 @@ def loop(
         if laws is None:
             raise ModelError("loop: a state space has no controllers: give laws, too")
         return Loop(model, tuple(laws))
+    system = model.system if isinstance(model, OperatingPoint) else model
+    of = system if isinstance(system, Model) else system.model
     if any(words.get(order) is not None for order in ("modes", "craig_bampton", "balanced")):
-        system = model.system if isinstance(model, OperatingPoint) else model
-        of = system if isinstance(system, Model) else system.model
         words["damping"] = without_default(of, words.get("damping"))
     found = () if laws is None else tuple(laws)
+    if acting := [f"controllers.{each.name}" for each in of.items() if laws is not None and _acts(each) and each.sets]:
+        warnings.warn(
+            f"loop: {', '.join(acting)}: without samples, so that the plant is closed by it, too, beside the laws that "
+            "are given: leave it out of the model unless it is an inner loop",
+            FembWarning,
+            stacklevel=3,
+        )
     if laws is None:
         found = _laws_about(model, words)
         if not found:
@@ -344,12 +352,16 @@ def loop(
 SHORT = 1e-6
 
 
+def _acts(item: Any) -> bool:
+    """Whether an item is a controller without samples, which linear plants have in them."""
+    return hasattr(item, "linear_law") and item.table != "sensors" and item.period is None
+
+
 def held(model: Model) -> Model:
     """The model whose continuous controllers are sampled, so that its linear plant has held commands in their place."""
 
     def sampled(item: Any) -> Any:
-        continuous = hasattr(item, "linear_law") and item.table != "sensors" and item.period is None
-        if not continuous:
+        if not _acts(item):
             return item
         found = shallow_copy(item)  # not checked again
         object.__setattr__(found, "period", SHORT)

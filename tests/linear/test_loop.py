@@ -933,3 +933,26 @@ test_refused_loops = refusals(
     ([pd(), pd("odd", period=0.1 * np.pi)], "the periods have no common one of at most 20000 samples"),
     ([pd(period=None, inputs=["a", "v"])], "what they set changes at once what they read, as accelerations do"),
 )
+
+
+def test_continuous_controllers_that_act_beside_given_laws_are_named():
+    """The plant has the inner loop in it, whose law adds to one that is given on the same wheel."""
+
+    def hub(*items):
+        model = femb.Model()
+        model.add(femb.RigidBody("hub", 1.0, (5.1, 5.1, 5.1)))
+        model.add(femb.ReactionWheel("z", body="hub", axis=(0.0, 0.0, 1.0), spin_inertia=0.1))
+        for item in items:
+            model.add(item)
+        return model
+
+    words = {"attitude": "bodies.hub", "rate": "bodies.hub", "wheels": ("z",)}
+    inner = femb.PDController("inner", proportional=1.0, derivative=2.0, **words)
+    laws = femb.loop(hub(inner)).laws
+    alone = femb.loop(hub(), laws).poles()
+    with pytest.warns(FembWarning, match=r"loop: controllers\.inner: without samples"):
+        both = femb.loop(hub(inner), laws).poles()
+    for poles, factor in ((alone, 1.0), (both, 2.0)):
+        assert np.poly(poles[np.abs(poles) > 1e-3])[-1] == pytest.approx(factor / 5.0)
+    # a sampled one is held
+    assert femb.loop(hub(replace(inner, period=0.1)), laws).poles() == pytest.approx(alone)

@@ -7,6 +7,7 @@ from scipy.integrate import solve_ivp
 
 import femb
 from femb.base.errors import FembWarning
+from femb.case import CaseError
 
 J, T = 20.0, 0.1
 AT, K_P, K_I, K_D = (0.5, 1.0, 2.0), (8.0, 14.0, 9.0), (0.6, 2.0, 1.0), (9.0, 20.0, 14.0)
@@ -192,3 +193,40 @@ def test_what_a_schedule_cannot_have_is_named():
         refuses(text, femb.loop, plant(pid(over), driven=False))
     function = {"inputs": "joints.drive.angle", "outputs": "loads.torquer.torque", "period": 1.0}
     refuses("this law has none", femb.SampledController, "law", print, **function, schedule=make(**words))
+
+
+def test_wrong_gains_in_a_table_are_told_with_all_other_errors_and_nothing_that_follows(tmp_path):
+    text = """
+    [bodies.hub]
+    mass = -1.0
+    [loads.torquer]
+    body = "hub"
+    [controllers.law]
+    kind = "pid"
+    perod = 0.1
+    attitude = "bodies.hub"
+    rate = "bodies.hub"
+    outputs = ["loads.torquer.torque"]
+    [controllers.law.schedule]
+    over = "bodies.hub.turn.z"
+    at = [0.0, 1.0]
+    gains = { proportinal = [1.0, 2.0], derivative = [3.0, "a"], integral = [1.0, 2.0] }
+    """
+    path = tmp_path / "case.toml"
+    path.write_text(text)
+    wrong = [
+        "perod: unknown key; did you mean 'period'?",
+        "schedule.gains.proportinal: is no gain that a schedule sets; did you mean 'proportional'?",
+    ]
+    wrong = [f"controllers.law.{each}" for each in wrong]
+    for absent in (0, 1):
+        with pytest.raises(CaseError) as error:
+            femb.load_case(path)
+        said = str(error.value).splitlines()
+        assert [line.split(": ", 1)[1] for line in said if "controllers" in line] == wrong[absent:]
+        assert any("bodies.hub.mass: got -1.0" in line for line in said)
+        assert "case.toml:15:" in str(error.value) or absent
+        path.write_text(text.replace("    perod = 0.1\n", ""))
+    # of three entries for two values
+    path.write_text(text.replace('[3.0, "a"]', "[3.0, 4.0, 5.0]"))
+    refuses(r"perod(.|\n)*schedule.gains.derivative: got .*, wanted 2 entries", femb.load_case, path)
