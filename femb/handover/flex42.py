@@ -270,7 +270,7 @@ def appendage_bodies(
     motion = found.motion.holding(hub)
     origin = held_body(motion, held, hub).point
     found_bodies = []
-    for appendage in appendages(motion):
+    for appendage in appendages(motion, whole=True):
         part = participation(motion, appendage, hub, count, damping)
         point, axes = root_frame(motion, appendage, hub)
         inside = ~motion.only(*appendage.frames).held
@@ -322,7 +322,7 @@ def _damping(motion: EigenProblem, held: str, relative: Floats, ratio: float | N
     hub = motion.system.layout.bodies[held]
     total = np.zeros((relative.shape[1],) * 2)
     momenta = motion.momenta(relative)
-    for appendage in appendages(motion):
+    for appendage in appendages(motion, whole=True):
         part = participation(motion, appendage, hub, relative.shape[1], ratio)
         by_mode = part.shapes.T @ momenta
         total += (by_mode.T * (4.0 * np.pi * part.damping * part.frequencies)) @ by_mode

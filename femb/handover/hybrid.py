@@ -320,7 +320,7 @@ def hybrid_coordinates(
     owners: dict[int, str] = {hub: held}
     parts, rows = [], []
     shapes = {held: np.zeros((motion.system.n_v, 0))}
-    for appendage in appendages(motion):
+    for appendage in appendages(motion, whole=True):
         part = participation(motion, appendage, hub, count, damping)
         owners |= dict.fromkeys(appendage.frames, part.name)
         shapes[part.name] = part.shapes

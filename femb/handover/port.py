@@ -209,7 +209,7 @@ def port(
         raise ModelError("port: the state is a rotation, in which its modes are not real: start = 'as_given'")
     layout, station = motion.system.layout, stations(motion, {"child": child})["child"]
     hub = layout.bodies[held]
-    found = [appendage for appendage in appendages(motion) if station.frame in appendage.frames]
+    found = [appendage for appendage in appendages(motion, whole=True) if station.frame in appendage.frames]
     if not found or layout.frames[station.frame].freedom != 6:
         wanted = f"wanted a body, or a node of a beam, of an appendage of {held!r}"
         raise ModelError(f"port: child: got {shown(child)}, {wanted}")

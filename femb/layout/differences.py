@@ -37,7 +37,7 @@ def tangent_by_differences(batch: Any, starts: Ints, sizes: Sequence[int], layou
 
 def differences_of(
     batch: Batch, owners: Sequence[tuple[str, Sequence[int], Sequence[int]]], layout: Layout
-) -> tuple[Tangent, ...]:
+) -> list[Tangent]:
     """The tangent of a batch that gives forces of the motion and no tangents; none where nothing of it moves.
 
     owners : of each item TABLE.NAME, the frames that it is on, and its internal coordinates. Raises ModelError: an item
@@ -61,8 +61,8 @@ def differences_of(
             sizes.append(size)
             columns.append([each[size][k] if k < len(each[size]) else -1 for each in rows])
     if not sizes:
-        return ()
-    return (tangent_by_differences(batch, np.ascontiguousarray(np.array(columns, dtype=np.int64).T), sizes, layout),)
+        return []
+    return [tangent_by_differences(batch, np.ascontiguousarray(np.array(columns, dtype=np.int64).T), sizes, layout)]
 
 
 class _Differences:

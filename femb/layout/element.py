@@ -231,8 +231,8 @@ class Batch:
     records_motion: ClassVar[bool] = False  # whether some of its records follow from positions and velocities alone
     # Whether the stiffness or the damping may jump, for example at contact or at the start of sliding.
     switches: bool = False
-    # Derivatives by differences of a batch that gives forces of the motion and no tangents; the system sets them.
-    by_differences: tuple[Tangent, ...] = ()
+    # What gives the tangents of a batch that has none of its own, by differences; the system sets it.
+    by_differences: "Callable[[Batch], list[Tangent]] | None" = None
     # Uniform acceleration (3,) m/s2, inertial axes, that gives the batch its weight; None of batches without mass.
     gravity: Floats | None = None
 
@@ -255,7 +255,7 @@ class Batch:
 
     def tangents(self) -> list[Tangent]:
         """The derivatives of its forces; by default by differences."""
-        return list(self.by_differences)
+        return [] if self.by_differences is None else self.by_differences(self)
 
     def energies(self) -> list[Energy]:
         """Its energies and momenta."""

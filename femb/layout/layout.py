@@ -210,6 +210,8 @@ class Layout(Numbering):
         self._frames_on: dict[Any, frozenset[int]] = {}
         self.origin: Floats = np.zeros(3)
         self.origin_velocity: Floats = np.zeros(3)
+        # couplings and internal coordinates of each item, by its table and name
+        self.declared: dict[tuple[str, str], tuple[slice, slice]] = {}
         self.slow_time: float | Floats = 0.0
         self.gyration = 0.0
 

@@ -128,7 +128,7 @@ def modes_and_next(motion: EigenProblem, free: FreeMotions, count: int) -> tuple
 def modes_of_appendages(alone: EigenProblem, count: int) -> tuple[Floats, Floats, list[str], float]:
     """Shapes, omega^2 and names of the lowest modes of each appendage, and omega of the next of all."""
     shapes, squares, names, following = [np.zeros((alone.system.n_v, 0))], [np.zeros(0)], [], np.inf
-    for part in appendages(alone):
+    for part in appendages(alone, whole=True):
         own = alone.only(*part.frames)
         free = free_motions(own)
         if freedoms(own) - free.count < 1:

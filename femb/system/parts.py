@@ -17,6 +17,7 @@ from femb.layout.element import Batch, Input
 from femb.layout.evaluation import Evaluation
 from femb.layout.layout import Layout
 from femb.layout.protocols import Joins
+from femb.layout.terms import Tangent
 from femb.model.model import Model
 from femb.model.placement import Placement
 from femb.system.budget import Budget
@@ -68,13 +69,16 @@ def parts_of(model: Model, layout: Layout | None = None) -> Parts:
     items: list[Item] = [model.body("ground")] if "ground" in placement.bodies and "ground" not in model.bodies else []
     for table in dict.fromkeys(item.table for item in model.items()):
         items += placement.in_order([item for kind, some in by_kind.items() if kind.table == table for item in some])
-    declared: dict[int, tuple[int, int, int, int]] = {}
     for item in items:
-        if item.anchors:
-            layout.inertial_frame()
-        before = len(layout.couplings), len(layout.internal)
+        space = layout.inertial_frame() if item.anchors else None
+        couplings, internal = len(layout.couplings), len(layout.internal)
         item.declare_dofs(layout, placement, model)
-        declared[id(item)] = (*before, len(layout.couplings), len(layout.internal))
+        if space is not None and not any(space in frames for frames, _ in layout.couplings[couplings:]):
+            layout.couple(item.frames(layout))
+        layout.declared[item.table, item.name] = (
+            slice(couplings, len(layout.couplings)),
+            slice(internal, len(layout.internal)),
+        )
     layout.finish()
     for item in items:
         if item.given_quantities():
@@ -89,13 +93,9 @@ def parts_of(model: Model, layout: Layout | None = None) -> Parts:
     of_items = _merged(built)
     batches, constraint_set = [batch for batch, _ in of_items], ConstraintSet.of(items, layout)
     inputs = allocated(batches, constraint_set, pattern)
-    for batch, some in of_items:
-        if type(batch).tangents is Batch.tangents and any(set("qv") & set(each.reads) for each in batch.forces()):
-            # imported only where a user's batch gives forces alone, for a faster start
-            from femb.layout.differences import differences_of
-
-            owners = [(f"{item.table}.{item.name}", *_groups_of(item, declared[id(item)], layout)) for item in some]
-            batch.by_differences = differences_of(batch, owners, layout)
+    for batch in batches:
+        if batch.by_differences is not None:
+            batch.tangents()  # refuses a force that depends on nobody knows what
     joints = JointCoordinates(layout)
     return Parts(
         model, items, layout, pattern, Evaluation(batches, pattern), [some for _, some in of_items], constraint_set,
@@ -119,15 +119,29 @@ def _built(kind: type[Item], items: list[Item], layout: Layout, model: Model) ->
     """The batches of the items of a kind, each with its items: those on points in space apart, as they are no part of
     what connects bodies."""
     apart = [[item for item in items if bool(item.anchors) == on_points] for on_points in (False, True)]
-    return [(batch, some) for some in apart if some for batch in kind.batches(some, layout, model)]
+    built = [(batch, some) for some in apart if some for batch in kind.batches(some, layout, model)]
+    for batch, some in built:
+        if type(batch).tangents is Batch.tangents:
+            batch.by_differences = partial(_differences, some, layout)
+    return built
 
 
-def _groups_of(item: Item, declared: tuple[int, int, int, int], layout: Layout) -> tuple[list[int], list[int]]:
-    """The frames and internal coordinates that an item names or has; declared : the numbers of the first of its
-    couplings and of its coordinates, and those after the last."""
-    couplings, coordinates, after_couplings, after_coordinates = declared
-    frames, internal = dict.fromkeys(item.frames(layout)), dict.fromkeys(range(coordinates, after_coordinates))
-    for some, numbers in layout.couplings[couplings:after_couplings]:
+def _differences(items: Sequence[Item], layout: Layout, batch: Batch) -> list[Tangent]:
+    """The tangents of a batch by differences; none where its forces do not depend on the motion."""
+    if not any(set("qv") & set(each.reads) for each in batch.forces()):
+        return []
+    # imported only where a user's batch gives forces alone, for a faster start
+    from femb.layout.differences import differences_of
+
+    return differences_of(batch, [(f"{item.table}.{item.name}", *_groups_of(item, layout)) for item in items], layout)
+
+
+def _groups_of(item: Item, layout: Layout) -> tuple[list[int], list[int]]:
+    """The frames and internal coordinates that an item names or has."""
+    couplings, coordinates = layout.declared[item.table, item.name]
+    frames = dict.fromkeys(item.frames(layout))
+    internal = dict.fromkeys(range(coordinates.start, coordinates.stop))
+    for some, numbers in layout.couplings[couplings]:
         frames |= dict.fromkeys(some)
         internal |= dict.fromkeys(numbers)
     return list(frames), list(internal)

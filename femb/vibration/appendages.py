@@ -47,10 +47,19 @@ def held_body(motion: EigenProblem, name: str, frame: int) -> HeldBody:
     return HeldBody(name, point, axes, mass)
 
 
-def appendages(motion: EigenProblem) -> list[Appendage]:
-    """The appendages of what is held, in the order of the model."""
+def appendages(motion: EigenProblem, whole: bool = False) -> list[Appendage]:
+    """The appendages of what is held, in the order of the model.
+
+    whole : whether they are all that moves; raises ModelError: an item has a coordinate on what is held.
+    """
     layout, model = motion.system.layout, motion.system.model
     held = {k for k in range(len(layout.frames)) if motion.held[motion.velocities_of(k)].any()}
+    for each in layout.internal if whole else ():
+        if each.owner in held and not each.quantity.first_order and each.quantity.kind != "strain":
+            raise ModelError(
+                f"{each.table}.{each.label}: its {each.quantity.name} is on what is held and of no appendage: describe "
+                "it by a body on a joint, or hold another body"
+            )
     return appendages_of(layout, model, held)
 
 

@@ -269,6 +269,11 @@ def _energy(motion: EigenProblem, shapes: Complex) -> tuple[tuple[str, ...], Flo
             owner[where] = np.where(owner[where] < 0, k, owner[where])
     for name, body in layout.flexible_bodies.items():
         owner[np.asarray(layout.internal_v)[body.modes]] = names.index(f"bodies.{name}")
+    for each, place in zip(layout.internal, layout.internal_v.tolist(), strict=True):
+        if each.quantity.kind != "strain" and owner[place] < 0 and not each.quantity.first_order:
+            if (name := f"{each.table}.{each.label}") not in names:
+                names.append(name)
+            owner[place] = names.index(name)
     share = np.zeros((shapes.shape[1], len(names)))
     for part in (np.real(shapes), np.imag(shapes)):
         if np.any(part):

@@ -15,9 +15,11 @@ from femb.elements.item import Item
 from femb.elements.marker import Place
 from femb.layout.element import Batch
 from femb.layout.numbering import InternalQuantity
+from femb.layout.symmetry import AXES, Symmetry, twists
 from femb.layout.terms import Energy, Force, ForcePart, MassMatrix
 from femb.numerics.rotations import cross_matrix, rotation_matrix
 from femb.numerics.vector3 import scatter
+from femb.vibration.solution import solution
 
 STARTS, SIZES = np.array([0, 6]), np.array([6, 1])
 
@@ -113,7 +115,7 @@ class AbsorberBatch(Batch):
 
 @pytest.fixture(autouse=True)
 def _registered(monkeypatch):
-    monkeypatch.setattr(registry, "_registered", [Absorber, Pull, Unnamed])
+    monkeypatch.setattr(registry, "_registered", [Absorber, Pull, Unnamed, Tied])
 
 
 def on_hub(*items, **words):
@@ -190,6 +192,19 @@ class Unnamed(Pull):
     named: ClassVar[bool] = False
 
 
+class Tied(Pull):
+    """The same, which names the point."""
+
+    kind: ClassVar[str] = "tied"
+
+    @property
+    def anchors(self):
+        return {("point",): np.zeros(3)}
+
+    def symmetry(self, around):
+        return Symmetry.of(twists(turns=AXES))
+
+
 def test_a_force_on_one_body_must_say_what_it_notices():
     for analyse in (femb.modes, lambda model: femb.linearize(model, inputs=["bodies.hub.force"])):
         with pytest.raises(ModelError, match=r"pulls\.p does not say which rigid motions .* 'symmetry'"):
@@ -199,3 +214,29 @@ def test_a_force_on_one_body_must_say_what_it_notices():
 def test_forces_of_the_motion_must_say_of_which():
     with pytest.raises(ModelError, match=r"pulls\.p: its batch gives forces .* 'markers'"):
         femb.System(on_hub(Unnamed("p", "hub")))
+
+
+def test_shares_of_energy_name_a_coordinate_of_an_item():
+    model = on_hub(Absorber("t", "hub", damping=0.0))
+    for held in ("hub", None):
+        names, shares = solution(model, 1, held=held).energy
+        np.testing.assert_allclose(shares[0, names.index("absorbers.t")], 1.0)
+        np.testing.assert_allclose(shares.sum(), 1.0)
+
+
+def test_derivatives_of_modes_build_elements_of_forces_alone_anew(tmp_path):
+    """f = sqrt(k/m) / 2 pi of what is on a held hub, by k."""
+    text = "[bodies.hub]\nmass = 20.0\ninertia = 2.0\n[absorbers.t]\nbody = 'hub'\nstiffness = 30.0\ndamping = 0.0\n"
+    (path := tmp_path / "case.toml").write_text(text)
+    found = femb.sensitivities(path, ["natural_frequency held=hub"], ["absorbers.t.stiffness"])
+    np.testing.assert_allclose(found.derivatives, np.sqrt(20.0) / (120.0 * np.pi), rtol=1e-8)
+
+
+def test_a_place_in_space_holds_what_is_tied_to_it():
+    model = on_hub(Tied("k", "hub"), femb.Load("f", body="hub", force=(4.0, 0.0, 0.0)))
+    np.testing.assert_allclose(femb.static(model, steps=1).bodies["hub"].position[-1], (0.1, 0.0, 0.0), atol=1e-8)
+
+
+def test_a_coordinate_on_a_held_hub_is_of_no_appendage():
+    with pytest.raises(ModelError, match=r"absorbers\.t: its stroke is on what is held .* a body on a joint"):
+        femb.handover.hybrid_coordinates(on_hub(Absorber("t", "hub")), held="hub")
