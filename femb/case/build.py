@@ -96,10 +96,8 @@ def _in_table(kind: type, path: KeyPath, named: bool) -> KeyPath:
 def given(tables: Any, path: KeyPath) -> Any:
     """The value at a path of nested tables and lists; None where there is none."""
     for part in path:
-        if isinstance(tables, list | tuple) and part.isdecimal():
-            tables = dict(enumerate(tables)).get(int(part))
-        else:
-            tables = tables.get(part) if isinstance(tables, dict) else None
+        tables = {str(k): each for k, each in enumerate(tables)} if isinstance(tables, list) else tables
+        tables = tables.get(part) if isinstance(tables, dict) else None
     return tables
 
 

@@ -211,6 +211,8 @@ TUNING = together(
 @click.option("--channel", "channels", multiple=True, metavar="NAME", help="Margins of this channel only [all].")
 @click.option("--largest-delay", "delays", is_flag=True, help="Look for the delay that all sampled laws bear together.")
 @click.option("--worst", "worse", is_flag=True, help="Worst margins over the ranges of [parameters], found and proved.")
+@click.option("--of", "kinds", multiple=True, metavar="NAME", help="A quantity of --worst, as disk_margin [all].")
+@click.option("--proof-time", type=float, metavar="SECONDS", help="Longest time of each of its proofs [none].")
 @click.option("--verify", "runs", is_flag=True, help="Run the parameters of --worst in time, beside the slowest pole.")
 @TUNING
 @click.option("--by", multiple=True, metavar="NAME", help="A parameter of these [all with a range].")
@@ -226,6 +228,8 @@ def loop(
     channels: tuple[str, ...],
     delays: bool,
     worse: bool,
+    kinds: tuple[str, ...],
+    proof_time: float | None,
     runs: bool,
     tunes: bool,
     gains: tuple[str, ...],
@@ -249,8 +253,8 @@ def loop(
     from femb.linear.linearise import loop as made
     from femb.linear.loop import loop_table
 
-    if (runs and not worse) or (by and not (worse or tunes)):
-        raise OptionError("--verify: is of --worst, --by of that and of --tune")
+    if ((runs or kinds or proof_time is not None) and not worse) or (by and not (worse or tunes)):
+        raise OptionError("--verify, --of, --proof-time: are of --worst, --by of that and of --tune")
     text, values, files = list[str](), dict[str, object](), list[Path]()
     if tunes:
         tuned, to = _tuned(loaded, file, gains, by, start, given, limits)
@@ -280,7 +284,7 @@ def loop(
 
         _check_together("--worst", given, PointOptions.__annotations__.keys() | {"modes"})
         given |= {"start": start or loaded.start, "overrides": loaded.overrides, "channels": channels or None}
-        cases = worst(loaded.path, by, **given)
+        cases = worst(loaded.path, by, quantities=kinds or None, proof_time=proof_time, **given)
         text.append(cases.table())
         values["worst"] = [vars(each) for each in cases.cases]
         if runs:

@@ -321,13 +321,10 @@ def loop(
     if any(words.get(order) is not None for order in ("modes", "craig_bampton", "balanced")):
         words["damping"] = without_default(of, words.get("damping"))
     found = () if laws is None else tuple(laws)
-    if acting := [f"controllers.{each.name}" for each in of.items() if laws is not None and _acts(each) and each.sets]:
-        warnings.warn(
-            f"loop: {', '.join(acting)}: without samples, so that the plant is closed by it, too, beside the laws that "
-            "are given: leave it out of the model unless it is an inner loop",
-            FembWarning,
-            stacklevel=3,
-        )
+    of_plant = () if laws is None else of.controllers.items()
+    if acting := [f"controllers.{name}" for name, each in of_plant if each.period is None and each.sets]:
+        said = "without samples, so that the plant is closed by it, too, beside the laws that are given"
+        warnings.warn(f"loop: {', '.join(acting)}: {said}: inner loops only may stay", FembWarning, stacklevel=3)
     if laws is None:
         found = _laws_about(model, words)
         if not found:
@@ -352,16 +349,11 @@ def loop(
 SHORT = 1e-6
 
 
-def _acts(item: Any) -> bool:
-    """Whether an item is a controller without samples, which linear plants have in them."""
-    return hasattr(item, "linear_law") and item.table != "sensors" and item.period is None
-
-
 def held(model: Model) -> Model:
     """The model whose continuous controllers are sampled, so that its linear plant has held commands in their place."""
 
     def sampled(item: Any) -> Any:
-        if not _acts(item):
+        if not hasattr(item, "linear_law") or item.table == "sensors" or item.period is not None:
             return item
         found = shallow_copy(item)  # not checked again
         object.__setattr__(found, "period", SHORT)

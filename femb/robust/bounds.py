@@ -10,6 +10,7 @@ Automatic Control 36 (1991); docs/theory/robust.md, section 3.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -248,31 +249,23 @@ class Plant:
         return float(edges[first]), float(edges[last]) if last < len(edges) else np.inf
 
 
-@dataclass(frozen=True)
-class ProvedLevel:
-    """A level that no gain exceeds, at any frequency and any parameters of the box; infinite where none was proved.
-
-    frequencies : at which semidefinite programs were solved. omega : rad/s, at which the level was set.
-    """
-
-    gamma: float
-    omega: float
-    frequencies: int
-
-
-def bound(plant: Plant, level: float = 0.0, most: int = 1000, stop: float = np.inf) -> ProvedLevel:
-    """A proved level of the gain from d to e for all frequencies.
+def bound(
+    plant: Plant, level: float = 0.0, most: int = 1000, stop: float = np.inf, until: float = np.inf
+) -> tuple[float, int]:
+    """A proved level of the gain from d to e for all frequencies and parameters of the box, infinite where there is
+    none, and the number of frequencies at which semidefinite programs were solved.
 
     Parameters:
         plant: of which the middle of the box is stable.
         level: one that is proved at least, such as a gain that was found.
         most: frequencies, after which the proof is given up.
         stop: a level above which it is given up.
+        until: of ``monotonic``, after which it is given up.
     """
     left = [(0.0, np.inf)]
     tried = sorted({float(abs(each)) for each in plant.poles if abs(each) > 0.0})
-    gamma, where, count, width = level, 0.0, 0, WIDEST
-    while left and count < most:
+    gamma, count, width = level, 0, WIDEST
+    while left and count < most and monotonic() < until:
         inside = [w for w in tried if any(a < w < b for a, b in left)]
         omega = inside[0] if inside else _middle(left[0])
         tried = [w for w in tried if w > omega] if inside else tried
@@ -288,8 +281,8 @@ def bound(plant: Plant, level: float = 0.0, most: int = 1000, stop: float = np.i
         if centred is None:
             found = scaling_at(N, plant.sizes, real=plant.real)
             if found is None or SLACK * found.gamma > stop:
-                return ProvedLevel(np.inf, omega, count)
-            gamma, where = max(gamma, SLACK * found.gamma), omega
+                return np.inf, count
+            gamma = max(gamma, SLACK * found.gamma)
             centred = scaling_at(N, plant.sizes, gamma, real=plant.real) or Scaling(found.D, found.G, gamma)
         low, high = plant.interval(centred, omega)
         if not low < omega < high:
@@ -297,7 +290,7 @@ def bound(plant: Plant, level: float = 0.0, most: int = 1000, stop: float = np.i
         if low <= ends[0] * (1.0 + 1e-6) and high >= ends[1] * (1.0 - 1e-6):
             width = min(width**1.5, WIDEST)
         left = [piece for a, b in left for piece in ((a, min(b, low)), (max(a, high), b)) if piece[0] < piece[1]]
-    return ProvedLevel(np.inf if left else gamma, where, count)
+    return np.inf if left else gamma, count
 
 
 def _middle(of: tuple[float, float]) -> float:

@@ -20,22 +20,25 @@ from femb.robust.matrices import closed_by
 # Of the largest coupling of balanced signals, of which smaller ones are none: the first with which parts are exact.
 COUPLED = 1e-4, 1e-6
 # What parts may differ from the whole at points and corners of the box: little beside the slack of a proof.
-SAME, POINTS, SEED = 1e-5, 6, 1
+SAME, POINTS, SEED = 1e-5, 40, 1
+# Times the largest difference at these, which a level of the whole is above that of the parts.
+SAFETY = 10.0
 # Frequencies at which couplings are looked at, by those of poles.
 FREQUENCIES, BESIDE = 12, 1.1
 
 Part = tuple[StateSpace, tuple[int, ...]]
 
 
-def parts_of(space: StateSpace, sizes: Sequence[int], real: int | None = None) -> list[Part]:
-    """Plants (z, e) by (w, d) with their repetitions, first that with the gain from the last inputs to the outputs.
+def parts_of(space: StateSpace, sizes: Sequence[int], real: int | None = None) -> tuple[list[Part], float]:
+    """Plants (z, e) by (w, d) with their repetitions, first that with the gain from the last inputs to the outputs; and
+    by what a level of the whole may be above that of the parts, relative.
 
-    Of the others it is zero: they are stable for all parameters where any level is proved. real : as with
+    Of the others the gain is zero: they are stable for all parameters where any level is proved. real : as with
     ``bounds.scaling_at``.
     """
     r, count = sum(sizes), len(sizes)
     if r == count:
-        return [(space, tuple(sizes))]
+        return [(space, tuple(sizes))], 0.0
     plant = Plant(space, sizes, real)
     poles = np.sort(np.abs(plant.poles[plant.poles != 0.0]))
     omegas = BESIDE * poles[np.linspace(0, len(poles) - 1, FREQUENCIES).astype(int)] if len(poles) else np.ones(1)
@@ -45,10 +48,10 @@ def parts_of(space: StateSpace, sizes: Sequence[int], real: int | None = None) -
     N[:, :, :r] /= t
     for coupled in COUPLED:
         bases = _bases(N, sizes, coupled)
-        if len(bases) > 1 and _difference(N, sizes, bases) < SAME:
+        if len(bases) > 1 and (difference := _difference(N, sizes, bases)) < SAME:
             break
     else:
-        return [(space, tuple(sizes))]
+        return [(space, tuple(sizes))], 0.0
     found = []
     for k, own in enumerate(bases):
         chosen = block_diag(*own)
@@ -63,7 +66,7 @@ def parts_of(space: StateSpace, sizes: Sequence[int], real: int | None = None) -
             inputs=(*names, *space.inputs[r:]), outputs=(*names, *space.outputs[r:]), form=None,
         )  # fmt: skip
         found.append((part, tuple(each.shape[1] for each in own)))
-    return found
+    return found, SAFETY * difference
 
 
 def _bases(N: Complexes, sizes: Sequence[int], coupled: float) -> list[list[Floats]]:

@@ -3,11 +3,12 @@
 Source: docs/theory/robust.md, sections 2 to 4.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from time import monotonic
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,6 +35,10 @@ from femb.study.study import Build, Study
 OUTPUTS: tuple[LoopOutput, ...] = tuple(
     kind(name=kind.kind) for kind in (DiskMargin, SensitivityPeak, PhaseMargin, DelayMargin, GainMargin)
 )
+RADIUS = "stability_radius"
+QUANTITIES = (*(each.kind for each in OUTPUTS), RADIUS)
+# By the nearest one, levels of which a proof with a time takes one after another, the last first.
+LEVELS = 1.0, 1.1, 1.3, 2.0, 4.0
 # Semidefinite programs of one proof.
 FREQUENCIES = 1200
 # What is taken from S so that its peak is that of a quantity. Evaluations, a parameter, of the search for others.
@@ -59,9 +64,10 @@ class WorstCase:
     quantity : its kind, as in outputs of studies; "stability_radius" is the factor of all ranges at which a loop is
     not stable. channel : where the loop is opened, else "". nominal : value at the nominal parameters. found : the
     worst that a search found, at ``parameters`` and the frequency omega (rad/s).
-    proved : what no parameters of the ranges are worse than, at any frequency, of sampled laws with continuous ones in
-    their place; None where there is no proof. phases :
-    degrees at omega, of unmodelled dynamics by name, whose size is one.
+    proved : what no parameters of the ranges are worse than, at any frequency; None where there is no proof, as of
+    sampled laws. continuous : of these the same with continuous ones in their place, which proves nothing of them.
+    ended : whether the time of a proof ended before it was as near to what was found as it may be. phases : degrees at
+    omega, of unmodelled dynamics by name, whose size is one.
     """
 
     quantity: str
@@ -72,12 +78,15 @@ class WorstCase:
     parameters: Mapping[str, float]
     omega: float
     proved: float | None = None
+    continuous: float | None = None
+    ended: bool = False
     phases: Mapping[str, float] = field(default_factory=dict)
 
     def line(self) -> str:
         """The numbers in a row."""
         nominal = "" if np.isnan(self.nominal) else f"{self.nominal:.6g}"
-        proved = "-" if self.proved is None else f"{self.proved:.6g}"
+        bound = self.proved if self.continuous is None else self.continuous
+        proved = "-" if bound is None else f"{bound:.6g}{'*' if self.ended else ''}"
         name = self.quantity.replace("_", " ") + (f", {self.unit}" if self.unit else "")
         parts = [f"{key} = {value:.6g}" for key, value in self.parameters.items()]
         at = ", ".join([*parts, *(f"{key} at {value:.0f} deg" for key, value in self.phases.items())])
@@ -112,20 +121,23 @@ class WorstCases(Tabled):
     def table(self) -> str:
         """A block for each channel: nominal, found and proved values, where these are."""
         lines = [self.of.table(), "", f"largest growth of a pole that was found: {self.growth:.6g} 1/s"]
+        bound = "proved" if self.held is None else "continuous"
         lines.append(
             f"proved: not, {self.why}"
             if self.why
-            else f"proved: for all frequencies, in {numbered(self.boxes, 'part')} of the ranges, by the scalings of "
+            else f"{bound}: for all frequencies, in {numbered(self.boxes, 'part')} of the ranges, by the scalings of "
             f"{numbered(self.frequencies, 'frequency')}"
         )
         if self.held is not None:
             lines.append(
-                "proved of continuous laws, with hold and delay as quotients of polynomials, in place of the sampled "
-                f"ones: with the same parameters these differ by {100.0 * self.held:.2g} %"
+                "not proved of the samples, but of continuous laws, with hold and delay as quotients of polynomials, "
+                f"in their place: with the same parameters these differ by {100.0 * self.held:.2g} %"
             )
+        if any(each.ended for each in self.cases):
+            lines.append("*: as far as the proof came in its time, - where it came to none")
         for channel in dict.fromkeys(each.channel for each in self.cases):
             lines += ["", f"{channel}: opened here, with the others closed" if channel else "factor of all ranges"]
-            lines.append(f"{'':22}{'nominal':>12}{'found':>12}{'proved':>12}{'at rad/s':>12}")
+            lines.append(f"{'':22}{'nominal':>12}{'found':>12}{bound:>12}{'at rad/s':>12}")
             lines += [each.line() for each in self.cases if each.channel == channel]
         return "\n".join(lines)
 
@@ -136,7 +148,9 @@ def worst(
     by: Sequence[str] | Mapping[str, Any] | str | None = None,
     *,
     channels: Iterable[str] | None = None,
+    quantities: Sequence[str] | None = None,
     prove: bool = True,
+    proof_time: float | None = None,
     seed: int = 1,
     overrides: Iterable[str] = (),
     **words: Any,
@@ -150,14 +164,20 @@ def worst(
         case: as in ``femb.uncertain``, or what that gave.
         by: parameters, as in ``femb.uncertain``.
         channels: names of those at which the loop is opened, by default all.
+        quantities: kinds of ``WorstCase``, as "disk_margin", by default all.
         prove: whether to prove what can be proved.
+        proof_time: the longest time (s) of each proof, which then begins at far levels and keeps the nearest.
         seed: of the random points of the search.
         overrides: entries to replace, as in ``load_case``.
         words: others of ``femb.uncertain``.
 
     Raises:
-        ModelError: as in ``femb.uncertain``; a model without controllers, a nominal loop that is not stable.
+        ModelError: as in ``femb.uncertain``; a model without controllers, a nominal loop that is not stable, an unknown
+            quantity.
     """
+    wanted = QUANTITIES if quantities is None else tuple(quantities)
+    if wrong := [name for name in wanted if name not in QUANTITIES]:
+        raise ModelError(f"worst: no quantity {wrong[0]!r}; there are: {', '.join(QUANTITIES)}")
     of = case if isinstance(case, Uncertain) else uncertain(case, by, overrides=overrides, **words)
     if not of.laws:
         raise ModelError("worst: the model has no controllers that set commands: add one, or give laws")
@@ -173,8 +193,7 @@ def worst(
     # a sampled loop is made anew at each point
     few = {"best": 1, "evaluations": FEW} if openings[0].sampled else {}
     _, growth = largest(openings[0].growth, alone, [openings[0].growth(d) for d in alone], **few)
-    search = _Search(of, begun)
-    cases = [case for each in openings for case in search.cases(each)]
+    cases = [case for each in openings for case in _searched(each, begun, wanted)]
     why, sampled, proving = "" if prove else "as asked", openings[0].sampled, openings
     if sampled and prove and sum(of.sizes) > REPEATED:
         why = (
@@ -187,19 +206,18 @@ def worst(
             growth = max(growth, largest(proving[0].growth, alone, [proving[0].growth(d) for d in alone], **few)[1])
         except ModelError as error:
             why = f"no continuous laws stand for the sampled ones: {error}"
-    if why:
-        pass
-    elif growth >= -STABLE or any(each.quantity == "disk_margin" and each.found == 0.0 for each in cases):
+    unstable = any(each.found == (np.inf if each.quantity == "sensitivity_peak" else 0.0) for each in cases)
+    if not why and (growth >= -STABLE or unstable):
         why = "the loop is not stable for all parameters" + (" and errors" if of.blocks else "")
-    elif find_spec("clarabel") is None:
+    elif not why and find_spec("clarabel") is None:
         why = "Clarabel is missing: pip install 'femb[robust]'"
     boxes = frequencies = 0
-    if not sampled:
+    if not sampled and RADIUS in wanted:
         radius, d = _radius(openings[0], begun[1:])
-        proof = _Proof(np.inf, 0, 0) if why else _proved_radius(openings[0], radius)
+        proof, ended = (_Proof(np.inf, 0, 0), False) if why else _proved_radius(openings[0], radius, proof_time)
         values = of.values(radius * d[: len(of.ranges)]) if np.isfinite(radius) else {}
         proved = proof.level if np.isfinite(proof.level) else None
-        cases.append(WorstCase("stability_radius", "", "", np.nan, radius, values, np.nan, proved))
+        cases.append(WorstCase(RADIUS, "", "", np.nan, radius, values, np.nan, proved, ended=ended))
         boxes, frequencies = proof.boxes, proof.frequencies
     off, proved_of = 0.0, set[str]()
     for k, each in enumerate(cases):
@@ -214,14 +232,18 @@ def worst(
             own = opening.peak(d, LESS[each.quantity])
             level = level if of.blocks else own
             off = max(off, abs((1.0 / own if disk else own) / other - 1.0))
-        proof = proved_level(
-            opening.gain(LESS[each.quantity]), of.structure, level, real=len(of.ranges),
+        prove_level = partial(
+            proved_level, opening.gain(LESS[each.quantity]), of.structure, real=len(of.ranges),
             alone=each.channel not in proved_of,
         )  # fmt: skip
+        levels = LEVELS[:1] if proof_time is None else LEVELS
+        proof, ended = _nearest([partial(prove_level, factor * level) for factor in levels], proof_time)
         boxes, frequencies = max(boxes, proof.boxes), frequencies + proof.frequencies
+        cases[k] = replace(each, ended=ended)
         if np.isfinite(proof.level):
             proved_of.add(each.channel)
-            cases[k] = replace(each, proved=1.0 / proof.level if disk else proof.level)
+            value = 1.0 / proof.level if disk else proof.level
+            cases[k] = replace(cases[k], continuous=value) if sampled else replace(cases[k], proved=value)
     return WorstCases(of, growth, tuple(cases), boxes, frequencies, why, off if sampled and not why else None)
 
 
@@ -301,40 +323,29 @@ class _Opening:
         return opened, margins_of(self.channel, opened)
 
 
-class _Search:
-    """Worst values by search, from points at which the margins are computed once."""
+def _searched(at: _Opening, begun: Floats, quantities: Sequence[str]) -> list[WorstCase]:
+    """The worst case of quantities at a channel, from points at which the margins are computed once."""
+    known, found = [at.margins(d) for d in begun], []
+    for output in (each for each in OUTPUTS if each.kind in quantities):
+        sign, less = 1.0 if output.unstable else -1.0, LESS.get(output.kind)
+        direct = less is not None and not at.sampled
 
-    def __init__(self, of: Uncertain, begun: Floats) -> None:
-        self.of, self.begun = of, begun
+        def value(pair: tuple[Opened, Margins] | None, of: LoopOutput = output, sign: float = sign) -> float:
+            return sign * (of.unstable if pair is None else of.of_channel(*pair))
 
-    def cases(self, at: _Opening) -> list[WorstCase]:
-        """The worst case of each quantity at a channel."""
-        known = [at.margins(d) for d in self.begun]
-        found = []
-        for output in OUTPUTS:
-            sign = 1.0 if output.unstable else -1.0
+        def objective(d: Floats, value: Any = value, less: float | None = less) -> float:
+            found = value(at.margins(d)) if less is None or at.sampled else at.peak(d, less)
+            return float(np.clip(found, -1e30, 1e30))
 
-            def value(pair: tuple[Opened, Margins] | None, of: LoopOutput = output, sign: float = sign) -> float:
-                return sign * (of.unstable if pair is None else of.of_channel(*pair))
-
-            less = LESS.get(output.kind)
-
-            def objective(d: Floats, value: Any = value, less: float | None = less) -> float:
-                found = value(at.margins(d)) if less is None or at.sampled else at.peak(d, less)
-                return float(np.clip(found, -1e30, 1e30))
-
-            words = {"best": 3} if less is not None and not at.sampled else {"best": 1, "evaluations": FEW}
-            if less is not None and not at.sampled:
-                d, _ = largest(objective, self.begun, [objective(d) for d in self.begun], **words)
-                worst = value(at.margins(d))
-            else:
-                d, worst = largest(objective, self.begun, [value(pair) for pair in known], **words)
-            pair = at.margins(d)
-            omega = output.at(*pair)[0] if pair is not None and np.isfinite(worst) else np.nan
-            values, phases = self.of.values(d[: len(self.of.ranges)]), at.phases(d, omega)
-            numbers = sign * value(at.nominal), sign * worst
-            found.append(WorstCase(output.kind, at.channel, output.of_unit, *numbers, values, omega, phases=phases))
-        return found
+        first = [objective(d) for d in begun] if direct else [value(pair) for pair in known]
+        d, worst = largest(objective, begun, first, **({"best": 3} if direct else {"best": 1, "evaluations": FEW}))
+        pair = at.margins(d)
+        worst = value(pair) if direct else worst
+        omega = output.at(*pair)[0] if pair is not None and np.isfinite(worst) else np.nan
+        values, phases = at.of.values(d[: len(at.of.ranges)]), at.phases(d, omega)
+        numbers = sign * value(at.nominal), sign * worst
+        found.append(WorstCase(output.kind, at.channel, output.of_unit, *numbers, values, omega, phases=phases))
+    return found
 
 
 # Proofs.
@@ -354,6 +365,7 @@ def proved_level(
     most: int = FREQUENCIES,
     real: int | None = None,
     alone: bool = True,
+    until: float = np.inf,
 ) -> _Proof:
     """A level that no gain from the last inputs to the last outputs exceeds over the box, at any frequency.
 
@@ -365,19 +377,21 @@ def proved_level(
         most: frequencies, after which it is given up.
         real: number of the blocks that are real parameters, by default all; later ones are complex, and not halved.
         alone: whether to prove, too, that what has no gain is stable.
+        until: of ``monotonic``, after which it is given up.
     """
     real = len(sizes) if real is None else real
     level, boxes, frequencies = SLACK * found, 0, 0
-    for plant, own in parts_of(space, sizes, real)[: None if alone else 1]:
-        proof = _of_part(plant, own, level, GAP * found, size, most - frequencies, real)
+    parts, difference = parts_of(space, sizes, real)
+    for plant, own in parts[: None if alone else 1]:
+        proof = _of_part(plant, own, level, GAP * found, size, most - frequencies, real, until)
         level, boxes, frequencies = max(level, proof.level), max(boxes, proof.boxes), frequencies + proof.frequencies
         if not np.isfinite(level):
             break
-    return _Proof(level, boxes, frequencies)
+    return _Proof(level * (1.0 + difference), boxes, frequencies)
 
 
 def _of_part(
-    space: StateSpace, sizes: Sequence[int], level: float, stop: float, size: float, most: int, real: int
+    space: StateSpace, sizes: Sequence[int], level: float, stop: float, size: float, most: int, real: int, until: float
 ) -> _Proof:
     """``proved_level`` of one part. stop : a level above which the box is halved."""
     k, boxes, frequencies = len(sizes), 0, 0
@@ -389,12 +403,12 @@ def _of_part(
         if np.max(plant.poles.real, initial=-np.inf) >= 0.0:
             return _Proof(np.inf, boxes, frequencies)
         split = real > 0 and boxes + len(parts) < BOXES
-        got = bound(plant, level, most - frequencies, stop if split else np.inf)
-        frequencies += got.frequencies
-        if np.isfinite(got.gamma):
-            level = max(level, got.gamma)
+        gamma, count = bound(plant, level, most - frequencies, stop if split else np.inf, until)
+        frequencies += count
+        if np.isfinite(gamma):
+            level = max(level, gamma)
             continue
-        if not split or frequencies >= most:
+        if not split or frequencies >= most or monotonic() >= until:
             return _Proof(np.inf, boxes, frequencies)
         step = half * (np.arange(k) == depth % real)
         parts += [(middle + 0.5 * side * step, half - 0.5 * step, depth + 1) for side in (-1.0, 1.0)]
@@ -431,13 +445,25 @@ def _radius(of: _Opening, directions: Floats) -> tuple[float, Floats]:
     return -value, normed(d)
 
 
-def _proved_radius(of: _Opening, found: float) -> _Proof:
-    """The largest of some factors of the box, all below the found one, with which no pole grows."""
-    boxes = frequencies = 0
-    for part in RADII:
-        size = part * min(found, LARGEST)
-        proof = proved_level(of.closed, of.of.structure, FINITE, size, FREQUENCIES // 4, len(of.of.ranges))
-        boxes, frequencies = max(boxes, proof.boxes), frequencies + proof.frequencies
-        if np.isfinite(proof.level):
-            return _Proof(size, boxes, frequencies)
-    return _Proof(np.inf, boxes, frequencies)
+def _proved_radius(of: _Opening, found: float, proof_time: float | None) -> tuple[_Proof, bool]:
+    """The largest of some factors of the box, all below the found one, with which no pole grows, as ``_nearest``."""
+
+    def proof(size: float, until: float) -> _Proof:
+        got = proved_level(of.closed, of.of.structure, FINITE, size, FREQUENCIES // 4, len(of.of.ranges), until=until)
+        return got._replace(level=size) if np.isfinite(got.level) else got
+
+    return _nearest([partial(proof, part * min(found, LARGEST)) for part in RADII], proof_time)
+
+
+def _nearest(proofs: Sequence[Callable[..., _Proof]], proof_time: float | None) -> tuple[_Proof, bool]:
+    """The first of some proofs that succeeds, or with a time (s) the last before one fails, from the last to the first;
+    whether the time ended."""
+    until = np.inf if proof_time is None else monotonic() + proof_time
+    level, boxes, frequencies = np.inf, 0, 0
+    for prove in proofs if proof_time is None else reversed(proofs):
+        now = prove(until=until)
+        boxes, frequencies = max(boxes, now.boxes), frequencies + now.frequencies
+        level = now.level if np.isfinite(now.level) else level
+        if np.isfinite(now.level) == (proof_time is None):
+            break
+    return _Proof(level, boxes, frequencies), monotonic() >= until

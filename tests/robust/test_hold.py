@@ -53,12 +53,14 @@ def test_the_proof_of_a_rigid_axis_is_that_of_hold_and_delay_in_closed_form():
         ("sensitivity_peak", np.max(np.abs(S))),
     ):
         found = case[quantity, CHANNEL]
-        beyond = wanted / found.proved if quantity == "disk_margin" else found.proved / wanted
+        assert found.proved is None  # what is bounded is another loop, whose worst value may lie on either side
+        beyond = wanted / found.continuous if quantity == "disk_margin" else found.continuous / wanted
         assert 1.0 <= beyond < 1.015
         assert found.found == pytest.approx(wanted, rel=2.0 * case.held + 1e-6)
     assert 1e-5 < case.held < 0.05
     assert case.why == ""
-    assert "proved of continuous laws" in case.table()
+    assert "not proved of the samples, but of continuous laws" in case.table()
+    assert "proved  " not in case.table()
     with pytest.raises(femb.ModelError):
         case["stability_radius", ""]
 
@@ -87,7 +89,7 @@ def test_the_momentum_of_a_satellite_with_wheels_is_no_pole_of_what_is_proved():
     pytest.importorskip("clarabel")
     case = femb.worst(form, channels=[channel])
     disk = case["disk_margin", channel]
-    assert 0.95 * disk.found < disk.proved < disk.found * (1.0 + 2.0 * case.held)
+    assert 0.95 * disk.found < disk.continuous < disk.found * (1.0 + 2.0 * case.held)
 
 
 def test_sensors_and_filters_are_read_after_their_delays():

@@ -150,7 +150,8 @@ def test_margins_of_sampled_loops_with_an_error_are_found_and_no_better_than_wit
     form = femb.uncertain(hub, {}, laws=[law], points=1, unmodelled={"torquer": {"at": X, "error": 0.2}})
     found = femb.worst(form)
     assert found.why == ""
-    assert found["disk_margin", X].proved <= found["disk_margin", X].found * (1.0 + 2.0 * found.held)
+    assert found["disk_margin", X].proved is None
+    assert found["disk_margin", X].continuous <= found["disk_margin", X].found * (1.0 + 2.0 * found.held)
     others = [femb.loop(hub(gain), [law]).margins()[0] for gain in (0.8, 1.2)]
     delay = found["delay_margin", X]
     assert delay.found <= min(each.delay_margin for each in others) * (1.0 + 1e-9)

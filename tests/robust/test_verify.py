@@ -121,3 +121,11 @@ def test_a_command_runs_the_worst_parameters_in_time(tmp_path, more):
         assert 0.0 < -pole.real < 0.12
         assert abs(run.real / pole.real - 1.0) < 0.01
         assert run.imag == pytest.approx(pole.imag, rel=1e-3)
+    if more:
+        words = "--worst", "--of", "disk_margin", "--proof-time", "600", *words[2:]
+        (one,) = json.loads(said("loop", str(path), *words, "--json", *more, "--force"))["worst"]
+        of_all = next(each for each in found["worst"] if each["quantity"] == "disk_margin")
+        assert one["found"] == pytest.approx(of_all["found"], rel=1e-9)
+        assert one["proved"] is None
+        assert one["continuous"] == pytest.approx(of_all["continuous"], rel=0.02)
+        assert "--of, --proof-time: are of --worst" in said("loop", str(path), "--of", "disk_margin", code=2)

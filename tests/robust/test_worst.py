@@ -69,6 +69,54 @@ def test_peaks_with_the_angle_of_the_array_are_proved_for_all_frequencies(channe
         assert peak_gain(recentred(closed, form.sizes, d, np.zeros(4))).gain <= proof.level
 
 
+def test_quantities_are_chosen_and_a_proof_gives_what_it_reached_in_its_time(monkeypatch):
+    """Each second is a look at the clock; levels that end in time hold, and never fall with more of it."""
+    pytest.importorskip("clarabel")
+    form = femb.uncertain(straight, {"inertia": BY["inertia"]}, laws=[LAW], points=1)
+    whole = femb.worst(form, channels=[X], quantities=["disk_margin"])
+    assert [case.quantity for case in whole.cases] == ["disk_margin"]
+    case, clock = whole["disk_margin", X], iter(range(10**9))
+    assert case.found / 1.03 <= case.proved <= case.found
+    assert not case.ended
+    assert "*" not in whole.table()
+    reached = []
+    found = femb.worst(form, channels=[X], quantities=["disk_margin", "stability_radius"], proof_time=1e3)
+    radius = found["stability_radius", ""]
+    assert radius.found == np.inf
+    assert radius.proved == pytest.approx(9.9)
+    assert found["disk_margin", X].proved == pytest.approx(case.proved, rel=0.02)
+    assert not any(each.ended for each in found.cases)
+    monkeypatch.setattr("femb.robust.bounds.monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr("femb.robust.worst.monotonic", lambda: float(next(clock)))
+    for seconds in (0.5, 4.0, 8.0, 12.0, 20.0, 40.0):
+        found = femb.worst(form, channels=[X], quantities=["disk_margin"], proof_time=seconds)
+        at = found["disk_margin", X]
+        assert at.found == case.found
+        reached.append(0.0 if at.proved is None else at.proved)
+        assert at.ended == ("as far as the proof came in its time" in found.table())
+    assert reached == sorted(reached)
+    assert reached[0] == 0.0 < reached[-1] <= case.found
+    assert any(0.0 < value < 0.9 * case.proved for value in reached)
+    refuses("no quantity 'disk'; there are: disk_margin", femb.worst, form, quantities=["disk"])
+
+
+@pytest.mark.parametrize(("coupling", "parts"), [(0.0, 2), (1e-5, 2), (1e-3, 1)])
+def test_parts_that_couple_are_the_whole_and_what_they_differ_by_is_in_the_level(coupling, parts):
+    """Two axes, each with one of two repetitions of a parameter; e and S are of the first."""
+    A = np.diag([-1.0, -2.0])
+    B, C = np.array([[0.3, coupling, 1.0], [coupling, 0.4, 0.0]]), np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
+    space = femb.StateSpace(A, B, C, np.zeros((3, 3)), ("a", "b"), ("w 1", "w 2", "e"), ("z 1", "z 2", "s"))
+    found, difference = parts_of(space, (2,))
+    assert len(found) == parts
+    # at d = 1 the gain of the whole at rest is that of the first axis but for coupling^2
+    whole = space.C @ np.linalg.solve(-A, B)
+    own = np.linalg.solve(np.eye(2) - whole[:2, :2], whole[:2, 2:])
+    exact = 1.0 / (1.0 - 0.3)
+    off = float(abs((whole[2:, 2:] + whole[2:, :2] @ own).item() / exact - 1.0))
+    assert off <= difference + 1e-15 or parts == 1
+    assert (difference > 1e-13) == (coupling == 1e-5)
+
+
 @pytest.mark.slow
 def test_two_arrays_are_proved_over_five_parameters(tmp_path):
     """A hub's inertia and mass, six springs, the angle of the arrays, the modulus of their yokes: by the plane of
@@ -86,7 +134,7 @@ def test_two_arrays_are_proved_over_five_parameters(tmp_path):
     corner = np.array([1.0, -1.0, 1.0, 1.0, -1.0])
     at = peak_gain(recentred(closed, form.sizes, corner, point)).gain
     assert 1.0 / at == pytest.approx(1.136807, rel=1e-5)
-    assert [sum(sizes) for _, sizes in parts_of(closed, form.sizes)] == [13, 17]
+    assert [sum(sizes) for _, sizes in parts_of(closed, form.sizes)[0]] == [13, 17]
     proof = proved_level(closed, form.sizes, at)
     assert at <= proof.level <= 1.03 * at
     assert proof.frequencies < 40
