@@ -294,7 +294,7 @@ def reduce_mesh(
         materials: these four, in these units, by the name of a cell set or physical group, as {"core": (1e8, 0.3,
             50.0)}.
         unit: of the mesh's lengths, m, beside N and s; or a system of units, as "in-lbf-s".
-        units: in place of it.
+        units: a system of units in its place, as "in-lbf-s".
         logical: folders of INCLUDE in bulk data by their logical names, before those of the environment.
         options: max_frequency (Hz) and effective_mass (part) of the modes to keep. loads : inside the body, texts as
             "push=tip:0,0,1" (N), "sun=front:pressure" (1 Pa) or "warm=all:heat" (1 K), for ``femb.ModalLoad``. stresses

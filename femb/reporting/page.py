@@ -284,7 +284,7 @@ def study_of(results: Results) -> dict[str, Any] | None:
 
 
 def sensitivities_of(results: Results) -> list[dict[str, Any]]:
-    """Of each output its derivatives by parameters, those that change it most first; none of other results."""
+    """Derivatives of each output by parameters, those that change it most first; none of other results."""
     if results.method != SENSITIVITIES:
         return []
     of = {path.partition("/")[2]: array for path, array in results.arrays.items()}

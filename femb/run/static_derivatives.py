@@ -128,7 +128,7 @@ class Reading:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """Those of the arrays."""
+        """Paths of the arrays."""
         return tuple(path for paths in self._paths for path in paths)
 
     def of(self, results: Results) -> Floats:

@@ -43,8 +43,8 @@ BELOW = 0.3
 OF_SPIN = 0.1
 # Of the lowest frequency: the rate of a shell above which its centrifugal stresses change modes by a per cent and more.
 SPUN = 0.1
-# Of the square of the lowest frequency: the rate of change of a motion above which it is no equilibrium.
-ACCELERATED = 0.01
+# Of the square of a frequency: what motions without stiffness may have of one against its mode.
+STIFFENED = 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,7 +170,7 @@ def solution(
         eigenvalues, shapes = 1j * np.sqrt(squares), real.astype(complex)
     if not loaded:
         _warn_of_stresses(system, float(np.min(np.abs(eigenvalues))))
-        _warn_of_imbalance(motion, float(np.min(np.abs(eigenvalues))))
+        _warn_of_imbalance(motion, free, eigenvalues, shapes)
     state = "spinning" if motion.spinning else "loaded" if loaded else "unloaded"
     return Solution(motion, free, state, eigenvalues, shapes, known, rigid)
 
@@ -209,28 +209,29 @@ def _warn_of_stresses(system: "System", lowest: float) -> None:
         )
 
 
-def _warn_of_imbalance(motion: EigenProblem, lowest: float) -> None:
-    """Warn where forces of the structure itself, as of strained springs, accelerate bodies by much beside the lowest
-    frequency (rad/s)."""
-    system, layout = motion.system, motion.system.layout
+def _warn_of_imbalance(motion: EigenProblem, free: FreeMotions, eigenvalues: Complex, shapes: Complex) -> None:
+    """Warn where motions that are left out as without stiffness have one against the modes, as a turn has of what
+    strained springs accelerate."""
+    system, layout, D = motion.system, motion.system.layout, free.shapes
     bodies = {name: frame for name, frame in layout.bodies.items() if layout.freedom[frame]}
+    if not bodies or not free.count:
+        return
+    phi = np.real(shapes)
+    sizes = np.sqrt(np.outer(np.sum(D * motion.momenta(D), axis=0), np.sum(phi * motion.momenta(phi), axis=0)))
+    against = np.abs(phi.T @ motion.times(motion.stiffness, D)).T / np.maximum(sizes, np.finfo(float).tiny)
+    if np.all(against <= STIFFENED * np.abs(eigenvalues) ** 2):
+        return
     rest = np.zeros((1, system.n_v))
     force = system.residual(motion.u[None], motion.q[None], rest, rest)[0]
-    if not bodies or not np.any(force):
-        return
-    a, extent = motion.solve(motion.factorise(motion.mass), -force), layout.extent or 1.0
-    rates = [
-        max(np.linalg.norm(each[:3]) / extent, np.linalg.norm(each[3:]))
-        for each in (a[motion.velocities_of(frame)] for frame in bodies.values())
-    ]
-    if (most := max(rates)) > ACCELERATED * lowest**2:
-        warnings.warn(
-            "modes: the state is not in equilibrium: strained springs and the like accelerate "
-            f"bodies.{list(bodies)[rates.index(most)]} by {most * extent:.3g} m/s2 or {most:.3g} rad/s2: take "
-            'start = "equilibrium", or femb linearize for the motion of this instant',
-            FembWarning,
-            stacklevel=5,
-        )
+    a = motion.solve(motion.factorise(motion.mass), -force)
+    rates = [float(np.linalg.norm(a[motion.velocities_of(frame)][:3])) for frame in bodies.values()]
+    warnings.warn(
+        "modes: the state is not in equilibrium: strained springs and the like accelerate "
+        f"bodies.{list(bodies)[int(np.argmax(rates))]} by {max(rates):.3g} m/s2, and turn what is left out as without "
+        'stiffness: take start = "equilibrium", or femb linearize for the motion of this instant',
+        FembWarning,
+        stacklevel=5,
+    )
 
 
 def _lowest_square(motion: EigenProblem, free: FreeMotions) -> float:
@@ -270,7 +271,7 @@ def _energy(motion: EigenProblem, shapes: Complex) -> tuple[tuple[str, ...], Flo
     for name, body in layout.flexible_bodies.items():
         owner[np.asarray(layout.internal_v)[body.modes]] = names.index(f"bodies.{name}")
     for each, place in zip(layout.internal, layout.internal_v.tolist(), strict=True):
-        if each.quantity.kind != "strain" and owner[place] < 0 and not each.quantity.first_order:
+        if owner[place] < 0 and not each.quantity.first_order and each.quantity.kind != "strain":
             if (name := f"{each.table}.{each.label}") not in names:
                 names.append(name)
             owner[place] = names.index(name)

@@ -270,7 +270,6 @@ def test_truncated_models_have_every_force(kind):
 ALONE = f"{REFUSED}|can move without stiffness"
 
 
-@pytest.mark.filterwarnings("ignore:modes. the state is not in equilibrium")
 @every_kind
 def test_hybrid_coordinates_have_every_force(kind):
     """With all modes of the appendages and the model's own dampers: the hub's response of the whole sparse model, also

@@ -447,7 +447,6 @@ method = "rk"
 """
 
 
-@pytest.mark.filterwarnings("ignore:modes. the state is not in equilibrium")
 def test_small_motions_are_about_the_last_state_of_a_run(tmp_path):
     """After a latch engaged the tip alone vibrates, at sqrt(k/I), by the library and by commands."""
     deploy, later = tmp_path / "deploy.toml", tmp_path / "later.toml"

@@ -70,6 +70,7 @@ def test_runs_that_differ_in_what_a_sensor_measures_are_not_equal(tmp_path):
     assert float(row.second) == pytest.approx(np.abs(values[1] - values[0]).max(), rel=1e-2)
 
 
+@pytest.mark.filterwarnings("ignore:modes. the state is not in equilibrium")
 def test_a_folder_stands_for_its_only_results(tmp_path):
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
@@ -77,6 +78,7 @@ def test_a_folder_stands_for_its_only_results(tmp_path):
     assert "no differences" in invoked("diff", str(tmp_path / "a"), str(tmp_path / "b"))[1]
 
 
+@pytest.mark.filterwarnings("ignore:modes. the state is not in equilibrium")
 def test_modes_and_linear_models_by_the_root_of_the_stiffness(tmp_path):
     """A stiffness higher by 2 % raises the frequency by sqrt(1.02) - 1."""
     make = {

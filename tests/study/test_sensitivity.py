@@ -98,6 +98,7 @@ def test_what_is_no_entry_is_no_parameter(case, key):
     refuses(message, femb.sensitivities, case, {"mass": {"kind": "mass"}}, by=[key])
 
 
+@pytest.mark.filterwarnings("ignore:modes. the state is not in equilibrium")
 def test_critical_damping_has_no_derivative(tmp_path):
     """Of 2 x'' + c x' + 50 x the ratio is c/20; at c = 20 the eigenvalue is defective."""
     path = tmp_path / "case.toml"
@@ -109,6 +110,7 @@ def test_critical_damping_has_no_derivative(tmp_path):
         sensitivities(path, of, ["springs.spring.damping"], overrides=["springs.spring.damping=20.0"])
 
 
+@pytest.mark.filterwarnings("ignore:modes. the state is not in equilibrium")
 def test_values_at_a_bound_are_differentiated_to_one_side(tmp_path):
     path = tmp_path / "case.toml"
     path.write_text(CASE)
@@ -117,6 +119,7 @@ def test_values_at_a_bound_are_differentiated_to_one_side(tmp_path):
     assert found["ratio", "c"] == pytest.approx(0.05, rel=1e-7)
 
 
+@pytest.mark.filterwarnings("ignore:modes. the state is not in equilibrium")
 def test_numbers_of_a_function_are_its_arguments():
     parameters = {"stiffness": {"value": 50.0, "range": "2 %"}, "mass": {"value": 2.0}}
     found = femb.sensitivities(build, {"f": {"kind": "natural_frequency", "mode": 3}}, parameters)
@@ -127,6 +130,7 @@ def test_numbers_of_a_function_are_its_arguments():
     assert found.parameters == ("stiffness", "mass")
 
 
+@pytest.mark.filterwarnings("ignore:modes. the state is not in equilibrium")
 @pytest.mark.parametrize("design", ["", 'design = "list"'])
 def test_a_study_of_parameters_and_outputs_needs_no_design(tmp_path, design):
     tables = '[parameters.k]\nentry = "springs.spring.stiffness"\nrange = "2 %"\n' + OUTPUT
