@@ -175,8 +175,11 @@ class Group:
         its places; none where they are numbered."""
         quantity, (_, components) = self.quantities().get(name), self.columns_of(name)
         # some quantities are a number for some items and a vector for others
-        fits = quantity is not None and len(quantity.sizes) == len(shape)
-        sizes = quantity.sizes if quantity is not None and fits else ["T", *map(str, shape[1:])]
+        declared = quantity.sizes if quantity is not None else []
+        if declared[:1] == ["..."]:
+            declared = [*(len(shape) - len(declared) + 1) * [""], *declared[1:]]
+        fits = len(declared) == len(shape)
+        sizes = declared if fits else ["T", *map(str, shape[1:])]
         found = [(size, COMPONENTS.get(size, ())) for size in sizes]
         if quantity is not None and fits and quantity.places:
             found[-2] = sizes[-2], quantity.places

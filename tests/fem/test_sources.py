@@ -322,8 +322,10 @@ test_interfaces_that_are_refused = refusals(
 
 
 def test_unknown_options_are_named():
-    for call in (femb.fem.reduce_mesh, femb.fem.reduce_matrices):
-        refuses(rf"^{call.__name__}: there is no option 'units'; did you mean 'unit'", call, "a", SETS, 3, units="SI")
+    for call, word in ((femb.fem.reduce_mesh, "unitz"), (femb.fem.reduce_matrices, "units")):
+        refuses(
+            rf"^{call.__name__}: there is no option '{word}'; did you mean 'unit", call, "a", SETS, 3, **{word: 1.0}
+        )
     refuses("^reduce_beams: there is no option 'unit'; there are: ", femb.fem.reduce_beams, None, "", {}, unit="SI")
 
 
