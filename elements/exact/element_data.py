@@ -183,8 +183,7 @@ class Spanwise:
                 result[mixed] = np.linalg.inv(self.along(lambda each: np.linalg.inv(each.compliance()), inner))
             else:
                 unsheared = np.zeros((*inner.shape, 6, 6))
-                rows, columns = np.ix_(UNSHEARED, UNSHEARED)
-                unsheared[..., rows, columns] = np.linalg.inv(self.along(Section.stiffness, inner))
+                unsheared[..., *np.ix_(UNSHEARED, UNSHEARED)] = np.linalg.inv(self.along(Section.stiffness, inner))
                 result[mixed] = unsheared
         return result
 
