@@ -42,8 +42,7 @@ BESIDE, PRODUCTS = MASSES + 16, MASSES + 31
 COLUMNS = PRODUCTS + 3
 VISCOUS_MEAN, VISCOUS_QUADRATIC, VISCOUS_SLOPE = COLUMNS, COLUMNS + 36, COLUMNS + 72
 ALL_COLUMNS = COLUMNS + 108
-# In place of the damping coefficient of an element.
-BY_DIRECTION = -1.0
+BY_DIRECTION = -1.0  # in place of the damping coefficient of an element
 
 
 # Sections along a beam: one for all of it, or several at stations.
@@ -183,7 +182,8 @@ class Spanwise:
                 result[mixed] = np.linalg.inv(self.along(lambda each: np.linalg.inv(each.compliance()), inner))
             else:
                 unsheared = np.zeros((*inner.shape, 6, 6))
-                unsheared[..., *np.ix_(UNSHEARED, UNSHEARED)] = np.linalg.inv(self.along(Section.stiffness, inner))
+                rows, columns = np.ix_(UNSHEARED, UNSHEARED)
+                unsheared[..., rows, columns] = np.linalg.inv(self.along(Section.stiffness, inner))
                 result[mixed] = unsheared
         return result
 
