@@ -18,7 +18,7 @@ def test_rows_over_the_angle_of_arrays_hold_their_peak_between_the_rows(tmp_path
     path.write_text(with_a_table(at))
     words = {"least": "peak", "modes": 10, "starts": 1, "points": 1}
     tuned = femb.tune_schedule(path, "joints.drive.start", GAINS, ["springs"], **words)
-    assert tuned.peak < 1.012
+    assert tuned.peak < 1.015
     assert len([note for note in tuned.notes if "between rows" in note]) == 4
     written = tuned.write(tmp_path / "tuned.toml")
     table = np.array(femb.load_case(written).model.controllers["attitude"].schedule.gains["B"])
@@ -26,16 +26,17 @@ def test_rows_over_the_angle_of_arrays_hold_their_peak_between_the_rows(tmp_path
     assert [tuned.gains[f"{B}.0.3 at {angle:.6g}"] for angle in at] == pytest.approx(x.tolist())
     assert np.all(np.diff(x) < 0.0)  # the arrays turn out of the plane about x
     assert z.argmin() == 0
-    first = femb.load_case(path)
-    assert max(1.0 / each.distance for each in femb.loop(first).margins()) > tuned.peak
+    before = 0.0
     for angle in np.linspace(0.0, 0.5 * np.pi, 9):
         for factor in (0.8, 1.2):
             given = [f"joints.drive.start={angle}", *(f"{key}={600.0 * factor}" for key in SPRINGS)]
+            before = max(before, *(1.0 / each.distance for each in femb.loop(femb.load_case(path, given)).margins()))
             loop = femb.loop(femb.load_case(written, given))
             assert loop.stable
             assert max(1.0 / each.distance for each in loop.margins()) < tuned.peak + 1e-5
             k_x = np.interp(angle, at, x)
             assert loop.laws[0].B[0, 3] == pytest.approx(k_x, rel=1e-9)
+    assert before > tuned.peak
 
 
 def test_gains_that_are_in_no_schedule_are_named(tmp_path):
