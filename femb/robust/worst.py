@@ -16,7 +16,7 @@ import numpy as np
 from femb.base.errors import ModelError
 from femb.base.html import Tabled
 from femb.base.types import Floats
-from femb.base.values import numbered
+from femb.base.values import numbered, shown
 from femb.linear.loop import STABLE, Loop
 from femb.linear.loop_derivatives import Opened
 from femb.linear.margins import Margins, OpenedLoop, margins_of
@@ -178,6 +178,8 @@ def worst(
     wanted = QUANTITIES if quantities is None else tuple(quantities)
     if wrong := [name for name in wanted if name not in QUANTITIES]:
         raise ModelError(f"worst: no quantity {wrong[0]!r}; there are: {', '.join(QUANTITIES)}")
+    if proof_time is not None and not proof_time > 0.0:
+        raise ModelError(f"worst: proof_time: got {shown(proof_time)}, must be above 0 s, or None for no end")
     of = case if isinstance(case, Uncertain) else uncertain(case, by, overrides=overrides, **words)
     if not of.laws:
         raise ModelError("worst: the model has no controllers that set commands: add one, or give laws")

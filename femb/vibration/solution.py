@@ -216,9 +216,9 @@ def _warn_of_imbalance(motion: EigenProblem, free: FreeMotions, eigenvalues: Com
     bodies = {name: frame for name, frame in layout.bodies.items() if layout.freedom[frame]}
     if not bodies or not free.count:
         return
-    phi = np.real(shapes)
-    sizes = np.sqrt(np.outer(np.sum(D * motion.momenta(D), axis=0), np.sum(phi * motion.momenta(phi), axis=0)))
-    against = np.abs(phi.T @ motion.times(motion.stiffness, D)).T / np.maximum(sizes, np.finfo(float).tiny)
+    masses = [np.sum(np.conj(each) * motion.momenta(each), axis=0).real for each in (D, shapes)]
+    sizes = np.maximum(np.sqrt(np.outer(*masses)), np.finfo(float).tiny)
+    against = np.abs(motion.times(motion.stiffness, D).T @ np.conj(shapes)) / sizes
     if np.all(against <= STIFFENED * np.abs(eigenvalues) ** 2):
         return
     rest = np.zeros((1, system.n_v))
