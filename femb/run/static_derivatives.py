@@ -13,12 +13,12 @@ added.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from femb.base.arrays import Arrays, Frozen, joined
-from femb.base.errors import ModelError
+from femb.base.errors import ModelError, SolveError
 from femb.base.options import Output
 from femb.base.types import Complexes, Floats, Ints
 from femb.layout.element import Batch
@@ -34,12 +34,9 @@ from femb.run.static import StaticResults, path_of, static_frame
 from femb.statics.equations import OF_STRAINS
 from femb.statics.path import Equilibrium
 from femb.statics.solve import Statics
+from femb.system.block_lu import SingularError
 from femb.system.system import System
 from femb.vibration.completion import system_of
-
-if TYPE_CHECKING:
-    from scipy.sparse import csc_array
-    from scipy.sparse.linalg import SuperLU
 
 # Largest displacement, by the size of the model, or rotation of the differences along a motion.
 STEP = 1e-4
@@ -225,31 +222,56 @@ class StaticForm:
     def solved(self, right: Floats, border: Floats | None = None) -> Floats:
         """A x = right (n_v + n_c,); border (n_v,) : a motion without stiffness, along which x has no part.
 
-        Raises RuntimeError: a singular A.
+        Raises SolveError: a singular A.
         """
-        A, factors = self._factors if border is None else self._factorised(border)
-        right = right if border is None else np.append(right, 0.0)
-        x = factors.solve(right)
-        x = x + factors.solve(right - A @ x)
-        return np.asarray(x if border is None else x[:-1])
-
-    @cached_property
-    def _factors(self) -> "tuple[csc_array, SuperLU]":
-        return self._factorised(None)
-
-    def _factorised(self, border: Floats | None) -> "tuple[csc_array, SuperLU]":
-        """A, bordered by a motion (n_v,), and its factors."""
+        stiffness, jacobian = self._matrices
+        if border is None:
+            return self._solved(right)
         from scipy.sparse import block_array, csc_array
         from scipy.sparse.linalg import splu
 
+        A = self.side.statics.twin.pattern.to_csc(stiffness + jacobian)
+        column = csc_array(np.append(border, np.zeros(A.shape[0] - len(border)))[:, None])
+        A, right = csc_array(block_array([[A, column], [column.T, None]])), np.append(right, 0.0)
+        factors = splu(A)
+        x = factors.solve(right)
+        return np.asarray((x + factors.solve(right - A @ x))[:-1])
+
+    @cached_property
+    def _matrices(self) -> tuple[Floats, Floats]:
+        """The stiffness, and J with J^T: block data, of which A is the sum."""
         statics, found = self.side.statics, self.state.found
         system, state = statics.under(found.load), statics.state(found.q, found.load)
-        stiffness, jacobian = statics.matrices(state, found.q, found.multipliers, system=system)
-        A = csc_array(statics.twin.pattern.to_csc(stiffness + jacobian))
-        if border is not None:
-            column = csc_array(np.append(border, np.zeros(A.shape[0] - len(border)))[:, None])
-            A = csc_array(block_array([[A, column], [column.T, None]]))
-        return A, splu(A.tocsc())
+        return statics.matrices(state, found.q, found.multipliers, system=system)
+
+    @cached_property
+    def _solved(self) -> Callable[[Floats], Floats]:
+        return self._solver(self._matrices[0])
+
+    def _solver(self, stiffness: Floats) -> Callable[[Floats], Floats]:
+        """The solution with a stiffness and the rows of constraints, by factors that are kept, improved once."""
+        statics, found, jacobian = self.side.statics, self.state.found, self._matrices[1]
+        twin, matrix, weight = statics.twin, stiffness + jacobian, np.zeros(0)
+        regular = matrix.copy()
+        if twin.n_c:
+            # bodies that only joints hold have no stiffness of their own
+            weight = statics.scales(stiffness, jacobian)[1]
+            regular += statics.products(statics.state(found.q, found.load)[0], found.q, weight)
+        try:
+            factors = twin.solver.factorise(regular)
+        except SingularError as error:
+            raise SolveError("statics: the tangent of the equilibrium is singular, as at a critical load") from error
+
+        def once(right: Floats) -> Floats:
+            x: Floats = factors.solve(right.copy())
+            x[twin.n_v :] += weight * right[twin.n_v :]
+            return x
+
+        def solved(right: Floats) -> Floats:
+            x = once(right)
+            return x + once(right - twin.solver.multiply(matrix, x))
+
+        return solved
 
     def weights(self, numbers: Callable[[Equilibrium], Floats], slope: Callable[[Floats], float]) -> Floats:
         """w (n_v + n_c,) of A^T w = g_q of a number that few blocks of unknowns change. Raises ModelError: many do.
@@ -276,9 +298,7 @@ class StaticForm:
             unit = np.zeros_like(gradient)
             unit[i] = 1.0
             gradient[i] = slope(self.slope(numbers, unit))
-        A, factors = self._factors
-        w = factors.solve(gradient, trans="T")
-        return np.asarray(w + factors.solve(gradient - A.T @ w, trans="T"))
+        return self._solver(self._matrices[0][self.side.statics.twin.pattern.transposed])(gradient)
 
     def differing(self, side: StaticSide) -> list[int]:
         """The numbers of the batches that differ in another model. Raises ModelError: more than elements differs."""
@@ -327,7 +347,7 @@ class StaticNumber:
         if any(state.neutral is not None and state.neutral.count for state in self.states):
             raise ModelError("statics: motions without stiffness")
         self.forms = [StaticForm(side, state) for state in self.states]
-        self._weights, self._changed = list[Floats](), list[int]()
+        self._weights, self._changed = dict[int, Floats](), list[int]()
 
     def numbers(self, side: StaticSide) -> Complexes:
         """Residuals and y of a model, at the same displacements."""
@@ -347,8 +367,6 @@ class StaticNumber:
     def elements(self, side: StaticSide) -> list[Complexes]:
         """(e, 2): what the elements of a model add to the number, by the weights of their equations, which are found on
         first use, and numbers that tell them apart. Raises ModelError: the number, or more, changes by itself."""
-        if not self._weights:
-            self._weights += [-form.weights(self._with(form, alone=True), self.reading.slope) for form in self.forms]
         if side is not self.side:
             self._changed[:] = self.forms[-1].differing(side)
             states = [form.at(side) for form in self.forms]
@@ -357,15 +375,24 @@ class StaticNumber:
             )
             if abs(change) > SUMMED * abs(self.reading.value):
                 raise ModelError("statics: the number changes beside the value")
-        arbitrary = np.random.default_rng(0).standard_normal(self._size)
+        arbitrary = np.random.default_rng(0).uniform(0.5, 1.0, self._size)
         found = list[Complexes]()
         for rows in zip(*(form.element_forces(side, self._changed) for form in self.forms), strict=True):
-            parts = [
-                np.sum(np.where(places >= 0, w[places], 0.0) * forces, axis=1)
-                for w, (places, forces) in (*zip(self._weights, rows, strict=True), (arbitrary, rows[-1]))
-            ]
-            found.append(np.stack([sum(parts[:-1], np.zeros(len(parts[0]))), parts[-1]], axis=1) + 0j)
+            # marks of squares, whose changes do not cancel
+            places, forces = rows[-1]
+            parts = np.zeros((len(places), 2), dtype=complex)
+            parts[:, 1] = np.sum(np.where(places >= 0, arbitrary[places], 0.0) * forces**2, axis=1)
+            for k, (places, forces) in enumerate(rows):
+                if np.any(forces):  # a start without strains needs no weights
+                    parts[:, 0] += np.sum(np.where(places >= 0, self._weights_of(k)[places], 0.0) * forces, axis=1)
+            found.append(parts)
         return found
+
+    def _weights_of(self, k: int) -> Floats:
+        if k not in self._weights:
+            form = self.forms[k]
+            self._weights[k] = -form.weights(self._with(form, alone=True), self.reading.slope)
+        return self._weights[k]
 
     @property
     def _size(self) -> int:
