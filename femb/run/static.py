@@ -464,6 +464,11 @@ def notes(
     last, factor = states[-1], options.factor
     said = [*path.statics.left_out, *moves_freely(path.statics.twin.layout, last.found.q, last.neutral)]
     follows = any(state.follows for state in states)
+    if path.statics.without_load(last.found.q):
+        said.append(
+            f"the load factor changes nothing: all loads that it multiplies are zero at {path.statics.time:g} s; take "
+            "an instant at which they act (--time)"
+        )
     if last.negative > 0 and not found and not follows:
         text = f"the equilibrium at the load factor {last.load:.6g} is unstable: {negative_stiffness(last.negative)}"
         passed = [(a, b) for a, b in pairwise(states) if a.negative <= 0 < b.negative]

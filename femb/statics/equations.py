@@ -161,6 +161,12 @@ class StaticEquations:
             u = np.where(self.driven, twin.inputs_at(load * self.time, q, v), u)
         return u
 
+    def without_load(self, q: Floats) -> bool:
+        """Whether the load factor changes nothing, since all loads that it multiplies are zero at their instant."""
+        if self.gravity is not None or (self.time and self.driven.any()) or not self.loads.any():
+            return False
+        return not np.any(self.twin.at(q).inputs_at(self.time, q, self.motion(q)[0])[self.loads])
+
     def motion(self, q: Floats) -> tuple[Floats, Floats]:
         """Velocities and accelerations (n_v,) of the rigid motions at q."""
         v, a = np.zeros((2, self.twin.n_v))

@@ -552,6 +552,18 @@ def test_arc_length_needs_a_load():
     refuses("there is no load and no weight whose factor could change", femb.static, cantilever(), arc_length=True)
 
 
+def test_loads_that_do_not_act_at_their_instant_are_told():
+    """Each of a ramp from zero, at its start: nothing moves, which is no answer."""
+    model = truss(force=(0.0, -100.0, 0.0), profile=femb.profiles.Table((0.0, 2.0), (0.0, 2.0)))
+    assert femb.static(model, steps=2).message == (
+        "the load factor changes nothing: all loads that it multiplies are zero at 0 s; take an instant at which they "
+        "act (--time)"
+    )
+    assert femb.static(model, steps=2, time=1.0).message == ""
+    model.gravity = (0.0, -1.0, 0.0)
+    assert femb.static(model, steps=2).message == ""
+
+
 def test_a_case_without_a_run(tmp_path):
     """Statics need no [run]: the middle of a rod of two elements sags by F l^3 / 3 E I of its free end at the end."""
     text = """
