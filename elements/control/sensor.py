@@ -159,6 +159,14 @@ class Sensor(WithErrors, Item):
         noise = np.broadcast_to(self.noise, width).astype(float)
         return np.diag((self.scale * noise) ** 2), self.scale * np.broadcast_to(self.bias, width)
 
+    def quantum_errors(self, width: int) -> tuple[Floats, Floats]:
+        """The covariance (w, w) of what its quantum takes from a sample, and the mean (w,), in the unit of its value.
+
+        width : of its value in linear models. The errors are uniform and white where readings move by half a quantum or more from one sample to the next.
+        """
+        step = self.quantum or 0.0
+        return step**2 / 12.0 * np.eye(width), np.full(width, -0.5 * step if self.rounding == "floor" else 0.0)
+
     def linear_law(self, layout: Layout, model: ModelView) -> LinearLaw:
         """Its gains on the outputs of the linear plant, at its samples."""
         truth = self.truth(layout, model)

@@ -3,7 +3,8 @@
 Source: docs/theory/pointing_budget.md; ECSS-E-ST-60-10C, 2008; ESSB-HB-E-003, 2011.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import ndtr
 
-from femb.base.errors import ModelError, Problem
+from femb.base.errors import FembWarning, ModelError, Problem
 from femb.base.html import Tabled
 from femb.base.types import Complexes, Floats
 from femb.base.values import number_problem, shown
+from femb.elements.control.linear_law import LinearLaw
 from femb.linear.conserved import without_conserved
 from femb.linear.error_windows import ErrorMotion, UnboundedError, check_decay, continuous_errors, sampled_errors, step
 from femb.linear.linearise import loop
@@ -42,18 +44,22 @@ EXACT, PHASES = 3, 64
 # Frequencies of a range of a harmonic beside the resonances in it; damping of thin ones, and the folds of their samples
 # that are looked at.
 ACROSS, THIN, FOLDS = 40, 0.1, 10.0
+# Part of a quantum that noise has where what rounding takes is white: B. Widrow, I. Kollar, Quantization Noise, 2008.
+DITHER = 0.25
+# Lobes of windows that are looked at, from the lowest frequency on.
+LOBES = 8
 
 
 @dataclass(frozen=True, eq=False)
 class ErrorPart:
     """The errors of one source: constant (p,), the variances of random ones by measure (5, p), and amplitudes of a
-    harmonic by measure (5, p) at its worst frequency, rad/s."""
+    harmonic by measure (5, p), each at its worst frequency ``omega`` (5, p), rad/s."""
 
     source: str
     constant: Floats
     variance: Floats
     amplitude: Floats
-    omega: float = np.nan
+    omega: Floats | None = None
 
     def size(self, measure: str) -> Floats:
         """(p,) its root mean square, with constant parts where the measure has them."""
@@ -123,7 +129,7 @@ class PointingBudget(Tabled):
             lines += ["", f"{name:28}" + "".join(f"{word:>12}" for word in MEASURES)]
             for part in self.parts:
                 sizes = [part.size(word)[axis] for word in MEASURES]
-                at = f"  at {part.omega:.6g} rad/s" if np.isfinite(part.omega) else ""
+                at = "" if part.omega is None else f"  APE at {part.omega[0, axis]:.6g} rad/s"
                 lines.append(f"{part.source:28}" + "".join(f"{value:12.4g}" for value in sizes) + at)
             for how in SUMS:
                 sums = [self.total(word, how)[axis] for word in MEASURES]
@@ -220,6 +226,8 @@ def pointing_budget(
         of_loop = loop(model, inputs=acted_on(listed, asked), outputs=asked, start=start)
         own = model if isinstance(model, Model) else model.model
         listed = [*sensor_sources(own, of_loop), *listed]
+        for text in _coarse(own, of_loop):
+            warnings.warn(text, FembWarning, stacklevel=2)
     plant = of_loop.plant
     pairs = [(name, [name] if name in plant.outputs else _components(name, plant.outputs)) for name in asked]
     names = tuple(x for _, found in pairs for x in found)
@@ -265,22 +273,43 @@ def acted_on(sources: Iterable[Source], of: Sequence[str]) -> list[str]:
 
 
 def sensor_sources(model: Model, of: Loop) -> list[Source]:
-    """Noise and bias of the sampled sensors of a model that laws of its loop read, as sources.
+    """Noise, bias and quanta of the sampled sensors of a model that laws of its loop read, as sources.
 
     The walk of a bias, as of gyros, is none of them.
     """
     found = list[Source]()
+    for law, sensor in _sensors(model, of):
+        inputs, width = tuple(f"{x} error" for x in law.outputs), len(law.outputs)
+        errors = {
+            ("noise", "bias"): sensor.sample_errors(width, law.period),
+            ("quantum", "quantum, mean"): sensor.quantum_errors(width),
+        }
+        for (random, constant), (covariance, mean) in errors.items():
+            if np.any(covariance):
+                found.append(NoiseSource(name=f"sensors.{law.name} {random}", inputs=inputs, deviation=covariance))
+            if np.any(mean):
+                found.append(ConstantSource(name=f"sensors.{law.name} {constant}", inputs=inputs, value=mean))
+    return found
+
+
+def _sensors(model: Model, of: Loop) -> Iterator[tuple[LinearLaw, Any]]:
+    """The sampled sensors among the laws of a loop, with their items."""
     for law in of.laws:
         sensor = model.sensors.get(law.name)
-        if sensor is None or law.period is None or not all(x.startswith(f"sensors.{law.name}.") for x in law.outputs):
-            continue
-        covariance, bias = sensor.sample_errors(len(law.outputs), law.period)
-        inputs = tuple(f"{x} error" for x in law.outputs)
-        if np.any(covariance):
-            found.append(NoiseSource(name=f"sensors.{law.name} noise", inputs=inputs, deviation=covariance))
-        if np.any(bias):
-            found.append(ConstantSource(name=f"sensors.{law.name} bias", inputs=inputs, value=bias))
-    return found
+        if sensor is not None and law.period and all(x.startswith(f"sensors.{law.name}.") for x in law.outputs):
+            yield law, sensor
+
+
+def _coarse(model: Model, of: Loop) -> Iterator[str]:
+    """Warnings of sensors whose noise is too small for their quantum to be white noise."""
+    for law, sensor in _sensors(model, of):
+        covariance, _ = sensor.sample_errors(len(law.outputs), law.period)
+        if np.min(np.diag(covariance)) < (DITHER * (sensor.quantum or 0.0)) ** 2:
+            yield (
+                f"sensors.{sensor.name}: its noise is below a quarter of its quantum, which the budget takes for white "
+                "noise: readings may stick, and the loop move in a cycle, unless they move by as much from one sample "
+                "to the next; compare with a run"
+            )
 
 
 def _components(name: str, known: Sequence[str]) -> list[str]:
@@ -426,31 +455,54 @@ class _Errors:
             found += [np.ravel(folds + thin), np.ravel(folds - thin)]
         return np.concatenate(found)
 
-    def _worst(self, source: HarmonicSource, window: float, apart: float) -> tuple[Floats, float]:
-        """Amplitudes (5, p) by measure at the frequency of the range where the errors are largest, and that."""
+    def _worst(self, source: HarmonicSource, window: float, apart: float) -> tuple[Floats, Floats]:
+        """Amplitudes (5, p) by measure, each at the frequency of the range where it is largest, and these, rad/s."""
         from scipy.optimize import minimize_scalar
 
         low, high = source.range
         if not self.sampled:
             self._space = self.closed(source.inputs)
 
-        def size(omega: float) -> float:
-            return float(np.linalg.norm(self._response(source, omega)))
+        def sizes(omega: float) -> Floats:
+            shares = _shares(omega, window, apart)
+            return np.outer(shares, np.abs(self._response(source, omega)))
 
         if low == high:
-            omega = low
-        else:
-            peaks = self._resonances(high)
-            grid = np.unique([low, high, *np.geomspace(low, high, ACROSS), *peaks[(peaks > low) & (peaks < high)]])
-            k = int(np.argmax([size(w) for w in grid]))
-            ends = grid[max(k - 1, 0)], grid[min(k + 1, len(grid) - 1)]
-            found = minimize_scalar(lambda w: -size(w), bounds=ends, method="bounded", options={"xatol": 1e-12 * high})
-            omega = float(found.x) if -found.fun > size(float(grid[k])) else float(grid[k])
-        a = np.abs(self._response(source, omega))
-        part = float(np.sinc(omega * window / (2.0 * np.pi)))
-        drift = 2.0 * abs(np.sin(0.5 * omega * apart) * part)
-        shares = (1.0, abs(part), np.sqrt(max(1.0 - part**2, 0.0)), drift, np.sqrt(2.0) * abs(part))
-        return np.outer(shares, a), omega
+            amplitudes = sizes(low)
+            return amplitudes, np.full(amplitudes.shape, low)
+        peaks = self._resonances(high)
+        across, lobes = np.geomspace(low, high, ACROSS), _lobes(low, peaks, (window, apart))
+        grid: Floats = np.unique(np.concatenate([[low, high], across, peaks, *lobes]))
+        grid = grid[(grid >= low) & (grid <= high)]
+        values = np.array([sizes(float(w)) for w in grid])
+        best = np.argmax(values, axis=0)
+        amplitudes, omegas = np.max(values, axis=0), grid[best]
+        for place in np.ndindex(best.shape):
+            ends = grid[max(best[place] - 1, 0)], grid[min(best[place] + 1, len(grid) - 1)]
+            found = minimize_scalar(
+                lambda w, at=place: -sizes(w)[at], bounds=ends, method="bounded", options={"xatol": 1e-12 * high}
+            )
+            if -found.fun > amplitudes[place]:
+                amplitudes[place], omegas[place] = -found.fun, found.x
+        return amplitudes, omegas
+
+
+def _shares(omega: float, window: float, apart: float) -> Floats:
+    """(5,) amplitudes of the measures of an error of amplitude one and frequency omega (rad/s)."""
+    part = float(np.sinc(omega * window / (2.0 * np.pi)))
+    drift = 2.0 * abs(np.sin(0.5 * omega * apart) * part)
+    return np.array([1.0, abs(part), np.sqrt(max(1.0 - part**2, 0.0)), drift, np.sqrt(2.0) * abs(part)])
+
+
+def _lobes(low: float, peaks: Floats, lengths: Sequence[float]) -> list[Floats]:
+    """Frequencies (rad/s) between the zeros of what windows leave of an error: the first above ``low``, and those
+    beside each of some peaks."""
+    found = []
+    for length in lengths:
+        first = np.floor(0.5 * low * length / np.pi) + np.arange(LOBES)
+        beside = np.floor(0.5 * peaks * length / np.pi)[:, None] + [-1.0, 0.0, 1.0]
+        found += [2.0 * np.pi / length * (each + 0.5) for each in (first, np.ravel(beside))]
+    return found
 
 
 def _diagonals(covariances: Sequence[Floats]) -> Floats:

@@ -85,6 +85,25 @@ def test_the_worst_of_a_range_of_frequencies_is_at_the_resonance(loop):
     assert part.amplitude[0, 0] <= peak_gain(closed).gain
 
 
+def test_a_range_of_frequencies_has_the_worst_of_each_measure_and_axis(loop):
+    """Against each frequency of a fine scan: means over a window are largest beside the resonance, where that has a
+    zero of theirs, and each axis has its own."""
+    window, apart = 2.0 * np.pi / 1.62, 20.0
+
+    def of(frequency, names=TURN):
+        source = HarmonicSource(name="wheel", inputs=TORQUE, amplitude=[1e-3, 2e-3, 5e-4], frequency=frequency)
+        return pointing_budget(loop, names, [source], window, apart).parts[0]
+
+    ranged = of([0.05, 6.0])
+    single = np.max([of(w).amplitude for w in np.linspace(0.05, 6.0, 1500)], axis=0)
+    assert np.all(ranged.amplitude >= single * (1.0 - 1e-9))
+    assert ranged.amplitude == pytest.approx(single, rel=0.02)
+    for (measure, axis), omega in np.ndenumerate(ranged.omega):
+        assert of(omega).amplitude[measure, axis] == pytest.approx(ranged.amplitude[measure, axis], rel=1e-9)
+    for axis, name in enumerate(TURN):
+        assert of([0.05, 6.0], name).amplitude[:, 0] == pytest.approx(ranged.amplitude[:, axis], rel=1e-9)
+
+
 def test_pulses_at_random_instants(loop):
     source = PulseSource(name="thruster", inputs=[TORQUE[0]], size=1.0, length=0.02, rate=0.05)
     part = pointing_budget(loop, TURN[0], [source], 10.0).parts[0]
@@ -142,7 +161,7 @@ def test_a_thin_resonance_above_half_the_rate_of_samples_is_found():
     )  # fmt: skip
     source = HarmonicSource(name="wheel", inputs=["torque"], amplitude=1.0, frequency=[50.0, 200.0])
     part = pointing_budget(femb.loop(plant, rigid.laws), "a", [source], 10.0).parts[0]
-    assert part.omega == pytest.approx(omega, rel=1e-4)
+    assert part.omega[0, 0] == pytest.approx(omega, rel=1e-4)
     assert part.amplitude[0, 0] == pytest.approx(of_torque / (2.0 * zeta * omega**2), rel=0.01)
 
 
@@ -238,12 +257,16 @@ def test_a_case_with_sensors_has_the_covariance_of_its_closed_loop():
 
 
 @pytest.mark.slow
-def test_budgets_are_the_statistics_of_nonlinear_runs_within_their_error():
-    """Of 800 windows of a satellite with a star tracker and a gyro, its three axes together; errors by 25 batches."""
+@pytest.mark.parametrize("quanta", [(None, None), (4e-5, 2e-5)])
+def test_budgets_are_the_statistics_of_nonlinear_runs_within_their_error(quanta):
+    """Of 800 windows of a satellite with a star tracker and a gyro, its three axes together; errors by 25 batches.
+
+    quanta : of the readings of both, twice the deviation of their noise.
+    """
     model, window, steps = femb.Model("hub", seed=4), 2.5, 20
     model.add(femb.RigidBody("hub", 100.0, (25.0, 22.0, 18.0)))
-    model.add(femb.StarTracker("tracker", body="hub", noise=2e-5, roll_noise=8e-5, period=0.25))
-    model.add(femb.Gyro("gyro", body="hub", angle_random_walk=5e-6, period=0.25))
+    model.add(femb.StarTracker("tracker", body="hub", noise=2e-5, roll_noise=8e-5, period=0.25, quantum=quanta[0]))
+    model.add(femb.Gyro("gyro", body="hub", angle_random_walk=5e-6, period=0.25, quantum=quanta[1]))
     model.add(femb.Load("torquer", body="hub", torque=(0.0, 0.0, 0.0), frame="body"))
     law = {"attitude": "sensors.tracker", "rate": "sensors.gyro", "outputs": ("loads.torquer.torque",)}
     model.add(femb.PDController("law", bandwidth=1.0, period=0.25, delay=0.25, **law))
@@ -258,6 +281,22 @@ def test_budgets_are_the_statistics_of_nonlinear_runs_within_their_error():
         deviation = batches.std(ddof=1) / 5.0
         assert deviation < 0.035, word
         assert abs(batches.mean() - 1.0) < 3.0 * deviation, word
+
+
+def test_a_quantum_coarser_than_the_noise_is_told():
+    """What it takes is no white noise then: readings stick, and the loop may go round in a cycle."""
+    model = femb.Model("hub")
+    model.add(femb.RigidBody("hub", 100.0, (25.0, 22.0, 18.0)))
+    model.add(femb.AttitudeSensor("tracker", body="hub", noise=1e-6, quantum=1e-5, rounding="floor"))
+    model.add(femb.Load("torquer", body="hub", torque=(0.0, 0.0, 0.0), frame="body"))
+    law = {"attitude": "sensors.tracker", "rate": "bodies.hub.angular_velocity", "outputs": ("loads.torquer.torque",)}
+    model.add(femb.PDController("law", bandwidth=1.0, period=0.25, **law))
+    with pytest.warns(femb.FembWarning, match=r"sensors.tracker: its noise is below a quarter of its quantum"):
+        found = pointing_budget(model, "bodies.hub.turn", window=1.0)
+    noise, _, mean = found.parts
+    assert [part.source.split(" ", 1)[1] for part in found.parts] == ["noise", "quantum", "quantum, mean"]
+    assert found.parts[1].variance == pytest.approx(noise.variance * 100.0 / 12.0, rel=1e-9)
+    assert mean.constant == pytest.approx(np.full(3, 5e-6), rel=1e-6)
 
 
 def test_the_command_prints_and_draws_a_budget(tmp_path):
