@@ -162,7 +162,8 @@ class Sensor(WithErrors, Item):
     def quantum_errors(self, width: int) -> tuple[Floats, Floats]:
         """The covariance (w, w) of what its quantum takes from a sample, and the mean (w,), in the unit of its value.
 
-        width : of its value in linear models. The errors are uniform and white where readings move by half a quantum or more from one sample to the next.
+        width : of its value in linear models. The errors are uniform, and white where readings move by half a quantum
+        or more from one sample to the next.
         """
         step = self.quantum or 0.0
         return step**2 / 12.0 * np.eye(width), np.full(width, -0.5 * step if self.rounding == "floor" else 0.0)
