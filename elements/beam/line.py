@@ -61,10 +61,10 @@ def stress_section(section: "Section") -> Floats | None:
         moments = np.array(section.second_moments)
     else:
         moments = section.area * np.diag(stiffness)[2:] / stiffness[0, 0]
-    return np.array([section.area, *moments, _torsion_modulus(section)])
+    return np.array([section.area, *moments, torsion_modulus(section)])
 
 
-def _torsion_modulus(section: "Section") -> float:
+def torsion_modulus(section: "Section") -> float:
     """Torsion constant divided by the greatest shear stress per G and twist, that of a circle or a rectangle."""
     if section.torsion_modulus is not None:
         return float(section.torsion_modulus)

@@ -84,8 +84,10 @@ def check_forms(section: "Section", check: Checks) -> None:
             check.fail(name, "given beside 'mass_matrix', which also says the inertia: give one of them")
         return
     masses = DIRECT_MASSES if given(DIRECT_MASSES) else MASSES
+    if section.mass_per_length is not None and section.area is not None and section.second_moments is not None:
+        wanted = (*wanted, "inertia_per_length")  # without one the mass is spread over the area
     for name in masses:
-        if getattr(section, name) is None and name not in check.bad and (masses is DIRECT_MASSES or name not in wanted):
+        if getattr(section, name) is None and name not in check.bad and name not in wanted:
             check.fail(name, f"is missing: the inertia needs {', '.join(masses)}")
     if masses is DIRECT_MASSES and section.density is not None:
         check.fail("density", f"given beside {given(DIRECT_MASSES)[0]!r}: give one of them")
@@ -141,8 +143,6 @@ def complete(section: "Section", check: Checks) -> None:
         _set(section, "torsion_constant", shape.torsion_constant)
         if not own_torsion:
             _set(section, "torsion_modulus", shape.torsion_modulus)
-    if masses == ["mass_per_length"] and "mass_per_length" not in check.bad and not _given(section, ("density",)):
-        _spread_mass(section)
     if section.material is not None and not isinstance(section.material, str | Material):
         check.fail("material", f"got {shown(section.material)}, wanted the name of a material or a femb.Material")
         check.bad.update(MATERIAL[-2:], ("density",))
@@ -159,13 +159,6 @@ def complete(section: "Section", check: Checks) -> None:
                 _set(section, name, value)
     if "non_structural_mass" not in check.bad and section.non_structural_mass and masses and section.plies is None:
         check.fail("non_structural_mass", f"given beside {masses[0]!r}, which contains all mass: give one of them")
-
-
-def _spread_mass(section: "Section") -> None:
-    """The density that gives a whole mass per length, structural or not, on the area of the section."""
-    if section.plies is None and section.area and section.second_moments is not None and section.mass_per_length:
-        object.__setattr__(section, "density", section.mass_per_length / section.area)
-        object.__setattr__(section, "mass_per_length", None)
 
 
 def _laminate(section: "Section", plies: list[Ply], check: Checks) -> None:
@@ -416,7 +409,8 @@ class Section(Item):
             return np.array(self.inertia_per_length)
         given: Any = self
         polar = self.polar_moment or float(np.sum(given.second_moments))
-        return np.asarray(given.density * np.array([polar, *given.second_moments]))
+        density = given.density if self.mass_per_length is None else self.mass_per_length / given.area
+        return np.asarray(density * np.array([polar, *given.second_moments]))
 
     def offset(self) -> Floats:
         """(2,) y and z of the mass centre relative to the reference axis, section axes, m."""

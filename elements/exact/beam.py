@@ -135,7 +135,10 @@ class ExactBeam(ShapedBeam):
             return super().stresses(model)
         lengths, spanwise = self.shape.lengths, self.spanwise(model)
         s = (np.cumsum(lengths) - lengths)[:, None] + lengths[:, None] * np.array([0.0, 0.5, 1.0])
-        return (spanwise.along(recovery_points, s), spanwise.along(stress_section, s)) if spanwise.shaped else None
+        points = {recovery_points(each).shape for each in spanwise.sections}
+        if not spanwise.shaped or len(points) > 1 or any(stress_section(each) is None for each in spanwise.sections):
+            return None
+        return spanwise.along(recovery_points, s), spanwise.along(stress_section, s)
 
     @property
     def _given(self) -> tuple[Section | str | None, ...]:

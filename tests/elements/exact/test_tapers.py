@@ -8,6 +8,7 @@ from scipy.linalg import eigh
 import femb
 from femb import ExactBeam, Ply, Section
 from femb.elements.beam.section import read_sections
+from femb.numerics.rotations import conjugate, multiply
 from femb.system.moving_ground import mass_properties
 from femb.system.system import System
 
@@ -81,10 +82,76 @@ def test_sections_between_are_those_of_the_sizes_between(kind, words):
         found = np.linalg.inv(spanwise.compliance(s)[np.ix_([0, 3, 4, 5], [0, 3, 4, 5])])
         np.testing.assert_allclose(found, given.stiffness(), rtol=1e-8, atol=1e-12)
         np.testing.assert_allclose(spanwise.mass(s), given.mass(), rtol=1e-12, atol=1e-15)
-        if words:  # the same share of G A, in which the ends differ
-            shares = [np.array(words["shear_stiffness"]) / each.area for each in ends]
-            wanted = given.area * ((1.0 - s) * shares[0] + s * shares[1])
-            np.testing.assert_allclose(1.0 / np.diag(spanwise.compliance(s))[1:3], wanted, rtol=1e-12)
+        if words:  # which is given in absolute terms, and equal at both ends
+            np.testing.assert_allclose(1.0 / np.diag(spanwise.compliance(s))[1:3], words["shear_stiffness"], rtol=1e-12)
+
+
+def test_what_is_given_beside_the_shape_is_linear():
+    """Mass, stretch, twist, bending and shear of a rod by the integrals of 1/(EA), 1/(GJ), x^2/(EI) and 1/(kGA), of
+    values that are linear between the ends: means of 1/(a + (b - a) x) are ln(b/a)/(b - a)."""
+
+    def mean(a, b):
+        return np.log(b / a) / (b - a) if b != a else 1.0 / a
+
+    E, G = SOFT.youngs_modulus, SOFT.shear_modulus
+    for last in (1.0, 0.25):
+        areas, moments, torsion, shear, mass = np.outer([1e-3, 1e-7, 1.5e-7, 20.0, 1.5], [1.0, last])
+        ends = [Section(f"e{k}", shape={"rectangle": sides}, youngs_modulus=E, shear_modulus=G, area=areas[k],
+                        second_moments=(moments[k], moments[k]), torsion_constant=torsion[k],
+                        shear_stiffness=(shear[k], shear[k]), mass_per_length=mass[k])
+                for k, sides in enumerate(([0.06, 0.03], [0.03, 0.012]))]  # fmt: skip
+        model, _ = beam_of(ends)
+        weight, centre, _ = mass_properties(System(model))
+        assert weight == pytest.approx(mass.mean(), rel=1e-14)
+        assert centre[2] == pytest.approx((mass[0] + 2.0 * mass[1]) / (6.0 * mass.mean()), rel=1e-14)
+        model.add(femb.Load("tip", beam="b", force=(1e-7, 0.0, 1e-7), torque=(0.0, 0.0, 1e-9)))
+        found = femb.static(model).beams["b"]
+        turn = multiply(found.quaternion[-1, -1], conjugate(found.reference_quaternion[-1]))
+        stretch, twist = found.position[-1, -1, 2] - 1.0, 2.0 * turn[3]
+        assert stretch == pytest.approx(1e-7 * mean(*areas) / E, rel=1e-6)
+        assert twist == pytest.approx(1e-9 * mean(*torsion) / G, rel=1e-6)
+        x, w = np.polynomial.legendre.leggauss(40)
+        bent = 0.5 * w @ ((1.0 - x) ** 2 / 4.0 / (E * (0.5 * (1.0 - x) * moments[0] + 0.5 * (1.0 + x) * moments[1])))
+        assert found.position[-1, -1, 0] == pytest.approx(1e-7 * (bent + mean(*shear)), rel=1e-5)
+
+
+def test_a_mass_per_length_at_one_end_and_a_density_at_the_other():
+    """The mass is linear between both; the inertia is that of the mass spread over the rectangle with the sides
+    there."""
+    ends = [sized("rectangle", [0.06, 0.03], material=SOFT, mass_per_length=2.0), sized("rectangle", [0.03, 0.012],
+            material=SOFT)]  # fmt: skip
+    model, beam = beam_of(ends)
+    found, sides = beam.spanwise(model).mass(0.5), np.array([0.045, 0.021])
+    mass = 0.5 * (2.0 + 1000.0 * 0.03 * 0.012)
+    np.testing.assert_allclose(
+        np.diag(found)[[0, 4, 5]], mass * np.array([1.0, *(sides[::-1] ** 2 / 12.0)]), rtol=1e-12
+    )
+
+
+def test_density_and_modulus_are_linear_beside_the_sizes():
+    """E A and rho A are products of two linear courses."""
+    ends = [sized("rectangle", [side, 0.02], youngs_modulus=E, shear_modulus=4e5, density=rho)
+            for side, E, rho in ((0.06, 1e6, 1000.0), (0.03, 2e6, 3000.0))]  # fmt: skip
+    model, beam = beam_of(ends)
+    middle = beam.spanwise(model)
+    assert middle.mass(0.5)[0, 0] == pytest.approx(2000.0 * 0.045 * 0.02, rel=1e-13)
+    assert 1.0 / middle.compliance(0.5)[0, 0] == pytest.approx(1.5e6 * 0.045 * 0.02, rel=1e-12)
+
+
+def test_points_and_moduli_of_stresses_given_beside_the_shape_are_linear():
+    """The stress M y / I at a point that is on the axis at one end, and T / W of a modulus that is given."""
+    ends = [sized("circle", [r], material=SOFT, recovery_points=[[y, 0.0]], torsion_modulus=W)
+            for r, y, W in ((0.05, 0.0, 4e-6), (0.02, 0.04, 1e-6))]  # fmt: skip
+    model, _ = beam_of(ends)
+    model.add(femb.Load("tip", beam="b", torque=(1e-9, 1e-9, 2e-9)))
+    beam = femb.static(model).beams["b"]
+    r = 0.05 - 0.03 * 0.25
+    assert abs(beam.axial_stress[-1, 0, 1, 0]) == pytest.approx(1e-9 * 0.01 / (np.pi * r**4 / 4.0), rel=1e-6)
+    assert beam.shear_stress[-1, 0, 1] == pytest.approx(2e-9 / 3.25e-6, rel=1e-6)
+    other = sized("circle", [0.02], material=SOFT, recovery_points=[[0.0, 0.0], [0.01, 0.0]])
+    unlike, _ = beam_of([ends[0], other])
+    unlike.add(femb.Load("tip", beam="b", torque=(1e-9, 0.0, 0.0)))
+    assert "stress_section" not in femb.static(unlike).beams["b"]
 
 
 def test_laminated_tube():
@@ -100,6 +167,12 @@ def test_laminated_tube():
         found = np.linalg.inv(beam.spanwise(model).compliance(s)[np.ix_([0, 3, 4, 5], [0, 3, 4, 5])])
         np.testing.assert_allclose(found, tube(s).stiffness(), rtol=1e-10, atol=1e-3)
         np.testing.assert_allclose(beam.spanwise(model).mass(s), tube(s).mass(), rtol=1e-12, atol=1e-15)
+    model.add(femb.Load("tip", beam="b", force=(0.0, 0.0, 1e-3)))
+    found = femb.static(model).beams["b"]
+    assert "stress_section" not in found  # as of a uniform laminated tube
+    x, w = np.polynomial.legendre.leggauss(8)
+    soft = 0.5 * w @ [np.linalg.inv(tube(s).stiffness())[0, 0] for s in 0.5 + 0.5 * x]
+    assert found.position[-1, -1, 2] - 1.0 == pytest.approx(1e-3 * soft, rel=1e-5)
 
 
 def test_frequencies_of_a_cone_are_those_of_many_pieces():
