@@ -20,6 +20,29 @@ from femb.system.system import System
 GRAZING = 1e-6
 # Part of a step beside the zero, for its rate; corrections of its instant beside the nominal one.
 NEAR, CORRECTIONS = 1e-4, 3
+# Of accelerations: a smaller change is rounding.
+SMOOTH = 1e-9
+
+
+def shifted(
+    pairs: Sequence[SystemPair], end: End, rates: tuple[Floats, Floats, Floats], shifts: Sequence[float]
+) -> tuple[Sequence[SystemPair], End]:
+    """Pairs and the end of a step where its instant has these derivatives; rates : of q, v and work there."""
+    more = np.array([shift - pair.shift for shift, pair in zip(shifts, pairs, strict=True)])
+    if not np.any(more):
+        return pairs, end
+    q, v, work = (np.outer(rate, more) for rate in rates)
+    pairs = [pair.later(shift) for shift, pair in zip(shifts, pairs, strict=True)]
+    return pairs, (end[0] + q, end[1] + v, end[2], end[3] + work.T, end[4])
+
+
+def together(before: SolvedStep) -> ReplayError | None:
+    """The problem of a corner of inputs that moves, and of updates at the same instant, after a step; None for none."""
+    system, t, (q, v, *_) = before.step.form.system, before.step.end, before.step.state1
+    a, other = before.a[2], system.acceleration(system.inputs_at(t, q, v), q, v)
+    if np.max(np.abs(a - other)) <= SMOOTH * np.max(np.abs(a)):
+        return None
+    return ReplayError(f"an input jumps with an update at t = {t:.6g} s, but apart from it beside the value")
 
 
 class AfterUpdates(NamedTuple):

@@ -17,7 +17,7 @@ from femb.recording.instants import step_instants
 from femb.recording.recording import Recording
 from femb.results.results import Results
 from femb.run.events import RunSummary
-from femb.run.jumps import ChangeBeside
+from femb.run.jumps import ChangeBeside, shifted, together
 from femb.run.start import started
 from femb.steppers.dense import HermiteStep
 from femb.steppers.radau import SolvedStep
@@ -64,12 +64,18 @@ class RunTangents:
             self._changes.setdefault(number, []).append(
                 ChangeBeside(each, steps[number - 1] if number else None, after.form.system, state)
             )
+        # numbers of the corners of inputs by that of the step after them
+        self._corners = {
+            number: k
+            for k, t in enumerate(system.breakpoints)
+            if 0 < (number := bisect_left(starts, t)) < len(steps) and starts[number] == t
+        }
         self._nominal: Results | None = None
 
     @property
     def jumps(self) -> bool:
-        """Whether updates of discrete states, whose instants may move, are on the way."""
-        return bool(self._changes)
+        """Whether updates of discrete states or corners of inputs, whose instants may move, are on the way."""
+        return bool(self._changes or self._corners)
 
     def nominal(self) -> Results:
         """The results of the run at these times."""
@@ -83,7 +89,9 @@ class RunTangents:
         first, second = map(self.system_of, models)
         pair = SystemPair(self.system, (first, second), places)
         some = self.steps[:: 1 + len(self.steps) // SAMPLES]
-        self._columns.append(Column(self, pair, pair.is_linear(*at_stages(some)) if all(places) else False))
+        self._columns.append(
+            Column(self, pair, all(places) and not np.any(pair.corners) and pair.is_linear(*at_stages(some)))
+        )
         return self._columns[-1]
 
     def system_of(self, model: Model) -> System:
@@ -99,7 +107,8 @@ class RunTangents:
         def jump(
             number: int, pairs: Sequence[SystemPair], end: End, steps: list[StepChanges]
         ) -> tuple[Sequence[SystemPair], End]:
-            for change in self._changes[number]:
+            pairs, end = self._shifted(number, pairs, end, waiting)
+            for change in self._changes.get(number, ()):
                 if number == 0 and change.change.form.system.discrete is self._begins_in:
                     begins[:] = [pair.discrete for pair in pairs]
                 found = []
@@ -116,13 +125,29 @@ class RunTangents:
             return pairs, end
 
         wanted = {*self.inside, *(k - 1 for k, each in self._changes.items() if each[0].change.zero is not None)}
-        jumps = {k: partial(jump, k) for k in self._changes}
+        jumps = {k: partial(jump, k) for k in {*self._changes, *self._corners}}
         found = self._tangent.along([each.pair for each in waiting], wanted, jumps)
         for j, column in enumerate(waiting):
             column.changes = {k: each[j] for k, each in found.items() if k in self.inside}
             column.begins = begins[j]
             for path, one in (summaries[j][0].arrays() if column.problem is None else {}).items():
                 column.arrays[path] = (one - summaries[j][1].arrays()[path]) / column.pair.distance
+
+    def _shifted(
+        self, number: int, pairs: Sequence[SystemPair], end: End, columns: Sequence["Column"]
+    ) -> tuple[Sequence[SystemPair], End]:
+        """Pairs and the end of the step before the one with this number, where a corner of inputs moves."""
+        if number == 0:
+            return pairs, end
+        before, corner = self.steps[number - 1], self._corners.get(number)
+        shifts = [0.0 if corner is None else float(pair.corners[corner]) for pair in pairs]
+        if number in self._changes and any(shifts):
+            # the state of the updates has a derivative where rates do not jump
+            problem = together(before)
+            for column, shift in zip(columns, shifts, strict=True):
+                column.problem = column.problem or (problem if shift else None)
+            shifts = [0.0] * len(pairs)
+        return shifted(pairs, end, before.rates, shifts)
 
     def moved(self, column: "Column", system: System, place: float) -> Results:
         """The results of the linear change of the motion, in the system there."""

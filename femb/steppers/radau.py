@@ -70,6 +70,13 @@ class SolvedStep:
     multipliers: Floats
     begins: bool
 
+    @property
+    def rates(self) -> tuple[Floats, Floats, Floats]:
+        """Of q, v and work at the end."""
+        q, v, _, _, power = self.step.state1
+        rates: Floats = self.step.form.rates(q[None], v[None])[0]
+        return rates, self.a[2], power() if callable(power) else power
+
 
 class Radau(RadauEquations):
     """Variable-step Radau IIA(5); see ``femb.steppers.contract`` for the meaning of its attributes.

@@ -35,6 +35,9 @@ SOLVED, CLOSED, MOST, MOST_CLOSING = 1e-8, 1e-12, 40, 5
 NUMBERS = 4_000_000
 
 
+# Part of a step after its start at which inputs have their values on the right.
+RIGHT = 1e-12
+
 # What a step has of its stages, as the equations take it.
 STAGES = "inputs", "q", "v", "a", "multipliers"
 End: TypeAlias = tuple[Floats, ...]
@@ -46,7 +49,7 @@ class StepChanges:
     """Derivatives of a step by one parameter.
 
     q, v, a, work (2, .) : of its ends. power (n_w,) : at its start. stages (3, n_v), powers (3, n_w) : accelerations
-    and powers at its stages. discrete : of the discrete states by name.
+    and powers at its stages. discrete : of the discrete states by name. shift : of its instants.
     """
 
     q: Floats
@@ -57,6 +60,7 @@ class StepChanges:
     stages: Floats
     powers: Floats
     discrete: dict[str, Floats]
+    shift: float
 
     def of(self, step: SolvedStep, system: System, part: float) -> HermiteStep:
         """The step moved by ``part`` of the parameter, in the system there."""
@@ -67,15 +71,17 @@ class StepChanges:
             for k, change in enumerate((self.q, self.v, self.a, self.work))
         )
         form.normalise(q)
-        power = base.state0[4]
-        start: Power = Radau.power_at(form, form.inputs_at(base.start, q[0], v[0]), q[0], v[0])
+        power, later = base.state0[4], part * self.shift
+        # where inputs may jump, after that
+        begin = base.start + later + (RIGHT * step.length if step.begins else 0.0)
+        start: Power = Radau.power_at(form, form.inputs_at(begin, q[0], v[0]), q[0], v[0])
         if not step.begins and not callable(power):
             start = power + part * self.power
         (inside, powers), (instants, accelerations) = base.stages, base.nodes or ((), ())
         known = np.array([*powers, base.state1[4]]) + part * self.powers
-        nodes = instants, np.array([a[0], *(np.array(accelerations[1:]) + part * self.stages)])
+        nodes = np.add(instants, later), np.array([a[0], *(np.array(accelerations[1:]) + part * self.stages)])
         ends = (q[0], v[0], a[0], work[0], start), (q[1], v[1], a[1], work[1], known[2])
-        return HermiteStep(form, base.start, base.end, *ends, (inside, known[:2]), nodes)
+        return HermiteStep(form, base.start + later, base.end + later, *ends, (inside, known[:2]), nodes)
 
 
 Jump: TypeAlias = Callable[[Sequence[SystemPair], End, list[StepChanges]], tuple[Sequence[SystemPair], End]]
@@ -244,7 +250,15 @@ class _Portion:
             a = np.stack([np.einsum("i,ijk", FROM_ZERO[0], self.V[k] - v[0]) / step.length, a[1]])
         return [
             StepChanges(
-                q[..., j], v[..., j], a[..., j], work[:, j], power[0, j], K[..., j], powers[:, j], pair.discrete
+                q[..., j],
+                v[..., j],
+                a[..., j],
+                work[:, j],
+                power[0, j],
+                K[..., j],
+                powers[:, j],
+                pair.discrete,
+                pair.shift,
             )
             for j, pair in enumerate(self.pairs)
         ]

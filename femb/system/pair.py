@@ -6,6 +6,7 @@ Batch by batch, and only of those whose terms differ: rounding is that of their 
 states are those of the nominal system.
 """
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from functools import cached_property
 
@@ -21,14 +22,20 @@ from femb.system.system import System
 
 # Difference of forward and backward derivatives of what is linear, relative to the largest.
 LINEAR = 1e-6
+# Distance from an instant where inputs are not smooth for their slope there, relative to the interval.
+BESIDE_CORNER = 1e-4
 BESIDE = "differ beside the value"
 
 
 class SystemPair:
     """The systems ``sides``, whose values of a parameter are those of the nominal one and ``places``.
 
+    shift : of the instants of the present steps. corners (b,) : of the instants where inputs are not smooth.
+
     Raises ModelError where their unknowns, items, instants or discrete states are not those of the nominal one.
     """
+
+    shift = 0.0
 
     def __init__(self, nominal: System, sides: tuple[System, System], places: tuple[float, float]) -> None:
         self.nominal, self.sides, self.places, self.distance = nominal, sides, places, places[0] - places[1]
@@ -36,6 +43,7 @@ class SystemPair:
         for side in self.sides:
             _check_alike(nominal, side)
         self.discrete = self.changes(first.discrete, second.discrete)
+        self.corners = (np.array(first.breakpoints) - np.array(second.breakpoints)) / self.distance
         self._rows_differ = not same_arguments(
             (first.constraint_set.data, first.constraint_set.fixed, first.constraint_set.index),
             (second.constraint_set.data, second.constraint_set.fixed, second.constraint_set.index),
@@ -66,7 +74,13 @@ class SystemPair:
             side.with_discrete(moved(discrete, changes, place))
             for side, place in zip(self.sides, self.places, strict=True)
         )
-        other.sides = first, second
+        other.sides, other.shift = (first, second), 0.0
+        return other
+
+    def later(self, shift: float) -> "SystemPair":
+        """The systems in steps whose instants have this derivative."""
+        other = shallow_copy(self)
+        other.shift = shift
         return other
 
     @cached_property
@@ -92,11 +106,35 @@ class SystemPair:
 
     def inputs(self, times: Sequence[float], u: Floats) -> list[Floats]:
         """The inputs (s, n_u) of both systems at times (s), of the nominal one u."""
-        systems = (self.nominal, *self.sides)
-        nominal, *sides = (np.empty(u.shape) for _ in systems)
-        for system, values in zip(systems, (nominal, *sides), strict=True):
-            system.inputs_along(times, system.q0, system.v0, values)
+        nominal, *sides = (
+            self._along(system, times, place * self.shift, u)
+            for system, place in zip((self.nominal, *self.sides), (0.0, *self.places), strict=True)
+        )
         return [u + self._given * (values - nominal) for values in sides]
+
+    def _along(self, system: System, times: Sequence[float], later: float, u: Floats) -> Floats:
+        """The inputs as u of a system, later by so much (s), each of the smooth interval of the nominal ones."""
+
+        def given(times: Sequence[float]) -> Floats:
+            values = np.empty((len(times), u.shape[1]))
+            system.inputs_along(times, system.q0, system.v0, values)
+            return values
+
+        corners = self.nominal.breakpoints
+        if not corners or not (later or np.any(self.corners)):
+            return given(times)
+        moved, own = [t + later for t in times], [-np.inf, *system.breakpoints, np.inf]
+        values = given(moved)
+        for k, t in enumerate(times):
+            first, last = own[(j := bisect_right(corners, t)) : j + 2]
+            if not first <= moved[k] < last:
+                # continued from inside
+                edge, length = (first, BESIDE_CORNER) if moved[k] < first else (np.nextafter(last, 0.0), -BESIDE_CORNER)
+                length *= min(last - first, edge)
+                near = given([edge, edge + length, edge + 2.0 * length])
+                slope = (4.0 * near[1] - 3.0 * near[0] - near[2]) / (2.0 * length)
+                values[k] = near[0] + (moved[k] - edge) * slope
+        return values
 
     def equations(self, inputs: list[Floats], q: Floats, v: Floats, a: Floats, multipliers: Floats) -> Floats:
         """(s, n) the partial derivative of ``MotionEquations.equations`` at s states."""
@@ -164,7 +202,9 @@ def _check_alike(nominal: System, other: System) -> None:
 
     if shape(nominal) != shape(other):
         raise ModelError(f"the unknowns of the model {BESIDE}")
-    if nominal.breakpoints != other.breakpoints:
+    if nominal.breakpoints != other.breakpoints and (
+        len(nominal.breakpoints) != len(other.breakpoints) or nominal.constraint_set.inputs
+    ):
         raise ModelError(f"the instants of inputs {BESIDE}")
     arrays = nominal.discrete, other.discrete
     if {name: array.shape for name, array in arrays[0].items()} != {k: array.shape for k, array in arrays[1].items()}:
