@@ -52,7 +52,10 @@ def of_crossover(loop: Opened, omega: float, margin: float) -> tuple[Combined, C
 
 
 def of_phase_crossover(loop: Opened, omega: float, gain: float) -> Combined:
-    """The derivative of a gain margin by the change of ln L; at zero frequency and at half the rate, which stay."""
+    """The derivative of a gain margin by the change of ln L, at the ends of all frequencies too, which stay.
+
+    gain : the factor; with the sign of minus that by which the gain may be divided.
+    """
     last = np.inf if loop.period is None else np.pi / loop.period
     s = slope(loop, omega) if 0.0 < omega < last * (1.0 - 1e-9) else complex(0.0)
 
@@ -65,7 +68,8 @@ def of_phase_crossover(loop: Opened, omega: float, gain: float) -> Combined:
 
 def ratio(loop: Opened, nominal: complex, omega: float) -> Complexes:
     """(1,) ln of L by the nominal one, at a frequency, rad/s."""
-    return np.array([np.log(loop.one(omega) / nominal)])
+    # of zero at infinity there is no change
+    return np.array([np.log(loop.one(omega) / nominal)]) if nominal else np.zeros(1, dtype=complex)
 
 
 def of_noise(A: Floats, B: Floats, C: Floats, dt: float | None, norm: float) -> Callable[..., float]:

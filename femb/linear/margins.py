@@ -75,6 +75,8 @@ class OpenedLoop:
 
     def one(self, omega: float) -> complex:
         """L at one frequency, rad/s; refined, since scales of B and C enlarge the rounding of the triangle of A."""
+        if omega == np.inf:
+            return complex(-self.D[0, 0])
         if self.count > 1 or not len(self._triangle):
             return complex(self(np.array([omega]))[0])
         point = 1j * omega if self.period is None else cmath.exp(1j * omega * self.period)
@@ -182,8 +184,8 @@ class Margins:
     crossovers (a,) rad/s : where |L| = 1. phase_margins (a,) degrees, in (-180, 180] : the phase of L there less -180.
     delay_margins (a,) s : the delays in the channel that lead each of them to -1.
 
-    phase_crossovers (b,) rad/s : where L is real and negative, from zero frequency on. gain_margins (b,) : 1/|L| there;
-    below one the gain may be smaller by this factor.
+    phase_crossovers (b,) rad/s : where L is real and negative, from zero frequency to half the rate of samples, or to
+    infinity. gain_margins (b,) : 1/|L| there; below one the gain may be smaller by this factor.
 
     distance, at : least |1 + L|, and its frequency, rad/s; the peak of the sensitivity is 1/distance.
     """
@@ -214,7 +216,7 @@ class Margins:
         rows += [(w, f"gain margin {gain:.6g}") for w, gain in pairs]
         rows.append((self.at, f"peak of the sensitivity {self.sensitivity:.6g}"))
         for w, text in sorted(rows):
-            near = nearest_mode(w) if w else None
+            near = nearest_mode(w) if 0.0 < w < np.inf else None
             name = f"; nearest mode {near.number}" if near else ""
             found.append(f"{w:12.6g} rad/s{w / (2.0 * np.pi):12.6g} Hz  {text}{name}")
         return found
@@ -242,6 +244,12 @@ class Margins:
         return float(np.max(below, initial=0.0)), float(np.min(above, initial=np.inf))
 
     @property
+    def gain_factor(self) -> float:
+        """The least factor, of one or more, by which the gain may be multiplied or divided."""
+        low, high = self.gain_margin
+        return min(high, 1.0 / low if low else np.inf)
+
+    @property
     def sensitivity(self) -> float:
         """The largest |1/(1 + L)|."""
         return 1.0 / self.distance if self.distance else np.inf
@@ -265,16 +273,21 @@ def margins_of(channel: str, loop: OpenedLoop | InjectedLoop) -> Margins:
     ordinate = values.imag.copy()
     if loop.period is not None:
         ordinate[-1] = ordinate[-2]  # at half the rate L is real: the rest is rounding
-    # L is real at zero frequency too, and infinite there with an integrator
-    ends = np.array([0.0]) if loop.period is None else np.array([0.0, omega[-1]])
-    turning = np.sort(np.concatenate([_roots(imaginary, omega, ordinate), ends]))
+    turning = np.sort(np.concatenate([_roots(imaginary, omega, ordinate), _ends(loop, omega)]))
     at_turning = _each(loop, turning)
     real = (at_turning.real < 0.0) & (np.abs(at_turning) < POLE) & (np.abs(at_turning) > NOTHING)
-    distance, at = min(_nearest(loop, omega, np.abs(1.0 + values)), (float(abs(1.0 + at_turning[0])), 0.0))
+    distance, at = _least(loop, omega, values, lambda L: abs(1.0 + L))
     turning, at_turning = turning[real], at_turning[real]
     return Margins(
         channel, omega, values, crossovers, phase, turning, 1.0 / np.abs(at_turning), distance, at
     )  # fmt: skip
+
+
+def _ends(loop: OpenedLoop | InjectedLoop, omega: Floats) -> Floats:
+    """The ends of all frequencies, rad/s, where L is real, or infinite with an integrator; omega (f,) : the grid."""
+    if loop.period is not None:
+        return np.array([0.0, omega[-1]])
+    return np.array([0.0, np.inf] if isinstance(loop, OpenedLoop) else [0.0])
 
 
 def _each(loop: OpenedLoop | InjectedLoop, omega: Floats) -> Complexes:
@@ -303,30 +316,27 @@ def disk_margin(loop: OpenedLoop | InjectedLoop, omega: Floats, values: Complexe
     Seiler, A. Packard, P. Gahinet, IEEE Control Systems 40 (2020).
     """
 
-    def distance(w: float) -> float:
-        L = loop.one(w)
-        return 2.0 * abs((1.0 + L) / (1.0 - L)) if np.isfinite(L) and L != 1.0 else 2.0 if L != 1.0 else np.inf
+    def distance(L: complex) -> float:
+        return 2.0 if not cmath.isfinite(L) else np.inf if L == 1.0 else 2.0 * abs((1.0 + L) / (1.0 - L))
 
-    with np.errstate(divide="ignore", invalid="ignore"):
-        distances = 2.0 * np.abs((1.0 + values) / (1.0 - values))
-    distances = np.where(np.isfinite(values), np.where(values == 1.0, np.inf, distances), 2.0)
-    return _least(distance, omega, distances)
+    return _least(loop, omega, values, distance)
 
 
-def _nearest(loop: OpenedLoop | InjectedLoop, omega: Floats, distance: Floats) -> tuple[float, float]:
-    """The least |1 + L|, and its frequency, rad/s; distance (f,) : that at omega (f,)."""
-    return _least(lambda w: abs(1.0 + loop.one(w)), omega, distance)
-
-
-def _least(function: Callable[[float], float], omega: Floats, values: Floats) -> tuple[float, float]:
-    """The least value of a function of the frequency, and where it is; values (f,) : that at omega (f,), rad/s."""
+def _least(
+    loop: OpenedLoop | InjectedLoop, omega: Floats, values: Complexes, of: Callable[[complex], float]
+) -> tuple[float, float]:
+    """The least of a function of L over all frequencies, and where it is; values (f,) : L at omega (f,), rad/s."""
     from scipy.optimize import minimize_scalar
 
-    inner = np.flatnonzero((values[1:-1] <= values[:-2]) & (values[1:-1] <= values[2:])) + 1
-    found = [(float(values[k]), float(omega[k])) for k in (0, len(omega) - 1)]
-    for k in inner[np.argsort(values[inner])[:MINIMA]]:
+    ends = _ends(loop, omega)
+    found = [(of(L), w) for L, w in zip(_each(loop, ends).tolist(), ends.tolist(), strict=True)]
+    sizes = np.array([of(L) for L in values.tolist()])
+    found += [(float(sizes[k]), float(omega[k])) for k in (0, len(omega) - 1)]
+    inner = np.flatnonzero((sizes[1:-1] <= sizes[:-2]) & (sizes[1:-1] <= sizes[2:])) + 1
+    for k in inner[np.argsort(sizes[inner])[:MINIMA]]:
         best = minimize_scalar(
-            function, bounds=(omega[k - 1], omega[k + 1]), method="bounded", options={"xatol": 1e-10 * omega[k]}
-        )
+            lambda w: of(loop.one(w)), bounds=(omega[k - 1], omega[k + 1]), method="bounded",
+            options={"xatol": 1e-10 * omega[k]},
+        )  # fmt: skip
         found.append((float(best.fun), float(best.x)))
     return min(found)

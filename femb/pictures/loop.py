@@ -116,9 +116,11 @@ class _Curve:
             k = int(np.argmin(np.abs(opened.phase_margins)))
             self.of_phase = float(opened.crossovers[k]), float(opened.phase_margins[k])
         for side in (opened.gain_margins < 1.0, opened.gain_margins >= 1.0):
-            if np.any(chosen := side & (opened.phase_crossovers > 0.0)):
-                k = int(np.argmin(np.where(chosen, np.abs(np.log(opened.gain_margins)), np.inf)))
-                self.of_gain.append((float(opened.phase_crossovers[k]), float(opened.gain_margins[k])))
+            if np.any(side):
+                k = int(np.argmin(np.where(side, np.abs(np.log(opened.gain_margins)), np.inf)))
+                # at zero frequency or infinity the mark is at the end of the curve
+                at = np.clip(opened.phase_crossovers[k], self.omega[0], self.omega[-1])
+                self.of_gain.append((float(at), float(opened.gain_margins[k])))
 
     @property
     def label(self) -> str:

@@ -217,12 +217,15 @@ class Sweep:
         for name, values in self.outputs.items():
             known = values[np.isfinite(values)]
             if not known.size:
-                lines.append(f"{self.label(name):{width}}{'no value':>13}")
+                none = "infinite" if np.isinf(values).any() else "no value"
+                lines.append(f"{self.label(name):{width}}{none:>13}")
                 continue
             deviation = float(np.std(known, ddof=1)) if known.size > 1 else 0.0
             numbers = (np.min(known), np.median(known), np.mean(known), deviation, np.max(known))
-            missing = int(np.sum(~np.isfinite(values) & ~self.failed))
-            note = f"   {numbered(missing, 'run')} without a value" if missing else ""
+            missing = {"infinite": np.isinf(values), "without a value": np.isnan(values) & ~self.failed}
+            note = "".join(
+                f"   {numbered(int(n), 'run')} {word}" for word, each in missing.items() if (n := each.sum())
+            )
             lines.append(f"{self.label(name):{width}}" + "".join(f"{number:13.6g}" for number in numbers) + note)
         lines += ["", *judged] if (judged := self.judged()) else []
         if bad.size:

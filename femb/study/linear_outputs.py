@@ -140,17 +140,19 @@ class PhaseMargin(LoopOutput):
 
 
 class GainMargin(LoopOutput):
-    """The least factor above one by which the gain may grow."""
+    """The least factor, of one or more, by which the gain may be multiplied or divided."""
 
     kind: ClassVar[str] = "gain_margin"
 
     def of_channel(self, opened: Opened, margins: Margins) -> float:
-        return margins.gain_margin[1]
+        return margins.gain_factor
 
     def at(self, opened: Opened, margins: Margins) -> tuple[float, Combined]:
-        gain = margins.gain_margin[1]
+        low, high = margins.gain_margin
+        gain = low if high * low > 1.0 else high
         omega = float(margins.phase_crossovers[int(np.argmin(np.abs(margins.gain_margins - gain)))])
-        return omega, of_phase_crossover(opened, omega, gain)
+        # of a quotient the sign is the other one
+        return omega, of_phase_crossover(opened, omega, high if gain == high else -1.0 / low)
 
 
 class DelayMargin(LoopOutput):

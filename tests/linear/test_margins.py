@@ -7,7 +7,7 @@ import pytest
 
 import femb
 from femb import LinearLaw, StateSpace
-from femb.linear.margins import OpenedLoop
+from femb.linear.margins import OpenedLoop, disk_margin, margins_of
 from femb.linear.norms import peak_gain
 from femb.linear.sampled_motion import Fundamental, fundamental
 
@@ -87,6 +87,43 @@ def test_the_least_distance_may_be_at_zero_frequency():
     (margins,) = loop.margins()
     assert (margins.distance, margins.at) == (pytest.approx(0.1, rel=1e-9), 0.0)
     assert "0 rad/s           0 Hz  peak of the sensitivity 10" in loop.table()
+
+
+@pytest.mark.parametrize("period", [None, 0.02])
+def test_disk_margins_and_gains_that_fall_count_zero_frequency(period):
+    """L(0) = -1.1: the gain may be divided by 1.1, and 2 |(1 + L)/(1 - L)| is 0.2/2.1."""
+    loop = femb.loop(pendulum(), [law(period, gain=1.1 * MGL / KP)])
+    (margins,) = loop.margins()
+    assert margins.gain_factor == pytest.approx(1.1, rel=1e-12)
+    disk = disk_margin(loop.opened("torque"), margins.frequencies, margins.values)
+    assert disk == (pytest.approx(0.2 / 2.1, rel=1e-11), 0.0)
+
+
+def test_disk_margins_count_half_the_rate():
+    """The gain is five per cent below the one with which a pole is at z = -1."""
+    T = 0.02
+    (full,) = femb.loop(pendulum(), [law(T)]).margins()
+    loop = femb.loop(pendulum(), [law(T, gain=0.95 * full.gain_margin[1])])
+    (margins,) = loop.margins()
+    assert margins.gain_factor == pytest.approx(1.0 / 0.95, rel=1e-9)
+    found = disk_margin(loop.opened("torque"), margins.frequencies, margins.values)
+    assert found == (pytest.approx(0.1 / 1.95, rel=1e-9), pytest.approx(np.pi / T))
+
+
+def test_what_passes_directly_has_its_margins_at_infinity():
+    """L = -0.8 + 0.3/(s + 1) closes to (s + 2.5)/(5 (s + 1)) of 1 + L: with a gain above 1.25 its zero is positive."""
+    loop = OpenedLoop(-np.eye(1), np.eye(1), np.array([[-0.3]]), np.array([[0.8]]), None)
+    margins = margins_of("u", loop)
+    assert margins.gain_factor == margins.gain_margin[1] == pytest.approx(1.25, rel=1e-12)
+    assert (margins.sensitivity, margins.at) == (pytest.approx(5.0, rel=1e-12), np.inf)
+    assert disk_margin(loop, margins.frequencies, margins.values)[0] == pytest.approx(0.4 / 1.8, rel=1e-12)
+
+
+def test_the_sensitivity_of_a_loop_that_only_damps_is_one():
+    """Of L = 2/(s + 1) |1 + L| falls to one, at infinity."""
+    plant = StateSpace([[-1.0]], [[1.0]], [[1.0]], [[0.0]], ("x",), ("u",), ("y",))
+    (margins,) = femb.loop(plant, [LinearLaw("damper", [], [], [], [[-2.0]], inputs=("y",), outputs=("u",))]).margins()
+    assert (margins.sensitivity, margins.at) == (1.0, np.inf)
 
 
 def test_the_gain_margin_at_half_the_rate_is_that_of_the_sampled_plant():

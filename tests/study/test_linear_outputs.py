@@ -50,6 +50,59 @@ def test_margins_are_those_of_python_control(case):
     assert units["delay_margin"] == "s"
 
 
+PENDULUM = """
+gravity = [0.0, -1.0, 0.0]
+[bodies.hub]
+mass = 10.0
+inertia = [10.0, 12.0, 13.1]
+[joints.pivot]
+first = { body = "ground", axis = [0, 0, 1] }
+second = { body = "hub", at = [0, -0.3, 0], axis = [0, 0, 1] }
+[loads.motor]
+kind = "motor"
+joint = "pivot"
+force = 0
+[controllers.pd]
+kind = "pd"
+input = "joints.pivot.angle"
+rate = "joints.pivot.angle rate"
+proportional = 4.7
+derivative = 14.0
+outputs = ["loads.motor.force"]
+[parameters.gravity]
+entry = "gravity.1"
+range = [-1.5, -0.5]
+[run]
+duration = 5.0
+"""
+
+
+def test_a_gain_that_falls_counts_as_one_that_grows(tmp_path):
+    """A pendulum upside down, which no growing gain upsets: of m g l = 3 N m there are left 4.7."""
+    (path := tmp_path / "pendulum.toml").write_text(PENDULUM)
+    of = {"gain": {"kind": "gain_margin"}, "disk": {"kind": "disk_margin"}}
+    found = femb.sensitivities(path, of)
+    assert found.values == pytest.approx([4.7 / 3.0, 2.0 * 1.7 / 7.7], rel=1e-9)
+    # by the gravity, which is negative: m l times 4.7/(m g l)^2, and of (4.7 - m g l)/(4.7 + m g l)
+    wanted = [3.0 * 4.7 / 9.0, 3.0 * 4.0 * 4.7 / 7.7**2]
+    np.testing.assert_allclose(found.derivatives[:, 0], wanted, rtol=1e-6)
+    case = femb.worst(path)
+    gain, disk = (case[word, "loads.motor.force"] for word in ("gain_margin", "disk_margin"))
+    assert (gain.nominal, gain.found) == (pytest.approx(4.7 / 3.0, rel=1e-9), pytest.approx(4.7 / 4.5, rel=1e-9))
+    assert disk.found == pytest.approx(1.0 / 23.0, rel=1e-9)
+    assert gain.parameters == disk.parameters == {"gravity": -1.5}
+    values = [-1.5, -4.7 / 3.6 - 1e-3, -4.7 / 3.6 + 1e-3, -0.5]
+    study = Study(path, {"g": {"key": "gravity.1", "values": values}}, of, constraints={"gain": {"least": 1.2}})
+    table = femb.sweep(study)
+    assert table.feasible.tolist() == [False, False, True, True]
+
+
+def test_a_number_that_is_infinite_in_all_runs_is_not_without_a_value(tmp_path):
+    (path := tmp_path / "hanging.toml").write_text(PENDULUM.replace("at = [0, -0.3, 0]", "at = [0, 0.3, 0]"))
+    study = Study(path, {"g": {"key": "gravity.1", "values": [-1.5, -1.0]}}, {"gain": {"kind": "gain_margin"}})
+    assert femb.sweep(study).summary().splitlines()[-1].split() == ["gain", "infinite"]
+
+
 def test_a_loop_that_is_not_stable_has_numbers(case):
     found, _ = numbers(case, LOOPS, "controllers.pd.D", [[[0.0, 435.4]], [[0.0, -435.4]]])
     for word in ("phase_margin", "gain_margin", "delay_margin", "disk_margin"):
