@@ -435,7 +435,13 @@ def _span(text: str) -> list[float]:
 
 
 @of_case("shake.npz")
-@click.option("--axis", default="z", metavar="AXIS", show_default=True, help="x, y, z, or rx, ry, rz of a rotation.")
+@click.option(
+    "--axis",
+    default="z",
+    metavar="AXIS",
+    show_default=True,
+    help="x, y, z, inertial, or rx, ry, rz, a turn about the body's own.",
+)
 @click.option("--psd", metavar="FILE", help="A random shake: CSV of frequency in Hz and (m/s2)2/Hz or (rad/s2)2/Hz.")
 @click.option(
     "--sine",

@@ -219,7 +219,8 @@ def shake(
 
     Parameters:
         model: whose base it is, a case, or the path of its file.
-        axis: "x", "y", "z" of the acceleration, or "rx", "ry", "rz" of the angular acceleration.
+        axis: "x", "y", "z" of the acceleration, along inertial axes, or "rx", "ry", "rz" of the angular acceleration,
+            about the own axes of a held body through its origin, which differ where it is turned at the start.
         outputs: names, as in ``femb.linear_model``; accelerations are those of the whole motion, displacements relative
             to the base.
         density: of a random shake, a Density or frequencies (Hz) and values ((m/s2)2/Hz, or (rad/s2)2/Hz).

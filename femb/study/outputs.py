@@ -233,7 +233,9 @@ class ModeOutput(StudyOutput):
         def numbers(other: Analyses) -> Complexes:
             # by elements little cancels
             try:
-                return np.asarray(sum(each[:, :-1].sum(axis=0) for each in of_elements(other)))
+                return np.asarray(
+                    sum((each[:, :-1].sum(axis=0) for each in of_elements(other)), np.zeros(form.scale.size))
+                )
             except ModelError:
                 return form.numbers(other.small_motions(*of))
 

@@ -145,8 +145,10 @@ class Modes(Tabled):
         """Lines on first-order states that the modes hold, and on forces that they do not have."""
         lines = [f"left out: {what}" for what in self.motion.motion.left_out]
         if self.left_out:
-            what = f"{', '.join(self.left_out)}: held, without gyroscopic moments of wheels, which damped modes have"
-            lines.append(f"left out: {what} (--damped, damped=True)")
+            what = (
+                "held; wheels are locked, without gyroscopic moments, and free in damped modes (--damped, damped=True)"
+            )
+            lines.append(f"left out: {', '.join(self.left_out)}: {what}")
         if self.whirl is not None and not all(self.whirl.seen):
             lines.append(
                 "from ground Hz: - of shapes whose nodal diameters are not known: only shells have them, by rings"

@@ -29,6 +29,52 @@ def case(tmp_path_factory):
     return path
 
 
+def test_parameters_that_change_no_matrix_have_derivatives_of_zero(tmp_path):
+    """Gravity, the time of a load, and a section that nothing uses, beside a stiffness: f/(2 k) of an undamped one."""
+    (tmp_path / "case.toml").write_text("""
+gravity = [0, 0, -1.5]
+
+[sections.spare]
+shape = { circle = 0.01 }
+material = "aluminium 6061-T6"
+density = 2700
+
+[bodies.a]
+mass = 2
+inertia = [1, 1, 1]
+
+[joints.r]
+kind = "revolute"
+first = { body = "ground", axis = [0, 0, 1] }
+second = { body = "a" }
+
+[springs.s]
+kind = "joint"
+joint = "r"
+stiffness = 5
+damping = 0.3
+
+[loads.l]
+body = "a"
+force = [0, 1, 0]
+profile = { shape = "versine", duration = 0.5 }
+""")
+    outputs = [
+        "natural_frequency",
+        "natural_frequency start=equilibrium",
+        "damping_ratio",
+        "mass",
+        "inertia component=xx",
+    ]
+    outputs.append("final of=joints.r.torque.x analysis=static")
+    still = ["gravity.2", "loads.l.profile.duration", "sections.spare.density"]
+    found = sensitivities(tmp_path / "case.toml", outputs, [*still, "springs.s.stiffness"])
+    np.testing.assert_array_equal(found.derivatives[:, :3], 0.0)
+    np.testing.assert_array_equal(found.errors[:, :3], 0.0)
+    f, zeta = np.sqrt(5.0) / (2.0 * np.pi), 0.15 / np.sqrt(5.0)
+    np.testing.assert_allclose(found.derivatives[[0, 2], 3], [f / 10.0, -zeta / 10.0], rtol=1e-8)
+
+
 def test_modes_of_two_panels(case):
     found = sensitivities(case, MODES)
     factor = np.array([2.0 * np.pi, 2.0 * np.pi, 1.0, 1.0])

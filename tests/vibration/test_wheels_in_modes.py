@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 from models import hub, of_parts, refuses, slender
+from scipy.linalg import eigh
 from shared_runs import said
 
 import femb
+from femb.handover import CraigBampton, hybrid_coordinates
 from femb.linear.linearise import plant_of
 
 Z = (0.0, 0.0, 1.0)
@@ -91,10 +93,35 @@ def test_a_wheel_on_soft_bearings_whirls():
     assert np.abs(found.damping).max() < 1e-12
 
 
+def test_wheels_at_rest_are_locked_in_undamped_modes_and_free_in_damped_ones():
+    """Locked, the body has all of J; free, J - J_s g g^T, as a body without the wheel: by modes and by reduced
+    matrices."""
+    g, J = np.array([1.0, 1.0, 0.0]) / np.sqrt(2.0), np.diag([1.0, 1.2, 1.5])
+
+    def of(inertia, *wheels):
+        root = femb.Attachment("hub", at=(0.1, 0.0, 0.0), direction=(1.0, 0.0, 0.0))
+        beam = femb.Beam("boom", slender(), length=1.0, elements=3, start=root)
+        return of_parts(hub(inertia=inertia), beam, *wheels)
+
+    wheel = femb.ReactionWheel("w", "hub", axis=tuple(g), spin_inertia=0.4)
+    model = of(J, wheel)
+    free, locked = femb.modes(model, 5, damped=True), femb.modes(model, 5)
+    np.testing.assert_allclose(free.frequencies, femb.modes(of(J - 0.4 * np.outer(g, g)), 5).frequencies, rtol=1e-9)
+    np.testing.assert_allclose(locked.frequencies, femb.modes(of(J), 5).frequencies, rtol=1e-12)
+    assert np.max(free.frequencies / locked.frequencies) > 1.001
+    whole = CraigBampton.of(hybrid_coordinates(model, held="hub"))
+    off = np.zeros_like(whole.mass)
+    off[3:6, 3:6] = 0.4 * np.outer(g, g)
+    for mass, wanted in ((whole.mass, locked), (whole.mass - off, free)):
+        found = np.sqrt(eigh(whole.stiffness, mass, eigvals_only=True)[6:11]) / (2.0 * np.pi)
+        np.testing.assert_allclose(found, wanted.frequencies, rtol=1e-7)
+    assert "left out: w.speed: held; wheels are locked" in locked.table()
+
+
 def test_undamped_modes_say_what_they_leave_out(tmp_path):
     found = femb.modes(boomed(), 2)
     assert found.left_out == ("a.speed", "b.speed", "tip.speed")
-    line = "left out: a.speed, b.speed, tip.speed: held, without gyroscopic moments of wheels, which damped modes have"
+    line = "left out: a.speed, b.speed, tip.speed: held; wheels are locked, without gyroscopic moments, and free"
     assert line in found.table()
     assert line in found._repr_html_()
     assert femb.modes(boomed(), 2, damped=True).left_out == ()
