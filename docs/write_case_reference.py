@@ -45,8 +45,9 @@ its default, of several words the first.
 
 - A key with a unit or a default alone is a number; a boolean without a default is `false`. A vector has three numbers,
   a matrix 3 x 3.
-- Units are SI and radians; a text with a unit such as `"10 mm"` is read too. Of two units the first applies to angles,
-  the other to strokes. "value" is the unit of a profile: none for a factor, rad or m for a motion. "own": see the text.
+- Units are SI and radians; a text with a unit such as `"10 mm"` or `"0.05 deg/sqrt(h)"` is read too. Of two units the
+  first applies to angles, the other to strokes. "value" is the unit of a profile: none for a factor, rad or m for a
+  motion. "own": see the text.
 - Axes are inertial unless the text names others. Directions may have any length. Paths are relative to the folder of
   the case file. In Python some keys take functions too: see the docstrings.
 - Keys shared by the kinds of a table stand first. A kind has all of them unless it lists its own.

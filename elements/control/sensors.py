@@ -13,7 +13,7 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.options import TOLERANCES
-from femb.base.types import NOT_NEGATIVE, OWN_UNITS, POSITIVE, Floats, Ints, OneOf, Quaternion, Unit, UnitVector, Vector
+from femb.base.types import NOT_NEGATIVE, POSITIVE, Floats, Ints, OneOf, Quaternion, Unit, UnitVector, Vector
 from femb.elements.control.linear_law import LinearLaw
 from femb.elements.control.reference import Gravity, gravity_of, orbit_of
 from femb.elements.control.sensor import NO_AXES, Sample, Sensor, Sizes
@@ -201,10 +201,10 @@ class Gyro(PlacedSensor):
     unit: ClassVar[str] = "rad/s"
 
     name: str
-    angle_random_walk: Annotated[float, OWN_UNITS, NOT_NEGATIVE] = 0.0
-    """N, rad/s^0.5"""
-    rate_random_walk: Annotated[float, OWN_UNITS, NOT_NEGATIVE] = 0.0
-    """K, rad/s^1.5"""
+    angle_random_walk: Annotated[float, Unit("rad/s^0.5"), NOT_NEGATIVE] = 0.0
+    """N, in data sheets deg/√h"""
+    rate_random_walk: Annotated[float, Unit("rad/s^1.5"), NOT_NEGATIVE] = 0.0
+    """K"""
     bias: Annotated[Sizes, Unit("rad/s")] = 0.0
     """at the start; it walks by K"""
     correlation_time: Annotated[float | None, Unit("s"), POSITIVE] = None

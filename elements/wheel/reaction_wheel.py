@@ -12,7 +12,7 @@ from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.meanings import Description
 from femb.base.quantity import Group, Quantity
-from femb.base.types import NOT_NEGATIVE, OWN_UNITS, POSITIVE, Floats, Unit, UnitVector, Vector
+from femb.base.types import NOT_NEGATIVE, POSITIVE, Floats, Unit, UnitVector, Vector
 from femb.base.values import shown
 from femb.elements.body.body import RigidBody
 from femb.elements.item import Item, ItemStates, is_set
@@ -191,8 +191,8 @@ class ReactionWheel(Hosted, Item):
     """of such a rotor, across the axis about its centre"""
     harmonics: list[WheelHarmonic] | None = None
     """disturbances at multiples of the speed"""
-    motor_constant: Annotated[float | None, OWN_UNITS, POSITIVE] = None
-    """N m/W^0.5, torque by the root of the power lost in the winding; without it none is lost"""
+    motor_constant: Annotated[float | None, Unit("N m/W^0.5"), POSITIVE] = None
+    """torque by the root of the power lost in the winding; without it none is lost"""
     idle_power: Annotated[float, Unit("W"), NOT_NEGATIVE] = 0.0
     """of the electronics at any speed"""
     regenerative: bool = True

@@ -60,7 +60,7 @@ CBEAM    as CBAR; SA and SB warp            | EID PID=EID GA GB X1 X2 X3 OFFT=GG
    W3A:L=0 W1B:L=0 W2B:L=0 W3B:L=0 / SA=0 SB=0
 BAROR    defaults of CBAR                   | - PID - - X1 X2 X3 OFFT
 BEAMOR   defaults of CBEAM                  | - PID - - X1 X2 X3 OFFT
-PBAR     bars                               | PID MID A:L2=0 I1:L4=0 I2:L4=0 J:L4=0 NSM:M/L=0 - / C1 C2 D1 D2 E1 E2
+PBAR     bars; K1 and K2 without I12 alone  | PID MID A:L2=0 I1:L4=0 I2:L4=0 J:L4=0 NSM:M/L=0 - / C1 C2 D1 D2 E1 E2
    F1 F2 / K1=0 K2=0 I12:L4=0
 PBARL    all shapes but TUBE2 and HAT1      | PID MID GROUP TYPE - - - - / D:L...
 PBEAM    stations and taper                 | PID MID A:L2 I1:L4 I2:L4 I12:L4=0 J:L4=0 NSM:M/L=0 / REST...

@@ -156,11 +156,11 @@ def choices(hint: Any) -> tuple[Any, ...]:
 # A number and the beginning of a unit.
 WITH_UNIT = r"^\s*[-+]?[0-9.]+([eE][-+]?[0-9]+)?(\s*[^\s0-9.,]|\s+1\s*/)"
 NUMBER = re.compile(r"\s*([-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?)(.*)", re.DOTALL)
-# A sign, a bracket, the number 1, or the name of a unit and its power: m, m2, m^2, m**-2, m².
+# A sign, a bracket, a root, the number 1, or the name of a unit and its power: m, m2, m^2, m**-2, m², h^0.5, √h.
 PART = re.compile(
-    r"\s*(?:(?P<sign>[*·⋅/()])"
+    r"\s*(?:(?P<sign>[*·⋅/()√])"
     r"|(?:(?P<one>1)|(?P<name>%|°?[^\W\d¹²³⁴-⁹](?:\w*[^\W\d¹²³⁴-⁹])?|°)"
-    r"(?:(?P<power>(?:\^|\*\*)[-+]?\d|-?\d)|(?P<raised>⁻?[¹²³⁴-⁹]))?)(?![\w.^]))"
+    r"(?:(?P<power>(?:\^|\*\*)[-+]?\d(?:\.5)?|-?\d)|(?P<raised>⁻?[¹²³⁴-⁹]))?)(?![\w.^]))"
 )
 RAISED = str.maketrans("⁻¹²³⁴⁵⁶⁷⁸⁹", "-123456789")
 # Spellings of many that pint does not read, or reads as another unit.
@@ -173,7 +173,7 @@ ANGLES = {
     **dict.fromkeys(("steradian", "square_degree"), 2),
 }
 # Units of which radians cannot be left out: it would not be known whether radians or turns are meant.
-ANGULAR = ("rad", "rad/s", "Hz")
+ANGULAR = ("rad", "rad/s", "Hz", "rad/s^0.5", "rad/s^1.5")
 VALUE = "value"  # in the unit of a profile's field: the unit of the values of the profile
 
 Units = tuple[str, ...]
@@ -202,7 +202,7 @@ class UnitValue:
     factor: float
     powers: Mapping[str, float]
 
-    def times(self, other: "UnitValue", power: int = 1) -> "UnitValue":
+    def times(self, other: "UnitValue", power: float = 1) -> "UnitValue":
         """The product with a power of another one. Raises ModelError beyond the range of numbers."""
         words = {*self.powers, *other.powers}
         sums = {word: self.powers.get(word, 0) + power * other.powers.get(word, 0) for word in words}
@@ -407,7 +407,7 @@ class _Parts:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.left = list(self._parts(re.sub(r"\bper\b", "/", text.rstrip())))
+        self.left = list(self._parts(re.sub(r"\bsqrt\b", "√", re.sub(r"\bper\b", "/", text.rstrip()))))
 
     def _parts(self, text: str) -> Iterator[re.Match[str]]:
         at = 0
@@ -439,8 +439,10 @@ class _Parts:
     def factor(self) -> UnitValue:
         """A unit with its power, the number 1, or a product in brackets."""
         part = self.left.pop(0) if self.left else None
-        if part is None or part["sign"] not in (None, "("):
+        if part is None or part["sign"] not in (None, "(", "√"):
             raise self.unread()
+        if part["sign"] == "√":
+            return NUMBER_ONE.times(self.factor(), 0.5)
         if part["sign"]:
             result = self.product()
             if not self.left or self.left.pop(0)["sign"] != ")":
@@ -448,7 +450,8 @@ class _Parts:
             return result
         if part["one"]:
             return NUMBER_ONE
-        power = int((part["power"] or "1").lstrip("^*") if part["raised"] is None else part["raised"].translate(RAISED))
+        given = (part["power"] or "1").lstrip("^*") if part["raised"] is None else part["raised"].translate(RAISED)
+        power = float(given) if "." in given else int(given)
         return NUMBER_ONE.times(named(part["name"]), power)
 
 

@@ -24,6 +24,7 @@ from femb.fem.bulk_connectors import connectors_of, edges_of
 from femb.fem.bulk_curved_shells import curved_shells_of
 from femb.fem.bulk_matrices import matrices_of
 from femb.fem.bulk_panels import panels_of
+from femb.fem.bulk_sections import unused_factors
 from femb.fem.bulk_shells import Shells, shells_of, stress_work
 from femb.fem.bulk_springs import springs_of
 from femb.fem.bulk_stresses import stress_rows
@@ -80,6 +81,9 @@ def read_structure(path: str | Path, unit: float | str | Units = 1.0, logical: L
         if moved := [number for section in sections for number in moved_grids(section)]:
             given = ", ".join(map(str, dict.fromkeys(moved[:5]))) + (", ..." if len(moved) > 5 else "")
             warnings.warn(f"{path}: SPC of {given}: D of an enforced displacement is left out: {DRIVEN}", FembWarning)
+        bars = [f"{card}" for each in sections for card in each.all("PBAR") if unused_factors(card)]
+        if bars:
+            warnings.warn(f"{path}: {', '.join(bars)}: K1 and K2 are ignored, since I12 is not 0", FembWarning)
         if others := {what: names for what, names in said.items() if what not in UNSAID}:
             words = "; ".join(f"{', '.join(names)} ({what})" for what, names in others.items())
             warnings.warn(f"{path}: left out: {words}", FembWarning)

@@ -57,8 +57,7 @@ def stations_of(data: BulkData, card: Card) -> Stations:
         found = [(0.0, _shaped(card))]
     elif card.name == "PBAR":
         product = card.number("I12")
-        # by the guide, with I12 the factors are ignored
-        factors = (0.0, 0.0) if product else (card.number("K1"), card.number("K2"))
+        factors = (0.0, 0.0) if unused_factors(card) else (card.number("K1"), card.number("K2"))
         A, first, second = (card.number(key) for key in ("A", "I1", "I2"))
         found = [(0.0, BarSection(A, first, second, product, card.number("J"), factors, card.number("NSM")))]
     elif card.name == "PBCOMP":
@@ -139,6 +138,11 @@ def _of_areas(data: BulkData, card: Card, E: float) -> BarSection:
     middles = [(card.number(f"{key}1"), card.number(f"{key}2")) for key in "MN"]
     (first, product), (_, second) = moments
     return BarSection(A, first, second, product, J, factors, extra, centre=middles[0], neutral=middles[1])
+
+
+def unused_factors(card: Card) -> bool:
+    """Whether a PBAR has shear factors, K1 or K2, that its I12 switches off, as the guide and MYSTRAN have it."""
+    return bool(card.number("I12") and (card.number("K1") or card.number("K2")))
 
 
 def _tapered(card: Card) -> Stations:

@@ -97,7 +97,11 @@ def at_node(group: Group, word: str, array: Floats, node: int) -> Floats | None:
 
 def unit_of(group: Group, word: str) -> str:
     """The unit of a quantity, "" where it is unknown or differs between items."""
-    unit = group.columns_of(word)[0]
+    return one_unit(group.columns_of(word)[0])
+
+
+def one_unit(unit: str) -> str:
+    """The unit of a declaration, "" where it is of several, or of none."""
     return "" if " or " in unit or ", " in unit or unit in ("-", "own") else unit
 
 

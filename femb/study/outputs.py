@@ -144,6 +144,11 @@ class StudyOutput(Description):
         """Whether values tell that a loop is not stable."""
         return np.zeros(len(values), bool)
 
+    @property
+    def known_unit(self) -> str:
+        """Its unit where its kind and its quantity have one alone, else ""."""
+        return self.of_unit
+
     def unit(self, analyses: Analyses) -> str:
         """Its unit, "" where it is unknown. Raises ResultError where the results do not have the quantity."""
         return self.of_unit

@@ -8,9 +8,11 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError, ResultError
+from femb.base.quantity import Group
 from femb.base.types import NOT_NEGATIVE, POSITIVE, Floats, OneOf, Unit
 from femb.elements.beam.results import BeamResults
-from femb.results.names import STRESSES, named
+from femb.results.groups import groups
+from femb.results.names import STRESSES, named, one_unit
 from femb.results.pointing import MEASURES, PERCENT, pointing
 from femb.results.results import Results
 from femb.run.static import StaticResults
@@ -102,6 +104,15 @@ class Statistic(StudyOutput):
     def place(self, x: Floats) -> int | None:
         """The value of a history from which the number follows to first order; None for all."""
         return None
+
+    @property
+    def known_unit(self) -> str:
+        if self.own_unit is not None:
+            return self.own_unit
+        table, *words = self.of.split(".")
+        known = groups().get(table, Group).quantities()
+        units = {known[word].unit for word in words[1:] if word in known}
+        return one_unit(units.pop()) if len(units) == 1 else ""
 
     def unit(self, analyses: Analyses) -> str:
         of_quantity = self._history(analyses).unit

@@ -12,13 +12,13 @@ from femb.base.errors import FembWarning, ModelError, Problem
 from femb.base.html import Brief
 from femb.base.meanings import Description
 from femb.base.options import AUTO, Run
-from femb.base.types import OneOf, SeveralForms
+from femb.base.types import OneOf, SeveralForms, Unit
 from femb.base.values import shown
 from femb.case import ALLOW_CODE
 from femb.case.build import kind_in, kinds, read_table
 from femb.case.compose import composed, override
 from femb.case.parameters import OF_ENTRY, common_number, document_of, numbers_in_si, read_parameters, tables_of
-from femb.case.schema import key_problems, keys_of, unknown_key
+from femb.case.schema import VALUE, Scope, key_problems, keys_of, unknown_key
 from femb.case.text import CaseError, key_lines, located, parse_toml, text_of
 from femb.model.model import Model
 from femb.results.sweep import FEASIBLE
@@ -42,15 +42,16 @@ SENSES = ("least", "largest")
 
 @dataclass(frozen=True, kw_only=True)
 class Limits(Description):
-    """Limits of an output, in its unit, that a run has to keep; at least one of them."""
+    """Limits of an output, in its unit, that a run has to keep; at least one of them. Texts with units are read where
+    the output has the same unit in all cases, as a frequency or a deflection."""
 
     table: ClassVar[str] = "constraints"
 
     name: str
     """of the output"""
-    least: float | None = None
+    least: Annotated[float | None, Unit(VALUE)] = None
     """smallest value that is allowed"""
-    largest: float | None = None
+    largest: Annotated[float | None, Unit(VALUE)] = None
     """largest value that is allowed"""
 
     def __post_init__(self) -> None:
@@ -259,7 +260,8 @@ class Study(Brief):
             elif not isinstance(values, Mapping):
                 check.fail_at(("constraints", name), f"got {shown(values)}, wanted least and largest")
             else:
-                item, problems = read_table(Limits, dict(values), name=name)
+                unit = self.outputs[name].known_unit
+                item, problems = read_table(Limits, dict(values), Scope(value=(unit,) if unit else ()), name=name)
                 for path, text in problems.items():
                     check.fail_at(("constraints", name, *path), text)
                 limits[name] = item

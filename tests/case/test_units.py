@@ -148,6 +148,11 @@ def test_declared_units_are_si_and_read_as_they_are_written(unit):
         ("180 deg/m", "rad/m", math.pi),
         ("20 delta_degC", "K", 20.0),
         ("2 %", "", 0.02),
+        ("0.6 deg/sqrt(h)", "rad/s^0.5", math.radians(0.01)),
+        ("0.6 deg/√h", "rad/s^0.5", math.radians(0.01)),
+        ("0.6 deg/h^0.5", "rad/s^0.5", math.radians(0.01)),
+        ("216 (deg/h)/√h", "rad/s^1.5", math.radians(1e-3)),
+        ("2 N m/√kW", "N m/W^0.5", 2.0 / math.sqrt(1000.0)),
     ],
 )
 def test_texts_are_converted(text, unit, number):
@@ -159,6 +164,9 @@ def test_texts_are_converted(text, unit, number):
     [
         ("10 1/s", "rad/s", "radians or turns"),
         ("10 1/s", "Hz", "radians or turns"),
+        ("0.6 1/√h", "rad/s^0.5", "radians or turns"),
+        ("0.6 deg/√", "rad/s^0.5", "cannot read"),
+        ("0.6 deg/h^0.25", "rad/s^0.5", "cannot read"),
         ("5 N/mm", "N m/rad", "wanted a number in N m/rad"),
         ("5 N m/rad", "N m", "wanted a number in N m"),
         ("30 deg", "", "without a unit"),

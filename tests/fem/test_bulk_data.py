@@ -573,10 +573,11 @@ def test_a_product_of_inertia_leaves_shear_factors_out_and_a_chosen_set_other_eq
         "PBAR,2,1,1.-4,2.-9,3.-9,4.-9",
     )
     plain, given = (
-        read_structure(file_of(tmp_path / "a.bdf", *both, f"{line},,\n,\n,{factors},1.-9")).stiffness.toarray()
-        for factors in (",", ".5,.4")
+        file_of(tmp_path / f"a{k}.bdf", *both, f"{line},,\n,\n,{of},1.-9") for k, of in enumerate((",", ",.4"))
     )
-    np.testing.assert_array_equal(plain, given)
+    with pytest.warns(femb.FembWarning, match="PBAR 2: K1 and K2 are ignored, since I12 is not 0"):
+        found = read_structure(given).stiffness.toarray()
+    np.testing.assert_array_equal(read_structure(plain).stiffness.toarray(), found)
     path = file_of(tmp_path / "b.bdf", *both, line, "MPC,1,2,2,1.,1,2,-1.")
     assert read_structure(path).joints.shape[0] == 1
     path.write_text(path.read_text().replace("CEND", "CEND\nSPC = 3"))

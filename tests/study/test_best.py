@@ -128,13 +128,37 @@ test_what_is_refused = refusals(
 )
 
 
+def test_limits_take_texts_with_the_unit_of_their_output():
+    """8 mm of a deflection, 600 rpm of a frequency, half a radian of a phase margin and 20 ms of an instant; of a
+    coordinate that may be an angle or a stroke the unit is not known."""
+    outputs = {
+        "bends": {"kind": "final", "of": "beams.b.-1.deflection.z"},
+        "f": {"kind": "natural_frequency"},
+        "phase": {"kind": "phase_margin"},
+        "settled": {"kind": "settling_time", "of": "joints.j.angle", "tolerance": 0.1},
+        "turn": {"kind": "peak", "of": "drivers.d.value"},
+    }
+    texts = {"bends": "8 mm", "f": "600 rpm", "phase": "0.5 rad", "settled": "20 ms"}
+
+    def limited(limits):
+        return femb.Study("case.toml", {"v": {"key": "bodies.a.mass", "values": [1.0]}}, outputs, constraints=limits)
+
+    study = limited({name: {"largest": text} for name, text in texts.items()})
+    found = [study.constraints[name].largest for name in texts]
+    np.testing.assert_allclose(found, [0.008, 10.0, np.degrees(0.5), 0.02], rtol=1e-15)
+    with pytest.raises(femb.ModelError, match=r"constraints.bends.largest: got '8 s', wanted a number in m, or a text"):
+        limited({"bends": {"largest": "8 s"}})
+    with pytest.raises(femb.ModelError, match=r"turn.least: got '8 deg', .* this key takes no texts with units"):
+        limited({"turn": {"least": "8 deg"}})
+
+
 def test_the_schema_knows_limits():
     import jsonschema
 
     schema = written()
     variables, outputs = {"v": {"key": "a", "values": [1]}}, {"m": {"kind": "mass"}}
     study = {"case": "c.toml", "best": "least m", "variables": variables, "outputs": outputs}
-    jsonschema.validate(study | {"constraints": {"m": {"least": 1.0}}}, schema)
+    jsonschema.validate(study | {"constraints": {"m": {"least": 1.0, "largest": "2 t"}}}, schema)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(study | {"constraints": {"m": {"lest": 1.0}}}, schema)
 
