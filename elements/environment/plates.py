@@ -195,4 +195,4 @@ def _air(item: Any, model: ModelView, width: int) -> tuple[Input, Input]:
             return np.concatenate([relative, np.zeros(width - 4)])
 
     factor = Input(1, item.profile, breakpoints=breakpoints_of(item.profile), label=f"{label}.profile")
-    return factor, Input(width - 1, at, label=f"{label}.wind", unit="m/s", surroundings=True)
+    return factor, Input(width - 1, at, label=f"{label}.wind", unit="m/s", surroundings=True, factor=False)

@@ -343,7 +343,7 @@ class DragBatch(LoadsAlongBeams):
         self.levels, self.check = np.empty((0, 3)), None
         if of_model is not None:
             self.levels, self.check = of_model[0].levels, of_model[0].check_distance
-            surroundings = Input(6, of_model[1], label=f"{label}.wind", unit="m/s", surroundings=True)
+            surroundings = Input(6, of_model[1], label=f"{label}.wind", unit="m/s", surroundings=True, factor=False)
             self.inputs = (*self.inputs, surroundings)
         if item.law is not None:
             self.numbers = np.empty(0)

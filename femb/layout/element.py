@@ -149,7 +149,8 @@ class Input:
     it is of the surroundings, such as the motion of the frame, so that linear models do not have it as an input. unit :
     of its components as inputs of linear models, "-" for a factor. recorded_only : whether no equation reads it: steps
     go on where it changes. array : the name of the discrete state that it is a function of, if of no other; it is that
-    itself if it has as many numbers. joints : which coordinates of joints it is.
+    itself if it has as many numbers. joints : which coordinates of joints it is. factor : whether the load factor of
+    statics multiplies it where it is of a load; not of a place or a wind, to which forces are not proportional.
     """
 
     width: int
@@ -165,6 +166,7 @@ class Input:
     recorded_only: bool = False
     array: str = ""
     joints: tuple[int, ...] = ()
+    factor: bool = True
 
     @staticmethod
     def of_array(name: str, width: int = 1, label: str = "", recorded_only: bool = False) -> "Input":

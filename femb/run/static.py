@@ -246,7 +246,7 @@ def static(
             unknown.
         critical: number of load factors to look for at which an eigenvalue of the stiffness changes its sign, to 1e-6;
             the last of them is the end.
-        constant: names of loads, or "gravity", that keep their full value.
+        constant: names of loads that keep their full value, or "gravity", of the weight and of a load of that name.
         time: s, of the loads.
         assemble: joints may be open in the positions given.
         out: an HDF5 file to write to.
@@ -344,9 +344,7 @@ def check_options(
 
 def path_of(system: System, time: float = 0.0, constant: Sequence[str] = ()) -> LoadPath:
     """The path of equilibria of a system."""
-    if not np.any(system.model.gravity):
-        constant = (*constant, WEIGHT)
-    statics = Statics(system, time, constant)
+    statics = Statics(system, time, constant, weight=bool(np.any(system.model.gravity)) and WEIGHT not in constant)
     for motion in statics.motions:
         motion.check_axis("or leave out the velocities of its start, which statics take for a steady rotation")
     return LoadPath(statics)

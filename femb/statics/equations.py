@@ -68,11 +68,11 @@ class StaticEquations:
     """The static equations of a system, whose free structures keep the ``motions`` of its start.
 
     twin : the same model in a layout in which the tangent is complete, with the same coordinates; the system itself
-    where there are no constraints. The load factor multiplies loads, as they are at ``time`` (s), and the weight, but
-    those named in ``constant``; drivers are where they are at the load factor times ``time``.
+    where there are no constraints. The load factor multiplies loads, as they are at ``time`` (s), but those named in
+    ``constant``, and the weight where ``weight`` is true; drivers are where they are at the load factor times ``time``.
     """
 
-    def __init__(self, system: System, time: float = 0.0, constant: Collection[str] = (WEIGHT,)) -> None:
+    def __init__(self, system: System, time: float = 0.0, constant: Collection[str] = (), weight: bool = False) -> None:
         self.twin = system
         if system.n_c:
             self.twin = self._with(CoupledLayout())
@@ -94,9 +94,12 @@ class StaticEquations:
             for label in without_derivatives(self.twin, time, system.q0, np.zeros(system.n_v))
             if label not in self.functions
         ]
-        self.gravity = None if WEIGHT in constant else np.array(system.model.gravity)
+        self.gravity = np.array(system.model.gravity) if weight else None
         held = {id(each) for each in self.twin.constraint_set.inputs}
-        loads = [(each.width, is_load(each.label) and not is_named(each.label, constant)) for each in self.twin.inputs]
+        loads = [
+            (each.width, each.factor and is_load(each.label) and not is_named(each.label, constant))
+            for each in self.twin.inputs
+        ]
         self.loads = np.concatenate([[], *(np.full(width, on) for width, on in loads)]).astype(bool)
         # what drivers prescribe is held: no rates, no accelerations
         driven = [id(each) in held and not (each.of_discrete or each.of_state) for each in self.twin.inputs]

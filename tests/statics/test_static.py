@@ -552,6 +552,25 @@ def test_arc_length_needs_a_load():
     refuses("there is no load and no weight whose factor could change", femb.static, cantilever(), arc_length=True)
 
 
+@pytest.mark.parametrize("name", ["gravity", "puff"])
+def test_a_force_in_air_has_the_load_factor_once(name):
+    """A plate before its hinge, held by k, which turns it at p = k/(F a); also where its name is that of the weight."""
+    k, arm, wind, density, drag = 1.0, 0.5, 10.0, 0.01, 2.0
+    model = femb.Model()
+    model.add(femb.RigidBody("vane", mass=1.0, inertia=1.0))
+    end = femb.JointEnd("ground", axis=(0, 0, 1))
+    model.add(femb.Revolute("hinge", end, femb.JointEnd("vane", axis=(0, 0, 1))))
+    model.add(femb.JointSpringDamper("k", joint="hinge", stiffness=k))
+    air = {"density": density, "wind": (wind, 0.0, 0.0), "coefficient": drag}
+    model.add(femb.PlateDrag(name, body="vane", at=(-arm, 0.0, 0.0), normal=(-1.0, 0.0, 0.0), area=1.0, **air))
+    force = 0.5 * density * wind**2 * drag
+    results = femb.static(model, factor=4.0, steps=8, critical=1)
+    assert results.critical_load_factors == pytest.approx([k / (force * arm)], rel=1e-6)
+    np.testing.assert_allclose(results.loads[name].force[:, 0], force * results.load_factor, rtol=1e-12)
+    kept = femb.static(model, steps=2, constant=[name])
+    np.testing.assert_allclose(kept.loads[name].force[:, 0], force, rtol=1e-12)
+
+
 def test_loads_that_do_not_act_at_their_instant_are_told():
     """Each of a ramp from zero, at its start: nothing moves, which is no answer."""
     model = truss(force=(0.0, -100.0, 0.0), profile=femb.profiles.Table((0.0, 2.0), (0.0, 2.0)))
