@@ -1,7 +1,9 @@
 """Values given by users: their problems, and their text in messages."""
 
+import gc
 import math
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from inspect import signature
 from threading import Lock
 from typing import Any, Generic, TypeVar
@@ -24,6 +26,18 @@ LOST = "digits lost"
 MANY = 1000
 # Up to so many numbers are tested faster one by one than by numpy.
 FEW = 16
+
+
+@contextmanager
+def without_collection() -> Iterator[None]:
+    """No search for cyclic garbage while a million objects are made, which it would visit again and again."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def shown(value: Any) -> str:

@@ -10,7 +10,8 @@ motion and the interpolated acceleration a, a polynomial through instants at whi
 F y being the solution of the same matrix for (C + K/mu) y: F is nearly one for components stiffer than mu = 10/h, with
 the step h, and nearly zero for softer ones, whose interpolated motion is not changed. Accelerations and multipliers
 follow from the forces at the corrected state. An explicit step has no stiff components, since it would not be stable:
-its states are projected on the constraints alone. Source: docs/theory/integration.md, section 8.
+its states are projected on the constraints alone, as are those
+of models without stiffness and damping, where F = 0. Source: docs/theory/integration.md, section 8.
 
 Steps with many instants are corrected at six nodes. Between them, motions relative to one frame of each structure are
 polynomials in time: in a structure that turns they hardly change, so that the polynomials keep its strains. So are
@@ -341,7 +342,7 @@ def _nodes(steps: Sequence[InStep], space: Space) -> Nodes:
             return replace(found, u=inputs_of(found.systems, before[order], found.q, found.v))
         return found
 
-    if system.n_c:
+    if system.n_c or system.without_stiffness:
         at_q, at_v, failed = np.empty_like(instants.q), np.empty_like(instants.v), np.empty(len(mu), dtype=bool)
         for some in portions(system, len(mu)):
             here = u[some], instants.q[some], instants.v[some]
@@ -413,6 +414,8 @@ def _corrected(
 
     Also which of them (k,) are left as they were. space : of the matrices.
     """
+    if system.without_stiffness:
+        return *projected_each(system, u, q, v), np.zeros(len(q), dtype=bool)  # F is zero
     try:
         matrices = matrices_each(system, u, q, v, mu, space)
     except SingularError as error:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache, partial
+from functools import cache, cached_property, lru_cache, partial
 from importlib import import_module
 from itertools import groupby
 from typing import Any, ClassVar
@@ -87,7 +87,7 @@ class Selection:
 
     def __init__(self, output: Output, model: Model, appendages: list[str]) -> None:
         self.output, self.text = output, output.words()
-        self.admits: Callable[[str], bool] = _admission(output)
+        self.admits: Callable[[str], bool] = cache(partial(_admits, output))
         self._yields: dict[int, bool] = {}
         self.root_loads = True
         self._names = tuple((item.table, item.name) for item in model.items() if item.results is not Group)
@@ -144,18 +144,16 @@ class Selection:
 # Functions of the words and the names alone, of which the models of a study have the same.
 
 
-@lru_cache
-def _admission(output: Output) -> Callable[[str], bool]:
-    """Whether the quantity at a path of the results file is recorded."""
-    return lru_cache(maxsize=1 << 14)(partial(_admits, output))
-
-
 def _admits(output: Output, path: str) -> bool:
-    if output.motion_only and path != "time":
-        kind, word = path.partition("/")[0], path.rpartition("/")[2]
-        if kind not in groups() or word in _of_level(kind, "forces") or word not in groups()[kind].quantities():
-            return False
-    return output.admits(path)
+    """Whether the quantity at a path of the results file is recorded."""
+    of_motion = not output.motion_only or path == "time" or _of_motion(path.partition("/")[0], path.rpartition("/")[2])
+    return of_motion and output.admits(path)
+
+
+@lru_cache(maxsize=1 << 12)
+def _of_motion(kind: str, word: str) -> bool:
+    """Whether a quantity of a table does not depend on forces."""
+    return kind in groups() and word in groups()[kind].quantities() and word not in _of_level(kind, "forces")
 
 
 def _of_level(kind: str, level: str) -> list[str]:
@@ -166,22 +164,22 @@ def _of_level(kind: str, level: str) -> list[str]:
 @lru_cache(maxsize=1 << 12)
 def _some_admitted(output: Output, table: str, name: str) -> bool:
     """Whether a quantity of an item may be recorded; its name is of no account where there are no patterns."""
-    group, admits = groups().get(table), _admission(output)
-    return group is None or any(admits(f"{table}/{name}/{word}") for word in group.quantities())
+    group = groups().get(table)
+    return group is None or any(_admits(output, f"{table}/{name}/{word}") for word in group.quantities())
 
 
 @lru_cache
 def _beyond_motion(output: Output, items: tuple[tuple[str, str], ...]) -> bool:
     """Whether a quantity of these items, kind and name, is recorded that is not of motion alone."""
     paths = (f"{kind}/{name}/{word}" for kind, name in items for word in _of_level(kind, "forces"))
-    return any(map(_admission(output), paths))
+    return any(_admits(output, path) for path in paths)
 
 
 @lru_cache
 def _deformation(output: Output, items: tuple[tuple[str, str], ...]) -> bool:
     """Whether a deformation of these items, kind and name, may be recorded."""
     paths = (f"{kind}/{name}/{word}" for kind, name in items for word in _of_level(kind, "deformation"))
-    return any(map(_admission(output), paths))
+    return any(_admits(output, path) for path in paths)
 
 
 @lru_cache
@@ -380,10 +378,11 @@ class Recorder:
         block = self._quantities(frames, system)
         if self.selection.output.motion_only:
             return self.selection.of(block)
-        self._energies(block, frames, system)
-        self._add_outputs(block, frames, system)
-        block = self.selection.of(block)
-        audit = {path.removeprefix("audit/"): array for path, array in block.items() if path.startswith("audit/")}
+        more: dict[str, Floats] = {}
+        self._energies(more, frames, system)
+        self._add_outputs(more, frames, system)
+        audit = {path.removeprefix("audit/"): array for path, array in more.items() if path.startswith("audit/")}
+        block = self.selection.of(block | more)
         self.audit_watch.add(frames.time, audit, np.max(np.abs(frames.v), axis=1, initial=0.0))
         self.audit_watch.add_forces(block)
         return block

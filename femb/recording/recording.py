@@ -15,6 +15,7 @@ from femb.base.memory import LAYOUT, layout_of, remembered
 from femb.base.options import EVERYTHING, Output
 from femb.base.progress import Reporter
 from femb.base.types import Floats
+from femb.base.values import without_collection
 from femb.recording.evaluation import evaluated
 from femb.recording.frames import Frames
 from femb.recording.instants import Instants, Part
@@ -44,6 +45,7 @@ class Recording:
     ``error.results``.
     """
 
+    @without_collection()
     def __init__(
         self,
         system: System,
@@ -174,6 +176,7 @@ class Recording:
                     self._append(self._evaluated(self._collected[:1]), 1)
                 raise
 
+    @without_collection()
     def _append(self, frames: Frames, parts: int | None = None) -> None:
         block = self._recorder.block(frames)
         if self._observe is not None:

@@ -6,7 +6,7 @@ docs/reference/results.md, audit.
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
@@ -44,10 +44,14 @@ LOADED = ("beams", "joints", "appendages", "loads", "springs", "drivers")
 GROWTH = 1.01
 
 
-def largest_load(arrays: Mapping[str, Floats], words: tuple[str, ...]) -> float:
-    """The largest component of recorded forces or moments, by the paths of ``arrays``."""
-    parts = ((path.partition("/")[0], path.rpartition("/")[2], path) for path in arrays)
-    loads = [arrays[path].reshape(-1) for kind, word, path in parts if kind in LOADED and word in words]
+def loads_among(paths: Iterable[str], words: tuple[str, ...]) -> list[str]:
+    """The ``paths`` of recorded forces or moments."""
+    return [path for path in paths if path.rpartition("/")[2] in words and path.partition("/")[0] in LOADED]
+
+
+def largest_load(arrays: Mapping[str, Floats], paths: Sequence[str]) -> float:
+    """The largest component of the ``arrays`` with these paths."""
+    loads = [arrays[path].reshape(-1) for path in paths]
     return float(np.max(np.abs(np.concatenate(loads)), initial=0.0)) if loads else 0.0
 
 
@@ -88,6 +92,7 @@ class AuditWatch:
         self._others: dict[str, tuple[float, float]] = {}
         # time and size of the largest force balance, and the largest force beside it
         self._unbalanced, self._load = (0.0, 0.0), 0.0
+        self._loads: list[str] = []
 
     def add(self, time: Floats, audit: dict[str, Floats], speed: Floats) -> None:
         """Add k output instants: time (k,), the audit's arrays by name, and the largest velocities (k,)."""
@@ -117,7 +122,9 @@ class AuditWatch:
     def add_forces(self, block: Mapping[str, Floats]) -> None:
         """Add the force balance and the forces of k output instants, by the paths of their arrays."""
         name, words, _ = BALANCES[0]
-        self._load = max(self._load, largest_load(block, words))
+        if not self._loads:  # of the first block, as all have the same arrays
+            self._loads = loads_among(block, words)
+        self._load = max(self._load, largest_load(block, self._loads))
         balance = block.get(f"audit/{name}", np.zeros(0))
         if len(balance):
             k = int(np.argmax(balance))
@@ -307,7 +314,7 @@ def _balances(results: Results) -> Iterator[Verdict]:
     for name, words, unit in BALANCES:
         if name not in results.audit:
             continue
-        size, scale = _largest(results.audit[name]), largest_load(results.series, words)
+        size, scale = _largest(results.audit[name]), largest_load(results.series, loads_among(results.series, words))
         rounding = getattr(Rounding.of(results), name.partition("_")[0])
         subject = name.replace("_", " ")
         value = f"{size:.2g} {unit}" + (f", largest {words[0]} {scale:.3g} {unit}" if scale else "")

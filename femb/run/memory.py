@@ -25,11 +25,11 @@ def numbers_per_output(system: "System") -> int:
     elements = sum(beam.elements for beam in layout.beams.values())
     nodes += sum(len(shell.stations) for shell in layout.shells.values())
     elements += sum(len(shell.quads) + len(shell.triangles) for shell in layout.shells.values())
-    joints = sum(6 + 2 * len(joint.coordinates) for joint in layout.joints.values())
+    joints = sum(6 + 3 * len(joint.coordinates) for joint in layout.joints.values())
     drivers = sum(3 * len(driver.rows) for driver in layout.drivers.values())
-    # bodies: position, quaternion, velocity, angular velocity; nodes: also rotation and deflection; elements: strains
+    # bodies: position, quaternion, velocities and accelerations; nodes: also rotation and deflection; elements: strains
     # and forces at both ends; time and audit
-    return 13 * len(layout.bodies) + 20 * nodes + 14 * elements + joints + drivers + 13
+    return 19 * len(layout.bodies) + 20 * nodes + 14 * elements + joints + drivers + 13
 
 
 def available() -> int | None:
@@ -46,10 +46,10 @@ def available() -> int | None:
 
 def with_interval(system: "System", run: "Run") -> "tuple[Run, str]":
     """The run of a large model with an output interval, where none is given, and a line on it; the run itself of others
-    and of a run that records a part."""
+    and of a run that selects what it records."""
     numbers = numbers_per_output(system)
     count = next((each for each in INTERVALS if each * numbers <= BY_DEFAULT), INTERVALS[-1])
-    if run.output_interval is not None or run.output.restricted or count == INTERVALS[0]:
+    if run.output_interval is not None or run.output.select or count == INTERVALS[0]:
         return run, ""
     line = f"results at {count + 1} times, since each has some {numbers:,} numbers: run.output_interval asks for others"
     return replace(run, output_interval=run.duration / count), line

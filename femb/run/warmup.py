@@ -14,8 +14,8 @@ import os
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,7 @@ import numpy as np
 
 from femb.base.errors import FembError
 from femb.base.progress import COMPILING, announce
+from femb.base.values import without_collection
 from femb.numerics.threads import can_fork
 
 OF_EVERY_RUN = "femb.numerics.kinematics:rates"
@@ -109,7 +110,7 @@ def _compile_beside(model: "Model") -> None:
         stderr=subprocess.DEVNULL,
     )
     try:
-        with _no_collection():
+        with without_collection():
             from femb.vibration.completion import system_of
 
             _compile_forces(system_of(model, assemble=True))
@@ -131,18 +132,6 @@ def is_compiled(model: "Model") -> bool:
     from femb.numerics.compiler.kernel_cache import is_stored
 
     return all(is_stored(resolve_name(name)) for name in slow_kernels(model) or {OF_EVERY_RUN})
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Without the garbage collector, which takes a seventh of the time of compilation."""
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collecting:
-            gc.enable()
 
 
 def _compile_forces(system: "System") -> None:
@@ -227,7 +216,7 @@ def main(arguments: list[str]) -> bool:
     """Compile all kernels of a run of beams, and return whether they are in the cache; with the argument "second" the
     half of the second process."""
     if arguments == ["second"]:
-        with _no_collection():
+        with without_collection():
             _compile_steps()
         return True
     model = _clamped_beam()

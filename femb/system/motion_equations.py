@@ -301,6 +301,12 @@ class MotionEquations(VelocityCoordinates):
             self.constraint_set.constraint_tangent(u, q, v, np.zeros(self.n_c), stiffness[0])
         return damping[0], stiffness[0]
 
+    @cached_property
+    def without_stiffness(self) -> bool:
+        """Whether the matrices of Newton's iteration have the mass alone, as those of rigid bodies and joints."""
+        of_step = any(term.step for of_batch in self.evaluation.tangents for term in of_batch)
+        return not (of_step or any(isinstance(batch, LowRankStep) for batch in self.batches))
+
     def low_rank_matrices(self, u: Floats, q: Floats, v: Floats) -> LowRank:
         """The part of ``matrices`` at one state that is not in block data; of rank 0 where no element asks for it."""
         parts = [batch.low_rank_matrices(u, q, v) for batch in self.batches if isinstance(batch, LowRankStep)]

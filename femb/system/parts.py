@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from femb.base.types import Floats
+from femb.base.values import without_collection
 from femb.elements.item import Item, ItemState
 from femb.elements.joint.constraint_set import ConstraintSet
 from femb.elements.joint.coordinates import JointCoordinates
@@ -51,6 +52,7 @@ class Parts:
     forces_recorded: bool = True
 
 
+@without_collection()
 def parts_of(model: Model, layout: Layout | None = None) -> Parts:
     """The parts of a model.
 

@@ -365,16 +365,16 @@ class ListedMatrices:
 EachMatrices: TypeAlias = StackedMatrices | ListedMatrices
 
 
-# Numbers of the matrices that are formed together, so that they stay in the processor's cache; at least one matrix.
-TOGETHER = 1 << 16
+# Numbers of the matrices that are formed together, so that they stay in the processor's cache; at least one matrix. Of
+# up to `IN_LANES` full groups of lanes save more, by the fill-in of nets, than memory beyond the cache costs.
+TOGETHER, IN_LANES = 1 << 16, 1 << 22
 
 
 def portions(system: MotionEquations, count: int) -> Iterator[slice]:
     """The slices of ``count`` states whose matrices are formed together."""
     size = max(1, system.pattern.size)
     together = max(1, TOGETHER // size)
-    if LANES * size <= 2 * TOGETHER:
-        # full groups of lanes save more than memory beyond the cache costs
+    if LANES * size <= IN_LANES:
         together = max(LANES, together // LANES * LANES)
     yield from (slice(first, first + together) for first in range(0, count, together))
 

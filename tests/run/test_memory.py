@@ -18,6 +18,8 @@ def test_a_large_model_is_recorded_less_often_by_default(intervals, room, monkey
     run, line = memory.with_interval(system, femb.Run(duration=2.0))
     assert len(run.output_times()) == intervals + 1
     assert line.startswith(f"results at {intervals + 1} times") if intervals < 1000 else not line
+    motion, _ = memory.with_interval(system, femb.Run(duration=2.0, output=femb.Output(motion_only=True)))
+    assert len(motion.output_times()) == intervals + 1
     for given in ({"output_interval": 0.01}, {"output": femb.Output(select=("bodies.hub",))}):
         asked = femb.Run(duration=2.0, **given)
         assert memory.with_interval(system, asked) == (asked, "")

@@ -6,7 +6,7 @@ from long_runs import slow
 from oracles.shell import material
 
 import femb
-from femb.system import pattern
+from femb.system import pattern, stacked
 from femb.system.pattern import Pattern
 from femb.system.system import System
 
@@ -169,3 +169,19 @@ def test_hinges_in_free_flight_keep_the_momenta(monkeypatch, net):
     for momentum in (audit.linear_momentum, audit.angular_momentum):
         np.testing.assert_allclose(momentum, momentum[0] + 0.0 * momentum, atol=1e-9 * np.abs(momentum).max())
     assert np.abs(results.hinges["fold"].angle).max() > 1e-5
+
+
+def test_output_of_large_nets_is_evaluated_in_lanes(monkeypatch):
+    """To the last bit as one instant at a time; matrices of a net of many bodies are beyond the cache."""
+    model = bodies_on_hinges(40, lambda k: k - 1)
+    for k in range(4):
+        ends = femb.JointEnd(f"b{10 * k}", at=(0.0, 0.0, 0.1)), femb.JointEnd(f"b{10 * k + 9}", at=(-9.0, 0.0, 0.1))
+        model.add(femb.Spherical(f"loop{k}", *ends))
+    words = {"duration": 0.01, "method": "rk", "output_interval": 0.001}
+    monkeypatch.setattr(stacked, "TOGETHER", 1)
+    together = [some.stop - some.start for some in stacked.portions(System(model), 8)]
+    assert together == [stacked.LANES] * (8 // stacked.LANES)
+    found = femb.simulate(model, **words)
+    monkeypatch.setattr(stacked, "IN_LANES", 0)
+    for path, array in femb.simulate(model, **words).series.items():
+        np.testing.assert_array_equal(found.series[path], array, err_msg=path)

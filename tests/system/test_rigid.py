@@ -8,6 +8,7 @@ import pytest
 import femb
 from femb.elements import Ground, JointEnd, Load, PointMass, Revolute, RigidBody, Spherical
 from femb.numerics.rotations import multiply, rotate
+from femb.recording import evaluation
 from femb.steppers.runge_kutta import Dop853
 from femb.system.rigid_bodies import RigidBodies
 from femb.system.system import System
@@ -172,3 +173,19 @@ def test_many_steps_are_those_of_single_ones(monkeypatch):
         got, wanted = many.joints[name], single.joints[name]
         np.testing.assert_allclose(got.coordinates, wanted.coordinates, rtol=0.0, atol=1e-9)
         np.testing.assert_allclose(got.force, wanted.force, rtol=0.0, atol=1e-7)
+
+
+def test_output_of_rigid_bodies_needs_no_iteration_matrices(monkeypatch):
+    """Without stiffness and damping nothing is corrected but the gaps of joints: the output is that of the matrices."""
+    words = {"duration": 0.3, "method": "radau", "rtol": 1e-6, "output_interval": 0.002}
+    monkeypatch.setattr(System, "without_stiffness", False)
+    expected = femb.simulate(four_bar(pin=Spherical), **words)
+    monkeypatch.undo()
+    assert System(four_bar()).without_stiffness
+    monkeypatch.setattr(evaluation, "matrices_each", None)
+    found = femb.simulate(four_bar(pin=Spherical), **words)
+    for path, array in expected.series.items():
+        np.testing.assert_allclose(found.series[path], array, rtol=1e-9, atol=1e-9, err_msg=path)
+    sprung = four_bar()
+    sprung.add(femb.SpringDamper("spring", femb.SpringEnd("rod_0"), femb.SpringEnd("rod_2"), stiffness=10.0))
+    assert not System(sprung).without_stiffness

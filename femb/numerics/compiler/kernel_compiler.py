@@ -16,7 +16,6 @@ masked arrays not at all. If the version of numba was not tested, or an internal
 compiles.
 """
 
-import gc
 import os
 import warnings
 from collections.abc import Callable, Iterator
@@ -30,6 +29,7 @@ import numpy as np
 
 from femb.base.errors import FembWarning
 from femb.base.progress import COMPILING, announce
+from femb.base.values import without_collection
 from femb.base.version import is_tested, numba_line
 
 # Functions that allocate arrays: only kernels that call one need reference counting. A kernel that allocates with
@@ -260,18 +260,6 @@ if KNOWN:
                 elif name in vars(owner):
                     delattr(owner, name)  # it was inherited
 
-    @contextmanager
-    def _without_collection() -> Iterator[None]:
-        """No search for cyclic garbage: a compilation makes a million objects, which it would visit again and again."""
-        if not gc.isenabled():
-            yield  # also where a kernel is called by the one that is being compiled
-            return
-        gc.disable()
-        try:
-            yield
-        finally:
-            gc.enable()
-
     @cache
     def _lowering() -> Any:
         """The pass that writes LLVM's language, imported for a compilation alone."""
@@ -307,7 +295,7 @@ if KNOWN:
                 self.state.library = Code(self.state.targetctx.codegen(), func.__qualname__)
                 self.state.library.enable_object_caching()
             announce(COMPILING)
-            with global_compiler_lock, _leaner(), _without_collection():
+            with global_compiler_lock, _leaner(), without_collection():
                 return super().compile_extra(func)
 
     class Code(JITCodeLibrary):

@@ -118,12 +118,10 @@ class _Checked:
         if "time" not in arrays or arrays["time"].ndim != 1:
             raise ResultError("a block of results needs 'time' of shape (k,)")
         frames = arrays["time"].shape
-        shapes = {}
-        for path, array in arrays.items():
-            shape = array.shape
-            if shape[:1] != frames:
-                raise ResultError(f"{path}: shape {shape} in a block of {frames[0]} output times")
-            shapes[path] = shape[1:]
+        if {array.shape[:1] for array in arrays.values()} != {frames}:
+            path, shape = next((path, array.shape) for path, array in arrays.items() if array.shape[:1] != frames)
+            raise ResultError(f"{path}: shape {shape} in a block of {frames[0]} output times")
+        shapes = {path: array.shape[1:] for path, array in arrays.items()}
         self._shapes = self._shapes or shapes
         if shapes != self._shapes:
             path = next(p for p in {**shapes, **self._shapes} if shapes.get(p) != self._shapes.get(p))
@@ -141,7 +139,7 @@ class MemoryWriter(Writer):
         self._static = {path: np.array(array) for path, array in static.items()}
         self._attributes = _started(attributes)
         self._checked, self._count = _Checked(), 0
-        self._parts: dict[str, list[np.ndarray]] = {}
+        self._blocks: list[dict[str, np.ndarray]] = []
 
     def append(self, block: Block) -> None:
         """Store a copy of the block."""
@@ -149,11 +147,9 @@ class MemoryWriter(Writer):
 
     def take(self, block: dict[str, np.ndarray]) -> None:
         """Store the block itself, whose arrays must not change afterwards."""
-        arrays, parts = self._checked(block), self._parts
+        self._blocks.append(self._checked(block))
+        self._count += len(block["time"])
         block.clear()
-        self._count += len(arrays["time"])
-        for path, array in arrays.items():
-            parts.setdefault(path, []).append(array)
 
     def keep(self, checkpoint: Arrays) -> None:
         """Keep a checkpoint."""
@@ -170,15 +166,16 @@ class MemoryWriter(Writer):
     def content(self) -> Content:
         """The content that was appended so far."""
         count = self._count
-        shapes = {path: (count, *parts[0].shape[1:]) for path, parts in self._parts.items()}
+        shapes = {path: (count, *array.shape[1:]) for each in self._blocks[:1] for path, array in each.items()}
         series = LazyArrays(shapes, lambda path: {path: self._joined(path)[:count]})
         return Content(series, self._static, self._attributes)
 
     def _joined(self, path: str) -> np.ndarray:
-        parts = self._parts[path]
+        first, *others = self._blocks
+        parts = [first[path], *(each.pop(path) for each in others if path in each)]
         if len(parts) > 1 or not parts[0].flags.c_contiguous:
-            parts[:] = [np.concatenate(parts)]
-        return parts[0]
+            first[path] = np.concatenate(parts)
+        return first[path]
 
 
 class ResultWriter(Writer):
