@@ -9,7 +9,7 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.types import NOT_NEGATIVE, OWN_UNITS, POSITIVE, Floats, Matrix, Numbers, OneOf, Unit
-from femb.base.values import frozen_array, shown
+from femb.base.values import frozen_array, shown, without_rounding
 from femb.elements.control.control_law import Law, LinearControl
 from femb.elements.control.controller import NAMES, Controller
 from femb.elements.control.errors import Errors
@@ -263,7 +263,10 @@ class FilterController(Controller):
     def remarks(self, at: ModelAtStart) -> Iterator[str]:
         """On a start far from what it reads, beside those of all."""
         yield from super().remarks(at)
-        if np.any(at.sampled.get(self.array("state"), 0.0)) and not self._reads_noise(at):
+        state = at.sampled.get(self.array("state"), np.zeros(0))
+        # by an error of one there: what an attitude at its reference leaves is rounding
+        _, B, *_ = self.realisation(self._width(at.system.layout, at.system.model))
+        if without_rounding(state, np.abs(B).sum(axis=1)[: state.size]).any() and not self._reads_noise(at):
             yield (
                 f"controllers.{self.name} starts from zero, though what it reads does not: until it has settled, what "
                 "reads it acts on the difference; start the run at rest, or leave the first seconds out"

@@ -20,7 +20,7 @@ from femb.base.values import nearest, shallow_copy, shown
 from femb.elements.control.control_law import InLoop, Law, LinearControl, Matrices
 from femb.elements.control.linear_law import LinearLaw, Realisation
 from femb.elements.control.sample_kernels import linear_step, scheduled
-from femb.elements.control.signals import Moment, Signal
+from femb.elements.control.signals import AXES, Moment, Signal, named_item
 from femb.elements.records import RecordedSystem
 from femb.layout.layout import Layout
 from femb.layout.views import ModelView, OutputStates, StateView
@@ -233,12 +233,12 @@ def recorded(items: Sequence[Any], system: RecordedSystem) -> Callable[[OutputSt
 
 def true_signal(item: Any, layout: Layout, model: ModelView) -> Signal:
     """The signal that a schedule is over, without the errors of a sensor."""
-    over = item.schedule.over
-    for sensor in model.items():
-        if sensor.table == "sensors" and over in (f"sensors.{sensor.name}", f"sensors.{sensor.name}.value"):
-            true: Signal = sensor.truth(layout, model)
-            return true
-    return signal_over(item, layout, model)
+    over, signal = item.schedule.over, signal_over(item, layout, model)
+    named = named_item(model, f"{over}.")
+    if named is None or not signal.held:
+        return signal
+    exact: Signal = named[0].exact(layout, model)
+    return exact if exact.width == 1 else exact.component(AXES.index(over[-1]))
 
 
 def signal_over(item: Any, layout: Layout, model: ModelView) -> Signal:

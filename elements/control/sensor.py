@@ -6,7 +6,7 @@ scale, quantum, range and delay, in this order. Source: docs/theory/controllers.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
 from math import inf
@@ -241,6 +241,13 @@ class Sensor(WithErrors, Item):
     def at_start(self, layout: Layout, model: ModelView) -> Signal:
         """The quantity that it has before its first value arrives: the true one at the start."""
         return self.truth(layout, model)
+
+    def exact(self, layout: Layout, model: ModelView) -> Signal:
+        """Its value without bias, noise, quantum, range and delay: the scale is no error."""
+        true, scale = self.at_start(layout, model), self.scale
+        if scale == 1.0 or true.width == 4:
+            return true
+        return replace(true, value=lambda state, discrete: scale * true.value(state, discrete), rows=None, place=None)
 
     def begun(self, true: Floats, period: float, phase: float) -> dict[str, Floats]:
         """Its further arrays at the start, where its true quantity is ``true`` (k,); period, phase : of its samples."""

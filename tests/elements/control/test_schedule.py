@@ -150,6 +150,25 @@ def test_a_loop_has_the_gains_of_its_state(at):
             assert one.distance == pytest.approx(other.distance, rel=1e-9)
 
 
+@pytest.mark.parametrize("over", ["sensors.encoder", "sensors.gyro.y"])
+def test_a_loop_has_the_gains_of_what_the_sensor_says_as_the_run_has(over):
+    """A scale of -1, and axes turned by 180 degrees about z: the command of the first sample tells the gain."""
+    model = plant(None, 0.3, -1.1, driven=False)
+    model.remove(model.sensors["encoder"])
+    model.add(femb.Encoder("encoder", joint="drive", period=T, scale=-1.0))
+    model.add(femb.Gyro("gyro", body="mast", period=T, axes=(0.0, 0.0, 0.0, 1.0), bias=(0.0, 0.3, 0.0)))
+    model.remove(model.bodies["mast"])
+    model.add(femb.RigidBody("mast", 1.0, (1.0, 1.0, 1.0), position=(0.0, 5.0, 0.0), angular_velocity=(0.0, -1.1, 0.0)))
+    model.add(pid(over, {"proportional": K_P, "derivative": K_D}))
+    k_p, _, k_d = gains_at(1.1)
+    (law,) = (each for each in femb.loop(model, start="as_given").laws if each.name == "law")
+    np.testing.assert_allclose(law.D[2][np.nonzero(law.D[2])], [-k_p, -k_d], rtol=1e-12)
+    run = femb.simulate(model, duration=2.0 * T, output_interval=T)
+    np.testing.assert_allclose(run.controllers["law"].scheduled[0], 1.1, rtol=1e-12)
+    if over == "sensors.encoder":  # whose value has no bias
+        assert run.controllers["law"].sample_output[0, 2] == pytest.approx(-k_p * 2.0 * np.sin(0.15), rel=1e-12)
+
+
 def test_gains_by_a_bandwidth_have_the_inertia_of_the_model_and_stay_when_it_is_fixed():
     schedule = femb.GainSchedule(over="joints.drive.angle", at=(0.0, 2.0), gains={"bandwidth": (0.2, 0.4)})
     law = femb.PDController("law", attitude="bodies.hub", rate="bodies.hub", outputs=("loads.torquer.torque",),

@@ -376,6 +376,20 @@ def test_check_says_which_filters_start_far_from_what_they_read(rate):
     assert abs(run.controllers["smooth"].output[-1, 0]) < 0.1 * rate + 1e-6
 
 
+def test_a_filter_of_an_attitude_at_its_reference_starts_at_what_it_reads():
+    """Along the frame of an inclined orbit a product of quaternions leaves 1e-17; 1e-6 rad are an error."""
+    for turn in (0.0, 1e-6):
+        model = femb.Model()
+        words = {"inclination": 1.71, "ascending_node": 0.698, "anomaly": 0.576}
+        model.add(femb.Orbit("earth", semi_major_axis=7e6, **words))
+        body = femb.RigidBody("hub", 200.0, (60.0, 80.0, 40.0), euler_angles=(turn, 0, 0), relative_to="orbit")
+        model.add(body)
+        model.add(femb.StarTracker("star", body="hub", relative_to="orbit", period=2.0))
+        model.add(femb.FilterController("smooth", "sensors.star", filter="lead", zero=0.02, pole=0.5, period=2.0))
+        lines = [line for line in overview(model).advice if "starts from zero" in line]
+        assert len(lines) == (turn > 0.0)
+
+
 # What a run would refuse at its first sample.
 
 
