@@ -204,7 +204,7 @@ class Thruster(AtPoint):
 
     def commands(self, layout: Layout) -> Mapping[str, Command]:
         """The on-time of a pulse that begins with the command."""
-        return {"on_time": Command("s", self._state("level"), per_period=True)}
+        return {"on_time": Command("s", self._state("level"), per_period=True, least=self.shortest)}
 
     def commanded(self, word: str, value: Floats, t: float, discrete: DiscreteState) -> Mapping[str, Any]:
         """The states of the valve after the command ``value`` (1,), s, at the time t (s), where they were ``discrete``.

@@ -7,6 +7,7 @@ import numpy as np
 
 from femb.base.errors import ModelError
 from femb.base.types import Floats
+from femb.base.values import without_rounding
 from femb.elements.control.errors import Errors
 from femb.elements.control.linear_law import LinearLaw, Realisation
 from femb.elements.control.sample_kernels import linear_step
@@ -147,7 +148,7 @@ class LinearControl(Law):
         inputs, merge = _merged(names)
         S = np.hstack(derivatives) @ block_diag(*gains) @ merge
         outputs, scales = self._outputs(item, layout, model)
-        scale = np.array(scales)[:, None]
+        scale = (np.array(scales) * self._shares(item, layout, model))[:, None]
         channels = () if self.allocation is None else tuple(f"{item.name}.{axis}" for axis in AXES)
         return LinearLaw(
             item.name, A, B @ S, scale * C, scale * (D @ S), item.period, item.phase, item.delay,
@@ -167,6 +168,31 @@ class LinearControl(Law):
             outputs = list(law_outputs(f"controllers.{item.name}", len(self.realisation.D)))
             scales = [1.0] * len(outputs)
         return outputs, scales
+
+    def _shares(self, item: InLoop, layout: Layout, model: ModelView) -> Floats:
+        """(k,) parts of their derivatives that commands have at the reference: of a pair to one side alone, each the
+        opposite of the other, one half, of those that are shut there none. Raises ModelError: one without the other.
+
+        Source: docs/theory/control_loop.md, section 2.
+        """
+        (_, _, C, D), shares = self.realisation, np.ones(len(self.realisation.D))
+        x, y = item.start_state(layout, model), self.errors.of(self.errors.at_reference(), self.errors.reference(0.0))
+        at = without_rounding(C @ x + D @ y, np.abs(C) @ np.abs(x) + np.abs(D).sum(axis=1))
+        gains, settings = np.hstack([C, D]), item.settings(layout, model)
+        sides = [(each, k) for each in settings if each.command.least > -np.inf for k in range(len(D))[each.part]]
+        for setting, k in sides:
+            if at[k]:
+                shares[k] = at[k] >= setting.command.least
+                continue
+            if all(without_rounding(gains[k] + gains[j], np.abs(gains[k])).any() for _, j in sides):
+                raise ModelError.at(
+                    (item.table, item.name),
+                    f"sets {setting.label!r}, which acts above zero alone, and is zero at the reference: it has no "
+                    "derivative there; wanted another one with the opposite gains in the same law, as of a pair of "
+                    "thrusters, or in Python a femb.LinearLaw for an on-time at which it acts",
+                )
+            shares[k] = 0.5
+        return shares
 
 
 def _merged(names: Sequence[str]) -> tuple[tuple[str, ...], Floats]:

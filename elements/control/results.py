@@ -33,8 +33,8 @@ class ControllerResults(Group):
     scheduled = Quantity(
         "(T,)",
         "own",
-        "of a law with a schedule, what its gains are a table over, at the output time: of a sensor its scale times the "
-        "true quantity, without errors",
+        "of a law with a schedule, what its gains are a table over, at the output time: of a sensor its scale times "
+        "the true quantity, without errors",
         level="motion",
     )
 

@@ -23,7 +23,8 @@ class Command:
     velocities, so that a continuous controller can set them; None where they are not. held, clips : where the item does
     nothing but hold a sampled command within its limit, the discrete states of the command and of the count of those
     beyond. own : of these, what acts beside the command within the same limit. host : of a vector, the ``Place`` in
-    whose axes it is; None of inertial axes.
+    whose axes it is; None of inertial axes. least : of one that acts to one side alone, as an on-time, the smallest
+    that acts; minus infinity of others.
     """
 
     unit: str
@@ -36,6 +37,12 @@ class Command:
     clips: str = ""
     own: float = 0.0
     host: Any = None
+    least: float = -inf
+
+    def acting(self, value: Floats) -> Floats:
+        """What acts of a command (width,): its part within the limits."""
+        within = np.clip(self.own + value, -self.limit, self.limit) - self.own
+        return np.where(within < self.least, 0.0, within)
 
 
 def command_array(command: str) -> str:

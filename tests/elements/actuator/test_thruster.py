@@ -232,6 +232,47 @@ def test_a_sampled_controller_commands_on_times():
     refuses("on_time", femb.System, model)
 
 
+def jets(names, gains, **words):
+    """A hub with couples of 0.4 N m about z, of either sign; ``gains``, s, of turn and rate, by thruster."""
+    hub = femb.RigidBody("hub", mass=100.0, inertia=(10.0, 12.0, 14.0), euler_angles=(0.0, 0.0, 0.05))
+    model = of_parts(hub)
+    for name in names:
+        sign, y = (1.0 if name[0] == "p" else -1.0), (-0.5 if name[1] == "1" else 0.5)
+        at = (0.0, y * sign, 0.0)
+        model.add(femb.Thruster(name, 0.4, (1.0 if name[1] == "1" else -1.0, 0, 0), body="hub", at=at))
+    D = np.zeros((len(names), 6))
+    D[:, [2, 5]] = gains
+    read, outputs = ("bodies.hub.attitude", "bodies.hub.angular_velocity"), [f"thrusters.{x}.on_time" for x in names]
+    model.add(femb.LinearController("law", inputs=read, outputs=outputs, D=D, period=0.1, **words))
+    return model
+
+
+K = np.array([0.2, 0.8])
+
+
+def test_opposite_thrusters_act_one_at_a_time_in_loops():
+    """Against the sampled double integrator of one couple, on-times by the period, and the motion of a run."""
+    model = jets(("p1", "p2", "m1", "m2"), [-K, -K, K, K])
+    loop = femb.loop(model)
+    A, B = np.array([[1.0, 0.1], [0.0, 1.0]]), 0.4 / 0.1 / 14.0 * np.array([0.5 * 0.1**2, 0.1])
+    poles = np.log(np.linalg.eigvals(A - np.outer(B, K)).astype(complex)) / 0.1
+    np.testing.assert_allclose(np.sort_complex(loop.poles()), np.sort_complex(poles), rtol=1e-8)
+    run = femb.simulate(model, duration=30.0, output_interval=0.1, start="as_given")
+    turn = 2.0 * run.bodies["hub"].quaternion[:, 3]
+    linear = loop.simulate(30.0, start={"bodies.hub.turn_z": 0.05}, times=run.time + 1e-6)["bodies.hub.turn.z"]
+    assert np.max(np.abs(turn - linear)) < 0.02 * 0.05
+
+
+def test_a_thruster_without_an_opposite_one_has_no_linear_loop():
+    with pytest.raises(femb.ModelError, match=r"controllers.law: sets 'thrusters.p1.on_time', which acts above zero"):
+        femb.loop(jets(("p1", "m1"), [-K, 0.5 * K]))
+    # about a constant on-time it acts both ways, and one that is shut there does not act
+    for bias, share in ((0.05, 10.0), (-0.05, 0.0)):
+        states = {"A": [[1.0]], "B": np.zeros((1, 6)), "C": [[bias]], "state": [1.0]}
+        (law,) = femb.loop(jets(("p1",), [-K], **states)).laws
+        np.testing.assert_allclose(law.D[0, [2, 5]], -share * K)
+
+
 def test_an_open_valve_that_is_commanded_on_does_not_end_the_smooth_interval(catalogue):
     """Steps go over the samples at which nothing that equations read has changed."""
     long = commanded(lambda k, state: 0.1, minimum_pulse=0.005)
