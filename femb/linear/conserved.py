@@ -15,7 +15,7 @@ import numpy as np
 
 from femb.base.types import Floats, Ints
 from femb.base.values import check_kind
-from femb.linear.modal_form import ABOVE, EPS, NONE, KnownForm, LoopForm, unseen_by
+from femb.linear.modal_form import ABOVE, EPS, NONE, KnownForm, LoopForm, SteadyForm, unseen_by
 from femb.linear.state_space import StateSpace
 from femb.numerics.linear_systems import balancing
 
@@ -53,7 +53,8 @@ def reduced(space: StateSpace, in_modes: bool = False) -> "Reduced":
         if not in_modes:
             of, motions, momenta = space, known.form.change @ motions, known.form.inverse.T @ momenta
         found = _without_known(Reduced.of(of), motions, momenta)
-        if not space.unsteady:
+        of_plant = known.form.plant if isinstance(known.form, LoopForm) else known.form
+        if not space.unsteady and not (isinstance(of_plant, SteadyForm) and of_plant.invariant.of_translations):
             return found
         # translations are all that is known: what else stays is measured
     else:

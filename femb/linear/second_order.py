@@ -14,6 +14,7 @@ import numpy as np
 
 from femb.base.errors import ModelError
 from femb.base.types import Floats
+from femb.elements.environment.orbital_frame import turn_of
 from femb.elements.joint.primitives import IN_FORCE, INPUT, ORIENTATION, course_of_row
 from femb.formulations.joint_tree import JointTree, coordinate_names
 from femb.formulations.reduced.null_space import TreeTangent
@@ -25,6 +26,7 @@ from femb.numerics.rotations import cross_matrix
 from femb.small_motions.eigenproblem import EigenProblem
 from femb.small_motions.free_motions import free_motions
 from femb.small_motions.point import OperatingPoint
+from femb.system.rigid_motion import rigid_motions
 from femb.system.system import System
 
 # Motions of frames, with changes to first order by the N coordinates of a chart, then by their N speeds, at given rates
@@ -312,13 +314,32 @@ def second_order(point: OperatingPoint, chart: Chart) -> SecondOrder:
 
 def invariant_of(point: OperatingPoint, equations: SecondOrder, steady: bool = True) -> Invariant | None:
     """Motions and momenta that stay in a steady motion, by coordinates and speeds of a chart, and translations that
-    stay in any other one; None where a structure notices its own motion, or where axes of its coordinates turn at
-    different rates in a motion that is not steady."""
+    stay in any other one; in orbit translations, which fall freely. None where a structure notices its own motion
+    otherwise, or where axes of its coordinates turn at different rates in a motion that is not steady."""
     chart, P = equations.chart, equations.chart.free
     own = [k for k, name in enumerate(chart.names) if name in point.system.layout.first_order_names]
     M, C, K, E = (matrix[:P, :P] for matrix in (equations.mass, equations.damping, equations.stiffness, chart.E))
     found = Invariant.of(EigenProblem.of_point(point), partial(_coordinates, chart), M, C, E, K, own, steady)
+    if (found is None or not steady) and turn_of(point.system.model, point.t)[0].any():
+        steady, found = False, _falling(point, equations)
     return found if steady or (found is not None and found.holds(equations.first_order)) else None
+
+
+def _falling(point: OperatingPoint, equations: SecondOrder) -> Invariant | None:
+    """Translations T of free structures beside an orbit: (T, -E T) and (0, T) go over into each other, as the mass
+    centre moves by gravity alone, which no attitude changes."""
+    chart, system = equations.chart, point.system
+    whole, P = system.rigid_velocities(point.q)[:3], chart.free
+    free = [each for each in rigid_motions(system.starting_at(point.q, point.v)) if each.free]
+    if not free:
+        return None
+    T = np.array([chart.speeds_at(point.q, each.mask * part) for each in free for part in whole]).T
+    X = np.block([[T, np.zeros_like(T)], [-chart.E[:P, :P] @ T, T]])
+    # the second rows of A X = X L; by the first ones a displacement has the rate of its speed
+    second = equations.first_order[P:] @ X + np.hstack([np.zeros_like(T), chart.E[:P, :P] @ T])
+    of_speeds = np.linalg.lstsq(T, second, rcond=None)[0]
+    rates = np.vstack([np.eye(T.shape[1], len(X.T), T.shape[1]), of_speeds])
+    return Invariant(X, rates, np.zeros((len(X), 0)), np.zeros((0, 0)))
 
 
 def exact_forces(motion: EigenProblem, basis: Floats) -> ExactForces:

@@ -123,3 +123,24 @@ def test_friction_that_no_integral_carries_turns_the_hub_for_ever(case, tmp_path
         f"{json.dumps([TORQUE])}, density = 1e-8 }} }}\n"
     )
     assert not np.isfinite(femb.sweep(path)["error"][1])
+
+
+def test_translations_in_orbit_are_no_poles_of_an_attitude_loop():
+    """They turn with the orbit, with the rates 0 and +-i n of free fall; a law that reads the position keeps them."""
+    n = np.sqrt(3.986004418e14 / 7e6**3)
+    for position in (False, True):
+        model = femb.Model("along an orbit")
+        model.add(femb.Orbit("earth", semi_major_axis=7e6, inclination=1.71, ascending_node=0.698, anomaly=0.576))
+        model.add(femb.RigidBody("hub", 200.0, (60.0, 80.0, 40.0), relative_to="orbit"))
+        model.add(femb.Load("torquer", body="hub", frame="body", torque=(0.0, 0.0, 0.0)))
+        model.add(femb.StarTracker("star", body="hub", relative_to="orbit"))
+        model.add(femb.Gyro("gyro", body="hub"))
+        read = ["sensors.star", "sensors.gyro", *(["bodies.hub.position"] if position else [])]
+        D = np.zeros((3, 9 if position else 6))
+        D[:, :6] = -np.hstack([0.02 * np.eye(3), 2.0 * np.eye(3)])
+        words = {"inputs": read, "outputs": ("loads.torquer.torque",), "D": D, "period": 2.0}
+        model.add(femb.LinearController("law", **words))
+        loop = femb.loop(model)
+        at_orbit = np.abs(np.abs(loop.poles()) - n) < 1e-3 * n
+        assert np.sum(at_orbit) == (4 if position else 0)
+        assert position or (loop.stable and loop.conserved == 6 and loop.growth() < -1e-3)
