@@ -69,8 +69,8 @@ from femb.elements.control.signals import (
 from femb.elements.item import Item, RecordedArrays
 from femb.elements.records import RecordedSystem, Records
 from femb.layout.commands import Command, TakesCommands
-from femb.layout.discrete import DiscreteState, Update, UpdateArrays
-from femb.layout.element import Batch
+from femb.layout.discrete import ANGLES, DiscreteState, Update, UpdateArrays
+from femb.layout.element import Batch, Input
 from femb.layout.layout import Layout
 from femb.layout.symmetry import EVERY, NO_MOTION, Surroundings, Symmetry
 from femb.layout.views import ModelAtStart, ModelView, StartPoses, StateView
@@ -508,6 +508,49 @@ def _numbers(what: str, value: Any, count: int) -> Floats:
     if not all(map(isfinite, numbers.tolist())):
         raise SolveError(f"{what}: got {shown(value)}, which are not finite")
     return numbers
+
+
+def under_commands(system: Any, t: float, q: Floats, v: Floats) -> tuple[Any, dict[str, float]]:
+    """The System under the commands that its sampled laws give at a state, and these by input where they are not zero.
+
+    Sensors have no errors there, no command waits, and an on-time acts as its mean over the period.
+    """
+    layout, model = system.layout, system.model
+    laws = [each for each in model.items() if isinstance(each, Controller) and each.period is not None]
+    if not any(each.sets for each in laws):
+        return system, {}
+    state, seen, added = system.state(t, q, v), dict(system.discrete), dict[str, Floats]()
+    found: dict[str, float] = {}
+    for item in model.items():
+        if isinstance(item, Sensor):
+            seen[item.array("value")] = item.exact(layout, model).value(state, seen)
+    for item in sorted(laws, key=lambda each: len(_chain(each, model, ()))):
+        samples = ControllerSamples(item, layout, model)
+        x = seen.get(item.array("state"), NO_STATE)
+        u = samples.law.exact(samples.sample(t, state, seen)[item.array("output")], x, state, seen)  # type: ignore[arg-type]
+        seen |= {item.array("output"): u, item.array(ARRIVED): u}
+        for taker, word, command, part in samples.settings:
+            acting = command.acting(u[part])
+            if command.per_period:
+                acting = np.minimum(acting / samples.period, 1.0)
+                added[command.input] = acting
+            else:
+                seen |= taker.commanded(word, u[part], t, seen)
+            names = [command.input] if command.width == 1 else [f"{command.input}.{k}" for k in range(command.width)]
+            found |= {name: float(value) for name, value in zip(names, acting, strict=True) if value}
+    arrays = {
+        name: np.reshape(np.asarray(seen[name], dtype=float), each.shape) for name, each in system.discrete.items()
+    }
+    discrete = system.discrete.replaced({name: arrays[name] for name in arrays if name != ANGLES})
+    if added:
+        inputs = [_beside(each, added[each.label]) if each.label in added else each for each in system.inputs]
+        system = system.with_inputs(inputs)
+    return (system if discrete is system.discrete else system.with_discrete(discrete)), found
+
+
+def _beside(of: Input, value: Floats) -> Input:
+    """An input of the time with a constant (w,) beside it."""
+    return replace(of, function=lambda t: of.function(t) + value)
 
 
 def sensor_of(model: ModelView, name: str) -> Sensor | None:

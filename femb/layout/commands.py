@@ -40,7 +40,7 @@ class Command:
     least: float = -inf
 
     def acting(self, value: Floats) -> Floats:
-        """What acts of a command (width,): its part within the limits."""
+        """The part of a command (width,) that acts, within its limits."""
         within = np.clip(self.own + value, -self.limit, self.limit) - self.own
         return np.where(within < self.least, 0.0, within)
 

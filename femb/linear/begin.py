@@ -7,6 +7,7 @@ import numpy as np
 
 from femb.base.errors import ModelError
 from femb.base.values import check_flag, check_table, number_problem, shown
+from femb.elements.control.controller import under_commands
 from femb.linear.chart import Chart
 from femb.linear.second_order import chart_of
 from femb.linear.trim import trimmed
@@ -31,7 +32,8 @@ class PointOptions(TypedDict, total=False):
 
 
 def operating_point(model: "Given | System", **options: Unpack[PointOptions]) -> OperatingPoint:
-    """A state of a model, or of a System of it, with accelerations and reactions, for linearisation.
+    """A state of a model, or of a System of it, with accelerations and reactions, for linearisation, under the commands
+    that sampled controllers give there.
 
     Parameters:
         model: or a System of it.
@@ -44,7 +46,9 @@ def operating_point(model: "Given | System", **options: Unpack[PointOptions]) ->
     Raises:
         ModelError: an unknown start or state; else as ``trim`` and ``femb.statics.equilibrium.in_equilibrium``.
     """
-    return trimmed_point(model, **options)[0]
+    point = trimmed_point(model, **options)[0]
+    system, _ = under_commands(point.system, point.t, point.q, point.v)
+    return point if system is point.system else OperatingPoint.of(system, point.q, point.v, point.t)
 
 
 def trimmed_point(

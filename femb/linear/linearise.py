@@ -17,6 +17,7 @@ from scipy.linalg import LinAlgError
 from femb.base.errors import FembWarning, ModelError
 from femb.base.types import Floats
 from femb.base.values import check_flag, check_options, names_of, shallow_copy
+from femb.elements.control.controller import under_commands
 from femb.elements.control.linear_law import LinearLaw
 from femb.elements.control.schedule import moment_of
 from femb.elements.control.signals import Moment, is_true
@@ -69,7 +70,7 @@ def linearize(
         outputs: names (femb.small_motions.channels), by default the motion of all bodies and joints.
         closed: whether its controllers act, as in ``femb.loop(model).closed()``: sampled ones with their sensors,
             delays and periods give the exact model over their common period ``dt``. By default commands of sampled
-            controllers are held; continuous ones always act.
+            controllers are held, as these give them at the state; continuous ones always act.
         options: start, at_rest, state, trim, vary, t and differences of ``femb.operating_point``, which say the point.
 
     Raises:
@@ -274,16 +275,12 @@ def scheduled(item: Any) -> bool:
     return getattr(item, "schedule", None) is not None
 
 
-def _laws_about(model: "Given | System | OperatingPoint", words: Mapping[str, Any]) -> tuple[LinearLaw, ...]:
-    """The laws of a model about the state of an operating point, or of its options."""
-    if isinstance(model, OperatingPoint):
-        return laws_of(model.system.starting_at(model.q, model.v))
-    system = system_of(model)
+def _started(model: "Given | System | OperatingPoint", words: Mapping[str, Any]) -> "System":
+    """The System of a model that starts at an operating point, or at that of its options."""
     options = {word: value for word, value in words.items() if word in PointOptions.__annotations__}
-    if options and any(map(scheduled, system.model.items())):
-        point = operating_point(model, **options)
-        return laws_of(point.system.starting_at(point.q, point.v))
-    return laws_of(system)
+    if options and not isinstance(model, OperatingPoint):
+        model = operating_point(model, **options)
+    return model.system.starting_at(model.q, model.v) if isinstance(model, OperatingPoint) else system_of(model)
 
 
 @one_blas_thread()
@@ -320,19 +317,24 @@ def loop(
     of = system if isinstance(system, Model) else system.model
     if any(words.get(order) is not None for order in ("modes", "craig_bampton", "balanced")):
         words["damping"] = without_default(of, words.get("damping"))
-    found = () if laws is None else tuple(laws)
+    found, commands = () if laws is None else tuple(laws), dict[str, float]()
     of_plant = () if laws is None else of.controllers.items()
     if acting := [f"controllers.{name}" for name, each in of_plant if each.period is None and each.sets]:
         said = "without samples, so that the plant is closed by it, too, beside the laws that are given"
         warnings.warn(f"loop: {', '.join(acting)}: {said}: inner loops only may stay", FembWarning, stacklevel=3)
     if laws is None:
-        found = _laws_about(model, words)
+        start = _started(model, words)
+        found = laws_of(start)
         if not found:
             raise ModelError("loop: the model has no controllers that set commands: add one, or give laws")
         if isinstance(model, Model):
             model = held(model)
         elif any(law.period is None for law in found):
             raise ModelError("loop: got a state of a model that its continuous controllers are part of: give the model")
+        if any(law.period is None for law in found):
+            start = _started(model, {}).starting_at(start.q0, start.v0)
+        t = model.t if isinstance(model, OperatingPoint) else words.get("t", 0.0)
+        _, commands = under_commands(start, t, start.q0, start.v0)
     if inputs is None or outputs is None:
         default = plant_of(model, inputs, outputs, words)
         inputs, outputs = default.inputs, default.outputs
@@ -342,7 +344,11 @@ def loop(
     actuated = [x for law in found for x in law.outputs if x not in read and x.rpartition(".")[0] not in inputs]
     sensed = [x for law in found for x in law.inputs if x not in set_ and x.rpartition(".")[0] not in outputs]
     plant = plant_of(model, list(dict.fromkeys([*actuated, *inputs])), list(dict.fromkeys([*sensed, *outputs])), words)
-    return Loop(plant, found)
+    if commands and StructureOptions.__annotations__.keys() & words.keys() - PointOptions.__annotations__.keys():
+        listed = ", ".join(f"{name} {value:.4g}" for name, value in commands.items())
+        said = "at its state, which a plant in modes has not; take one of full order"
+        warnings.warn(f"loop: the laws command {listed} {said}", FembWarning, stacklevel=3)
+    return Loop(plant, found, commands)
 
 
 # A period (s) of which no sample is taken, short for any filter.

@@ -5,7 +5,7 @@ plant. Source: docs/theory/control_loop.md.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -58,7 +58,8 @@ class Loop(Tabled):
     """A plant in the loop of its controllers.
 
     plant : continuous, with the inputs that laws set and the outputs that they read, and more of both. laws : of the
-    controllers; u of a law adds to the input of its name.
+    controllers; u of a law adds to the input of its name. commands : what laws of a model command at the state itself,
+    by input, in SI units; laws act on changes about it.
 
     Raises ModelError: names that the plant does not have, laws without outputs, a ring of laws, a plant whose modes
     have a default damping, on which no verdict may rest.
@@ -66,6 +67,7 @@ class Loop(Tabled):
 
     plant: StateSpace
     laws: tuple[LinearLaw, ...]
+    commands: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "laws", tuple(self.laws))
@@ -205,7 +207,8 @@ class Loop(Tabled):
         """The loop with a longer ``delay`` (s) of all sampled laws that set inputs of the plant."""
         later = [law.period is not None and law in self._main for law in self.laws]
         pairs = zip(self.laws, later, strict=True)
-        return Loop(self.plant, tuple(replace(law, delay=law.delay + delay) if own else law for law, own in pairs))
+        laws = tuple(replace(law, delay=law.delay + delay) if own else law for law, own in pairs)
+        return replace(self, laws=laws)
 
     @spared(lambda loop: len(loop.plant.states))
     def largest_delay(self, limit: float | None = None) -> tuple[float, float]:
@@ -553,6 +556,12 @@ def loop_table(of: Loop, margins: Sequence[Margins]) -> str:
         lines.append(f"damping: {of.plant.damping}")
     if of.plant.unsteady:
         lines.append(f"about a state that is not steady: {of.plant.unsteady}")
+    if of.commands:
+        names = sorted(of.commands, key=lambda name: -abs(of.commands[name]))[:FAST]
+        units = [of.plant.units.get(name, "").replace("-", "") for name in names]
+        said = [f"{x} {of.commands[x]:.4g} {unit}".rstrip() for x, unit in zip(names, units, strict=True)]
+        said += ["..."] * (len(of.commands) > FAST)
+        lines.append(f"commanded at this state: {', '.join(said)}; laws act on changes about it")
     for law, sensor, main in zip(of.laws, sensing, setting, strict=True):
         clock = "continuous" if law.period is None else f"every {law.period:.6g} s, delay {law.delay:.6g} s"
         reads, sets = numbered(len(law.inputs), "signal"), numbered(len(law.outputs), "command" if main else "output")
