@@ -10,9 +10,10 @@ from femb.layout.discrete import DiscreteState
 from femb.results.groups import EventRecord
 from femb.run.events import Change, RunSummary, kinetic_energy, switched
 from femb.steppers.contract import AcceptedStep
-from femb.steppers.radau import Radau, SolvedStep
-from femb.steppers.radau_tangent import End, StepChanges
+from femb.steppers.dense import SolvedStep
+from femb.steppers.radau import Radau
 from femb.steppers.replay import ReplayError
+from femb.steppers.step_tangent import End, StepChanges
 from femb.system.pair import SystemPair, moved
 from femb.system.system import System
 
@@ -39,7 +40,7 @@ def shifted(
 def together(before: SolvedStep) -> ReplayError | None:
     """The problem of a corner of inputs that moves, and of updates at the same instant, after a step; None for none."""
     system, t, (q, v, *_) = before.step.form.system, before.step.end, before.step.state1
-    a, other = before.a[2], system.acceleration(system.inputs_at(t, q, v), q, v)
+    a, other = before.a[-1], system.acceleration(system.inputs_at(t, q, v), q, v)
     if np.max(np.abs(a - other)) <= SMOOTH * np.max(np.abs(a)):
         return None
     return ReplayError(f"an input jumps with an update at t = {t:.6g} s, but apart from it beside the value")

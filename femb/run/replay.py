@@ -20,8 +20,10 @@ from femb.run.tangents import RunTangents
 from femb.run.time_loop import SAME_INSTANT, RunSummary, integrate
 from femb.steppers import make_stepper
 from femb.steppers.contract import StepperState
-from femb.steppers.radau import Radau, SolvedStep
+from femb.steppers.dense import SolvedStep
+from femb.steppers.implicit import ImplicitStepper
 from femb.steppers.replay import GivenSteps, StepRecord, TakenStep
+from femb.steppers.tangents import TANGENTS
 from femb.steppers.variable_step import VariableStep
 from femb.system.system import System
 from femb.vibration.completion import system_of
@@ -29,9 +31,8 @@ from femb.vibration.completion import system_of
 # Of a run with tangents, Newton's iteration goes on to this part of its tolerance: they are those of solved equations.
 RECORDED = 1e-3
 
-# Part of the difference to steps of twice the length that those of order 3 leave, to which stiff parts reduce methods;
-# and of their number, above which these are too few.
-OF_COARSE, MOSTLY = 1.0 / 7.0, 0.75
+# Part of the number of steps above which those of twice the length are too few.
+MOSTLY = 0.75
 
 # Times of data beyond so many times the duration of a run may be in milliseconds.
 IN_MS = 100.0
@@ -98,6 +99,8 @@ class RecordedRun:
         )
         if not steps or not contiguous or len({id(each.step.form.system.solver) for each in steps}) > 1:
             return None
+        if not TANGENTS[self.run.method].restarts and (zeros or any(each.begins for each in steps[1:])):
+            return None
         return RunTangents(self._system, steps, self._summary, self.run, times)
 
     def by_other_steps(self, times: Floats) -> tuple[RunTangents, float]:
@@ -105,7 +108,7 @@ class RecordedRun:
         and the part of the difference to those that is the error. Raises ReplayError, SolveError."""
         solved, summary = list[SolvedStep](), RunSummary([], changes=[])
         run = replace(self.run, output=replace(self.run.output, motion_only=True), output_interval=self.run.duration)
-        steps, part = self._record.doubled(), OF_COARSE
+        steps, part = self._record.doubled(), TANGENTS[self.run.method].coarse
         if len(steps) > MOSTLY * len(self._record.steps):
             steps, part = self._record.halved(), 1.0
         self._again(self._system, run, steps, solved, run.output_times(), summary)
@@ -120,7 +123,7 @@ class RecordedRun:
         def attach(stepper: StepperState) -> None:
             if isinstance(stepper, VariableStep):
                 stepper.given = given
-            if isinstance(stepper, Radau):
+            if isinstance(stepper, ImplicitStepper):
                 stepper.solved = solved
 
         results = self._motion(system, run, attach, times, summary)
@@ -131,9 +134,9 @@ class RecordedRun:
     def _noted(self, stepper: StepperState) -> None:
         if isinstance(stepper, VariableStep):
             stepper.record = self._record
-        if isinstance(stepper, Radau) and stepper.has_tangent:
+        if isinstance(stepper, ImplicitStepper) and self.run.method in TANGENTS and stepper.has_tangent:
             stepper.solved = self._solved
-            stepper.tolerance *= RECORDED
+            stepper.tolerance = max(RECORDED * stepper.tolerance, 10.0 * np.finfo(float).eps / self.run.rtol)
 
     def _motion(
         self, system: System, run: Run, attach: Callable[[StepperState], None], times: Floats, summary: RunSummary

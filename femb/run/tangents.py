@@ -1,4 +1,4 @@
-"""The motions of models beside a recorded run, to first order, by the tangents of its steps; see ``RadauTangent``."""
+"""The motions of models beside a recorded run, to first order, by the tangents of its steps; see ``StepTangents``."""
 
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -19,9 +19,9 @@ from femb.results.results import Results
 from femb.run.events import RunSummary
 from femb.run.jumps import ChangeBeside, shifted, together
 from femb.run.start import started
-from femb.steppers.dense import HermiteStep
-from femb.steppers.radau import SolvedStep
-from femb.steppers.radau_tangent import End, RadauTangent, StepChanges, at_stages
+from femb.steppers.dense import HermiteStep, SolvedStep
+from femb.steppers.step_tangent import End, StepChanges, at_stages
+from femb.steppers.tangents import TANGENTS
 from femb.system.pair import SystemPair, moved
 from femb.system.system import System
 from femb.vibration.completion import system_of
@@ -47,7 +47,7 @@ class RunTangents:
         inside = times[self.begins :]
         numbers = [min(bisect_left(starts, t) - 1, len(steps) - 1) for t in inside.tolist()]
         self.inside = {k: inside[np.array(numbers) == k] for k in dict.fromkeys(numbers)}
-        self._tangent, self._columns = RadauTangent(steps), list[Column]()
+        self._tangent, self._columns = TANGENTS[run.method](steps, run), list[Column]()
         # updates by the number of the step after them, and the discrete state of the first output
         self._changes: dict[int, list[ChangeBeside]] = {}
         self._begins_in = steps[0].step.form.system.discrete
@@ -90,7 +90,11 @@ class RunTangents:
         pair = SystemPair(self.system, (first, second), places)
         some = self.steps[:: 1 + len(self.steps) // SAMPLES]
         self._columns.append(
-            Column(self, pair, all(places) and not np.any(pair.corners) and pair.is_linear(*at_stages(some)))
+            Column(
+                self,
+                pair,
+                all(places) and not np.any(pair.corners) and pair.is_linear(*at_stages(some, self._tangent.fractions)),
+            )
         )
         return self._columns[-1]
 

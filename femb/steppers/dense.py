@@ -182,6 +182,31 @@ class HermiteStep:
         return self.form.tangents(q, second)
 
 
+@dataclass(frozen=True, eq=False)
+class SolvedStep:
+    """An accepted step with its stages.
+
+    step : its dense output. length : s. inputs (s, n_u), q (s, n_q), v, a (s, n_v), multipliers (s, n_c) : of the
+    stages, with quaternions of any length. begins : whether a smooth interval begins with it.
+    """
+
+    step: HermiteStep
+    length: float
+    inputs: Floats
+    q: Floats
+    v: Floats
+    a: Floats
+    multipliers: Floats
+    begins: bool
+
+    @property
+    def rates(self) -> tuple[Floats, Floats, Floats]:
+        """Of q, v and work at the end."""
+        q, v, _, _, power = self.step.state1
+        rates: Floats = self.step.form.rates(q[None], v[None])[0]
+        return rates, self.a[-1], power() if callable(power) else power
+
+
 def hermite_states(steps: Sequence[HermiteStep], times: Sequence[Floats]) -> tuple[Floats, Floats, Floats]:
     """q (k, n_q) with unit quaternions, v (k, n_v) and work (k, n_w) at the times inside each of several steps of one
     formulation: to the last bit those of each time alone, and those of the end where the time is that but for rounding.

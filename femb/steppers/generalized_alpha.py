@@ -34,7 +34,7 @@ from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
 from femb.numerics.kinematics import error_norm, rates
 from femb.numerics.vector3 import hamilton
 from femb.steppers.contract import OF_LOW_ORDER, AcceptedStep, check_fixed_step, left_limit
-from femb.steppers.dense import HermiteStep, Nodes, through_nodes
+from femb.steppers.dense import HermiteStep, Nodes, SolvedStep, through_nodes
 from femb.steppers.implicit import OneStateStepper
 from femb.steppers.step_kernels import NEGLIGIBLE, frame_rotations, rotate_frames, size_of_error
 from femb.steppers.step_program import Convergence
@@ -157,6 +157,14 @@ WEIGHT_OF_VELOCITIES, OF_TIME = 5.0, 0.01
 SAME_TIME = 1e-6
 
 
+def weights_of(rho: float) -> tuple[float, float, float, float, float, float]:
+    """alpha_m, alpha_f, gamma, beta, gamma' and beta' of a spectral radius."""
+    alpha_m, alpha_f = (2.0 * rho - 1.0) / (rho + 1.0), rho / (rho + 1.0)
+    gamma, share = 0.5 - alpha_m + alpha_f, (1.0 - alpha_f) / (1.0 - alpha_m)
+    beta = 0.25 * (gamma + 0.5) ** 2
+    return alpha_m, alpha_f, gamma, beta, share * gamma, share * beta
+
+
 class GeneralizedAlpha(OneStateStepper):
     """Variable-step generalized-alpha; see ``femb.steppers.contract`` for the meaning of its attributes."""
 
@@ -166,17 +174,13 @@ class GeneralizedAlpha(OneStateStepper):
 
     def __init__(self, form: ImplicitFormulation, run: Run) -> None:
         super().__init__(form, run)
-        rho = run.spectral_radius
-        self.alpha_m, self.alpha_f = (2.0 * rho - 1.0) / (rho + 1.0), rho / (rho + 1.0)
-        self.gamma = 0.5 - self.alpha_m + self.alpha_f
-        self.beta = 0.25 * (self.gamma + 0.5) ** 2
+        weights = weights_of(run.spectral_radius)
+        self.alpha_m, self.alpha_f, self.gamma, self.beta, self.gamma_a, self.beta_a = weights
         self.tolerance = max(10.0 * np.finfo(float).eps / run.rtol, SOLVED)
         # s, the length of all steps, without error control; None where the error estimate chooses it
         self.fixed = run.step
         if run.step is not None:
             self.h = self.max_step = run.step
-        share = (1.0 - self.alpha_f) / (1.0 - self.alpha_m)
-        self.gamma_a, self.beta_a = share * self.gamma, share * self.beta
         # whether the state is the end of a step, with accelerations by the step's equations
         self._stepped = False
         self.restart()
@@ -258,7 +262,9 @@ class GeneralizedAlpha(OneStateStepper):
     def _solve(self, h: float, end: float) -> float | None:
         slope = self._no_slope if self._slope is None else self._slope
         np.concatenate((self.q, self.v, self.a, self.A, slope), out=self._at_start)
-        self._lengths[:] = h, h if self._slope is None else self._A_h, self._slope_h
+        # but for rounding, as of steps that are taken again
+        same = self._slope is None or abs(self._A_h - h) <= SAME_TIME * h
+        self._lengths[:] = h, h if same else self._A_h, self._slope_h
         self._states[4][0] = self.multipliers
         doubted = NEGLIGIBLE * self.tolerance if self.form.system.switches and not self._fresh else 0.0
         newton = Convergence(self.tolerance, math.inf, doubted, restoring=1.0)
@@ -327,6 +333,7 @@ class GeneralizedAlpha(OneStateStepper):
     def _accept(self, trial: float, h: float, end: float, error: float, cut: bool) -> AcceptedStep:
         self.h = self.fixed or self._next_length(h, self._factor(error), cut)
         start, old = self.t, (self.q, self.v, self.a, self.work, self.power)
+        begins, states = self._slope is None, self._states
         u, _, _, a, multipliers = self._states
         a = a[0].copy()
         self._slope = self._slope_to_end.copy() if self.fixed is None else (a - self.a) / h
@@ -340,7 +347,11 @@ class GeneralizedAlpha(OneStateStepper):
             self._means.append((0.5 * (before + end), 0.5 * (last + a)))
         self._ends.append((end, a))
         new = (self.q, self.v, a, self.work, self.power)
-        return HermiteStep(self.form, start, end, old, new, nodes=self._nodes())
+        step = HermiteStep(self.form, start, end, old, new, nodes=self._nodes())
+        if self.solved is not None:
+            u, q, v, a, multipliers = (each.copy() for each in states)
+            self.solved.append(SolvedStep(step, h, u, q, v, a, multipliers, begins))
+        return step
 
     def _nodes(self) -> Nodes:
         """Instants and accelerations by which those between the steps are interpolated.

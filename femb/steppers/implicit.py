@@ -13,9 +13,11 @@ from femb.base.options import GivenScales, Run
 from femb.base.types import Floats
 from femb.formulations.contract import Formulation, ImplicitFormulation
 from femb.layout.discrete import DiscreteState
+from femb.layout.protocols import LowRankTangent
 from femb.numerics.compiler.bound_calls import Bound, BoundSequence, Program
 from femb.numerics.threads import one_after_another
 from femb.steppers.contract import BookedStatistics
+from femb.steppers.dense import SolvedStep
 from femb.steppers.low_pass import AGAIN, HELD_UP, PASSES, ErrorFilter, FilterStatistics, LowPass
 from femb.steppers.replay import TakenStep
 from femb.steppers.step_kernels import last_state, right_hand_side, shift_matrix
@@ -44,6 +46,8 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, float]):
     ``_start`` : q (1, n_q) and v (1, n_v) at its start.
     """
 
+    # where accepted steps are noted with their stages, if at all
+    solved: list[SolvedStep] | None = None
     # whether the step length after a jump is estimated anew; if not, it is at most the one planned before
     estimates_after_jump = True
     # of Newton's iteration, as a fraction of that of the step
@@ -342,6 +346,16 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, float]):
             self._copy_end()
             q, v = (each[0] for each in self._reached_state)
             q[:], v[:] = self.form.projected(self._states[0][-1], q.copy(), v.copy(), self._factors[0])
+
+    @property
+    def has_tangent(self) -> bool:
+        """Whether ``femb.steppers.step_tangent`` has the derivatives of steps of the method with this system."""
+        system = self.form.system
+        if self.form is not system or self._low_pass or isinstance(self.statistics, BookedStatistics):
+            return False
+        if system.inputs_of_state or system.has_gaps or system.singular_batches:
+            return False
+        return not system.pattern.net and not any(isinstance(batch, LowRankTangent) for batch in system.batches)
 
     # Factors
 

@@ -17,7 +17,7 @@ step-size control); the application to M v' = f with q' = H v is described in do
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -28,11 +28,10 @@ from femb.formulations.contract import ImplicitFormulation
 from femb.layout.bound_updates import BoundUpdates
 from femb.layout.discrete import ANGLES, DiscreteState
 from femb.layout.evaluation import Evaluation
-from femb.layout.protocols import LowRankTangent
 from femb.layout.state import State
 from femb.numerics.compiler.bound_calls import Program
 from femb.steppers.contract import SMALLEST_STEP, AcceptedStep, BookedStatistics, HeldSteps, StepOutput
-from femb.steppers.dense import End, HermiteStep
+from femb.steppers.dense import End, HermiteStep, SolvedStep
 from femb.steppers.held_kernels import FACTORED, ROW_HEAD, pass_steps
 from femb.steppers.radau_kernels import MAX_FACTOR, RECOVERY, SLOW, A, C, add_work, step_factor
 from femb.steppers.radau_stages import FIRST, SECOND, RadauEquations
@@ -53,39 +52,10 @@ FROM_ZERO = np.linalg.inv(C[:, None] ** np.arange(1, 4))
 FOLLOWING = 0.02
 
 
-@dataclass(frozen=True, eq=False)
-class SolvedStep:
-    """An accepted step with its stages.
-
-    step : its dense output. length : s. inputs (3, n_u), q (3, n_q), v, a (3, n_v), multipliers (3, n_c) : of the
-    stages, whose quaternions are not of unit length. begins : whether a smooth interval begins with it.
-    """
-
-    step: HermiteStep
-    length: float
-    inputs: Floats
-    q: Floats
-    v: Floats
-    a: Floats
-    multipliers: Floats
-    begins: bool
-
-    @property
-    def rates(self) -> tuple[Floats, Floats, Floats]:
-        """Of q, v and work at the end."""
-        q, v, _, _, power = self.step.state1
-        rates: Floats = self.step.form.rates(q[None], v[None])[0]
-        return rates, self.a[2], power() if callable(power) else power
-
-
 class Radau(RadauEquations):
-    """Variable-step Radau IIA(5); see ``femb.steppers.contract`` for the meaning of its attributes.
-
-    solved : where accepted steps are noted with their stages, if at all.
-    """
+    """Variable-step Radau IIA(5); see ``femb.steppers.contract`` for the meaning of its attributes."""
 
     order = 5
-    solved: list[SolvedStep] | None = None
     weights = A[2]
     # the loop over steps, and the terms of the system that it serves
     _held: "HeldLoop | None" = None
@@ -251,16 +221,6 @@ class Radau(RadauEquations):
         nodes = ((start, start + FIRST * h, start + SECOND * h, end), (old[2], K[0], K[1], K[2]))
         there = q, v, K[2], work, powers[2]
         return HermiteStep(form, start, end, old, there, ((FIRST, SECOND), powers[:2]), nodes)
-
-    @property
-    def has_tangent(self) -> bool:
-        """Whether ``femb.steppers.radau_tangent`` has the derivatives of the steps."""
-        system = self.form.system
-        if self.form is not system or self._low_pass or isinstance(self.statistics, BookedStatistics):
-            return False
-        if system.inputs_of_state or system.has_gaps or system.singular_batches:
-            return False
-        return not system.pattern.net and not any(isinstance(batch, LowRankTangent) for batch in system.batches)
 
     # Many steps in one call
 

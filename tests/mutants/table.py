@@ -157,7 +157,7 @@ MUTANTS = (
            "terms[1:, 1:] = (i - 1 - step * j) / i", "terms[1:, 1:] = (i - step * j) / i",
            "tests/steppers/test_bdf.py::test_history_samples_its_polynomial_anew", "history after a change of step"),
     Mutant("femb/steppers/generalized_alpha.py",
-           "self.beta = 0.25 * (self.gamma + 0.5) ** 2", "self.beta = 0.3 * (self.gamma + 0.5) ** 2",
+           "beta = 0.25 * (gamma + 0.5) ** 2", "beta = 0.3 * (gamma + 0.5) ** 2",
            STEPPERS, "spectral radius at infinity"),
     Mutant("femb/steppers/generalized_alpha.py",
            "(a0[k] + 0.5 * h * s - h * h / 6.0 * c)", "(a0[k] + 0.5 * h * s)",

@@ -11,6 +11,7 @@ from models import refuses
 import femb
 from femb.results.names import named
 from femb.run.replay import RecordedRun
+from femb.steppers.tangents import TANGENTS
 from femb.study.sensitivity import Differences
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
@@ -136,6 +137,90 @@ def test_all_methods(words, tolerance, tmp_path):
     places = [0, *(1 + list(table.by).index(name) for name in by)]
     own = PAGE.Table(table.case, table.of, by, {name: np.take(row, places) for name, row in table.wanted.items()})
     check(own, found, tolerance)
+
+
+TURNING = """
+[bodies.hub]
+mass = 4.0
+inertia = [1.0, 2.0, 2.5]
+angular_velocity = [0.3, 0.2, -0.4]
+[beams.boom]
+start = { body = "hub", direction = [1, 0, 0] }
+length = 2.0
+elements = 2
+section = "tube"
+[sections.tube]
+axial_stiffness = 1e4
+torsional_stiffness = 20.0
+bending_stiffness = [30.0, 30.0]
+mass_per_length = 0.2
+inertia_per_length = [2e-3, 1e-3, 1e-3]
+[run]
+duration = 1.0
+"""
+SPRING = """
+[bodies.hub]
+mass = 1.0
+inertia = 1.0
+velocity = [0.3, 0.2, -0.4]
+[bodies.other]
+mass = 2.0
+inertia = 1.0
+position = [1.0, 0.1, 0.2]
+[springs.coil]
+start = { body = "hub" }
+end = { body = "other" }
+stiffness = 8.0
+free_length = 0.4
+[run]
+duration = 1.0
+"""
+OF_TURNING = "final of=hub.angular_velocity.z"
+
+
+@pytest.mark.parametrize(
+    ("text", "of", "key", "follows"),
+    [
+        (TURNING, OF_TURNING, "bodies.hub.inertia.0", True),
+        (TURNING, OF_TURNING, "sections.tube.bending_stiffness.0", True),
+        (TURNING, OF_TURNING, "bodies.hub.angular_velocity.1", True),
+        # ends of springs may meet, which tangents do not follow
+        (SPRING, "final of=other.position.z", "bodies.other.mass", False),
+    ],
+)
+def test_equal_steps_of_generalized_alpha_equal_those_of_other_runs(text, of, key, follows, tmp_path, monkeypatch):
+    """Without constraints the derivative of the computed numbers; also of steps that are equal but for rounding."""
+    again, made = [], RecordedRun.of
+    monkeypatch.setattr(RecordedRun, "of", lambda self, *words: again.append(1) or made(self, *words))
+    path = tmp_path / "case.toml"
+    path.write_text(text)
+    words = ["run.method=generalized-alpha", "run.step=0.02", "run.rtol=1e-10"]
+    found = femb.sensitivities(path, of, key, overrides=words)
+    assert bool(again) != follows
+    value, slopes = float(found.nominal[0]), []
+    for h in (1e-3, 5e-4):
+        cases = [femb.load_case(path, [*words, f"{key}={value * (1.0 + s * h)!r}"]) for s in (1.0, -1.0)]
+        ends = [named(femb.simulate(each.model, each.run), of.partition("=")[2]).values[-1] for each in cases]
+        slopes.append((ends[0] - ends[1]) / (2.0 * h * value))
+    assert found.derivatives[0, 0] == pytest.approx((4.0 * slopes[1] - slopes[0]) / 3.0, rel=1e-7)
+
+
+@pytest.mark.parametrize(("method", "tolerance"), [("radau", 1e-7), ("generalized-alpha", 2e-4)])
+def test_methods_with_tangents_on_a_joint(method, tolerance, tmp_path, monkeypatch):
+    """Every method of the catalogue of tangents, by none of whose runs steps are taken again."""
+    assert method in TANGENTS
+    assert len(TANGENTS) == 2
+    monkeypatch.setattr(RecordedRun, "of", None)
+    table = PAGE.MOTIONS["pendulum"]
+    by, wanted = {name: table.by[name] for name in ("mass", "inertia")}, table.wanted["at 2 s"][1:3]
+    text = table.case.replace("duration = 10.0", "duration = 2.0")
+    path = tmp_path / "case.toml"
+    path.write_text(text)
+    of = {"angle": {"kind": "final", "of": "joints.pin.angle"}}
+    found = femb.sensitivities(path, of, by, overrides=[f"run.method={method}", "run.rtol=1e-9"])
+    off = np.abs(found.derivatives[0] - wanted)
+    assert np.all(off < tolerance * np.abs(wanted))
+    assert np.all(off < 3.0 * found.errors[0] + 1e-9)
 
 
 @pytest.mark.slow

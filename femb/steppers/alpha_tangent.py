@@ -1,0 +1,133 @@
+"""The tangents of the steps of generalized-alpha: one stage, and the accelerations that a step takes from the last.
+
+    A+ = ((1 - alpha_f) a+ + alpha_f a - alpha_m A)/(1 - alpha_m),        v+ = v + h ((1 - gamma) A + gamma A+)
+    S+ = R(x)^T S + T(x) x',        x = h v + h^2 ((1/2 - beta) A + beta A+)
+
+with the small motions S of coordinates, and of rotations the tangent T of the exponential. Other than those of radau
+they do not go on over corners and updates, where the method begins anew with accelerations of several steps.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+
+from femb.base.options import Run
+from femb.base.types import Floats
+from femb.numerics import rotations
+from femb.numerics.block_kernels import solve_columns
+from femb.numerics.compiler.bound_calls import Bound
+from femb.steppers.dense import SolvedStep
+from femb.steppers.generalized_alpha import SAME_TIME, weights_of
+from femb.steppers.radau import Radau
+from femb.steppers.step_kernels import shift_matrix
+from femb.steppers.step_tangent import MOST, SOLVED, End, Portion, StepTangents
+from femb.system.pair import SystemPair
+
+# Angle of a step below which a series is taken; and what keeps zero from the divisor.
+NEAR, TINY = 1e-2, 1e-300
+
+
+class AlphaTangent(StepTangents):
+    """See ``StepTangents``."""
+
+    fractions, kinds, coarse, restarts = (1.0,), (float,), 1.0 / 3.0, False
+
+    def __init__(self, steps: Sequence[SolvedStep], run: Run) -> None:
+        self._weights, self._shifts = weights_of(run.spectral_radius), np.empty(2)
+        super().__init__(steps, run)
+
+    def _shift(self, matrices: tuple[Floats, Floats, Floats], out: list[np.ndarray]) -> Bound:
+        return Bound(shift_matrix, self._shifts, *matrices, *out)
+
+    def _begin(self, pairs: Sequence[SystemPair], q: Floats, v: Floats) -> End:
+        a, power = np.empty_like(v), np.empty((len(pairs), self.system.budget.size))
+        for j, pair in enumerate(pairs):
+            found = []
+            for side in pair.sides:
+                u = side.inputs_at(self.steps[0].step.start, side.q0, side.v0)
+                found.append((side.acceleration(u, side.q0, side.v0), Radau.power_at(side, u, side.q0, side.v0)()))
+            a[:, j], power[j] = ((one - other) / pair.distance for one, other in zip(*found, strict=True))
+        self._a, self._A, self._L, self._slope, self._last = a, a, np.zeros((self.system.n_c, len(pairs))), 0.0 * a, 0.0
+        self._nodes = list[Floats]()
+        self._ends, self._means = deque[Floats](maxlen=3), deque[Floats](maxlen=2)
+        return q, v, a, np.zeros_like(power), power
+
+    def _take(self, part: Portion, k: int, start: tuple[Floats, Floats]) -> None:
+        h, (*_, gamma_a, beta_a) = part.steps[k].length, self._weights
+        self._shifts[:] = 1.0 / (gamma_a * h), beta_a * h / gamma_a
+        super()._take(part, k, start)
+
+    def _solve(self, part: Portion, k: int, start: tuple[Floats, Floats]) -> None:
+        step, (alpha_m, alpha_f, gamma, beta, gamma_a, beta_a) = part.steps[k], self._weights
+        (q, v), h, a0, A0, L, n_v = start, step.length, self._a, self._A, self._L, self.system.n_v
+        if self._last and abs(self._last - h) > SAME_TIME * h:
+            A0 = a0 + (alpha_m - alpha_f) * h * self._slope
+        # A at the end but for its part in a
+        known = (alpha_f * a0 - alpha_m * A0) / (1.0 - alpha_m)
+        of_v = v + h * ((1.0 - gamma) * A0 + gamma * known)
+        of_x = h * v + h * h * ((0.5 - beta) * A0 + beta * known)
+        moved, none, a, before = self._moved(step, q), np.zeros_like(L), a0.copy(), 0.0
+        for _ in range(MOST):
+            V, S = of_v + gamma_a * h * a, moved(of_x + beta_a * h * h * a)
+            motion = (np.vstack(each) for each in ((a, none), (V, L), (S, none)))
+            change = self._solved(part.equations[k, 0] + self._products(motion))
+            a, L = a - change[:n_v] / (gamma_a * h), L - change[n_v:]
+            size = float(np.max(np.max(np.abs(change[:n_v]), axis=0) / (np.max(np.abs(V), axis=0) + TINY), initial=0.0))
+            # what is left is less than the next correction; those that do not shrink are rounding
+            shrinks = size * before if before else 1.0
+            if size * min(1.0, shrinks) <= SOLVED or (before and shrinks > 0.9):
+                break
+            before = 1.0 / size
+        S = moved(of_x + beta_a * h * h * a)
+        part.Q[k, 0] = self.system.rates(np.repeat(step.q, S.shape[1], axis=0), np.ascontiguousarray(S.T)).T
+        part.V[k, 0], part.K[k, 0], part.L[k, 0] = of_v + gamma_a * h * a, a, L
+        self._A, self._slope, self._last = known + (1.0 - alpha_f) / (1.0 - alpha_m) * a, (a - a0) / h, h
+        self._a, self._L = a, L
+        if self._ends:
+            self._means.append(0.5 * (self._ends[-1] + a))
+        self._ends.append(a)
+        self._nodes = ([] if k == 0 else self._nodes) + [np.array(self._means if len(self._ends) > 2 else self._ends)]
+
+    def _moved(self, step: SolvedStep, q: Floats) -> Callable[[Floats], Floats]:
+        """The small motions at the end of a step, by x' (n_v, k), from those of coordinates (n_q, k) at its start."""
+        q0, (_, _, quaternions, rows) = step.step.state0[0], self.system.coordinates
+        start = self.system.tangents(np.repeat(q0[None], q.shape[1], axis=0), np.ascontiguousarray(q.T)).T
+        places, rows = quaternions[:, None] + np.arange(4), rows[:, None] + np.arange(3)
+        x = rotations.logarithm(rotations.multiply(rotations.conjugate(q0[places]), step.q[0][places]))
+        angle, X = np.linalg.norm(x, axis=-1)[:, None, None], rotations.cross_matrix(x)
+        of_sine, of_cosine = np.sinc(angle / np.pi), 0.5 * np.sinc(0.5 * angle / np.pi) ** 2
+        of_cube = np.where(angle > NEAR, (1.0 - of_sine) / np.maximum(angle, NEAR) ** 2, 1.0 / 6.0 - angle**2 / 120.0)
+        back, tangent = np.eye(3) - of_sine * X + of_cosine * X @ X, np.eye(3) - of_cosine * X + of_cube * X @ X
+        turned = back @ start[rows]
+
+        def moved(x: Floats) -> Floats:
+            S = start + x
+            S[rows] = turned + tangent @ x[rows]
+            return np.asarray(S)
+
+        return moved
+
+    def _products(self, motion: Iterable[Floats]) -> Floats:
+        """M a + C v + K S with the forces of reactions, of columns that have rows for multipliers."""
+        multiply, (frames, blocks) = self.system.solver.multiply_columns, self._reactions
+        x = list(motion)
+        found = sum(
+            (multiply(each[0], part) for each, part in zip(self._matrices, x, strict=True)), np.zeros_like(x[0])
+        )
+        places = (frames[:, :, None] + np.arange(3)).reshape(-1, 12)
+        # blocks are zero where there is no frame
+        np.add.at(found, places, blocks[0] @ x[2][places])
+        return np.asarray(found)
+
+    def _solved(self, right: Floats) -> Floats:
+        x = np.ascontiguousarray(right)
+        solve_columns(*self._factors[0], x.shape[1], x.reshape(-1))
+        return x
+
+    def work(self, lengths: Floats, powers: Floats, start: Floats) -> Floats:
+        before = np.concatenate([start[None], powers[:-1, 0]])
+        return np.asarray(0.5 * lengths[:, None, None] * (before + powers[:, 0]))
+
+    def nodes(self, part: Portion, k: int, v: Floats, a: Floats) -> tuple[Floats, Floats]:
+        return a, self._nodes[k]
