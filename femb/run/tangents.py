@@ -88,14 +88,9 @@ class RunTangents:
         """The motions beside the value of a parameter, from two models. Raises ModelError: none."""
         first, second = map(self.system_of, models)
         pair = SystemPair(self.system, (first, second), places)
-        some = self.steps[:: 1 + len(self.steps) // SAMPLES]
-        self._columns.append(
-            Column(
-                self,
-                pair,
-                all(places) and not np.any(pair.corners) and pair.is_linear(*at_stages(some, self._tangent.fractions)),
-            )
-        )
+        stages = at_stages(self.steps[:: 1 + len(self.steps) // SAMPLES], self._tangent.fractions)
+        linear = all(places) and not np.any(pair.corners) and pair.is_linear(*stages)
+        self._columns.append(Column(self, pair, linear))
         return self._columns[-1]
 
     def system_of(self, model: Model) -> System:

@@ -8,7 +8,7 @@ they do not go on over corners and updates, where the method begins anew with ac
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from femb.numerics.compiler.bound_calls import Bound
 from femb.steppers.dense import SolvedStep
 from femb.steppers.generalized_alpha import SAME_TIME, weights_of
 from femb.steppers.radau import Radau
+from femb.steppers.radau_tangent_kernels import STALLS
 from femb.steppers.step_kernels import shift_matrix
 from femb.steppers.step_tangent import MOST, SOLVED, End, Portion, StepTangents
 from femb.system.pair import SystemPair
@@ -67,18 +68,21 @@ class AlphaTangent(StepTangents):
         known = (alpha_f * a0 - alpha_m * A0) / (1.0 - alpha_m)
         of_v = v + h * ((1.0 - gamma) * A0 + gamma * known)
         of_x = h * v + h * h * ((0.5 - beta) * A0 + beta * known)
-        moved, none, a, before = self._moved(step, q), np.zeros_like(L), a0.copy(), 0.0
+        moved, none, a = self._moved(step, q), np.zeros_like(L), a0.copy()
+        before, stalls = np.zeros((2, v.shape[1]))
         for _ in range(MOST):
             V, S = of_v + gamma_a * h * a, moved(of_x + beta_a * h * h * a)
-            motion = (np.vstack(each) for each in ((a, none), (V, L), (S, none)))
-            change = self._solved(part.equations[k, 0] + self._products(motion))
+            motion = [np.vstack(each) for each in ((a, none), (V, L), (S, none))]
+            change = np.ascontiguousarray(part.equations[k, 0] + self._products(motion))
+            solve_columns(*self._factors[0], change.shape[1], change.reshape(-1))
             a, L = a - change[:n_v] / (gamma_a * h), L - change[n_v:]
-            size = float(np.max(np.max(np.abs(change[:n_v]), axis=0) / (np.max(np.abs(V), axis=0) + TINY), initial=0.0))
-            # what is left is less than the next correction; those that do not shrink are rounding
-            shrinks = size * before if before else 1.0
-            if size * min(1.0, shrinks) <= SOLVED or (before and shrinks > 0.9):
+            # as in ``solve_stages``
+            size = np.max(np.abs(change[:n_v]), axis=0, initial=0.0)
+            shrinks = np.where(before > 0.0, size / np.maximum(before, TINY), 1.0)
+            stalls, before = stalls + ((before > 0.0) & (shrinks > 0.9)), size
+            left = size * np.minimum(1.0, 2.0 * shrinks) > SOLVED * np.max(np.abs(V), axis=0, initial=0.0)
+            if not np.any(left & (stalls < STALLS)):
                 break
-            before = 1.0 / size
         S = moved(of_x + beta_a * h * h * a)
         part.Q[k, 0] = self.system.rates(np.repeat(step.q, S.shape[1], axis=0), np.ascontiguousarray(S.T)).T
         part.V[k, 0], part.K[k, 0], part.L[k, 0] = of_v + gamma_a * h * a, a, L
@@ -108,22 +112,14 @@ class AlphaTangent(StepTangents):
 
         return moved
 
-    def _products(self, motion: Iterable[Floats]) -> Floats:
+    def _products(self, motion: list[Floats]) -> Floats:
         """M a + C v + K S with the forces of reactions, of columns that have rows for multipliers."""
         multiply, (frames, blocks) = self.system.solver.multiply_columns, self._reactions
-        x = list(motion)
-        found = sum(
-            (multiply(each[0], part) for each, part in zip(self._matrices, x, strict=True)), np.zeros_like(x[0])
-        )
+        found: Floats = np.sum([multiply(A[0], x) for A, x in zip(self._matrices, motion, strict=True)], axis=0)
         places = (frames[:, :, None] + np.arange(3)).reshape(-1, 12)
         # blocks are zero where there is no frame
-        np.add.at(found, places, blocks[0] @ x[2][places])
-        return np.asarray(found)
-
-    def _solved(self, right: Floats) -> Floats:
-        x = np.ascontiguousarray(right)
-        solve_columns(*self._factors[0], x.shape[1], x.reshape(-1))
-        return x
+        np.add.at(found, places, blocks[0] @ motion[2][places])
+        return found
 
     def work(self, lengths: Floats, powers: Floats, start: Floats) -> Floats:
         before = np.concatenate([start[None], powers[:-1, 0]])
