@@ -192,7 +192,12 @@ TUNING = together(
     ),
     click.option("--over", metavar="ENTRY", help="Tune the rows of schedules over what this entry of the case sets."),
     click.option("--least", type=click.Choice(["noise", "peak"]), help="What they make least [noise]."),
-    click.option("--peak", type=float, metavar="RATIO", help="Largest peak of the sensitivity they may give [2]."),
+    click.option(
+        "--peak",
+        type=float,
+        metavar="RATIO",
+        help="Largest peak of the sensitivity they may give [2, of --least peak none].",
+    ),
     click.option("--decay", type=float, metavar="RATE", help="Least decay of the slowest pole, 1/s [0]."),
     click.option("--starts", type=click.IntRange(min=1), metavar="N", help="Searches from so many gains [4]."),
 )

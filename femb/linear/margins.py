@@ -276,7 +276,7 @@ def margins_of(channel: str, loop: OpenedLoop | InjectedLoop) -> Margins:
     turning = np.sort(np.concatenate([_roots(imaginary, omega, ordinate), _ends(loop, omega)]))
     at_turning = _each(loop, turning)
     real = (at_turning.real < 0.0) & (np.abs(at_turning) < POLE) & (np.abs(at_turning) > NOTHING)
-    distance, at = _least(loop, omega, values, lambda L: abs(1.0 + L))
+    distance, at = nearest(loop, omega, values)
     turning, at_turning = turning[real], at_turning[real]
     return Margins(
         channel, omega, values, crossovers, phase, turning, 1.0 / np.abs(at_turning), distance, at
@@ -320,6 +320,14 @@ def disk_margin(loop: OpenedLoop | InjectedLoop, omega: Floats, values: Complexe
         return 2.0 if not cmath.isfinite(L) else np.inf if L == 1.0 else 2.0 * abs((1.0 + L) / (1.0 - L))
 
     return _least(loop, omega, values, distance)
+
+
+def nearest(
+    loop: OpenedLoop | InjectedLoop, omega: Floats | None = None, values: Complexes | None = None
+) -> tuple[float, float]:
+    """The least |1 + L|, and its frequency, rad/s; values (f,) : L at omega (f,), by default on its grid."""
+    omega = loop.grid() if omega is None else omega
+    return _least(loop, omega, loop(omega) if values is None else values, lambda L: abs(1.0 + L))
 
 
 def _least(

@@ -38,9 +38,15 @@ class LoopPeaks(NamedTuple):
         return float(np.max(np.concatenate(self.tops)))
 
     @staticmethod
-    def of(rates: Floats, omega: Floats, gains: Sequence[Callable[[Floats], Floats]]) -> "LoopPeaks":
-        """By the sizes of channels at frequencies, each once on a grid and then about its peaks."""
-        return LoopPeaks(rates, *map(list, zip(*(_tops(omega, gain) for gain in gains), strict=True)))
+    def of(rates: Floats, grids: Sequence[Floats], gains: Sequence[Callable[[Floats], Floats]]) -> "LoopPeaks":
+        """By the sizes of channels at frequencies, each once on its grid and then about its peaks."""
+        return LoopPeaks(rates, *map(list, zip(*map(_tops, grids, gains), strict=True)))
+
+    @staticmethod
+    def alone(rates: Floats, largest: Sequence[tuple[float, float]]) -> "LoopPeaks":
+        """By the largest peak of each channel, and its frequency, rad/s."""
+        tops, at = ([np.array([each[k]]) for each in largest] for k in (0, 1))
+        return LoopPeaks(rates, at, tops, [np.zeros(0)] * len(tops))
 
 
 def slowest(poles: Complexes) -> Floats:

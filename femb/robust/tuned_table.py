@@ -14,7 +14,7 @@ from femb.base.errors import ModelError
 from femb.base.values import nearest
 from femb.case import load_case
 from femb.case.parameters import Parameter
-from femb.robust.tuning import NOISE, Tuned, gains_in, reached, tune
+from femb.robust.tuning import NOISE, Tuned, gains_in, limit_of, reached, tune
 from femb.robust.uncertain import uncertain
 from femb.study.sensitivity import parameters_of, read_either
 
@@ -28,7 +28,7 @@ def tune_schedule(
     gains: Mapping[str, Any] | Sequence[str] = (),
     by: Sequence[str] | Mapping[str, Any] | str | None = None,
     *,
-    peak: float = 2.0,
+    peak: float | None = None,
     decay: float = 0.0,
     starts: int = 4,
     seed: int = 1,
@@ -83,8 +83,8 @@ def tune_schedule(
         form = uncertain(study.case, others, overrides=(*given, *set_, f"{over}={x!r}"), **options)
         top, growth = reached(form.without_errors(), seed)
         tops, growths = [*tops, top], [*growths, growth]
-        beyond = top > peak * (1.0 + CLOSE) or growth > -decay * (1.0 - CLOSE)
-        more = "; a limit is exceeded: more rows" if beyond and least != "peak" else ""
+        beyond = top > limit_of(least, peak) * (1.0 + CLOSE) or growth > -decay * (1.0 - CLOSE)
+        more = "; a limit is exceeded: more rows" if beyond else ""
         notes.append(f"{over} = {x:.7g}, between rows: peak {top:.6g}, growth {growth:.6g} 1/s{more}")
     labels = [f"at {x:.6g}" for x in at]
     return replace(

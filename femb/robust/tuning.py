@@ -25,7 +25,8 @@ from femb.elements.control.linear_law import LinearLaw
 from femb.linear.conserved import without_conserved
 from femb.linear.linearise import laws_of
 from femb.linear.loop import STABLE, Loop
-from femb.linear.norms import h2_norm
+from femb.linear.margins import nearest as nearest_distance
+from femb.linear.norms import h2_norm, peak_gain
 from femb.linear.sampled_motion import part_of, with_continuous
 from femb.linear.state_space import StateSpace
 from femb.robust.peaks import LoopPeaks, slowest, within_bands
@@ -47,8 +48,8 @@ WIDTHS = np.array([-4.0, -2.0, -1.2, -0.6, -0.2, 0.2, 0.6, 1.2, 2.0, 4.0])
 STEP, PROGRAMS, WAY, LEAST_WAY, PRICE = 1e-6, 60, 0.1, 1e-5, 30.0
 # Evaluations, a gain, that look for stable loops. Part of a limit by which a plant may exceed it.
 STABILISING, WITHIN = 150, 1e-4
-# Words for what is least.
-NOISE, PEAK = "noise", "peak"
+# Words for what is least; the limit of peaks where these are not it.
+NOISE, PEAK, LIMIT = "noise", "peak", 2.0
 UNMOVED = 1e-8  # of the largest of all modes: what moves or shows one that no law moves is less
 
 
@@ -111,7 +112,7 @@ def tune(
     by: Sequence[str] | Mapping[str, Any] | str | None = None,
     *,
     least: str | Callable[[Loop], float] = NOISE,
-    peak: float = 2.0,
+    peak: float | None = None,
     decay: float = 0.0,
     laws: Callable[..., Sequence[LinearLaw]] | None = None,
     starts: int = 4,
@@ -129,7 +130,7 @@ def tune(
         least: what is least: "noise", the norm of the laws from what they read, by white noise of unit density, to what
             they set; "peak", the largest peak itself; or a function of the nominal loop.
         peak: largest peak of the sensitivity, a ratio: of continuous laws the largest singular value of all channels
-            together, of sampled ones that of each channel, for all parameters.
+            together, of sampled ones that of each channel, for all parameters. By default 2, where it is least none.
         decay: 1/s, of the slowest pole that laws move, for all parameters.
         laws: function of the gains by name that gives laws, in place of those of a case.
         starts: the gains of the case, and points of their ranges.
@@ -148,8 +149,9 @@ def tune(
         raise ModelError(f"gains: got {len(found)}, wanted 1 to {MOST_GAINS}")
     if isinstance(least, str) and least not in (NOISE, PEAK):
         raise ModelError(f"least: got {least!r}, wanted {NOISE!r}, {PEAK!r} or a function of a femb.Loop")
-    if peak <= 1.0 or decay < 0.0:
-        raise ModelError(f"peak, decay: got {peak:g} and {decay:g}, wanted above 1, and 0 or more")
+    limit = limit_of(least, peak)
+    if limit <= 1.0 or decay < 0.0:
+        raise ModelError(f"peak, decay: got {limit:g} and {decay:g}, wanted above 1, and 0 or more")
     if study is not None and not by and not study.parameters and not study.variables:
         by = {}
     if laws is None:
@@ -161,10 +163,15 @@ def tune(
     else:
         choices = _Gains.of_function(laws, found)
         form = uncertain(study, by, laws=choices.laws(choices.start), **words) if study is not None else case
-    tuned = _Tuning(form.without_errors(), choices, least, peak, decay).find(starts, seed)
+    tuned = _Tuning(form.without_errors(), choices, least, limit, decay).find(starts, seed)
     if study is None or study.build is not None:
         return tuned
     return replace(tuned, case=Path(study.case), given=tuple(study.overrides))
+
+
+def limit_of(least: str | Callable[[Loop], float], peak: float | None) -> float:
+    """The limit of peaks: infinite where none is given, and the peak itself is least."""
+    return peak if peak is not None else np.inf if least == PEAK else LIMIT
 
 
 def gains_in(study: Study | None, given: Mapping[str, Any] | Sequence[str]) -> dict[str, Parameter]:
@@ -289,19 +296,26 @@ class _Plant:
             poles, places = np.delete(poles, nearest), np.delete(places, nearest)
         return poles
 
-    def response(self, laws: Sequence[LinearLaw], grid: Floats) -> LoopPeaks:
-        """Growth and sensitivity with some laws, on a grid and near the poles."""
-        if any(law.period is not None for law in laws):
+    def response(self, laws: Sequence[LinearLaw], grid: Floats, exact: bool = False) -> LoopPeaks:
+        """Growth and sensitivity with some laws, on a grid and near the poles.
+
+        exact : the largest peaks alone, of sampled laws as in ``Loop.margins``, else by level sets.
+        """
+        if not _continuous(laws):
             loop = Loop(self.plant, tuple(laws))
-            grid = grid[grid < np.pi / max(law.period for law in laws if law.period is not None)]
-            opened = [loop.opened(name) for name in loop.channels]
+            opened, poles = [loop.opened(name) for name in loop.channels], loop.poles()
+            rates = slowest(self._moved(poles, loop.common_period))
+            if exact:
+                return LoopPeaks.alone(rates, [(1.0 / np.float64(d), w) for d, w in map(nearest_distance, opened)])
+            omega = _resolved(grid, poles)
+            grids = [omega if of.period is None else omega[omega < np.pi / of.period] for of in opened]
             gains = [lambda w, of=of: 1.0 / np.abs(1.0 + of(w)) for of in opened]
-            return LoopPeaks.of(slowest(self._moved(loop.poles(), loop.common_period)), grid, gains)
+            return LoopPeaks.of(rates, grids, gains)
         of = self.closed(laws)
         values, vectors = np.linalg.eig(of.A)
-        own = values[values.imag > 0.0]
-        near = (own.imag + np.outer(WIDTHS, own.real)).ravel()
-        omega = np.unique(np.concatenate([grid, near[(near > grid[0]) & (near < grid[-1])]]))
+        if exact and np.isfinite((found := peak_gain(of)).gain):
+            return LoopPeaks.alone(slowest(self._moved(values)), [found[:2]])
+        omega = _resolved(grid, values)
         modal = np.linalg.cond(vectors) < 1e8
         left = np.linalg.solve(vectors, of.B.astype(complex)) if modal else of.B
         right = of.C @ vectors if modal else of.C
@@ -316,12 +330,13 @@ class _Plant:
                 )
             return np.asarray(np.linalg.svd(of.D + through, compute_uv=False)[:, 0])
 
-        return LoopPeaks.of(slowest(self._moved(values)), omega, [gain])
+        return LoopPeaks.of(slowest(self._moved(values)), [omega], [gain])
 
 
 @dataclass
 class _Tuning:
-    """A search for gains. plants : by the coordinates of their parameters; known : of gains, what they give."""
+    """A search for gains. plants : by the coordinates of their parameters; known : of gains, what they give, on the
+    grid and with the largest peaks alone."""
 
     form: Uncertain
     gains: _Gains
@@ -329,7 +344,7 @@ class _Tuning:
     peak: float
     decay: float
     plants: list[tuple[Floats, _Plant]] = field(default_factory=list)
-    known: dict[bytes, tuple[float, list[LoopPeaks]]] = field(default_factory=dict)
+    known: dict[tuple[bytes, bool], tuple[float, list[LoopPeaks]]] = field(default_factory=dict)
 
     def begin(self, seed: int) -> list[LinearLaw]:
         """Take the first plants and the grid of frequencies; the laws of the start."""
@@ -348,41 +363,56 @@ class _Tuning:
     def find(self, starts: int, seed: int) -> Tuned:
         """The best gains of all starts."""
         size, first = len(self.gains.names), self.begin(seed)
-        notes, found = list[str](), list[tuple[float, Floats]]()
+        notes, found = list[str](), list[Floats]()
         others = unit_points("sobol", size, max(starts - 1, 1), seed)[: starts - 1]
         for number, z in enumerate([self.gains.z(self.gains.start), *others], 1):
             z = self._stabilised(np.asarray(z, dtype=float))
             if max(each.growth for each in self._at(z)[1]) > -self.decay:
                 notes.append(f"start {number}: no gains with a decay of {self.decay:g} 1/s were found")
                 continue
-            z = self._best(z)
-            for _ in range(ROUNDS):
-                if not (worse := self._worse(z, seed)):
-                    break
-                for d in worse:
-                    self._add(d, first)
-                z = self._best(z)
-            value, excess = self._at(z)[0], self._excess(z)
-            within = "" if excess <= WITHIN else f", {100.0 * excess:.2g} % beyond a limit"
+            z = self._settled(z, first, seed)
+            value, excess = self._at(z, exact=True)[0], self._excess(z, exact=True)
+            peak, growth = self._reached(z)
+            within = "" if excess <= WITHIN else (
+                f", {100.0 * excess:.2g} % beyond a limit: largest peak {peak:.6g}, growth {growth:.6g} 1/s"
+            )  # fmt: skip
             notes.append(f"start {number}: least {value:.7g}{within}")
             if excess <= WITHIN:
-                found.append((value, z))
-        if not found:
-            raise ModelError("tune: no start led to gains within the limits:\n" + "\n".join(notes))
+                found.append(z)
         # plants of later starts count for earlier ones, too
-        kept = [pair for pair in found if self._excess(pair[1]) <= WITHIN] or found
-        return self._tuned(min(kept, key=lambda pair: pair[0])[1], notes)
+        kept = [z for z in found if self._excess(z, exact=True) <= WITHIN]
+        if not kept:
+            again = [self._settled(z, first, seed) for z in found]
+            kept = [z for z in again if self._excess(z, exact=True) <= WITHIN]
+        if not kept:
+            raise ModelError("tune: no start led to gains within the limits:\n" + "\n".join(notes))
+        return self._tuned(min(kept, key=lambda z: self._at(z, exact=True)[0]), notes)
+
+    def _settled(self, z: Floats, first: Sequence[LinearLaw], seed: int) -> Floats:
+        """The optimum from gains with which all plants decay, of plants that no others of the ranges are worse than,
+        and of a grid that misses none of their largest peaks."""
+        z = self._best(z)
+        for _ in range(ROUNDS):
+            missed, worse = self._missed(z), self._worse(z, seed)
+            if not len(missed) and not worse:
+                break
+            self.grid = np.union1d(self.grid, missed)
+            self.known.clear()
+            for d in worse:
+                self._add(d, first)
+            z = self._best(z)
+        return z
 
     def _add(self, d: Floats, laws: Sequence[LinearLaw]) -> None:
         self.plants.append((d, _Plant(self.form.at(d), laws)))
         self.known.clear()
 
-    def _at(self, z: Floats) -> tuple[float, list[LoopPeaks]]:
-        """The number that is to be least, and the responses of all plants."""
-        key = np.asarray(z).tobytes()
+    def _at(self, z: Floats, exact: bool = False) -> tuple[float, list[LoopPeaks]]:
+        """The number that is to be least, and the responses of all plants, on the grid or their largest peaks alone."""
+        key = np.asarray(z).tobytes(), exact
         if key not in self.known:
             laws = self.gains.laws(self.gains.x(z))
-            responses = [of.response(laws, self.grid) for _, of in self.plants]
+            responses = [of.response(laws, self.grid, exact) for _, of in self.plants]
             self.known[key] = self._value(laws, responses), responses
         return self.known[key]
 
@@ -394,12 +424,12 @@ class _Tuning:
         assert callable(self.least)
         return float(self.least(Loop(self.form.at(self.plants[0][0]), tuple(laws))))
 
-    def _excess(self, z: Floats) -> float:
+    def _excess(self, z: Floats, exact: bool = False) -> float:
         """By how much the limits are exceeded, relative to them."""
-        responses = self._at(z)[1]
+        responses = self._at(z, exact)[1]
         rates = max(each.growth for each in responses) + self.decay
         peaks = max(each.peak for each in responses)
-        return max(rates / self.rate, -1.0 if self.least == PEAK else peaks / self.peak - 1.0)
+        return max(rates / self.rate, peaks / self.peak - 1.0)
 
     @property
     def rate(self) -> float:
@@ -429,6 +459,7 @@ class _Tuning:
         from scipy.optimize import linprog
 
         size, of_peak, way = len(z), self.least == PEAK, WAY
+        limit = 1.0 if of_peak else self.peak
         scale = abs(self._at(z)[0]) or 1.0
 
         def merit(z: Floats) -> float:
@@ -440,7 +471,7 @@ class _Tuning:
             """The number that is to be least, what poles leave of the decay, and peaks of their limit."""
             value, responses = self._at(z)
             slow = [rate for each in responses for rate in (-each.rates - self.decay) / self.rate]
-            peaks = [np.log(self.peak / top) for each, of in zip(responses, bands, strict=True)
+            peaks = [np.log(limit / top) for each, of in zip(responses, bands, strict=True)
                      for row in zip(each.at, each.tops, of, strict=True) for top in within_bands(*row)]  # fmt: skip
             return np.array([0.0 if of_peak else value / scale, *slow, *peaks])
 
@@ -472,20 +503,37 @@ class _Tuning:
         laws, k = self.gains.laws(self.gains.x(z)), len(self.form.ranges)
         if not k:
             return []
-        peak = self._at(z)[0] if self.least == PEAK else self.peak
+        peak = self._limit(z)
 
         def over(d: Floats) -> float:
-            of = _Plant(self.form.at(d), laws).response(laws, self.grid)
+            of = _Plant(self.form.at(d), laws).response(laws, self.grid, True)
             return max((of.growth + self.decay) / self.rate, of.peak / peak - 1.0)
 
         begun = points_of(k, seed)
         d, value = largest(over, begun, [over(each) for each in begun], best=1, evaluations=10)
         return [d] if value > 0.5 * WITHIN else []
 
+    def _reached(self, z: Floats) -> tuple[float, float]:
+        """The largest peak and growth (1/s) of all plants."""
+        responses = self._at(z, exact=True)[1]
+        return max(each.peak for each in responses), max(each.growth for each in responses)
+
+    def _limit(self, z: Floats) -> float:
+        """What no plant's peak may exceed: the largest peak of the grid where this is least, else the limit."""
+        return self._at(z)[0] if self.least == PEAK else self.peak
+
+    def _missed(self, z: Floats) -> Floats:
+        """Frequencies (f,), rad/s, of largest peaks that exceed a limit and are higher than all on the grid."""
+        limit, pairs = self._limit(z), zip(self._at(z)[1], self._at(z, exact=True)[1], strict=True)
+        found = [np.concatenate(of.at)[np.concatenate(of.tops) > (1.0 + 0.5 * WITHIN) * max(limit, on_grid.peak)]
+                 for on_grid, of in pairs]  # fmt: skip
+        at = np.concatenate(found)
+        return at[(at > 0.0) & (at < np.inf)]
+
     def _tuned(self, z: Floats, notes: Sequence[str]) -> Tuned:
-        x, (value, responses) = self.gains.x(z), self._at(z)
+        x, value = self.gains.x(z), self._at(z, exact=True)[0]
         gains, begun = (dict(zip(self.gains.names, of.tolist(), strict=True)) for of in (x, self.gains.start))
-        peak, growth = (max(getattr(each, word) for each in responses) for word in ("peak", "growth"))
+        peak, growth = self._reached(z)
         return Tuned(
             gains, begun, self.gains.entries(x), value, peak, growth,
             tuple(self.form.values(d) for d, _ in self.plants), self.gains.laws(x),
@@ -513,10 +561,9 @@ class _Tuning:
 def reached(form: Uncertain, seed: int) -> tuple[float, float]:
     """The largest peak of the sensitivity, and growth (1/s), of the loops of a form at corners of its ranges."""
     none = np.zeros(0)
-    of = _Tuning(form, _Gains((), none, none, none, lambda _: form.laws, lambda _: {}), PEAK, 2.0, 0.0)
+    of = _Tuning(form, _Gains((), none, none, none, lambda _: form.laws, lambda _: {}), PEAK, np.inf, 0.0)
     of.begin(seed)
-    responses = of._at(none)[1]
-    return max(each.peak for each in responses), max(each.growth for each in responses)
+    return of._reached(none)
 
 
 class _FoundError(Exception):
@@ -538,6 +585,13 @@ def _fixed(plant: StateSpace) -> Complexes:
     still = (moving <= UNMOVED * moving.max()) | (shown <= UNMOVED * shown.max())
     # one that grows is no less a fault for being the same with all laws
     return np.asarray(values[still & (values.real < -STABLE * np.abs(values))])
+
+
+def _resolved(grid: Floats, poles: Complexes) -> Floats:
+    """Frequencies of a grid and near the poles, rad/s."""
+    own = poles[poles.imag > 0.0]
+    near = (own.imag + np.outer(WIDTHS, own.real)).ravel()
+    return np.unique(np.concatenate([grid, near[(near > grid[0]) & (near < grid[-1])]]))
 
 
 def _continuous(laws: Sequence[LinearLaw]) -> bool:

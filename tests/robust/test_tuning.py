@@ -9,7 +9,7 @@ import pytest
 from models import refuses
 from oracles.uncertain_satellite import BANDWIDTH, BY, J, satellite
 from scipy.optimize import brentq, minimize
-from scipy.signal import tf2ss
+from scipy.signal import cont2discrete, tf2ss
 
 import femb
 from femb.elements.control.linear_law import low_pass
@@ -127,7 +127,7 @@ def test_equal_poles_make_no_peaks_of_rounding():
     """A gain that falls has none, at frequencies that differ by rounding, as those near poles of equal axes."""
     near = 2.0 * (1.0 + np.finfo(float).eps * np.arange(12))
     omega = np.sort(np.concatenate([np.geomspace(0.1, 10.0, 30), near]))
-    found = tuning.LoopPeaks.of(np.zeros(1), omega, [lambda w: (1.0 + 1e-15 * np.sin(1e17 * w)) / (1.0 + w)])
+    found = tuning.LoopPeaks.of(np.zeros(1), [omega], [lambda w: (1.0 + 1e-15 * np.sin(1e17 * w)) / (1.0 + w)])
     assert found.at[0] == pytest.approx([0.1, 10.0])
     assert len(found.valleys[0]) == 0
 
@@ -267,7 +267,7 @@ def test_a_pole_that_no_law_moves_counts_where_it_grows(growth, omega, period):
     assert found.growth == pytest.approx(growth if growth > 0.0 else slowed, abs=1e-9)
 
 
-def test_noise_of_several_laws_adds_in_squares_and_peaks_end_at_half_the_slowest_rate():
+def test_noise_of_several_laws_adds_in_squares_and_peaks_end_at_half_the_rate_of_a_channel():
     """A first-order law g p/(s + p) has the norm g sqrt(p/2)."""
     laws = [*rate_law(2.0), *(replace(law, name="other") for law in rate_law(3.0))]
     assert tuning.noise_of(laws) == pytest.approx(np.sqrt((4.0 + 9.0) * POLE / 2.0), rel=1e-9)
@@ -276,7 +276,7 @@ def test_noise_of_several_laws_adds_in_squares_and_peaks_end_at_half_the_slowest
     laws = [femb.LinearLaw(f"law {name}", none.T @ none, none.T, none, [[-0.1]], inputs=[name], outputs=[to],
                            period=period) for name, to, period in (("r", "u", 0.1), ("q", "w", 0.2))]  # fmt: skip
     found = tuning._Plant(plant, laws).response(laws, np.geomspace(0.1, 100.0, 40))
-    assert all(0.5 * np.pi / 0.2 < at[-1] < np.pi / 0.2 for at in found.at)
+    assert all(0.5 * np.pi / T < at[-1] < np.pi / T for at, T in zip(found.at, (0.1, 0.2), strict=True))
 
 
 def test_a_thin_peak_between_frequencies_of_the_grid_is_found():
@@ -287,6 +287,64 @@ def test_a_thin_peak_between_frequencies_of_the_grid_is_found():
     law = femb.LinearLaw("k", none.T @ none, none.T, none, [[-k]], inputs=["q"], outputs=["u"])
     found = tuning._Plant(plant, [law]).response([law], np.geomspace(0.1, 10.0, 20))
     assert found.peak == pytest.approx(k / (c * np.sqrt(1.0 + k)), rel=1e-6)
+
+
+def thin(period):
+    """A vibration with one per cent of damping, and |S| of the gain k of its position."""
+    A, B = np.array([[0.0, 1.0], [-1.0, -0.02]]), np.array([[0.0], [1.0]])
+    plant = femb.StateSpace(A, B, [[1.0, 0.0]], [[0.0]], "qv", ("u",), ("q",))
+    omega = np.linspace(0.5, 2.0, 30001)
+    if period is None:
+        q = 1.0 / (1.0 - omega**2 + 0.02j * omega)
+    else:
+        A, B, *_ = cont2discrete((A, B, np.eye(1, 2), np.zeros((1, 1))), period)
+        z = np.exp(1j * omega * period)
+        shifted = z[:, None, None] * np.eye(2) - A
+        q = np.linalg.solve(shifted, np.broadcast_to(B.astype(complex), (len(z), 2, 1)))[:, 0, 0]
+    return plant, lambda k: np.max(1.0 / np.abs(1.0 + k * q))
+
+
+def law_of_thin(period):
+    none = np.zeros((1, 0))
+    return lambda gain: [
+        femb.LinearLaw("k", none.T @ none, none.T, none, [[-gain]], period, inputs=["q"], outputs=["u"])
+    ]
+
+
+@pytest.mark.parametrize("period", [None, 0.1])
+@pytest.mark.parametrize("known", [True, False])
+def test_a_limit_holds_at_a_peak_that_the_grid_does_not_have(monkeypatch, period, known):
+    """Also where frequencies near poles are not on the grid: the largest peak decides, and its frequency is added."""
+    if not known:
+        monkeypatch.setattr(tuning, "WIDTHS", np.zeros(0))
+    plant, peak = thin(period)
+    form = SimpleNamespace(ranges=[], normal=lambda _: np.zeros(0), at=lambda d: plant, values=lambda d: {}, title="")
+    begun = tuning.gains_in(None, {"gain": {"range": [0.001, 0.2], "value": 0.01}})
+    gains = tuning._Gains.of_function(law_of_thin(period), begun)
+    found = tuning._Tuning(form, gains, lambda loop: float(loop.laws[0].D.item()), 2.0, 0.0).find(1, 1)
+    wanted = brentq(lambda k: peak(k) - 2.0, 0.001, 0.15)
+    assert found.gains["gain"] == pytest.approx(wanted, rel=1e-3)
+    assert found.peak == pytest.approx(2.0, rel=1e-4)
+
+
+@pytest.mark.parametrize("period", [None, 0.1])
+def test_the_largest_peak_of_sampled_laws_too_is_no_grid_s(period):
+    plant, peak = thin(period)
+    laws = law_of_thin(period)(0.1)
+    coarse = np.geomspace(0.1, 10.0, 10)
+    for exact in (True, False):
+        found = tuning._Plant(plant, laws).response(laws, coarse, exact)
+        assert found.peak == pytest.approx(peak(0.1), rel=1e-5)
+
+
+def test_a_limit_of_peaks_below_the_least_one_is_refused():
+    """Where the peak itself is least: of sampled rates the peak grows with the gain, from one on."""
+    words = {"least": "peak", "laws": rate_law, "points": 1, "starts": 1}
+    gain, by = {"gain": {"range": [10.0, 100.0]}}, {"inertia": {"range": "20 %"}}
+    least = femb.tune(hub, gain, by, **words).peak
+    assert femb.tune(hub, gain, by, peak=1.01 * least, **words).peak == pytest.approx(least, rel=1e-4)
+    message = f"no start led to gains within the limits:.*beyond a limit: largest peak {least:.3g}"
+    refuses(f"(?s){message}", femb.tune, hub, gain, by, peak=0.95 * least, **words)
 
 
 def test_the_least_gain_is_that_of_the_slowest_plant_inside_of_the_range():
