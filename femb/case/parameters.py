@@ -7,7 +7,7 @@
 A case has the table for its analyses, a study may have one of its own. Both are read here.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeVar, get_origin
@@ -22,12 +22,13 @@ from femb.base.values import as_numbers, number_problem, shown
 from femb.case.build import entry_in_si, kind_in, kinds, read_table
 from femb.case.compose import apply_override, apply_overrides, composed, entry_of, override
 from femb.case.schema import choices, converted, keys_of, unit_of_entry
-from femb.case.text import typed_key
+from femb.case.text import KeyPath, typed_key
 
 T = TypeVar("T")
 DISTRIBUTIONS = ("uniform", "normal", "lognormal")
 # Half of a range is so many standard deviations of a normal distribution.
 DEVIATIONS = 3.0
+ONCE = "give them as one, or one alone"
 # Kinds of entries that have no neighbours: what they are, for the reason of a refusal.
 NO_NUMBERS = {bool: "a switch", str: "a word", list: "a list", dict: "a table"}
 
@@ -125,6 +126,28 @@ class Parameter(Description):
         }
 
 
+def overlaps(keys: Mapping[str, Iterable[str]]) -> Iterator[tuple[str, str]]:
+    """Names of which an entry is one of an earlier name, or a part of it, or has it as a part; and the reason.
+
+    keys : the entries by name. Both would set one number, of which the last one's value would be left.
+    """
+    whole, parts = dict[KeyPath, tuple[str, str]](), dict[KeyPath, tuple[str, str]]()
+    for name, own in keys.items():
+        for key in own:
+            try:
+                path = typed_key(key) if "." in key else (key,)
+            except ValueError:  # no key, as is said where it is looked up
+                path = (key,)
+            above = [path[:k] for k in range(1, len(path) + 1)]
+            if before := next((whole[each] for each in above if each in whole), parts.get(path)):
+                other, entry = before
+                other = "it" if other == name else other
+                how = f"as {other} does" if entry == key else f"and {other} sets {entry}, of which one is a part"
+                yield name, f"sets {key}, {how}"
+            whole[path] = name, key
+            parts |= dict.fromkeys(above, (name, key))
+
+
 class TunedGain(Parameter):
     """A number of a controller that ``femb.tune`` tunes within its range, beginning at its value."""
 
@@ -149,7 +172,8 @@ def read_parameters(
     for name, values in tables.items() if of_file and isinstance(tables, Mapping) else ():
         if isinstance(values, Mapping) and not {"entry", "entries"} & values.keys():
             problems.append(Problem((kind.table, name, "entry"), "is missing"))
-    return found, problems
+    twice = () if problems else overlaps({name: each.keys for name, each in found.items()})
+    return found, problems + [Problem((kind.table, name), f"{text}: {ONCE}") for name, text in twice]
 
 
 # Keys of parameters, and of variables of studies, whose numbers have the unit of the entries.

@@ -3,7 +3,6 @@
 Source: docs/theory/robust.md, section 1.
 """
 
-import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -12,7 +11,7 @@ import numpy as np
 from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.base.values import numbered
-from femb.case.parameters import Differentiable, Parameter
+from femb.case.parameters import Differentiable, Parameter, TunedGain, overlaps
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,15 +75,6 @@ def range_of(of: Differentiable) -> UncertainRange:
     return UncertainRange(of, *limits)
 
 
-def check_causes(ranges: Sequence[UncertainRange]) -> None:
-    """Raise ModelError where two parameters set one entry."""
-    for first, second in itertools.combinations(ranges, 2):
-        if both := set(first.of.parameter.keys) & set(second.of.parameter.keys):
-            raise ModelError.at(
-                (Parameter.table, second.name), f"sets {min(both)}, as {first.name} does: give them as one parameter"
-            )
-
-
 def check_of_plant(ranges: Sequence[UncertainRange]) -> None:
     """Raise ModelError where a parameter is of laws or sensors alone, which the form has as they are nominally."""
     for each in ranges:
@@ -94,9 +84,7 @@ def check_of_plant(ranges: Sequence[UncertainRange]) -> None:
 
 
 def check_apart(gains: Mapping[str, Parameter], ranges: Sequence[UncertainRange]) -> None:
-    """Raise ModelError where a gain that is tuned sets an entry of an uncertain parameter."""
-    for (name, gain), each in itertools.product(gains.items(), ranges):
-        if both := set(gain.keys) & set(each.of.parameter.keys):
-            raise ModelError.at(
-                (gain.table, name), f"sets {min(both)}, as parameters.{each.name} does: it is either tuned or uncertain"
-            )
+    """Raise ModelError where a gain that is tuned sets an entry of an uncertain parameter, or a part of one."""
+    keys = {f"parameters.{each.name}": each.of.parameter.keys for each in ranges}
+    for name, text in overlaps(keys | {name: each.keys for name, each in gains.items()}):
+        raise ModelError.at((TunedGain.table, name), f"{text}: it is either tuned or uncertain")

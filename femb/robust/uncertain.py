@@ -51,7 +51,7 @@ from femb.robust.matrices import (
     with_names,
     without_coordinates,
 )
-from femb.robust.ranges import UncertainRange, check_causes, check_of_plant, in_words, range_of
+from femb.robust.ranges import UncertainRange, check_of_plant, in_words, range_of
 from femb.robust.realisation import DEGREE, ParametricForm, additive, linear, realised
 from femb.robust.reduction import shapes_of
 from femb.robust.unmodelled import ErrorBlock, blocks_of, with_blocks
@@ -447,7 +447,6 @@ def uncertain(
     chosen = parameters_of(study, by) if some else {}
     family = CaseFamily(study, chosen, {})
     ranges = tuple(map(range_of, family.parameters))
-    check_causes(ranges)
     check_of_plant(ranges)
     model = family.nominal.described.model
     run = family.nominal.described.run

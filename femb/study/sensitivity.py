@@ -29,10 +29,12 @@ from femb.base.types import Bools, Complexes, Floats
 from femb.base.values import nearest
 from femb.case.build import KnownItems, kind_in, read_table
 from femb.case.parameters import (
+    ONCE,
     Differentiable,
     Parameter,
     differentiable,
     document_of,
+    overlaps,
     read_parameters,
     refusal,
     tables_of,
@@ -298,6 +300,9 @@ def parameters_of(study: Study, by: Sequence[str] | Mapping[str, Any] | str | No
                 f"by: no parameter {name!r}{nearest(name, known)}; wanted one, or an entry as bodies.hub.mass"
             )
         found[name] = known.get(name) or Parameter(name=name, entry=name)
+    twice = overlaps({name: each.keys for name, each in found.items()})
+    if problems := [Problem((Parameter.table, name), f"{text}: {ONCE}") for name, text in twice]:
+        raise ModelError(*problems)
     return found
 
 

@@ -17,7 +17,16 @@ from femb.base.values import shown
 from femb.case import ALLOW_CODE
 from femb.case.build import kind_in, kinds, read_table
 from femb.case.compose import composed, override
-from femb.case.parameters import OF_ENTRY, common_number, document_of, numbers_in_si, read_parameters, tables_of
+from femb.case.parameters import (
+    OF_ENTRY,
+    ONCE,
+    common_number,
+    document_of,
+    numbers_in_si,
+    overlaps,
+    read_parameters,
+    tables_of,
+)
 from femb.case.schema import VALUE, Scope, key_problems, keys_of, unknown_key
 from femb.case.text import CaseError, key_lines, located, parse_toml, text_of
 from femb.model.model import Model
@@ -331,14 +340,11 @@ class Study(Brief):
         for name in self.outputs:
             if names.count(name) > 1:
                 check.fail_at(("outputs", name), "is the name of a variable too; both are columns of one table")
-        set_by: dict[str, str] = {}
+        for name, text in overlaps({name: each.keys for name, each in self.variables.items()}):
+            check.fail_at(("variables", name, "key"), f"{text}: {ONCE}")
         for name, variable in self.variables.items():
             if self.build is None and variable.key is None:
                 check.fail_at(("variables", name, "key"), "is missing")
-            for key in variable.keys:
-                if key in set_by:
-                    check.fail_at(("variables", name, "key"), f"got {key!r}, which {set_by[key]!r} sets too")
-                set_by[key] = name
             if self.build is not None and variable.relative:
                 check.fail_at(("variables", name, "relative"), "has no meaning for a case that is a function")
 

@@ -397,6 +397,9 @@ def test_gains_of_a_case_that_cannot_be_tuned_are_named(tmp_path):
     refuses("'wide', wanted KEY=LOW:HIGH", femb.tune, path, ["wide"])
     refuses("range", femb.tune, path, [f"{bandwidth}=0.3"])
     refuses("either tuned or uncertain", femb.tune, path, ["bodies.hub.inertia.0=3:5"], points=1)
+    whole = {"factor": {"entry": "bodies.hub.inertia", "relative": True, "range": [0.9, 1.1]}}
+    refuses("gains.factor: sets bodies.hub.inertia, and parameters.inertia sets bodies.hub.inertia.0, of which one is "
+            "a part: it is either tuned or uncertain", femb.tune, path, whole, points=1)  # fmt: skip
     tuned = femb.tune(lambda: hub(), {"gain": {"range": [1.0, 9.0]}}, {}, laws=rate_law, least="peak", starts=1)
     assert len(tuned.plants) == 1
     refuses("case file in TOML", tuned.write, tmp_path / "tuned.toml")

@@ -314,3 +314,37 @@ kind = "joint"
 joint = "hinge"
 stiffness = 30.0
 """
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_number_is_set_by_one_parameter_alone(tmp_path, order):
+    """Of the inertia as a whole and its last moment the value of one would be lost, in any order and any analysis."""
+    body = "[bodies.hub]\nmass = 1.0\ninertia = [1.0, 2.0, 3.0]\n[run]\nduration = 1.0\n"
+    whole = {"entry": "bodies.hub.inertia", "relative": True, "range": [0.9, 1.1]}
+    of_axis = {"entry": "bodies.hub.inertia.2", "range": [2.9, 3.1]}
+    pairs = [("J", whole), ("J2", of_axis)][::order]
+    second, first = pairs[1][0], pairs[0][0]
+    message = (
+        rf"parameters.{second}: sets {pairs[1][1]['entry']}, and {first} sets {pairs[0][1]['entry']}, of which one"
+    )
+    (path := tmp_path / "hub.toml").write_text(body)
+    of = {"J": {"kind": "inertia", "component": "zz"}}
+    for call in (femb.sensitivities, femb.tolerances):
+        refuses(message, call, path, of, by=dict(pairs))
+    refuses(message, femb.uncertain, path, dict(pairs))
+    keys = {name: {"key": each["entry"], "values": [1.0]} for name, each in pairs}
+    refuses(message.replace("parameters", "variables").replace(":", ".key:", 1), femb.Study, path, keys, of)
+    for quoted in ("bodies.hub.inertia.2", 'bodies."hub".inertia.2'):
+        refuses("parameters.J: sets bodies.", femb.sensitivities, path, of, by={"J2": of_axis, "J": {"entry": quoted}})
+    refuses(
+        "sets bodies.hub.inertia.2, as", femb.sensitivities, path, of, by={"J": {"entries": 2 * [of_axis["entry"]]}}
+    )
+    path.write_text(body + "".join(
+        f'[parameters.{name}]\nentry = "{each["entry"]}"\nrelative = {str("relative" in each).lower()}\n'
+        for name, each in pairs
+    ))  # fmt: skip
+    refuses(rf"hub.toml:\d+: {message}", femb.load_case, path, error=CaseError)
+    # two moments are two numbers
+    apart = {"J1": {"entry": "bodies.hub.inertia.1"}, "J2": {"entry": "bodies.hub.inertia.2"}}
+    path.write_text(body)
+    np.testing.assert_allclose(femb.sensitivities(path, of, by=apart).derivatives, [[0.0, 1.0]], atol=1e-12)

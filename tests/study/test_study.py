@@ -40,7 +40,10 @@ def test_a_study_is_read(tmp_path):
         ([("values = [50.0, 80.0]", 'kind = "nromal"')], "must be one of 'values', 'range', 'uniform'"),
         ([("values = [2.0, 3.0]", "values = [2.0]"), ('"grid"', '"list"')], ":5: variables: got different numbers of"),
         ([('key = "springs.spring.stiffness"\n', "")], ":5: variables.stiffness.key: is missing"),
-        ([("bodies.mass.mass", "springs.spring.stiffness")], ":10: variables.mass.key: got 'springs.spring.stiff"),
+        (
+            [("bodies.mass.mass", "springs.spring.stiffness")],
+            ":10: variables.mass.key: sets springs.spring.stiffness, as stiffness does",
+        ),
         ([('kind = "min"', 'kind = "minimum"')], ":14: outputs.lowest.kind: got 'minimum', must be one of 'max', 'min"),
         ([('of = "bodies.mass.position.x"\n', "")], ":13: outputs.lowest.of: is missing"),
         ([('kind = "min"', 'kind = "min"\nband = 0.1')], ":15: outputs.lowest.band: unknown key"),
