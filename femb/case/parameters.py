@@ -126,10 +126,11 @@ class Parameter(Description):
         }
 
 
-def overlaps(keys: Mapping[str, Iterable[str]]) -> Iterator[tuple[str, str]]:
+def overlaps(keys: Mapping[str, Iterable[str]], shared: bool = False) -> Iterator[tuple[str, str]]:
     """Names of which an entry is one of an earlier name, or a part of it, or has it as a part; and the reason.
 
-    keys : the entries by name. Both would set one number, of which the last one's value would be left.
+    keys : the entries by name. Both would set one number, of which the last one's value would be left. shared : whether
+    names may have an entry in common, as where each is changed alone.
     """
     whole, parts = dict[KeyPath, tuple[str, str]](), dict[KeyPath, tuple[str, str]]()
     for name, own in keys.items():
@@ -138,8 +139,9 @@ def overlaps(keys: Mapping[str, Iterable[str]]) -> Iterator[tuple[str, str]]:
                 path = typed_key(key) if "." in key else (key,)
             except ValueError:  # no key, as is said where it is looked up
                 path = (key,)
-            above = [path[:k] for k in range(1, len(path) + 1)]
-            if before := next((whole[each] for each in above if each in whole), parts.get(path)):
+            above = [path[:k] for k in range(1, len(path))]
+            looked_up = above if shared else [*above, path]
+            if before := next((whole[each] for each in looked_up if each in whole), parts.get(path)):
                 other, entry = before
                 other = "it" if other == name else other
                 how = f"as {other} does" if entry == key else f"and {other} sets {entry}, of which one is a part"
@@ -172,7 +174,7 @@ def read_parameters(
     for name, values in tables.items() if of_file and isinstance(tables, Mapping) else ():
         if isinstance(values, Mapping) and not {"entry", "entries"} & values.keys():
             problems.append(Problem((kind.table, name, "entry"), "is missing"))
-    twice = () if problems else overlaps({name: each.keys for name, each in found.items()})
+    twice = () if problems else overlaps({name: each.keys for name, each in found.items()}, kind is Parameter)
     return found, problems + [Problem((kind.table, name), f"{text}: {ONCE}") for name, text in twice]
 
 

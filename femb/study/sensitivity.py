@@ -205,7 +205,7 @@ def sensitivities(
         FembError: as with the analyses that the outputs are of.
     """
     study = case if isinstance(case, Study) else read_either(case, tuple(overrides))
-    return Differences(study, parameters_of(study, by), outputs_of(study, of)).found()
+    return Differences(study, parameters_of(study, by, shared=True), outputs_of(study, of)).found()
 
 
 def read_either(case: Build | str | Path, overrides: tuple[str, ...]) -> Study:
@@ -283,8 +283,19 @@ def _made(name: str, table: dict[str, Any]) -> StudyOutput:
     return made
 
 
-def parameters_of(study: Study, by: Sequence[str] | Mapping[str, Any] | str | None) -> dict[str, Parameter]:
-    """The parameters by name: of a study also its variables. Raises ModelError."""
+def parameters_of(
+    study: Study, by: Sequence[str] | Mapping[str, Any] | str | None, shared: bool = False
+) -> dict[str, Parameter]:
+    """The parameters by name: of a study also its variables. shared : whether they may have entries in common, as
+    where each is changed alone. Raises ModelError."""
+    found = _parameters_of(study, by)
+    twice = overlaps({name: each.keys for name, each in found.items()}, shared)
+    if problems := [Problem((Parameter.table, name), f"{text}: {ONCE}") for name, text in twice]:
+        raise ModelError(*problems)
+    return found
+
+
+def _parameters_of(study: Study, by: Sequence[str] | Mapping[str, Any] | str | None) -> dict[str, Parameter]:
     if isinstance(by, Mapping):
         return _read(by, given_entries(study) if study.build is None else None)
     known = {name: _of_variable(variable) for name, variable in study.variables.items()} | dict(study.parameters)
@@ -300,9 +311,6 @@ def parameters_of(study: Study, by: Sequence[str] | Mapping[str, Any] | str | No
                 f"by: no parameter {name!r}{nearest(name, known)}; wanted one, or an entry as bodies.hub.mass"
             )
         found[name] = known.get(name) or Parameter(name=name, entry=name)
-    twice = overlaps({name: each.keys for name, each in found.items()})
-    if problems := [Problem((Parameter.table, name), f"{text}: {ONCE}") for name, text in twice]:
-        raise ModelError(*problems)
     return found
 
 

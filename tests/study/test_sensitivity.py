@@ -1,5 +1,7 @@
 """Derivatives of outputs: against numbers of programs that share nothing with femb, closed forms and scipy."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from models import refuses
@@ -335,10 +337,11 @@ def test_a_number_is_set_by_one_parameter_alone(tmp_path, order):
     keys = {name: {"key": each["entry"], "values": [1.0]} for name, each in pairs}
     refuses(message.replace("parameters", "variables").replace(":", ".key:", 1), femb.Study, path, keys, of)
     for quoted in ("bodies.hub.inertia.2", 'bodies."hub".inertia.2'):
-        refuses("parameters.J: sets bodies.", femb.sensitivities, path, of, by={"J2": of_axis, "J": {"entry": quoted}})
-    refuses(
-        "sets bodies.hub.inertia.2, as", femb.sensitivities, path, of, by={"J": {"entries": 2 * [of_axis["entry"]]}}
-    )
+        alike = {"J2": of_axis, "J": of_axis | {"entry": quoted}}
+        for call in (partial(femb.tolerances, path, of), partial(femb.uncertain, path)):
+            refuses("parameters.J: sets bodies.", call, by=alike)
+        # derivatives change each alone
+        np.testing.assert_allclose(femb.sensitivities(path, of, by=alike).derivatives, [[1.0, 1.0]])
     path.write_text(body + "".join(
         f'[parameters.{name}]\nentry = "{each["entry"]}"\nrelative = {str("relative" in each).lower()}\n'
         for name, each in pairs
