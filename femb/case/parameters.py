@@ -28,7 +28,6 @@ T = TypeVar("T")
 DISTRIBUTIONS = ("uniform", "normal", "lognormal")
 # Half of a range is so many standard deviations of a normal distribution.
 DEVIATIONS = 3.0
-ONCE = "give them as one, or one alone"
 # Kinds of entries that have no neighbours: what they are, for the reason of a refusal.
 NO_NUMBERS = {bool: "a switch", str: "a word", list: "a list", dict: "a table"}
 
@@ -145,7 +144,7 @@ def overlaps(keys: Mapping[str, Iterable[str]], shared: bool = False) -> Iterato
                 other, entry = before
                 other = "it" if other == name else other
                 how = f"as {other} does" if entry == key else f"and {other} sets {entry}, of which one is a part"
-                yield name, f"sets {key}, {how}"
+                yield name, f"sets {key}, {how}: only one of them may"
             whole[path] = name, key
             parts |= dict.fromkeys(above, (name, key))
 
@@ -175,7 +174,7 @@ def read_parameters(
         if isinstance(values, Mapping) and not {"entry", "entries"} & values.keys():
             problems.append(Problem((kind.table, name, "entry"), "is missing"))
     twice = () if problems else overlaps({name: each.keys for name, each in found.items()}, kind is Parameter)
-    return found, problems + [Problem((kind.table, name), f"{text}: {ONCE}") for name, text in twice]
+    return found, problems + [Problem((kind.table, name), text) for name, text in twice]
 
 
 # Keys of parameters, and of variables of studies, whose numbers have the unit of the entries.

@@ -11,12 +11,17 @@ from typing import NamedTuple
 import numpy as np
 
 from femb.base.types import Complexes, Floats
+from femb.linear.loop import STABLE
+from femb.linear.state_space import StateSpace
 
 # The poles of a plant that are constraints.
 POLES = 4
 # Steps to the summit of a peak. Bands of frequency without a peak have this size at least. Frequencies nearer to each
 # other, relative to them, are one: between those of equal poles sizes differ by rounding.
 REFINED, LOW, APART = 4, 0.1, 1e-6
+# Frequencies of a grid near a pole, by its decay.
+WIDTHS = np.array([-4.0, -2.0, -1.2, -0.6, -0.2, 0.2, 0.6, 1.2, 2.0, 4.0])
+UNMOVED = 1e-8  # of the largest of all modes: what moves or shows one that no law moves is less
 
 
 class LoopPeaks(NamedTuple):
@@ -53,6 +58,26 @@ def slowest(poles: Complexes) -> Floats:
     """The largest real parts of poles, one of each pair, the last the largest; as many where pairs become real."""
     found = np.sort(poles[poles.imag >= 0.0].real)[-POLES:]
     return np.pad(found, (POLES - len(found), 0), "edge")
+
+
+def fixed_poles(plant: StateSpace) -> Complexes:
+    """Poles of a plant that decay and that no law moves: inputs do not move them, or outputs do not show them."""
+    from scipy.linalg import eig
+
+    if not len(plant.A):
+        return np.zeros(0, dtype=complex)
+    values, left, right = eig(plant.A, left=True, right=True)
+    moving, shown = np.linalg.norm(plant.B.T @ left, axis=0), np.linalg.norm(plant.C @ right, axis=0)
+    still = (moving <= UNMOVED * moving.max()) | (shown <= UNMOVED * shown.max())
+    # one that grows is no less a fault for being the same with all laws
+    return np.asarray(values[still & (values.real < -STABLE * np.abs(values))])
+
+
+def resolved(grid: Floats, poles: Complexes) -> Floats:
+    """Frequencies of a grid and near the poles, rad/s."""
+    own = poles[poles.imag > 0.0]
+    near = (own.imag + np.outer(WIDTHS, own.real)).ravel()
+    return np.unique(np.concatenate([grid, near[(near > grid[0]) & (near < grid[-1])]]))
 
 
 def _tops(omega: Floats, gain: Callable[[Floats], Floats]) -> tuple[Floats, Floats, Floats]:

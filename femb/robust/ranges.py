@@ -87,4 +87,4 @@ def check_apart(gains: Mapping[str, Parameter], ranges: Sequence[UncertainRange]
     """Raise ModelError where a gain that is tuned sets an entry of an uncertain parameter, or a part of one."""
     keys = {f"parameters.{each.name}": each.of.parameter.keys for each in ranges}
     for name, text in overlaps(keys | {name: each.keys for name, each in gains.items()}):
-        raise ModelError.at((TunedGain.table, name), f"{text}: it is either tuned or uncertain")
+        raise ModelError.at((TunedGain.table, name), f"{text}; it is either tuned or uncertain")

@@ -24,12 +24,12 @@ from femb.case.parameters import Parameter, TunedGain, read_parameters
 from femb.elements.control.linear_law import LinearLaw
 from femb.linear.conserved import without_conserved
 from femb.linear.linearise import laws_of
-from femb.linear.loop import STABLE, Loop
+from femb.linear.loop import Loop
 from femb.linear.margins import nearest as nearest_distance
 from femb.linear.norms import h2_norm, peak_gain
 from femb.linear.sampled_motion import part_of, with_continuous
 from femb.linear.state_space import StateSpace
-from femb.robust.peaks import LoopPeaks, slowest, within_bands
+from femb.robust.peaks import LoopPeaks, fixed_poles, resolved, slowest, within_bands
 from femb.robust.ranges import check_apart
 from femb.robust.uncertain import Uncertain, uncertain
 from femb.study.box import ALL_CORNERS, largest, points_of
@@ -40,9 +40,8 @@ from femb.vibration.completion import system_of
 
 # Gains of one search. Corners, of more parameters at random, at which it begins; rounds that add worse plants.
 MOST_GAINS, CORNERS, ROUNDS = 10, 16, 5
-# Frequencies at which peaks are looked for, and the decades beyond poles; those near a pole, by its decay.
+# Frequencies at which peaks are looked for, and the decades beyond poles.
 GRID, BEYOND = 120, 1.0
-WIDTHS = np.array([-4.0, -2.0, -1.2, -0.6, -0.2, 0.2, 0.6, 1.2, 2.0, 4.0])
 # Steps of differences. Programs from one start; the way of one at first, of the ranges, and the least one; the price of
 # limits that are exceeded.
 STEP, PROGRAMS, WAY, LEAST_WAY, PRICE = 1e-6, 60, 0.1, 1e-5, 30.0
@@ -50,7 +49,6 @@ STEP, PROGRAMS, WAY, LEAST_WAY, PRICE = 1e-6, 60, 0.1, 1e-5, 30.0
 STABILISING, WITHIN = 150, 1e-4
 # Words for what is least; the limit of peaks where these are not it.
 NOISE, PEAK, LIMIT = "noise", "peak", 2.0
-UNMOVED = 1e-8  # of the largest of all modes: what moves or shows one that no law moves is less
 
 
 @dataclass(frozen=True, eq=False)
@@ -276,7 +274,7 @@ class _Plant:
         self.commands = tuple(dict.fromkeys(set_))
         core = without_conserved(part_of(plant, self.commands, tuple(dict.fromkeys(read))), in_modes=True)
         self.plant, m = core, len(self.commands)
-        self.fixed = _fixed(core)
+        self.fixed = fixed_poles(core)
         # what acts, beside what is read
         self.acting = StateSpace(
             core.A, core.B, np.vstack([core.C, np.zeros((m, len(core.A)))]), np.vstack([core.D, np.eye(m)]),
@@ -307,7 +305,7 @@ class _Plant:
             rates = slowest(self._moved(poles, loop.common_period))
             if exact:
                 return LoopPeaks.alone(rates, [(1.0 / np.float64(d), w) for d, w in map(nearest_distance, opened)])
-            omega = _resolved(grid, poles)
+            omega = resolved(grid, poles)
             grids = [omega if of.period is None else omega[omega < np.pi / of.period] for of in opened]
             gains = [lambda w, of=of: 1.0 / np.abs(1.0 + of(w)) for of in opened]
             return LoopPeaks.of(rates, grids, gains)
@@ -315,7 +313,7 @@ class _Plant:
         values, vectors = np.linalg.eig(of.A)
         if exact and np.isfinite((found := peak_gain(of)).gain):
             return LoopPeaks.alone(slowest(self._moved(values)), [found[:2]])
-        omega = _resolved(grid, values)
+        omega = resolved(grid, values)
         modal = np.linalg.cond(vectors) < 1e8
         left = np.linalg.solve(vectors, of.B.astype(complex)) if modal else of.B
         right = of.C @ vectors if modal else of.C
@@ -572,26 +570,6 @@ class _FoundError(Exception):
     def __init__(self, z: Floats) -> None:
         super().__init__()
         self.z = z
-
-
-def _fixed(plant: StateSpace) -> Complexes:
-    """Poles of a plant that decay and that no law moves: inputs do not move them, or outputs do not show them."""
-    from scipy.linalg import eig
-
-    if not len(plant.A):
-        return np.zeros(0, dtype=complex)
-    values, left, right = eig(plant.A, left=True, right=True)
-    moving, shown = np.linalg.norm(plant.B.T @ left, axis=0), np.linalg.norm(plant.C @ right, axis=0)
-    still = (moving <= UNMOVED * moving.max()) | (shown <= UNMOVED * shown.max())
-    # one that grows is no less a fault for being the same with all laws
-    return np.asarray(values[still & (values.real < -STABLE * np.abs(values))])
-
-
-def _resolved(grid: Floats, poles: Complexes) -> Floats:
-    """Frequencies of a grid and near the poles, rad/s."""
-    own = poles[poles.imag > 0.0]
-    near = (own.imag + np.outer(WIDTHS, own.real)).ravel()
-    return np.unique(np.concatenate([grid, near[(near > grid[0]) & (near < grid[-1])]]))
 
 
 def _continuous(laws: Sequence[LinearLaw]) -> bool:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -29,7 +29,6 @@ from femb.base.types import Bools, Complexes, Floats
 from femb.base.values import nearest
 from femb.case.build import KnownItems, kind_in, read_table
 from femb.case.parameters import (
-    ONCE,
     Differentiable,
     Parameter,
     differentiable,
@@ -61,8 +60,7 @@ from femb.study.variables import Variable
 # than the steps before them.
 STEPS, OF_ANALYSES, OF_RUNS = (1e-4, 1e-3, 1e-2), (1e-3, 1e-2, 1e-4), (1e-4, 1e-5, 1e-3)
 # Along tangents rounding is that of outputs alone, and of an unstable motion they are long. Instants of updates move.
-OF_JUMPS = 1e-5, 1e-4
-ALONG = 1e-6
+OF_JUMPS, ALONG = (1e-5, 1e-4), 1e-6
 # Those of many parameters at once, of polynomials of degree four.
 TOGETHER = 1e-3, 1e-2, 1e-4
 # An error is small beside the derivative, of runs and of whole analyses, which cost more, less so; or beside the value
@@ -74,6 +72,7 @@ DOUBTFUL = 1e-6
 DURATION = "run.duration"
 # Parts of parameters along which they change together.
 GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
+By: TypeAlias = Sequence[str] | Mapping[str, Any] | str | None
 # Part of the value that stands for a range where there is none.
 PER_CENT = 0.01
 
@@ -229,14 +228,13 @@ def read_either(case: Build | str | Path, overrides: tuple[str, ...]) -> Study:
 
 
 def _read(tables: Mapping[str, Any], document: dict[str, Any] | None) -> dict[str, Parameter]:
-    found: dict[str, Parameter]
     found, problems = read_parameters(tables, False, document)
     if problems:
         raise ModelError(*problems)
     return found
 
 
-def outputs_of(study: Study, of: Sequence[str] | Mapping[str, Any] | str | None) -> dict[str, StudyOutput]:
+def outputs_of(study: Study, of: By) -> dict[str, StudyOutput]:
     """The outputs by name. Raises ModelError."""
     if isinstance(of, Mapping):
         return {name: _made(name, dict(table)) for name, table in of.items()}
@@ -283,19 +281,15 @@ def _made(name: str, table: dict[str, Any]) -> StudyOutput:
     return made
 
 
-def parameters_of(
-    study: Study, by: Sequence[str] | Mapping[str, Any] | str | None, shared: bool = False
-) -> dict[str, Parameter]:
-    """The parameters by name: of a study also its variables. shared : whether they may have entries in common, as
-    where each is changed alone. Raises ModelError."""
-    found = _parameters_of(study, by)
-    twice = overlaps({name: each.keys for name, each in found.items()}, shared)
-    if problems := [Problem((Parameter.table, name), f"{text}: {ONCE}") for name, text in twice]:
-        raise ModelError(*problems)
+def parameters_of(study: Study, by: By, shared: bool = False) -> dict[str, Parameter]:
+    """The parameters by name, also variables; shared : whether they may have entries in common. Raises ModelError."""
+    found = _found(study, by)
+    for name, text in overlaps({name: each.keys for name, each in found.items()}, shared):
+        raise ModelError.at((Parameter.table, name), text)
     return found
 
 
-def _parameters_of(study: Study, by: Sequence[str] | Mapping[str, Any] | str | None) -> dict[str, Parameter]:
+def _found(study: Study, by: By) -> dict[str, Parameter]:
     if isinstance(by, Mapping):
         return _read(by, given_entries(study) if study.build is None else None)
     known = {name: _of_variable(variable) for name, variable in study.variables.items()} | dict(study.parameters)
@@ -307,9 +301,8 @@ def _parameters_of(study: Study, by: Sequence[str] | Mapping[str, Any] | str | N
     names = [by] if isinstance(by, str) else by
     for name in [every for each in names for every in (matching(study, each) if "*" in each else [each])]:
         if name not in known and "." not in name and study.build is None:
-            raise ModelError(
-                f"by: no parameter {name!r}{nearest(name, known)}; wanted one, or an entry as bodies.hub.mass"
-            )
+            hint = nearest(name, known)
+            raise ModelError(f"by: no parameter {name!r}{hint}; wanted one, or an entry as bodies.hub.mass")
         found[name] = known.get(name) or Parameter(name=name, entry=name)
     return found
 

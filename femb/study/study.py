@@ -19,7 +19,6 @@ from femb.case.build import kind_in, kinds, read_table
 from femb.case.compose import composed, override
 from femb.case.parameters import (
     OF_ENTRY,
-    ONCE,
     common_number,
     document_of,
     numbers_in_si,
@@ -341,7 +340,7 @@ class Study(Brief):
             if names.count(name) > 1:
                 check.fail_at(("outputs", name), "is the name of a variable too; both are columns of one table")
         for name, text in overlaps({name: each.keys for name, each in self.variables.items()}):
-            check.fail_at(("variables", name, "key"), f"{text}: {ONCE}")
+            check.fail_at(("variables", name, "key"), text)
         for name, variable in self.variables.items():
             if self.build is None and variable.key is None:
                 check.fail_at(("variables", name, "key"), "is missing")

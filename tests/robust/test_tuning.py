@@ -14,7 +14,7 @@ from scipy.signal import cont2discrete, tf2ss
 import femb
 from femb.elements.control.linear_law import low_pass
 from femb.linear.norms import gramian
-from femb.robust import tuning
+from femb.robust import peaks, tuning
 from femb.robust.bounds import recentred
 
 RATE, X, POLE = "bodies.hub.angular_velocity.x", "bodies.hub.torque.x", 3.0
@@ -316,7 +316,7 @@ def law_of_thin(period):
 def test_a_limit_holds_at_a_peak_that_the_grid_does_not_have(monkeypatch, period, known):
     """Also where frequencies near poles are not on the grid: the largest peak decides, and its frequency is added."""
     if not known:
-        monkeypatch.setattr(tuning, "WIDTHS", np.zeros(0))
+        monkeypatch.setattr(peaks, "WIDTHS", np.zeros(0))
     plant, peak = thin(period)
     form = SimpleNamespace(ranges=[], normal=lambda _: np.zeros(0), at=lambda d: plant, values=lambda d: {}, title="")
     begun = tuning.gains_in(None, {"gain": {"range": [0.001, 0.2], "value": 0.01}})
@@ -399,7 +399,7 @@ def test_gains_of_a_case_that_cannot_be_tuned_are_named(tmp_path):
     refuses("either tuned or uncertain", femb.tune, path, ["bodies.hub.inertia.0=3:5"], points=1)
     whole = {"factor": {"entry": "bodies.hub.inertia", "relative": True, "range": [0.9, 1.1]}}
     refuses("gains.factor: sets bodies.hub.inertia, and parameters.inertia sets bodies.hub.inertia.0, of which one is "
-            "a part: it is either tuned or uncertain", femb.tune, path, whole, points=1)  # fmt: skip
+            "a part: only one of them may; it is either tuned", femb.tune, path, whole, points=1)  # fmt: skip
     tuned = femb.tune(lambda: hub(), {"gain": {"range": [1.0, 9.0]}}, {}, laws=rate_law, least="peak", starts=1)
     assert len(tuned.plants) == 1
     refuses("case file in TOML", tuned.write, tmp_path / "tuned.toml")
