@@ -11,7 +11,7 @@ from femb.base.values import without_rounding
 from femb.elements.control.errors import Errors
 from femb.elements.control.linear_law import LinearLaw, Realisation
 from femb.elements.control.sample_kernels import linear_step
-from femb.elements.control.signals import AXES, NO_ARRAYS, Moment, Signal, law_outputs
+from femb.elements.control.signals import AXES, Moment, Signal, law_outputs
 from femb.layout.commands import Command, TakesCommands
 from femb.layout.layout import Layout
 from femb.layout.views import ModelView, StateView
@@ -77,10 +77,6 @@ class Law:
         """Commands u (k,) and the next state x (n,)."""
         raise NotImplementedError
 
-    def exact(self, u: Floats, x: Floats, state: StateView, discrete: Mapping[str, Floats]) -> Floats:
-        """Commands u (k,) that it gives at a state, with zeros for what is rounding."""
-        return u
-
 
 class LinearControl(Law):
     """u = C x + D y of errors y; x+ = A x + B y at samples, or x' = A x + B y.
@@ -112,9 +108,9 @@ class LinearControl(Law):
     # over which its matrices are a table
     signal: Signal | None = None
 
-    def place(self, state: StateView | Moment, discrete: Mapping[str, Floats] = NO_ARRAYS) -> float:
+    def place(self, state: StateView | Moment) -> float:
         """The value of that signal at a state; zero without a schedule."""
-        return 0.0 if self.signal is None else float(self.signal.value(state, discrete)[0])  # type: ignore[arg-type]
+        return 0.0 if self.signal is None else float(self.signal.value(state, {})[0])  # type: ignore[arg-type]
 
     def matrices(self, x: float) -> Matrices:
         """Its matrices where the signal of its schedule is x."""
@@ -123,11 +119,6 @@ class LinearControl(Law):
     def read(self, t: float, state: StateView, discrete: Mapping[str, Floats]) -> Floats:
         values = [each.value(state, discrete) for each in self.errors.signals]
         return self.errors.of(values, self.errors.reference(t))
-
-    def exact(self, u: Floats, x: Floats, state: StateView, discrete: Mapping[str, Floats]) -> Floats:
-        _, _, C, D = self.matrices(self.place(state, discrete)).realisation
-        sizes = self.errors.rounded_by([each.value(state, discrete) for each in self.errors.signals])
-        return without_rounding(u, np.abs(C) @ np.abs(x) + np.abs(D) @ sizes)
 
     def step(self, t: float, y: Floats, x: Floats, sample: int) -> tuple[Floats, Floats]:
         u, new = np.empty(len(self.limits)), np.empty(len(x))
@@ -180,10 +171,7 @@ class LinearControl(Law):
 
     def _shares(self, item: InLoop, layout: Layout, model: ModelView) -> Floats:
         """(k,) parts of their derivatives that commands have at the reference: of a pair to one side alone, each the
-        opposite of the other, one half, of those that are shut there none. Raises ModelError: one without the other.
-
-        Source: docs/theory/control_loop.md, section 2.
-        """
+        opposite of the other, one half, of those that are shut there none. Raises ModelError: one without the other."""
         (_, _, C, D), shares = self.realisation, np.ones(len(self.realisation.D))
         x, y = item.start_state(layout, model), self.errors.of(self.errors.at_reference(), self.errors.reference(0.0))
         at = without_rounding(C @ x + D @ y, np.abs(C) @ np.abs(x) + np.abs(D).sum(axis=1))
@@ -196,9 +184,8 @@ class LinearControl(Law):
             if all(without_rounding(gains[k] + gains[j], np.abs(gains[k])).any() for _, j in sides):
                 raise ModelError.at(
                     (item.table, item.name),
-                    f"sets {setting.label!r}, which acts above zero alone, and is zero at the reference: it has no "
-                    "derivative there; wanted another one with the opposite gains in the same law, as of a pair of "
-                    "thrusters, or in Python a femb.LinearLaw for an on-time at which it acts",
+                    f"sets {setting.label!r}, which acts above zero alone, and is zero at its reference, without a "
+                    "derivative: wanted the opposite gains for another one in the same law, as of a pair of thrusters",
                 )
             shares[k] = 0.5
         return shares

@@ -20,7 +20,7 @@ from femb.base.checks import Checks
 from femb.base.errors import FembError, ModelError, SolveError
 from femb.base.quantity import Group
 from femb.base.types import NOT_NEGATIVE, POSITIVE, Floats, Ints, Unit
-from femb.base.values import as_numbers, nearest, shown
+from femb.base.values import as_numbers, nearest, shown, without_rounding
 from femb.elements.control import queue
 from femb.elements.control.control_law import Law, LinearControl, Setting
 from femb.elements.control.errors import AttitudeErrors, Errors
@@ -70,7 +70,7 @@ from femb.elements.item import Item, RecordedArrays
 from femb.elements.records import RecordedSystem, Records
 from femb.layout.commands import Command, TakesCommands
 from femb.layout.discrete import ANGLES, DiscreteState, Update, UpdateArrays
-from femb.layout.element import Batch, Input
+from femb.layout.element import Batch
 from femb.layout.layout import Layout
 from femb.layout.symmetry import EVERY, NO_MOTION, Surroundings, Symmetry
 from femb.layout.views import ModelAtStart, ModelView, StartPoses, StateView
@@ -519,15 +519,15 @@ def under_commands(system: Any, t: float, q: Floats, v: Floats) -> tuple[Any, di
     laws = [each for each in model.items() if isinstance(each, Controller) and each.period is not None]
     if not any(each.sets for each in laws):
         return system, {}
-    state, seen, added = system.state(t, q, v), dict(system.discrete), dict[str, Floats]()
-    found: dict[str, float] = {}
-    for item in model.items():
-        if isinstance(item, Sensor):
-            seen[item.array("value")] = item.exact(layout, model).value(state, seen)
+    state, seen, added, found = system.state(t, q, v), dict(system.discrete), dict[str, Floats](), dict[str, float]()
+    sensors = [each for each in model.items() if isinstance(each, Sensor)]
+    seen |= {each.array("value"): each.exact(layout, model).value(state, seen) for each in sensors}
     for item in sorted(laws, key=lambda each: len(_chain(each, model, ()))):
         samples = ControllerSamples(item, layout, model)
-        x = seen.get(item.array("state"), NO_STATE)
-        u = samples.law.exact(samples.sample(t, state, seen)[item.array("output")], x, state, seen)  # type: ignore[arg-type]
+        u = samples.sample(t, state, seen)[item.array("output")]  # type: ignore[arg-type]
+        if isinstance(law := samples.law, LinearControl):
+            (_, _, C, D), x = law.realisation, np.abs(seen.get(item.array("state"), NO_STATE))
+            u = without_rounding(u, np.abs(C) @ x + np.abs(D).sum(axis=1))
         seen |= {item.array("output"): u, item.array(ARRIVED): u}
         for taker, word, command, part in samples.settings:
             acting = command.acting(u[part])
@@ -538,19 +538,13 @@ def under_commands(system: Any, t: float, q: Floats, v: Floats) -> tuple[Any, di
                 seen |= taker.commanded(word, u[part], t, seen)
             names = [command.input] if command.width == 1 else [f"{command.input}.{k}" for k in range(command.width)]
             found |= {name: float(value) for name, value in zip(names, acting, strict=True) if value}
-    arrays = {
-        name: np.reshape(np.asarray(seen[name], dtype=float), each.shape) for name, each in system.discrete.items()
-    }
-    discrete = system.discrete.replaced({name: arrays[name] for name in arrays if name != ANGLES})
+    arrays = {name: np.reshape(seen[name], each.shape) for name, each in system.discrete.items() if name != ANGLES}
+    discrete = system.discrete.replaced({name: each.astype(float) for name, each in arrays.items()})
     if added:
-        inputs = [_beside(each, added[each.label]) if each.label in added else each for each in system.inputs]
+        parts = [(each, added.get(each.label, 0.0), each.function) for each in system.inputs]
+        inputs = [replace(of, function=lambda t, f=f, x=x: f(t) + x) if np.any(x) else of for of, x, f in parts]
         system = system.with_inputs(inputs)
     return (system if discrete is system.discrete else system.with_discrete(discrete)), found
-
-
-def _beside(of: Input, value: Floats) -> Input:
-    """An input of the time with a constant (w,) beside it."""
-    return replace(of, function=lambda t: of.function(t) + value)
 
 
 def sensor_of(model: ModelView, name: str) -> Sensor | None:

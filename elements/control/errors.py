@@ -12,7 +12,7 @@ import numpy as np
 from femb.base.types import Floats
 from femb.elements.control.reference import Axes
 from femb.elements.control.sample_kernels import attitude_error
-from femb.elements.control.signals import UNITS, Signal, turn_error, turn_rows
+from femb.elements.control.signals import Signal, turn_error, turn_rows
 from femb.numerics import rotations
 from femb.numerics.rotations import cross_matrix
 
@@ -52,15 +52,6 @@ class Errors:
             matrix = np.zeros((self.width, size))
             matrix[start : start + size] = turn_rows(value) if len(value) == 4 else np.eye(size)
             result.append(matrix)
-            start += size
-        return result
-
-    def rounded_by(self, values: Sequence[Floats]) -> Floats:
-        """(m,) the sizes of what errors of these values of the signals are differences of: of motions one at least."""
-        result, start = np.ones(self.width), 0
-        for signal, value, size in zip(self.signals, values, self.sizes, strict=True):
-            least = 1.0 if signal.unit in UNITS.values() else 0.0
-            result[start : start + size] = max(least, float(np.max(np.abs(value), initial=0.0)))
             start += size
         return result
 

@@ -264,7 +264,6 @@ class FilterController(Controller):
         """On a start far from what it reads, beside those of all."""
         yield from super().remarks(at)
         state = at.sampled.get(self.array("state"), np.zeros(0))
-        # by an error of one there: what an attitude at its reference leaves is rounding
         _, B, *_ = self.realisation(self._width(at.system.layout, at.system.model))
         if without_rounding(state, np.abs(B).sum(axis=1)[: state.size]).any() and not self._reads_noise(at):
             yield (

@@ -53,8 +53,9 @@ def reduced(space: StateSpace, in_modes: bool = False) -> "Reduced":
         if not in_modes:
             of, motions, momenta = space, known.form.change @ motions, known.form.inverse.T @ momenta
         found = _without_known(Reduced.of(of), motions, momenta)
-        of_plant = known.form.plant if isinstance(known.form, LoopForm) else known.form
-        if not space.unsteady and not (isinstance(of_plant, SteadyForm) and of_plant.invariant.of_translations):
+        form = known.form.plant if isinstance(known.form, LoopForm) else known.form
+        in_orbit = isinstance(form, SteadyForm) and form.invariant.motions.size and not form.invariant.momenta.size
+        if not space.unsteady and not in_orbit:
             return found
         # translations are all that is known: what else stays is measured
     else:

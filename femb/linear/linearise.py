@@ -332,7 +332,7 @@ def loop(
         elif any(law.period is None for law in found):
             raise ModelError("loop: got a state of a model that its continuous controllers are part of: give the model")
         if any(law.period is None for law in found):
-            start = _started(model, {}).starting_at(start.q0, start.v0)
+            start = _started(model, words)
         t = model.t if isinstance(model, OperatingPoint) else words.get("t", 0.0)
         _, commands = under_commands(start, t, start.q0, start.v0)
     if inputs is None or outputs is None:
@@ -345,9 +345,10 @@ def loop(
     sensed = [x for law in found for x in law.inputs if x not in set_ and x.rpartition(".")[0] not in outputs]
     plant = plant_of(model, list(dict.fromkeys([*actuated, *inputs])), list(dict.fromkeys([*sensed, *outputs])), words)
     if commands and StructureOptions.__annotations__.keys() & words.keys() - PointOptions.__annotations__.keys():
-        listed = ", ".join(f"{name} {value:.4g}" for name, value in commands.items())
-        said = "at its state, which a plant in modes has not; take one of full order"
-        warnings.warn(f"loop: the laws command {listed} {said}", FembWarning, stacklevel=3)
+        said = (
+            f"laws command {', '.join(commands)} at its state, which a plant in modes has not; take one of full order"
+        )
+        warnings.warn(f"loop: {said}", FembWarning, stacklevel=3)
     return Loop(plant, found, commands)
 
 

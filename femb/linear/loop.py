@@ -207,8 +207,7 @@ class Loop(Tabled):
         """The loop with a longer ``delay`` (s) of all sampled laws that set inputs of the plant."""
         later = [law.period is not None and law in self._main for law in self.laws]
         pairs = zip(self.laws, later, strict=True)
-        laws = tuple(replace(law, delay=law.delay + delay) if own else law for law, own in pairs)
-        return replace(self, laws=laws)
+        return replace(self, laws=tuple(replace(law, delay=law.delay + own * delay) for law, own in pairs))
 
     @spared(lambda loop: len(loop.plant.states))
     def largest_delay(self, limit: float | None = None) -> tuple[float, float]:
@@ -558,9 +557,7 @@ def loop_table(of: Loop, margins: Sequence[Margins]) -> str:
         lines.append(f"about a state that is not steady: {of.plant.unsteady}")
     if of.commands:
         names = sorted(of.commands, key=lambda name: -abs(of.commands[name]))[:FAST]
-        units = [of.plant.units.get(name, "").replace("-", "") for name in names]
-        said = [f"{x} {of.commands[x]:.4g} {unit}".rstrip() for x, unit in zip(names, units, strict=True)]
-        said += ["..."] * (len(of.commands) > FAST)
+        said = [f"{x} {of.commands[x]:.4g} {of.plant.units.get(x, '').strip('-')}".rstrip() for x in names]
         lines.append(f"commanded at this state: {', '.join(said)}; laws act on changes about it")
     for law, sensor, main in zip(of.laws, sensing, setting, strict=True):
         clock = "continuous" if law.period is None else f"every {law.period:.6g} s, delay {law.delay:.6g} s"

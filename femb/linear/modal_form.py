@@ -185,11 +185,6 @@ class Invariant:
             np.hstack([none, *(each.momenta for each in parts)]), block_diag(*(each.left_rates for each in parts)),
         )  # fmt: skip
 
-    @property
-    def of_translations(self) -> bool:
-        """Whether it knows translations in orbit alone, which have no momenta that stay."""
-        return self.motions.shape[1] > 0 and not self.momenta.shape[1]
-
     def holds(self, A: Floats) -> bool:
         """Whether the motions are those of a matrix A (n, n), to rounding of the terms."""
         X, sizes = self.motions, np.abs(A) @ np.abs(self.motions) + np.abs(self.motions) @ np.abs(self.rates)

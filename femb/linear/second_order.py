@@ -329,16 +329,15 @@ def _falling(point: OperatingPoint, equations: SecondOrder) -> Invariant | None:
     """Translations T of free structures beside an orbit: (T, -E T) and (0, T) go over into each other, as the mass
     centre moves by gravity alone, which no attitude changes."""
     chart, system = equations.chart, point.system
-    whole, P = system.rigid_velocities(point.q)[:3], chart.free
+    whole, P, E = system.rigid_velocities(point.q)[:3], chart.free, chart.E[: chart.free, : chart.free]
     free = [each for each in rigid_motions(system.starting_at(point.q, point.v)) if each.free]
     if not free:
         return None
     T = np.array([chart.speeds_at(point.q, each.mask * part) for each in free for part in whole]).T
-    X = np.block([[T, np.zeros_like(T)], [-chart.E[:P, :P] @ T, T]])
+    X = np.block([[T, np.zeros_like(T)], [-E @ T, T]])
     # the second rows of A X = X L; by the first ones a displacement has the rate of its speed
-    second = equations.first_order[P:] @ X + np.hstack([np.zeros_like(T), chart.E[:P, :P] @ T])
-    of_speeds = np.linalg.lstsq(T, second, rcond=None)[0]
-    rates = np.vstack([np.eye(T.shape[1], len(X.T), T.shape[1]), of_speeds])
+    second = equations.first_order[P:] @ X + np.hstack([np.zeros_like(T), E @ T])
+    rates = np.vstack([np.eye(T.shape[1], len(X.T), T.shape[1]), np.linalg.lstsq(T, second, rcond=None)[0]])
     return Invariant(X, rates, np.zeros((len(X), 0)), np.zeros((0, 0)))
 
 

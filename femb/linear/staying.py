@@ -21,15 +21,14 @@ AT_ZERO = 1e-12
 NONE = 1e-6
 
 
-def staying(matrix: Floats, sampled: bool, count: int, settled: Callable[[Floats], tuple[Floats, Floats]]) -> int:
+def staying(matrix: Floats, sampled: bool, count: int, settled: Callable[[Floats], Floats]) -> int:
     """The number of motions with poles at zero that the plant feels and that laws, settled there, see.
 
     Parameters:
         matrix: (n, n) of the closed loop, of samples that over a period.
         sampled: whether it is that of samples.
         count: of the states of the plant, which come first.
-        settled: the states (n, k) with laws that have read states (count, k) of the plant for ever, and what these then
-            command, by the sizes of its terms.
+        settled: the rows of ``settled_loop`` at states (count, k) of the plant.
     """
     values, left, right = eigenvectors(matrix)
     sizes = np.sum(np.abs(left) * (np.abs(matrix) @ np.abs(right)), axis=0)
@@ -38,24 +37,21 @@ def staying(matrix: Floats, sampled: bool, count: int, settled: Callable[[Floats
     parts = right[:, near] / scale
     # conjugate pairs of a double zero are two motions
     motions = np.linalg.svd(np.hstack([parts.real, parts.imag]), full_matrices=False)[0][:, : int(np.sum(near))]
-    states, commands = settled(scale[:count] * motions[:count])
-    apart = np.vstack([motions - states / scale, commands])
+    found = settled(scale[:count] * motions[:count])
+    apart = np.vstack([motions - found[: len(scale)] / scale, found[len(scale) :]])
     seen = [int(np.linalg.matrix_rank(part, tol=NONE)) if part.size else 0 for part in (motions[:count], apart)]
     return seen[0] + seen[1] - len(motions[0])
 
 
-def settled_loop(
-    plant: StateSpace, laws: Sequence[LinearLaw], queues: Sequence[int], x: Floats
-) -> tuple[Floats, Floats]:
-    """The states (n, k) of a loop at states x (count, k) of the ``plant``, with laws that have read these for ever, and
-    what the laws then give the plant, (m, k), by the sizes of its terms.
+def settled_loop(plant: StateSpace, laws: Sequence[LinearLaw], queues: Sequence[int], x: Floats) -> Floats:
+    """The states (n, k) of a loop at states x (count, k) of the ``plant``, with laws that have read these for ever;
+    below, what these then give the plant, by the sizes of its terms.
 
     Integrals of laws are zero, as they begin. queues : numbers of commands of each sampled law that wait.
     """
     signals, states, values = dict(zip(plant.outputs, plant.C @ x, strict=True)), list[Floats](), list[Floats]()
-    commands = [np.zeros((0, x.shape[1]))]
     for _ in laws:
-        states, values, commands = [], [], commands[:1]
+        states, values, commands = [], [], list[Floats]()
         for law in laws:
             read = np.array([signals.get(name, np.zeros(x.shape[1])) for name in law.inputs]).reshape(
                 len(law.inputs), x.shape[1]
@@ -72,5 +68,4 @@ def settled_loop(
     own = [k for k, law in enumerate(laws) if law.period is not None]
     waiting = [values[k] for k, count in zip(own, queues, strict=True) for _ in range(count)]
     continuous = [states[k] for k in range(len(laws)) if k not in own]
-    whole = np.vstack([x, *continuous, *(values[k] for k in own), *(states[k] for k in own), *waiting])
-    return whole, np.vstack(commands)
+    return np.vstack([x, *continuous, *(values[k] for k in own), *(states[k] for k in own), *waiting, *commands])
