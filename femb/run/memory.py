@@ -15,7 +15,7 @@ NUMBER, COPIES = 8, 2
 # Bytes that every machine has free.
 ALWAYS_FREE = 1e6
 # Numbers that a run records by default, and output intervals to choose from.
-BY_DEFAULT, INTERVALS = 2e7, (1000, 500, 200, 100)
+BY_DEFAULT, INTERVALS = 2e7, (1000, 500, 200, 100, 50, 20, 10)
 
 
 def numbers_per_output(system: "System") -> int:
