@@ -10,7 +10,10 @@ from femb.run.overview import overview
 from femb.system.system import System
 
 
-@pytest.mark.parametrize(("intervals", "room"), [(1000, 1000.0), (500, 999.0), (200, 499.0), (100, 199.0), (50, 99.0), (10, 1.0)])
+ROOM = [(1000, 1000.0), (500, 999.0), (200, 499.0), (100, 199.0), (50, 99.0), (10, 1.0)]
+
+
+@pytest.mark.parametrize(("intervals", "room"), ROOM)
 def test_a_large_model_is_recorded_less_often_by_default(intervals, room, monkeypatch):
     """As many as there is room for, ten at least; and the run says so."""
     system = System(satellite())
