@@ -9,7 +9,6 @@ from femb.run import memory
 from femb.run.overview import overview
 from femb.system.system import System
 
-
 ROOM = [(1000, 1000.0), (500, 999.0), (200, 499.0), (100, 199.0), (50, 99.0), (10, 1.0)]
 
 
