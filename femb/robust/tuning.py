@@ -517,7 +517,7 @@ class _Tuning:
         return max(each.peak for each in responses), max(each.growth for each in responses)
 
     def _limit(self, z: Floats) -> float:
-        """What no plant's peak may exceed: the largest peak of the grid where this is least, else the limit."""
+        """Bound of the peaks of all plants: the largest of the grid where this is least, else the limit."""
         return self._at(z)[0] if self.least == PEAK else self.peak
 
     def _missed(self, z: Floats) -> Floats:

@@ -201,7 +201,7 @@ class SolvedStep:
 
     @property
     def rates(self) -> tuple[Floats, Floats, Floats]:
-        """Of q, v and work at the end."""
+        """Rates of q, v and work at the end."""
         q, v, _, _, power = self.step.state1
         rates: Floats = self.step.form.rates(q[None], v[None])[0]
         return rates, self.a[-1], power() if callable(power) else power
