@@ -173,7 +173,13 @@ def read_parameters(
     for name, values in tables.items() if of_file and isinstance(tables, Mapping) else ():
         if isinstance(values, Mapping) and not {"entry", "entries"} & values.keys():
             problems.append(Problem((kind.table, name, "entry"), "is missing"))
-    twice = () if problems else overlaps({name: each.keys for name, each in found.items()}, kind is Parameter)
+    twice = [] if problems else [*overlaps({name: each.keys for name, each in found.items()}, kind is Parameter)]
+    values = dict[str, tuple[str, float]]()
+    for name, each in found.items():
+        for key in each.keys if each.value is not None and not each.relative else ():
+            other, value = values.setdefault(key, (name, float(each.value)))  # type: ignore[arg-type]
+            if value != each.value:
+                twice.append((name, f"sets {key} to {each.value:g}, and {other} to {value:g}: only one of them may"))
     return found, problems + [Problem((kind.table, name), text) for name, text in twice]
 
 

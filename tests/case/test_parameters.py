@@ -131,6 +131,10 @@ def test_numbers_of_parameters_have_the_units_of_their_entries(tmp_path):
         (('["5 deg", "0.05 turn"]', '["1", "2"]'), r"hinged.toml:16: parameters.start.range: got \['1', '2'\], wanted"),
         (('range = "10 %"', 'value = "10 %"'), r"hinged.toml:19: parameters.mass.value: got '10 %', wanted"),
         (('range = "10 %"', ""), r"hinged.toml:17: parameters.mass.range: is missing"),
+        (
+            ('range = "10 %"', 'value = "5000 g"\n[parameters.load]\nentry = "bodies.hub.mass"\nvalue = 6.0'),
+            r"hinged.toml:\d+: parameters.load: sets bodies.hub.mass to 6, and mass to 5: only one of them may",
+        ),
     ],
 )
 def test_mistakes_in_parameters_of_the_case_are_told_with_its_line(tmp_path, change, message):
