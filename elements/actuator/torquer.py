@@ -84,7 +84,7 @@ class MagneticTorquer(AtPoint):
     max_dipole: Annotated[float | None, Unit("A m2"), POSITIVE] = None
     """limit of the command; clipped commands are counted"""
     profile: Profile = Constant()  # noqa: RUF009 - frozen
-    """factor of the dipole: a profile or any function of time"""
+    """factor of the constant dipole, not of the command: a profile or any function of time"""
 
     def check(self, check: Checks) -> None:
         self.on.report(check)
