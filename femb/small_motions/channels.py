@@ -93,6 +93,9 @@ def output(point: LinearPoint, name: str) -> LinearOutput:
     for whole, component in _readings(name):
         rows = _rows(point, whole)
         if rows is not None and (not component or component in rows.components):
+            given = (rows.pose, rows.velocity, rows.acceleration, rows.multipliers, rows.inputs)
+            if not all(np.isfinite(each).all() for each in given if each is not None):
+                raise ModelError(f"output {name!r}: has no derivative at this state, as a distance that is zero")
             found = LinearOutput.of(whole, rows, point.system.n_v)
             return found.row(rows.components.index(component)) if component else found
     if name.startswith("appendages."):

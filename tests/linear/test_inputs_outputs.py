@@ -4,12 +4,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from models import of_parts, refusals, stiff
+from models import of_parts, refusals, refuses, stiff
 
 import femb
 from femb.elements.beam.batch import BeamBatch
 from femb.elements.exact.batch import ExactBatch
 from femb.elements.joint.records import JointReactions
+from femb.layout.element import OutputRows
 from femb.linear.linearise import state_space
 from femb.linear.second_order import chart_of, second_order
 from femb.numerics import rotations
@@ -208,3 +209,14 @@ def test_drivers_that_are_no_inputs():
         femb.linear_model(loaded, inputs=["drivers.crank"], outputs=[], start="equilibrium")
     with pytest.raises(femb.ModelError, match=r"did you mean 'drivers\.crank'"):
         femb.linear_model(driven(), inputs=["drivers.crnk"], outputs=[], hub="hub")
+
+
+def test_an_output_without_a_derivative_is_refused_by_name(monkeypatch):
+    """The direction between two points in one place is none: rows of a sensor that are not finite."""
+    model = femb.Model()
+    model.add(femb.RigidBody("hub", 1.0, 1.0))
+    model.add(femb.PositionSensor("gps", body="hub", period=1.0))
+    rows = OutputRows("m", np.full((3, 6), np.nan))
+    monkeypatch.setattr(femb.PositionSensor, "true_rows", lambda self, point: rows)
+    for name in ("sensors.gps.true", "sensors.gps.true.x"):
+        refuses(f"output '{name}': has no derivative at this state", femb.linearize, model, inputs=[], outputs=[name])
