@@ -204,7 +204,12 @@ class Thruster(AtPoint):
 
     def commands(self, layout: Layout) -> Mapping[str, Command]:
         """The on-time of a pulse that begins with the command."""
-        return {"on_time": Command("s", self._state("level"), per_period=True, least=self.shortest)}
+        effect = None
+        if hasattr(layout, "n_v"):
+            station = layout.station(self.on)
+            force = station.axes @ np.asarray(self.direction) * self.force
+            effect = station.frame, np.concatenate([force, np.cross(station.offset, force)])
+        return {"on_time": Command("s", self._state("level"), per_period=True, least=self.shortest, effect=effect)}
 
     def commanded(self, word: str, value: Floats, t: float, discrete: DiscreteState) -> Mapping[str, Any]:
         """The states of the valve after the command ``value`` (1,), s, at the time t (s), where they were ``discrete``.

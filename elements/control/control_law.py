@@ -170,24 +170,35 @@ class LinearControl(Law):
         return outputs, scales
 
     def _shares(self, item: InLoop, layout: Layout, model: ModelView) -> Floats:
-        """(k,) parts of their derivatives that commands have at the reference: of a pair to one side alone, each the
-        opposite of the other, one half, of those that are shut there none. Raises ModelError: one without the other."""
+        """(k,) parts of their derivatives that commands have at the reference: of those that are shut there none, of
+        those to one side alone one half, max(u, 0) = (u + |u|)/2. Raises ModelError: effects of |u| are left."""
         (_, _, C, D), shares = self.realisation, np.ones(len(self.realisation.D))
         x, y = item.start_state(layout, model), self.errors.of(self.errors.at_reference(), self.errors.reference(0.0))
         at = without_rounding(C @ x + D @ y, np.abs(C) @ np.abs(x) + np.abs(D).sum(axis=1))
         gains, settings = np.hstack([C, D]), item.settings(layout, model)
         sides = [(each, k) for each in settings if each.command.least > -np.inf for k in range(len(D))[each.part]]
-        for setting, k in sides:
-            if at[k]:
-                shares[k] = at[k] >= setting.command.least
-                continue
-            if all(without_rounding(gains[k] + gains[j], np.abs(gains[k])).any() for _, j in sides):
+        shares[[k for _, k in sides]] = [at[k] >= each.command.least if at[k] else 0.5 for each, k in sides]
+        closed = [(each, k, float(np.linalg.norm(gains[k]))) for each, k in sides if not at[k]]
+        for setting, k, size in closed:
+            # |u| of commands whose gains are along each other add, and no others cancel
+            alike = [
+                (each, part, effect)
+                for each, j, part in closed
+                if (effect := each.command.effect) is not None
+                and not without_rounding(np.outer(gains[k], gains[j]) - np.outer(gains[j], gains[k]), size * part).any()
+            ]
+            frames = np.array([frame for _, _, (frame, _) in alike])
+            effects = np.array([part * effect for _, part, (_, effect) in alike])
+            left = [np.sum(effects[frames == frame], axis=0) for frame in np.unique(frames)]
+            if without_rounding(np.array(left), np.max(np.abs(effects), initial=0.0)).any():
+                listed = ", ".join(f"{each.label} {part * np.linalg.norm(e[:3]):.4g}" for each, part, (_, e) in alike)
                 raise ModelError.at(
                     (item.table, item.name),
                     f"sets {setting.label!r}, which acts above zero alone, and is zero at its reference, without a "
-                    "derivative: wanted the opposite gains for another one in the same law, as of a pair of thrusters",
+                    "derivative: wanted others in the same law whose force and torque, times their gains, are the "
+                    f"opposite. Got impulses (N s) at one unit of what they read: {listed}. Take gains by 1/force and "
+                    "thrusters along one line, or give femb.loop a LinearLaw",
                 )
-            shares[k] = 0.5
         return shares
 
 

@@ -24,7 +24,8 @@ class Command:
     nothing but hold a sampled command within its limit, the discrete states of the command and of the count of those
     beyond. own : of these, what acts beside the command within the same limit. host : of a vector, the ``Place`` in
     whose axes it is; None of inertial axes. least : of one that acts to one side alone, as an on-time, the smallest
-    that acts; minus infinity of others.
+    that acts; minus infinity of others. effect : of such a one, its frame, and there the force and the torque (6,) of a
+    unit command, in axes of this.
     """
 
     unit: str
@@ -38,6 +39,7 @@ class Command:
     own: float = 0.0
     host: Any = None
     least: float = -inf
+    effect: tuple[int, Floats] | None = None
 
     def acting(self, value: Floats) -> Floats:
         """The part of a command (width,) that acts, within its limits."""

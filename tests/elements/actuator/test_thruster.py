@@ -273,6 +273,37 @@ def test_a_thruster_without_an_opposite_one_has_no_linear_loop():
         np.testing.assert_allclose(law.D[0, [2, 5]], -share * K)
 
 
+@pytest.mark.parametrize(
+    ("forces", "gains"), [((0.4, 1.6), (1.0, 1.0)), ((0.4, 1.6), (1.0, 0.25)), ((0.4, 0.4), (1.0, 1.0))]
+)
+def test_opposite_impulses_are_linear_and_others_are_refused(forces, gains):
+    """A pair on one line gives F max(u, 0) of either side: linear where the forces times the gains are equal alone."""
+    model = of_parts(femb.RigidBody("hub", mass=100.0, inertia=(10.0, 12.0, 14.0), euler_angles=(0.0, 0.0, 0.05)))
+    for name, sign, force in zip("pm", (1.0, -1.0), forces, strict=True):
+        model.add(femb.Thruster(name, force, (0.0, sign, 0.0), body="hub", at=(0.5, 0.0, 0.0)))
+    D = np.zeros((2, 6))
+    D[:, [2, 5]] = -gains[0] * K, gains[1] * K
+    read, outputs = (
+        ("bodies.hub.attitude", "bodies.hub.angular_velocity"),
+        ("thrusters.p.on_time", "thrusters.m.on_time"),
+    )
+    model.add(femb.LinearController("law", inputs=read, outputs=outputs, D=D, period=0.1))
+    if forces[0] * gains[0] != forces[1] * gains[1]:
+        with pytest.raises(
+            femb.ModelError, match=r"'thrusters.p.on_time'.*thrusters.p.on_time 0.3298.*m.on_time 1.319"
+        ):
+            femb.loop(model)
+        return
+    loop = femb.loop(model)
+    run = femb.simulate(model, duration=30.0, output_interval=0.1, start="as_given")
+    turn = 2.0 * run.bodies["hub"].quaternion[:, 3]
+    linear = loop.simulate(30.0, start={"bodies.hub.turn_z": 0.05}, times=run.time + 1e-6)["bodies.hub.turn.z"]
+    assert np.max(np.abs(turn - linear)) < 0.02 * 0.05
+    A, B = np.array([[1.0, 0.1], [0.0, 1.0]]), 0.5 * forces[0] / 0.1 / 14.0 * np.array([0.5 * 0.1**2, 0.1])
+    poles = np.log(np.linalg.eigvals(A - np.outer(B, K)).astype(complex)) / 0.1
+    np.testing.assert_allclose(np.sort_complex(loop.poles()), np.sort_complex(poles), rtol=1e-8)
+
+
 def test_an_open_valve_that_is_commanded_on_does_not_end_the_smooth_interval(catalogue):
     """Steps go over the samples at which nothing that equations read has changed."""
     long = commanded(lambda k, state: 0.1, minimum_pulse=0.005)
