@@ -122,7 +122,7 @@ class LinearControl(Law):
 
     def step(self, t: float, y: Floats, x: Floats, sample: int) -> tuple[Floats, Floats]:
         u, new = np.empty(len(self.limits)), np.empty(len(x))
-        linear_step(*self.arrays, x, y, u, new)
+        linear_step(self.arrays, x, y, u, new)
         return u, new
 
     def on_plant(self, item: InLoop, layout: Layout, model: ModelView, at: Moment | None = None) -> LinearLaw:

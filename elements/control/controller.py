@@ -453,7 +453,7 @@ class ControllerSamples:
         y, new = np.empty(errors.width), np.empty(len(law.realisation.A))
         return Bound(
             sample, places, timing, np.array(sources, dtype=np.int64), arrays.q, arrays.v, arrays.states,
-            errors.constant.copy(), matrices, (table, now, over), y, u, new, (targets, limits),
+            errors.constant.copy(), matrices, (table, now, over), (y, u, new), (targets, limits),
         )  # fmt: skip
 
     def action_call(self, arrays: UpdateArrays) -> Bound | None:

@@ -171,7 +171,7 @@ class ScheduledControl(LinearControl):
         now, arrays = self.buffer()
         scheduled(self.table, float(y[-1]), now)
         u, new = np.empty(len(self.limits)), np.empty(len(x))
-        linear_step(*arrays, x, y[:-1], u, new)
+        linear_step(arrays, x, y[:-1], u, new)
         return u, new
 
     def matrices(self, x: float) -> Matrices:

@@ -31,7 +31,7 @@ from femb.numerics.vector3 import HAS_AXES, IN_V, MovingFrame, crossed, frame_at
 # forces w = sum_j c_j eta'_j d_j on these rates, which the transpose takes to frames and to the body.
 # Source: docs/theory/modal_damping.md, equations (2) to (4).
 #
-# body (3,), frames (n, 3) int : columns of frames (see ``femb.numerics.vector3``). internal (m,) int : of internal
+# columns (1 + n, 3) int : of the body and the frames (see ``femb.numerics.vector3``). internal (m,) int : of internal
 # coordinates in v. d (k, n, 6), e (k, m) : d_j of frames and of internal coordinates. c (k,) : 2 zeta omega.
 
 
@@ -67,8 +67,9 @@ def modal_rate(d, e, rates, internal, v):
 
 
 @kernel
-def modal_rates(body, frames, internal, d, e, c, fixed, q, v, out):
+def modal_rates(columns, internal, d, e, c, fixed, q, v, out):
     """Set the modal rates out (s, k) at s states."""
+    body, frames = columns[0], columns[1:]
     n = frames.shape[0]
     Q, places, rates = np.empty((n, 3, 3)), np.empty((n, 3)), np.empty((n, 6))
     for s in range(q.shape[0]):
@@ -78,8 +79,9 @@ def modal_rates(body, frames, internal, d, e, c, fixed, q, v, out):
 
 
 @kernel_with_entry
-def force(body, frames, internal, d, e, c, fixed, q, v, out):
+def force(columns, internal, d, e, c, fixed, q, v, out):
     """out (s, n_v) += the forces at s states, with the signs of a residual."""
+    body, frames = columns[0], columns[1:]
     n = frames.shape[0]
     Q, places, rates, w = np.empty((n, 3, 3)), np.empty((n, 3)), np.empty((n, 6)), np.empty((n, 6))
     for s in range(q.shape[0]):
@@ -122,8 +124,8 @@ class _Group:
     c: Floats
 
     @property
-    def arguments(self) -> tuple[Ints, Ints, Ints, Floats, Floats, Floats]:
-        return self.body, self.frames, self.internal, self.d, self.e, self.c
+    def arguments(self) -> tuple[Ints, Ints, Floats, Floats, Floats]:
+        return np.vstack([self.body, self.frames]), self.internal, self.d, self.e, self.c
 
     @cached_property
     def starts(self) -> Ints:
