@@ -189,15 +189,13 @@ class LinearControl(Law):
             ]
             frames = np.array([frame for _, _, (frame, _) in alike])
             effects = np.array([part * effect for _, part, (_, effect) in alike])
-            left = [np.sum(effects[frames == frame], axis=0) for frame in np.unique(frames)]
-            if without_rounding(np.array(left), np.max(np.abs(effects), initial=0.0)).any():
+            if without_rounding((frames[:, None] == frames) @ effects, np.max(np.abs(effects), initial=0.0)).any():
                 listed = ", ".join(f"{each.label} {part * np.linalg.norm(e[:3]):.4g}" for each, part, (_, e) in alike)
                 raise ModelError.at(
                     (item.table, item.name),
                     f"sets {setting.label!r}, which acts above zero alone, and is zero at its reference, without a "
-                    "derivative: wanted others in the same law whose force and torque, times their gains, are the "
-                    f"opposite. Got impulses (N s) at one unit of what they read: {listed}. Take gains by 1/force and "
-                    "thrusters along one line, or give femb.loop a LinearLaw",
+                    "derivative: wanted others in the same law whose forces and torques times gains are opposite; got "
+                    f"the impulses (N s) by unit input {listed}: take equal ones on one line, or give a LinearLaw",
                 )
         return shares
 

@@ -510,16 +510,17 @@ def _numbers(what: str, value: Any, count: int) -> Floats:
     return numbers
 
 
-def under_commands(system: Any, t: float, q: Floats, v: Floats) -> tuple[Any, dict[str, float]]:
-    """The System under the commands that its sampled laws give at a state, and these by input where they are not zero.
+def under_commands(system: Any, t: float, q: Floats, v: Floats) -> tuple[Any, dict[str, float], set[str]]:
+    """The System under what sampled laws command at a state; what acts of that by input, if any; what limits reduce.
 
     Sensors have no errors there, no command waits, and an on-time acts as its mean over the period.
     """
     layout, model = system.layout, system.model
     laws = [each for each in model.items() if isinstance(each, Controller) and each.period is not None]
     if not any(each.sets for each in laws):
-        return system, {}
-    state, seen, added, found = system.state(t, q, v), dict(system.discrete), dict[str, Floats](), dict[str, float]()
+        return system, {}, set()
+    state, seen, added = system.state(t, q, v), dict(system.discrete), dict[str, Floats]()
+    found, reduced = dict[str, float](), set[str]()
     sensors = [each for each in model.items() if isinstance(each, Sensor)]
     seen |= {each.array("value"): each.exact(layout, model).value(state, seen) for each in sensors}
     for item in sorted(laws, key=lambda each: len(_chain(each, model, ()))):
@@ -531,6 +532,7 @@ def under_commands(system: Any, t: float, q: Floats, v: Floats) -> tuple[Any, di
         seen |= {item.array("output"): u, item.array(ARRIVED): u}
         for taker, word, command, part in samples.settings:
             acting = command.acting(u[part])
+            beyond = acting > samples.period if command.per_period else np.abs(command.own + u[part]) > command.limit
             if command.per_period:
                 acting = np.minimum(acting / samples.period, 1.0)
                 added[command.input] = acting
@@ -538,13 +540,17 @@ def under_commands(system: Any, t: float, q: Floats, v: Floats) -> tuple[Any, di
                 seen |= taker.commanded(word, u[part], t, seen)
             names = [command.input] if command.width == 1 else [f"{command.input}.{k}" for k in range(command.width)]
             found |= {name: float(value) for name, value in zip(names, acting, strict=True) if value}
+            reduced |= {name for name, each in zip(names, beyond, strict=True) if each}
     arrays = {name: np.reshape(seen[name], each.shape) for name, each in system.discrete.items() if name != ANGLES}
     discrete = system.discrete.replaced({name: each.astype(float) for name, each in arrays.items()})
     if added:
         parts = [(each, added.get(each.label, 0.0), each.function) for each in system.inputs]
         inputs = [replace(of, function=lambda t, f=f, x=x: f(t) + x) if np.any(x) else of for of, x, f in parts]
         system = system.with_inputs(inputs)
-    return (system if discrete is system.discrete else system.with_discrete(discrete)), found
+    system = system if discrete is system.discrete else system.with_discrete(discrete)
+    limiting = (each.limited(system.inputs_at(t, q, v), v) for each in system.batches if hasattr(each, "limited"))
+    limits = {name: x for each in limiting for name, x in each.items() if name in found}
+    return system, found | limits, reduced | limits.keys()
 
 
 def sensor_of(model: ModelView, name: str) -> Sensor | None:

@@ -506,6 +506,12 @@ class WheelBatch(MassiveElements):
         motor_torques(self.index, self.data, u, v, torque)
         return torque
 
+    def limited(self, u: Floats, v: Floats) -> dict[str, float]:
+        """Torques (N m) that power or speed leave of commands, by input, where these limit them."""
+        own, commanded = u[self.index[:, INPUTS]], u[self.index[:, INPUTS] + 1]
+        torques = zip(self.items, self.motor_torque(u[None], v[None])[0], own, own + commanded, strict=True)
+        return {item.state_name("torque"): float(x - given) for item, x, given, wanted in torques if x != wanted}
+
     def input_derivative(self, u: Floats, q: Floats, v: Floats, k: int) -> Floats:
         """By the torque of a motor: none where its power or its speed limits it, equations (4a) and (4b)."""
         row, number = np.zeros(len(v)), int(np.searchsorted(self.index[:, INPUTS], k, side="right")) - 1

@@ -47,7 +47,7 @@ def operating_point(model: "Given | System", **options: Unpack[PointOptions]) ->
         ModelError: an unknown start or state; else as ``trim`` and ``femb.statics.equilibrium.in_equilibrium``.
     """
     point = trimmed_point(model, **options)[0]
-    system, _ = under_commands(point.system, point.t, point.q, point.v)
+    system, *_ = under_commands(point.system, point.t, point.q, point.v)
     return point if system is point.system else OperatingPoint.of(system, point.q, point.v, point.t)
 
 

@@ -317,7 +317,7 @@ def loop(
     of = system if isinstance(system, Model) else system.model
     if any(words.get(order) is not None for order in ("modes", "craig_bampton", "balanced")):
         words["damping"] = without_default(of, words.get("damping"))
-    found, commands = () if laws is None else tuple(laws), dict[str, float]()
+    found, commands, limited = () if laws is None else tuple(laws), dict[str, float](), set[str]()
     of_plant = () if laws is None else of.controllers.items()
     if acting := [f"controllers.{name}" for name, each in of_plant if each.period is None and each.sets]:
         said = "without samples, so that the plant is closed by it, too, beside the laws that are given"
@@ -334,7 +334,7 @@ def loop(
         if any(law.period is None for law in found):
             start = _started(model, words)
         t = model.t if isinstance(model, OperatingPoint) else words.get("t", 0.0)
-        _, commands = under_commands(start, t, start.q0, start.v0)
+        _, commands, limited = under_commands(start, t, start.q0, start.v0)
     if inputs is None or outputs is None:
         default = plant_of(model, inputs, outputs, words)
         inputs, outputs = default.inputs, default.outputs
@@ -349,7 +349,7 @@ def loop(
             f"laws command {', '.join(commands)} at its state, which a plant in modes has not; take one of full order"
         )
         warnings.warn(f"loop: {said}", FembWarning, stacklevel=3)
-    return Loop(plant, found, commands)
+    return Loop(plant, found, commands, tuple(limited))
 
 
 # A period (s) of which no sample is taken, short for any filter.

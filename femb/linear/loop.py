@@ -35,7 +35,7 @@ from femb.linear.sampled_motion import (
     with_continuous,
 )
 from femb.linear.state_space import FORMATS, InModes, StateSpace, pole_lines
-from femb.linear.staying import settled_loop, staying
+from femb.linear.staying import settled_loop, staying, unanswered
 from femb.numerics.linear_systems import RIGID, continuous, eigenvalues, eigenvectors
 from femb.numerics.threads import spared
 from femb.results.array_file import write_arrays
@@ -58,8 +58,8 @@ class Loop(Tabled):
     """A plant in the loop of its controllers.
 
     plant : continuous, with the inputs that laws set and the outputs that they read, and more of both. laws : of the
-    controllers; u of a law adds to the input of its name. commands : what laws of a model command at the state itself,
-    by input, in SI units; laws act on changes about it.
+    controllers; u of a law adds to the input of its name. commands : what acts of that which laws of a model command at
+    the state itself, by input, in SI units; laws act on changes about it. limited : those that a limit reduces.
 
     Raises ModelError: names that the plant does not have, laws without outputs, a ring of laws, a plant whose modes
     have a default damping, on which no verdict may rest.
@@ -68,6 +68,7 @@ class Loop(Tabled):
     plant: StateSpace
     laws: tuple[LinearLaw, ...]
     commands: Mapping[str, float] = field(default_factory=dict)
+    limited: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "laws", tuple(self.laws))
@@ -119,6 +120,13 @@ class Loop(Tabled):
         inputs = list(dict.fromkeys(name for law in self.laws for name in law.outputs if name in self.plant.inputs))
         outputs = list(dict.fromkeys(name for law in self.laws for name in law.inputs if name in self.plant.outputs))
         return without_conserved(part_of(self.plant, inputs, outputs), in_modes=True)
+
+    @cached_property
+    def without_effect(self) -> tuple[str, ...]:
+        """Inputs that laws set and that move nothing at this state, as a torque that the power of its motor limits."""
+        of, given = self.plant, {name for law in self.laws for name in law.outputs}
+        moving = np.any(of.B, axis=0) | np.any(of.D, axis=0)
+        return tuple(x for x, moves in zip(of.inputs, moving, strict=True) if x in given and not moves)
 
     @property
     def conserved(self) -> int:
@@ -196,12 +204,15 @@ class Loop(Tabled):
     @cached_property
     def staying(self) -> int:
         """The number of poles at zero that nothing conserved explains: what laws see of them, an error, stays."""
+        idle, free = self.without_effect, part_of(self.plant, (), self.core.outputs)
+        acting = [name for name in self.core.inputs if name not in idle]
+        alone = unanswered(free.in_form(), self.laws, acting, idle) if idle else 0
         if not np.any(np.abs(self.poles()) <= SLOW):
-            return 0
+            return alone
         matrix, _, period = self._period_matrix
         queues = SampledMotion(with_continuous(self.core, self._continuous), self._sampled).waiting()
-        of_plant = partial(settled_loop, self.core, self.laws, queues)
-        return staying(matrix, period is not None, len(self.core.states), of_plant)
+        of_plant = partial(settled_loop, self.core, self.laws, queues, acting)
+        return alone + staying(matrix, period is not None, len(self.core.states), of_plant)
 
     def delayed(self, delay: float) -> "Loop":
         """The loop with a longer ``delay`` (s) of all sampled laws that set inputs of the plant."""
@@ -300,8 +311,9 @@ class Loop(Tabled):
 
     @spared(lambda loop: len(loop.plant.states))
     def margins(self, channels: Iterable[str] | None = None) -> list[Margins]:
-        """The margins at each of the ``channels``, names, by default at all of them."""
-        return [margins_of(name, self.opened(name)) for name in (self.channels if channels is None else channels)]
+        """The margins at each of the ``channels``, names, by default at all that have an effect."""
+        effective = (name for name in self.channels if name not in self.without_effect)
+        return [margins_of(name, self.opened(name)) for name in (effective if channels is None else channels)]
 
     # Responses
 
@@ -555,9 +567,12 @@ def loop_table(of: Loop, margins: Sequence[Margins]) -> str:
         lines.append(f"damping: {of.plant.damping}")
     if of.plant.unsteady:
         lines.append(f"about a state that is not steady: {of.plant.unsteady}")
+    if of.without_effect:
+        lines.append(f"without effect at this state: {', '.join(of.without_effect)}")
     if of.commands:
         names = sorted(of.commands, key=lambda name: -abs(of.commands[name]))[:FAST]
-        said = [f"{x} {of.commands[x]:.4g} {of.plant.units.get(x, '').strip('-')}".rstrip() for x in names]
+        ends = [f"{of.plant.units.get(x, '').strip('-')}{' (at its limit)' * (x in of.limited)}".strip() for x in names]
+        said = [f"{x} {of.commands[x]:.4g} {end}".rstrip() for x, end in zip(names, ends, strict=True)]
         lines.append(f"commanded at this state: {', '.join(said)}; laws act on changes about it")
     for law, sensor, main in zip(of.laws, sensing, setting, strict=True):
         clock = "continuous" if law.period is None else f"every {law.period:.6g} s, delay {law.delay:.6g} s"

@@ -7,11 +7,13 @@ Source: docs/theory/control_loop.md, section 4.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from femb.base.types import Floats
 from femb.elements.control.linear_law import LinearLaw
+from femb.linear.conserved import null_space, without_conserved
 from femb.linear.state_space import StateSpace
 from femb.numerics.linear_systems import balancing, eigenvectors
 
@@ -43,9 +45,23 @@ def staying(matrix: Floats, sampled: bool, count: int, settled: Callable[[Floats
     return seen[0] + seen[1] - len(motions[0])
 
 
-def settled_loop(plant: StateSpace, laws: Sequence[LinearLaw], queues: Sequence[int], x: Floats) -> Floats:
+def unanswered(plant: StateSpace, laws: Sequence[LinearLaw], acting: Sequence[str], idle: Sequence[str]) -> int:
+    """The number of motions at rest that settled laws answer by inputs ``idle`` alone, not by those that are acting."""
+    n, queues = len(plant.A), [0 for law in laws if law.period is not None]
+    # where any state may begin, what is left out is what laws do not see
+    of = without_conserved(replace(plant, B=np.eye(n), D=np.zeros((len(plant.C), n)), inputs=plant.states, form=None))
+    scale = balancing(of.A)[:, None]
+    still = scale * null_space(of.A * scale.T / scale)
+    none, own, others = (settled_loop(of, laws, queues, inputs, still) for inputs in ((), idle, acting))
+    _, sizes, rows = np.linalg.svd(others[len(none) :])
+    return int(np.linalg.matrix_rank(own[len(none) :] @ rows[int(np.sum(sizes > NONE)) :].T, tol=NONE))
+
+
+def settled_loop(
+    plant: StateSpace, laws: Sequence[LinearLaw], queues: Sequence[int], inputs: Sequence[str], x: Floats
+) -> Floats:
     """The states (n, k) of a loop at states x (count, k) of the ``plant``, with laws that have read these for ever;
-    below, what these then give the plant, by the sizes of its terms.
+    below, what these then give the ``inputs``, by the sizes of its terms.
 
     Integrals of laws are zero, as they begin. queues : numbers of commands of each sampled law that wait.
     """
@@ -60,7 +76,7 @@ def settled_loop(plant: StateSpace, laws: Sequence[LinearLaw], queues: Sequence[
             states.append(-np.linalg.lstsq(still, law.B @ read, rcond=None)[0])
             values.append(law.C @ states[-1] + law.D @ read)
             sizes = np.max(np.abs(law.C) @ np.abs(states[-1]) + np.abs(law.D) @ np.abs(read), axis=1, initial=0.0)
-            acting = np.isin(law.outputs, plant.inputs) & (sizes > 0.0)
+            acting = np.isin(law.outputs, inputs) & (sizes > 0.0)
             commands.append(values[-1][acting] / sizes[acting, None])
             signals |= {
                 name: row for name, row in zip(law.outputs, values[-1], strict=True) if name not in plant.outputs

@@ -96,9 +96,10 @@ class LoopOutput(StudyOutput):
             there = ", ".join(loop.channels)
             hint = nearest(self.channel, loop.channels)
             raise ResultError(f"the loop has no channel {self.channel!r}{hint}; there are: {there}")
-        if not analyses.once(("stable", self.start), lambda: loop.stable):
+        asked = loop.channels if self.channel is None else (self.channel,)
+        names = [name for name in asked if name not in loop.without_effect]
+        if not names or not analyses.once(("stable", self.start), lambda: loop.stable):
             return self.unstable, ""
-        names = loop.channels if self.channel is None else (self.channel,)
         found = [(self.of_channel(*self.opened(analyses, name)), name) for name in names]
         return max(found) if self.unstable else min(found)
 

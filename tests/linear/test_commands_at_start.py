@@ -100,3 +100,96 @@ def test_a_loop_says_what_its_laws_command_at_its_state(period):
         assert (f"commanded at this state: {name} -1.683 N m; laws act on changes about it" in loop.table()) == (
             turn > 0.0
         )
+
+
+def wheeled(turn, **limits):
+    """A hub with a wheel along z at -100 rad/s, whose law pushes it by the turn; with limits of the motor."""
+    model = femb.Model("wheel at its limit")
+    model.add(femb.RigidBody("hub", **HUB, euler_angles=(0.0, 0.0, turn)))
+    words = {"body": "hub", "axis": (0.0, 0.0, 1.0), "spin_inertia": 0.05, "speed": -100.0, "viscous": 1e-3}
+    model.add(femb.ReactionWheel("z", **words, **limits))
+    D = np.zeros((1, 6))
+    D[0, [2, 5]] = 2.0, 6.0
+    read = ("bodies.hub.attitude", "bodies.hub.angular_velocity")
+    model.add(femb.LinearController("c", inputs=read, outputs=("wheels.z.torque",), D=D, period=0.2))
+    return model
+
+
+@pytest.mark.parametrize(
+    ("turn", "limits", "effect"),
+    [
+        (-0.1, {"max_speed": 100.0}, False),
+        (0.1, {"max_speed": 100.0}, True),
+        (0.1, {"max_power": 1.0}, False),
+        (0.1, {"max_torque": 0.1}, True),
+        (0.1, {"max_torque": 5.0}, True),
+    ],
+)
+def test_what_a_loop_says_is_commanded_acts_in_a_run(turn, limits, effect):
+    """Within power, speed and torque; where the first two limit it, a change of the command has no effect, so that the
+    turn that the law reads stays: margins are those of a loop that is not stable."""
+    model = wheeled(turn, **limits)
+    loop, run = femb.loop(model), femb.simulate(model, duration=1e-3, output_interval=1e-3, start="as_given")
+    acting = loop.commands["wheels.z.torque"]
+    assert acting == pytest.approx(run.wheels["z"].torque[-1], rel=1e-4)
+    reduced = abs(acting) < 0.19
+    assert ("N m (at its limit); laws act" in loop.table()) == reduced
+    assert loop.without_effect == (() if effect else ("wheels.z.torque",))
+    assert (loop.staying, loop.stable) == ((0, True) if effect else (1, False))
+    assert ("without effect at this state: wheels.z.torque" in loop.table()) != effect
+    assert len(loop.margins()) == effect
+
+
+AT_MOST = """
+[bodies.hub]
+mass = 100.0
+inertia = [10.0, 12.0, 14.0]
+euler_angles = [0, 0, -0.1]
+
+[wheels.z]
+body = "hub"
+axis = [0, 0, 1]
+spin_inertia = 0.05
+max_speed = 100.0
+
+[controllers.c]
+kind = "state_space"
+inputs = ["bodies.hub.attitude", "bodies.hub.angular_velocity"]
+outputs = ["wheels.z.torque"]
+D = [[0, 0, 2.0, 0, 0, 6.0]]
+period = 0.2
+"""
+
+
+def test_a_study_has_no_margins_where_a_limit_leaves_no_effect(tmp_path):
+    case = tmp_path / "case.toml"
+    case.write_text(AT_MOST)
+    outputs = {x: {"kind": x} for x in ("gain_margin", "sensitivity_peak")}
+    variables = {"s": {"key": "wheels.z.speed", "values": [0.0, -100.0]}}
+    table = femb.sweep(femb.Study(case=case, variables=variables, outputs=outputs))
+    assert table["gain_margin"][0] > 1.0 > table["gain_margin"][1] == 0.0
+    assert table["sensitivity_peak"][0] < 2.0 < table["sensitivity_peak"][1] == np.inf
+
+
+def test_a_dipole_without_a_field_has_no_effect():
+    """The field begins at zero: what the law reads stays, with nothing that moves it, or is held by a spring."""
+    for spring in (0.0, 2.0):
+        model = femb.Model("field that begins")
+        model.add(femb.RigidBody("hub", **HUB))
+        field = femb.elements.UniformField(
+            "coil", field=(4e-5, 0.0, 0.0), profile=femb.profiles.SmoothStep(duration=9.0)
+        )
+        model.add(field)
+        model.add(femb.MagneticTorquer("y", axis=(0.0, 1.0, 0.0), body="hub"))
+        model.add(femb.Revolute("pivot", *(femb.JointEnd(x, axis=(0, 0, 1)) for x in ("ground", "hub"))))
+        if spring:
+            model.add(femb.JointSpringDamper("spring", joint="pivot", stiffness=spring, damping=0.1 * spring))
+        D = np.zeros((1, 6))
+        D[0, [2, 5]] = 1e4, 1e5
+        read = ("bodies.hub.attitude", "bodies.hub.angular_velocity")
+        model.add(femb.LinearController("c", inputs=read, outputs=("magnetic_torquers.y.dipole",), D=D, period=0.2))
+        loop = femb.loop(model)
+        assert loop.without_effect == ("magnetic_torquers.y.dipole",)
+        assert (loop.staying, loop.stable) == ((0, True) if spring else (1, False))
+        if spring:
+            assert np.max(np.abs(np.array([14.0, 0.2, 2.0]) @ loop.plant.eigenvalues() ** [[2], [1], [0]])) < 1e-9
