@@ -144,16 +144,16 @@ def shift(states, at, slots, width, due):
 
 
 @kernel_with_entry
-def sample(places, timing, sources, q, v, states, reference, law, schedule, values, commands):
+def sample(places, timing, sources, q, v, states, reference, law, schedule, room, commands):
     """A sample of a linear law; 0 where a number is not finite, for Python to tell, otherwise -1.
 
     timing : phase, period and delay, s. sources (s, 3) : of each signal where it is, its place, and its width; one of
     four numbers is an attitude. reference : of the errors y. law : A, B, C, D, limits, holds and tracking of
     ``linear_step``. schedule : its table, empty of a law without one, the numbers of the law that follow it, and where
-    the signal is over which it is, as in a row of sources. values : room for errors y, commands u and the next state.
+    the signal is over which it is, as in a row of sources. room : for errors y, commands u and the next state.
     commands : targets and limits of ``set_commands``.
     """
-    y, u, new = values
+    y, u, new = room
     at_output, at_state, at_queue, slots = places[OUTPUT], places[STATE], places[QUEUE], places[SLOTS]
     if places[ATTITUDE]:
         attitude, rate = sources[0, 1], sources[1, 1]
@@ -168,20 +168,20 @@ def sample(places, timing, sources, q, v, states, reference, law, schedule, valu
         row = 0
         for s in range(sources.shape[0]):
             where, place, width = sources[s, 0], sources[s, 1], sources[s, 2]
-            read = q if where == IN_Q else v if where == IN_V else states
+            values = q if where == IN_Q else v if where == IN_V else states
             if width == 4:
-                twice = -2.0 if read[place] < 0.0 else 2.0
+                twice = -2.0 if values[place] < 0.0 else 2.0
                 for k in range(3):
-                    y[row + k] = twice * read[place + 1 + k] - reference[row + k]
+                    y[row + k] = twice * values[place + 1 + k] - reference[row + k]
                 row += 3
             else:
                 for k in range(width):
-                    y[row + k] = read[place + k] - reference[row + k]
+                    y[row + k] = values[place + k] - reference[row + k]
                 row += width
     table, now, over = schedule
     if table.size:
-        read = q if over[0] == IN_Q else v if over[0] == IN_V else states
-        scheduled(table, read[over[1]], now)
+        values = q if over[0] == IN_Q else v if over[0] == IN_V else states
+        scheduled(table, values[over[1]], now)
     linear_step(law, states[at_state : at_state + new.size], y, u, new)
     for k in range(u.size):
         if not math.isfinite(u[k]):
