@@ -46,9 +46,18 @@ def operating_point(model: "Given | System", **options: Unpack[PointOptions]) ->
     Raises:
         ModelError: an unknown start or state; else as ``trim`` and ``femb.statics.equilibrium.in_equilibrium``.
     """
+    return commanded_point(model, **options)[0]
+
+
+def commanded_point(
+    model: "Given | System", **options: Unpack[PointOptions]
+) -> tuple[OperatingPoint, dict[str, float], set[str]]:
+    """The point of ``operating_point``; what sampled controllers command there, by input; and what limits reduce."""
     point = trimmed_point(model, **options)[0]
-    system, *_ = under_commands(point.system, point.t, point.q, point.v)
-    return point if system is point.system else OperatingPoint.of(system, point.q, point.v, point.t)
+    system, commands, limited = under_commands(point.system, point.t, point.q, point.v)
+    if system is not point.system:
+        point = OperatingPoint.of(system, point.q, point.v, point.t)
+    return point, commands, limited
 
 
 def trimmed_point(

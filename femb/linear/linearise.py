@@ -22,7 +22,7 @@ from femb.elements.control.linear_law import LinearLaw
 from femb.elements.control.schedule import moment_of
 from femb.elements.control.signals import Moment, is_true
 from femb.elements.joint.coordinates import JointCoordinates
-from femb.linear.begin import PointOptions, operating_point
+from femb.linear.begin import PointOptions, commanded_point, operating_point
 from femb.linear.chart import driven_inputs
 from femb.linear.loop import Loop
 from femb.linear.modal_form import SecondOrderModel
@@ -275,12 +275,18 @@ def scheduled(item: Any) -> bool:
     return getattr(item, "schedule", None) is not None
 
 
-def _started(model: "Given | System | OperatingPoint", words: Mapping[str, Any]) -> "System":
-    """The System of a model that starts at an operating point, or at that of its options."""
-    options = {word: value for word, value in words.items() if word in PointOptions.__annotations__}
-    if options and not isinstance(model, OperatingPoint):
-        model = operating_point(model, **options)
-    return model.system.starting_at(model.q, model.v) if isinstance(model, OperatingPoint) else system_of(model)
+def _started(
+    model: "Given | System | OperatingPoint", words: Mapping[str, Any], in_modes: bool
+) -> tuple["OperatingPoint | System", dict[str, float], set[str]]:
+    """The operating point of a model and its options, of a plant in modes by default the System alone; what sampled
+    laws command there, and what limits reduce."""
+    options: Any = {word: value for word, value in words.items() if word in PointOptions.__annotations__}
+    if isinstance(model, OperatingPoint):
+        return model, *under_commands(model.system, model.t, model.q, model.v)[1:]
+    if options or not in_modes:
+        return commanded_point(model, **options)
+    system = system_of(model)
+    return system, *under_commands(system, 0.0, system.q0, system.v0)[1:]
 
 
 @one_blas_thread()
@@ -322,19 +328,19 @@ def loop(
     if acting := [f"controllers.{name}" for name, each in of_plant if each.period is None and each.sets]:
         said = "without samples, so that the plant is closed by it, too, beside the laws that are given"
         warnings.warn(f"loop: {', '.join(acting)}: {said}: inner loops only may stay", FembWarning, stacklevel=3)
+    in_modes = StructureOptions.__annotations__.keys() & words.keys() - PointOptions.__annotations__.keys()
     if laws is None:
-        start = _started(model, words)
-        found = laws_of(start)
+        start, commands, limited = _started(model, words, bool(in_modes))
+        found = laws_of(start.system.starting_at(start.q, start.v) if isinstance(start, OperatingPoint) else start)
         if not found:
             raise ModelError("loop: the model has no controllers that set commands: add one, or give laws")
-        if isinstance(model, Model):
+        if isinstance(model, Model) and any(each.period is None for each in model.controllers.values()):
             model = held(model)
+            start, commands, limited = _started(model, words, bool(in_modes))
         elif any(law.period is None for law in found):
             raise ModelError("loop: got a state of a model that its continuous controllers are part of: give the model")
-        if any(law.period is None for law in found):
-            start = _started(model, words)
-        t = model.t if isinstance(model, OperatingPoint) else words.get("t", 0.0)
-        _, commands, limited = under_commands(start, t, start.q0, start.v0)
+        if not (in_modes or isinstance(model, OperatingPoint)):  # found once, for laws, commands and plant
+            model, words = start, {word: words[word] for word in words.keys() - PointOptions.__annotations__.keys()}
     if inputs is None or outputs is None:
         default = plant_of(model, inputs, outputs, words)
         inputs, outputs = default.inputs, default.outputs
@@ -344,7 +350,7 @@ def loop(
     actuated = [x for law in found for x in law.outputs if x not in read and x.rpartition(".")[0] not in inputs]
     sensed = [x for law in found for x in law.inputs if x not in set_ and x.rpartition(".")[0] not in outputs]
     plant = plant_of(model, list(dict.fromkeys([*actuated, *inputs])), list(dict.fromkeys([*sensed, *outputs])), words)
-    if commands and StructureOptions.__annotations__.keys() & words.keys() - PointOptions.__annotations__.keys():
+    if commands and in_modes:
         said = (
             f"laws command {', '.join(commands)} at its state, which a plant in modes has not; take one of full order"
         )
