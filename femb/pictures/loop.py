@@ -150,9 +150,10 @@ _Named = tuple[str, str, float, _Curve | None]
 
 
 def _bode(axes: list[Any], curves: Sequence[_Curve], named: Sequence[_Named]) -> None:
+    axes[0].set_xscale("log")  # shared; also of a loop without a channel that has an effect
     for each in curves:
-        axes[0].semilogx(each.omega / (2.0 * np.pi), each.gain, color=each.colour, label=each.label)
-        axes[1].semilogx(each.omega / (2.0 * np.pi), each.phase, color=each.colour)
+        axes[0].plot(each.omega / (2.0 * np.pi), each.gain, color=each.colour, label=each.label)
+        axes[1].plot(each.omega / (2.0 * np.pi), each.phase, color=each.colour)
         if each.of_phase is not None:
             omega, margin = each.of_phase
             end = each.at(each.phase, omega)

@@ -125,7 +125,7 @@ def wheeled(turn, **limits):
         (0.1, {"max_torque": 5.0}, True),
     ],
 )
-def test_what_a_loop_says_is_commanded_acts_in_a_run(turn, limits, effect):
+def test_what_a_loop_says_is_commanded_acts_in_a_run(tmp_path, turn, limits, effect):
     """Within power, speed and torque; where the first two limit it, a change of the command has no effect, so that the
     turn that the law reads stays: margins are those of a loop that is not stable."""
     model = wheeled(turn, **limits)
@@ -138,6 +138,7 @@ def test_what_a_loop_says_is_commanded_acts_in_a_run(turn, limits, effect):
     assert (loop.staying, loop.stable) == ((0, True) if effect else (1, False))
     assert ("without effect at this state: wheels.z.torque" in loop.table()) != effect
     assert len(loop.margins()) == effect
+    loop.draw(tmp_path / "loop.png", dpi=30)  # also without a curve, and no warning
 
 
 AT_MOST = """
