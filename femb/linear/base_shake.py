@@ -188,13 +188,21 @@ class Shaken(Tabled):
     def draw(self, path: str | Path, *, dpi: int = 150) -> Path:
         """Draw the densities of a random shake, or the gain of a sine, to a picture file; its path."""
         from femb.pictures.drawing import save
-        from femb.pictures.frequency import draw_densities
+        from femb.pictures.frequency import draw_shaken
 
-        values, unit = np.abs(self.response.values[:, :, 0]), "amplitude by unit acceleration"
+        values, quantity = np.abs(self.response.values[:, :, 0]), "amplitude by unit acceleration"
+        names = self.response.outputs
+        units = {name: self.response.unit_of(name) for name in names}
         if self.output_density is not None:
-            values, unit = self.output_density, "power spectral density, SI units squared/Hz"
-        frequencies, outputs = self.response.frequencies, self.response.outputs
-        return save(draw_densities(frequencies, values, outputs, unit, self.space.title), Path(path), dpi)
+            values, quantity = self.output_density, "power spectral density"
+            units = {name: (f"{unit}²/Hz" if unit.isalpha() else f"({unit})²/Hz") for name, unit in units.items()}
+        moved = self._shown(self.peak) != 0.0
+        outputs = [name for name, moves in zip(names, moved, strict=True) if moves]
+        figure = draw_shaken(
+            self.response.frequencies, values[:, moved], outputs, [units[name] for name in outputs], quantity,
+            [name for name in names if name not in outputs], self.space.title,
+        )  # fmt: skip
+        return save(figure, Path(path), dpi)
 
 
 def _rising(sine: object) -> bool:

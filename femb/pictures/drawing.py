@@ -89,10 +89,13 @@ def titled(figure: "Figure", model: str, analysis: str = "") -> None:
 
 
 def listed(figure: "Figure", axes: Any, title: str | None = None, where: str = "outside lower left") -> None:
-    """The legend of axes, outside all axes of a figure, where it covers no curve."""
-    handles, labels = axes.get_legend_handles_labels()
-    if labels:
-        figure.legend(handles, labels, loc=where, fontsize=8, frameon=False, handlelength=1.3,
+    """One legend of all of some axes, outside of those of a figure, where it covers no curve."""
+    found: dict[str, Any] = {}
+    for each in np.ravel(axes):
+        for handle, label in zip(*each.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+    if found:
+        figure.legend(list(found.values()), list(found), loc=where, fontsize=8, frameon=False, handlelength=1.3,
                       title=title, title_fontsize=8, alignment="left")  # fmt: skip
 
 

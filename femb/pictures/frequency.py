@@ -11,7 +11,7 @@ import numpy as np
 from femb.base.errors import ResultError
 from femb.base.types import Complexes, Floats
 from femb.numerics.linear_systems import NOTHING, ROTATIONS, continuous, resolving, singular_values, transfers
-from femb.pictures.drawing import INK, PALETTE, coloured, listed, styled, titled
+from femb.pictures.drawing import FREQUENCY, INK, PALETTE, coloured, listed, styled, titled
 from femb.results.sweep import DAMPING, OF_MODES, Sweep
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def draw_response(
     if what == "singular-values":
         for k, column in enumerate(singular_values(values).T):
             axes[0].loglog(frequencies, column, label=f"singular value {k + 1}")
-        axes[0].set(xlabel="frequency (Hz)", ylabel="singular value (SI units)")
+        axes[0].set(xlabel=FREQUENCY, ylabel="singular value (SI units)")
         return _finished(figure)
     size = np.max(np.abs(values), axis=0)
     part = beside_alike(size, outputs, inputs, units)
@@ -84,11 +84,11 @@ def draw_response(
     gain_label = f"gain (dB of {ratios[0]})" if alike and ratios[0] else "gain (dB of SI units)"
     axes[0].set_ylabel(gain_label)
     if what == "bode":
-        axes[1].set(xlabel="frequency (Hz)", ylabel="phase (deg)")
+        axes[1].set(xlabel=FREQUENCY, ylabel="phase (deg)")
     else:
         axes[0].set_xlabel("phase (deg)")
     notes = [f"the strongest {MOST} of {len(pairs)} pairs of output and input"] if len(pairs) > MOST else []
-    notes += [f"zero to rounding: {', '.join(zero[:MOST])}" + (", ..." if len(zero) > MOST else "")] if zero else []
+    notes += [_zero(zero)] if zero else []
     axes[0].set_title(textwrap.fill("; ".join(notes), WIDE), fontsize=8, loc="left", color=INK)
     return _finished(figure)
 
@@ -285,16 +285,36 @@ def _name_ends(axes: Any, names: Sequence[str], ends: Sequence[float], top: floa
                       textcoords="offset points", va="center", color=PALETTE[k % len(PALETTE)])  # fmt: skip
 
 
-def draw_densities(frequencies: Floats, densities: Floats, outputs: Sequence[str], unit: str, title: str) -> "Figure":
-    """The figure of power spectral densities (f, p) over frequencies (f,) Hz; title : of the model."""
+def draw_shaken(
+    frequencies: Floats,
+    values: Floats,
+    outputs: Sequence[str],
+    units: Sequence[str],
+    quantity: str,
+    zero: Sequence[str],
+    title: str,
+) -> "Figure":
+    """The figure of densities or amplitudes (f, p) in ``units`` (p,) over frequencies (f,) Hz.
+
+    zero : outputs that are zero to rounding, which a line names. title : of the model.
+    """
     figure = _figure("densities")
     titled(figure, title, "shake of the base")
     (axes,) = figure.get_axes()
-    for column, name in list(zip(densities.T, outputs, strict=True))[:MOST]:
+    alike = len(set(units)) == 1
+    for column, name, unit in list(zip(values.T, outputs, units, strict=True))[:MOST]:
         if np.any(column > 0.0):
-            axes.loglog(frequencies, column, label=name)
-    axes.set(xlabel="frequency (Hz)", ylabel=unit)
+            axes.loglog(frequencies, column, label=name if alike else f"{name} ({unit})")
+    axes.set(xlabel=FREQUENCY, ylabel=f"{quantity} ({units[0]})" if alike else quantity)
+    axes.set_title(textwrap.fill(_zero(zero), WIDE), fontsize=8, loc="left", color=INK)
     return _finished(figure)
+
+
+def _zero(names: Sequence[str]) -> str:
+    """A line above the axes that names what is not drawn."""
+    if not names:
+        return ""
+    return f"zero to rounding: {', '.join(names[:MOST])}" + (", ..." if len(names) > MOST else "")
 
 
 def draw_unbalance(
@@ -332,7 +352,7 @@ def draw_residual(frequencies: Floats, residual: Floats, modes: Floats, label: s
     for k, mode in enumerate(modes):
         axes.axvline(mode, color="0.4", linestyle=":", label="modes" if k == 0 else None)
     axes.axhline(5.0, color="tab:red", linewidth=0.8, label="5 %")
-    axes.set(xlabel="frequency (Hz)", ylabel="residual vibration (% of that of one impulse)", ylim=(0.0, None))
+    axes.set(xlabel=FREQUENCY, ylabel="residual vibration (% of that of one impulse)", ylim=(0.0, None))
     return _finished(figure)
 
 

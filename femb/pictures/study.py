@@ -7,7 +7,7 @@ import numpy as np
 
 from femb.base.errors import ResultError
 from femb.base.types import Floats
-from femb.pictures.drawing import INK, PALETTE, SEQUENCE, styled
+from femb.pictures.drawing import INK, PALETTE, SEQUENCE, listed, styled, titled
 from femb.pictures.frequency import draw_campbell
 from femb.results.sobol import sobol_indices
 from femb.results.sweep import OF_MODES, Sweep, is_numeric
@@ -48,9 +48,9 @@ def draw_histogram(results: "Results", names: Sequence[str] = ()) -> "Figure":
             (float(low), "--", "5 and 95 %"),
             (float(high), "--", ""),
         ):
-            axes.axvline(value, color=PALETTE[1], ls=style, lw=1.2, label=f"{label} " if label else None)
+            axes.axvline(value, color=PALETTE[1], ls=style, lw=1.2, label=label or None)
         axes.set(xlabel=sweep.label(name), ylabel="runs")
-        axes.legend(fontsize=8, frameon=False)
+    listed(figure, panels)
     return figure
 
 
@@ -88,11 +88,9 @@ def draw_curves(results: "Results", names: Sequence[str] = ()) -> "Figure":
             values = sweep.outputs[name][rows][order]
             axes.plot(positions[rows][order], values, ".-", lw=1.2, color=PALETTE[k % len(PALETTE)], label=label)
         _mark(axes, sweep, name, positions)
-        if others or sweep.best is not None:
-            hidden = len(groups) - MOST_CURVES
-            axes.legend(fontsize=8, frameon=False, title=f"the first {MOST_CURVES}" if hidden > 0 else None)
         _label(axes, sweep, first, ticks)
         axes.set_ylabel(sweep.label(name))
+    listed(figure, panels, f"the first {MOST_CURVES}" if len(groups) > MOST_CURVES else None)
     return figure
 
 
@@ -168,22 +166,27 @@ def draw_sobol(results: "Results", names: Sequence[str] = ()) -> "Figure":
             axes.bar(at + 0.4 * k - 0.2, values, 0.38, yerr=bars, color=PALETTE[k], label=label, **style)
         axes.set_xticks(at, indices.variables)
         axes.set_ylabel(f"share of the variance of {name}")
-        axes.legend(fontsize=8, frameon=False)
+    listed(figure, panels)
     return figure
 
 
-def draw_tornado(outputs: Sequence[str], parameters: Sequence[str], values: Floats, changes: Floats) -> "Figure":
-    """Draw by how much parameters move outputs over their ranges, as bars about the nominal values, largest first.
+def draw_tornado(
+    title: str, what: str, outputs: Sequence[str], parameters: Sequence[str], values: Floats, changes: Floats
+) -> "Figure":
+    """Draw by how much parameters move outputs, as bars about the nominal values, largest first.
 
-    outputs : their labels. values (o,) : of these. changes (o, k) : by half of the ranges.
+    title : of the model. what : the changes. outputs : their labels. values (o,) : of these. changes (o, k) : zeros
+    have no bar.
     """
     from matplotlib.figure import Figure
 
-    height = len(outputs) * (1.0 + 0.28 * min(len(parameters), MOST_BARS)) + 0.4
-    figure = Figure(figsize=(7.5, height), layout="constrained")
-    panels = figure.subplots(len(outputs), 1, squeeze=False)[:, 0]
-    for label, value, row, axes in zip(outputs, values, changes, panels, strict=True):
-        order = np.argsort(np.abs(row), kind="stable")[-MOST_BARS:]
+    orders = [np.argsort(np.abs(row), kind="stable")[-MOST_BARS:] for row in changes]
+    orders = [order[row[order] != 0.0] for order, row in zip(orders, changes, strict=True)]
+    heights = [0.6 + 0.28 * max(len(order), 1) for order in orders]
+    figure = Figure(figsize=(7.5, sum(heights) + 1.1), layout="constrained")
+    titled(figure, title, what)
+    panels = figure.subplots(len(outputs), 1, squeeze=False, height_ratios=heights)[:, 0]
+    for label, value, row, order, axes in zip(outputs, values, changes, orders, panels, strict=True):
         at = np.arange(len(order))
         for sign, color, what in ((1.0, PALETTE[0], "parameter up"), (-1.0, PALETTE[1], "parameter down")):
             axes.barh(at, sign * row[order], 0.7, left=value, color=color, label=what)
@@ -191,7 +194,7 @@ def draw_tornado(outputs: Sequence[str], parameters: Sequence[str], values: Floa
         axes.axvline(value, color=INK, lw=0.8)
         axes.set_yticks(at, [parameters[k] for k in order])
         axes.set_xlabel(label)
-    panels[0].legend(fontsize=8, frameon=False)
+    listed(figure, panels[0])
     return figure
 
 
@@ -214,7 +217,7 @@ def draw_search(results: "Results", names: Sequence[str] = ()) -> "Figure":
             axes.step(runs[good], so_far(values[good]), where="post", lw=1.2, color=PALETTE[1], label="best so far")
         _mark(axes, sweep, name, runs)
         axes.set(xlabel="run", ylabel=sweep.label(name))
-        axes.legend(fontsize=8, frameon=False)
+    listed(figure, panels)
     return figure
 
 
@@ -284,8 +287,7 @@ def _panels(rows: int, columns: int, sweep: Sweep, what: str) -> "tuple[Figure, 
 
     size = (7.5 if columns == 1 else 3.4 * columns, (3.4 if rows == 1 else 2.6 * rows) + 0.6)
     figure = Figure(figsize=size, layout="constrained")
-    title = f"{sweep.title or 'study'}: {what}, {len(sweep)} runs"
-    figure.suptitle(title, fontsize=12, fontweight="bold", color=INK)
+    titled(figure, sweep.title or "study", f"{what}, {len(sweep)} runs")
     panels = figure.subplots(rows, columns, squeeze=False)
     for axes in panels.ravel():
         styled(axes)

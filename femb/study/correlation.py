@@ -103,25 +103,28 @@ class Correlation(Tabled):
         """Draw MAC and cross-orthogonality, without shapes the frequencies, to the picture file ``path``; its path."""
         from matplotlib.figure import Figure
 
-        from femb.pictures.drawing import INK, save
+        from femb.pictures.drawing import INK, PALETTE, save, styled, titled
 
         given = [("MAC", self.mac), ("cross-orthogonality", self.cross)] if len(self.data.points) else []
-        figure = Figure(figsize=(4.2 * max(len(given), 1), 3.8), layout="constrained")
+        figure = Figure(figsize=(4.2 * max(len(given), 1), 4.2), layout="constrained")
+        titled(figure, self.data.title, "measured modes beside those of the model")
         if not given:
             axes, paired = figure.subplots(), self.pairs >= 0
-            axes.plot(self.data.frequencies[paired], self.frequencies[self.pairs[paired]], "o", color=INK)
+            axes.plot(self.data.frequencies[paired], self.frequencies[self.pairs[paired]], "o", color=PALETTE[0])
             axes.axline((0.0, 0.0), slope=1.0, lw=0.8, color=INK)
-            axes.set(xlabel="measured, Hz", ylabel="model, Hz")
+            axes.set(xlabel="measured (Hz)", ylabel="model (Hz)")
+            styled(axes)
             return save(figure, Path(path))
-        for axes, (title, values) in zip(np.atleast_1d(figure.subplots(1, len(given))), given, strict=True):
+        for axes, (name, values) in zip(np.atleast_1d(figure.subplots(1, len(given))), given, strict=True):
             image = axes.imshow(values, vmin=0.0, vmax=1.0, cmap="Blues", aspect="auto")
-            axes.set_title(title, fontsize=10)
-            axes.set_xticks(
-                range(len(self.frequencies)), [f"{f:.3g}" for f in self.frequencies], fontsize=7, rotation=60
-            )
-            axes.set_yticks(range(len(self.data.frequencies)), [f"{f:.3g}" for f in self.data.frequencies], fontsize=7)
-            axes.set(xlabel="model, Hz", ylabel="measured, Hz")
-        figure.colorbar(image, ax=figure.axes)
+            axes.set_title(name, fontsize=10, color=INK)
+            for axis, frequencies in ((axes.xaxis, self.frequencies), (axes.yaxis, self.data.frequencies)):
+                axis.set_ticks(range(len(frequencies)), [f"{f:.3g}" for f in frequencies])
+            axes.set(xlabel="model (Hz)", ylabel="measured (Hz)")
+            styled(axes)
+            axes.grid(False)
+            axes.tick_params(axis="x", rotation=60)
+        figure.colorbar(image, ax=figure.axes).ax.tick_params(labelsize=8)
         return save(figure, Path(path))
 
 

@@ -74,16 +74,17 @@ class Diff(Tabled):
         """Draw the parts by which quantities differ to the picture file ``path``. Raises ResultError: none differ."""
         from matplotlib.figure import Figure
 
-        from femb.pictures.drawing import coloured, save, styled
+        from femb.pictures.drawing import coloured, save, styled, titled
 
         rows = [row for row in self.rows if 0.0 < row.part < np.inf][:SHOWN]
         if not rows:
             raise ResultError(f"{self.names[0]} and {self.names[1]}: no numbers differ, there is nothing to draw")
-        figure = Figure(figsize=(8.0, 1.5 + 0.25 * len(rows)), layout="constrained")
+        figure = Figure(figsize=(8.0, 1.7 + 0.25 * len(rows)), layout="constrained")
         axes: Any = figure.subplots()
         coloured(axes)
         axes.barh([row.name for row in rows][::-1], [row.part for row in rows][::-1])
-        axes.set(xscale="log", xlabel="difference, as part of the first", title=f"{self.names[0]} and {self.names[1]}")
+        axes.set(xscale="log", xlabel="difference, as part of the first")
+        titled(figure, f"{self.names[0]} and {self.names[1]}", "differences")
         styled(axes)
         return save(figure, Path(path))
 

@@ -181,10 +181,12 @@ class Identification(Tabled):
         """Draw the residuals before and after to the picture file ``path``; its path."""
         from matplotlib.figure import Figure
 
-        from femb.pictures.drawing import INK, PALETTE, save, styled
+        from femb.pictures.drawing import FREQUENCY, INK, PALETTE, TIME, listed, save, styled, titled
 
         rows, groups = len(self.curves), self.grouped()
-        figure = Figure(figsize=(7.5, 0.8 + 0.3 * len(groups) + 1.9 * rows), layout="constrained")
+        figure = Figure(figsize=(7.5, 1.5 + 0.3 * len(groups) + 1.9 * rows), layout="constrained")
+        titles = dict.fromkeys(each.data.title for each in self.correlations)
+        titled(figure, ", ".join(filter(None, titles)), "identification")
         heights = [0.8 + 0.3 * len(groups), *[1.9] * rows]
         axes, *others = np.atleast_1d(figure.subplots(1 + rows, height_ratios=heights))
         at, sides = np.arange(len(groups)), np.array(list(groups.values())).T
@@ -193,7 +195,6 @@ class Identification(Tabled):
         axes.set_yticks(at, list(groups), fontsize=8)
         axes.invert_yaxis()
         axes.set_xlabel("residual by its standard deviation")
-        axes.legend(fontsize=8, frameon=False)
         styled(axes)
         for axes, curve in zip(others, self.curves, strict=True):
             for values, color, label in ((curve.before, "0.7", "before"), (curve.after, PALETTE[0], "after")):
@@ -202,10 +203,10 @@ class Identification(Tabled):
             measured = np.abs(curve.measured) if curve.transfer else curve.measured.real
             axes.plot(curve.abscissa, measured, ".", color=INK, ms=4, label="measured")
             axes.set_yscale("log" if curve.transfer else "linear")
-            axes.set_xlabel("Hz" if curve.transfer else "s")
-            axes.set_title(curve.name, fontsize=8)
-            axes.legend(fontsize=7, frameon=False)
+            axes.set_xlabel(FREQUENCY if curve.transfer else TIME)
+            axes.set_title(curve.name, fontsize=9, color=INK)
             styled(axes)
+        listed(figure, figure.axes)
         return save(figure, Path(path))
 
 

@@ -177,8 +177,9 @@ class Sensitivities(Tabled):
         from femb.pictures.drawing import save
         from femb.pictures.study import draw_tornado
 
+        what = "changes by half of the range" + ("" if self.ranged.all() else ", or by 1 %")
         labels = [f"{name} ({unit})" if (unit := self.units.get(name, "")) else name for name in self.outputs]
-        return save(draw_tornado(labels, self.parameters, self.values, self.changes), Path(path))
+        return save(draw_tornado(self.title, what, labels, self.parameters, self.values, self.changes), Path(path))
 
 
 def sensitivities(

@@ -102,7 +102,8 @@ class Scatter(Tabled):
             f"{name} +- {sigma:.3g} {of.units.get(name, '')}".rstrip()
             for name, sigma in zip(of.outputs, self.sigma, strict=True)
         ]
-        return save(draw_tornado(names, of.parameters, of.values, of.derivatives * self.deviations), Path(path))
+        what, moved = "changes by a standard deviation", of.derivatives * self.deviations
+        return save(draw_tornado(of.title, what, names, of.parameters, of.values, moved), Path(path))
 
 
 def tolerances(

@@ -70,3 +70,45 @@ def test_scenes_have_the_title_of_the_model(tmp_path, monkeypatch):
     monkeypatch.setattr("femb.pictures.picture.save", lambda drawn, *_: titles.append(drawn.get_suptitle()))
     femb.picture(results, tmp_path / "a.png")
     assert titles == [results.title]
+
+
+def figures_of(monkeypatch, draw):
+    """What ``draw`` saves, in place of a file."""
+    found = []
+    monkeypatch.setattr("femb.pictures.drawing.save", lambda drawn, *_: found.append(drawn))
+    draw("figure.png")
+    return found[0]
+
+
+def test_bars_of_sensitivities_have_a_title_and_no_legend_on_them(monkeypatch):
+    found = femb.Sensitivities(
+        ("frequency", "mass"), ("density", "modulus"), np.array([2.0, 16.0]), np.array([2700.0, 7e10]),
+        np.array([[-1e-3, 1e-11], [6e-3, 0.0]]), np.zeros((2, 2)), np.array([100.0, 1e10]), np.ones(2, bool), ("", ""),
+        {"frequency": "Hz", "mass": "kg"}, "panel",
+    )  # fmt: skip
+    drawn = figures_of(monkeypatch, found.draw)
+    assert drawn.get_suptitle() == "Panel: changes by half of the range"
+    assert [axes.get_legend() for axes in drawn.axes] == [None, None]
+    assert [text.get_text() for text in drawn.legends[0].get_texts()] == ["parameter up", "parameter down"]
+    # what does not move an output has no bar
+    assert [text.get_text() for text in drawn.axes[1].get_yticklabels()] == ["density"]
+    up, down = drawn.axes[1].patches
+    assert up.get_width() == pytest.approx(0.6)
+    assert down.get_width() == pytest.approx(-0.6)
+
+
+def test_shaken_outputs_that_are_rounding_are_named_and_not_drawn(monkeypatch):
+    """A boom along x shaken along z has no force along x and y."""
+    model = femb.Model("boom")
+    tube = femb.Section("tube", shape={"tube": [0.03, 0.002]}, material="aluminium 6061-T6")
+    model.add(femb.Beam("boom", tube, length=2.0, elements=4, start=femb.Attachment("ground", direction=(1, 0, 0))))
+    words = {"outputs": ["appendages.boom.force", "appendages.boom.torque.y"], "modes": 4}
+    random = femb.shake(model, "z", density=([5.0, 500.0], [0.1, 0.1]), **words)
+    drawn = figures_of(monkeypatch, random.draw)
+    axes = drawn.get_axes()[0]
+    labels = [line.get_label() for line in axes.get_lines()]
+    assert labels == ["appendages.boom.force.z (N²/Hz)", "appendages.boom.torque.y ((N m)²/Hz)"]
+    assert axes.get_title("left") == "zero to rounding: appendages.boom.force.x, appendages.boom.force.y"
+    assert drawn.get_suptitle() == "Boom: shake of the base"
+    sine = femb.shake(model, "z", sine=(5.0, 500.0), outputs=["appendages.boom.force.z"], modes=4)
+    assert figures_of(monkeypatch, sine.draw).get_axes()[0].get_ylabel() == "amplitude by unit acceleration (N)"
