@@ -302,7 +302,6 @@ class AtPoint(Hosted, Item):
 
     @property
     def markers(self) -> dict[tuple[str, ...], Place]:
-        """Its marker, which has the fields of the item."""
         return {(): self.on}
 
 
@@ -327,7 +326,6 @@ class HoldsCommands(Item):
         return clipped_command(f"{self.table}.{self.name}.{word}", value, getattr(self, f"max_{word}"), discrete)
 
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
-        """Its commands, where a controller sets them."""
         for word, command in self.commands(layout).items():
             if is_set(model, f"{self.table}.{self.name}.{word}"):
                 add_command(layout, command.input, command.width)
@@ -486,7 +484,6 @@ class RecordedArrays(Batch):
         return []
 
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
-        """The arrays at output instants: those before the samples there."""
         result, start = {}, self.first_input
         for path, scalar, input_ in zip(self.paths, self.scalar, self.inputs, strict=True):
             values = frames.u[:, start : start + input_.width]

@@ -99,7 +99,6 @@ class Marker(Hosted, Brief):
 
 
 def _length(x: Sequence[float]) -> float:
-    """The length of a vector (3,)."""
     return math.sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2])
 
 

@@ -62,7 +62,6 @@ def _of_others() -> tuple[type[Item], ...]:
 
 @cache
 def _lines(table: str) -> tuple[Public, ...]:
-    """The lines of the catalogue of a table."""
     return tuple(line for line in entries().values() if table and _place(line)[0] == table)
 
 

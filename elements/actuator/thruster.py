@@ -159,7 +159,6 @@ class Thruster(AtPoint):
 
     @property
     def changes_momenta(self) -> tuple[str, ...]:
-        """Both."""
         return ("linear", "angular")
 
     @property

@@ -96,7 +96,6 @@ class MagneticTorquer(AtPoint):
 
     @property
     def changes_momenta(self) -> tuple[str, ...]:
-        """Angular momentum."""
         return ("angular",)
 
     def symmetry(self, around: Surroundings) -> Symmetry:
@@ -110,7 +109,6 @@ class MagneticTorquer(AtPoint):
         return f"magnetic_torquers.{self.name}.{word}"
 
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
-        """Its command, and the count of clipped ones."""
         for word in ("command", "clips"):
             layout.add_discrete(self._state(word), 0.0)
 

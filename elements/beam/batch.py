@@ -467,7 +467,6 @@ class BeamBatch(BeamElements):
         return self.strained(q, np.zeros_like(own)) if np.all(sizes <= rounding) else None
 
     def internal_loads(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
-        """Section forces and moments of every beam, including the contributions of loads along beams."""
         forces = self.section_forces(frames.q, frames.v, frames.a)
         for other in batches:
             if isinstance(other, LoadsBeams):

@@ -133,12 +133,10 @@ class _BeamRecorder:
 
     @cached_property
     def motions(self) -> StationMotions:
-        """The motion of all nodes."""
         return StationMotions(self.layout, self.stations)
 
     @cached_property
     def carrier_motions(self) -> StationMotions:
-        """The motion of the carriers."""
         return StationMotions(self.layout, self.carriers)
 
     @cached_property
@@ -315,11 +313,9 @@ class LineItem(Item):
 
     @property
     def markers(self) -> dict[tuple[str, ...], Attachment]:
-        """Its ends that are attached, by field."""
         return {(word,): e for word, e in zip(("start", "end"), self.attached, strict=True) if e is not None}
 
     def parts(self) -> tuple[Section, ...]:
-        """Its section, unless the field is a name."""
         return (self.section,) if isinstance(self.section, Section) else ()
 
     @property
@@ -432,7 +428,6 @@ class LineItem(Item):
     # Linear models
 
     def frames(self, layout: Layout) -> list[int]:
-        """Frames of its markers and of its nodes."""
         return [*super().frames(layout), *(station.frame for station in layout.beams[self.name].stations)]
 
     def linear_outputs(self, layout: Layout) -> Mapping[str, bool]:
@@ -553,7 +548,6 @@ class ShapedBeam(LineItem):
 
     @cached_property
     def shape(self) -> BeamShape:
-        """The shape of the undeformed beam."""
         if self.path is None:
             return uniform_shape(float(self.length or 0.0), self.elements, self.curvature)
         by_end = self.start is None or (not self.start.clamped and self.end is not None and self.end.clamped)

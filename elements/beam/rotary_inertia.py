@@ -96,7 +96,6 @@ def slope_of(point: Point, x: Matrix43) -> Any:
 
 @traced
 def motion_at(point: Point, ends: EndMotion) -> Any:
-    """Motion of the section at a point."""
     u, ud, udd = (slope_of(point, x) for x in (ends.x, ends.v, ends.x2))
     twist_rate, twist_second = point.xi * ends.twist_rate, point.xi * ends.twist_second
     return SectionMotion(u, ud, udd, point.values @ ends.x2, ends.omega, ends.alpha, twist_rate, twist_second)

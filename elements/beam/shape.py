@@ -40,12 +40,10 @@ class BeamShape:
 
     @property
     def length(self) -> float:
-        """Length of the beam, m."""
         return float(self.lengths.sum())
 
     @property
     def corner_nodes(self) -> set[int]:
-        """Nodes at which the beam has a corner."""
         return set(np.flatnonzero(np.any(self.corners != IDENTITY, axis=1)).tolist())
 
     def element(self, k: int | Ints) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:

@@ -192,7 +192,6 @@ class Ground(OrientedBody):
     euler_sequence: Annotated[EulerSequence | Matrix3, Unit("")] = "xyz"
 
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
-        """A fixed frame."""
         position, quaternion = placement.bodies[self.name]
         layout.bodies[self.name] = layout.add_frame(self.name, position, quaternion, freedom=0)
 
@@ -236,7 +235,6 @@ class PointMass(Body):
 
     @property
     def markers(self) -> dict[tuple[str, ...], Place]:
-        """Its markers, by field."""
         return {} if self.on is None else {("on",): self.on}
 
     def start_pose(self, model: ModelView) -> StartPose:
@@ -400,13 +398,11 @@ class RigidBody(OrientedBody):
         return StartMotion(station, self.velocity, omega, self.moves_alone)
 
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
-        """A moving frame."""
         layout.bodies[self.name] = layout.add_frame(self.name, *placement.bodies[self.name])
         layout.gyration = max(layout.gyration, math.sqrt(0.5 * np.trace(self.inertia) / self.mass))
 
     @staticmethod
     def batches(items: list["RigidBody"], layout: Layout, model: ModelView) -> list[Batch]:
-        """One batch of all rigid bodies."""
         from femb.elements.body.mass_batch import MassBatch
 
         entries = [(layout.bodies[body.name], body.mass, body.center_of_mass, body.inertia) for body in items]

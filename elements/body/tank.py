@@ -198,5 +198,4 @@ class SloshingTank(AtPoint):
         return float(2.0 * self.damping_ratio * self.moving_masses[k] * self.frequencies[k])
 
     def parts(self) -> tuple[Item, ...]:
-        """Point masses, joints, springs and dashpots."""
         return self._made

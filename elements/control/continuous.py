@@ -274,7 +274,6 @@ class ContinuousBatch(Batch):
         return of.realisation.C @ at.v[loop.z] + of.realisation.D @ y, y, values, of
 
     def reference(self, loop: _Loop, u: Floats) -> Floats:
-        """The numbers of the reference."""
         return u[self.first_input + loop.reference.start : self.first_input + loop.reference.stop]
 
     def forces(self) -> list[Force]:
@@ -351,7 +350,6 @@ class ContinuousBatch(Batch):
         return LowRank(left, damping, stiffness)
 
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
-        """Commands and states."""
         result: dict[str, Floats] = {}
         for loop in self.loops:
             path = f"controllers/{loop.item.name}"

@@ -27,7 +27,6 @@ class Setting(NamedTuple):
 
     @property
     def label(self) -> str:
-        """Its name."""
         return f"{self.item.table}.{self.item.name}.{self.word}"
 
 

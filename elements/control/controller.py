@@ -310,7 +310,6 @@ class Controller(Item):
 
     @staticmethod
     def batches(items: list[Any], layout: Layout, model: ModelView) -> list[Batch]:
-        """The batches that record samples, and that evaluate continuous laws."""
         words = ("time", "output", "state")
         arrays = {f"controllers/{each.name}/{word}": each.array(word) for each in items for word in words}
         batches = RecordedArrays.of(arrays, layout)
@@ -328,7 +327,6 @@ def _components(label: str, width: int) -> list[str]:
 
 
 def _commands_of(layout: Layout, model: ModelView) -> dict[str, Command]:
-    """All commands of a model by name."""
     return {
         f"{item.table}.{item.name}.{word}": command
         for item in model.items()
@@ -383,7 +381,6 @@ class ControllerSamples:
 
     @cached_property
     def settings(self) -> list[Setting]:
-        """The commands."""
         return self.item.settings(self.layout, self.model)
 
     def sample(self, t: float, state: StateView, discrete: DiscreteState) -> dict[str, Any]:

@@ -280,7 +280,6 @@ class Sensor(WithErrors, Item):
         return period, phase
 
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
-        """The discrete states of its last sample, and the updates at the start and at each sample."""
         period, phase = self.clock(model)
         start = np.eye(self.width)[0] if self.width == 4 else np.zeros(self.width)
         layout.add_discrete(self.array("value"), start)
@@ -322,7 +321,6 @@ class Sensor(WithErrors, Item):
 
     @staticmethod
     def batches(items: list[Any], layout: Layout, model: ModelView) -> list[Batch]:
-        """The batch that records the samples."""
         words = ("time", "value", "true")
         arrays = {f"sensors/{each.name}/{word}": each.array(word) for each in items for word in words}
         return RecordedArrays.of(arrays, layout)
@@ -344,7 +342,6 @@ class Sample:
         self.changes: dict[str, Any] = {}
 
     def normals(self, count: int) -> Floats:
-        """(count,) normal numbers."""
         return normals(self._key, self.number, count)
 
     def __getitem__(self, word: str) -> Floats:
@@ -378,7 +375,6 @@ class SampledSensor:
         }
 
     def sample(self, t: float, state: StateView, discrete: DiscreteState) -> dict[str, Floats]:
-        """The arrays of a sample."""
         item, number = self.item, int(discrete[f"sensors.{self.item.name}.samples"])
         sample, instant = Sample(item, number, self.period, self.key, discrete), self.phase + number * self.period
         true = item.mean(self.truth.value(state, discrete), sample)
@@ -430,7 +426,6 @@ class SampledSensor:
         )  # fmt: skip
 
     def arrive_call(self, arrays: UpdateArrays) -> Bound:
-        """``arrive`` as a kernel."""
         width = arrays.parts[self.item.array("value")]
         return Bound(arrive, *self._bound(arrays), arrays.t, np.empty(width.stop - width.start), arrays.states)
 

@@ -308,7 +308,6 @@ class Gyro(PlacedSensor):
 
     @staticmethod
     def batches(items: list["Gyro"], layout: Layout, model: ModelView) -> list[Batch]:
-        """The batches that record samples, and that integrate angular velocities."""
         integrating = [item for item in items if item.integrating]
         return Sensor.batches(items, layout, model) + ([TurnedBatch(integrating, layout)] if integrating else [])
 

@@ -111,7 +111,6 @@ class Signal:
         return replace(turned, rows=turned_rows(matrix, self.rows), place=None, integrated=integrated)
 
     def component(self, k: int) -> "Signal":
-        """One of its numbers."""
         value, rows = self.value, self.rows
         of_rows = None
         if rows is not None:
@@ -148,7 +147,6 @@ class Moment:
 
     @classmethod
     def of_output(cls, frames: OutputStates, k: int) -> "Moment":
-        """Output instant k."""
         return cls(frames.q[k], frames.v[k], float(frames.time[k]), frames.coordinates[k])
 
 

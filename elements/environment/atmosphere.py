@@ -146,7 +146,6 @@ class Atmosphere(Item):
 
     @staticmethod
     def records(items: list["Atmosphere"], system: RecordedSystem) -> Records:
-        """The density at the origin."""
         motion = orbital_motion(system.model)
         assert motion is not None
 

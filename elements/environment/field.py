@@ -55,7 +55,6 @@ class MagneticField(Item):
 
     @staticmethod
     def records(items: list[Any], system: RecordedSystem) -> Records:
-        """The field at the origin."""
         motion = orbital_motion(system.model)
 
         def series(frames: OutputStates) -> dict[str, Floats]:
@@ -136,7 +135,6 @@ class UniformField(MagneticField):
 
     @property
     def direction(self) -> Floats:
-        """(3,) its own."""
         return np.asarray(self.field)
 
     def at(self, motion: OrbitalMotion | None, t: float, position: Floats) -> Floats:

@@ -187,7 +187,6 @@ class ExactBatch(BeamElements):
 
     @property
     def ends(self) -> Floats:
-        """The rows (e, 2, 17) of the ends of all elements, a copy."""
         return self._ends.all()
 
     @property
@@ -318,11 +317,9 @@ class ExactBatch(BeamElements):
         return section
 
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
-        """The factors of thermal loads."""
         return load_factors(self, frames)
 
     def internal_loads(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
-        """Section forces and moments of every beam, with the loads along it."""
         section = self.section_forces(frames.q, frames.v, frames.a, frames.u)
         for other in batches:
             if isinstance(other, LoadsBeams):

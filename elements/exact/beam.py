@@ -254,7 +254,6 @@ class ExactBeam(ShapedBeam):
 
     @staticmethod
     def batches(items: list["ExactBeam"], layout: Layout, model: ModelView) -> list[Batch]:
-        """One batch of all elements of all beams, and one of the distributed loads on them."""
         from femb.elements.exact.batch import ExactBatch
         from femb.elements.exact.line_load import ExactLineLoadBatch
         from femb.elements.load.line_load import DistributedLoad, ThermalLoad

@@ -214,7 +214,6 @@ def energy_sums(of, at, gravity, beside):
 
 @traced
 def inertia_force(numbers: Numbers, axes: Axes, rates: Rates, seconds: Rates, gravity: Vector3) -> Any:
-    """(12,): ``force_on_axis``."""
     return force_on_axis(inertia_of(numbers, 1.0), motion_of(axes, NOWHERE, rates, seconds, gravity))
 
 
@@ -222,7 +221,6 @@ def inertia_force(numbers: Numbers, axes: Axes, rates: Rates, seconds: Rates, gr
 def inertia_force_beside(
     numbers: Numbers, length: Number, axes: Axes, places: Vectors, rates: Rates, seconds: Rates, gravity: Vector3
 ) -> Any:
-    """(12,): ``force_beside``."""
     return force_beside(inertia_of(numbers, length), motion_of(axes, places, rates, seconds, gravity))
 
 

@@ -78,7 +78,6 @@ def rows_of_states(index, data, first, u, q, v, fixed, here, found):
 
 @inlined
 def add_force(index, found, u, v, multipliers, force, rates):
-    """Add the force, and the rates, of one state."""
     for n in range(index.shape[0]):
         c = index[n, ROW]
         if inactive(index[n], u):

@@ -59,7 +59,6 @@ PLANE = (("dot2", Z),)
 
 
 def rotation_about_z(angle: float) -> Floats:
-    """(3, 3) rotation about z."""
     c, s = np.cos(angle), np.sin(angle)
     return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 

@@ -247,11 +247,9 @@ class JointCurve(CurvePoints, JointForce):
             add(k, each)
 
     def numbers(self) -> list[float]:
-        """The damping."""
         return [self.damping, 0.0, 0.0, 0.0, 0.0]
 
     def tables(self) -> list[Floats]:
-        """Where each piece of its curves begins, coefficients, and energies there."""
         curves = self.curves()
         begins = [np.concatenate([each.knots[:1], each.knots]) for each in curves]
         return [
@@ -259,12 +257,10 @@ class JointCurve(CurvePoints, JointForce):
         ]
 
     def limits(self) -> list[tuple[float, float]]:
-        """The corners of its curves."""
         if self.interpolation != "linear":
             return []
         return [(1.0, knot) for knot in sorted({float(x) for curve in self.curves() for x in curve.knots[1:-1]})]
 
     def inputs(self) -> Sequence[Input]:
-        """The number of its curve, and the energy lost by snapping, which no equation reads."""
         label = f"springs.{self.name}"
         return Input.of_array(f"{label}.snapped"), Input.of_array(f"{label}.dissipated", recorded_only=True)

@@ -131,7 +131,6 @@ class PlaceDriver(Driver):
 
     @property
     def markers(self) -> dict[tuple[str, ...], Place]:
-        """Its markers, by field."""
         return {("first",): self.first, ("second",): self.second}
 
     def ends(self, layout: Layout) -> tuple[Station, Station]:

@@ -61,7 +61,6 @@ class JointForce(OnCoordinate):
         return []
 
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
-        """Couple the two frames of its joint."""
         super().declare_dofs(layout, placement, model)
         joint, _ = self.joint_and_index(layout)
         layout.couple((joint.first.frame, joint.second.frame))
@@ -113,7 +112,6 @@ class JointFriction(JointForce):
 
     @property
     def by_rate_alone(self) -> bool:
-        """Yes: it is friction."""
         return True
 
     def check(self, check: Checks) -> None:
@@ -174,7 +172,6 @@ class JointMotor(JointForce, HoldsCommands):
         return f"loads.{self.name}.force"
 
     def commands(self, layout: Layout) -> dict[str, Command]:
-        """A torque or force along its coordinate; none where it is a function."""
         if callable(self.force):
             return {}
         return {"force": self.held("force", "N m or N", columns=self._columns(layout))}
@@ -196,7 +193,6 @@ class JointMotor(JointForce, HoldsCommands):
 
     @classmethod
     def batches(cls, items: list[Any], layout: Layout, model: ModelView) -> list[Batch]:
-        """One batch of all motors, with a force of its own for each command."""
         commands = [_MotorCommand(item) for item in items if command_array(item._command) in layout.discrete]
         return [*super().batches([*items, *commands], layout, model), *JointMotor.clips(items, layout)]
 
@@ -225,7 +221,6 @@ class _MotorCommand:
         return getattr(self.motor, name)
 
     def inputs(self) -> Sequence[Input]:
-        """The held command."""
         return [Input.of_array(command_array(self.motor._command))]
 
 
@@ -256,7 +251,6 @@ class JointSpringDamper(JointForce):
 
     @property
     def by_rate_alone(self) -> bool:
-        """Whether it is a damper alone."""
         return self.stiffness == 0.0 and self.force is None
 
     @property

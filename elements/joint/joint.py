@@ -107,7 +107,6 @@ class Joint(Item):
 
     @property
     def markers(self) -> dict[tuple[str, ...], Place]:
-        """Its markers, by field."""
         return {("first",): self.first, ("second",): self.second}
 
     def constant(self, k: int, layout: Layout) -> float:
@@ -264,7 +263,6 @@ class Joint(Item):
         return Symmetry.of(twists(axes.T[shifts], axes.T[turns], point))
 
     def constraint_rows(self, layout: Layout) -> list[ConstraintRow]:
-        """The rows of its table."""
         entry = layout.joints[self.name]
         return [
             make_row(layout, number, spec, entry.first, entry.second, self.constant(k, layout))
@@ -273,7 +271,6 @@ class Joint(Item):
 
     @classmethod
     def constraint_table(cls, items: list[Any], layout: Layout) -> ConstraintTable:
-        """The rows of joints of this class together."""
         if cls.constraint_rows is not Joint.constraint_rows or cls.constraint_inputs is not Item.constraint_inputs:
             return super().constraint_table(items, layout)
         entries, count = [layout.joints[item.name] for item in items], len(cls.rows)
@@ -587,7 +584,6 @@ class Components(Joint):
         return component_rows(rows, first, second, axes, self.frame)
 
     def constraint_inputs(self, layout: Layout) -> tuple[Input, ...]:
-        """Constants, one for every direction."""
         (start, axes), (end, _) = layout.pose(layout.station(self.first)), layout.pose(layout.station(self.second))
         d = rotations.rotate_back(axes, end - start) if self.frame == "first" else end - start
         values = self.values if self.values is not None else self.directions @ d

@@ -59,7 +59,6 @@ class Latch(OnCoordinate):
         return super().symmetry(around) if around.discrete[self._entry(around.layout).on] else EVERY
 
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
-        """One more row of its joint."""
         joint, k = self.joint_and_index(layout)
         label = f"latches.{self.name}: {joint.coordinates[k].name}"
         row = layout.add_row(label, joint.first.frame, joint.second.frame)
@@ -96,7 +95,6 @@ class Latch(OnCoordinate):
         return [coordinate_row(layout, entry.row, joint, coordinate, follows=0, in_force=1)]
 
     def constraint_inputs(self, layout: Layout) -> tuple[Input, ...]:
-        """The value at which the coordinate is fixed, and whether the latch is engaged."""
         latch = self._entry(layout)
         return (
             Input(3, lambda discrete: np.array([discrete[latch.at], 0.0, 0.0]), of_discrete=True, array=latch.at),
@@ -104,5 +102,4 @@ class Latch(OnCoordinate):
         )
 
     def _entry(self, layout: Layout) -> LatchLayout:
-        """Its entry in the latches of the layout."""
         return next(latch for latch in layout.latches if latch.item is self)

@@ -32,11 +32,9 @@ class OnCoordinate(Item):
 
     @property
     def joint_coordinates(self) -> Mapping[tuple[str, ...], tuple[str, str | None]]:
-        """Names of the joint and of the coordinate, None for the first."""
         return {(): (self.joint, self.coordinate)}
 
     def frames(self, layout: Layout) -> list[int]:
-        """The frames of its joint."""
         joint, _ = self.joint_and_index(layout)
         return [joint.first.frame, joint.second.frame]
 

@@ -120,11 +120,9 @@ class Relation(Item):
 
     @property
     def joint_coordinates(self) -> Mapping[tuple[str, ...], tuple[str, str | None]]:
-        """Names of the joints and coordinates, by field."""
         return {term.field: (term.of.joint, term.of.coordinate) for term in self.terms()}
 
     def frames(self, layout: Layout) -> list[int]:
-        """The frames of its joints."""
         joints = [layout.joints[term.of.joint] for term in self.terms()]
         return [end.frame for joint in joints for end in (joint.first, joint.second)]
 

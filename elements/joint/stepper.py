@@ -165,11 +165,9 @@ class StepperMotor(JointForce):
         return {self._state("command"): angle, self._state("next"): following}
 
     def numbers(self) -> list[float]:
-        """Torque, teeth and damping."""
         return [self.holding_torque, self.teeth, self.damping, 0.0, 0.0]
 
     def tables(self) -> list[Floats]:
-        """Order, phase, torque and angle of its harmonics."""
         rows = [[each.order, each.phase, each.torque, each.angle, 0.0, 0.0] for each in self.harmonics or ()]
         return [np.reshape(rows, (-1, 6))]
 

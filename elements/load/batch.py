@@ -46,7 +46,6 @@ SIZES = np.array([6])
 
 @inlined
 def components(index, data, u, F):
-    """F (3,): components of one force."""
     for i in range(3):
         F[i] = 0.0
         for k in range(index[INPUTS]):

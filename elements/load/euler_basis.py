@@ -53,7 +53,6 @@ def lock_vector(first: int, third: Floats, quaternion: Floats, omega: Floats) ->
 
 @kernel
 def lock_vectors(first, third, quaternion, omega, y, rate):
-    """y, rate (s, 2) of ``lock_vector``."""
     R, c = np.empty((3, 3)), np.empty(3)
     for s in range(y.shape[0]):
         rotation(quaternion[s], R)

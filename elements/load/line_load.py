@@ -37,7 +37,6 @@ class OnBeam(Item):
 
     @property
     def markers(self) -> dict[tuple[str, ...], Place]:
-        """Its beam."""
         return {(): Place(beam=self.beam)}
 
     def in_batch(self, layout: Layout, model: ModelView) -> bool:
@@ -288,7 +287,6 @@ class Drag(OnBeam):
 
     @staticmethod
     def batches(items: list["Drag"], layout: Layout, model: ModelView) -> list[Batch]:
-        """One batch for each."""
         from femb.elements.load.drag_batch import DragBatch
 
         return [DragBatch(item, layout, model) for item in items]

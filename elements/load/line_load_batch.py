@@ -106,7 +106,6 @@ class LoadsAlongBeams(Batch):
             out[:, row] += section[:, k]
 
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
-        """The factor of every load, i.e. the value of its profile."""
         return load_factors(self, frames)
 
 
@@ -139,7 +138,6 @@ class AlongBeams(LoadsAlongBeams):
 
     @property
     def rows(self) -> "RowsAlongBeams":
-        """The rows of the kernels."""
         return RowsAlongBeams(self.index, self.ends, self.data, self.fixed)
 
     def check(self, folded: int) -> None:
@@ -406,7 +404,6 @@ def placed_ends(k, of, at):
 
 @merged
 def varied_ends(k, of, at):
-    """Ends with changes."""
     length = of.data[k, LENGTH]
     one = strained_end(M3(at.R[0]), first_own(V4(at.states[0, STRAIN:])), V13(of.ends[k, 0]), length)
     two = strained_end(M3(at.R[2]), second_own(V4(at.states[1, STRAIN:])), V13(of.ends[k, 1]), length)
@@ -524,7 +521,6 @@ class LineLoads(LoadsAlongBeams):
 
     @property
     def loading(self) -> Loading:
-        """The rows of the kernels."""
         return Loading(self.kind, self.loads + self.first_input, self.values)
 
 

@@ -139,7 +139,6 @@ class Load(AtPoint, HoldsCommands):
         return bool(used.any()) if self.frame == "dual_euler" else self.frame == "euler" and bool(used[1])
 
     def commands(self, layout: Layout) -> dict[str, Command]:
-        """A force and a torque in its frame, of those that it has."""
         given = {"force": "N", "torque": "N m"} if self.frame in FRAMES[:2] else {}
         host = self.on if self.frame == "body" else None
         return {

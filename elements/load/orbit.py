@@ -283,8 +283,6 @@ class Orbit(Item):
 
     @staticmethod
     def records(items: list["Orbit"], system: RecordedSystem) -> Records:
-        """Position and velocity of the frame's origin relative to the central body."""
-
         def series(frames: OutputStates) -> dict[str, Floats]:
             block: dict[str, Floats] = {}
             for orbit in items:

@@ -65,7 +65,6 @@ class Plate(AtPoint):
         return super().markers if self.shell is None else {}
 
     def frames(self, layout: Layout) -> list[int]:
-        """That of its centre, or those of its shell."""
         return super().frames(layout) if self.shell is None else list(layout.shells[self.shell].frames)
 
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
@@ -205,6 +204,5 @@ class PlateBatch(StationForces):
         self.set_law(law.kind, law.width * np.arange(len(items)), [normal, law.numbers])
 
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
-        """The force of every plate, inertial axes."""
         force, _ = self.wrenches(frames.u, frames.q, frames.v)
         return {f"loads/{item.name}/force": force[:, k] for k, item in enumerate(self.items)}

@@ -275,7 +275,6 @@ class FlexibleBody(OrientedBody):
 
     @property
     def markers(self) -> dict[tuple[str, ...], Attachment]:
-        """Its attachments, by field."""
         found = {("interfaces", name): end for name, end in (self.interfaces or {}).items()}
         return found | ({} if self.start is None else {("start",): self.start})
 
@@ -353,7 +352,6 @@ class FlexibleBody(OrientedBody):
 
     @staticmethod
     def batches(items: list["FlexibleBody"], layout: Layout, model: ModelView) -> list[Batch]:
-        """A batch for each."""
         from femb.elements.modal.batch import ModalBatch
 
         batches: list[Batch] = []
@@ -394,7 +392,6 @@ class FlexibleBody(OrientedBody):
         return value, by_pose
 
     def frames(self, layout: Layout) -> list[int]:
-        """Frames of its markers and of its interfaces."""
         stations = layout.flexible_bodies[self.name].stations.values()
         return [*super().frames(layout), *(station.frame for station in stations)]
 

@@ -315,7 +315,6 @@ def station_motion(of, q, v, a, at):
 
 @inlined
 def station_at(at, s):
-    """The motion of a station."""
     w = at.motion[s]
     return InterfaceMotion(M3(at.axes[s]), V3(w[R]), V3(w[RATE]), V3(w[ACC]), V3(w[OMEGA]), V3(w[ALPHA]))
 

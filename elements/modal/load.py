@@ -49,7 +49,6 @@ class ModalLoad(Item):
         check_profile(check)
 
     def frames(self, layout: Layout) -> list[int]:
-        """The frames of the interfaces of its body."""
         return [station.frame for station in layout.flexible_bodies[self.body].stations.values()]
 
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
@@ -76,7 +75,6 @@ class ModalLoad(Item):
 
     @staticmethod
     def batches(items: list["ModalLoad"], layout: Layout, model: ModelView) -> list[Batch]:
-        """One batch of the loads of each body."""
         from femb.elements.modal.load_batch import ModalLoadBatch
 
         of_bodies: dict[str, list[ModalLoad]] = {}

@@ -351,7 +351,6 @@ def add_matrices(of, groups, with_mass, with_tangent, offset, stride, q, v, a, m
 
 @kernel_with_entry
 def matrices(of, groups, with_mass, with_tangent, offset, stride, q, v, a, mass, damping, stiffness):
-    """``add_matrices``."""
     return add_matrices(of, groups, with_mass, with_tangent, offset, stride, q, v, a, mass, damping, stiffness)
 
 

@@ -31,7 +31,6 @@ class ShellPoint(Interface):
     in_case_files: ClassVar[bool] = False
 
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
-        """A moving frame, which is that of the node."""
         if self.name not in layout.bodies:
             layout.bodies[self.name] = layout.add_frame(self.name, *placement.bodies[self.name])
 

@@ -73,11 +73,9 @@ class HingeLine(Item):
 
     @property
     def markers(self) -> Mapping[tuple[str, ...], Marker]:
-        """The body of the first end."""
         return {("first",): Place(body=self.first["body"])} if "body" in self.first else {}
 
     def frames(self, layout: Layout) -> list[int]:
-        """The frames of the nodes of both edges."""
         return [end.frame for joint in layout.hinges[self.name] for end in (joint.first, joint.second)]
 
     def between(self, layout: Layout) -> frozenset[int]:
@@ -85,7 +83,6 @@ class HingeLine(Item):
 
     @property
     def resists(self) -> bool:
-        """Whether it has a spring."""
         return bool(self.stiffness)
 
     def symmetry(self, around: Surroundings) -> Symmetry:

@@ -84,7 +84,6 @@ class SurfaceLoad(Item):
         return () if all(getattr(self, word) is None for word in WORDS[:3]) else ("linear", "angular")
 
     def frames(self, layout: Layout) -> list[int]:
-        """Places of its shell."""
         return list(layout.shells[self.shell].frames)
 
     def symmetry(self, around: Surroundings) -> Symmetry:

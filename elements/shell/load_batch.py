@@ -343,7 +343,6 @@ class ExposedBatch(ShellLoads):
         ]
 
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
-        """The force on every shell, inertial axes."""
         block = {f"loads/{item.name}/force": np.zeros((len(frames.q), 3)) for item in self.items}
         for patch in self.patches:
             found = self._forces(patch, frames.u, frames.q, frames.v)

@@ -498,7 +498,6 @@ class Shell(Item):
 
     @property
     def markers(self) -> Mapping[tuple[str, ...], Marker]:
-        """Its hosts, by field."""
         found: dict[tuple[str, ...], Marker] = {}
         for word, (body, beam) in self.hosts.items():
             found["attach", word] = Place(body=body) if beam is None else Place(beam=beam, node=0)
@@ -578,7 +577,6 @@ class Shell(Item):
         layout.connect(dict.fromkeys(station.frame for station in found))
 
     def frames(self, layout: Layout) -> list[int]:
-        """Frames of its markers and of its nodes."""
         return [*super().frames(layout), *layout.shells[self.name].frames]
 
     # The results

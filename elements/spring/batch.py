@@ -66,7 +66,6 @@ row_of_data = reader(9)
 
 @traced
 def spring_of(row: Annotated[Any, (9,)]) -> Any:
-    """The spring of a row of data."""
     return PointSpring(row[:3], row[3:6], row[STIFFNESS], row[DAMPING], row[FREE])
 
 
@@ -272,7 +271,6 @@ class PairBatch(Batch):
         return result
 
     def row(self, k: int, layout: Layout) -> PairRow:
-        """The row of spring k."""
         raise NotImplementedError
 
     def take_start(self, q: Floats) -> None:
@@ -325,7 +323,6 @@ class SpringBatch(PairBatch):
         return [spring.stiffness, spring.damping, free], given, singularity
 
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
-        """Tension, length and its rate of every spring."""
         d, change = self._vectors(np.arange(len(self.index)), frames.q, frames.v)
         length = np.linalg.norm(d, axis=-1)
         parting = np.linalg.norm(change, axis=-1)

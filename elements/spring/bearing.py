@@ -153,6 +153,5 @@ class Bearing(Item):
         return Symmetry(twists(shifts, turns, r + R @ centre), twists(shifts), at_rest=still)
 
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
-        """Couple its two frames."""
         coupled_stations(self, layout)
         self.speed_of(model)

@@ -43,7 +43,6 @@ class BearingData(NamedTuple):
 
 @traced
 def bearing_of(row: Annotated[Any, (16,)]) -> Any:
-    """The bearing of a row of data."""
     return BearingData(row[:3], row[3:6], row[6:15].shaped(3, 3), row[15])
 
 
@@ -211,7 +210,6 @@ class BearingBatch(PairBatch):
 
     @property
     def kept(self) -> Any:
-        """The arrays that its kernels keep."""
         return self.index, self.data, self.tables, self.fixed
 
     def forces(self) -> list[Force]:
@@ -221,7 +219,6 @@ class BearingBatch(PairBatch):
         return [Tangent(tangent, self.kept, self.starts, "qv")]
 
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
-        """Displacements of the shafts' points and their forces on the bearings, bearing's axes."""
         found = np.empty((len(frames.q), len(self.index), 6))
         measures(*self.kept, frames.q, frames.v, found)
         paths = [name.replace(".", "/", 1) for name in self.names]

@@ -131,7 +131,6 @@ class ModalDamping(Item):
         return frame
 
     def between(self, layout: Layout) -> frozenset[int]:
-        """The body, and what hangs on it."""
         return frozenset([self.held_frame(layout), *(k for part in self.damped or () for k in part.frames)])
 
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
@@ -153,7 +152,6 @@ class ModalDamping(Item):
 
     @staticmethod
     def batches(items: "list[ModalDamping]", layout: Layout, model: ModelView) -> list[Batch]:
-        """One batch of all items."""
         from femb.elements.spring.modal_damping_batch import ModalDampingBatch
 
         parts = [(item, part) for item in items for part in item.damped or ()]

@@ -45,7 +45,6 @@ class TwoEndItem(Item):
 
     @property
     def anchors(self) -> dict[tuple[str, ...], Floats]:
-        """Points (3,) m of its ends in space."""
         return {word: np.asarray(end.anchor) for word, end in self._ends.items() if end.anchor is not None}
 
     @property
@@ -53,7 +52,6 @@ class TwoEndItem(Item):
         return {("start",): self.start, ("end",): self.end}
 
     def frames(self, layout: Layout) -> list[int]:
-        """The frames of both ends, an anchor too."""
         return [layout.frame_of(self.start), layout.frame_of(self.end)]
 
     def symmetry(self, around: Surroundings) -> Symmetry:
@@ -66,7 +64,6 @@ class TwoEndItem(Item):
         return Symmetry.of(twists(turns=AXES, point=around.pose(around.layout.station(fixed[0]))[0]))
 
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
-        """Couple its two frames."""
         coupled_stations(self, layout)
 
 

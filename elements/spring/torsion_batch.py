@@ -93,7 +93,6 @@ row_of_data = reader(20)
 
 @traced
 def spring_of(row: Annotated[Any, (20,)]) -> Any:
-    """The spring of a row of data."""
     return TorsionSpring(row[:4], row[4:8], row[8:11], row[11:14], row[14:17], row[17:])
 
 
@@ -452,7 +451,6 @@ class TorsionBatch(PairBatch):
         return replace(row, given=Input.of_law(law_of(self.angle, k, row.law), f"{self.names[k]}.torque"))
 
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
-        """Moment, angle and rate of every spring; three each on Euler angles."""
         p, w = self._motions(frames.q, frames.v)
         block: dict[str, Floats] = {}
         for k, (spring, row) in enumerate(zip(self.springs, self.rows, strict=True)):

@@ -97,7 +97,6 @@ class HubMotion(NamedTuple):
 
 @traced
 def wheel_of(row: Annotated[Any, (22,)]) -> Any:
-    """The wheel of a row of data."""
     return Wheel(row[AXIS:E1], row[E1:E2], row[E2:CENTRE], row[CENTRE:SPIN], row[SPIN], row[STATIC], row[DYNAMIC])
 
 
@@ -453,7 +452,6 @@ class WheelBatch(MassiveElements):
         )
 
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
-        """Torque of the motor, with the commands of controllers, and its electrical power."""
         torque = self._commanded_torque(frames.u, frames.q, frames.v)
         power = self._electrical_power(torque, frames.v)
         paths = [f"{item.table}/{item.name}" for item in self.items]

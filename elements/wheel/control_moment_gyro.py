@@ -110,7 +110,6 @@ class ControlMomentGyro(ReactionWheel):
 
     @property
     def on(self) -> Place:
-        """The place of the wheel, on its gimbal."""
         return Place(f"{self.name}_gimbal")
 
     @cached_property
@@ -129,7 +128,6 @@ class ControlMomentGyro(ReactionWheel):
         return (*gimbal_items(outer, self.host, self.outer), *gimbal_items(f"{self.name}_gimbal", Place(outer), inner))
 
     def parts(self) -> tuple[Item, ...]:
-        """The bodies, joints and motors of its gimbals."""
         return self._made
 
 

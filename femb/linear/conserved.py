@@ -88,7 +88,6 @@ class Reduced:
 
     @classmethod
     def of(cls, space: StateSpace) -> "Reduced":
-        """All of a model."""
         return cls(space, np.eye(len(space.A)), np.eye(len(space.A)))
 
     def without(self, chosen: Ints, motions: Floats | None = None, momenta: Floats | None = None) -> "Reduced":

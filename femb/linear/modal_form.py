@@ -191,7 +191,6 @@ class Invariant:
         return bool(np.all(np.abs(A @ X - X @ self.rates) <= NONE * np.max(sizes, axis=0, initial=0.0)))
 
     def of_states(self, chosen: Sequence[int]) -> "Invariant":
-        """By these of the states alone."""
         return replace(self, motions=self.motions[list(chosen)], momenta=self.momenta[list(chosen)])
 
 
@@ -298,7 +297,6 @@ class StoredForm(SteadyForm):
 
     @classmethod
     def read(cls, found: Mapping[str, Any]) -> "StoredForm":
-        """From the arrays of ``stored``."""
         n = len(found["form_A"])
         order = np.ravel(found.get("form_order", np.arange(n)))  # of older files as it was
         back = np.argsort(order)

@@ -110,7 +110,6 @@ class PeakLoads(Tabled):
     notes: dict[str, str] = field(default_factory=dict)
 
     def table(self) -> str:
-        """A line for each load."""
         sizes: dict[str, float] = {}
         for peak in self.peaks:
             sizes[peak.unit] = max(sizes.get(peak.unit, 0.0), peak.largest)

@@ -198,7 +198,6 @@ def _direct(part: LinearOutput, columns: Sequence[ForceInput], outer: Floats) ->
 
 
 def grounded(motion: EigenProblem) -> list[int]:
-    """The frames of the ground."""
     layout = motion.system.layout
     assert isinstance(layout, MovingGround)
     return layout.grounded

@@ -57,7 +57,6 @@ class LinearOutput:
         return cls(names, rows.unit, pose, velocity, acceleration, rows.multipliers, rows.inputs)
 
     def row(self, k: int) -> "LinearOutput":
-        """One row."""
         words = (*MOTION, "names", "multipliers", "by_input", "force")
         own: Any = {word: part[k : k + 1] for word in words if (part := getattr(self, word)) is not None}
         return replace(self, **own)

@@ -132,7 +132,6 @@ def _check_steady(system: System, q: Floats, v: Floats, a: Floats, M: csc_array,
 
 
 def _places(layout: Layout, frame: int) -> slice:
-    """The velocities of a frame."""
     first = int(layout.frame_v[frame])
     return slice(first, first + layout.frames[frame].freedom)
 

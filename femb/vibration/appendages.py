@@ -34,7 +34,6 @@ class HeldBody:
 
 
 def held_body(motion: EigenProblem, name: str, frame: int) -> HeldBody:
-    """The held body ``name``."""
     layout = motion.system.layout
     i = layout.frame_q[frame]
     point, axes = motion.q[i : i + 3] + layout.origin, rotations.rotation_matrix(motion.q[i + 3 : i + 7])

@@ -82,7 +82,6 @@ class Flexibility:
         return self.free.without(self.motion.solve(self.factors, left))
 
     def _shifted_away(self, x: Floats, force: Floats, first: Floats) -> Floats:
-        """The correction of x for the shift."""
         return first + self._shifted(x) - x
 
     def _shifted(self, x: Floats) -> Floats:

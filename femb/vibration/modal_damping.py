@@ -118,7 +118,6 @@ def _damped(motion: EigenProblem, item: ModalDamping, part: Appendage, frame: in
 
 
 def _axes(motion: EigenProblem, frame: int) -> Floats:
-    """(3, 3) axes of a frame as columns."""
     i = motion.system.layout.frame_q[frame]
     quaternion = motion.q[i + 3 : i + 7] if i >= 0 else motion.system.layout.fixed[-1 - i, 3:7]
     return rotations.rotation_matrix(rotations.normalise(quaternion))

@@ -130,7 +130,6 @@ class Solution:
         return replace(self, eigenvalues=eigenvalues, shapes=self.shapes[:, order], precision=known)
 
     def first(self, count: int) -> "Solution":
-        """The first modes."""
         return self.ordered(np.arange(count))
 
 
