@@ -83,6 +83,7 @@ TOP = {
 SHARED = "Keys of several"
 PLACE = "[place](#place)"
 INDEX = "[How to read](../case_file.md)."
+ERRORS = re.compile(r" ?Raises ModelError: [^.]*\.")  # which `femb check` prints
 
 
 class Row(NamedTuple):
@@ -269,10 +270,8 @@ class Writer:
         example = self.examples.get(kind.__name__)
         parts += [f"```text\n{example}\n```"] if example else []
         body = "\n\n".join(parts) or ("" if own else "It has no further keys.")
-        purpose = "\n\n".join(
-            part if part.startswith("    ") else escaped(part)
-            for part in self.definitions[kind.__name__]["description"].split("\n\n")
-        )
+        parts_of = ERRORS.sub("", self.definitions[kind.__name__]["description"]).split("\n\n")
+        purpose = "\n\n".join(part if part.startswith("    ") else escaped(part) for part in parts_of)
         heading = f"## {title}\n\n" if title else ""
         return f"{heading}{tag}{purpose}\n\n{body}".rstrip() + "\n"
 

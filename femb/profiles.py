@@ -128,8 +128,7 @@ class Versine(CheckedProfile):
 class SmoothStep(SmoothProfile):
     """From ``before`` to ``after`` in ``duration`` seconds from ``start``, at both ends at rest and not accelerated.
 
-    The polynomial of least degree with these properties, s^3 (10 - 15 s + 6 s^2); its rate is at most 15/8 of the mean
-    rate, its second derivative at most 10/sqrt(3) of the change over the square of the duration.
+    The polynomial s^3 (10 - 15 s + 6 s^2); its rate is at most 15/8 of the mean rate.
     """
 
     shape: ClassVar[str] = "smooth_step"
@@ -161,8 +160,8 @@ class SmoothStep(SmoothProfile):
 
 @dataclass(frozen=True)
 class Slew(SmoothProfile):
-    """From ``before`` to ``after`` in the shortest time from ``start``, from rest to rest: constant acceleration, then
-    the opposite, with a constant rate between them where ``max_rate`` is reached.
+    """From ``before`` to ``after`` in the shortest time from ``start``, from rest to rest: constant accelerations, with
+    a constant rate between them where ``max_rate`` is reached.
 
     A ``bang_bang`` profile of the same times is its acceleration, for loads.
     """

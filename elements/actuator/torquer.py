@@ -59,9 +59,8 @@ class TorquerResults(Group):
 class MagneticTorquer(AtPoint):
     """A magnetic dipole along an axis of a body or of a beam's section, which the magnetic field turns.
 
-    The field is the sum of the model's ``fields`` at the origin of its frame. A constant dipole without commands is the
-    residual one of a spacecraft. The command of a controller, ``magnetic_torquers.NAME.dipole`` (A m2), adds to the
-    dipole.
+    The field is the sum of the model's ``fields`` at the origin of its frame. The command of a controller,
+    ``magnetic_torquers.NAME.dipole`` (A m2), adds to the dipole.
 
     Raises ModelError: no axis, a limit that is not positive, a model without a field. Source: docs/theory/actuators.md,
     section 3.

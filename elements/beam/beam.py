@@ -40,9 +40,8 @@ class Beam(ShapedBeam):
     strain: Annotated[str, OneOf(("exact", "source"))] = "exact"
     """either "exact" curvatures per unit stretched length, or "source" for those of the thesis"""
     share_strain: bool = False
-    """one axial strain for all elements that meet at a node, and for collinear beams that end on one body, as in the
-    thesis. By default clamped ends, and the sides of inner nodes with a load, mass, spring or beam, have strains of
-    their own"""
+    """one axial strain for all elements that meet at a node, and for collinear beams on one body. By default clamped
+    ends and loaded or connected nodes have strains of their own"""
     curvature: Annotated[Vector | None, Unit("rad/m")] = None
     velocity: Annotated[Vector | None, Unit("m/s")] = None
     angular_velocity: Annotated[Vector | None, Unit("rad/s")] = None

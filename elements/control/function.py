@@ -53,8 +53,8 @@ def function_in(python: str, path: tuple[str, ...]) -> Callable[..., Any]:
 class SampledController(Controller):
     """A law in Python: ``function(t, y, x) -> (u, x)``, with the time (s), what it reads, and its state.
 
-    The function must depend on its arguments alone and leave them as they are: what it remembers is in x, so that a run
-    can be resumed. A law without a state returns u alone.
+    The function must depend on its arguments alone and leave them as they are: what it remembers is in x. A law without
+    a state returns u alone.
 
     Raises ModelError: no period, neither or both of function and python.
     """

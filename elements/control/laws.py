@@ -166,8 +166,8 @@ FILTERS = ("low_pass", "notch", "lead")
 class FilterController(Controller):
     """A filter of one signal, on each of its components; other controllers read it by "controllers.NAME".
 
-    It has the axes of what it reads, and starts from a state of zero, which ``femb check`` points out where what it
-    reads is not zero. With a period it is sampled by Tustin's rule, exact at its frequency.
+    It has the axes of what it reads, and starts from a state of zero. With a period it is sampled by Tustin's rule,
+    exact at its frequency.
     """
 
     kind: ClassVar[str] = "filter"

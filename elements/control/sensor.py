@@ -103,7 +103,7 @@ class WithErrors:
     bias: Any
     """constant error, in the unit of the value"""
     noise: Any
-    """standard deviation of normal numbers at each sample, in the unit of the value"""
+    """standard deviation of each sample, in the unit of the value"""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

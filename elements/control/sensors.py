@@ -385,8 +385,8 @@ def walk(K: float, correlation: float | None, T: float) -> tuple[float, tuple[fl
 class Accelerometer(PlacedSensor):
     """The specific force at a point, m/s2, in the axes of the sensor: its acceleration less that of gravity there.
 
-    At rest on the ground it is 9.81 m/s2 upwards, in free fall zero; on an orbit the tides at its distance from the
-    origin remain. Accelerations jump where commands do: at a sample they are those of the old commands.
+    At rest on the ground it is 9.81 m/s2 upwards, in free fall zero. At a sample accelerations are those of the old
+    commands.
     """
 
     kind: ClassVar[str] = "accelerometer"

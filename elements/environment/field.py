@@ -71,8 +71,8 @@ class MagneticField(Item):
 class DipoleField(MagneticField):
     """The field of a tilted dipole that turns with the central body, such as that of the Earth, along the orbit.
 
-    The model has an orbit or a gravity gradient, whose position from the centre of the body and whose axes are used: z
-    is along the rotation of the Earth. The defaults are of the Earth, whose dipole has a tilt of about 9.4 deg.
+    The model has an orbit or a gravity gradient: z is along the rotation of the Earth. The defaults are of the Earth,
+    whose dipole has a tilt of about 9.4 deg.
 
     Raises ModelError: a strength that is not positive, no orbit. Source: docs/theory/actuators.md, equation (7).
     """

@@ -32,8 +32,8 @@ WIRE = 100.0
 class ExactBeam(ShapedBeam):
     """A beam of equal elements that bends, twists, stretches and shears, for any rotation between its nodes.
 
-    It has one section, or sections at stations. Between two whose stiffness follows from shapes of one kind, the sizes
-    of the shape are linear; otherwise stiffness and mass are, and always damping and expansion.
+    It has one section, or sections at stations. Sizes of shapes of one kind are linear between them; otherwise
+    stiffness and mass are, and always damping and expansion.
 
     Raises ModelError: beside the problems of a Beam, stations out of order or not from the start to the end, sections
     of which some shear and some do not, a file that cannot be read or whose matrices are not those of sections. Source:

@@ -121,8 +121,8 @@ class Gear(_OfTwo):
     ratio: Annotated[float | None, Unit("")] = None
     """the rate of the second over that of the first"""
     teeth: Annotated[Pair | None, Unit("")] = None
-    """in place of it, of the first and the second wheel, which turn in opposite senses: the ratio is
-    -teeth[0]/teeth[1]; a wheel with inner teeth has a negative number"""
+    """in place of it, of the first and the second wheel: the ratio is -teeth[0]/teeth[1]; inner teeth have a
+    negative number"""
 
     def check(self, check: Checks) -> None:
         super().check(check)
@@ -294,8 +294,7 @@ class TableCoupling(_OfTwo):
     values: Annotated[Numbers, Unit("rad", stroke="m")]
     """of the second, one a point; rad or m"""
     periodic: bool = False
-    """whether the curve goes on with the same shape beyond its last point, as with a cam or wheels that are not
-    round; else it goes on straight"""
+    """whether the curve repeats beyond its last point, as with a cam; else it goes on straight"""
 
     def check(self, check: Checks) -> None:
         super().check(check)

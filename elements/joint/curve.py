@@ -157,8 +157,8 @@ class Snap(CurvePoints, Description):
 class JointCurve(CurvePoints, JointForce):
     """Resists with a force that is a curve over the angle (rad) or the stroke (m), and damping dc/dt.
 
-    The spring stores the integral of its curve. Where it snaps, the integral of the difference of both curves from
-    ``back`` to ``at`` is lost; it counts as negative work.
+    Where the spring snaps, the integral of the difference of both curves from ``back`` to ``at`` is lost; it counts as
+    negative work.
 
     Raises ModelError: points that do not rise, one point only, numbers below zero, a snap that would give energy.
     Source: docs/theory/joint_forces.md, equations (12) to (14).

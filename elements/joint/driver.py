@@ -365,9 +365,9 @@ class PositionDriver(_BetweenPoints):
 class JointDriver(OnCoordinate, Driver):
     """A motor: a coordinate of a joint follows a function of time.
 
-    The ``start`` of the joint must agree with the motion at t = 0, whole revolutions included, which are those of the
-    motion where the joint has no ``start``; assembly corrects an angle with a difference below a quarter of a
-    revolution. Force: torque (N m) or force (N) of the motor in the direction of increasing coordinate.
+    The ``start`` of the joint must agree with the motion at t = 0, whole revolutions included; assembly corrects an
+    angle by less than a quarter of a revolution. Force: torque (N m) or force (N) of the motor in the direction of
+    increasing coordinate.
 
     Raises ModelError: an unknown joint, a joint without such a coordinate, a motion without two derivatives. Source:
     docs/theory/constraints.md, sections 3, 4 and 10.

@@ -144,9 +144,8 @@ class JointMotor(JointForce, HoldsCommands):
     sense: ClassVar[float] = -1.0
 
     force: Annotated[float | Callable[..., Any], Unit("N m", stroke="N")]
-    """times the profile; in Python also a callable (t, state) -> force, or -> (force, by coordinate, by rate), of the
-    femb.layout.state.State, whose joints[joint] is the motion; derivatives that are not given count as zero in Newton's
-    iteration"""
+    """times the profile; in Python also a callable (t, state) -> force, or -> (force, by coordinate, by rate), of
+    the femb.layout.state.State"""
     profile: Profile = Constant()  # noqa: RUF009 - frozen
     """factor of the force: a profile or any function of time (without declared breakpoints)"""
     max_force: Annotated[float | None, Unit("N m", stroke="N"), POSITIVE] = None
@@ -231,7 +230,7 @@ class _MotorCommand:
 class JointSpringDamper(JointForce):
     """Resists with stiffness (c - free) + damping dc/dt, where c is the angle (rad) or the stroke (m).
 
-    The energy of force and damping counts as work; only the stiffness stores energy.
+    Only the stiffness stores energy.
 
     Raises ModelError: neither stiffness, damping nor force, or numbers below zero. Source: docs/theory/joint_forces.md,
     equation (4).

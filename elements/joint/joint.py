@@ -519,8 +519,7 @@ class Distance(Joint):
 
 @dataclass(frozen=True, eq=False)
 class Components(Joint):
-    """Constant components of the vector from the first to the second point along general directions: the second point
-    is in a plane (one direction), on a line (two) or at a point (three).
+    """Constant components of the vector from the first to the second point along one to three directions.
 
     Reaction: the forces on the two points are equal and opposite along the directions. Their couple acts on the
     inertial frame, or on the first end in the frame "first".

@@ -23,9 +23,8 @@ from femb.layout.views import ModelView, StartPoses, StateView
 class Latch(OnCoordinate):
     """Fixes a coordinate of a joint at its value at an event; a latch ``engaged`` at the start releases it then.
 
-    Engagement is an impulse: a projection, weighted with the mass, of the velocities on those that satisfy the new
-    constraint. Momentum is conserved; the loss of kinetic energy by the latch counts as (negative) work and is recorded
-    with the event, that by drivers which jump with it as their work.
+    Engagement is an impulse, which conserves momentum; the loss of kinetic energy counts as (negative) work and is
+    recorded with the event.
 
     Raises ModelError: none or several of at, time and when; a direction other than -1, 0 and 1. Source:
     docs/theory/constraints.md, section 12.

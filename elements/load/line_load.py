@@ -51,8 +51,8 @@ class DistributedLoad(OnBeam):
     Each is three numbers of a uniform load, rows (start, end) of a linear or (start, middle, end) of a quadratic one.
     In Python also a function s -> (3,) of the length (m) from the start.
 
-    The interpolation of the element gives the forces on the nodes. Loads of constant direction are integrated exactly
-    up to quadratic ones, others with three Gauss points per element: put nodes where a load jumps or bends.
+    Loads of constant direction are integrated exactly up to quadratic ones, others with three Gauss points per element:
+    put nodes where a load jumps or bends.
 
     Raises ModelError: no force or torque, not one to three rows of three numbers, or not one for each station, stations
     out of order or beyond the beam, unknown frame. Source: docs/theory/beam_loads.md, equations (6) to (12).
@@ -71,8 +71,8 @@ class DistributedLoad(OnBeam):
     """either "inertial", or "body" for the axes of the section, with which the load rotates"""
     profile: Profile = Constant()  # noqa: RUF009 - frozen
     stations: Annotated[Numbers, Unit("m")] = None
-    """lengths from the start of the beam, in ascending order, with a row of force and of torque for each; linear
-    between them, zero outside"""
+    """increasing lengths from the start of the beam, with a row of force and of torque for each; linear between
+    them, zero outside"""
 
     def check(self, check: Checks) -> None:
         if self.force is None and self.torque is None:
@@ -155,9 +155,8 @@ def _interpolated(value: Any, s: Floats, length: float, stations: Floats | None)
 class ThermalLoad(OnBeam):
     """Heating along a beam: the stress depends on the strain minus the strain of the free, heated beam.
 
-    Several loads on one beam are added. In the energy audit, the action of the heating on the structure is work, and
-    the potential energy is that of the stress. Material damping depends on the rate of the total strain: the
-    deformation of a damped beam follows its temperature with a delay of the damping time.
+    In the energy audit heating is work, and the potential energy is that of the stress. Material damping depends on the
+    rate of the total strain.
 
     Raises ModelError: no temperature, gradient or strain; strain with one of the others; section without expansion.
     Source: docs/theory/beam_loads.md, equations (1) to (5).

@@ -41,8 +41,7 @@ class Load(AtPoint, HoldsCommands):
 
     A controller may set the commands ``force`` and ``torque``, three numbers that add to it in its frame, inertial or
     body. In Python both fields take a callable (t, state) -> (3,) of the read-only femb.layout.state.State. Callables
-    must depend only on their arguments; they may have an attribute ``breakpoints``, the instants (s) of their
-    discontinuities.
+    depend only on their arguments; an attribute ``breakpoints`` has the instants (s) of their jumps.
 
     Towards gimbal lock, the length of g^1 and g^3 grows as 1/|cos phi| (1/|sin phi| if the first axis is also the
     last), and g_2 is not defined there: a run with a torque along these vectors ends at a distance of 1e-4 from it.

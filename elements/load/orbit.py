@@ -40,16 +40,12 @@ class Orbit(Item):
     """The gravity of a central body on every mass of the model, in a frame that moves on an orbit.
 
     The origin of the model's frame moves as a free point mass about the central body, or through given points; its axes
-    do not turn. Positions and velocities of all items and of the results are relative to this origin: a model that is
-    described at the origin is in orbit with this one item. No differences of positions in space are formed, so that
-    none is lost in rounding. The start is a position and a velocity, or elements of an ellipse, a parabola or a
-    hyperbola.
+    do not turn. Positions and velocities of all items and of the results are relative to this origin. The start is a
+    position and a velocity, or elements of an ellipse, a parabola or a hyperbola.
 
     The force on every frame is the difference of gravity between its position and the origin, exact at any distance;
-    within a body or an element, gravity varies linearly, with the gradient at the middle of its connected structure:
-    this is the torque of the gravity gradient on rigid bodies, and the tension along beams. The work of these forces is
-    part of the audit's ``work``; its energies and momenta are those in the moving frame. Masses move as gravity has it,
-    also where a table does not.
+    within a body or an element, gravity varies linearly. Energies and momenta of the audit are those in the moving
+    frame. Masses move as gravity has it, also where a table does not.
 
     Raises ModelError: mu that is not positive, a position of zero or along the velocity, elements of no orbit, a table
     that does not begin at 0 or before, a second orbit, a gravity gradient beside it, a model with something fixed in
@@ -87,8 +83,7 @@ class Orbit(Item):
     pole: UnitVector = (0.0, 0.0, 1.0)
     """of the oblate body, a direction"""
     times: Annotated[Numbers | None, Unit("s")] = None
-    """in place of a start, a table of where the origin is: at least six instants from 0 or before on; a spline of
-    degree 5 gives its velocity and acceleration"""
+    """in place of a start, a table of where the origin is: at least six instants, from 0 or before on"""
     positions: Annotated[Points | None, Unit("m")] = None
     """at the times"""
     file: str | None = None
@@ -301,9 +296,8 @@ class Orbit(Item):
 class GravityGradient(Item):
     """The gravity gradient in a circular orbit, on every mass of the model: bodies, beams and flexible bodies.
 
-    The axes of the model do not rotate. Their origin falls with a point on the orbit, relative to which gravity is the
-    acceleration n^2 (3 (o . r) o - r) at the distance r, to first order. The local vertical o, away from the attracting
-    body, rotates about the normal of the orbit with the rate n. On a rigid body this is the torque 3 n^2 o x (J o).
+    The axes of the model do not rotate. Their origin falls with a point on the orbit; gravity is the acceleration n^2
+    (3 (o . r) o - r) at the distance r. The local vertical o rotates about the normal of the orbit with the rate n.
 
     Raises ModelError: none or several of rate, altitude and radius; directions that are not perpendicular. Source:
     docs/theory/gravity_gradient.md.

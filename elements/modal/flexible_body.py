@@ -195,8 +195,8 @@ class FlexibleBody(OrientedBody):
     max_frequency: Annotated[float | None, Unit("Hz"), POSITIVE] = None
     """in place of a number of modes, those up to this frequency"""
     damping_ratio: Annotated[Coordinates | None, Unit("")] = None
-    """of the modes with the root held, a number, or a list by frequency, whose last is that of all modes above; by
-    default those of the file, else 0.005"""
+    """of the modes with the root held, or a list by frequency, whose last is of all above; by default that of the
+    file, else 0.005"""
     coupling: Annotated[str, OneOf(("full", "constant"))] | None = None
     """either "full" (default if the file has the arrays) for inertia of second order with geometric stiffening, or
     "constant" inertia"""

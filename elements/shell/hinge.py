@@ -34,9 +34,8 @@ class HingeLine(Item):
     """A line of hinges: a straight edge of a shell turns about an edge of another shell, or about a line of a body.
 
     An edge is that of a shell by corners, or a set of nodes of its mesh. Both edges have equally many nodes, which face
-    each other; between edges that are apart the line is in the middle, rigid to both. The largest component of the axis
-    in the axes of the second shell's geometry is positive. Without stiffness and damping, lines on the same body may
-    meet at a corner, which then does not turn, and end at a clamped edge.
+    each other; between edges that are apart the line is in the middle. The largest component of the axis in the axes of
+    the second shell's geometry is positive.
 
     Raises ModelError: an edge that is not there or not straight, nodes that do not face each other, two edges on the
     same bodies.

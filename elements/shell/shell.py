@@ -77,10 +77,9 @@ DIRECT = ("stiffness_matrix", "shear_stiffness", "mass_per_area")
 class Shell(Item):
     """A shell of quadrilaterals and triangles, flexible in its plane, in bending and in shear, for any rotation.
 
-    Its geometry is by corners, a surface or a mesh; elements that meet by more than 20 degrees have normals of their
-    own. Its wall is of a thickness and a material, or of plies, or of matrices. Sets of nodes in the file of a mesh,
-    and planes such as "x=0.5" of it, are edges in attach, points and loads. Bulk data of NASTRAN has walls too, for
-    shells without one, groups "property 3" and sets "12,13" of grids; mesh_unit is then of all its lengths, beside N
+    Its geometry is by corners, a surface or a mesh, its wall by a thickness and a material, plies, or matrices. Sets of
+    nodes in the file of a mesh, and planes such as "x=0.5" of it, are edges in attach, points and loads. Bulk data of
+    NASTRAN has walls too, groups "property 3" and sets "12,13" of grids; mesh_unit is then of all its lengths, beside N
     and s.
 
     Raises ModelError: corners that coincide or are not in order, a mesh that cannot be read or is no surface, a wall

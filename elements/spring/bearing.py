@@ -28,8 +28,7 @@ class Bearing(Item):
     """Stiffness and damping across the axis of a shaft, in axes of the housing, which do not turn with the shaft.
 
     The force on the shaft's point is -K (x, y) - C (x', y'). With ``speeds`` coefficients are tables over the speed of
-    the shaft, relative to the housing, with the speed of its ``rotor``: monotone piecewise cubics, and constant
-    outside. Its work counts as work. Tilts of the shaft are free.
+    the shaft, with that of its rotor: monotone piecewise cubics, constant outside. Tilts of the shaft are free.
 
     Raises ModelError: no coefficient, tables of another length than ``speeds``, a reference along the axis, an unknown
     rotor. Source: docs/theory/rigid_body.md, section 5.

@@ -44,9 +44,8 @@ LARGE = 0.5  # ratio
 class ModalDamping(Item):
     """Damps the modes of the appendages of a body, each with a ratio of its own.
 
-    The force acts on the rates of deformation relative to the body: it vanishes in every rigid motion, conserves
-    momenta and never adds energy. Modes of equal frequency should have equal ratios. Analyses find the modes when they
-    begin; ``femb.completed`` does it for a System.
+    The force vanishes in every rigid motion, conserves momenta and never adds energy. Modes of equal frequency should
+    have equal ratios. Analyses find the modes when they begin; ``femb.completed`` does it for a System.
 
     Raises ModelError: a ratio below zero, another number of ratios than of modes; where an analysis begins: an unknown
     body, no appendages, more modes than there are, an appendage that moves without stiffness, or hangs on two bodies.
@@ -63,8 +62,7 @@ class ModalDamping(Item):
     """the body, or "ground". What hangs on it is an appendage, whose modes are those of femb modes --held of the
     unloaded structure"""
     ratio: Annotated[Coordinates, Unit("")] = RATIO
-    """or one by mode; a mode of the free structure is damped more, by the ratio of its frequency to that of the
-    appendage"""
+    """or one by mode, with the body held"""
     modes: int | None = None
     """how many modes of each appendage are damped, from the lowest; by default as many as there are ratios, of one
     ratio 10"""

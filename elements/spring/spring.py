@@ -98,9 +98,8 @@ class SpringDamper(TwoEndItem):
     """A force along the line between two points: stiffness (length - free_length) + damping d(length)/dt, tension
     positive.
 
-    A run ends if the two points coincide, because the direction of the force is not defined, unless free_length is zero
-    and there is no callable. For start velocities, a spring does not connect its ends to one structure. The energy of
-    force and damping counts as work; only the stiffness stores energy.
+    A run ends if the two points coincide, unless free_length is zero and there is no callable. Only the stiffness
+    stores energy.
 
     Raises ModelError: neither stiffness, damping nor force, numbers below zero, an end given twice or not at all, ends
     on one and the same frame, or that start at one point. Source: Choi, USC thesis 2014, equations (22) to (28);
@@ -152,8 +151,7 @@ class SpringDamper(TwoEndItem):
 class Pull(TwoEndItem):
     """A force along the line between two points: attractive if positive, repulsive if negative.
 
-    Opposite forces act on the two ends: momenta are conserved. A run ends if the two points coincide, because the
-    direction of the force is not defined.
+    A run ends if the two points coincide.
 
     Raises ModelError: a force that is not a number, an end given twice or not at all, ends on one and the same frame or
     that start at one point. Source: docs/theory/rigid_body.md, equation (8), with a given tension.
@@ -195,9 +193,8 @@ class Pull(TwoEndItem):
 class TorsionSpringDamper(TwoEndItem):
     """A moment about an axis: stiffness (angle - free_angle) + damping d(angle)/dt, against the rotation of ``end``.
 
-    The angle is the twist of the end about the axis, zero in the start pose, of the swing-twist decomposition; the
-    potential is stiffness (angle - free_angle)^2 / 2. It is not unwrapped: a run ends if it reaches 180 degrees, unless
-    the spring is a pure dashpot.
+    The angle is the twist of the end about the axis, zero in the start pose. A run ends if it reaches 180 degrees,
+    unless the spring is a pure dashpot.
 
     Raises ModelError: an axis of length zero, neither stiffness, damping nor torque, an end given twice or not at all.
     Source: Thompson, AIAA 2011-6277, generalized forces.

@@ -49,9 +49,9 @@ class Unbalance(Description):
 class Rotor(Item):
     """Parts that turn at a constant speed about an axis, in a model in which they do not turn.
 
-    A part with the moment of inertia J about the axis has the angular momentum J speed about it, which turns with the
-    part as it tilts. Parts are alike in all directions across the axis, which is not tested. Each of the
-    ``unbalances`` is a force that turns at the speed. Damping of the shaft's material should turn with it, but rests.
+    A part with the moment of inertia J about the axis has the angular momentum J speed about it. Parts are alike in all
+    directions across the axis, which is not tested. Each of the ``unbalances`` is a force that turns at the speed.
+    Damping of the shaft's material rests.
 
     Raises ModelError: no part, an unknown one, a speed or axis that is no number. Source: docs/theory/wheels.md,
     section 1.

@@ -153,8 +153,8 @@ STARTS = ("as_given", "assembled", "equilibrium")
 
 @dataclass(frozen=True)
 class Tolerances(Description):
-    """Absolute tolerances by kind of quantity, by default a tenth of ``rtol``, but not below the rounding errors of
-    sums of quantities of size one; that of positions times the size of the model, ``Layout.length``, in metres.
+    """Absolute tolerances by kind of quantity, by default a tenth of rtol; that of positions times the size of the
+    model, ``Layout.length``, in metres.
 
     That of a strain is the same, since strains are no more accurate than the positions they are derivatives of.
     """
