@@ -17,6 +17,8 @@ from femb.numerics.linear_systems import balancing, eigenvalues, eigenvectors
 
 # The relative accuracy of a peak, of a first look for it, and the iterations, each of which squares the error.
 ACCURACY, COARSE, ITERATIONS = 1e-12, 1e-6, 30
+# Frequencies of large gains from which it is looked for.
+SEVERAL = 4
 # Parts of a frequency within which its peak is looked for.
 WIDTHS = (1e-5, 1e-4, 1e-3, 1e-2)
 # Of an eigenvalue's size: real parts below this are on the axis, or do not decay.
@@ -36,14 +38,14 @@ class PeakGain(NamedTuple):
 def peak_gain(space: StateSpace) -> PeakGain:
     """The peak over all frequencies of the largest singular value of a transfer matrix, its H-infinity norm."""
     of = without_conserved(space, in_modes=True)
-    if unstable(of):
-        return PeakGain(inf, np.nan, np.zeros(0, dtype=complex), np.zeros(0, dtype=complex))
+    none = PeakGain(inf, np.nan, np.zeros(0, dtype=complex), np.zeros(0, dtype=complex))
+    if of.dt is not None and unstable(of):
+        return none
     matrices = _balanced(of)
-    poles = eigenvalues(matrices[0])
-    # from the resonances and the ends
-    tried = np.concatenate([np.abs(poles), np.abs(poles.imag), [0.0]])
-    best = max(((_at(matrices, float(w)), float(w)) for w in tried), key=lambda pair: pair[0][0], default=None)
-    assert best is not None
+    poles, *vectors = eigenvectors(matrices[0])
+    if of.dt is None and _grow(matrices[0], poles, *vectors):
+        return none
+    best = max(((_at(matrices, w), w) for w in _begin(matrices, poles, *vectors)), key=lambda pair: pair[0][0])
     through = float(np.linalg.norm(matrices[3], 2)) if matrices[3].size else 0.0
     if best[0][0] < through:
         best = (_at(matrices, 1e8 * max(1.0, float(np.max(np.abs(poles), initial=0.0)))), inf)
@@ -94,9 +96,13 @@ def unstable(space: StateSpace) -> bool:
     """Whether an eigenvalue does not decay."""
     if space.dt is not None:
         return bool(np.any(np.abs(eigenvalues(space.A)) - 1.0 >= -STABLE))
-    values, left, right = eigenvectors(space.A)
+    return _grow(space.A, *eigenvectors(space.A))
+
+
+def _grow(A: Floats, values: Complexes, left: Complexes, right: Complexes) -> bool:
+    """Whether an eigenvalue of A (n, n) with these vectors does not decay."""
     # of each what rounding of entries changes, and of vibrations the fastest: decays of 1e12 1/s say nothing of others
-    sizes = np.sum(np.abs(left) * (np.abs(space.A) @ np.abs(right)), axis=0) / np.abs(np.sum(left * right, axis=0))
+    sizes = np.sum(np.abs(left) * (np.abs(A) @ np.abs(right)), axis=0) / np.abs(np.sum(left * right, axis=0))
     return bool(np.any(values.real >= -STABLE * np.maximum(sizes, np.max(np.abs(values.imag), initial=0.0))))
 
 
@@ -110,6 +116,22 @@ def _balanced(of: StateSpace) -> tuple[Floats, Floats, Floats, Floats]:
         )  # fmt: skip
     scale = balancing(A)
     return A * scale / scale[:, None], B / scale[:, None], C * scale, D
+
+
+def _begin(
+    matrices: tuple[Floats, Floats, Floats, Floats], poles: Complexes, left: Complexes, right: Complexes
+) -> list[float]:
+    """Frequencies, rad/s, of the largest gains at rest and at the resonances.
+
+    Gains are sums over the poles, which rounding spoils where vectors are nearly parallel: a few of the largest.
+    """
+    _, B, C, D = matrices
+    tried = np.unique(np.concatenate([np.abs(poles), np.abs(poles.imag), [0.0]]))
+    with np.errstate(all="ignore"):
+        parts = (left.T @ B) / np.sum(left * right, axis=0)[:, None]
+        by_pole = 1.0 / (1j * tried[:, None] - poles)
+        gains = np.linalg.norm(D + np.einsum("pn,fn,nm->fpm", C @ right, by_pole, parts), axis=(1, 2))
+    return [0.0, *tried[np.argsort(-np.nan_to_num(gains), kind="stable")[:SEVERAL]].tolist()]
 
 
 def _at(matrices: tuple[Floats, Floats, Floats, Floats], omega: float) -> tuple[float, Complexes, Complexes]:

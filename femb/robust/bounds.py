@@ -22,6 +22,8 @@ from femb.numerics.linear_systems import balancing
 
 # The slack of the level that one frequency proves, for which its scalings hold over an interval.
 SLACK = 1.01
+# The accuracy of scalings in the middle of all that prove a level.
+MIDDLE = 1e-3
 # Eigenvalues of a Hamiltonian matrix that may be on the imaginary axis: their signs are looked at.
 NEAR = 1e-3
 SWEEPS = 30
@@ -171,6 +173,8 @@ def _solved(
     right = np.concatenate([*(-_real(each) for each in fixed), np.zeros(rows[-1])])
     settings = clarabel.DefaultSettings()
     settings.verbose = False
+    if gamma is not None:  # the middle of what proves a level need not be exact
+        settings.tol_gap_abs = settings.tol_gap_rel = MIDDLE
     blocks = [*map(clarabel.PSDTriangleConeT, [2 * (r + m)] * len(parts)), *map(clarabel.PSDTriangleConeT, cones)]
     count = len(columns)
     A = np.array(columns).T
