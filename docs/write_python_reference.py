@@ -106,10 +106,10 @@ def value_of(name: str) -> object:
 
 
 def purpose(name: str) -> str:
-    """The first sentence of a docstring."""
+    """The first sentence of a docstring, up to a semicolon."""
     text = VALUES.get(name) or inspect.getdoc(value_of(name)) or ""
-    first = re.split(r"(?<=[.])\s(?=[A-Z])|\n\n", text, maxsplit=1)[0]
-    return " ".join(first.split()).replace("``", "`")
+    first = re.split(r"(?<=[.])\s(?=[A-Z])|\n\n|;\s", text, maxsplit=1)[0]
+    return " ".join(first.split()).replace("``", "`").rstrip(".") + "."
 
 
 def described() -> dict[str, str]:

@@ -14,7 +14,8 @@ from femb.results.groups import groups
 PAGE = Path(__file__).resolve().parent / "reference" / "results.md"
 NOT_THERE = "not in the file"
 # What the page says once.
-SAID = re.compile(rf"(?:, |^)inertial axes(?=[,;]|$)|; {NOT_THERE}")
+PLACE = "(?:in the middle|at both ends) of every element"
+SAID = re.compile(rf"(?:, |^)inertial axes(?=[,;]|$)|; {NOT_THERE}|(?:, | |^){PLACE}(?=[,;:]|$)")
 TABLE = re.compile(r"(<!-- quantities of ([\w ]+) -->\n).*?(<!-- end -->\n)", re.DOTALL)
 
 
@@ -31,7 +32,7 @@ def table(kinds: list[str]) -> str:
         lines += [f"\nBelow `/{path}/`:\n"]
         groups_of: dict[tuple[str, str, bool], dict[str, str]] = {}
         for name, quantity in groups()[kind].quantities().items():
-            meaning, computed = SAID.sub("", quantity.meaning), NOT_THERE in quantity.meaning
+            meaning, computed = SAID.sub("", quantity.meaning).lstrip(", "), NOT_THERE in quantity.meaning
             alike = groups_of.setdefault((quantity.shape, meaning, computed), {})
             alike[f"`{name}`"] = quantity.unit
         for (shape, meaning, computed), units in groups_of.items():
