@@ -1,4 +1,4 @@
-"""Write the lists of quantities of docs/reference/results.md from femb.results.groups.
+"""Write the tables of quantities of docs/reference/results.md from femb.results.groups.
 
     python docs/write_quantities.py
 
@@ -25,11 +25,11 @@ def page() -> str:
 
 
 def table(kinds: list[str]) -> str:
-    """A line for each quantity, or several of one shape and meaning, under the path of its group."""
+    """A row for each quantity, or several of one shape and meaning, under the path of its group."""
     lines = []
     for kind in kinds:
         path = kind if kind == "audit" else f"{kind}/NAME"
-        lines += [f"\nBelow `/{path}/`:\n"]
+        lines += [f"\n| below `/{path}/` | shape | unit | |", "| --- | --- | --- | --- |"]
         groups_of: dict[tuple[str, str, bool], dict[str, str]] = {}
         for name, quantity in groups()[kind].quantities().items():
             meaning, computed = SAID.sub("", quantity.meaning).lstrip(", "), NOT_THERE in quantity.meaning
@@ -37,8 +37,8 @@ def table(kinds: list[str]) -> str:
             alike[f"`{name}`"] = quantity.unit
         for (shape, meaning, computed), units in groups_of.items():
             told = [unit for unit in dict.fromkeys(units.values()) if unit != "-"]
-            head = f"{', '.join(units)}{'*' if computed else ''} {', '.join([shape, *told])}"
-            lines.append(f"- {head}{': ' if meaning else ''}{meaning}")
+            cells = [", ".join(units) + "*" * computed, shape, ", ".join(told), meaning.replace("|", "\\|")]
+            lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n\n"
 
 
