@@ -79,10 +79,6 @@ def _kernels(text: Any, potential: Any, count: int, numbers: int, width: int) ->
 
     by_velocity, by_pose = varied(False), varied(True)
 
-    @traced
-    def energy_of(row: Any, given: Any, frames: Any) -> Any:
-        return potential.run(row, given, *frames)
-
     @inlined
     def element(n, s, index, data, fixed, u, q, v):
         return row_at(data[n]), given_at(u[s, index[n, -1] :]), frames_at(index[n], q[s], v[s], fixed)
@@ -114,7 +110,8 @@ def _kernels(text: Any, potential: Any, count: int, numbers: int, width: int) ->
     def energy(index, data, fixed, u, q, v, out):
         for s in range(q.shape[0]):
             for n in range(index.shape[0]):
-                out[s, 1] += energy_of(*element(n, s, index, data, fixed, u, q, v))
+                row, given, frames = element(n, s, index, data, fixed, u, q, v)
+                out[s, 1] += potential(row, given, *frames)
 
     return force, tangent, energy
 

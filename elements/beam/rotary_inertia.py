@@ -34,6 +34,7 @@ from femb.numerics.compiler.duals import (
 from femb.numerics.compiler.lanes import every
 from femb.numerics.compiler.traced import M43, V3, V4, add_to, change, dual, traced
 from femb.numerics.orbits import cosine_and_sine
+from femb.numerics.vector3 import column
 
 
 class Point(NamedTuple):
@@ -180,14 +181,8 @@ def is_symmetric(data):
 def section_at(i, data):
     """The strain point i, and the inertia there."""
     f = WEIGHTS[i] * data[LENGTH]
-    inertia = RotaryInertia(f * V3(data[INERTIA:]), f * data[MASS], mass_centre(data[OFFSET], data[OFFSET + 1]))
+    inertia = RotaryInertia(f * V3(data[INERTIA:]), f * data[MASS], column(0.0, data[OFFSET], data[OFFSET + 1]))
     return Point(POINTS[i], V3(HERMITE[i]), V4(HERMITE_VALUES[i])), inertia
-
-
-@traced
-def mass_centre(y: Number, z: Number) -> Any:
-    """A point of a section."""
-    return vector(0.0, y, z)
 
 
 @inlined

@@ -47,18 +47,6 @@ def air(numbers: Numbers, n: Vector3, flow: Vector3, side: Number, factor: Numbe
 
 
 @traced
-def flow_at(numbers: Numbers, w: Vector3, wind: Vector3) -> Any:
-    """The velocity w of a plate, relative to the air."""
-    return w + numbers[ORIGIN_VELOCITY:ORIGIN] - wind
-
-
-@traced
-def from_body(numbers: Numbers, x: Vector3, origin: Vector3) -> Any:
-    """The place x from the centre of the central body."""
-    return x + numbers[ORIGIN:] + origin
-
-
-@traced
 def density_at(value: Number, slope: Vector3, x: Vector3) -> Any:
     """A density with its changes by the place."""
     return lift(value, *zip(slope, x, strict=True))
@@ -95,9 +83,9 @@ def plate_force(kind, numbers, levels, u, first, n, w, x):
     if kind == LIGHT:
         F = F + light(row, n, facing(numbers, of_one(cosine(n, V3(numbers[SUN])))), u[first])
     else:
-        flow, value, place, slope = flow_at(row, w, V3(u[first + 1 :])), 1.0, np.empty(3), np.zeros(3)
+        flow, value, place, slope = w + row[ORIGIN_VELOCITY:ORIGIN] - V3(u[first + 1 :]), 1.0, np.empty(3), np.zeros(3)
         if numbers[GIVEN] == 0.0:
-            put(of_one(from_body(row, x, V3(u[first + 4 :]))), place)
+            put(of_one(x + row[ORIGIN:] + V3(u[first + 4 :])), place)
             value = density(levels, place, slope)
             if value < 0.0:
                 found = int(0.5 - value)

@@ -130,12 +130,6 @@ def helix_between(ends: LoadedEnds, between: Vector3, at: Chord, k2: Number) -> 
 
 
 @traced
-def square_of(theta: Vector3) -> Any:
-    """|theta|^2."""
-    return dot(theta, theta)
-
-
-@traced
 def point_turn(xi: Number, length: Number, y: Vector6) -> Any:
     """Rotation of the section at xi beside that of the helix, equation (27), and its square."""
     turn = (-6.0 * length * xi * (1.0 - xi)) * y[3:]
@@ -146,12 +140,6 @@ def point_turn(xi: Number, length: Number, y: Vector6) -> Any:
 def follows(R: Matrix3, E: Matrix3, Eb: Matrix3, f: Vector3) -> Any:
     """A vector of a section, inertial axes."""
     return R @ (E @ (Eb @ f))
-
-
-@traced
-def with_moment(n: Vector3, h: Vector3, xi: Number, E: Matrix3, A: Matrix3, c: Vector3) -> Any:
-    """Forces on rotations n (3,) and on the bubble h (3,) with those of a moment at one point; equation (28)."""
-    return n + xi * (A.T @ c), h - (6.0 * xi * (1.0 - xi)) * (E.T @ c)
 
 
 @traced
@@ -194,7 +182,7 @@ def row_force(ends, between, chord, k2, rows, k, free, factor):
     length, by = data[LENGTH], compliance_of(data)
     helix = helix_between(ends, between, chord, k2)
     sigma, y = bubble_stress_of(by, helix.d, helix.d - V6(data[REFERENCE:]) - V6(free))
-    square = square_of(chord.theta)
+    square = of_one(chord.theta @ chord.theta)
     F, moment, _ = no_loads(helix.chord.x)
     n, h, turns = moment, moment, False
     for i in range(3):
@@ -213,7 +201,8 @@ def row_force(ends, between, chord, k2, rows, k, free, factor):
         if values[i, 3] != 0.0 or values[i, 4] != 0.0 or values[i, 5] != 0.0:
             turns = True
             moment = moment + c
-            n, h = with_moment(n, h, xi, E, A, c)
+            # on rotations and on the bubble, equation (28)
+            n, h = n + xi * (A.T @ c), h - (6.0 * xi * (1.0 - xi)) * (E.T @ c)
     on_d = on_rotations(n)
     if turns:
         on_d = deformation_force(by, helix.d, sigma, y, n, h)

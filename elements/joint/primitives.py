@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypeAlias
 import numpy as np
 
 from femb.numerics.compiler.compile import inlined, kernel
-from femb.numerics.compiler.duals import Number, Vector3, Vector4, cross, dot, joined, lift, skew, sqrt, value, vector
+from femb.numerics.compiler.duals import Vector3, Vector4, cross, dot, joined, lift, skew, sqrt, value, vector
 from femb.numerics.compiler.traced import V3, V4, change, dual, put, put_changes, reader, traced, unit_changes
 from femb.numerics.courses import Course
 from femb.numerics.vector3 import (
@@ -21,6 +21,7 @@ from femb.numerics.vector3 import (
     MovingFrame,
     attitude,
     axes_at,
+    column,
     conjugate,
     frame_at,
     in_group,
@@ -159,12 +160,6 @@ def held_attitude(p_d: Vector4) -> Any:
     return joined(p_d, vector(0.0, 0.0, 0.0), vector(0.0, 0.0, 0.0))
 
 
-@traced
-def constant_input(f: Number) -> Any:
-    """An input that stays."""
-    return vector(f, 0.0, 0.0)
-
-
 def in_time(frame: MovingFrame) -> MovingFrame:
     """A frame with its change in time."""
     return frame._replace(R=dual.run(frame.R, frame.R @ skew(frame.omega)), r=dual.run(frame.r, frame.v))
@@ -267,7 +262,7 @@ def input_of(index, data, u):
     if index[INPUT] >= 0:
         f = V3(u[index[INPUT] :])
     elif index[PRIMITIVE] == DISTANCE:
-        f = constant_input(data[CONSTANT])
+        f = column(data[CONSTANT], 0.0, 0.0)
     return f
 
 

@@ -114,12 +114,6 @@ def line_of(x: tuple[Annotated[Any, (2, 3)], Annotated[Any, (2, 3)]]) -> Any:
 
 
 @traced
-def middle_of(x: Matrix43) -> Any:
-    """The middle of both ends."""
-    return 0.5 * (x[0] + x[2])
-
-
-@traced
 def at_point(factors: Vector4, line: Line) -> Any:
     """Place and velocity of a point."""
     return factors @ line[0], factors @ line[1]
@@ -211,8 +205,8 @@ def fluid(of, u, q, v, at):
         place, slope = np.zeros(3), np.empty(3)
         # at the middle of its ends, as altitudes along a beam are alike
         for n in range(of.places.shape[0]):
-            _, line = line_at(n, of, q, v, at)
-            add_to(middle_of(line[0]), place)
+            _, (x, _) = line_at(n, of, q, v, at)
+            add_to(0.5 * (x[0] + x[2]), place)
         for o in range(3):
             law[3 + o] -= u[first + 1 + o]
             place[o] = place[o] / of.places.shape[0] + u[first + 4 + o] + numbers[ORIGIN + o]

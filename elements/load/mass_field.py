@@ -30,7 +30,7 @@ from femb.layout.views import BlockPattern, OutputStates
 from femb.numerics.block_kernels import clear
 from femb.numerics.compiler.bound_calls import Bound
 from femb.numerics.compiler.compile import inlined, kernel_with_entry
-from femb.numerics.compiler.duals import Number, Vector3, cross, dot, norm
+from femb.numerics.compiler.duals import Vector3, cross, norm
 from femb.numerics.compiler.traced import V3, V4, of_one, put, traced
 from femb.numerics.rotations import cross_matrix, normalise, rotate
 from femb.numerics.vector3 import HAS_AXES, IN_Q, IN_V, attitude, crossed, still, unturned
@@ -375,12 +375,6 @@ class MassField(Batch):
 # Source: docs/theory/gravity_gradient.md.
 
 
-@traced
-def linear_field(r: Vector3, b: Vector3, vertical: Vector3, factor: Number) -> Any:
-    """n^2 (3 o o^T - 1) r + b."""
-    return b + factor * (3.0 * dot(vertical, r) * vertical - r)
-
-
 @kernel_with_entry
 def gradient(index, u, first, centre, q, acceleration, weights, axes):
     """The linear field of a gravity gradient G = n^2 (3 o o^T - 1): docs/theory/gravity_gradient.md, equation (1).
@@ -401,7 +395,8 @@ def gradient(index, u, first, centre, q, acceleration, weights, axes):
             put(y, axes[state, g, 1])
             put(z, axes[state, g, 2])
         for k in range(index.shape[0]):
-            put(linear_field(V3(q[state, index[k, IN_Q] :]) - c, b, vertical, factor), acceleration[state, k])
+            r = V3(q[state, index[k, IN_Q] :]) - c
+            put(b + factor * (3.0 * (vertical @ r) * vertical - r), acceleration[state, k])
 
 
 class GravityGradientBatch(MassField):

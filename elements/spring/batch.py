@@ -1,5 +1,6 @@
 """Springs and dashpots between two points, evaluated together."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,12 +21,13 @@ from femb.layout.state import motion_rows
 from femb.layout.terms import Energy, Force, ForcePart, Tangent
 from femb.layout.views import BlockPattern, LinearPoint, ModelView, OutputStates
 from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
-from femb.numerics.compiler.duals import Number, Vector3, cross, dot, joined, lift, maximum, norm, value, vector
+from femb.numerics.compiler.duals import Number, Vector3, cross, dot, joined, lift, maximum, norm, vector
 from femb.numerics.compiler.traced import V3, of_one, put, put_changes, reader, traced, unit_changes
 from femb.numerics.vector3 import (
     OF_PAIR,
     MovingFrame,
     add_row_force,
+    column,
     frame_at,
     in_group,
     scatter_changes,
@@ -110,47 +112,18 @@ def on_frames(spring: PointSpring, one: MovingFrame, two: MovingFrame, N: Vector
 
 
 @traced
-def no_derivatives(force: Number) -> Any:
-    """The inputs (3,) of a force without derivatives."""
-    return vector(force, 0.0, 0.0)
-
-
-@traced
-def stretch_energy(spring: PointSpring, d: Vector3) -> Any:
-    """The energy k (l - l0)^2 / 2."""
-    return 0.5 * spring.k * (norm(d) - spring.free) ** 2
-
-
-def varied(one: MovingFrame, two: MovingFrame, units: Vector3) -> tuple[MovingFrame, MovingFrame]:
+def varied(one: MovingFrame, two: MovingFrame, units: Vector3) -> Any:
     """Both motions with changes along the directions of the tangent."""
     one, two = turned_pair(one, two, units)
     speed, omega = in_group(two.v, units, 3), in_group(two.omega, units, 5)
     return one._replace(omega=in_group(one.omega, units, 4)), two._replace(v=speed, omega=omega)
 
 
-@traced
-def varied_pull(spring: PointSpring, one: MovingFrame, two: MovingFrame, given: Vector3, units: Vector3) -> Any:
-    """The ``pull`` on both frames, with the changes of the tangent."""
-    one, two = varied(one, two, units)
-    return on_frames.run(spring, one, two, pull.run(spring, *way_of.run(spring, one, two), given, 1.0, 1.0))
-
-
-@traced
-def varied_pull_of_one_point(
-    spring: PointSpring, one: MovingFrame, two: MovingFrame, given: Vector3, units: Vector3
-) -> Any:
-    """The ``pull_of_one_point`` on both frames, with the changes of the tangent."""
-    one, two = varied(one, two, units)
-    d, rate = way_of.run(spring, one, two)
-    N = pull_of_one_point.run(spring, d, rate, direction.run(value(rate)), given, 1.0, 1.0)
-    return on_frames.run(spring, one, two, N)
-
-
 @inlined
 def inputs_of(index, u):
     """The inputs (3,) of a spring: a force, and its derivatives or zeros."""
     first = index[INPUT]
-    return V3(u[first:]) if index[INPUTS] == 3 else no_derivatives(u[first] if first >= 0 else 0.0)
+    return V3(u[first:]) if index[INPUTS] == 3 else column(u[first] if first >= 0 else 0.0, 0.0, 0.0)
 
 
 @inlined
@@ -193,7 +166,7 @@ def energy(index, data, fixed, q, v, out):
         for k in range(index.shape[0]):
             spring = spring_of(row_of_data(data[k]))
             d, _ = way_of(spring, *ends_of(index[k], q[s], v[s], fixed))
-            out[s, 1] += stretch_energy(spring, d)
+            out[s, 1] += 0.5 * spring.k * (math.sqrt(of_one(d @ d)) - spring.free) ** 2
 
 
 @kernel_with_entry
@@ -203,12 +176,13 @@ def tangent(index, data, fixed, offset, stride, u, q, v, damping, stiffness):
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
             spring, given = spring_of(row_of_data(data[k])), inputs_of(index[k], u[s])
-            one, two = ends_of(index[k], q[s], v[s], fixed)
-            d, _ = way_of(spring, one, two)
+            one, two = varied(*ends_of(index[k], q[s], v[s], fixed), e)
+            d, rate = way_of(spring, one, two)
             if of_one(d @ d) > 0.0:
-                put_changes(varied_pull(spring, one, two, given, e), rows)
+                N = pull(spring, d, rate, given, 1.0, 1.0)
             else:
-                put_changes(varied_pull_of_one_point(spring, one, two, given, e), rows)
+                N = pull_of_one_point(spring, d, rate, direction(of_one(rate)), given, 1.0, 1.0)
+            put_changes(on_frames(spring, one, two, N), rows)
             scatter_changes(rows, 0, OF_PAIR, offset[k], stride[k], stiffness[s])
             scatter_changes(rows, 12, OF_PAIR, offset[k], stride[k], damping[s])
 

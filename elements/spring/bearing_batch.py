@@ -84,28 +84,12 @@ def measured(bearing: BearingData, table: Annotated[Any, (41,)], one: MovingFram
 
 
 @traced
-def varied_measured(
-    bearing: BearingData, table: Annotated[Any, (41,)], one: MovingFrame, two: MovingFrame, units: Vector3
-) -> Any:
-    """``measured`` with the changes of the tangent."""
-    return measured.run(bearing, table, *varied(one, two, units))
-
-
-@traced
 def on_frames(bearing: BearingData, table: Annotated[Any, (41,)], one: MovingFrame, two: MovingFrame) -> Any:
     """Force, inertial axes, and torque, own axes, on both frames (12,), as a residual."""
     x, rate, place = displaced.run(bearing, one, two)
     N = bearing.axes @ resistance.run(table, speed_of.run(bearing, one, two), x, rate)
     force = one.R @ N
     return joined(-force, -cross(place, N), force, cross(bearing.point, two.R.T @ force))
-
-
-@traced
-def varied_on_frames(
-    bearing: BearingData, table: Annotated[Any, (41,)], one: MovingFrame, two: MovingFrame, units: Vector3
-) -> Any:
-    """``on_frames`` with the changes of the tangent."""
-    return on_frames.run(bearing, table, *varied(one, two, units))
 
 
 @inlined
@@ -144,7 +128,7 @@ def tangent(index, data, tables, fixed, offset, stride, q, v, damping, stiffness
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
             bearing, table, one, two = bearing_at(index[k], data[k], tables, fixed, q[s], v[s])
-            put_changes(varied_on_frames(bearing, table, one, two, e), rows)
+            put_changes(on_frames(bearing, table, *varied(one, two, e)), rows)
             scatter_changes(rows, 0, OF_PAIR, offset[k], stride[k], stiffness[s])
             scatter_changes(rows, 12, OF_PAIR, offset[k], stride[k], damping[s])
 
@@ -164,7 +148,7 @@ def measure_changes(index, data, tables, fixed, q, v, out):
     e = units(still())
     for k in range(index.shape[0]):
         bearing, table, one, two = bearing_at(index[k], data[k], tables, fixed, q, v)
-        put_changes(varied_measured(bearing, table, one, two, e), out[k])
+        put_changes(measured(bearing, table, *varied(one, two, e)), out[k])
 
 
 def table_of(coefficients: dict[str, Any], speeds: Any) -> Floats:
