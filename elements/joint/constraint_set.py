@@ -16,6 +16,7 @@ from femb.layout.element import Input
 from femb.layout.layout import Layout
 from femb.layout.stacking import Shift, shifted
 from femb.layout.views import BlockPattern
+from femb.numerics.compiler.bound_calls import Bound, BoundSequence
 from femb.numerics.vector3 import IN_Q, IN_V
 
 ZERO = np.zeros(3)
@@ -220,10 +221,12 @@ class ConstraintSet:
         self, u: Floats, q: Floats, v: Floats, multipliers: Floats, force: Floats, rates: Floats
     ) -> Callable[[], object]:
         """``constraint_force`` of these arrays, whose entries change from call to call."""
-        from femb.numerics.compiler.bound_calls import Bound, BoundSequence
-
         arguments = self.index, self.data, u, q, v, self.fixed, multipliers, force, rates
-        return BoundSequence([Bound(kernels.constraint_force, *arguments)] if self.row_numbers else [])
+        return self._call(kernels.constraint_force, *arguments)
+
+    def _call(self, kernel: Any, *arguments: Any) -> BoundSequence:
+        """A kernel with these arrays; nothing without rows."""
+        return BoundSequence([Bound(kernel, *arguments)] if self.row_numbers else [])
 
     def reaction_of(
         self, numbers: list[int], u: Floats, q: Floats, v: Floats, multipliers: Floats, force: Floats
@@ -266,10 +269,8 @@ class ConstraintSet:
         self, u: Floats, q: Floats, v: Floats, data: Floats, position: Floats, gamma: Floats
     ) -> Callable[[], object]:
         """``add_jacobians`` of these arrays, whose entries change from call to call."""
-        from femb.numerics.compiler.bound_calls import Bound, BoundSequence
-
-        arguments = self.index, self.data, self.offset, self.stride, u, q, v, self.fixed, data, position, gamma
-        return BoundSequence([Bound(kernels.jacobian, *arguments)] if self.row_numbers else [])
+        blocks = self.index, self.data, self.offset, self.stride
+        return self._call(kernels.jacobian, *blocks, u, q, v, self.fixed, data, position, gamma)
 
     def constraint_tangent(self, u: Floats, q: Floats, v: Floats, multipliers: Floats, stiffness: Floats) -> None:
         """Add d(J^T lambda)/dq H and d(J v + Phi_t)/dq H at one state to block data."""
@@ -281,11 +282,8 @@ class ConstraintSet:
         self, u: Floats, q: Floats, v: Floats, multipliers: Floats, stiffness: Floats
     ) -> Callable[[], object]:
         """``constraint_tangent`` of the state in these arrays, whose entries change."""
-        from femb.numerics.compiler.bound_calls import Bound, BoundSequence
-
         blocks = self.index, self.data, self.offset, self.stride
-        bound = Bound(kernels.constraint_tangent, *blocks, u, q, v, self.fixed, multipliers, stiffness)
-        return BoundSequence([bound] if self.row_numbers else [])
+        return self._call(kernels.constraint_tangent, *blocks, u, q, v, self.fixed, multipliers, stiffness)
 
     def products(self, u: Floats, q: Floats, weights: Floats, data: Floats) -> None:
         """Add J^T W J, with weights (n_c,), at one state to block data with the blocks between the frames of rows."""
@@ -296,8 +294,6 @@ class ConstraintSet:
         self, u: Floats, q: Floats, v: Floats, multipliers: Floats, damping: Floats, stiffness: Floats
     ) -> Callable[[], object]:
         """``jacobian`` and ``constraint_tangent`` of the state in these arrays (1, .), whose entries change."""
-        from femb.numerics.compiler.bound_calls import BoundSequence
-
         if not self.row_numbers:
             return BoundSequence([])
         tangent = self.tangent_call(u[0], q[0], v[0], multipliers[0], stiffness[0])
@@ -307,10 +303,8 @@ class ConstraintSet:
         self, u: Floats, q: Floats, v: Floats, multipliers: Floats, column: int, out: Floats
     ) -> Callable[[], object]:
         """The call that adds lambda . Phi_t, the power of the inputs of the rows, to a column of out (s, n_w)."""
-        from femb.numerics.compiler.bound_calls import Bound, BoundSequence
-
         arguments = self.index, self.data, u, q, v, self.fixed, multipliers, column, out
-        return BoundSequence([Bound(kernels.constraint_power, *arguments)] if self.row_numbers else [])
+        return self._call(kernels.constraint_power, *arguments)
 
 
 class GroupReactions:

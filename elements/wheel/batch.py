@@ -362,22 +362,12 @@ class WheelBatch(MassiveElements):
         data: list[list[float]] = []
         harmonics: list[list[float]] = []
         for item in items:
-            frame = layout.station(item.on).frame
-            number = item.number(layout)
-            rows = item.loads
-            index.append(
-                [
-                    layout.frame_q[frame],
-                    layout.frame_v[frame],
-                    layout.internal_q[number],
-                    layout.internal_v[number],
-                    INPUTS_OF_EACH * len(index),
-                    len(harmonics),
-                    len(harmonics) + len(rows),
-                ]
-            )
+            frame, number, first = layout.station(item.on).frame, item.number(layout), len(harmonics)
+            harmonics += item.loads
+            of_frame, of_wheel = (layout.frame_q, layout.frame_v), (layout.internal_q, layout.internal_v)
+            places = [*(each[frame] for each in of_frame), *(each[number] for each in of_wheel)]
+            index.append([*places, INPUTS_OF_EACH * len(index), first, len(harmonics)])
             data.append(item.numbers(layout))
-            harmonics += rows
         self.places: Ints = np.array(index, dtype=np.int64)
         self.index = self.places  # of inputs the numbers in the batch, until they are allocated
         self.data: Floats = np.array(data, dtype=float)
@@ -388,19 +378,14 @@ class WheelBatch(MassiveElements):
         self.inputs = tuple(each for item in items for each in item.inputs())
         unbalanced: Floats = self.data[:, [STATIC, DYNAMIC]].any(axis=1).astype(float)
         self.gravity = np.array(model.gravity, dtype=float) if unbalanced.any() else None
+        pairs = zip(unbalanced.tolist(), items, strict=True)
+        orders = [[*([own] if own else []), *(row[ORDER] for row in item.loads)] for own, item in pairs]
         # the highest order of the disturbances of each
-        self.orders: Floats = np.array(
-            [max(own, *(row[ORDER] for row in item.loads), 0.0) for own, item in zip(unbalanced, items, strict=True)]
-        )
+        self.orders: Floats = np.array([max([0.0, *each]) for each in orders])
         self.limits_steps = bool(self.orders.any())
         self.layout, self.items = layout, items
         self.disturbing = {
-            f"{item.table}.{item.name}": (
-                item.number(layout),
-                [*([own] if own else []), *(row[ORDER] for row in item.loads)],
-            )
-            for own, item in zip(unbalanced.tolist(), items, strict=True)
-            if own or item.loads
+            f"{x.table}.{x.name}": (x.number(layout), each) for x, each in zip(items, orders, strict=True) if each
         }
         self.contained = {k: item for k, item in enumerate(items) if item.in_flexible(model)}
 
@@ -454,10 +439,8 @@ class WheelBatch(MassiveElements):
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
         torque = self._commanded_torque(frames.u, frames.q, frames.v)
         power = self._electrical_power(torque, frames.v)
-        paths = [f"{item.table}/{item.name}" for item in self.items]
-        return {f"{path}/torque": torque[:, k] for k, path in enumerate(paths)} | {
-            f"{path}/power": power[:, k] for k, path in enumerate(paths)
-        }
+        pairs = [(f"{item.table}/{item.name}", k) for k, item in enumerate(self.items)]
+        return {f"{path}/{word}": x[:, k] for path, k in pairs for word, x in (("torque", torque), ("power", power))}
 
     def longest_step(self, q: Floats, v: Floats) -> float:
         fastest = float(np.max(self.orders * np.abs(v[self.index[:, SPEED]])))

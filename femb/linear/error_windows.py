@@ -42,14 +42,15 @@ class WindowErrors(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class ErrorMotion:
     """The motion of a loop under noise. F, Q : of (x, i) over a step of ``dt`` s. P : of x in the long run at the start
-    of a step. absolute (p, p) : of errors, on the average of all instants."""
+    of a step. absolute (p, p) : of errors, on the average of all instants. rates : matrices of (x, i) and of its noise;
+    None of sampled laws."""
 
     F: Floats
     Q: Floats
     P: Floats
     dt: float
     absolute: Floats
-    sampled: bool
+    rates: tuple[Floats, Floats] | None = None
 
     def over(self, time: float) -> tuple[Floats, Floats]:
         """F and Q over a time, s. Raises ModelError: no whole number of periods."""
@@ -69,7 +70,7 @@ class ErrorMotion:
         """The covariances for windows of a ``length`` and starts so far ``apart``, s. Raises ModelError."""
         if not 0.0 < length <= apart:
             raise ModelError(f"pointing: got windows of {length:g} s, {apart:g} s apart, wanted 0 < length <= apart")
-        own = self if self.sampled else self._fitting(length)
+        own = self._fitting(length)
         n = len(self.P)
         F, Q = own.over(length)
         start = np.zeros_like(Q)
@@ -77,7 +78,7 @@ class ErrorMotion:
         after = F @ start @ F.T + Q
         mean = after[n:, n:] / length**2
         if apart > length:
-            between = (self if self.sampled else self._fitting(apart - length)).over(apart - length)[0][:n, :n]
+            between = self._fitting(apart - length).over(apart - length)[0][:n, :n]
         else:
             between = np.eye(n)
         later = F[n:, :n] @ between @ after[:n, n:] / length**2
@@ -85,26 +86,13 @@ class ErrorMotion:
         return WindowErrors(self.absolute, mean, self.absolute - mean, drift)
 
     def _fitting(self, time: float) -> "ErrorMotion":
-        """The motion with a step of which the time is a whole power of two."""
+        """The motion with a step of which the time is a whole power of two; of sampled laws itself."""
+        if self.rates is None:
+            return self
         halvings = max(int(np.ceil(np.log2(time / self.dt))), 0)
         dt = time / 2.0**halvings
-        F, Q = step(*self._rates, dt)
+        F, Q = step(*self.rates, dt)
         return replace(self, F=F, Q=Q, dt=dt)
-
-    @property
-    def _rates(self) -> tuple[Floats, Floats]:
-        raise NotImplementedError
-
-
-@dataclass(frozen=True, eq=False)
-class ContinuousErrors(ErrorMotion):
-    """The motion of a loop without sampled laws; rates : matrices of (x, i) and of its noise."""
-
-    rates: tuple[Floats, Floats] = (np.zeros((0, 0)), np.zeros((0, 0)))
-
-    @property
-    def _rates(self) -> tuple[Floats, Floats]:
-        return self.rates
 
 
 def step(A: Floats, noise: Floats, dt: float) -> tuple[Floats, Floats]:
@@ -124,7 +112,7 @@ def step(A: Floats, noise: Floats, dt: float) -> tuple[Floats, Floats]:
     return F, 0.5 * (Q + Q.T)
 
 
-def continuous_errors(space: StateSpace, density: Floats) -> ContinuousErrors:
+def continuous_errors(space: StateSpace, density: Floats) -> ErrorMotion:
     """The motion of a stable state space under white noise of a density (m, m) at its inputs."""
     check_decay(space)
     if np.any(space.D):
@@ -137,7 +125,7 @@ def continuous_errors(space: StateSpace, density: Floats) -> ContinuousErrors:
     whole[:n, :n], whole[n:, :n], noise[:n, :n] = A, C, B @ density @ B.T
     dt = 1.0 / max(float(np.linalg.norm(A, 1)), 1e-12)
     F, Q = step(whole, noise, dt)
-    return ContinuousErrors(F, Q, P, dt, C @ P @ C.T, False, (whole, noise))
+    return ErrorMotion(F, Q, P, dt, C @ P @ C.T, (whole, noise))
 
 
 def sampled_errors(
@@ -221,7 +209,7 @@ def sampled_errors(
         by_state, by_error = row[:, rest] @ found.right, row[:, size:]
         own_noise = plant.C[rows] @ more[:n, :n] @ plant.C[rows].T
         absolute += w * (by_state @ P @ by_state.T + by_error @ covariance @ by_error.T + own_noise)
-    return ErrorMotion(F, Q, P, end, absolute, True)
+    return ErrorMotion(F, Q, P, end, absolute)
 
 
 def _of_period(loop: Loop, plant: StateSpace, A: Floats, B: Floats, C: Floats, period: float) -> StateSpace:

@@ -83,21 +83,16 @@ class Loop(Tabled):
             raise ModelError("loop: there are no laws: the model has no controllers with linear laws")
         read = [name for law in self.laws for name in law.inputs]
         given = [name for law in self.laws for name in law.outputs]
+        sides = ("sets", "outputs", "inputs", read), ("reads", "inputs", "outputs", given)
         for law in self.laws:
-            for name in law.outputs:
-                if name not in self.plant.inputs and name not in read:
-                    there = ", ".join(self.plant.inputs) or "none"
-                    raise ModelError(
-                        f"controllers.{law.name}: sets {name!r}{nearest(name, self.plant.inputs)}; the plant has the "
-                        f"inputs {there}"
-                    )
-            for name in law.inputs:
-                if name not in self.plant.outputs and name not in given:
-                    there = ", ".join(self.plant.outputs) or "none"
-                    raise ModelError(
-                        f"controllers.{law.name}: reads {name!r}{nearest(name, self.plant.outputs)}; the plant has the "
-                        f"outputs {there}"
-                    )
+            for verb, of_law, of_plant, others in sides:
+                there: tuple[str, ...] = getattr(self.plant, of_plant)
+                for name in getattr(law, of_law):
+                    if name not in there and name not in others:
+                        raise ModelError(
+                            f"controllers.{law.name}: {verb} {name!r}{nearest(name, there)}; the plant has the "
+                            f"{of_plant} {', '.join(there) or 'none'}"
+                        )
         if self._sampled and self._continuous:
             for law in self._continuous:
                 if any(name in other.outputs for name in law.inputs for other in self._sampled):

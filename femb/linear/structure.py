@@ -5,6 +5,7 @@ Source: docs/theory/linearisation.md, section 8.
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import numpy as np
@@ -15,11 +16,11 @@ from femb.base.values import check_options, numbered, shown
 from femb.linear.balanced import balanced_states
 from femb.linear.chart import frame_names, solved
 from femb.linear.modal_form import Invariant, SecondOrderModel
-from femb.linear.modal_reduction import at_rest, modal, modes_of_appendages, space_of
+from femb.linear.modal_reduction import ModalReduction, at_rest, modal, modes_of_appendages, space_of
 from femb.linear.modal_reduction import craig_bampton as craig_bampton_modes
 from femb.linear.model import LinearModel, linear_model
 from femb.linear.second_order import exact_forces
-from femb.linear.spinning_reduction import elastic_modes, spinning_modal
+from femb.linear.spinning_reduction import SpinningReduction, elastic_modes, spinning_modal
 from femb.linear.state_space import StateSpace, Truncation
 from femb.small_motions.free_motions import free_motions
 from femb.vibration.appendages import relative_rates
@@ -97,15 +98,12 @@ def state_space_of(
     damping: float | None = None,
     frequencies: ArrayLike | None = None,
 ) -> StateSpace:
-    """The state space of full order, or truncated by one of modes, craig_bampton and balanced.
+    """The state space of full order, or truncated by one of modes, craig_bampton and balanced: ``linearize_structure``.
 
-    modes : so many modes of the whole with static correction, complex ones of a structure that turns; beside
-    ``balanced`` the modes that are balanced.
-    residual_vectors : whether the static share is in more modes, one for each input, not in the direct part.
-    craig_bampton : so many of each appendage, and the motions of the hub. balanced : so many balanced states.
-    damping : ratio of every mode in place of the case's modal damping; by default a truncated model of a case without
-    that has 0.005. Of full order, the modes are those of appendages with the hub held.
-    frequencies (f,) Hz : where a truncated model is compared with the full one, by default over its modes.
+    modes : of the whole with static correction, complex ones of a structure that turns; beside ``balanced`` those that
+    are balanced. residual_vectors : one for each input, which has the static share, not the direct part. craig_bampton
+    : so many of each appendage, and the motions of the hub. damping : of full order of the modes of appendages with the
+    hub held. frequencies (f,) Hz : by default over the modes.
     Raises ModelError as the truncations; more than one of them; a full order that is too large.
     """
     if craig_bampton is not None and (modes is not None or balanced is not None):
@@ -119,28 +117,19 @@ def state_space_of(
         raise ModelError("linearize: frequencies: are of the error of a truncation: name modes, or another order")
     spinning, places = model.motion.spinning, model.motion.system.layout.first_order_v
     if (modes, craig_bampton, balanced) != (None, None, None) and not np.all(model.motion.held[places]):
-
-        def truncated(structure: LinearModel) -> StateSpace:
-            """This order of the structure without first-order states."""
-            return state_space_of(
-                structure, modes=modes, craig_bampton=craig_bampton, balanced=balanced,
-                residual_vectors=residual_vectors, damping=damping, frequencies=frequencies,
-            )  # fmt: skip
-
-        return beside_states(model, truncated)
+        order: OrderOptions = {"modes": modes, "craig_bampton": craig_bampton, "balanced": balanced}
+        order |= {"residual_vectors": residual_vectors, "damping": damping, "frequencies": frequencies}
+        return beside_states(model, partial(state_space_of, **order))
     if craig_bampton is not None:
         space = craig_bampton_modes(model, craig_bampton, damping=damping).state_space(frequencies)
-    elif balanced is not None:
-        if modes is None:
-            modes = min(max(BASE, MULTIPLE * balanced), elastic_modes(model.motion))
-        kept = spinning_modal(model, modes, damping=damping) if spinning else modal(model, modes, damping=damping)
-        space = balanced_states(kept, balanced, frequencies)
-    elif modes is not None and residual_vectors:
-        space = modal(model, modes, damping=damping, vectors=True).state_space(frequencies)
-    elif modes is not None and spinning:
-        space = spinning_modal(model, modes, damping=damping).state_space(frequencies)
-    elif modes is not None:
-        space = modal(model, modes, damping=damping).state_space(frequencies)
+    elif modes is not None or balanced is not None:
+        count = min(max(BASE, MULTIPLE * (balanced or 0)), elastic_modes(model.motion)) if modes is None else modes
+        kept: ModalReduction | SpinningReduction
+        if spinning and not residual_vectors:
+            kept = spinning_modal(model, count, damping=damping)
+        else:
+            kept = modal(model, count, damping=damping, vectors=residual_vectors)
+        space = kept.state_space(frequencies) if balanced is None else balanced_states(kept, balanced, frequencies)
     else:
         space = full_order(model, damping)
     of = model.motion.system.model
@@ -246,21 +235,12 @@ def full_order(model: LinearModel, damping: float | None = None) -> StateSpace:
     basis = np.zeros((motion.system.n_v, len(independent)))
     basis[moving] = displacements
     mass, by_rates, by_pose = (basis.T @ (A @ basis) for A in (M, C, K))
-    low = motion.low_rank
+    low, of = motion.low_rank, model.rows
     left = basis.T @ low.left
     by_rates, by_pose = by_rates + left @ (low.damping.T @ basis), by_pose + left @ (low.stiffness.T @ basis)
-    rows_of = model.rows
-    whole = SecondOrderModel(
-        tuple(names[k] for k in moving[independent]),
-        mass,
-        by_rates,
-        by_pose,
-        basis.T @ rows_of.forces,
-        rows_of.position @ basis,
-        rows_of.rate @ basis,
-        rows_of.acceleration @ basis,
-        rows_of.direct,
-    )
+    P, V, A = (part @ basis for part in (of.position, of.rate, of.acceleration))
+    names = tuple(names[k] for k in moving[independent])
+    whole = SecondOrderModel(names, mass, by_rates, by_pose, basis.T @ of.forces, P, V, A, of.direct)
     integrated = motion.system.layout.first_order_names
     free, invariant, exact = None, None, None
     if motion.spinning:
