@@ -17,7 +17,7 @@ from femb.base.types import Floats, Sparse
 from femb.base.values import without_rounding
 from femb.fem.bulk_case import LoadSets, grid_sets, supports_of
 from femb.fem.bulk_model import read_structure
-from femb.fem.checks import DIRECTIONS, GROUNDED, check_size, properties
+from femb.fem.checks import DIRECTIONS, GROUNDED, check_size, properties, rounding_of
 from femb.fem.input_deck import read_deck
 from femb.fem.model import FeModel, as_csc, free_of
 from femb.fem.printed import Printed, read_printed
@@ -26,6 +26,7 @@ from femb.numerics.threads import one_blas_thread
 
 ROWS = 12  # of a list
 SHIFT = 1e-4  # of the lowest square of a frequency that one entry moves with
+MASSLESS = 1e-12  # of a mass: what rounding leaves of it
 RIGID = 1e-3  # frequency of a rigid motion, of the first elastic one
 
 
@@ -54,9 +55,11 @@ class DeckOverview(Tabled):
         J = self.inertia
         products = [J[0, 1], J[0, 2], J[1, 2]]
         grounded = self.rigid.max() > GROUNDED
+        first = next(
+            (f"first frequency {f:.4g} Hz" for f in self.frequencies[self.elastic]), "no mode but rigid motions"
+        )
         lines = [
-            f"{self.model.length:.3g} m across, {self.mass:.6g} kg, first frequency "
-            f"{next(iter(self.frequencies[self.elastic]), 0.0):.4g} Hz",
+            f"{self.model.length:.3g} m across, {self.mass:.6g} kg, {first}",
             f"mass centre   {_numbers(self.centre)} m",
             f"inertia       {_numbers(np.diag(J))} kg m2 about the mass centre; products xy, xz, yz "
             + _numbers(products, float(np.abs(J).max())),
@@ -67,16 +70,14 @@ class DeckOverview(Tabled):
             f"modes {'with the supports of the deck' if self.held else 'of the free model'}; effective masses, %",
             f"{'mode':>4} {'Hz':>12}  " + "".join(f"{word:>7}" for word in DIRECTIONS),
         ]
-        # rigid motions of a free model have no frequency but rounding
-        frequencies = self.frequencies if self.held or grounded else np.where(self.elastic, self.frequencies, 0.0)
-        for k, (f, parts) in enumerate(zip(frequencies, self.effective, strict=True)):
+        for k, (f, parts) in enumerate(zip(self.frequencies, self.effective, strict=True)):
             lines.append(f"{k + 1:4} {f:12.6g}  " + "".join(f"{100.0 * part:7.2f}" for part in parts))
         return "\n".join([*lines, *self._compared()])
 
     @property
     def elastic(self) -> Floats:
         """(m,) whether a mode is no rigid motion."""
-        return np.asarray(self.frequencies > RIGID * self.frequencies.max(initial=0.0))
+        return np.asarray(self.frequencies > 0.0)
 
     def write_modes(self, path: str | Path) -> Path:
         """Write the modes of all grids, along their displacement axes, to a punch file of NASTRAN; its path."""
@@ -139,9 +140,9 @@ def overview(
     D = model.rigid_motions(np.zeros(3))
     mass, centre, inertia = properties(D.T @ (model.mass @ D))
     D = model.rigid_motions(centre)
-    frequencies, shapes = _modes(model, modes, held)
+    frequencies, shapes = _modes(model, modes, held, centre)
     whole = np.einsum("na,na->a", D, model.mass @ D)
-    effective = (shapes.T @ (model.mass @ D)) ** 2 / np.where(whole > 1e-12 * whole.max(), whole, np.inf)
+    effective = (shapes.T @ (model.mass @ D)) ** 2 / np.where(whole > MASSLESS * whole.max(), whole, np.inf)
     scale = np.where(model.component < 3, 1.0, 1.0 / model.length)
     force = np.abs((model.stiffness @ (D / np.where(np.arange(6) < 3, 1.0, model.length))) * scale[:, None]).max(axis=0)
     rigid = force / float(np.max(model.stiffness.diagonal() * scale**2))
@@ -157,45 +158,109 @@ def overview(
     return DeckOverview(model, mass, centre, inertia, frequencies, shapes, effective, rigid, held, found.lists, both)
 
 
-def _modes(model: FeModel, count: int, held: bool) -> tuple[Floats, Floats]:
-    """Frequencies (m,) Hz and shapes (n, m) of unit mass of the lowest modes, joints closed, supports or not."""
-    from scipy.sparse import vstack
+def _modes(model: FeModel, count: int, held: bool, centre: Floats) -> tuple[Floats, Floats]:
+    """Frequencies (m,) Hz and shapes (n, m) of unit mass of the lowest modes, joints closed, supports or not.
+
+    Rigid motions that nothing holds have frequency zero; the rest is sought beside them, by a shift of its own scale:
+    masses of 1e9 kg that shake a base leave no digits of a frequency otherwise.
+    """
+    from scipy.linalg import qr
+    from scipy.sparse import diags_array, eye_array, vstack
 
     from femb.numerics.fronts import Multifrontal, dissection
-    from femb.numerics.lanczos import largest_eigenvalues
+    from femb.numerics.lanczos import RESIDUAL, ROUNDING, largest_eigenvalues
 
-    rows = [each for each in (model.joints, model.idle, model.supports if held else None) if each is not None]
-    expand = free_of(as_csc(vstack(rows)), model.size) if rows else None
-    K, M = model.stiffness, model.mass
-    places = model.nodes[model.node_of]
-    if expand is not None:
-        K, M = (as_csc(expand.T @ each @ expand) for each in (K, M))
-        entries = expand.tocoo()
-        places = np.zeros((expand.shape[1], 3))
-        places[entries.col] = model.nodes[model.node_of[entries.row]]
-    k, m = K.diagonal(), M.diagonal()
-    own = (m > 0.0) & (k > 0.0)
-    independent = int(np.count_nonzero(m))
-    count = min(count, independent)
-    if not own.any() or not count:
+    if not model.mass.nnz:
         return np.zeros(0), np.zeros((model.size, 0))
-    shift = SHIFT * float(np.min(k[own] / m[own]))
-    shifted: Sparse = as_csc(K + shift * M)
-    n = K.shape[0]
-    try:
-        if n < 200:
-            values, vectors = (
-                each[..., ::-1] for each in eigh(M.toarray(), shifted.toarray(), subset_by_index=(n - count, n - 1))
-            )
-        else:
-            factors = Multifrontal.of(shifted, dissection(shifted, places))
-            values, vectors = largest_eigenvalues(lambda f: factors.solve(np.ascontiguousarray(f)), M, count)
-    except np.linalg.LinAlgError:
-        raise ModelError("stiffness: a part without mass and stiffness can move: a mechanism") from None
-    squares = 1.0 / values - shift
-    shapes = vectors / np.sqrt(np.einsum("nk,nk->k", vectors, M @ vectors))
-    frequencies = np.sqrt(np.maximum(squares, 0.0)) / (2.0 * np.pi)
-    return frequencies, np.asarray(shapes if expand is None else expand @ shapes)
+    rows = [each for each in (model.joints, model.idle, model.supports if held else None) if each is not None]
+    expand = free_of(as_csc(vstack(rows)), model.size) if rows else as_csc(eye_array(model.size))
+    K, M = (as_csc(expand.T @ each @ expand) for each in (model.stiffness, model.mass))
+    entries = expand.tocoo()
+    places = np.zeros((expand.shape[1], 3))
+    places[entries.col] = model.nodes[model.node_of[entries.row]]
+    R, massless = _rigid(model, expand, K, M, centre)
+    momenta = M @ R
+    # what unit displacements of single entries move beside rigid motions
+    k, m = K.diagonal(), M.diagonal() - np.sum(momenta**2, axis=1)
+    own = (m > MASSLESS * M.diagonal()) & (k > 0.0)
+    count = min(count, int(np.count_nonzero(M.diagonal())))
+    elastic = max(count - R.shape[1], 0) if own.any() else 0
+    shapes, squares = R[:, :count], np.zeros(min(count, R.shape[1]))
+    if elastic:
+        shift = SHIFT * float(np.min(k[own] / m[own]))
+        # motions without stiffness and mass, as of a bar about its line, are held at one freedom each
+        alone = np.zeros(len(k))
+        alone[qr(massless.T, mode="r", pivoting=True)[1][: massless.shape[1]]] = k[own].max()
+        shifted: Sparse = as_csc(K + shift * M + diags_array(alone))
+        n = K.shape[0]
+        try:
+            if n < 200:
+                beside = M.toarray() - momenta @ momenta.T
+                values, vectors = (
+                    each[..., ::-1] for each in eigh(beside, shifted.toarray(), subset_by_index=(n - elastic, n - 1))
+                )
+            else:
+                factors = Multifrontal.of(shifted, dissection(shifted, places))
+
+                def flexibility(f: Floats) -> Floats:
+                    x = factors.solve(np.ascontiguousarray(f - momenta @ (R.T @ f)))
+                    return np.asarray(x - R @ (momenta.T @ x))
+
+                values, vectors = largest_eigenvalues(flexibility, M, elastic)
+        except np.linalg.LinAlgError:
+            raise _mechanism(model, expand, shifted, held) from None
+        # of masses that move with others there are fewer modes
+        values, vectors = values[own := values > ROUNDING * values[0]], vectors[:, own]
+        vectors = vectors / np.sqrt(np.einsum("nk,nk->k", vectors, M @ vectors))
+        found = 1.0 / values - shift
+        # motions of parts, which rounding alone holds
+        found[found <= RESIDUAL * shift] = 0.0
+        found[[0.0 < f < shift and f <= rounding_of(K, x[:, None]) for f, x in zip(found, vectors.T, strict=True)]] = (
+            0.0
+        )
+        shapes, squares = np.hstack([shapes, vectors]), np.r_[squares, found]
+    return np.sqrt(squares) / (2.0 * np.pi), np.asarray(expand @ shapes)
+
+
+def _mechanism(model: FeModel, expand: Sparse, shifted: Sparse, held: bool) -> ModelError:
+    """The freedom that moves most where next to nothing holds all."""
+    from scipy.sparse import diags_array
+    from scipy.sparse.linalg import splu
+
+    size = shifted.diagonal()
+    least = diags_array(GROUNDED * np.where(size > 0.0, size, size.max()))
+    x = expand @ splu(as_csc(shifted + least)).solve(np.random.default_rng(1).standard_normal(len(size)))
+    k = int(np.argmax(np.abs(x) * np.where(model.component < 3, 1.0, model.length)))
+    way = "" if held or model.supports is None else "; with its supports (--held) the deck may hold it"
+    return ModelError(f"stiffness: {model.label(k)}: can move without mass and stiffness: a mechanism{way}")
+
+
+def _rigid(model: FeModel, expand: Sparse, K: Sparse, M: Sparse, centre: Floats) -> tuple[Floats, Floats]:
+    """Rigid motions (n, r) of unit mass that nothing holds, by the freedoms that ``expand`` has columns of, and those
+    (n, s) without mass."""
+    D = model.rigid_motions(centre)
+    D[:, 3:] /= model.length
+    if model.idle is not None:
+        D -= model.idle.T @ ((model.idle @ D) / (model.idle**2).sum(axis=1)[:, None])
+    by_row = expand.tocsr()
+    alone = np.flatnonzero(np.diff(by_row.indptr) == 1)
+    alone = alone[by_row.data[by_row.indptr[alone]] == 1.0]
+    motions = np.zeros((expand.shape[1], 6))
+    motions[by_row.indices[by_row.indptr[alone]]] = D[alone]
+    forces, ways = np.linalg.eigh(motions.T @ (K @ motions))
+    free = ways[:, forces <= rounding_of(K, motions)]
+    R = massless = np.zeros((len(motions), 0))
+    whole = np.sum(motions * (M @ motions), axis=0)
+    for x, most, size in zip((motions @ free @ free.T).T, whole, np.sum(motions**2, axis=0), strict=True):
+        for _ in range(2):
+            x = x - R @ (R.T @ (M @ x))
+        if x @ (K @ x) > rounding_of(K, x[:, None]):
+            continue
+        if (mass := x @ (M @ x)) > MASSLESS * most:
+            R = np.column_stack([R, x / np.sqrt(mass)])
+        elif x @ x > MASSLESS * size:
+            massless = np.column_stack([massless, x])
+    return R, massless
 
 
 def _lists(data: BulkData) -> tuple[tuple[str, str], ...]:

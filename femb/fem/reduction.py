@@ -540,14 +540,19 @@ def report(of: "Reduction") -> str:
     lines += ["", "         frequency, Hz              effective mass with the root held, %"]
     lines.append("mode     held  root held    error  " + "".join(f"{word:>7}" for word in DIRECTIONS))
     for k in range(min(len(of.free), MOST_ROWS)):
-        held = f"{of.held[k]:9.5g}" if k < len(of.held) else " " * 9
+        held = _hertz(of.held[k]) if k < len(of.held) else ""
         error = "exact" if abs(of.error[k]) < 1e-9 else f"{of.error[k]:.1e}"
-        lines.append(f"{k + 1:4}{held}  {of.free[k]:9.5g}  {error:>7}  {_parts(of.effective[k])}")
+        lines.append(f"{k + 1:4}{held:>9}  {_hertz(of.free[k]):>9}  {error:>7}  {_parts(of.effective[k])}")
     if len(of.free) > MOST_ROWS:
         lines.append(f"and {len(of.free) - MOST_ROWS} more")
     lines.append(f"{'kept':33}  {_parts(of.effective.sum(axis=0))}")
     lines.append(f"{'left out':33}  {_parts(of.missing)}")
     return "\n".join(lines)
+
+
+def _hertz(f: float) -> str:
+    """At most eight letters."""
+    return text if len(text := f"{f:.5g}") < 9 else f"{f:.2e}"
 
 
 def _parts(values: Floats) -> str:

@@ -1,5 +1,6 @@
 """Loads, supports, sets and modes of NASTRAN decks, beside closed forms and MYSTRAN."""
 
+import re
 import warnings
 from pathlib import Path
 
@@ -125,6 +126,62 @@ def test_a_free_plate_has_six_rigid_modes_and_a_held_one_those_of_its_root(tmp_p
     assert "1 (123456)" in text
     with pytest.raises(ModelError, match="has no supports"):
         femb.fem.overview(deck(tmp_path, *brick()), held=True)
+
+
+def boom(elements=10, first=1):
+    """2 m along x, 5.4 kg."""
+    n, f = elements, first
+    return [*(f"GRID,{f + k},,{2.0 * k / n!r},0.,0." for k in range(n + 1)),
+            *(f"CBAR,{f + k},1,{f + k},{f + k + 1},0.,0.,1." for k in range(n)),
+            *(["PBAR,1,1,1.-3,1.-7,2.-7,3.-7", METAL] if first == 1 else [])]  # fmt: skip
+
+
+def looked_at(path, modes, held=False):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FembWarning)
+        return femb.fem.overview(path, modes, held=held)
+
+
+@pytest.mark.parametrize("elements", [10, 60])
+@pytest.mark.parametrize("heavy", ["1.+6", "1.+9", "1.+12"])
+def test_a_boom_on_a_seismic_mass_has_the_modes_of_a_held_one(tmp_path, heavy, elements):
+    """The mass shakes the base: frequencies are those of the held boom to the ratio of the masses, 5.4 kg to it."""
+    held = looked_at(deck(tmp_path, *boom(elements), "SPC1,1,123456,1"), 10, held=True).frequencies
+    path = deck(tmp_path, *boom(elements), f"CONM2,99,1,,{heavy},", f",{heavy},,{heavy},,,{heavy}")
+    for modes in (16, 10):
+        found = looked_at(path, modes)
+        np.testing.assert_array_equal(found.frequencies[:6], 0.0)
+        near = 6.0 / float(heavy.replace("+", "e")) + 2e-9
+        np.testing.assert_allclose(found.frequencies[6:], held[: modes - 6], rtol=near)
+        assert np.all(found.elastic[6:])
+    x, D = found.shapes[:, :6], found.model.rigid_motions(found.centre)
+    np.testing.assert_allclose(x.T @ (found.model.mass @ x), np.eye(6), atol=1e-9)
+    np.testing.assert_allclose(x @ np.linalg.lstsq(x, D, rcond=None)[0], D, atol=1e-9)
+    assert "no mode but rigid motions" in looked_at(path, 4).table()
+
+
+def test_two_bodies_in_a_deck_have_twelve_rigid_modes(tmp_path):
+    """Motions of the one beside the other are of rounding alone, and no first frequency."""
+    both = looked_at(deck(tmp_path, *boom(), *boom(first=101)), 14)
+    one = looked_at(deck(tmp_path, *boom()), 7)
+    np.testing.assert_allclose(both.frequencies, [*[0.0] * 12, *[one.frequencies[6]] * 2], rtol=1e-8)
+
+
+def test_a_mechanism_is_named_with_its_way_out(tmp_path):
+    """A spring without mass that the supports hold alone."""
+    cards = [*boom(), "GRID,21,,3.,0.,0.", "GRID,22,,4.,0.,0.", "CELAS2,30,5.,21,2,22,2", "SPC1,1,123456,22,1"]
+    with pytest.raises(ModelError, match=r"node 2[12], y: .*: a mechanism; .*--held"):
+        looked_at(deck(tmp_path, *cards), 8)
+    assert looked_at(deck(tmp_path, *cards), 4, held=True).frequencies[0] > 1.0
+
+
+def test_columns_of_a_stiff_body_stay_apart(tmp_path):
+    """Frequencies of a brick of a millimetre are above 1e5 Hz."""
+    small = [re.sub(r"(GRID,\d,,)(\d)\.,(\d)\.,(\d)\.", r"\1\2.-3,\3.-3,\4.-3", each) for each in brick()]
+    with pytest.warns(FembWarning, match="check the units"):
+        text = femb.fem.reduce_mesh(deck(tmp_path, *small), ["root=1,2,3,4"], 8).table()
+    rows = [line.split() for line in text.splitlines() if re.match(r" *\d+ ", line)]
+    assert [row[0] for row in rows] == [str(k + 1) for k in range(8)], text
 
 
 def test_a_spring_to_the_ground_is_found(tmp_path):
