@@ -11,7 +11,7 @@ from pathlib import Path
 from checkout import CASES
 from click.testing import CliRunner, Result
 
-from femb import Results
+from femb import Results, load_case
 from femb.cli import cli
 
 FOLDER = "FEMB_TEST_RUNS"  # the variable of the environment that conftest sets
@@ -43,6 +43,12 @@ def carried_out(verb: str, case: str, overrides: tuple[str, ...], out: Path) -> 
     finally:
         os.chdir(before)
     return result.exit_code, result.output
+
+
+def start_of(case: Path) -> tuple[str, ...]:
+    """What makes a run of a case a hundredth of it."""
+    horizon = 0.01 * load_case(case).run.duration
+    return f"run.duration={horizon}", f"run.output_interval={horizon / 10}"
 
 
 @cache

@@ -241,7 +241,7 @@ def _places(results: NamedArrays, name: str) -> Iterator[tuple[Group, str]]:
     Names of items may contain dots.
     """
     for kind in (*results.present, "audit"):
-        groups = {"audit": results.audit} if kind == "audit" else dict(getattr(results, kind))
+        groups = {"audit": results.audit} if kind == "audit" else getattr(results, kind)
         for start in ("", f"{kind}."):
             matching = [item for item in groups if name.startswith(f"{start}{item}.")]
             if matching and not (kind == "audit" and start):

@@ -9,6 +9,7 @@ from checkout import ROOT
 from long_runs import slow
 from scipy.integrate import simpson, solve_ivp
 from shared_runs import results_of as run
+from shared_runs import start_of
 
 from femb import Results, load_case
 from femb.numerics import rotations
@@ -67,10 +68,9 @@ class TestEveryCase:
         assert f"femb run cases/{path.name}" in (pages / listed[1]).read_text()
 
     def test_loads_and_starts(self, path):
-        horizon = 0.01 * load_case(path).run.duration
-        results = run(path.stem, f"run.duration={horizon}", f"run.output_interval={horizon / 10}")
+        results = run(path.stem, *start_of(path))
         assert results.status == "complete"
-        assert results.time[-1] == pytest.approx(horizon, rel=1e-12)
+        assert results.time[-1] == pytest.approx(0.01 * load_case(path).run.duration, rel=1e-12)
         for name, array in results.arrays.items():
             assert np.all(np.isfinite(array)), name
 

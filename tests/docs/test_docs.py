@@ -5,6 +5,7 @@ import re
 import runpy
 import shlex
 import shutil
+import subprocess
 import sys
 import textwrap
 from pathlib import Path
@@ -19,7 +20,7 @@ from click.testing import CliRunner
 from matplotlib.figure import Figure
 from oracles import page_numbers
 
-from femb import Results, load_case, simulate
+from femb import Results, simulate
 from femb.cli import cli
 from femb.pictures.figures import request, rows
 from femb.results.groups import groups
@@ -27,12 +28,15 @@ from femb.results.groups import groups
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 # The page that adds files to femb: the code of its sections runs in copies of it.
 ADDING = ROOT / "docs" / "howto" / "extend.md"
+NOTEBOOKS = sorted((ROOT / "docs" / "tutorials").glob("*.ipynb"))
+# Pages of which all blocks run otherwise: in these copies, and as cells of notebooks, whose output is compared.
+ELSEWHERE = (ADDING, *(path.with_suffix(".md") for path in NOTEBOOKS))
 # Long runs, of cases that other tests follow too, over a shorter time or with fewer outputs.
 LONG = (
-    "attitude_loop.md", "compare_formulations.md", "deployment.md", "design_sweep.md", "export.md",
-    "finite_elements_to_slew.md", "first_hour.md", "flexible_rotor.md", "hamiltonian.md", "index.md", "lees_frame.md",
+    "compare_formulations.md", "deployment.md", "design_sweep.md", "export.md",
+    "finite_elements_to_slew.md", "flexible_rotor.md", "hamiltonian.md", "index.md", "lees_frame.md",
     "lightest_boom.md", "linearise.md", "loads.md", "modal.md", "modes.md", "python.md", "report.md", "robust.md",
-    "rod_on_springs.md", "run_a_case.md", "satellite_with_two_arrays.md", "statics.md", "solar_array_of_shells.md",
+    "rod_on_springs.md", "run_a_case.md", "satellite_with_two_arrays.md", "statics.md",
     "sweep.md", "tape_spring.md", "trees.md", "what_it_takes.md", "worst_case.md",
 )  # fmt: skip
 FEW_CASES = ("cantilever_tip_load.md",)
@@ -89,12 +93,6 @@ def workplace(tmp_path, monkeypatch):
     return tmp_path
 
 
-def start_of(case: Path) -> list[str]:
-    """What makes a run of a case a hundredth of it."""
-    horizon = 0.01 * load_case(case).run.duration
-    return [f"run.duration={horizon}", f"run.output_interval={horizon / 10}"]
-
-
 def read_analysis(line: str) -> tuple[str, str, tuple[str, ...], Path]:
     """Command, case, overrides and folder of the results of a line ``femb run ...`` or ``femb inverse ...``."""
     _, verb, case, *words = shlex.split(line)
@@ -113,6 +111,12 @@ def continues(line: str) -> bool:
     return bool({"--resume", "--extend"} & set(shlex.split(line)))
 
 
+def words_of(line: str) -> list[str]:
+    """Those behind ``femb``; each process of a study takes longer to start than all runs of a page."""
+    words = shlex.split(line)[1:]
+    return [*words, "--workers", "0"] if words[0] == "sweep" else words
+
+
 def invoke(line: str, wanted: int = 0, short: bool = False) -> str:
     """Output of a command of a page; that of an analysis, and its results, may come from another page's.
 
@@ -122,15 +126,14 @@ def invoke(line: str, wanted: int = 0, short: bool = False) -> str:
     if words[0] in ("run", "inverse") and (ROOT / words[1]).exists() and not continues(line):
         verb, case, overrides, out = read_analysis(line)
         if short:
-            overrides += tuple(start_of(ROOT / case))
+            overrides += shared_runs.start_of(ROOT / case)
         code, output, file = shared_runs.command(verb, case, overrides)
         out.mkdir(parents=True, exist_ok=True)
         (out / "results.h5").unlink(missing_ok=True)
         shutil.copyfile(file, out / "results.h5")
         output = output.replace("OUT", str(out))
     else:
-        # each process of a study takes longer to start than all runs of a page
-        result = CliRunner().invoke(cli, [*words, "--workers", "0"] if words[0] == "sweep" else words)
+        result = CliRunner().invoke(cli, words_of(line))
         code, output = result.exit_code, result.output
     assert code == wanted, f"{line}\n{output}"
     return output
@@ -156,7 +159,7 @@ def without_extras(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     [
         pytest.param(page, id=named(page), marks=[pytest.mark.slow] if page.name in (*LONG, *LONG_SCRIPTS) else [])
         for page in PAGES
-        if blocks(page, "python") and page != ADDING
+        if blocks(page, "python") and page not in ELSEWHERE
     ],
 )
 def test_python_blocks_run(page, workplace, monkeypatch):
@@ -222,7 +225,7 @@ def is_long(page: Path) -> bool:
     [
         pytest.param(page, id=named(page), marks=[pytest.mark.slow] if is_long(page) else [])
         for page in PAGES
-        if page != ADDING and steps(page)
+        if page not in ELSEWHERE and steps(page)
     ],
 )
 def test_commands_do_what_the_page_says(page, workplace, monkeypatch):
@@ -475,9 +478,6 @@ def test_the_page_of_results_has_the_quantities_of_every_table():
     }
 
 
-NOTEBOOKS = sorted((ROOT / "docs" / "tutorials").glob("*.ipynb"))
-
-
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_notebooks_have_the_text_of_their_pages_and_the_output_that_these_print(path):
     page, made = path.with_suffix(".md"), json.loads(path.read_text())
@@ -495,9 +495,21 @@ def test_notebooks_have_the_text_of_their_pages_and_the_output_that_these_print(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_notebooks_print_what_they_say(path, workplace):
-    """Executed again: numbers as on pages; times are not compared."""
+def test_notebooks_print_what_they_say(path, workplace, monkeypatch):
+    """Executed again, commands in this process: numbers as on pages; times are not compared."""
     script = runpy.run_path(str(ROOT / "docs" / "write_notebooks.py"))
+    without_extras(path.with_suffix(".md"), monkeypatch)
+    monkeypatch.setenv("COLUMNS", "120")
+
+    def run(line, shell=False, **options):
+        if not shell:
+            return others(line, **options)
+        code, stdout, stderr = shared_runs.invoked(*words_of(line.replace(f'"{sys.executable}" -m ', "")))
+        assert code == 0, stderr
+        return subprocess.CompletedProcess(line, code, stdout)
+
+    others = subprocess.run
+    monkeypatch.setattr(subprocess, "run", run)
     again = script["notebook"](path.with_suffix(".md").read_text())
     for cell, other in zip(json.loads(path.read_text())["cells"], again["cells"], strict=True):
         for printed, given in zip(cell.get("outputs", []), other.get("outputs", []), strict=True):

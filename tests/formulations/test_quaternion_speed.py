@@ -117,7 +117,7 @@ def test_runge_kutta_of_fixed_steps_is_the_same_in_both_forms(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "duration"), [("satellite_free", 2.0), ("satellite_forced", 3.0)])
+@pytest.mark.parametrize(("name", "duration"), [("satellite_free", 1.0), ("satellite_forced", 1.5)])
 def test_the_thesis_combination_for_seconds(name, duration):
     """Runge-Kutta steps of order 4 of the augmented form, whose multipliers keep the quaternions' lengths, against the
     velocity form by radau: apart by the vibrations of the booms, which radau damps, and which begin with a strain of

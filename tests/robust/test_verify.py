@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -58,12 +59,17 @@ def rigid(inertia=300.0):
     return model
 
 
+@cache
+def worst_of(at):
+    """The worst cases of the rigid satellite with an error of 40 % at one place."""
+    words = {"channels": ["loads.torquer.torque.0"], "prove": False, "points": 1}
+    return femb.worst(rigid, {"inertia": {"range": "15 %"}}, unmodelled={"error": {"at": at, "error": 0.4}}, **words)
+
+
 @pytest.mark.parametrize("at", ["loads.torquer.torque.0", "bodies.hub.angular_velocity.x"])
 def test_unmodelled_dynamics_run_in_time_have_the_poles_of_their_polynomial(at):
     """J s^2 (s + a) + (30 + 200 s)(s + a) + 0.4 sign (s - a) of what is wrong, with the phase of the worst case."""
-    by, channel = {"inertia": {"range": "15 %"}}, "loads.torquer.torque.0"
-    wrong = {"error": {"at": at, "error": 0.4}}
-    found = femb.worst(rigid, by, channels=[channel], prove=False, points=1, unmodelled=wrong)
+    channel, found = "loads.torquer.torque.0", worst_of(at)
     cases = {tuple(each.phases.values()): each for each in found.cases if each.phases}
     decays = verify(found, rigid).decays
     assert any(each.phases for each in decays)
@@ -90,10 +96,7 @@ def test_laws_with_a_reference_are_not_run_with_unmodelled_dynamics():
         model.add(replace(law, reference=reference))
         return model
 
-    wrong = {"error": {"at": "loads.torquer.torque.0", "error": 0.4}}
-    words = {"channels": ["loads.torquer.torque.0"], "prove": False, "points": 1}
-    found = femb.worst(slewed, {"inertia": {"range": "15 %"}}, unmodelled=wrong, **words)
-    refuses("controllers.attitude follows a reference", verify, found, slewed)
+    refuses("controllers.attitude follows a reference", verify, worst_of("loads.torquer.torque.0"), slewed)
 
 
 PAGE = (ROOT / "docs" / "howto" / "robust.md").read_text(encoding="utf-8")

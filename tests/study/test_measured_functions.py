@@ -40,6 +40,7 @@ range = [0.01, 5]
 entry = "bodies.block.mass"
 range = [1, 4]
 """
+BY_RADAU = BLOCK.replace('"bdf"\nrtol = 1e-7', '"radau"\nrtol = 1e-5')
 TRUE = np.array([200.0, 0.8, 2.0])
 ENDS = "bodies.block.force.x", "bodies.block.position.x"
 AT_REST = {"start": "equilibrium"}
@@ -53,7 +54,7 @@ def written(folder, name, text):
 
 @pytest.fixture
 def block(tmp_path):
-    return written(tmp_path, "block.toml", BLOCK.replace('"bdf"', '"radau"'))
+    return written(tmp_path, "block.toml", BY_RADAU)
 
 
 def transfer(p, f):
@@ -186,7 +187,7 @@ def test_a_history_is_fitted_from_afar(block, tmp_path):
     stopped = least_squares(lambda p: decay([p[0], 0.5], T) - x, [130.0], x_scale=[100.0], bounds=([100.0], [400.0]))
     assert stopped.x[0] < 120.0
     run = written(tmp_path, "run.csv", of_history(T, x))
-    found = identify(block, run, "k", overrides=["springs.coil.stiffness=130"])
+    found = identify(block, run, "k", overrides=["springs.coil.stiffness=130", "run.rtol=1e-7"])
     np.testing.assert_allclose(found.values, [200.0], rtol=1e-5)
 
 
@@ -224,9 +225,7 @@ def pushed(t, late=0.0, noise=0.0):
     return x + noise * np.random.default_rng(1).standard_normal(len(t))
 
 
-PUSHED = (
-    BLOCK.replace("start = 0.1\n", "").replace('"bdf"', '"radau"').replace("stiffness = 180.0", "stiffness = 350.0")
-)
+PUSHED = BY_RADAU.replace("start = 0.1\n", "").replace("stiffness = 180.0", "stiffness = 350.0")
 PUSHED += '[loads.push]\nkind = "motor"\njoint = "slide"\nforce = 2.0\n'
 
 
@@ -258,11 +257,11 @@ def test_ends_of_ranges_have_models(block, tmp_path):
 
 
 def test_a_factor_of_the_data_is_found_with_the_parameters(block, tmp_path):
-    """Of a release whose strokes are twice as large: no stiffness or damper makes the first stroke other than 0.1."""
+    """Of a release whose strokes are twice as large: no stiffness makes the first stroke other than 0.1."""
     t = T[:31]
     data = written(tmp_path, "twice.csv", of_history(t, 2.0 * decay(TRUE, t)))
     with pytest.warns(FembWarning, match=r"stroke: a factor of (2|1\.999\d*|2\.000\d*) of the data explains 100 %"):
-        identify(block, data, ["k", "c"])
+        identify(block, data, ["k"], overrides=["springs.coil.damping=0.8"])
 
 
 def test_a_bound_is_no_error_of_the_data(block, tmp_path):
