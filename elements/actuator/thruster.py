@@ -110,7 +110,7 @@ class Thruster(AtPoint):
     force: Annotated[float, Unit("N"), POSITIVE]
     """full thrust"""
     direction: UnitVector
-    """of the force, opposite to the plume, in axes of the body or section, of any length"""
+    """of the force, opposite to the plume, in axes of the body or section"""
     body: str | None = None
     beam: str | None = None
     at: Annotated[Vector, Unit("m")] = (0.0, 0.0, 0.0)

@@ -74,7 +74,7 @@ class MagneticTorquer(AtPoint):
 
     name: str
     axis: UnitVector
-    """of the dipole, in axes of the body or section, of any length"""
+    """of the dipole, in axes of the body or section"""
     body: str | None = None
     beam: str | None = None
     node: int = -1

@@ -267,7 +267,7 @@ class Section(Item):
     mass_matrix: Annotated[Matrix6 | None, OWN_UNITS] = None
     """symmetric 6 x 6, momentum and angular momentum per length by velocity and spin, order of VABS"""
     file: str | None = None
-    """of VABS (.K) or BECAS with both matrices, or a table (.csv) of one row; in a case file relative to its folder"""
+    """of VABS (.K) or BECAS with both matrices, or a table (.csv) of one row"""
     material: str | Material | None = None
     """one of femb.MATERIALS by its name, or a Material; it gives moduli, density and expansion unless given"""
     plies: list[Ply] | None = None

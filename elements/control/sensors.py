@@ -510,7 +510,7 @@ class SunSensor(PlacedSensor):
 
     name: str
     sun: UnitVector
-    """direction to the sun, inertial axes, of any length"""
+    """direction to the sun, inertial axes"""
     noise: Annotated[Sizes, Unit(""), NOT_NEGATIVE] = 0.0
     bias: Annotated[Sizes, Unit("")] = 0.0
 

@@ -55,7 +55,7 @@ class Atmosphere(Item):
     densities: Annotated[Numbers | None, Unit("kg/m3")] = None
     """at the altitudes"""
     file: str | None = None
-    """in place of both a table (.csv), in a case file relative to its folder, with the columns altitude (m) and density
+    """in place of both a table (.csv), with the columns altitude (m) and density
     (kg/m3)"""
     radius: Annotated[float, Unit("m"), POSITIVE] = EARTH_RADIUS
     """of the central body, above which altitudes are"""

@@ -114,7 +114,7 @@ class CurvePoints:
     forces: Numbers
     """one a point, positive where they resist an increase"""
     file: str | None
-    """in place of both a table (.csv), in a case file relative to its folder; its first column has the coordinates"""
+    """in place of both a table (.csv); its first column has the coordinates"""
     column: str | int
     """name or number (from 1) of the column of forces in the file"""
 

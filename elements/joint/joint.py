@@ -532,7 +532,7 @@ class Components(Joint):
     needs_axis: ClassVar[bool] = False
 
     directions: Annotated[Rows, Unit("")] = None
-    """one to three, linearly independent, of any length: (3,) or a list of them"""
+    """one to three, linearly independent: (3,) or a list of them"""
     values: Annotated[Coordinates, Unit("m")] = None
     """the components along the unit vectors, by default those at the start"""
     frame: Annotated[str, OneOf(("inertial", "first"))] = "inertial"

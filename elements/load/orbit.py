@@ -87,7 +87,7 @@ class Orbit(Item):
     positions: Annotated[Points | None, Unit("m")] = None
     """at the times"""
     file: str | None = None
-    """in place of both a table (.csv), in a case file relative to its folder, with the columns time (s), x, y, z (m)"""
+    """in place of both a table (.csv), with the columns time (s), x, y, z (m)"""
 
     def check(self, check: Checks) -> None:
         if check.bad:
@@ -317,9 +317,9 @@ class GravityGradient(Item):
     mu: Annotated[float, Unit("m3/s2"), POSITIVE] = EARTH
     """from which n follows by altitude or radius"""
     radial: UnitVector = (1.0, 0.0, 0.0)
-    """o at t = 0, inertial axes, of any length"""
+    """o at t = 0, inertial axes"""
     normal: UnitVector = (0.0, 0.0, 1.0)
-    """of the orbit, perpendicular to radial, inertial axes, of any length"""
+    """of the orbit, perpendicular to radial, inertial axes"""
     origin: Annotated[Vector | None, Unit("m")] = None
     """the inertial point on the orbit; by default the mass centre as it moves, or at the start if the model has fixed
     parts"""

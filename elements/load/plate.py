@@ -43,7 +43,7 @@ class Plate(AtPoint):
     area: float | None
     """of a flat plate, whose place is its centre, where the force acts"""
     normal: Floats | None
-    """outwards, in axes of the body or section, of any length"""
+    """outwards, in axes of the body or section"""
     two_sided: bool
     """whether the other side counts too"""
     profile: Profile
@@ -110,7 +110,7 @@ class SolarPressure(Plate):
     area: Annotated[float | None, Unit("m2"), POSITIVE] = None
     normal: UnitVector | None = None
     sun: UnitVector | None = None
-    """direction to the sun, inertial axes, of any length"""
+    """direction to the sun, inertial axes"""
     body: str | None = None
     beam: str | None = None
     at: Annotated[Vector, Unit("m")] = (0.0, 0.0, 0.0)

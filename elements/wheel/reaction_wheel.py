@@ -158,7 +158,7 @@ class ReactionWheel(Hosted, Item):
     at: Annotated[Vector, Unit("m")] = (0.0, 0.0, 0.0)
     node: int = -1
     axis: UnitVector = field(kw_only=True)
-    """of rotation, body or section axes, of any length"""
+    """of rotation, body or section axes"""
     spin_inertia: Annotated[float, Unit("kg m2"), POSITIVE] = field(kw_only=True)
     """about the axis"""
     speed: Annotated[float, Unit("rad/s")] = 0.0

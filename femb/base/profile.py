@@ -349,7 +349,7 @@ class Tabulated:
     values: Numbers
     """one at each of the times"""
     file: str | None
-    """in place of both a table (.csv), in a case file relative to its folder; its first column is the time"""
+    """in place of both a table (.csv); its first column is the time"""
     column: str | int
     """name or number (from 1) of the column of values in the file"""
 
