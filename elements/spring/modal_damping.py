@@ -62,7 +62,7 @@ class ModalDamping(Item):
     """the body, or "ground". What hangs on it is an appendage, whose modes are those of femb modes --held of the
     unloaded structure"""
     ratio: Annotated[Coordinates, Unit("")] = RATIO
-    """or one by mode, with the body held"""
+    """or one for each of the modes, with the body held"""
     modes: int | None = None
     """how many modes of each appendage are damped, from the lowest; by default as many as there are ratios, of one
     ratio 10"""

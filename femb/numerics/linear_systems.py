@@ -1,5 +1,7 @@
 """Linear systems x' = A x + B u: exact motion between samples, with u constant, and frequencies of resonances."""
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 
 from femb.base.types import Complexes, Floats, Ints
@@ -139,7 +141,29 @@ RIGID = 1e-7
 # Responses below this part of the largest of their kind, in which a rotation counts as a translation by 1 m, are zero
 # by symmetry; units of the same kind.
 NOTHING = 1e-9
+NO_UNITS: Mapping[str, str] = {}
 ROTATIONS = {"rad": "m", "rad/s": "m/s", "rad/s2": "m/s2", "N m": "N"}
+
+
+def largest_alike(
+    size: Floats, outputs: Sequence[str], inputs: Sequence[str], units: Mapping[str, str] = NO_UNITS
+) -> Floats:
+    """(p, m): of the sizes of responses (p, m) the largest of their kind, by the units of outputs and inputs."""
+    given, got = ([ROTATIONS.get(unit, unit) for unit in (units.get(name, "") for name in each)]
+                  for each in (inputs, outputs))  # fmt: skip
+    kinds = np.array([[f"{output} by {one}" for one in given] for output in got])
+    largest = np.zeros(size.shape)
+    for kind in np.unique(kinds):
+        largest[kinds == kind] = np.max(size[kinds == kind])
+    return largest
+
+
+def beside_alike(
+    size: Floats, outputs: Sequence[str], inputs: Sequence[str], units: Mapping[str, str] = NO_UNITS
+) -> Floats:
+    """(p, m): the sizes of responses (p, m) as parts of the largest of their kind; zero where all are."""
+    largest = largest_alike(size, outputs, inputs, units)
+    return np.divide(size, largest, out=np.zeros(size.shape), where=largest > 0.0)
 
 
 def singular_values(matrices: Complexes) -> Floats:

@@ -170,4 +170,7 @@ def _write_images(figure: Any, path: Path, images: Iterable[Any], fps: int) -> N
         sample.putpalette(palette.ravel().tolist())
         frames, words = [each.quantize(palette=sample, dither=Image.Dither.NONE) for each in frames], {"optimize": True}
     first, *others = frames
-    first.save(path, save_all=True, append_images=others, duration=round(1000 / fps), loop=0, **words)
+    # whole units of the format, which add up to the time of the film
+    unit = 10 if path.suffix == ".gif" else 1
+    ends = unit * np.round(np.arange(len(frames) + 1) * 1000.0 / (unit * fps))
+    first.save(path, save_all=True, append_images=others, duration=np.diff(ends).astype(int).tolist(), loop=0, **words)

@@ -10,7 +10,15 @@ import numpy as np
 
 from femb.base.errors import ResultError
 from femb.base.types import Complexes, Floats
-from femb.numerics.linear_systems import NOTHING, ROTATIONS, continuous, resolving, singular_values, transfers
+from femb.numerics.linear_systems import (
+    NO_UNITS,
+    NOTHING,
+    beside_alike,
+    continuous,
+    resolving,
+    singular_values,
+    transfers,
+)
 from femb.pictures.drawing import FREQUENCY, INK, PALETTE, coloured, listed, styled, titled
 from femb.results.sweep import DAMPING, OF_MODES, Sweep
 
@@ -26,7 +34,6 @@ TWO = ("bode", "campbell and damping")  # figures of two axes, one below the oth
 LINEAR = ("A", "B", "C", "D", "outputs", "inputs")
 # Curves that one figure can show with readable names.
 MOST = 12
-NO_UNITS: Mapping[str, str] = {}
 RPM = 30.0 / np.pi  # rpm of a rad/s
 # Multiples of the rate of rotation in a Campbell diagram; the height of a name beside a curve by that of the axes.
 MOST_REVOLUTIONS, NAME_HEIGHT = 8, 0.037
@@ -116,20 +123,6 @@ def draw_linear(results: "Results", what: str) -> "Figure":
     }
     title = "".join(map(str, arrays.get("title", ())))
     return draw_response(what, frequencies, values, names["outputs"], names["inputs"], units, title)
-
-
-def beside_alike(
-    size: Floats, outputs: Sequence[str], inputs: Sequence[str], units: Mapping[str, str] = NO_UNITS
-) -> Floats:
-    """(p, m): the sizes of responses (p, m) as parts of the largest of their kind, where rotations count as
-    translations by 1 m; zero where all are."""
-    given, got = ([ROTATIONS.get(unit, unit) for unit in (units.get(name, "") for name in each)]
-                  for each in (inputs, outputs))  # fmt: skip
-    kinds = np.array([[f"{output} by {one}" for one in given] for output in got])
-    largest = np.zeros(size.shape)
-    for kind in np.unique(kinds):
-        largest[kinds == kind] = np.max(size[kinds == kind])
-    return np.divide(size, largest, out=np.zeros(size.shape), where=largest > 0.0)
 
 
 def ratio_of_units(output: str, given: str) -> str:

@@ -8,8 +8,8 @@ import numpy as np
 
 from femb.base.types import Complexes, Floats
 from femb.numerics import rotations
-from femb.numerics.linear_systems import NOTHING, RIGID
-from femb.pictures.frequency import beside_alike, ratio_of_units
+from femb.numerics.linear_systems import NOTHING, RIGID, beside_alike
+from femb.pictures.frequency import ratio_of_units
 from femb.reporting.packing import FINE, Packing
 from femb.results.results import Results
 

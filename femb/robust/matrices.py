@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from femb.base.errors import ModelError
 from femb.base.types import Complexes, Floats, Ints
 from femb.linear.modal_form import KnownForm, SecondOrderModel, SteadyForm
 from femb.linear.state_space import InModes, StateSpace
+from femb.numerics.linear_systems import NOTHING, largest_alike
 
 # Of a row of free motions, what is another coordinate.
 APART = 1e-3
@@ -50,6 +52,21 @@ def stacked(model: SecondOrderModel) -> Floats:
         np.hstack([model.mass, model.damping, model.stiffness, -model.forces]),
         np.hstack([model.acceleration, model.rate, model.position, model.direct]),
     ])  # fmt: skip
+
+
+def difference_of(own: Complexes, wanted: Complexes, words: Mapping[str, Any]) -> float:
+    """The largest difference of two transfer matrices (p, m), by the largest of its row; of a row that is zero to
+    rounding by the largest response of its kind. Raises ModelError: there is none."""
+    size = np.abs(wanted)
+    if not np.any(size):
+        given, got = (
+            ", ".join(names[:4]) + ", ..." * (len(names) > 4) for names in (words["inputs"], words["outputs"])
+        )
+        raise ModelError(f"uncertain: no input moves an output: {given}; {got}: name inputs and outputs")
+    alike = largest_alike(size, words["outputs"], words["inputs"], words["units"])
+    rows = np.max(size, axis=1, keepdims=True)
+    scale = np.where(np.any(size > NOTHING * alike, axis=1, keepdims=True), rows, np.where(alike, alike, np.max(size)))
+    return float(np.max(np.abs(own - wanted) / scale))
 
 
 def with_names(

@@ -44,6 +44,7 @@ from femb.results.array_file import write_arrays
 from femb.robust.matrices import (
     by_rates,
     closed_by,
+    difference_of,
     independent,
     model_of,
     stacked,
@@ -570,7 +571,7 @@ def _compared(found: Uncertain, samples: _Samples, points: int) -> Uncertain:
         omega = float(np.exp(rng.uniform(np.log(low), np.log(high))))
         wanted = transfer_of(model, 1j * omega, words["kinematics"])
         own = closed_by(found.response(omega), np.repeat(d, found.sizes))
-        error = float(np.max(np.abs(own - wanted) / np.max(np.abs(wanted), axis=1, keepdims=True)))
+        error = difference_of(own, wanted, words)
         if error > worst:
             worst, where = error, in_words(found.ranges, d)
     if found.shapes and worst > REDUCED:

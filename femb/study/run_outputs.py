@@ -270,9 +270,9 @@ class SettlingTime(Statistic):
     """half of the width of the band as a part of the largest distance from the target, by default 0.02"""
     tolerance: Annotated[float | None, POSITIVE] = None
     """in place of the band, half of its width in the unit of the quantity"""
-    hold: Annotated[float, Unit("s"), NOT_NEGATIVE] = 0.0
-    """time at the end of the run for which it must have stayed there: of a vibration longer than half a period, since a
-    run may end while it passes through the band"""
+    hold: Annotated[float | None, Unit("s"), NOT_NEGATIVE] = None
+    """time at the end of the run for which it must have stayed there, by default the longest between the last three
+    times that it left the band: a vibration passes through it twice a period"""
 
     def check(self, check: Checks) -> None:
         super().check(check)
@@ -290,7 +290,9 @@ class SettlingTime(Statistic):
             return float("nan")
         share = (distance[last] - width) / (distance[last] - distance[last + 1])
         settled = float(time[last] + share * (time[last + 1] - time[last]))
-        return settled if time[-1] - settled >= self.hold else float("nan")
+        left = time[outside[np.diff(outside, prepend=-2) > 1]]
+        hold = np.max(np.diff(left[-3:]), initial=0.0) if self.hold is None else self.hold
+        return settled if time[-1] - settled >= hold else float("nan")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -310,6 +310,8 @@ def test_places_that_cannot_be_written_are_named(tmp_path):
 def test_files_that_cannot_be_read_say_why(tmp_path):
     refuses("no such", Results.read, tmp_path / "none.h5", error=ResultError)
     refuses(r"results\.h5: there is no such result file", Results.read, tmp_path, error=ResultError)
+    (tmp_path / "sweep.part").touch()
+    refuses("sweep.part beside it is of an interrupted study: the same", Results.read, tmp_path, error=ResultError)
     text = tmp_path / "text.h5"
     text.write_text("time,position\n")
     refuses(r"text\.h5: cannot be read", Results.read, text, error=ResultError)

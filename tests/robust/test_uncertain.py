@@ -40,6 +40,30 @@ def test_the_form_is_that_of_models_at_all_values(form):
             assert found == pytest.approx(wanted.transfer(1j * omega), rel=1e-10, abs=1e-10 * np.abs(found).max())
 
 
+def test_outputs_that_nothing_moves_do_not_hide_the_difference_of_the_others():
+    """A panel on a hub that turns about x alone: y and z of its turn are zero, or rounding beside x."""
+    words = {"inputs": ["bodies.hub.torque.x"], "modes": 1, "points": 2}
+    form = femb.uncertain(panel_on_a_table, {"modulus": {"range": "40 %"}}, outputs=["bodies.hub.turn.x"], **words)
+    whole = femb.uncertain(panel_on_a_table, {"modulus": {"range": "40 %"}}, outputs=["bodies.hub.turn"], **words)
+    assert whole.difference == pytest.approx(form.difference, rel=1e-6)
+    assert 1e-12 < form.difference < 1e-3
+    by = {"modulus": {"range": "40 %"}}
+    refuses("no input moves an output: bodies.hub.torque.x; bodies.hub.turn.y", femb.uncertain, panel_on_a_table, by,
+            outputs=["bodies.hub.turn.y"], **words)  # fmt: skip
+
+
+def panel_on_a_table(modulus=7e10):
+    model = femb.Model("panel on a table")
+    model.add(femb.RigidBody("hub", 300.0, (120.0, 150.0, 110.0)))
+    ends = femb.JointEnd("ground", axis=(1, 0, 0)), femb.JointEnd("hub", axis=(1, 0, 0))
+    model.add(femb.Revolute("table", *ends))
+    words = {"shear_modulus": 2.7e10, "density": 2700.0}
+    section = femb.Section("s", shape={"rectangle": [0.1, 0.01]}, youngs_modulus=modulus, **words)
+    root = femb.Attachment("hub", direction=(0, 1, 0), y_axis=(1, 0, 0))
+    model.add(femb.Beam("boom", section, length=4.0, elements=3, start=root))
+    return model
+
+
 @pytest.mark.slow
 def test_the_worst_corner_has_the_known_poles_and_margins(form):
     loop = form.loop({"left": 1980.0, "right": 1980.0, "inertia": 270.0, "angle": 0.0})

@@ -92,7 +92,9 @@ def opened(path: Path) -> OpenFile:
     for attempt in (path, part_of(path), path):
         with suppress(FileNotFoundError, NotADirectoryError), _naming(path):
             return OpenFile(attempt)
-    raise ResultError(f"{path}: there is no such result file")
+    study = next((f"; {part.name} beside it is of an interrupted study: the same femb sweep continues it"
+                  for part in path.parent.glob("*.part")), "")  # fmt: skip
+    raise ResultError(f"{path}: there is no such result file{study}")
 
 
 @contextmanager
