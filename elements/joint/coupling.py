@@ -63,6 +63,13 @@ class _OfTwo(Relation):
     second: JointCoordinate
     # whether they must be angles, or strokes; None for either
     kinds: ClassVar[tuple[bool | None, bool | None]] = (None, None)
+    # the field that must not be zero
+    not_zero: ClassVar[str | None] = None
+
+    def check(self, check: Checks) -> None:
+        super().check(check)
+        if self.not_zero is not None:
+            check.require(self.not_zero, getattr(self, self.not_zero) != 0.0, "must not be zero")
 
     def ratio_of_two(self) -> float:
         """The rate of the second over that of the first."""
@@ -112,6 +119,7 @@ class Gear(_OfTwo):
     """
 
     kind: ClassVar[str] = "gear"
+    not_zero: ClassVar[str | None] = "ratio"
 
     name: str
     first: JointCoordinate
@@ -127,7 +135,6 @@ class Gear(_OfTwo):
     def check(self, check: Checks) -> None:
         super().check(check)
         check.exactly_one("ratio", "teeth")
-        check.require("ratio", self.ratio != 0.0, "must not be zero")
         if self.teeth is not None and "teeth" not in check.bad:
             check.require("teeth", bool(np.all(self.teeth)), "must not be zero")
 
@@ -146,6 +153,7 @@ class Rack(_OfTwo):
     """
 
     kind: ClassVar[str] = "rack"
+    not_zero: ClassVar[str | None] = "radius"
     alike: ClassVar[bool] = False
     kinds: ClassVar[tuple[bool | None, bool | None]] = (ANGULAR, STRAIGHT)
 
@@ -156,10 +164,6 @@ class Rack(_OfTwo):
     """the stroke"""
     radius: Annotated[float, Unit("m")]
     """of the pinion; negative where the stroke falls as the angle grows"""
-
-    def check(self, check: Checks) -> None:
-        super().check(check)
-        check.require("radius", self.radius != 0.0, "must not be zero")
 
     def ratio_of_two(self) -> float:
         return self.radius
@@ -173,6 +177,7 @@ class Screw(_Thread):
     """
 
     kind: ClassVar[str] = "screw"
+    not_zero: ClassVar[str | None] = "pitch"
     alike: ClassVar[bool] = False
     kinds: ClassVar[tuple[bool | None, bool | None]] = (ANGULAR, STRAIGHT)
 
@@ -183,10 +188,6 @@ class Screw(_Thread):
     """the stroke"""
     pitch: Annotated[float, Unit("m")]
     """of a turn; negative of a left-hand thread"""
-
-    def check(self, check: Checks) -> None:
-        super().check(check)
-        check.require("pitch", self.pitch != 0.0, "must not be zero")
 
     def ratio_of_two(self) -> float:
         return self.pitch / (2.0 * math.pi)
@@ -200,6 +201,7 @@ class Worm(_Thread):
     """
 
     kind: ClassVar[str] = "worm"
+    not_zero: ClassVar[str | None] = "starts"
     kinds: ClassVar[tuple[bool | None, bool | None]] = (ANGULAR, ANGULAR)
 
     name: str
@@ -211,10 +213,6 @@ class Worm(_Thread):
     """of the wheel"""
     starts: Annotated[float, Unit("")] = 1.0
     """threads of the worm; negative of a left-hand thread"""
-
-    def check(self, check: Checks) -> None:
-        super().check(check)
-        check.require("starts", self.starts != 0.0, "must not be zero")
 
     def ratio_of_two(self) -> float:
         return self.starts / self.teeth

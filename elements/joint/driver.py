@@ -270,9 +270,6 @@ class DistanceDriver(_BetweenPoints):
         scale = float(entry.inputs[0].function(0.0)[0])
         return [make_row(layout, entry.rows[0], ("distance",), entry.first, entry.second, scale, follows=0)]
 
-    def angular(self, layout: Layout) -> tuple[bool, ...]:
-        return (self.unit(layout) == "rad",)
-
     def force_by_pose(self, point: LinearPoint, force: Floats) -> Floats:
         """The change by the distance, with which the force grows at constant multipliers."""
         layout = point.system.layout

@@ -117,16 +117,20 @@ def block_row(o, size, left, row, right, K):
 
 
 @inlined
+def times_cross(R, x, y, z, out):
+    """out (3, 3) = R c~ of c = (x, y, z)."""
+    for k in range(3):
+        a, b, c = R[k, 0], R[k, 1], R[k, 2]
+        out[k, 0], out[k, 1], out[k, 2] = b * z - c * y, c * x - a * z, a * y - b * x
+
+
+@inlined
 def skews(n, levers, R, L):
     """L (2 n, 3, 3) = R c~ of the offsets c and then of the directors."""
     for i in range(n):
         for part in range(2):
             o = DIRECTOR * part
-            x, y, z = levers[i, o], levers[i, o + 1], levers[i, o + 2]
-            out = L[n * part + i]
-            for k in range(3):
-                a, b, c = R[i, k, 0], R[i, k, 1], R[i, k, 2]
-                out[k, 0], out[k, 1], out[k, 2] = b * z - c * y, c * x - a * z, a * y - b * x
+            times_cross(R[i], levers[i, o], levers[i, o + 1], levers[i, o + 2], L[n * part + i])
 
 
 @inlined
@@ -194,10 +198,7 @@ def add_drilling(n, s, corner, R, L, work, K):
         factor = s[i] * corner[i, SIZE]
         for part in range(2):
             o = LAST if part == 0 else NEXT
-            x, y, z = corner[i, o], corner[i, o + 1], corner[i, o + 2]
-            for k in range(3):
-                a, b, c = factor * R[i, k, 0], factor * R[i, k, 1], factor * R[i, k, 2]
-                work[part, k, 0], work[part, k, 1], work[part, k, 2] = b * z - c * y, c * x - a * z, a * y - b * x
+            times_cross(R[i], factor * corner[i, o], factor * corner[i, o + 1], factor * corner[i, o + 2], work[part])
         for part in range(3):
             a = (i + part) % n if part < 2 else (i + n - 1) % n
             for k in range(3):
@@ -266,11 +267,8 @@ def add_inertia_tangent(rates, element, R, y, arms, weights, work, matrices):
     mass_weights(n, mass, xx, xd, dd)
     for i in range(n):
         for part in range(2):
-            x, y, z = u[n * part + i, 0], u[n * part + i, 1], u[n * part + i, 2]
-            out = right[n * part + i]
-            for k in range(3):
-                a, b, c = R[i, k, 0], R[i, k, 1], R[i, k, 2]
-                out[k, 0], out[k, 1], out[k, 2] = c * y - b * z, a * z - c * x, b * x - a * y
+            j = n * part + i
+            times_cross(R[i], -u[j, 0], -u[j, 1], -u[j, 2], right[j])
     add_turns(n, xx, xd, dd, L, right, work, K)
     for i in range(n):
         w0, w1, w2 = rates[i, 3], rates[i, 4], rates[i, 5]

@@ -20,7 +20,7 @@ from femb.base import array_files as foreign
 from femb.base.errors import ModelError, ResultError
 from femb.base.html import Brief
 from femb.base.types import Floats
-from femb.base.values import shown
+from femb.base.values import shown, whole_number
 from femb.elements.marker import Place
 from femb.linear.state_space import StateSpace
 from femb.model.model import Model
@@ -182,12 +182,7 @@ class HybridCoordinates(Brief):
         path = Path(path)
         if path.suffix in (".h5", ".npz"):
             return write_arrays(path, flat(self._document()), (".h5", ".npz"), group="hybrid")
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(json.dumps(self._document(), indent=1, default=_listed) + "\n", encoding="utf-8")
-        except OSError as error:
-            raise ResultError(f"{path}: cannot be written ({error})") from error
-        return path
+        return write_json(path, self._document())
 
     def _document(self) -> dict[str, Any]:
         from femb import __version__
@@ -254,6 +249,17 @@ class HybridCoordinates(Brief):
             raise ResultError(f"{path}: cannot be read as hybrid coordinates ({error})") from error
 
 
+def write_json(path: str | Path, document: dict[str, Any]) -> Path:
+    """Write a document, with arrays in it, as JSON; its path. Raises ResultError."""
+    path = Path(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(document, indent=1, default=_listed) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise ResultError(f"{path}: cannot be written ({error})") from error
+    return path
+
+
 def _listed(value: Any) -> Any:
     return value.tolist()
 
@@ -278,7 +284,7 @@ def _participation(entry: dict[str, Any]) -> Participation:
 
 def check_count(count: int | None) -> None:
     """Refuse what is no number of modes."""
-    if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 1):
+    if count is not None and (not whole_number(count) or count < 1):
         raise ModelError(f"modes: count: got {shown(count)}, wanted a whole number from 1, or None for all")
 
 

@@ -6,7 +6,6 @@
 The whole mass of what slides or turns is taken from the hub. Source: docs/theory/handover.md, equations (12) to (15).
 """
 
-import json
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,10 +14,10 @@ from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
-from femb.base.errors import FembWarning, ModelError, ResultError
+from femb.base.errors import FembWarning, ModelError
 from femb.base.html import Brief
 from femb.base.types import Floats
-from femb.handover.hybrid import UNITS, HybridCoordinates
+from femb.handover.hybrid import UNITS, HybridCoordinates, write_json
 from femb.numerics.rotations import rigid_transport
 from femb.vibration.participation import Participation
 
@@ -186,20 +185,14 @@ class MechanicalModel(Brief, Generic[Effector]):
             "hub": {
                 "name": self.hub,
                 "mHub": float(self.mass[0, 0]),
-                "r_BcB_B": self.centre.tolist(),
-                "IHubPntBc_B": self.inertia.tolist(),
+                "r_BcB_B": self.centre,
+                "IHubPntBc_B": self.inertia,
             },
         }
         document["left_out"] = {one.name: float(part) for one, part in zip(self.effectors, self.left_out, strict=True)}
         for kind in (SlidingMass, HingedPanel):
             document[kind.effector] = [one.parameters for one in self.effectors if isinstance(one, kind)]
-        path = Path(path)
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-        except OSError as error:
-            raise ResultError(f"{path}: cannot be written ({error})") from error
-        return path
+        return write_json(path, document)
 
 
 def sliding_masses(plant: HybridCoordinates, modes: Selection = 1) -> MechanicalModel[SlidingMass]:

@@ -157,12 +157,12 @@ class Port(Brief):
         out = np.vstack([Phi, -L.T])
         through = np.block([[np.zeros((6, 6)), tau], [tau.T, -self.rigid_mass]])
         modes = [f"{self.name}.mode {j + 1}" for j in range(k)]
-        inputs = [f"child.force.{axis}" for axis in "xyz"] + [f"child.torque.{axis}" for axis in "xyz"]
-        inputs += [f"parent.{word} acceleration" for word in DIRECTIONS]
-        outputs = [f"child.{word} acceleration" for word in DIRECTIONS]
-        outputs += [f"parent.force.{axis}" for axis in "xyz"] + [f"parent.torque.{axis}" for axis in "xyz"]
+        wrench = [f"{word}.{axis}" for word in ("force", "torque") for axis in "xyz"]
+        acceleration = [f"{word} acceleration" for word in DIRECTIONS]
+        inputs = (*(f"child.{each}" for each in wrench), *(f"parent.{each}" for each in acceleration))
+        outputs = (*(f"child.{each}" for each in acceleration), *(f"parent.{each}" for each in wrench))
         states = (*modes, *(f"{mode} rate" for mode in modes))
-        return StateSpace(A, B, out @ A[k:], out @ B[k:] + through, states, tuple(inputs), tuple(outputs))
+        return StateSpace(A, B, out @ A[k:], out @ B[k:] + through, states, inputs, outputs)
 
     def dynamic_mass(self, s: complex, child: ArrayLike | None = None) -> Complexes:
         """D(s) (6, 6) of the parent port with a child on the child port whose dynamic mass is ``child`` (6, 6).

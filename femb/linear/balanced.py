@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from femb.base.errors import ModelError
 from femb.base.types import Floats
-from femb.base.values import shown
+from femb.base.values import shown, whole_number
 from femb.linear.modal_form import SecondOrderModel
 from femb.linear.modal_reduction import ModalReduction, first_order
 from femb.linear.spinning_reduction import SpinningReduction
@@ -42,7 +42,7 @@ def balanced_states(
     """
     free, whole = _parts(of)
     rest = len(whole.states)
-    if isinstance(order, bool) or not isinstance(order, int) or not 1 <= order <= rest:
+    if not whole_number(order) or not 1 <= order <= rest:
         raise ModelError(
             f"balanced truncation: got {shown(order)} states, wanted a whole number from 1 to {rest}, the states that "
             "decay"

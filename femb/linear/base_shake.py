@@ -168,18 +168,14 @@ class Shaken(Tabled):
         """
         values = self.response.values[:, :, 0]
         arrays: dict[str, Floats | tuple[str, ...]] = {
-            "frequencies": self.response.frequencies,
+            **{word: getattr(self.response, word) for word in ("frequencies", "outputs", "inputs")},
             "real": values.real,
             "imaginary": values.imag,
-            "outputs": self.response.outputs,
-            "inputs": self.response.inputs,
             "output_units": tuple(self.response.units.get(name, "") for name in self.response.outputs),
-            "peak": self.peak,
-            "peak_frequency": self.peak_frequency,
         }
         if self.space.title:
             arrays["title"] = (self.space.title,)
-        for word in ("density", "output_density", "rms", "miles"):
+        for word in ("peak", "peak_frequency", "density", "output_density", "rms", "miles"):
             value = getattr(self, word)
             if value is not None:
                 arrays[word] = value
@@ -203,12 +199,6 @@ class Shaken(Tabled):
             [name for name in names if name not in outputs], self.space.title,
         )  # fmt: skip
         return save(figure, Path(path), dpi)
-
-
-def _rising(sine: object) -> bool:
-    """Whether a range of frequencies is two positive numbers, the first below the last."""
-    found = as_numbers(sine)
-    return found is not None and found.shape == (2,) and bool(0.0 < found[0] < found[1] < np.inf)
 
 
 def shake(
@@ -250,7 +240,8 @@ def shake(
         raise ModelError("shake: no outputs: name some, as appendages.NAME.force or beams.NAME.-1.acceleration")
     if density is not None and not isinstance(density, Density):
         density = Density(*(np.asarray(part, dtype=float) for part in density))
-    if sine is not None and not _rising(sine):
+    span = as_numbers(sine)
+    if sine is not None and not (span is not None and span.shape == (2,) and 0.0 < span[0] < span[1] < np.inf):
         raise ModelError(f"shake: sine: got {shown(sine)}, wanted a first and a last frequency in Hz that rise")
     word = "angular_acceleration" if len(axis) == 2 else "acceleration"
     name = f"{'ground' if held is None else f'bodies.{held}'}.{word}.{axis[-1]}"

@@ -208,8 +208,7 @@ class ResidualTail:
         """The tail of a basis whose last columns are the vectors (n_v, r), after the modes ``kept`` with omega^2
         ``squares``.
         """
-        M = full.matrices[0]
-        rows = full.rows
+        M, rows = full.matrices[0], full.rows
         solved = [
             rows.forces,
             rows.position.T,
@@ -219,10 +218,8 @@ class ResidualTail:
             damping_products(full.motion, basis) + modal_drags(full, basis),
         ]
         columns = full.motion.of_moving(np.hstack(solved))
-        flexible, used = np.zeros_like(columns), np.any(columns, axis=0)
-        flexible[:, used] = flexibility(columns[:, used])
         stiff = full.motion.exact_stiffness(vectors)
-        gram = gram_of(np.hstack([columns, stiff]), np.hstack([flexible, vectors]), kept, squares)
+        gram = gram_of(np.hstack([columns, stiff]), np.hstack([flexibility(columns), vectors]), kept, squares)
         return cls(gram, len(rows.inputs), len(rows.outputs), damping, next_omega)
 
     def bound(self, reduced: SecondOrderModel, omega: float) -> Floats:
@@ -432,8 +429,8 @@ def reduced(
     free : motions without stiffness beside the interface; whole : of the model. squares, shapes : of the kept modes.
     following : omega of the first mode left out, rad/s.
     """
-    motion, rows = full.motion, full.rows
-    base = motion
+    motion = base = full.motion
+    rows = full.rows
     if interface:
         base = motion.holding(motion.system.layout.bodies[full.hub])  # type: ignore[index]
     M, C, _, _ = full.matrices
@@ -461,9 +458,7 @@ def reduced(
     gram, ratio = np.zeros((X.shape[1], X.shape[1])), 0.0
     if np.isfinite(following):
         flexibility = Flexibility(base, free, float(np.min(squares)))
-        flexible, used = np.zeros_like(X), np.any(X, axis=0)
-        flexible[:, used] = flexibility(X[:, used])
-        gram = gram_of(X, flexible, shapes, squares)
+        gram = gram_of(X, flexibility(X), shapes, squares)
         ratio = flexibility.largest_of(motion.damping) + _largest_modal(full, base, flexibility, shapes, squares)
     if correction:
         # what was left out follows statically: by the forces, and by the inertia of the interface's motion

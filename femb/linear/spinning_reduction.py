@@ -8,6 +8,7 @@ Source: docs/theory/linearisation.md, section 8.
 """
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +17,6 @@ from scipy.sparse import csc_array
 
 from femb.base.errors import ModelError
 from femb.base.types import Complexes, Floats
-from femb.base.values import shown
 from femb.layout.element import LowRank
 from femb.linear.modal_form import NONE, Invariant, SteadyForm, product_without_rounding
 from femb.linear.modal_reduction import compared_at
@@ -28,7 +28,7 @@ from femb.small_motions.eigenproblem import EigenProblem
 from femb.small_motions.free_motions import FreeMotions, free_motions
 from femb.vibration.complex_modes import REAL, RigidStates, complex_modes, rigid_states, shape_errors
 from femb.vibration.damping_ratios import ratio_of_modes, source_of
-from femb.vibration.eigen import check_count, freedoms, is_symmetric, lowest
+from femb.vibration.eigen import check_count, check_within, freedoms, is_symmetric, lowest
 from femb.vibration.flexibility import Flexibility
 from femb.vibration.mode_words import MULTIPLE
 from femb.vibration.solution import BELOW
@@ -87,22 +87,27 @@ class FirstOrder:
         return np.vstack([self.flexibility(force), first]), force
 
 
-@dataclass(frozen=True, eq=False)
-class SpinningTail:
-    """The modes left out beside an invariant subspace, of m inputs and p outputs.
-
-    static (p, m) : their response to constant inputs. slope, curvature (p, m) : its first and second derivative by s,
-    the latter halved. sizes_of_outputs (p,), sizes_of_inputs (m,) : |z_c|, |w_b|. of_rates : (static, slope, curvature,
-    sizes) of the rates of outputs that have accelerations. next_omega : rad/s. positive : whether all their energies
-    are.
-    """
+class Share(NamedTuple):
+    """Of modes that are left out, the static response (p, m), slope and curvature, its first and second derivative by
+    s, the latter halved, and sizes (p,), |z_c|, of p outputs."""
 
     static: Floats
     slope: Floats
     curvature: Floats
-    sizes_of_outputs: Floats
-    sizes_of_inputs: Floats
-    rates: tuple[Floats, Floats, Floats, Floats]
+    sizes: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class SpinningTail:
+    """The modes left out beside an invariant subspace, of m inputs and p outputs.
+
+    of_outputs, of_rates : their share in the outputs, and in the rates of those that have accelerations. sizes (m,) :
+    |w_b|, of inputs. next_omega : rad/s. positive : whether all their energies are.
+    """
+
+    of_outputs: Share
+    of_rates: Share
+    sizes: Floats
     next_omega: float
     positive: bool
 
@@ -111,8 +116,9 @@ class SpinningTail:
         """The tail with rows of the full model, and the frequency of the first mode left out, or infinity."""
         n, m, p = len(rows.forces), len(rows.inputs), len(rows.outputs)
         if not np.isfinite(next_omega):
-            none, nothing = np.zeros((p, m)), np.zeros(p)
-            return cls(none, none, none, nothing, np.zeros(m), (none, none, none, nothing), next_omega, True)
+            zero = np.zeros((p, m))
+            none = Share(zero, zero, zero, np.zeros(p))
+            return cls(none, none, np.zeros(m), next_omega, True)
         share = kept.adjoint.T @ rows.forces
         first = -kept.right[:n] @ share
         momenta = rows.forces - equations.motion.momenta(kept.right[n:] @ share)
@@ -121,49 +127,29 @@ class SpinningTail:
         w, force = equations.solve(z[:n], equations.motion.momenta(z[n:]))
         w = kept.left_out(w)
         energies = np.sum(w[:n] * force, axis=0) + np.sum(w[n:] * equations.motion.momenta(w[n:]), axis=0)
-        sizes_of_inputs = np.sqrt(np.maximum(energies, 0.0))
-        found = [_of_rows(equations, kept, c, z, w) for c in (_columns(rows.position, rows.rate), _rates(rows))]
-        (static, slope, curvature, sizes), of_rates = found
-        return cls(
-            static,
-            slope,
-            curvature,
-            sizes,
-            sizes_of_inputs,
-            of_rates,
-            next_omega,
-            equations.conservative and _positive(equations, kept),
-        )
+        # rows on p'' as those on p', whose rate they are
+        columns = [(rows.position, rows.rate), (np.zeros_like(rows.acceleration), rows.acceleration)]
+        of_outputs, of_rates = (_of_rows(equations, kept, np.hstack(pair).T, z, w) for pair in columns)
+        positive = equations.conservative and _positive(equations, kept)
+        return cls(of_outputs, of_rates, np.sqrt(np.maximum(energies, 0.0)), next_omega, positive)
 
     def bound(self, omega: float) -> Floats:
         """(p, m): the largest difference of the transfer matrices at omega, rad/s; infinite where nothing is known."""
         if not np.isfinite(self.next_omega):
-            return np.zeros_like(self.static)
+            return np.zeros_like(self.of_outputs.static)
         if omega >= self.next_omega:
-            return np.full_like(self.static, np.inf)
+            return np.full_like(self.of_outputs.static, np.inf)
         s, rest = 1j * omega, omega**3 / (self.next_omega - omega)
-        static, slope, curvature, sizes = self.rates
-        change = s * self.slope + s**2 * self.curvature + s * (static + s * slope + s**2 * curvature)
-        return np.asarray(np.abs(change) + rest * np.outer(self.sizes_of_outputs + omega * sizes, self.sizes_of_inputs))
+        of, rates = self.of_outputs, self.of_rates
+        change = s * of.slope + s**2 * of.curvature + s * (rates.static + s * rates.slope + s**2 * rates.curvature)
+        return np.asarray(np.abs(change) + rest * np.outer(of.sizes + omega * rates.sizes, self.sizes))
 
 
-def _columns(position: Floats, rate: Floats) -> Floats:
-    """Rows on p and p' as columns (2 n_v, p)."""
-    return np.vstack([position.T, rate.T])
-
-
-def _rates(rows: Rows) -> Floats:
-    """Rows on p'' as those on p', whose rate they are."""
-    return _columns(np.zeros_like(rows.acceleration), rows.acceleration)
-
-
-def _of_rows(
-    equations: FirstOrder, kept: States, c: Floats, z: Floats, w: Floats
-) -> tuple[Floats, Floats, Floats, Floats]:
-    """Static response, slope, curvature (p, m) and sizes (p,) of rows on states, as columns (2 n_v, p)."""
+def _of_rows(equations: FirstOrder, kept: States, c: Floats, z: Floats, w: Floats) -> Share:
+    """The share in outputs with rows on states, as columns (2 n_v, p)."""
     n, static = len(z) // 2, -(c.T @ z)
     if not np.any(c):
-        return static, static, static, np.zeros(len(static))
+        return Share(static, static, static, np.zeros(len(static)))
     rows = np.asarray(c - kept.left @ (kept.right.T @ c))
     # E^-1 c = (K^-1 c_1, M^-1 c_2)
     first = equations.flexibility(rows[:n])
@@ -172,7 +158,7 @@ def _of_rows(
     momenta = equations.motion.momenta(z_c[n:])
     slope, curvature = (force.T @ x[:n] + momenta.T @ x[n:] for x in (z, w))
     energies = np.sum(z_c[:n] * force, axis=0) + np.sum(z_c[n:] * momenta, axis=0)
-    return static, slope, curvature, np.sqrt(np.maximum(energies, 0.0))
+    return Share(static, slope, curvature, np.sqrt(np.maximum(energies, 0.0)))
 
 
 def _positive(equations: FirstOrder, kept: States) -> bool:
@@ -288,8 +274,7 @@ def spinning_modal(model: LinearModel, count: int, *, damping: float | None = No
         )
     free, square, rigid = _rigid(motion)
     most = freedoms(motion) - len(rigid.rates) // 2
-    if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= most:
-        raise ModelError(f"modes: count: got {shown(count)}, wanted a whole number from 1 to {most}, the elastic modes")
+    check_within(count, most)
     equations = FirstOrder(motion, free, square)
     values, right, left, unknown = _both(equations, rigid, count, most, square)
     size = right.shape[1]
@@ -305,7 +290,7 @@ def spinning_modal(model: LinearModel, count: int, *, damping: float | None = No
     values = values[:count]
     names = [f"mode {k + 1}{part}" for k, value in enumerate(values) for part in _parts(value)]
     sizes = np.diag([abs(value) for value in values for _ in _parts(value)])
-    direct = model.rows.direct + tail.static
+    direct = model.rows.direct + tail.of_outputs.static
     undamped, elastic = (_space(model, kept, each, names, direct) for each in (rates, rates - (ratio or 0.0) * sizes))
     rigid_names = [f"rigid {k + 1}" for k in range(len(rigid.rates))]
     return SpinningReduction(

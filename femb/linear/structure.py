@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from femb.base.errors import ModelError
-from femb.base.values import check_options, numbered, shown
+from femb.base.values import check_options, numbered, shown, whole_number
 from femb.linear.balanced import balanced_states
 from femb.linear.chart import frame_names, solved
 from femb.linear.modal_form import Invariant, SecondOrderModel
@@ -111,7 +111,7 @@ def state_space_of(
     if residual_vectors and (modes is None or balanced is not None):
         raise ModelError("linearize: residual vectors are of --modes alone: give a number of modes")
     for name, value in (("modes", modes), ("craig_bampton", craig_bampton), ("balanced", balanced)):
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+        if value is not None and (not whole_number(value) or value < 1):
             raise ModelError(f"linearize: {name}: got {shown(value)}, wanted a whole number from 1")
     if frequencies is not None and (modes, craig_bampton, balanced) == (None, None, None):
         raise ModelError("linearize: frequencies: are of the error of a truncation: name modes, or another order")

@@ -11,7 +11,7 @@ import numpy as np
 
 from femb.base.errors import ModelError
 from femb.base.types import Floats
-from femb.base.values import shown
+from femb.base.values import number_problem, shown
 from femb.elements.spring.modal_damping import RATIO, ModalDamping
 from femb.layout.element import LowRank
 from femb.model.model import Model
@@ -23,7 +23,7 @@ DEFAULT = ", by default"  # end of the words about damping that nobody asked for
 
 def check_ratio(damping: float) -> None:
     """Raises ModelError: a ratio that is no number from 0 to below 1."""
-    if not isinstance(damping, int | float) or isinstance(damping, bool) or not 0.0 <= damping < 1.0:
+    if number_problem(damping) or not 0.0 <= damping < 1.0:
         raise ModelError(f"damping: got {shown(damping)}, wanted a ratio from 0 to below 1, such as 0.005")
 
 

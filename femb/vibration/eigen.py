@@ -14,7 +14,7 @@ import numpy as np
 
 from femb.base.errors import ModelError, SolveError
 from femb.base.types import Floats
-from femb.base.values import shown
+from femb.base.values import shown, whole_number
 from femb.numerics.lanczos import RESIDUAL, largest_eigenvalues
 from femb.small_motions.eigenproblem import EigenProblem
 from femb.small_motions.free_motions import FreeMotions
@@ -264,9 +264,14 @@ def check_count(motion: EigenProblem, free: FreeMotions, count: int) -> int:
         states = ", ".join(motion.system.layout.first_order_names)
         wheels = f"; damped modes have {states}, and with these nutation" if states else ""
         raise ModelError(f"modes: nothing vibrates: all motions are without stiffness{wheels}{without_forces(motion)}")
-    if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= most:
-        raise ModelError(f"modes: count: got {shown(count)}, wanted a whole number from 1 to {most}, the elastic modes")
+    check_within(count, most)
     return most
+
+
+def check_within(count: int, most: int) -> None:
+    """Raises ModelError: no number of modes from 1 to ``most``, the elastic ones."""
+    if not whole_number(count) or not 1 <= count <= most:
+        raise ModelError(f"modes: count: got {shown(count)}, wanted a whole number from 1 to {most}, the elastic modes")
 
 
 def is_symmetric(motion: EigenProblem) -> bool:

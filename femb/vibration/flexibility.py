@@ -43,7 +43,10 @@ class Flexibility:
 
     def __call__(self, forces: Floats) -> Floats:
         """(n_v, k): F_e times forces (n_v, k). Raises SolveError: a state beyond its buckling load."""
-        return np.array([self._one(force) for force in forces.T]).reshape(-1, forces.shape[0]).T
+        found = np.zeros_like(forces)
+        for k in np.flatnonzero(np.any(forces, axis=0)):
+            found[:, k] = self._one(forces[:, k])
+        return found
 
     def _one(self, force: Floats) -> Floats:
         motion, free = self.motion, self.free

@@ -236,25 +236,16 @@ class Modes(Tabled):
         return write_arrays(path, self._arrays(), (".npz", ".h5"))
 
     def _arrays(self) -> dict[str, Any]:
-        arrays: dict[str, Any] = {
-            "frequencies": self.frequencies,
-            "damping": self.damping,
-            "eigenvalues_real": self.eigenvalues.real,
-            "eigenvalues_imag": self.eigenvalues.imag,
-            "precision": self.precision,
-            "labels": self.labels,
-            "names": self.names,
-            "shapes_real": self.shapes.real,
-            "shapes_imag": self.shapes.imag,
-            "motions": self.motions,
-            "items": self.items,
-            "energy": self.energy,
+        own = ("frequencies", "damping", "precision", "labels", "names", "motions", "items", "energy", "spins")
+        arrays: dict[str, Any] = {word: getattr(self, word) for word in own}
+        for word, value in (("eigenvalues", self.eigenvalues), ("shapes", self.shapes)):
+            arrays |= {f"{word}_real": value.real, f"{word}_imag": value.imag}
+        arrays |= {
             "state": (self.state,),
             "held": (self.held or "",),
             "damped": np.array([int(self.damped)]),
             "free_motions": np.array([self.rigid, self.joint]),
             "motions_across": np.array([self.across]),
-            "spins": self.spins,
             "rotation_rates": np.array([each.omega for each in self.rotations]).reshape(-1, 3),
             "rotation_points": np.array([each.point for each in self.rotations]).reshape(-1, 3),
         }
