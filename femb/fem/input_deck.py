@@ -1,10 +1,12 @@
 """Input files of Abaqus and CalculiX, .inp, as bulk data: one structure model, one set of elements, loads and ties.
 
-The loads of step k are load set k. Masses are consistent, as CalculiX has them. Source: as ``input_file``.
+The loads that hold in step k are load set k, also those of steps before it; supports are those of the last step. Masses
+are consistent, as CalculiX has them. Source: as ``input_file``.
 """
 
 import re
 import warnings
+from collections import defaultdict
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
@@ -18,32 +20,13 @@ from femb.base.bulk_data import BulkData, Logical, is_input, read_bulk_data
 from femb.base.errors import FembWarning, ModelError
 from femb.base.types import Floats, Ints
 from femb.fem.bulk_connectors import Facets
+from femb.fem.input_cards import CARDS, LEFT_OUT, PERTURBATIONS
 from femb.fem.input_file import FACES, WANTED, InputBlock, InputFile, Naming, number_in
 
 HELD = {
     "ENCASTRE": "123456", "PINNED": "123", "XSYMM": "156", "YSYMM": "246", "ZSYMM": "345", "XASYMM": "234",
     "YASYMM": "135", "ZASYMM": "126",
 }  # fmt: skip
-# What is read; left out, by what it is; all others are refused. Of steps only loads and supports are read.
-READ = (
-    "NODE", "ELEMENT", "NSET", "ELSET", "SURFACE", "INCLUDE", "PART", "INSTANCE", "MATERIAL", "ELASTIC", "DENSITY",
-    "EXPANSION", "ORIENTATION", "TRANSFORM", "SOLID SECTION", "SHELL SECTION", "MEMBRANE SECTION", "BEAM SECTION",
-    "BEAM GENERAL SECTION", "MASS", "ROTARY INERTIA", "SPRING", "EQUATION", "MPC", "RIGID BODY", "COUPLING",
-    "KINEMATIC", "DISTRIBUTING", "KINEMATIC COUPLING", "DISTRIBUTING COUPLING", "TIE", "BOUNDARY", "INITIAL CONDITIONS",
-    "CLOAD", "DLOAD", "DSLOAD", "TEMPERATURE",
-)  # fmt: skip
-LEFT_OUT = {
-    "": r"HEADING|PREPRINT|ASSEMBLY|END (PART|INSTANCE|ASSEMBLY|STEP)|STEP|AMPLITUDE|(NODE|EL|CONTACT|SECTION) "
-    r"(PRINT|FILE|OUTPUT)|NODEFILE|PHYSICAL CONSTANTS|TIME POINTS|SYSTEM|NO ANALYSIS|TRANSVERSE SHEAR STIFFNESS|"
-    r"RESTART|SECTION CONTROLS|SURFACE SECTION|PARAMETER|DISTRIBUTION TABLE|VALUES AT INFINITY",
-    "contact": r"CONTACT\b.*|SURFACE (INTERACTION|BEHAVIOR|SMOOTHING)|FRICTION|CLEARANCE|GAP.*|CHANGE .*|"
-    r"COHESIVE BEHAVIOR|PRE-?TENSION SECTION",
-    "thermal": r"CONDUCTIVITY|SPECIFIC HEAT|LATENT HEAT|FILM.*|RADIATE|VIEWFACTOR|SPECIFIC GAS CONSTANT",
-    "nonlinear laws, linear at rest": r"PLASTIC|CREEP|CYCLIC HARDENING|RATE DEPENDENT|DEFORMATION PLASTICITY|DAMAGE.*|"
-    r"DEPVAR|VISCO.*|ANNEAL.*",
-    "damping": r"DAMPING|DASHPOT|MODAL DAMPING",
-    "optimisation": r"DESIGN ?VARIABLES|SENSITIVITY|OBJECTIVE|ROBUST DESIGN|CORRELATION LENGTH|HCF",
-}
 NEAR = 0.1  # of the size of a face, within which *TIE connects without POSITION TOLERANCE
 
 
@@ -80,33 +63,46 @@ class _Deck(InputFile):
         super().__init__(path, units)
         blocks = self.blocks
         self.eid = max(self.elements, default=0)
-        others: dict[str, list[str]] = {}
-        # elements of loads by step and line, as GRAV of a set
-        self.partly: dict[tuple[int | str, ...], set[int]] = {}
+        # loads that hold by keyword and place: the step that gave them, and their cards
+        self.loads: dict[str, dict[tuple[object, ...], tuple[int, list[tuple[object, ...]]]]] = {}
+        self.held: dict[tuple[int, str], tuple[int, float]] = {}
+        self.freed: set[tuple[int, str]] = set()
+        step, before = 0, self.loads
         for k, (block, scope) in enumerate(blocks):
+            if block.step != step:
+                self._end(step)
+                self.loads, step = before, block.step
+            if step and (re.fullmatch(PERTURBATIONS, block.keyword) or "PERTURBATION" in block.words):
+                self.loads = {}
+            if block.word("OP") == "NEW":
+                own = self.loads.get(block.keyword, {})
+                self.loads[block.keyword] = {key: each for key, each in own.items() if each[0] == step}
             method = getattr(self, "_of_" + block.keyword.lower().replace(" ", "_"), None)
             if method is not None:
-                after = blocks[k + 1][0] if k + 1 < len(blocks) else block
+                after = [each for each, _ in blocks[k + 1 : k + 2] if block.keyword == "COUPLING"]
                 try:
-                    method(block, scope) if block.keyword != "COUPLING" else self._of_coupling(block, scope, after)
+                    method(block, scope, *after)
                 except (ValueError, IndexError, OverflowError, ZeroDivisionError) as error:
                     raise block.fault(f"is damaged: {error}") from error
-            elif block.keyword not in READ and not block.step:
+            elif block.keyword not in CARDS:
                 what = next((what for what, names in LEFT_OUT.items() if re.fullmatch(names, block.keyword)), None)
-                if what is None:
+                if what is None and not step:
                     raise block.fault(f"is not read: {WANTED}")
-                others.setdefault(what, []).append(f"*{block.keyword}")
-        for (step, kind, *_), own in self.partly.items():  # refused where the loads of the step are asked for
-            what = f"{kind} of element {min(own, default=0)} and {len(own) - 1} more"
-            self.add("GRAV", step, f"{what}, which is no pressure and no GRAV or CENTRIF of all")
-        others.pop("", None)
-        for what, names in others.items():
-            warnings.warn(f"{self.path}: left out: {', '.join(dict.fromkeys(names))} ({what})", FembWarning)
-        bare = [number for number, (_, card, _) in self.elements.items() if card and number not in self.owned]
+                if what is None:  # refused where the loads of the step are asked for
+                    self.add("GRAV", step, f"*{block.keyword} of {block.where}")
+                self.others["of steps" if what is None else what].append(f"*{block.keyword}")
+        self._end(step)
+        for (grid, c), (_, value) in self.held.items():
+            self.add("SPC", 1, grid, c, value) if value else self.add("SPC1", 1, c, grid)
+        if freed := self.freed - set(self.held):
+            self.others["of earlier steps"].append(f"{len(freed)} supports that *BOUNDARY, OP=NEW ends")
+        for what, names in self.others.items():
+            if what and names:
+                warnings.warn(f"{self.path}: left out: {', '.join(dict.fromkeys(names))} ({what})", FembWarning)
+        bare = [e for e, (_, card, _) in self.elements.items() if card and e not in self.owned]
         if bare:
-            raise ModelError(
-                f"{self.path}: element {bare[0]}, {self.elements[bare[0]][0]}, is in no section with material"
-            )
+            kind = self.elements[bare[0]][0]
+            raise ModelError(f"{self.path}: element {bare[0]}, {kind}, is in no section with material")
         for number, place in self.nodes.items():
             self.add("GRID", number, 0, *place.tolist(), self.axes.get(number, 0))
         self.add("PARAM", "COUPMASS", 1)
@@ -128,16 +124,18 @@ class _Deck(InputFile):
         rho = found["DENSITY"].numbers(0, 1, 1)[0] if "DENSITY" in found else 0.0
         heat = found["EXPANSION"].numbers(0, 1, 1)[0] if "EXPANSION" in found else None
         kind = re.sub(r"\s", "", elastic.word("TYPE", "ISOTROPIC"))
+        if len(elastic.lines) > 1 and kind[:3] == "ISO":
+            self.others["of other temperatures"].append(f"*ELASTIC of {name}")
+        if heat and kind[:3] != "ISO" and of == "solid":
+            self.others["thermal"].append(f"*EXPANSION of {name}")
         values = [float(each) for line in elastic.lines for each in line if each] if kind[:3] != "ISO" else []
         if kind[:3] == "ISO":
             E, nu = elastic.numbers(0, 2, 2)
             self.add("MAT1", number, E, None, nu, rho, heat, 0.0)
         elif kind in ("ENGINEERINGCONSTANTS", "LAMINA") and len(values) >= 6:
             if of != "solid":
-                E1, E2, nu12, G12, G13, G23 = (
-                    values[:6] if kind == "LAMINA" else [values[k] for k in (0, 1, 3, 6, 7, 8)]
-                )
-                self.add("MAT8", number, E1, E2, nu12, G12, G13, G23, rho, heat)
+                plane = values[:6] if kind == "LAMINA" else [values[k] for k in (0, 1, 3, 6, 7, 8)]
+                self.add("MAT8", number, *plane, rho, heat)
             elif kind == "LAMINA":
                 raise block.fault(f"material {name}, a LAMINA, is of shells")
             else:
@@ -158,7 +156,7 @@ class _Deck(InputFile):
     def _of_solid_section(self, block: InputBlock, scope: Naming) -> None:
         material = self.material(block, block.word("MATERIAL"), "solid")
         own = self._own(block, scope)
-        system = self.axes_of(block, scope, block.word("ORIENTATION")) if block.word("ORIENTATION") else 0
+        system = self.axes_of(block, scope, block.word("ORIENTATION"))
         self.pid += 1
         if any(self.elements[e][1] == "CROD" for e in own):
             self.add("PROD", self.pid, material, block.numbers(0, 1, 1)[0])
@@ -183,9 +181,7 @@ class _Deck(InputFile):
             offset = float(text) if offset is None else offset
         except ValueError:
             raise block.fault(f"got the offset {text}, wanted a number, SPOS or SNEG") from None
-        theta: object = 0.0
-        if block.word("ORIENTATION"):
-            theta = self.axes_of(block, scope, block.word("ORIENTATION"))
+        theta: object = self.axes_of(block, scope, block.word("ORIENTATION")) or 0.0
         self.pid += 1
         membrane = block.keyword.startswith("MEMBRANE")
         if "COMPOSITE" in block.words:
@@ -222,8 +218,6 @@ class _Deck(InputFile):
         n1, lying = scope.turn @ n1, False
         self.pid += 1
         if block.keyword == "BEAM GENERAL SECTION":
-            if shape not in ("GENERAL", ""):
-                raise block.fault(f"SECTION={shape} is not read beside GENERAL: {WANTED}")
             E, G = block.numbers(2, 2, 2)
             number = self.numbers[f"beam {self.pid}"] = len(self.numbers) + 1
             self.add("MAT1", number, E, G, None, float(block.word("DENSITY", "0")))
@@ -236,9 +230,7 @@ class _Deck(InputFile):
                 "BOX": ("BOX", [z[1], z[0], z[2], z[3]]), "I": ("I", [z[1], z[2], z[3], z[6], z[4], z[5]]),
             }.get(shape)  # fmt: skip
             if sizes is None:
-                raise block.fault(
-                    f"SECTION={shape or '(none)'} is not read beside RECT, CIRC, PIPE, BOX and I: {WANTED}"
-                )
+                raise block.fault("has no SECTION")
             if (shape == "BOX" and (z[2] != z[4] or z[3] != z[5])) or (
                 lying and (abs(z[0] - 0.5 * z[1]) > 1e-6 * z[1] or z[2] != z[3] or z[4] != z[5])
             ):
@@ -271,14 +263,13 @@ class _Deck(InputFile):
         a, b, c, *products = block.numbers(0, 6, 3)
         if any(products):
             raise block.fault("products of inertia are not read: turn the axes by an ORIENTATION")
-        system = self.axes_of(block, scope, block.word("ORIENTATION")) if block.word("ORIENTATION") else 0
+        system = self.axes_of(block, scope, block.word("ORIENTATION"))
         for e in self._own(block, scope):
             fields = (0.0, 0.0, 0.0, 0.0, None, a, 0.0, b, 0.0, 0.0, c)
             self.add("CONM2", self.new(), self.elements[e][2][0], system, *fields)
 
     def _of_spring(self, block: InputBlock, scope: Naming) -> None:
-        if "NONLINEAR" in block.words:
-            raise block.fault("a nonlinear spring is not read")
+        system = self.axes_of(block, scope, block.word("ORIENTATION"))
         for e in self._own(block, scope):
             kind, _, grids = self.elements[e]
             if kind == "SPRINGA":
@@ -289,7 +280,17 @@ class _Deck(InputFile):
                 continue
             first, second = (int(each) for each in block.numbers(0, 2, 1))
             ends = [grids[0], first] + ([grids[1], second or first] if kind == "SPRING2" else [])
-            self.add("CELAS2", self.new(), block.numbers(1, 1, 1)[0], *ends)
+            size = block.numbers(1, 1, 1)[0]
+            if not system:
+                self.add("CELAS2", self.new(), size, *ends)
+                continue
+            freedoms, parts = list[int](), list[float]()
+            for grid, c, sign in zip(ends[::2], ends[1::2], (1.0, -1.0), strict=False):
+                along, own = (self.turn(each, self.nodes[grid]) for each in (system, self.axes.get(grid, 0)))
+                parts += (sign * along[:, (c - 1) % 3] @ own).tolist()
+                freedoms += [each for j in (1, 2, 3) for each in (grid, j + 3 * (c > 3))]
+            lower = size * np.outer(parts, parts)[np.triu_indices(len(parts))]
+            self.add("GENEL", self.new(), None, *freedoms, "K", *lower.tolist())
 
     def _mpc(self, terms: Sequence[tuple[int, int, float]]) -> None:
         fields: list[object] = [1] + [None] * (8 * (len(terms) + 1) // 2 + 8)
@@ -340,15 +341,13 @@ class _Deck(InputFile):
         return found[0]
 
     def _of_rigid_body(self, block: InputBlock, scope: Naming) -> None:
-        nodes, lead = list[int](), self._lead(block, scope, "REF NODE")
-        for word, components in (("NSET", ""), ("TIE NSET", ""), ("PIN NSET", "123")):
+        lead = self._lead(block, scope, "REF NODE")
+        for word, components in (("NSET", "123456"), ("TIE NSET", "123456"), ("PIN NSET", "123")):
             if block.word(word):
-                own = self.members(block, block.word(word), scope)
-                self._rigid(block, lead, own, components or "123456")
+                self._rigid(block, lead, self.members(block, block.word(word), scope), components)
         if block.word("ELSET"):
             own = self.members(block, block.word("ELSET"), scope, "element")
-            nodes = [grid for e in own for grid in self.elements[e][2]]
-            self._rigid(block, lead, nodes)
+            self._rigid(block, lead, [grid for e in own for grid in self.elements[e][2]])
 
     def _of_coupling(self, block: InputBlock, scope: Naming, after: InputBlock) -> None:
         nodes, lead = self.surface(block, block.word("SURFACE"), scope)[1], self._lead(block, scope, "REF NODE")
@@ -384,8 +383,6 @@ class _Deck(InputFile):
         """Nodes of the first surface move to and with the nearest places of the second."""
         from scipy.spatial import cKDTree
 
-        if "CYCLIC SYMMETRY" in block.words:
-            raise block.fault(f"CYCLIC SYMMETRY is not read: {WANTED}")
         for line in block.lines:
             nodes = self.surface(block, line[0], scope)[1]
             faces = self.surface(block, line[1], scope)[0]
@@ -408,21 +405,46 @@ class _Deck(InputFile):
                 if not np.linalg.norm(place - self.nodes[node]) <= tolerance:
                     left.append(node)
                     continue
-                self.nodes[node] = place
-                for c in range(1, 7 if flat else 4):
+                if block.word("ADJUST") != "NO":
+                    self.nodes[node] = place
+                for c in range(1, 7 if flat and "NOROTATION" not in block.words else 4):
                     self._mpc([(node, c, -1.0), *((grid, c, float(w)) for grid, w in parts.items() if abs(w) > 1e-9)])
             if left:
-                text = (
-                    f"{len(left)} of {len(own)} nodes of *TIE {line[0]}, as {left[0]}, are farther from {line[1]} than"
-                )
-                warnings.warn(f"{block.where}: {text} {tolerance:.3g}: they are not tied", FembWarning)
+                text = f"{len(left)} of {len(own)} nodes of *TIE {line[0]}, as {left[0]}, are farther from {line[1]}"
+                warnings.warn(f"{block.where}: {text} than {tolerance:.3g}: they are not tied", FembWarning)
 
     def _is_shell(self, faces: list[tuple[int, str]]) -> bool:
         return all(self.elements[e][1] in ("CTRIA3", "CQUAD4", "CTRIA6", "CQUAD8") for e, _ in faces)
 
     # Supports and loads
 
+    def _load(self, block: InputBlock, key: tuple[object, ...], *card: object, adds: bool = True) -> None:
+        """Loads of one step at a place add up, those of a later step replace them."""
+        own = self.loads.setdefault(block.keyword, {})
+        step, cards = own.get(key, (block.step, []))
+        own[key] = block.step, [*(cards if adds and step == block.step else []), card]
+
+    def _end(self, step: int) -> None:
+        """The loads that hold at the end of a step as cards; those of the mass are of all."""
+        whole = {e for e, (kind, card, _) in self.elements.items() if card or kind == "MASS"}
+        bodies = defaultdict[tuple[object, ...], set[object]](set)
+        for own in self.loads.values():
+            for key, (_, cards) in own.items():
+                for name, *fields in cards:
+                    if name in ("GRAV", "RFORCE", ""):
+                        bodies[key[1], name, *fields].add(key[0])
+                    else:
+                        self.add(str(name), step, *fields)
+        for (kind, name, *fields), found in bodies.items():
+            if not name or not found >= whole:  # refused where the loads of the step are asked for
+                text = f"{kind} of element {min(map(str, found))} and {len(found) - 1} more"
+                name, fields = "GRAV", [f"{text}, which is no pressure and no GRAV or CENTRIF of all"]
+            self.add(str(name), step, *fields)
+
     def _of_boundary(self, block: InputBlock, scope: Naming) -> None:
+        if block.word("OP") == "NEW":
+            self.freed |= set(self.held)
+            self.held = {key: each for key, each in self.held.items() if each[0] == block.step}
         for k, line in enumerate(block.lines):
             words = [*line, "", "", "", ""]
             components = HELD.get(words[1].upper(), "")
@@ -433,24 +455,23 @@ class _Deck(InputFile):
                     )
                 span = range(int(words[1]), int(words[2] or words[1]) + 1)
                 components = "".join(str(c) for c in span if 1 <= c <= 6)
-            if components:
-                moved = float(words[3] or 0.0)
-                for grid in self.members(block, words[0], scope):
-                    self.add("SPC", 1, grid, components, moved) if moved else self.add("SPC1", 1, components, grid)
+            own = self.members(block, words[0], scope) if components else []
+            self.held |= {(grid, c): (block.step, float(words[3] or 0.0)) for grid in own for c in components}
 
     def _of_initial_conditions(self, block: InputBlock, scope: Naming) -> None:
-        if block.word("TYPE") == "TEMPERATURE":
-            for k, line in enumerate(block.lines):
-                own = self.members(block, line[0], scope)
-                self.cold |= dict.fromkeys(
-                    own, block.numbers(k, 2)[1] if line[0].isdecimal() else number_in(block, line, 1)
-                )
+        if block.word("TYPE") != "TEMPERATURE":
+            self.others["initial conditions"].append(block.word("TYPE"))
+            return
+        for line in block.lines:
+            own = self.members(block, line[0], scope)
+            self.cold |= dict.fromkeys(own, number_in(block, line, 1))
 
     def _of_temperature(self, block: InputBlock, scope: Naming) -> None:
         for line in block.lines:
             if line[0]:
                 for grid in self.members(block, line[0], scope):
-                    self.add("TEMP", block.step, grid, number_in(block, line, 1) - self.cold.get(grid, 0.0))
+                    size = number_in(block, line, 1) - self.cold.get(grid, 0.0)
+                    self._load(block, (grid,), "TEMP", grid, size, adds=False)
 
     def _of_cload(self, block: InputBlock, scope: Naming) -> None:
         for line in block.lines:
@@ -460,7 +481,8 @@ class _Deck(InputFile):
             for grid in self.members(block, line[0], scope):
                 direction = np.eye(3)[(c - 1) % 3].tolist()
                 name = "FORCE" if c < 4 else "MOMENT"
-                self.add(name, block.step, grid, self.axes.get(grid, 0), number_in(block, line, 2), *direction)
+                size = number_in(block, line, 2)
+                self._load(block, (grid, c), name, grid, self.axes.get(grid, 0), size, *direction)
 
     def _of_dload(self, block: InputBlock, scope: Naming) -> None:
         for line in block.lines:
@@ -470,18 +492,21 @@ class _Deck(InputFile):
                     self._press(block, e, "S" + kind[1:], number_in(block, line, 2))
                 continue
             own = set(self.members(block, line[0], scope, "element")) if line[0] else set(self.elements)
-            # sets that together are all are all
-            own |= self.partly.pop((block.step, *line[1:]), set())
-            if kind not in ("GRAV", "CENTRIF") or own < {e for e, (_, card, _) in self.elements.items() if card}:
-                self.partly[(block.step, *line[1:])] = own
-                continue
-            values = [number_in(block, line, k) for k in range(2, len(line))]
-            if kind == "GRAV":
-                self.add("GRAV", block.step, 0, *values[:4])
-            else:
-                centre = max(self.nodes) + 1
-                self.nodes[centre] = np.array(values[1:4])
-                self.add("RFORCE", block.step, centre, 0, float(np.sqrt(values[0])) / (2.0 * np.pi), *values[4:7])
+            card: tuple[object, ...] = "", kind
+            direction = list[float]()
+            if kind in ("GRAV", "CENTRIF"):
+                values = [number_in(block, line, k) for k in range(2, len(line))]
+                direction = values[1:4] if kind == "GRAV" else values[4:7]
+                if not any(direction):
+                    raise block.fault(f"got the direction {direction} of {kind}, must not be zero")
+                direction = (np.array(direction) / np.linalg.norm(direction)).tolist()
+                card = "GRAV", 0, values[0], *direction
+                if kind == "CENTRIF":
+                    centre = max(self.nodes) + 1
+                    self.nodes[centre] = np.array(values[1:4])
+                    card = "RFORCE", centre, 0, float(np.sqrt(values[0])) / (2.0 * np.pi), *direction
+            for e in own:  # those along another axis are others
+                self._load(block, (e, kind, *np.round(direction, 9)), *card)
 
     def _of_dsload(self, block: InputBlock, scope: Naming) -> None:
         for line in block.lines:
@@ -495,11 +520,11 @@ class _Deck(InputFile):
     def _press(self, block: InputBlock, e: int, face: str, size: float) -> None:
         _, card, grids = self.elements[e]
         if card not in FACES:
-            self.add("PLOAD4", block.step, e, size)
+            self._load(block, (e, face), "PLOAD4", e, size)
             return
         own = self.face(block, e, face)
         n = len(FACES[card][int(face[1:]) - 1])
         other = own[2] if n == 4 else None
         if card == "CTETRA":
             other = next(grid for grid in grids[:4] if grid not in own)
-        self.add("PLOAD4", block.step, e, size, None, None, None, own[0], other)
+        self._load(block, (e, face), "PLOAD4", e, size, None, None, None, own[0], other)

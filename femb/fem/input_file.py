@@ -4,6 +4,7 @@ Source: Abaqus Keywords Reference Guide; G. Dhondt, CalculiX CrunchiX user's man
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +17,9 @@ from femb.base.bulk_data import Card
 from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.base.values import shown
+from femb.elements.beam.shape import section_axes
+from femb.fem.input_cards import CARDS
+from femb.numerics.rotations import rotation_matrix
 
 # Types of elements: card, number of nodes; then the places of the nodes of the card where they differ.
 _UP = [*range(12), *range(16, 20), *range(12, 16)]
@@ -48,10 +52,20 @@ class InputBlock:
     step: int
 
     def word(self, name: str, default: str = "") -> str:
-        return self.words.get(name, default).upper()
+        return self.words.get(name.replace(" ", ""), default).upper()
 
     def fault(self, text: str) -> ModelError:
         return ModelError(f"{self.where}: *{self.keyword}: {text}")
+
+    def left_out(self) -> list[str]:
+        """The parameters that do not change the model. Raises ModelError: one that is not read."""
+        known = {name.replace(" ", ""): (name, what) for name, what in CARDS[self.keyword].items()}
+        for name, value in self.words.items():
+            _, what = known.get(name, ("", "|".join(a for a, b in CARDS[self.keyword].items() if b != "-") or "none"))
+            if name not in known or (what.strip("-") and value.upper() not in what.split("|")):
+                text = f"the parameter {name}={value}".rstrip("=")
+                raise self.fault(f"{text} is not read beside {what.replace('|', ', ')}: {WANTED}")
+        return [known[a][0] for a, b in self.words.items() if known[a][1] == "-" and b.upper() != "NO"]
 
     def numbers(self, line: int, count: int, least: int = 0) -> list[float]:
         """Numbers of a line, zero where blank. Raises ModelError."""
@@ -95,11 +109,13 @@ def _blocks(path: Path, root: Path, depth: int = 0) -> Iterator[InputBlock]:
         while line.endswith(",") and k < len(lines) and not lines[k].startswith("*"):
             line, k = line + lines[k].strip(), k + 1
         head, *rest = (each.strip() for each in line[1:].split(","))
-        words = {a.strip().upper(): b.strip().strip("\"'") for a, _, b in (each.partition("=") for each in rest) if a}
+        # blanks within names are none in CalculiX
+        words = {re.sub(r"\s", "", a).upper(): b.strip(" \"'") for a, _, b in (x.partition("=") for x in rest) if a}
         if open_ is not None:
             yield open_
         open_ = InputBlock(re.sub(r"\s+", " ", head.upper()), words, [], where, 0)
         if open_.keyword == "INCLUDE":
+            open_.left_out()
             name = open_.words.get("INPUT", "")
             found = next((each / name for each in (path.parent, root) if name and (each / name).is_file()), None)
             if found is None:
@@ -126,16 +142,26 @@ class InputFile:
         self.cold: dict[int, float] = {}
         self.axes: dict[int, int] = {}
         self.scopes: dict[str, Naming] = {}
+        self.frames: list[tuple[str, list[Floats]]] = []
+        self.local = np.eye(3), np.zeros(3)  # axes and origin of *SYSTEM
+        self.others = defaultdict[str, list[str]](list)  # what is left out
         self.numbers: dict[str, int] = {}  # of materials by name and use
         self.pid, self.eid = 0, 0
         self.owned: set[int] = set()
-        self.blocks = blocks = self._laid_out(list(_blocks(path, path.parent)))
-        known = {"NODE": self._nodes, "ELEMENT": self._elements, "NSET": self._set, "ELSET": self._set,
-                 "SURFACE": self._surface, "ORIENTATION": self._orientation}  # fmt: skip
+        known = {"NODE": self._nodes, "SYSTEM": self._axes_of_nodes, "NSET": self._set}
+        if whole:
+            known |= {"ELEMENT": self._elements, "ELSET": self._set, "ORIENTATION": self._orientation}
+            known["SURFACE"] = self._surface
         material = ""
-        if not whole:
-            known = {"NODE": self._nodes, "NSET": self._set}
-        for block, scope in blocks:
+        given, at = list(_blocks(path, path.parent)), Naming()
+        for block in given:
+            if block.keyword in CARDS and (whole or block.keyword in known):
+                idle = [f"{name} of *{block.keyword}" for name in block.left_out()]
+                self.others["parameters; loads are at full size"] += idle
+        self.blocks = self._laid_out(given)
+        for block, scope in self.blocks:
+            if scope is not at:
+                self.local, at = (np.eye(3), np.zeros(3)), scope
             if block.keyword == "MATERIAL":
                 material = block.word("NAME")
                 self.materials[material] = {}
@@ -155,16 +181,11 @@ class InputFile:
 
     def _laid_out(self, blocks: list[InputBlock]) -> list[tuple[InputBlock, Naming]]:
         """Blocks with their scopes, those of parts once for each instance, with the numbers of steps."""
-        parts, found, part, scope, step = (
-            dict[str, list[InputBlock]](),
-            list[tuple[InputBlock, Naming]](),
-            "",
-            Naming(),
-            0,
-        )
+        parts: dict[str, list[InputBlock]] = {}
+        found: list[tuple[InputBlock, Naming]] = []
+        part, scope, step, count = "", Naming(), 0, 0
         size = 10 ** len(str(max((int(line[0]) for block in blocks if block.keyword in ("NODE", "ELEMENT")
                                   for line in block.lines if line[0].isdecimal()), default=0)))  # fmt: skip
-        count = 0
         for block in blocks:
             step += block.keyword == "STEP"
             block = InputBlock(block.keyword, block.words, block.lines, block.where, step)
@@ -228,8 +249,24 @@ class InputFile:
         for k in range(len(block.lines)):
             number, *place = block.numbers(k, 4, 1)
             own.append(int(number) + scope.first)
-            self.nodes[own[-1]] = scope.turn @ np.array(place) + scope.shift
+            if block.word("SYSTEM") == "C":
+                angle = np.radians(place[1])
+                place[:2] = place[0] * np.cos(angle), place[0] * np.sin(angle)
+            self.nodes[own[-1]] = scope.turn @ (self.local[0] @ np.array(place) + self.local[1]) + scope.shift
         self._named(self.nsets, block.word("NSET"), scope, own)
+
+    def _axes_of_nodes(self, block: InputBlock, scope: Naming) -> None:
+        """The origin, a point on the x axis, and on the second line one towards y."""
+        a, b = np.split(np.array(block.numbers(0, 6)), 2)
+        axes = np.eye(3)
+        if len([each for each in (block.lines or [[]])[0] if each]) > 3:
+            x, y = b - a, np.array(block.numbers(1, 3)) - a
+            if len(block.lines) < 2:
+                x[2], y = 0.0, np.array([a[1] - b[1], b[0] - a[0], 0.0])
+            if not np.linalg.norm(np.cross(x, y)) > 0.0:
+                raise block.fault("its points are on one line")
+            axes = rotation_matrix(section_axes(x.tolist(), y.tolist()))
+        self.local = axes, a
 
     def _named(self, sets: dict[str, list[int]], name: str, scope: Naming, own: list[int]) -> None:
         if name:
@@ -238,25 +275,29 @@ class InputFile:
 
     def _elements(self, block: InputBlock, scope: Naming) -> None:
         kind = block.word("TYPE")
-        found = next((each for name, each in TYPES.items() if re.fullmatch(name, kind)), None)
-        if found is None:
+        known = next((each for name, each in TYPES.items() if re.fullmatch(name, kind)), None)
+        if known is None:
             raise block.fault(f"elements of the type {kind or '(none)'} are not read: {WANTED}")
-        card, count = found
+        card, count = known
         own, words = list[int](), list[str]()
         for line in block.lines:
             words += [each for each in line if each]
             if len(words) <= count:
                 continue
-            if not all(each.isdecimal() for each in words):
-                raise block.fault(f"got the element {', '.join(words)!r}, wanted whole numbers")
+            if not all(each.rpartition(".")[2].isdecimal() for each in words) or not words[0].isdecimal():
+                raise block.fault(f"got the element {', '.join(words)!r}, wanted whole numbers, or nodes INSTANCE.11")
             # of nodes behind those of the type, as of C3D8I in CalculiX, there is no need
-            number, *grids = (int(each) + scope.first for each in words[: count + 1])
+            number = int(words[0]) + scope.first
+            grids = [
+                int(each) + scope.first if each.isdecimal() else self.members(block, each, scope)[0]
+                for each in words[1 : count + 1]
+            ]
             if absent := [grid for grid in grids if grid not in self.nodes]:
-                raise block.fault(
-                    f"element {words[0]} has the node {absent[0] - scope.first}, which is not in the file"
-                )
+                raise block.fault(f"element {words[0]} has the node {absent[0] - scope.first}, not in the file")
             own.append(number)
-            self.elements[number] = kind, card, [grids[place] for place in ORDER.get((card, count), range(count))]
+            found = kind, card, [grids[place] for place in ORDER.get((card, count), range(count))]
+            if self.elements.setdefault(number, found) != found:
+                raise block.fault(f"element {words[0]} is there twice")
             words = []
         if words:
             raise block.fault(f"got {len(words)} numbers, wanted {count + 1} for an element of {kind}")
@@ -285,8 +326,6 @@ class InputFile:
             if block.word("TYPE", "ELEMENT") == "NODE":
                 nodes += self.members(block, line[0], scope)
                 continue
-            if block.word("TYPE", "ELEMENT") != "ELEMENT":
-                raise block.fault(f"of the type {block.word('TYPE')} is not read: {WANTED}")
             own = self.members(block, line[0], scope, "element")
             face = line[1].upper() if len(line) > 1 else ""
             found = [(e, face) for e in own] if face else self._outside(own)
@@ -324,18 +363,24 @@ class InputFile:
 
     def surface(self, block: InputBlock, name: str, scope: Naming) -> tuple[list[tuple[int, str]], list[int]]:
         for each in (scope.prefix + name.upper(), name.upper()):
-            if each in self.surfaces:
-                return self.surfaces[each]
-        if name.upper() in self.nsets or scope.prefix + name.upper() in self.nsets:
-            return [], self.members(block, name, scope)
+            if each in self.surfaces or each in self.nsets:
+                return self.surfaces.get(each, ([], self.nsets.get(each, [])))
         raise block.fault(f"{name} is no surface of the file")
 
     # Axes
 
     def _system(self, kind: str, points: list[Floats]) -> int:
-        number = 1 + sum(len(self.cards.get(name, ())) for name in ("CORD2R", "CORD2C"))
-        self.add(kind, number, 0, *(x for point in points for x in point.tolist()))
-        return number
+        self.frames.append((kind, points))
+        self.add(kind, len(self.frames), 0, *(x for point in points for x in point.tolist()))
+        return len(self.frames)
+
+    def turn(self, system: int, place: Floats) -> Floats:
+        """The axes (3, 3), columns, of a system at a place."""
+        if not system:
+            return np.eye(3)
+        kind, (o, z, x) = self.frames[system - 1]
+        axes = rotation_matrix(section_axes((z - o).tolist(), ((place if kind == "CORD2C" else x) - o).tolist()))
+        return np.asarray(axes[:, [1, 2, 0]])
 
     def _of_points(self, block: InputBlock, kind: str, scope: Naming, values: list[float]) -> tuple[str, list[Floats]]:
         a, b, c = (scope.turn @ np.array(values[k : k + 3]) + scope.shift for k in (0, 3, 6))
@@ -348,8 +393,6 @@ class InputFile:
         return "CORD2R", [c, c + np.cross(x, b - c), c + x]
 
     def _orientation(self, block: InputBlock, scope: Naming) -> None:
-        if block.word("DEFINITION", "COORDINATES") != "COORDINATES":
-            raise block.fault(f"by {block.word('DEFINITION')} is not read: {WANTED}")
         kind, points = self._of_points(block, block.word("SYSTEM", "RECTANGULAR"), scope, block.numbers(0, 9, 6))
         axis, angle = block.numbers(1, 2)
         if angle:
@@ -361,10 +404,11 @@ class InputFile:
         self.systems[scope.prefix + block.word("NAME")] = self._system(kind, points)
 
     def axes_of(self, block: InputBlock, scope: Naming, name: str) -> int:
-        for each in (scope.prefix + name, name):
-            if each in self.systems:
-                return self.systems[each]
-        raise block.fault(f"orientation {name} is not in the file")
+        """The number of an orientation, 0 of none. Raises ModelError."""
+        found = self.systems.get(scope.prefix + name, self.systems.get(name, 0))
+        if name and not found:
+            raise block.fault(f"orientation {name} is not in the file")
+        return found
 
 
 def _middles(card: str) -> dict[frozenset[int], int]:

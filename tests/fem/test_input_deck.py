@@ -269,11 +269,12 @@ def test_pressures_gravity_and_spin(tmp_path):
     text = (
         f"*NODE\n{nodes}*ELEMENT, TYPE=C3D8, ELSET=BAR\n{cells}*SOLID SECTION, ELSET=BAR, MATERIAL=STEEL\n{STEEL}"
         "*SURFACE, NAME=TOP\nBAR, S2\n"
-        + "".join(f"*STEP\n*DLOAD\n{line}\n*END STEP\n" for line in (
+        + "".join(f"*STEP\n*DLOAD, OP=NEW\n{line}\n*END STEP\n" for line in (
             *(f"2, P{k}, 3." for k in range(1, 7)), "BAR, GRAV, 9.81, 0., 0., -1.",
             "BAR, CENTRIF, 4., 0., 0., 0., 0., 0., 1."))
-        + "*STEP\n*DSLOAD\nTOP, P, 3.\n*END STEP\n*STEP\n*DLOAD\n2, GRAV, 9.81, 0., 0., -1.\n*END STEP\n"
-        "*STEP\n*DLOAD\n1, GRAV, 9.81, 0., 0., -1.\n2, GRAV, 9.81, 0., 0., -1.\n*END STEP\n"
+        + "*STEP\n*DLOAD, OP=NEW\n*DSLOAD\nTOP, P, 3.\n*END STEP\n*STEP\n*DSLOAD, OP=NEW\n*DLOAD\n"
+        "2, GRAV, 9.81, 0., 0., -1.\n*END STEP\n"
+        "*STEP\n*DLOAD, OP=NEW\n1, GRAV, 9.81, 0., 0., -1.\n2, GRAV, 9.81, 0., 0., -1.\n*END STEP\n"
     )  # fmt: skip
     model, _ = structure(tmp_path, text)
     D = model.rigid_motions(np.zeros(3))[:, :3]
