@@ -23,10 +23,7 @@ SEEDED = "makes the changes of a tangent, of functions that are compared; the te
 EXEMPT = {
     "numerics.compiler.traced.dual": "makes changes of its second argument",
     "numerics.compiler.traced.change": "returns changes",
-    "elements.spring.batch.varied_pull": SEEDED,
-    "elements.spring.bearing_batch.varied_on_frames": SEEDED,
-    "elements.spring.bearing_batch.varied_measured": SEEDED,
-    "elements.spring.batch.varied_pull_of_one_point": SEEDED,
+    "elements.spring.batch.varied": SEEDED,
     **{
         f"elements.joint.primitives.{word}_{primitive}": "takes changes in time or by poses of texts that are compared"
         for word in ("varied", "found")
