@@ -321,7 +321,7 @@ class FlexibleBody(OrientedBody):
         root, *others = self.reduced.interface_names
         stations: dict[str, Station] = {}
         modes: list[int] = []
-        layout.flexible_bodies[self.name] = FlexibleLayout(stations, modes)
+        layout.flexible_bodies[self.name] = FlexibleLayout(stations, modes, self.reduced.mass)
         position, quaternion = placement.bodies[self.name]
         poses = {name: _moved(position, quaternion, self.rest_pose(name)) for name in (root, *others)}
         for name, pose in poses.items():

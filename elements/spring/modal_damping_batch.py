@@ -202,7 +202,10 @@ class _State:
         self.group, self.n_v = group, len(v)
         r_h, self.R, rate_h, self.omega_h = _motion(layout, group.body, q, v)
         motions = [_motion(layout, frame, q, v) for frame in group.frames]
-        r, axes, rate, omega = (np.array([motion[k] for motion in motions]) for k in range(4))
+        r, axes, rate, omega = (
+            np.reshape([motion[k] for motion in motions], (-1, *shape))
+            for k, shape in enumerate(((3,), (3, 3), (3,), (3,)))
+        )
         self.place = (r - r_h) @ self.R
         self.speed = (rate - rate_h) @ self.R
         self.Q = self.R.T @ axes

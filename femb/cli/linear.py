@@ -351,7 +351,10 @@ def _swept(text: str) -> tuple[str, list[float]]:
 @click.option("--damped", is_flag=True, help="Complex modes with the model's own dampers and modal damping.")
 @damping_of("modes of appendages")
 @click.option(
-    "--root-load", "direction", metavar="DIRECTION", help="Root loads under unit acceleration x, y, z, rx, ry or rz."
+    "--root-load",
+    "direction",
+    type=click.Choice(("x", "y", "z", "rx", "ry", "rz")),
+    help="Root loads under unit acceleration of the held body.",
 )
 @click.option(
     "--sweep", type=Read(_swept), metavar="KEY=FIRST:LAST:COUNT", help="Follow the modes over an entry of the case."

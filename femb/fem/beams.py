@@ -49,7 +49,7 @@ def appendage_model(
     frame = layout.bodies[root] if root != "ground" else _ground(motion)
     part = _chosen(appendages(motion.holding(frame)), appendage, root)
     frames = [frame, *part.frames]
-    inside = ~motion.holding(frame).only(*part.frames).held
+    inside = ~motion.holding(frame).only(part).held
     own = inside.copy()
     own[motion.velocities_of(frame)] = True
     _refuse_moving_joints(model, layout, part)

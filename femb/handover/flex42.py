@@ -273,7 +273,7 @@ def appendage_bodies(
     for appendage in appendages(motion, whole=True):
         part = participation(motion, appendage, hub, count, damping)
         point, axes = root_frame(motion, appendage, hub)
-        inside = ~motion.only(*appendage.frames).held
+        inside = ~motion.only(appendage).held
         named = stations(motion, default_points(motion, set(appendage.frames)) if points is None else points)
         own = {name: station for name, station in named.items() if station.frame in appendage.frames}
         found_bodies.append(

@@ -214,7 +214,7 @@ def port(
         wanted = f"wanted a body, or a node of a beam, of an appendage of {held!r}"
         raise ModelError(f"port: child: got {shown(child)}, {wanted}")
     part = participation(motion, found[0], hub, 1, damping)
-    alone = motion.only(*found[0].frames)
+    alone = motion.only(found[0])
     squares, shapes = port_modes(alone, station.frame, part.frequencies[0], count)
     omega = np.sqrt(squares)
     D = rigid_motions(motion, part.point, part.axes)

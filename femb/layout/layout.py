@@ -99,10 +99,12 @@ class ShellLayout:
 
 @dataclass(frozen=True, eq=False)
 class FlexibleLayout:
-    """The interfaces of a flexible body as stations by name, and the numbers of its modes, which are one block."""
+    """The interfaces of a flexible body as stations by name, the numbers of its modes, which are one block, and its
+    mass, kg."""
 
     stations: dict[str, Station]
     modes: list[int]
+    mass: float
 
 
 class JointLayout(NamedTuple):

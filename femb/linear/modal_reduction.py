@@ -129,7 +129,7 @@ def modes_of_appendages(alone: EigenProblem, count: int) -> tuple[Floats, Floats
     """Shapes, omega^2 and names of the lowest modes of each appendage, and omega of the next of all."""
     shapes, squares, names, following = [np.zeros((alone.system.n_v, 0))], [np.zeros(0)], [], np.inf
     for part in appendages(alone, whole=True):
-        own = alone.only(*part.frames)
+        own = alone.only(part)
         free = free_motions(own)
         if freedoms(own) - free.count < 1:
             continue

@@ -73,7 +73,7 @@ def of_appendage(motion: EigenProblem, appendage: str, word: str, hub: str | Non
     root = _root(without, part) if body is None else body
     point, axes = root_frame(without, part, root)
     D = rigid_motions(motion, point, axes)[:, slice(0, 3) if word == "force" else slice(3, 6)]
-    inside = ~without.only(*part.frames).held
+    inside = ~without.only(part).held
     momenta = np.zeros_like(D)
     for places, mass in motion.element_masses:
         own = np.any(inside[places] & (places >= 0), axis=1)

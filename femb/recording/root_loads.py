@@ -105,12 +105,8 @@ class RootLoads:
         parents = roots(layout, model)
         held = {frame for frames in parents for frame in frames}
         self.links = links = _Links(system, held)
-        found = appendages_of(layout, model, held) if parents else []
-        for name, body in layout.flexible_bodies.items():
-            if {station.frame for station in body.stations.values()} <= held:  # its modes alone are no frames
-                found.append(Appendage(name, (), (f"bodies.{name}",)))
         taken: set[str] = set()
-        for appendage in found:
+        for appendage in appendages_of(layout, model, held) if parents else []:
             root = _root(system, appendage, links, taken)
             if root is not None:
                 self.roots.append(root)

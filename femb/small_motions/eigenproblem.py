@@ -29,6 +29,7 @@ from femb.small_motions.point import OperatingPoint, without_derivatives
 from femb.small_motions.spinning import in_own_axes
 from femb.small_motions.steady import why_changing
 from femb.small_motions.strains import ExactProducts, Motion, of_columns
+from femb.system.appendages import Appendage
 from femb.system.block_lu import AnyFactorisation
 from femb.system.forward import by_moments
 from femb.system.known_motions import KnownStructure, check_said, known_motions
@@ -292,11 +293,12 @@ class EigenProblem:
         held[self.system.layout.first_order_v] = True
         return replace(self, held=held)
 
-    def only(self, *frames: int) -> "EigenProblem":
-        """The problem with all held but these frames and the internal coordinates of their elements."""
+    def only(self, part: Appendage) -> "EigenProblem":
+        """The problem with all held but an appendage: its frames, and the internal coordinates of their elements."""
         layout = self.system.layout
         held = np.ones_like(self.held)
-        own = set(frames)
+        held[layout.internal_v[list(part.internal)]] = False
+        own = set(part.frames)
         for frame in own:
             held[self.velocities_of(frame)] = False
         for on, strains in layout.couplings:

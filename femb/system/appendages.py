@@ -18,11 +18,13 @@ SAME_POINT = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Appendage:
-    """Frames (f,) that are connected without the held ones, and the items that are on them, by table and name."""
+    """Frames (f,) that are connected without the held ones, and the items that are on them, by table and name; or no
+    frames, but the internal coordinates (m,) of a flexible body all of whose interfaces are on held ones."""
 
     name: str
     frames: tuple[int, ...]
     items: tuple[str, ...]
+    internal: tuple[int, ...] = ()
 
 
 def appendages_of(layout: Layout, model: Model, held: set[int]) -> list[Appendage]:
@@ -40,10 +42,15 @@ def appendages_of(layout: Layout, model: Model, held: set[int]) -> list[Appendag
             for k in {number[frame] for frame in item.frames(layout) if frame in number}:
                 if f"{item.table}.{item.name}" in known[k]:
                     names.setdefault(k, item.name)
-    return [
+    found = [
         Appendage(names.get(k, items[k][0].partition(".")[2]), tuple(frames), tuple(items[k]))
         for k, frames in enumerate(groups)
         if items[k]
+    ]
+    return found + [
+        Appendage(name, (), (f"bodies.{name}",), tuple(body.modes))
+        for name, body in layout.flexible_bodies.items()
+        if held.issuperset(station.frame for station in body.stations.values())
     ]
 
 

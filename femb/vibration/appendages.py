@@ -59,12 +59,13 @@ def appendages(motion: EigenProblem, whole: bool = False) -> list[Appendage]:
                 f"{each.table}.{each.label}: its {each.quantity.name} is on what is held and of no appendage: describe "
                 "it by a body on a joint, or hold another body"
             )
-    return appendages_of(layout, model, held)
+    # what has no motion of its own is mass of what holds it
+    return [part for part in appendages_of(layout, model, held) if part.frames or part.internal]
 
 
 def alone_of(motion: EigenProblem, appendage: Appendage) -> tuple[EigenProblem, FreeMotions]:
     """The motions of an appendage with all else held, none without stiffness. Raises ModelError: there is one."""
-    alone = motion.only(*appendage.frames)
+    alone = motion.only(appendage)
     free = free_motions(alone)
     if free.count:
         ways = f"{free.count} way{'s' * (free.count > 1)}"

@@ -26,23 +26,28 @@ def with_modes(system: System, items: list[ModalDamping], known: list[ModalDampi
     Raises ModelError, by name, as ``ModalDamping`` says.
     """
     result: list[ModalDamping] = []
-    damped = {tuple(part.frames): item.name for item in known for part in item.damped or ()}
+    damped = {_place(part): item.name for item in known for part in item.damped or ()}
     for item in items:
         path = (item.table, item.name)
         frame = item.held_frame(system.layout)
         held = EigenProblem.of(system, loaded=False, held=item.held)
         parts = []
         for appendage in _chosen(held, item, frame):
-            if appendage.frames in damped:
-                other = damped[appendage.frames]
+            if _place(appendage) in damped:
+                other = damped[_place(appendage)]
                 raise ModelError.at(path, f"damps {appendage.name!r}, which modal_damping.{other} damps already")
-            damped[appendage.frames] = item.name
+            damped[_place(appendage)] = item.name
             try:
                 parts.append(_damped(held, item, appendage, frame))
             except ModelError as error:
                 raise ModelError.at(path, error.problems[0].message.removeprefix("modes: ")) from error
         result.append(item.with_modes(tuple(parts)))
     return result
+
+
+def _place(part: Appendage | DampedModes) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The frames of an appendage, or the coordinates of one that has none."""
+    return tuple(part.frames), () if len(part.frames) else tuple(part.internal)
 
 
 def _chosen(motion: EigenProblem, item: ModalDamping, frame: int) -> list[Appendage]:
@@ -80,20 +85,21 @@ def _unknown(item: ModalDamping, hanging: list[Appendage]) -> list[Appendage]:
 
 def _neighbours(layout: Layout, part: Appendage) -> set[int]:
     """Frames to which elements, springs or joints link an appendage."""
-    links = [frames for frames, _ in layout.couplings] + list(layout.rows)
-    own = set(part.frames)
-    return {k for frames in links if not own.isdisjoint(frames) for k in frames} - own
+    own, internal = set(part.frames), set(part.internal)
+    links = [*layout.couplings, *((frames, ()) for frames in layout.rows)]
+    linked = (frames for frames, within in links if not (own.isdisjoint(frames) and internal.isdisjoint(within)))
+    return {k for frames in linked for k in frames} - own
 
 
 def _vibrates(motion: EigenProblem, part: Appendage) -> bool:
     """Whether an appendage has elastic modes: a free wheel, or a body that is welded on, has none."""
-    alone = motion.only(*part.frames)
+    alone = motion.only(part)
     return freedoms(alone) > free_motions(alone).count
 
 
 def _damped(motion: EigenProblem, item: ModalDamping, part: Appendage, frame: int) -> DampedModes:
     """The modes of one appendage of the held frame."""
-    most = freedoms(motion.only(*part.frames))
+    most = freedoms(motion.only(part))
     count = min(MODES, most) if item.count is None else item.count
     if count > most:
         raise ModelError(f"modes: got {count} modes to damp, but {part.name!r} has {numbered(most, 'mode')}")

@@ -327,6 +327,10 @@ class ModeShapes:
             if frame.freedom:
                 moves.append(float(np.max(np.abs(phi[j : j + 3]))))
                 turns.append(float(np.max(np.abs(phi[j + 3 : j + frame.freedom]), initial=0.0)))
+        for body in layout.flexible_bodies.values():  # by its modes, of which no frame may know: root mean square
+            own, at = np.zeros_like(phi), layout.internal_v[body.modes]
+            own[at] = phi[at]
+            moves.append(float(self.motion.lengths(own)) / body.mass**0.5)
         sizes = (DISPLACEMENT * self._extent() / max(max(moves), 1e-300), ROTATION / max(max(turns), 1e-300))
         largest = phi[int(np.argmax(np.abs(phi)))]
         return np.asarray(scale * min(sizes) * phi * (np.conj(largest) / abs(largest)))
