@@ -2,10 +2,10 @@
 
 import importlib.util
 
+import numba
 import numpy as np
 import pytest
 from checkout import ROOT
-from scipy.integrate import solve_ivp
 from scipy.optimize import fsolve, minimize_scalar
 
 AXIAL, BENDING, LEG = 4320.0, 1440.0, 120.0
@@ -14,22 +14,32 @@ WEIGHTS = np.array([3.0, 1.0, 1.0, 1.0])
 STEP = 0.05
 
 
-def rates(s, y, force):
-    """Of place, angle and moment along an extensible rod without shear, under a constant force."""
-    c, n = np.cos(y[2]), np.sin(y[2])
-    stretch = 1.0 + (force[0] * c + force[1] * n) / AXIAL
-    return [stretch * c, stretch * n, y[3] / BENDING, -stretch * (force[1] * c - force[0] * n)]
+@numba.njit
+def end_of(x, y, angle, moment, length, force, steps=1000):
+    """Place, angle and moment at the end of an extensible rod without shear, under a constant force; by equal steps of
+    fourth order, of which 500 give the same limit loads to ten digits."""
+    h = length / steps
+    for _ in range(steps):
+        sums, a, m = np.zeros(4), angle, moment
+        for weight, part in ((1.0, 0.5), (2.0, 0.5), (2.0, 1.0), (1.0, 0.0)):
+            c, n = np.cos(a), np.sin(a)
+            stretch = 1.0 + (force[0] * c + force[1] * n) / AXIAL
+            bend, turn = m / BENDING, -stretch * (force[1] * c - force[0] * n)
+            sums += weight / 6.0 * np.array([stretch * c, stretch * n, bend, turn])
+            a, m = angle + part * h * bend, moment + part * h * turn
+        x, y, angle, moment = x + h * sums[0], y + h * sums[1], angle + h * sums[2], moment + h * sums[3]
+    return x, y, angle, moment
 
 
 def misfit(unknowns):
     """Of the hinge at the end of the horizontal leg: place (2,) and moment."""
     angle, *force, load = unknowns
-    y, force = np.array([0.0, 0.0, 0.5 * np.pi + angle, 0.0]), np.array(force)
+    at, force = (0.0, 0.0, 0.5 * np.pi + angle, 0.0), np.array(force)
     for length, turn, added in ((LEG, -0.5 * np.pi, 0.0), (0.2 * LEG, 0.0, load), (0.8 * LEG, 0.0, 0.0)):
-        y = solve_ivp(rates, (0.0, length), y, "DOP853", args=(force,), rtol=1e-12, atol=1e-12).y[:, -1]
-        y[2] += turn
+        x, y, angle, moment = end_of(*at, length, force)
+        at = x, y, angle + turn, moment
         force += (0.0, added)
-    return y[0] - LEG, y[1] - LEG, 0.1 * y[3]
+    return at[0] - LEG, at[1] - LEG, 0.1 * at[3]
 
 
 def along(start, direction, distance):
