@@ -11,7 +11,7 @@ from dataclasses import replace
 from math import ceil, factorial
 
 import numpy as np
-from scipy.signal import tf2ss
+import scipy  # its module of signals takes longer to import than all else here
 
 from femb.base.errors import ModelError
 from femb.base.types import Floats
@@ -99,5 +99,5 @@ def _pade(n: int) -> Floats:
 
 def _scaled(above: Floats, below: Floats, T: float) -> Realisation:
     """The quotient of polynomials in T s, by falling power."""
-    A, B, C, D = tf2ss(np.trim_zeros(above, "f"), below)
+    A, B, C, D = scipy.signal.tf2ss(np.trim_zeros(above, "f"), below)
     return Realisation(A / T, B / T, C, D)

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy
 from models import hub, of_parts, refuses, slender_boom
 from scipy.linalg import expm
-from scipy.signal import lsim
 
 from femb import Load, linearize, simulate
 from femb.base.errors import ResultError
@@ -44,7 +44,7 @@ def run(path, inputs, **words):
 def test_against_scipy(tmp_path):
     space, u = oscillator(), np.where(np.arange(201) < 50, 1.0, 0.0)[:, None]
     path = write_fmu(space, tmp_path / "oscillator.fmu")
-    _, wanted, _ = lsim((space.A, space.B, space.C, space.D), u, STEP * np.arange(201), interp=False)
+    _, wanted, _ = scipy.signal.lsim((space.A, space.B, space.C, space.D), u, STEP * np.arange(201), interp=False)
     found = run(path, u)
     np.testing.assert_allclose(found[:, 0], wanted[:, 0], atol=1e-12)
     # the second output takes the input of the step that ends

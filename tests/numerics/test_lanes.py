@@ -130,12 +130,12 @@ def test_a_small_kernel_computes_the_same_without_extensions(tmp_path, hidden, e
 
 
 @pytest.mark.slow
-def test_one_lane_computes_the_same(tmp_path):
+def test_one_lane_computes_the_same():
     """The kernels of a beam with a version of numba that is not known; the test before has the other reason."""
     known, count, several = forces()
     assert (known, count) == (True, 4)
     assert np.all(several)
-    plain = forces(FEMB_PLAIN_NUMBA="1", FEMB_CACHE=str(tmp_path))
+    plain = forces(FEMB_PLAIN_NUMBA="1")
     assert plain[:2] == (False, 1)
     np.testing.assert_allclose(plain[2], several, rtol=1e-13)
 

@@ -30,7 +30,8 @@ def test_rows_over_the_angle_of_arrays_hold_their_peak_between_the_rows(tmp_path
     for angle in np.linspace(0.0, 0.5 * np.pi, 9):
         for factor in (0.8, 1.2):
             given = [f"joints.drive.start={angle}", *(f"{key}={600.0 * factor}" for key in SPRINGS)]
-            before = max(before, *(1.0 / each.distance for each in femb.loop(femb.load_case(path, given)).margins()))
+            if not before > tuned.peak:
+                before = max(1.0 / each.distance for each in femb.loop(femb.load_case(path, given)).margins())
             loop = femb.loop(femb.load_case(written, given))
             assert loop.stable
             assert max(1.0 / each.distance for each in loop.margins()) < tuned.peak + 1e-5

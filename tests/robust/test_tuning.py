@@ -6,10 +6,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import scipy
 from models import refuses
 from oracles.uncertain_satellite import BANDWIDTH, BY, J, satellite
 from scipy.optimize import brentq, minimize
-from scipy.signal import cont2discrete, tf2ss
 
 import femb
 from femb.elements.control.linear_law import low_pass
@@ -297,7 +297,7 @@ def thin(period):
     if period is None:
         q = 1.0 / (1.0 - omega**2 + 0.02j * omega)
     else:
-        A, B, *_ = cont2discrete((A, B, np.eye(1, 2), np.zeros((1, 1))), period)
+        A, B, *_ = scipy.signal.cont2discrete((A, B, np.eye(1, 2), np.zeros((1, 1))), period)
         z = np.exp(1j * omega * period)
         shifted = z[:, None, None] * np.eye(2) - A
         q = np.linalg.solve(shifted, np.broadcast_to(B.astype(complex), (len(z), 2, 1)))[:, 0, 0]
@@ -414,7 +414,9 @@ def roll_off_law(z, wf, zf):
     terms = [math.factorial(2 * n - k) * math.comb(n, k) / math.factorial(2 * n) for k in range(n, -1, -1)]
     powers = [DELAY**k for k in range(n, -1, -1)]
     below = np.array(terms) * powers
-    A2, B2, C2, D2 = tf2ss(below * np.array([(-1.0) ** k for k in range(n, -1, -1)]) / below[0], below / below[0])
+    A2, B2, C2, D2 = scipy.signal.tf2ss(
+        below * np.array([(-1.0) ** k for k in range(n, -1, -1)]) / below[0], below / below[0]
+    )
     A1, B1, C1, _ = low_pass(wf, zf)
     A = np.block([[A1, np.zeros((2, n))], [B2 @ C1, A2]])
     B, C = np.vstack([B1, np.zeros((n, 1))]), np.hstack([D2 @ C1, C2])

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy
 from checkout import CASES
 from long_runs import slow
 from models import of_parts
 from oracles.stiff_motion import flying_beam, wire_satellite
-from scipy.stats import binom
 
 from femb import FembWarning, Model, RigidBody, Run, Section, Tolerances, load_case, modes, simulate
 from femb.base.memory import recall, remembered
@@ -135,7 +135,7 @@ def test_vibrations_above_the_frequency_are_taken_out_mode_by_mode(formulation):
     low_pass = LowPass(frequency, form.error_scale(1e-6, Tolerances())[0])
     for g, shape in zip(found.frequencies, found.shapes.T, strict=True):
         ratio = (g / frequency) ** 4
-        kept = binom.cdf(4, 8, ratio / (1.0 + ratio))
+        kept = scipy.stats.binom.cdf(4, 8, ratio / (1.0 + ratio))
         v = 1e-3 * shape.real / np.abs(shape).max()
         q, w = form.from_system(system.q0, v)
         after, lost = low_pass.quieted(form, 0.0, q, w, 1.0)
