@@ -99,11 +99,14 @@ def image(png: bytes, meaning: str) -> str:
 
 
 class Tabled(Brief, ABC):
-    """Base of dataclasses with a table as text, by which notebooks show them."""
+    """Base of dataclasses with a table as text, which ``print`` and notebooks show."""
 
     @abstractmethod
     def table(self) -> str:
         """The table as text."""
+
+    def __str__(self) -> str:
+        return self.table()
 
     def _repr_html_(self) -> str:
         return text(self.table())

@@ -428,6 +428,7 @@ def test_a_divergence_is_no_undamped_mode():
     assert lines[0] == "0 undamped modes of the spinning structure"
     assert [line.split() for line in lines[-2:]] == [["1", "1.1547", "bodies.body"], ["2", "-1.1547", "bodies.body"]]
     assert "unstable: motions" in found._repr_html_()
+    assert str(found) == found.table()
 
 
 def test_what_a_structure_turns_about():
