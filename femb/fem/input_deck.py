@@ -167,23 +167,16 @@ class _Deck(InputFile):
     def _emit(self, block: InputBlock, own: list[int], cards: Sequence[str], *rest: object) -> None:
         for e in own:
             kind, card, grids = self.elements[e]
-            if card not in cards:
-                raise block.fault(f"element {e} is {kind}")
-            if e in self.owned:
-                raise block.fault(f"element {e} is in two sections")
+            if card not in cards or e in self.owned:
+                raise block.fault(f"element {e} is {kind}, or in two sections")
             self.owned.add(e)
             self.add(card, e, self.pid, *grids, *([None] * 4 if card == "CQUAD8" and rest else []), *rest)
 
     def _of_shell_section(self, block: InputBlock, scope: Naming) -> None:
         own, text = self._own(block, scope), block.word("OFFSET", "0")
-        offset = {"SPOS": 0.5, "SNEG": -0.5}.get(text)
-        try:
-            offset = float(text) if offset is None else offset
-        except ValueError:
-            raise block.fault(f"got the offset {text}, wanted a number, SPOS or SNEG") from None
+        offset = number_in(block, [{"SPOS": "0.5", "SNEG": "-0.5"}.get(text, text)], 0)
         theta: object = self.axes_of(block, scope, block.word("ORIENTATION")) or 0.0
         self.pid += 1
-        membrane = block.keyword.startswith("MEMBRANE")
         if "COMPOSITE" in block.words:
             plies, thickness = list[object](), 0.0
             for k, line in enumerate(block.lines):
@@ -204,11 +197,10 @@ class _Deck(InputFile):
         else:
             thickness = block.numbers(0, 1, 1)[0]
             material = self.material(block, block.word("MATERIAL"), "shell")
-            bend = (None, None, None) if membrane else (material, None, material)
+            bend = (None, None, None) if block.keyword[0] == "M" else (material, None, material)
             self.add("PSHELL", self.pid, material, thickness, *bend)
-        kinds = ("CTRIA3", "CQUAD4", "CTRIA6", "CQUAD8")
         # a reference surface at the top has the middle below
-        self._emit(block, own, kinds, theta, -offset * thickness)
+        self._emit(block, own, ("CTRIA3", "CQUAD4", "CTRIA6", "CQUAD8"), theta, -offset * thickness)
 
     _of_membrane_section = _of_shell_section
 
@@ -265,8 +257,8 @@ class _Deck(InputFile):
             raise block.fault("products of inertia are not read: turn the axes by an ORIENTATION")
         system = self.axes_of(block, scope, block.word("ORIENTATION"))
         for e in self._own(block, scope):
-            fields = (0.0, 0.0, 0.0, 0.0, None, a, 0.0, b, 0.0, 0.0, c)
-            self.add("CONM2", self.new(), self.elements[e][2][0], system, *fields)
+            grid = self.elements[e][2][0]
+            self.add("CONM2", self.new(), grid, system, *[0.0] * 4, None, a, 0.0, b, 0.0, 0.0, c)
 
     def _of_spring(self, block: InputBlock, scope: Naming) -> None:
         system = self.axes_of(block, scope, block.word("ORIENTATION"))
@@ -326,12 +318,11 @@ class _Deck(InputFile):
             for k, grid in enumerate(moved):
                 host = lead[k if len(lead) > 1 else 0]
                 if kind == "BEAM":
-                    self.add("RBE2", self.new(), host, "123456", grid)
-                    continue
-                for c in range(1, 4 if kind == "PIN" else 7):
+                    self._rigid(host, [grid])
+                for c in range(1, {"PIN": 4, "TIE": 7}.get(kind, 0)):
                     self._mpc([(grid, c, 1.0), (host, c, -1.0)])
 
-    def _rigid(self, block: InputBlock, lead: int, nodes: Sequence[int], components: str = "123456") -> None:
+    def _rigid(self, lead: int, nodes: Sequence[int], components: str = "123456") -> None:
         self.add("RBE2", self.new(), lead, components, *(grid for grid in dict.fromkeys(nodes) if grid != lead))
 
     def _lead(self, block: InputBlock, scope: Naming, word: str) -> int:
@@ -344,22 +335,19 @@ class _Deck(InputFile):
         lead = self._lead(block, scope, "REF NODE")
         for word, components in (("NSET", "123456"), ("TIE NSET", "123456"), ("PIN NSET", "123")):
             if block.word(word):
-                self._rigid(block, lead, self.members(block, block.word(word), scope), components)
+                self._rigid(lead, self.members(block, block.word(word), scope), components)
         if block.word("ELSET"):
             own = self.members(block, block.word("ELSET"), scope, "element")
-            self._rigid(block, lead, [grid for e in own for grid in self.elements[e][2]])
+            self._rigid(lead, [grid for e in own for grid in self.elements[e][2]])
 
-    def _of_coupling(self, block: InputBlock, scope: Naming, after: InputBlock) -> None:
+    def _of_coupling(self, block: InputBlock, scope: Naming, after: InputBlock | None = None) -> None:
         nodes, lead = self.surface(block, block.word("SURFACE"), scope)[1], self._lead(block, scope, "REF NODE")
-        if after.keyword not in ("KINEMATIC", "DISTRIBUTING"):
+        if after is None or after.keyword not in ("KINEMATIC", "DISTRIBUTING"):
             raise block.fault("wanted *KINEMATIC or *DISTRIBUTING behind it")
-        self._coupled(after, lead, nodes, after.keyword == "KINEMATIC")
-
-    def _coupled(self, block: InputBlock, lead: int, nodes: Sequence[int], rigid: bool) -> None:
-        given = [block.numbers(k, 2, 1) for k in range(len(block.lines))]
+        given = [after.numbers(k, 2, 1) for k in range(len(after.lines))]
         components = "".join(str(c) for a, b in given for c in range(int(a), int(b or a) + 1)) or "123456"
-        if rigid:
-            self._rigid(block, lead, nodes, components)
+        if after.keyword == "KINEMATIC":
+            self._rigid(lead, nodes, components)
         else:
             own = [grid for grid in dict.fromkeys(nodes) if grid != lead]
             self.add("RBE3", self.new(), None, lead, components, 1.0, "123", *own)
@@ -369,7 +357,7 @@ class _Deck(InputFile):
         for line in block.lines:
             spans = [int(each) for each in line[1:3] if each] or [1, 6]
             components = "".join(map(str, range(spans[0], spans[-1] + 1)))
-            self._rigid(block, lead, self.members(block, line[0], scope), components)
+            self._rigid(lead, self.members(block, line[0], scope), components)
 
     def _of_distributing_coupling(self, block: InputBlock, scope: Naming) -> None:
         lead = self.elements[self._own(block, scope)[0]][2][0]
@@ -393,7 +381,8 @@ class _Deck(InputFile):
             sizes = np.array([np.linalg.norm(np.ptp(x, axis=0)) for x in corners])
             given = block.word("POSITION TOLERANCE")
             tolerance = float(given) if given else NEAR * float(np.mean(sizes))
-            tree, flat, left = cKDTree([x.mean(axis=0) for x in corners]), self._is_shell(faces), list[int]()
+            tree, left = cKDTree([x.mean(axis=0) for x in corners]), list[int]()
+            turns = "NOROTATION" not in block.words and all(self.elements[e][1] not in FACES for e, _ in faces)
             own = [node for node in nodes if not any(node in cell for cell in cells)]
             for node in own:
                 near = np.atleast_1d(tree.query(self.nodes[node], min(8, len(cells)))[1])
@@ -407,14 +396,11 @@ class _Deck(InputFile):
                     continue
                 if block.word("ADJUST") != "NO":
                     self.nodes[node] = place
-                for c in range(1, 7 if flat and "NOROTATION" not in block.words else 4):
+                for c in range(1, 7 if turns else 4):
                     self._mpc([(node, c, -1.0), *((grid, c, float(w)) for grid, w in parts.items() if abs(w) > 1e-9)])
             if left:
                 text = f"{len(left)} of {len(own)} nodes of *TIE {line[0]}, as {left[0]}, are farther from {line[1]}"
                 warnings.warn(f"{block.where}: {text} than {tolerance:.3g}: they are not tied", FembWarning)
-
-    def _is_shell(self, faces: list[tuple[int, str]]) -> bool:
-        return all(self.elements[e][1] in ("CTRIA3", "CQUAD4", "CTRIA6", "CQUAD8") for e, _ in faces)
 
     # Supports and loads
 
@@ -447,14 +433,12 @@ class _Deck(InputFile):
             self.held = {key: each for key, each in self.held.items() if each[0] == block.step}
         for k, line in enumerate(block.lines):
             words = [*line, "", "", "", ""]
-            components = HELD.get(words[1].upper(), "")
+            components, first, last = HELD.get(words[1].upper(), ""), words[1], words[2] or words[1]
             if not components:
-                if not words[1].isdecimal() or (words[2] and not words[2].isdecimal()):
-                    raise block.fault(
-                        f"got {', '.join(line)!r} in its line {k + 1}, wanted a node, first and last freedom"
-                    )
-                span = range(int(words[1]), int(words[2] or words[1]) + 1)
-                components = "".join(str(c) for c in span if 1 <= c <= 6)
+                if not (first + last).isdecimal():
+                    text = f"got {', '.join(line)!r} in its line {k + 1}"
+                    raise block.fault(f"{text}, wanted a node, first and last freedom")
+                components = "".join(str(c) for c in range(int(first), int(last) + 1) if 1 <= c <= 6)
             own = self.members(block, words[0], scope) if components else []
             self.held |= {(grid, c): (block.step, float(words[3] or 0.0)) for grid in own for c in components}
 
@@ -479,9 +463,8 @@ class _Deck(InputFile):
             if not 1 <= c <= 6:
                 raise block.fault(f"got the freedom {c}, wanted 1 to 6")
             for grid in self.members(block, line[0], scope):
-                direction = np.eye(3)[(c - 1) % 3].tolist()
+                size, direction = number_in(block, line, 2), np.eye(3)[(c - 1) % 3].tolist()
                 name = "FORCE" if c < 4 else "MOMENT"
-                size = number_in(block, line, 2)
                 self._load(block, (grid, c), name, grid, self.axes.get(grid, 0), size, *direction)
 
     def _of_dload(self, block: InputBlock, scope: Naming) -> None:
@@ -495,10 +478,10 @@ class _Deck(InputFile):
             card: tuple[object, ...] = "", kind
             direction = list[float]()
             if kind in ("GRAV", "CENTRIF"):
-                values = [number_in(block, line, k) for k in range(2, len(line))]
+                values = [number_in(block, line, k) for k in range(2, 9)]
                 direction = values[1:4] if kind == "GRAV" else values[4:7]
-                if not any(direction):
-                    raise block.fault(f"got the direction {direction} of {kind}, must not be zero")
+                if not any(direction) or (kind == "CENTRIF" and values[0] < 0.0):
+                    raise block.fault(f"got {kind} of {values[0]} along {direction}, wanted a square and a direction")
                 direction = (np.array(direction) / np.linalg.norm(direction)).tolist()
                 card = "GRAV", 0, values[0], *direction
                 if kind == "CENTRIF":

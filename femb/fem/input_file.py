@@ -200,9 +200,7 @@ class InputFile:
                 if block.word("PART") not in parts:
                     raise block.fault(f"part {block.word('PART')} is none of {', '.join(parts) or 'none'}")
                 count += 1
-                turn, shift = np.eye(3), np.zeros(3)
-                if block.lines:
-                    shift = np.array(block.numbers(0, 3))
+                turn, shift = np.eye(3), np.array(block.numbers(0, 3))
                 if len(block.lines) > 1:
                     *ends, angle = block.numbers(1, 7, 7)
                     a, axis = np.array(ends[:3]), np.array(ends[3:]) - ends[:3]
@@ -335,17 +333,14 @@ class InputFile:
 
     def _outside(self, own: list[int]) -> list[tuple[int, str]]:
         """Faces of elements that no two of them share."""
-        owner: dict[frozenset[int], tuple[int, str]] = {}
-        twice = set()
+        owners = defaultdict[frozenset[int], list[tuple[int, str]]](list)
         for number in own:
             _, card, grids = self.elements[number]
             for k, face in enumerate(FACES.get(card, ())):
-                key = frozenset(grids[int(c)] for c in face)
-                twice |= {key} if key in owner else set()
-                owner[key] = number, f"S{k + 1}"
+                owners[frozenset(grids[int(c)] for c in face)].append((number, f"S{k + 1}"))
             if card not in FACES:
-                owner[frozenset(grids)] = number, "SPOS"
-        return [each for key, each in owner.items() if key not in twice]
+                owners[frozenset(grids)] = [(number, "SPOS")]
+        return [each[0] for each in owners.values() if len(each) == 1]
 
     def face(self, block: InputBlock, number: int, face: str) -> list[int]:
         """The nodes of a face, corners first. Raises ModelError."""
