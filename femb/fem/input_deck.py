@@ -488,8 +488,9 @@ class _Deck(InputFile):
                     centre = max(self.nodes) + 1
                     self.nodes[centre] = np.array(values[1:4])
                     card = "RFORCE", centre, 0, float(np.sqrt(values[0])) / (2.0 * np.pi), *direction
-            for e in own:  # those along another axis are others
-                self._load(block, (e, kind, *np.round(direction, 9)), *card)
+            what = kind, *np.round(direction, 9).tolist()  # those along another axis are others
+            for e in own:
+                self._load(block, (e, *what), *card)
 
     def _of_dsload(self, block: InputBlock, scope: Naming) -> None:
         for line in block.lines:

@@ -243,14 +243,15 @@ class InputFile:
     def _nodes(self, block: InputBlock, scope: Naming) -> None:
         if scope.prefix:
             self.scopes[scope.prefix[:-1]] = scope
-        own = []
+        own, turn = list[int](), scope.turn @ self.local[0]
+        shift = scope.turn @ self.local[1] + scope.shift
         for k in range(len(block.lines)):
             number, *place = block.numbers(k, 4, 1)
             own.append(int(number) + scope.first)
             if block.word("SYSTEM") == "C":
                 angle = np.radians(place[1])
                 place[:2] = place[0] * np.cos(angle), place[0] * np.sin(angle)
-            self.nodes[own[-1]] = scope.turn @ (self.local[0] @ np.array(place) + self.local[1]) + scope.shift
+            self.nodes[own[-1]] = turn @ np.array(place) + shift
         self._named(self.nsets, block.word("NSET"), scope, own)
 
     def _axes_of_nodes(self, block: InputBlock, scope: Naming) -> None:
