@@ -116,6 +116,10 @@ class Item(Brief):
 
     # The model
 
+    def key(self, word: str) -> str:
+        """The key TABLE.NAME.WORD of one of its discrete states or commands."""
+        return f"{self.table}.{self.name}.{word}"
+
     @property
     def markers(self) -> Mapping[tuple[str, ...], Marker]:
         """Its markers on bodies and beam nodes, by field; the field () means that the item has the marker's fields."""
@@ -310,7 +314,7 @@ class HoldsCommands(Item):
 
     def held(self, word: str, unit: str, width: int = 1, columns: Floats | None = None) -> Command:
         """The command ``word`` of ``width`` numbers; unit, columns : as in ``femb.layout.commands.Command``."""
-        name, limit = f"{self.table}.{self.name}.{word}", getattr(self, f"max_{word}")
+        name, limit = self.key(word), getattr(self, f"max_{word}")
         states = command_array(name), clip_count(name)
         return Command(unit, name, width, inf if limit is None else limit, False, columns, *states)
 
@@ -323,11 +327,11 @@ class HoldsCommands(Item):
 
         discrete : the present discrete state, arrays (k,) by name.
         """
-        return clipped_command(f"{self.table}.{self.name}.{word}", value, getattr(self, f"max_{word}"), discrete)
+        return clipped_command(self.key(word), value, getattr(self, f"max_{word}"), discrete)
 
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
         for word, command in self.commands(layout).items():
-            if is_set(model, f"{self.table}.{self.name}.{word}"):
+            if is_set(model, self.key(word)):
                 add_command(layout, command.input, command.width)
 
     @classmethod

@@ -168,17 +168,14 @@ class Thruster(AtPoint):
 
     # The valve: what switches it, and when
 
-    def _state(self, word: str) -> str:
-        return f"thrusters.{self.name}.{word}"
-
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
         """Its valve and the instant at which it closes, the next of its pulses, and counts."""
         given = np.zeros((0, 2)) if self.pulses is None else np.asarray(self.pulses)
         # of the valve the instant of the last switch, the level then, that to which it goes, and its integral till then
-        valve, off = layout.add_discrete(self._state("valve"), np.zeros(4), carried=False), self._state("off")
+        valve, off = layout.add_discrete(self.key("valve"), np.zeros(4), carried=False), self.key("off")
         layout.add_discrete(off, inf, carried=False)
         for word in ("command", "clips", "pulses"):
-            layout.add_discrete(self._state(word), 0.0)
+            layout.add_discrete(self.key(word), 0.0)
 
         def close(t: float, state: StateView, discrete: DiscreteState) -> dict[str, Any]:
             if float(discrete[off]) > t + 0.5 * SHORTEST or not discrete[valve][2]:
@@ -186,7 +183,7 @@ class Thruster(AtPoint):
             return self._closed(t, discrete)
 
         if len(given):
-            following = layout.add_discrete(self._state("next"), 0.0, carried=False)
+            following = layout.add_discrete(self.key("next"), 0.0, carried=False)
 
             def fire(t: float, state: StateView, discrete: DiscreteState) -> dict[str, Any]:
                 number = int(discrete[following])
@@ -208,7 +205,7 @@ class Thruster(AtPoint):
             station = layout.station(self.on)
             force = station.axes @ np.asarray(self.direction) * self.force
             effect = station.frame, np.concatenate([force, np.cross(station.offset, force)])
-        return {"on_time": Command("s", self._state("level"), per_period=True, least=self.shortest, effect=effect)}
+        return {"on_time": Command("s", self.key("level"), per_period=True, least=self.shortest, effect=effect)}
 
     def commanded(self, word: str, value: Floats, t: float, discrete: DiscreteState) -> Mapping[str, Any]:
         """The states of the valve after the command ``value`` (1,), s, at the time t (s), where they were ``discrete``.
@@ -216,36 +213,36 @@ class Thruster(AtPoint):
         Commands other than zero that are shorter than the shortest pulse do not fire, and count as clips.
         """
         on_time = float(np.ravel(value)[0])
-        change: dict[str, Any] = {self._state("command"): on_time}
+        change: dict[str, Any] = {self.key("command"): on_time}
         if on_time >= self.shortest:
             return change | self._opened(t, on_time, discrete)
         if on_time != 0.0:
-            change[self._state("clips")] = discrete[self._state("clips")] + 1.0
+            change[self.key("clips")] = discrete[self.key("clips")] + 1.0
         return change | self._closed(t, discrete)
 
     def _opened(self, t: float, on_time: float, discrete: DiscreteState) -> dict[str, Any]:
         """The states after the start of a pulse; an open valve stays as it is, and closes later."""
-        count = {self._state("pulses"): discrete[self._state("pulses")] + 1.0, self._state("off"): t + on_time}
-        return count if discrete[self._state("valve")][2] else self._switched(t, 1.0, discrete) | count
+        count = {self.key("pulses"): discrete[self.key("pulses")] + 1.0, self.key("off"): t + on_time}
+        return count if discrete[self.key("valve")][2] else self._switched(t, 1.0, discrete) | count
 
     def _closed(self, t: float, discrete: DiscreteState) -> dict[str, Any]:
         """The states after the valve is closed; none if it is."""
-        if not discrete[self._state("valve")][2]:
+        if not discrete[self.key("valve")][2]:
             return {}
-        return self._switched(t, 0.0, discrete) | {self._state("off"): inf}
+        return self._switched(t, 0.0, discrete) | {self.key("off"): inf}
 
     def _switched(self, t: float, target: float, discrete: DiscreteState) -> dict[str, Any]:
-        since, start, before, burnt = discrete[self._state("valve")].tolist()
+        since, start, before, burnt = discrete[self.key("valve")].tolist()
         elapsed, tau = t - since, self.rise_time
         level = before + ((start - before) * exp(-elapsed / tau) if tau else 0.0)
         burnt += before * elapsed - ((start - before) * tau * expm1(-elapsed / tau) if tau else 0.0)
-        return {self._state("valve"): np.array([t, level, target, burnt])}
+        return {self.key("valve"): np.array([t, level, target, burnt])}
 
     def inputs(self) -> tuple[Input, ...]:
         """A level beside that of the pulses, which is zero in runs, the valve, and the count of pulses."""
-        added = Input(1, lambda t: 0.0, label=self._state("level"))
-        count = Input.of_array(self._state("pulses"), recorded_only=True)
-        return added, Input.of_array(self._state("valve"), 4), count
+        added = Input(1, lambda t: 0.0, label=self.key("level"))
+        count = Input.of_array(self.key("pulses"), recorded_only=True)
+        return added, Input.of_array(self.key("valve"), 4), count
 
 
 class ThrusterBatch(StationForces):

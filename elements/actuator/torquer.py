@@ -104,31 +104,22 @@ class MagneticTorquer(AtPoint):
         turns = along(*same) if len(same) == len(fields) else NONE
         return Symmetry.of(twists(AXES, turns))
 
-    def _state(self, word: str) -> str:
-        return f"magnetic_torquers.{self.name}.{word}"
-
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
         for word in ("command", "clips"):
-            layout.add_discrete(self._state(word), 0.0)
+            layout.add_discrete(self.key(word), 0.0)
 
     def commands(self, layout: Layout) -> Mapping[str, Command]:
         """The dipole."""
-        return {
-            "dipole": Command(
-                "A m2",
-                self._state("dipole"),
-                limit=inf if self.max_dipole is None else self.max_dipole,
-                held=self._state("command"),
-                clips=self._state("clips"),
-            )
-        }
+        limit = inf if self.max_dipole is None else self.max_dipole
+        held, clips = self.key("command"), self.key("clips")
+        return {"dipole": Command("A m2", self.key("dipole"), limit=limit, held=held, clips=clips)}
 
     def commanded(self, word: str, value: Floats, t: float, discrete: DiscreteState) -> Mapping[str, Any]:
         """The states after the command ``value`` (1,), A m2, at the time t (s), where they were ``discrete``."""
         wanted, limit = float(np.ravel(value)[0]), inf if self.max_dipole is None else self.max_dipole
-        change: dict[str, Any] = {self._state("command"): min(max(wanted, -limit), limit)}
+        change: dict[str, Any] = {self.key("command"): min(max(wanted, -limit), limit)}
         if abs(wanted) > limit:
-            change[self._state("clips")] = discrete[self._state("clips")] + 1.0
+            change[self.key("clips")] = discrete[self.key("clips")] + 1.0
         return change
 
     def inputs(self) -> tuple[Input, ...]:
@@ -137,10 +128,10 @@ class MagneticTorquer(AtPoint):
             1,
             lambda t: self.dipole * self.profile(t),
             breakpoints=breakpoints_of(self.profile),
-            label=self._state("dipole"),
+            label=self.key("dipole"),
             unit="A m2",
         )
-        return own, Input.of_array(self._state("command")), Input.of_array(self._state("clips"), recorded_only=True)
+        return own, Input.of_array(self.key("command")), Input.of_array(self.key("clips"), recorded_only=True)
 
 
 class TorquerBatch(StationForces):

@@ -217,10 +217,6 @@ class Controller(Item):
                 raise ModelError.at(self._path, f"reads {name!r}: {error}") from None
         return signals
 
-    def array(self, word: str) -> str:
-        """The name of one of its discrete states."""
-        return f"controllers.{self.name}.{word}"
-
     @abstractmethod
     def law(self, layout: Layout, model: ModelView) -> "Law":
         """Its law in a layout, whose numbers are known."""
@@ -253,10 +249,10 @@ class Controller(Item):
             return
         order = 1 + len(_chain(self, model, ()))
         width, start = self.width_and_unit(layout, model)[0], np.atleast_1d(self.start_state(layout, model))
-        layout.add_discrete(self.array("output"), np.zeros(width))
+        layout.add_discrete(self.key("output"), np.zeros(width))
         if start.size:
-            layout.add_discrete(self.array("state"), start)
-        layout.add_discrete(self.array("time"), 0.0, carried=False)
+            layout.add_discrete(self.key("state"), start)
+        layout.add_discrete(self.key("time"), 0.0, carried=False)
         sampled = ControllerSamples(self, layout, model)
         label = f"controllers.{self.name}"
         layout.add_update(
@@ -273,12 +269,12 @@ class Controller(Item):
         )
         if self.delay > 0.0 and (self.sets or read):
             count = queue.slots(self._path, self.delay, self.period)
-            layout.add_discrete(self.array("queue"), queue.empty(count, width), carried=False)
+            layout.add_discrete(self.key("queue"), queue.empty(count, width), carried=False)
             if read:
-                layout.add_discrete(self.array(ARRIVED), np.zeros(width))
+                layout.add_discrete(self.key(ARRIVED), np.zeros(width))
             # what only other laws read arrives before these sample, as the values of sensors do
             order, bind = ACTS if self.sets else 0, sampled.action_call
-            acts = Update(f"{label}.action", sampled.act, waits_in=self.array("queue"), order=order, bind=bind)
+            acts = Update(f"{label}.action", sampled.act, waits_in=self.key("queue"), order=order, bind=bind)
             layout.add_update(acts)
 
     def _check_names(self, layout: Layout, model: ModelView) -> None:
@@ -311,7 +307,7 @@ class Controller(Item):
     @staticmethod
     def batches(items: list[Any], layout: Layout, model: ModelView) -> list[Batch]:
         words = ("time", "output", "state")
-        arrays = {f"controllers/{each.name}/{word}": each.array(word) for each in items for word in words}
+        arrays = {f"controllers/{each.name}/{word}": each.key(word) for each in items for word in words}
         batches = RecordedArrays.of(arrays, layout)
         continuous = [each for each in items if each.period is None]
         if continuous:
@@ -360,8 +356,8 @@ class ControllerSamples:
     def __init__(self, item: Controller, layout: Layout, model: ModelView) -> None:
         self.item, self.layout, self.model = item, layout, model
         self.period = float(item.period or 0.0)
-        self.width, self.states = item.width_and_unit(layout, model)[0], item.array("state") in layout.discrete
-        self.names = {word: item.array(word) for word in ("output", "time", "state", "queue", "samples")}
+        self.width, self.states = item.width_and_unit(layout, model)[0], item.key("state") in layout.discrete
+        self.names = {word: item.key(word) for word in ("output", "time", "state", "queue", "samples")}
 
     @cached_property
     def law(self) -> Law:
@@ -371,7 +367,7 @@ class ControllerSamples:
     @cached_property
     def arrives(self) -> bool:
         """Whether other laws read its outputs after a delay."""
-        return self.item.array(ARRIVED) in self.layout.discrete
+        return self.item.key(ARRIVED) in self.layout.discrete
 
     @cached_property
     def _kept(self) -> list[tuple[str, str]]:
@@ -418,7 +414,7 @@ class ControllerSamples:
         for u in values:
             self._set(u, t, discrete, changes)
             if self.arrives:
-                changes[self.item.array(ARRIVED)] = u
+                changes[self.item.key(ARRIVED)] = u
         return changes
 
     # As kernels
@@ -469,7 +465,7 @@ class ControllerSamples:
         for k, word in {COUNT: "samples", OUTPUT: "output", TIME: "time", STATE: "state", QUEUE: "queue"}.items():
             if names[word] in arrays.parts:
                 places[k] = arrays.place(names[word])
-        places[ARRIVED_AT] = arrays.place(self.item.array(ARRIVED)) if self.arrives else -1
+        places[ARRIVED_AT] = arrays.place(self.item.key(ARRIVED)) if self.arrives else -1
         if names["queue"] in arrays.parts:
             part = arrays.parts[names["queue"]]
             places[SLOTS] = (part.stop - part.start) // (1 + self.width)
@@ -519,14 +515,14 @@ def under_commands(system: Any, t: float, q: Floats, v: Floats) -> tuple[Any, di
     state, seen, added = system.state(t, q, v), dict(system.discrete), dict[str, Floats]()
     found, reduced = dict[str, float](), set[str]()
     sensors = [each for each in model.items() if isinstance(each, Sensor)]
-    seen |= {each.array("value"): each.exact(layout, model).value(state, seen) for each in sensors}
+    seen |= {each.key("value"): each.exact(layout, model).value(state, seen) for each in sensors}
     for item in sorted(laws, key=lambda each: len(_chain(each, model, ()))):
         samples = ControllerSamples(item, layout, model)
-        u = samples.sample(t, state, seen)[item.array("output")]  # type: ignore[arg-type]
+        u = samples.sample(t, state, seen)[item.key("output")]  # type: ignore[arg-type]
         if isinstance(law := samples.law, LinearControl):
-            (_, _, C, D), x = law.realisation, np.abs(seen.get(item.array("state"), NO_STATE))
+            (_, _, C, D), x = law.realisation, np.abs(seen.get(item.key("state"), NO_STATE))
             u = without_rounding(u, np.abs(C) @ x + np.abs(D).sum(axis=1))
-        seen |= {item.array("output"): u, item.array(ARRIVED): u}
+        seen |= {item.key("output"): u, item.key(ARRIVED): u}
         for taker, word, command, part in samples.settings:
             acting = command.acting(u[part])
             beyond = acting > samples.period if command.per_period else np.abs(command.own + u[part]) > command.limit

@@ -263,7 +263,7 @@ class FilterController(Controller):
     def remarks(self, at: ModelAtStart) -> Iterator[str]:
         """On a start far from what it reads, beside those of all."""
         yield from super().remarks(at)
-        state = at.sampled.get(self.array("state"), np.zeros(0))
+        state = at.sampled.get(self.key("state"), np.zeros(0))
         _, B, *_ = self.realisation(self._width(at.system.layout, at.system.model))
         if without_rounding(state, np.abs(B).sum(axis=1)[: state.size]).any() and not self._reads_noise(at):
             yield (

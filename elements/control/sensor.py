@@ -176,7 +176,7 @@ class Sensor(WithErrors, Item):
         D = self.scale * (np.eye(len(outputs)) if truth.gain is None else truth.gain)
         period, phase = self.clock(model)
         nothing = np.zeros((0, 0)), np.zeros((0, D.shape[1])), np.zeros((len(D), 0))
-        read = truth.linear or component_names(f"{self.table}.{self.name}.{TRUE}", len(outputs))
+        read = truth.linear or component_names(self.key(TRUE), len(outputs))
         return LinearLaw(self.name, *nothing, D, period, phase, self.delay, read, outputs, start_value=D)
 
     # Its true quantity as an output of linear models (``femb.layout.element.GivesOutputs``)
@@ -197,10 +197,6 @@ class Sensor(WithErrors, Item):
         pose, velocity = truth.rows(point.t, point.q, point.v)
         unit = "rad" if truth.width == 4 else truth.unit
         return OutputRows(unit, pose, velocity, components=AXES if len(pose) == len(AXES) else ())
-
-    def array(self, word: str) -> str:
-        """The name of one of its discrete states."""
-        return f"sensors.{self.name}.{word}"
 
     # What it measures
 
@@ -282,20 +278,20 @@ class Sensor(WithErrors, Item):
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
         period, phase = self.clock(model)
         start = np.eye(self.width)[0] if self.width == 4 else np.zeros(self.width)
-        layout.add_discrete(self.array("value"), start)
-        layout.add_discrete(self.array("true"), start)
-        layout.add_discrete(self.array("time"), 0.0, carried=False)
+        layout.add_discrete(self.key("value"), start)
+        layout.add_discrete(self.key("true"), start)
+        layout.add_discrete(self.key("time"), 0.0, carried=False)
         for word, value in self.more_arrays().items():
-            layout.add_discrete(self.array(word), value)
+            layout.add_discrete(self.key(word), value)
         sampled = SampledSensor(self, layout, model, period, phase)
-        layout.add_discrete(self.array("starts"), 0.0)
-        begin = Update(f"sensors.{self.name}.start", sampled.start, waits_in=self.array("starts"), order=BEFORE)
+        layout.add_discrete(self.key("starts"), 0.0)
+        begin = Update(self.key("start"), sampled.start, waits_in=self.key("starts"), order=BEFORE)
         layout.add_update(begin)
         if self.delay > 0.0:
             count = queue.slots((self.table, self.name), self.delay, period)
-            layout.add_discrete(self.array("queue"), queue.empty(count, self.width), carried=False)
-            waits, bind = self.array("queue"), sampled.arrive_call
-            layout.add_update(Update(f"sensors.{self.name}.arrival", sampled.arrive, waits_in=waits, bind=bind))
+            layout.add_discrete(self.key("queue"), queue.empty(count, self.width), carried=False)
+            waits, bind = self.key("queue"), sampled.arrive_call
+            layout.add_update(Update(self.key("arrival"), sampled.arrive, waits_in=waits, bind=bind))
         layout.add_update(
             Update(
                 f"sensors.{self.name}", sampled.sample, period=period, phase=phase, sample=sampled.kept,
@@ -322,7 +318,7 @@ class Sensor(WithErrors, Item):
     @staticmethod
     def batches(items: list[Any], layout: Layout, model: ModelView) -> list[Batch]:
         words = ("time", "value", "true")
-        arrays = {f"sensors/{each.name}/{word}": each.array(word) for each in items for word in words}
+        arrays = {f"sensors/{each.name}/{word}": each.key(word) for each in items for word in words}
         return RecordedArrays.of(arrays, layout)
 
 
@@ -345,10 +341,10 @@ class Sample:
         return normals(self._key, self.number, count)
 
     def __getitem__(self, word: str) -> Floats:
-        return self._discrete[self._item.array(word)]
+        return self._discrete[self._item.key(word)]
 
     def __setitem__(self, word: str, value: Any) -> None:
-        self.changes[self._item.array(word)] = value
+        self.changes[self._item.key(word)] = value
 
 
 class SampledSensor:
@@ -368,9 +364,9 @@ class SampledSensor:
         item = self.item
         true = item.at_start(self.layout, self.model).value(state, discrete)
         return {
-            item.array("value"): item.converted(true),
-            item.array("true"): true,
-            item.array("starts"): inf,
+            item.key("value"): item.converted(true),
+            item.key("true"): true,
+            item.key("starts"): inf,
             **item.begun(true, self.period, self.phase),
         }
 
@@ -389,15 +385,15 @@ class SampledSensor:
     def kept(self, discrete: Mapping[str, Floats]) -> dict[str, Any]:
         """A sample as the results have it, by path."""
         item, path = self.item, f"sensors/{self.item.name}"
-        given = {word: discrete[item.array(word)] for word in ("time", "value", "true")}
+        given = {word: discrete[item.key(word)] for word in ("time", "value", "true")}
         if item.delay > 0.0:
-            given["value"] = queue.newest(discrete[item.array("queue")])
+            given["value"] = queue.newest(discrete[item.key("queue")])
         return {f"{path}/sample_{word}": value for word, value in given.items()}
 
     def arrive(self, t: float, state: StateView, discrete: DiscreteState) -> dict[str, Floats]:
         """The value that has waited for its delay."""
-        values, rest = queue.taken(discrete[self.item.array("queue")], t, self.period)
-        return {self.item.array("queue"): rest} | ({self.item.array("value"): values[-1]} if len(values) else {})
+        values, rest = queue.taken(discrete[self.item.key("queue")], t, self.period)
+        return {self.item.key("queue"): rest} | ({self.item.key("value"): values[-1]} if len(values) else {})
 
     # As kernels
 
@@ -426,7 +422,7 @@ class SampledSensor:
         )  # fmt: skip
 
     def arrive_call(self, arrays: UpdateArrays) -> Bound:
-        width = arrays.parts[self.item.array("value")]
+        width = arrays.parts[self.item.key("value")]
         return Bound(arrive, *self._bound(arrays), arrays.t, np.empty(width.stop - width.start), arrays.states)
 
     def _bound(self, arrays: UpdateArrays) -> tuple[Ints, Floats]:
@@ -434,11 +430,11 @@ class SampledSensor:
         item, places = self.item, np.full(DRAWN + 1, -1, dtype=np.int64)
         words = {COUNT: "samples", TRUE_VALUE: "true", TIME: "time", VALUE: "value", QUEUE: "queue", BIAS: "bias"}
         for k, word in {**words, LAST: "turned"}.items():
-            if item.array(word) in arrays.parts:
-                places[k] = arrays.place(item.array(word))
+            if item.key(word) in arrays.parts:
+                places[k] = arrays.place(item.key(word))
         places[SLOTS] = 0
         if item.delay > 0.0:
-            queue_part, value = (arrays.parts[item.array(word)] for word in ("queue", "value"))
+            queue_part, value = (arrays.parts[item.key(word)] for word in ("queue", "value"))
             places[SLOTS] = (queue_part.stop - queue_part.start) // (1 + value.stop - value.start)
         most = inf if item.range is None else item.range
         return places, np.array([self.phase, self.period, item.delay, item.scale, item.quantum or 0.0, most])

@@ -267,7 +267,7 @@ class Gyro(PlacedSensor):
 
     def begun(self, true: Floats, period: float, phase: float) -> dict[str, Floats]:
         """The integral a period before the first sample: before the start it has turned as it does there."""
-        return {self.array("turned"): (phase - period) * true} if self.integrating else {}
+        return {self.key("turned"): (phase - period) * true} if self.integrating else {}
 
     def measured_at(self, layout: Layout, model: ModelView, t: float) -> float:
         """The middle of its period, of a mean; else as with all sensors."""

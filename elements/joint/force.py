@@ -166,10 +166,6 @@ class JointMotor(JointForce, HoldsCommands):
         """Whether its force is given; a function may depend on anything."""
         return not callable(self.force)
 
-    @property
-    def _command(self) -> str:
-        return f"loads.{self.name}.force"
-
     def commands(self, layout: Layout) -> dict[str, Command]:
         if callable(self.force):
             return {}
@@ -192,7 +188,7 @@ class JointMotor(JointForce, HoldsCommands):
 
     @classmethod
     def batches(cls, items: list[Any], layout: Layout, model: ModelView) -> list[Batch]:
-        commands = [_MotorCommand(item) for item in items if command_array(item._command) in layout.discrete]
+        commands = [_MotorCommand(item) for item in items if command_array(item.key("force")) in layout.discrete]
         return [*super().batches([*items, *commands], layout, model), *JointMotor.clips(items, layout)]
 
     def numbers(self) -> list[float]:
@@ -200,7 +196,7 @@ class JointMotor(JointForce, HoldsCommands):
         return 5 * [0.0]
 
     def inputs(self) -> Sequence[Input]:
-        force, profile, label = self.force, self.profile, self._command
+        force, profile, label = self.force, self.profile, self.key("force")
         if callable(force):
             return [Input.of_law(force, label)]
         value = float(force)
@@ -220,7 +216,7 @@ class _MotorCommand:
         return getattr(self.motor, name)
 
     def inputs(self) -> Sequence[Input]:
-        return [Input.of_array(command_array(self.motor._command))]
+        return [Input.of_array(command_array(self.motor.key("force")))]
 
 
 # Spring and dashpot along a coordinate of a joint.

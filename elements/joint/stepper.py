@@ -104,9 +104,6 @@ class StepperMotor(JointForce):
             result += each.angle * np.sin(each.order * given + each.phase)
         return result
 
-    def _state(self, word: str) -> str:
-        return f"loads.{self.name}.{word}"
-
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
         """Couple the two frames of its joint; the target and the next of its steps."""
         joint, k = self.joint_and_index(layout)
@@ -117,11 +114,11 @@ class StepperMotor(JointForce):
                 f"got the stroke {joint.coordinates[k].name!r} of {self.joint!r}, wanted an angle: {known}",
             )
         super().declare_dofs(layout, placement, model)
-        layout.add_discrete(self._state("command"), 0.0)
+        layout.add_discrete(self.key("command"), 0.0)
         start = 0.0 if self.step is None else self.step * round(float(self.motion(0.0)) / self.step)
-        layout.add_discrete(self._state("target"), start)
+        layout.add_discrete(self.key("target"), start)
         if self.step is not None:
-            following = layout.add_discrete(self._state("next"), 0.0, carried=False)
+            following = layout.add_discrete(self.key("next"), 0.0, carried=False)
             layout.add_update(
                 Update(f"loads.{self.name}", self._stepped, instant=lambda discrete: float(discrete[following]))
             )
@@ -144,25 +141,25 @@ class StepperMotor(JointForce):
         """The target after a step that is due, and the instant of the next."""
         assert self.step is not None
         assert self.step_rate is not None
-        target, command = float(discrete[self._state("target")]), float(discrete[self._state("command")])
+        target, command = float(discrete[self.key("target")]), float(discrete[self.key("command")])
         # a whole number of steps: sums of rounded ones would drift
         target = self.step * (round(target / self.step) + self._due(t, target, command))
         number = round(t * self.step_rate) + 1
-        return {self._state("target"): target, self._state("next"): self._following(number, target, command)}
+        return {self.key("target"): target, self.key("next"): self._following(number, target, command)}
 
     def commands(self, layout: Layout) -> Mapping[str, Command]:
         """An angle that adds to its motion."""
-        return {"angle": Command("rad", self._state("angle"))}
+        return {"angle": Command("rad", self.key("angle"))}
 
     def commanded(self, word: str, value: Floats, t: float, discrete: DiscreteState) -> Mapping[str, Any]:
         """The states after the command ``value`` (1,), rad, at the time t (s), where they were ``discrete``."""
         angle = float(np.ravel(value)[0])
         if self.step is None or self.step_rate is None:
-            return {self._state("command"): angle, self._state("target"): angle}
+            return {self.key("command"): angle, self.key("target"): angle}
         # the motor has had its step at this instant, before controllers: a command acts from the next sample on
         number = math.floor(t * self.step_rate * (1.0 + 1e-12)) + 1
-        following = self._following(number, float(discrete[self._state("target")]), angle)
-        return {self._state("command"): angle, self._state("next"): following}
+        following = self._following(number, float(discrete[self.key("target")]), angle)
+        return {self.key("command"): angle, self.key("next"): following}
 
     def numbers(self) -> list[float]:
         return [self.holding_torque, self.teeth, self.damping, 0.0, 0.0]
@@ -173,7 +170,7 @@ class StepperMotor(JointForce):
 
     def inputs(self) -> Sequence[Input]:
         """Inputs of its target beside its steps, an input of linear models, and of these or a command."""
-        label = self._state("angle")
+        label = self.key("angle")
         motion = (lambda t: 0.0) if self.step is not None else self.motion
         breakpoints = () if self.step is not None else breakpoints_of(self.motion)
-        return Input(1, motion, breakpoints=breakpoints, label=label, unit="rad"), Input.of_array(self._state("target"))
+        return Input(1, motion, breakpoints=breakpoints, label=label, unit="rad"), Input.of_array(self.key("target"))

@@ -491,7 +491,7 @@ class WheelBatch(MassiveElements):
         """Torques (N m) that power or speed leave of commands, by input, where these limit them."""
         own, commanded = u[self.index[:, INPUTS]], u[self.index[:, INPUTS] + 1]
         torques = zip(self.items, self.motor_torque(u[None], v[None])[0], own, own + commanded, strict=True)
-        return {item.state_name("torque"): float(x - given) for item, x, given, wanted in torques if x != wanted}
+        return {item.key("torque"): float(x - given) for item, x, given, wanted in torques if x != wanted}
 
     def input_derivative(self, u: Floats, q: Floats, v: Floats, k: int) -> Floats:
         """By the torque of a motor: none where its power or its speed limits it, equations (4a) and (4b)."""
@@ -512,7 +512,7 @@ class WheelBatch(MassiveElements):
         torque = self.motor_torque(u, v)
         commands = continuous_commands(self._controllers, u, q, v) if self._controllers else {}
         for k, item in enumerate(self.items):
-            name = item.state_name("torque")
+            name = item.key("torque")
             if name in commands:
                 torque[:, k] += commands[name][:, 0]
         return torque

@@ -279,23 +279,19 @@ class ReactionWheel(Hosted, Item):
 
     # The equations
 
-    def state_name(self, word: str) -> str:
-        """The name of one of its discrete states: ``command`` (N m), ``clips``, the number of commands that were
-        clipped, or ``limit``, the sign of a speed that the motor holds at its limit, zero while it does not."""
-        return f"{self.table}.{self.name}.{word}"
-
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
-        """Its speed beside the velocities of its frame, its command and its limits."""
+        """Its speed beside the velocities of its frame; ``command`` (N m), ``clips``, the number of commands that were
+        clipped, and ``limit``, the sign of a speed that the motor holds at its limit, zero while it does not."""
         frame = layout.station(self.on).frame
         if not layout.frames[frame].freedom:
             word, host = ("body", self.body) if self.body is not None else ("beam", self.beam)
             path = (self.table, self.name, word)
             raise ModelError.at(path, f"got {shown(host)}, which is fixed: a wheel there moves nothing")
         layout.couple([frame], [layout.add_internal(self.name, SPEED, frame, self.table, start=self.speed)])
-        layout.add_discrete(self.state_name("command"), 0.0)
-        layout.add_discrete(self.state_name("clips"), 0.0)
+        layout.add_discrete(self.key("command"), 0.0)
+        layout.add_discrete(self.key("clips"), 0.0)
         most = inf if self.max_speed is None else self.max_speed
-        limit = layout.add_discrete(self.state_name("limit"), float(np.sign(self.speed) * (abs(self.speed) >= most)))
+        limit = layout.add_discrete(self.key("limit"), float(np.sign(self.speed) * (abs(self.speed) >= most)))
         if self.max_speed is not None:
             self._add_limit(layout, limit, most)
 
@@ -306,7 +302,7 @@ class ReactionWheel(Hosted, Item):
             return float(state.arrays()[1][self.place(layout)])
 
         def release(t: float, state: StateView, discrete: DiscreteState) -> dict[str, Any]:
-            side, torque = discrete.number(limit), self.own_torque(t) + discrete.number(self.state_name("command"))
+            side, torque = discrete.number(limit), self.own_torque(t) + discrete.number(self.key("command"))
             given = min(side * torque, (self.max_power or inf) / most)
             holds = float(self.friction_at(np.array(relative(state))))
             return {limit: 0.0} if side != 0.0 and given < side * holds else {}
@@ -322,7 +318,7 @@ class ReactionWheel(Hosted, Item):
                 recorded=True,
             )
         )
-        layout.add_update(Update(f"{self.table}.{self.name}.release", release, after_steps=True))
+        layout.add_update(Update(self.key("release"), release, after_steps=True))
 
     def number(self, layout: Layout) -> int:
         """The number of its internal coordinate."""
@@ -366,10 +362,10 @@ class ReactionWheel(Hosted, Item):
             1,
             self.own_torque if callable(self.torque) else Constant(self.own_torque(0.0)),
             breakpoints=breakpoints_of(self.torque),
-            label=self.state_name("torque"),
+            label=self.key("torque"),
             unit="N m",
         )
-        return torque, *(Input.of_array(self.state_name(word)) for word in ("command", "limit"))
+        return torque, *(Input.of_array(self.key(word)) for word in ("command", "limit"))
 
     @staticmethod
     def batches(items: list["ReactionWheel"], layout: Layout, model: ModelView) -> list[Batch]:
@@ -386,8 +382,8 @@ class ReactionWheel(Hosted, Item):
             for station, item in entries
         ]
         masses: list[Batch] = [MassBatch(layout, model.gravity, rotors)] if rotors else []
-        commanded = [item for item in items if is_set(model, item.state_name("torque"))]
-        clips = {f"wheels/{item.name}/clips": item.state_name("clips") for item in commanded}
+        commanded = [item for item in items if is_set(model, item.key("torque"))]
+        clips = {f"wheels/{item.name}/clips": item.key("clips") for item in commanded}
         return [*masses, WheelBatch(items, layout, model), *RecordedArrays.of(clips, layout)]
 
     def inertia(self, axis: Floats) -> Floats:
@@ -410,7 +406,7 @@ class ReactionWheel(Hosted, Item):
         if limit == inf or not callable(self.torque):
             names = self._command_names
             held = {"held": names[0], "clips": names[1], "own": 0.0 if limit == inf else self.own_torque(0.0)}
-        return {"torque": Command("N m", self.state_name("torque"), limit=limit, columns=columns, **held)}
+        return {"torque": Command("N m", self.key("torque"), limit=limit, columns=columns, **held)}
 
     def commanded(self, word: str, value: Floats, t: float, discrete: DiscreteState) -> Mapping[str, Any]:
         """The torque ``value`` (1,) at the time t (s), with its own within its limit, and the count of those that are
@@ -427,7 +423,7 @@ class ReactionWheel(Hosted, Item):
 
     @cached_property
     def _command_names(self) -> tuple[str, str]:
-        return self.state_name("command"), self.state_name("clips")
+        return self.key("command"), self.key("clips")
 
 
 def _check_contained(items: list[ReactionWheel], model: ModelView) -> None:

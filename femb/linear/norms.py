@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from femb.base.types import Complexes, Floats
+from femb.elements.control.linear_law import Realisation
 from femb.linear.conserved import without_conserved
 from femb.linear.state_space import StateSpace
 from femb.numerics.linear_systems import balancing, eigenvalues, eigenvectors
@@ -42,11 +43,11 @@ def peak_gain(space: StateSpace) -> PeakGain:
     if of.dt is not None and unstable(of):
         return none
     matrices = _balanced(of)
-    poles, *vectors = eigenvectors(matrices[0])
-    if of.dt is None and _grow(matrices[0], poles, *vectors):
+    poles, *vectors = eigenvectors(matrices.A)
+    if of.dt is None and _grow(matrices.A, poles, *vectors):
         return none
     best = max(((_at(matrices, w), w) for w in _begin(matrices, poles, *vectors)), key=lambda pair: pair[0][0])
-    through = float(np.linalg.norm(matrices[3], 2)) if matrices[3].size else 0.0
+    through = float(np.linalg.norm(matrices.D, 2)) if matrices.D.size else 0.0
     if best[0][0] < through:
         best = (_at(matrices, 1e8 * max(1.0, float(np.max(np.abs(poles), initial=0.0)))), inf)
     # first with a slack at which levels beside those at zero and infinity are none of rounding
@@ -106,7 +107,7 @@ def _grow(A: Floats, values: Complexes, left: Complexes, right: Complexes) -> bo
     return bool(np.any(values.real >= -STABLE * np.maximum(sizes, np.max(np.abs(values.imag), initial=0.0))))
 
 
-def _balanced(of: StateSpace) -> tuple[Floats, Floats, Floats, Floats]:
+def _balanced(of: StateSpace) -> Realisation:
     """A, B, C, D of a continuous system of the same gains: of samples by the bilinear map z = (1 + s)/(1 - s)."""
     A, B, C, D = of.A, of.B, of.C, of.D
     if of.dt is not None:
@@ -115,12 +116,10 @@ def _balanced(of: StateSpace) -> tuple[Floats, Floats, Floats, Floats]:
             D - C @ inverse @ B
         )  # fmt: skip
     scale = balancing(A)
-    return A * scale / scale[:, None], B / scale[:, None], C * scale, D
+    return Realisation(A * scale / scale[:, None], B / scale[:, None], C * scale, D)
 
 
-def _begin(
-    matrices: tuple[Floats, Floats, Floats, Floats], poles: Complexes, left: Complexes, right: Complexes
-) -> list[float]:
+def _begin(matrices: Realisation, poles: Complexes, left: Complexes, right: Complexes) -> list[float]:
     """Frequencies, rad/s, of the largest gains at rest and at the resonances.
 
     Gains are sums over the poles, which rounding spoils where vectors are nearly parallel: a few of the largest.
@@ -134,15 +133,13 @@ def _begin(
     return [0.0, *tried[np.argsort(-np.nan_to_num(gains), kind="stable")[:SEVERAL]].tolist()]
 
 
-def _at(matrices: tuple[Floats, Floats, Floats, Floats], omega: float) -> tuple[float, Complexes, Complexes]:
+def _at(matrices: Realisation, omega: float) -> tuple[float, Complexes, Complexes]:
     """The largest singular value at a frequency, rad/s, and its vectors."""
-    A, B, C, D = matrices
-    G = D + C @ np.linalg.solve(1j * omega * np.eye(len(A)) - A, B.astype(complex))
-    U, sizes, V = np.linalg.svd(G)
+    U, sizes, V = np.linalg.svd(matrices.transfer(1j * omega))
     return float(sizes[0]) if len(sizes) else 0.0, U[:, 0], V[0].conj()
 
 
-def _summit(matrices: tuple[Floats, Floats, Floats, Floats], omega: float) -> float:
+def _summit(matrices: Realisation, omega: float) -> float:
     """The frequency, rad/s, of the peak near one that the level sets have found.
 
     Theirs is known to the root of their accuracy alone, to which derivatives of the peak would be wrong.
@@ -166,7 +163,7 @@ def _summit(matrices: tuple[Floats, Floats, Floats, Floats], omega: float) -> fl
     return omega
 
 
-def _crossings(matrices: tuple[Floats, Floats, Floats, Floats], level: float) -> Floats:
+def _crossings(matrices: Realisation, level: float) -> Floats:
     """Frequencies, rad/s, above zero at which a singular value is the level."""
     A, B, C, D = matrices
     R = np.linalg.inv(level**2 * np.eye(B.shape[1]) - D.T @ D)

@@ -68,14 +68,10 @@ class RotorSpeeds:
 
     def _model(self, values: Floats) -> Model:
         """The model with these values, and the forces of the unbalances, which are zero at its start."""
-        turned = replace(self.rotor, speed=float(values[0]))
         changed: dict[str, Any] = {}
         for (bearing, word, *_), value in zip(self.tables, values[1:].tolist(), strict=True):
             changed.setdefault(bearing, {})[word] = value
-        other = shallow_copy(self.model)
-        other.tables = {table: dict(items) for table, items in self.model.tables.items()}
-        other.remove(self.rotor)
-        other.add(replace(turned, unbalances=None))
+        other = self.turned(float(values[0]), unbalances=None)
         for name, numbers in changed.items():
             item: Any = other.springs[name]
             given = {word: numbers.get(word, np.ravel(value)[0]) for word, value in item.coefficients.items()}
@@ -83,6 +79,14 @@ class RotorSpeeds:
             other.add(replace(item, speeds=None, rotor=None, **given))
         for load in replace(self.rotor, speed=self.last).parts():
             other.add(replace(load, profile=Constant(0.0)))
+        return other
+
+    def turned(self, speed: float, **words: Any) -> Model:
+        """The model with the rotor at another speed, rad/s, and other fields of it, by name."""
+        other = shallow_copy(self.model)
+        other.tables = {table: dict(items) for table, items in self.model.tables.items()}
+        other.remove(self.rotor)
+        other.add(replace(self.rotor, speed=speed, **words))
         return other
 
     def _slopes(self, names: list[str], outputs: list[str]) -> Iterator[tuple[Floats, Floats]]:

@@ -10,7 +10,7 @@ import numpy as np
 from femb.base.errors import ModelError
 from femb.base.html import Tabled
 from femb.base.types import Complexes, Floats
-from femb.base.values import as_numbers, listed, shallow_copy, shown
+from femb.base.values import as_numbers, listed, shown
 from femb.linear import operating_point
 from femb.linear.rotor_speeds import RotorSpeeds
 from femb.model.model import Model
@@ -281,11 +281,7 @@ def _mode_of(swept: RotorSpeeds, speed: float, eigenvalue: complex) -> str:
     from femb.vibration.modes import modes
 
     rate = f"{abs(eigenvalue.imag) / (2.0 * np.pi):.5g} Hz, damping {-eigenvalue.real / abs(eigenvalue):.3g}"
-    other = shallow_copy(swept.model)
-    other.tables = {table: dict(items) for table, items in swept.model.tables.items()}
-    other.remove(swept.rotor)
-    other.add(replace(swept.rotor, speed=speed))
-    found = modes(other, damped=True, start="as_given")
+    found = modes(swept.turned(speed), damped=True, start="as_given")
     k = int(np.argmin(np.abs(found.eigenvalues - eigenvalue)))
     if abs(found.eigenvalues[k] - eigenvalue) > ALIKE * abs(eigenvalue):
         return f"{rate} at {speed:.5g} rad/s"
