@@ -88,8 +88,8 @@ class FirstOrder:
 
 
 class Share(NamedTuple):
-    """Of modes that are left out, the static response (p, m), slope and curvature, its first and second derivative by
-    s, the latter halved, and sizes (p,), |z_c|, of p outputs."""
+    """The share of modes that are left out in p outputs: static response, slope and curvature (p, m), its first and
+    second derivative by s, the latter halved; sizes (p,), |z_c|."""
 
     static: Floats
     slope: Floats
