@@ -16,8 +16,8 @@ from femb.elements.body.body import PointMass
 from femb.elements.item import AtPoint, Item, ItemStates
 from femb.elements.joint.coordinates import Coordinate, X, Y
 from femb.elements.joint.force import JointSpringDamper
-from femb.elements.joint.joint import Distance, PointOnPlane
-from femb.elements.marker import JointEnd, Marker, Place
+from femb.elements.joint.joint import Distance, OfPoint, PointOnPlane
+from femb.elements.marker import JointEnd, Place
 from femb.numerics import rotations
 
 # Zeros of the derivative of the Bessel function J_1.
@@ -49,17 +49,13 @@ class TankResults(Group):
     )
 
 
-class TankRod(Distance):
+class TankRod(OfPoint, Distance):
     """The rod of a pendulum of a tank, with the coordinates of its mass across the axis of its first end."""
 
     kind = "tank_rod"
     also = ()
     coordinates = (Coordinate("x", (X,)), Coordinate("y", (Y,)))
     in_case_files = False
-
-    def turns(self, marker: Marker) -> bool:
-        """Whether ``marker`` is the first end, whose body has the axis; the second one is a point."""
-        return marker is not self.second
 
 
 @dataclass(frozen=True, eq=False)

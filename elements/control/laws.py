@@ -62,14 +62,11 @@ class LinearController(Controller):
         check.names("inputs", "outputs", wanted=NAMES)
         if check.bad or matrices is None:
             return
-        A, B, C, D = matrices
-        n = 0 if A is None else len(A)
-        m, p = _sizes(B, D), _sizes(None if C is None else C.T, None if D is None else D.T)
+        (n, _), _, _, (p, m) = shapes = _shapes(*matrices)
         if not m or not p:
             check.fail("D", "is missing: wanted D, or A, B and C")
             return
-        wanted = {"A": (A, (n, n)), "B": (B, (n, m)), "C": (C, (p, n)), "D": (D, (p, m))}
-        for word, (matrix, shape) in wanted.items():
+        for word, matrix, shape in zip("ABCD", matrices, shapes, strict=True):
             if matrix is not None and np.shape(matrix) != shape:
                 of = f"{n} states, {m} inputs and {p} outputs"
                 check.fail(word, f"got the shape {np.shape(matrix)}, wanted {shape}: the matrices have {of}")
@@ -126,10 +123,9 @@ class LinearController(Controller):
     @property
     def realisation(self) -> Realisation:
         """A, B, C, D, with zeros for those that are not given."""
-        n = 0 if self.A is None else len(self.A)
-        m, p = _sizes(self.B, self.D), _sizes(*(None if each is None else each.T for each in (self.C, self.D)))
-        shapes = ((self.A, (n, n)), (self.B, (n, m)), (self.C, (p, n)), (self.D, (p, m)))
-        return Realisation(*(np.zeros(shape) if each is None else np.asarray(each) for each, shape in shapes))
+        given = self.A, self.B, self.C, self.D
+        pairs = zip(given, _shapes(*given), strict=True)
+        return Realisation(*(np.zeros(shape) if each is None else np.asarray(each) for each, shape in pairs))
 
     def start_state(self, layout: Layout, model: ModelView) -> Floats:
         n = len(self.realisation.A)
@@ -152,9 +148,12 @@ class LinearController(Controller):
         return LinearControl(self.realisation, errors, self.limits(layout, model))
 
 
-def _sizes(first: Floats | None, other: Floats | None) -> int:
-    """The number of columns of the first matrix that is given; 0 of none."""
-    return next((matrix.shape[1] for matrix in (first, other) if matrix is not None), 0)
+def _shapes(A: Floats | None, B: Floats | None, C: Floats | None, D: Floats | None) -> list[tuple[int, int]]:
+    """Shapes of the four matrices by those that are given, of 0 states, inputs or outputs where none tells."""
+    n = 0 if A is None else len(A)
+    m = next((each.shape[1] for each in (B, D) if each is not None), 0)
+    p = next((len(each) for each in (C, D) if each is not None), 0)
+    return [(n, n), (n, m), (p, n), (p, m)]
 
 
 # Of a period: as much may a dt differ that is the same.

@@ -439,7 +439,7 @@ class Planar(Joint):
     coordinates = (Coordinate("x", (X,)), Coordinate("y", (Y,)), ANGLE)
 
 
-class _OfPoint(Joint):
+class OfPoint(Joint):
     """Base class of joints whose second end is a point."""
 
     def turns(self, marker: Marker) -> bool:
@@ -447,7 +447,7 @@ class _OfPoint(Joint):
         return marker is not self.second
 
 
-class PointOnLine(_OfPoint):
+class PointOnLine(OfPoint):
     """The second point is on the axis through the first point."""
 
     kind = "point_on_line"
@@ -456,7 +456,7 @@ class PointOnLine(_OfPoint):
     coordinates = (STROKE,)
 
 
-class PointOnPlane(_OfPoint):
+class PointOnPlane(OfPoint):
     """The second point is in the plane through the first point, perpendicular to the axis."""
 
     kind = "point_on_plane"
