@@ -788,9 +788,9 @@ def test_gauss_with_newton_steps_over_stiffness(stages):
 def test_gauss_carries_the_rounding_of_its_sums(stages):
     """Equal small increments of a large number: plain sums lose the same digits every step, 1e-10 and more in all."""
     stepper = Collocation(lambda t, Y: np.full_like(Y, 1.0 / 3.0), np.array([1e3]), 0.1, stages)
-    for _ in range(30_000):
+    for _ in range(12_000):
         stepper.step()
-    assert abs(stepper.y[0] - 2e3) < 1e-12
+    assert abs(stepper.y[0] - 1.4e3) < 1e-12
 
 
 def test_components_that_are_rounding_do_not_hold_up_the_stages():
