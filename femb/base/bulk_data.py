@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -208,18 +209,48 @@ class BulkData:
         raise ModelError(f"{card}: {what} {number} of field {card.place(key) + 2} is no {kinds} of the file")
 
     def parameter(self, name: str) -> Any:
-        """The value of a PARAM, None without it."""
-        given = [card.value("V1") for card in self.all("PARAM") if card.text("N") == name]
-        return given[-1] if given else None
+        """The value of a PARAM, None without it. Raises ModelError: another one in the case control."""
+        given = [card.value("V1") for card in self.all("PARAM") if card.text("N") == name][-1:]
+        for line in chain(*self._statements):
+            if found := re.match(rf"PARAM[\s,]+{name}[\s,]+([^\s,]+)", line):
+                given.append(read_field(found[1]))
+        if len(set(given)) > 1:
+            raise ModelError(f"PARAM,{name}: got {' and '.join(map(str, given))}, wanted one value in the deck")
+        return given[0] if given else None
 
     @cached_property
-    def chosen(self) -> dict[str, set[int]]:
-        """Numbers of the sets that the case control chooses, by word, as "MPC"."""
-        found: dict[str, set[int]] = {}
+    def _statements(self) -> list[list[str]]:
+        """Lines of the case control above the subcases, then of each."""
+        found = [list[str]()]
         for line in self.control:
-            if match := re.match(r"\s*([A-Z]\w*)(?:\(.*\))?\s*=\s*(\d+)\s*$", line.split("$")[0].upper()):
-                found.setdefault(match[1], set()).add(int(match[2]))
+            text = line.split("$")[0].strip().upper()
+            found += [[]] if re.match(r"(SUBCASE|SYM)\b", text) else []
+            found[-1].append(text)
         return found
+
+    @cached_property
+    def chosen(self) -> dict[str, set[int | None]]:
+        """Numbers of the sets that the case control chooses, by word, as "MPC"; of several subcases each one's, which
+        is None where it has none."""
+        matches = ([re.match(r"([A-Z]\w*)(?:\(.*\))?\s*=\s*(\d+)$", text) for text in own] for own in self._statements)
+        above, *subcases = ({each[1]: int(each[2]) for each in own if each} for own in matches)
+        each_of = [above | own for own in subcases] or [above]
+        return {word: {own.get(word) for own in each_of} for word in set[str]().union(*each_of)}
+
+    def choice(self, word: str) -> int | None:
+        """The set that the case control chooses. Raises ModelError: subcases choose several."""
+        if len(found := self.chosen.get(word, {None})) > 1:
+            sets = ", ".join(sorted("none" if each is None else str(each) for each in found))
+            raise ModelError(f"{word}: subcases choose different sets ({sets}): leave one subcase in the case control")
+        return next(iter(found))
+
+    def chosen_sets(self, word: str) -> set[int | None]:
+        """Numbers of SPC or MPC that the case control chooses, with those of SPCADD or MPCADD; all of a deck without
+        choices of any kind."""
+        if not self.chosen:
+            return {card.id for card in self.all(word, f"{word}1")}
+        sums = {card.id: set(card.ids(1)) for card in self.all(f"{word}ADD")}
+        return set[int | None]().union(*(sums.get(own or 0, {own}) for own in self.chosen.get(word, ())))
 
     def matrices(self, word: str) -> list[tuple[float, str]]:
         """Factors and names of the DMIG that the case control chooses by a word, as K2GG."""

@@ -16,6 +16,7 @@ from femb.base.values import shown
 from femb.elements.shell.bulk_shell import ELEMENTS
 from femb.fem.bulk_bars import line_load
 from femb.fem.bulk_ties import Row
+from femb.fem.model import FeModel
 
 FORCES = ("FORCE", "FORCE1", "FORCE2", "MOMENT", "MOMENT1", "MOMENT2")
 PRESSURES = ("PLOAD", "PLOAD1", "PLOAD2", "PLOAD4", "SLOAD")
@@ -44,13 +45,14 @@ def grid_sets(data: BulkData) -> dict[str, list[int]]:
             found[f"set{number}"] = expanded(Card("SET", [number]), [read_field(word) for word in words])
         except ModelError:
             continue  # ALL, or sets of other things
-    found["spc"] = list(supports_of(data))
+    if len(data.chosen.get("SPC", ())) < 2:  # subcases may differ
+        found["spc"] = list(supports_of(data))
     return found
 
 
 def supports_of(data: BulkData) -> dict[int, list[int]]:
     """Held components 0 to 5 of grids, 0 of scalar points, by SPC and SPC1 that the case control chooses, of all where
-    it chooses none, and by PS of GRID."""
+    it chooses nothing, and by PS of GRID."""
     held: dict[int, set[int]] = {}
 
     def hold(number: object, components: object) -> None:
@@ -73,11 +75,9 @@ def supports_of(data: BulkData) -> dict[int, list[int]]:
 
 
 def _chosen(data: BulkData) -> Iterator[Card]:
-    """SPC and SPC1 that the case control chooses, or all."""
-    sums = {card.id: {*map(int, filter(None, card.rest(1)))} for card in data.all("SPCADD")}
-    chosen = data.chosen.get("SPC")
-    wanted = None if chosen is None else set[int]().union(*(sums.get(number, {number}) for number in chosen))
-    return (card for card in data.all("SPC", "SPC1") if wanted is None or card.id in wanted)
+    """SPC and SPC1 that the case control chooses, all of a deck without choices of any kind."""
+    wanted = data.chosen_sets("SPC")
+    return (card for card in data.all("SPC", "SPC1") if card.id in wanted)
 
 
 def moved_grids(data: BulkData) -> list[int]:
@@ -273,28 +273,40 @@ class LoadSets:
     def _pressed(
         self, grids: list[int], pressures: list[float], along: Floats | None = None, sign: float = 1.0
     ) -> Iterator[tuple[int, Floats]]:
-        """Forces of a pressure that is linear over a flat face with the corners, along its normal."""
+        """Forces of a pressure that is linear over a face with the corners, which may be warped, along its normal."""
         x = np.array([self.data.grids[grid][0] for grid in grids])
-        n = len(x)
-        shares = np.zeros((n, 3))
-        split = [(0, 1, 2)] if n == 3 else [(0, 1, 2), (0, 2, 3), (0, 1, 3), (1, 2, 3)]
-        for own in map(list, split):
-            area = 0.5 * np.cross(x[own[1]] - x[own[0]], x[own[2]] - x[own[0]])
-            vector = area if along is None else float(np.linalg.norm(area)) * along * sign
-            p = np.array(pressures)[own]
-            shares[own] += np.outer((p.sum() + p) / 12.0, vector) / (1 if n == 3 else 2)
+        if len(x) == 3:
+            weights, values = np.full(3, 1.0 / 6.0), 0.5 - 0.5 * np.eye(3)
+            slopes = np.array([[-1.0, 1.0, 0.0], [-1.0, 0.0, 1.0]])[:, None]
+        else:
+            points, shares = np.polynomial.legendre.leggauss(6)
+            (a, b), weights = np.meshgrid(points, points), np.outer(shares, shares).ravel()
+            i, j = np.array([[-1.0, 1.0, 1.0, -1.0], [-1.0, -1.0, 1.0, 1.0]])
+            one, two = 0.5 * (1.0 + a.reshape(-1, 1) * i), 0.5 * (1.0 + b.reshape(-1, 1) * j)
+            values, slopes = one * two, 0.5 * np.array([i * two, j * one])
+        area = np.cross(*(slopes @ x)).reshape(-1, 3)
+        if along is not None:
+            area = np.linalg.norm(area, axis=1)[:, None] * along * sign
+        shares = values.T @ ((weights * (values @ pressures))[:, None] * area)
         for grid, force in zip(grids, sign * shares, strict=True):
             yield grid, np.concatenate([force, np.zeros(3)])
 
 
-def acceleration(data: BulkData, card: Card, points: Floats) -> Floats:
-    """(N, 3) m/s2: field of a GRAV, or of the centrifugal acceleration of an RFORCE, at places (N, 3) m."""
+def inertia(data: BulkData, card: Card, model: FeModel) -> Floats:
+    """(n,) forces on the mass of a model in the field of a GRAV, or in the spin of an RFORCE."""
     if card.name == "GRAV":
         axes = data.axes_at(card, card.whole(1) if card.value(1) is not None else 0, np.zeros(3))
-        return np.tile(card.number(2, "L/T2") * (axes @ card.numbers(3, 3, "")), (len(points), 1))
+        field = card.number(2, "L/T2") * (axes @ card.numbers(3, 3, ""))
+        return np.asarray(model.mass @ (model.rigid_motions(np.zeros(3))[:, :3] @ field))
     if card.value(8) or card.value(7) not in (None, 0, 1, 2):
         raise card.refuse("an angular acceleration, RACC,")
     origin = data.grids[data.known(card, 1)][0] if card.value(1) else np.zeros(3)
     axes = data.axes_at(card, card.value(2) or 0, origin)
     spin = 2.0 * np.pi * card.number(3, "1/T") * (axes @ card.numbers(4, 3, ""))
-    return -np.cross(spin, np.cross(spin, points - origin))
+    # momenta of the nodes, and angular ones about these, turn with the spin: masses may be beside the nodes
+    momenta = model.mass @ (model.rigid_motions(origin)[:, 3:] @ spin)
+    p, h = np.append(momenta, 0.0)[model.dofs].reshape(-1, 2, 3).swapaxes(0, 1)
+    turned = np.hstack([np.cross(p, spin), np.cross(h, spin) + np.cross(p, np.cross(spin, model.nodes - origin))])
+    force, own = np.zeros(model.size), model.dofs >= 0
+    force[model.dofs[own]] = turned[own]
+    return force

@@ -19,7 +19,7 @@ from femb.base.errors import FembWarning, ModelError
 from femb.base.types import Floats, Ints, Sparse
 from femb.elements.shell.mesh import SIZES
 from femb.fem.bulk_bars import bars_of
-from femb.fem.bulk_case import DRIVEN, LoadSets, Temperatures, acceleration, grid_sets, moved_grids, support_rows
+from femb.fem.bulk_case import DRIVEN, LoadSets, Temperatures, grid_sets, inertia, moved_grids, support_rows
 from femb.fem.bulk_connectors import connectors_of, edges_of
 from femb.fem.bulk_curved_shells import curved_shells_of
 from femb.fem.bulk_matrices import matrices_of
@@ -76,7 +76,11 @@ def read_structure(path: str | Path, unit: float | str | Units = 1.0, logical: L
         held = any(section.held_grids for section in sections)
         supports = [*said.get("supports", []), *(["PS of GRID"] if held else [])]
         supports = ["*BOUNDARY"] if supports and is_input(path) else supports
-        if supports:
+        sets = sorted({card.id for card in data.all("SPC", "SPC1")})
+        if sets and data.chosen and "SPC" not in data.chosen:
+            given = ", ".join(map(str, sets))
+            warnings.warn(f"{path}: SPC {given}: chosen by no SPC = of the case control: hold nothing", FembWarning)
+        elif supports:
             warnings.warn(f"{path}: {', '.join(supports)}: supports are left out: name interfaces", FembWarning)
         if moved := [number for section in sections for number in moved_grids(section)]:
             given = ", ".join(map(str, dict.fromkeys(moved[:5]))) + (", ..." if len(moved) > 5 else "")
@@ -84,6 +88,9 @@ def read_structure(path: str | Path, unit: float | str | Units = 1.0, logical: L
         bars = [f"{card}" for each in sections for card in each.all("PBAR") if unused_factors(card)]
         if bars:
             warnings.warn(f"{path}: {', '.join(bars)}: K1 and K2 are ignored, since I12 is not 0", FembWarning)
+        factors = [name for name in ("CK1", "CK2", "CK3", "CM1", "CM2") if data.parameter(name) not in (None, 1)]
+        if factors:
+            warnings.warn(f"{path}: PARAM {', '.join(factors)}: factors of K2GG, K42GG, M2GG are left out", FembWarning)
         if others := {what: names for what, names in said.items() if what not in UNSAID}:
             words = "; ".join(f"{', '.join(names)} ({what})" for what, names in others.items())
             warnings.warn(f"{path}: left out: {words}", FembWarning)
@@ -321,7 +328,8 @@ class _Part:
 def _joined(data: BulkData) -> FeModel:
     """The model of bulk data and of its superelements, whose grids at one place are one. Raises ModelError: nothing
     with stiffness."""
-    coupled = isinstance(value := data.parameter("COUPMASS"), int) and value > 0
+    value = data.parameter("COUPMASS")
+    coupled = value == "YES" or (isinstance(value, int) and value > 0)
     parts = [_Part(data, coupled, 0), *(_Part(each, coupled, number) for number, each in data.parts.items())]
     places = [_turn(data, part, number) for part, number in zip(parts, (0, *data.parts), strict=True)]
     for card in data.all("SEBULK"):
@@ -384,9 +392,7 @@ def _joined(data: BulkData) -> FeModel:
             held_forces |= of_bars
             force += expand.T @ (E.T @ own)
             for factor, card in fields:
-                points = np.where(model.component < 3, model.node_of, -1)
-                a = np.vstack([acceleration(part.data, card, model.nodes), np.zeros(3)])
-                force += factor * (model.mass @ a[points, model.component % 3])
+                force += factor * inertia(part.data, card, model)
         return force, held_forces
 
     return replace(

@@ -121,11 +121,9 @@ def _rigid_row(data: BulkData, card: Card, free: Mapping[int, list[int]], grid: 
 
 
 def _equations(data: BulkData, points: Mapping[int, int]) -> Iterator[Row]:
-    """MPC of the sets that the case control chooses, of all where it chooses none of any kind."""
-    sums = {card.id: set(card.ids("S")) for card in data.all("MPCADD")}
-    chosen = data.chosen.get("MPC")
-    sets = {card.id for card in data.all("MPC")} if chosen is None and not data.chosen else chosen or set()
-    wanted = set().union(*(sums.get(number, {number}) for number in sets)) if sets else set()
+    """MPC of the set that the case control chooses, of all where it chooses none of any kind."""
+    data.choice("MPC")
+    wanted = data.chosen_sets("MPC")
     for card in data.all("MPC"):
         if card.id not in wanted:
             continue

@@ -134,8 +134,12 @@ def overview(
             warnings.filterwarnings("ignore", ".*supports are left out", FembWarning)
         model = read_structure(deck, unit, logical)
     data = read_deck(deck, unit, logical)
+    if held:
+        data.choice("SPC")
     if held and model.supports is None:
-        raise ModelError(f"{deck}: held: the deck has no supports that hold a grid (SPC, SPC1, PS of GRID)")
+        raise ModelError(
+            f"{deck}: held: the deck has no supports that hold a grid and are chosen (SPC, SPC1, PS of GRID)"
+        )
     held = held or (compare is not None and model.supports is not None)
     D = model.rigid_motions(np.zeros(3))
     mass, centre, inertia = properties(D.T @ (model.mass @ D))

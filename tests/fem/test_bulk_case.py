@@ -53,6 +53,20 @@ def resultants(model, number):
     return model.rigid_motions(np.zeros(3)).T @ model.load_set(number)[0]
 
 
+def boom(elements=10, first=1):
+    """2 m along x, 5.4 kg."""
+    n, f = elements, first
+    return [*(f"GRID,{f + k},,{2.0 * k / n!r},0.,0." for k in range(n + 1)),
+            *(f"CBAR,{f + k},1,{f + k},{f + k + 1},0.,0.,1." for k in range(n)),
+            *(["PBAR,1,1,1.-3,1.-7,2.-7,3.-7", METAL] if first == 1 else [])]  # fmt: skip
+
+
+def looked_at(path, modes, held=False):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FembWarning)
+        return femb.fem.overview(path, modes, held=held)
+
+
 @pytest.mark.parametrize(
     ("card", "wanted"),
     [
@@ -107,6 +121,94 @@ def test_supports_and_sets_are_those_of_the_case_control(tmp_path):
     assert supports_of(chosen) == {1: [0, 1], 3: [3]}
 
 
+@pytest.mark.parametrize("form", ["PARAM,WTMASS,{}", "PARAM  WTMASS  {} $ kg", "SUBCASE 1\n param, wtmass, {}"])
+def test_parameters_of_the_case_control_are_those_of_the_bulk_data(tmp_path, form):
+    control, given = form.format(0.0025).split("\n"), "PARAM,WTMASS,.0025"
+    found = looked_at(deck(tmp_path, *boom(), control=control), 8)
+    assert found.mass == pytest.approx(0.0025 * 5.4)
+    assert found.frequencies == pytest.approx(looked_at(deck(tmp_path, *boom(), given), 8).frequencies)
+    assert looked_at(deck(tmp_path, *boom(), given, control=control), 8).mass == pytest.approx(found.mass)
+    with pytest.raises(ModelError, match=r"PARAM,WTMASS: got 1\.0 and 0\.0025, wanted one value"):
+        looked_at(deck(tmp_path, *boom(), "PARAM,WTMASS,1.", control=control), 8)
+    coupled = deck(tmp_path, *boom(), control=["PARAM,COUPMASS,YES"])
+    yes = looked_at(coupled, 8).frequencies
+    lumped, one = (looked_at(deck(tmp_path, *boom(), *own), 8).frequencies for own in ([], ["PARAM,COUPMASS,1"]))
+    np.testing.assert_allclose(yes, one)
+    assert one[6] > lumped[6]
+
+
+def test_factors_of_direct_matrices_are_named(tmp_path):
+    with pytest.warns(FembWarning, match="PARAM CM2: factors of .* left out"):
+        read_structure(deck(tmp_path, *boom(), "PARAM,CM2,2."))
+    with pytest.warns(FembWarning, match="PARAM CK1"):
+        read_structure(deck(tmp_path, *boom(), control=["PARAM,CK1,3.", "CEND"]))
+
+
+HALF = [*boom(), "SPC1,1,123456,1", "SPC1,2,345,1"]
+
+
+def test_subcases_with_supports_of_their_own_are_refused_by_name(tmp_path):
+    """Symmetric and antisymmetric halves, whose sets together hold another structure."""
+    control = ["MPC = 3", "SUBCASE 1", " SPC = 1", "SUBCASE 2", " SPC = 2"]
+    path = deck(tmp_path, *HALF, control=control)
+    with pytest.raises(ModelError, match=r"SPC: subcases choose different sets \(1, 2\): leave one subcase"):
+        looked_at(path, 4, held=True)
+    assert "spc" not in read(path).node_sets
+    alike = ["SPC = 2", "SUBCASE 1", "SPC = 1", "SUBCASE 2", "SPC = 1"]
+    one, other = (
+        looked_at(deck(tmp_path, *HALF, control=own), 4, held=True).frequencies
+        for own in (alike, ["SUBCASE 2", "SPC = 2"])
+    )
+    assert one[0] > 1.0
+    np.testing.assert_array_equal(other[:3], 0.0)
+    ties = ["MPC,1,11,2,1.,10,2,-1.", "MPC,2,11,3,1.,10,3,-1."]
+    with pytest.raises(ModelError, match=r"MPC: subcases choose different sets \(1, none\)"):
+        read(deck(tmp_path, *HALF, *ties, control=["SUBCASE 1", "MPC = 1", "SUBCASE 2"]))
+
+
+def test_a_case_control_that_chooses_no_supports_holds_none(tmp_path):
+    with pytest.warns(FembWarning, match="SPC 1, 2: chosen by no SPC = of the case control: hold nothing"):
+        model = read_structure(deck(tmp_path, *HALF, control=["METHOD = 1"]))
+    assert model.supports is None
+    assert read(deck(tmp_path, *HALF)).supports.shape[0] == 6, "a deck without choices"
+
+
+def test_a_spin_pulls_at_masses_beside_their_grids(tmp_path):
+    """RFORCE about z through grid 1: by CONM2 with offset and inertia, carried by RBE2, and bars with offsets."""
+    w, m, J = 2.0 * np.pi * 0.5, 3.0, np.array([[2.0, 0.3, 0.4], [0.3, 2.5, 0.2], [0.4, 0.2, 3.0]])
+    at, spin = np.array([1.0 + 0.5, 0.2, 0.3]), np.array([0.0, 0.0, 2.0 * np.pi * 0.5])
+    inertia = ["CONM2,9,2,,3.,.5,.2,.3", ",2.,-.3,2.5,-.4,-.2,3."]
+    beside = ["GRID,5,,1.5,.2,.3", "RBE2,7,2,123456,5", "CONM2,9,5,,3.", ",2.,-.3,2.5,-.4,-.2,3."]
+    spring = ["GRID,1,,0.,0.,0.", "GRID,2,,1.,0.,0.", "CBUSH,3,4,1,2,0.,1.,0.", "PBUSH,4,K,1.,1.,1.,1.,1.,1."]
+    force = m * w**2 * np.array([at[0], at[1], 0.0])
+    wanted = [*force, *(np.cross(at, force) - np.cross(spin, J @ spin))]
+    for cards in (inertia, beside):
+        model = read(deck(tmp_path, *spring, *cards, "RFORCE,1,1,,.5,0.,0.,1."))
+        np.testing.assert_allclose(resultants(model, 1), wanted, rtol=1e-12, atol=1e-12)
+    lines = ["GRID,1,,1.,0.,0.", "GRID,2,,2.,0.,0.", "PBAR,1,1,1.-3,1.-12,2.-12,3.-12", METAL, "RFORCE,1,,,.5,0.,0.,1."]
+    found = [
+        resultants(read(deck(tmp_path, *lines, *bar)), 1)
+        for bar in (
+            ["CBAR,1,1,1,2,0.,0.,1.", ",,,0.,.5,0.,0.,.5,0."],
+            ["GRID,3,,1.,.5,0.", "GRID,4,,2.,.5,0.", "CBAR,1,1,3,4,0.,0.,1."],
+        )
+    ]
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-9, atol=1e-9)
+    assert found[0][1] == pytest.approx(2.7 * w**2 * 0.5)
+
+
+def test_a_pressure_along_a_direction_has_the_area_of_a_warped_face(tmp_path):
+    """A face z = x y c of unit square: the integral of sqrt(1 + c^2 (x^2 + y^2))."""
+    from scipy.integrate import dblquad
+
+    grids = [card.replace("GRID,7,,1.,1.,2.", "GRID,7,,1.,1.,3.") for card in brick()]
+    model = read(deck(tmp_path, *grids, "PLOAD4,1,1,6.,,,,5,7", ",0,1.,0.,0."))
+    area = dblquad(lambda y, x: np.sqrt(1.0 + x**2 + y**2), 0.0, 1.0, 0.0, 1.0)[0]
+    assert resultants(model, 1)[0] == pytest.approx(6.0 * area, rel=1e-7)
+    model = read(deck(tmp_path, *grids, "PLOAD4,1,1,6.,,,,5,7"))
+    np.testing.assert_allclose(resultants(model, 1)[:3], [3.0, 3.0, -6.0], rtol=1e-12)
+
+
 def test_a_free_plate_has_six_rigid_modes_and_a_held_one_those_of_its_root(tmp_path):
     path = deck(tmp_path, *plate(4, "RBE2,70,25,123456,26", "GRID,26,,1.1,.5,0.", "CONM2,71,26,,1."))
     with pytest.warns(FembWarning, match="supports are left out"):
@@ -126,20 +228,6 @@ def test_a_free_plate_has_six_rigid_modes_and_a_held_one_those_of_its_root(tmp_p
     assert "1 (123456)" in text
     with pytest.raises(ModelError, match="has no supports"):
         femb.fem.overview(deck(tmp_path, *brick()), held=True)
-
-
-def boom(elements=10, first=1):
-    """2 m along x, 5.4 kg."""
-    n, f = elements, first
-    return [*(f"GRID,{f + k},,{2.0 * k / n!r},0.,0." for k in range(n + 1)),
-            *(f"CBAR,{f + k},1,{f + k},{f + k + 1},0.,0.,1." for k in range(n)),
-            *(["PBAR,1,1,1.-3,1.-7,2.-7,3.-7", METAL] if first == 1 else [])]  # fmt: skip
-
-
-def looked_at(path, modes, held=False):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FembWarning)
-        return femb.fem.overview(path, modes, held=held)
 
 
 @pytest.mark.parametrize("elements", [10, 60])
