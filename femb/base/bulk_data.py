@@ -237,18 +237,14 @@ class BulkData:
         each_of = [above | own for own in subcases] or [above]
         return {word: {own.get(word) for own in each_of} for word in set[str]().union(*each_of)}
 
-    def choice(self, word: str) -> int | None:
-        """The set that the case control chooses. Raises ModelError: subcases choose several."""
-        if len(found := self.chosen.get(word, {None})) > 1:
-            sets = ", ".join(sorted("none" if each is None else str(each) for each in found))
-            raise ModelError(f"{word}: subcases choose different sets ({sets}): leave one subcase in the case control")
-        return next(iter(found))
-
-    def chosen_sets(self, word: str) -> set[int | None]:
+    def chosen_sets(self, word: str, alike: bool = True) -> set[int | None]:
         """Numbers of SPC or MPC that the case control chooses, with those of SPCADD or MPCADD; all of a deck without
-        choices of any kind."""
+        choices of any kind. Raises ModelError: subcases that differ, where all must be ``alike``."""
         if not self.chosen:
             return {card.id for card in self.all(word, f"{word}1")}
+        if alike and len(found := self.chosen.get(word, {None})) > 1:
+            sets = ", ".join(sorted(str(each or "none") for each in found))
+            raise ModelError(f"{word}: subcases choose different sets ({sets}): leave one subcase in the case control")
         sums = {card.id: set(card.ids(1)) for card in self.all(f"{word}ADD")}
         return set[int | None]().union(*(sums.get(own or 0, {own}) for own in self.chosen.get(word, ())))
 

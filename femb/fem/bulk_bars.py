@@ -230,15 +230,11 @@ def stiffness(stations: Stations, length: float) -> Floats:
 def _stiffness(stations: tuple[tuple[float, BarSection], ...], length: float) -> Floats:
     """(12, 12) of a bar along x, by the motions of both ends; forces without stiffness are zero."""
     F, active = np.zeros((6, 6)), np.ones(6, dtype=bool)
-    places = [place for place, _ in stations] + ([1.0] if stations[-1][0] < 1.0 else [])
-    for begin, end in pairwise(places):
-        for point, weight in zip(POINTS, WEIGHTS, strict=True):
-            x = 0.5 * (begin + end) + 0.5 * (end - begin) * point
-            section = _at(stations, x)
-            S = rigid_transport(np.array([(1.0 - x) * length, 0.0, 0.0])).T  # forces at x by those at the end
-            C, known = _flexibility(section)
-            active &= known
-            F += 0.5 * (end - begin) * length * weight * (S.T @ C @ S)
+    for x, weight in _along(stations):
+        S = rigid_transport(np.array([(1.0 - x) * length, 0.0, 0.0])).T  # forces at x by those at the end
+        C, known = _flexibility(_at(stations, x))
+        active &= known
+        F += length * weight * (S.T @ C @ S)
     H = np.zeros((6, 12))
     H[:, 6:] = np.eye(6)
     H[:, :6] = -rigid_transport(np.array([length, 0.0, 0.0]))
@@ -248,6 +244,14 @@ def _stiffness(stations: tuple[tuple[float, BarSection], ...], length: float) ->
     return H.T @ K @ H
 
 
+def _along(stations: Sequence[tuple[float, BarSection]], count: int = 3) -> Iterator[tuple[float, float]]:
+    """Gauss points along a bar and their weights: ``count`` in each part between stations."""
+    places = [place for place, _ in stations] + ([1.0] if stations[-1][0] < 1.0 else [])
+    for begin, end in pairwise(places):
+        for point, weight in zip(*np.polynomial.legendre.leggauss(count), strict=True):
+            yield 0.5 * (begin + end) + 0.5 * (end - begin) * point, 0.5 * (end - begin) * weight
+
+
 def _at(stations: Sequence[tuple[float, BarSection]], x: float) -> BarSection:
     """The section at a place, linear between stations."""
     if len(stations) == 1:
@@ -255,11 +259,7 @@ def _at(stations: Sequence[tuple[float, BarSection]], x: float) -> BarSection:
     places = np.array([place for place, _ in stations])
     values = np.array([[s.area, s.first, s.second, s.product, s.torsion, s.extra] for _, s in stations])
     area, first, second, product, torsion, extra = (np.interp(x, places, column) for column in values.T)
-    one = stations[0][1]
-    return BarSection(
-        area, first, second, product, torsion, one.factors, extra, one.inertia, one.centre, one.neutral, one.E, one.G,
-        one.density,
-    )  # fmt: skip
+    return replace(stations[0][1], area=area, first=first, second=second, product=product, torsion=torsion, extra=extra)
 
 
 def _flexibility(s: BarSection) -> tuple[Floats, Floats]:
@@ -350,16 +350,16 @@ def _line_mass(s: BarSection) -> Floats:
 
 
 def _lumped(stations: Stations, length: float) -> Floats:
+    """Parts of the mass at the ends, such that its centre is that of the line."""
     M = np.zeros((12, 12))
-    for k, place in enumerate((0.25, 0.75)):
-        M[6 * k : 6 * k + 6, 6 * k : 6 * k + 6] = 0.5 * length * _line_mass(_at(stations, place))
+    for x, weight in _along(stations):
+        M += length * weight * np.kron(np.diag([1.0 - x, x]), _line_mass(_at(stations, x)))
     return M
 
 
 def _coupled(stations: Stations, length: float) -> Floats:
     M = np.zeros((12, 12))
-    for point, weight in zip(*np.polynomial.legendre.leggauss(4), strict=True):
-        x = 0.5 * (1.0 + point)
+    for x, weight in _along(stations, 4):
         h = [1 - 3 * x**2 + 2 * x**3, x * (1 - x) ** 2 * length, 3 * x**2 - 2 * x**3, x**2 * (x - 1) * length]
         N = np.zeros((6, 12))
         for row in (0, 3):
@@ -369,7 +369,7 @@ def _coupled(stations: Stations, length: float) -> Floats:
         slope = [6 * x * (x - 1) / length, (1 - x) * (1 - 3 * x), 6 * x * (1 - x) / length, x * (3 * x - 2)]
         N[5, [1, 5, 7, 11]] = slope
         N[4, [2, 4, 8, 10]] = -np.array(slope) * [1.0, -1.0, 1.0, -1.0]
-        M += 0.5 * weight * length * (N.T @ _line_mass(_at(stations, x)) @ N)
+        M += weight * length * (N.T @ _line_mass(_at(stations, x)) @ N)
     # along the line NASTRAN has the mean of this and of half at each end
     along = np.ix_([0, 6], [0, 6])
     M[along] = 0.5 * (M[along] + np.diag(M[along].sum(axis=0)))

@@ -76,7 +76,7 @@ def supports_of(data: BulkData) -> dict[int, list[int]]:
 
 def _chosen(data: BulkData) -> Iterator[Card]:
     """SPC and SPC1 that the case control chooses, all of a deck without choices of any kind."""
-    wanted = data.chosen_sets("SPC")
+    wanted = data.chosen_sets("SPC", alike=False)
     return (card for card in data.all("SPC", "SPC1") if card.id in wanted)
 
 

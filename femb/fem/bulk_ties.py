@@ -122,7 +122,6 @@ def _rigid_row(data: BulkData, card: Card, free: Mapping[int, list[int]], grid: 
 
 def _equations(data: BulkData, points: Mapping[int, int]) -> Iterator[Row]:
     """MPC of the set that the case control chooses, of all where it chooses none of any kind."""
-    data.choice("MPC")
     wanted = data.chosen_sets("MPC")
     for card in data.all("MPC"):
         if card.id not in wanted:

@@ -125,10 +125,17 @@ def _mass_form(model: FeModel, rigid: Floats) -> Problem | None:
 
 
 def properties(rigid: Floats) -> tuple[float, Floats, Floats]:
-    """Mass kg, mass centre (3,) m and inertia (3, 3) kg m2 about it, of a rigid mass matrix (6, 6)."""
-    m = float(rigid[0, 0])
-    centre = np.array([rigid[5, 1], rigid[3, 2], rigid[4, 0]]) / m
-    return m, centre, rigid[3:, 3:] - m * (centre @ centre * np.eye(3) - np.outer(centre, centre))
+    """Mass kg, mass centre (3,) m and inertia (3, 3) kg m2 about it, of a rigid mass matrix (6, 6).
+
+    Scalar masses act along one axis: the mass is the least of all axes with any, a coordinate of the centre is by the
+    masses along the axes across, and the inertia is about the centres of the masses along each axis.
+    """
+    masses, turned = np.diag(rigid)[:3], rigid[3:, :3]
+    first = np.array([turned[2, 1] - turned[1, 2], turned[0, 2] - turned[2, 0], turned[1, 0] - turned[0, 1]])
+    across = masses.sum() - masses
+    centre = np.divide(first, across, out=np.zeros(3), where=across > 0.0)
+    own = masses[masses > 0.0]
+    return min(own, default=0.0), centre, rigid[3:, 3:] - turned @ np.linalg.pinv(rigid[:3, :3]) @ turned.T
 
 
 def compare_given(rigid: Floats, mass: float | None, centre: Floats | None, inertia: Floats | None) -> None:

@@ -17,7 +17,7 @@ from femb.base.types import Floats, Sparse
 from femb.base.values import without_rounding
 from femb.fem.bulk_case import LoadSets, grid_sets, supports_of
 from femb.fem.bulk_model import read_structure
-from femb.fem.checks import DIRECTIONS, GROUNDED, check_size, properties, rounding_of
+from femb.fem.checks import DIRECTIONS, GROUNDED, MASS_FORM, check_size, properties, rounding_of
 from femb.fem.input_deck import read_deck
 from femb.fem.model import FeModel, as_csc, free_of
 from femb.fem.printed import Printed, read_printed
@@ -58,6 +58,11 @@ class DeckOverview(Tabled):
         first = next(
             (f"first frequency {f:.4g} Hz" for f in self.frequencies[self.elastic]), "no mode but rigid motions"
         )
+        D = self.model.rigid_motions(self.centre)[:, :3]
+        masses = np.einsum("na,na->a", D, self.model.mass @ D)
+        by_axis = [
+            f"masses        {_numbers(masses)} kg along x, y, z: the least is the mass, the centre is by those across"
+        ]
         lines = [
             f"{self.model.length:.3g} m across, {self.mass:.6g} kg, {first}",
             f"mass centre   {_numbers(self.centre)} m",
@@ -65,6 +70,7 @@ class DeckOverview(Tabled):
             + _numbers(products, float(np.abs(J).max())),
             f"rigid motions need {self.rigid.max():.1e} of the largest stiffness: "
             + ("a part of its own holds the model, as a spring to ground" if grounded else "the model is free"),
+            *(by_axis if np.ptp(masses) > MASS_FORM * masses.max() else []),
             *(f"{name:13} {text}" for name, text in self.lists),
             "",
             f"modes {'with the supports of the deck' if self.held else 'of the free model'}; effective masses, %",
@@ -135,7 +141,7 @@ def overview(
         model = read_structure(deck, unit, logical)
     data = read_deck(deck, unit, logical)
     if held:
-        data.choice("SPC")
+        data.chosen_sets("SPC")
     if held and model.supports is None:
         raise ModelError(
             f"{deck}: held: the deck has no supports that hold a grid and are chosen (SPC, SPC1, PS of GRID)"
@@ -174,8 +180,6 @@ def _modes(model: FeModel, count: int, held: bool, centre: Floats) -> tuple[Floa
     from femb.numerics.fronts import Multifrontal, dissection
     from femb.numerics.lanczos import RESIDUAL, ROUNDING, largest_eigenvalues
 
-    if not model.mass.nnz:
-        return np.zeros(0), np.zeros((model.size, 0))
     rows = [each for each in (model.joints, model.idle, model.supports if held else None) if each is not None]
     expand = free_of(as_csc(vstack(rows)), model.size) if rows else as_csc(eye_array(model.size))
     K, M = (as_csc(expand.T @ each @ expand) for each in (model.stiffness, model.mass))
@@ -187,16 +191,14 @@ def _modes(model: FeModel, count: int, held: bool, centre: Floats) -> tuple[Floa
     # what unit displacements of single entries move beside rigid motions
     k, m = K.diagonal(), M.diagonal() - np.sum(momenta**2, axis=1)
     own = (m > MASSLESS * M.diagonal()) & (k > 0.0)
-    count = min(count, int(np.count_nonzero(M.diagonal())))
-    elastic = max(count - R.shape[1], 0) if own.any() else 0
-    shapes, squares = R[:, :count], np.zeros(min(count, R.shape[1]))
-    if elastic:
+    n, shapes = len(k), R[:, :count]
+    elastic, squares = min(count, np.count_nonzero(M.diagonal())) - R.shape[1], np.zeros(shapes.shape[1])
+    if elastic > 0 and own.any():
         shift = SHIFT * float(np.min(k[own] / m[own]))
         # motions without stiffness and mass, as of a bar about its line, are held at one freedom each
-        alone = np.zeros(len(k))
+        alone = np.zeros(n)
         alone[qr(massless.T, mode="r", pivoting=True)[1][: massless.shape[1]]] = k[own].max()
         shifted: Sparse = as_csc(K + shift * M + diags_array(alone))
-        n = K.shape[0]
         try:
             if n < 200:
                 beside = M.toarray() - momenta @ momenta.T
@@ -216,13 +218,11 @@ def _modes(model: FeModel, count: int, held: bool, centre: Floats) -> tuple[Floa
         # of masses that move with others there are fewer modes
         values, vectors = values[own := values > ROUNDING * values[0]], vectors[:, own]
         vectors = vectors / np.sqrt(np.einsum("nk,nk->k", vectors, M @ vectors))
-        found = 1.0 / values - shift
-        # motions of parts, which rounding alone holds
-        found[found <= RESIDUAL * shift] = 0.0
-        found[[0.0 < f < shift and f <= rounding_of(K, x[:, None]) for f, x in zip(found, vectors.T, strict=True)]] = (
-            0.0
-        )
-        shapes, squares = np.hstack([shapes, vectors]), np.r_[squares, found]
+        found = [(f, max(RESIDUAL * shift, rounding_of(K, x[:, None]) if f < shift else 0.0))
+                 for f, x in zip(1.0 / values - shift, vectors.T, strict=True)]  # fmt: skip
+        # rounding alone holds motions of parts
+        squares = np.r_[squares, [f if f > rounding else 0.0 for f, rounding in found]]
+        shapes = np.hstack([shapes, vectors])
     return np.sqrt(squares) / (2.0 * np.pi), np.asarray(expand @ shapes)
 
 
@@ -242,15 +242,11 @@ def _mechanism(model: FeModel, expand: Sparse, shifted: Sparse, held: bool) -> M
 def _rigid(model: FeModel, expand: Sparse, K: Sparse, M: Sparse, centre: Floats) -> tuple[Floats, Floats]:
     """Rigid motions (n, r) of unit mass that nothing holds, by the freedoms that ``expand`` has columns of, and those
     (n, s) without mass."""
+    from scipy.sparse.linalg import splu
+
     D = model.rigid_motions(centre)
     D[:, 3:] /= model.length
-    if model.idle is not None:
-        D -= model.idle.T @ ((model.idle @ D) / (model.idle**2).sum(axis=1)[:, None])
-    by_row = expand.tocsr()
-    alone = np.flatnonzero(np.diff(by_row.indptr) == 1)
-    alone = alone[by_row.data[by_row.indptr[alone]] == 1.0]
-    motions = np.zeros((expand.shape[1], 6))
-    motions[by_row.indices[by_row.indptr[alone]]] = D[alone]
+    motions = splu(as_csc(expand.T @ expand)).solve(expand.T @ D)
     forces, ways = np.linalg.eigh(motions.T @ (K @ motions))
     free = ways[:, forces <= rounding_of(K, motions)]
     R = massless = np.zeros((len(motions), 0))

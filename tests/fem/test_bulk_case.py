@@ -209,6 +209,49 @@ def test_a_pressure_along_a_direction_has_the_area_of_a_warped_face(tmp_path):
     np.testing.assert_allclose(resultants(model, 1)[:3], [3.0, 3.0, -6.0], rtol=1e-12)
 
 
+TAPER = """PBEAM,{0},1,{1},2.-6,1.-6,,1.-6,{2}
+,0.,0.,0.,0.,0.,0.,0.,0.
+"""
+STATION = """,YES,{0},{1},2.-6,1.-6,,1.-6,{2}
+,0.,0.,0.,0.,0.,0.,0.,0.
+"""
+
+
+@pytest.mark.parametrize("coupled", [False, True])
+def test_a_beam_with_stations_has_the_mass_of_one_element_a_part(tmp_path, coupled):
+    """A and mass of what is no structure are linear between stations: mass, centre and inertia by integrals."""
+    ends = ["GRID,1,,0.,0.,0.", "GRID,2,,2.,0.,0.", "GRID,3,,1.6,0.,0.", METAL, f"PARAM,COUPMASS,{2 * coupled - 1}"]
+    one = [TAPER.format(1, "2.-3", "1.") + STATION.format(0.8, "9.-3", "5.") + STATION.format(1.0, "1.-3", "0."),
+           "CBEAM,1,1,1,2,0.,0.,1."]  # fmt: skip
+    two = [TAPER.format(1, "2.-3", "1.") + STATION.format(1.0, "9.-3", "5."), "CBEAM,1,1,1,3,0.,0.,1.",
+           TAPER.format(2, "9.-3", "5.") + STATION.format(1.0, "1.-3", "0."), "CBEAM,2,2,3,2,0.,0.,1."]  # fmt: skip
+    first, second = (looked_at(deck(tmp_path, *ends, *cards), 1) for cards in (one, two))
+    x = np.linspace(0.0, 2.0, 200001)
+    line = np.interp(x, [0.0, 1.6, 2.0], [2700.0 * 2e-3 + 1.0, 2700.0 * 9e-3 + 5.0, 2700.0 * 1e-3])
+    mass = np.trapezoid(line, x)
+    for each in (first, second):
+        assert each.mass == pytest.approx(mass, rel=1e-9)
+        assert each.centre[0] == pytest.approx(np.trapezoid(line * x, x) / mass, rel=1e-8)
+
+
+def test_masses_along_one_axis_are_no_masses_of_the_others(tmp_path):
+    """CMASS2 along x at the tip: 5.4 kg in the middle; half on each axis across, a centre between both."""
+    found = looked_at(deck(tmp_path, *boom(), "CMASS2,50,10.,11,1"), 8)
+    assert found.mass == pytest.approx(5.4)
+    np.testing.assert_allclose(found.centre, [1.0, 0.0, 0.0], atol=1e-12)
+    assert "masses        (15.4, 5.4, 5.4) kg along x, y, z" in found.table()
+    alone = looked_at(deck(tmp_path, *boom()), 8)
+    assert "along x, y, z" not in alone.table()
+    np.testing.assert_allclose(found.inertia, alone.inertia, atol=1e-12)
+    along_z = looked_at(deck(tmp_path, *boom(), "CMASS2,50,10.,11,3"), 8)
+    assert along_z.mass == pytest.approx(5.4)
+    assert along_z.centre[0] == pytest.approx((5.4 * 1.0 * 2 + 10.0 * 2.0) / (5.4 + 15.4))
+    assert along_z.inertia[1, 1] == pytest.approx(alone.inertia[1, 1] + 5.4 * 10.0 / 15.4, rel=1e-9)
+    less = looked_at(deck(tmp_path, *boom(), "CONM2,49,11,,64.", "CMASS2,50,-63.,11,1"), 8)
+    assert np.linalg.eigvalsh(less.inertia)[0] > -1e-9
+    assert 1.0 < less.centre[0] < 2.0
+
+
 def test_a_free_plate_has_six_rigid_modes_and_a_held_one_those_of_its_root(tmp_path):
     path = deck(tmp_path, *plate(4, "RBE2,70,25,123456,26", "GRID,26,,1.1,.5,0.", "CONM2,71,26,,1."))
     with pytest.warns(FembWarning, match="supports are left out"):
