@@ -350,6 +350,14 @@ class FlexibleBody(OrientedBody):
             return body.D
         return body.damping(DAMPING_RATIO if body.damping_ratio is None else body.damping_ratio)
 
+    def own_ratios(self) -> Floats:
+        """(n,) damping ratios of its modes with the root held."""
+        from scipy.linalg import eigh
+
+        squares, shapes = eigh(self.reduced.K, self.reduced.M)
+        ratios: Floats = np.einsum("ij,ik,kj->j", shapes, self.damping_matrix(), shapes) / (2.0 * np.sqrt(squares))
+        return ratios
+
     @staticmethod
     def batches(items: list["FlexibleBody"], layout: Layout, model: ModelView) -> list[Batch]:
         from femb.elements.modal.batch import ModalBatch

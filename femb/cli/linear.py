@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 # Figures of a loop, as with femb.pictures.loop.
 LOOPS = ("all", "bode", "nichols", "nyquist", "poles")
 BLADES = "--multiblade"
+AXES = ("x", "y", "z", "rx", "ry", "rz")
 
 
 def _frequencies(text: str) -> list[float]:
@@ -350,12 +351,7 @@ def _swept(text: str) -> tuple[str, list[float]]:
 @START
 @click.option("--damped", is_flag=True, help="Complex modes with the model's own dampers and modal damping.")
 @damping_of("modes of appendages")
-@click.option(
-    "--root-load",
-    "direction",
-    type=click.Choice(("x", "y", "z", "rx", "ry", "rz")),
-    help="Root loads under unit acceleration of the held body.",
-)
+@click.option("--root-load", "direction", type=click.Choice(AXES), help="Root loads under this unit acceleration.")
 @click.option(
     "--sweep", type=Read(_swept), metavar="KEY=FIRST:LAST:COUNT", help="Follow the modes over an entry of the case."
 )

@@ -316,7 +316,7 @@ def _nodes(
 
 def _damping(motion: EigenProblem, held: str, relative: Floats, ratio: float | None) -> Floats:
     """(k, k) damping of motions (n_v, k) relative to the hub by ratios of the modes of the appendages: equation (6)."""
-    if ratio_of_modes(motion.system.model, ratio) is None:
+    if ratio_of_modes(motion.system.model, ratio, listed=True) is None:
         low = motion.low_rank
         return np.asarray((relative.T @ low.left) @ (low.damping.T @ relative))
     hub = motion.system.layout.bodies[held]

@@ -225,8 +225,8 @@ def shake(
         sine: in place of it, first and last frequency, Hz.
         held: the body that is shaken, by default the ground.
         modes: number of those that are kept, with the static share of the others, by default 20, or all of fewer.
-        damping: ratio of each mode in place of the model's modal damping; by default 0.005 of a model without that. A
-            warning names modes without damping in the span.
+        damping: ratio of each mode in place of the model's modal damping and that of reduced bodies; by default 0.005
+            of a model without both. A warning names modes without damping in the span.
         start: as in ``femb.linear_model``.
 
     Raises:
@@ -245,7 +245,7 @@ def shake(
         raise ModelError(f"shake: sine: got {shown(sine)}, wanted a first and a last frequency in Hz that rise")
     word = "angular_acceleration" if len(axis) == 2 else "acceleration"
     name = f"{'ground' if held is None else f'bodies.{held}'}.{word}.{axis[-1]}"
-    sparse = linear_model(model, inputs=[name], outputs=outputs, held=held, start=start)
+    sparse = linear_model(model, inputs=[name], outputs=outputs, held=held, start=start, own_ratios=damping is None)
     if modes is None:
         modes = min(MODES, elastic_modes(sparse.motion))
     space = state_space_of(sparse, modes=modes, damping=damping)

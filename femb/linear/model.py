@@ -26,7 +26,7 @@ from femb.small_motions.free_motions import FreeMotions, free_motions
 from femb.small_motions.point import OperatingPoint, check_differentiable
 from femb.system.block_lu import AnyFactorisation, SingularError
 from femb.vibration.completion import given, mean_system_of, system_at
-from femb.vibration.damping_ratios import ratio_of_modes, with_ratio
+from femb.vibration.damping_ratios import ratio_of_modes, with_ratio, without_own_ratios
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_array
@@ -244,6 +244,7 @@ def linear_model(
     held: str | None = None,
     hub: str | None = None,
     start: str | None = None,
+    own_ratios: bool = True,
 ) -> LinearModel:
     """The sparse linear model of small motions about a state at rest, or in steady rotation.
 
@@ -259,6 +260,7 @@ def linear_model(
         hub: the body whose appendages are meant, by default the held one.
         start: the state, by default that of the case, else "as_given": at rest and without loads; "equilibrium" with
             weight, loads and rotation.
+        own_ratios: whether reduced bodies have their own damping; a ratio of modes that is given takes its place.
 
     Raises:
         ModelError: unknown names, a state that is not steady.
@@ -271,7 +273,7 @@ def linear_model(
     if loaded:
         model = mean_system_of(model)
         check_differentiable(model, 0.0, model.q0, model.v0)
-    system = system_at(model, start)
+    system = system_at(model, start) if own_ratios else without_own_ratios(system_at(model, start))
     for word, name in (("held", held), ("hub", hub)):
         if name is not None:
             check_choice(f"linear model: {word}", name, system.layout.bodies, "bodies")

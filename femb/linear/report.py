@@ -318,7 +318,9 @@ def truncated(
 
     Arguments and errors are those of ``femb.linearize_structure``.
     """
-    sparse = linear_model(model, inputs=inputs, outputs=outputs, held=held, hub=hub, start=start)
+    sparse = linear_model(
+        model, inputs=inputs, outputs=outputs, held=held, hub=hub, start=start, own_ratios=order.get("damping") is None
+    )
     space = state_space_of(sparse, **order)
     counts = _counts(space)
     state = "about the state without loads" if start != "equilibrium" else "about the equilibrium"

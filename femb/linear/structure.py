@@ -85,7 +85,10 @@ def linearize_structure(
         SolveError: no equilibrium.
     """
     check_options(linearize_structure, order, OrderOptions)
-    return state_space_of(linear_model(model, inputs=inputs, outputs=outputs, held=held, hub=hub, start=start), **order)
+    own = order.get("damping") is None
+    return state_space_of(
+        linear_model(model, inputs=inputs, outputs=outputs, held=held, hub=hub, start=start, own_ratios=own), **order
+    )
 
 
 def state_space_of(

@@ -343,7 +343,7 @@ def modes_of(found: Solution, wanted: int, held: str | None, damping: float | No
         root,
         tuple(parts),
         found.left_out,
-        source_of(motion.system.model, damping),
+        source_of(motion.system.model, damping, listed=True),
         nutates,
         words_of_modes(motion, shapes, leading(items, energy)),
         found.whirl,
