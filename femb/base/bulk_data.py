@@ -251,8 +251,8 @@ class BulkData:
     def matrices(self, word: str) -> list[tuple[float, str]]:
         """Factors and names of the DMIG that the case control chooses by a word, as K2GG."""
         found: dict[str, float] = {}
-        for line in self.control:
-            if match := re.match(rf"\s*{word}\s*=(.*)", line.split("$")[0].upper()):
+        for line in chain(*self._statements):
+            if match := re.match(rf"{word}\s*=(.*)", line):
                 for term in match[1].split(","):
                     factor, _, name = term.strip().rpartition("*")
                     found[name.strip()] = float(factor.strip("( )") or 1.0)

@@ -325,17 +325,16 @@ def released(card: Card, K: Floats, pins: list[int]) -> Floats:
 
 def _tension(K: Floats, length: float) -> tuple[Floats, Floats]:
     """Tension (12,) by the motions of the ends, and the stiffness (12, 12) of a unit of it on a cubic."""
-    G = np.zeros((12, 12))
-    own = np.array([[36.0, 3.0 * length], [3.0 * length, 4.0 * length**2]]) / (30.0 * length)
-    cross = np.array([[-36.0, 3.0 * length], [-3.0 * length, -(length**2)]]) / (30.0 * length)
-    far = np.array([[36.0, -3.0 * length], [-3.0 * length, 4.0 * length**2]]) / (30.0 * length)
-    for w, turn, sign in ((1, 5, 1.0), (2, 4, -1.0)):
-        D = np.diag([1.0, sign])
-        i, j = np.array([w, turn]), np.array([6 + w, 6 + turn])
-        G[np.ix_(i, i)], G[np.ix_(j, j)] = D @ own @ D, D @ far @ D
-        G[np.ix_(i, j)] = D @ cross @ D
-        G[np.ix_(j, i)] = (D @ cross @ D).T
-    return K[6], G
+    slopes = ((weight, _slopes(0.5 + 0.5 * x, length)) for x, weight in zip(POINTS, WEIGHTS, strict=True))
+    return K[6], np.asarray(sum(0.5 * weight * length * (A.T @ A) for weight, A in slopes))
+
+
+def _slopes(x: float, length: float) -> Floats:
+    """(2, 12) slopes along y and z of a cubic by the motions of its ends, at a place from 0 to 1."""
+    own = np.array([6 * x * (x - 1) / length, (1 - x) * (1 - 3 * x), 6 * x * (1 - x) / length, x * (3 * x - 2)])
+    A = np.zeros((2, 12))
+    A[0, [1, 5, 7, 11]], A[1, [2, 4, 8, 10]] = own, own * [1.0, -1.0, 1.0, -1.0]
+    return A
 
 
 def _line_mass(s: BarSection) -> Floats:
@@ -366,9 +365,7 @@ def _coupled(stations: Stations, length: float) -> Floats:
             N[row, row], N[row, 6 + row] = 1.0 - x, x
         N[1, [1, 5, 7, 11]] = h
         N[2, [2, 4, 8, 10]] = np.array(h) * [1.0, -1.0, 1.0, -1.0]
-        slope = [6 * x * (x - 1) / length, (1 - x) * (1 - 3 * x), 6 * x * (1 - x) / length, x * (3 * x - 2)]
-        N[5, [1, 5, 7, 11]] = slope
-        N[4, [2, 4, 8, 10]] = -np.array(slope) * [1.0, -1.0, 1.0, -1.0]
+        N[5], N[4] = _slopes(x, length) * [[1.0], [-1.0]]
         M += weight * length * (N.T @ _line_mass(_at(stations, x)) @ N)
     # along the line NASTRAN has the mean of this and of half at each end
     along = np.ix_([0, 6], [0, 6])

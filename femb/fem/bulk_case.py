@@ -208,17 +208,15 @@ class LoadSets:
 
     def _force(self, card: Card) -> Floats:
         data, moment = self.data, card.name.startswith("MOMENT")
-        at = [data.grids[data.known(card, k)][0] for k in (3, 4, 5, 6) if card.name[-1] in "12" and card.value(k)]
-        if card.name[-1] == "1":
-            size, direction = card.number(2, "FL" if moment else "F"), at[1] - at[0]
-            direction = direction / np.linalg.norm(direction)
-        elif card.name[-1] == "2":
-            size, direction = card.number(2, "FL" if moment else "F"), np.cross(at[1] - at[0], at[3] - at[2])
+        by_grids, unit = card.name[-1] in "12", "FL" if moment else "F"
+        size = card.number(2 if by_grids else 3, unit)
+        if by_grids:
+            at = [data.grids[data.known(card, k)][0] for k in (3, 4, 5, 6) if card.value(k)]
+            direction = at[1] - at[0] if card.name[-1] == "1" else np.cross(at[1] - at[0], at[3] - at[2])
             direction = direction / np.linalg.norm(direction)
         else:
-            system, place = card.value(2) or 0, data.grids[data.known(card, 1)][0]
-            size = card.number(3, "FL" if moment else "F")
-            direction = data.axes_at(card, system, place) @ card.numbers(4, 3, "")
+            place = data.grids[data.known(card, 1)][0]
+            direction = data.axes_at(card, card.value(2) or 0, place) @ card.numbers(4, 3, "")
         return np.concatenate([np.zeros(3), size * direction] if moment else [size * direction, np.zeros(3)])
 
     def _corners(self, card: Card, number: int) -> list[int]:

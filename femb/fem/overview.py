@@ -3,7 +3,7 @@
 import warnings
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +18,7 @@ from femb.base.values import without_rounding
 from femb.fem.bulk_case import LoadSets, grid_sets, supports_of
 from femb.fem.bulk_model import read_structure
 from femb.fem.checks import DIRECTIONS, GROUNDED, MASS_FORM, check_size, properties, rounding_of
+from femb.fem.craig_bampton import supports
 from femb.fem.input_deck import read_deck
 from femb.fem.model import FeModel, as_csc, free_of
 from femb.fem.printed import Printed, read_printed
@@ -164,8 +165,7 @@ def overview(
     if compare is None:
         return found
     printed = read_printed(compare)
-    both = printed, _correlation(model, data, shapes, printed)
-    return DeckOverview(model, mass, centre, inertia, frequencies, shapes, effective, rigid, held, found.lists, both)
+    return replace(found, printed=(printed, _correlation(model, data, shapes, printed)))
 
 
 def _modes(model: FeModel, count: int, held: bool, centre: Floats) -> tuple[Floats, Floats]:
@@ -174,7 +174,6 @@ def _modes(model: FeModel, count: int, held: bool, centre: Floats) -> tuple[Floa
     Rigid motions that nothing holds have frequency zero; the rest is sought beside them, by a shift of its own scale:
     masses of 1e9 kg that shake a base leave no digits of a frequency otherwise.
     """
-    from scipy.linalg import qr
     from scipy.sparse import diags_array, eye_array, vstack
 
     from femb.numerics.fronts import Multifrontal, dissection
@@ -197,7 +196,7 @@ def _modes(model: FeModel, count: int, held: bool, centre: Floats) -> tuple[Floa
         shift = SHIFT * float(np.min(k[own] / m[own]))
         # motions without stiffness and mass, as of a bar about its line, are held at one freedom each
         alone = np.zeros(n)
-        alone[qr(massless.T, mode="r", pivoting=True)[1][: massless.shape[1]]] = k[own].max()
+        alone[supports(massless)[: massless.shape[1]]] = k[own].max()
         shifted: Sparse = as_csc(K + shift * M + diags_array(alone))
         try:
             if n < 200:
@@ -265,14 +264,8 @@ def _rigid(model: FeModel, expand: Sparse, K: Sparse, M: Sparse, centre: Floats)
 
 def _lists(data: BulkData) -> tuple[tuple[str, str], ...]:
     """Names of properties, sets, supports and loads."""
-    elements = Counter(
-        (card.whole("PID"))
-        for section in (data, *data.parts.values())
-        for name, cards in section.cards.items()
-        if name[0] == "C" and name not in ("CORD1R", "CORD2R", "CONM2", "CONROD")
-        for card in cards
-        if name in _WITH_PROPERTY
-    )
+    sections = (data, *data.parts.values())
+    elements = Counter(card.whole("PID") for each in sections for card in each.all(*_WITH_PROPERTY))
     sets = grid_sets(data)
     centres = [f"{name} (grid {own[0]})" for name, own in sets.items() if name.startswith("rbe")]
     lists = {
