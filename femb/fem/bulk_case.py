@@ -15,6 +15,7 @@ from femb.base.types import Floats
 from femb.base.values import shown
 from femb.elements.shell.bulk_shell import ELEMENTS
 from femb.fem.bulk_bars import line_load
+from femb.fem.bulk_connectors import shape_of
 from femb.fem.bulk_ties import Row
 from femb.fem.model import FeModel
 
@@ -273,19 +274,16 @@ class LoadSets:
     ) -> Iterator[tuple[int, Floats]]:
         """Forces of a pressure that is linear over a face with the corners, which may be warped, along its normal."""
         x = np.array([self.data.grids[grid][0] for grid in grids])
-        if len(x) == 3:
-            weights, values = np.full(3, 1.0 / 6.0), 0.5 - 0.5 * np.eye(3)
-            slopes = np.array([[-1.0, 1.0, 0.0], [-1.0, 0.0, 1.0]])[:, None]
-        else:
-            points, shares = np.polynomial.legendre.leggauss(6)
-            (a, b), weights = np.meshgrid(points, points), np.outer(shares, shares).ravel()
-            i, j = np.array([[-1.0, 1.0, 1.0, -1.0], [-1.0, -1.0, 1.0, 1.0]])
-            one, two = 0.5 * (1.0 + a.reshape(-1, 1) * i), 0.5 * (1.0 + b.reshape(-1, 1) * j)
-            values, slopes = one * two, 0.5 * np.array([i * two, j * one])
-        area = np.cross(*(slopes @ x)).reshape(-1, 3)
-        if along is not None:
-            area = np.linalg.norm(area, axis=1)[:, None] * along * sign
-        shares = values.T @ ((weights * (values @ pressures))[:, None] * area)
+        points, weights = np.polynomial.legendre.leggauss(6)
+        rule = [
+            (r, s, w * v) for r, w in zip(points, weights, strict=True) for s, v in zip(points, weights, strict=True)
+        ]
+        shares = np.zeros((len(x), 3))
+        for r, s, weight in rule if len(x) == 4 else [(0.5, 0.5, 1 / 6), (0.0, 0.5, 1 / 6), (0.5, 0.0, 1 / 6)]:
+            values, slopes = shape_of(len(x), r, s)
+            area = np.cross(*(slopes @ x))
+            area = area if along is None else np.linalg.norm(area) * along * sign
+            shares += weight * (values @ pressures) * np.outer(values, area)
         for grid, force in zip(grids, sign * shares, strict=True):
             yield grid, np.concatenate([force, np.zeros(3)])
 
