@@ -16,7 +16,9 @@ from femb.cli.output import (
     INTERRUPTED,
     audit,
     check_free,
+    check_target,
     check_writable,
+    fields_of,
     folder_of,
     located,
     may_be_of,
@@ -126,6 +128,12 @@ def _control(text: str | None) -> tuple[str, float] | None:
         raise OptionError(f"--control: got {text!r}, wanted PLACE=M, such as hub.z=-0.1 (m)") from None
 
 
+# Fields that --json gives of equilibria.
+STATIC = (
+    "load_factor", "stability", "negative_eigenvalues", "neutral_motions", "critical_load_factors", "mode_names",
+)  # fmt: skip
+
+
 @click.command()
 @CASE
 @click.option("--factor", type=float, default=1.0, show_default=True, metavar="P", help="Last load factor.")
@@ -168,16 +176,7 @@ def static(case: Path, out: Path | None, overrides: tuple[str, ...], force: bool
             )
         if results.message:
             click.echo(f"warning: {results.message}", err=True)
-        names = (
-            "load_factor",
-            "stability",
-            "negative_eigenvalues",
-            "neutral_motions",
-            "critical_load_factors",
-            "mode_names",
-        )
-        values = {name: getattr(results, name) for name in names}
-        say(analysis.report(results), "", file, values, quiet=quiet)
+        say(analysis.report(results), "", file, fields_of(results, *STATIC), quiet=quiet)
 
 
 @click.command()
@@ -195,8 +194,7 @@ def compare(
     with reported():
         loaded, options = runnable(case, overrides)
         folder = folder_of(case, out)
-        check_writable(folder / "comparison.csv")
-        check_free(folder / "comparison.csv", force)
+        check_target(folder / "comparison.csv", force)
         for formulation in FORMULATIONS:
             check_free(folder / formulation / "results.h5", force)
         progress = Progress(options.duration, quiet)

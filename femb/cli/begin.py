@@ -8,7 +8,7 @@ import click
 from femb.cli import library
 from femb.cli import options as completion
 from femb.cli.options import CASE, FORCE, QUIET, RESULTS, SET, OptionError, completing
-from femb.cli.output import check_free, check_writable, located, print_warning, read_results, reported, say, wants_json
+from femb.cli.output import check_target, located, print_warning, read_results, reported, say, wants_json
 
 
 @click.command()
@@ -28,7 +28,6 @@ def new(kind: str | None, file: Path | None) -> None:
         target = file or Path(f"{kind}.toml")
         if target.suffix != ".toml":
             raise OptionError(f"{target}: a case to begin with is TOML; wanted a name that ends in .toml")
-        check_writable(target)
         say(*library.copy(known, target))
 
 
@@ -51,7 +50,6 @@ def cases(action: str, name: str | None, folder: Path | None) -> None:
             raise OptionError("copy: wanted a NAME, as femb cases lists them")
         case = library.chosen(name.removesuffix(".toml").removesuffix(".py"), known, "case")
         target = (folder or Path()) / case.file.name
-        check_writable(target)
         say(*library.copy(case, target))
 
 
@@ -106,7 +104,7 @@ def check(case: Path, overrides: tuple[str, ...], picture: Path | None, force: b
 
     with reported():
         if picture is not None:
-            check_free(picture, force)
+            check_target(picture, force)
         loaded = load_case(case, overrides)
         with located(loaded):
             check_names(loaded)
@@ -132,8 +130,7 @@ def schema(out: Path | None, study: bool, force: bool) -> None:
         if out is None:
             click.echo(text)
             return
-        check_writable(out)
-        check_free(out, force)
+        check_target(out, force)
         out.parent.mkdir(parents=True, exist_ok=True)
         out.write_text(text + "\n", encoding="utf-8")
         say(out)

@@ -8,7 +8,7 @@ import click
 
 from femb.base.errors import ModelError
 from femb.cli.options import FORCE, QUIET
-from femb.cli.output import check_free, check_writable, reported, say
+from femb.cli.output import check_target, reported, say
 
 
 @click.command()
@@ -29,8 +29,7 @@ def diff(first: Path, second: Path, rtol: float | None, draw: Path | None, force
         if rtol is not None and not rtol >= 0.0:
             raise ModelError(f"--rtol {rtol}: wanted a number that is not below zero")
         if draw is not None:
-            check_writable(draw)
-            check_free(draw, force)
+            check_target(draw, force)
         found = compared(first, second)
         paths = [] if draw is None else [found.draw(draw)]
         values = {"kind": found.kind, "largest": found.largest, "rows": [asdict(row) for row in found.rows]}

@@ -9,7 +9,7 @@ import click
 
 from femb.base.errors import ResultError
 from femb.cli.options import START, WRITING, OptionError, damping_of, numbers, pairs, together
-from femb.cli.output import Read, check_free, of_case
+from femb.cli.output import Read, check_target, fields_of, of_case
 
 if TYPE_CHECKING:
     from femb.case import Case
@@ -30,16 +30,21 @@ def _frequencies(text: str) -> list[float]:
     return numbers(f"--error-at {text}", text, "frequencies in Hz with commas between them, as 0.1,1,10")
 
 
-@of_case("linear.npz", lambda words: ["linear.npz" if words["period"] is None else "periodic.npz"])
-@START
-@click.option("--at-rest", is_flag=True, help="Start with no speeds but those of drivers and of --state.")
-@click.option(
-    "--state",
-    "states",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="Start with this coordinate of a joint or this rate, as 'joints.mast.angle rate=32'.",
+POINT = together(
+    START,
+    click.option("--at-rest", is_flag=True, help="Start with no speeds but those of drivers and of --state."),
+    click.option(
+        "--state",
+        "states",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="Start with this coordinate of a joint or this rate, as 'joints.mast.angle rate=32'.",
+    ),
 )
+
+
+@of_case("linear.npz", lambda words: ["linear.npz" if words["period"] is None else "periodic.npz"])
+@POINT
 @click.option("--no-gravity", is_flag=True, help="Leave the weight out.")
 @click.option("--trim", is_flag=True, help="Look for steady motion near the start first.")
 @click.option("--vary", multiple=True, metavar="NAME", help="A state that may change for that, as 'bodies.hub.x rate'.")
@@ -154,9 +159,8 @@ def _check_together(option: str, given: Iterable[str], known: Collection[str]) -
 
 def _written(space: Any, text: str, file: Path, *paths: Path) -> list[object]:
     """Write the files of a state space; its text, their paths with ``paths`` of others, and its numbers."""
-    names = {word: getattr(space, word) for word in ("states", "inputs", "outputs")}
     files = [space.write(file.with_suffix(suffix)) for suffix in (".npz", ".mat", ".h5")]
-    values = {"eigenvalues": space.eigenvalues(), **names, "unsteady": space.unsteady}
+    values = {"eigenvalues": space.eigenvalues(), **fields_of(space, "states", "inputs", "outputs", "unsteady")}
     return [text, "", *files, *paths, values | ({} if space.dt is None else {"dt": space.dt})]
 
 
@@ -205,11 +209,7 @@ TUNING = together(
 
 
 @of_case("loop.npz")
-@START
-@click.option("--at-rest", is_flag=True, help="Start with no speeds but those of drivers and of --state.")
-@click.option(
-    "--state", "states", multiple=True, metavar="NAME=VALUE", help="Start with this coordinate of a joint or this rate."
-)
+@POINT
 @click.option("--hub", metavar="BODY", help="The body that carries the appendages, of a plant in modes.")
 @click.option("--modes", type=int, metavar="N", help="Keep N modes of the plant, with the static share of the others.")
 @click.option("--craig-bampton", type=int, metavar="N", help="Keep the hub's motions and N modes of each appendage.")
@@ -265,8 +265,7 @@ def loop(
     if tunes:
         tuned, to = _tuned(loaded, file, gains, by, start, given, limits)
         loaded, text, files = tuned[0], [tuned[1].table()], [to]
-        words = {word: getattr(tuned[1], word) for word in ("gains", "begun", "entries", "least", "peak", "growth")}
-        values["tuned"] = words | {"plants": tuned[1].plants}
+        values["tuned"] = fields_of(tuned[1], "gains", "begun", "entries", "least", "peak", "growth", "plants")
     elif gains or limits or ((out := click.get_current_context().params["out"]) is not None and out.suffix == ".toml"):
         raise OptionError("--gain, --over, --least, --peak, --decay, --starts, --out FILE.toml: are of --tune")
     found = made(loaded, start=start, inputs=inputs, outputs=outputs, **given)
@@ -323,7 +322,7 @@ def _tuned(
         if options["out"] is not None and options["out"].suffix == ".toml"
         else file.with_name("tuned.toml")
     )
-    check_free(to, options["force"])
+    check_target(to, options["force"])
     words = given | limits | {"start": start or loaded.start, "overrides": loaded.overrides}
     over = words.pop("over", None)
     tuned = tune_schedule(loaded.path, over, gains, by, **words) if over else tune(loaded.path, gains, by, **words)
@@ -396,7 +395,7 @@ def modes(
         unit = unit_of_entry(loaded.model, key)
         swept = mode_sweep(build, values, count, parameter=key, unit=unit, **words)
         files = [swept.write(file.with_name(f"sweep.{suffix}")) for suffix in ("npz", "h5")]
-        return [swept.table(), "", *files, swept.draw(file.with_name("sweep.png")), _values(swept, *SWEPT)]
+        return [swept.table(), "", *files, swept.draw(file.with_name("sweep.png")), fields_of(swept, *SWEPT)]
     result = modes(model, count, damping=damping, **words)
     paths = [result.write(file.with_suffix(suffix)) for suffix in (".npz", ".h5")]
     if result.root is not None:
@@ -405,8 +404,8 @@ def modes(
         paths.append(HybridCoordinates.of(result).write(file.with_name("hybrid.json")))
     paths += _motions(result.motion, file.parent, films, form)
     loads = "" if direction is None else _root_loads(result, direction)
-    parts = [_values(part, *OF_PART) for part in result.appendages]
-    return [result.table() + loads, "", *paths, {**_values(result, *OF_WHOLE), "appendages": parts}]
+    parts = [fields_of(part, *OF_PART) for part in result.appendages]
+    return [result.table() + loads, "", *paths, {**fields_of(result, *OF_WHOLE), "appendages": parts}]
 
 
 def _speeds(text: str) -> list[float]:
@@ -429,7 +428,7 @@ def unbalance(loaded: "Case", file: Path, speeds: list[float], outputs: tuple[st
     from femb.linear.unbalance import unbalance_response
 
     result = unbalance_response(loaded.model, speeds, outputs or None, **words)
-    found = _values(result, "speeds", "outputs", "amplitude", "phase", "steady", "peaks", "unstable")
+    found = fields_of(result, "speeds", "outputs", "amplitude", "phase", "steady", "peaks", "unstable")
     return [result.table(), "", result.write(file), result.draw(file.with_suffix(".png")), found]
 
 
@@ -470,7 +469,7 @@ def shake(loaded: "Case", file: Path, psd: str | None, span: Any, start: str | N
     density = None if psd is None else base_shake.Density.read(psd)
     result = base_shake.shake(loaded, density=density, sine=span, start=start, **words)
     paths = [result.write(file.with_suffix(suffix)) for suffix in (".npz", ".h5")]
-    found = {"outputs": result.response.outputs, **_values(result, "peak", "peak_frequency", "rms", "miles")}
+    found = {"outputs": result.response.outputs, **fields_of(result, "peak", "peak_frequency", "rms", "miles")}
     return [result.table(), "", *paths, result.draw(file.with_suffix(".png")), found]
 
 
@@ -502,12 +501,8 @@ def shaper(loaded: "Case", file: Path, modes: list[int], start: str | None, **wo
 
     made = shaper(model=loaded, modes=modes, start=start, **words)
     line = f"profile = {{ {made.words()}, profile = {{ ... }} }}"
-    found = _values(made, "kind", "frequencies", "damping", "times", "amplitudes")
+    found = fields_of(made, "kind", "frequencies", "damping", "times", "amplitudes")
     return [made.table(), "", line, "", made.draw(file), found]
-
-
-def _values(of: object, *names: str) -> dict[str, object]:
-    return {name: getattr(of, name) for name in names}
 
 
 def _root_loads(result: "Modes", direction: str) -> str:

@@ -261,6 +261,12 @@ def check_writable(file: Path) -> None:
         raise ResultError(f"{file}: cannot be written: no permission to write in {folder}; try --out DIR")
 
 
+def check_target(file: Path, force: bool) -> None:
+    """Raise ResultError if a file cannot be written, or is there and must not be replaced."""
+    check_writable(file)
+    check_free(file, force)
+
+
 def check_free(file: Path, force: bool) -> None:
     """Raise ResultError if a file, or a folder with files, is there that must not be replaced, or another run writes to
     it. All commands that write have this one habit."""
@@ -360,6 +366,11 @@ def say(*parts: object, quiet: bool = False) -> None:
             values |= {str(name): plain(value) for name, value in part.items()}
     files = [str(part) for part in parts if isinstance(part, Path)]
     click.echo(json.dumps(values | ({"files": files} if files else {}), indent=1, allow_nan=False, ensure_ascii=False))
+
+
+def fields_of(found: object, *names: str) -> dict[str, object]:
+    """Attributes by name, of which --json gives the values."""
+    return {name: getattr(found, name) for name in names}
 
 
 def plain(value: object) -> object:

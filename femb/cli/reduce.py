@@ -9,7 +9,7 @@ from femb.base.bulk_cards import SYSTEMS
 from femb.base.bulk_data import is_bulk_data, is_deck
 from femb.base.errors import ResultError
 from femb.cli.options import FORCE, QUIET, OptionError, numbers, pairs
-from femb.cli.output import check_free, check_writable, reported, say
+from femb.cli.output import check_target, fields_of, reported, say
 
 DAMPING = 0.005
 OF_MESH = ("youngs_modulus", "poissons_ratio", "density", "expansion", "material")
@@ -137,12 +137,7 @@ def reduce(
             if file is not None:
                 seen.write_modes(file)
             files = [] if file is None else [file]
-            say(
-                seen.table(),
-                *files,
-                {"mass": seen.mass, "frequencies": seen.frequencies, "held": seen.held},
-                quiet=quiet,
-            )
+            say(seen.table(), *files, fields_of(seen, "mass", "frequencies", "held"), quiet=quiet)
             return
         if held or compare is not None:
             raise OptionError(
@@ -189,8 +184,7 @@ def _out(source: Path, out: Path | None, force: bool, ends: tuple[str, ...] = ("
     file = out or Path(f"{source.stem}_body.npz")
     if file.suffix not in ends:
         raise OptionError(f"--out {file}: must end in {' or '.join(ends)}")
-    check_writable(file)
-    check_free(file, force)
+    check_target(file, force)
     return file
 
 
@@ -278,6 +272,5 @@ def _further(
 
 def _account(found: Any) -> list[object]:
     """The table of a reduction, and its numbers."""
-    words = ("held", "free", "error", "effective", "missing", "coupling")
     body = {"mass": found.body.mass, "interfaces": found.body.interface_names}
-    return [found.table(), {**body, **{word: getattr(found, word) for word in words}}]
+    return [found.table(), body | fields_of(found, "held", "free", "error", "effective", "missing", "coupling")]

@@ -12,7 +12,7 @@ import click
 from femb.base.errors import ResultError
 from femb.base.progress import counted
 from femb.cli.options import CAMERA, DPI, FORCE, FRAME, ITEM, QUIET, RESULTS, SET, SPAN, OptionError, numbers
-from femb.cli.output import check_free, check_writable, read_results, reported, say, wants_json
+from femb.cli.output import check_free, check_target, read_results, reported, say, wants_json
 
 if TYPE_CHECKING:
     from femb.results.results import Results
@@ -45,9 +45,8 @@ def loads(
         file, data = read_results(results)
         folder = out or file.parent
         targets = [folder / f"loads{suffix}" for suffix in (".csv", ".h5")]
-        check_writable(targets[0])
         for target in targets:
-            check_free(target, force)
+            check_target(target, force)
         found = peak_loads(data, items, (first, last))
         paths = [found.write(target) for target in targets]
         say(found.table(), "", *paths, {"peaks": found.peaks}, quiet=quiet)
@@ -107,8 +106,7 @@ def pointing(
             raise OptionError("--of: is missing; wanted a quantity, as controllers.attitude.error")
         file, data = read_results(results)
         target = out or file.parent / "pointing.png"
-        check_writable(target)
-        check_free(target, force)
+        check_target(target, force)
         found = errors(data, of, windows or None, first)
         found.plot().savefig(target, dpi=dpi)
         say(found.table(), "", target, {"windows": found.rows()}, quiet=quiet)
@@ -132,7 +130,7 @@ def _budget(
         raise OptionError("--of: is missing, here or in the budget file; wanted an output, as bodies.hub.turn")
     if not windows:
         raise OptionError("--window: is missing, here or in the budget file; wanted a time in s, as 10")
-    check_free(target, force)
+    check_target(target, force)
     loaded = load_case(case, overrides)
     words = {word: keys[word] for word in ("apart", "level") if word in keys}
     found = [pointing_budget(loaded, of, sources, window, **words) for window in windows]
@@ -142,7 +140,6 @@ def _budget(
 
         worst = [worst_pointing(case, of, sources, window=window, **words, **over) for window in windows]
     target.parent.mkdir(parents=True, exist_ok=True)
-    check_writable(target)
     figure = worst[0].plot(keys.get("required")) if worst else found[0].plot(keys.get("required"))
     figure.savefig(target, dpi=dpi)
     sums = [{word: each.total(word) for word in MEASURES} | {"window": each.window} for each in found]
@@ -250,7 +247,7 @@ def plot(
         text = "_".join(what)
         name = re.sub(r"[^\w.-]+", "_", text).strip("._")[:100] or "figure"
         target = out or file.with_name(f"{name}_over_time.png" if name in OF_COMMANDS else f"{name}.png")
-        check_free(target, force)
+        check_target(target, force)
         say(figures.plot(data, target, list(what) or None, items=items or None, times=(first, last), **drawn))
 
 
@@ -273,7 +270,7 @@ def picture(
         wanted = "instants in s with commas between them, as 0,0.5,1"
         instants = count if times is None else numbers(f"--times {times}", times, wanted)
         target = out or file.with_name("picture.png")
-        check_free(target, force)
+        check_target(target, force)
         say(figures.picture(data, target, instants, frame=frame or "inertial", **view))
 
 
@@ -303,7 +300,7 @@ def animate(
     with reported():
         file, data = read_results(results)
         target = out or file.with_name("animation.gif")
-        check_free(target, force)
+        check_target(target, force)
         with counted(quiet) as progress:
             path = figures.animate(
                 data, target, progress=progress, frame=frame or "inertial", times=(first, last), **view
@@ -360,8 +357,7 @@ def report(results: Path, others: tuple[Path, ...], out: Path | None, frames: in
     with reported():
         file, data = read_results(results)
         page = out or file.with_name("report.html" if file.stem == "results" else f"{file.stem}_report.html")
-        check_writable(page)
-        check_free(page, force)
+        check_target(page, force)
         beside = {str(other): read_results(other)[1] for other in others}
         say(write(data, page, frames=frames, name=file.name, beside=beside), quiet=quiet)
 

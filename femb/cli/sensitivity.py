@@ -1,11 +1,12 @@
 """The commands of derivatives and of tests: ``femb sensitivity | correlate | identify``."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from femb.cli.options import ALLOW, START, WRITING, OptionError, completing, keys
-from femb.cli.output import check_free, check_writable, folder_of, reported, say
+from femb.cli.output import check_target, fields_of, folder_of, reported, say
 
 
 @click.command()
@@ -39,24 +40,29 @@ def sensitivity(
         if tolerances:
             from femb.study.tolerances import tolerances as scatter
 
-            file = folder_of(case, out) / "tolerances.npz"
-            check_writable(file)
-            check_free(file, force)
+            file = _target(case, out, "tolerances", force)
             spread = scatter(case, of, by, samples=samples or 0, overrides=overrides)
-            values = {word: getattr(spread, word) for word in ("sigma", "second", "shares", "shift", "deviations")}
-            say(spread.table(), "", spread.write(file), spread.draw(file.with_suffix(".png")), values, quiet=quiet)
+            say(*_written(spread, file, "sigma", "second", "shares", "shift", "deviations"), quiet=quiet)
             return
         from femb.study.sensitivity import sensitivities
 
-        file = folder_of(case, out) / "sensitivity.npz"
-        check_writable(file)
-        check_free(file, force)
+        file = _target(case, out, "sensitivity", force)
         found = sensitivities(case, of, by, overrides=overrides)
-        paths = [found.write(file.with_suffix(suffix)) for suffix in (".npz", ".h5", ".csv")]
-        paths.append(found.draw(file.with_suffix(".png")))
         words = ("outputs", "parameters", "values", "nominal", "derivatives", "errors", "swings", "units")
-        values = {word: getattr(found, word) for word in words}
-        say(found.table(), "", *paths, values, quiet=quiet)
+        say(*_written(found, file, *words, ends=(".npz", ".h5", ".csv")), quiet=quiet)
+
+
+def _target(case: Path, out: Path | None, name: str, force: bool) -> Path:
+    """The file of results of a case, which may be written."""
+    file = folder_of(case, out) / f"{name}.npz"
+    check_target(file, force)
+    return file
+
+
+def _written(found: Any, file: Path, *words: str, ends: tuple[str, ...] = (".npz",)) -> list[object]:
+    """Write results and their picture; what is said of them."""
+    files = [found.write(file.with_suffix(end)) for end in ends]
+    return [found.table(), "", *files, found.draw(file.with_suffix(".png")), fields_of(found, *words)]
 
 
 HELD = click.option("--held", metavar="BODY", help="The body that was held in the test [free].")
@@ -86,12 +92,9 @@ def correlate(
     with reported():
         from femb.study.correlation import correlate as compared
 
-        file = folder_of(case, out) / "correlation.npz"
-        check_writable(file)
-        check_free(file, force)
+        file = _target(case, out, "correlation", force)
         found = compared(case, data, held=held, damped=damped, start=start, overrides=overrides, unit=units)
-        values = {word: getattr(found, word) for word in ("frequencies", "damping", "pairs", "mac", "cross", "comac")}
-        say(found.table(), "", found.write(file), found.draw(file.with_suffix(".png")), values, quiet=quiet)
+        say(*_written(found, file, "frequencies", "damping", "pairs", "mac", "cross", "comac"), quiet=quiet)
 
 
 @click.command()
@@ -148,13 +151,10 @@ def identify(
                     f"--channel {end}: has two names; give 'output {end}=NAME', 'input {end}=NAME' or '{end} m/s2=NAME'"
                 )
         chosen = [int(each) if each.isdecimal() else each for each in hold_out]
-        file = folder_of(case, out) / "identification.npz"
-        check_writable(file)
-        check_free(file, force)
+        file = _target(case, out, "identification", force)
         found = fitted(
             case, [(each, held) for each in data], by, priors=known, hold_out=chosen, channels=names, closed=closed,
             start=start, overrides=overrides,
         )  # fmt: skip
         words = ("parameters", "start", "values", "deviations", "correlation", "singular", "chi2", "not_told")
-        values = {word: getattr(found, word) for word in words}
-        say(found.table(), "", found.write(file), found.draw(file.with_suffix(".png")), values, quiet=quiet)
+        say(*_written(found, file, *words), quiet=quiet)
